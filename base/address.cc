@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/address.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+
+namespace rocescope {
+namespace {
+
+using Octets = std::array<uint8_t, 16>;
+
+Octets ToOctets(const IpAddress& address) {
+  Octets octets{};
+  for (int i = 0; i < 8; ++i) {
+    octets[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
+    octets[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
+  }
+  return octets;
+}
+
+IpAddress FromOctets(const Octets& octets) {
+  IpAddress address;
+  for (int i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | octets[i];
+    address.low = address.low << 8 | octets[8 + i];
+  }
+  return address;
+}
+
+}  // namespace
+
+std::string ToString(const IpAddress& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const Octets octets = ToOctets(address);
+  if (address.IsV4()) {
+    inet_ntop(AF_INET, octets.data() + 12, text, sizeof text);
+  } else {
+    inet_ntop(AF_INET6, octets.data(), text, sizeof text);
+  }
+  return text;
+}
+
+Result<IpAddress> ParseIpAddress(std::string_view text) {
+  const std::string copy(text);  // inet_pton wants a terminator
+  uint8_t v4[4];
+  if (inet_pton(AF_INET, copy.c_str(), v4) == 1) {
+    return IpAddress::FromV4(uint32_t{v4[0]} << 24 | uint32_t{v4[1]} << 16 | uint32_t{v4[2]} << 8 |
+                             v4[3]);
+  }
+  Octets octets{};
+  if (inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromOctets(octets);
+  return MakeError(ErrorCode::kInvalidArgument, "\"" + copy + "\" is not an IPv4 or IPv6 address");
+}
+
+}  // namespace rocescope

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one integer hash of the product. Sightings are chosen by it on every box of a fabric, so its
+// values are part of the wire contract between boxes and must never change.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+
+namespace rocescope {
+
+// Finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+// OOPSLA 2014): every input bit reaches every output bit.
+constexpr uint64_t Mix64(uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xbf58476d1ce4e5b9ull;
+  x ^= x >> 27;
+  x *= 0x94d049bb133111ebull;
+  x ^= x >> 31;
+  return x;
+}
+
+constexpr uint64_t HashCombine(uint64_t seed, uint64_t value) {
+  return Mix64(seed + 0x9e3779b97f4a7c15ull + value);
+}
+
+// The same for (a, b) and (b, a): both directions of a host pair meet in one value.
+constexpr uint64_t HashUnorderedPair(const IpAddress& a, const IpAddress& b) {
+  const uint64_t hash_a = HashCombine(Mix64(a.high), a.low);
+  const uint64_t hash_b = HashCombine(Mix64(b.high), b.low);
+  return Mix64(hash_a + hash_b) ^ (hash_a ^ hash_b);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Event and arrival times: nanoseconds since the Unix epoch, as the compiler can check them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace rocescope {
+
+using Duration = std::chrono::nanoseconds;
+using Timestamp = std::chrono::time_point<std::chrono::system_clock, Duration>;
+
+constexpr Timestamp FromNanoseconds(int64_t ns) { return Timestamp(Duration(ns)); }
+constexpr int64_t ToNanoseconds(Timestamp t) { return t.time_since_epoch().count(); }
+
+// The number of the interval of length `width` > 0, aligned to the epoch, that `t` falls in;
+// rounds down, also before 1970.
+constexpr int64_t IntervalIndex(Timestamp t, Duration width) {
+  const int64_t ns = ToNanoseconds(t);
+  const int64_t q = ns / width.count();
+  return (ns % width.count() < 0) ? q - 1 : q;
+}
+
+}  // namespace rocescope

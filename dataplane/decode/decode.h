@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame's walk: link layer, tags, tunnels (at most three), IP, UDP, BTH and what follows it.
+#pragma once
+
+#include "dataplane/decode/drop_reason.h"
+#include "dataplane/decode/frame.h"
+
+namespace rocescope {
+
+// Walks `raw` and fills `frame`; kNone when it carries RoCE or pause. Never fails otherwise than by
+// a reason, never allocates, never reads outside raw.bytes.
+DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame);
+
+enum class IcrcVerdict : uint8_t { kUnknown, kValid, kInvalid };
+
+// Computes the invariant CRC over an uncut RoCE frame; kUnknown for anything else.
+IcrcVerdict CheckIcrc(const DecodedFrame& frame);
+
+}  // namespace rocescope

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one walk through a frame's headers finds. Plain values; the spans point into the caller's
+// buffer and live as long as it does.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/address.h"
+#include "base/qpn.h"
+#include "base/segment.h"
+#include "base/time.h"
+#include "dataplane/wire/mad.h"
+#include "dataplane/wire/opcode.h"
+#include "dataplane/wire/pause.h"
+#include "dataplane/wire/roce.h"
+
+namespace rocescope {
+
+// libpcap's LINKTYPE values of the link layers that the decoder can walk.
+enum class LinkType : uint16_t {
+  kEthernet = 1,
+  kRawIp = 101,
+  kLinuxCooked = 113,
+  kIpv4 = 228,
+  kIpv6 = 229,
+  kLinuxCooked2 = 276,
+};
+
+// A frame as a source hands it over.
+struct RawFrame {
+  std::span<const uint8_t> bytes;  // what was captured
+  uint32_t original_length = 0;    // octets on the wire as the source says, without FCS
+  LinkType link_type = LinkType::kEthernet;
+  Timestamp timestamp;  // capture time
+  uint16_t tap = 0;     // where the copy was taken: index into the caller's table of taps
+};
+
+
+enum class MirrorKind : uint8_t { kNone, kErspan1, kErspan2, kErspan3, kGre, kVxlan, kGeneve };
+
+enum class MirrorDirection : uint8_t { kUnknown, kIngress, kEgress };
+
+// The outermost mirror header, when the frame is a copy that a switch wrapped up and sent.
+struct MirrorInfo {
+  MirrorKind kind = MirrorKind::kNone;
+  MirrorDirection direction = MirrorDirection::kUnknown;
+  bool truncated = false;      // the switch says that it cut the original frame
+  bool has_sequence = false;   // GRE sequence number, in `sequence`
+  bool has_port_index = false;
+  bool has_timestamp = false;
+  uint16_t session = 0;        // 10 bits
+  uint32_t port_index = 0;     // type II index (20 bits) or type III platform port
+  uint32_t sequence = 0;
+  uint32_t raw_timestamp = 0;  // ERSPAN III: 32 bits in units of its granularity
+  uint8_t granularity = 0;     // ERSPAN III Gra: 0 100 us, 1 100 ns, 2 IEEE 1588, 3 user-defined
+  bool has_seconds = false;    // ERSPAN III platform sub-header that carries seconds
+  uint32_t seconds = 0;
+  IpAddress source;            // of the outer packet: the switch
+  IpAddress destination;
+};
+
+enum class FrameKind : uint8_t { kRoce, kPause };
+
+// Optional parts of a RoCE packet that were there and captured whole.
+enum PartBit : uint16_t {
+  kPartReth = 1 << 0,
+  kPartAeth = 1 << 1,
+  kPartDeth = 1 << 2,
+  kPartImmDt = 1 << 3,
+  kPartIeth = 1 << 4,
+  kPartAtomicEth = 1 << 5,
+  kPartAtomicAckEth = 1 << 6,
+  kPartXrceth = 1 << 7,
+  kPartRdeth = 1 << 8,
+  kPartCm = 1 << 9,
+};
+
+// Fields are meaningful for their kind, and optional parts only where `parts` has their bit: the
+// decoder does not clear what it does not write.
+struct DecodedFrame {
+  FrameKind kind;
+  bool cut;                  // the capture ended before the packet did
+  uint8_t ip_version;        // 4, 6; 0 for a pause frame
+  uint8_t vlan_count;        // tags on the original frame
+  bool roce_v1;
+  uint16_t parts;            // PartBit
+  uint16_t vlan_id;          // outermost tag of the original frame; meaningful if vlan_count > 0
+  uint32_t wire_length;      // octets of the original frame from its headers, without FCS
+  Segment segment;
+  MirrorInfo mirror;
+  uint64_t source_mac;       // of the original frame
+  uint64_t destination_mac;
+
+  IpAddress source;
+  IpAddress destination;
+  uint8_t traffic_class;     // DSCP << 2 | ECN
+  uint8_t ttl;
+  uint16_t udp_source_port;  // never used to derive a QP
+
+  wire::Bth bth;
+  wire::Reth reth;
+  wire::Aeth aeth;
+  wire::Deth deth;
+  wire::ImmDt immediate;
+  wire::Ieth ieth;
+  wire::AtomicEth atomic;
+  wire::AtomicAckEth atomic_ack;
+  wire::Xrceth xrceth;
+  wire::Rdeth rdeth;
+  wire::CmMessage cm;
+  uint32_t payload_length;               // octets from the headers, without padding and iCRC
+  std::span<const uint8_t> payload;      // what was captured of it
+
+  wire::PauseFrame pause;
+
+  // From the first octet of the IP header (GRH for RoCEv1) to the end of the iCRC; empty if the
+  // frame was cut. For wire::Icrc.
+  std::span<const uint8_t> network_packet;
+
+  uint8_t Dscp() const { return traffic_class >> 2; }
+  uint8_t Ecn() const { return traffic_class & 3; }
+  bool Has(PartBit part) const { return (parts & part) != 0; }
+};
+
+}  // namespace rocescope

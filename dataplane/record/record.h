@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What leaves the dataplane: plain structs in batches, no pointers into packet memory. The same
+// records come out of a replay and of a live port.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/address.h"
+#include "base/qpn.h"
+#include "base/segment.h"
+#include "base/time.h"
+#include "dataplane/wire/mad.h"
+
+namespace rocescope {
+
+using TapId = uint16_t;     // index into the caller's table of taps
+
+// One direction of a queue pair.
+struct FlowKey {
+  IpAddress source;
+  IpAddress destination;
+  Qpn destination_qpn;
+  Segment segment = 0;
+
+  friend constexpr auto operator<=>(const FlowKey&, const FlowKey&) = default;
+};
+
+enum class OperationClass : uint8_t {
+  kSend,
+  kWrite,
+  kReadRequest,
+  kReadResponse,
+  kAtomic,
+  kAcknowledge,  // ACK, NAK, atomic acknowledge
+  kCnp,
+  kDatagram,     // UD
+  kCount,
+};
+inline constexpr size_t kOperationClassCount = static_cast<size_t>(OperationClass::kCount);
+
+enum class NakKind : uint8_t {
+  kReceiverNotReady,
+  kSequenceError,
+  kInvalidRequest,
+  kRemoteAccess,
+  kRemoteOperation,
+  kOther,
+  kCount,
+};
+inline constexpr size_t kNakKindCount = static_cast<size_t>(NakKind::kCount);
+
+// Message sizes fall into bins with these upper bounds in octets, the last without a bound.
+inline constexpr std::array<uint32_t, 7> kMessageSizeBounds = {256,    1024,   4096,   16384,
+                                                               65536, 262144, 1048576};
+inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
+
+// What one PSN space (requests, or responses) showed in an interval. A gap is unseen until a NAK,
+// a time-out or a re-send makes it fabric loss; else the mirror lost it.
+struct PsnCounts {
+  uint32_t packets = 0;    // first copies
+  uint32_t unseen = 0;     // PSNs skipped, less those that came later in the window
+  uint32_t reordered = 0;  // first copies that came after a later PSN
+  uint32_t resent = 0;     // PSNs seen before: go-back-N, time-outs
+  uint32_t restarts = 0;   // the sequence began anew: another incarnation of the QP
+  bool valid = false;      // first_psn and last_psn mean something
+  uint32_t first_psn = 0;  // first seen in the interval
+  uint32_t last_psn = 0;   // furthest seen
+};
+
+struct DurationSummary {
+  uint32_t count = 0;
+  Duration sum{};
+  Duration minimum{};
+  Duration maximum{};
+};
+
+// A flow at a tap, as one TTL saw it, in one interval: a copy with another TTL is another hop of
+// the same packets and has a record of its own.
+struct FlowRecord {
+  FlowKey flow;
+  TapId tap = 0;
+  uint8_t ttl = 0;
+  uint8_t dscp = 0;                // the last seen
+  bool dscp_changed = false;
+  uint16_t udp_source_port = 0;    // the last seen; more than one means path entropy or spraying
+  uint16_t udp_source_port_changes = 0;
+  Timestamp interval_start;
+  Duration interval_width{};
+  Timestamp first_seen;            // in the interval
+  Timestamp last_seen;
+
+  uint64_t packets = 0;            // copies of every class, re-sent ones too
+  uint64_t bytes = 0;              // wire octets without FCS
+  uint64_t payload_bytes = 0;      // of requests and read responses, first copies
+  std::array<uint32_t, kOperationClassCount> class_packets{};
+  uint32_t hop_copies = 0;         // copies with another MAC address, of the same TTL
+
+  uint32_t messages = 0;           // messages begun: SEND, WRITE, READ, ATOMIC, UD
+  uint32_t small_write_messages = 0;  // control: WRITEs whose payload has the clear-to-send form
+  uint64_t small_write_bytes = 0;
+  uint64_t read_requested_bytes = 0;  // asked for by this flow's READ requests
+  std::array<uint32_t, kMessageSizeBins> message_sizes{};
+
+  PsnCounts requests;
+  PsnCounts responses;
+
+  std::array<uint32_t, kNakKindCount> naks{};
+  uint8_t last_credits = 31;       // ACK credit code; 31: no end-to-end credits
+  uint32_t ce_marked = 0;          // copies whose ECN field says congestion experienced
+  uint32_t last_rkey = 0;          // of the last RETH
+  DurationSummary ack_round_trip;  // from a request that asks for an ACK to the ACK, at this tap:
+                                   // on the record of the ACK's flow
+  DurationSummary message_gap;     // from a message's last packet to the next one's first
+};
+
+enum class SightingKind : uint8_t {
+  kRequest,
+  kResponse,
+  kAcknowledge,
+  kNak,
+  kCnp,
+  kDatagram,
+};
+
+// One packet that the fabric-wide rule chose (flow/sighting.h).
+struct SightingRecord {
+  FlowKey flow;
+  TapId tap = 0;
+  SightingKind kind = SightingKind::kRequest;
+  uint8_t opcode = 0;
+  uint8_t ttl = 0;
+  uint8_t rate_exponent = 0;   // k: chosen with probability 2^-k
+  bool congestion_experienced = false;
+  bool ack_request = false;
+  bool has_reth = false;
+  bool has_clear_to_send = false;
+  uint8_t syndrome = 0;        // of an ACK or NAK
+  uint32_t psn = 0;
+  uint32_t msn = 0;            // of an ACK or NAK
+  uint32_t payload_length = 0;
+  Timestamp event_time;
+  Timestamp arrival_time;
+  uint64_t reth_address = 0;
+  uint32_t reth_rkey = 0;
+  uint32_t reth_length = 0;
+  // A small WRITE's payload read as NCCL's clear-to-send: the address of the buffer it grants, and
+  // the words where NCCL's releases keep its rkeys (octets 8 to 31, little-endian).
+  uint64_t granted_address = 0;
+  std::array<uint32_t, 6> granted_words{};
+};
+
+// A connection manager datagram.
+struct ManagementRecord {
+  TapId tap = 0;
+  Segment segment = 0;
+  IpAddress source;
+  IpAddress destination;
+  Timestamp event_time;
+  wire::CmMessage message;
+};
+
+// What a tap is known to have missed in an interval.
+struct CoverageRecord {
+  TapId tap = 0;
+  Timestamp interval_start;
+  Duration interval_width{};
+  uint64_t mirror_lost = 0;      // gaps in the mirror's own sequence numbers
+  uint64_t sightings_capped = 0; // sightings that the rate cap refused
+  uint64_t flows_evicted = 0;
+  uint64_t late_packets = 0;     // event time before the open interval
+};
+
+struct RecordBatch {
+  std::vector<FlowRecord> flows;
+  std::vector<SightingRecord> sightings;
+  std::vector<ManagementRecord> management;
+  std::vector<CoverageRecord> coverage;
+
+  void Clear() {
+    flows.clear();
+    sightings.clear();
+    management.clear();
+    coverage.clear();
+  }
+  bool empty() const {
+    return flows.empty() && sightings.empty() && management.empty() && coverage.empty();
+  }
+};
+
+}  // namespace rocescope

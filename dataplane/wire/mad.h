@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Management datagrams of the communication manager on QP1 (IBTA vol. 1, 13.4 and 12.6).
+#pragma once
+
+#include <cstdint>
+
+#include "base/qpn.h"
+#include "dataplane/wire/reader.h"
+#include "dataplane/wire/writer.h"
+
+namespace rocescope::wire {
+
+inline constexpr uint8_t kMadClassCommunicationManagement = 0x07;
+
+enum class CmAttribute : uint16_t {
+  kConnectRequest = 0x10,
+  kMessageReceiptAcknowledgement = 0x11,
+  kConnectReject = 0x12,
+  kConnectReply = 0x13,
+  kReadyToUse = 0x14,
+  kDisconnectRequest = 0x15,
+  kDisconnectReply = 0x16,
+  kServiceIdResolutionRequest = 0x17,
+  kServiceIdResolutionReply = 0x18,
+  kLoadAlternatePath = 0x19,
+  kAlternatePathResponse = 0x1a,
+};
+
+struct MadHeader {
+  static constexpr size_t kSize = 24;
+  uint8_t base_version = 1;
+  uint8_t management_class = kMadClassCommunicationManagement;
+  uint8_t class_version = 2;
+  uint8_t method = 3;
+  uint16_t status = 0;
+  uint64_t transaction_id = 0;
+  uint16_t attribute_id = 0;
+  uint32_t attribute_modifier = 0;
+};
+
+constexpr void Read(ByteReader& in, MadHeader& h) {
+  h.base_version = in.U8();
+  h.management_class = in.U8();
+  h.class_version = in.U8();
+  h.method = in.U8();
+  h.status = in.U16();
+  in.Skip(2);
+  h.transaction_id = in.U64();
+  h.attribute_id = in.U16();
+  in.Skip(2);
+  h.attribute_modifier = in.U32();
+}
+constexpr void Write(ByteWriter& out, const MadHeader& h) {
+  out.U8(h.base_version);
+  out.U8(h.management_class);
+  out.U8(h.class_version);
+  out.U8(h.method);
+  out.U16(h.status);
+  out.Zeros(2);
+  out.U64(h.transaction_id);
+  out.U16(h.attribute_id);
+  out.Zeros(2);
+  out.U32(h.attribute_modifier);
+}
+static_assert(EncodedSize<MadHeader>() == MadHeader::kSize);
+
+// The parts of a CM message that tell which queue pairs it joins; zero where the attribute has
+// no such field.
+struct CmMessage {
+  CmAttribute attribute = CmAttribute::kConnectRequest;
+  uint64_t transaction_id = 0;
+  uint32_t local_comm_id = 0;
+  uint32_t remote_comm_id = 0;
+  Qpn local_qpn;        // ConnectRequest, ConnectReply: the sender's QP
+  Qpn remote_qpn;       // DisconnectRequest: the receiver's QP
+  uint32_t starting_psn = 0;  // of the packets that the sender wants to receive
+  uint64_t service_id = 0;    // ConnectRequest
+  uint16_t reason = 0;        // ConnectReject
+  uint8_t transport_service = 0;  // ConnectRequest: 0 RC, 1 UC, 3 see extended type
+  uint8_t path_mtu = 0;           // ConnectRequest: 1 = 256 to 5 = 4096
+};
+
+inline constexpr size_t kCmDataSize = 232;  // after the MAD header
+
+// Reads the CM message behind `header`; false if the attribute carries no QP matter or the capture
+// ends before the fields do.
+bool ReadCmMessage(const MadHeader& header, ByteReader& in, CmMessage& message);
+
+// Writes the 232 octets behind the MAD header, other fields zero.
+void WriteCmMessage(ByteWriter& out, const CmMessage& message);
+
+}  // namespace rocescope::wire

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/wire/opcode.h"
+
+namespace rocescope::wire {
+namespace {
+
+using enum Operation;
+
+// The operations that RC, UC, RD and UD share; the transport's bits go in front.
+struct Row {
+  uint8_t code;
+  Operation operation;
+  uint16_t headers;
+  bool starts;
+  bool ends;
+  bool response;
+  std::array<std::string_view, 5> names;  // RC, UC, RD, UD, XRC; empty: not defined there
+};
+
+constexpr Row kRows[] = {
+#define ROCESCOPE_NAMES(suffix, rc, uc, rd, ud, xrc)                                     \
+  {                                                                                      \
+    rc ? "RC_" suffix : "", uc ? "UC_" suffix : "", rd ? "RD_" suffix : "",              \
+        ud ? "UD_" suffix : "", xrc ? "XRC_" suffix : ""                                 \
+  }
+    {0, kSend, 0, true, false, false, ROCESCOPE_NAMES("SEND_FIRST", 1, 1, 1, 0, 1)},
+    {1, kSend, 0, false, false, false, ROCESCOPE_NAMES("SEND_MIDDLE", 1, 1, 1, 0, 1)},
+    {2, kSend, 0, false, true, false, ROCESCOPE_NAMES("SEND_LAST", 1, 1, 1, 0, 1)},
+    {3, kSend, kHasImmDt, false, true, false,
+     ROCESCOPE_NAMES("SEND_LAST_WITH_IMMEDIATE", 1, 1, 1, 0, 1)},
+    {4, kSend, 0, true, true, false, ROCESCOPE_NAMES("SEND_ONLY", 1, 1, 1, 1, 1)},
+    {5, kSend, kHasImmDt, true, true, false,
+     ROCESCOPE_NAMES("SEND_ONLY_WITH_IMMEDIATE", 1, 1, 1, 1, 1)},
+    {6, kWrite, kHasReth, true, false, false, ROCESCOPE_NAMES("RDMA_WRITE_FIRST", 1, 1, 1, 0, 1)},
+    {7, kWrite, 0, false, false, false, ROCESCOPE_NAMES("RDMA_WRITE_MIDDLE", 1, 1, 1, 0, 1)},
+    {8, kWrite, 0, false, true, false, ROCESCOPE_NAMES("RDMA_WRITE_LAST", 1, 1, 1, 0, 1)},
+    {9, kWrite, kHasImmDt, false, true, false,
+     ROCESCOPE_NAMES("RDMA_WRITE_LAST_WITH_IMMEDIATE", 1, 1, 1, 0, 1)},
+    {10, kWrite, kHasReth, true, true, false, ROCESCOPE_NAMES("RDMA_WRITE_ONLY", 1, 1, 1, 0, 1)},
+    {11, kWrite, kHasReth | kHasImmDt, true, true, false,
+     ROCESCOPE_NAMES("RDMA_WRITE_ONLY_WITH_IMMEDIATE", 1, 1, 1, 0, 1)},
+    {12, kReadRequest, kHasReth, true, true, false,
+     ROCESCOPE_NAMES("RDMA_READ_REQUEST", 1, 0, 1, 0, 1)},
+    {13, kReadResponse, kHasAeth, true, false, true,
+     ROCESCOPE_NAMES("RDMA_READ_RESPONSE_FIRST", 1, 0, 1, 0, 1)},
+    {14, kReadResponse, 0, false, false, true,
+     ROCESCOPE_NAMES("RDMA_READ_RESPONSE_MIDDLE", 1, 0, 1, 0, 1)},
+    {15, kReadResponse, kHasAeth, false, true, true,
+     ROCESCOPE_NAMES("RDMA_READ_RESPONSE_LAST", 1, 0, 1, 0, 1)},
+    {16, kReadResponse, kHasAeth, true, true, true,
+     ROCESCOPE_NAMES("RDMA_READ_RESPONSE_ONLY", 1, 0, 1, 0, 1)},
+    {17, kAcknowledge, kHasAeth, true, true, true,
+     ROCESCOPE_NAMES("ACKNOWLEDGE", 1, 0, 1, 0, 1)},
+    {18, kAtomicAcknowledge, kHasAeth | kHasAtomicAckEth, true, true, true,
+     ROCESCOPE_NAMES("ATOMIC_ACKNOWLEDGE", 1, 0, 1, 0, 1)},
+    {19, kAtomic, kHasAtomicEth, true, true, false,
+     ROCESCOPE_NAMES("COMPARE_SWAP", 1, 0, 1, 0, 1)},
+    {20, kAtomic, kHasAtomicEth, true, true, false, ROCESCOPE_NAMES("FETCH_ADD", 1, 0, 1, 0, 1)},
+    {21, kResync, 0, true, true, false, ROCESCOPE_NAMES("RESYNC", 0, 0, 1, 0, 0)},
+    {22, kSend, kHasIeth, false, true, false,
+     ROCESCOPE_NAMES("SEND_LAST_WITH_INVALIDATE", 1, 0, 0, 0, 1)},
+    {23, kSend, kHasIeth, true, true, false,
+     ROCESCOPE_NAMES("SEND_ONLY_WITH_INVALIDATE", 1, 0, 0, 0, 1)},
+#undef ROCESCOPE_NAMES
+};
+
+constexpr std::array<OpcodeInfo, 256> Build() {
+  std::array<OpcodeInfo, 256> table{};
+  constexpr Transport kTransports[] = {Transport::kRc, Transport::kUc, Transport::kRd,
+                                       Transport::kUd, Transport::kXrc};
+  for (size_t code = 0; code < 256; ++code) {
+    table[code].transport = static_cast<Transport>(code >> 5);
+  }
+  for (const Row& row : kRows) {
+    for (size_t i = 0; i < 5; ++i) {
+      if (row.names[i].empty()) continue;
+      const Transport transport = kTransports[i];
+      uint16_t headers = row.headers;
+      // Every datagram names its sender; an RD packet its EE context; an XRC request its SRQ.
+      if (transport == Transport::kUd) headers |= kHasDeth;
+      if (transport == Transport::kRd) headers |= kHasRdeth;
+      if (transport == Transport::kRd && !row.response) headers |= kHasDeth;
+      if (transport == Transport::kXrc && !row.response) headers |= kHasXrceth;
+      table[static_cast<size_t>(transport) << 5 | row.code] = {.name = row.names[i],
+                                                               .operation = row.operation,
+                                                               .transport = transport,
+                                                               .headers = headers,
+                                                               .starts = row.starts,
+                                                               .ends = row.ends,
+                                                               .response = row.response};
+    }
+  }
+  table[kOpcodeCnp] = {.name = "CNP",
+                       .operation = kCnp,
+                       .transport = Transport::kCnp,
+                       .starts = true,
+                       .ends = true};
+  return table;
+}
+
+}  // namespace
+
+constexpr std::array<OpcodeInfo, 256> kBuilt = Build();
+const std::array<OpcodeInfo, 256> kOpcodes = kBuilt;
+
+}  // namespace rocescope::wire

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// BTH opcodes (IBTA vol. 1, table 38; XRC in Annex A14; CNP in Annex A17.9.3): one row each, from
+// which the decoder, the flow table and the reports take what they need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace rocescope::wire {
+
+// The upper three bits of an opcode.
+enum class Transport : uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
+
+// What a packet belongs to.
+enum class Operation : uint8_t {
+  kUnknown,
+  kSend,
+  kWrite,
+  kReadRequest,
+  kReadResponse,
+  kAcknowledge,
+  kAtomicAcknowledge,
+  kAtomic,
+  kResync,
+  kCnp,
+};
+
+// Which headers follow the BTH, in this order on the wire.
+enum HeaderBit : uint16_t {
+  kHasRdeth = 1 << 0,
+  kHasDeth = 1 << 1,
+  kHasXrceth = 1 << 2,
+  kHasReth = 1 << 3,
+  kHasAtomicEth = 1 << 4,
+  kHasAeth = 1 << 5,
+  kHasAtomicAckEth = 1 << 6,
+  kHasImmDt = 1 << 7,
+  kHasIeth = 1 << 8,
+};
+
+struct OpcodeInfo {
+  std::string_view name;  // "RC_RDMA_WRITE_FIRST"; empty where the opcode is reserved
+  Operation operation = Operation::kUnknown;
+  Transport transport = Transport::kRc;
+  uint16_t headers = 0;   // HeaderBit
+  bool starts = false;    // the first packet of a message (FIRST, ONLY)
+  bool ends = false;      // the last packet of a message (LAST, ONLY)
+  bool response = false;  // counted in the responder's PSN space
+};
+
+inline constexpr uint8_t kOpcodeCnp = 0x81;
+
+extern const std::array<OpcodeInfo, 256> kOpcodes;
+
+inline const OpcodeInfo& InfoOf(uint8_t opcode) { return kOpcodes[opcode]; }
+
+}  // namespace rocescope::wire

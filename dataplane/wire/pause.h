@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MAC control frames: PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (802.1Q 36).
+// Link-local: they reach rocescope from host captures and simulation, never through a mirror.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/wire/reader.h"
+#include "dataplane/wire/writer.h"
+
+namespace rocescope::wire {
+
+enum MacControlOpcode : uint16_t { kPauseOpcode = 0x0001, kPfcOpcode = 0x0101 };
+
+// What follows the EtherType 0x8808. A quantum is 512 bit times of the link.
+struct PauseFrame {
+  static constexpr size_t kSize = 20;  // as PFC; a PAUSE is 4 and padded
+  uint16_t opcode = kPfcOpcode;
+  uint16_t class_enable = 0;         // PFC: bit p says that quanta[p] is meant
+  std::array<uint16_t, 8> quanta{};  // PAUSE uses quanta[0] alone; 0 resumes
+};
+
+// A PAUSE reads its one quantum; any other opcode is left for the caller to judge.
+constexpr void Read(ByteReader& in, PauseFrame& h) {
+  h.opcode = in.U16();
+  if (h.opcode == kPfcOpcode) {
+    h.class_enable = in.U16();
+    for (uint16_t& quantum : h.quanta) quantum = in.U16();
+  } else {
+    h.class_enable = 0;
+    h.quanta = {};
+    h.quanta[0] = in.U16();
+  }
+}
+constexpr void Write(ByteWriter& out, const PauseFrame& h) {
+  out.U16(h.opcode);
+  if (h.opcode == kPfcOpcode) {
+    out.U16(h.class_enable);
+    for (uint16_t quantum : h.quanta) out.U16(quantum);
+  } else {
+    out.U16(h.quanta[0]);
+  }
+}
+static_assert(EncodedSize<PauseFrame>() == PauseFrame::kSize);
+
+}  // namespace rocescope::wire

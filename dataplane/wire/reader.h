@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one place where packet bytes are read. A read past the end yields zero and clears ok(), so a
+// header can be read field after field and checked once.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+namespace rocescope::wire {
+
+class ByteReader {
+ public:
+  constexpr explicit ByteReader(std::span<const uint8_t> bytes)
+      : position_(bytes.data()), end_(bytes.data() + bytes.size()), begin_(bytes.data()) {}
+
+  constexpr bool ok() const { return ok_; }
+  constexpr size_t offset() const { return static_cast<size_t>(position_ - begin_); }
+  constexpr size_t remaining() const { return static_cast<size_t>(end_ - position_); }
+  constexpr bool Has(size_t count) const { return remaining() >= count; }
+  constexpr std::span<const uint8_t> Rest() const { return {position_, remaining()}; }
+
+  // Network byte order.
+  constexpr uint8_t U8() { return Load<uint8_t>(); }
+  constexpr uint16_t U16() { return Load<uint16_t>(); }
+  constexpr uint32_t U24() {
+    const uint32_t high = U8();
+    return high << 16 | U16();
+  }
+  constexpr uint32_t U32() { return Load<uint32_t>(); }
+  constexpr uint64_t U64() { return Load<uint64_t>(); }
+
+  // `count` bytes, or an empty span and !ok().
+  constexpr std::span<const uint8_t> Bytes(size_t count) {
+    if (!Take(count)) return {};
+    return {position_ - count, count};
+  }
+  constexpr void Skip(size_t count) { Take(count); }
+
+ private:
+  constexpr bool Take(size_t count) {
+    if (remaining() < count) {
+      position_ = end_;
+      ok_ = false;
+      return false;
+    }
+    position_ += count;
+    return true;
+  }
+
+  template <typename T>
+  constexpr T Load() {
+    if (!Take(sizeof(T))) return 0;
+    const uint8_t* from = position_ - sizeof(T);
+    T value = 0;
+    if (std::is_constant_evaluated()) {
+      for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(uint64_t{value} << 8 | from[i]);
+      return value;
+    }
+    std::memcpy(&value, from, sizeof(T));
+    if constexpr (std::endian::native == std::endian::little) {
+      if constexpr (sizeof(T) == 2) value = __builtin_bswap16(value);
+      if constexpr (sizeof(T) == 4) value = __builtin_bswap32(value);
+      if constexpr (sizeof(T) == 8) value = __builtin_bswap64(value);
+    }
+    return value;
+  }
+
+  const uint8_t* position_;
+  const uint8_t* end_;
+  const uint8_t* begin_;
+  bool ok_ = true;
+};
+
+}  // namespace rocescope::wire

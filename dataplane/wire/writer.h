@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reader's mirror image, for the simulator, the packet generator and tests. A write past the
+// end is dropped and clears ok().
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rocescope::wire {
+
+class ByteWriter {
+ public:
+  constexpr explicit ByteWriter(std::span<uint8_t> bytes) : bytes_(bytes) {}
+
+  constexpr bool ok() const { return ok_; }
+  constexpr size_t offset() const { return offset_; }
+
+  // Network byte order.
+  constexpr void U8(uint8_t value) { Store(value, 1); }
+  constexpr void U16(uint16_t value) { Store(value, 2); }
+  constexpr void U24(uint32_t value) { Store(value, 3); }
+  constexpr void U32(uint32_t value) { Store(value, 4); }
+  constexpr void U64(uint64_t value) { Store(value, 8); }
+  constexpr void Bytes(std::span<const uint8_t> source) {
+    if (!Take(source.size())) return;
+    for (size_t i = 0; i < source.size(); ++i) bytes_[offset_ - source.size() + i] = source[i];
+  }
+  constexpr void Zeros(size_t count) {
+    if (!Take(count)) return;
+    for (size_t i = 0; i < count; ++i) bytes_[offset_ - count + i] = 0;
+  }
+
+ private:
+  constexpr bool Take(size_t count) {
+    if (bytes_.size() - offset_ < count) {
+      offset_ = bytes_.size();
+      ok_ = false;
+      return false;
+    }
+    offset_ += count;
+    return true;
+  }
+  constexpr void Store(uint64_t value, size_t width) {
+    if (!Take(width)) return;
+    for (size_t i = 0; i < width; ++i) {
+      bytes_[offset_ - 1 - i] = static_cast<uint8_t>(value >> (8 * i));
+    }
+  }
+
+  std::span<uint8_t> bytes_;
+  size_t offset_ = 0;
+  bool ok_ = true;
+};
+
+// The octets that `Write(writer, Header{})` takes, worked out by the compiler: each header's
+// static_assert holds its kSize against it.
+template <typename Header>
+constexpr size_t EncodedSize() {
+  std::array<uint8_t, 512> scratch{};
+  ByteWriter writer(scratch);
+  Write(writer, Header{});
+  return writer.ok() ? writer.offset() : 0;
+}
+
+}  // namespace rocescope::wire
