@@ -73,7 +73,8 @@ struct CmMessage {
   uint32_t remote_comm_id = 0;
   Qpn local_qpn;        // ConnectRequest, ConnectReply: the sender's QP
   Qpn remote_qpn;       // DisconnectRequest: the receiver's QP
-  uint32_t starting_psn = 0;  // of the packets that the sender wants to receive
+  uint32_t starting_psn = 0;  // ConnectRequest, ConnectReply: of the first packet that this
+                              // message's sender will send
   uint64_t service_id = 0;    // ConnectRequest
   uint16_t reason = 0;        // ConnectReject
   uint8_t transport_service = 0;  // ConnectRequest: 0 RC, 1 UC, 3 see extended type
