@@ -69,22 +69,23 @@ static_assert(EncodedSize<MadHeader>() == MadHeader::kSize);
 struct CmMessage {
   CmAttribute attribute = CmAttribute::kConnectRequest;
   uint64_t transaction_id = 0;
-  uint32_t local_comm_id = 0;
-  uint32_t remote_comm_id = 0;
-  Qpn local_qpn;        // ConnectRequest, ConnectReply: the sender's QP
-  Qpn remote_qpn;       // DisconnectRequest: the receiver's QP
-  uint32_t starting_psn = 0;  // ConnectRequest, ConnectReply: of the first packet that this
-                              // message's sender will send
-  uint64_t service_id = 0;    // ConnectRequest
-  uint16_t reason = 0;        // ConnectReject
+  uint32_t local_comm_id = 0;   // the sender's; the request ID of service ID resolution
+  uint32_t remote_comm_id = 0;  // the receiver's
+  Qpn local_qpn;   // ConnectRequest, ConnectReply, ServiceIdResolutionReply: the sender's QP
+  Qpn remote_qpn;  // DisconnectRequest, LoadAlternatePath: the receiver's QP
+  uint32_t starting_psn = 0;  // ConnectRequest, ConnectReply: the PSN of the first packet that
+                              // this message's receiver will send to its sender
+  uint64_t service_id = 0;    // ConnectRequest, ServiceIdResolutionRequest and -Reply
+  uint16_t reason = 0;        // ConnectReject; the status of AlternatePathResponse and
+                              // ServiceIdResolutionReply
   uint8_t transport_service = 0;  // ConnectRequest: 0 RC, 1 UC, 3 see extended type
   uint8_t path_mtu = 0;           // ConnectRequest: 1 = 256 to 5 = 4096
 };
 
 inline constexpr size_t kCmDataSize = 232;  // after the MAD header
 
-// Reads the CM message behind `header`; false if the attribute carries no QP matter or the capture
-// ends before the fields do.
+// Reads the CM message behind `header` and leaves `in` where it stands. False, and `message` as it
+// was, if the MAD is of another class or attribute, or if the capture ends before the fields do.
 bool ReadCmMessage(const MadHeader& header, ByteReader& in, CmMessage& message);
 
 // Writes the 232 octets behind the MAD header, other fields zero.
