@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/address.h"
@@ -11,6 +12,7 @@
 #include "base/segment.h"
 #include "base/time.h"
 #include "dataplane/wire/mad.h"
+#include "dataplane/wire/mirror.h"
 #include "dataplane/wire/opcode.h"
 #include "dataplane/wire/pause.h"
 #include "dataplane/wire/roce.h"
@@ -45,20 +47,33 @@ enum class MirrorDirection : uint8_t { kUnknown, kIngress, kEgress };
 struct MirrorInfo {
   MirrorKind kind = MirrorKind::kNone;
   MirrorDirection direction = MirrorDirection::kUnknown;
-  bool truncated = false;      // the switch says that it cut the original frame
-  bool has_sequence = false;   // GRE sequence number, in `sequence`
+  bool truncated = false;     // the switch says that it cut the original frame
+  bool has_sequence = false;  // GRE sequence number, in `sequence`
   bool has_port_index = false;
   bool has_timestamp = false;
-  uint16_t session = 0;        // 10 bits
-  uint32_t port_index = 0;     // type II index (20 bits) or type III platform port
+  bool has_seconds = false;          // the platform sub-header carries `seconds`
+  bool has_upper_timestamp = false;  // it carries the upper half of a 64-bit timestamp
+  wire::ErspanGranularity granularity = wire::ErspanGranularity::k100Microseconds;
+  uint16_t session = 0;     // 10 bits
+  uint32_t port_index = 0;  // type II index (20 bits) or type III platform port
   uint32_t sequence = 0;
-  uint32_t raw_timestamp = 0;  // ERSPAN III: 32 bits in units of its granularity
-  uint8_t granularity = 0;     // ERSPAN III Gra: 0 100 us, 1 100 ns, 2 IEEE 1588, 3 user-defined
-  bool has_seconds = false;    // ERSPAN III platform sub-header that carries seconds
-  uint32_t seconds = 0;
-  IpAddress source;            // of the outer packet: the switch
+  uint32_t timestamp = 0;        // ERSPAN III, in units of its granularity
+  uint32_t timestamp_upper = 0;  // seconds, or the upper half
+  IpAddress source;              // of the outer packet: the switch
   IpAddress destination;
 };
+
+// The time that a mirror header tells, in nanoseconds of the switch's clock: since the epoch where
+// it carries seconds or an upper half; else only modulo `wrap`, 2^32 units.
+struct MirrorTime {
+  int64_t nanoseconds = 0;
+  int64_t wrap = 0;  // 0: does not wrap
+};
+// nullopt: no timestamp, or a user-defined unit.
+std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror);
+
+// The value congruent to `time` that lies nearest to `arrival`.
+Timestamp Unwrap(const MirrorTime& time, Timestamp arrival);
 
 enum class FrameKind : uint8_t { kRoce, kPause };
 

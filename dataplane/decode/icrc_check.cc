@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/decode/decode.h"
+#include "dataplane/wire/icrc.h"
+
+namespace rocescope {
+
+IcrcVerdict CheckIcrc(const DecodedFrame& frame) {
+  const std::span<const uint8_t> packet = frame.network_packet;
+  if (frame.kind != FrameKind::kRoce || packet.size() < wire::kIcrcSize) {
+    return IcrcVerdict::kUnknown;
+  }
+  const size_t covered = packet.size() - wire::kIcrcSize;
+  return wire::ComputeIcrc(packet.first(covered)) == wire::ReadIcrc(packet.subspan(covered))
+             ? IcrcVerdict::kValid
+             : IcrcVerdict::kInvalid;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/decode/frame.h"
+
+namespace rocescope {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+// Nanoseconds of one unit; 0 where only the operator knows.
+int64_t UnitOf(wire::ErspanGranularity granularity) {
+  switch (granularity) {
+    case wire::ErspanGranularity::k100Microseconds:
+      return 100'000;
+    case wire::ErspanGranularity::k100Nanoseconds:
+      return 100;
+    case wire::ErspanGranularity::kIeee1588:
+      return 1;
+    case wire::ErspanGranularity::kUserDefined:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror) {
+  const int64_t unit = UnitOf(mirror.granularity);
+  if (!mirror.has_timestamp || unit == 0) return std::nullopt;
+  const int64_t low = int64_t{mirror.timestamp} * unit;
+  if (mirror.has_seconds && mirror.granularity == wire::ErspanGranularity::kIeee1588) {
+    return MirrorTime{.nanoseconds = int64_t{mirror.timestamp_upper} * kSecond + low};
+  }
+  if (mirror.has_upper_timestamp && mirror.timestamp_upper < 0x80000000u / unit) {
+    return MirrorTime{.nanoseconds = (int64_t{mirror.timestamp_upper} << 32) * unit + low};
+  }
+  return MirrorTime{.nanoseconds = low, .wrap = (int64_t{1} << 32) * unit};
+}
+
+Timestamp Unwrap(const MirrorTime& time, Timestamp arrival) {
+  if (time.wrap == 0) return FromNanoseconds(time.nanoseconds);
+  int64_t behind = (ToNanoseconds(arrival) - time.nanoseconds) % time.wrap;  // -wrap to wrap
+  if (behind > time.wrap / 2) behind -= time.wrap;
+  if (behind < -time.wrap / 2) behind += time.wrap;
+  return FromNanoseconds(ToNanoseconds(arrival) - behind);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/decode/transport.h"
+
+#include <algorithm>
+
+#include "dataplane/wire/mad.h"
+#include "dataplane/wire/reader.h"
+#include "dataplane/wire/roce.h"
+
+namespace rocescope {
+namespace {
+
+using wire::ByteReader;
+
+// Walks the extended headers in wire order. The length on the wire grows by each header that the
+// opcode has; the header's part bit is set only if all of it was captured.
+class ExtendedHeaders {
+ public:
+  ExtendedHeaders(ByteReader& in, uint16_t present, DecodedFrame& frame)
+      : in_(in), present_(present), frame_(frame) {}
+
+  template <typename Header>
+  void Take(wire::HeaderBit bit, PartBit part, Header& header) {
+    if ((present_ & bit) == 0) return;
+    wire_length_ += Header::kSize;
+    Read(in_, header);
+    if (in_.ok()) frame_.parts |= part;
+  }
+
+  size_t wire_length() const { return wire_length_; }
+
+ private:
+  ByteReader& in_;
+  const uint16_t present_;
+  DecodedFrame& frame_;
+  size_t wire_length_ = 0;
+};
+
+void DecodeCm(DecodedFrame& frame) {
+  ByteReader in(frame.payload);
+  wire::MadHeader header;
+  Read(in, header);
+  if (in.ok() && header.management_class == wire::kMadClassCommunicationManagement &&
+      wire::ReadCmMessage(header, in, frame.cm)) {
+    frame.parts |= kPartCm;
+  }
+}
+
+}  // namespace
+
+DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, DecodedFrame& frame) {
+  frame.kind = FrameKind::kRoce;
+  frame.parts = 0;
+  ByteReader in(captured);
+  Read(in, frame.bth);
+  if (!in.ok()) return frame.cut ? DropReason::kTruncatedBth : DropReason::kBadBth;
+  if (frame.bth.transport_version != 0) return DropReason::kBadBth;
+  const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
+  if (opcode.name.empty()) return DropReason::kUnknownOpcode;
+
+  ExtendedHeaders extended(in, opcode.headers, frame);
+  if (opcode.headers != 0) {
+    extended.Take(wire::kHasRdeth, kPartRdeth, frame.rdeth);
+    extended.Take(wire::kHasDeth, kPartDeth, frame.deth);
+    extended.Take(wire::kHasXrceth, kPartXrceth, frame.xrceth);
+    extended.Take(wire::kHasReth, kPartReth, frame.reth);
+    extended.Take(wire::kHasAtomicEth, kPartAtomicEth, frame.atomic);
+    extended.Take(wire::kHasAeth, kPartAeth, frame.aeth);
+    extended.Take(wire::kHasAtomicAckEth, kPartAtomicAckEth, frame.atomic_ack);
+    extended.Take(wire::kHasImmDt, kPartImmDt, frame.immediate);
+    extended.Take(wire::kHasIeth, kPartIeth, frame.ieth);
+  }
+  const size_t around = wire::Bth::kSize + extended.wire_length() + frame.bth.pad_count +
+                        wire::kIcrcSize;
+  if (length < around) return DropReason::kBadBth;
+  frame.payload_length = static_cast<uint32_t>(length - around);
+  const std::span<const uint8_t> rest = in.Rest();
+  frame.payload = rest.first(std::min<size_t>(rest.size(), frame.payload_length));
+
+  if (opcode.transport == wire::Transport::kUd &&
+      frame.bth.destination_qpn == kManagementQpn) [[unlikely]] {
+    DecodeCm(frame);
+  }
+  return DropReason::kNone;
+}
+
+}  // namespace rocescope
