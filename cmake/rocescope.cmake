@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The four ways a folder adds something to the build. One folder, one library, sources by hand.
+
+# rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt)
+# Makes the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire; a static
+# library, or an interface one if there are no sources. Each header also gets a translation unit of
+# its own in the target `headers_alone`.
+function(rocescope_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS")
+  _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
+  set(target rocescope_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES} ${arg_HEADERS})
+    target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE rocescope_warnings)
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${target} INTERFACE ${arg_DEPENDS})
+  endif()
+  add_library(rocescope::${name} ALIAS ${target})
+  _rocescope_headers_alone(${name} ${target} "${arg_HEADERS}")
+endfunction()
+
+# rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow])
+# One GoogleTest program; each of its tests is a ctest of its own under the label.
+function(rocescope_test name)
+  if(NOT ROCESCOPE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "SOURCES;DEPENDS")
+  _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_LABEL)
+    set(arg_LABEL fast)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock
+                                        rocescope_warnings)
+  set(timeout 60)
+  if(NOT arg_LABEL STREQUAL "fast")
+    set(timeout 900)
+  endif()
+  # PRE_TEST: the program is asked for its tests when ctest runs, so a build never runs anything.
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+                       PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout})
+endfunction()
+
+# rocescope_fuzz(fuzz_frame SOURCES frame_fuzz.cc CORPUS <folder> DEPENDS ... [MAX_LENGTH bytes])
+# A libFuzzer program; ctest replays the corpus under the label `fuzz`. Only with ROCESCOPE_FUZZ.
+function(rocescope_fuzz name)
+  if(NOT ROCESCOPE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS;MAX_LENGTH" "SOURCES;DEPENDS")
+  _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT arg_CORPUS OR NOT IS_DIRECTORY "${arg_CORPUS}")
+    message(FATAL_ERROR "rocescope_fuzz(${name}): CORPUS \"${arg_CORPUS}\" is not a folder; "
+                        "make it and put at least one seed there")
+  endif()
+  if(NOT arg_MAX_LENGTH)
+    set(arg_MAX_LENGTH 65536)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} rocescope_warnings)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
+  add_test(NAME ${name} COMMAND ${name} -runs=0 -timeout=20 -rss_limit_mb=2048
+                                -max_len=${arg_MAX_LENGTH} ${arg_CORPUS})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 300)
+endfunction()
+
+# rocescope_benchmark(bench_decode SOURCES decode_bench.cc DEPENDS ...)
+# A Google Benchmark program, built with ROCESCOPE_BENCHMARKS only and never run by ctest.
+function(rocescope_benchmark name)
+  if(NOT ROCESCOPE_BENCHMARKS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS")
+  _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark_main
+                                        rocescope_warnings)
+endfunction()
+
+# Folders join the build when they have a CMakeLists.txt.
+function(rocescope_add_folders)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      add_subdirectory(${folder})
+    endif()
+  endforeach()
+endfunction()
+
+# One source per header that includes it twice: it must stand alone and guard itself. The object
+# libraries are not in ALL; `cmake --build <folder> --target headers_alone` compiles them.
+function(_rocescope_headers_alone name target headers)
+  set(sources)
+  foreach(header IN LISTS headers)
+    file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/${header})
+    if(IS_ABSOLUTE ${header})
+      continue()  # generated
+    endif()
+    string(REPLACE "." "_" stem ${path})
+    set(source ${PROJECT_BINARY_DIR}/headers_alone/${stem}.cc)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${path}\"\n#include \"${path}\"\n")
+    list(APPEND sources ${source})
+    set_property(GLOBAL APPEND PROPERTY ROCESCOPE_HEADERS ${path})
+  endforeach()
+  if(sources)
+    add_library(headers_alone_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+    target_link_libraries(headers_alone_${name} PRIVATE ${target} rocescope_warnings)
+    add_dependencies(headers_alone headers_alone_${name})
+  endif()
+endfunction()
+
+function(_rocescope_refuse_unknown name arguments)
+  if(arguments)
+    message(FATAL_ERROR "${name}: unknown arguments: ${arguments}")
+  endif()
+endfunction()
