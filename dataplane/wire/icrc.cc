@@ -52,12 +52,12 @@ void SumUdp(Sum& sum) {
 
 void SumIpv4(Sum& sum) {
   const size_t header_size = size_t{4} * (sum.Peek(0) & 0xf);
-  sum.Plain(1);  // version, header length
-  sum.Ones(1);   // type of service
-  sum.Plain(6);  // length, identification, fragment
-  sum.Ones(1);   // time to live
-  sum.Plain(1);  // protocol
-  sum.Ones(2);   // checksum
+  sum.Plain(1);                                              // version, header length
+  sum.Ones(1);                                               // type of service
+  sum.Plain(6);                                              // length, identification, fragment
+  sum.Ones(1);                                               // time to live
+  sum.Plain(1);                                              // protocol
+  sum.Ones(2);                                               // checksum
   sum.Plain(std::max(header_size, Ipv4Header::kSize) - 12);  // addresses and options
   SumUdp(sum);
 }

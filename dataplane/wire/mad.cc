@@ -12,15 +12,15 @@ constexpr uint8_t kAbsent = 0xff;
 
 struct Layout {
   CmAttribute attribute;
-  uint8_t remote_comm_id = 4;       // 32 bits; the local one is always at 0
-  uint8_t local_qpn = kAbsent;      // 24 bits
-  uint8_t remote_qpn = kAbsent;     // 24 bits
-  uint8_t starting_psn = kAbsent;   // 24 bits
-  uint8_t service_id = kAbsent;     // 64 bits
-  uint8_t reason = kAbsent;         // 16 bits
-  uint8_t status = kAbsent;         // 8 bits
-  uint8_t transport = kAbsent;      // bits 1 and 2 of the octet
-  uint8_t path_mtu = kAbsent;       // upper 4 bits
+  uint8_t remote_comm_id = 4;      // 32 bits; the local one is always at 0
+  uint8_t local_qpn = kAbsent;     // 24 bits
+  uint8_t remote_qpn = kAbsent;    // 24 bits
+  uint8_t starting_psn = kAbsent;  // 24 bits
+  uint8_t service_id = kAbsent;    // 64 bits
+  uint8_t reason = kAbsent;        // 16 bits
+  uint8_t status = kAbsent;        // 8 bits
+  uint8_t transport = kAbsent;     // bits 1 and 2 of the octet
+  uint8_t path_mtu = kAbsent;      // upper 4 bits
 };
 
 constexpr Layout kLayouts[] = {
@@ -101,8 +101,8 @@ bool ReadCmMessage(const MadHeader& header, ByteReader& in, CmMessage& message) 
       .remote_qpn = {static_cast<uint32_t>(fields.Get(layout->remote_qpn, 3))},
       .starting_psn = static_cast<uint32_t>(fields.Get(layout->starting_psn, 3)),
       .service_id = fields.Get(layout->service_id, 8),
-      .reason = static_cast<uint16_t>(fields.Get(layout->reason, 2) |
-                                      fields.Get(layout->status, 1)),
+      .reason =
+          static_cast<uint16_t>(fields.Get(layout->reason, 2) | fields.Get(layout->status, 1)),
       .transport_service = static_cast<uint8_t>(fields.Get(layout->transport, 1) >> 1 & 3),
       .path_mtu = static_cast<uint8_t>(fields.Get(layout->path_mtu, 1) >> 4),
   };

@@ -73,11 +73,11 @@ struct CmMessage {
   uint32_t remote_comm_id = 0;  // the receiver's
   Qpn local_qpn;   // ConnectRequest, ConnectReply, ServiceIdResolutionReply: the sender's QP
   Qpn remote_qpn;  // DisconnectRequest, LoadAlternatePath: the receiver's QP
-  uint32_t starting_psn = 0;  // ConnectRequest, ConnectReply: the PSN of the first packet that
-                              // this message's receiver will send to its sender
-  uint64_t service_id = 0;    // ConnectRequest, ServiceIdResolutionRequest and -Reply
-  uint16_t reason = 0;        // ConnectReject; the status of AlternatePathResponse and
-                              // ServiceIdResolutionReply
+  uint32_t starting_psn = 0;      // ConnectRequest, ConnectReply: the PSN of the first packet that
+                                  // this message's receiver will send to its sender
+  uint64_t service_id = 0;        // ConnectRequest, ServiceIdResolutionRequest and -Reply
+  uint16_t reason = 0;            // ConnectReject; the status of AlternatePathResponse and
+                                  // ServiceIdResolutionReply
   uint8_t transport_service = 0;  // ConnectRequest: 0 RC, 1 UC, 3 see extended type
   uint8_t path_mtu = 0;           // ConnectRequest: 1 = 256 to 5 = 4096
 };
