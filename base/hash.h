@@ -24,11 +24,15 @@ constexpr uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed + 0x9e3779b97f4a7c15ull + value);
 }
 
+// Cheap on purpose: it is worked out for every packet and mixed only once, with what follows.
+constexpr uint64_t FoldAddress(const IpAddress& a) {
+  const uint64_t x = (a.high * 0x9e3779b97f4a7c15ull + a.low) * 0xd6e8feb86659fd93ull;
+  return x ^ x >> 32;
+}
+
 // The same for (a, b) and (b, a): both directions of a host pair meet in one value.
-constexpr uint64_t HashUnorderedPair(const IpAddress& a, const IpAddress& b) {
-  const uint64_t hash_a = HashCombine(Mix64(a.high), a.low);
-  const uint64_t hash_b = HashCombine(Mix64(b.high), b.low);
-  return Mix64(hash_a + hash_b) ^ (hash_a ^ hash_b);
+constexpr uint64_t HashUnorderedPair(const IpAddress& a, const IpAddress& b, uint64_t value) {
+  return Mix64(FoldAddress(a) + FoldAddress(b) + value * 0x9e3779b97f4a7c15ull);
 }
 
 }  // namespace rocescope

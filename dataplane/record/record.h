@@ -59,20 +59,18 @@ inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
 // What one PSN space (requests, or responses) showed in an interval. A gap is unseen until a NAK,
 // a time-out or a re-send makes it fabric loss; else the mirror lost it.
 struct PsnCounts {
-  uint32_t packets = 0;    // first copies
   uint32_t unseen = 0;     // PSNs skipped, less those that came later in the window
   uint32_t reordered = 0;  // first copies that came after a later PSN
   uint32_t resent = 0;     // PSNs seen before: go-back-N, time-outs
   uint32_t restarts = 0;   // the sequence began anew: another incarnation of the QP
-  bool valid = false;      // first_psn and last_psn mean something
-  uint32_t first_psn = 0;  // first seen in the interval
+  bool valid = false;      // last_psn means something
   uint32_t last_psn = 0;   // furthest seen
 };
 
 struct DurationSummary {
   uint32_t count = 0;
   Duration sum{};
-  Duration minimum{};
+  Duration minimum{};  // of ack_round_trip alone
   Duration maximum{};
 };
 
@@ -93,14 +91,13 @@ struct FlowRecord {
 
   uint64_t packets = 0;            // copies of every class, re-sent ones too
   uint64_t bytes = 0;              // wire octets without FCS
-  uint64_t payload_bytes = 0;      // of requests and read responses, first copies
+  uint64_t payload_bytes = 0;      // of requests and read responses, first copies, with control
   std::array<uint32_t, kOperationClassCount> class_packets{};
   uint32_t hop_copies = 0;         // copies with another MAC address, of the same TTL
 
   uint32_t messages = 0;           // messages begun: SEND, WRITE, READ, ATOMIC, UD
-  uint32_t small_write_messages = 0;  // control: WRITEs whose payload has the clear-to-send form
-  uint64_t small_write_bytes = 0;
-  uint64_t read_requested_bytes = 0;  // asked for by this flow's READ requests
+  uint32_t control_messages = 0;   // of these, WRITEs that have the clear-to-send form
+  uint64_t control_bytes = 0;      // their part of payload_bytes
   std::array<uint32_t, kMessageSizeBins> message_sizes{};
 
   PsnCounts requests;
@@ -110,6 +107,8 @@ struct FlowRecord {
   uint8_t last_credits = 31;       // ACK credit code; 31: no end-to-end credits
   uint32_t ce_marked = 0;          // copies whose ECN field says congestion experienced
   uint32_t last_rkey = 0;          // of the last RETH
+  uint32_t first_request_psn = 0;  // of the first request in the interval; see requests.valid
+  bool began = false;              // the first request of a sequence was seen: PSN 0, or a restart
   DurationSummary ack_round_trip;  // from a request that asks for an ACK to the ACK, at this tap:
                                    // on the record of the ACK's flow
   DurationSummary message_gap;     // from a message's last packet to the next one's first

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the table keeps of a flow at a tap: four cache lines. The first two serve every packet of a
+// WRITE's middle; the others serve message ends, responses and trouble.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/flow/psn_tracker.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+enum FlowEntryFlag : uint16_t {
+  kFlowInUse = 1 << 0,
+  kFlowActive = 1 << 1,         // saw a packet in the open interval: is on the active list
+  kFlowDscpChanged = 1 << 2,
+  kFlowMessageEnded = 1 << 3,   // message_end_ns means something
+  kFlowReadPending = 1 << 4,    // pending_length is that of a READ whose PSNs are reserved
+  kFlowSequenceBegan = 1 << 5,  // in the open interval
+  kFlowRequestSeen = 1 << 6,    // in the open interval: first_request_psn means something
+  kFlowDatagrams = 1 << 7,      // a UD queue pair: SENDs are datagrams of many senders
+};
+
+struct alignas(64) FlowEntry {
+  // Line 0: who, how much, when. Counters are those of the open interval.
+  FlowKey key;
+  TapId tap;
+  uint8_t ttl;
+  uint8_t dscp;
+  uint16_t flags;          // FlowEntryFlag
+  uint16_t mac_signature;  // of the last first copy
+  uint64_t bytes;
+  int64_t last_seen_ns;
+
+  // Line 1: requests.
+  PsnTracker requests;
+  uint32_t first_request_psn;
+  uint32_t messages;
+  uint64_t payload_bytes;
+  uint32_t ce_marked;
+  uint32_t last_rkey;
+  uint32_t pending_length;  // of a READ, or what a SEND in progress has carried so far
+  uint16_t udp_source_port;
+  uint16_t udp_source_port_changes;
+  int64_t message_end_ns;
+
+  // Line 2: kinds and sizes.
+  std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
+  uint32_t gap_maximum_ns;                                       // stops at 4.29 s
+  uint64_t gap_sum_ns;
+  std::array<uint16_t, kMessageSizeBins> message_sizes;  // stop at 65535
+  uint32_t gap_count;
+  uint32_t first_seen_offset_ns;  // from the start of the open interval; stops at 4.29 s
+
+  // Line 3: responses and what comes back.
+  PsnTracker responses;
+  uint32_t round_trip_count;
+  uint32_t round_trip_minimum_ns;
+  uint64_t round_trip_sum_ns;
+  uint32_t round_trip_maximum_ns;
+  uint32_t peer;                     // index of the flow whose requests this one acknowledges
+  std::array<uint8_t, kNakKindCount> naks;  // stop at 255
+  uint8_t peer_score;                // Boyer-Moore majority vote on `peer`
+  uint8_t credits;
+  uint32_t control_bytes;
+  uint16_t control_messages;
+  uint16_t hop_copies;
+};
+static_assert(sizeof(FlowEntry) == 256);
+
+}  // namespace rocescope

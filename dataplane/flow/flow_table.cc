@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/flow/flow_table.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "dataplane/flow/emit.h"
+#include "dataplane/wire/ip.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint32_t kEvictionCandidates = 16;
+constexpr uint32_t kExpirySweepShare = 16;  // of the entries, per interval
+
+uint64_t HashOf(const FlowKey& key, TapId tap, uint8_t ttl) {
+  const uint64_t addresses = FoldAddress(key.source) + FoldAddress(key.destination) * 3;
+  const uint64_t rest = uint64_t{key.destination_qpn.value} | uint64_t{ttl} << 24 |
+                        uint64_t{tap} << 32;
+  return Mix64(addresses + rest * 0x9e3779b97f4a7c15ull + key.segment * 0xd6e8feb86659fd93ull);
+}
+
+uint64_t HashOf(const FlowEntry& entry) { return HashOf(entry.key, entry.tap, entry.ttl); }
+
+FlowKey KeyOf(const DecodedFrame& frame) {
+  return {.source = frame.source,
+          .destination = frame.destination,
+          .destination_qpn = frame.bth.destination_qpn,
+          .segment = frame.segment};
+}
+
+template <typename T>
+void IncrementSaturating(T& counter) {
+  if (counter < std::numeric_limits<T>::max()) ++counter;
+}
+
+uint32_t SaturateTo32(uint64_t value) {
+  return static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
+}
+
+OperationClass ClassOf(const wire::OpcodeInfo& opcode) {
+  switch (opcode.operation) {
+    case wire::Operation::kWrite:
+      return OperationClass::kWrite;
+    case wire::Operation::kReadRequest:
+      return OperationClass::kReadRequest;
+    case wire::Operation::kReadResponse:
+      return OperationClass::kReadResponse;
+    case wire::Operation::kAtomic:
+      return OperationClass::kAtomic;
+    case wire::Operation::kAcknowledge:
+    case wire::Operation::kAtomicAcknowledge:
+      return OperationClass::kAcknowledge;
+    case wire::Operation::kCnp:
+      return OperationClass::kCnp;
+    default:
+      return OperationClass::kSend;  // UD too: a UD queue pair has nothing else
+  }
+}
+
+bool IsDatagram(const DecodedFrame& frame) {
+  return wire::InfoOf(frame.bth.opcode).transport == wire::Transport::kUd;
+}
+
+// Sixteen bits that differ between the copies that two routers forward.
+uint16_t MacSignature(const DecodedFrame& frame) {
+  return static_cast<uint16_t>(
+      (frame.source_mac * 0x9e3779b97f4a7c15ull ^ frame.destination_mac * 0xd6e8feb86659fd93ull) >>
+      48);
+}
+
+}  // namespace
+
+FlowTable::FlowTable(Options options)
+    : options_(options),
+      index_(options.capacity),
+      entries_(options.capacity),
+      free_(options.capacity),
+      active_(options.capacity),
+      sighting_budget_(options.sightings),
+      interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
+
+void FlowTable::Prefetch(const DecodedFrame& frame, TapId tap) const {
+  index_.Prefetch(HashOf(KeyOf(frame), tap, frame.ttl));
+}
+
+void FlowTable::Process(const DecodedFrame& frame, TapId tap, Timestamp event, Timestamp arrival,
+                        RecordBatch& out) {
+  const int64_t now_ns = ToNanoseconds(event);
+  if (now_ns >= interval_end_ns_) [[unlikely]] {
+    if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);
+    OpenInterval(IntervalIndex(event, options_.interval));
+  } else if (now_ns < interval_start_ns_) [[unlikely]] {
+    ++statistics_.late_packets;
+  }
+
+  FlowEntry& entry = FindOrCreate(frame, tap, now_ns, out);
+  const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
+  entry.bytes += frame.wire_length;
+  entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
+  ++entry.class_packets[static_cast<size_t>(ClassOf(opcode))];
+  entry.ce_marked += frame.Ecn() == wire::kEcnCe;
+  if (frame.Dscp() != entry.dscp) {
+    entry.dscp = frame.Dscp();
+    entry.flags |= kFlowDscpChanged;
+  }
+  if (frame.udp_source_port != entry.udp_source_port) {
+    entry.udp_source_port = frame.udp_source_port;
+    IncrementSaturating(entry.udp_source_port_changes);
+  }
+
+  ClearToSend grant;
+  const bool granted = frame.Has(kPartReth) && ReadClearToSend(frame, grant);
+  const bool first_copy = AccountPsn(entry, frame, opcode, now_ns);
+  if (first_copy && opcode.operation != wire::Operation::kCnp) {
+    AccountMessage(entry, frame, opcode, now_ns);
+    if (granted) {
+      IncrementSaturating(entry.control_messages);
+      entry.control_bytes += frame.payload_length;
+    }
+  }
+  if (frame.Has(kPartAeth)) AccountAcknowledge(entry, frame);
+
+  const uint64_t hash = HashUnorderedPair(frame.source, frame.destination, frame.bth.psn);
+  MeasureRoundTrip(entry, frame, opcode, hash, now_ns);
+  Sight(entry, frame, granted ? &grant : nullptr, hash, event, arrival, out);
+}
+
+FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, TapId tap, int64_t now_ns,
+                                   RecordBatch& out) {
+  const FlowKey key = KeyOf(frame);
+  const uint64_t hash = HashOf(key, tap, frame.ttl);
+  uint32_t number = index_.Find(hash, [&](uint32_t candidate) {
+    const FlowEntry& entry = entries_[candidate];
+    return entry.key == key && entry.tap == tap && entry.ttl == frame.ttl;
+  });
+  if (number == FlowIndex::kAbsent) [[unlikely]] {
+    number = TakeEntry(out);
+    FlowEntry& entry = entries_[number];
+    // An evicted flow leaves its place on the active list to the new one.
+    const bool listed = (entry.flags & kFlowActive) != 0;
+    entry = FlowEntry{};
+    entry.key = key;
+    entry.tap = tap;
+    entry.ttl = frame.ttl;
+    entry.dscp = frame.Dscp();
+    entry.udp_source_port = frame.udp_source_port;
+    entry.mac_signature = MacSignature(frame);
+    entry.flags = static_cast<uint16_t>(
+        kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
+    entry.peer = FlowIndex::kAbsent;
+    entry.credits = 31;
+    index_.Insert(hash, number);
+    ++size_;
+    ++statistics_.flows_created;
+    if (listed) Activate(entry, now_ns);
+  }
+  FlowEntry& entry = entries_[number];
+  if ((entry.flags & kFlowActive) == 0) {
+    Activate(entry, now_ns);
+    active_[active_count_++] = number;
+  }
+  return entry;
+}
+
+void FlowTable::Activate(FlowEntry& entry, int64_t now_ns) const {
+  entry.flags |= kFlowActive;
+  entry.first_seen_offset_ns =
+      SaturateTo32(static_cast<uint64_t>(std::max<int64_t>(0, now_ns - interval_start_ns_)));
+}
+
+// Returns true for a packet that this flow has not shown before.
+bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
+                           const wire::OpcodeInfo& opcode, int64_t now_ns) {
+  const uint32_t psn = frame.bth.psn;
+  PsnVerdict verdict = PsnVerdict::kInOrder;
+  if (opcode.operation == wire::Operation::kReadResponse) {
+    // Responses of different READs are separated by whatever else the requester sent: only a
+    // response's later packets must follow each other.
+    const uint32_t reserved = opcode.starts ? UINT32_MAX : 0;
+    verdict = entry.responses.Observe(psn, reserved);
+    if (verdict == PsnVerdict::kResent) return false;
+    return true;
+  }
+  if (opcode.response || opcode.operation == wire::Operation::kCnp ||
+      opcode.transport == wire::Transport::kUd || opcode.transport == wire::Transport::kRd) {
+    return true;  // no sequence of its own: an ACK repeats, a datagram's belongs to its sender
+  }
+  if ((entry.flags & kFlowRequestSeen) == 0) {
+    entry.flags |= kFlowRequestSeen;
+    entry.first_request_psn = psn;
+  }
+  // A queue pair that begins anew starts at PSN 0 with other memory, or after a pause that no
+  // time-out explains; a re-send of packet 0 names the same memory at once.
+  constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
+  if (psn == 0 && opcode.starts && entry.requests.valid() &&
+      ((frame.Has(kPartReth) && entry.last_rkey != 0 && frame.reth.rkey != entry.last_rkey &&
+        entry.requests.highest() != k24BitMask) ||
+       now_ns - entry.message_end_ns > kLongerThanAnyRetry)) {
+    verdict = entry.requests.Restart(psn);
+  } else {
+    uint32_t reserved = 0;
+    if ((entry.flags & kFlowReadPending) != 0 && entry.requests.valid()) {
+      reserved = ReservedByRead(entry.pending_length, entry.requests.Ahead(psn));
+    }
+    verdict = entry.requests.Observe(psn, reserved);
+  }
+  switch (verdict) {
+    case PsnVerdict::kResent: {
+      const uint16_t signature = MacSignature(frame);
+      if (signature != entry.mac_signature) {
+        entry.requests.ForgiveResent();
+        IncrementSaturating(entry.hop_copies);
+      }
+      return false;
+    }
+    case PsnVerdict::kFirst:
+    case PsnVerdict::kRestart:
+      if (psn == 0 || verdict == PsnVerdict::kRestart) entry.flags |= kFlowSequenceBegan;
+      entry.flags &= static_cast<uint16_t>(~kFlowMessageEnded);
+      break;
+    default:
+      break;
+  }
+  if (verdict != PsnVerdict::kReordered) {
+    entry.flags &= static_cast<uint16_t>(~kFlowReadPending);
+    entry.mac_signature = MacSignature(frame);
+  }
+  return true;
+}
+
+void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
+                               const wire::OpcodeInfo& opcode, int64_t now_ns) {
+  const bool request = !opcode.response;
+  if (request || opcode.operation == wire::Operation::kReadResponse) {
+    entry.payload_bytes += frame.payload_length;
+  }
+  if (!request) return;
+
+  if (opcode.starts) {
+    ++entry.messages;
+    if ((entry.flags & kFlowMessageEnded) != 0 && now_ns >= entry.message_end_ns) {
+      const auto gap = static_cast<uint64_t>(now_ns - entry.message_end_ns);
+      ++entry.gap_count;
+      entry.gap_sum_ns += gap;
+      entry.gap_maximum_ns = std::max(entry.gap_maximum_ns, SaturateTo32(gap));
+    }
+  }
+  // A message's size stands in its RETH; a SEND's is known when it ends.
+  const bool sized_by_reth = frame.Has(kPartReth);
+  if (sized_by_reth) {
+    IncrementSaturating(entry.message_sizes[MessageSizeBin(frame.reth.dma_length)]);
+    entry.last_rkey = frame.reth.rkey;
+  } else if (opcode.operation == wire::Operation::kSend) {
+    entry.pending_length =
+        (opcode.starts ? 0 : entry.pending_length) + frame.payload_length;
+    if (opcode.ends) IncrementSaturating(entry.message_sizes[MessageSizeBin(entry.pending_length)]);
+  } else if (opcode.operation == wire::Operation::kAtomic) {
+    constexpr uint32_t kAtomicOperand = 8;
+    IncrementSaturating(entry.message_sizes[MessageSizeBin(kAtomicOperand)]);
+  }
+  if (opcode.operation == wire::Operation::kReadRequest && sized_by_reth) {
+    entry.pending_length = frame.reth.dma_length;
+    entry.flags |= kFlowReadPending;
+  }
+  if (opcode.ends) {
+    entry.message_end_ns = now_ns;
+    entry.flags |= kFlowMessageEnded;
+  }
+}
+
+void FlowTable::AccountAcknowledge(FlowEntry& entry, const DecodedFrame& frame) {
+  switch (wire::KindOf(frame.aeth)) {
+    case wire::AethKind::kAck:
+      entry.credits = wire::ValueOf(frame.aeth);
+      break;
+    case wire::AethKind::kRnrNak:
+      IncrementSaturating(entry.naks[static_cast<size_t>(NakKind::kReceiverNotReady)]);
+      break;
+    case wire::AethKind::kNak:
+      IncrementSaturating(entry.naks[static_cast<size_t>(NakKindOf(wire::ValueOf(frame.aeth)))]);
+      break;
+    case wire::AethKind::kReserved:
+      IncrementSaturating(entry.naks[static_cast<size_t>(NakKind::kOther)]);
+      break;
+  }
+}
+
+void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
+                                 const wire::OpcodeInfo& opcode, uint64_t hash, int64_t now_ns) {
+  if (opcode.transport != wire::Transport::kRc && opcode.transport != wire::Transport::kXrc) return;
+  const uint64_t at_tap = hash ^ (uint64_t{entry.tap} * 0x9e3779b97f4a7c15ull);
+  const auto number = static_cast<uint32_t>(&entry - &entries_[0]);
+  if (!opcode.response) {
+    if (frame.bth.ack_request) probes_.Remember(at_tap, now_ns, number);
+    return;
+  }
+  if (opcode.operation != wire::Operation::kAcknowledge) return;
+  RoundTripProbes::Probe* probe = probes_.Find(at_tap);
+  if (probe == nullptr) return;
+  const FlowEntry& request = entries_[probe->flow];
+  if (request.key.source != entry.key.destination || request.key.destination != entry.key.source ||
+      request.key.segment != entry.key.segment || now_ns < probe->sent_ns) {
+    return;
+  }
+  // Several queue pairs of a host pair may use the same PSN at the same time: only the flow that
+  // keeps answering is believed.
+  constexpr uint8_t kBelieved = 2;
+  constexpr uint8_t kMaximumScore = 16;
+  if (entry.peer == probe->flow) {
+    if (entry.peer_score < kMaximumScore) ++entry.peer_score;
+  } else if (entry.peer_score > 0) {
+    --entry.peer_score;
+    return;
+  } else {
+    entry.peer = probe->flow;
+    entry.peer_score = 1;
+  }
+  probe->waiting = false;
+  if (entry.peer_score < kBelieved) return;
+  const uint32_t elapsed = SaturateTo32(static_cast<uint64_t>(now_ns - probe->sent_ns));
+  entry.round_trip_minimum_ns =
+      entry.round_trip_count == 0 ? elapsed : std::min(entry.round_trip_minimum_ns, elapsed);
+  entry.round_trip_maximum_ns = std::max(entry.round_trip_maximum_ns, elapsed);
+  entry.round_trip_sum_ns += elapsed;
+  ++entry.round_trip_count;
+}
+
+void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame, const ClearToSend* grant,
+                      uint64_t hash, Timestamp event, Timestamp arrival, RecordBatch& out) {
+  sighting_budget_.CountEligible();
+  const uint8_t exponent = sighting_budget_.exponent();
+  bool chosen = IsChosen(hash, exponent);
+  if (!chosen && frame.Has(kPartReth)) {
+    chosen = IsChosen(AddressHash(entry.key, frame.reth.virtual_address), exponent) ||
+             (grant != nullptr && IsChosen(AddressHash(entry.key, grant->address), exponent));
+  }
+  if (!chosen) {
+    const bool always = frame.bth.opcode == wire::kOpcodeCnp ||
+                        (frame.Has(kPartAeth) && wire::KindOf(frame.aeth) != wire::AethKind::kAck);
+    if (!always || !sighting_budget_.AdmitAlways()) return;
+  }
+  out.sightings.push_back(MakeSighting(entry, frame, grant, exponent, event, arrival));
+}
+
+void FlowTable::OpenInterval(int64_t index) {
+  interval_start_ns_ = index * options_.interval.count();
+  interval_end_ns_ = interval_start_ns_ + options_.interval.count();
+}
+
+void FlowTable::CloseInterval(RecordBatch& out) {
+  for (uint32_t i = 0; i < active_count_; ++i) {
+    FlowEntry& entry = entries_[active_[i]];
+    out.flows.push_back(
+        MakeFlowRecord(entry, FromNanoseconds(interval_start_ns_), options_.interval));
+    ClearInterval(entry);
+  }
+  active_count_ = 0;
+  statistics_.sightings_capped += sighting_budget_.EndEpoch();
+  ExpireIdle(interval_end_ns_);
+}
+
+void FlowTable::Advance(Timestamp now, RecordBatch& out) {
+  if (interval_end_ns_ == std::numeric_limits<int64_t>::min()) return;
+  if (ToNanoseconds(now) < interval_end_ns_) return;
+  CloseInterval(out);
+  OpenInterval(IntervalIndex(now, options_.interval));
+}
+
+void FlowTable::Flush(RecordBatch& out) {
+  if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);
+}
+
+uint32_t FlowTable::TakeEntry(RecordBatch& out) {
+  if (free_count_ > 0) return free_[--free_count_];
+  if (used_ < options_.capacity) return used_++;
+  uint32_t victim = eviction_hand_;
+  for (uint32_t i = 0; i < std::min(kEvictionCandidates, options_.capacity); ++i) {
+    const uint32_t candidate = (eviction_hand_ + i) % options_.capacity;
+    if (entries_[candidate].last_seen_ns < entries_[victim].last_seen_ns) victim = candidate;
+  }
+  eviction_hand_ = (eviction_hand_ + kEvictionCandidates) % options_.capacity;
+  FlowEntry& entry = entries_[victim];
+  if ((entry.flags & kFlowActive) != 0) {
+    out.flows.push_back(
+        MakeFlowRecord(entry, FromNanoseconds(interval_start_ns_), options_.interval));
+  }
+  index_.Erase(HashOf(entry), victim, [this](uint32_t n) { return HashOf(entries_[n]); });
+  --size_;
+  ++statistics_.flows_evicted;
+  return victim;
+}
+
+void FlowTable::Release(uint32_t number) {
+  index_.Erase(HashOf(entries_[number]), number,
+               [this](uint32_t n) { return HashOf(entries_[n]); });
+  entries_[number].flags = 0;
+  free_[free_count_++] = number;
+  --size_;
+}
+
+void FlowTable::ExpireIdle(int64_t now_ns) {
+  const uint32_t steps = (used_ + kExpirySweepShare - 1) / kExpirySweepShare;
+  for (uint32_t i = 0; i < steps; ++i) {
+    if (expiry_hand_ >= used_) expiry_hand_ = 0;
+    const FlowEntry& entry = entries_[expiry_hand_];
+    if ((entry.flags & kFlowInUse) != 0 && (entry.flags & kFlowActive) == 0 &&
+        now_ns - entry.last_seen_ns > options_.idle_timeout.count()) {
+      Release(expiry_hand_);
+      ++statistics_.flows_expired;
+    }
+    ++expiry_hand_;
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A large array of all-zero objects whose pages the kernel hands out only when they are touched:
+// capacity costs address space, not memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <sys/mman.h>
+
+namespace rocescope {
+
+template <typename T>
+class ZeroedArray {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+ public:
+  // Throws std::bad_alloc when the address space is not to be had.
+  explicit ZeroedArray(size_t count) : count_(count) {
+    if (count == 0) return;
+    void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(memory);
+  }
+  ~ZeroedArray() {
+    if (data_ != nullptr) munmap(data_, count_ * sizeof(T));
+  }
+  ZeroedArray(ZeroedArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+  ZeroedArray& operator=(ZeroedArray&&) = delete;
+
+  T& operator[](size_t i) { return data_[i]; }
+  const T& operator[](size_t i) const { return data_[i]; }
+  size_t size() const { return count_; }
+
+ private:
+  T* data_ = nullptr;
+  size_t count_ = 0;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame's way from a source to records: decode, filter, name the tap, account. A replay and a
+// live port run this same code; one object a core, no locks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dataplane/decode/frame.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/lcore/tap_table.h"
+#include "dataplane/record/ledger.h"
+#include "dataplane/record/record.h"
+#include "dataplane/source/filter.h"
+
+namespace rocescope {
+
+class FrameProcessor {
+ public:
+  struct Options {
+    FlowTable::Options flow_table;
+    FrameFilter filter;                // hosts and QPs; times are the source's matter
+    bool check_icrc = false;           // costs a pass over every octet
+    std::vector<std::string> captures; // names of the taps that RawFrame::tap counts
+  };
+
+  struct Counters {
+    Ledger ledger;
+    uint64_t roce_frames = 0;
+    uint64_t pause_frames = 0;  // PAUSE and PFC
+    uint64_t cut_frames = 0;    // decoded, though the capture or the switch cut them
+    uint64_t icrc_valid = 0;
+    uint64_t icrc_invalid = 0;
+    uint64_t wire_bytes = 0;    // of decoded frames
+  };
+
+  explicit FrameProcessor(Options options);
+
+  // Takes frames in order; appends the records that fall due.
+  void Process(std::span<const RawFrame> frames, RecordBatch& out);
+
+  // Frames that the source's time filter left out.
+  void CountFiltered(uint64_t frames) {
+    counters_.ledger.received += frames;
+    counters_.ledger.filtered += frames;
+  }
+
+  // See FlowTable.
+  void Advance(Timestamp now, RecordBatch& out) { flows_.Advance(now, out); }
+  void Flush(RecordBatch& out) { flows_.Flush(out); }
+
+  const Counters& counters() const { return counters_; }
+  const FlowTable& flows() const { return flows_; }
+  const TapTable& taps() const { return taps_; }
+
+ private:
+  // Few enough for their decoded forms to stay in the first-level cache while their flow entries
+  // are on the way.
+  static constexpr size_t kGroup = 16;
+
+  struct Decoded {
+    DecodedFrame frame;
+    TapTable::Sighted sighted;
+    Timestamp arrival;
+  };
+
+  bool Decode(const RawFrame& raw, Decoded& decoded);
+  void Account(const Decoded& decoded, RecordBatch& out);
+
+  const Options options_;
+  const bool filters_;
+  FlowTable flows_;
+  TapTable taps_;
+  Counters counters_;
+  std::vector<Decoded> group_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where every frame went: received = decoded + filtered + the sum of dropped, exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <numeric>
+
+#include "dataplane/decode/drop_reason.h"
+
+namespace rocescope {
+
+struct Ledger {
+  uint64_t received = 0;
+  uint64_t decoded = 0;
+  uint64_t filtered = 0;  // the user's filters left them out
+  std::array<uint64_t, kDropReasonCount> dropped{};
+
+  uint64_t DroppedTotal() const {
+    return std::accumulate(dropped.begin(), dropped.end(), uint64_t{0});
+  }
+  bool Balances() const { return received == decoded + filtered + DroppedTotal(); }
+};
+
+}  // namespace rocescope
