@@ -153,8 +153,9 @@ struct ErspanPlatformSubheader {
   uint32_t info = 0;        // 26 bits
   uint32_t word = 0;
 
+  // Other platform ids are reserved: their words mean nothing.
   constexpr bool HasPort() const {
-    return platform_id == 1 || platform_id == 3 || platform_id >= 5;
+    return platform_id == 1 || platform_id == 3 || (platform_id >= 5 && platform_id <= 7);
   }
   constexpr uint32_t Port() const {
     switch (platform_id) {
