@@ -49,7 +49,8 @@ std::string TapNameOf(std::string_view path) {
   return std::string(name);
 }
 
-Result<TapTable> MakeTapTable(std::span<const std::string> paths, std::span<const TapSpec> named) {
+Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
+                                    std::span<const TapSpec> named) {
   if (paths.empty() && named.empty()) {
     return MakeError(ErrorCode::kInvalidArgument, "no capture was given");
   }
@@ -67,7 +68,7 @@ Result<TapTable> MakeTapTable(std::span<const std::string> paths, std::span<cons
         fmt::format("{} was given twice: its frames would count twice", CaptureDisplayName(path)));
   };
 
-  TapTable table;
+  CaptureTaps table;
   std::unordered_map<std::string, uint16_t> taps;
   const auto tap_of = [&](const std::string& name) {
     const auto [at, inserted] = taps.try_emplace(name, static_cast<uint16_t>(table.names.size()));

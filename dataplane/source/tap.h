@@ -28,10 +28,10 @@ std::string TapNameOf(std::string_view path);
 // One capture and the tap that its frames belong to.
 struct TapFile {
   std::string path;
-  uint16_t tap = 0;  // index into TapTable::names
+  uint16_t tap = 0;  // index into CaptureTaps::names
 };
 
-struct TapTable {
+struct CaptureTaps {
   std::vector<std::string> names;
   std::vector<TapFile> files;  // in the order given, plain paths first
 };
@@ -39,6 +39,7 @@ struct TapTable {
 // Plain paths are named after the file, "-2", "-3" and so on behind a name that is taken. Files
 // that are given the same name by hand share a tap: parts of a capture that was rotated. An error
 // if there is none, more than 65,535, or the same file twice.
-Result<TapTable> MakeTapTable(std::span<const std::string> paths, std::span<const TapSpec> named);
+Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
+                                    std::span<const TapSpec> named);
 
 }  // namespace rocescope
