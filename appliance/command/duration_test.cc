@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/duration.h"
+
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+TEST(Duration, IsANumberAndItsUnit) {
+  EXPECT_EQ(ParseDuration("7ns"), Duration(7));
+  EXPECT_EQ(ParseDuration("20us"), Duration(20'000));
+  EXPECT_EQ(ParseDuration("100ms"), Duration(100'000'000));
+  EXPECT_EQ(ParseDuration("1s"), Duration(1'000'000'000));
+}
+
+TEST(Duration, IsNeitherZeroNorNegativeNorBeyondAnInt64) {
+  for (const char* text : {"0ms", "-1s", "9223372037s", "99999999999999999999ns"}) {
+    EXPECT_FALSE(ParseDuration(text)) << text;
+  }
+}
+
+TEST(Duration, NeedsBothParts) {
+  for (const char* text : {"", "100", "ms", "1h", "1 s", "1.5s", "1sx"}) {
+    EXPECT_FALSE(ParseDuration(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace rocescope

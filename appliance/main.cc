@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line: what each subcommand takes, as help for people and as a struct for its code.
+// CLI11 costs seconds to compile and is included here alone.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "appliance/command/decode.h"
+#include "appliance/command/duration.h"
+#include "appliance/command/exit_code.h"
+#include "appliance/command/output.h"
+#include "appliance/command/replay.h"
+
+namespace rocescope {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Results go to standard output, messages to standard error.\n"
+    "Exit codes:\n"
+    "  0  success, also when the reader of the output left early (| head)\n"
+    "  1  an input is damaged: what could be read is printed, the message says where it ended\n"
+    "  2  the command line is wrong; nothing was read\n"
+    "  3  an input is missing or is not a capture that rocescope reads; nothing is printed\n"
+    "  4  the output could not be written, or rocescope itself failed\n";
+
+// An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
+// is a usage error with the parser's message.
+template <typename Parse, typename Store>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string& value_name,
+                       const std::string& help, Parse parse, Store store) {
+  const auto take = [parse, store, name](const CLI::results_t& texts) {
+    for (const std::string& text : texts) {
+      auto value = parse(text);
+      if (!value) throw CLI::ValidationError(name, value.error().message);
+      store(*std::move(value));
+    }
+    return true;
+  };
+  return app.add_option(name, take, help)->type_name(value_name);
+}
+
+// CAPTURE... and --tap NAME=FILE, in whatever mix.
+struct CaptureArguments {
+  std::vector<std::string> files;
+  std::vector<TapSpec> taps;
+
+  void AddTo(CLI::App& app) {
+    app.add_option("CAPTURE", files,
+                   "pcap or pcapng files, plain, gzip or zstd; - reads standard input.\n"
+                   "Several are merged by time; each is a tap named after its file")
+        ->type_name("");
+    AddParsed(app, "--tap", "NAME=FILE",
+              "one more capture and the name of its tap; may be repeated", ParseTapSpec,
+              [this](TapSpec tap) { taps.push_back(std::move(tap)); })
+        ->allow_extra_args(false);
+  }
+
+  CaptureTaps Take() const {
+    Result<CaptureTaps> captures = MakeCaptureTaps(files, taps);
+    if (!captures) throw CLI::ValidationError("CAPTURE", captures.error().message);
+    return *std::move(captures);
+  }
+};
+
+void AddFilter(CLI::App& app, FrameFilter& filter) {
+  const std::string group = "Filters";
+  AddParsed(app, "--since", "TIME",
+            "frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
+            "RFC 3339 (2024-05-01T12:00:00Z), or seconds after the first frame (+2.5)",
+            ParseTimeBound, [&filter](TimeBound bound) { filter.since = bound; })
+      ->group(group);
+  AddParsed(app, "--until", "TIME", "frames captured before TIME, written likewise", ParseTimeBound,
+            [&filter](TimeBound bound) { filter.until = bound; })
+      ->group(group);
+  AddParsed(app, "--host", "ADDRESS",
+            "packets from or to this IPv4 or IPv6 address; may be repeated", ParseIpAddress,
+            [&filter](IpAddress host) { filter.hosts.push_back(host); })
+      ->allow_extra_args(false)
+      ->group(group);
+  AddParsed(app, "--qp", "NUMBER",
+            "packets to this queue pair, and datagrams from or about it: decimal, or\n"
+            "hexadecimal as 0x11; may be repeated",
+            ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); })
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+// What can be told before the first frame is known.
+void CheckFilter(const FrameFilter& filter) {
+  const Result<TimeWindow> window = filter.WindowFrom(Timestamp{});
+  const bool mixed =
+      filter.since && filter.until && filter.since->relative != filter.until->relative;
+  if (!window && !mixed) throw CLI::ValidationError("--until", window.error().message);
+}
+
+// A subcommand's options and what runs it.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+Command AddDecode(CLI::App& parent) {
+  struct State {
+    CaptureArguments captures;
+    DecodeOptions options;
+    std::string format = "jsonl";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app = parent.add_subcommand("decode", "Print every frame as one JSON object a line");
+  app->footer(
+      "The keys and their units are listed in appliance/README.md; 64-bit integers are strings.\n"
+      "The last line on standard error is the ledger: where every frame went.\n\n"
+      "Examples:\n"
+      "  rocescope decode capture.pcap -o jsonl\n"
+      "  rocescope decode --icrc --qp 46 leaf1.pcapng leaf2.pcapng.zst | jq .psn\n"
+      "  tcpdump -i mlx0 -w - udp port 4791 | rocescope decode -");
+  state->captures.AddTo(*app);
+  app->add_option("-o,--output", state->format, "jsonl: one JSON object a frame")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"jsonl"}))
+      ->capture_default_str();
+  app->add_flag("--icrc", state->options.check_icrc,
+                "compute the invariant CRC of uncut frames (key icrc_ok)");
+  AddFilter(*app, state->options.filter);
+  return {.app = app, .run = [state] {
+            state->options.captures = state->captures.Take();
+            CheckFilter(state->options.filter);
+            return RunDecode(state->options);
+          }};
+}
+
+Command AddReplay(CLI::App& parent) {
+  struct State {
+    CaptureArguments captures;
+    ReplayOptions options;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app = parent.add_subcommand(
+      "replay", "Read captures and report connections, jobs, traffic, loss and marks");
+  app->footer(
+      "Without logs the report has connections, flows, operations, loss and marks; NCCL logs and\n"
+      "rdma output add which rank, GPU and host each queue pair belongs to.\n\n"
+      "Examples:\n"
+      "  rocescope replay capture.pcap\n"
+      "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
+      "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
+      "  tcpdump -i mlx0 -w - udp port 4791 | rocescope replay -");
+  state->captures.AddTo(*app);
+  app->add_option("--nccl-logs", state->options.nccl_logs,
+                  "NCCL_DEBUG=INFO logs: files, or folders of them")
+      ->type_name("FILE|DIR");
+  app->add_option("--rdma", state->options.rdma,
+                  "output of `rdma -j resource show qp`: files, or folders of them")
+      ->type_name("FILE|DIR");
+  app->add_option("-o,--output", state->format, "text: to be read; json: one object")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  AddParsed(*app, "--interval", "TIME",
+            "length of a flow record: ns, us, ms or s; aligned to the epoch [100ms]", ParseDuration,
+            [state](Duration interval) { state->options.interval = interval; });
+  app->add_flag("--icrc", state->options.check_icrc,
+                "compute the invariant CRC of uncut frames and count the wrong ones");
+  AddFilter(*app, state->options.filter);
+  return {.app = app, .run = [state] {
+            state->options.captures = state->captures.Take();
+            CheckFilter(state->options.filter);
+            state->options.format =
+                state->format == "json" ? ReportFormat::kJson : ReportFormat::kText;
+            return RunReplay(state->options);
+          }};
+}
+
+// The usual slip, a mistyped command, deserves better than "a subcommand is required".
+std::string DescribeError(const CLI::ParseError& error, const std::vector<Command>& commands,
+                          const std::vector<std::string>& words) {
+  const bool none_chosen = std::none_of(commands.begin(), commands.end(),
+                                        [](const Command& c) { return c.app->parsed(); });
+  if (!none_chosen || words.empty() || words[0].starts_with("-")) return error.what();
+  std::string names;
+  for (const Command& command : commands) names += " " + command.app->get_name();
+  return fmt::format("there is no command \"{}\"; the commands are:{}", words[0], names);
+}
+
+int PrintAndExit(const std::string& text) {
+  return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app(
+      "rocescope reads captures of RoCEv2 traffic and says who talks to whom, and how well.",
+      "rocescope");
+  app.footer(std::string("rocescope COMMAND --help describes one command.\n\n") + kExitCodes);
+  app.set_version_flag("--version", "rocescope " ROCESCOPE_VERSION, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this text and exit");
+  app.get_formatter()->column_width(26);
+  app.require_subcommand(1);
+  const std::vector<Command> commands = {AddDecode(app), AddReplay(app)};
+  for (const Command& command : commands) command.app->get_formatter()->column_width(26);
+
+  const auto usage_error = [&](const CLI::App& at, const std::string& message) {
+    fmt::print(stderr, "rocescope: {}\nRun `{} --help` for what can be given.\n", message,
+               &at == &app ? "rocescope" : "rocescope " + at.get_name());
+    return kExitUsage;
+  };
+  const auto chosen = [&]() -> const CLI::App& {
+    const std::vector<CLI::App*> parsed = app.get_subcommands();
+    return parsed.empty() ? app : *parsed.back();
+  };
+  try {
+    app.parse(argc, argv);
+    for (const Command& command : commands) {
+      if (command.app->parsed()) return command.run();
+    }
+  } catch (const CLI::CallForHelp&) {
+    return PrintAndExit(app.help());
+  } catch (const CLI::CallForVersion&) {
+    return PrintAndExit(app.version() + "\n");
+  } catch (const CLI::ParseError& error) {
+    return usage_error(chosen(), DescribeError(error, commands, {argv + 1, argv + argc}));
+  }
+  return kExitUsage;
+}
+
+}  // namespace
+}  // namespace rocescope
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
+  try {
+    return rocescope::Main(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rocescope: internal error: {}\n", error.what());
+    return rocescope::kExitOutput;
+  }
+}
