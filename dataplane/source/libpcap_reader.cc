@@ -83,8 +83,9 @@ Error Explain(const std::string& name, const StreamFile& file, std::string_view 
       fmt::format("{}: unreadable near byte {}: {}", name, file.Offset(), libpcap_says);
   if (Contains(libpcap_says, "different from the type")) {
     message +=
-        "; a capture must have one link type: if all its interfaces are Ethernet, rewrite it with "
-        "`editcap -F pcap -T ether IN OUT`, else capture each interface into a file of its own";
+        "; a capture must have one link type: take one interface's frames out of it with "
+        "`tshark -r IN -Y frame.interface_id==0 -w ONE.pcapng` and "
+        "`editcap -F nsecpcap -T ether ONE.pcapng OUT.pcap`";
   } else if (Contains(libpcap_says, "different from the snapshot length")) {
     message +=
         "; a capture must have one snapshot length: rewrite it with `editcap -F nsecpcap IN "

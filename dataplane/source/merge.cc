@@ -130,7 +130,7 @@ std::unique_ptr<CaptureSource> MergeCaptures(std::vector<std::unique_ptr<Capture
 
 Result<std::unique_ptr<CaptureSource>> OpenCaptures(std::span<const TapFile> files) {
   CaptureOptions options;
-  if (files.size() > 16) options.block_size = size_t{32} << 10;  // the memory is per file
+  if (files.size() > 16) options.block_size = size_t{64} << 10;  // the memory is per file
   std::vector<std::unique_ptr<CaptureSource>> sources;
   for (const TapFile& file : files) {
     options.tap = file.tap;
