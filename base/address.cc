@@ -43,13 +43,14 @@ std::string ToString(const IpAddress& address) {
 
 Result<IpAddress> ParseIpAddress(std::string_view text) {
   const std::string copy(text);  // inet_pton wants a terminator
+  const bool whole = text.find('\0') == std::string_view::npos;
   uint8_t v4[4];
-  if (inet_pton(AF_INET, copy.c_str(), v4) == 1) {
+  if (whole && inet_pton(AF_INET, copy.c_str(), v4) == 1) {
     return IpAddress::FromV4(uint32_t{v4[0]} << 24 | uint32_t{v4[1]} << 16 | uint32_t{v4[2]} << 8 |
                              v4[3]);
   }
   Octets octets{};
-  if (inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromOctets(octets);
+  if (whole && inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromOctets(octets);
   return MakeError(ErrorCode::kInvalidArgument, "\"" + copy + "\" is not an IPv4 or IPv6 address");
 }
 

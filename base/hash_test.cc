@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/hash.h"
+
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+constexpr uint64_t kGamma = 0x9e3779b97f4a7c15ull;
+
+// The first outputs of SplitMix64 from seed 1234567, as rosettacode.org/wiki/Pseudo-random_numbers/
+// Splitmix64 lists them.
+TEST(HashTest, Mix64IsTheFinaliserOfSplitMix64) {
+  EXPECT_EQ(Mix64(1234567 + kGamma), 6457827717110365317u);
+  EXPECT_EQ(Mix64(1234567 + 2 * kGamma), 3203168211198807973u);
+  EXPECT_EQ(Mix64(1234567 + 3 * kGamma), 9817491932198370423u);
+}
+
+TEST(HashTest, CombiningZeroIsOneStepOfSplitMix64) {
+  EXPECT_EQ(HashCombine(1234567, 0), 6457827717110365317u);
+}
+
+TEST(HashTest, BothDirectionsOfAHostPairMeet) {
+  const IpAddress a = IpAddress::FromV4(0x0a000001);
+  const IpAddress b{.high = 0x20010db800000000, .low = 7};
+
+  EXPECT_EQ(HashUnorderedPair(a, b, 5), HashUnorderedPair(b, a, 5));
+}
+
+TEST(HashTest, ThePairAndTheValueBothCount) {
+  const IpAddress a = IpAddress::FromV4(0x0a000001);
+  const IpAddress b = IpAddress::FromV4(0x0a000002);
+  const IpAddress c = IpAddress::FromV4(0x0a000003);
+
+  EXPECT_NE(HashUnorderedPair(a, b, 5), HashUnorderedPair(a, c, 5));
+  EXPECT_NE(HashUnorderedPair(a, b, 5), HashUnorderedPair(a, b, 6));
+  EXPECT_NE(HashUnorderedPair(a, a, 5), HashUnorderedPair(b, b, 5));
+}
+
+// Sightings are the packets whose hash is under 2^-k of the range. Over 2^16 consecutive PSNs of
+// one pair the number below 2^-4 is binomial: 4096 expected, standard deviation 62.
+TEST(HashTest, ConsecutivePsnsAreChosenEvenly) {
+  const IpAddress a = IpAddress::FromV4(0x0a000001);
+  const IpAddress b = IpAddress::FromV4(0x0a000002);
+
+  int chosen = 0;
+  for (uint64_t psn = 0; psn < 65536; ++psn) chosen += HashUnorderedPair(a, b, psn) >> 60 == 0;
+
+  EXPECT_NEAR(chosen, 4096, 5 * 62);
+}
+
+TEST(HashTest, ConsecutiveAddressesAreChosenEvenly) {
+  int chosen = 0;
+  for (uint32_t i = 0; i < 256; ++i) {
+    for (uint32_t j = 0; j < 256; ++j) {
+      const IpAddress source = IpAddress::FromV4(0x0a000000 + i);
+      const IpAddress destination = IpAddress::FromV4(0x0a010000 + j);
+      chosen += HashUnorderedPair(source, destination, 7) >> 60 == 0;
+    }
+  }
+
+  EXPECT_NEAR(chosen, 4096, 5 * 62);
+}
+
+}  // namespace
+}  // namespace rocescope

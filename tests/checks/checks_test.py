@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The checks find what they are there to find, and nothing else."""
+import pathlib
+import tempfile
+import unittest
+
+import files
+import floors
+
+
+class Floors(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ["base/time.h", "dataplane/wire/roce.h", "dataplane/flow/table.h",
+                     "dataplane/source/capture.h", "topology/fabric.h", "analytics/job/job.h",
+                     "appliance/config.h", "tests/support/frame.h", "sim/net.h"]:
+            self.write(name, "#pragma once\n")
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def found(self, name, *includes):
+        self.write(name, "".join(f"#include {include}\n" for include in includes))
+        return floors.violations(self.root)
+
+    def test_an_include_of_a_lower_floor_is_fine(self):
+        self.assertEqual(self.found("analytics/x.cc", '"base/time.h"', '"topology/fabric.h"'), [])
+
+    def test_an_include_of_a_higher_floor_is_found_with_its_line(self):
+        found = self.found("dataplane/x.cc", "<vector>", '"analytics/job/job.h"')
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("dataplane/x.cc:2: "), found[0])
+
+    def test_an_include_of_the_sibling_floor_is_found(self):
+        self.assertEqual(len(self.found("topology/x.cc", '"dataplane/wire/roce.h"')), 1)
+        self.assertEqual(len(self.found("dataplane/x.cc", '"topology/fabric.h"')), 2)
+
+    def test_base_includes_nothing_but_base(self):
+        self.assertEqual(len(self.found("base/x.cc", '"base/time.h"', '"topology/fabric.h"')), 1)
+
+    def test_sim_knows_of_the_dataplane_only_the_wire(self):
+        self.assertEqual(self.found("sim/x.cc", '"dataplane/wire/roce.h"', "<ns3/node.h>"), [])
+        self.assertEqual(len(self.found("sim/y.cc", '"dataplane/flow/table.h"')), 1)
+
+    def test_ns3_stays_in_sim(self):
+        self.assertEqual(len(self.found("appliance/x.cc", "<ns3/node.h>")), 1)
+
+    def test_analytics_has_no_files_threads_or_clock(self):
+        self.assertEqual(len(self.found("analytics/x.cc", "<fstream>", "<thread>")), 2)
+        self.write("analytics/x.cc", "auto t = std::chrono::steady_clock::now();\n")
+        self.assertEqual(len(floors.violations(self.root)), 1)
+
+    def test_a_unit_test_may_use_the_test_support_and_code_may_not(self):
+        self.assertEqual(self.found("dataplane/flow/x_test.cc", '"tests/support/frame.h"'), [])
+        self.assertEqual(len(self.found("dataplane/flow/x.cc", '"tests/support/frame.h"')), 1)
+
+    def test_a_path_that_is_not_from_the_root_is_found(self):
+        self.assertEqual(len(self.found("dataplane/flow/x.cc", '"table.h"')), 1)
+
+    def test_folders_that_include_each_other_are_a_ring(self):
+        self.write("dataplane/flow/x.cc", '#include "dataplane/source/capture.h"\n')
+        found = self.found("dataplane/source/x.cc", '"dataplane/flow/table.h"')
+        self.assertEqual(found, ["ring of folders: "
+                                 "dataplane/flow -> dataplane/source -> dataplane/flow"])
+
+
+class Files(unittest.TestCase):
+    LICENCE = "// SPDX-License-Identifier: BSD-3-Clause\n"
+
+    def test_a_file_without_a_licence_line_is_found(self):
+        self.assertEqual(len(list(files.check_text("base/x.h", "#pragma once\n"))), 1)
+        self.assertEqual(len(list(files.check_text("tests/tool", "#!/bin/bash\n"))), 1)
+
+    def test_a_text_that_is_not_code_needs_none(self):
+        self.assertEqual(list(files.check_text("tests/x/README.md", "Hello\n")), [])
+
+    def test_800_lines_are_fine_and_801_are_not(self):
+        self.assertEqual(list(files.check_text("x.cc", self.LICENCE + "\n" * 799)), [])
+        self.assertEqual(len(list(files.check_text("x.cc", self.LICENCE + "\n" * 800))), 1)
+
+    def test_a_header_that_no_library_lists_is_found(self):
+        found = list(files.check_headers(["base/a.h", "base/b.h", "base/b.cc"], {"base/a.h"}))
+        self.assertEqual(len(found), 1)
+        self.assertIn("base/b.h", found[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
