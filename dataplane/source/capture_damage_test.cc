@@ -210,11 +210,15 @@ TEST(CaptureDamageTest, AFileWithoutPermissionSaysSo) {
   std::ofstream(path) << "x";
   chmod(path.c_str(), 0);
   const uid_t user = geteuid();
-  if (user == 0) ASSERT_EQ(seteuid(65534), 0);  // root may read everything; nobody may not
+  if (user == 0) {
+    ASSERT_EQ(seteuid(65534), 0);  // root may read everything; nobody may not
+  }
 
   const std::string error = OpenError(path);
 
-  if (user == 0) ASSERT_EQ(seteuid(user), 0);
+  if (user == 0) {
+    ASSERT_EQ(seteuid(user), 0);
+  }
   EXPECT_THAT(error, HasSubstr("forbidden.pcap: cannot be opened: Permission denied"));
 }
 
