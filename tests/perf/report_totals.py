@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holds a replay's report (appliance/api/rocescope/v1, as JSON) against a generated capture's
+truth."""
+
+
+def skipped(truth):
+    return truth["request_psns_skipped"] + truth["response_psns_skipped"]
+
+
+# What the report says, and what the truth says.
+COMPARED = {
+    "frames received": (lambda report: report["ledger"]["received"], lambda t: t["packets"]),
+    "frames decoded": (lambda report: report["ledger"]["decoded"], lambda t: t["packets"]),
+    "packets": (lambda report: report["totals"]["packets"], lambda t: t["packets"]),
+    "wire bytes": (lambda report: report["totals"]["bytes"], lambda t: t["wire_bytes"]),
+    "payload bytes": (lambda report: report["totals"]["payload_bytes"],
+                      lambda t: t["payload_bytes"]),
+    "messages": (lambda report: report["totals"]["messages"], lambda t: t["messages"]),
+    "CE marks": (lambda report: report["totals"]["ce_marked"], lambda t: t["ce_marks"]),
+    "CNPs": (lambda report: report["totals"]["cnps"], lambda t: t["cnps"]),
+    "unseen PSNs": (lambda report: report["totals"]["unseen"], skipped),
+    "reordered": (lambda report: report["totals"]["reordered"], lambda t: 0),
+    "re-sent": (lambda report: report["totals"]["resent"], lambda t: 0),
+    "flows": (lambda report: report["totals"]["flows"], lambda t: t["flows"]),
+    "flows evicted": (lambda report: report["coverage"]["flows_evicted"], lambda t: 0),
+}
+
+COMPARED_OF_FLOW = {
+    "packets": (lambda flow: flow["packets"], lambda t: t["packets"]),
+    "wire bytes": (lambda flow: flow["bytes"], lambda t: t["wire_bytes"]),
+    "payload bytes": (lambda flow: flow["payload_bytes"], lambda t: t["payload_bytes"]),
+    "messages": (lambda flow: flow["messages"], lambda t: t["messages"]),
+    "CE marks": (lambda flow: flow["ce_marked"], lambda t: t["ce_marks"]),
+    "CNPs": (lambda flow: flow["operations"]["cnp"], lambda t: t["cnps"]),
+    "ACKs": (lambda flow: flow["operations"]["acknowledge"], lambda t: t["acks"]),
+    "unseen PSNs": (lambda flow: flow["loss"]["unseen"], skipped),
+}
+
+
+def differing(compared, report, truth, where=""):
+    for name, (reported, true) in compared.items():
+        try:
+            value = int(reported(report))
+        except (KeyError, ValueError) as problem:
+            value = f"{type(problem).__name__} {problem}"
+        if value != true(truth):
+            yield f"{where}{name}: report {value}, truth {true(truth)}"
+
+
+def paired_queue_pairs(report):
+    """(address, QPN) of one end to that of the other, of the connections that the report pairs."""
+    partner = {}
+    for connection in report["connections"]:
+        if connection["state"] != "STATE_PAIRED":
+            continue
+        a, b = ((end["address"], int(end["qpn"])) for end in (connection["a"], connection["b"]))
+        partner[a], partner[b] = b, a
+    return partner
+
+
+def wrongly_paired(report, top_flows):
+    partner = paired_queue_pairs(report)
+    for flow in top_flows:
+        end = flow["destination_ip"], flow["destination_qpn"]
+        true = flow["source_ip"], flow["reverse_qpn"]
+        if partner.get(end, true) != true:
+            yield f"partner of {end}: report {partner[end]}, truth {true}"
+
+
+def differences(report, truth):
+    """Sentences, one for each total, flow and pair on which report and truth differ."""
+    wrong = list(differing(COMPARED, report, truth["totals"]))
+    flows = {(flow["source"], flow["destination"], int(flow["destination_qpn"])): flow
+             for flow in report["flows"]}
+    for true in truth["top_flows"]:
+        key = true["source_ip"], true["destination_ip"], true["destination_qpn"]
+        if key in flows:
+            wrong += differing(COMPARED_OF_FLOW, flows[key], true, f"flow {key}: ")
+        else:
+            wrong.append(f"flow {key}: not in the report")
+    return wrong + list(wrongly_paired(report, truth["top_flows"]))
