@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The answer of the connection analysis: which two flows are the two directions of one queue pair
+// connection, how sure that is and why.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/address.h"
+#include "base/qpn.h"
+#include "base/segment.h"
+#include "base/time.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+// One end of a connection. The queue pair number is known once a packet *to* it was seen or a
+// trusted source named it.
+struct ConnectionEndpoint {
+  Segment segment = 0;
+  IpAddress address;
+  std::optional<Qpn> qpn;
+
+  friend auto operator<=>(const ConnectionEndpoint&, const ConnectionEndpoint&) = default;
+};
+
+// A pair that somebody outside the fabric states.
+enum class KnownPairSource : uint8_t { kRdmaResource, kNcclLog };
+
+struct KnownPair {
+  ConnectionEndpoint a;
+  ConnectionEndpoint b;
+  KnownPairSource source = KnownPairSource::kRdmaResource;
+  std::optional<Timestamp> valid_from;  // unset: the first packet with PSN 0, else the first seen
+};
+
+// In order of trust.
+enum class EvidenceKind : uint8_t {
+  kManagement,    // a CM exchange
+  kRdmaResource,  // `rdma resource show qp`
+  kNcclLog,
+  kRethEcho,  // a WRITE used the address and rkey that a WRITE the other way had granted
+  kPsnEcho,   // responses repeat the PSNs of requests
+};
+
+struct ConnectionEvidence {
+  EvidenceKind kind = EvidenceKind::kPsnEcho;
+  uint64_t count = 0;  // how often it was seen
+  uint64_t of = 0;     // PSN echo: out of so many responses that could have shown it
+  // One example. `cause` is the ConnectRequest, grant or request, `echo` the ConnectReply, WRITE or
+  // response; the two may come from different taps, whose clocks differ, except for a PSN echo.
+  TapId tap = 0;  // of the echo
+  Timestamp cause_time{};
+  Timestamp echo_time{};
+  uint32_t psn = 0;        // PSN echo
+  uint64_t address = 0;    // RETH echo
+  uint32_t rkey = 0;       // RETH echo
+  uint32_t comm_ids[2]{};  // CM: the requester's and the replier's
+};
+
+struct ConnectionCandidate {
+  Qpn qpn;               // at the other end's address
+  double posterior = 0;  // 0 to 1; what is missing to 1 is "another, or a flow nobody saw"
+};
+
+enum class ConnectionState : uint8_t {
+  kPaired,     // both ends are known
+  kAmbiguous,  // several partners fit: see candidates
+  kOneSided,   // one direction seen, or nothing tells its partner
+};
+
+enum class ConnectionTransport : uint8_t { kReliable, kUnreliable };
+
+struct Connection {
+  // Paired: in ascending order. Else endpoints[0] is the end whose number is known (packets go to
+  // it) and endpoints[1] the peer's address without a number.
+  std::array<ConnectionEndpoint, 2> endpoints;
+  ConnectionState state = ConnectionState::kOneSided;
+  ConnectionTransport transport = ConnectionTransport::kReliable;
+  double confidence = 0;                        // that this pairing is right; 0 unless paired
+  std::vector<ConnectionEvidence> evidence;     // in order of trust
+  std::vector<ConnectionCandidate> candidates;  // ambiguous: the best first
+  // Connections with the same number other than 0 share one stream of messages: the buffers that
+  // one of them grants are written over all of them. Numbers hold within one answer only.
+  uint32_t stripe_group = 0;
+  Timestamp valid_from;
+  bool beginning_seen = false;           // valid_from is a CM exchange or a packet with PSN 0
+  std::optional<Timestamp> valid_until;  // unset: still open
+  Timestamp last_seen;
+};
+
+// What was left out, and why an answer may be weaker than the traffic would allow.
+struct ConnectionStatistics {
+  uint64_t datagrams = 0;             // UD and QP1 packets: no connections
+  uint64_t flows_refused = 0;         // the flow table or a host pair was full
+  uint64_t requests_evicted = 0;      // outstanding PSNs that gave way to others
+  uint64_t candidates_dropped = 0;    // candidate partners that gave way to better ones
+  uint64_t responses_tied = 0;        // so many flows had the PSN outstanding that it says nothing
+  uint64_t grants_dropped = 0;        // clear-to-sends overwritten before anybody used them
+  uint64_t grants_ambiguous = 0;      // WRITEs whose address several flows had granted
+  uint64_t restarts = 0;              // connections closed since a new incarnation began
+  uint64_t restarts_ignored = 0;      // signs of a restart shortly after another
+  uint64_t management_unmatched = 0;  // CM messages without their counterpart
+  uint64_t closed_dropped = 0;        // closed connections no longer reported
+  uint64_t pairs_expired = 0;         // host pairs forgotten after silence
+};
+
+}  // namespace rocescope

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When connections begin and end: QPNs are reused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analytics/connection/connection_tracker.h"
+#include "analytics/connection/sighting_builder.h"
+
+namespace rocescope {
+namespace {
+
+using ::testing::SizeIs;
+
+constexpr int64_t kSecond = 1'000'000;  // in microseconds
+
+const TrueConnection kFirst{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20, .segment = 0};
+const TrueConnection kSecondUser{
+    .a = Host(1), .b = Host(2), .a_qpn = 11, .b_qpn = 20, .segment = 0};
+
+void Exchanges(ConnectionTracker& tracker, const TrueConnection& c, uint32_t first_psn,
+               int64_t time, uint32_t rkey) {
+  for (uint32_t i = 0; i < 10; ++i) {
+    tracker.Add(Sighting(c.ToB(), time + i * 20)
+                    .Request(kWriteOnly, first_psn + i)
+                    .Reth(0x100000 + i * 4096, rkey, 4096));
+    tracker.Add(Sighting(c.ToA(), time + i * 20 + 6).Ack(first_psn + i));
+  }
+}
+
+void Connect(ConnectionTracker& tracker, const TrueConnection& c, uint32_t comm_id, int64_t time) {
+  ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, c.a, c.b, time);
+  request.message.local_comm_id = comm_id;
+  request.message.local_qpn = {c.a_qpn};
+  tracker.Add(request);
+  ManagementRecord reply = Management(wire::CmAttribute::kConnectReply, c.b, c.a, time + 100);
+  reply.message.local_comm_id = comm_id + 1000;
+  reply.message.remote_comm_id = comm_id;
+  reply.message.local_qpn = {c.b_qpn};
+  tracker.Add(reply);
+}
+
+void Disconnect(ConnectionTracker& tracker, const TrueConnection& c, int64_t time) {
+  ManagementRecord request = Management(wire::CmAttribute::kDisconnectRequest, c.a, c.b, time);
+  request.message.remote_qpn = {c.b_qpn};
+  tracker.Add(request);
+}
+
+TEST(ConnectionLifetime, DisconnectEndsAndTheNumberIsUsedAnew) {
+  ConnectionTracker tracker;
+  Connect(tracker, kFirst, 1, 0);
+  Exchanges(tracker, kFirst, 5000, 200, 1);
+  Disconnect(tracker, kFirst, 10 * kSecond);
+  Connect(tracker, kSecondUser, 2, 20 * kSecond);
+  Exchanges(tracker, kSecondUser, 90000, 20 * kSecond + 200, 2);
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{10});
+  EXPECT_EQ(all[0].endpoints[1].qpn, Qpn{20});
+  EXPECT_EQ(all[0].valid_from, At(100));
+  EXPECT_EQ(all[0].valid_until, At(10 * kSecond));
+  EXPECT_EQ(all[1].endpoints[0].qpn, Qpn{11});
+  EXPECT_EQ(all[1].endpoints[1].qpn, Qpn{20});
+  EXPECT_EQ(all[1].valid_from, At(20 * kSecond + 100));
+  EXPECT_EQ(all[1].valid_until, std::nullopt);
+}
+
+TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
+  ConnectionTracker tracker;
+  Connect(tracker, kFirst, 1, 0);
+  Exchanges(tracker, kFirst, 5000, 200, 1);
+  Disconnect(tracker, kFirst, kSecond);
+  Disconnect(tracker, kFirst.Reversed(), kSecond + 30);
+  Disconnect(tracker, kFirst, kSecond + 90);
+  tracker.Add(Sighting(kFirst.ToA(), kSecond + 40).Ack(5010));  // a straggler
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].valid_until, At(kSecond));
+}
+
+TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
+  RecordBatch batch;
+  for (uint32_t i = 0; i < 10; ++i) {
+    batch.sightings.push_back(Sighting(kFirst.ToB(), i * 20).Request(kSendOnly, 700 + i));
+    batch.sightings.push_back(Sighting(kFirst.ToA(), i * 20 + 6).Ack(700 + i));
+  }
+  ManagementRecord request =
+      Management(wire::CmAttribute::kDisconnectRequest, Host(1), Host(2), kSecond);
+  request.message.remote_qpn = {20};
+  batch.management.push_back(request);
+  ConnectionTracker tracker;
+  tracker.Add(batch);
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].state, ConnectionState::kPaired);
+  EXPECT_EQ(all[0].valid_until, At(kSecond));
+}
+
+TEST(ConnectionLifetime, PsnZeroWithAnotherTargetBeginsAnew) {
+  ConnectionTracker tracker;
+  Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
+  Exchanges(tracker, kSecondUser, 0, 30 * kSecond, 0xbbbb);
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{10});
+  EXPECT_EQ(all[0].valid_from, At(0));
+  EXPECT_EQ(all[0].valid_until, At(30 * kSecond));
+  EXPECT_EQ(all[1].endpoints[0].qpn, Qpn{11});
+  EXPECT_EQ(all[1].valid_from, At(30 * kSecond));
+  EXPECT_TRUE(all[1].beginning_seen);
+  EXPECT_EQ(all[1].valid_until, std::nullopt);
+  EXPECT_EQ(tracker.Statistics().restarts, 1u);
+}
+
+TEST(ConnectionLifetime, FirstPacketSentAgainIsNoRestart) {
+  ConnectionTracker tracker;
+  Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
+  tracker.Add(
+      Sighting(kFirst.ToB(), 3 * kSecond).Request(kWriteOnly, 0).Reth(0x100000, 0xaaaa, 4096));
+
+  EXPECT_THAT(tracker.Connections(), SizeIs(1));
+  EXPECT_EQ(tracker.Statistics().restarts, 0u);
+}
+
+FlowRecord RequestsIn(const FlowKey& flow, int64_t start, uint32_t last_psn, uint32_t restarts) {
+  FlowRecord record;
+  record.flow = flow;
+  record.interval_start = At(start);
+  record.interval_width = std::chrono::milliseconds(100);
+  record.first_seen = At(start);
+  record.last_seen = At(start + 50'000);
+  record.packets = 10;
+  record.class_packets[static_cast<size_t>(OperationClass::kWrite)] = 10;
+  record.requests.valid = true;
+  record.requests.last_psn = last_psn;
+  record.requests.restarts = restarts;
+  return record;
+}
+
+TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
+  ConnectionTracker tracker;
+  Exchanges(tracker, kFirst, 7000, 0, 1);
+  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7009, 0));
+  tracker.Add(RequestsIn(kFirst.ToA(), 0, 12, 0));
+  tracker.Add(RequestsIn(kFirst.ToB(), 5 * kSecond, 30, 1));
+  tracker.Add(RequestsIn(kFirst.ToA(), 5 * kSecond, 9'000'000, 1));
+
+  size_t closed = 0;
+  for (const Connection& c : tracker.Connections()) closed += c.valid_until.has_value();
+
+  EXPECT_EQ(closed, 1u);
+  EXPECT_EQ(tracker.Statistics().restarts, 1u);
+}
+
+TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
+  ConnectionTracker tracker;
+  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7009, 0));
+  tracker.Add(RequestsIn(kFirst.ToB(), kSecond, 7009 + 200'000, 1));
+
+  EXPECT_THAT(tracker.Connections(), SizeIs(1));
+  EXPECT_EQ(tracker.Statistics().restarts_ignored, 1u);
+}
+
+TEST(ConnectionLifetime, SilentHostPairsAreForgottenAndTheirPlacesReused) {
+  ConnectionOptions options;
+  options.limits.flows = 4;
+  ConnectionTracker tracker(options);
+  Exchanges(tracker, kFirst, 7000, 0, 1);
+  tracker.Advance(At(0));
+  tracker.Advance(At(2 * 3600 * kSecond));
+  EXPECT_THAT(tracker.Connections(), SizeIs(0));
+  EXPECT_EQ(tracker.Statistics().pairs_expired, 1u);
+  for (uint32_t i = 0; i < 2; ++i) {
+    Exchanges(tracker, {.a = Host(5 + i), .b = Host(9), .a_qpn = 10, .b_qpn = 20, .segment = 0},
+              500, 2 * 3600 * kSecond, 1);
+  }
+
+  EXPECT_THAT(tracker.Connections(), SizeIs(2));
+  EXPECT_EQ(tracker.Statistics().flows_refused, 0u);
+}
+
+TEST(ConnectionLifetime, FullTableRefusesAndCounts) {
+  ConnectionOptions options;
+  options.limits.flows = 2;
+  ConnectionTracker tracker(options);
+  Exchanges(tracker, kFirst, 7000, 0, 1);
+  tracker.Add(Sighting(kSecondUser.ToA(), 400).Ack(5));
+
+  EXPECT_THAT(tracker.Connections(), SizeIs(1));
+  EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
+}
+
+}  // namespace
+}  // namespace rocescope

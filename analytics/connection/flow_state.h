@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tracker keeps of flows and host pairs. Internal to this folder. Everything refers to
+// everything by index, so that states can be stored in flat vectors and reused.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analytics/connection/connection.h"
+#include "analytics/connection/grant_ring.h"
+#include "base/hash.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+inline constexpr uint32_t kNone = UINT32_MAX;
+
+struct FlowKeyHash {
+  size_t operator()(const FlowKey& key) const {
+    // IPv4 differs in the low halves only; IPv6 hosts of a fabric mostly too.
+    uint64_t hash = Mix64(key.source.low + 0x9e3779b97f4a7c15ull * key.source.high);
+    hash = HashCombine(hash, key.destination.low + 0x9e3779b97f4a7c15ull * key.destination.high);
+    return HashCombine(hash, uint64_t{key.segment} << 24 | key.destination_qpn.value);
+  }
+};
+
+// A flow whose outstanding requests matched some of this flow's responses.
+struct EchoCandidate {
+  uint32_t flow = kNone;
+  uint32_t hits = 0;
+  uint32_t trials_before = 0;  // responses before the candidate began to send
+  uint32_t psn = 0;            // an example
+  Timestamp request_time;
+  Timestamp response_time;
+};
+
+// A flow as one tap sees it. Times of different taps are never compared.
+struct FlowAtTap {
+  static constexpr size_t kCandidates = 8;
+
+  TapId tap = 0;
+  uint32_t flow = kNone;
+  uint32_t next = kNone;  // the flow at its next tap
+  uint32_t channel = 0;   // this direction of the host pair at this tap
+  uint32_t reverse_channel = 0;
+  bool sends_requests = false;
+  // Furthest request PSNs that flow records gave: of the latest interval, and before it.
+  Timestamp psn_interval;
+  std::optional<uint32_t> psn_now;
+  std::optional<uint32_t> psn_before;
+  bool responded = false;
+  uint32_t furthest_response = 0;  // PSN; a response counts once, whatever copies there are
+  uint32_t trials = 0;             // responses compared with the requests of the other direction
+  Timestamp first_request;
+  Timestamp first_trial;
+  uint8_t candidate_count = 0;
+  std::array<EchoCandidate, kCandidates> candidates;
+};
+
+// A flow that wrote to a buffer which this flow had granted.
+struct GrantUse {
+  uint32_t flow = kNone;
+  uint32_t count = 0;
+  TapId tap = 0;
+  uint64_t address = 0;  // an example
+  uint32_t rkey = 0;
+  Timestamp granted;
+  Timestamp used;
+};
+
+struct KnownLink {
+  uint32_t partner = kNone;  // flow
+  KnownPairSource source = KnownPairSource::kRdmaResource;
+  std::optional<Timestamp> valid_from;
+};
+
+struct ManagementLink {
+  uint32_t partner = kNone;  // flow
+  TapId tap = 0;
+  Timestamp request;
+  Timestamp reply;
+  uint32_t comm_ids[2]{};
+};
+
+struct FlowState {
+  FlowKey key;
+  uint32_t pair = kNone;
+  uint8_t side = 0;
+  uint32_t position = 0;  // among the pair's flows of its side
+  uint32_t first_at_tap = kNone;
+
+  // Of the present incarnation:
+  bool active = false;  // carried a packet
+  ConnectionTransport transport = ConnectionTransport::kReliable;
+  Timestamp first_seen;
+  Timestamp last_seen;
+  std::optional<Timestamp> began;  // its first packet, if that was seen: PSN 0, or a restart
+  bool zero_seen = false;          // a request with PSN 0 that begins a message
+  uint64_t zero_address = 0;       // of its RETH
+  uint32_t zero_rkey = 0;
+  uint32_t last_request_psn = 0;
+  bool requested = false;
+  ManagementLink management;
+  std::vector<KnownLink> known;
+  std::vector<GrantUse> uses;
+
+  // Across incarnations:
+  bool restarted = false;
+  Timestamp last_restart;
+  bool partner_restarted = false;  // closed with its partner: its own sign is still to come
+  std::optional<Timestamp> disconnected;
+};
+
+struct HostPair {
+  Segment segment = 0;
+  IpAddress low;  // side 0 holds the flows from low to high
+  IpAddress high;
+  Timestamp last_seen;
+  std::vector<uint32_t> flows[2];
+  // Buffers granted by packets of that side.
+  std::unique_ptr<GrantRing> grants[2];
+  // Taps that saw the pair, and the first of its two channels there.
+  std::vector<std::pair<TapId, uint32_t>> channels;
+
+  bool IsLoopback() const { return low == high; }
+};
+
+}  // namespace rocescope

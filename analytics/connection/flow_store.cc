@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/connection/flow_store.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+template <typename T>
+uint32_t Take(std::vector<T>& items, std::vector<uint32_t>& free) {
+  if (!free.empty()) {
+    const uint32_t index = free.back();
+    free.pop_back();
+    return index;
+  }
+  items.emplace_back();
+  return static_cast<uint32_t>(items.size() - 1);
+}
+
+}  // namespace
+
+uint32_t FlowStore::Find(const FlowKey& key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? kNone : found->second;
+}
+
+uint32_t FlowStore::FindOrAdd(const FlowKey& key) {
+  if (const uint32_t found = Find(key); found != kNone) return found;
+  if (index_.size() >= limits_.flows) {
+    ++refused_;
+    return kNone;
+  }
+  const uint32_t pair_number = PairOf(key);
+  HostPair& pair = pairs_[pair_number];
+  const uint8_t side = key.source == pair.low ? 0 : 1;
+  if (pair.flows[side].size() >= limits_.flows_per_side) {
+    ++refused_;
+    return kNone;
+  }
+  const uint32_t number = Take(flows_, free_flows_);
+  FlowState& state = flows_[number];
+  state.key = key;
+  state.pair = pair_number;
+  state.side = side;
+  state.position = static_cast<uint32_t>(pair.flows[side].size());
+  pair.flows[side].push_back(number);
+  index_.emplace(key, number);
+  return number;
+}
+
+uint32_t FlowStore::PairOf(const FlowKey& key) {
+  const auto [low, high] = std::minmax(key.source, key.destination);
+  const auto [place, is_new] =
+      pair_index_.try_emplace({.segment = key.segment, .low = low, .high = high}, 0);
+  if (!is_new) return place->second;
+  place->second = Take(pairs_, free_pairs_);
+  HostPair& pair = pairs_[place->second];
+  pair.segment = key.segment;
+  pair.low = low;
+  pair.high = high;
+  return place->second;
+}
+
+uint32_t FlowStore::ChannelOf(HostPair& pair, TapId tap) {
+  for (const auto& [at, channel] : pair.channels) {
+    if (at == tap) return channel;
+  }
+  if (pair.channels.size() >= limits_.taps_per_pair) return kNone;
+  uint32_t channel;
+  if (free_channels_.empty()) {
+    channel = static_cast<uint32_t>(requesters_.size());
+    requesters_.resize(requesters_.size() + 2, 0);
+  } else {
+    channel = free_channels_.back();
+    free_channels_.pop_back();
+  }
+  pair.channels.emplace_back(tap, channel);
+  return channel;
+}
+
+FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
+  FlowState& state = flows_[flow_number];
+  for (uint32_t i = state.first_at_tap; i != kNone; i = at_taps_[i].next) {
+    if (at_taps_[i].tap == tap) return &at_taps_[i];
+  }
+  const uint32_t channel = ChannelOf(pairs_[state.pair], tap);
+  if (channel == kNone) return nullptr;
+  const uint32_t number = Take(at_taps_, free_at_taps_);
+  FlowAtTap& at_tap = at_taps_[number];
+  at_tap.tap = tap;
+  at_tap.flow = flow_number;
+  at_tap.channel = channel + state.side;
+  at_tap.reverse_channel = channel + 1 - state.side;
+  at_tap.next = std::exchange(state.first_at_tap, number);
+  return &at_tap;
+}
+
+void FlowStore::Reset(uint32_t number) {
+  FlowState& state = flows_[number];
+  HostPair& pair = pairs_[state.pair];
+  for (uint32_t i = state.first_at_tap; i != kNone;) {
+    FlowAtTap& old = at_taps_[i];
+    if (old.sends_requests) --requesters_[old.channel];
+    FlowAtTap fresh;
+    fresh.tap = old.tap;
+    fresh.flow = old.flow;
+    fresh.next = old.next;
+    fresh.channel = old.channel;
+    fresh.reverse_channel = old.reverse_channel;
+    i = old.next;
+    old = fresh;
+  }
+  for (const uint32_t other : pair.flows[1 - state.side]) {
+    std::erase_if(flows_[other].uses, [&](const GrantUse& use) { return use.flow == number; });
+    std::erase_if(flows_[other].known,
+                  [&](const KnownLink& link) { return link.partner == number; });
+    for (uint32_t i = flows_[other].first_at_tap; i != kNone; i = at_taps_[i].next) {
+      FlowAtTap& at_tap = at_taps_[i];
+      const auto end = at_tap.candidates.begin() + at_tap.candidate_count;
+      const auto kept = std::remove_if(at_tap.candidates.begin(), end,
+                                       [&](const EchoCandidate& c) { return c.flow == number; });
+      at_tap.candidate_count = static_cast<uint8_t>(kept - at_tap.candidates.begin());
+    }
+  }
+  if (pair.grants[state.side] != nullptr) pair.grants[state.side]->Forget(number);
+  if (const uint32_t partner = state.management.partner; partner != kNone) {
+    flows_[partner].management = {};
+  }
+  FlowState fresh;
+  fresh.key = state.key;
+  fresh.pair = state.pair;
+  fresh.side = state.side;
+  fresh.position = state.position;
+  fresh.first_at_tap = state.first_at_tap;
+  fresh.last_seen = state.last_seen;
+  fresh.restarted = state.restarted;
+  fresh.last_restart = state.last_restart;
+  fresh.partner_restarted = state.partner_restarted;
+  fresh.disconnected = state.disconnected;
+  state = std::move(fresh);
+}
+
+void FlowStore::Free(uint32_t number) {
+  HostPair& pair = pairs_[number];
+  for (const std::vector<uint32_t>& side : pair.flows) {
+    for (const uint32_t flow_number : side) {
+      FlowState& state = flows_[flow_number];
+      for (uint32_t i = state.first_at_tap; i != kNone;) {
+        const uint32_t next = at_taps_[i].next;
+        at_taps_[i] = {};
+        free_at_taps_.push_back(i);
+        i = next;
+      }
+      index_.erase(state.key);
+      state = {};
+      free_flows_.push_back(flow_number);
+    }
+  }
+  for (const auto& [tap, channel] : pair.channels) {
+    requesters_[channel] = 0;
+    requesters_[channel + 1] = 0;
+    free_channels_.push_back(channel);
+  }
+  pair_index_.erase({.segment = pair.segment, .low = pair.low, .high = pair.high});
+  pair = {};
+  free_pairs_.push_back(number);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flows, their states at taps, and host pairs: found by key, bounded, reused after silence.
+#pragma once
+
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
+#include "analytics/connection/flow_state.h"
+
+namespace rocescope {
+
+struct FlowStoreLimits {
+  size_t flows = size_t{1} << 18;
+  size_t flows_per_side = 4096;  // of a host pair
+  size_t taps_per_pair = 64;
+};
+
+class FlowStore {
+ public:
+  explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
+
+  // The flow's index; kNone if it is new and there is no room.
+  uint32_t FindOrAdd(const FlowKey& key);
+  uint32_t Find(const FlowKey& key) const;
+
+  // The flow's state at the tap; nullptr if it is new and the pair has too many taps.
+  FlowAtTap* AtTap(uint32_t flow, TapId tap);
+
+  FlowState& flow(uint32_t index) { return flows_[index]; }
+  const FlowState& flow(uint32_t index) const { return flows_[index]; }
+  FlowAtTap& at_tap(uint32_t index) { return at_taps_[index]; }
+  const FlowAtTap& at_tap(uint32_t index) const { return at_taps_[index]; }
+  uint32_t IndexOf(const FlowAtTap& state) const {
+    return static_cast<uint32_t>(&state - at_taps_.data());
+  }
+  HostPair& pair(uint32_t index) { return pairs_[index]; }
+  const HostPair& pair(uint32_t index) const { return pairs_[index]; }
+  size_t pair_slots() const { return pairs_.size(); }  // freed ones have no flows
+
+  // Flows that sent requests on the channel.
+  uint32_t& requesters(uint32_t channel) { return requesters_[channel]; }
+  uint32_t requesters(uint32_t channel) const { return requesters_[channel]; }
+
+  // Begins a new incarnation: what was learned of the flow is forgotten, by others too.
+  void Reset(uint32_t flow);
+  // Gives the pair's places back.
+  void Free(uint32_t pair);
+
+  uint64_t refused() const { return refused_; }
+
+ private:
+  struct PairKey {
+    Segment segment;
+    IpAddress low;
+    IpAddress high;
+    friend bool operator==(const PairKey&, const PairKey&) = default;
+  };
+  struct PairKeyHash {
+    size_t operator()(const PairKey& key) const {
+      return HashUnorderedPair(key.low, key.high, key.segment);
+    }
+  };
+
+  uint32_t PairOf(const FlowKey& key);
+  uint32_t ChannelOf(HostPair& pair, TapId tap);
+
+  FlowStoreLimits limits_;
+  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  std::unordered_map<PairKey, uint32_t, PairKeyHash> pair_index_;
+  std::vector<FlowState> flows_;
+  std::vector<FlowAtTap> at_taps_;
+  std::vector<HostPair> pairs_;
+  std::vector<uint32_t> requesters_;  // by channel
+  std::vector<uint32_t> free_flows_;
+  std::vector<uint32_t> free_at_taps_;
+  std::vector<uint32_t> free_pairs_;
+  std::vector<uint32_t> free_channels_;  // the first of two
+  uint64_t refused_ = 0;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which flows have a PSN outstanding: a set-associative table of the requests that a response may
+// answer, of all host pairs. Fixed size; the oldest of a set gives way.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+
+namespace rocescope {
+
+class RequestIndex {
+ public:
+  static constexpr size_t kWays = 8;
+
+  struct Match {
+    uint32_t owner = 0;
+    Duration age{};  // whole microseconds
+  };
+  struct Matches {
+    std::array<Match, kWays> items;
+    size_t size = 0;
+  };
+
+  // `sets` is a power of two; a set takes 128 octets. Requests older than `maximum_age` (at most
+  // half an hour) do not match.
+  RequestIndex(size_t sets, Duration maximum_age);
+
+  // `owner` sent a request with `psn` on `channel` (one direction of a host pair at one tap).
+  void Insert(uint32_t channel, uint32_t psn, uint32_t owner, Timestamp time);
+
+  // The owners of requests with `psn` on `channel`, not later than `time`.
+  void Find(uint32_t channel, uint32_t psn, Timestamp time, Matches& matches) const;
+
+  // Entries that were still young enough to match when another took their place.
+  uint64_t evicted() const { return evicted_; }
+
+ private:
+  struct Entry {
+    uint64_t key = kEmpty;
+    uint32_t owner = 0;
+    uint32_t microseconds = 0;  // modulo 2^32: 71 minutes
+  };
+  static constexpr uint64_t kEmpty = ~uint64_t{0};
+
+  Entry* SetOf(uint64_t key);
+  const Entry* SetOf(uint64_t key) const;
+
+  std::vector<Entry> entries_;
+  size_t set_mask_;
+  uint32_t maximum_age_;  // microseconds
+  uint64_t evicted_ = 0;
+};
+
+}  // namespace rocescope
