@@ -21,6 +21,8 @@ struct Walk {
   ByteReader in;
   DecodedFrame& frame;
   bool cut = false;
+  bool fragmented = false;  // the first fragment: the UDP length counts the others too
+  size_t missing = 0;       // octets that the packet has behind `in`'s end, as its length says
   int tunnels = 0;
   uint32_t link_length = 0;  // octets in front of the innermost IP header
 
@@ -29,8 +31,10 @@ struct Walk {
     const std::span<const uint8_t> rest = in.Rest();
     if (rest.size() >= length) {
       in = ByteReader(rest.first(length));
+      missing = 0;
     } else {
       in = ByteReader(rest);
+      missing = length - rest.size();
       cut = true;
     }
   }
@@ -44,6 +48,7 @@ DropReason EnterTunnel(Walk& walk) {
   walk.in = ByteReader(walk.in.Rest());
   walk.link_length = 0;
   walk.cut = false;  // the inner packet's own length tells, whatever cut it
+  walk.fragmented = false;
   return DropReason::kNone;
 }
 
@@ -164,7 +169,7 @@ DropReason WalkUdp(Walk& walk, std::span<const uint8_t> ip_packet) {
   if (!fits) return walk.cut ? DropReason::kTruncatedUdp : DropReason::kBadUdp;
   if (udp.length < wire::UdpHeader::kSize) return DropReason::kBadUdp;
   const size_t data = udp.length - wire::UdpHeader::kSize;
-  if (!walk.cut && data > walk.in.remaining()) return DropReason::kBadUdp;
+  if (!walk.fragmented && data > walk.in.remaining() + walk.missing) return DropReason::kBadUdp;
   switch (udp.destination_port) {
     case wire::kUdpPortRoce: {
       const size_t header_end = ip_packet.size() - walk.in.remaining();
@@ -217,7 +222,8 @@ DropReason WalkIpv4(Walk& walk) {
   frame.wire_length = walk.link_length + ip.total_length;
   if (ip.FragmentOffset() != 0) return DropReason::kLaterFragment;
   constexpr uint16_t kMoreFragments = 0x2000;
-  walk.cut |= (ip.fragment & kMoreFragments) != 0;  // the rest travels in other packets
+  walk.fragmented = (ip.fragment & kMoreFragments) != 0;
+  walk.cut |= walk.fragmented;  // the rest travels in other packets
   return WalkIpPayload(walk, ip.protocol, packet);
 }
 
@@ -258,6 +264,7 @@ DropReason WalkIpv6(Walk& walk) {
         wire::Ipv6FragmentHeader fragment;
         Read(walk.in, fragment);
         if (walk.in.ok() && fragment.offset != 0) return DropReason::kLaterFragment;
+        walk.fragmented |= fragment.more;
         walk.cut |= fragment.more;
         next = fragment.next_header;
         break;
@@ -381,8 +388,8 @@ DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
     case LinkType::kIpv6:
       walk.link_length = 0;
       if (raw.bytes.empty()) return DropReason::kTruncatedIp;
-      return WalkEtherType(
-          walk, raw.bytes[0] >> 4 == 6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4);
+      return WalkEtherType(walk,
+                           raw.bytes[0] >> 4 == 6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4);
     case LinkType::kEthernet:
       break;
   }

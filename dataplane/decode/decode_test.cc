@@ -272,5 +272,24 @@ TEST(Decode, NamesWhatIsWrongWithAnIpHeader) {
   EXPECT_EQ(with(39, 200), DropReason::kBadUdp);  // UDP longer than its packet
 }
 
+// A UDP length beyond its packet stays wrong where the capture was cut too.
+TEST(Decode, JudgesTheUdpLengthByThePacketNotByTheCapture) {
+  Bytes bytes = RoceFrame().Bth(kSendOnly).Payload(88).Build();
+  bytes[39] += 1;
+  for (size_t size = 42; size <= bytes.size(); ++size) {
+    EXPECT_EQ(DropReasonOf(std::span(bytes).first(size)), DropReason::kBadUdp) << size;
+  }
+}
+
+// The UDP length of a first fragment is that of the whole datagram (RFC 768): 200 octets of payload
+// although this fragment holds 64 of them.
+TEST(Decode, TakesTheLengthOfAFragmentedDatagramFromItsUdpHeader) {
+  Bytes bytes =
+      RoceFrame("10.0.0.1", "10.0.0.2", {.fragment = 0x2000}).Bth(kSendOnly).Payload(64).Build();
+  bytes[39] = 8 + 12 + 200 + 4;
+  EXPECT_EQ(Decode(bytes).payload_length, 200u);
+  EXPECT_EQ(Decode(bytes).payload.size(), 68u);  // with what stands where the iCRC would
+}
+
 }  // namespace
 }  // namespace rocescope

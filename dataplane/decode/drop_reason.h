@@ -11,24 +11,25 @@
 namespace rocescope {
 
 // name, sentence
-#define ROCESCOPE_DROP_REASONS(ROW)                                                              \
-  ROW(NotRoce, "not_roce", "a whole frame of some other protocol: nothing that rocescope reads") \
+#define ROCESCOPE_DROP_REASONS(ROW)                                                               \
+  ROW(NotRoce, "not_roce", "a whole frame of some other protocol: nothing that rocescope reads")  \
   ROW(TruncatedLink, "truncated_link", "the capture ends inside the Ethernet header or its tags") \
-  ROW(TruncatedIp, "truncated_ip", "the capture ends inside the IPv4 or IPv6 header")            \
-  ROW(TruncatedUdp, "truncated_udp", "the capture ends inside the UDP header")                   \
-  ROW(TruncatedBth, "truncated_bth", "the capture ends inside the Base Transport Header")        \
-  ROW(TruncatedMirror, "truncated_mirror",                                                       \
-      "the capture ends inside a GRE, ERSPAN, VXLAN or Geneve header")                           \
-  ROW(TruncatedPause, "truncated_pause", "the capture ends inside a pause or PFC frame")         \
-  ROW(BadIp, "bad_ip", "an IP header whose version or length cannot be")                         \
-  ROW(BadUdp, "bad_udp", "a UDP length that does not fit into its IP packet")                    \
-  ROW(BadMirror, "bad_mirror", "a GRE, ERSPAN, VXLAN or Geneve header that its RFC forbids")     \
-  ROW(BadBth, "bad_bth", "a transport header version other than 0 or a packet too short for its opcode") \
-  ROW(UnknownOpcode, "unknown_opcode", "a BTH opcode that the specification reserves")           \
-  ROW(LaterFragment, "later_fragment",                                                           \
-      "a non-first IP fragment: its transport header travelled in another packet")               \
-  ROW(NestedTooDeep, "nested_too_deep", "more than three tunnels inside each other")             \
-  ROW(TooManyHeaders, "too_many_headers",                                                        \
+  ROW(TruncatedIp, "truncated_ip", "the capture ends inside the IPv4 or IPv6 header")             \
+  ROW(TruncatedUdp, "truncated_udp", "the capture ends inside the UDP header")                    \
+  ROW(TruncatedBth, "truncated_bth", "the capture ends inside the Base Transport Header")         \
+  ROW(TruncatedMirror, "truncated_mirror",                                                        \
+      "the capture ends inside a GRE, ERSPAN, VXLAN or Geneve header")                            \
+  ROW(TruncatedPause, "truncated_pause", "the capture ends inside a pause or PFC frame")          \
+  ROW(BadIp, "bad_ip", "an IP header whose version or length cannot be")                          \
+  ROW(BadUdp, "bad_udp", "a UDP length that does not fit into its IP packet")                     \
+  ROW(BadMirror, "bad_mirror", "a GRE, ERSPAN, VXLAN or Geneve header that its RFC forbids")      \
+  ROW(BadBth, "bad_bth",                                                                          \
+      "a transport header version other than 0 or a packet too short for its opcode")             \
+  ROW(UnknownOpcode, "unknown_opcode", "a BTH opcode that the specification reserves")            \
+  ROW(LaterFragment, "later_fragment",                                                            \
+      "a non-first IP fragment: its transport header travelled in another packet")                \
+  ROW(NestedTooDeep, "nested_too_deep", "more than three tunnels inside each other")              \
+  ROW(TooManyHeaders, "too_many_headers",                                                         \
       "more VLAN tags or IPv6 extension headers than any real network stacks")
 
 enum class DropReason : uint8_t {

@@ -38,7 +38,6 @@ struct RawFrame {
   uint16_t tap = 0;     // where the copy was taken: index into the caller's table of taps
 };
 
-
 enum class MirrorKind : uint8_t { kNone, kErspan1, kErspan2, kErspan3, kGre, kVxlan, kGeneve };
 
 enum class MirrorDirection : uint8_t { kUnknown, kIngress, kEgress };
@@ -95,21 +94,21 @@ enum PartBit : uint16_t {
 // decoder does not clear what it does not write.
 struct DecodedFrame {
   FrameKind kind;
-  bool cut;                  // the capture ended before the packet did
-  uint8_t ip_version;        // 4, 6; 0 for a pause frame
-  uint8_t vlan_count;        // tags on the original frame
+  bool cut;            // the capture ended before the packet did
+  uint8_t ip_version;  // 4, 6; 0 for a pause frame
+  uint8_t vlan_count;  // tags on the original frame
   bool roce_v1;
-  uint16_t parts;            // PartBit
-  uint16_t vlan_id;          // outermost tag of the original frame; meaningful if vlan_count > 0
-  uint32_t wire_length;      // octets of the original frame from its headers, without FCS
+  uint16_t parts;        // PartBit
+  uint16_t vlan_id;      // outermost tag of the original frame; meaningful if vlan_count > 0
+  uint32_t wire_length;  // octets of the original frame from its headers, without FCS
   Segment segment;
   MirrorInfo mirror;
-  uint64_t source_mac;       // of the original frame
+  uint64_t source_mac;  // of the original frame
   uint64_t destination_mac;
 
   IpAddress source;
   IpAddress destination;
-  uint8_t traffic_class;     // DSCP << 2 | ECN
+  uint8_t traffic_class;  // DSCP << 2 | ECN
   uint8_t ttl;
   uint16_t udp_source_port;  // never used to derive a QP
 
@@ -124,8 +123,8 @@ struct DecodedFrame {
   wire::Xrceth xrceth;
   wire::Rdeth rdeth;
   wire::CmMessage cm;
-  uint32_t payload_length;               // octets from the headers, without padding and iCRC
-  std::span<const uint8_t> payload;      // what was captured of it
+  uint32_t payload_length;           // octets from the headers, without padding and iCRC
+  std::span<const uint8_t> payload;  // what was captured of it
 
   wire::PauseFrame pause;
 

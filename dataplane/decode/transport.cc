@@ -70,15 +70,15 @@ DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, Dec
     extended.Take(wire::kHasImmDt, kPartImmDt, frame.immediate);
     extended.Take(wire::kHasIeth, kPartIeth, frame.ieth);
   }
-  const size_t around = wire::Bth::kSize + extended.wire_length() + frame.bth.pad_count +
-                        wire::kIcrcSize;
+  const size_t around =
+      wire::Bth::kSize + extended.wire_length() + frame.bth.pad_count + wire::kIcrcSize;
   if (length < around) return DropReason::kBadBth;
   frame.payload_length = static_cast<uint32_t>(length - around);
   const std::span<const uint8_t> rest = in.Rest();
   frame.payload = rest.first(std::min<size_t>(rest.size(), frame.payload_length));
 
-  if (opcode.transport == wire::Transport::kUd &&
-      frame.bth.destination_qpn == kManagementQpn) [[unlikely]] {
+  if (opcode.transport == wire::Transport::kUd && frame.bth.destination_qpn == kManagementQpn)
+      [[unlikely]] {
     DecodeCm(frame);
   }
   return DropReason::kNone;

@@ -63,8 +63,8 @@ constexpr void Read(ByteReader& in, VlanTag& h) {
   h.ether_type = in.U16();
 }
 constexpr void Write(ByteWriter& out, const VlanTag& h) {
-  out.U16(static_cast<uint16_t>(h.priority << 13 | (h.drop_eligible ? 0x1000 : 0) |
-                                (h.id & 0xfff)));
+  out.U16(
+      static_cast<uint16_t>(h.priority << 13 | (h.drop_eligible ? 0x1000 : 0) | (h.id & 0xfff)));
   out.U16(h.ether_type);
 }
 static_assert(EncodedSize<VlanTag>() == VlanTag::kSize);

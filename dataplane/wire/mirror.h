@@ -58,12 +58,12 @@ static_assert(EncodedSize<GreHeader>() == GreHeader::kSize);
 struct Erspan2Header {
   static constexpr size_t kSize = 8;
   uint8_t version = 1;
-  uint16_t vlan = 0;          // 12 bits
+  uint16_t vlan = 0;  // 12 bits
   uint8_t class_of_service = 0;
   uint8_t encapsulation = 0;  // En: 3 says that the frame kept its tag
   bool truncated = false;
-  uint16_t session = 0;       // 10 bits
-  uint32_t index = 0;         // 20 bits; of the port, in the switch's own numbering
+  uint16_t session = 0;  // 10 bits
+  uint32_t index = 0;    // 20 bits; of the port, in the switch's own numbering
 };
 
 constexpr void Read(ByteReader& in, Erspan2Header& h) {

@@ -18,11 +18,9 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define ROCESCOPE_NAMES(suffix, rc, uc, rd, ud, xrc)                                     \
-  {                                                                                      \
-    rc ? "RC_" suffix : "", uc ? "UC_" suffix : "", rd ? "RD_" suffix : "",              \
-        ud ? "UD_" suffix : "", xrc ? "XRC_" suffix : ""                                 \
-  }
+#define ROCESCOPE_NAMES(suffix, rc, uc, rd, ud, xrc)                                               \
+  {rc ? "RC_" suffix : "", uc ? "UC_" suffix : "", rd ? "RD_" suffix : "", ud ? "UD_" suffix : "", \
+   xrc ? "XRC_" suffix : ""}
     {0, kSend, 0, true, false, false, ROCESCOPE_NAMES("SEND_FIRST", 1, 1, 1, 0, 1)},
     {1, kSend, 0, false, false, false, ROCESCOPE_NAMES("SEND_MIDDLE", 1, 1, 1, 0, 1)},
     {2, kSend, 0, false, true, false, ROCESCOPE_NAMES("SEND_LAST", 1, 1, 1, 0, 1)},
@@ -49,12 +47,10 @@ constexpr Row kRows[] = {
      ROCESCOPE_NAMES("RDMA_READ_RESPONSE_LAST", 1, 0, 1, 0, 1)},
     {16, kReadResponse, kHasAeth, true, true, true,
      ROCESCOPE_NAMES("RDMA_READ_RESPONSE_ONLY", 1, 0, 1, 0, 1)},
-    {17, kAcknowledge, kHasAeth, true, true, true,
-     ROCESCOPE_NAMES("ACKNOWLEDGE", 1, 0, 1, 0, 1)},
+    {17, kAcknowledge, kHasAeth, true, true, true, ROCESCOPE_NAMES("ACKNOWLEDGE", 1, 0, 1, 0, 1)},
     {18, kAtomicAcknowledge, kHasAeth | kHasAtomicAckEth, true, true, true,
      ROCESCOPE_NAMES("ATOMIC_ACKNOWLEDGE", 1, 0, 1, 0, 1)},
-    {19, kAtomic, kHasAtomicEth, true, true, false,
-     ROCESCOPE_NAMES("COMPARE_SWAP", 1, 0, 1, 0, 1)},
+    {19, kAtomic, kHasAtomicEth, true, true, false, ROCESCOPE_NAMES("COMPARE_SWAP", 1, 0, 1, 0, 1)},
     {20, kAtomic, kHasAtomicEth, true, true, false, ROCESCOPE_NAMES("FETCH_ADD", 1, 0, 1, 0, 1)},
     {21, kResync, 0, true, true, false, ROCESCOPE_NAMES("RESYNC", 0, 0, 1, 0, 0)},
     {22, kSend, kHasIeth, false, true, false,
@@ -90,11 +86,8 @@ constexpr std::array<OpcodeInfo, 256> Build() {
                                                                .response = row.response};
     }
   }
-  table[kOpcodeCnp] = {.name = "CNP",
-                       .operation = kCnp,
-                       .transport = Transport::kCnp,
-                       .starts = true,
-                       .ends = true};
+  table[kOpcodeCnp] = {
+      .name = "CNP", .operation = kCnp, .transport = Transport::kCnp, .starts = true, .ends = true};
   return table;
 }
 

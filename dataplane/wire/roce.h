@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The InfiniBand transport headers that RoCE carries (IBTA vol. 1, chapter 9; Annex A17 for RoCEv2).
+// The InfiniBand transport headers that RoCE carries (IBTA vol. 1, chapter 9; Annex A17 for
+// RoCEv2).
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The walk through a frame. The input's first octet chooses the link type (low three bits) and how
+// much longer than the capture the frame says it was; the rest is the frame.
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+
+#include "dataplane/decode/decode.h"
+
+namespace rocescope {
+namespace {
+
+constexpr LinkType kLinkTypes[] = {
+    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
+    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+bool IsInside(std::span<const uint8_t> part, std::span<const uint8_t> whole) {
+  return part.empty() ||
+         (part.data() >= whole.data() && part.data() + part.size() <= whole.data() + whole.size());
+}
+
+void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
+  if (frame.kind == FrameKind::kPause) {
+    Require(CheckIcrc(frame) == IcrcVerdict::kUnknown, "a pause frame has no iCRC");
+    return;
+  }
+  const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
+  Require(!opcode.name.empty(), "a decoded opcode has a name");
+  Require(frame.ip_version == 4 || frame.ip_version == 6, "IP version");
+  Require(IsInside(frame.payload, raw.bytes), "payload inside the input");
+  Require(IsInside(frame.network_packet, raw.bytes), "packet inside the input");
+  Require(frame.payload.size() <= frame.payload_length, "no more payload than the headers say");
+  Require(frame.cut || frame.payload_length < frame.wire_length, "payload within the frame");
+  Require(!frame.cut || frame.network_packet.empty(), "a cut packet is not whole");
+  Require(frame.cut || frame.payload.size() == frame.payload_length, "a whole packet's payload");
+  Require((CheckIcrc(frame) == IcrcVerdict::kUnknown) == frame.cut, "iCRC of whole packets");
+  Require((opcode.headers & wire::kHasReth) != 0 || !frame.Has(kPartReth), "RETH by opcode");
+  if (const auto time = TimeOf(frame.mirror); frame.mirror.kind == MirrorKind::kErspan3 && time) {
+    const Timestamp arrival = FromNanoseconds(1'700'000'000'000'000'000);
+    const int64_t away = ToNanoseconds(Unwrap(*time, arrival)) - ToNanoseconds(arrival);
+    Require(time->wrap == 0 || (away <= time->wrap / 2 && away >= -time->wrap / 2),
+            "an unwrapped time is the nearest");
+  }
+}
+
+DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {
+  const DropReason reason = DecodeFrame(raw, frame);
+  Require(reason <= DropReason::kNone, "drop reason in range");
+  if (reason == DropReason::kNone) RequireSane(raw, frame);
+  return reason;
+}
+
+}  // namespace
+}  // namespace rocescope
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  if (size == 0) return 0;
+  const std::span<const uint8_t> bytes(data + 1, size - 1);
+  RawFrame raw = {.bytes = bytes,
+                  .original_length = static_cast<uint32_t>(bytes.size() + (data[0] >> 3) * 64),
+                  .link_type = kLinkTypes[data[0] & 7]};
+  DecodedFrame whole{};
+  const DropReason reason = Decode(raw, whole);
+
+  // A shorter capture of the same frame agrees with the longer one in what both read.
+  raw.bytes = bytes.first(bytes.size() - bytes.size() / 4);
+  DecodedFrame cut{};
+  if (Decode(raw, cut) == DropReason::kNone && reason == DropReason::kNone) {
+    Require(cut.kind == whole.kind, "kind of a cut frame");
+    Require(cut.wire_length == whole.wire_length, "wire length of a cut frame");
+    if (cut.kind == FrameKind::kRoce) {
+      Require(cut.bth.psn == whole.bth.psn, "PSN of a cut frame");
+      Require(cut.payload_length == whole.payload_length, "payload length of a cut frame");
+      Require((cut.parts & ~whole.parts) == 0, "parts of a cut frame");
+    }
+  }
+  return 0;
+}
