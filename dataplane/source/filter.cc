@@ -174,10 +174,13 @@ Result<Qpn> ParseQpn(std::string_view text) {
 Result<TimeWindow> FrameFilter::WindowFrom(Timestamp first_frame) const {
   TimeWindow window;
   if (since) window.first = Resolve(*since, first_frame);
-  if (until) window.last = Resolve(*until, first_frame) - Duration(1);
-  if (window.first > window.last) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     "the time given by --until is not after the one given by --since");
+  if (until) {
+    const Timestamp end = Resolve(*until, first_frame);
+    if (end <= window.first) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       "the time given by --until is not after the one given by --since");
+    }
+    window.last = end - Duration(1);
   }
   return window;
 }

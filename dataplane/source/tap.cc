@@ -44,6 +44,7 @@ Result<TapSpec> ParseTapSpec(std::string_view text) {
 std::string TapNameOf(std::string_view path) {
   if (path == kStandardInputPath) return std::string(kStandardInputTapName);
   std::string_view name = path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
+  if (name.empty()) return std::string(path);  // ends in a slash: opening it will tell
   while (DropExtension(name)) {
   }
   return std::string(name);

@@ -30,6 +30,7 @@ TEST(TapTest, NamesACaptureAfterItsFile) {
   EXPECT_EQ(TapNameOf("a/10.0.0.1.pcap.gz"), "10.0.0.1");
   EXPECT_EQ(TapNameOf("leaf1"), "leaf1");
   EXPECT_EQ(TapNameOf(".pcap"), ".pcap");
+  EXPECT_EQ(TapNameOf("a/"), "a/");
   EXPECT_EQ(TapNameOf("-"), "stdin");
 }
 
