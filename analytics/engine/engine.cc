@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+
+void Engine::SetHostFacts(HostFacts facts) {
+  host_facts_ = std::move(facts);
+  for (const KnownPair& pair : KnownPairsOf(host_facts_)) connections_.AddKnown(pair);
+  changed_ = true;
+}
+
+void Engine::Ingest(const RecordBatch& batch) {
+  if (batch.empty()) return;
+  connections_.Add(batch);
+  for (const FlowRecord& record : batch.flows) traffic_.Add(record);
+  for (const SightingRecord& record : batch.sightings) {
+    largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
+  }
+  changed_ = true;
+}
+
+void Engine::Advance(Timestamp now) { connections_.Advance(now); }
+
+std::shared_ptr<const Snapshot> Engine::Publish() {
+  if (!changed_) return last_;
+  auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
+  auto connections =
+      std::make_shared<const std::vector<Connection>>(connections_.Connections());
+  auto attribution =
+      std::make_shared<const Attribution>(AttributeJobs(host_facts_, *connections, *flows));
+  last_ = std::make_shared<const Snapshot>(
+      Snapshot{.flows = std::move(flows),
+               .connections = std::move(connections),
+               .connection_statistics = connections_.Statistics(),
+               .attribution = std::move(attribution),
+               .largest_sighting_exponent = largest_sighting_exponent_});
+  changed_ = false;
+  return last_;
+}
+
+}  // namespace rocescope

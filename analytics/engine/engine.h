@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Records in, answers out. Pure: no files, sockets, threads or wall clock; the caller says how far
+// event time has come. The same records in the same order give the same snapshots.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analytics/connection/connection_tracker.h"
+#include "analytics/engine/snapshot.h"
+#include "analytics/job/attribution.h"
+#include "analytics/traffic/traffic.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+class Engine {
+ public:
+  // What hosts said about themselves; replaces what was said before.
+  void SetHostFacts(HostFacts facts);
+
+  void Ingest(const RecordBatch& batch);
+
+  // Event time has reached `now`: no earlier record will come but a late one.
+  void Advance(Timestamp now);
+
+  std::shared_ptr<const Snapshot> Publish();
+
+ private:
+  HostFacts host_facts_;
+  TrafficTotals traffic_;
+  ConnectionTracker connections_;
+  uint8_t largest_sighting_exponent_ = 0;
+  bool changed_ = true;
+  std::shared_ptr<const Snapshot> last_;
+};
+
+}  // namespace rocescope

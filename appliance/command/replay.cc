@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/replay.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "analytics/engine/engine.h"
+#include "appliance/command/exit_code.h"
+#include "appliance/command/output.h"
+#include "appliance/feed/host_files.h"
+#include "appliance/report/replay_report.h"
+#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/source/merge.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+void Message(std::string_view text) { fmt::print(stderr, "rocescope: {}\n", text); }
+
+FrameProcessor::Options ProcessorOptions(const ReplayOptions& options) {
+  FrameProcessor::Options result;
+  result.flow_table.interval = options.interval;
+  result.filter = options.filter;
+  result.check_icrc = options.check_icrc;
+  result.captures = options.captures.names;
+  return result;
+}
+
+// The captures' way through the dataplane into the engine.
+class Replay {
+ public:
+  explicit Replay(const ReplayOptions& options)
+      : options_(options), processor_(ProcessorOptions(options)) {}
+
+  Engine& engine() { return engine_; }
+  const FrameProcessor& processor() const { return processor_; }
+  Timestamp first_frame() const { return first_.value_or(Timestamp{}); }
+  Timestamp last_frame() const { return last_; }
+
+  // The error is one of the command line: a time window that nothing can fall into.
+  Status Take(std::span<RawFrame> batch) {
+    if (!opened_) {
+      const Result<TimeWindow> window = options_.filter.WindowFrom(batch[0].timestamp);
+      if (!window) return tl::unexpected(window.error());
+      window_ = *window;
+      opened_ = true;
+    }
+    if (!window_.KeepsAll()) {
+      const size_t kept = KeepWithin(window_, batch);
+      processor_.CountFiltered(batch.size() - kept);
+      batch = batch.first(kept);
+    }
+    for (const RawFrame& frame : batch) {
+      first_ = std::min(first_.value_or(frame.timestamp), frame.timestamp);
+      last_ = std::max(last_, frame.timestamp);
+    }
+    processor_.Process(batch, records_);
+    if (records_.flows.size() + records_.sightings.size() >= kWorthIngesting) Ingest();
+    return {};
+  }
+
+  void Finish() {
+    processor_.Flush(records_);
+    Ingest();
+  }
+
+ private:
+  static constexpr size_t kWorthIngesting = 4096;  // records, some 700 kB: stays in the cache
+
+  void Ingest() {
+    engine_.Ingest(records_);
+    engine_.Advance(last_);
+    records_.Clear();
+  }
+
+  const ReplayOptions& options_;
+  FrameProcessor processor_;
+  Engine engine_;
+  RecordBatch records_;
+  TimeWindow window_;
+  bool opened_ = false;
+  std::optional<Timestamp> first_;
+  Timestamp last_ = Timestamp::min();
+};
+
+}  // namespace
+
+int RunReplay(const ReplayOptions& options) {
+  if (options.interval > FlowTable::kMaximumInterval ||
+      options.interval < std::chrono::milliseconds(1)) {
+    Message("--interval: a flow record covers 1 ms to 4 s");
+    return kExitUsage;
+  }
+  Result<HostFiles> hosts = ReadHostFiles(options.nccl_logs, options.rdma);
+  if (!hosts) {
+    Message(hosts.error().message);
+    return kExitUnreadable;
+  }
+  auto source = OpenCaptures(options.captures.files);
+  if (!source) {
+    Message(source.error().message);
+    return kExitUnreadable;
+  }
+
+  Replay replay(options);
+  replay.engine().SetHostFacts(std::move(hosts->facts));
+  std::vector<std::string> notes = std::move(hosts->notes);
+  std::array<RawFrame, kBatchFrames> batch;
+  bool damaged = false;
+  while (true) {
+    const Result<size_t> count = (*source)->ReadBatch(batch);
+    if (!count) {
+      Message(count.error().message);
+      notes.push_back(count.error().message);
+      damaged = true;
+    }
+    if (!count || *count == 0) break;
+    if (const Status taken = replay.Take(std::span(batch).first(*count)); !taken) {
+      Message(taken.error().message);
+      return kExitUsage;
+    }
+  }
+  replay.Finish();
+  const CaptureStatistics statistics = (*source)->Statistics();
+  for (const std::string& note : statistics.notes) {
+    Message(note);
+    notes.push_back(note);
+  }
+
+  const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
+  const v1::ReplayReport report = BuildReplayReport({.processor = replay.processor(),
+                                                     .snapshot = *snapshot,
+                                                     .first_frame = replay.first_frame(),
+                                                     .last_frame = replay.last_frame(),
+                                                     .notes = std::move(notes)});
+  const std::string text =
+      options.format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
+  if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
+  return damaged || statistics.damaged_tails > 0 ? kExitDamaged : kExitSuccess;
+}
+
+}  // namespace rocescope

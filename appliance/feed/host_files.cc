@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/feed/host_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "analytics/job/communicator.h"
+#include "analytics/job/nccl_log.h"
+#include "analytics/job/rdma_resource.h"
+
+namespace rocescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+
+Result<std::string> ReadWhole(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(path, error);
+  if (!error && size > kLargestFile) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("{}: more than 4 GiB; split the log by process", path));
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return MakeError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
+                     fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  }
+  std::string text;
+  if (!error) text.reserve(static_cast<size_t>(size));
+  char block[size_t{64} << 10];
+  while (file.read(block, sizeof block) || file.gcount() > 0) {
+    text.append(block, static_cast<size_t>(file.gcount()));
+    if (text.size() > kLargestFile) {
+      return MakeError(ErrorCode::kResourceExhausted, fmt::format("{}: more than 4 GiB", path));
+    }
+  }
+  if (file.bad()) {
+    return MakeError(ErrorCode::kUnavailable, fmt::format("{}: reading it failed", path));
+  }
+  return text;
+}
+
+// Files to read, folders replaced by what is in them.
+Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
+      std::error_code ignored;
+      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
+    }
+    if (error) {
+      return MakeError(ErrorCode::kPermissionDenied,
+                       fmt::format("{}: cannot be listed: {}", path, error.message()));
+    }
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+// "node0" of "/x/node0.json"; "10.0.0.5" of "10.0.0.5.json"; a simulated run's files are named
+// HOST.NANOSECONDS.json.
+std::string HostOf(const std::string& path) {
+  std::string name = fs::path(path).filename().string();
+  for (const char* suffix : {".json", ".txt", ".log"}) {
+    if (name.ends_with(suffix)) {
+      name.resize(name.size() - std::strlen(suffix));
+      break;
+    }
+  }
+  const size_t dot = name.rfind('.');
+  constexpr size_t kShortestNanoseconds = 10;  // what no octet of an address is as long as
+  if (dot != std::string::npos && name.size() - dot - 1 >= kShortestNanoseconds &&
+      name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
+    name.resize(dot);
+  }
+  return name;
+}
+
+}  // namespace
+
+Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
+                                const std::vector<std::string>& rdma) {
+  HostFiles result;
+  Result<std::vector<std::string>> log_files = Expand(nccl_logs);
+  if (!log_files) return tl::unexpected(log_files.error());
+  std::vector<NcclLog> logs;
+  for (const std::string& path : *log_files) {
+    const Result<std::string> text = ReadWhole(path);
+    if (!text) return tl::unexpected(text.error());
+    logs.push_back(ParseNcclLog(*text, path));
+    const NcclLog& log = logs.back();
+    if (log.messages == 0) {
+      result.notes.push_back(fmt::format(
+          "{}: no NCCL messages in it; run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET", path));
+    }
+    for (const NcclLogNote& note : log.notes) {
+      result.notes.push_back(fmt::format("{}:{}: expected {}", path, note.line, note.expected));
+    }
+  }
+  result.facts.jobs = GroupJobs(logs);
+
+  Result<std::vector<std::string>> rdma_files = Expand(rdma);
+  if (!rdma_files) return tl::unexpected(rdma_files.error());
+  for (const std::string& path : *rdma_files) {
+    const Result<std::string> text = ReadWhole(path);
+    if (!text) return tl::unexpected(text.error());
+    RdmaResource resource = ParseRdmaResource(*text);
+    for (const std::string& note : resource.notes) {
+      result.notes.push_back(fmt::format("{}: {}", path, note));
+    }
+    result.facts.rdma.push_back(
+        {.host = HostOf(path), .queue_pairs = std::move(resource.queue_pairs)});
+  }
+  return result;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/report/replay_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "appliance/report/job_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint32_t kSchemaVersion = 1;
+
+void FillLedger(const Ledger& ledger, v1::Ledger& out) {
+  out.set_received(ledger.received);
+  out.set_decoded(ledger.decoded);
+  out.set_filtered(ledger.filtered);
+  for (size_t i = 0; i < kDropReasonCount; ++i) {
+    if (ledger.dropped[i] == 0) continue;
+    v1::DropCount& row = *out.add_dropped();
+    row.set_reason(std::string(kDropReasons[i].name));
+    row.set_frames(ledger.dropped[i]);
+    row.set_meaning(std::string(kDropReasons[i].sentence));
+  }
+}
+
+uint64_t PacketsOf(const FlowStream& stream, OperationClass c) {
+  return stream.class_packets[static_cast<size_t>(c)];
+}
+
+void FillOperations(const FlowStream& stream, v1::Operations& out) {
+  out.set_send(PacketsOf(stream, OperationClass::kSend));
+  out.set_write(PacketsOf(stream, OperationClass::kWrite));
+  out.set_read_request(PacketsOf(stream, OperationClass::kReadRequest));
+  out.set_read_response(PacketsOf(stream, OperationClass::kReadResponse));
+  out.set_atomic(PacketsOf(stream, OperationClass::kAtomic));
+  out.set_acknowledge(PacketsOf(stream, OperationClass::kAcknowledge));
+  out.set_cnp(PacketsOf(stream, OperationClass::kCnp));
+  out.set_datagram(PacketsOf(stream, OperationClass::kDatagram));
+}
+
+void FillTrouble(const FlowStream& stream, v1::Flow& out) {
+  out.mutable_loss()->set_unseen(stream.unseen);
+  out.mutable_loss()->set_reordered(stream.reordered);
+  out.mutable_loss()->set_resent(stream.resent);
+  out.mutable_loss()->set_restarts(stream.restarts);
+  const auto nak = [&](NakKind kind) { return stream.naks[static_cast<size_t>(kind)]; };
+  v1::Naks& naks = *out.mutable_naks();
+  naks.set_receiver_not_ready(nak(NakKind::kReceiverNotReady));
+  naks.set_sequence_error(nak(NakKind::kSequenceError));
+  naks.set_invalid_request(nak(NakKind::kInvalidRequest));
+  naks.set_remote_access(nak(NakKind::kRemoteAccess));
+  naks.set_remote_operation(nak(NakKind::kRemoteOperation));
+  naks.set_other(nak(NakKind::kOther));
+  out.set_ce_marked(stream.ce_marked);
+}
+
+void FillTiming(const FlowStream& stream, v1::Flow& out) {
+  const DurationSummary& trip = stream.ack_round_trip;
+  v1::RoundTrip& round_trip = *out.mutable_ack_round_trip();
+  round_trip.set_count(trip.count);
+  round_trip.set_mean_ns(trip.count == 0 ? 0 : trip.sum.count() / trip.count);
+  round_trip.set_minimum_ns(trip.minimum.count());
+  round_trip.set_maximum_ns(trip.maximum.count());
+  const DurationSummary& gap = stream.message_gap;
+  out.mutable_message_gap()->set_count(gap.count);
+  out.mutable_message_gap()->set_mean_ns(gap.count == 0 ? 0 : gap.sum.count() / gap.count);
+  out.mutable_message_gap()->set_maximum_ns(gap.maximum.count());
+}
+
+void FillFlow(const FlowSummary& flow, const TapTable& taps, v1::Flow& out) {
+  constexpr uint8_t kNoCredits = 31;
+  const FlowStream& total = flow.total;
+  out.set_segment(flow.flow.segment);
+  out.set_source(ToString(flow.flow.source));
+  out.set_destination(ToString(flow.flow.destination));
+  out.set_destination_qpn(flow.flow.destination_qpn.value);
+  for (size_t i = 0; i < flow.streams.size(); ++i) {
+    if (i > 0 && flow.streams[i].tap == flow.streams[i - 1].tap) continue;
+    out.add_taps(taps.taps()[flow.streams[i].tap].name);
+  }
+  out.set_first_seen_ns(ToNanoseconds(total.first_seen));
+  out.set_last_seen_ns(ToNanoseconds(total.last_seen));
+  out.set_packets(total.packets);
+  out.set_bytes(total.bytes);
+  out.set_payload_bytes(total.payload_bytes);
+  out.set_messages(total.messages);
+  out.set_control_messages(total.control_messages);
+  out.set_control_bytes(total.control_bytes);
+  FillOperations(total, *out.mutable_operations());
+  for (size_t i = 0; i < kMessageSizeBins; ++i) {
+    if (total.message_sizes[i] == 0) continue;
+    v1::SizeBin& bin = *out.add_message_sizes();
+    bin.set_at_most(i < kMessageSizeBounds.size() ? kMessageSizeBounds[i] : 0);
+    bin.set_messages(total.message_sizes[i]);
+  }
+  FillTrouble(total, out);
+  FillTiming(total, out);
+  out.set_ttl(total.ttl);
+  out.set_dscp(total.dscp);
+  out.set_dscp_changed(total.dscp_changed);
+  out.set_udp_source_port(total.udp_source_port);
+  out.set_udp_source_port_changes(total.udp_source_port_changes);
+  out.set_last_rkey(total.last_rkey);
+  out.set_last_credits(total.last_credits == kNoCredits ? -1 : total.last_credits);
+  out.set_hop_copies(total.hop_copies);
+}
+
+void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
+  const FrameProcessor::Counters& counters = findings.processor.counters();
+  FlowStream sum;
+  for (const FlowSummary& flow : *findings.snapshot.flows) {
+    sum.packets += flow.total.packets;
+    sum.bytes += flow.total.bytes;
+    sum.payload_bytes += flow.total.payload_bytes;
+    sum.messages += flow.total.messages;
+    sum.unseen += flow.total.unseen;
+    sum.reordered += flow.total.reordered;
+    sum.resent += flow.total.resent;
+    sum.naks[0] += std::accumulate(flow.total.naks.begin(), flow.total.naks.end(), uint64_t{0});
+    sum.ce_marked += flow.total.ce_marked;
+    sum.class_packets[0] += flow.ClassPackets(OperationClass::kCnp);
+  }
+  out.set_flows(findings.snapshot.flows->size());
+  out.set_packets(sum.packets);
+  out.set_bytes(sum.bytes);
+  out.set_payload_bytes(sum.payload_bytes);
+  out.set_messages(sum.messages);
+  out.set_unseen(sum.unseen);
+  out.set_reordered(sum.reordered);
+  out.set_resent(sum.resent);
+  out.set_naks(sum.naks[0]);
+  out.set_ce_marked(sum.ce_marked);
+  out.set_cnps(sum.class_packets[0]);
+  uint64_t by_state[3] = {};
+  for (const Connection& connection : *findings.snapshot.connections) {
+    ++by_state[static_cast<size_t>(connection.state)];
+  }
+  out.set_connections_paired(by_state[static_cast<size_t>(ConnectionState::kPaired)]);
+  out.set_connections_ambiguous(by_state[static_cast<size_t>(ConnectionState::kAmbiguous)]);
+  out.set_connections_one_sided(by_state[static_cast<size_t>(ConnectionState::kOneSided)]);
+  out.set_pause_frames(counters.pause_frames);
+  out.set_cut_frames(counters.cut_frames);
+  out.set_icrc_valid(counters.icrc_valid);
+  out.set_icrc_invalid(counters.icrc_invalid);
+}
+
+void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
+  for (const MirrorStream& stream : findings.processor.taps().MirrorStreams()) {
+    v1::MirrorCoverage& mirror = *out.add_mirrors();
+    mirror.set_switch_address(ToString(stream.source));
+    mirror.set_session(stream.session);
+    mirror.set_frames(stream.frames);
+    mirror.set_lost(stream.lost);
+  }
+  const FlowTable::Statistics& statistics = findings.processor.flows().statistics();
+  out.set_late_packets(statistics.late_packets);
+  out.set_flows_evicted(statistics.flows_evicted);
+  out.set_sightings_capped(statistics.sightings_capped);
+  out.set_sighting_exponent(findings.snapshot.largest_sighting_exponent);
+}
+
+}  // namespace
+
+v1::ReplayReport BuildReplayReport(const ReplayFindings& findings) {
+  v1::ReplayReport report;
+  report.set_schema_version(kSchemaVersion);
+  FillLedger(findings.processor.counters().ledger, *report.mutable_ledger());
+  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.first_frame));
+  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.last_frame));
+  for (const Tap& tap : findings.processor.taps().taps()) {
+    v1::Tap& out = *report.add_taps();
+    out.set_name(tap.name);
+    out.set_frames(tap.frames);
+  }
+  FillTotals(findings, *report.mutable_totals());
+
+  // The largest flows first; equal ones stay in the order of their keys.
+  const std::vector<FlowSummary>& flows = *findings.snapshot.flows;
+  std::vector<uint32_t> order(flows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return flows[a].total.bytes > flows[b].total.bytes;
+  });
+  FlowIds ids;
+  report.mutable_flows()->Reserve(static_cast<int>(flows.size()));
+  for (const uint32_t i : order) {
+    v1::Flow& out = *report.add_flows();
+    out.set_id(static_cast<uint32_t>(report.flows_size()));
+    FillFlow(flows[i], findings.processor.taps(), out);
+    ids.emplace(flows[i].flow, FlowReference{.id = out.id(), .summary = &flows[i]});
+  }
+  FillConnections(findings.snapshot, ids, report);
+  FillJobs(findings.snapshot, report);
+  FillCoverage(findings, *report.mutable_coverage());
+  for (const std::string& note : findings.notes) report.add_notes(note);
+  return report;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rocescope {
+
+std::string TextTable::Render(size_t indent) const {
+  std::vector<size_t> widths(columns_.size(), 0);
+  for (const auto& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::vector<size_t> shown;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    if (widths[i] == 0) continue;
+    widths[i] = std::max(widths[i], columns_[i].title.size());
+    shown.push_back(i);
+  }
+  std::string text;
+  const auto line = [&](auto cell_of) {
+    std::string row(indent, ' ');
+    for (size_t n = 0; n < shown.size(); ++n) {
+      const size_t i = shown[n];
+      const std::string_view cell = cell_of(i);
+      if (n > 0) row += "  ";
+      row += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", cell, widths[i])
+                                                : fmt::format("{:<{}}", cell, widths[i]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row;
+    text += '\n';
+  };
+  line([&](size_t i) { return columns_[i].title; });
+  for (const auto& row : rows_) {
+    line([&](size_t i) { return i < row.size() ? std::string_view(row[i]) : std::string_view(); });
+  }
+  return text;
+}
+
+std::string WithThousands(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string HumanBytes(uint64_t bytes) {
+  constexpr std::array<std::string_view, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
+  if (bytes < 1000) return fmt::format("{} B", bytes);
+  auto value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 999.95 && unit + 1 < kUnits.size()) {
+    value /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string HumanDuration(int64_t nanoseconds) {
+  const auto value = static_cast<double>(nanoseconds);
+  if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
+  if (nanoseconds < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
+  if (nanoseconds < 1'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.2f} s", value / 1e9);
+}
+
+std::string Counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", WithThousands(count), noun, count == 1 ? "" : "s");
+}
+
+}  // namespace rocescope
