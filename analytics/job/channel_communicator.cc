@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <unordered_map>
+
+#include "analytics/job/qp_peer.h"
+
+namespace rocescope {
+namespace {
+
+// Of a process with more communicators alive than this only the latest are considered.
+constexpr size_t kMostConsidered = 64;
+
+bool Fits(const NcclCommunicator& communicator, const NcclChannel& channel) {
+  const int own = channel.is_send ? channel.source_rank : channel.destination_rank;
+  const int peer = channel.is_send ? channel.destination_rank : channel.source_rank;
+  return own == communicator.rank && peer < communicator.rank_count;
+}
+
+size_t FirstLine(const NcclCommunicator& communicator) {
+  return communicator.begin_line != 0 ? communicator.begin_line : communicator.complete_line;
+}
+
+// Before 2.18 the only line of an initialisation is its last, so channels stand in front of it.
+bool HasNoBegin(const NcclCommunicator& communicator) { return communicator.begin_line == 0; }
+
+class Attribution {
+ public:
+  explicit Attribution(std::span<const NcclCommunicator> communicators)
+      : communicators_(communicators) {
+    for (size_t i = 0; i < communicators.size(); ++i) {
+      of_thread_[communicators[i].thread_id].push_back(i);
+    }
+  }
+
+  int Find(const NcclChannel& channel) const {
+    const auto thread = of_thread_.find(channel.thread_id);
+    if (thread != of_thread_.end()) {
+      const int index = FindOnThread(thread->second, channel);
+      if (index >= 0) return index;
+    }
+    return FindBySize(channel);
+  }
+
+ private:
+  // Communicators of a thread stand in the order of their lines.
+  int FindOnThread(const std::vector<size_t>& indices, const NcclChannel& channel) const {
+    const auto after = std::ranges::upper_bound(
+        indices, channel.line, {}, [&](size_t i) { return FirstLine(communicators_[i]); });
+    if (after != indices.begin()) {
+      const NcclCommunicator& before = communicators_[*(after - 1)];
+      const bool is_initialising =
+          (before.complete_line == 0 || before.complete_line > channel.line) &&
+          (before.end_line == 0 || before.end_line > channel.line);
+      if (is_initialising && Fits(before, channel)) return static_cast<int>(*(after - 1));
+    }
+    if (after != indices.end()) {
+      const NcclCommunicator& next = communicators_[*after];
+      if (HasNoBegin(next) && Fits(next, channel)) return static_cast<int>(*after);
+    }
+    return -1;
+  }
+
+  // Connections made after the initialisation come from whichever thread launches the operation.
+  // The best: alive, of the same GPU, of the same thread, begun last.
+  int FindBySize(const NcclChannel& channel) const {
+    int best = -1;
+    int best_score = -1;
+    size_t considered = 0;
+    const auto begun = std::ranges::upper_bound(communicators_, channel.line, {}, FirstLine);
+    for (auto i = begun; i != communicators_.begin() && considered < kMostConsidered;) {
+      --i;
+      ++considered;
+      if (i->end_line != 0 && i->end_line < channel.line) continue;
+      if (!Fits(*i, channel)) continue;
+      const int score =
+          2 * (i->cuda_device == channel.cuda_device) + (i->thread_id == channel.thread_id);
+      if (score > best_score) {
+        best_score = score;
+        best = static_cast<int>(i - communicators_.begin());
+      }
+    }
+    return best;
+  }
+
+  std::span<const NcclCommunicator> communicators_;
+  std::unordered_map<uint64_t, std::vector<size_t>> of_thread_;
+};
+
+}  // namespace
+
+std::vector<int> CommunicatorOfChannels(std::span<const NcclCommunicator> communicators,
+                                        std::span<const NcclChannel> channels) {
+  const Attribution attribution(communicators);
+  std::vector<int> result;
+  result.reserve(channels.size());
+  for (const NcclChannel& channel : channels) result.push_back(attribution.Find(channel));
+  return result;
+}
+
+}  // namespace rocescope

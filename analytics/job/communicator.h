@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NCCL logs of many processes, put together: communicators, the jobs they form, and every rank with
+// its GPU, host, NICs and queue pairs.
+//
+// A job is a set of processes that communicators connect; its ranks are numbered as in its largest
+// communicator. The result does not depend on the order of the logs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analytics/job/nccl_log.h"
+#include "analytics/job/qp_peer.h"
+
+namespace rocescope {
+
+// Ranks in the job's numbering; -1: not known, or not in the job's largest communicator.
+struct JobPeer {
+  int own_rank = -1;
+  int peer_rank = -1;
+
+  friend constexpr auto operator<=>(const JobPeer&, const JobPeer&) = default;
+};
+
+struct JobQueuePair {
+  Qpn local;
+  std::optional<Qpn> remote;  // where the log pairs them
+  NcclQueuePairRole role = NcclQueuePairRole::kUnknown;
+  std::string device;  // "mlx5_0"; empty: not printed
+  int port = 0;
+  std::optional<IpAddress> address;  // the local end's
+  uint32_t mtu = 0;                  // octets; 0: not printed
+  uint32_t fifo_rkey = 0;            // of the sender's clear-to-send FIFO; 0: not printed
+  int communicator = -1;             // index into Job::communicators
+  int channel = -1;
+  JobPeer peer;  // own_rank differs from the owner's with PXN
+  PeerCertainty certainty = PeerCertainty::kAmbiguous;
+  std::shared_ptr<const std::vector<JobPeer>> candidates;  // when ambiguous, else null
+  bool is_sender = false;                                  // data flows from this end
+  bool may_be_loopback = false;
+  size_t line = 0;  // in the source
+};
+
+struct JobRank {
+  int rank = -1;
+  std::string host;
+  uint64_t process_id = 0;
+  int cuda_device = -1;
+  int nvml_device = -1;
+  std::string gpu_bus_id;  // "0000:1b:00.0"
+  std::string oob_interface;
+  std::optional<IpAddress> oob_address;
+  std::vector<NcclDevice> devices;   // that NCCL found on the host
+  std::vector<IpAddress> addresses;  // of its queue pairs, ascending
+  std::vector<JobQueuePair> queue_pairs;
+  std::vector<NcclError> errors;  // of the process; at its first rank if it has several
+  std::string source;             // the log's name
+};
+
+struct CommunicatorMember {
+  int rank = -1;        // in this communicator
+  size_t job_rank = 0;  // index into Job::ranks
+};
+
+struct JobCommunicator {
+  std::string id;  // "nccl-" and the commId in hex, or a hash of what stands in
+  int rank_count = 0;
+  std::vector<CommunicatorMember> members;  // ascending; those whose logs were given
+  std::string parent_id;                    // of a split; empty: none, or unknown
+  std::optional<int> color;
+  bool matched_by_size = false;  // before 2.16 nothing names a communicator
+  bool is_complete = true;       // every member finished its initialisation
+  bool was_aborted = false;
+};
+
+struct Job {
+  std::string id;                              // of its largest communicator
+  int rank_count = 0;                          // what that communicator says
+  int ranks_seen = 0;                          // of these, with a log
+  std::string nccl_version;                    // "2.20.5+cuda12.4"; empty: not printed
+  std::vector<JobCommunicator> communicators;  // the largest first
+  std::vector<JobRank> ranks;                  // ascending, those without a rank last
+  std::vector<std::string> notes;              // what is missing, doubled or contradictory
+};
+
+// The largest job first.
+std::vector<Job> GroupJobs(std::span<const NcclLog> logs);
+
+}  // namespace rocescope

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which communicators of different processes are one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analytics/job/process_set.h"
+
+namespace rocescope {
+
+struct GroupMember {
+  size_t process = 0;       // index into the processes
+  size_t communicator = 0;  // index into NcclProcess::communicators
+};
+
+struct CommunicatorGroup {
+  uint64_t key = 0;
+  int rank_count = 0;
+  std::map<int, GroupMember> members;  // by rank
+  int parent = -1;                     // index into the groups
+  std::optional<int> color;
+  bool matched_by_size = false;
+  std::vector<std::string> notes;
+};
+
+struct CommunicatorSet {
+  std::vector<CommunicatorGroup> groups;
+  // For each process and each of its communicators the index of the group; -1: another process
+  // holds its rank there.
+  std::vector<std::vector<int>> group_of;
+};
+
+std::string CommunicatorId(const CommunicatorGroup& group);
+
+CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes);
+
+}  // namespace rocescope

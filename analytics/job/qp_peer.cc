@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/qp_peer.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rocescope {
+namespace {
+
+using Candidates = std::shared_ptr<const std::vector<PeerCandidate>>;
+
+constexpr int kAny = -1;
+constexpr size_t kNoPosition = SIZE_MAX;
+constexpr int kNetTransport = 2;  // in `New proxy send connection`
+
+// A connection that a channel line announced.
+struct Announced {
+  size_t line = 0;
+  int channel = -1;
+  PeerCandidate peer;
+};
+
+// Channel lines without a break, then queue pair lines without a break.
+struct Round {
+  std::vector<Announced> announced;
+  std::vector<size_t> queue_pairs;
+};
+
+// What can be joined at all: one direction, one GPU, one net device.
+struct Group {
+  std::vector<Announced> announced;
+  std::vector<size_t> queue_pairs;
+  std::vector<PeerCandidate> proxied;
+};
+
+struct GroupKey {
+  bool is_send = false;
+  int cuda_device = kAny;
+  int net_device = kAny;
+
+  friend constexpr auto operator<=>(const GroupKey&, const GroupKey&) = default;
+};
+
+Candidates Distinct(std::vector<PeerCandidate> peers) {
+  std::ranges::sort(peers);
+  peers.erase(std::ranges::unique(peers).begin(), peers.end());
+  return std::make_shared<const std::vector<PeerCandidate>>(std::move(peers));
+}
+
+std::vector<Round> Rounds(const Group& group, const std::vector<NcclQueuePair>& queue_pairs) {
+  std::vector<Round> rounds;
+  auto announced = group.announced.begin();
+  for (const size_t index : group.queue_pairs) {
+    const size_t line = queue_pairs[index].line;
+    const bool is_new = announced != group.announced.end() && announced->line < line;
+    if (is_new || rounds.empty()) rounds.emplace_back();
+    while (announced != group.announced.end() && announced->line < line) {
+      rounds.back().announced.push_back(*announced++);
+    }
+    rounds.back().queue_pairs.push_back(index);
+  }
+  return rounds;
+}
+
+// How many queue pairs each announced connection has if the counts fit, else 0.
+size_t Ratio(const Round& round) {
+  const size_t announced = round.announced.size();
+  const size_t found = round.queue_pairs.size();
+  return announced != 0 && found % announced == 0 ? found / announced : 0;
+}
+
+void Append(const Round& round, Round& pool) {
+  pool.announced.insert(pool.announced.end(), round.announced.begin(), round.announced.end());
+  pool.queue_pairs.insert(pool.queue_pairs.end(), round.queue_pairs.begin(),
+                          round.queue_pairs.end());
+}
+
+class Join {
+ public:
+  Join(const NcclProcess& process, std::span<const ProxiedChannel> proxied)
+      : process_(process), proxied_(proxied) {}
+
+  std::vector<QueuePairPeer> Run() {
+    const size_t count = process_.queue_pairs.size();
+    peers_.resize(count);
+    connection_size_.resize(count);
+    position_.resize(count, kNoPosition);
+    Survey();
+    FillGroups();
+    for (const auto& [key, group] : groups_) Resolve(key, group);
+    MarkLoopbacks();
+    const std::vector<std::optional<Qpn>> remote = RemoteQpnsFromEce(process_, connection_size_);
+    for (size_t i = 0; i < count; ++i) {
+      peers_[i].queue_pair = i;
+      peers_[i].remote =
+          process_.queue_pairs[i].remote ? process_.queue_pairs[i].remote : remote[i];
+      if (peers_[i].certainty == PeerCertainty::kAmbiguous && peers_[i].candidates == nullptr) {
+        peers_[i].candidates = Distinct({});
+      }
+    }
+    return std::move(peers_);
+  }
+
+ private:
+  void Survey() {
+    std::set<int> cuda_devices;
+    std::set<int> own_local_ranks;
+    for (const NcclCommunicator& communicator : process_.communicators) {
+      cuda_devices.insert(communicator.cuda_device);
+      if (communicator.local_rank >= 0) own_local_ranks.insert(communicator.local_rank);
+    }
+    has_several_gpus_ = cuda_devices.size() > 1;
+    const auto is_merged = [](const auto& facts) { return facts.merged; };
+    devices_are_merged_ =
+        std::ranges::any_of(process_.queue_pairs, is_merged) ||
+        std::ranges::any_of(process_.virtual_devices,
+                            [](const auto& device) { return device.device_count > 1; }) ||
+        std::ranges::any_of(process_.devices,
+                            [](const auto& device) { return device.net_device >= 0; });
+    // PXN shows itself by a local rank that is none of ours asking for a connection to send.
+    serves_others_ = std::ranges::any_of(process_.proxy_connections, [&](const auto& connection) {
+      return connection.is_send && connection.transport == kNetTransport &&
+             !own_local_ranks.empty() && !own_local_ranks.contains(connection.local_rank);
+    });
+    has_flush_lines_ = std::ranges::any_of(process_.queue_pairs, [](const auto& queue_pair) {
+      return queue_pair.role == NcclQueuePairRole::kFlush;
+    });
+  }
+
+  GroupKey Key(bool is_send, int cuda_device, int net_device) const {
+    return {.is_send = is_send,
+            .cuda_device = has_several_gpus_ ? cuda_device : kAny,
+            .net_device = net_device};
+  }
+
+  // `QP created` names the port of the NIC and not the net device. They are the same numbers unless
+  // ports are merged.
+  GroupKey KeyOf(const NcclQueuePair& queue_pair) const {
+    const bool is_send = queue_pair.role == NcclQueuePairRole::kSend;
+    if (is_send) {
+      const int device = queue_pair.net_device >= 0 ? queue_pair.net_device : queue_pair.ib_device;
+      return Key(true, queue_pair.cuda_device, device);
+    }
+    // TRACE lines name no device at all.
+    const bool by_device = !devices_are_merged_ && queue_pair.ib_device >= 0;
+    return Key(false, queue_pair.cuda_device, by_device ? queue_pair.ib_device : kAny);
+  }
+
+  void FillGroups() {
+    std::vector<size_t> stated;
+    for (size_t i = 0; i < process_.queue_pairs.size(); ++i) {
+      const NcclQueuePair& queue_pair = process_.queue_pairs[i];
+      if (queue_pair.role == NcclQueuePairRole::kFlush) {
+        peers_[i].certainty = PeerCertainty::kExact;
+        peers_[i].may_be_loopback = true;
+      } else if (queue_pair.role == NcclQueuePairRole::kDeviceMain) {
+        stated.push_back(i);
+      } else {
+        groups_[KeyOf(queue_pair)].queue_pairs.push_back(i);
+      }
+    }
+    ResolveStated(stated);
+    const std::vector<int> communicators =
+        CommunicatorOfChannels(process_.communicators, process_.channels);
+    for (size_t i = 0; i < process_.channels.size(); ++i) {
+      const NcclChannel& channel = process_.channels[i];
+      // Plugins that build on NCCL's own verbs transport call themselves IBext and the like.
+      if (!channel.net.starts_with("IB") || channel.proxy_rank >= 0) continue;
+      Announced announced{.line = channel.line, .channel = channel.channel};
+      announced.peer = {
+          .communicator = communicators[i],
+          .own_rank = channel.is_send ? channel.source_rank : channel.destination_rank,
+          .peer_rank = channel.is_send ? channel.destination_rank : channel.source_rank};
+      // Queue pairs that do not tell their device are joined over all devices.
+      Announce(Key(channel.is_send, channel.cuda_device, channel.net_device), announced);
+      Announce(Key(channel.is_send, channel.cuda_device, kAny), announced);
+    }
+    for (const ProxiedChannel& proxied : proxied_) {
+      for (auto& [key, group] : groups_) {
+        if (!key.is_send || key.net_device != proxied.channel.net_device) continue;
+        group.proxied.push_back({.communicator = proxied.communicator,
+                                 .own_rank = proxied.channel.source_rank,
+                                 .peer_rank = proxied.channel.destination_rank});
+      }
+    }
+  }
+
+  void Announce(const GroupKey& key, const Announced& announced) {
+    const auto group = groups_.find(key);
+    if (group != groups_.end()) group->second.announced.push_back(announced);
+  }
+
+  // GIN lines state both ranks; only the communicator is to be found, as for a channel.
+  void ResolveStated(const std::vector<size_t>& indices) {
+    std::vector<NcclChannel> channels;
+    for (const size_t index : indices) {
+      const NcclQueuePair& queue_pair = process_.queue_pairs[index];
+      channels.push_back({.line = queue_pair.line,
+                          .thread_id = queue_pair.thread_id,
+                          .cuda_device = queue_pair.cuda_device,
+                          .source_rank = queue_pair.own_rank,
+                          .destination_rank = queue_pair.remote_rank,
+                          .is_send = true});
+    }
+    const std::vector<int> communicators = CommunicatorOfChannels(process_.communicators, channels);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      QueuePairPeer& peer = peers_[indices[i]];
+      peer.certainty = PeerCertainty::kExact;
+      peer.is_sender = true;
+      peer.may_be_loopback = channels[i].source_rank == channels[i].destination_rank;
+      peer.peer = {.communicator = communicators[i],
+                   .own_rank = channels[i].source_rank,
+                   .peer_rank = channels[i].destination_rank};
+    }
+  }
+
+  void Resolve(const GroupKey& key, const Group& group) {
+    for (const size_t index : group.queue_pairs) peers_[index].is_sender = key.is_send;
+    std::vector<PeerCandidate> everyone;
+    for (const Announced& announced : group.announced) everyone.push_back(announced.peer);
+    everyone.insert(everyone.end(), group.proxied.begin(), group.proxied.end());
+    const Candidates all = Distinct(std::move(everyone));
+    const bool others_are_unknown = key.is_send && serves_others_ && group.proxied.empty();
+    only_ = all->size() == 1 && !others_are_unknown ? &all->front() : nullptr;
+    if (!group.proxied.empty() || others_are_unknown) {
+      SetAmbiguous(group.queue_pairs, all);
+      return;
+    }
+
+    const std::vector<Round> rounds = Rounds(group, process_.queue_pairs);
+    size_t size = 0;  // of a connection: NCCL_IB_QPS_PER_CONNECTION, the same for all
+    for (const Round& round : rounds) {
+      const size_t ratio = Ratio(round);
+      if (ratio != 0 && (size == 0 || ratio < size)) size = ratio;
+    }
+    const auto fits = [&](const Round& round) { return size != 0 && Ratio(round) == size; };
+    if (std::ranges::all_of(rounds, fits)) {
+      for (const Round& round : rounds) SetOrdered(round, size);
+      return;
+    }
+    // Rounds of several communicators may interleave and still be in order altogether.
+    Round pool;
+    for (const Round& round : rounds) Append(round, pool);
+    if (IsCausal(pool)) {
+      SetOrdered(pool, Ratio(pool));
+      return;
+    }
+    Round doubtful;
+    for (const Round& round : rounds) {
+      if (fits(round)) {
+        SetOrdered(round, size);
+      } else {
+        Append(round, doubtful);
+      }
+    }
+    std::vector<PeerCandidate> candidates;
+    for (const Announced& announced : doubtful.announced) candidates.push_back(announced.peer);
+    SetAmbiguous(doubtful.queue_pairs, candidates.empty() ? all : Distinct(std::move(candidates)));
+  }
+
+  bool IsCausal(const Round& pool) const {
+    const size_t size = Ratio(pool);
+    if (size == 0) return false;
+    for (size_t i = 0; i < pool.queue_pairs.size(); ++i) {
+      if (process_.queue_pairs[pool.queue_pairs[i]].line < pool.announced[i / size].line) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void SetOrdered(const Round& round, size_t size) {
+    for (size_t i = 0; i < round.queue_pairs.size(); ++i) {
+      QueuePairPeer& peer = peers_[round.queue_pairs[i]];
+      peer.peer = round.announced[i / size].peer;
+      peer.channel = round.announced[i / size].channel;
+      peer.certainty = only_ != nullptr ? PeerCertainty::kExact : PeerCertainty::kOrdered;
+      connection_size_[round.queue_pairs[i]] = size;
+      position_[round.queue_pairs[i]] = i % size;
+    }
+  }
+
+  void SetAmbiguous(const std::vector<size_t>& queue_pairs, const Candidates& candidates) {
+    for (const size_t index : queue_pairs) {
+      if (only_ != nullptr) {
+        peers_[index].peer = *only_;
+        peers_[index].certainty = PeerCertainty::kExact;
+      } else {
+        peers_[index].candidates = candidates;
+      }
+    }
+  }
+
+  // After the queue pairs of an accepted connection come those that flush the GPU's writes, one a
+  // device. Senders have none, so they tell how many are real.
+  void MarkLoopbacks() {
+    size_t real = 0;
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      if (peers_[i].is_sender && connection_size_[i] != 0) real = connection_size_[i];
+    }
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      const NcclQueuePair& queue_pair = process_.queue_pairs[i];
+      const bool was_created = !queue_pair.device_name.empty() && queue_pair.mtu == 0;
+      if (peers_[i].is_sender || !was_created || has_flush_lines_) continue;
+      if (queue_pair.role == NcclQueuePairRole::kFlush) continue;
+      peers_[i].may_be_loopback = position_[i] >= std::max<size_t>(real, 1);
+    }
+  }
+
+  const NcclProcess& process_;
+  std::span<const ProxiedChannel> proxied_;
+  std::vector<QueuePairPeer> peers_;
+  std::vector<size_t> connection_size_;
+  std::vector<size_t> position_;  // in its connection
+  std::map<GroupKey, Group> groups_;
+  const PeerCandidate* only_ = nullptr;  // the group's one possible peer
+  bool has_several_gpus_ = false;
+  bool devices_are_merged_ = false;
+  bool serves_others_ = false;
+  bool has_flush_lines_ = false;
+};
+
+}  // namespace
+
+std::vector<QueuePairPeer> JoinQueuePairs(const NcclProcess& process,
+                                          std::span<const ProxiedChannel> proxied) {
+  return Join(process, proxied).Run();
+}
+
+}  // namespace rocescope
