@@ -42,7 +42,7 @@ function(rocescope_test name)
     set(timeout 900)
   endif()
   # PRE_TEST: the program is asked for its tests when ctest runs, so a build never runs anything.
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
                        PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${timeout})
 endfunction()
 
