@@ -43,8 +43,6 @@ bool IsSummary(std::string_view line) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view source_name) { result_.source_name = source_name; }
-
   void ReadLine(std::string_view line, bool has_line_end) {
     ++line_;
     const size_t first = line.find_first_not_of(kSpaces);
@@ -62,7 +60,7 @@ class Parser {
     }
   }
 
-  RdmaResources Finish() {
+  RdmaResource Finish() {
     EndCut("the text ends");
     return std::move(result_);
   }
@@ -70,7 +68,7 @@ class Parser {
  private:
   void Note(std::string_view text) {
     if (result_.notes.size() < kMostRdmaResourceNotes) {
-      result_.notes.push_back({.line = line_, .text = std::string(text)});
+      result_.notes.push_back(fmt::format("line {}: {}", line_, text));
     }
   }
   void Malformed(std::string_view expected) {
@@ -321,7 +319,7 @@ class Parser {
     EndPair();
   }
 
-  RdmaResources result_;
+  RdmaResource result_;
   size_t line_ = 0;
   RdmaQueuePair record_;
   bool is_open_ = false;  // between the braces of an object
@@ -337,8 +335,8 @@ class Parser {
 
 }  // namespace
 
-RdmaResources ParseRdmaResources(std::string_view text, std::string_view source_name) {
-  Parser parser(source_name);
+RdmaResource ParseRdmaResource(std::string_view text) {
+  Parser parser;
   while (!text.empty()) {
     const size_t end = text.find('\n');
     parser.ReadLine(text.substr(0, end), end != std::string_view::npos);

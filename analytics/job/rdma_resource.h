@@ -29,23 +29,17 @@ struct RdmaQueuePair {
   size_t line = 0;                      // 1-based, where the record begins
 };
 
-struct RdmaResourceNote {
-  size_t line = 0;   // 1-based
-  std::string text;  // what was expected, or what was skipped
-};
-
-struct RdmaResources {
-  std::string source_name;
+struct RdmaResource {
   std::vector<RdmaQueuePair> queue_pairs;
-  uint64_t malformed = 0;               // records or lines that were lost
-  uint64_t skipped = 0;                 // whole records of something else: shared receive queues
-  std::vector<RdmaResourceNote> notes;  // the first kMostRdmaResourceNotes of both
+  uint64_t malformed = 0;          // records or lines that were lost
+  uint64_t skipped = 0;            // whole records of something else: shared receive queues
+  std::vector<std::string> notes;  // "line 12: expected ...", the first kMostRdmaResourceNotes
 };
 
 inline constexpr size_t kMostRdmaResourceNotes = 100;
 
 // Never fails. Shell prompts, `#` comments and the per-device summary of `rdma resource` are passed
 // over. Time and memory are linear in the text.
-RdmaResources ParseRdmaResources(std::string_view text, std::string_view source_name);
+RdmaResource ParseRdmaResource(std::string_view text);
 
 }  // namespace rocescope
