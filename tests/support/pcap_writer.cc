@@ -104,8 +104,8 @@ void AppendPcapngInterface(std::vector<uint8_t>& file, const CaptureFormat& form
 }
 
 // 4.3, the enhanced packet block: type 6.
-void AppendPcapngPacket(std::vector<uint8_t>& file, const CaptureFormat& format,
-                        uint32_t interface, const CapturedFrame& frame) {
+void AppendPcapngPacket(std::vector<uint8_t>& file, const CaptureFormat& format, uint32_t interface,
+                        const CapturedFrame& frame) {
   Appender out(file, format.big_endian);
   const auto captured = static_cast<uint32_t>(frame.bytes.size());
   const uint32_t length = 32 + (captured + 3) / 4 * 4;

@@ -36,9 +36,8 @@ std::vector<uint8_t> MakePcap(const CaptureFormat& format, std::span<const Captu
 // A section header; then AppendPcapngInterface for each interface and packets on them.
 void AppendPcapngHeader(std::vector<uint8_t>& file, const CaptureFormat& format);
 void AppendPcapngInterface(std::vector<uint8_t>& file, const CaptureFormat& format);
-void AppendPcapngPacket(std::vector<uint8_t>& file, const CaptureFormat& format,
-                        uint32_t interface, const CapturedFrame& frame);
-std::vector<uint8_t> MakePcapng(const CaptureFormat& format,
-                                std::span<const CapturedFrame> frames);
+void AppendPcapngPacket(std::vector<uint8_t>& file, const CaptureFormat& format, uint32_t interface,
+                        const CapturedFrame& frame);
+std::vector<uint8_t> MakePcapng(const CaptureFormat& format, std::span<const CapturedFrame> frames);
 
 }  // namespace rocescope::test
