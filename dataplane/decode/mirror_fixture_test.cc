@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <iterator>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -16,20 +14,26 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-std::string TextOf(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+// The number behind `label` in `line`; empty where the label is not.
+std::string NumberAfter(const std::string& line, const std::string& label) {
+  const size_t at = line.find(label);
+  if (at == line.npos) return "";
+  const size_t begin = at + label.size();
+  return line.substr(begin, line.find_first_not_of("0123456789", begin) - begin);
 }
 
-// What `pattern` captures in tcpdump's text, its groups joined by blanks.
-Lines Printed(const std::string& name, const std::string& pattern) {
-  const std::string text = TextOf(*test::Fixture("mirror/" + name + ".out"));
-  const std::regex regex(pattern);
+// Of each mirrored frame in tcpdump's text: the sequence number of its GRE line, then the numbers
+// behind `labels` in the line that `kind` begins.
+Lines Printed(const std::string& name, const std::string& kind, const Lines& labels) {
+  std::ifstream file(*test::Fixture("mirror/" + name + ".out"));
   Lines lines;
-  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match) {
-    std::string line;
-    for (size_t group = 1; group < match->size(); ++group) line += match->str(group) + ' ';
-    lines.push_back(line);
+  std::string sequence;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("GREv0") != line.npos) sequence = NumberAfter(line, ", seq ");
+    if (line.find(kind) == line.npos) continue;
+    std::string numbers = sequence;
+    for (const std::string& label : labels) numbers += ' ' + NumberAfter(line, label);
+    lines.push_back(numbers);
   }
   return lines;
 }
@@ -54,21 +58,21 @@ class MirrorFixture : public testing::Test {
 
 TEST_F(MirrorFixture, Erspan1IsWhatTcpdumpCallsSo) {
   for (const std::string name : {"erspan-type-i-1", "erspan-type-i-4"}) {
-    EXPECT_EQ(Read(name, MirrorKind::kErspan1, [](const DecodedFrame&) { return ""; }).size(),
-              Printed(name, "\\n\\terspan type1").size());
+    const Lines printed = Printed(name, "\terspan type1", {});
+    ASSERT_FALSE(printed.empty()) << name;
+    EXPECT_EQ(Read(name, MirrorKind::kErspan1, [](const DecodedFrame&) { return ""; }), printed);
   }
 }
 
 TEST_F(MirrorFixture, Erspan2AgreesWithTcpdump) {
   for (const std::string name : {"erspan-type-ii-1", "erspan-type-ii-2", "erspan-type-ii-3"}) {
-    const Lines printed = Printed(
-        name, "seq (\\d+), length \\d+\\n\\terspan type2 session (\\d+) [^\\n]*index (\\d+)");
+    const Lines printed = Printed(name, "\terspan type2", {"session ", "index "});
     ASSERT_FALSE(printed.empty()) << name;
     EXPECT_EQ(Read(name, MirrorKind::kErspan2,
                    [](const DecodedFrame& frame) {
                      const MirrorInfo& mirror = frame.mirror;
                      return std::to_string(mirror.sequence) + ' ' + std::to_string(mirror.session) +
-                            ' ' + std::to_string(mirror.port_index) + ' ';
+                            ' ' + std::to_string(mirror.port_index);
                    }),
               printed)
         << name;
@@ -76,22 +80,21 @@ TEST_F(MirrorFixture, Erspan2AgreesWithTcpdump) {
 }
 
 TEST_F(MirrorFixture, Erspan3AgreesWithTcpdump) {
-  const Lines printed =
-      Printed("erspan-type-iii-ft-7", "seq (\\d+), length \\d+\\n\\terspan type3 session (\\d+) ");
+  const Lines printed = Printed("erspan-type-iii-ft-7", "\terspan type3", {"session "});
   ASSERT_FALSE(printed.empty());
   EXPECT_EQ(Read("erspan-type-iii-ft-7", MirrorKind::kErspan3,
                  [](const DecodedFrame& frame) {
                    return std::to_string(frame.mirror.sequence) + ' ' +
-                          std::to_string(frame.mirror.session) + ' ';
+                          std::to_string(frame.mirror.session);
                  }),
             printed);
 }
 
 TEST_F(MirrorFixture, VxlanAgreesWithTcpdump) {
-  const Lines printed = Printed("vxlan", "VXLAN, flags \\[I\\] \\(0x08\\), vni (\\d+)");
+  const Lines printed = Printed("vxlan", "VXLAN, flags [I] (0x08)", {"vni "});
   ASSERT_FALSE(printed.empty());
   EXPECT_EQ(Read("vxlan", MirrorKind::kVxlan,
-                 [](const DecodedFrame& frame) { return std::to_string(frame.segment - 1) + ' '; }),
+                 [](const DecodedFrame& frame) { return ' ' + std::to_string(frame.segment - 1); }),
             printed);
 }
 

@@ -24,11 +24,6 @@ TEST(ByteReader, TakesTheMostSignificantOctetFirst) {
   EXPECT_EQ(in.remaining(), 0u);
 }
 
-TEST(ByteReader, ReadsTheSameWhileCompiling) {
-  static_assert(ByteReader(kOctets).U64() == 0x0102030405060708u);
-  static_assert(ByteReader(kOctets).U24() == 0x010203u);
-}
-
 TEST(ByteReader, GivesZeroPastTheEndAndStaysFailed) {
   ByteReader in(std::span<const uint8_t>(kOctets).first(3));
   EXPECT_EQ(in.U32(), 0u);
