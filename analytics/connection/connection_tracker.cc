@@ -17,7 +17,11 @@ constexpr int32_t kWrapNeighbourhood = 1 << 20;  // PSN 0 this near ahead is a w
 // ahead is taken for the former.
 constexpr int32_t kShortestGap = 1 << 16;
 constexpr int32_t kLongestGap = 1 << 22;
-constexpr double kSureConfidence = 0.9;      // a pair this sure ends together
+// A request much older than those that responses usually follow was answered long ago. The slack is
+// wide: a flow that trails the right one by nearly a round trip must not push it out.
+constexpr int kAgeMemory = 8;
+constexpr int kAgeSlack = 32;
+constexpr Duration kAgeAllowance = std::chrono::microseconds(200);
 constexpr int kPartnerRestartPatience = 60;  // in restart spacings
 
 bool CarriesConnection(const FlowKey& key) { return key.destination_qpn > kManagementQpn; }
@@ -198,7 +202,16 @@ void ConnectionTracker::AddResponse(FlowAtTap& at_tap, const SightingRecord& rec
   }
   if (at_tap.trials == 0) at_tap.first_trial = record.event_time;
   ++at_tap.trials;
-  for (size_t i = 0; i < matches.size; ++i) CountHit(at_tap, matches.items[i], record);
+  if (matches.size == 0) return;
+  Duration youngest = matches.items[0].age;
+  for (size_t i = 1; i < matches.size; ++i) youngest = std::min(youngest, matches.items[i].age);
+  const bool first = at_tap.usual_age == Duration{};
+  at_tap.usual_age += first ? youngest : (youngest - at_tap.usual_age) / kAgeMemory;
+  const Duration oldest =
+      first ? options_.maximum_response_time : at_tap.usual_age * kAgeSlack + kAgeAllowance;
+  for (size_t i = 0; i < matches.size; ++i) {
+    if (matches.items[i].age <= oldest) CountHit(at_tap, matches.items[i], record);
+  }
 }
 
 void ConnectionTracker::CountHit(FlowAtTap& at_tap, const RequestIndex::Match& match,
@@ -413,9 +426,7 @@ void ConnectionTracker::Close(uint32_t number, Timestamp time) {
   for (PairConnection& found : AnswerPair(store_, store_.flow(number).pair)) {
     if (found.flows[0] != number && found.flows[1] != number) continue;
     found.connection.valid_until = time;
-    if (found.connection.confidence >= kSureConfidence) {
-      partner = found.flows[found.flows[0] == number ? 1 : 0];
-    }
+    partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNone unless paired
     KeepClosed(std::move(found.connection));
     break;
   }

@@ -54,6 +54,7 @@ struct FlowAtTap {
   bool responded = false;
   uint32_t furthest_response = 0;  // PSN; a response counts once, whatever copies there are
   uint32_t trials = 0;             // responses compared with the requests of the other direction
+  Duration usual_age{};            // moving mean of the youngest matching request's age
   Timestamp first_request;
   Timestamp first_trial;
   uint8_t candidate_count = 0;

@@ -12,7 +12,7 @@ namespace rocescope {
 
 struct FlowStoreLimits {
   size_t flows = size_t{1} << 18;
-  size_t flows_per_side = 4096;  // of a host pair
+  size_t flows_per_side = 16384;  // of a host pair
   size_t taps_per_pair = 64;
 };
 

@@ -9,6 +9,9 @@ namespace {
 
 constexpr double kUnseenPrior = 0.05;     // that a flow's partner was never seen
 constexpr double kUnknownLockStep = 0.5;  // with a single flow to compare, lock step is unknown
+constexpr double kSuspectWeight = 0.5;    // of a partner elsewhere whose PSNs are near
+constexpr double kRemoteWeight = 0.05;    // and of one whose PSNs are not
+constexpr double kZeroBasedDoubt = 6;     // of a lone zero-based pair that nothing compares with
 constexpr double kMaximumLog = 40;
 constexpr double kCandidatePosterior = 0.01;
 constexpr int kRounds = 4;
@@ -97,7 +100,7 @@ class Matcher {
     double rate = -1;
     const std::vector<MatchRow>& rows = *sides_[side];
     for (uint32_t i = 0; i < rows.size(); ++i) {
-      if (i == row || rows[i].trials == 0) continue;
+      if (i == row || rows[i].trials == 0 || rows[i].tap != rows[row].tap) continue;
       double hits = 0;
       for (const PartnerClaim& claim : rows[i].claims) {
         if (claim.partner == partner) hits = claim.hits;
@@ -155,6 +158,11 @@ class Matcher {
                                 : kUnknownLockStep;
       coincidence += (1 - coincidence) * std::pow(0.1, first);
     }
+    // How well the best one's hits go with its only being in step with the partner.
+    double in_step = coincidence;
+    if (tried && visible > 1 && first > 0) {
+      in_step = std::max(0.05 * coincidence, OddsAgainst(first, best_trials, second, best_trials));
+    }
     w.other = tried ? OddsAgainst(first, best_trials, 0, row.trials) : 1;
     for (size_t i = 0; i < row.claims.size(); ++i) {
       const PartnerClaim& claim = row.claims[i];
@@ -168,26 +176,29 @@ class Matcher {
     if (unclaimed > 0) {
       const double free = std::clamp((free_total - claimed_free) / unclaimed, 0.0, 1.0);
       const double seen = std::min(unclaimed, visible - static_cast<double>(row.claims.size()));
-      w.total += free * (seen * w.other + (unclaimed - seen) * coincidence);
+      const double suspects = std::min<double>(row.suspects, unclaimed - seen);
+      w.total += free * (seen * w.other + suspects * std::max(kSuspectWeight, in_step) +
+                         (unclaimed - seen - suspects) * std::min(kRemoteWeight, in_step));
       w.other *= free;
     }
-    w.total += UnseenWeight(side, partners, coincidence, first, best_trials);
+    w.total += UnseenWeight(side, row, partners, in_step, first, best_trials);
     const double certainty = visible > 1 ? 1 : 1 - coincidence;
     w.distinct = (first - second) * certainty;
     w.distinct_free = (first - second_free) * certainty;
     return w;
   }
 
-  double UnseenWeight(int side, double partners, double coincidence, double hits,
+  double UnseenWeight(int side, const MatchRow& row, double partners, double in_step, double hits,
                       double trials) const {
     const double own = static_cast<double>(sides_[side]->size());
     const double prior = std::clamp((own - partners) / own, kUnseenPrior, 0.9);
-    double weight = prior / (1 - prior) * std::max(1.0, partners) * coincidence;
+    double weight = prior / (1 - prior) * std::max(1.0, partners) * in_step;
     if (hits > 0) {
       // A partner that answers next to no response was hardly seen at all.
       const double rarity = 0.02 * trials / hits;
       weight *= 1 + rarity * rarity;
     }
+    if (row.zero_based && in_step >= kUnknownLockStep) weight *= kZeroBasedDoubt;
     return weight;
   }
 

@@ -27,9 +27,15 @@ struct PartnerClaim {
 };
 
 struct MatchRow {
-  uint32_t trials = 0;               // responses at the tap that the claims come from
-  uint32_t visible = 0;              // flows of the other side whose requests that tap saw
-  std::vector<PartnerClaim> claims;  // at most one per partner
+  uint32_t tap = 0;      // that the claims come from; rows of one tap can be compared
+  uint32_t trials = 0;   // responses there
+  uint32_t visible = 0;  // flows of the other side whose requests that tap saw
+  // Flows of the other side that the tap did not see and whose PSNs, seen elsewhere, come near this
+  // row's: they may be the partner, in step with one that was seen.
+  uint32_t suspects = 0;
+  // The PSNs count from 0, as with NCCL: any two flows may be in step.
+  bool zero_based = false;
+  std::vector<PartnerClaim> claims{};  // at most one per partner
 };
 
 struct MatchCandidate {

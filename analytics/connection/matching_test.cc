@@ -59,7 +59,8 @@ TEST(MatchFlows, RareAccidentalHitsAreNotAPartner) {
 
 TEST(MatchFlows, FlowsThatTheTapDidNotSeeKeepDoubtAlive) {
   // All responses hit the one visible partner, but two others pass elsewhere and may be in step.
-  const std::vector<MatchRow> side0 = {{.trials = 50, .visible = 1, .claims = {Hits(0, 50, 50)}}};
+  const std::vector<MatchRow> side0 = {
+      {.trials = 50, .visible = 1, .suspects = 2, .claims = {Hits(0, 50, 50)}}};
   const Matching matching = MatchFlows(side0, std::vector<MatchRow>(3));
 
   EXPECT_LT(matching.sides[0][0].confidence, 0.9);

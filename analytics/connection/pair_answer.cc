@@ -15,6 +15,9 @@ constexpr double kOneQueuePairOdds = 0.85 / 0.15;  // that a grant's user is the
                                                    // and not one of several stripes
 constexpr double kKnownObservations = 7;           // at most 1 - 2^-7 on outside knowledge alone
 constexpr uint32_t kMaximumUses = 6;               // beyond, further echoes add no certainty
+constexpr int32_t kNearPsns = 1 << 14;   // more than is in flight, or between two taps' records
+constexpr size_t kComparedFlows = 4096;  // of more, all are suspects: the search is quadratic
+constexpr uint32_t kNearZero = 1 << 16;
 constexpr double kStripeShare = 0.25;  // a stripe carries at least this part of the busiest one
 
 double KnownOdds(KnownPairSource source) {
@@ -112,17 +115,38 @@ class PairAnswer {
     const FlowAtTap* at_tap = BestTap(FlowOf(members_[side][member]));
     if (at_tap == nullptr) return;
     MatchRow& row = rows_[side][member];
+    row.tap = at_tap->tap;
     row.trials = at_tap->trials;
     row.visible = std::min<uint32_t>(store_.requesters(at_tap->reverse_channel),
                                      static_cast<uint32_t>(members_[1 - side].size()));
+    if (row.visible < members_[1 - side].size()) row.suspects = SuspectsOf(*at_tap, 1 - side);
     for (size_t c = 0; c < at_tap->candidate_count; ++c) {
       const EchoCandidate& candidate = at_tap->candidates[c];
       const uint32_t place = PlaceOf(1 - side, candidate.flow);
       if (place == kNone) continue;
       PartnerClaim& claim = ClaimOn(side, member, place);
       claim.hits = candidate.hits;
+      row.zero_based |= candidate.psn < kNearZero || FlowOf(candidate.flow).zero_seen;
       claim.trials = at_tap->trials - candidate.trials_before;
     }
+  }
+
+  // Flows whose requests the tap does not see, and whose PSNs elsewhere come near its responses.
+  uint32_t SuspectsOf(const FlowAtTap& responder, int side) const {
+    uint32_t suspects = 0;
+    if (members_[side].size() > kComparedFlows) return static_cast<uint32_t>(members_[side].size());
+    for (const uint32_t number : members_[side]) {
+      const FlowState& flow = FlowOf(number);
+      if (!flow.requested) continue;
+      const int32_t apart = PsnDistance(responder.furthest_response, flow.last_request_psn);
+      if (apart < -kNearPsns || apart > kNearPsns) continue;
+      bool seen = false;
+      for (uint32_t i = flow.first_at_tap; i != kNone; i = store_.at_tap(i).next) {
+        seen |= store_.at_tap(i).tap == responder.tap && store_.at_tap(i).sends_requests;
+      }
+      suspects += !seen;
+    }
+    return suspects;
   }
 
   // The users of a flow's grants that carry a real share of them.
