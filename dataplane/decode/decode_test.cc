@@ -289,6 +289,10 @@ TEST(Decode, TakesTheLengthOfAFragmentedDatagramFromItsUdpHeader) {
   bytes[39] = 8 + 12 + 200 + 4;
   EXPECT_EQ(Decode(bytes).payload_length, 200u);
   EXPECT_EQ(Decode(bytes).payload.size(), 68u);  // with what stands where the iCRC would
+  Bytes v6 =
+      Frame().Eth().Ipv6("fd00::1", "fd00::2").Ipv6Fragment(0, true).Udp().Bth(kSendOnly).Build();
+  v6[14 + 40 + 8 + 5] = 8 + 12 + 200 + 4;
+  EXPECT_EQ(Decode(v6).payload_length, 200u);
 }
 
 }  // namespace
