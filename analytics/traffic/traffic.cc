@@ -93,6 +93,10 @@ FlowStream TotalOf(const std::vector<FlowStream>& streams) {
   for (const FlowStream& stream : streams) {
     if (&stream != &*best && Completes(total, stream)) AddComplement(total, stream);
   }
+  // A mark that a switch sets stays, so the tap behind it shows the most.
+  for (const FlowStream& stream : streams) {
+    total.ce_marked = std::max(total.ce_marked, stream.ce_marked);
+  }
   return total;
 }
 
