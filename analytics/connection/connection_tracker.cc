@@ -64,13 +64,13 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& flow : batch.flows) Add(flow);
 }
 
-// The flow with its times brought up to date; kNone if it is to be ignored.
+// The flow with its times brought up to date; kNoFlow if it is to be ignored.
 uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time) {
   const uint32_t number = store_.FindOrAdd(key);
-  if (number == kNone) return kNone;
+  if (number == kNoFlow) return kNoFlow;
   FlowState& state = store_.flow(number);
   if (state.disconnected) {
-    if (time < *state.disconnected + options_.disconnect_grace) return kNone;
+    if (time < *state.disconnected + options_.disconnect_grace) return kNoFlow;
     state.disconnected.reset();
   }
   if (!state.active) {
@@ -94,11 +94,11 @@ void ConnectionTracker::Add(const FlowRecord& record) {
     return;
   }
   uint32_t number = Touch(record.flow, record.last_seen);
-  if (number == kNone) return;
+  if (number == kNoFlow) return;
   if (RestartsIn(number, record)) {
     Restart(number, record.interval_start);
     number = Touch(record.flow, record.last_seen);
-    if (number == kNone) return;
+    if (number == kNoFlow) return;
   }
   FlowState& state = store_.flow(number);
   if (!state.restarted || record.first_seen >= state.last_restart) {
@@ -132,12 +132,12 @@ void ConnectionTracker::Add(const SightingRecord& record) {
     return;
   }
   uint32_t number = Touch(record.flow, record.event_time);
-  if (number == kNone) return;
+  if (number == kNoFlow) return;
   if (record.kind == SightingKind::kCnp || record.kind == SightingKind::kNak) return;
   if (record.kind == SightingKind::kRequest && BeginsAnew(store_.flow(number), record)) {
     Restart(number, record.event_time);
     number = Touch(record.flow, record.event_time);
-    if (number == kNone) return;
+    if (number == kNoFlow) return;
   }
   FlowAtTap* const at_tap = store_.AtTap(number, record.tap);
   if (at_tap == nullptr) return;
@@ -297,7 +297,7 @@ void ConnectionTracker::AddKnown(const KnownPair& pair) {
                                           .destination = pair.a.address,
                                           .destination_qpn = *pair.a.qpn,
                                           .segment = pair.a.segment});
-  if (to_a == kNone || to_b == kNone || pair.a.segment != pair.b.segment) return;
+  if (to_a == kNoFlow || to_b == kNoFlow || pair.a.segment != pair.b.segment) return;
   for (const auto& [own, partner] : {std::pair(to_a, to_b), std::pair(to_b, to_a)}) {
     std::vector<KnownLink>& links = store_.flow(own).known;
     const bool told = std::any_of(links.begin(), links.end(), [&, p = partner](const KnownLink& l) {
@@ -356,7 +356,7 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
                                                   .destination = record.destination,
                                                   .destination_qpn = request.qpn,
                                                   .segment = record.segment});
-  if (to_replier == kNone || to_requester == kNone) return;
+  if (to_replier == kNoFlow || to_requester == kNoFlow) return;
   const ManagementLink& old = store_.flow(to_replier).management;
   if (old.partner == to_requester && old.comm_ids[0] == message.remote_comm_id &&
       old.comm_ids[1] == message.local_comm_id) {
@@ -366,7 +366,7 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
     const FlowState& state = store_.flow(number);
     // Packets that came with this exchange are its own, whatever order the records have.
     const bool older = state.active && state.first_seen + options_.restart_spacing < request.time;
-    if (older || state.management.partner != kNone) Close(number, request.time);
+    if (older || state.management.partner != kNoFlow) Close(number, request.time);
     store_.flow(number).disconnected.reset();
   }
   for (const auto& [own, partner] :
@@ -388,17 +388,17 @@ void ConnectionTracker::Disconnect(const ManagementRecord& record) {
                                        .destination = record.destination,
                                        .destination_qpn = record.message.remote_qpn,
                                        .segment = record.segment});
-  if (number == kNone) {
+  if (number == kNoFlow) {
     ++statistics_.management_unmatched;
     return;
   }
   const FlowState& state = store_.flow(number);
   // The other side's request, a repetition or another tap's copy finds the connection closed.
-  if (!state.active && state.management.partner == kNone) return;
+  if (!state.active && state.management.partner == kNoFlow) return;
   const uint32_t partner = state.management.partner;
   Close(number, record.event_time);
   store_.flow(number).disconnected = record.event_time;
-  if (partner != kNone) store_.flow(partner).disconnected = record.event_time;
+  if (partner != kNoFlow) store_.flow(partner).disconnected = record.event_time;
 }
 
 void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
@@ -422,16 +422,16 @@ void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
 }
 
 void ConnectionTracker::Close(uint32_t number, Timestamp time) {
-  uint32_t partner = kNone;
+  uint32_t partner = kNoFlow;
   for (PairConnection& found : AnswerPair(store_, store_.flow(number).pair)) {
     if (found.flows[0] != number && found.flows[1] != number) continue;
     found.connection.valid_until = time;
-    partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNone unless paired
+    partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNoFlow unless paired
     KeepClosed(std::move(found.connection));
     break;
   }
   store_.Reset(number);
-  if (partner == kNone || partner == number) return;
+  if (partner == kNoFlow || partner == number) return;
   store_.Reset(partner);
   FlowState& state = store_.flow(partner);
   state.restarted = true;

@@ -16,7 +16,7 @@
 
 namespace rocescope {
 
-inline constexpr uint32_t kNone = UINT32_MAX;
+inline constexpr uint32_t kNoFlow = UINT32_MAX;
 
 struct FlowKeyHash {
   size_t operator()(const FlowKey& key) const {
@@ -29,7 +29,7 @@ struct FlowKeyHash {
 
 // A flow whose outstanding requests matched some of this flow's responses.
 struct EchoCandidate {
-  uint32_t flow = kNone;
+  uint32_t flow = kNoFlow;
   uint32_t hits = 0;
   uint32_t trials_before = 0;  // responses before the candidate began to send
   uint32_t psn = 0;            // an example
@@ -42,8 +42,8 @@ struct FlowAtTap {
   static constexpr size_t kCandidates = 8;
 
   TapId tap = 0;
-  uint32_t flow = kNone;
-  uint32_t next = kNone;  // the flow at its next tap
+  uint32_t flow = kNoFlow;
+  uint32_t next = kNoFlow;  // the flow at its next tap
   uint32_t channel = 0;   // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
   bool sends_requests = false;
@@ -63,7 +63,7 @@ struct FlowAtTap {
 
 // A flow that wrote to a buffer which this flow had granted.
 struct GrantUse {
-  uint32_t flow = kNone;
+  uint32_t flow = kNoFlow;
   uint32_t count = 0;
   TapId tap = 0;
   uint64_t address = 0;  // an example
@@ -73,13 +73,13 @@ struct GrantUse {
 };
 
 struct KnownLink {
-  uint32_t partner = kNone;  // flow
+  uint32_t partner = kNoFlow;  // flow
   KnownPairSource source = KnownPairSource::kRdmaResource;
   std::optional<Timestamp> valid_from;
 };
 
 struct ManagementLink {
-  uint32_t partner = kNone;  // flow
+  uint32_t partner = kNoFlow;  // flow
   TapId tap = 0;
   Timestamp request;
   Timestamp reply;
@@ -88,10 +88,10 @@ struct ManagementLink {
 
 struct FlowState {
   FlowKey key;
-  uint32_t pair = kNone;
+  uint32_t pair = kNoFlow;
   uint8_t side = 0;
   uint32_t position = 0;  // among the pair's flows of its side
-  uint32_t first_at_tap = kNone;
+  uint32_t first_at_tap = kNoFlow;
 
   // Of the present incarnation:
   bool active = false;  // carried a packet

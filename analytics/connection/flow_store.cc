@@ -22,21 +22,21 @@ uint32_t Take(std::vector<T>& items, std::vector<uint32_t>& free) {
 
 uint32_t FlowStore::Find(const FlowKey& key) const {
   const auto found = index_.find(key);
-  return found == index_.end() ? kNone : found->second;
+  return found == index_.end() ? kNoFlow : found->second;
 }
 
 uint32_t FlowStore::FindOrAdd(const FlowKey& key) {
-  if (const uint32_t found = Find(key); found != kNone) return found;
+  if (const uint32_t found = Find(key); found != kNoFlow) return found;
   if (index_.size() >= limits_.flows) {
     ++refused_;
-    return kNone;
+    return kNoFlow;
   }
   const uint32_t pair_number = PairOf(key);
   HostPair& pair = pairs_[pair_number];
   const uint8_t side = key.source == pair.low ? 0 : 1;
   if (pair.flows[side].size() >= limits_.flows_per_side) {
     ++refused_;
-    return kNone;
+    return kNoFlow;
   }
   const uint32_t number = Take(flows_, free_flows_);
   FlowState& state = flows_[number];
@@ -66,7 +66,7 @@ uint32_t FlowStore::ChannelOf(HostPair& pair, TapId tap) {
   for (const auto& [at, channel] : pair.channels) {
     if (at == tap) return channel;
   }
-  if (pair.channels.size() >= limits_.taps_per_pair) return kNone;
+  if (pair.channels.size() >= limits_.taps_per_pair) return kNoFlow;
   uint32_t channel;
   if (free_channels_.empty()) {
     channel = static_cast<uint32_t>(requesters_.size());
@@ -81,11 +81,11 @@ uint32_t FlowStore::ChannelOf(HostPair& pair, TapId tap) {
 
 FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
   FlowState& state = flows_[flow_number];
-  for (uint32_t i = state.first_at_tap; i != kNone; i = at_taps_[i].next) {
+  for (uint32_t i = state.first_at_tap; i != kNoFlow; i = at_taps_[i].next) {
     if (at_taps_[i].tap == tap) return &at_taps_[i];
   }
   const uint32_t channel = ChannelOf(pairs_[state.pair], tap);
-  if (channel == kNone) return nullptr;
+  if (channel == kNoFlow) return nullptr;
   const uint32_t number = Take(at_taps_, free_at_taps_);
   FlowAtTap& at_tap = at_taps_[number];
   at_tap.tap = tap;
@@ -99,7 +99,7 @@ FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
 void FlowStore::Reset(uint32_t number) {
   FlowState& state = flows_[number];
   HostPair& pair = pairs_[state.pair];
-  for (uint32_t i = state.first_at_tap; i != kNone;) {
+  for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
     FlowAtTap& old = at_taps_[i];
     if (old.sends_requests) --requesters_[old.channel];
     FlowAtTap fresh;
@@ -115,7 +115,7 @@ void FlowStore::Reset(uint32_t number) {
     std::erase_if(flows_[other].uses, [&](const GrantUse& use) { return use.flow == number; });
     std::erase_if(flows_[other].known,
                   [&](const KnownLink& link) { return link.partner == number; });
-    for (uint32_t i = flows_[other].first_at_tap; i != kNone; i = at_taps_[i].next) {
+    for (uint32_t i = flows_[other].first_at_tap; i != kNoFlow; i = at_taps_[i].next) {
       FlowAtTap& at_tap = at_taps_[i];
       const auto end = at_tap.candidates.begin() + at_tap.candidate_count;
       const auto kept = std::remove_if(at_tap.candidates.begin(), end,
@@ -124,7 +124,7 @@ void FlowStore::Reset(uint32_t number) {
     }
   }
   if (pair.grants[state.side] != nullptr) pair.grants[state.side]->Forget(number);
-  if (const uint32_t partner = state.management.partner; partner != kNone) {
+  if (const uint32_t partner = state.management.partner; partner != kNoFlow) {
     flows_[partner].management = {};
   }
   FlowState fresh;
@@ -146,7 +146,7 @@ void FlowStore::Free(uint32_t number) {
   for (const std::vector<uint32_t>& side : pair.flows) {
     for (const uint32_t flow_number : side) {
       FlowState& state = flows_[flow_number];
-      for (uint32_t i = state.first_at_tap; i != kNone;) {
+      for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
         const uint32_t next = at_taps_[i].next;
         at_taps_[i] = {};
         free_at_taps_.push_back(i);

@@ -20,7 +20,7 @@ class FlowStore {
  public:
   explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
 
-  // The flow's index; kNone if it is new and there is no room.
+  // The flow's index; kNoFlow if it is new and there is no room.
   uint32_t FindOrAdd(const FlowKey& key);
   uint32_t Find(const FlowKey& key) const;
 

@@ -54,17 +54,17 @@ class PairAnswer {
         const FlowState& flow = FlowOf(number);
         const uint32_t partner = flow.management.partner;
         // Each pair once: from side 0, or in a loopback pair from the lower number.
-        if (partner == kNone || (pair_.IsLoopback() ? partner < number : side == 1)) continue;
+        if (partner == kNoFlow || (pair_.IsLoopback() ? partner < number : side == 1)) continue;
         Pair(side == 0 ? number : partner, side == 0 ? partner : number, kManagementConfidence);
       }
     }
   }
 
   void Collect(int side) {
-    place_[side].assign(pair_.flows[side].size(), kNone);
+    place_[side].assign(pair_.flows[side].size(), kNoFlow);
     for (const uint32_t number : pair_.flows[side]) {
       const FlowState& flow = FlowOf(number);
-      if (flow.management.partner != kNone) continue;
+      if (flow.management.partner != kNoFlow) continue;
       bool stated = false;  // a flow nobody saw can still be the partner of one that was
       for (const KnownLink& link : flow.known) stated |= FlowOf(link.partner).active;
       if (!flow.active && !stated) continue;
@@ -77,7 +77,7 @@ class PairAnswer {
   const FlowAtTap* BestTap(const FlowState& flow) const {
     const FlowAtTap* best = nullptr;
     uint32_t best_hits = 0;
-    for (uint32_t i = flow.first_at_tap; i != kNone; i = store_.at_tap(i).next) {
+    for (uint32_t i = flow.first_at_tap; i != kNoFlow; i = store_.at_tap(i).next) {
       const FlowAtTap& at_tap = store_.at_tap(i);
       uint32_t hits = 0;
       for (size_t c = 0; c < at_tap.candidate_count; ++c) {
@@ -123,7 +123,7 @@ class PairAnswer {
     for (size_t c = 0; c < at_tap->candidate_count; ++c) {
       const EchoCandidate& candidate = at_tap->candidates[c];
       const uint32_t place = PlaceOf(1 - side, candidate.flow);
-      if (place == kNone) continue;
+      if (place == kNoFlow) continue;
       PartnerClaim& claim = ClaimOn(side, member, place);
       claim.hits = candidate.hits;
       row.zero_based |= candidate.psn < kNearZero || FlowOf(candidate.flow).zero_seen;
@@ -141,7 +141,7 @@ class PairAnswer {
       const int32_t apart = PsnDistance(responder.furthest_response, flow.last_request_psn);
       if (apart < -kNearPsns || apart > kNearPsns) continue;
       bool seen = false;
-      for (uint32_t i = flow.first_at_tap; i != kNone; i = store_.at_tap(i).next) {
+      for (uint32_t i = flow.first_at_tap; i != kNoFlow; i = store_.at_tap(i).next) {
         seen |= store_.at_tap(i).tap == responder.tap && store_.at_tap(i).sends_requests;
       }
       suspects += !seen;
@@ -168,7 +168,7 @@ class PairAnswer {
     const std::vector<const GrantUse*> users = Users(flow);
     for (const GrantUse* use : users) {
       const uint32_t place = PlaceOf(1 - side, use->flow);
-      if (place == kNone) continue;
+      if (place == kNoFlow) continue;
       const double uses = std::min(use->count, kMaximumUses);
       double evidence;
       double observations = 0;
@@ -183,7 +183,7 @@ class PairAnswer {
     for (const KnownLink& link : flow.known) {
       const uint32_t place = PlaceOf(1 - side, link.partner);
       // The link stands at both flows; count it from side 0.
-      if (place == kNone || side == 1 || pair_.IsLoopback()) continue;
+      if (place == kNoFlow || side == 1 || pair_.IsLoopback()) continue;
       AddToBoth(side, member, place, std::log(KnownOdds(link.source) * (rivals + 1)),
                 kKnownObservations);
     }
@@ -240,7 +240,7 @@ class PairAnswer {
   }
 
   void SetBeginning(const FlowState& flow0, const FlowState& flow1, Connection& c) const {
-    if (flow0.management.partner != kNone) {
+    if (flow0.management.partner != kNoFlow) {
       c.valid_from = flow0.management.reply;
       c.beginning_seen = true;
       return;
@@ -260,7 +260,7 @@ class PairAnswer {
 
   void AddEvidence(const FlowState& flow0, uint32_t number0, const FlowState& flow1,
                    uint32_t number1, Connection& c) const {
-    if (const ManagementLink& link = flow0.management; link.partner != kNone) {
+    if (const ManagementLink& link = flow0.management; link.partner != kNoFlow) {
       c.evidence.push_back({.kind = EvidenceKind::kManagement,
                             .count = 1,
                             .tap = link.tap,

@@ -10,7 +10,7 @@
 namespace rocescope {
 
 struct PairConnection {
-  uint32_t flows[2] = {kNone, kNone};  // of side 0 and 1; one is kNone unless paired
+  uint32_t flows[2] = {kNoFlow, kNoFlow};  // of side 0 and 1; one is kNoFlow unless paired
   Connection connection;
 };
 

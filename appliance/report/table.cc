@@ -44,7 +44,7 @@ std::string WithThousands(uint64_t value) {
   std::string text = std::to_string(value);
   for (size_t at = text.size(); at > 3;) {
     at -= 3;
-    text.insert(at, ",");
+    text.insert(at, 1, ',');
   }
   return text;
 }
