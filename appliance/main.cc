@@ -46,6 +46,11 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string
   return app.add_option(name, take, help)->type_name(value_name);
 }
 
+// Takes one value each time it is given, so that what follows is not swallowed.
+CLI::Option* Repeatable(CLI::Option* option) {
+  return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+}
+
 // CAPTURE... and --tap NAME=FILE, in whatever mix.
 struct CaptureArguments {
   std::vector<std::string> files;
@@ -56,10 +61,9 @@ struct CaptureArguments {
                    "pcap or pcapng files, plain, gzip or zstd; - reads standard input.\n"
                    "Several are merged by time; each is a tap named after its file")
         ->type_name("");
-    AddParsed(app, "--tap", "NAME=FILE",
-              "one more capture and the name of its tap; may be repeated", ParseTapSpec,
-              [this](TapSpec tap) { taps.push_back(std::move(tap)); })
-        ->allow_extra_args(false);
+    Repeatable(AddParsed(app, "--tap", "NAME=FILE",
+                         "one more capture and the name of its tap; may be repeated", ParseTapSpec,
+                         [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
   }
 
   CaptureTaps Take() const {
@@ -79,16 +83,14 @@ void AddFilter(CLI::App& app, FrameFilter& filter) {
   AddParsed(app, "--until", "TIME", "frames captured before TIME, written likewise", ParseTimeBound,
             [&filter](TimeBound bound) { filter.until = bound; })
       ->group(group);
-  AddParsed(app, "--host", "ADDRESS",
-            "packets from or to this IPv4 or IPv6 address; may be repeated", ParseIpAddress,
-            [&filter](IpAddress host) { filter.hosts.push_back(host); })
-      ->allow_extra_args(false)
+  Repeatable(AddParsed(app, "--host", "ADDRESS",
+                       "packets from or to this IPv4 or IPv6 address; may be repeated",
+                       ParseIpAddress, [&filter](IpAddress host) { filter.hosts.push_back(host); }))
       ->group(group);
-  AddParsed(app, "--qp", "NUMBER",
-            "packets to this queue pair, and datagrams from or about it: decimal, or\n"
-            "hexadecimal as 0x11; may be repeated",
-            ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); })
-      ->allow_extra_args(false)
+  Repeatable(AddParsed(app, "--qp", "NUMBER",
+                       "packets to this queue pair, and datagrams from or about it: decimal, or\n"
+                       "hexadecimal as 0x11; may be repeated",
+                       ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); }))
       ->group(group);
 }
 
@@ -165,8 +167,9 @@ Command AddReplay(CLI::App& parent) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   AddParsed(*app, "--interval", "TIME",
-            "length of a flow record: ns, us, ms or s; aligned to the epoch [100ms]", ParseDuration,
-            [state](Duration interval) { state->options.interval = interval; });
+            "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
+            "100ms if not given",
+            ParseDuration, [state](Duration interval) { state->options.interval = interval; });
   app->add_flag("--icrc", state->options.check_icrc,
                 "compute the invariant CRC of uncut frames and count the wrong ones");
   AddFilter(*app, state->options.filter);

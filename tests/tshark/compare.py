@@ -14,6 +14,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,10 @@ import capture_file
 import known
 import tshark
 
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+README = REPOSITORY / "appliance" / "README.md"
 FIXTURES = pathlib.Path(os.environ.get("ROCESCOPE_FIXTURES") or
-                        pathlib.Path(__file__).resolve().parents[3] / "shared" / "fixtures")
+                        REPOSITORY.parent / "shared" / "fixtures")
 GENERATED = ("transports", "other_transports", "networks", "management", "mirrors", "pause",
              "source_ports", "snapped", "truncated", "short_sends", "refused")
 
@@ -149,6 +152,12 @@ class Comparison(unittest.TestCase):
                     "mirror.port_index", "aeth.code", "deth.qkey", "imm", "ieth_rkey", "atomic.va",
                     "atomic_ack", "cm.starting_psn", "cm.remote_qpn", "cm.reason", "pause.quanta"}
         self.assertEqual(set(), expected - keys)
+
+    def test_the_readme_names_every_key(self):
+        words = set(re.findall(r"`(\w+)`", README.read_text()))
+        for name in GENERATED:
+            for frame in decode(generated(name)):
+                self.assertLessEqual({word for key in frame for word in key.split(".")}, words)
 
     def test_tshark_still_errs_where_we_say_so(self):
         for case in [*known.CASES, known.SOURCE_PORT]:
