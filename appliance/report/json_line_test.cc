@@ -28,7 +28,7 @@ TEST(JsonLine, ReplacesWhatIsNotUtf8) {
   for (const std::string_view text :
        {"\xc0\xaf", "\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe6\xbc"}) {
     const std::string quoted = Quoted(text);
-    EXPECT_NO_THROW(nlohmann::json::parse(quoted)) << quoted;
+    EXPECT_TRUE(nlohmann::json::accept(quoted)) << quoted;
     EXPECT_EQ(quoted.find("\"\\ufffd"), 0u) << quoted;
   }
 }
