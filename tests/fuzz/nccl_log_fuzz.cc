@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NCCL logs, up to the jobs they make. Octet 1 parts the input into logs of their own.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "analytics/job/communicator.h"
+
+namespace rocescope {
+namespace {
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+void RequireSane(const NcclProcess& process) {
+  for (const NcclCommunicator& communicator : process.communicators) {
+    Require(communicator.rank >= 0 && communicator.rank < communicator.rank_count,
+            "a rank is below the number of ranks");
+  }
+  const std::vector<QueuePairPeer> peers = JoinQueuePairs(process);
+  Require(peers.size() == process.queue_pairs.size(), "each queue pair has an answer");
+  for (const QueuePairPeer& peer : peers) {
+    Require((peer.certainty == PeerCertainty::kAmbiguous) == (peer.candidates != nullptr),
+            "candidates go with ambiguity");
+    Require(peer.peer.communicator < static_cast<int>(process.communicators.size()),
+            "a communicator exists");
+  }
+}
+
+void RequireSane(const Job& job) {
+  Require(job.ranks_seen <= static_cast<int>(job.ranks.size()), "ranks seen are there");
+  for (const JobCommunicator& communicator : job.communicators) {
+    for (const CommunicatorMember& member : communicator.members) {
+      Require(member.job_rank < job.ranks.size(), "a member is a rank of the job");
+    }
+  }
+  for (const JobRank& rank : job.ranks) {
+    for (const JobQueuePair& queue_pair : rank.queue_pairs) {
+      Require(queue_pair.communicator < static_cast<int>(job.communicators.size()),
+              "a communicator of the job exists");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rocescope
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<NcclLog> logs;
+  while (!text.empty() && logs.size() < 8) {
+    const size_t end = text.find('\1');
+    logs.push_back(ParseNcclLog(text.substr(0, end), "log" + std::to_string(logs.size())));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  size_t queue_pairs = 0;
+  for (const NcclLog& log : logs) {
+    Require(log.notes.size() <= kMostNcclLogNotes && log.notes.size() <= log.malformed,
+            "notes are bounded and counted");
+    for (const NcclProcess& process : log.processes) {
+      RequireSane(process);
+      queue_pairs += process.queue_pairs.size();
+    }
+  }
+  size_t given = 0;
+  for (const Job& job : GroupJobs(logs)) {
+    RequireSane(job);
+    for (const JobRank& rank : job.ranks) given += rank.queue_pairs.size();
+  }
+  Require(given <= queue_pairs, "no queue pair is given twice");
+  return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `rdma resource show qp` prints, valid or not.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "analytics/job/rdma_resource.h"
+
+namespace {
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const RdmaResource resource = ParseRdmaResource(text);
+  Require(resource.notes.size() <= kMostRdmaResourceNotes, "notes are bounded");
+  Require(resource.notes.size() <= resource.malformed + resource.skipped, "notes are counted");
+  for (const RdmaQueuePair& queue_pair : resource.queue_pairs) {
+    Require(!queue_pair.device.empty(), "a queue pair has a device");
+    Require(queue_pair.local.value <= k24BitMask, "a queue pair number has 24 bits");
+    Require(queue_pair.line > 0, "a queue pair has a line");
+  }
+  return 0;
+}
