@@ -31,6 +31,15 @@ bool IsSameProcess(const NcclProcess& a, const NcclProcess& b) {
   return HasCommunicator(a, b.communicators.front()) || HasCommunicator(b, a.communicators.front());
 }
 
+// The fullest copy first, so that it is the one that stays.
+auto SortKey(const LoggedProcess& process) {
+  const NcclProcess& facts = *process.facts;
+  const int first_rank = facts.communicators.empty() ? -1 : facts.communicators.front().rank;
+  return std::tuple<const std::string&, uint64_t, int64_t, const std::string&, int>(
+      facts.host, facts.process_id, -static_cast<int64_t>(FactCount(facts)), process.source,
+      first_rank);
+}
+
 }  // namespace
 
 std::string ProcessName(const NcclProcess& process) {
@@ -44,12 +53,7 @@ std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog> logs) {
       given.push_back({.facts = &process, .source = log.source_name});
     }
   }
-  // The fullest copy first, so that it is the one that stays.
-  std::ranges::stable_sort(given, [](const LoggedProcess& a, const LoggedProcess& b) {
-    return std::forward_as_tuple(a.facts->host, a.facts->process_id, FactCount(*b.facts),
-                                 a.source) <
-           std::forward_as_tuple(b.facts->host, b.facts->process_id, FactCount(*a.facts), b.source);
-  });
+  std::ranges::sort(given, {}, SortKey);
   std::vector<LoggedProcess> kept;
   std::map<std::pair<std::string, uint64_t>, std::vector<size_t>> kept_of_name;
   for (LoggedProcess& process : given) {

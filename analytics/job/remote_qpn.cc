@@ -11,6 +11,8 @@ struct Event {
   size_t line = 0;
   bool is_ece = false;
   size_t index = 0;  // into queue_pairs, or into ece
+
+  friend constexpr auto operator<=>(const Event&, const Event&) = default;
 };
 
 // A thread prints all queue pairs of a connection, waits for the peer, and prints one set_ece line
@@ -74,7 +76,7 @@ std::vector<std::optional<Qpn>> RemoteQpnsFromEce(const NcclProcess& process,
   }
   std::vector<std::optional<Qpn>> remote(process.queue_pairs.size());
   for (auto& [thread, events] : events_of_thread) {
-    std::ranges::stable_sort(events, {}, &Event::line);
+    std::ranges::sort(events);
     Pairing(process, connection_size, remote).Run(events);
   }
   return remote;
