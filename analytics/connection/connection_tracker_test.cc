@@ -443,6 +443,49 @@ TEST(ConnectionTracker, SameNumbersOnManyHostsAndInOtherSegmentsStayApart) {
   for (const TrueConnection& c : truth) EXPECT_NE(FindTrue(all, c), nullptr);
 }
 
+TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
+  std::vector<std::vector<SightingRecord>> pairs;
+  for (uint32_t pair = 0; pair < 5; ++pair) {
+    const TrueConnection c{.a = Host(pair), .b = Host(50 - pair), .a_qpn = 10, .b_qpn = 20};
+    const TrueConnection d{.a = Host(pair), .b = Host(50 - pair), .a_qpn = 11, .b_qpn = 21};
+    std::vector<SightingRecord>& records = pairs.emplace_back();
+    for (uint32_t i = 0; i < 6; ++i) {
+      // Grants of c are used on both: a stripe group in every pair.
+      records.push_back(Sighting(c.ToA(), i * 100)
+                            .Request(kWriteOnly, 70 + i)
+                            .Reth(0x5000, 7, 64)
+                            .Grants(0x100000 + i * 0x1000, 0x1000, 5));
+      for (const TrueConnection& stripe : {c, d}) {
+        const uint32_t psn = stripe.a_qpn * 1000 + i;
+        records.push_back(Sighting(stripe.ToB(), i * 100 + 10)
+                              .Request(kWriteOnly, psn)
+                              .Reth(0x100000 + i * 0x1000, 5, 0x800));
+        records.push_back(Sighting(stripe.ToA(), i * 100 + 20).Ack(psn));
+      }
+    }
+  }
+  ConnectionTracker one_by_one;
+  for (const auto& records : pairs) {
+    for (const SightingRecord& record : records) one_by_one.Add(record);
+  }
+  ConnectionTracker interleaved;
+  for (size_t i = 0; i < pairs[0].size(); ++i) {
+    for (size_t pair = pairs.size(); pair-- > 0;) interleaved.Add(pairs[pair][i]);
+  }
+
+  const std::vector<Connection> a = one_by_one.Connections();
+  const std::vector<Connection> b = interleaved.Connections();
+
+  ASSERT_THAT(a, SizeIs(10));
+  ASSERT_THAT(b, SizeIs(10));
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].endpoints, b[i].endpoints);
+    EXPECT_EQ(a[i].confidence, b[i].confidence);
+    EXPECT_EQ(a[i].stripe_group, b[i].stripe_group);
+    EXPECT_EQ(a[i].stripe_group, i / 2 + 1);
+  }
+}
+
 TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   const TrueConnection wrong_hosts{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20};

@@ -44,7 +44,7 @@ struct FlowAtTap {
   TapId tap = 0;
   uint32_t flow = kNoFlow;
   uint32_t next = kNoFlow;  // the flow at its next tap
-  uint32_t channel = 0;   // this direction of the host pair at this tap
+  uint32_t channel = 0;     // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
   bool sends_requests = false;
   // Furthest request PSNs that flow records gave: of the latest interval, and before it.

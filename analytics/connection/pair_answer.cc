@@ -31,14 +31,14 @@ class PairAnswer {
   std::vector<PairConnection> Run() {
     JoinManaged();
     for (int side = 0; side < 2; ++side) Collect(side);
-    if (!pair_.IsLoopback()) {
+    for (int side = 0; side < 2; ++side) rows_[side].resize(members_[side].size());
+    if (!pair_.IsLoopback()) {  // there both directions lie on one side
       for (int side = 0; side < 2; ++side) {
         for (uint32_t i = 0; i < members_[side].size(); ++i) AddRow(side, i);
       }
-    }
-    for (int side = 0; side < 2; ++side) {
-      rows_[side].resize(members_[side].size());
-      for (uint32_t i = 0; i < members_[side].size(); ++i) AddShared(side, i);
+      for (int side = 0; side < 2; ++side) {
+        for (uint32_t i = 0; i < members_[side].size(); ++i) AddShared(side, i);
+      }
     }
     Report(MatchFlows(rows_[0], rows_[1]));
     GroupStripes();
@@ -96,7 +96,6 @@ class PairAnswer {
   }
 
   PartnerClaim& ClaimOn(int side, uint32_t member, uint32_t partner_place) {
-    if (rows_[side].size() <= member) rows_[side].resize(members_[side].size());
     MatchRow& row = rows_[side][member];
     for (PartnerClaim& claim : row.claims) {
       if (claim.partner == partner_place) return claim;
@@ -111,7 +110,6 @@ class PairAnswer {
 
   // PSN echo.
   void AddRow(int side, uint32_t member) {
-    rows_[side].resize(members_[side].size());
     const FlowAtTap* at_tap = BestTap(FlowOf(members_[side][member]));
     if (at_tap == nullptr) return;
     MatchRow& row = rows_[side][member];
@@ -183,14 +181,13 @@ class PairAnswer {
     for (const KnownLink& link : flow.known) {
       const uint32_t place = PlaceOf(1 - side, link.partner);
       // The link stands at both flows; count it from side 0.
-      if (place == kNoFlow || side == 1 || pair_.IsLoopback()) continue;
+      if (place == kNoFlow || side == 1) continue;
       AddToBoth(side, member, place, std::log(KnownOdds(link.source) * (rivals + 1)),
                 kKnownObservations);
     }
   }
 
   void AddToBoth(int side, uint32_t member, uint32_t place, double evidence, double observations) {
-    if (pair_.IsLoopback()) return;
     PartnerClaim& own = ClaimOn(side, member, place);
     own.log_evidence += evidence;
     own.observations += observations;
