@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/decode/decode.h"
 
+#include <algorithm>
+
 #include "dataplane/decode/transport.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
@@ -357,12 +359,45 @@ DropReason WalkEthernet(Walk& walk) {
   return WalkEtherType(walk, ethernet.ether_type);
 }
 
-}  // namespace
+// Nearly every frame is Ethernet, IPv4 without options and UDP to the RoCE port: one block, checked
+// once. False for whatever is not exactly that, which then takes the general walk; both must agree
+// (tests/fuzz/decode_fuzz.cc).
+bool IsPlainRoce(const RawFrame& raw, DecodedFrame& frame, DropReason& reason) {
+  constexpr size_t kIp = wire::EthernetHeader::kSize;
+  constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
+  constexpr size_t kBth = kUdp + wire::UdpHeader::kSize;
+  if (raw.bytes.size() < kBth) return false;
+  const wire::Block<kBth> at(raw.bytes.data());
+  constexpr uint8_t kVersion4AndFiveWords = 0x45;
+  constexpr uint16_t kFragmented = 0x3fff;  // more fragments, or an offset
+  const uint16_t ip_length = at.U16<kIp + 2>();
+  const uint16_t udp_length = at.U16<kUdp + 4>();
+  if (at.U16<12>() != wire::kEtherTypeIpv4 || at.U8<kIp>() != kVersion4AndFiveWords ||
+      (at.U16<kIp + 6>() & kFragmented) != 0 || at.U8<kIp + 9>() != wire::kIpProtocolUdp ||
+      at.U16<kUdp + 2>() != wire::kUdpPortRoce || udp_length < wire::UdpHeader::kSize ||
+      ip_length < wire::Ipv4Header::kSize + udp_length) {
+    return false;
+  }
+  const size_t data = udp_length - wire::UdpHeader::kSize;
+  const std::span<const uint8_t> behind = raw.bytes.subspan(kBth);
+  frame.destination_mac = at.U48<0>();
+  frame.source_mac = at.U48<6>();
+  frame.wire_length = static_cast<uint32_t>(kIp) + ip_length;
+  frame.ip_version = 4;
+  frame.roce_v1 = false;
+  frame.cut = kBth + behind.size() < kIp + ip_length;
+  frame.traffic_class = at.U8<kIp + 1>();
+  frame.ttl = at.U8<kIp + 8>();
+  frame.source = IpAddress::FromV4(at.U32<kIp + 12>());
+  frame.destination = IpAddress::FromV4(at.U32<kIp + 16>());
+  frame.udp_source_port = at.U16<kUdp>();
+  frame.network_packet =
+      frame.cut ? std::span<const uint8_t>() : raw.bytes.subspan(kIp, kBth - kIp + data);
+  reason = DecodeTransport(behind.first(std::min(behind.size(), data)), data, frame);
+  return true;
+}
 
-DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
-  frame.segment = 0;
-  frame.vlan_count = 0;
-  frame.mirror.kind = MirrorKind::kNone;
+DropReason DecodeGeneral(const RawFrame& raw, DecodedFrame& frame) {
   frame.wire_length = raw.original_length;
   Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
   if (raw.link_type == LinkType::kEthernet) [[likely]] {
@@ -394,6 +429,26 @@ DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
       break;
   }
   return DropReason::kNotRoce;
+}
+
+}  // namespace
+
+DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
+  frame.segment = 0;
+  frame.vlan_count = 0;
+  frame.mirror.kind = MirrorKind::kNone;
+  DropReason reason = DropReason::kNone;
+  if (raw.link_type == LinkType::kEthernet && IsPlainRoce(raw, frame, reason)) [[likely]] {
+    return reason;
+  }
+  return DecodeGeneral(raw, frame);
+}
+
+DropReason DecodeFrameGenerally(const RawFrame& raw, DecodedFrame& frame) {
+  frame.segment = 0;
+  frame.vlan_count = 0;
+  frame.mirror.kind = MirrorKind::kNone;
+  return DecodeGeneral(raw, frame);
 }
 
 }  // namespace rocescope

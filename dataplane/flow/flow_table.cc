@@ -80,12 +80,14 @@ FlowTable::FlowTable(Options options)
       sighting_budget_(options.sightings),
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
 
-void FlowTable::Prefetch(const DecodedFrame& frame, TapId tap) const {
-  index_.Prefetch(HashOf(KeyOf(frame), tap, frame.ttl));
+uint64_t FlowTable::Prepare(const DecodedFrame& frame, TapId tap) const {
+  const uint64_t place = HashOf(KeyOf(frame), tap, frame.ttl);
+  index_.Prefetch(place);
+  return place;
 }
 
-void FlowTable::Process(const DecodedFrame& frame, TapId tap, Timestamp event, Timestamp arrival,
-                        RecordBatch& out) {
+void FlowTable::Process(const DecodedFrame& frame, uint64_t place, TapId tap, Timestamp event,
+                        Timestamp arrival, RecordBatch& out) {
   const int64_t now_ns = ToNanoseconds(event);
   if (now_ns >= interval_end_ns_) [[unlikely]] {
     if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);
@@ -94,7 +96,7 @@ void FlowTable::Process(const DecodedFrame& frame, TapId tap, Timestamp event, T
     ++statistics_.late_packets;
   }
 
-  FlowEntry& entry = FindOrCreate(frame, tap, now_ns, out);
+  FlowEntry& entry = FindOrCreate(frame, place, tap, now_ns, out);
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   entry.bytes += frame.wire_length;
   entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
@@ -126,13 +128,13 @@ void FlowTable::Process(const DecodedFrame& frame, TapId tap, Timestamp event, T
   Sight(entry, frame, granted ? &grant : nullptr, hash, event, arrival, out);
 }
 
-FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, TapId tap, int64_t now_ns,
-                                   RecordBatch& out) {
-  const FlowKey key = KeyOf(frame);
-  const uint64_t hash = HashOf(key, tap, frame.ttl);
-  uint32_t number = index_.Find(hash, [&](uint32_t candidate) {
+FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t place, TapId tap,
+                                   int64_t now_ns, RecordBatch& out) {
+  uint32_t number = index_.Find(place, [&](uint32_t candidate) {
     const FlowEntry& entry = entries_[candidate];
-    return entry.key == key && entry.tap == tap && entry.ttl == frame.ttl;
+    return entry.key.destination_qpn == frame.bth.destination_qpn &&
+           entry.key.source == frame.source && entry.key.destination == frame.destination &&
+           entry.key.segment == frame.segment && entry.tap == tap && entry.ttl == frame.ttl;
   });
   if (number == FlowIndex::kAbsent) [[unlikely]] {
     number = TakeEntry(out);
@@ -140,7 +142,7 @@ FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, TapId tap, int64_t
     // An evicted flow leaves its place on the active list to the new one.
     const bool listed = (entry.flags & kFlowActive) != 0;
     entry = FlowEntry{};
-    entry.key = key;
+    entry.key = KeyOf(frame);
     entry.tap = tap;
     entry.ttl = frame.ttl;
     entry.dscp = frame.Dscp();
@@ -150,7 +152,7 @@ FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, TapId tap, int64_t
         kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
     entry.peer = FlowIndex::kAbsent;
     entry.credits = 31;
-    index_.Insert(hash, number);
+    index_.Insert(place, number);
     ++size_;
     ++statistics_.flows_created;
     if (listed) Activate(entry, now_ns);
@@ -328,8 +330,8 @@ void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
 
 void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame, const ClearToSend* grant,
                       uint64_t hash, Timestamp event, Timestamp arrival, RecordBatch& out) {
-  sighting_budget_.CountEligible();
   const uint8_t exponent = sighting_budget_.exponent();
+  if (sighting_budget_.CountEligible()) [[unlikely]] sighting_budget_.Raise();
   bool chosen = IsChosen(hash, exponent);
   if (!chosen && frame.Has(kPartReth)) {
     chosen = IsChosen(AddressHash(entry.key, frame.reth.virtual_address), exponent) ||
@@ -356,7 +358,7 @@ void FlowTable::CloseInterval(RecordBatch& out) {
     ClearInterval(entry);
   }
   active_count_ = 0;
-  statistics_.sightings_capped += sighting_budget_.EndEpoch();
+  statistics_.sightings_capped += sighting_budget_.EndInterval();
   ExpireIdle(interval_end_ns_);
 }
 

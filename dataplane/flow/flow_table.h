@@ -43,12 +43,12 @@ class FlowTable {
 
   explicit FlowTable(Options options);
 
-  // Starts loading what Process will need of `frame`; worth it a few packets ahead.
-  void Prefetch(const DecodedFrame& frame, TapId tap) const;
+  // Names the place of a packet's flow and starts loading it; worth it a few packets ahead.
+  uint64_t Prepare(const DecodedFrame& frame, TapId tap) const;
 
-  // Accounts one RoCE packet; appends to `out` what is due.
-  void Process(const DecodedFrame& frame, TapId tap, Timestamp event, Timestamp arrival,
-               RecordBatch& out);
+  // Accounts one RoCE packet, `place` being what Prepare said; appends to `out` what is due.
+  void Process(const DecodedFrame& frame, uint64_t place, TapId tap, Timestamp event,
+               Timestamp arrival, RecordBatch& out);
 
   // Closes every interval that ends at or before `now`.
   void Advance(Timestamp now, RecordBatch& out);
@@ -61,7 +61,8 @@ class FlowTable {
 
  private:
   void Release(uint32_t number);
-  FlowEntry& FindOrCreate(const DecodedFrame& frame, TapId tap, int64_t now_ns, RecordBatch& out);
+  FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t place, TapId tap, int64_t now_ns,
+                          RecordBatch& out);
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);
   void OpenInterval(int64_t index);

@@ -26,21 +26,26 @@ constexpr uint64_t AddressHash(const FlowKey& flow, uint64_t address) {
   return HashUnorderedPair(flow.source, flow.destination, ~address);
 }
 
-// Sets k for the next epoch so that about `budget` packets are chosen, and caps the packets that
-// are reported whatever k is (NAK, CNP).
+// Chooses k for each epoch so that about `per_interval` packets of a record interval are chosen, and
+// caps the packets that are reported whatever k is (NAK, CNP). An epoch is a record interval, or
+// less of it where traffic comes faster than k was made for.
 class SightingBudget {
  public:
   struct Options {
-    uint32_t chosen_per_epoch = 8192;
-    uint32_t always_per_epoch = 8192;
+    uint32_t chosen_per_interval = 8192;
+    uint32_t always_per_interval = 8192;
   };
 
   explicit SightingBudget(Options options) : options_(options) {}
 
   uint8_t exponent() const { return exponent_; }
-  void CountEligible() { ++eligible_; }
+
+  // Counts a packet; true when k is now far too small for what comes and Raise is due.
+  bool CountEligible() { return ++eligible_ >> exponent_ > kOverrun * options_.chosen_per_interval; }
+  void Raise() { exponent_ += exponent_ < kMaximumSightingExponent; }
+
   bool AdmitAlways() {
-    if (always_ >= options_.always_per_epoch) {
+    if (always_ >= options_.always_per_interval) {
       ++capped_;
       return false;
     }
@@ -48,11 +53,11 @@ class SightingBudget {
     return true;
   }
 
-  // Ends an epoch; returns how many sightings the cap refused in it.
-  uint64_t EndEpoch() {
+  // Sets k by what the interval had; returns how many sightings the cap refused in it.
+  uint64_t EndInterval() {
     exponent_ = 0;
     while (exponent_ < kMaximumSightingExponent &&
-           eligible_ >> exponent_ > options_.chosen_per_epoch) {
+           eligible_ >> exponent_ > options_.chosen_per_interval) {
       ++exponent_;
     }
     const uint64_t capped = capped_;
@@ -61,6 +66,8 @@ class SightingBudget {
   }
 
  private:
+  static constexpr uint64_t kOverrun = 2;
+
   Options options_;
   uint8_t exponent_ = 0;
   uint64_t eligible_ = 0;

@@ -54,13 +54,14 @@ bool FrameProcessor::Decode(const RawFrame& raw, Decoded& decoded) {
     counters_.icrc_valid += verdict == IcrcVerdict::kValid;
     counters_.icrc_invalid += verdict == IcrcVerdict::kInvalid;
   }
-  flows_.Prefetch(frame, decoded.sighted.tap);
+  decoded.place = flows_.Prepare(frame, decoded.sighted.tap);
   return true;
 }
 
 void FrameProcessor::Account(const Decoded& decoded, RecordBatch& out) {
   const DecodedFrame& frame = decoded.frame;
-  flows_.Process(frame, decoded.sighted.tap, decoded.sighted.event_time, decoded.arrival, out);
+  flows_.Process(frame, decoded.place, decoded.sighted.tap, decoded.sighted.event_time,
+                 decoded.arrival, out);
   if (frame.Has(kPartCm)) [[unlikely]] {
     out.management.push_back({.tap = decoded.sighted.tap,
                               .segment = frame.segment,

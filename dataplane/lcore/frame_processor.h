@@ -62,6 +62,7 @@ class FrameProcessor {
 
   struct Decoded {
     DecodedFrame frame;
+    uint64_t place = 0;  // in the flow table
     TapTable::Sighted sighted;
     Timestamp arrival;
   };

@@ -31,11 +31,10 @@ struct EthernetHeader {
 };
 
 constexpr void Read(ByteReader& in, EthernetHeader& h) {
-  h.destination = uint64_t{in.U16()} << 32;
-  h.destination |= in.U32();
-  h.source = uint64_t{in.U16()} << 32;
-  h.source |= in.U32();
-  h.ether_type = in.U16();
+  const auto at = in.Take<EthernetHeader::kSize>();
+  h.destination = at.U48<0>();
+  h.source = at.U48<6>();
+  h.ether_type = at.U16<12>();
 }
 constexpr void Write(ByteWriter& out, const EthernetHeader& h) {
   out.U16(static_cast<uint16_t>(h.destination >> 32));
@@ -56,11 +55,12 @@ struct VlanTag {
 };
 
 constexpr void Read(ByteReader& in, VlanTag& h) {
-  const uint16_t control = in.U16();
+  const auto at = in.Take<VlanTag::kSize>();
+  const uint16_t control = at.U16<0>();
   h.priority = static_cast<uint8_t>(control >> 13);
   h.drop_eligible = (control >> 12 & 1) != 0;
   h.id = control & 0xfff;
-  h.ether_type = in.U16();
+  h.ether_type = at.U16<2>();
 }
 constexpr void Write(ByteWriter& out, const VlanTag& h) {
   out.U16(
@@ -77,9 +77,10 @@ struct LinuxCookedHeader {
 };
 
 constexpr void Read(ByteReader& in, LinuxCookedHeader& h) {
-  h.packet_type = in.U16();
-  in.Skip(12);  // ARPHRD type, address length, address
-  h.ether_type = in.U16();
+  const auto at = in.Take<LinuxCookedHeader::kSize>();
+  h.packet_type = at.U16<0>();
+  // ARPHRD type, address length, address
+  h.ether_type = at.U16<14>();
 }
 constexpr void Write(ByteWriter& out, const LinuxCookedHeader& h) {
   out.U16(h.packet_type);
@@ -96,10 +97,9 @@ struct LinuxCooked2Header {
 };
 
 constexpr void Read(ByteReader& in, LinuxCooked2Header& h) {
-  h.ether_type = in.U16();
-  in.Skip(2);
-  h.interface_index = in.U32();
-  in.Skip(12);
+  const auto at = in.Take<LinuxCooked2Header::kSize>();
+  h.ether_type = at.U16<0>();
+  h.interface_index = at.U32<4>();
 }
 constexpr void Write(ByteWriter& out, const LinuxCooked2Header& h) {
   out.U16(h.ether_type);

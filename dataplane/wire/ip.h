@@ -51,18 +51,19 @@ struct Ipv4Header {
 };
 
 constexpr void Read(ByteReader& in, Ipv4Header& h) {
-  const uint8_t first = in.U8();
+  const auto at = in.Take<Ipv4Header::kSize>();
+  const uint8_t first = at.U8<0>();
   h.version = first >> 4;
   h.header_words = first & 0xf;
-  h.traffic_class = in.U8();
-  h.total_length = in.U16();
-  h.identification = in.U16();
-  h.fragment = in.U16();
-  h.ttl = in.U8();
-  h.protocol = in.U8();
-  h.checksum = in.U16();
-  h.source = in.U32();
-  h.destination = in.U32();
+  h.traffic_class = at.U8<1>();
+  h.total_length = at.U16<2>();
+  h.identification = at.U16<4>();
+  h.fragment = at.U16<6>();
+  h.ttl = at.U8<8>();
+  h.protocol = at.U8<9>();
+  h.checksum = at.U16<10>();
+  h.source = at.U32<12>();
+  h.destination = at.U32<16>();
 }
 // The checksum is written as given; FillIpv4Checksum works it out.
 constexpr void Write(ByteWriter& out, const Ipv4Header& h) {
@@ -107,17 +108,18 @@ struct Ipv6Header {
 };
 
 constexpr void Read(ByteReader& in, Ipv6Header& h) {
-  const uint32_t first = in.U32();
+  const auto at = in.Take<Ipv6Header::kSize>();
+  const uint32_t first = at.U32<0>();
   h.version = static_cast<uint8_t>(first >> 28);
   h.traffic_class = static_cast<uint8_t>(first >> 20);
   h.flow_label = first & 0xfffff;
-  h.payload_length = in.U16();
-  h.next_header = in.U8();
-  h.hop_limit = in.U8();
-  h.source.high = in.U64();
-  h.source.low = in.U64();
-  h.destination.high = in.U64();
-  h.destination.low = in.U64();
+  h.payload_length = at.U16<4>();
+  h.next_header = at.U8<6>();
+  h.hop_limit = at.U8<7>();
+  h.source.high = at.U64<8>();
+  h.source.low = at.U64<16>();
+  h.destination.high = at.U64<24>();
+  h.destination.low = at.U64<32>();
 }
 constexpr void Write(ByteWriter& out, const Ipv6Header& h) {
   out.U32(uint32_t{h.version} << 28 | uint32_t{h.traffic_class} << 20 | (h.flow_label & 0xfffff));
@@ -141,12 +143,12 @@ struct Ipv6FragmentHeader {
 };
 
 constexpr void Read(ByteReader& in, Ipv6FragmentHeader& h) {
-  h.next_header = in.U8();
-  in.Skip(1);
-  const uint16_t field = in.U16();
+  const auto at = in.Take<Ipv6FragmentHeader::kSize>();
+  h.next_header = at.U8<0>();
+  const uint16_t field = at.U16<2>();
   h.offset = field >> 3;
   h.more = (field & 1) != 0;
-  h.identification = in.U32();
+  h.identification = at.U32<4>();
 }
 constexpr void Write(ByteWriter& out, const Ipv6FragmentHeader& h) {
   out.U8(h.next_header);
@@ -165,10 +167,11 @@ struct UdpHeader {
 };
 
 constexpr void Read(ByteReader& in, UdpHeader& h) {
-  h.source_port = in.U16();
-  h.destination_port = in.U16();
-  h.length = in.U16();
-  h.checksum = in.U16();
+  const auto at = in.Take<UdpHeader::kSize>();
+  h.source_port = at.U16<0>();
+  h.destination_port = at.U16<2>();
+  h.length = at.U16<4>();
+  h.checksum = at.U16<6>();
 }
 constexpr void Write(ByteWriter& out, const UdpHeader& h) {
   out.U16(h.source_port);

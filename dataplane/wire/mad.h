@@ -39,16 +39,15 @@ struct MadHeader {
 };
 
 constexpr void Read(ByteReader& in, MadHeader& h) {
-  h.base_version = in.U8();
-  h.management_class = in.U8();
-  h.class_version = in.U8();
-  h.method = in.U8();
-  h.status = in.U16();
-  in.Skip(2);
-  h.transaction_id = in.U64();
-  h.attribute_id = in.U16();
-  in.Skip(2);
-  h.attribute_modifier = in.U32();
+  const auto at = in.Take<MadHeader::kSize>();
+  h.base_version = at.U8<0>();
+  h.management_class = at.U8<1>();
+  h.class_version = at.U8<2>();
+  h.method = at.U8<3>();
+  h.status = at.U16<4>();
+  h.transaction_id = at.U64<8>();
+  h.attribute_id = at.U16<16>();
+  h.attribute_modifier = at.U32<20>();
 }
 constexpr void Write(ByteWriter& out, const MadHeader& h) {
   out.U8(h.base_version);

@@ -67,15 +67,16 @@ struct Erspan2Header {
 };
 
 constexpr void Read(ByteReader& in, Erspan2Header& h) {
-  const uint16_t first = in.U16();
-  const uint16_t second = in.U16();
+  const auto at = in.Take<Erspan2Header::kSize>();
+  const uint16_t first = at.U16<0>();
+  const uint16_t second = at.U16<2>();
   h.version = static_cast<uint8_t>(first >> 12);
   h.vlan = first & 0xfff;
   h.class_of_service = static_cast<uint8_t>(second >> 13);
   h.encapsulation = static_cast<uint8_t>(second >> 11 & 3);
   h.truncated = (second & 0x400) != 0;
   h.session = second & 0x3ff;
-  h.index = in.U32() & 0xfffff;
+  h.index = at.U32<4>() & 0xfffff;
 }
 constexpr void Write(ByteWriter& out, const Erspan2Header& h) {
   out.U16(static_cast<uint16_t>(h.version << 12 | (h.vlan & 0xfff)));
@@ -113,17 +114,18 @@ struct Erspan3Header {
 };
 
 constexpr void Read(ByteReader& in, Erspan3Header& h) {
-  const uint16_t first = in.U16();
-  const uint16_t second = in.U16();
+  const auto at = in.Take<Erspan3Header::kSize>();
+  const uint16_t first = at.U16<0>();
+  const uint16_t second = at.U16<2>();
   h.version = static_cast<uint8_t>(first >> 12);
   h.vlan = first & 0xfff;
   h.class_of_service = static_cast<uint8_t>(second >> 13);
   h.integrity = static_cast<uint8_t>(second >> 11 & 3);
   h.truncated = (second & 0x400) != 0;
   h.session = second & 0x3ff;
-  h.timestamp = in.U32();
-  h.security_group_tag = in.U16();
-  const uint16_t last = in.U16();
+  h.timestamp = at.U32<4>();
+  h.security_group_tag = at.U16<8>();
+  const uint16_t last = at.U16<10>();
   h.ethernet_payload = (last & 0x8000) != 0;
   h.frame_type = static_cast<uint8_t>(last >> 10 & 0x1f);
   h.hardware_id = static_cast<uint8_t>(last >> 4 & 0x3f);
@@ -174,10 +176,11 @@ struct ErspanPlatformSubheader {
 };
 
 constexpr void Read(ByteReader& in, ErspanPlatformSubheader& h) {
-  const uint32_t first = in.U32();
+  const auto at = in.Take<ErspanPlatformSubheader::kSize>();
+  const uint32_t first = at.U32<0>();
   h.platform_id = static_cast<uint8_t>(first >> 26);
   h.info = first & 0x3ffffff;
-  h.word = in.U32();
+  h.word = at.U32<4>();
 }
 constexpr void Write(ByteWriter& out, const ErspanPlatformSubheader& h) {
   out.U32(uint32_t{h.platform_id} << 26 | (h.info & 0x3ffffff));
@@ -192,10 +195,9 @@ struct VxlanHeader {
 };
 
 constexpr void Read(ByteReader& in, VxlanHeader& h) {
-  h.has_network_id = (in.U8() & 8) != 0;
-  in.Skip(3);
-  h.network_id = in.U24();
-  in.Skip(1);
+  const auto at = in.Take<VxlanHeader::kSize>();
+  h.has_network_id = (at.U8<0>() & 8) != 0;
+  h.network_id = at.U24<4>();
 }
 constexpr void Write(ByteWriter& out, const VxlanHeader& h) {
   out.U8(h.has_network_id ? 8 : 0);
@@ -214,13 +216,12 @@ struct GeneveHeader {
 };
 
 constexpr void Read(ByteReader& in, GeneveHeader& h) {
-  const uint8_t first = in.U8();
+  const auto at = in.Take<GeneveHeader::kSize>();
+  const uint8_t first = at.U8<0>();
   h.version = first >> 6;
   h.option_words = first & 0x3f;
-  in.Skip(1);
-  h.protocol = in.U16();
-  h.network_id = in.U24();
-  in.Skip(1);
+  h.protocol = at.U16<2>();
+  h.network_id = at.U24<4>();
 }
 constexpr void Write(ByteWriter& out, const GeneveHeader& h) {
   out.U8(static_cast<uint8_t>(h.version << 6 | (h.option_words & 0x3f)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one place where packet bytes are read. A read past the end yields zero and clears ok(), so a
-// header can be read field after field and checked once.
+// header can be read field after field and checked once. A header of fixed size is taken as a block:
+// one check when the packet is read, and the compiler's for every field's offset.
 #pragma once
 
 #include <bit>
@@ -11,6 +12,66 @@
 #include <type_traits>
 
 namespace rocescope::wire {
+
+// Network byte order to the machine's.
+template <typename T>
+constexpr T LoadBigEndian(const uint8_t* from) {
+  T value = 0;
+  if (std::is_constant_evaluated()) {
+    for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(uint64_t{value} << 8 | from[i]);
+    return value;
+  }
+  std::memcpy(&value, from, sizeof(T));
+  if constexpr (std::endian::native == std::endian::little) {
+    if constexpr (sizeof(T) == 2) value = __builtin_bswap16(value);
+    if constexpr (sizeof(T) == 4) value = __builtin_bswap32(value);
+    if constexpr (sizeof(T) == 8) value = __builtin_bswap64(value);
+  }
+  return value;
+}
+
+// `Size` octets that are known to be there.
+template <size_t Size>
+class Block {
+ public:
+  constexpr explicit Block(const uint8_t* data) : data_(data) {}
+
+  template <size_t Offset>
+  constexpr uint8_t U8() const {
+    return Load<uint8_t, Offset>();
+  }
+  template <size_t Offset>
+  constexpr uint16_t U16() const {
+    return Load<uint16_t, Offset>();
+  }
+  template <size_t Offset>
+  constexpr uint32_t U24() const {
+    return uint32_t{Load<uint8_t, Offset>()} << 16 | Load<uint16_t, Offset + 1>();
+  }
+  template <size_t Offset>
+  constexpr uint32_t U32() const {
+    return Load<uint32_t, Offset>();
+  }
+  template <size_t Offset>
+  constexpr uint64_t U48() const {
+    return uint64_t{Load<uint16_t, Offset>()} << 32 | Load<uint32_t, Offset + 2>();
+  }
+  template <size_t Offset>
+  constexpr uint64_t U64() const {
+    return Load<uint64_t, Offset>();
+  }
+
+ private:
+  template <typename T, size_t Offset>
+  constexpr T Load() const {
+    static_assert(Offset + sizeof(T) <= Size);
+    return LoadBigEndian<T>(data_ + Offset);
+  }
+
+  const uint8_t* data_;
+};
+
+inline constexpr uint8_t kZeroOctets[64] = {};
 
 class ByteReader {
  public:
@@ -40,6 +101,13 @@ class ByteReader {
   }
   constexpr void Skip(size_t count) { Take(count); }
 
+  // The next `Size` octets, or zeros and !ok().
+  template <size_t Size>
+  constexpr Block<Size> Take() {
+    static_assert(Size <= sizeof(kZeroOctets));
+    return Block<Size>(Take(Size) ? position_ - Size : kZeroOctets);
+  }
+
  private:
   constexpr bool Take(size_t count) {
     if (remaining() < count) {
@@ -53,20 +121,7 @@ class ByteReader {
 
   template <typename T>
   constexpr T Load() {
-    if (!Take(sizeof(T))) return 0;
-    const uint8_t* from = position_ - sizeof(T);
-    T value = 0;
-    if (std::is_constant_evaluated()) {
-      for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(uint64_t{value} << 8 | from[i]);
-      return value;
-    }
-    std::memcpy(&value, from, sizeof(T));
-    if constexpr (std::endian::native == std::endian::little) {
-      if constexpr (sizeof(T) == 2) value = __builtin_bswap16(value);
-      if constexpr (sizeof(T) == 4) value = __builtin_bswap32(value);
-      if constexpr (sizeof(T) == 8) value = __builtin_bswap64(value);
-    }
-    return value;
+    return Take(sizeof(T)) ? LoadBigEndian<T>(position_ - sizeof(T)) : T{0};
   }
 
   const uint8_t* position_;

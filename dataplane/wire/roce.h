@@ -31,8 +31,9 @@ struct Bth {
 };
 
 constexpr void Read(ByteReader& in, Bth& h) {
-  const uint64_t first = in.U64();
-  const uint32_t last = in.U32();
+  const auto at = in.Take<Bth::kSize>();
+  const uint64_t first = at.U64<0>();
+  const uint32_t last = at.U32<8>();
   h.opcode = static_cast<uint8_t>(first >> 56);
   h.solicited_event = (first >> 55 & 1) != 0;
   h.migration_request = (first >> 54 & 1) != 0;
@@ -66,9 +67,10 @@ struct Reth {
 };
 
 constexpr void Read(ByteReader& in, Reth& h) {
-  h.virtual_address = in.U64();
-  h.rkey = in.U32();
-  h.dma_length = in.U32();
+  const auto at = in.Take<Reth::kSize>();
+  h.virtual_address = at.U64<0>();
+  h.rkey = at.U32<8>();
+  h.dma_length = at.U32<12>();
 }
 constexpr void Write(ByteWriter& out, const Reth& h) {
   out.U64(h.virtual_address);
@@ -98,8 +100,9 @@ enum NakCode : uint8_t {
 };
 
 constexpr void Read(ByteReader& in, Aeth& h) {
-  h.syndrome = in.U8();
-  h.msn = in.U24();
+  const auto at = in.Take<Aeth::kSize>();
+  h.syndrome = at.U8<0>();
+  h.msn = at.U24<1>();
 }
 constexpr void Write(ByteWriter& out, const Aeth& h) {
   out.U8(h.syndrome);
@@ -115,8 +118,9 @@ struct Deth {
 };
 
 constexpr void Read(ByteReader& in, Deth& h) {
-  h.queue_key = in.U32();
-  h.source_qpn.value = in.U32() & k24BitMask;
+  const auto at = in.Take<Deth::kSize>();
+  h.queue_key = at.U32<0>();
+  h.source_qpn.value = at.U32<4>() & k24BitMask;
 }
 constexpr void Write(ByteWriter& out, const Deth& h) {
   out.U32(h.queue_key);
@@ -129,7 +133,8 @@ struct Rdeth {
   static constexpr size_t kSize = 4;
   uint32_t ee_context = 0;  // 24 bits
 };
-constexpr void Read(ByteReader& in, Rdeth& h) { h.ee_context = in.U32() & k24BitMask; }
+constexpr void Read(ByteReader& in, Rdeth& h) {
+  const auto at = in.Take<Rdeth::kSize>(); h.ee_context = at.U32<0>() & k24BitMask; }
 constexpr void Write(ByteWriter& out, const Rdeth& h) { out.U32(h.ee_context & k24BitMask); }
 static_assert(EncodedSize<Rdeth>() == Rdeth::kSize);
 
@@ -137,7 +142,8 @@ struct Xrceth {
   static constexpr size_t kSize = 4;
   uint32_t srq_number = 0;  // 24 bits
 };
-constexpr void Read(ByteReader& in, Xrceth& h) { h.srq_number = in.U32() & k24BitMask; }
+constexpr void Read(ByteReader& in, Xrceth& h) {
+  const auto at = in.Take<Xrceth::kSize>(); h.srq_number = at.U32<0>() & k24BitMask; }
 constexpr void Write(ByteWriter& out, const Xrceth& h) { out.U32(h.srq_number & k24BitMask); }
 static_assert(EncodedSize<Xrceth>() == Xrceth::kSize);
 
@@ -150,10 +156,11 @@ struct AtomicEth {
   uint64_t compare = 0;
 };
 constexpr void Read(ByteReader& in, AtomicEth& h) {
-  h.virtual_address = in.U64();
-  h.rkey = in.U32();
-  h.swap_or_add = in.U64();
-  h.compare = in.U64();
+  const auto at = in.Take<AtomicEth::kSize>();
+  h.virtual_address = at.U64<0>();
+  h.rkey = at.U32<8>();
+  h.swap_or_add = at.U64<12>();
+  h.compare = at.U64<20>();
 }
 constexpr void Write(ByteWriter& out, const AtomicEth& h) {
   out.U64(h.virtual_address);
@@ -167,7 +174,8 @@ struct AtomicAckEth {
   static constexpr size_t kSize = 8;
   uint64_t original_data = 0;
 };
-constexpr void Read(ByteReader& in, AtomicAckEth& h) { h.original_data = in.U64(); }
+constexpr void Read(ByteReader& in, AtomicAckEth& h) {
+  const auto at = in.Take<AtomicAckEth::kSize>(); h.original_data = at.U64<0>(); }
 constexpr void Write(ByteWriter& out, const AtomicAckEth& h) { out.U64(h.original_data); }
 static_assert(EncodedSize<AtomicAckEth>() == AtomicAckEth::kSize);
 
@@ -176,7 +184,8 @@ struct ImmDt {
   static constexpr size_t kSize = 4;
   uint32_t data = 0;
 };
-constexpr void Read(ByteReader& in, ImmDt& h) { h.data = in.U32(); }
+constexpr void Read(ByteReader& in, ImmDt& h) {
+  const auto at = in.Take<ImmDt::kSize>(); h.data = at.U32<0>(); }
 constexpr void Write(ByteWriter& out, const ImmDt& h) { out.U32(h.data); }
 static_assert(EncodedSize<ImmDt>() == ImmDt::kSize);
 
@@ -184,8 +193,8 @@ struct Ieth {
   static constexpr size_t kSize = 4;
   uint32_t rkey = 0;
 };
-constexpr void Read(ByteReader& in, Ieth& h) { h.rkey = in.U32(); }
+constexpr void Read(ByteReader& in, Ieth& h) {
+  const auto at = in.Take<Ieth::kSize>(); h.rkey = at.U32<0>(); }
 constexpr void Write(ByteWriter& out, const Ieth& h) { out.U32(h.rkey); }
 static_assert(EncodedSize<Ieth>() == Ieth::kSize);
-
 }  // namespace rocescope::wire

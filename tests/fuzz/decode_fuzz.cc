@@ -49,10 +49,38 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   }
 }
 
+// The short cut for plain frames finds what the general walk finds.
+void RequireAgreement(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
+  DecodedFrame general{};
+  Require(DecodeFrameGenerally(raw, general) == reason, "the walks agree on the reason");
+  if (reason != DropReason::kNone) return;
+  Require(general.kind == frame.kind && general.wire_length == frame.wire_length &&
+              general.cut == frame.cut && general.vlan_count == frame.vlan_count &&
+              general.segment == frame.segment && general.source_mac == frame.source_mac &&
+              general.destination_mac == frame.destination_mac &&
+              general.mirror.kind == frame.mirror.kind,
+          "the walks agree on the frame");
+  if (frame.kind == FrameKind::kPause) return;
+  Require(general.source == frame.source && general.destination == frame.destination &&
+              general.traffic_class == frame.traffic_class && general.ttl == frame.ttl &&
+              general.roce_v1 == frame.roce_v1 && general.ip_version == frame.ip_version &&
+              general.udp_source_port == frame.udp_source_port,
+          "the walks agree on the addresses");
+  Require(general.bth.opcode == frame.bth.opcode && general.bth.psn == frame.bth.psn &&
+              general.bth.destination_qpn == frame.bth.destination_qpn &&
+              general.parts == frame.parts && general.payload_length == frame.payload_length &&
+              general.payload.data() == frame.payload.data() &&
+              general.payload.size() == frame.payload.size() &&
+              general.network_packet.data() == frame.network_packet.data() &&
+              general.network_packet.size() == frame.network_packet.size(),
+          "the walks agree on the packet");
+}
+
 DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {
   const DropReason reason = DecodeFrame(raw, frame);
   Require(reason <= DropReason::kNone, "drop reason in range");
   if (reason == DropReason::kNone) RequireSane(raw, frame);
+  RequireAgreement(raw, frame, reason);
   return reason;
 }
 
