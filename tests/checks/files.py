@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""House rules that hold for every file: a licence line, a bounded length, headers that are built.
+"""House rules that hold for every file: a licence line and a bounded length.
 
-    tests/checks/files.py [--headers build/release/headers.txt]
+    tests/checks/files.py
 
 Looks at the files that git tracks. Prints one line per violation; exit code 1 if there are any.
 """
-import argparse
 import pathlib
 import subprocess
 import sys
@@ -32,16 +31,7 @@ def check_text(name, text):
         yield f"{name}: {len(lines)} lines; the house stops at {LINES_AT_MOST}"
 
 
-def check_headers(tracked, built):
-    for name in tracked:
-        if name.endswith(".h") and name not in built:
-            yield f"{name}: in no HEADERS list of a rocescope_library, so never compiled alone"
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--headers", type=pathlib.Path)
-    arguments = parser.parse_args()
     root = pathlib.Path(__file__).parents[2]
     tracked = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True,
                              text=True).stdout.splitlines()
@@ -51,8 +41,6 @@ def main():
             found += check_text(name, (root / name).read_text())
         except (UnicodeDecodeError, FileNotFoundError):
             continue  # a binary, or removed and not committed yet
-    if arguments.headers:
-        found += check_headers(tracked, set(arguments.headers.read_text().split()))
     for line in found:
         print(line)
     return 1 if found else 0
