@@ -2,9 +2,9 @@
 #include "appliance/command/replay.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/arena.h>
 
 #include <array>
-#include <optional>
 
 #include "analytics/engine/engine.h"
 #include "appliance/command/exit_code.h"
@@ -37,8 +37,6 @@ class Replay {
 
   Engine& engine() { return engine_; }
   const FrameProcessor& processor() const { return processor_; }
-  Timestamp first_frame() const { return first_.value_or(Timestamp{}); }
-  Timestamp last_frame() const { return last_; }
 
   // The error is one of the command line: a time window that nothing can fall into.
   Status Take(std::span<RawFrame> batch) {
@@ -52,10 +50,6 @@ class Replay {
       const size_t kept = KeepWithin(window_, batch);
       processor_.CountFiltered(batch.size() - kept);
       batch = batch.first(kept);
-    }
-    for (const RawFrame& frame : batch) {
-      first_ = std::min(first_.value_or(frame.timestamp), frame.timestamp);
-      last_ = std::max(last_, frame.timestamp);
     }
     processor_.Process(batch, records_);
     if (records_.flows.size() + records_.sightings.size() >= kWorthIngesting) Ingest();
@@ -72,7 +66,7 @@ class Replay {
 
   void Ingest() {
     engine_.Ingest(records_);
-    engine_.Advance(last_);
+    if (processor_.counters().ledger.decoded > 0) engine_.Advance(processor_.counters().last);
     records_.Clear();
   }
 
@@ -82,8 +76,6 @@ class Replay {
   RecordBatch records_;
   TimeWindow window_;
   bool opened_ = false;
-  std::optional<Timestamp> first_;
-  Timestamp last_ = Timestamp::min();
 };
 
 }  // namespace
@@ -131,11 +123,11 @@ int RunReplay(const ReplayOptions& options) {
   }
 
   const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
-  const v1::ReplayReport report = BuildReplayReport({.processor = replay.processor(),
-                                                     .snapshot = *snapshot,
-                                                     .first_frame = replay.first_frame(),
-                                                     .last_frame = replay.last_frame(),
-                                                     .notes = std::move(notes)});
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  const v1::ReplayReport& report = BuildReplayReport({.processor = replay.processor(),
+                                                      .snapshot = *snapshot,
+                                                      .notes = std::move(notes)},
+                                                     arena);
   const std::string text =
       options.format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;

@@ -62,20 +62,31 @@ void FillEndpoint(const ConnectionEndpoint& endpoint, const std::optional<RankCl
   }
 }
 
-uint64_t FillDirection(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
-                       const FlowIds& flows, v1::Direction& out) {
-  if (!to.qpn) return 0;
+const FlowReference* FindFlow(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
+                              const FlowIds& flows) {
+  if (!to.qpn) return nullptr;
   const auto at = flows.find({.source = from.address,
                               .destination = to.address,
                               .destination_qpn = *to.qpn,
                               .segment = to.segment});
-  if (at == flows.end()) return 0;
-  const FlowStream& total = at->second.summary->total;
-  out.set_flow_id(at->second.id);
+  return at == flows.end() ? nullptr : &at->second;
+}
+
+uint64_t BytesOf(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
+                 const FlowIds& flows) {
+  const FlowReference* flow = FindFlow(from, to, flows);
+  return flow == nullptr ? 0 : flow->summary->total.bytes;
+}
+
+void FillDirection(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
+                   const FlowIds& flows, v1::Direction& out) {
+  const FlowReference* flow = FindFlow(from, to, flows);
+  if (flow == nullptr) return;
+  const FlowStream& total = flow->summary->total;
+  out.set_flow_id(flow->id);
   out.set_data_bytes(total.payload_bytes - total.control_bytes);
   out.set_data_messages(total.messages - total.control_messages);
   out.set_control_messages(total.control_messages);
-  return total.bytes;
 }
 
 v1::Connection::State StateOf(ConnectionState state) {
@@ -95,15 +106,21 @@ v1::Connection::State StateOf(ConnectionState state) {
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report) {
   struct Row {
     uint64_t bytes;
-    v1::Connection message;
+    uint32_t index;
   };
   std::vector<Row> rows;
   rows.reserve(snapshot.connections->size());
-  for (size_t i = 0; i < snapshot.connections->size(); ++i) {
+  for (uint32_t i = 0; i < snapshot.connections->size(); ++i) {
+    const auto& [a, b] = (*snapshot.connections)[i].endpoints;
+    rows.push_back({.bytes = BytesOf(a, b, flows) + BytesOf(b, a, flows), .index = i});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& x, const Row& y) { return x.bytes > y.bytes; });
+  report.mutable_connections()->Reserve(static_cast<int>(rows.size()));
+  for (const auto& [bytes, i] : rows) {
     const Connection& connection = (*snapshot.connections)[i];
     const auto& claims = snapshot.attribution->endpoints[i];
-    Row row{.bytes = 0, .message = {}};
-    v1::Connection& out = row.message;
+    v1::Connection& out = *report.add_connections();
     out.set_state(StateOf(connection.state));
     FillEndpoint(connection.endpoints[0], claims[0], *snapshot.attribution, *out.mutable_a());
     FillEndpoint(connection.endpoints[1], claims[1], *snapshot.attribution, *out.mutable_b());
@@ -126,14 +143,9 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
     out.set_beginning_seen(connection.beginning_seen);
     out.set_valid_until_ns(connection.valid_until ? ToNanoseconds(*connection.valid_until) : 0);
     const auto& [a, b] = connection.endpoints;
-    row.bytes = FillDirection(a, b, flows, *out.mutable_a_to_b()) +
-                FillDirection(b, a, flows, *out.mutable_b_to_a());
-    rows.push_back(std::move(row));
+    FillDirection(a, b, flows, *out.mutable_a_to_b());
+    FillDirection(b, a, flows, *out.mutable_b_to_a());
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& x, const Row& y) { return x.bytes > y.bytes; });
-  report.mutable_connections()->Reserve(static_cast<int>(rows.size()));
-  for (Row& row : rows) *report.add_connections() = std::move(row.message);
 }
 
 }  // namespace rocescope

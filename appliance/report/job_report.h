@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 
 #include "analytics/engine/snapshot.h"
+#include "base/hash.h"
 
 namespace rocescope {
 
@@ -17,7 +18,13 @@ struct FlowReference {
   uint32_t id = 0;  // in the report
   const FlowSummary* summary = nullptr;
 };
-using FlowIds = std::map<FlowKey, FlowReference>;
+struct FlowKeyHash {
+  size_t operator()(const FlowKey& key) const {
+    return HashCombine(FoldAddress(key.source) * 3 + FoldAddress(key.destination),
+                       uint64_t{key.segment} << 32 | key.destination_qpn.value);
+  }
+};
+using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
 
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);

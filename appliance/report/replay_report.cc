@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/report/replay_report.h"
 
-#include <fmt/format.h>
+#include <google/protobuf/arena.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "appliance/report/job_report.h"
@@ -166,12 +165,13 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
 
 }  // namespace
 
-v1::ReplayReport BuildReplayReport(const ReplayFindings& findings) {
-  v1::ReplayReport report;
+const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
+                                          google::protobuf::Arena& arena) {
+  v1::ReplayReport& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
   report.set_schema_version(kSchemaVersion);
   FillLedger(findings.processor.counters().ledger, *report.mutable_ledger());
-  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.first_frame));
-  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.last_frame));
+  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.processor.counters().first));
+  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
   for (const Tap& tap : findings.processor.taps().taps()) {
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
@@ -186,7 +186,7 @@ v1::ReplayReport BuildReplayReport(const ReplayFindings& findings) {
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return flows[a].total.bytes > flows[b].total.bytes;
   });
-  FlowIds ids;
+  FlowIds ids(flows.size());
   report.mutable_flows()->Reserve(static_cast<int>(flows.size()));
   for (const uint32_t i : order) {
     v1::Flow& out = *report.add_flows();

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
-#include "base/time.h"
 #include "dataplane/lcore/frame_processor.h"
+
+namespace google::protobuf {
+class Arena;
+}
 
 namespace rocescope {
 
@@ -19,12 +22,12 @@ class ReplayReport;
 struct ReplayFindings {
   const FrameProcessor& processor;
   const Snapshot& snapshot;
-  Timestamp first_frame;
-  Timestamp last_frame;
   std::vector<std::string> notes;
 };
 
-v1::ReplayReport BuildReplayReport(const ReplayFindings& findings);
+// Lives in `arena`.
+const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
+                                          google::protobuf::Arena& arena);
 
 // The answer first, aligned, at most a screen or two whatever the capture's size.
 std::string RenderText(const v1::ReplayReport& report);

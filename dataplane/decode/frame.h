@@ -63,7 +63,8 @@ struct MirrorInfo {
 };
 
 // The time that a mirror header tells, in nanoseconds of the switch's clock: since the epoch where
-// it carries seconds or an upper half; else only modulo `wrap`, 2^32 units.
+// it carries seconds or an upper half; else only modulo `wrap`: 2^32 units, or the second of
+// IEEE 1588.
 struct MirrorTime {
   int64_t nanoseconds = 0;
   int64_t wrap = 0;  // 0: does not wrap

@@ -33,7 +33,10 @@ std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror) {
   if (mirror.has_upper_timestamp && mirror.timestamp_upper < 0x80000000u / unit) {
     return MirrorTime{.nanoseconds = (int64_t{mirror.timestamp_upper} << 32) * unit + low};
   }
-  return MirrorTime{.nanoseconds = low, .wrap = (int64_t{1} << 32) * unit};
+  // IEEE 1588 counts nanoseconds within a second; the other units fill the field.
+  const bool within_second = mirror.granularity == wire::ErspanGranularity::kIeee1588;
+  return MirrorTime{.nanoseconds = low,
+                    .wrap = within_second ? kSecond : (int64_t{1} << 32) * unit};
 }
 
 Timestamp Unwrap(const MirrorTime& time, Timestamp arrival) {

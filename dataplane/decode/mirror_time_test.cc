@@ -31,6 +31,14 @@ TEST(MirrorTime, WrapsAfter429SecondsAt100Nanoseconds) {
   EXPECT_EQ(time->wrap / kSecond, 429);
 }
 
+// The nanoseconds of an IEEE 1588 TimeRepresentation stay below 10^9.
+TEST(MirrorTime, WrapsEachSecondWithoutTheSecondsOfIeee1588) {
+  const auto time = TimeOf({.has_timestamp = true,
+                            .granularity = ErspanGranularity::kIeee1588,
+                            .timestamp = 999'999'990});
+  EXPECT_EQ(Unwrap(*time, FromNanoseconds(7 * kSecond + 5)), FromNanoseconds(7 * kSecond - 10));
+}
+
 TEST(MirrorTime, DoesNotWrapWhereItHasSeconds) {
   const auto time = TimeOf({.has_timestamp = true,
                             .has_seconds = true,

@@ -27,6 +27,12 @@ class FlowIndex {
     }
   }
 
+  // The number that Find will most likely return, without looking at the entry.
+  uint32_t Guess(uint64_t hash) const {
+    const Slot slot = slots_[hash & mask_];
+    return slot.tag == static_cast<uint32_t>(hash >> 32) ? slot.number_plus_one - 1 : kAbsent;
+  }
+
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
   void Insert(uint64_t hash, uint32_t number);

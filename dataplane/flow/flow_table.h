@@ -43,8 +43,10 @@ class FlowTable {
 
   explicit FlowTable(Options options);
 
-  // Names the place of a packet's flow and starts loading it; worth it a few packets ahead.
+  // A packet's way, each step worth taking for a few packets before the next one: Prepare names the
+  // place of its flow and starts loading the index, Approach starts loading the flow's entry.
   uint64_t Prepare(const DecodedFrame& frame, TapId tap) const;
+  void Approach(uint64_t place) const;
 
   // Accounts one RoCE packet, `place` being what Prepare said; appends to `out` what is due.
   void Process(const DecodedFrame& frame, uint64_t place, TapId tap, Timestamp event,

@@ -22,6 +22,7 @@ void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out)
     for (const RawFrame& raw : frames.first(taken)) {
       if (Decode(raw, group_[decoded])) ++decoded;
     }
+    for (size_t i = 0; i < decoded; ++i) flows_.Approach(group_[i].place);
     for (size_t i = 0; i < decoded; ++i) Account(group_[i], out);
     frames = frames.subspan(taken);
   }
@@ -39,7 +40,9 @@ bool FrameProcessor::Decode(const RawFrame& raw, Decoded& decoded) {
     ++counters_.ledger.filtered;
     return false;
   }
-  ++counters_.ledger.decoded;
+  if (counters_.ledger.decoded++ == 0) counters_.first = counters_.last = raw.timestamp;
+  counters_.first = std::min(counters_.first, raw.timestamp);
+  counters_.last = std::max(counters_.last, raw.timestamp);
   counters_.wire_bytes += frame.wire_length;
   counters_.cut_frames += frame.cut;
   decoded.arrival = raw.timestamp;

@@ -34,6 +34,8 @@ class FrameProcessor {
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
     uint64_t wire_bytes = 0;    // of decoded frames
+    Timestamp first;            // capture times of the decoded frames: earliest and latest,
+    Timestamp last;             // the epoch if there are none
   };
 
   explicit FrameProcessor(Options options);
