@@ -25,6 +25,12 @@ class ZeroedArray {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
+    // Scattered look-ups would cost a page fault and a TLB entry each; a kernel without large pages
+    // says no, which changes nothing else.
+    constexpr size_t kWorthLargePages = size_t{4} << 20;
+    if (count * sizeof(T) >= kWorthLargePages) {
+      madvise(memory, count * sizeof(T), MADV_HUGEPAGE);
+    }
   }
   ~ZeroedArray() {
     if (data_ != nullptr) munmap(data_, count_ * sizeof(T));
