@@ -224,6 +224,7 @@ Capture Mirrors() {
       precise.timestamp = 999'999'000 + n;
       capture.Add(InErspan3(frame, precise, 5 + n,
                             {.platform_id = 5, .info = 0x1170000 + n, .word = 1'714'564'790 + n}));
+      capture.Add(InErspan3(frame, precise, 5 + n));  // without the seconds
       capture.Add(InErspan3(frame, erspan3, 6 + n, {.platform_id = 1, .word = 0x80000000 + n}));
       capture.Add(InErspan3(frame, erspan3, 7 + n, {.platform_id = 3, .info = 100 + n, .word = 3}));
       capture.Add(InErspan3(frame, erspan3, 8 + n, {.platform_id = 7, .info = 200 + n, .word = 3}));
