@@ -15,6 +15,7 @@
 #include "appliance/command/decode.h"
 #include "appliance/command/duration.h"
 #include "appliance/command/exit_code.h"
+#include "appliance/command/heap.h"
 #include "appliance/command/output.h"
 #include "appliance/command/replay.h"
 
@@ -237,6 +238,7 @@ int Main(int argc, char** argv) {
 }  // namespace rocescope
 
 int main(int argc, char** argv) {
+  rocescope::PrepareHeap();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
   try {
     return rocescope::Main(argc, argv);

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/heap.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace rocescope {
+
+void PrepareHeap() {
+  constexpr int kStep = 64 << 20;
+  mallopt(M_TOP_PAD, kStep);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  // More than the start-up left makes the heap take its first step; only what is touched counts.
+  std::free(std::malloc(kStep / 2));
+  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  const uintptr_t first = (end - kStep + kLargePage - 1) / kLargePage * kLargePage;
+  madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
+}  // namespace rocescope
