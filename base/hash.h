@@ -30,9 +30,14 @@ constexpr uint64_t FoldAddress(const IpAddress& a) {
   return x ^ x >> 32;
 }
 
-// The same for (a, b) and (b, a): both directions of a host pair meet in one value.
+// `pair` is the sum of both addresses' folds, so the same for (a, b) and (b, a): both directions of
+// a host pair meet in one value.
+constexpr uint64_t HashPair(uint64_t pair, uint64_t value) {
+  return Mix64(pair + value * 0x9e3779b97f4a7c15ull);
+}
+
 constexpr uint64_t HashUnorderedPair(const IpAddress& a, const IpAddress& b, uint64_t value) {
-  return Mix64(FoldAddress(a) + FoldAddress(b) + value * 0x9e3779b97f4a7c15ull);
+  return HashPair(FoldAddress(a) + FoldAddress(b), value);
 }
 
 }  // namespace rocescope

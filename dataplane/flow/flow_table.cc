@@ -15,16 +15,16 @@ constexpr uint32_t kExpirySweepShare = 16;  // of the entries, per interval
 
 // Takes the parts and not a FlowKey: copying one right after its halves were written stalls the
 // core (a 16-octet load cannot be forwarded from two 8-octet stores).
-uint64_t HashOf(const IpAddress& source, const IpAddress& destination, Qpn qpn, Segment segment,
-                TapId tap, uint8_t ttl) {
-  const uint64_t addresses = FoldAddress(source) + FoldAddress(destination) * 3;
+uint64_t HashOf(uint64_t source, uint64_t destination, Qpn qpn, Segment segment, TapId tap,
+                uint8_t ttl) {
   const uint64_t rest = uint64_t{qpn.value} | uint64_t{ttl} << 24 | uint64_t{tap} << 32;
-  return Mix64(addresses + rest * 0x9e3779b97f4a7c15ull + segment * 0xd6e8feb86659fd93ull);
+  return Mix64(source + destination * 3 + rest * 0x9e3779b97f4a7c15ull +
+               segment * 0xd6e8feb86659fd93ull);
 }
 
 uint64_t HashOf(const FlowEntry& entry) {
-  return HashOf(entry.key.source, entry.key.destination, entry.key.destination_qpn,
-                entry.key.segment, entry.tap, entry.ttl);
+  return HashOf(FoldAddress(entry.key.source), FoldAddress(entry.key.destination),
+                entry.key.destination_qpn, entry.key.segment, entry.tap, entry.ttl);
 }
 
 FlowKey KeyOf(const DecodedFrame& frame) {
@@ -69,9 +69,8 @@ bool IsDatagram(const DecodedFrame& frame) {
 
 // Sixteen bits that differ between the copies that two routers forward.
 uint16_t MacSignature(const DecodedFrame& frame) {
-  return static_cast<uint16_t>(
-      (frame.source_mac * 0x9e3779b97f4a7c15ull ^ frame.destination_mac * 0xd6e8feb86659fd93ull) >>
-      48);
+  const uint64_t both = frame.source_mac + frame.destination_mac * 3;
+  return static_cast<uint16_t>(both ^ both >> 16 ^ both >> 32);
 }
 
 }  // namespace
@@ -85,21 +84,23 @@ FlowTable::FlowTable(Options options)
       sighting_budget_(options.sightings),
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
 
-uint64_t FlowTable::Prepare(const DecodedFrame& frame, TapId tap) const {
-  const uint64_t place = HashOf(frame.source, frame.destination, frame.bth.destination_qpn,
-                                frame.segment, tap, frame.ttl);
-  index_.Prefetch(place);
-  return place;
+FlowTable::Place FlowTable::Prepare(const DecodedFrame& frame, TapId tap) const {
+  const uint64_t source = FoldAddress(frame.source);
+  const uint64_t destination = FoldAddress(frame.destination);
+  const uint64_t hash = HashOf(source, destination, frame.bth.destination_qpn, frame.segment, tap,
+                               frame.ttl);
+  index_.Prefetch(hash);
+  return {.hash = hash, .pair = source + destination};
 }
 
-void FlowTable::Approach(uint64_t place) const {
-  const uint32_t number = index_.Guess(place);
+void FlowTable::Approach(const Place& place) const {
+  const uint32_t number = index_.Guess(place.hash);
   if (number == FlowIndex::kAbsent) return;
   const auto* lines = reinterpret_cast<const char*>(&entries_[number]);
   for (size_t line = 0; line < sizeof(FlowEntry); line += 64) __builtin_prefetch(lines + line, 1);
 }
 
-void FlowTable::Process(const DecodedFrame& frame, uint64_t place, TapId tap, Timestamp event,
+void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap, Timestamp event,
                         Timestamp arrival, RecordBatch& out) {
   const int64_t now_ns = ToNanoseconds(event);
   if (now_ns >= interval_end_ns_) [[unlikely]] {
@@ -109,7 +110,7 @@ void FlowTable::Process(const DecodedFrame& frame, uint64_t place, TapId tap, Ti
     ++statistics_.late_packets;
   }
 
-  FlowEntry& entry = FindOrCreate(frame, place, tap, now_ns, out);
+  FlowEntry& entry = FindOrCreate(frame, place.hash, tap, now_ns, out);
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   entry.bytes += frame.wire_length;
   entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
@@ -136,14 +137,14 @@ void FlowTable::Process(const DecodedFrame& frame, uint64_t place, TapId tap, Ti
   }
   if (frame.Has(kPartAeth)) AccountAcknowledge(entry, frame);
 
-  const uint64_t hash = HashUnorderedPair(frame.source, frame.destination, frame.bth.psn);
+  const uint64_t hash = HashPair(place.pair, frame.bth.psn);
   MeasureRoundTrip(entry, frame, opcode, hash, now_ns);
   Sight(entry, frame, granted ? &grant : nullptr, hash, event, arrival, out);
 }
 
-FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t place, TapId tap,
+FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap,
                                    int64_t now_ns, RecordBatch& out) {
-  uint32_t number = index_.Find(place, [&](uint32_t candidate) {
+  uint32_t number = index_.Find(hash, [&](uint32_t candidate) {
     const FlowEntry& entry = entries_[candidate];
     return entry.key.destination_qpn == frame.bth.destination_qpn &&
            entry.key.source == frame.source && entry.key.destination == frame.destination &&
@@ -165,7 +166,7 @@ FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t place, Ta
         kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
     entry.peer = FlowIndex::kAbsent;
     entry.credits = 31;
-    index_.Insert(place, number);
+    index_.Insert(hash, number);
     ++size_;
     ++statistics_.flows_created;
     if (listed) Activate(entry, now_ns);

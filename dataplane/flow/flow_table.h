@@ -43,13 +43,19 @@ class FlowTable {
 
   explicit FlowTable(Options options);
 
+  // Where a packet's flow is looked for, and what its host pair's hashes begin with.
+  struct Place {
+    uint64_t hash = 0;
+    uint64_t pair = 0;
+  };
+
   // A packet's way, each step worth taking for a few packets before the next one: Prepare names the
   // place of its flow and starts loading the index, Approach starts loading the flow's entry.
-  uint64_t Prepare(const DecodedFrame& frame, TapId tap) const;
-  void Approach(uint64_t place) const;
+  Place Prepare(const DecodedFrame& frame, TapId tap) const;
+  void Approach(const Place& place) const;
 
   // Accounts one RoCE packet, `place` being what Prepare said; appends to `out` what is due.
-  void Process(const DecodedFrame& frame, uint64_t place, TapId tap, Timestamp event,
+  void Process(const DecodedFrame& frame, const Place& place, TapId tap, Timestamp event,
                Timestamp arrival, RecordBatch& out);
 
   // Closes every interval that ends at or before `now`.
@@ -63,7 +69,7 @@ class FlowTable {
 
  private:
   void Release(uint32_t number);
-  FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t place, TapId tap, int64_t now_ns,
+  FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap, int64_t now_ns,
                           RecordBatch& out);
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);

@@ -64,7 +64,7 @@ class FrameProcessor {
 
   struct Decoded {
     DecodedFrame frame;
-    uint64_t place = 0;  // in the flow table
+    FlowTable::Place place;
     TapTable::Sighted sighted;
     Timestamp arrival;
   };

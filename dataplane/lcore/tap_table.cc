@@ -58,16 +58,8 @@ TapTable::TapTable(const std::vector<std::string>& capture_names) {
   }
 }
 
-TapTable::Sighted TapTable::Resolve(TapId capture, const MirrorInfo& mirror,
-                                    Timestamp capture_time) {
-  // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
-  const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
-                           mirror.kind == MirrorKind::kErspan2 ||
-                           mirror.kind == MirrorKind::kErspan3;
-  if (!tells_place) [[likely]] {
-    ++taps_[capture].frames;
-    return {.tap = capture, .event_time = capture_time};
-  }
+TapTable::Sighted TapTable::ResolveMirror(TapId capture, const MirrorInfo& mirror,
+                                          Timestamp capture_time) {
   const StreamKey stream_key{capture, mirror.source, mirror.session, mirror.kind};
   auto stream_at = streams_.find(stream_key);
   if (stream_at == streams_.end()) {

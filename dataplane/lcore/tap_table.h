@@ -50,13 +50,23 @@ class TapTable {
   // Names the tap of a decoded frame of `capture` and the time at which the copy was taken: the
   // mirror's timestamp where there is one, moved once to the capture's clock if the switch's is not
   // within a second of it.
-  Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
+    // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
+    const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
+                             mirror.kind == MirrorKind::kErspan2 ||
+                             mirror.kind == MirrorKind::kErspan3;
+    if (tells_place) [[unlikely]] return ResolveMirror(capture, mirror, capture_time);
+    ++taps_[capture].frames;
+    return {.tap = capture, .event_time = capture_time};
+  }
 
   const std::vector<Tap>& taps() const { return taps_; }
   std::vector<MirrorStream> MirrorStreams() const;
   uint64_t overflow() const { return overflow_; }
 
  private:
+  Sighted ResolveMirror(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
   using TapKey = std::tuple<StreamKey, MirrorDirection, bool, uint32_t>;
 
