@@ -27,8 +27,7 @@ void Engine::Advance(Timestamp now) { connections_.Advance(now); }
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
   auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
-  auto connections =
-      std::make_shared<const std::vector<Connection>>(connections_.Connections());
+  auto connections = std::make_shared<const std::vector<Connection>>(connections_.Connections());
   auto attribution =
       std::make_shared<const Attribution>(AttributeJobs(host_facts_, *connections, *flows));
   last_ = std::make_shared<const Snapshot>(

@@ -11,7 +11,8 @@
 namespace rocescope {
 namespace {
 
-using EndpointKey = std::pair<IpAddress, Qpn>;  // tenants reuse addresses, but hosts' logs know none
+using EndpointKey =
+    std::pair<IpAddress, Qpn>;  // tenants reuse addresses, but hosts' logs know none
 
 // A queue pair that host data gives to a rank.
 struct Claim {
@@ -21,11 +22,12 @@ struct Claim {
 
 // What each kind of statement is worth.
 constexpr double kOwnLog = 0.99;
-constexpr double kOwnKernel = 0.995;   // the kernel's list cannot be out of order
+constexpr double kOwnKernel = 0.995;  // the kernel's list cannot be out of order
 constexpr double kPeerExact = 0.99;
-constexpr double kPeerOrdered = 0.95;  // and the address is one of that rank's
+constexpr double kPeerOrdered = 0.95;   // and the address is one of that rank's
 constexpr double kPeerByAddress = 0.9;  // the only candidate with that address
 constexpr double kPeerUnplaced = 0.8;   // nobody's log names the address
+constexpr double kReceived = 0.8;       // by addresses and direction; no log names the number
 
 // The out-of-band address often belongs to the same NIC; it serves where no other is known.
 std::vector<IpAddress> AddressesOf(const JobRank& rank) {
@@ -58,6 +60,8 @@ class Attributor {
     ClaimFromRdma();
     for (size_t i = 0; i < connections_.size(); ++i) ClaimOwn(i);
     for (size_t i = 0; i < connections_.size(); ++i) ClaimPeers(i);
+    LocatePeers();
+    for (size_t i = 0; i < connections_.size(); ++i) ClaimReceived(i);
     for (size_t i = 0; i < connections_.size(); ++i) AddEdges(i);
     for (size_t job = 0; job < result_.jobs.size(); ++job) FinishJob(job);
     return std::move(result_);
@@ -141,11 +145,11 @@ class Attributor {
   std::optional<RankClaim> PeerOf(const Claim& claim, const IpAddress& address) const {
     const Job& job = facts_.jobs[claim.rank.job];
     const JobQueuePair& stated = *claim.stated;
-    RankClaim peer{.job = claim.rank.job,
-                   .rank = stated.peer.peer_rank,
-                   .source = RankSource::kPeer,
-                   .confidence = stated.certainty == PeerCertainty::kExact ? kPeerExact
-                                                                           : kPeerOrdered};
+    RankClaim peer{
+        .job = claim.rank.job,
+        .rank = stated.peer.peer_rank,
+        .source = RankSource::kPeer,
+        .confidence = stated.certainty == PeerCertainty::kExact ? kPeerExact : kPeerOrdered};
     std::vector<int> at_address;
     for (const JobRank& rank : job.ranks) {
       if (HasAddress(rank, address)) at_address.push_back(rank.rank);
@@ -169,6 +173,64 @@ class Attributor {
     peer.rank = at_address[0];
     peer.confidence = kPeerByAddress;
     return peer;
+  }
+
+  // Where the ranks sit whose logs are missing: at the address that a log's owner sends to.
+  void LocatePeers() {
+    for (size_t i = 0; i < connections_.size(); ++i) {
+      for (size_t end = 0; end < 2; ++end) {
+        const std::optional<RankClaim>& claim = result_.endpoints[i][end];
+        if (!claim || claim->source != RankSource::kPeer) continue;
+        if (FindRank(facts_.jobs[claim->job], claim->rank) != nullptr) continue;
+        located_[connections_[i].endpoints[end].address].insert({claim->job, claim->rank});
+      }
+    }
+  }
+
+  // Data that arrives from a rank without a log over a queue pair that no log names. The receiver's
+  // log says that it comes; it is this connection if the addresses leave one pair of ranks.
+  void ClaimReceived(size_t i) {
+    const Connection& connection = connections_[i];
+    if (connection.state != ConnectionState::kPaired) return;
+    for (size_t to = 0; to < 2; ++to) {
+      const ConnectionEndpoint& receiver = connection.endpoints[to];
+      const ConnectionEndpoint& sender = connection.endpoints[1 - to];
+      const auto senders = located_.find(sender.address);
+      if (senders == located_.end() || IsClaimed(i) || !IsOneWay(sender, receiver)) continue;
+      std::vector<std::array<RankClaim, 2>> fits;
+      for (const auto& [job, source] : senders->second) {
+        for (const JobRank& rank : facts_.jobs[job].ranks) {
+          if (rank.rank < 0 || !HasAddress(rank, receiver.address)) continue;
+          if (!std::ranges::binary_search(rank.receives_from, source)) continue;
+          RankClaim claim{.job = job,
+                          .rank = rank.rank,
+                          .source = RankSource::kReceiver,
+                          .confidence = kReceived};
+          fits.push_back({claim, claim});
+          fits.back()[1].rank = source;
+        }
+      }
+      if (fits.size() != 1) continue;
+      result_.endpoints[i][to] = fits[0][0];
+      result_.endpoints[i][1 - to] = fits[0][1];
+    }
+  }
+
+  // By this attribution or, in doubt between several, by some log.
+  bool IsClaimed(size_t i) const {
+    for (size_t end = 0; end < 2; ++end) {
+      const ConnectionEndpoint& endpoint = connections_[i].endpoints[end];
+      if (result_.endpoints[i][end]) return true;
+      if (endpoint.qpn && claims_.contains({endpoint.address, *endpoint.qpn})) return true;
+    }
+    return false;
+  }
+
+  bool IsOneWay(const ConnectionEndpoint& from, const ConnectionEndpoint& to) const {
+    const FlowSummary* forward = FindFlow(from, to);
+    const FlowSummary* backward = FindFlow(to, from);
+    return forward != nullptr && forward->DataBytes() > 0 &&
+           (backward == nullptr || backward->DataBytes() == 0);
   }
 
   const FlowSummary* FindFlow(const ConnectionEndpoint& from, const ConnectionEndpoint& to) const {
@@ -247,7 +309,8 @@ class Attributor {
   const std::vector<Connection>& connections_;
   const std::vector<FlowSummary>& flows_;
   std::map<EndpointKey, std::vector<Claim>> claims_;
-  std::map<std::tuple<uint32_t, int, int>, RankEdge> edges_;  // job, source, destination
+  std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank, by address
+  std::map<std::tuple<uint32_t, int, int>, RankEdge> edges_;         // job, source, destination
   std::map<const RankEdge*, std::vector<std::pair<Qpn, Qpn>>> pairs_;
   std::set<FlowKey> counted_;
   Attribution result_;

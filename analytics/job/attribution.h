@@ -18,7 +18,7 @@ namespace rocescope {
 
 // `rdma resource show qp` of one host.
 struct RdmaDump {
-  std::string host;                  // as its file is named: a host name or an address
+  std::string host;  // as its file is named: a host name or an address
   std::vector<RdmaQueuePair> queue_pairs;
 };
 
@@ -31,17 +31,17 @@ struct HostFacts {
 struct RankEdge {
   int source_rank = -1;
   int destination_rank = -1;
-  uint64_t bytes = 0;             // payload of data messages
+  uint64_t bytes = 0;  // payload of data messages
   uint64_t messages = 0;
-  uint64_t control_bytes = 0;     // clear-to-sends
+  uint64_t control_bytes = 0;  // clear-to-sends
   uint64_t control_messages = 0;
   std::vector<Qpn> source_qpns;       // of the connections that carried it; ascending
   std::vector<Qpn> destination_qpns;  // parallel to source_qpns
-  double confidence = 0;          // of the least certain connection
+  double confidence = 0;              // of the least certain connection
   uint64_t unseen = 0;
   uint64_t resent = 0;
   uint64_t ce_marked = 0;
-  uint64_t cnps = 0;              // that came back
+  uint64_t cnps = 0;  // that came back
   Timestamp first_seen;
   Timestamp last_seen;
 };
@@ -51,6 +51,7 @@ enum class RankSource : uint8_t {
   kNcclLog,       // the rank's own log names the queue pair
   kRdmaResource,  // its host does, and the log the process
   kPeer,          // the peer's log says whom it sends to
+  kReceiver,      // the receiver's log says whom it receives from, and the addresses leave one pair
 };
 
 struct RankClaim {

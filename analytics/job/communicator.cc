@@ -79,6 +79,7 @@ class JobBuilder {
     AddRanks();
     AddCommunicators();
     AddQueuePairs();
+    AddReceives();
     for (JobRank& rank : job_.ranks) {
       std::ranges::sort(rank.addresses);
       rank.addresses.erase(std::ranges::unique(rank.addresses).begin(), rank.addresses.end());
@@ -248,6 +249,30 @@ class JobBuilder {
         if (facts.address) owner.addresses.push_back(*facts.address);
         owner.queue_pairs.push_back(std::move(queue_pair));
       }
+    }
+  }
+
+  // A receiver prints no number of its queue pairs, but its channels say who sends.
+  void AddReceives() {
+    for (const size_t p : own_processes_) {
+      const NcclProcess& process = *processes_[p].facts;
+      const std::vector<int> communicators =
+          CommunicatorOfChannels(process.communicators, process.channels);
+      for (size_t i = 0; i < process.channels.size(); ++i) {
+        const NcclChannel& channel = process.channels[i];
+        const int group = GroupOf(p, communicators[i]);
+        if (channel.is_send || !channel.net.starts_with("IB") || group < 0) continue;
+        const auto place = rank_of_place_.find(
+            {p, process.communicators[static_cast<size_t>(communicators[i])].cuda_device});
+        const int source = JobRankOf(group, channel.source_rank);
+        if (source < 0 || place == rank_of_place_.end()) continue;
+        job_.ranks[place->second].receives_from.push_back(source);
+      }
+    }
+    for (JobRank& rank : job_.ranks) {
+      std::ranges::sort(rank.receives_from);
+      rank.receives_from.erase(std::ranges::unique(rank.receives_from).begin(),
+                               rank.receives_from.end());
     }
   }
 

@@ -25,8 +25,7 @@ void AddTo(FlowStream& stream, const FlowRecord& record) {
   stream.dscp = record.dscp;
   stream.began |= record.began;
   stream.last_credits = record.last_credits;
-  stream.udp_source_port_changes +=
-      record.udp_source_port_changes;
+  stream.udp_source_port_changes += record.udp_source_port_changes;
   stream.udp_source_port = record.udp_source_port;
   if (record.last_rkey != 0) stream.last_rkey = record.last_rkey;
   stream.first_seen =
@@ -85,8 +84,7 @@ void AddComplement(FlowStream& total, const FlowStream& other) {
 
 FlowStream TotalOf(const std::vector<FlowStream>& streams) {
   const auto best = std::max_element(
-      streams.begin(), streams.end(),
-      [](const FlowStream& a, const FlowStream& b) {
+      streams.begin(), streams.end(), [](const FlowStream& a, const FlowStream& b) {
         return a.packets - a.resent - a.hop_copies < b.packets - b.resent - b.hop_copies;
       });
   FlowStream total = *best;

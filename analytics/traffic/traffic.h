@@ -19,23 +19,23 @@ struct FlowStream {
   uint8_t ttl = 0;
   uint8_t dscp = 0;
   bool dscp_changed = false;
-  bool began = false;            // the sequence's first request was seen
-  uint8_t last_credits = 31;     // of the last ACK; 31: none given
+  bool began = false;         // the sequence's first request was seen
+  uint8_t last_credits = 31;  // of the last ACK; 31: none given
   uint16_t udp_source_port = 0;
   uint32_t udp_source_port_changes = 0;
   uint32_t last_rkey = 0;
   Timestamp first_seen;
   Timestamp last_seen;
   uint64_t packets = 0;
-  uint64_t bytes = 0;            // wire octets without FCS
-  uint64_t payload_bytes = 0;    // with control
+  uint64_t bytes = 0;          // wire octets without FCS
+  uint64_t payload_bytes = 0;  // with control
   std::array<uint64_t, kOperationClassCount> class_packets{};
-  uint64_t messages = 0;         // with control
+  uint64_t messages = 0;  // with control
   uint64_t control_messages = 0;
   uint64_t control_bytes = 0;
   uint64_t hop_copies = 0;
   std::array<uint64_t, kMessageSizeBins> message_sizes{};
-  uint64_t unseen = 0;           // requests and responses together
+  uint64_t unseen = 0;  // requests and responses together
   uint64_t reordered = 0;
   uint64_t resent = 0;
   uint64_t restarts = 0;

@@ -124,10 +124,8 @@ int RunReplay(const ReplayOptions& options) {
 
   const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  const v1::ReplayReport& report = BuildReplayReport({.processor = replay.processor(),
-                                                      .snapshot = *snapshot,
-                                                      .notes = std::move(notes)},
-                                                     arena);
+  const v1::ReplayReport& report = BuildReplayReport(
+      {.processor = replay.processor(), .snapshot = *snapshot, .notes = std::move(notes)}, arena);
   const std::string text =
       options.format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;

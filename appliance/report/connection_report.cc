@@ -40,9 +40,9 @@ std::string ExampleOf(const ConnectionEvidence& evidence) {
       return fmt::format("a WRITE used address {:#x} with rkey {:#x}, granted the other way",
                          evidence.address, evidence.rkey);
     case EvidenceKind::kPsnEcho:
-      return fmt::format("PSN {} was answered after {:.1f} us", evidence.psn,
-                         static_cast<double>((evidence.echo_time - evidence.cause_time).count()) /
-                             1000.0);
+      return fmt::format(
+          "PSN {} was answered after {:.1f} us", evidence.psn,
+          static_cast<double>((evidence.echo_time - evidence.cause_time).count()) / 1000.0);
   }
   return "";
 }

@@ -54,8 +54,7 @@ void AddFoundQps(const Snapshot& snapshot, uint32_t job, const JobRank& rank, v1
         continue;
       }
       AddQp(endpoint.qpn->value, other ? other->rank : -1,
-            claim->source == RankSource::kRdmaResource ? "rdma_resource" : "connection", true,
-            out);
+            claim->source == RankSource::kRdmaResource ? "rdma_resource" : "connection", true, out);
     }
   }
 }

@@ -47,12 +47,18 @@ void AppendJob(const v1::Job& job, std::string& text) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  text += fmt::format("JOB {}: {} of {} known; {} carried {} bytes in {}\n", job.id(),
-                      Counted(static_cast<uint64_t>(job.ranks_size()), "rank"),
-                      job.expected_ranks(), Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
-                      WithThousands(bytes), Counted(messages, "message"));
-  TextTable ranks({{"RANK", Align::kRight}, {"HOST"}, {"GPU"}, {"PROCESS", Align::kRight}, {"NIC"},
-                   {"ADDRESS"}, {"QUEUE PAIRS (PEER RANK)"}});
+  text +=
+      fmt::format("JOB {}: {} of {} known; {} carried {} bytes in {}\n", job.id(),
+                  Counted(static_cast<uint64_t>(job.ranks_size()), "rank"), job.expected_ranks(),
+                  Counted(static_cast<uint64_t>(job.edges_size()), "edge"), WithThousands(bytes),
+                  Counted(messages, "message"));
+  TextTable ranks({{"RANK", Align::kRight},
+                   {"HOST"},
+                   {"GPU"},
+                   {"PROCESS", Align::kRight},
+                   {"NIC"},
+                   {"ADDRESS"},
+                   {"QUEUE PAIRS (PEER RANK)"}});
   for (const v1::Rank& rank : job.ranks()) {
     if (ranks.empty() && job.ranks_size() > 4 * kMostRows) break;
     std::string queue_pairs;
@@ -73,9 +79,16 @@ void AppendJob(const v1::Job& job, std::string& text) {
   }
   text += "\n" + ranks.Render(2);
 
-  TextTable edges({{"FROM", Align::kRight}, {"TO", Align::kRight}, {"BYTES", Align::kRight},
-                   {"MESSAGES", Align::kRight}, {"QP FROM"}, {"QP TO"}, {"UNSEEN", Align::kRight},
-                   {"RE-SENT", Align::kRight}, {"CE", Align::kRight}, {"CNP", Align::kRight},
+  TextTable edges({{"FROM", Align::kRight},
+                   {"TO", Align::kRight},
+                   {"BYTES", Align::kRight},
+                   {"MESSAGES", Align::kRight},
+                   {"QP FROM"},
+                   {"QP TO"},
+                   {"UNSEEN", Align::kRight},
+                   {"RE-SENT", Align::kRight},
+                   {"CE", Align::kRight},
+                   {"CNP", Align::kRight},
                    {"SURE", Align::kRight}});
   for (const v1::Edge& edge : job.edges()) {
     const auto list = [](const auto& qpns) {
@@ -87,10 +100,9 @@ void AppendJob(const v1::Job& job, std::string& text) {
     };
     edges.Add({RankText(edge.source_rank()), RankText(edge.destination_rank()),
                WithThousands(edge.bytes()), WithThousands(edge.messages()),
-               list(edge.source_qpns()), list(edge.destination_qpns()),
-               CountOrBlank(edge.unseen()), CountOrBlank(edge.resent()),
-               CountOrBlank(edge.ce_marked()), CountOrBlank(edge.cnps()),
-               fmt::format("{:.2f}", edge.confidence())});
+               list(edge.source_qpns()), list(edge.destination_qpns()), CountOrBlank(edge.unseen()),
+               CountOrBlank(edge.resent()), CountOrBlank(edge.ce_marked()),
+               CountOrBlank(edge.cnps()), fmt::format("{:.2f}", edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
   for (const std::string& note : job.notes()) text += "  note: " + note + "\n";
@@ -103,9 +115,14 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                       WithThousands(totals.connections_paired()),
                       WithThousands(totals.connections_ambiguous()),
                       WithThousands(totals.connections_one_sided()));
-  TextTable table({{"A"}, {"RANK", Align::kRight}, {"B"}, {"RANK", Align::kRight},
-                   {"A->B BYTES", Align::kRight}, {"B->A BYTES", Align::kRight},
-                   {"SURE", Align::kRight}, {"BECAUSE"}});
+  TextTable table({{"A"},
+                   {"RANK", Align::kRight},
+                   {"B"},
+                   {"RANK", Align::kRight},
+                   {"A->B BYTES", Align::kRight},
+                   {"B->A BYTES", Align::kRight},
+                   {"SURE", Align::kRight},
+                   {"BECAUSE"}});
   for (int i = 0; i < std::min(report.connections_size(), kMostRows); ++i) {
     const v1::Connection& c = report.connections(i);
     std::string because;
@@ -115,17 +132,16 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                             : fmt::format("{} {}", e.kind(), e.count());
     }
     if (c.state() == v1::Connection::STATE_AMBIGUOUS) {
-      because = fmt::format("{} fit", Counted(static_cast<uint64_t>(c.candidates_size()),
-                                              "queue pair"));
+      because =
+          fmt::format("{} fit", Counted(static_cast<uint64_t>(c.candidates_size()), "queue pair"));
     } else if (c.state() == v1::Connection::STATE_ONE_SIDED) {
       because = "nothing tells the other end";
     }
-    table.Add({EndpointText(c.a()), RankText(c.a().rank()), EndpointText(c.b()),
-               RankText(c.b().rank()), WithThousands(c.a_to_b().data_bytes()),
-               WithThousands(c.b_to_a().data_bytes()),
-               c.state() == v1::Connection::STATE_PAIRED ? fmt::format("{:.2f}", c.confidence())
-                                                         : "-",
-               because});
+    table.Add(
+        {EndpointText(c.a()), RankText(c.a().rank()), EndpointText(c.b()), RankText(c.b().rank()),
+         WithThousands(c.a_to_b().data_bytes()), WithThousands(c.b_to_a().data_bytes()),
+         c.state() == v1::Connection::STATE_PAIRED ? fmt::format("{:.2f}", c.confidence()) : "-",
+         because});
   }
   if (!table.empty()) text += table.Render(2);
   AppendMore(report.connections_size(), "connection", text);
@@ -153,18 +169,24 @@ std::string KindsOf(const v1::Operations& operations) {
 void AppendFlows(const v1::ReplayReport& report, std::string& text) {
   text += fmt::format("FLOWS: {}, {} on the wire\n\n", Counted(report.totals().flows(), "flow"),
                       HumanBytes(report.totals().bytes()));
-  TextTable table({{"FROM"}, {"TO"}, {"QP", Align::kRight}, {"BYTES", Align::kRight},
-                   {"MESSAGES", Align::kRight}, {"PACKETS"}, {"UNSEEN", Align::kRight},
-                   {"RE-SENT", Align::kRight}, {"CE", Align::kRight}, {"ACK AFTER", Align::kRight}});
+  TextTable table({{"FROM"},
+                   {"TO"},
+                   {"QP", Align::kRight},
+                   {"BYTES", Align::kRight},
+                   {"MESSAGES", Align::kRight},
+                   {"PACKETS"},
+                   {"UNSEEN", Align::kRight},
+                   {"RE-SENT", Align::kRight},
+                   {"CE", Align::kRight},
+                   {"ACK AFTER", Align::kRight}});
   for (int i = 0; i < std::min(report.flows_size(), kMostRows); ++i) {
     const v1::Flow& flow = report.flows(i);
-    table.Add({flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
-               WithThousands(flow.bytes()), WithThousands(flow.messages()),
-               KindsOf(flow.operations()), CountOrBlank(flow.loss().unseen()),
-               CountOrBlank(flow.loss().resent()), CountOrBlank(flow.ce_marked()),
-               flow.ack_round_trip().count() == 0
-                   ? ""
-                   : HumanDuration(flow.ack_round_trip().mean_ns())});
+    table.Add(
+        {flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
+         WithThousands(flow.bytes()), WithThousands(flow.messages()), KindsOf(flow.operations()),
+         CountOrBlank(flow.loss().unseen()), CountOrBlank(flow.loss().resent()),
+         CountOrBlank(flow.ce_marked()),
+         flow.ack_round_trip().count() == 0 ? "" : HumanDuration(flow.ack_round_trip().mean_ns())});
   }
   if (!table.empty()) text += table.Render(2);
   AppendMore(report.flows_size(), "flow", text);

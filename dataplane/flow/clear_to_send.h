@@ -11,8 +11,8 @@
 namespace rocescope {
 
 struct ClearToSend {
-  uint64_t address = 0;              // of the buffer that it grants
-  std::array<uint32_t, 6> words{};   // octets 8 to 31: the size and, place by release, the rkeys
+  uint64_t address = 0;             // of the buffer that it grants
+  std::array<uint32_t, 6> words{};  // octets 8 to 31: the size and, place by release, the rkeys
 };
 
 // True if the packet has that form: a single-packet WRITE without immediate data, 16 to 512 octets

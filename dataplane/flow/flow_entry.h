@@ -13,7 +13,7 @@ namespace rocescope {
 
 enum FlowEntryFlag : uint16_t {
   kFlowInUse = 1 << 0,
-  kFlowActive = 1 << 1,         // saw a packet in the open interval: is on the active list
+  kFlowActive = 1 << 1,  // saw a packet in the open interval: is on the active list
   kFlowDscpChanged = 1 << 2,
   kFlowMessageEnded = 1 << 3,   // message_end_ns means something
   kFlowReadPending = 1 << 4,    // pending_length is that of a READ whose PSNs are reserved
@@ -59,9 +59,9 @@ struct alignas(64) FlowEntry {
   uint32_t round_trip_minimum_ns;
   uint64_t round_trip_sum_ns;
   uint32_t round_trip_maximum_ns;
-  uint32_t peer;                     // index of the flow whose requests this one acknowledges
+  uint32_t peer;  // index of the flow whose requests this one acknowledges
   std::array<uint8_t, kNakKindCount> naks;  // stop at 255
-  uint8_t peer_score;                // Boyer-Moore majority vote on `peer`
+  uint8_t peer_score;                       // Boyer-Moore majority vote on `peer`
   uint8_t credits;
   uint32_t control_bytes;
   uint16_t control_messages;

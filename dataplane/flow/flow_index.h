@@ -43,8 +43,7 @@ class FlowIndex {
   void Erase(uint64_t hash, uint32_t number, HashOf hash_of) {
     uint64_t hole = hash & mask_;
     while (slots_[hole].number_plus_one != number + 1) hole = (hole + 1) & mask_;
-    for (uint64_t at = (hole + 1) & mask_; slots_[at].number_plus_one != 0;
-         at = (at + 1) & mask_) {
+    for (uint64_t at = (hole + 1) & mask_; slots_[at].number_plus_one != 0; at = (at + 1) & mask_) {
       const uint64_t home = hash_of(slots_[at].number_plus_one - 1) & mask_;
       // Moves up unless its home lies behind the hole: (hole, at] on the circle.
       if (((at - home) & mask_) >= ((at - hole) & mask_)) {

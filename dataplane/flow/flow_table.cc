@@ -87,8 +87,8 @@ FlowTable::FlowTable(Options options)
 FlowTable::Place FlowTable::Prepare(const DecodedFrame& frame, TapId tap) const {
   const uint64_t source = FoldAddress(frame.source);
   const uint64_t destination = FoldAddress(frame.destination);
-  const uint64_t hash = HashOf(source, destination, frame.bth.destination_qpn, frame.segment, tap,
-                               frame.ttl);
+  const uint64_t hash =
+      HashOf(source, destination, frame.bth.destination_qpn, frame.segment, tap, frame.ttl);
   index_.Prefetch(hash);
   return {.hash = hash, .pair = source + destination};
 }
@@ -142,8 +142,8 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
   Sight(entry, frame, granted ? &grant : nullptr, hash, event, arrival, out);
 }
 
-FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap,
-                                   int64_t now_ns, RecordBatch& out) {
+inline FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap,
+                                          int64_t now_ns, RecordBatch& out) {
   uint32_t number = index_.Find(hash, [&](uint32_t candidate) {
     const FlowEntry& entry = entries_[candidate];
     return entry.key.destination_qpn == frame.bth.destination_qpn &&
@@ -162,8 +162,7 @@ FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, Tap
     entry.dscp = frame.Dscp();
     entry.udp_source_port = frame.udp_source_port;
     entry.mac_signature = MacSignature(frame);
-    entry.flags = static_cast<uint16_t>(
-        kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
+    entry.flags = static_cast<uint16_t>(kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
     entry.peer = FlowIndex::kAbsent;
     entry.credits = 31;
     index_.Insert(hash, number);
@@ -186,8 +185,8 @@ void FlowTable::Activate(FlowEntry& entry, int64_t now_ns) const {
 }
 
 // Returns true for a packet that this flow has not shown before.
-bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
-                           const wire::OpcodeInfo& opcode, int64_t now_ns) {
+inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
+                                  const wire::OpcodeInfo& opcode, int64_t now_ns) {
   const uint32_t psn = frame.bth.psn;
   PsnVerdict verdict = PsnVerdict::kInOrder;
   if (opcode.operation == wire::Operation::kReadResponse) {
@@ -245,8 +244,8 @@ bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
   return true;
 }
 
-void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
-                               const wire::OpcodeInfo& opcode, int64_t now_ns) {
+inline void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
+                                      const wire::OpcodeInfo& opcode, int64_t now_ns) {
   const bool request = !opcode.response;
   if (request || opcode.operation == wire::Operation::kReadResponse) {
     entry.payload_bytes += frame.payload_length;
@@ -268,8 +267,7 @@ void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
     IncrementSaturating(entry.message_sizes[MessageSizeBin(frame.reth.dma_length)]);
     entry.last_rkey = frame.reth.rkey;
   } else if (opcode.operation == wire::Operation::kSend) {
-    entry.pending_length =
-        (opcode.starts ? 0 : entry.pending_length) + frame.payload_length;
+    entry.pending_length = (opcode.starts ? 0 : entry.pending_length) + frame.payload_length;
     if (opcode.ends) IncrementSaturating(entry.message_sizes[MessageSizeBin(entry.pending_length)]);
   } else if (opcode.operation == wire::Operation::kAtomic) {
     constexpr uint32_t kAtomicOperand = 8;
@@ -285,7 +283,7 @@ void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
   }
 }
 
-void FlowTable::AccountAcknowledge(FlowEntry& entry, const DecodedFrame& frame) {
+inline void FlowTable::AccountAcknowledge(FlowEntry& entry, const DecodedFrame& frame) {
   switch (wire::KindOf(frame.aeth)) {
     case wire::AethKind::kAck:
       entry.credits = wire::ValueOf(frame.aeth);
@@ -302,8 +300,9 @@ void FlowTable::AccountAcknowledge(FlowEntry& entry, const DecodedFrame& frame) 
   }
 }
 
-void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
-                                 const wire::OpcodeInfo& opcode, uint64_t hash, int64_t now_ns) {
+inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
+                                        const wire::OpcodeInfo& opcode, uint64_t hash,
+                                        int64_t now_ns) {
   if (opcode.transport != wire::Transport::kRc && opcode.transport != wire::Transport::kXrc) return;
   const uint64_t at_tap = hash ^ (uint64_t{entry.tap} * 0x9e3779b97f4a7c15ull);
   const auto number = static_cast<uint32_t>(&entry - &entries_[0]);
@@ -342,10 +341,12 @@ void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
   ++entry.round_trip_count;
 }
 
-void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame, const ClearToSend* grant,
-                      uint64_t hash, Timestamp event, Timestamp arrival, RecordBatch& out) {
+inline void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame,
+                             const ClearToSend* grant, uint64_t hash, Timestamp event,
+                             Timestamp arrival, RecordBatch& out) {
   const uint8_t exponent = sighting_budget_.exponent();
-  if (sighting_budget_.CountEligible()) [[unlikely]] sighting_budget_.Raise();
+  if (sighting_budget_.CountEligible()) [[unlikely]]
+    sighting_budget_.Raise();
   bool chosen = IsChosen(hash, exponent);
   if (!chosen && frame.Has(kPartReth)) {
     chosen = IsChosen(AddressHash(entry.key, frame.reth.virtual_address), exponent) ||

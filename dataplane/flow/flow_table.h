@@ -69,23 +69,27 @@ class FlowTable {
 
  private:
   void Release(uint32_t number);
-  FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap, int64_t now_ns,
-                          RecordBatch& out);
+  [[gnu::always_inline]] inline FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t hash,
+                                                        TapId tap, int64_t now_ns,
+                                                        RecordBatch& out);
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);
   void OpenInterval(int64_t index);
   void CloseInterval(RecordBatch& out);
   void ExpireIdle(int64_t now_ns);
 
-  bool AccountPsn(FlowEntry& entry, const DecodedFrame& frame, const wire::OpcodeInfo& opcode,
-                  int64_t now_ns);
-  void AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
-                      const wire::OpcodeInfo& opcode, int64_t now_ns);
-  void AccountAcknowledge(FlowEntry& entry, const DecodedFrame& frame);
-  void MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
-                        const wire::OpcodeInfo& opcode, uint64_t hash, int64_t now_ns);
-  void Sight(const FlowEntry& entry, const DecodedFrame& frame, const ClearToSend* grant,
-             uint64_t hash, Timestamp event, Timestamp arrival, RecordBatch& out);
+  [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
+                                                const wire::OpcodeInfo& opcode, int64_t now_ns);
+  [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
+                                                    const wire::OpcodeInfo& opcode, int64_t now_ns);
+  [[gnu::always_inline]] inline void AccountAcknowledge(FlowEntry& entry,
+                                                        const DecodedFrame& frame);
+  [[gnu::always_inline]] inline void MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
+                                                      const wire::OpcodeInfo& opcode, uint64_t hash,
+                                                      int64_t now_ns);
+  [[gnu::always_inline]] inline void Sight(const FlowEntry& entry, const DecodedFrame& frame,
+                                           const ClearToSend* grant, uint64_t hash, Timestamp event,
+                                           Timestamp arrival, RecordBatch& out);
 
   const Options options_;
   FlowIndex index_;

@@ -26,9 +26,9 @@ constexpr uint64_t AddressHash(const FlowKey& flow, uint64_t address) {
   return HashUnorderedPair(flow.source, flow.destination, ~address);
 }
 
-// Chooses k for each epoch so that about `per_interval` packets of a record interval are chosen, and
-// caps the packets that are reported whatever k is (NAK, CNP). An epoch is a record interval, or
-// less of it where traffic comes faster than k was made for.
+// Chooses k for each epoch so that about `per_interval` packets of a record interval are chosen,
+// and caps the packets that are reported whatever k is (NAK, CNP). An epoch is a record interval,
+// or less of it where traffic comes faster than k was made for.
 class SightingBudget {
  public:
   struct Options {
@@ -41,7 +41,9 @@ class SightingBudget {
   uint8_t exponent() const { return exponent_; }
 
   // Counts a packet; true when k is now far too small for what comes and Raise is due.
-  bool CountEligible() { return ++eligible_ >> exponent_ > kOverrun * options_.chosen_per_interval; }
+  bool CountEligible() {
+    return ++eligible_ >> exponent_ > kOverrun * options_.chosen_per_interval;
+  }
   void Raise() { exponent_ += exponent_ < kMaximumSightingExponent; }
 
   bool AdmitAlways() {

@@ -21,9 +21,9 @@ class FrameProcessor {
  public:
   struct Options {
     FlowTable::Options flow_table;
-    FrameFilter filter;                // hosts and QPs; times are the source's matter
-    bool check_icrc = false;           // costs a pass over every octet
-    std::vector<std::string> captures; // names of the taps that RawFrame::tap counts
+    FrameFilter filter;                 // hosts and QPs; times are the source's matter
+    bool check_icrc = false;            // costs a pass over every octet
+    std::vector<std::string> captures;  // names of the taps that RawFrame::tap counts
   };
 
   struct Counters {
@@ -33,9 +33,9 @@ class FrameProcessor {
     uint64_t cut_frames = 0;    // decoded, though the capture or the switch cut them
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
-    uint64_t wire_bytes = 0;    // of decoded frames
-    Timestamp first;            // capture times of the decoded frames: earliest and latest,
-    Timestamp last;             // the epoch if there are none
+    uint64_t wire_bytes = 0;  // of decoded frames
+    Timestamp first;          // capture times of the decoded frames: earliest and latest,
+    Timestamp last;           // the epoch if there are none
   };
 
   explicit FrameProcessor(Options options);

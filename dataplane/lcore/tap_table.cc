@@ -9,8 +9,8 @@ namespace rocescope {
 namespace {
 
 std::string NameOf(const std::string& capture, const MirrorInfo& mirror) {
-  std::string name = fmt::format("{}/{} session {}", capture, ToString(mirror.source),
-                                 mirror.session);
+  std::string name =
+      fmt::format("{}/{} session {}", capture, ToString(mirror.source), mirror.session);
   if (mirror.direction == MirrorDirection::kIngress) name += " ingress";
   if (mirror.direction == MirrorDirection::kEgress) name += " egress";
   if (mirror.has_port_index) name += fmt::format(" port {}", mirror.port_index);
@@ -68,9 +68,10 @@ TapTable::Sighted TapTable::ResolveMirror(TapId capture, const MirrorInfo& mirro
       ++taps_[capture].frames;
       return {.tap = capture, .event_time = capture_time};
     }
-    stream_at = streams_.emplace(stream_key, MirrorStream{.capture = capture,
-                                                          .source = mirror.source,
-                                                          .session = mirror.session})
+    stream_at = streams_
+                    .emplace(stream_key, MirrorStream{.capture = capture,
+                                                      .source = mirror.source,
+                                                      .session = mirror.session})
                     .first;
   }
   MirrorStream& stream = stream_at->second;

@@ -28,7 +28,7 @@ struct MirrorStream {
   IpAddress source;
   uint16_t session = 0;
   uint64_t frames = 0;
-  uint64_t lost = 0;       // gaps in its sequence numbers, less what came late
+  uint64_t lost = 0;  // gaps in its sequence numbers, less what came late
   bool has_sequence = false;
   uint32_t next_sequence = 0;
   bool has_clock = false;
@@ -55,7 +55,8 @@ class TapTable {
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
                              mirror.kind == MirrorKind::kErspan2 ||
                              mirror.kind == MirrorKind::kErspan3;
-    if (tells_place) [[unlikely]] return ResolveMirror(capture, mirror, capture_time);
+    if (tells_place) [[unlikely]]
+      return ResolveMirror(capture, mirror, capture_time);
     ++taps_[capture].frames;
     return {.tap = capture, .event_time = capture_time};
   }

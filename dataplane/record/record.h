@@ -15,7 +15,7 @@
 
 namespace rocescope {
 
-using TapId = uint16_t;     // index into the caller's table of taps
+using TapId = uint16_t;  // index into the caller's table of taps
 
 // One direction of a queue pair.
 struct FlowKey {
@@ -35,7 +35,7 @@ enum class OperationClass : uint8_t {
   kAtomic,
   kAcknowledge,  // ACK, NAK, atomic acknowledge
   kCnp,
-  kDatagram,     // UD
+  kDatagram,  // UD
   kCount,
 };
 inline constexpr size_t kOperationClassCount = static_cast<size_t>(OperationClass::kCount);
@@ -52,7 +52,7 @@ enum class NakKind : uint8_t {
 inline constexpr size_t kNakKindCount = static_cast<size_t>(NakKind::kCount);
 
 // Message sizes fall into bins with these upper bounds in octets, the last without a bound.
-inline constexpr std::array<uint32_t, 7> kMessageSizeBounds = {256,    1024,   4096,   16384,
+inline constexpr std::array<uint32_t, 7> kMessageSizeBounds = {256,   1024,   4096,   16384,
                                                                65536, 262144, 1048576};
 inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
 
@@ -80,24 +80,24 @@ struct FlowRecord {
   FlowKey flow;
   TapId tap = 0;
   uint8_t ttl = 0;
-  uint8_t dscp = 0;                // the last seen
+  uint8_t dscp = 0;  // the last seen
   bool dscp_changed = false;
-  uint16_t udp_source_port = 0;    // the last seen; more than one means path entropy or spraying
+  uint16_t udp_source_port = 0;  // the last seen; more than one means path entropy or spraying
   uint16_t udp_source_port_changes = 0;
   Timestamp interval_start;
   Duration interval_width{};
-  Timestamp first_seen;            // in the interval
+  Timestamp first_seen;  // in the interval
   Timestamp last_seen;
 
-  uint64_t packets = 0;            // copies of every class, re-sent ones too
-  uint64_t bytes = 0;              // wire octets without FCS
-  uint64_t payload_bytes = 0;      // of requests and read responses, first copies, with control
+  uint64_t packets = 0;        // copies of every class, re-sent ones too
+  uint64_t bytes = 0;          // wire octets without FCS
+  uint64_t payload_bytes = 0;  // of requests and read responses, first copies, with control
   std::array<uint32_t, kOperationClassCount> class_packets{};
-  uint32_t hop_copies = 0;         // copies with another MAC address, of the same TTL
+  uint32_t hop_copies = 0;  // copies with another MAC address, of the same TTL
 
-  uint32_t messages = 0;           // messages begun: SEND, WRITE, READ, ATOMIC, UD
-  uint32_t control_messages = 0;   // of these, WRITEs that have the clear-to-send form
-  uint64_t control_bytes = 0;      // their part of payload_bytes
+  uint32_t messages = 0;          // messages begun: SEND, WRITE, READ, ATOMIC, UD
+  uint32_t control_messages = 0;  // of these, WRITEs that have the clear-to-send form
+  uint64_t control_bytes = 0;     // their part of payload_bytes
   std::array<uint32_t, kMessageSizeBins> message_sizes{};
 
   PsnCounts requests;
@@ -130,14 +130,14 @@ struct SightingRecord {
   SightingKind kind = SightingKind::kRequest;
   uint8_t opcode = 0;
   uint8_t ttl = 0;
-  uint8_t rate_exponent = 0;   // k: chosen with probability 2^-k
+  uint8_t rate_exponent = 0;  // k: chosen with probability 2^-k
   bool congestion_experienced = false;
   bool ack_request = false;
   bool has_reth = false;
   bool has_clear_to_send = false;
-  uint8_t syndrome = 0;        // of an ACK or NAK
+  uint8_t syndrome = 0;  // of an ACK or NAK
   uint32_t psn = 0;
-  uint32_t msn = 0;            // of an ACK or NAK
+  uint32_t msn = 0;  // of an ACK or NAK
   uint32_t payload_length = 0;
   Timestamp event_time;
   Timestamp arrival_time;
@@ -165,10 +165,10 @@ struct CoverageRecord {
   TapId tap = 0;
   Timestamp interval_start;
   Duration interval_width{};
-  uint64_t mirror_lost = 0;      // gaps in the mirror's own sequence numbers
-  uint64_t sightings_capped = 0; // sightings that the rate cap refused
+  uint64_t mirror_lost = 0;       // gaps in the mirror's own sequence numbers
+  uint64_t sightings_capped = 0;  // sightings that the rate cap refused
   uint64_t flows_evicted = 0;
-  uint64_t late_packets = 0;     // event time before the open interval
+  uint64_t late_packets = 0;  // event time before the open interval
 };
 
 struct RecordBatch {
