@@ -154,10 +154,40 @@ void WritePause(JsonLine& json, const wire::PauseFrame& pause) {
   json.EndObject();
 }
 
-void WriteAeth(JsonLine& json, const wire::Aeth& aeth) {
+// Parts that the capture cut are written as far as it goes: a field needs all of its octets.
+void WriteReth(JsonLine& json, const DecodedFrame& frame) {
+  if (!frame.HasUpTo(kPartReth, 8)) return;
+  json.BeginObject("reth");
+  json.Text64("va", frame.reth.virtual_address);
+  if (frame.HasUpTo(kPartReth, 12)) json.Number("rkey", frame.reth.rkey);
+  if (frame.Has(kPartReth)) json.Number("length", frame.reth.dma_length);
+  json.EndObject();
+}
+
+void WriteDeth(JsonLine& json, const DecodedFrame& frame) {
+  if (!frame.HasUpTo(kPartDeth, 4)) return;
+  json.BeginObject("deth");
+  json.Number("qkey", frame.deth.queue_key);
+  if (frame.Has(kPartDeth)) json.Number("source_qp", frame.deth.source_qpn.value);
+  json.EndObject();
+}
+
+void WriteAtomic(JsonLine& json, const DecodedFrame& frame) {
+  if (!frame.HasUpTo(kPartAtomicEth, 8)) return;
+  json.BeginObject("atomic");
+  json.Text64("va", frame.atomic.virtual_address);
+  if (frame.HasUpTo(kPartAtomicEth, 12)) json.Number("rkey", frame.atomic.rkey);
+  if (frame.HasUpTo(kPartAtomicEth, 20)) json.Text64("swap", frame.atomic.swap_or_add);
+  if (frame.Has(kPartAtomicEth)) json.Text64("compare", frame.atomic.compare);
+  json.EndObject();
+}
+
+void WriteAeth(JsonLine& json, const DecodedFrame& frame) {
+  if (!frame.HasUpTo(kPartAeth, 1)) return;
+  const wire::Aeth& aeth = frame.aeth;
   json.BeginObject("aeth");
   json.Number("syndrome", aeth.syndrome);
-  json.Number("msn", aeth.msn);
+  if (frame.Has(kPartAeth)) json.Number("msn", aeth.msn);
   json.Text("kind", NameOf(KindOf(aeth)));
   if (KindOf(aeth) == wire::AethKind::kNak) json.Text("code", NakCodeName(ValueOf(aeth)));
   json.EndObject();
@@ -186,30 +216,12 @@ void WriteTransport(JsonLine& json, const DecodedFrame& frame) {
   json.Bool("ack_req", bth.ack_request);
   json.Number("psn", bth.psn);
 
-  if (frame.Has(kPartReth)) {
-    json.BeginObject("reth");
-    json.Text64("va", frame.reth.virtual_address);
-    json.Number("rkey", frame.reth.rkey);
-    json.Number("length", frame.reth.dma_length);
-    json.EndObject();
-  }
-  if (frame.Has(kPartAeth)) WriteAeth(json, frame.aeth);
-  if (frame.Has(kPartDeth)) {
-    json.BeginObject("deth");
-    json.Number("qkey", frame.deth.queue_key);
-    json.Number("source_qp", frame.deth.source_qpn.value);
-    json.EndObject();
-  }
+  WriteReth(json, frame);
+  WriteAeth(json, frame);
+  WriteDeth(json, frame);
   if (frame.Has(kPartImmDt)) json.Number("imm", frame.immediate.data);
   if (frame.Has(kPartIeth)) json.Number("ieth_rkey", frame.ieth.rkey);
-  if (frame.Has(kPartAtomicEth)) {
-    json.BeginObject("atomic");
-    json.Text64("va", frame.atomic.virtual_address);
-    json.Number("rkey", frame.atomic.rkey);
-    json.Text64("swap", frame.atomic.swap_or_add);
-    json.Text64("compare", frame.atomic.compare);
-    json.EndObject();
-  }
+  WriteAtomic(json, frame);
   if (frame.Has(kPartAtomicAckEth)) json.Text64("atomic_ack", frame.atomic_ack.original_data);
   if (frame.Has(kPartCm)) WriteCm(json, frame.cm);
   json.Number("payload_len", frame.payload_length);

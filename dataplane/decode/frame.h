@@ -100,6 +100,8 @@ struct DecodedFrame {
   uint8_t vlan_count;  // tags on the original frame
   bool roce_v1;
   uint16_t parts;        // PartBit
+  PartBit partial;       // the part that the capture cut, if partial_octets > 0
+  uint8_t partial_octets;  // of it that were captured; its fields behind them are zero
   uint16_t vlan_id;      // outermost tag of the original frame; meaningful if vlan_count > 0
   uint32_t wire_length;  // octets of the original frame from its headers, without FCS
   Segment segment;
@@ -136,6 +138,11 @@ struct DecodedFrame {
   uint8_t Dscp() const { return traffic_class >> 2; }
   uint8_t Ecn() const { return traffic_class & 3; }
   bool Has(PartBit part) const { return (parts & part) != 0; }
+
+  // Whether the part's first `octets` octets were captured.
+  bool HasUpTo(PartBit part, size_t octets) const {
+    return Has(part) || (partial_octets >= octets && partial == part);
+  }
 };
 
 }  // namespace rocescope

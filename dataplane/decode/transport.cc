@@ -13,7 +13,8 @@ namespace {
 using wire::ByteReader;
 
 // Walks the extended headers in wire order. The length on the wire grows by each header that the
-// opcode has; the header's part bit is set only if all of it was captured.
+// opcode has; the header's part bit is set only if all of it was captured. Of one that the capture
+// cut, the fields in front of the cut are read and the others are zero.
 class ExtendedHeaders {
  public:
   ExtendedHeaders(ByteReader& in, uint16_t present, DecodedFrame& frame)
@@ -23,8 +24,18 @@ class ExtendedHeaders {
   void Take(wire::HeaderBit bit, PartBit part, Header& header) {
     if ((present_ & bit) == 0) return;
     wire_length_ += Header::kSize;
-    Read(in_, header);
-    if (in_.ok()) frame_.parts |= part;
+    if (in_.Has(Header::kSize)) [[likely]] {
+      Read(in_, header);
+      frame_.parts |= part;
+    } else if (in_.remaining() > 0) {
+      frame_.partial = part;
+      frame_.partial_octets = static_cast<uint8_t>(in_.remaining());
+      uint8_t padded[Header::kSize] = {};
+      std::copy_n(in_.Rest().begin(), in_.remaining(), padded);
+      ByteReader whole(padded);
+      Read(whole, header);
+      in_.Skip(in_.remaining());
+    }
   }
 
   size_t wire_length() const { return wire_length_; }
@@ -51,6 +62,7 @@ void DecodeCm(DecodedFrame& frame) {
 DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, DecodedFrame& frame) {
   frame.kind = FrameKind::kRoce;
   frame.parts = 0;
+  frame.partial_octets = 0;
   ByteReader in(captured);
   Read(in, frame.bth);
   if (!in.ok()) return frame.cut ? DropReason::kTruncatedBth : DropReason::kBadBth;
