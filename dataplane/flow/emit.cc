@@ -63,7 +63,9 @@ FlowRecord MakeFlowRecord(const FlowEntry& entry, Timestamp interval_start, Dura
       .udp_source_port_changes = entry.udp_source_port_changes,
       .interval_start = interval_start,
       .interval_width = width,
-      .first_seen = interval_start + Duration(entry.first_seen_offset_ns),
+      // A late packet alone lies before the interval's start.
+      .first_seen = std::min(interval_start + Duration(entry.first_seen_offset_ns),
+                             FromNanoseconds(entry.last_seen_ns)),
       .last_seen = FromNanoseconds(entry.last_seen_ns),
       .bytes = entry.bytes,
       .payload_bytes = entry.payload_bytes,

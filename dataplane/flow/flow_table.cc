@@ -73,6 +73,13 @@ uint16_t MacSignature(const DecodedFrame& frame) {
   return static_cast<uint16_t>(both ^ both >> 16 ^ both >> 32);
 }
 
+// A copy that is no first one, and came over another hop: what the sender did not send again.
+void CountHopCopy(FlowEntry& entry, const DecodedFrame& frame, PsnTracker& tracker) {
+  if (MacSignature(frame) == entry.mac_signature) return;
+  tracker.ForgiveResent();
+  IncrementSaturating(entry.hop_copies);
+}
+
 }  // namespace
 
 FlowTable::FlowTable(Options options)
@@ -194,7 +201,11 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
     // response's later packets must follow each other.
     const uint32_t reserved = opcode.starts ? UINT32_MAX : 0;
     verdict = entry.responses.Observe(psn, reserved);
-    if (verdict == PsnVerdict::kResent) return false;
+    if (verdict == PsnVerdict::kResent) {
+      CountHopCopy(entry, frame, entry.responses);
+      return false;
+    }
+    if (verdict != PsnVerdict::kReordered) entry.mac_signature = MacSignature(frame);
     return true;
   }
   if (opcode.response || opcode.operation == wire::Operation::kCnp ||
@@ -206,12 +217,13 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
     entry.first_request_psn = psn;
   }
   // A queue pair that begins anew starts at PSN 0 with other memory, or after a pause that no
-  // time-out explains; a re-send of packet 0 names the same memory at once.
+  // time-out explains; a re-send of packet 0 names the same memory at once. A PSN 0 that lies ahead
+  // is the sequence's own wrap.
   constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
-  if (psn == 0 && opcode.starts && entry.requests.valid() &&
-      ((frame.Has(kPartReth) && entry.last_rkey != 0 && frame.reth.rkey != entry.last_rkey &&
-        entry.requests.highest() != k24BitMask) ||
-       now_ns - entry.message_end_ns > kLongerThanAnyRetry)) {
+  if (psn == 0 && opcode.starts && entry.requests.valid() && entry.requests.Ahead(psn) <= 0 &&
+      ((frame.Has(kPartReth) && entry.last_rkey != 0 && frame.reth.rkey != entry.last_rkey) ||
+       ((entry.flags & kFlowMessageEnded) != 0 &&
+        now_ns - entry.message_end_ns > kLongerThanAnyRetry))) {
     verdict = entry.requests.Restart(psn);
   } else {
     uint32_t reserved = 0;
@@ -221,14 +233,9 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
     verdict = entry.requests.Observe(psn, reserved);
   }
   switch (verdict) {
-    case PsnVerdict::kResent: {
-      const uint16_t signature = MacSignature(frame);
-      if (signature != entry.mac_signature) {
-        entry.requests.ForgiveResent();
-        IncrementSaturating(entry.hop_copies);
-      }
+    case PsnVerdict::kResent:
+      CountHopCopy(entry, frame, entry.requests);
       return false;
-    }
     case PsnVerdict::kFirst:
     case PsnVerdict::kRestart:
       if (psn == 0 || verdict == PsnVerdict::kRestart) entry.flags |= kFlowSequenceBegan;

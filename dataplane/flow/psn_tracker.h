@@ -52,9 +52,8 @@ class PsnTracker {
       unseen_ += skipped - std::min(skipped, reserved);
       window_ = (ahead < 64 ? window_ << ahead : 0) | 1;
       // Reserved PSNs count as seen: nothing will come to fill them.
-      for (uint32_t i = 0; i < std::min(reserved, skipped); ++i) {
-        const uint32_t back = skipped - i;
-        if (back < 64) window_ |= uint64_t{1} << back;
+      for (uint32_t i = skipped > 63 ? skipped - 63 : 0; i < std::min(reserved, skipped); ++i) {
+        window_ |= uint64_t{1} << (skipped - i);
       }
       highest_ = psn | kValid;
       return PsnVerdict::kInOrder;

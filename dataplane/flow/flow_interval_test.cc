@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When records leave: intervals by event time, aligned to the epoch; idle flows.
+#include <gtest/gtest.h>
+
+#include "dataplane/flow/flow_feeder.h"
+
+namespace rocescope::test {
+namespace {
+
+constexpr Duration kWidth = std::chrono::milliseconds(100);
+
+FlowTable::Options Options() { return {.capacity = 64, .interval = kWidth}; }
+Timestamp At(int64_t after_start_ns) { return FromNanoseconds(kStart + after_start_ns); }
+
+TEST(FlowInterval, IsAlignedToTheEpoch) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 250 * kMillisecond);
+  const FlowRecord record = feeder.Record();
+  EXPECT_EQ(record.interval_start, At(200 * kMillisecond));
+  EXPECT_EQ(record.interval_width, kWidth);
+  EXPECT_EQ(record.first_seen, At(250 * kMillisecond));
+  EXPECT_EQ(record.last_seen, At(250 * kMillisecond));
+}
+
+TEST(FlowInterval, LastsUntilAPacketBeyondItsEndArrives) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 100 * kMillisecond - 1);
+  EXPECT_TRUE(feeder.out().flows.empty());
+  feeder.Feed(WriteOf(2, 4), 100 * kMillisecond);
+  ASSERT_EQ(feeder.out().flows.size(), 1u);
+  EXPECT_EQ(feeder.out().flows[0].packets, 2u);
+  EXPECT_EQ(feeder.out().flows[0].last_seen, At(100 * kMillisecond - 1));
+}
+
+TEST(FlowInterval, EndsWithAPacketOfAnotherFlowToo) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(0, 4, {.qpn = 18}), 100 * kMillisecond);
+  ASSERT_EQ(feeder.out().flows.size(), 1u);
+  EXPECT_EQ(feeder.out().flows[0].flow.destination_qpn.value, 17u);
+}
+
+TEST(FlowInterval, IsTheOneOfThePacketAfterASilence) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 3050 * kMillisecond);
+  ASSERT_EQ(feeder.Records().size(), 2u);
+  EXPECT_EQ(feeder.out().flows[1].interval_start, At(3000 * kMillisecond));
+}
+
+TEST(FlowInterval, EndsWhenTimeAdvancesToItsEnd) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0);
+  feeder.table().Advance(At(100 * kMillisecond - 1), feeder.out());
+  EXPECT_TRUE(feeder.out().flows.empty());
+  feeder.table().Advance(At(100 * kMillisecond), feeder.out());
+  EXPECT_EQ(feeder.out().flows.size(), 1u);
+}
+
+TEST(FlowInterval, SaysNothingOfFlowsThatWereQuiet) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0);
+  feeder.table().Advance(At(kSecond), feeder.out());
+  feeder.table().Advance(At(2 * kSecond), feeder.out());
+  EXPECT_EQ(feeder.Records().size(), 1u);
+}
+
+TEST(FlowInterval, IsSaidOnceHoweverOftenTheTableIsFlushed) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0);
+  feeder.table().Flush(feeder.out());
+  feeder.table().Flush(feeder.out());
+  EXPECT_EQ(feeder.out().flows.size(), 1u);
+}
+
+TEST(FlowInterval, StartsItsCountersAnewAndKeepsTheSequence) {
+  FlowFeeder feeder(Options());
+  const Route marked{.ip = {.ecn = 3}};
+  feeder.Feed(WriteOf(0, 100, marked), 0)
+      .Feed(WriteOf(5, 100, marked), 1)
+      .Feed(AckOf(0, 0x60, marked), 2)
+      .Feed(WriteOf(7, 100), 100 * kMillisecond);
+  const FlowRecord record = feeder.Records().back();
+  EXPECT_EQ(record.packets, 1u);
+  EXPECT_EQ(record.bytes, 174u);
+  EXPECT_EQ(record.payload_bytes, 100u);
+  EXPECT_EQ(record.messages, 1u);
+  EXPECT_EQ(record.ce_marked, 0u);
+  EXPECT_EQ(record.naks[static_cast<size_t>(NakKind::kSequenceError)], 0u);
+  EXPECT_EQ(record.requests.unseen, 1u);  // 6 alone
+  EXPECT_EQ(record.first_request_psn, 7u);
+  EXPECT_FALSE(record.began);
+}
+
+TEST(FlowInterval, CountsALatePacketInTheOpenOne) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(1, 4), 0).Feed(WriteOf(0, 4), -5 * kMillisecond);
+  EXPECT_EQ(feeder.table().statistics().late_packets, 1u);
+  EXPECT_EQ(feeder.Record().packets, 2u);
+  EXPECT_EQ(feeder.out().flows[0].interval_start, At(0));
+}
+
+TEST(FlowInterval, NeverSeesAFlowFirstAfterItSawItLast) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(0, 4, {.qpn = 18}), -5 * kMillisecond);
+  const FlowRecord record = feeder.RecordOf(18);
+  EXPECT_LE(record.first_seen, record.last_seen);
+}
+
+TEST(FlowExpiry, ForgetsAFlowThatWasIdleForTheTimeout) {
+  FlowFeeder feeder({.capacity = 64, .interval = kWidth, .idle_timeout = std::chrono::seconds(1)});
+  feeder.Feed(WriteOf(0, 4), 0);
+  const auto keep_busy = [&](int64_t from_ms, int64_t to_ms) {
+    for (int64_t ms = from_ms; ms <= to_ms; ms += 100) {
+      feeder.Feed(WriteOf(0, 4, {.qpn = 18}), ms * kMillisecond);
+    }
+  };
+  keep_busy(0, 1000);
+  EXPECT_EQ(feeder.table().size(), 2u);
+  keep_busy(1100, 3000);  // a sixteenth of the table is looked through each interval
+  EXPECT_EQ(feeder.table().size(), 1u);
+  EXPECT_EQ(feeder.table().statistics().flows_expired, 1u);
+}
+
+TEST(FlowExpiry, GivesTheRoomToNewFlows) {
+  FlowFeeder feeder(
+      {.capacity = 2, .interval = kWidth, .idle_timeout = std::chrono::milliseconds(100)});
+  for (uint32_t i = 0; i < 100; ++i) {
+    feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}), i * kSecond);
+    feeder.table().Advance(At(i * kSecond + 400 * kMillisecond), feeder.out());
+    feeder.table().Advance(At(i * kSecond + 600 * kMillisecond), feeder.out());
+  }
+  EXPECT_EQ(feeder.Records().size(), 100u);
+  EXPECT_EQ(feeder.table().statistics().flows_evicted, 0u);
+}
+
+}  // namespace
+}  // namespace rocescope::test

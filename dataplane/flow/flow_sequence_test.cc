@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a queue pair's sequence begins, jumps over a READ's response, and begins anew.
+#include <gtest/gtest.h>
+
+#include "dataplane/flow/emit.h"
+#include "dataplane/flow/flow_feeder.h"
+
+namespace rocescope::test {
+namespace {
+
+Frame FirstOf(uint32_t psn, uint32_t rkey = 0x1000) {
+  return Packet(kWriteFirst, psn).Reth({.rkey = rkey, .dma_length = 4096}).Payload(1024);
+}
+Frame MiddleOf(uint32_t psn) { return Packet(kWriteMiddle, psn).Payload(1024); }
+
+class ReadReserves : public testing::TestWithParam<uint32_t> {};
+
+// IBTA vol. 1, 9.7.3.1: a READ of n octets uses up as many PSNs as its response has packets.
+TEST_P(ReadReserves, OnePsnForEachPacketOfTheResponse) {
+  const uint32_t mtu = GetParam();
+  const uint32_t packets = 7;
+  FlowFeeder feeder;
+  feeder.Feed(ReadOf(100, packets * mtu - 1)).Feed(WriteOf(100 + packets, 4));
+  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+}
+
+TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
+  const uint32_t mtu = GetParam();
+  FlowFeeder feeder;
+  uint32_t psn = 0xfffff0;
+  for (int i = 0; i < 10; ++i) {
+    feeder.Feed(ReadOf(psn, 3 * mtu));
+    psn = (psn + 3) & k24BitMask;
+  }
+  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+  EXPECT_EQ(feeder.Record().requests.restarts, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachMtu, ReadReserves, testing::Values(256, 512, 1024, 2048, 4096));
+
+TEST(FlowSequence, MissesARequestLostBehindARead) {
+  FlowFeeder feeder;
+  feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(103, 4));  // 4096: 100 and 101; 2048 would be four
+  EXPECT_EQ(feeder.Record().requests.unseen, 1u);
+}
+
+TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
+
+TEST(FlowSequence, BeginsAtPsnZero) {
+  EXPECT_TRUE(FlowFeeder().Feed(WriteOf(0, 4)).Record().began);
+  EXPECT_FALSE(FlowFeeder().Feed(WriteOf(1, 4)).Record().began);
+}
+
+TEST(FlowSequence, SaysWithWhichRequestTheIntervalBegan) {
+  const FlowRecord record = FlowFeeder().Feed(AckOf(7)).Feed(WriteOf(41, 4, Back())).Record();
+  EXPECT_TRUE(record.requests.valid);
+  EXPECT_EQ(record.first_request_psn, 41u);
+  EXPECT_FALSE(FlowFeeder().Feed(AckOf(7)).Record().requests.valid);
+}
+
+TEST(FlowSequence, TakesPsnZeroWithOtherMemoryForAnotherIncarnation) {
+  FlowFeeder feeder;
+  feeder.Feed(WriteOf(0, 100, {}, 0x1000))
+      .Feed(WriteOf(1, 100, {}, 0x1000))
+      .Feed(WriteOf(0, 100, {}, 0x2000));
+  const FlowRecord record = feeder.Record();
+  EXPECT_EQ(record.requests.restarts, 1u);
+  EXPECT_EQ(record.requests.resent, 0u);
+  EXPECT_EQ(record.payload_bytes, 300u);
+  EXPECT_EQ(record.requests.last_psn, 0u);
+}
+
+TEST(FlowSequence, TakesPsnZeroWithTheSameMemoryForAResend) {
+  FlowFeeder feeder;
+  feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100)).Feed(WriteOf(0, 100));
+  EXPECT_EQ(feeder.Record().requests.restarts, 0u);
+  EXPECT_EQ(feeder.Record().requests.resent, 1u);
+}
+
+TEST(FlowSequence, TakesPsnZeroForAResendBeforeAnyMessageEnded) {
+  FlowFeeder feeder;
+  feeder.Feed(FirstOf(0)).Feed(MiddleOf(1)).Feed(FirstOf(0)).Feed(MiddleOf(1));
+  const FlowRecord record = feeder.Record();
+  EXPECT_EQ(record.requests.restarts, 0u);
+  EXPECT_EQ(record.requests.resent, 2u);
+  EXPECT_EQ(record.payload_bytes, 2048u);
+}
+
+TEST(FlowSequence, TakesPsnZeroAfterALongPauseForAnotherIncarnation) {
+  FlowFeeder feeder({.capacity = 16, .idle_timeout = std::chrono::hours(1)});
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 1).Feed(WriteOf(0, 4), 61 * kSecond);
+  EXPECT_EQ(feeder.Records().back().requests.restarts, 1u);
+}
+
+TEST(FlowSequence, TakesPsnZeroBehindTheLastNumberForTheNextOne) {
+  FlowFeeder other_memory;
+  other_memory.Feed(WriteOf(0xffffff, 4, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
+  EXPECT_EQ(other_memory.Record().requests.restarts, 0u);
+  FlowFeeder long_pause({.capacity = 16, .idle_timeout = std::chrono::hours(1)});
+  long_pause.Feed(WriteOf(0xffffff, 4), 0).Feed(WriteOf(0, 4), 61 * kSecond);
+  EXPECT_EQ(long_pause.Records().back().requests.restarts, 0u);
+}
+
+TEST(FlowSequence, TakesPsnZeroBehindAReadAtTheWrapForTheNextOne) {
+  FlowFeeder feeder;
+  feeder.Feed(ReadOf(0xfffffe, 8192, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
+  EXPECT_EQ(feeder.Record().requests.restarts, 0u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+}
+
+}  // namespace
+}  // namespace rocescope::test
