@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running rocescope, and where captures come from."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+FIXTURES = pathlib.Path(os.environ.get("ROCESCOPE_FIXTURES") or
+                        REPOSITORY.parent / "shared" / "fixtures")
+NCCL_TREE = FIXTURES / "roce" / "linlinw5-cc-by-sa-4.0" / "nccl-tree"
+SKIPPED = 77  # what ctest knows as "nothing was tested"
+
+rocescope = ""
+
+
+def replay(*words, stdin=None):
+    """The JSON report as it was printed."""
+    run = subprocess.run([rocescope, "replay", *map(str, words), "-o", "json"], input=stdin,
+                         capture_output=True, timeout=60)
+    if run.returncode != 0:
+        raise AssertionError(f"{words}: exit code {run.returncode}\n{run.stderr.decode()}")
+    return run.stdout
+
+
+def report(*words):
+    return json.loads(replay(*words))
+
+
+def make_demo(folder):
+    """The demo's three captures and logs: node0.pcap, node0.log, ..."""
+    subprocess.run([REPOSITORY / "testbeds" / "make_demo_capture", folder], check=True,
+                   stdout=subprocess.DEVNULL)
+    return [pathlib.Path(folder, f"node{n}.pcap") for n in range(3)]
+
+
+def skip_unless(condition, reason):
+    """Ends the program so that ctest reports the test as skipped."""
+    if not condition:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+
+
