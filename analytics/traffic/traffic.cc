@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <tuple>
 
 namespace rocescope {
 namespace {
@@ -82,11 +84,18 @@ void AddComplement(FlowStream& total, const FlowStream& other) {
   AddTo(total.message_gap, other.message_gap);
 }
 
+// The stream that showed most first copies; of equals, the one that showed most of what happened
+// besides, so that the answer does not depend on the order in which captures were named.
+bool ShowsLess(const FlowStream& a, const FlowStream& b) {
+  const auto rank = [](const FlowStream& s) {
+    return std::tuple(s.packets - s.resent - s.hop_copies, s.packets, s.payload_bytes, s.bytes,
+                      s.ce_marked);
+  };
+  return rank(a) < rank(b);
+}
+
 FlowStream TotalOf(const std::vector<FlowStream>& streams) {
-  const auto best = std::max_element(
-      streams.begin(), streams.end(), [](const FlowStream& a, const FlowStream& b) {
-        return a.packets - a.resent - a.hop_copies < b.packets - b.resent - b.hop_copies;
-      });
+  const auto best = std::max_element(streams.begin(), streams.end(), ShowsLess);
   FlowStream total = *best;
   for (const FlowStream& stream : streams) {
     if (&stream != &*best && Completes(total, stream)) AddComplement(total, stream);
