@@ -78,6 +78,11 @@ void AddComplement(FlowStream& total, const FlowStream& other) {
   total.unseen += other.unseen;
   total.reordered += other.reordered;
   total.resent += other.resent;
+  total.restarts += other.restarts;
+  total.began |= other.began;
+  if (other.last_rkey != 0) total.last_rkey = other.last_rkey;
+  constexpr auto kAcknowledge = static_cast<size_t>(OperationClass::kAcknowledge);
+  if (other.class_packets[kAcknowledge] != 0) total.last_credits = other.last_credits;
   AddEach(total.naks, other.naks);
   total.ce_marked += other.ce_marked;
   AddTo(total.ack_round_trip, other.ack_round_trip);

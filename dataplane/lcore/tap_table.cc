@@ -39,15 +39,14 @@ void CountSequence(MirrorStream& stream, uint32_t sequence) {
 Timestamp EventTime(MirrorStream& stream, const MirrorInfo& mirror, Timestamp capture_time) {
   const std::optional<MirrorTime> time = TimeOf(mirror);
   if (!time.has_value()) return capture_time;
-  if (!stream.has_clock) {
-    stream.has_clock = true;
-    const int64_t behind = (capture_time - Unwrap(*time, capture_time)).count();
-    constexpr int64_t kSameClock = 1'000'000'000;
+  constexpr int64_t kSameClock = 1'000'000'000;
+  // Unwrapped against where the switch's clock must stand now, then moved to ours.
+  const Timestamp told = Unwrap(*time, capture_time - Duration(stream.clock_offset_ns));
+  const int64_t behind = (capture_time - told).count();
+  if (std::abs(behind - stream.clock_offset_ns) >= kSameClock) {
     stream.clock_offset_ns = std::abs(behind) < kSameClock ? 0 : behind;
   }
-  // Unwrapped against where the switch's clock must stand now, then moved to ours.
-  return Unwrap(*time, capture_time - Duration(stream.clock_offset_ns)) +
-         Duration(stream.clock_offset_ns);
+  return told + Duration(stream.clock_offset_ns);
 }
 
 }  // namespace
