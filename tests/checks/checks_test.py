@@ -59,6 +59,11 @@ class Floors(unittest.TestCase):
         self.assertEqual(self.found("dataplane/flow/x_test.cc", '"tests/support/frame.h"'), [])
         self.assertEqual(len(self.found("dataplane/flow/x.cc", '"tests/support/frame.h"')), 1)
 
+    def test_a_header_may_use_the_test_support_as_long_as_only_tests_include_it(self):
+        self.write("dataplane/flow/feeder.h", '#include "tests/support/frame.h"\n')
+        self.assertEqual(self.found("dataplane/flow/x_test.cc", '"dataplane/flow/feeder.h"'), [])
+        self.assertEqual(len(self.found("dataplane/flow/x.cc", '"dataplane/flow/feeder.h"')), 1)
+
     def test_a_path_that_is_not_from_the_root_is_found(self):
         self.assertEqual(len(self.found("dataplane/flow/x.cc", '"table.h"')), 1)
 

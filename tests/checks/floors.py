@@ -21,8 +21,9 @@ ALLOWED = {
     "tests": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "tests"],
     "testbeds": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "testbeds"],
 }
-# Unit tests with their helpers, fuzzers and benchmarks stand beside the code and use test support.
-BESIDE = re.compile(r"(_(test|fuzz|bench)\.cc|/test_\w+\.h)$")
+# Unit tests, fuzzers and benchmarks stand beside the code and use the test support; so do headers
+# that nothing else includes.
+BESIDE = re.compile(r"_(test|fuzz|bench)\.cc$")
 # System and library headers that a folder must do without, and why.
 REFUSED = [
     ("analytics", re.compile(r"(fstream|iostream|filesystem|thread|mutex|future|cstdio|stdio\.h"
@@ -50,14 +51,27 @@ def sources(root):
                 yield path.relative_to(root).as_posix()
 
 
-def check_quoted(root, file, target):
+def find_beside(texts):
+    """The files that only tests, fuzzers and benchmarks use, and these themselves."""
+    users = {}
+    for file, text in texts.items():
+        for _, target in INCLUDE.findall(text):
+            users.setdefault(target, set()).add(file)
+    beside = {file for file in texts if BESIDE.search(file)}
+    while more := {file for file in texts
+                   if file not in beside and users.get(file) and users[file] <= beside}:
+        beside |= more
+    return beside
+
+
+def check_quoted(root, file, target, beside):
     floor = file.split("/")[0]
     if target.startswith("rocescope/") and target.endswith(".pb.h"):
         target = "appliance/api/" + target  # generated, included from the proto root
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
         return f'"{target}" is not a file from the repository\'s root'
-    allowed = ALLOWED[floor] + (["tests/support"] if BESIDE.search(file) else [])
-    if BESIDE.search(file) and floor == "analytics":
+    allowed = ALLOWED[floor] + (["tests/support"] if beside else [])
+    if beside and floor == "analytics":
         allowed = allowed + ["dataplane/decode", "dataplane/flow"]  # to make records from frames
     if not any(within(target, folder) for folder in allowed):
         return f'"{target}": {floor}/ may include {", ".join(allowed)} only'
@@ -92,14 +106,15 @@ def find_rings(edges):
 
 def violations(root):
     found, edges = [], {}
-    for file in sources(root):
-        text = (root / file).read_text(errors="replace")
-        beside = BESIDE.search(file)
+    texts = {file: (root / file).read_text(errors="replace") for file in sources(root)}
+    all_beside = find_beside(texts)
+    for file, text in texts.items():
+        beside = file in all_beside
         for match in INCLUDE.finditer(text):
             quote, target = match.groups()
             line = text.count("\n", 0, match.start()) + 1
             if quote == '"':
-                complaint = check_quoted(root, file, target)
+                complaint = check_quoted(root, file, target, beside)
                 here, there = file.rsplit("/", 1)[0], target.rpartition("/")[0]
                 if there and here != there and not beside:
                     edges.setdefault(here, set()).add(there)
