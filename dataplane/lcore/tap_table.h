@@ -47,9 +47,10 @@ class TapTable {
     Timestamp event_time;
   };
   // Names the tap of a decoded frame of `capture` and the time at which the copy was taken: the
-  // mirror's timestamp where there is one, moved to the capture's clock by what they differed at the
-  // first copy if that is a second or more. A clock that then strays by a second, or a stranger's
-  // header that pretends so, is moved anew: one packet must not carry the table's time away.
+  // mirror's timestamp where there is one, moved to the capture's clock by what they differed at
+  // the first copy if that is a second or more. A clock that then strays by a second, or a
+  // stranger's header that pretends so, is moved anew: one packet must not carry the table's time
+  // away.
   Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
     // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
