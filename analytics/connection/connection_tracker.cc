@@ -65,8 +65,8 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
 }
 
 // The flow with its times brought up to date; kNoFlow if it is to be ignored.
-uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time) {
-  const uint32_t number = store_.FindOrAdd(key);
+uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t hint) {
+  const uint32_t number = store_.FindOrAdd(key, hint);
   if (number == kNoFlow) return kNoFlow;
   FlowState& state = store_.flow(number);
   if (state.disconnected) {
@@ -93,11 +93,11 @@ void ConnectionTracker::Add(const FlowRecord& record) {
     statistics_.datagrams += record.packets;
     return;
   }
-  uint32_t number = Touch(record.flow, record.last_seen);
+  uint32_t number = Touch(record.flow, record.last_seen, record.hint);
   if (number == kNoFlow) return;
   if (RestartsIn(number, record)) {
     Restart(number, record.interval_start);
-    number = Touch(record.flow, record.last_seen);
+    number = Touch(record.flow, record.last_seen, record.hint);
     if (number == kNoFlow) return;
   }
   FlowState& state = store_.flow(number);
@@ -131,12 +131,12 @@ void ConnectionTracker::Add(const SightingRecord& record) {
     ++statistics_.datagrams;
     return;
   }
-  uint32_t number = Touch(record.flow, record.event_time);
+  uint32_t number = Touch(record.flow, record.event_time, record.hint);
   if (number == kNoFlow) return;
   if (record.kind == SightingKind::kCnp || record.kind == SightingKind::kNak) return;
   if (record.kind == SightingKind::kRequest && BeginsAnew(store_.flow(number), record)) {
     Restart(number, record.event_time);
-    number = Touch(record.flow, record.event_time);
+    number = Touch(record.flow, record.event_time, record.hint);
     if (number == kNoFlow) return;
   }
   FlowAtTap* const at_tap = store_.AtTap(number, record.tap);

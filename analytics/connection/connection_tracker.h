@@ -68,7 +68,7 @@ class ConnectionTracker {
     Timestamp time;
   };
 
-  uint32_t Touch(const FlowKey& key, Timestamp time);
+  uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
   void AddResponse(FlowAtTap& at_tap, const SightingRecord& record);
   void AddGrantAndUse(uint32_t flow, const SightingRecord& record);

@@ -25,7 +25,21 @@ uint32_t FlowStore::Find(const FlowKey& key) const {
   return found == index_.end() ? kNoFlow : found->second;
 }
 
-uint32_t FlowStore::FindOrAdd(const FlowKey& key) {
+uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  if (hint < by_hint_.size()) {
+    const uint32_t number = by_hint_[hint];
+    if (number < flows_.size() && flows_[number].key == key) return number;
+  }
+  const uint32_t number = FindOrAddByKey(key);
+  constexpr uint32_t kMostHints = 1 << 20;
+  if (number != kNoFlow && hint < kMostHints) {
+    if (hint >= by_hint_.size()) by_hint_.resize(hint + hint / 2 + 1, kNoFlow);
+    by_hint_[hint] = number;
+  }
+  return number;
+}
+
+uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
   if (const uint32_t found = Find(key); found != kNoFlow) return found;
   if (index_.size() >= limits_.flows) {
     ++refused_;

@@ -21,7 +21,8 @@ class FlowStore {
   explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
 
   // The flow's index; kNoFlow if it is new and there is no room.
-  uint32_t FindOrAdd(const FlowKey& key);
+  // `hint` is the record's: it saves the look-up where it led to the same flow before.
+  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
   uint32_t Find(const FlowKey& key) const;
 
   // The flow's state at the tap; nullptr if it is new and the pair has too many taps.
@@ -50,6 +51,7 @@ class FlowStore {
   uint64_t refused() const { return refused_; }
 
  private:
+  uint32_t FindOrAddByKey(const FlowKey& key);
   struct PairKey {
     Segment segment;
     IpAddress low;
@@ -67,6 +69,7 @@ class FlowStore {
 
   FlowStoreLimits limits_;
   std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  std::vector<uint32_t> by_hint_;  // flows; checked against their keys before they are believed
   std::unordered_map<PairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;
   std::vector<FlowAtTap> at_taps_;

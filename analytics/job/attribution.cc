@@ -245,7 +245,9 @@ class Attributor {
     return at != flows_.end() && at->flow == key ? &*at : nullptr;
   }
 
+  // An edge names queue pairs at both ends; without a partner there is none to name.
   void AddEdges(size_t i) {
+    if (connections_[i].state != ConnectionState::kPaired) return;
     const auto& [a, b] = result_.endpoints[i];
     if (!a || !b || a->job != b->job) return;
     for (size_t from = 0; from < 2; ++from) AddEdge(i, from);

@@ -11,7 +11,9 @@ namespace {
 
 template <typename T, typename U, size_t N>
 void AddEach(std::array<T, N>& to, const std::array<U, N>& from) {
-  for (size_t i = 0; i < N; ++i) to[i] += from[i];
+  for (size_t i = 0; i < N; ++i) {
+    if (from[i] != 0) to[i] += from[i];  // most are zero: their cache line stays untouched
+  }
 }
 
 void AddTo(DurationSummary& to, const DurationSummary& from) {
@@ -43,6 +45,7 @@ void AddTo(FlowStream& stream, const FlowRecord& record) {
   stream.hop_copies += record.hop_copies;
   AddEach(stream.message_sizes, record.message_sizes);
   for (const PsnCounts* counts : {&record.requests, &record.responses}) {
+    if ((counts->unseen | counts->reordered | counts->resent | counts->restarts) == 0) continue;
     stream.unseen += counts->unseen;
     stream.reordered += counts->reordered;
     stream.resent += counts->resent;
@@ -114,7 +117,16 @@ FlowStream TotalOf(const std::vector<FlowStream>& streams) {
 
 }  // namespace
 
-void TrafficTotals::Add(const FlowRecord& record) {
+void TrafficTotals::Add(const FlowRecord& record) { AddTo(streams_[FindOrAdd(record)], record); }
+
+uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
+  if (record.hint < by_hint_.size()) {
+    const uint32_t number = by_hint_[record.hint];
+    if (number < streams_.size() && flows_[number] == record.flow &&
+        streams_[number].tap == record.tap && streams_[number].ttl == record.ttl) {
+      return number;
+    }
+  }
   const auto [at, inserted] =
       index_.try_emplace(StreamKey{.flow = record.flow, .tap = record.tap, .ttl = record.ttl},
                          static_cast<uint32_t>(streams_.size()));
@@ -122,7 +134,14 @@ void TrafficTotals::Add(const FlowRecord& record) {
     flows_.push_back(record.flow);
     streams_.push_back({.tap = record.tap, .ttl = record.ttl});
   }
-  AddTo(streams_[at->second], record);
+  constexpr uint32_t kMostHints = 1 << 20;
+  if (record.hint < kMostHints) {
+    if (record.hint >= by_hint_.size()) {
+      by_hint_.resize(record.hint + record.hint / 2 + 1, UINT32_MAX);
+    }
+    by_hint_[record.hint] = at->second;
+  }
+  return at->second;
 }
 
 std::vector<FlowSummary> TrafficTotals::Summaries() const {

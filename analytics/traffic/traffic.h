@@ -81,7 +81,10 @@ class TrafficTotals {
     }
   };
 
+  uint32_t FindOrAdd(const FlowRecord& record);
+
   std::unordered_map<StreamKey, uint32_t, StreamKeyHash> index_;
+  std::vector<uint32_t> by_hint_;    // streams; checked before they are believed
   std::vector<FlowKey> flows_;       // parallel to streams_
   std::vector<FlowStream> streams_;  // in order of first sight
 };

@@ -52,9 +52,11 @@ uint32_t ReservedByRead(uint32_t length, int32_t ahead) {
   return best;
 }
 
-FlowRecord MakeFlowRecord(const FlowEntry& entry, Timestamp interval_start, Duration width) {
+FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp interval_start,
+                          Duration width) {
   FlowRecord record{
       .flow = entry.key,
+      .hint = number,
       .tap = entry.tap,
       .ttl = entry.ttl,
       .dscp = entry.dscp,
@@ -129,11 +131,12 @@ void ClearInterval(FlowEntry& entry) {
   entry.hop_copies = 0;
 }
 
-SightingRecord MakeSighting(const FlowEntry& entry, const DecodedFrame& frame,
+SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const DecodedFrame& frame,
                             const ClearToSend* grant, uint8_t exponent, Timestamp event,
                             Timestamp arrival) {
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   SightingRecord sighting{.flow = entry.key,
+                          .hint = number,
                           .tap = entry.tap,
                           .kind = KindOfSighting(frame, opcode),
                           .opcode = frame.bth.opcode,

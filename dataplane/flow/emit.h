@@ -25,13 +25,14 @@ NakKind NakKindOf(uint8_t code);
 uint32_t ReservedByRead(uint32_t length, int32_t ahead);
 
 // The record of what `entry` counted in the interval.
-FlowRecord MakeFlowRecord(const FlowEntry& entry, Timestamp interval_start, Duration width);
+FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp interval_start,
+                          Duration width);
 
 // Sets the interval's counters to zero; the sequences and the last message's end stay.
 void ClearInterval(FlowEntry& entry);
 
 // `grant` is nullptr unless the packet is a clear-to-send.
-SightingRecord MakeSighting(const FlowEntry& entry, const DecodedFrame& frame,
+SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const DecodedFrame& frame,
                             const ClearToSend* grant, uint8_t exponent, Timestamp event,
                             Timestamp arrival);
 

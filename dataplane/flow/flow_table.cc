@@ -364,7 +364,7 @@ inline void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame,
                         (frame.Has(kPartAeth) && wire::KindOf(frame.aeth) != wire::AethKind::kAck);
     if (!always || !sighting_budget_.AdmitAlways()) return;
   }
-  out.sightings.push_back(MakeSighting(entry, frame, grant, exponent, event, arrival));
+  out.sightings.push_back(MakeSighting(entry, static_cast<uint32_t>(&entry - &entries_[0]), frame, grant, exponent, event, arrival));
 }
 
 void FlowTable::OpenInterval(int64_t index) {
@@ -376,7 +376,7 @@ void FlowTable::CloseInterval(RecordBatch& out) {
   for (uint32_t i = 0; i < active_count_; ++i) {
     FlowEntry& entry = entries_[active_[i]];
     out.flows.push_back(
-        MakeFlowRecord(entry, FromNanoseconds(interval_start_ns_), options_.interval));
+        MakeFlowRecord(entry, active_[i], FromNanoseconds(interval_start_ns_), options_.interval));
     ClearInterval(entry);
   }
   active_count_ = 0;
@@ -407,7 +407,7 @@ uint32_t FlowTable::TakeEntry(RecordBatch& out) {
   FlowEntry& entry = entries_[victim];
   if ((entry.flags & kFlowActive) != 0) {
     out.flows.push_back(
-        MakeFlowRecord(entry, FromNanoseconds(interval_start_ns_), options_.interval));
+        MakeFlowRecord(entry, victim, FromNanoseconds(interval_start_ns_), options_.interval));
   }
   index_.Erase(HashOf(entry), victim, [this](uint32_t n) { return HashOf(entries_[n]); });
   --size_;

@@ -27,6 +27,10 @@ struct FlowKey {
   friend constexpr auto operator<=>(const FlowKey&, const FlowKey&) = default;
 };
 
+// A small number that records of one flow at one tap share for a while: where a reader kept
+// something of that flow, it will most likely find it there again. Never an identity.
+inline constexpr uint32_t kNoFlowHint = UINT32_MAX;
+
 enum class OperationClass : uint8_t {
   kSend,
   kWrite,
@@ -78,6 +82,7 @@ struct DurationSummary {
 // the same packets and has a record of its own.
 struct FlowRecord {
   FlowKey flow;
+  uint32_t hint = kNoFlowHint;
   TapId tap = 0;
   uint8_t ttl = 0;
   uint8_t dscp = 0;  // the last seen
@@ -126,6 +131,7 @@ enum class SightingKind : uint8_t {
 // One packet that the fabric-wide rule chose (flow/sighting.h).
 struct SightingRecord {
   FlowKey flow;
+  uint32_t hint = kNoFlowHint;
   TapId tap = 0;
   SightingKind kind = SightingKind::kRequest;
   uint8_t opcode = 0;

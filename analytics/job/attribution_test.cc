@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/attribution.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Claims = std::vector<std::array<int, 2>>;
+
+IpAddress Address(int host) { return *ParseIpAddress("10.0.0." + std::to_string(host)); }
+
+// Rank n sits on host "node<n>" at 10.0.0.<n> as process 100 + n, unless a test says otherwise.
+JobRank Rank(int rank) {
+  JobRank result;
+  result.rank = rank;
+  result.host = "node" + std::to_string(rank);
+  result.process_id = 100 + static_cast<uint64_t>(rank);
+  result.addresses = {Address(rank)};
+  return result;
+}
+
+JobQueuePair Sender(uint32_t qpn, int own_rank, int peer_rank,
+                    PeerCertainty certainty = PeerCertainty::kExact) {
+  JobQueuePair result;
+  result.local = Qpn{qpn};
+  result.address = Address(own_rank);
+  result.role = NcclQueuePairRole::kSend;
+  result.peer = {.own_rank = own_rank, .peer_rank = peer_rank};
+  result.certainty = certainty;
+  result.is_sender = true;
+  return result;
+}
+
+JobQueuePair AmbiguousSender(uint32_t qpn, int own_rank, const std::vector<int>& peers) {
+  JobQueuePair result = Sender(qpn, own_rank, -1, PeerCertainty::kAmbiguous);
+  std::vector<JobPeer> candidates;
+  for (const int peer : peers) candidates.push_back({.own_rank = own_rank, .peer_rank = peer});
+  result.candidates = std::make_shared<const std::vector<JobPeer>>(std::move(candidates));
+  return result;
+}
+
+// What a test knows: logs, dumps, connections and what went over them.
+class Facts {
+ public:
+  Facts& Log(JobRank rank) {
+    if (facts_.jobs.empty()) facts_.jobs.push_back({.id = "job", .rank_count = 8});
+    facts_.jobs.back().ranks.push_back(std::move(rank));
+    return *this;
+  }
+  Facts& OtherJob() {
+    facts_.jobs.push_back({.id = "other", .rank_count = 8});
+    return *this;
+  }
+  Facts& Dump(std::string host, std::vector<RdmaQueuePair> queue_pairs) {
+    facts_.rdma.push_back({.host = std::move(host), .queue_pairs = std::move(queue_pairs)});
+    return *this;
+  }
+  Facts& Paired(int host_a, uint32_t qpn_a, int host_b, uint32_t qpn_b, double confidence = 1) {
+    connections_.push_back(
+        {.endpoints = {ConnectionEndpoint{.address = Address(host_a), .qpn = Qpn{qpn_a}},
+                       ConnectionEndpoint{.address = Address(host_b), .qpn = Qpn{qpn_b}}},
+         .state = ConnectionState::kPaired,
+         .confidence = confidence});
+    return *this;
+  }
+  // Packets to a queue pair whose partner nobody knows.
+  Facts& OneSided(int host, uint32_t qpn, int peer_host) {
+    connections_.push_back(
+        {.endpoints = {ConnectionEndpoint{.address = Address(host), .qpn = Qpn{qpn}},
+                       ConnectionEndpoint{.address = Address(peer_host), .qpn = std::nullopt}}});
+    return *this;
+  }
+  FlowStream& Flow(int from, int to, uint32_t qpn) {
+    flows_.push_back(
+        {.flow = {
+             .source = Address(from), .destination = Address(to), .destination_qpn = Qpn{qpn}}});
+    return flows_.back().total;
+  }
+  Facts& Sent(int from, int to, uint32_t qpn, uint64_t bytes, uint64_t messages = 1) {
+    FlowStream& stream = Flow(from, to, qpn);
+    stream.payload_bytes = bytes;
+    stream.messages = messages;
+    return *this;
+  }
+  Facts& Asked(int from, int to, uint32_t qpn, uint64_t messages = 1) {
+    FlowStream& stream = Flow(from, to, qpn);
+    stream.payload_bytes = stream.control_bytes = 64 * messages;
+    stream.messages = stream.control_messages = messages;
+    return *this;
+  }
+
+  Attribution Attribute() {
+    std::sort(flows_.begin(), flows_.end(),
+              [](const FlowSummary& a, const FlowSummary& b) { return a.flow < b.flow; });
+    return AttributeJobs(facts_, connections_, flows_);
+  }
+  Claims Ranks() {
+    Claims ranks;
+    for (const auto& ends : Attribute().endpoints) {
+      ranks.push_back({ends[0] ? ends[0]->rank : -1, ends[1] ? ends[1]->rank : -1});
+    }
+    return ranks;
+  }
+  const HostFacts& host_facts() const { return facts_; }
+
+ private:
+  HostFacts facts_;
+  std::vector<Connection> connections_;
+  std::vector<FlowSummary> flows_;
+};
+
+JobRank With(JobRank rank, std::vector<JobQueuePair> queue_pairs) {
+  rank.queue_pairs = std::move(queue_pairs);
+  return rank;
+}
+
+RdmaQueuePair KernelQp(uint32_t local, uint32_t remote, uint64_t process_id) {
+  RdmaQueuePair result;
+  result.local = Qpn{local};
+  result.remote = Qpn{remote};
+  result.type = "RC";
+  result.state = "RTS";
+  result.process_id = process_id;
+  return result;
+}
+
+TEST(Attribution, OwnLogNamesTheSenderAndThePeer) {
+  const Attribution result =
+      Facts().Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22).Attribute();
+  ASSERT_TRUE(result.endpoints[0][0] && result.endpoints[0][1]);
+  EXPECT_EQ(result.endpoints[0][0]->rank, 1);
+  EXPECT_EQ(result.endpoints[0][0]->source, RankSource::kNcclLog);
+  EXPECT_EQ(result.endpoints[0][1]->rank, 2);
+  EXPECT_EQ(result.endpoints[0][1]->source, RankSource::kPeer);
+}
+
+TEST(Attribution, IsTheSameWhicheverEndComesFirst) {
+  EXPECT_THAT(
+      Facts().Log(With(Rank(3), {Sender(11, 3, 2)})).Log(Rank(2)).Paired(2, 22, 3, 11).Ranks(),
+      ElementsAre(std::array{2, 3}));
+}
+
+TEST(Attribution, TrustsAnExactPeerMoreThanAnOrderedOne) {
+  const auto confidence = [](PeerCertainty certainty) {
+    return Facts()
+        .Log(With(Rank(1), {Sender(11, 1, 2, certainty)}))
+        .Log(Rank(2))
+        .Paired(1, 11, 2, 22)
+        .Attribute()
+        .endpoints[0][1]
+        ->confidence;
+  };
+  EXPECT_GT(confidence(PeerCertainty::kExact), confidence(PeerCertainty::kOrdered));
+  EXPECT_GT(confidence(PeerCertainty::kOrdered), 0.5);
+}
+
+TEST(Attribution, TheAddressPicksOneOfSeveralCandidates) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {AmbiguousSender(11, 1, {2, 3})}))
+                  .Log(Rank(2))
+                  .Log(Rank(3))
+                  .Paired(1, 11, 3, 33)
+                  .Ranks(),
+              ElementsAre(std::array{1, 3}));
+}
+
+TEST(Attribution, LeavesThePeerOpenIfTheAddressFitsSeveralCandidates) {
+  JobRank neighbour = Rank(3);
+  neighbour.addresses = {Address(2)};
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {AmbiguousSender(11, 1, {2, 3})}))
+                  .Log(Rank(2))
+                  .Log(neighbour)
+                  .Paired(1, 11, 2, 22)
+                  .Ranks(),
+              ElementsAre(std::array{1, -1}));
+}
+
+TEST(Attribution, DoesNotTakeARankThatIsNoCandidateForItsAddress) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {AmbiguousSender(11, 1, {2, 3})}))
+                  .Log(Rank(4))
+                  .Paired(1, 11, 4, 44)
+                  .Ranks(),
+              ElementsAre(std::array{1, -1}));
+}
+
+TEST(Attribution, TheAddressOverrulesTheOrder) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {Sender(11, 1, 2, PeerCertainty::kOrdered)}))
+                  .Log(Rank(2))
+                  .Log(Rank(3))
+                  .Paired(1, 11, 3, 33)
+                  .Ranks(),
+              ElementsAre(std::array{1, 3}));
+}
+
+TEST(Attribution, NamesAPeerWhoseLogIsMissing) {
+  EXPECT_THAT(Facts().Log(With(Rank(1), {Sender(11, 1, 2)})).Paired(1, 11, 2, 22).Ranks(),
+              ElementsAre(std::array{1, 2}));
+}
+
+TEST(Attribution, BelievesNeitherOfTwoJobsThatHeldTheSameQueuePair) {
+  const Claims ranks = Facts()
+                           .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                           .Log(Rank(2))
+                           .OtherJob()
+                           .Log(With(Rank(1), {Sender(11, 1, 3)}))
+                           .Log(Rank(3))
+                           .Paired(1, 11, 2, 22)
+                           .Sent(1, 2, 22, 1000)
+                           .Ranks();
+  EXPECT_THAT(ranks, ElementsAre(std::array{-1, -1}));
+}
+
+TEST(Attribution, TheSameNumberOnAnotherHostIsAnotherQueuePair) {
+  EXPECT_THAT(
+      Facts().Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(3, 11, 4, 22).Ranks(),
+      ElementsAre(std::array{-1, -1}));
+}
+
+TEST(Attribution, IgnoresFlushQueuePairs) {
+  JobQueuePair flush = Sender(11, 1, 2);
+  flush.role = NcclQueuePairRole::kFlush;
+  EXPECT_THAT(Facts().Log(With(Rank(1), {flush})).Log(Rank(2)).Paired(1, 11, 2, 22).Ranks(),
+              ElementsAre(std::array{-1, -1}));
+}
+
+TEST(Attribution, TheKernelsListGivesTheProcessAndTheLogItsRank) {
+  const Attribution result = Facts()
+                                 .Log(Rank(1))
+                                 .Log(Rank(2))
+                                 .Dump("node1", {KernelQp(11, 22, 101), KernelQp(12, 22, 999)})
+                                 .Dump("node2.example.net", {KernelQp(22, 11, 102)})
+                                 .Paired(1, 11, 2, 22)
+                                 .Paired(1, 12, 2, 23)
+                                 .Attribute();
+  ASSERT_TRUE(result.endpoints[0][0] && result.endpoints[0][1]);
+  EXPECT_EQ(result.endpoints[0][0]->rank, 1);
+  EXPECT_EQ(result.endpoints[0][0]->source, RankSource::kRdmaResource);
+  EXPECT_EQ(result.endpoints[0][1]->rank, 2);
+  EXPECT_FALSE(result.endpoints[1][0]) << "its process is no rank of the job";
+}
+
+// Rank 1's log says that it sends to 2 and receives from 2; rank 2 left no log.
+Facts ReceiverWithoutSendersLog() {
+  JobRank receiver = With(Rank(1), {Sender(11, 1, 2)});
+  receiver.receives_from = {2};
+  Facts facts;
+  facts.Log(receiver).Paired(1, 11, 2, 22).Paired(1, 12, 2, 23);
+  facts.Sent(1, 2, 22, 1000).Asked(2, 1, 11);
+  return facts;
+}
+
+TEST(Attribution, AReceiversLogPlacesWhatComesFromARankWithoutALog) {
+  const Attribution result =
+      ReceiverWithoutSendersLog().Sent(2, 1, 12, 500).Asked(1, 2, 23).Attribute();
+  ASSERT_TRUE(result.endpoints[1][0] && result.endpoints[1][1]);
+  EXPECT_EQ(result.endpoints[1][0]->rank, 1);
+  EXPECT_EQ(result.endpoints[1][1]->rank, 2);
+  EXPECT_EQ(result.endpoints[1][0]->source, RankSource::kReceiver);
+  EXPECT_LT(result.endpoints[1][0]->confidence, result.endpoints[0][0]->confidence);
+}
+
+TEST(Attribution, AReceiversLogSaysNothingOfDataThatItSends) {
+  EXPECT_THAT(ReceiverWithoutSendersLog().Asked(2, 1, 12).Sent(1, 2, 23, 500).Ranks(),
+              ElementsAre(std::array{1, 2}, std::array{-1, -1}));
+}
+
+TEST(Attribution, AReceiversLogIsNotUsedIfTheSendersLogDoesNotNameTheQueuePair) {
+  EXPECT_THAT(ReceiverWithoutSendersLog().Log(Rank(2)).Sent(2, 1, 12, 500).Asked(1, 2, 23).Ranks(),
+              ElementsAre(std::array{1, 2}, std::array{-1, -1}));
+}
+
+TEST(Attribution, AReceiversLogIsNotUsedIfAnotherReceiverSitsAtItsAddress) {
+  JobRank neighbour = Rank(3);
+  neighbour.addresses = {Address(1)};
+  neighbour.receives_from = {2};
+  EXPECT_THAT(
+      ReceiverWithoutSendersLog().Log(neighbour).Sent(2, 1, 12, 500).Asked(1, 2, 23).Ranks(),
+      ElementsAre(std::array{1, 2}, std::array{-1, -1}));
+}
+
+TEST(Attribution, AReceiversLogIsNotUsedForAnotherSendersAddress) {
+  Facts facts = ReceiverWithoutSendersLog();
+  facts.Paired(1, 13, 4, 24).Sent(4, 1, 13, 500);
+  EXPECT_EQ(facts.Ranks().back(), (std::array{-1, -1}));
+}
+
+TEST(RankEdges, AddUpTheDataOfAllConnectionsBetweenTwoRanks) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(12, 1, 2), Sender(11, 1, 2)}))
+                                 .Log(Rank(2))
+                                 .Paired(1, 11, 2, 22, 0.9)
+                                 .Paired(1, 12, 2, 21, 0.7)
+                                 .Sent(1, 2, 22, 1000, 2)
+                                 .Sent(1, 2, 21, 300, 1)
+                                 .Asked(2, 1, 11, 2)
+                                 .Asked(2, 1, 12, 1)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 1u) << "clear-to-sends alone make no edge";
+  const RankEdge& edge = result.jobs[0].edges[0];
+  EXPECT_EQ(edge.source_rank, 1);
+  EXPECT_EQ(edge.destination_rank, 2);
+  EXPECT_EQ(edge.bytes, 1300u);
+  EXPECT_EQ(edge.messages, 3u);
+  EXPECT_EQ(edge.control_messages, 0u);
+  EXPECT_THAT(edge.source_qpns, ElementsAre(Qpn{11}, Qpn{12}));
+  EXPECT_THAT(edge.destination_qpns, ElementsAre(Qpn{22}, Qpn{21}));
+  EXPECT_DOUBLE_EQ(edge.confidence, 0.7);
+}
+
+TEST(RankEdges, KeepControlApartFromData) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(With(Rank(2), {Sender(21, 2, 1)}))
+                                 .Paired(1, 11, 2, 22)
+                                 .Paired(1, 12, 2, 21)
+                                 .Sent(1, 2, 22, 1000)
+                                 .Asked(2, 1, 11, 3)
+                                 .Sent(2, 1, 12, 500)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 2u);
+  const RankEdge& back = result.jobs[0].edges[1];
+  EXPECT_EQ(back.source_rank, 2);
+  EXPECT_EQ(back.bytes, 500u);
+  EXPECT_EQ(back.messages, 1u);
+  EXPECT_EQ(back.control_bytes, 192u);  // three clear-to-sends of 64 octets
+  EXPECT_EQ(back.control_messages, 3u);
+  EXPECT_THAT(back.source_qpns, ElementsAre(Qpn{21})) << "QP 22 sent control alone";
+}
+
+TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
+  Facts facts;
+  facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
+  FlowStream& requests = facts.Flow(1, 2, 22);
+  requests.messages = 3;
+  requests.class_packets[static_cast<size_t>(OperationClass::kReadRequest)] = 3;
+  FlowStream& responses = facts.Flow(2, 1, 11);
+  responses.payload_bytes = 12'288;
+  responses.class_packets[static_cast<size_t>(OperationClass::kReadResponse)] = 12;
+
+  const Attribution result = facts.Attribute();
+
+  ASSERT_EQ(result.jobs[0].edges.size(), 1u);
+  const RankEdge& edge = result.jobs[0].edges[0];
+  EXPECT_EQ(edge.source_rank, 2);
+  EXPECT_EQ(edge.destination_rank, 1);
+  EXPECT_EQ(edge.bytes, 12'288u);
+  EXPECT_EQ(edge.messages, 3u);
+  EXPECT_THAT(edge.source_qpns, ElementsAre(Qpn{22}));
+}
+
+TEST(RankEdges, CarryWhatWentWrong) {
+  Facts facts;
+  facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
+  facts.Flow(1, 2, 22) = {
+      .payload_bytes = 1000, .messages = 1, .unseen = 4, .resent = 5, .ce_marked = 6};
+  facts.Flow(2, 1, 11).class_packets[static_cast<size_t>(OperationClass::kCnp)] = 7;
+  const RankEdge edge = facts.Attribute().jobs[0].edges.at(0);
+  EXPECT_EQ(edge.unseen, 4u);
+  EXPECT_EQ(edge.resent, 5u);
+  EXPECT_EQ(edge.ce_marked, 6u);
+  EXPECT_EQ(edge.cnps, 7u);
+}
+
+TEST(RankEdges, CountAFlowOnceThoughItsConnectionWasOpenedTwice) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(Rank(2))
+                                 .Paired(1, 11, 2, 22)
+                                 .Paired(1, 11, 2, 22)
+                                 .Sent(1, 2, 22, 1000)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 1u);
+  EXPECT_EQ(result.jobs[0].edges[0].bytes, 1000u);
+}
+
+TEST(RankEdges, NeedBothEndsOfAConnection) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(Rank(2))
+                                 .OneSided(2, 22, 1)
+                                 .OneSided(1, 11, 2)
+                                 .Sent(1, 2, 22, 1000)
+                                 .Sent(2, 1, 11, 1000)
+                                 .Attribute();
+  EXPECT_THAT(result.jobs[0].edges, IsEmpty());
+}
+
+TEST(KnownPairs, AreThoseThatTwoKernelsStateMutually) {
+  Facts facts;
+  facts.Log(Rank(1)).Log(Rank(2));
+  facts.Dump("node1", {KernelQp(11, 22, 101), KernelQp(12, 29, 101)});
+  facts.Dump("node2", {KernelQp(22, 11, 102), KernelQp(23, 12, 102)});
+  const std::vector<KnownPair> pairs = KnownPairsOf(facts.host_facts());
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a.address, Address(1));
+  EXPECT_EQ(pairs[0].a.qpn, Qpn{11});
+  EXPECT_EQ(pairs[0].b.address, Address(2));
+  EXPECT_EQ(pairs[0].b.qpn, Qpn{22});
+  EXPECT_EQ(pairs[0].source, KnownPairSource::kRdmaResource);
+}
+
+TEST(KnownPairs, TakeADumpsNameAsItsAddressWithoutAnyLog) {
+  Facts facts;
+  facts.Dump("10.0.0.1", {KernelQp(11, 22, 1)}).Dump("10.0.0.2", {KernelQp(22, 11, 1)});
+  const std::vector<KnownPair> pairs = KnownPairsOf(facts.host_facts());
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a.address, Address(1));
+  EXPECT_EQ(pairs[0].b.address, Address(2));
+}
+
+TEST(KnownPairs, LeaveOutDatagramQueuePairs) {
+  RdmaQueuePair datagram = KernelQp(11, 22, 1);
+  datagram.type = "UD";
+  Facts facts;
+  facts.Dump("10.0.0.1", {datagram}).Dump("10.0.0.2", {KernelQp(22, 11, 1)});
+  EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
+}
+
+TEST(KnownPairs, AreAlsoThoseThatALogPairs) {
+  JobQueuePair sender = Sender(11, 1, 2);
+  sender.remote = Qpn{22};
+  const std::vector<KnownPair> pairs =
+      KnownPairsOf(Facts().Log(With(Rank(1), {sender})).Log(Rank(2)).host_facts());
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].b.address, Address(2));
+  EXPECT_EQ(pairs[0].b.qpn, Qpn{22});
+  EXPECT_EQ(pairs[0].source, KnownPairSource::kNcclLog);
+}
+
+}  // namespace
+}  // namespace rocescope
