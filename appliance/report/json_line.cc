@@ -34,9 +34,8 @@ size_t Utf8Length(std::string_view text) {
   return length;
 }
 
-}  // namespace
-
-void AppendJsonString(fmt::memory_buffer& out, std::string_view text) {
+template <typename Buffer>
+void AppendQuoted(Buffer& out, std::string_view text) {
   const auto append = [&](std::string_view s) { out.append(s.data(), s.data() + s.size()); };
   out.push_back('"');
   while (!text.empty()) {
@@ -56,5 +55,10 @@ void AppendJsonString(fmt::memory_buffer& out, std::string_view text) {
   }
   out.push_back('"');
 }
+
+}  // namespace
+
+void AppendJsonString(fmt::memory_buffer& out, std::string_view text) { AppendQuoted(out, text); }
+void AppendJsonString(std::string& out, std::string_view text) { AppendQuoted(out, text); }
 
 }  // namespace rocescope

@@ -7,13 +7,15 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace rocescope {
 
-// Appends `text` as a JSON string with its quotes. Octets that are not UTF-8 (file names may hold
-// them) become U+FFFD, so the line stays valid JSON.
+// Appends `text` as a JSON string with its quotes. Octets that are not UTF-8 (file names and
+// damaged logs may hold them) become U+FFFD, so the output stays valid JSON.
 void AppendJsonString(fmt::memory_buffer& out, std::string_view text);
+void AppendJsonString(std::string& out, std::string_view text);
 
 // Keys are literals of ours and are not escaped. 64-bit values go through Text64: JSON numbers lose
 // digits beyond 2^53 in most readers.

@@ -7,7 +7,8 @@
 
 #include <cmath>
 #include <iterator>
-#include <string_view>
+
+#include "appliance/report/json_line.h"
 
 namespace rocescope {
 namespace {
@@ -15,22 +16,6 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
-
-void AppendString(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : text) {
-    const auto octet = static_cast<unsigned char>(c);
-    if (octet < 0x20 || octet == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", octet);
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
 
 void AppendDouble(double value, std::string& out) {
   if (std::isnan(value)) {
@@ -116,7 +101,7 @@ class Writer {
       case FieldDescriptor::CPPTYPE_ENUM:
         return AppendEnumerator(field, reflection.GetEnumValue(message, &field));
       case FieldDescriptor::CPPTYPE_STRING:
-        return AppendString(reflection.GetStringReference(message, &field, &scratch_), out_);
+        return AppendJsonString(out_, reflection.GetStringReference(message, &field, &scratch_));
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Append(reflection.GetMessage(message, &field));
     }
@@ -158,8 +143,8 @@ class Writer {
       case FieldDescriptor::CPPTYPE_ENUM:
         return AppendEnumerator(field, reflection.GetRepeatedEnumValue(message, &field, i));
       case FieldDescriptor::CPPTYPE_STRING:
-        return AppendString(reflection.GetRepeatedStringReference(message, &field, i, &scratch_),
-                            out_);
+        return AppendJsonString(
+            out_, reflection.GetRepeatedStringReference(message, &field, i, &scratch_));
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Append(reflection.GetRepeatedMessage(message, &field, i));
     }
@@ -169,7 +154,7 @@ class Writer {
   void AppendEnumerator(const FieldDescriptor& field, int number) {
     const auto* value = field.enum_type()->FindValueByNumber(number);
     if (value == nullptr) return AppendInteger(number, out_);
-    AppendString(value->name(), out_);
+    AppendJsonString(out_, value->name());
   }
 
   const bool indented_;

@@ -63,9 +63,10 @@ std::string HumanBytes(uint64_t bytes) {
 
 std::string HumanDuration(int64_t nanoseconds) {
   const auto value = static_cast<double>(nanoseconds);
+  // One digit is shown, so what rounds up to a thousand is one of the next unit.
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
-  if (nanoseconds < 1'000'000) return fmt::format("{:.1f} us", value / 1e3);
-  if (nanoseconds < 1'000'000'000) return fmt::format("{:.1f} ms", value / 1e6);
+  if (nanoseconds < 999'950) return fmt::format("{:.1f} us", value / 1e3);
+  if (nanoseconds < 999'950'000) return fmt::format("{:.1f} ms", value / 1e6);
   return fmt::format("{:.2f} s", value / 1e9);
 }
 

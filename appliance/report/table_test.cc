@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/report/table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace rocescope {
+namespace {
+
+TEST(TextTable, AlignsColumnsByTheirWidestCell) {
+  TextTable table({{"HOST"}, {"BYTES", Align::kRight}, {"NIC"}});
+  table.Add({"node0", "7", "mlx5_0"});
+  table.Add({"n1", "1,234,567", "rxe0"});
+  EXPECT_EQ(table.Render(2),
+            "  HOST       BYTES  NIC\n"
+            "  node0          7  mlx5_0\n"
+            "  n1     1,234,567  rxe0\n");
+}
+
+TEST(TextTable, ATitleMayBeTheWidest) {
+  TextTable table({{"A", Align::kRight}, {"MESSAGES", Align::kRight}});
+  table.Add({"100", "2"});
+  EXPECT_EQ(table.Render(0),
+            "  A  MESSAGES\n"
+            "100         2\n");
+}
+
+TEST(TextTable, LeavesOutColumnsWithoutContent) {
+  TextTable table({{"A"}, {"RE-SENT", Align::kRight}, {"B"}});
+  table.Add({"x", "", "y"});
+  EXPECT_EQ(table.Render(0), "A  B\nx  y\n");
+}
+
+TEST(TextTable, PadsShortRowsAndEndsNoLineInSpaces) {
+  TextTable table({{"A"}, {"LONG TITLE"}});
+  table.Add({"x"});
+  table.Add({"y", "z"});
+  EXPECT_EQ(table.Render(0), "A  LONG TITLE\nx\ny  z\n");
+}
+
+TEST(WithThousands, GroupsThreeDigits) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1'000), "1,000");
+  EXPECT_EQ(WithThousands(98'308), "98,308");
+  EXPECT_EQ(WithThousands(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
+}
+
+TEST(HumanBytes, CountsInThousands) {
+  EXPECT_EQ(HumanBytes(0), "0 B");
+  EXPECT_EQ(HumanBytes(999), "999 B");
+  EXPECT_EQ(HumanBytes(1'000), "1.0 kB");
+  EXPECT_EQ(HumanBytes(98'308), "98.3 kB");
+  EXPECT_EQ(HumanBytes(999'949), "999.9 kB");
+  EXPECT_EQ(HumanBytes(999'999), "1.0 MB") << "never 1000.0 kB";
+  EXPECT_EQ(HumanBytes(std::numeric_limits<uint64_t>::max()), "18446.7 PB");
+}
+
+TEST(HumanDuration, PicksTheUnit) {
+  EXPECT_EQ(HumanDuration(0), "0 ns");
+  EXPECT_EQ(HumanDuration(999), "999 ns");
+  EXPECT_EQ(HumanDuration(12'345), "12.3 us");
+  EXPECT_EQ(HumanDuration(12'345'678), "12.3 ms");
+  EXPECT_EQ(HumanDuration(10'020'000'000), "10.02 s");
+}
+
+TEST(HumanDuration, NeverSaysAThousandOfAUnit) {
+  EXPECT_EQ(HumanDuration(999'999), "1.0 ms");
+  EXPECT_EQ(HumanDuration(999'999'999), "1.00 s");
+}
+
+TEST(Counted, IsPluralButForOne) {
+  EXPECT_EQ(Counted(0, "edge"), "0 edges");
+  EXPECT_EQ(Counted(1, "edge"), "1 edge");
+  EXPECT_EQ(Counted(1'234, "edge"), "1,234 edges");
+}
+
+}  // namespace
+}  // namespace rocescope
