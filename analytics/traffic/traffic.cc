@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 #include <tuple>
+#include <utility>
 
 namespace rocescope {
 namespace {
@@ -92,6 +92,10 @@ void AddComplement(FlowStream& total, const FlowStream& other) {
   AddTo(total.message_gap, other.message_gap);
 }
 
+Duration MeanOf(const DurationSummary& summary) {
+  return summary.count == 0 ? Duration::zero() : summary.sum / summary.count;
+}
+
 // The stream that showed most first copies; of equals, the one that showed most of what happened
 // besides, so that the answer does not depend on the order in which captures were named.
 bool ShowsLess(const FlowStream& a, const FlowStream& b) {
@@ -108,9 +112,13 @@ FlowStream TotalOf(const std::vector<FlowStream>& streams) {
   for (const FlowStream& stream : streams) {
     if (&stream != &*best && Completes(total, stream)) AddComplement(total, stream);
   }
-  // A mark that a switch sets stays, so the tap behind it shows the most.
   for (const FlowStream& stream : streams) {
+    // A mark that a switch sets stays, so the tap behind it shows the most.
     total.ce_marked = std::max(total.ce_marked, stream.ce_marked);
+    // The round trip is what the tap next to the requester sees; others see a part of it.
+    if (MeanOf(stream.ack_round_trip) > MeanOf(total.ack_round_trip)) {
+      total.ack_round_trip = stream.ack_round_trip;
+    }
   }
   return total;
 }
