@@ -17,6 +17,7 @@ using EndpointKey =
 // A queue pair that host data gives to a rank.
 struct Claim {
   RankClaim rank;
+  const JobRank* owner = nullptr;        // whose process holds it; PXN: another rank than it serves
   const JobQueuePair* stated = nullptr;  // what the rank's log says of the peer
 };
 
@@ -81,6 +82,7 @@ class Attributor {
                           .rank = qp.peer.own_rank >= 0 ? qp.peer.own_rank : rank.rank,
                           .source = RankSource::kNcclLog,
                           .confidence = kOwnLog},
+                 .owner = &rank,
                  .stated = &qp});
           }
         }
@@ -95,18 +97,29 @@ class Attributor {
         for (const JobRank& rank : facts_.jobs[j].ranks) {
           if (!SameHost(dump.host, rank.host)) continue;
           for (const RdmaQueuePair& qp : dump.queue_pairs) {
-            if (qp.process_id != rank.process_id) continue;
-            for (const IpAddress& address : AddressesOf(rank)) {
-              std::vector<Claim>& claims = claims_[{address, qp.local}];
-              if (!claims.empty()) continue;  // the log says the same and the peer too
-              claims.push_back({.rank = {.job = static_cast<uint32_t>(j),
-                                         .rank = rank.rank,
-                                         .source = RankSource::kRdmaResource,
-                                         .confidence = kOwnKernel}});
-            }
+            if (qp.process_id == rank.process_id) ClaimFromRdma(dump, qp, j, rank);
           }
         }
       }
+    }
+  }
+
+  void ClaimFromRdma(const RdmaDump& dump, const RdmaQueuePair& qp, size_t job,
+                     const JobRank& rank) {
+    for (const IpAddress& address : AddressesOf(rank)) {
+      std::vector<Claim>& claims = claims_[{address, qp.local}];
+      // Numbers come back: an older process's log may name the same one.
+      std::erase_if(claims, [&](const Claim& claim) {
+        return claim.owner->process_id != rank.process_id && SameHost(claim.owner->host, dump.host);
+      });
+      const bool logged = std::ranges::any_of(
+          claims, [](const Claim& claim) { return claim.rank.source == RankSource::kNcclLog; });
+      if (logged) continue;  // it says the same and the peer too
+      claims.push_back({.rank = {.job = static_cast<uint32_t>(job),
+                                 .rank = rank.rank,
+                                 .source = RankSource::kRdmaResource,
+                                 .confidence = kOwnKernel},
+                        .owner = &rank});
     }
   }
 

@@ -248,6 +248,36 @@ TEST(Attribution, TheKernelsListGivesTheProcessAndTheLogItsRank) {
   EXPECT_FALSE(result.endpoints[1][0]) << "its process is no rank of the job";
 }
 
+TEST(Attribution, TheKernelsListSettlesWhichOfTwoLogsHeldTheQueuePair) {
+  JobRank earlier = With(Rank(1), {Sender(11, 1, 3)});
+  earlier.process_id = 50;
+  const Attribution result = Facts()
+                                 .Log(earlier)
+                                 .Log(Rank(3))
+                                 .OtherJob()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(Rank(2))
+                                 .Dump("node1", {KernelQp(11, 22, 101)})
+                                 .Paired(1, 11, 2, 22)
+                                 .Attribute();
+  ASSERT_TRUE(result.endpoints[0][0] && result.endpoints[0][1]);
+  EXPECT_EQ(result.endpoints[0][0]->job, 1u);
+  EXPECT_EQ(result.endpoints[0][1]->rank, 2);
+}
+
+TEST(Attribution, TheKernelsListDoesNotTellTheRanksOfOneProcessApart) {
+  JobRank other_gpu = Rank(1);
+  other_gpu.rank = 5;
+  EXPECT_THAT(Facts()
+                  .Log(Rank(1))
+                  .Log(other_gpu)
+                  .Log(Rank(2))
+                  .Dump("node1", {KernelQp(11, 22, 101)})
+                  .Paired(1, 11, 2, 22)
+                  .Ranks(),
+              ElementsAre(std::array{-1, -1}));
+}
+
 // Rank 1's log says that it sends to 2 and receives from 2; rank 2 left no log.
 Facts ReceiverWithoutSendersLog() {
   JobRank receiver = With(Rank(1), {Sender(11, 1, 2)});

@@ -250,5 +250,14 @@ TEST(Jobs, ShareOneProcessWithSeveralGpus) {
   EXPECT_EQ(jobs[0].ranks[1].process_id, 10u);
 }
 
+TEST(Jobs, KnowFromWhomARankReceives) {
+  const std::vector<NcclLog> logs = {
+      LogText("node1").Begin(1, 4).Receive(3, 1).Receive(0, 1).Receive(3, 1, 1).Send(1, 2).Parse()};
+  const std::vector<Job> jobs = GroupJobs(logs);
+  ASSERT_EQ(jobs.size(), 1u);
+  ASSERT_EQ(jobs[0].ranks.size(), 1u);
+  EXPECT_EQ(jobs[0].ranks[0].receives_from, (std::vector<int>{0, 3}));
+}
+
 }  // namespace
 }  // namespace rocescope
