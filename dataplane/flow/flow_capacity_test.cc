@@ -32,6 +32,12 @@ TEST(FlowCapacity, SaysNothingAgainOfAFlowThatWasQuietWhenGivenUp) {
   EXPECT_EQ(feeder.Records().size(), 2u);
 }
 
+TEST(FlowCapacity, SaysOnceWhatTookTheRoomOfAFlowThatWasGivenUp) {
+  FlowFeeder feeder({.capacity = 1});
+  feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0).Feed(WriteOf(0, 4, {.qpn = 2}), 1);
+  EXPECT_EQ(feeder.Records().size(), 2u);
+}
+
 TEST(FlowCapacity, StartsAFlowThatComesBackFromNothing) {
   FlowFeeder feeder({.capacity = 1});
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0)
@@ -92,6 +98,7 @@ TEST(FlowCapacity, NeverLosesAPacket) {
     sum.packets += record.packets;
     sum.bytes += record.bytes;
     sum.marked += record.ce_marked;
+    ASSERT_GT(record.packets, 0u);
     ASSERT_LE(record.first_seen, record.last_seen);
   }
   EXPECT_EQ(told, fed);

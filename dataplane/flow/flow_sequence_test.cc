@@ -44,6 +44,12 @@ TEST(FlowSequence, MissesARequestLostBehindARead) {
   EXPECT_EQ(feeder.Record().requests.unseen, 1u);
 }
 
+TEST(FlowSequence, MissesARequestLostAfterTheOneThatFollowedARead) {
+  FlowFeeder feeder;
+  feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(102, 4)).Feed(WriteOf(104, 4));
+  EXPECT_EQ(feeder.Record().requests.unseen, 1u);
+}
+
 TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
 
 TEST(FlowSequence, BeginsAtPsnZero) {
