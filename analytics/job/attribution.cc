@@ -297,19 +297,20 @@ class Attributor {
     edge.resent += sent.resent;
     edge.ce_marked += sent.ce_marked;
     if (backward != nullptr) edge.cnps += backward->ClassPackets(OperationClass::kCnp);
-    edge.confidence = first ? confidence : std::min(edge.confidence, confidence);
     edge.first_seen = first ? sent.first_seen : std::min(edge.first_seen, sent.first_seen);
     edge.last_seen = first ? sent.last_seen : std::max(edge.last_seen, sent.last_seen);
-    // The numbers named are those of connections that carried data this way.
-    if (forward->DataBytes() > 0 || own_messages > asked || served > 0) {
-      if (source.qpn && destination.qpn) pairs_[&edge].push_back({*source.qpn, *destination.qpn});
-    }
+    // What clear-to-sends alone went over says nothing of this edge's data.
+    if (forward->DataBytes() == 0 && own_messages <= asked && served == 0) return;
+    std::vector<std::pair<Qpn, Qpn>>& pairs = pairs_[&edge];
+    edge.confidence = pairs.empty() ? confidence : std::min(edge.confidence, confidence);
+    if (source.qpn && destination.qpn) pairs.push_back({*source.qpn, *destination.qpn});
   }
 
   void FinishJob(size_t j) {
     AttributedJob& attributed = result_.jobs[j];
     for (auto& [key, edge] : edges_) {
-      if (std::get<0>(key) != j || edge.messages == 0) continue;
+      if (std::get<0>(key) != j) continue;
+      if (edge.messages == 0 && edge.bytes == 0) continue;  // control alone
       std::vector<std::pair<Qpn, Qpn>>& pairs = pairs_[&edge];
       std::sort(pairs.begin(), pairs.end());
       for (const auto& [source, destination] : pairs) {

@@ -366,6 +366,21 @@ TEST(RankEdges, KeepControlApartFromData) {
   EXPECT_THAT(back.source_qpns, ElementsAre(Qpn{21})) << "QP 22 sent control alone";
 }
 
+TEST(RankEdges, AreAsSureAsTheConnectionsThatCarryTheirData) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(With(Rank(2), {Sender(21, 2, 1)}))
+                                 .Paired(1, 11, 2, 22, 0.9)
+                                 .Paired(1, 12, 2, 21, 0.6)
+                                 .Sent(1, 2, 22, 1000)
+                                 .Asked(1, 2, 21)
+                                 .Sent(2, 1, 12, 500)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 2u);
+  EXPECT_DOUBLE_EQ(result.jobs[0].edges[0].confidence, 0.9);
+  EXPECT_DOUBLE_EQ(result.jobs[0].edges[1].confidence, 0.6);
+}
+
 TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
@@ -410,6 +425,18 @@ TEST(RankEdges, CountAFlowOnceThoughItsConnectionWasOpenedTwice) {
                                  .Attribute();
   ASSERT_EQ(result.jobs[0].edges.size(), 1u);
   EXPECT_EQ(result.jobs[0].edges[0].bytes, 1000u);
+}
+
+TEST(RankEdges, CountDataWhoseMessageBeganBeforeTheCapture) {
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                                 .Log(Rank(2))
+                                 .Paired(1, 11, 2, 22)
+                                 .Sent(1, 2, 22, 3000, 0)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 1u);
+  EXPECT_EQ(result.jobs[0].edges[0].bytes, 3000u);
+  EXPECT_EQ(result.jobs[0].edges[0].messages, 0u);
 }
 
 TEST(RankEdges, NeedBothEndsOfAConnection) {
