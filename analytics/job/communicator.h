@@ -58,8 +58,8 @@ struct JobRank {
   std::vector<IpAddress> addresses;  // of its queue pairs, ascending
   std::vector<JobQueuePair> queue_pairs;
   std::vector<int> receives_from;  // ranks that its log says send to it over RDMA, ascending
-  std::vector<NcclError> errors;  // of the process; at its first rank if it has several
-  std::string source;             // the log's name
+  std::vector<NcclError> errors;   // of the process; at its first rank if it has several
+  std::string source;              // the log's name
 };
 
 struct CommunicatorMember {

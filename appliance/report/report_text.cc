@@ -270,6 +270,10 @@ std::string RenderText(const v1::ReplayReport& report) {
   AppendLedger(report, text);
   if (report.notes_size() > 0) text += "\nNOTES\n\n";
   for (const std::string& note : report.notes()) text += "  " + note + "\n";
+  // Names and notes come from files: none of them may steer the reader's terminal.
+  for (char& c : text) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f) c = '?';
+  }
   return text;
 }
 

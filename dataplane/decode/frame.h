@@ -99,11 +99,11 @@ struct DecodedFrame {
   uint8_t ip_version;  // 4, 6; 0 for a pause frame
   uint8_t vlan_count;  // tags on the original frame
   bool roce_v1;
-  uint16_t parts;        // PartBit
-  PartBit partial;       // the part that the capture cut, if partial_octets > 0
+  uint16_t parts;          // PartBit
+  PartBit partial;         // the part that the capture cut, if partial_octets > 0
   uint8_t partial_octets;  // of it that were captured; its fields behind them are zero
-  uint16_t vlan_id;      // outermost tag of the original frame; meaningful if vlan_count > 0
-  uint32_t wire_length;  // octets of the original frame from its headers, without FCS
+  uint16_t vlan_id;        // outermost tag of the original frame; meaningful if vlan_count > 0
+  uint32_t wire_length;    // octets of the original frame from its headers, without FCS
   Segment segment;
   MirrorInfo mirror;
   uint64_t source_mac;  // of the original frame

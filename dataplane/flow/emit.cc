@@ -88,7 +88,7 @@ FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp int
                          .maximum = Duration(entry.round_trip_maximum_ns)},
       .message_gap = {.count = entry.gap_count,
                       .sum = Duration(static_cast<int64_t>(entry.gap_sum_ns)),
-                      .maximum = Duration(entry.gap_maximum_ns)}};
+                      .maximum = Duration(entry.gap_maximum * kGapUnitNs)}};
   record.requests.valid = (entry.flags & kFlowRequestSeen) != 0;
   for (size_t i = 0; i < entry.class_packets.size(); ++i) {
     record.class_packets[i] = entry.class_packets[i];
@@ -116,7 +116,7 @@ void ClearInterval(FlowEntry& entry) {
   entry.ce_marked = 0;
   entry.udp_source_port_changes = 0;
   entry.class_packets = {};
-  entry.gap_maximum_ns = 0;
+  entry.gap_maximum = 0;
   entry.gap_sum_ns = 0;
   entry.message_sizes = {};
   entry.gap_count = 0;

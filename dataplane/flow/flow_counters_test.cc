@@ -229,7 +229,16 @@ TEST(FlowCounters, MeasuresTheGapsBetweenMessages) {
   const DurationSummary gap = feeder.Record().message_gap;
   EXPECT_EQ(gap.count, 2u);
   EXPECT_EQ(gap.sum, std::chrono::microseconds(7 + 13));
-  EXPECT_EQ(gap.maximum, std::chrono::microseconds(13));
+  // Kept in steps of 64 ns, rounded up: 13,000 ns become 204 steps.
+  EXPECT_EQ(gap.maximum, std::chrono::nanoseconds(204 * 64));
+}
+
+TEST(FlowCounters, MeasuresGapsBeyondThirtyTwoBitsOfNanoseconds) {
+  FlowFeeder feeder;
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 10'000'000 * kMicrosecond);
+  const DurationSummary gap = feeder.Records().back().message_gap;
+  EXPECT_GE(gap.maximum, std::chrono::seconds(10));
+  EXPECT_LT(gap.maximum, std::chrono::seconds(10) + std::chrono::nanoseconds(64));
 }
 
 }  // namespace

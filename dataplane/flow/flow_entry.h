@@ -22,6 +22,8 @@ enum FlowEntryFlag : uint16_t {
   kFlowDatagrams = 1 << 7,      // a UD queue pair: SENDs are datagrams of many senders
 };
 
+inline constexpr int64_t kGapUnitNs = 64;
+
 struct alignas(64) FlowEntry {
   // Line 0: who, how much, when. Counters are those of the open interval.
   FlowKey key;
@@ -47,7 +49,7 @@ struct alignas(64) FlowEntry {
 
   // Line 2: kinds and sizes.
   std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
-  uint32_t gap_maximum_ns;                                       // stops at 4.29 s
+  uint32_t gap_maximum;  // in units of 64 ns, rounded up; stops at 275 s
   uint64_t gap_sum_ns;
   std::array<uint16_t, kMessageSizeBins> message_sizes;  // stop at 65535
   uint32_t gap_count;

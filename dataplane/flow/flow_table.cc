@@ -265,7 +265,8 @@ inline void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& fram
       const auto gap = static_cast<uint64_t>(now_ns - entry.message_end_ns);
       ++entry.gap_count;
       entry.gap_sum_ns += gap;
-      entry.gap_maximum_ns = std::max(entry.gap_maximum_ns, SaturateTo32(gap));
+      entry.gap_maximum =
+          std::max(entry.gap_maximum, SaturateTo32((gap + kGapUnitNs - 1) / kGapUnitNs));
     }
   }
   // A message's size stands in its RETH; a SEND's is known when it ends.
@@ -364,7 +365,8 @@ inline void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame,
                         (frame.Has(kPartAeth) && wire::KindOf(frame.aeth) != wire::AethKind::kAck);
     if (!always || !sighting_budget_.AdmitAlways()) return;
   }
-  out.sightings.push_back(MakeSighting(entry, static_cast<uint32_t>(&entry - &entries_[0]), frame, grant, exponent, event, arrival));
+  out.sightings.push_back(MakeSighting(entry, static_cast<uint32_t>(&entry - &entries_[0]), frame,
+                                       grant, exponent, event, arrival));
 }
 
 void FlowTable::OpenInterval(int64_t index) {

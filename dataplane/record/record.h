@@ -75,7 +75,7 @@ struct DurationSummary {
   uint32_t count = 0;
   Duration sum{};
   Duration minimum{};  // of ack_round_trip alone
-  Duration maximum{};
+  Duration maximum{};  // of message_gap: rounded up to 64 ns, at most 275 s
 };
 
 // A flow at a tap, as one TTL saw it, in one interval: a copy with another TTL is another hop of

@@ -154,13 +154,13 @@ class PcapReader final : public CaptureSource {
   }
 
   Error AbsurdError() const {
-    return {.code = ErrorCode::kInvalidArgument,
-            .message = fmt::format(
-                "{}: damaged at byte {}: record {} claims {} captured octets, more than the {} "
-                "that a capture can hold; the {} frames before it were read",
-                name_, RecordOffset(), statistics_.frames + 1,
-                U32(buffer_ + begin_ + 8, header_.swapped), kMaxCapturedLength,
-                statistics_.frames)};
+    return {
+        .code = ErrorCode::kInvalidArgument,
+        .message = fmt::format(
+            "{}: damaged at byte {}: record {} claims {} captured octets, more than the {} "
+            "that a capture can hold; the {} frames before it were read",
+            name_, RecordOffset(), statistics_.frames + 1,
+            U32(buffer_ + begin_ + 8, header_.swapped), kMaxCapturedLength, statistics_.frames)};
   }
 
   void NoteEnd() {
@@ -172,8 +172,8 @@ class PcapReader final : public CaptureSource {
     if (rest > 0) {
       note += fmt::format(": record {} ends after {} octets", statistics_.frames + 1, rest);
       if (rest >= kRecordHeaderSize) {
-        note += fmt::format(" of {}",
-                            kRecordHeaderSize + U32(buffer_ + begin_ + 8, header_.swapped));
+        note +=
+            fmt::format(" of {}", kRecordHeaderSize + U32(buffer_ + begin_ + 8, header_.swapped));
       }
     }
     if (!stream_note.empty()) note += ": " + stream_note;
@@ -191,7 +191,7 @@ class PcapReader final : public CaptureSource {
   uint16_t tap_;
   size_t block_size_;
   std::unique_ptr<Page[]> pages_;
-  uint8_t* buffer_;  // in pages_: slack for one record, then a block
+  uint8_t* buffer_;                    // in pages_: slack for one record, then a block
   size_t begin_;                       // of what is not parsed yet
   size_t end_;                         // of what was read
   uint64_t offset_ = kFileHeaderSize;  // in the stream, of end_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one place where packet bytes are read. A read past the end yields zero and clears ok(), so a
-// header can be read field after field and checked once. A header of fixed size is taken as a block:
-// one check when the packet is read, and the compiler's for every field's offset.
+// header can be read field after field and checked once. A header of fixed size is taken as a
+// block: one check when the packet is read, and the compiler's for every field's offset.
 #pragma once
 
 #include <bit>

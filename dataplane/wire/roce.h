@@ -134,7 +134,9 @@ struct Rdeth {
   uint32_t ee_context = 0;  // 24 bits
 };
 constexpr void Read(ByteReader& in, Rdeth& h) {
-  const auto at = in.Take<Rdeth::kSize>(); h.ee_context = at.U32<0>() & k24BitMask; }
+  const auto at = in.Take<Rdeth::kSize>();
+  h.ee_context = at.U32<0>() & k24BitMask;
+}
 constexpr void Write(ByteWriter& out, const Rdeth& h) { out.U32(h.ee_context & k24BitMask); }
 static_assert(EncodedSize<Rdeth>() == Rdeth::kSize);
 
@@ -143,7 +145,9 @@ struct Xrceth {
   uint32_t srq_number = 0;  // 24 bits
 };
 constexpr void Read(ByteReader& in, Xrceth& h) {
-  const auto at = in.Take<Xrceth::kSize>(); h.srq_number = at.U32<0>() & k24BitMask; }
+  const auto at = in.Take<Xrceth::kSize>();
+  h.srq_number = at.U32<0>() & k24BitMask;
+}
 constexpr void Write(ByteWriter& out, const Xrceth& h) { out.U32(h.srq_number & k24BitMask); }
 static_assert(EncodedSize<Xrceth>() == Xrceth::kSize);
 
@@ -175,7 +179,9 @@ struct AtomicAckEth {
   uint64_t original_data = 0;
 };
 constexpr void Read(ByteReader& in, AtomicAckEth& h) {
-  const auto at = in.Take<AtomicAckEth::kSize>(); h.original_data = at.U64<0>(); }
+  const auto at = in.Take<AtomicAckEth::kSize>();
+  h.original_data = at.U64<0>();
+}
 constexpr void Write(ByteWriter& out, const AtomicAckEth& h) { out.U64(h.original_data); }
 static_assert(EncodedSize<AtomicAckEth>() == AtomicAckEth::kSize);
 
@@ -185,7 +191,9 @@ struct ImmDt {
   uint32_t data = 0;
 };
 constexpr void Read(ByteReader& in, ImmDt& h) {
-  const auto at = in.Take<ImmDt::kSize>(); h.data = at.U32<0>(); }
+  const auto at = in.Take<ImmDt::kSize>();
+  h.data = at.U32<0>();
+}
 constexpr void Write(ByteWriter& out, const ImmDt& h) { out.U32(h.data); }
 static_assert(EncodedSize<ImmDt>() == ImmDt::kSize);
 
@@ -194,7 +202,9 @@ struct Ieth {
   uint32_t rkey = 0;
 };
 constexpr void Read(ByteReader& in, Ieth& h) {
-  const auto at = in.Take<Ieth::kSize>(); h.rkey = at.U32<0>(); }
+  const auto at = in.Take<Ieth::kSize>();
+  h.rkey = at.U32<0>();
+}
 constexpr void Write(ByteWriter& out, const Ieth& h) { out.U32(h.rkey); }
 static_assert(EncodedSize<Ieth>() == Ieth::kSize);
 }  // namespace rocescope::wire
