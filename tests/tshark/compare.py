@@ -30,7 +30,7 @@ README = REPOSITORY / "appliance" / "README.md"
 FIXTURES = pathlib.Path(os.environ.get("ROCESCOPE_FIXTURES") or
                         REPOSITORY.parent / "shared" / "fixtures")
 GENERATED = ("transports", "other_transports", "networks", "management", "mirrors", "pause",
-             "source_ports", "snapped", "truncated", "short_sends", "refused")
+             "source_ports", "snapped", "unsnapped", "truncated", "short_sends", "refused")
 
 # Keys that tshark has no counterpart of: names that we give, and the check it does not make.
 OURS_ALONE = {"tap", "opcode_name", "cm.attribute_name", "icrc_ok"}
@@ -142,6 +142,18 @@ class Comparison(unittest.TestCase):
         for name in GENERATED:
             with self.subTest(name):
                 self.agree(generated(name))
+
+    def test_what_was_captured_of_a_cut_frame_is_what_the_whole_one_says(self):
+        whole = [tshark.describe(fields) for fields in tshark.read(generated("unsnapped"))]
+        shown = collections.Counter()
+        for frame, theirs in zip(decode(generated("snapped")), whole):
+            if "drop" in frame:
+                continue
+            headers = {k: v for k, v in frame.items() if k.startswith(known.EXTENDED_HEADERS)}
+            self.assertEqual({k: theirs.get(k) for k in headers}, headers)
+            shown.update(headers.keys())
+        self.assertLess(shown["reth.length"], shown["reth.rkey"])
+        self.assertLess(shown["reth.rkey"], shown["reth.va"])
 
     def test_generated_captures_hold_every_kind_of_frame(self):
         keys = set()

@@ -261,16 +261,16 @@ Capture SourcePorts() {
 }
 
 // Whole headers and cut payloads, as snap lengths leave them; then every length down to the IP
-// header.
-Capture Snapped() {
-  Capture capture("snapped");
+// header. With `whole`, the same frames uncut.
+Capture Snapped(bool whole) {
+  Capture capture(whole ? "unsnapped" : "snapped");
   const uint8_t kOpcodes[] = {0x04, 0x0a, 0x0b, 0x0d, 0x17, 0x64};
   for (const uint8_t opcode : kOpcodes) {
     const Bytes frame =
         Packet(Frame().Eth().Ipv4("10.1.2.3", "10.4.5.6", IpOf(opcode)).Udp(PortOf(opcode)), opcode,
                opcode, 512);
-    for (const size_t size : {96, 128, 200}) capture.AddCut(frame, size);
-    for (size_t size = 34; size < 90; ++size) capture.AddCut(frame, size);
+    for (const size_t size : {96, 128, 200}) capture.AddCut(frame, whole ? frame.size() : size);
+    for (size_t size = 34; size < 90; ++size) capture.AddCut(frame, whole ? frame.size() : size);
   }
   return capture;
 }
@@ -327,7 +327,7 @@ Capture Refused() {
 int Run(const std::string& folder) {
   for (const Capture& capture :
        {Transports(), OtherTransports(), Networks(), Management(), Mirrors(), Pause(),
-        SourcePorts(), Snapped(), Truncated(), ShortSends(), Refused()}) {
+        SourcePorts(), Snapped(false), Snapped(true), Truncated(), ShortSends(), Refused()}) {
     if (!capture.Write(folder)) {
       fmt::print(stderr, "cannot write into {}\n", folder);
       return 1;

@@ -40,13 +40,23 @@ class Case:
     covers: Callable[[Difference], bool]
 
 
+def was_cut(difference):
+    frame = difference.ours
+    return frame.get("mirror.truncated") or frame["caplen"] < frame["wirelen"]
+
+
 CASES = [
     Case("snapped_frame_called_malformed",
          "The switch cut the frame before it wrapped it, so the inner lengths exceed what the "
          "capture says was sent; tshark takes that for a malformed packet. The fields agree.",
          "truncated",
-         lambda d: d.malformed and not d.keys and
-         (d.ours.get("mirror.truncated") or d.ours["caplen"] < d.ours["wirelen"])),
+         lambda d: d.malformed and not d.keys and was_cut(d)),
+    Case("cut_header_not_shown",
+         "tshark shows nothing of an extended header whose end was not captured; the fields in "
+         "front of the cut are in the frame, and compare.py holds them against the whole frame.",
+         "snapped",
+         lambda d: was_cut(d) and d.only_in(*EXTENDED_HEADERS) and
+         all(key not in d.theirs for key in d.keys)),
     Case("send_taken_for_rpc_over_rdma",
          "tshark guesses that the payload of a SEND is RPC-over-RDMA and reads its header past the "
          "end of a shorter payload; the guess, not the packet, is malformed. The fields agree.",
