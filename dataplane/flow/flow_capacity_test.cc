@@ -110,11 +110,12 @@ TEST(FlowCapacity, NeverLosesAPacket) {
             statistics.flows_evicted + statistics.flows_expired + table.size());
 }
 
-// Hashes that differ in two low bits only: every entry is in another's way, around the end too.
+// Hashes that differ in two low bits only: every entry is in another's way, around the end too, and
+// a table that grows keeps them all.
 TEST(FlowIndex, AgreesWithAMapHoweverHashesCollide) {
-  constexpr uint32_t kCapacity = 32;
+  constexpr uint32_t kCapacity = 64;
   std::mt19937 random(3);
-  FlowIndex index(kCapacity);
+  FlowIndex index(64);
   std::unordered_map<uint32_t, uint64_t> model;
   std::vector<uint64_t> hashes;
   for (uint32_t number = 0; number < kCapacity; ++number) {
@@ -125,7 +126,7 @@ TEST(FlowIndex, AgreesWithAMapHoweverHashesCollide) {
     if (model.erase(number) != 0) {
       index.Erase(hashes[number], number, [&](uint32_t n) { return hashes[n]; });
     } else {
-      index.Insert(hashes[number], number);
+      index.Insert(hashes[number], number, [&](uint32_t n) { return hashes[n]; });
       model.emplace(number, hashes[number]);
     }
     const uint32_t wanted = random() % kCapacity;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the table keeps of a flow at a tap: four cache lines. The first two serve every packet of a
-// WRITE's middle; the others serve message ends, responses and trouble.
+// What the table keeps of a flow at a tap: four cache lines. The first two serve every packet, the
+// third marks and the beginnings and ends of messages, the fourth responses and what they tell.
 #pragma once
 
 #include <array>
@@ -37,22 +37,22 @@ struct alignas(64) FlowEntry {
 
   // Line 1: requests.
   PsnTracker requests;
-  uint32_t first_request_psn;
-  uint32_t messages;
   uint64_t payload_bytes;
-  uint32_t ce_marked;
-  uint32_t last_rkey;
-  uint32_t pending_length;  // of a READ, or what a SEND in progress has carried so far
+  std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
   uint16_t udp_source_port;
   uint16_t udp_source_port_changes;
-  int64_t message_end_ns;
 
-  // Line 2: kinds and sizes.
-  std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
-  uint32_t gap_maximum;  // in units of 64 ns, rounded up; stops at 275 s
+  // Line 2: messages, and marks.
+  uint32_t first_request_psn;
+  uint32_t messages;
+  uint32_t last_rkey;
+  uint32_t pending_length;  // of a READ, or what a SEND in progress has carried so far
+  int64_t message_end_ns;
   uint64_t gap_sum_ns;
-  std::array<uint16_t, kMessageSizeBins> message_sizes;  // stop at 65535
   uint32_t gap_count;
+  uint32_t gap_maximum;  // in units of 64 ns, rounded up; stops at 275 s
+  std::array<uint16_t, kMessageSizeBins> message_sizes;  // stop at 65535
+  uint32_t ce_marked;
   uint32_t first_seen_offset_ns;  // from the start of the open interval; stops at 4.29 s
 
   // Line 3: responses and what comes back.

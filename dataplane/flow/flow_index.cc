@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/flow/flow_index.h"
 
-#include <bit>
-
 namespace rocescope {
 
-FlowIndex::FlowIndex(uint32_t capacity)
-    : mask_(std::bit_ceil(uint64_t{capacity} * 2) - 1), slots_(mask_ + 1) {}
-
-void FlowIndex::Insert(uint64_t hash, uint32_t number) {
+void FlowIndex::Store(uint64_t hash, uint32_t number) {
   uint64_t at = hash & mask_;
   while (slots_[at].number_plus_one != 0) at = (at + 1) & mask_;
   slots_[at] = {.tag = static_cast<uint32_t>(hash >> 32), .number_plus_one = number + 1};

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a flow's key to its entry: linear probing over eight-octet slots, at most half full, so a
-// look-up usually costs one cache line.
+// look-up usually costs one cache line; and doubled as flows come, so that the lines of a few
+// thousand flows stay in the cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "dataplane/flow/zeroed_array.h"
 
@@ -13,8 +16,8 @@ class FlowIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
-  // For at most `capacity` entries.
-  explicit FlowIndex(uint32_t capacity);
+  // `slots`: a power of two.
+  explicit FlowIndex(size_t slots = 4096) : slots_(slots), mask_(slots - 1) {}
 
   // The number stored under `hash` for which `matches(number)`, or kAbsent.
   template <typename Matches>
@@ -35,7 +38,21 @@ class FlowIndex {
 
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
-  void Insert(uint64_t hash, uint32_t number);
+  // `hash_of(number)` tells the hashes of those stored before.
+  template <typename HashOf>
+  void Insert(uint64_t hash, uint32_t number, HashOf hash_of) {
+    if ((size_ + 1) * 2 > slots_.size()) {
+      ZeroedArray<Slot> old = std::exchange(slots_, ZeroedArray<Slot>(slots_.size() * 2));
+      mask_ = slots_.size() - 1;
+      for (size_t i = 0; i < old.size(); ++i) {
+        if (old[i].number_plus_one == 0) continue;
+        const uint32_t stored = old[i].number_plus_one - 1;
+        Store(hash_of(stored), stored);
+      }
+    }
+    Store(hash, number);
+    ++size_;
+  }
 
   // Takes `number`, which is stored under `hash`, out; `hash_of(number)` tells the full hash of
   // those that move up to close the hole.
@@ -52,6 +69,7 @@ class FlowIndex {
       }
     }
     slots_[hole] = {};
+    --size_;
   }
 
  private:
@@ -60,8 +78,11 @@ class FlowIndex {
     uint32_t number_plus_one = 0;  // 0: empty
   };
 
-  uint64_t mask_;
+  void Store(uint64_t hash, uint32_t number);
+
   ZeroedArray<Slot> slots_;
+  uint64_t mask_;
+  size_t size_ = 0;
 };
 
 }  // namespace rocescope

@@ -27,6 +27,13 @@ uint64_t HashOf(const FlowEntry& entry) {
                 entry.key.destination_qpn, entry.key.segment, entry.tap, entry.ttl);
 }
 
+auto HashesIn(const ZeroedArray<FlowEntry>& entries) {
+  return [&entries](uint32_t number) { return HashOf(entries[number]); };
+}
+
+// Round trips are measured at one tap.
+uint64_t AtTap(uint64_t psn_hash, TapId tap) { return psn_hash ^ tap * 0x9e3779b97f4a7c15ull; }
+
 FlowKey KeyOf(const DecodedFrame& frame) {
   return {.source = frame.source,
           .destination = frame.destination,
@@ -84,7 +91,6 @@ void CountHopCopy(FlowEntry& entry, const DecodedFrame& frame, PsnTracker& track
 
 FlowTable::FlowTable(Options options)
     : options_(options),
-      index_(options.capacity),
       entries_(options.capacity),
       free_(options.capacity),
       active_(options.capacity),
@@ -92,19 +98,31 @@ FlowTable::FlowTable(Options options)
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
 
 FlowTable::Place FlowTable::Prepare(const DecodedFrame& frame, TapId tap) const {
+  const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   const uint64_t source = FoldAddress(frame.source);
   const uint64_t destination = FoldAddress(frame.destination);
-  const uint64_t hash =
+  Place place;
+  place.flow_hash =
       HashOf(source, destination, frame.bth.destination_qpn, frame.segment, tap, frame.ttl);
-  index_.Prefetch(hash);
-  return {.hash = hash, .pair = source + destination};
+  index_.Prefetch(place.flow_hash);
+  place.psn_hash = HashPair(source + destination, frame.bth.psn);
+  place.message = !opcode.response &&
+                  (opcode.starts || opcode.ends || opcode.operation == wire::Operation::kSend);
+  place.response = opcode.response;
+  place.round_trip = opcode.operation == wire::Operation::kAcknowledge || frame.bth.ack_request;
+  if (place.round_trip) probes_.Prefetch(AtTap(place.psn_hash, tap));
+  return place;
 }
 
 void FlowTable::Approach(const Place& place) const {
-  const uint32_t number = index_.Guess(place.hash);
+  const uint32_t number = index_.Guess(place.flow_hash);
   if (number == FlowIndex::kAbsent) return;
-  const auto* lines = reinterpret_cast<const char*>(&entries_[number]);
-  for (size_t line = 0; line < sizeof(FlowEntry); line += 64) __builtin_prefetch(lines + line, 1);
+  constexpr size_t kLine = 64;
+  const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
+  __builtin_prefetch(entry, 1);
+  __builtin_prefetch(entry + kLine, 1);
+  if (place.message) __builtin_prefetch(entry + 2 * kLine, 1);
+  if (place.response) __builtin_prefetch(entry + 3 * kLine, 1);
 }
 
 void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap, Timestamp event,
@@ -117,12 +135,12 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
     ++statistics_.late_packets;
   }
 
-  FlowEntry& entry = FindOrCreate(frame, place.hash, tap, now_ns, out);
+  FlowEntry& entry = FindOrCreate(frame, place.flow_hash, tap, now_ns, out);
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   entry.bytes += frame.wire_length;
   entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
   ++entry.class_packets[static_cast<size_t>(ClassOf(opcode))];
-  entry.ce_marked += frame.Ecn() == wire::kEcnCe;
+  if (frame.Ecn() == wire::kEcnCe) ++entry.ce_marked;
   if (frame.Dscp() != entry.dscp) {
     entry.dscp = frame.Dscp();
     entry.flags |= kFlowDscpChanged;
@@ -144,9 +162,8 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
   }
   if (frame.Has(kPartAeth)) AccountAcknowledge(entry, frame);
 
-  const uint64_t hash = HashPair(place.pair, frame.bth.psn);
-  MeasureRoundTrip(entry, frame, opcode, hash, now_ns);
-  Sight(entry, frame, granted ? &grant : nullptr, hash, event, arrival, out);
+  MeasureRoundTrip(entry, frame, opcode, place.psn_hash, now_ns);
+  Sight(entry, frame, granted ? &grant : nullptr, place.psn_hash, event, arrival, out);
 }
 
 inline FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap,
@@ -172,7 +189,7 @@ inline FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t ha
     entry.flags = static_cast<uint16_t>(kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
     entry.peer = FlowIndex::kAbsent;
     entry.credits = 31;
-    index_.Insert(hash, number);
+    index_.Insert(hash, number, HashesIn(entries_));
     ++size_;
     ++statistics_.flows_created;
     if (listed) Activate(entry, now_ns);
@@ -312,7 +329,7 @@ inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& fr
                                         const wire::OpcodeInfo& opcode, uint64_t hash,
                                         int64_t now_ns) {
   if (opcode.transport != wire::Transport::kRc && opcode.transport != wire::Transport::kXrc) return;
-  const uint64_t at_tap = hash ^ (uint64_t{entry.tap} * 0x9e3779b97f4a7c15ull);
+  const uint64_t at_tap = AtTap(hash, entry.tap);
   const auto number = static_cast<uint32_t>(&entry - &entries_[0]);
   if (!opcode.response) {
     if (frame.bth.ack_request) probes_.Remember(at_tap, now_ns, number);
@@ -411,15 +428,14 @@ uint32_t FlowTable::TakeEntry(RecordBatch& out) {
     out.flows.push_back(
         MakeFlowRecord(entry, victim, FromNanoseconds(interval_start_ns_), options_.interval));
   }
-  index_.Erase(HashOf(entry), victim, [this](uint32_t n) { return HashOf(entries_[n]); });
+  index_.Erase(HashOf(entry), victim, HashesIn(entries_));
   --size_;
   ++statistics_.flows_evicted;
   return victim;
 }
 
 void FlowTable::Release(uint32_t number) {
-  index_.Erase(HashOf(entries_[number]), number,
-               [this](uint32_t n) { return HashOf(entries_[n]); });
+  index_.Erase(HashOf(entries_[number]), number, HashesIn(entries_));
   entries_[number].flags = 0;
   free_[free_count_++] = number;
   --size_;

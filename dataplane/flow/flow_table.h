@@ -43,14 +43,18 @@ class FlowTable {
 
   explicit FlowTable(Options options);
 
-  // Where a packet's flow is looked for, and what its host pair's hashes begin with.
+  // Where a packet's state is looked for.
   struct Place {
-    uint64_t hash = 0;
-    uint64_t pair = 0;
+    uint64_t flow_hash;
+    uint64_t psn_hash;  // of the unordered address pair and the PSN
+    // What it will need beyond the entry's first two lines.
+    bool message;     // the line of messages
+    bool response;    // that of responses
+    bool round_trip;  // the request that an ACK answers
   };
 
   // A packet's way, each step worth taking for a few packets before the next one: Prepare names the
-  // place of its flow and starts loading the index, Approach starts loading the flow's entry.
+  // places of its state and starts loading the index, Approach starts loading the flow's entry.
   Place Prepare(const DecodedFrame& frame, TapId tap) const;
   void Approach(const Place& place) const;
 

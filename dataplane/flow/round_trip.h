@@ -24,6 +24,8 @@ class RoundTripProbes {
     probes_[hash % kSize] = {.hash = hash, .sent_ns = now_ns, .flow = flow, .waiting = true};
   }
 
+  void Prefetch(uint64_t hash) const { __builtin_prefetch(&probes_[hash % kSize], 1); }
+
   // The waiting request under `hash`, or nullptr.
   Probe* Find(uint64_t hash) {
     Probe& probe = probes_[hash % kSize];
