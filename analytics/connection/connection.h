@@ -92,6 +92,13 @@ struct Connection {
   Timestamp last_seen;
 };
 
+// From `time` on, packets of the flow belong to another owner of its queue pair number. A connection
+// that ended with it has this very time as its valid_until.
+struct FlowCut {
+  FlowKey flow;
+  Timestamp time;
+};
+
 // What was left out, and why an answer may be weaker than the traffic would allow.
 struct ConnectionStatistics {
   uint64_t datagrams = 0;             // UD and QP1 packets: no connections

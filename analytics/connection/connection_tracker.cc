@@ -430,8 +430,10 @@ void ConnectionTracker::Close(uint32_t number, Timestamp time) {
     KeepClosed(std::move(found.connection));
     break;
   }
+  cuts_.push_back({.flow = store_.flow(number).key, .time = time});
   store_.Reset(number);
   if (partner == kNoFlow || partner == number) return;
+  cuts_.push_back({.flow = store_.flow(partner).key, .time = time});
   store_.Reset(partner);
   FlowState& state = store_.flow(partner);
   state.restarted = true;
@@ -460,6 +462,11 @@ void ConnectionTracker::Advance(Timestamp now) {
     }
     for (const auto& grants : pair.grants) {
       if (grants != nullptr) grants_dropped_ += grants->dropped();
+    }
+    for (const std::vector<uint32_t>& side : pair.flows) {
+      for (const uint32_t flow : side) {
+        cuts_.push_back({.flow = store_.flow(flow).key, .time = now});
+      }
     }
     store_.Free(number);
     ++statistics_.pairs_expired;

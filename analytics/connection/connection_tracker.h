@@ -12,6 +12,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analytics/connection/connection.h"
@@ -52,6 +53,9 @@ class ConnectionTracker {
 
   ConnectionStatistics Statistics() const;
 
+  // Flows whose incarnation ended since the last call: by a restart, a disconnect, long silence.
+  std::vector<FlowCut> TakeCuts() { return std::exchange(cuts_, {}); }
+
  private:
   struct RequestKey {  // of a ConnectRequest
     Segment segment;
@@ -88,6 +92,7 @@ class ConnectionTracker {
   std::unordered_map<RequestKey, PendingRequest, RequestKeyHash> pending_;
   std::deque<RequestKey> pending_order_;
   std::deque<Connection> closed_;
+  std::vector<FlowCut> cuts_;
   std::optional<Timestamp> last_sweep_;
   ConnectionStatistics statistics_;
   uint64_t grants_dropped_ = 0;  // by rings that are gone
