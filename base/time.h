@@ -13,6 +13,16 @@ using Timestamp = std::chrono::time_point<std::chrono::system_clock, Duration>;
 constexpr Timestamp FromNanoseconds(int64_t ns) { return Timestamp(Duration(ns)); }
 constexpr int64_t ToNanoseconds(Timestamp t) { return t.time_since_epoch().count(); }
 
+// Times from outside are held within these bounds where they enter, so that the sum and the
+// difference of any two of them fit into 64 bits. The later is in 2116; pcap's seconds end in 2106.
+inline constexpr Timestamp kEarliestTime = FromNanoseconds(0);
+inline constexpr Timestamp kLatestTime = FromNanoseconds((int64_t{1} << 62) - 1);
+
+constexpr Timestamp WithinBounds(Timestamp t) {
+  if (t < kEarliestTime) return kEarliestTime;
+  return t > kLatestTime ? kLatestTime : t;
+}
+
 // The number of the interval of length `width` > 0, aligned to the epoch, that `t` falls in;
 // rounds down, also before 1970.
 constexpr int64_t IntervalIndex(Timestamp t, Duration width) {

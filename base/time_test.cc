@@ -21,6 +21,23 @@ TEST(TimeTest, TimesDifferByDurations) {
   EXPECT_EQ(FromNanoseconds(5'000'000) - FromNanoseconds(2'000'000), milliseconds(3));
 }
 
+TEST(TimeTest, BoundsLeaveRoomForSumsAndDifferences) {
+  const int64_t latest = ToNanoseconds(kLatestTime);
+  int64_t ignored;
+
+  EXPECT_FALSE(__builtin_add_overflow(latest, latest, &ignored));
+  EXPECT_FALSE(__builtin_sub_overflow(-latest, latest, &ignored));
+  // pcap's last second and, to whoever abuses them so, 2^32 us in it.
+  EXPECT_GT(latest, 0xffffffff * int64_t{1'000'000'000} + 0xffffffff * int64_t{1'000});
+}
+
+TEST(TimeTest, ATimeOutsideIsMovedToTheNearestBound) {
+  EXPECT_EQ(WithinBounds(Timestamp::min()), kEarliestTime);
+  EXPECT_EQ(WithinBounds(FromNanoseconds(-1)), kEarliestTime);
+  EXPECT_EQ(WithinBounds(FromNanoseconds(7)), FromNanoseconds(7));
+  EXPECT_EQ(WithinBounds(Timestamp::max()), kLatestTime);
+}
+
 TEST(TimeTest, AnIntervalHoldsItsBeginAndNotItsEnd) {
   EXPECT_EQ(IntervalIndex(FromNanoseconds(99'999'999), milliseconds(100)), 0);
   EXPECT_EQ(IntervalIndex(FromNanoseconds(100'000'000), milliseconds(100)), 1);

@@ -34,7 +34,7 @@ struct RawFrame {
   std::span<const uint8_t> bytes;  // what was captured
   uint32_t original_length = 0;    // octets on the wire as the source says, without FCS
   LinkType link_type = LinkType::kEthernet;
-  Timestamp timestamp;  // capture time
+  Timestamp timestamp;  // capture time; its source sees to kEarliestTime <= it <= kLatestTime
   uint16_t tap = 0;     // where the copy was taken: index into the caller's table of taps
 };
 
@@ -64,7 +64,7 @@ struct MirrorInfo {
 
 // The time that a mirror header tells, in nanoseconds of the switch's clock: since the epoch where
 // it carries seconds or an upper half; else only modulo `wrap`: 2^32 units, or the second of
-// IEEE 1588.
+// IEEE 1588. At most kLatestTime.
 struct MirrorTime {
   int64_t nanoseconds = 0;
   int64_t wrap = 0;  // 0: does not wrap
@@ -72,7 +72,7 @@ struct MirrorTime {
 // nullopt: no timestamp, or a user-defined unit.
 std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror);
 
-// The value congruent to `time` that lies nearest to `arrival`.
+// The value congruent to `time` that lies nearest to `arrival`: at most half a wrap from it.
 Timestamp Unwrap(const MirrorTime& time, Timestamp arrival);
 
 enum class FrameKind : uint8_t { kRoce, kPause };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "dataplane/decode/frame.h"
 
 namespace rocescope {
@@ -31,7 +33,9 @@ std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror) {
     return MirrorTime{.nanoseconds = int64_t{mirror.timestamp_upper} * kSecond + low};
   }
   if (mirror.has_upper_timestamp && mirror.timestamp_upper < 0x80000000u / unit) {
-    return MirrorTime{.nanoseconds = (int64_t{mirror.timestamp_upper} << 32) * unit + low};
+    // Below 2^63, as the condition sees to.
+    const int64_t whole = (int64_t{mirror.timestamp_upper} << 32) * unit + low;
+    return MirrorTime{.nanoseconds = std::min(whole, ToNanoseconds(kLatestTime))};
   }
   // IEEE 1588 counts nanoseconds within a second; the other units fill the field.
   const bool within_second = mirror.granularity == wire::ErspanGranularity::kIeee1588;

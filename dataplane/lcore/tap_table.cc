@@ -40,8 +40,10 @@ Timestamp EventTime(MirrorStream& stream, const MirrorInfo& mirror, Timestamp ca
   const std::optional<MirrorTime> time = TimeOf(mirror);
   if (!time.has_value()) return capture_time;
   constexpr int64_t kSameClock = 1'000'000'000;
-  // Unwrapped against where the switch's clock must stand now, then moved to ours.
-  const Timestamp told = Unwrap(*time, capture_time - Duration(stream.clock_offset_ns));
+  // Unwrapped against where the switch's clock must stand now, then moved to ours. With both times
+  // within their bounds no difference below overflows, whatever a header pretends.
+  const Timestamp told =
+      WithinBounds(Unwrap(*time, WithinBounds(capture_time - Duration(stream.clock_offset_ns))));
   const int64_t behind = (capture_time - told).count();
   if (std::abs(behind - stream.clock_offset_ns) >= kSameClock) {
     stream.clock_offset_ns = std::abs(behind) < kSameClock ? 0 : behind;

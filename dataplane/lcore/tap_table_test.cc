@@ -185,6 +185,28 @@ TEST(TapTable, SurvivesTheLargestTimesThatAHeaderCanTell) {
   EXPECT_EQ(taps.Resolve(0, mirror, At(10)).event_time, At(10));
 }
 
+// Headers of every kind, from times at both bounds: the sanitizer looks for overflows.
+TEST(TapTable, StaysNearTheCaptureTimeAtTheBoundsOfTime) {
+  TapTable taps({"leaf1"});
+  MirrorInfo upper = Erspan3();
+  upper.has_timestamp = true;
+  upper.has_upper_timestamp = true;
+  upper.granularity = wire::ErspanGranularity::k100Microseconds;
+  MirrorInfo latest = upper;
+  latest.timestamp = 0xffffffff;
+  latest.timestamp_upper = 0x80000000u / 100'000 - 1;
+  MirrorInfo wrapping = latest;
+  wrapping.has_upper_timestamp = false;
+  const Timestamp captures[] = {kEarliestTime, kLatestTime, At(0)};
+  for (int round = 0; round < 60; ++round) {
+    const Timestamp capture = captures[round / 4 % 3];
+    for (const MirrorInfo& mirror : {latest, upper, wrapping, StampedWhole(kStart)}) {
+      const Timestamp event = taps.Resolve(0, mirror, capture).event_time;
+      ASSERT_LE(std::chrono::abs(event - capture), std::chrono::seconds(1)) << "round " << round;
+    }
+  }
+}
+
 TEST(TapTable, LeavesCopiesToTheirCaptureWhenItIsFull) {
   TapTable taps({"leaf1"});
   for (size_t i = 0; i < TapTable::kMaximumTaps + 100; ++i) {

@@ -4,13 +4,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <fstream>
 #include <random>
 
 #include "dataplane/source/test_capture.h"
+#include "dataplane/source/test_compress.h"
 
 namespace rocescope::test {
 namespace {
@@ -148,21 +147,9 @@ TEST(CaptureDamageTest, OtherFilesAreRefusedByWhatTheyAre) {
 }
 
 TEST(CaptureDamageTest, ACutGzipFileKeepsItsFrames) {
-  Bytes plain = TwoFrames();
-  Bytes file(1000);
-  uLongf size = file.size();
-  {
-    z_stream deflater{};  // level 0: what is cut off is known
-    deflateInit2(&deflater, 0, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-    deflater.next_in = plain.data();
-    deflater.avail_in = static_cast<unsigned>(plain.size());
-    deflater.next_out = file.data();
-    deflater.avail_out = static_cast<unsigned>(file.size());
-    deflate(&deflater, Z_FINISH);
-    size = deflater.total_out;
-    deflateEnd(&deflater);
-  }
-  file.resize(size - 8 - 56);  // the trailer, and half of the second frame
+  const Bytes plain = TwoFrames();
+  Bytes file = GzipParts(std::span(&plain, 1), 0).file;  // level 0: what is cut off is known
+  file.resize(file.size() - 8 - 56);  // the trailer, and half of the second frame
 
   const Reading reading = ReadFile(file);
 
@@ -174,9 +161,7 @@ TEST(CaptureDamageTest, ACutGzipFileKeepsItsFrames) {
 }
 
 TEST(CaptureDamageTest, ACutZstdFileIsANote) {
-  const Bytes plain = MakePcap({}, SomeFrames(2000));
-  Bytes file(ZSTD_compressBound(plain.size()));
-  file.resize(ZSTD_compress(file.data(), file.size(), plain.data(), plain.size(), 1));
+  Bytes file = Compress(Packing::kZstd, MakePcap({}, SomeFrames(2000)));
   file.resize(file.size() - 1);
 
   const Reading reading = ReadFile(file);
@@ -184,6 +169,39 @@ TEST(CaptureDamageTest, ACutZstdFileIsANote) {
   EXPECT_EQ(reading.error, "");
   EXPECT_EQ(reading.statistics.damaged_tails, 1u);
   EXPECT_THAT(reading.statistics.notes, ElementsAre(HasSubstr("compressed data is cut")));
+}
+
+// The last octets are gzip's CRC and length, and zstd's checksum: all content is before them.
+TEST(CaptureDamageTest, AWrongChecksumIsAnErrorAfterAllFrames) {
+  for (const Packing packing : {Packing::kGzip, Packing::kZstd}) {
+    Bytes file = Compress(packing, MakePcap({}, SomeFrames(400)));
+    file[file.size() - (packing == Packing::kGzip ? 8 : 1)] ^= 1;
+
+    const Reading reading = ReadFile(file);
+
+    EXPECT_EQ(reading.frames, AsSeen(SomeFrames(400)));
+    EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte"));
+  }
+}
+
+// A block of the reserved type: of deflate 3 in bits 1 and 2 of its first octet (RFC 1951, 3.2.3),
+// of zstd likewise (RFC 8878, 3.1.1.2).
+TEST(CaptureDamageTest, ADamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
+  const auto frames = SomeFrames(3000);
+  const Bytes plain = MakePcap({}, frames);
+  size_t half = 24;
+  for (const CapturedFrame& frame : std::span(frames).first(2000)) half += 16 + frame.bytes.size();
+  const auto middle = plain.begin() + static_cast<ptrdiff_t>(half);
+  const std::vector<Bytes> parts = {{plain.begin(), middle}, {middle, plain.end()}};
+  for (CompressedParts packed : {GzipParts(parts), ZstdParts(parts)}) {
+    packed.file[packed.begins[1]] |= 0x06;
+    for (const size_t chunk : {size_t{1}, size_t{1000}, SIZE_MAX}) {
+      const Reading reading = ReadFile(packed.file, {}, chunk);
+
+      EXPECT_EQ(reading.frames, AsSeen(std::span(frames).first(2000))) << chunk;
+      EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte")) << chunk;
+    }
+  }
 }
 
 TEST(CaptureDamageTest, CorruptCompressedDataIsAnError) {
@@ -222,43 +240,94 @@ TEST(CaptureDamageTest, AFileWithoutPermissionSaysSo) {
   EXPECT_THAT(error, HasSubstr("forbidden.pcap: cannot be opened: Permission denied"));
 }
 
-// Whatever happens to a file: it ends, and delivers no more octets than it has.
-TEST(CaptureDamageTest, RandomDamageEndsAndStaysBounded) {
+// Changes a few places of `file` at random; returns where the first of them begins.
+size_t Damage(Bytes& file, std::mt19937& random) {
+  size_t first = file.size();
+  for (int i = random() % 4; i >= 0 && !file.empty(); --i) {
+    const size_t at = random() % file.size();
+    first = std::min(first, at);
+    const auto place = file.begin() + static_cast<ptrdiff_t>(at);
+    switch (random() % 3) {
+      case 0:  // flip
+        *place ^= static_cast<uint8_t>(1 << random() % 8);
+        break;
+      case 1: {  // cut out
+        const size_t end = std::min(file.size(), at + random() % 200);
+        file.erase(place, file.begin() + static_cast<ptrdiff_t>(end));
+        break;
+      }
+      default: {  // splice a part in elsewhere
+        const auto from = file.begin() + static_cast<ptrdiff_t>(random() % file.size());
+        const Bytes part(from, from + std::min<ptrdiff_t>(100, file.end() - from));
+        file.insert(place, part.begin(), part.end());
+      }
+    }
+  }
+  return first;
+}
+
+// A file in pieces, each with some frames at its end: pcap records or pcapng blocks, or members of
+// a compressed file with ten records each. The header has none.
+struct Pieces {
+  std::vector<Bytes> octets;
+  size_t frames_each = 1;
+};
+
+Pieces PiecesOf(bool pcapng, Packing packing, const CaptureFormat& format,
+                std::span<const CapturedFrame> frames) {
+  Pieces pieces{.octets = {{}}, .frames_each = packing == Packing::kPlain ? 1u : 10u};
+  Bytes& header = pieces.octets[0];
+  if (pcapng) {
+    AppendPcapngHeader(header, format);
+    AppendPcapngInterface(header, format);
+  } else {
+    AppendPcapHeader(header, format);
+  }
+  header = Compress(packing, header);
+  for (size_t i = 0; i < frames.size(); i += pieces.frames_each) {
+    Bytes piece;
+    for (const CapturedFrame& frame : frames.subspan(i, pieces.frames_each)) {
+      if (pcapng) {
+        AppendPcapngPacket(piece, format, 0, frame);
+      } else {
+        AppendPcapRecord(piece, format, frame.time_ns, frame.bytes, frame.original_length);
+      }
+    }
+    pieces.octets.push_back(Compress(packing, piece));
+  }
+  return pieces;
+}
+
+// Whatever happens to a file: it ends, delivers what lies before the damage, and no more octets
+// than it has.
+TEST(CaptureDamageTest, RandomDamageKeepsWhatIsBeforeItAndStaysBounded) {
   std::mt19937 random(4791);
   const auto frames = SomeFrames(50);
-  for (int round = 0; round < 2000; ++round) {
-    const CaptureFormat format{.big_endian = round % 2 == 0};
-    Bytes file = round % 4 < 2 ? MakePcap(format, frames) : MakePcapng(format, frames);
-    for (int i = random() % 4; i >= 0; --i) {
-      const size_t at = random() % file.size();
-      switch (random() % 3) {
-        case 0:  // flip
-          file[at] ^= static_cast<uint8_t>(1 << random() % 8);
-          break;
-        case 1:  // cut out
-          file.erase(
-              file.begin() + static_cast<ptrdiff_t>(at),
-              file.begin() + static_cast<ptrdiff_t>(std::min(file.size(), at + random() % 200)));
-          break;
-        default: {  // splice a part in elsewhere
-          const size_t from = random() % file.size();
-          const Bytes part(
-              file.begin() + static_cast<ptrdiff_t>(from),
-              file.begin() + static_cast<ptrdiff_t>(std::min(file.size(), from + 100)));
-          file.insert(file.begin() + static_cast<ptrdiff_t>(at), part.begin(), part.end());
-        }
-      }
-      if (file.empty()) break;
+  const auto whole = AsSeen(frames);
+  for (int round = 0; round < 3000; ++round) {
+    const auto packing = static_cast<Packing>(round / 4 % 3);
+    const Pieces pieces = PiecesOf(round % 4 < 2, packing, {.big_endian = round % 2 == 0}, frames);
+    Bytes file;
+    for (const Bytes& piece : pieces.octets) file.insert(file.end(), piece.begin(), piece.end());
+    const size_t first_damage = Damage(file, random);
+    size_t good = 0;
+    for (size_t i = 0, end = 0; i < pieces.octets.size(); ++i) {
+      end += pieces.octets[i].size();
+      if (end <= first_damage) good = i * pieces.frames_each;
     }
     const size_t size = file.size();
 
     const Reading reading = ReadFile(std::move(file), {.block_size = 4096});
 
+    ASSERT_GE(reading.frames.size(), good) << "round " << round << ": " << reading.error;
+    for (size_t i = 0; i < good; ++i) ASSERT_EQ(reading.frames[i], whole[i]) << "round " << round;
     size_t delivered = 0;
     for (const SeenFrame& frame : reading.frames) delivered += frame.bytes.size();
-    ASSERT_LE(delivered, size) << "round " << round;
     ASSERT_EQ(delivered, reading.statistics.captured_bytes) << "round " << round;
     ASSERT_EQ(reading.frames.size(), reading.statistics.frames) << "round " << round;
+    if (packing == Packing::kPlain) {
+      ASSERT_LE(delivered, size) << "round " << round;
+    }
   }
 }
 

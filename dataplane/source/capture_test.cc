@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <tuple>
 
 #include "dataplane/source/test_capture.h"
+#include "dataplane/source/test_compress.h"
+#include "tests/support/fixtures.h"
 
 namespace rocescope::test {
 namespace {
@@ -22,36 +22,9 @@ using ::testing::Combine;
 using ::testing::Values;
 using Bytes = std::vector<uint8_t>;
 
-Bytes Gzip(const Bytes& plain) {
-  z_stream deflater{};
-  deflateInit2(&deflater, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
-  Bytes out(deflateBound(&deflater, plain.size()));
-  deflater.next_in = const_cast<uint8_t*>(plain.data());
-  deflater.avail_in = static_cast<unsigned>(plain.size());
-  deflater.next_out = out.data();
-  deflater.avail_out = static_cast<unsigned>(out.size());
-  deflate(&deflater, Z_FINISH);
-  out.resize(deflater.total_out);
-  deflateEnd(&deflater);
-  return out;
-}
-
-Bytes Zstd(const Bytes& plain) {
-  Bytes out(ZSTD_compressBound(plain.size()));
-  out.resize(ZSTD_compress(out.data(), out.size(), plain.data(), plain.size(), 3));
-  return out;
-}
-
 Bytes Join(Bytes a, const Bytes& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-
-enum class Packing { kPlain, kGzip, kZstd };
-
-Bytes Pack(const Bytes& plain, Packing packing) {
-  if (packing == Packing::kGzip) return Gzip(plain);
-  return packing == Packing::kZstd ? Zstd(plain) : plain;
 }
 
 class FormatTest : public ::testing::TestWithParam<std::tuple<bool, bool, bool, Packing, size_t>> {
@@ -63,7 +36,7 @@ TEST_P(FormatTest, DeliversEveryFrameAsWritten) {
   const auto frames = SomeFrames(700);
   const Bytes file = pcapng ? MakePcapng(format, frames) : MakePcap(format, frames);
 
-  const Reading reading = ReadFile(Pack(file, packing), {}, chunk);
+  const Reading reading = ReadFile(Compress(packing, file), {}, chunk);
 
   EXPECT_EQ(reading.error, "");
   EXPECT_EQ(reading.frames, AsSeen(frames));
@@ -95,6 +68,20 @@ TEST(CaptureTest, ReadsTimesAfter2038) {
       ReadFile(MakePcap({}, std::vector<CapturedFrame>{{.time_ns = year_2100, .bytes = {1}}}));
 
   EXPECT_EQ(reading.frames.at(0).time_ns, year_2100);
+}
+
+// 64 bits of nanoseconds reach to 2554, but 2^62 of them is what the rest can reckon with.
+TEST(CaptureTest, HoldsTimesWithinTheirBounds) {
+  const auto read_one = [](bool nanoseconds, int64_t time_ns) {
+    const std::vector<CapturedFrame> frames = {{.time_ns = time_ns, .bytes = {1}}};
+    return ReadFile(MakePcapng({.nanoseconds = nanoseconds}, frames)).frames.at(0).time_ns;
+  };
+  const int64_t latest = (int64_t{1} << 62) - 1;
+
+  EXPECT_EQ(read_one(true, latest), latest);
+  EXPECT_EQ(read_one(true, latest + 1), latest);
+  EXPECT_EQ(read_one(true, -1), latest);       // written as 2^64 - 1 units
+  EXPECT_EQ(read_one(false, -1'000), latest);  // 2^64 - 1 us: 584,942 years
 }
 
 TEST(CaptureTest, PutsTapAndLinkTypeIntoEveryFrame) {
@@ -183,13 +170,15 @@ TEST(CaptureTest, ReadsAllMembersOfACompressedFile) {
   const Bytes first(file.begin(), file.begin() + 333);
   const Bytes second(file.begin() + 333, file.end());
 
-  EXPECT_EQ(ReadFile(Join(Gzip(first), Gzip(second))).frames, AsSeen(frames));
-  EXPECT_EQ(ReadFile(Join(Zstd(first), Zstd(second))).frames, AsSeen(frames));
+  for (const Packing packing : {Packing::kGzip, Packing::kZstd}) {
+    const Bytes joined = Join(Compress(packing, first), Compress(packing, second));
+    EXPECT_EQ(ReadFile(joined).frames, AsSeen(frames));
+  }
 }
 
 TEST(CaptureTest, ReadsAFileByItsContentWhateverItsName) {
   const std::string path = ::testing::TempDir() + "capture.txt";
-  const Bytes file = Zstd(MakePcap({}, SomeFrames(5)));
+  const Bytes file = Compress(Packing::kZstd, MakePcap({}, SomeFrames(5)));
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
 
@@ -220,11 +209,10 @@ TEST(CaptureTest, ReadsStandardInputFromAPipe) {
 }
 
 std::vector<std::string> FixtureCaptures() {
-  const char* folder = std::getenv("ROCESCOPE_FIXTURES");
-  const std::filesystem::path root = folder != nullptr ? folder : ROCESCOPE_FIXTURES_DEFAULT;
   std::vector<std::string> paths;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root, ignored)) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(FixtureFolder(), ignored)) {
     if (entry.path().extension() == ".pcap") paths.push_back(entry.path());
   }
   return paths;
@@ -232,7 +220,7 @@ std::vector<std::string> FixtureCaptures() {
 
 TEST(CaptureTest, AgreesWithLibpcapOnRealCaptures) {
   const auto paths = FixtureCaptures();
-  if (paths.empty()) GTEST_SKIP() << "no fixtures: set ROCESCOPE_FIXTURES";
+  if (paths.empty()) GTEST_SKIP() << "no fixtures at " << FixtureFolder();
   for (const std::string& path : paths) {
     auto source = OpenCapture(path);
     ASSERT_TRUE(source) << source.error().message;
@@ -243,12 +231,15 @@ TEST(CaptureTest, AgreesWithLibpcapOnRealCaptures) {
     pcap_t* handle =
         pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, error);
     ASSERT_NE(handle, nullptr) << error;
+    // libpcap has numbers of its own for what it handles; of these link types only for raw IP.
+    const int number = pcap_datalink(handle);
+    const LinkType link_type = number == DLT_RAW ? LinkType::kRawIp : LinkType(number);
     pcap_pkthdr* header = nullptr;
     const u_char* bytes = nullptr;
     while (pcap_next_ex(handle, &header, &bytes) == 1) {
       expected.push_back({.time_ns = header->ts.tv_sec * 1'000'000'000 + header->ts.tv_usec,
                           .original_length = header->len,
-                          .link_type = own.frames.at(0).link_type,
+                          .link_type = link_type,
                           .bytes = {bytes, bytes + header->caplen}});
     }
     pcap_close(handle);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <optional>
 #include <utility>
 
 namespace rocescope {
@@ -56,12 +57,12 @@ std::string GarbageNote(uint64_t offset) {
   return fmt::format("what follows the compressed data from its byte {} on is ignored", offset);
 }
 
-tl::unexpected<Error> CorruptError(const std::string& name, std::string_view format,
-                                   uint64_t offset, std::string_view reason) {
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("{}: the {} data is damaged near its byte {} ({}); copy or capture "
-                               "the file again",
-                               name, format, offset, reason));
+Error CorruptError(const std::string& name, std::string_view format, uint64_t offset,
+                   std::string_view reason) {
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = fmt::format("{}: the {} data is damaged near its byte {} ({}); copy or "
+                                 "capture the file again",
+                                 name, format, offset, reason)};
 }
 
 class GzipStream final : public ByteStream {
@@ -75,6 +76,7 @@ class GzipStream final : public ByteStream {
   bool Start() { return inflateInit2(&inflater_, 16 + MAX_WBITS) == Z_OK; }  // 16: gzip, not zlib
 
   Result<size_t> Read(std::span<uint8_t> out) override {
+    if (error_) return tl::unexpected(*error_);
     const auto wanted = static_cast<unsigned>(std::min<size_t>(out.size(), UINT_MAX));
     while (true) {
       if (auto filled = input_.Fill(); !filled) return tl::unexpected(filled.error());
@@ -100,10 +102,12 @@ class GzipStream final : public ByteStream {
       if (verdict == Z_STREAM_END) {
         in_member_ = false;
       } else if (verdict != Z_OK) {
-        return CorruptError(name_, "gzip", input_.Offset(),
-                            inflater_.msg ? inflater_.msg : "no valid deflate stream");
+        error_ = CorruptError(name_, "gzip", input_.Offset(),
+                              inflater_.msg ? inflater_.msg : "no valid deflate stream");
       }
+      // What the same call got out before a damage is good.
       if (inflater_.avail_out < wanted) return size_t{wanted - inflater_.avail_out};
+      if (error_) return tl::unexpected(*error_);
     }
   }
   std::string EndNote() const override { return note_; }
@@ -114,8 +118,11 @@ class GzipStream final : public ByteStream {
   std::string note_;
   z_stream inflater_{};
   bool in_member_ = true;
+  std::optional<Error> error_;  // for the next call
 };
 
+// The library does not say what a call that fails had got out before. So no call gets more than one
+// block's content or one header: a damage then costs its own block and none before it.
 class ZstdStream final : public ByteStream {
  public:
   ZstdStream(std::unique_ptr<ByteStream> compressed, std::string name)
@@ -131,12 +138,14 @@ class ZstdStream final : public ByteStream {
       if (auto filled = input_.Fill(); !filled) return tl::unexpected(filled.error());
       if (input_.AtEnd() && !in_frame_) return size_t{0};
       const std::span<const uint8_t> rest = input_.Rest();
-      ZSTD_inBuffer in{.src = rest.data(), .size = rest.size(), .pos = 0};
+      if (!in_frame_) frame_begin_ = input_.Offset();
+      ZSTD_inBuffer in{.src = rest.data(), .size = std::min(rest.size(), Portion()), .pos = 0};
       ZSTD_outBuffer to{.dst = out.data(), .size = out.size(), .pos = 0};
       const size_t verdict = ZSTD_decompressStream(decoder_, &to, &in);
       if (ZSTD_isError(verdict)) return OnError(verdict);
       input_.Consume(in.pos);
       in_frame_ = verdict != 0;
+      expected_ = verdict;
       if (!in_frame_) ++frames_;
       if (to.pos > 0) return to.pos;
       if (input_.AtEnd() && in_frame_) {
@@ -148,10 +157,19 @@ class ZstdStream final : public ByteStream {
   std::string EndNote() const override { return note_; }
 
  private:
+  // What the decoder asks for is a block and the header of the next (RFC 8878, 3.1.1.2: three
+  // octets), or a header alone; it takes smaller pieces too.
+  size_t Portion() const {
+    constexpr size_t kMagicAndDescriptor = 5;
+    constexpr size_t kBlockHeader = 3;
+    if (!in_frame_) return kMagicAndDescriptor;
+    return expected_ > kBlockHeader ? expected_ - kBlockHeader : expected_;
+  }
+
   Result<size_t> OnError(size_t verdict) {
     const ZSTD_ErrorCode code = ZSTD_getErrorCode(verdict);
     if (code == ZSTD_error_prefix_unknown && frames_ > 0) {
-      note_ = GarbageNote(input_.Offset());
+      note_ = GarbageNote(frame_begin_);
       return size_t{0};
     }
     if (code == ZSTD_error_frameParameter_windowTooLarge) {
@@ -160,7 +178,7 @@ class ZstdStream final : public ByteStream {
                                    "`zstd -d --long=31` first",
                                    name_));
     }
-    return CorruptError(name_, "zstd", input_.Offset(), ZSTD_getErrorName(verdict));
+    return tl::unexpected(CorruptError(name_, "zstd", input_.Offset(), ZSTD_getErrorName(verdict)));
   }
 
   Input input_;
@@ -168,6 +186,8 @@ class ZstdStream final : public ByteStream {
   std::string note_;
   ZSTD_DStream* decoder_;
   uint64_t frames_ = 0;
+  uint64_t frame_begin_ = 0;
+  size_t expected_ = 0;  // octets that the decoder asks for; within a frame
   bool in_frame_ = false;
 };
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -94,15 +93,14 @@ Error Explain(const std::string& name, const StreamFile& file, std::string_view 
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
 }
 
-// pcapng timestamps are 64 bits of any unit: saturate rather than wrap.
+// pcapng timestamps are 64 bits of any unit.
 Timestamp TimestampOf(const timeval& time) {
   int64_t ns = 0;
   if (__builtin_mul_overflow(int64_t{time.tv_sec}, int64_t{1'000'000'000}, &ns) ||
       __builtin_add_overflow(ns, int64_t{time.tv_usec}, &ns)) {
-    ns =
-        time.tv_sec < 0 ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+    return time.tv_sec < 0 ? kEarliestTime : kLatestTime;
   }
-  return FromNanoseconds(ns);
+  return WithinBounds(FromNanoseconds(ns));
 }
 
 class LibpcapReader final : public CaptureSource {

@@ -114,7 +114,7 @@ class PcapReader final : public CaptureSource {
       frame.bytes = {at + kRecordHeaderSize, length};
       frame.original_length = original;
       frame.link_type = link_type;
-      // At most 2^32 s and 2^32 us: within int64 nanoseconds.
+      // At most 2^32 s and 2^32 us: never after kLatestTime.
       frame.timestamp = FromNanoseconds(int64_t{U32(at, kSwapped)} * 1'000'000'000 +
                                         int64_t{U32(at + 4, kSwapped)} * fraction_unit);
       frame.tap = tap;
