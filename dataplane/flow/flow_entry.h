@@ -20,6 +20,8 @@ enum FlowEntryFlag : uint16_t {
   kFlowSequenceBegan = 1 << 5,  // in the open interval
   kFlowRequestSeen = 1 << 6,    // in the open interval: first_request_psn means something
   kFlowDatagrams = 1 << 7,      // a UD queue pair: SENDs are datagrams of many senders
+  kFlowZeroKnown = 1 << 8,      // zero_memory means something
+  kFlowCounterFull = 1 << 9,    // a small counter reached its end: the record is due
 };
 
 inline constexpr int64_t kGapUnitNs = 64;
@@ -43,7 +45,8 @@ struct alignas(64) FlowEntry {
   uint16_t udp_source_port_changes;
 
   // Line 2: messages, and marks.
-  uint32_t first_request_psn;
+  uint32_t first_request_psn : 24;
+  uint32_t zero_memory : 8;  // of the message that began at PSN 0: eight bits made of its rkey
   uint32_t messages;
   uint32_t last_rkey;
   uint32_t pending_length;  // of a READ, or what a SEND in progress has carried so far
@@ -51,7 +54,7 @@ struct alignas(64) FlowEntry {
   uint64_t gap_sum_ns;
   uint32_t gap_count;
   uint32_t gap_maximum;  // in units of 64 ns, rounded up; stops at 275 s
-  std::array<uint16_t, kMessageSizeBins> message_sizes;  // stop at 65535
+  std::array<uint16_t, kMessageSizeBins> message_sizes;
   uint32_t ce_marked;
   uint32_t first_seen_offset_ns;  // from the start of the open interval; stops at 4.29 s
 
@@ -62,8 +65,8 @@ struct alignas(64) FlowEntry {
   uint64_t round_trip_sum_ns;
   uint32_t round_trip_maximum_ns;
   uint32_t peer;  // index of the flow whose requests this one acknowledges
-  std::array<uint8_t, kNakKindCount> naks;  // stop at 255
-  uint8_t peer_score;                       // Boyer-Moore majority vote on `peer`
+  std::array<uint8_t, kNakKindCount> naks;
+  uint8_t peer_score;  // Boyer-Moore majority vote on `peer`
   uint8_t credits;
   uint32_t control_bytes;
   uint16_t control_messages;

@@ -85,7 +85,7 @@ TEST(FlowInterval, StartsItsCountersAnewAndKeepsTheSequence) {
   EXPECT_EQ(record.messages, 1u);
   EXPECT_EQ(record.ce_marked, 0u);
   EXPECT_EQ(record.naks[static_cast<size_t>(NakKind::kSequenceError)], 0u);
-  EXPECT_EQ(record.requests.unseen, 1u);  // 6 alone
+  EXPECT_EQ(record.requests.unseen, 1);  // 6 alone
   EXPECT_EQ(record.first_request_psn, 7u);
   EXPECT_FALSE(record.began);
 }
@@ -96,6 +96,61 @@ TEST(FlowInterval, CountsALatePacketInTheOpenOne) {
   EXPECT_EQ(feeder.table().statistics().late_packets, 1u);
   EXPECT_EQ(feeder.Record().packets, 2u);
   EXPECT_EQ(feeder.out().flows[0].interval_start, At(0));
+}
+
+// A gap at the end of an interval and its packet at the next one's beginning.
+TEST(FlowInterval, AddsUpToTheSameUnseenWhateverItsWidth) {
+  for (const auto width : {std::chrono::milliseconds(1), std::chrono::milliseconds(1000)}) {
+    FlowFeeder feeder({.capacity = 64, .interval = width});
+    feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(2, 4), 1).Feed(WriteOf(1, 4), 2 * kMillisecond);
+    int64_t unseen = 0;
+    for (const FlowRecord& record : feeder.Records()) unseen += record.requests.unseen;
+    EXPECT_EQ(unseen, 0);
+  }
+}
+
+TEST(FlowInterval, ComesBackFromAPacketOfTheFarFuture) {
+  FlowFeeder feeder(Options());
+  feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 3'000'000 * kSecond);
+  for (uint32_t i = 2; i < 1000; ++i) feeder.Feed(WriteOf(i, 4), i * kMillisecond);
+  EXPECT_EQ(feeder.table().statistics().late_packets, 64u);
+  uint64_t packets = 0;
+  for (const FlowRecord& record : feeder.Records()) packets += record.packets;
+  EXPECT_EQ(packets, 1000u);
+  EXPECT_EQ(feeder.out().flows.back().interval_start, At(900 * kMillisecond));
+}
+
+TEST(FlowInterval, DoesNotFollowTwoClocksPacketByPacket) {
+  FlowFeeder feeder(Options());
+  for (uint32_t i = 0; i < 1000; ++i) {
+    feeder.Feed(WriteOf(i, 4), i % 2 == 0 ? i * kMicrosecond : 3600 * kSecond + i * kMicrosecond);
+  }
+  EXPECT_LE(feeder.Records().size(), 2 * 500u / 64 + 2);  // 500 far late, 64 to an interval
+}
+
+TEST(FlowInterval, HasASecondRecordWhenASmallCounterIsFull) {
+  FlowFeeder feeder(Options());
+  constexpr uint32_t kMessages = 150'000;
+  for (uint32_t i = 0; i < kMessages; ++i) feeder.Feed(WriteOf(i, 4));
+  EXPECT_EQ(feeder.Records().size(), 3u);  // 65,535 each, and the rest
+  uint64_t messages = 0, sizes = 0, packets = 0;
+  for (const FlowRecord& record : feeder.out().flows) {
+    messages += record.messages;
+    packets += record.packets;
+    for (const uint32_t count : record.message_sizes) sizes += count;
+  }
+  EXPECT_EQ(messages, kMessages);
+  EXPECT_EQ(packets, kMessages);
+  EXPECT_EQ(sizes, kMessages);
+}
+
+TEST(FlowInterval, HasNoEmptyRecordBehindAFullCounter) {
+  FlowFeeder feeder(Options());
+  for (uint32_t i = 0; i < 65535; ++i) feeder.Feed(WriteOf(i, 4));
+  ASSERT_EQ(feeder.Records().size(), 1u);
+  feeder.Feed(WriteOf(65535, 4), 200 * kMillisecond);
+  ASSERT_EQ(feeder.Records().size(), 2u);
+  EXPECT_EQ(feeder.out().flows[1].packets, 1u);
 }
 
 TEST(FlowInterval, NeverSeesAFlowFirstAfterItSawItLast) {

@@ -21,7 +21,7 @@ TEST_P(ReadReserves, OnePsnForEachPacketOfTheResponse) {
   const uint32_t packets = 7;
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, packets * mtu - 1)).Feed(WriteOf(100 + packets, 4));
-  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 0);
 }
 
 TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
@@ -32,7 +32,7 @@ TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
     feeder.Feed(ReadOf(psn, 3 * mtu));
     psn = (psn + 3) & k24BitMask;
   }
-  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 0);
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
 }
 
@@ -41,13 +41,43 @@ INSTANTIATE_TEST_SUITE_P(EachMtu, ReadReserves, testing::Values(256, 512, 1024, 
 TEST(FlowSequence, MissesARequestLostBehindARead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(103, 4));  // 4096: 100 and 101; 2048 would be four
-  EXPECT_EQ(feeder.Record().requests.unseen, 1u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 1);
 }
 
 TEST(FlowSequence, MissesARequestLostAfterTheOneThatFollowedARead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(102, 4)).Feed(WriteOf(104, 4));
-  EXPECT_EQ(feeder.Record().requests.unseen, 1u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 1);
+}
+
+TEST(FlowSequence, ReservesThePsnsOfAGibibyte) {
+  FlowFeeder feeder;
+  feeder.Feed(ReadOf(100, 1u << 30)).Feed(WriteOf(100 + (1u << 30) / 4096, 4));
+  const FlowRecord record = feeder.Record();
+  EXPECT_EQ(record.requests.unseen, 0);
+  EXPECT_EQ(record.requests.restarts, 0u);
+  EXPECT_FALSE(record.began);
+}
+
+TEST(FlowSequence, DoesNotCompareTheResponsesOfReadsFarApart) {
+  const auto response = [](uint8_t opcode, uint32_t psn) {
+    return Packet(opcode, psn, Back()).Aeth({.syndrome = 0x1f}).Payload(1024);
+  };
+  for (const uint32_t second : {100u + 100'000, (100u - 100'000) & k24BitMask}) {
+    FlowFeeder feeder;
+    feeder.Feed(response(kReadOnly, 100)).Feed(response(kReadOnly, second));
+    const FlowRecord record = feeder.Record();
+    EXPECT_EQ(record.responses.restarts, 0u) << second;
+    EXPECT_EQ(record.responses.resent, 0u) << second;
+    EXPECT_EQ(record.payload_bytes, 2048u) << second;
+  }
+}
+
+TEST(FlowSequence, MissesAResponsesMiddle) {
+  FlowFeeder feeder;
+  feeder.Feed(Packet(kReadFirst, 10, Back()).Aeth({.syndrome = 0x1f}).Payload(1024))
+      .Feed(Packet(kReadLast, 13, Back()).Aeth({.syndrome = 0x1f}).Payload(1024));
+  EXPECT_EQ(feeder.Record().responses.unseen, 2);
 }
 
 TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
@@ -55,6 +85,17 @@ TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0
 TEST(FlowSequence, BeginsAtPsnZero) {
   EXPECT_TRUE(FlowFeeder().Feed(WriteOf(0, 4)).Record().began);
   EXPECT_FALSE(FlowFeeder().Feed(WriteOf(1, 4)).Record().began);
+}
+
+TEST(FlowSequence, DoesNotBeginInAMessagesMiddle) {
+  EXPECT_FALSE(FlowFeeder().Feed(MiddleOf(0)).Record().began);
+}
+
+TEST(FlowSequence, DoesNotBeginWithAJump) {
+  FlowFeeder feeder;
+  feeder.Feed(WriteOf(5, 4)).Feed(WriteOf(5 + 100'000, 4));
+  EXPECT_EQ(feeder.Record().requests.restarts, 1u);
+  EXPECT_FALSE(feeder.out().flows[0].began);
 }
 
 TEST(FlowSequence, SaysWithWhichRequestTheIntervalBegan) {
@@ -81,6 +122,18 @@ TEST(FlowSequence, TakesPsnZeroWithTheSameMemoryForAResend) {
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100)).Feed(WriteOf(0, 100));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
   EXPECT_EQ(feeder.Record().requests.resent, 1u);
+}
+
+// NCCL's messages name a buffer each: what counts is what PSN 0 named.
+TEST(FlowSequence, TakesPsnZeroForAResendWhateverTheMessagesSinceNamed) {
+  FlowFeeder feeder;
+  for (int turn = 0; turn < 2; ++turn) {
+    feeder.Feed(WriteOf(0, 100, {}, 0xa00)).Feed(WriteOf(1, 100, {}, 0xb00));
+  }
+  const FlowRecord record = feeder.Record();
+  EXPECT_EQ(record.requests.restarts, 0u);
+  EXPECT_EQ(record.requests.resent, 2u);
+  EXPECT_EQ(record.payload_bytes, 200u);
 }
 
 TEST(FlowSequence, TakesPsnZeroForAResendBeforeAnyMessageEnded) {
@@ -111,7 +164,7 @@ TEST(FlowSequence, TakesPsnZeroBehindAReadAtTheWrapForTheNextOne) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(0xfffffe, 8192, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
-  EXPECT_EQ(feeder.Record().requests.unseen, 0u);
+  EXPECT_EQ(feeder.Record().requests.unseen, 0);
 }
 
 }  // namespace

@@ -46,6 +46,24 @@ void IncrementSaturating(T& counter) {
   if (counter < std::numeric_limits<T>::max()) ++counter;
 }
 
+// A full counter makes the flow's record due at once, so it never gets past its end.
+template <typename T>
+void Count(FlowEntry& entry, T& counter) {
+  if (++counter == std::numeric_limits<T>::max()) [[unlikely]]
+    entry.flags |= kFlowCounterFull;
+}
+
+uint8_t MemorySignature(uint32_t rkey) {
+  return static_cast<uint8_t>(rkey ^ rkey >> 8 ^ rkey >> 16 ^ rkey >> 24);
+}
+
+FlowTable::Options Checked(FlowTable::Options options) {
+  options.capacity = std::max(options.capacity, 1u);
+  options.interval = std::clamp<Duration>(options.interval, std::chrono::milliseconds(1),
+                                          FlowTable::kMaximumInterval);
+  return options;
+}
+
 uint32_t SaturateTo32(uint64_t value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
 }
@@ -80,20 +98,37 @@ uint16_t MacSignature(const DecodedFrame& frame) {
   return static_cast<uint16_t>(both ^ both >> 16 ^ both >> 32);
 }
 
+// Whether a message that begins at PSN 0 is that of another incarnation of the queue pair. A
+// re-send of packet 0 names the memory that packet 0 named, and comes before any time-out is over;
+// a PSN 0 that lies ahead is the sequence's own wrap.
+bool BeginsAnew(const FlowEntry& entry, const DecodedFrame& frame, int64_t now_ns) {
+  if (!entry.requests.valid() || entry.requests.Ahead(0) > 0) return false;
+  constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
+  if ((entry.flags & kFlowMessageEnded) != 0 &&
+      now_ns - entry.message_end_ns > kLongerThanAnyRetry) {
+    return true;
+  }
+  if (!frame.Has(kPartReth)) return false;
+  if ((entry.flags & kFlowZeroKnown) != 0) {
+    return MemorySignature(frame.reth.rkey) != entry.zero_memory;
+  }
+  return entry.last_rkey != 0 && frame.reth.rkey != entry.last_rkey;
+}
+
 // A copy that is no first one, and came over another hop: what the sender did not send again.
 void CountHopCopy(FlowEntry& entry, const DecodedFrame& frame, PsnTracker& tracker) {
   if (MacSignature(frame) == entry.mac_signature) return;
   tracker.ForgiveResent();
-  IncrementSaturating(entry.hop_copies);
+  Count(entry, entry.hop_copies);
 }
 
 }  // namespace
 
 FlowTable::FlowTable(Options options)
-    : options_(options),
-      entries_(options.capacity),
-      free_(options.capacity),
-      active_(options.capacity),
+    : options_(Checked(options)),
+      entries_(options_.capacity),
+      free_(options_.capacity),
+      active_(options_.capacity),
       sighting_budget_(options.sightings),
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
 
@@ -131,8 +166,9 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
   if (now_ns >= interval_end_ns_) [[unlikely]] {
     if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);
     OpenInterval(IntervalIndex(event, options_.interval));
-  } else if (now_ns < interval_start_ns_) [[unlikely]] {
-    ++statistics_.late_packets;
+  } else if (now_ns < interval_start_ns_ && CountLate(now_ns)) [[unlikely]] {
+    CloseInterval(out);
+    OpenInterval(IntervalIndex(event, options_.interval));
   }
 
   FlowEntry& entry = FindOrCreate(frame, place.flow_hash, tap, now_ns, out);
@@ -156,7 +192,7 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
   if (first_copy && opcode.operation != wire::Operation::kCnp) {
     AccountMessage(entry, frame, opcode, now_ns);
     if (granted) {
-      IncrementSaturating(entry.control_messages);
+      Count(entry, entry.control_messages);
       entry.control_bytes += frame.payload_length;
     }
   }
@@ -164,6 +200,25 @@ void FlowTable::Process(const DecodedFrame& frame, const Place& place, TapId tap
 
   MeasureRoundTrip(entry, frame, opcode, place.psn_hash, now_ns);
   Sight(entry, frame, granted ? &grant : nullptr, place.psn_hash, event, arrival, out);
+  if ((entry.flags & kFlowCounterFull) != 0) [[unlikely]] {
+    Emit(entry, out);
+    Activate(entry, now_ns);  // it keeps its place on the active list
+  }
+}
+
+// A wrong time in the future must not make everything after it late for ever; two taps whose clocks
+// differ must not open and close intervals packet by packet.
+bool FlowTable::CountLate(int64_t now_ns) {
+  constexpr int64_t kFar = 10'000'000'000;
+  constexpr uint32_t kEnough = 64;
+  ++statistics_.late_packets;
+  if (interval_start_ns_ - now_ns < kFar) {
+    far_late_ = 0;
+    return false;
+  }
+  if (++far_late_ < kEnough) return false;
+  far_late_ = 0;
+  return true;
 }
 
 inline FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t hash, TapId tap,
@@ -188,6 +243,8 @@ inline FlowEntry& FlowTable::FindOrCreate(const DecodedFrame& frame, uint64_t ha
     entry.mac_signature = MacSignature(frame);
     entry.flags = static_cast<uint16_t>(kFlowInUse | (IsDatagram(frame) ? kFlowDatagrams : 0));
     entry.peer = FlowIndex::kAbsent;
+    RequestGaps(entry).Forget();
+    ResponseGaps(entry).Forget();
     entry.credits = 31;
     index_.Insert(hash, number, HashesIn(entries_));
     ++size_;
@@ -212,60 +269,76 @@ void FlowTable::Activate(FlowEntry& entry, int64_t now_ns) const {
 inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
                                   const wire::OpcodeInfo& opcode, int64_t now_ns) {
   const uint32_t psn = frame.bth.psn;
-  PsnVerdict verdict = PsnVerdict::kInOrder;
-  if (opcode.operation == wire::Operation::kReadResponse) {
-    // Responses of different READs are separated by whatever else the requester sent: only a
-    // response's later packets must follow each other.
-    const uint32_t reserved = opcode.starts ? UINT32_MAX : 0;
-    verdict = entry.responses.Observe(psn, reserved);
-    if (verdict == PsnVerdict::kResent) {
-      CountHopCopy(entry, frame, entry.responses);
-      return false;
-    }
-    if (verdict != PsnVerdict::kReordered) entry.mac_signature = MacSignature(frame);
+  const bool from_responder = opcode.operation == wire::Operation::kReadResponse;
+  PsnTracker& tracker = from_responder ? entry.responses : entry.requests;
+  PsnVerdict verdict;
+  if (from_responder) {
+    verdict = ObserveResponse(entry, psn, opcode.starts);
+  } else if (opcode.response || opcode.operation == wire::Operation::kCnp ||
+             opcode.transport == wire::Transport::kRd) {
+    return true;  // no sequence of its own: an ACK repeats
+  } else if (opcode.transport == wire::Transport::kUd) {
+    entry.flags |= kFlowDatagrams;
+    return true;  // the sequence belongs to the sender, and there are many
+  } else {
+    verdict = ObserveRequest(entry, frame, opcode, now_ns);
+  }
+  if (verdict == PsnVerdict::kInOrder) [[likely]] {
+    entry.mac_signature = MacSignature(frame);
     return true;
   }
-  if (opcode.response || opcode.operation == wire::Operation::kCnp ||
-      opcode.transport == wire::Transport::kUd || opcode.transport == wire::Transport::kRd) {
-    return true;  // no sequence of its own: an ACK repeats, a datagram's belongs to its sender
+  if (verdict == PsnVerdict::kResent) {
+    CountHopCopy(entry, frame, tracker);
+    return false;
   }
+  if (verdict != PsnVerdict::kReordered) entry.mac_signature = MacSignature(frame);
+  if (tracker.reordered() == UINT16_MAX) entry.flags |= kFlowCounterFull;
+  return true;
+}
+
+inline PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
+  PsnTracker& tracker = entry.responses;
+  if (!starts) return tracker.Observe(psn, 0, ResponseGaps(entry));
+  // Responses of different READs are separated by whatever else the requester sent: only a
+  // response's later packets must follow each other.
+  const bool far = tracker.valid() && std::abs(tracker.Ahead(psn)) > PsnTracker::kMaximumJump;
+  if (!far) return tracker.Observe(psn, UINT32_MAX, ResponseGaps(entry));
+  ResponseGaps(entry).Forget();
+  tracker.Begin(psn);
+  return PsnVerdict::kInOrder;
+}
+
+inline PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const DecodedFrame& frame,
+                                            const wire::OpcodeInfo& opcode, int64_t now_ns) {
+  const uint32_t psn = frame.bth.psn;
   if ((entry.flags & kFlowRequestSeen) == 0) {
     entry.flags |= kFlowRequestSeen;
-    entry.first_request_psn = psn;
+    entry.first_request_psn = psn & k24BitMask;
   }
-  // A queue pair that begins anew starts at PSN 0 with other memory, or after a pause that no
-  // time-out explains; a re-send of packet 0 names the same memory at once. A PSN 0 that lies ahead
-  // is the sequence's own wrap.
-  constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
-  if (psn == 0 && opcode.starts && entry.requests.valid() && entry.requests.Ahead(psn) <= 0 &&
-      ((frame.Has(kPartReth) && entry.last_rkey != 0 && frame.reth.rkey != entry.last_rkey) ||
-       ((entry.flags & kFlowMessageEnded) != 0 &&
-        now_ns - entry.message_end_ns > kLongerThanAnyRetry))) {
-    verdict = entry.requests.Restart(psn);
+  PsnTracker& tracker = entry.requests;
+  const bool zero = psn == 0 && opcode.starts;
+  PsnVerdict verdict;
+  if (zero && BeginsAnew(entry, frame, now_ns)) [[unlikely]] {
+    verdict = tracker.Restart(psn, RequestGaps(entry));
   } else {
     uint32_t reserved = 0;
-    if ((entry.flags & kFlowReadPending) != 0 && entry.requests.valid()) {
-      reserved = ReservedByRead(entry.pending_length, entry.requests.Ahead(psn));
+    if ((entry.flags & kFlowReadPending) != 0 && tracker.valid()) {
+      reserved = ReservedByRead(entry.pending_length, tracker.Ahead(psn));
     }
-    verdict = entry.requests.Observe(psn, reserved);
+    verdict = tracker.Observe(psn, reserved, RequestGaps(entry));
   }
-  switch (verdict) {
-    case PsnVerdict::kResent:
-      CountHopCopy(entry, frame, entry.requests);
-      return false;
-    case PsnVerdict::kFirst:
-    case PsnVerdict::kRestart:
-      if (psn == 0 || verdict == PsnVerdict::kRestart) entry.flags |= kFlowSequenceBegan;
-      entry.flags &= static_cast<uint16_t>(~kFlowMessageEnded);
-      break;
-    default:
-      break;
+  if (verdict == PsnVerdict::kFirst || verdict == PsnVerdict::kRestart) {
+    if (zero) entry.flags |= kFlowSequenceBegan;
+    entry.flags &= static_cast<uint16_t>(~(kFlowMessageEnded | kFlowZeroKnown));
   }
-  if (verdict != PsnVerdict::kReordered) {
+  if (zero && frame.Has(kPartReth) && verdict != PsnVerdict::kResent) {
+    entry.zero_memory = MemorySignature(frame.reth.rkey);
+    entry.flags |= kFlowZeroKnown;
+  }
+  if (verdict != PsnVerdict::kResent && verdict != PsnVerdict::kReordered) {
     entry.flags &= static_cast<uint16_t>(~kFlowReadPending);
-    entry.mac_signature = MacSignature(frame);
   }
-  return true;
+  return verdict;
 }
 
 inline void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
@@ -289,14 +362,14 @@ inline void FlowTable::AccountMessage(FlowEntry& entry, const DecodedFrame& fram
   // A message's size stands in its RETH; a SEND's is known when it ends.
   const bool sized_by_reth = frame.Has(kPartReth);
   if (sized_by_reth) {
-    IncrementSaturating(entry.message_sizes[MessageSizeBin(frame.reth.dma_length)]);
+    Count(entry, entry.message_sizes[MessageSizeBin(frame.reth.dma_length)]);
     entry.last_rkey = frame.reth.rkey;
   } else if (opcode.operation == wire::Operation::kSend) {
     entry.pending_length = (opcode.starts ? 0 : entry.pending_length) + frame.payload_length;
-    if (opcode.ends) IncrementSaturating(entry.message_sizes[MessageSizeBin(entry.pending_length)]);
+    if (opcode.ends) Count(entry, entry.message_sizes[MessageSizeBin(entry.pending_length)]);
   } else if (opcode.operation == wire::Operation::kAtomic) {
     constexpr uint32_t kAtomicOperand = 8;
-    IncrementSaturating(entry.message_sizes[MessageSizeBin(kAtomicOperand)]);
+    Count(entry, entry.message_sizes[MessageSizeBin(kAtomicOperand)]);
   }
   if (opcode.operation == wire::Operation::kReadRequest && sized_by_reth) {
     entry.pending_length = frame.reth.dma_length;
@@ -314,13 +387,13 @@ inline void FlowTable::AccountAcknowledge(FlowEntry& entry, const DecodedFrame& 
       entry.credits = wire::ValueOf(frame.aeth);
       break;
     case wire::AethKind::kRnrNak:
-      IncrementSaturating(entry.naks[static_cast<size_t>(NakKind::kReceiverNotReady)]);
+      Count(entry, entry.naks[static_cast<size_t>(NakKind::kReceiverNotReady)]);
       break;
     case wire::AethKind::kNak:
-      IncrementSaturating(entry.naks[static_cast<size_t>(NakKindOf(wire::ValueOf(frame.aeth)))]);
+      Count(entry, entry.naks[static_cast<size_t>(NakKindOf(wire::ValueOf(frame.aeth)))]);
       break;
     case wire::AethKind::kReserved:
-      IncrementSaturating(entry.naks[static_cast<size_t>(NakKind::kOther)]);
+      Count(entry, entry.naks[static_cast<size_t>(NakKind::kOther)]);
       break;
   }
 }
@@ -330,7 +403,7 @@ inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& fr
                                         int64_t now_ns) {
   if (opcode.transport != wire::Transport::kRc && opcode.transport != wire::Transport::kXrc) return;
   const uint64_t at_tap = AtTap(hash, entry.tap);
-  const auto number = static_cast<uint32_t>(&entry - &entries_[0]);
+  const uint32_t number = NumberOf(entry);
   if (!opcode.response) {
     if (frame.bth.ack_request) probes_.Remember(at_tap, now_ns, number);
     return;
@@ -382,8 +455,8 @@ inline void FlowTable::Sight(const FlowEntry& entry, const DecodedFrame& frame,
                         (frame.Has(kPartAeth) && wire::KindOf(frame.aeth) != wire::AethKind::kAck);
     if (!always || !sighting_budget_.AdmitAlways()) return;
   }
-  out.sightings.push_back(MakeSighting(entry, static_cast<uint32_t>(&entry - &entries_[0]), frame,
-                                       grant, exponent, event, arrival));
+  out.sightings.push_back(
+      MakeSighting(entry, NumberOf(entry), frame, grant, exponent, event, arrival));
 }
 
 void FlowTable::OpenInterval(int64_t index) {
@@ -394,13 +467,22 @@ void FlowTable::OpenInterval(int64_t index) {
 void FlowTable::CloseInterval(RecordBatch& out) {
   for (uint32_t i = 0; i < active_count_; ++i) {
     FlowEntry& entry = entries_[active_[i]];
-    out.flows.push_back(
-        MakeFlowRecord(entry, active_[i], FromNanoseconds(interval_start_ns_), options_.interval));
-    ClearInterval(entry);
+    // Nothing came since its counters were full.
+    if (entry.bytes == 0) {
+      ClearInterval(entry);
+    } else {
+      Emit(entry, out);
+    }
   }
   active_count_ = 0;
   statistics_.sightings_capped += sighting_budget_.EndInterval();
   ExpireIdle(interval_end_ns_);
+}
+
+void FlowTable::Emit(FlowEntry& entry, RecordBatch& out) const {
+  out.flows.push_back(MakeFlowRecord(entry, NumberOf(entry), FromNanoseconds(interval_start_ns_),
+                                     options_.interval));
+  ClearInterval(entry);
 }
 
 void FlowTable::Advance(Timestamp now, RecordBatch& out) {
@@ -424,7 +506,7 @@ uint32_t FlowTable::TakeEntry(RecordBatch& out) {
   }
   eviction_hand_ = (eviction_hand_ + kEvictionCandidates) % options_.capacity;
   FlowEntry& entry = entries_[victim];
-  if ((entry.flags & kFlowActive) != 0) {
+  if ((entry.flags & kFlowActive) != 0 && entry.bytes != 0) {
     out.flows.push_back(
         MakeFlowRecord(entry, victim, FromNanoseconds(interval_start_ns_), options_.interval));
   }

@@ -9,6 +9,7 @@
 #include "dataplane/flow/clear_to_send.h"
 #include "dataplane/flow/flow_entry.h"
 #include "dataplane/flow/flow_index.h"
+#include "dataplane/flow/gap_memory.h"
 #include "dataplane/flow/round_trip.h"
 #include "dataplane/flow/sighting.h"
 #include "dataplane/flow/zeroed_array.h"
@@ -21,7 +22,7 @@ namespace rocescope {
 //
 // Time is the packets' own. Records of an interval are emitted when the first packet of a later one
 // arrives, or by Advance; a packet whose time lies before the open interval is counted as late and
-// belongs to the open one.
+// belongs to the open one, until so many lie so far before it that the clock must have been wrong.
 class FlowTable {
  public:
   struct Options {
@@ -41,6 +42,8 @@ class FlowTable {
     uint64_t sightings_capped = 0;
   };
 
+  // A capacity of 0 is taken for 1; an interval outside of 1 ms to kMaximumInterval is moved into
+  // it.
   explicit FlowTable(Options options);
 
   // Where a packet's state is looked for.
@@ -68,11 +71,23 @@ class FlowTable {
   // Emits what the open interval has, whatever the time: the end of a replay.
   void Flush(RecordBatch& out);
 
+  // Whether one more record of the kinds that are said whatever k is (NAK, CNP, connection manager
+  // datagrams) fits into the interval's cap. Counts one that does not.
+  bool AdmitAlways() { return sighting_budget_.AdmitAlways(); }
+
   uint32_t size() const { return size_; }
   const Statistics& statistics() const { return statistics_; }
 
  private:
   void Release(uint32_t number);
+  uint32_t NumberOf(const FlowEntry& entry) const {
+    return static_cast<uint32_t>(&entry - &entries_[0]);
+  }
+  GapMemory::Of RequestGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2}; }
+  GapMemory::Of ResponseGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2 + 1}; }
+  // True if the packet's time is so wrong for the open interval that it should open its own.
+  bool CountLate(int64_t now_ns);
+  void Emit(FlowEntry& entry, RecordBatch& out) const;
   [[gnu::always_inline]] inline FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t hash,
                                                         TapId tap, int64_t now_ns,
                                                         RecordBatch& out);
@@ -84,6 +99,9 @@ class FlowTable {
 
   [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
                                                 const wire::OpcodeInfo& opcode, int64_t now_ns);
+  PsnVerdict ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts);
+  PsnVerdict ObserveRequest(FlowEntry& entry, const DecodedFrame& frame,
+                            const wire::OpcodeInfo& opcode, int64_t now_ns);
   [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
                                                     const wire::OpcodeInfo& opcode, int64_t now_ns);
   [[gnu::always_inline]] inline void AccountAcknowledge(FlowEntry& entry,
@@ -101,6 +119,7 @@ class FlowTable {
   ZeroedArray<uint32_t> free_;    // numbers given back, a stack
   ZeroedArray<uint32_t> active_;  // entries with packets in the open interval, in order of arrival
   RoundTripProbes probes_;
+  GapMemory gaps_;
   SightingBudget sighting_budget_;
   uint32_t size_ = 0;
   uint32_t used_ = 0;  // entries ever taken: numbers below it
@@ -109,6 +128,7 @@ class FlowTable {
   uint32_t eviction_hand_ = 0;
   uint32_t expiry_hand_ = 0;
   int64_t interval_start_ns_ = 0;
+  uint32_t far_late_ = 0;    // packets far too late since that last opened an interval
   int64_t interval_end_ns_;  // no packet is before it until the first one opens an interval
   Statistics statistics_;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "base/qpn.h"
@@ -12,89 +13,135 @@ namespace rocescope {
 enum class PsnVerdict : uint8_t {
   kFirst,      // nothing to compare with
   kInOrder,    // the next one, or beyond a gap
-  kReordered,  // a first copy that came after a later PSN
+  kReordered,  // a first copy that came after a later PSN: out of order, or lost before and re-sent
   kResent,     // seen before, or too far back to tell
   kRestart,    // too far away to be the same sequence
 };
 
+// The last 64 PSNs are a bitmap; what was skipped and lies further back is kept by `Gaps`
+// (gap_memory.h), which serves many trackers and is touched only where packets are missing:
+//   void Add(uint32_t first, uint32_t count);  // PSNs that were skipped
+//   bool Fill(uint32_t psn);                   // true if it was among them; takes it out
+//   void Forget();
 class PsnTracker {
  public:
-  // A jump this far is another incarnation of the queue pair: senders keep far fewer packets in
-  // flight, and go-back-N returns at most that far.
+  // A jump this far is another incarnation of the queue pair, or a tap that was deaf for longer
+  // than a gap could tell: senders keep far fewer packets in flight, and go-back-N returns at most
+  // that far.
   static constexpr int32_t kMaximumJump = 1 << 16;
 
-  bool valid() const { return (highest_ & kValid) != 0; }
-  uint32_t highest() const { return highest_ & k24BitMask; }
-  uint32_t unseen() const { return unseen_; }
+  bool valid() const { return known_ != 0; }
+  uint32_t highest() const { return highest_; }
+  // Gaps opened, less those filled since the counts were cleared: negative if older ones were.
+  int32_t unseen() const { return unseen_; }
   uint32_t resent() const { return resent_; }
-  uint32_t reordered() const { return reordered_; }
-  uint32_t restarts() const { return restarts_; }
+  uint16_t reordered() const { return reordered_; }
+  uint8_t restarts() const { return restarts_; }
 
   // How far `psn` lies ahead of the furthest PSN seen; meaningless unless valid().
-  int32_t Ahead(uint32_t psn) const { return PsnDistance(highest(), psn); }
+  int32_t Ahead(uint32_t psn) const { return PsnDistance(highest_, psn); }
 
   // `reserved`: PSNs after the furthest one that will never be sent, since they belong to a READ's
   // response; a gap is counted beyond them alone.
-  PsnVerdict Observe(uint32_t psn, uint32_t reserved) {
+  template <typename Gaps>
+  PsnVerdict Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
     if (!valid()) {
       Begin(psn);
       return PsnVerdict::kFirst;
     }
     const int32_t ahead = Ahead(psn);
     if (ahead == 1) {
+      if ((window_ >> 63) == 0) [[unlikely]]
+        gaps.Add(Back(63), 1);
       window_ = window_ << 1 | 1;
-      highest_ = psn | kValid;
+      known_ += known_ < 64;
+      highest_ = psn;
       return PsnVerdict::kInOrder;
     }
-    if (ahead > kMaximumJump || ahead < -kMaximumJump) return Restart(psn);
-    if (ahead > 0) {
-      const auto skipped = static_cast<uint32_t>(ahead) - 1;
-      unseen_ += skipped - std::min(skipped, reserved);
-      window_ = (ahead < 64 ? window_ << ahead : 0) | 1;
-      // Reserved PSNs count as seen: nothing will come to fill them.
-      for (uint32_t i = skipped > 63 ? skipped - 63 : 0; i < std::min(reserved, skipped); ++i) {
-        window_ |= uint64_t{1} << (skipped - i);
-      }
-      highest_ = psn | kValid;
-      return PsnVerdict::kInOrder;
-    }
-    const uint64_t bit = ahead > -64 ? uint64_t{1} << -ahead : 0;
-    if (bit == 0 || (window_ & bit) != 0) {
-      ++resent_;
-      return PsnVerdict::kResent;
-    }
-    window_ |= bit;
-    if (unseen_ > 0) --unseen_;
-    reordered_ = static_cast<uint16_t>(std::min<uint32_t>(reordered_ + 1u, UINT16_MAX));
-    return PsnVerdict::kReordered;
+    return ahead > 0 ? Skip(psn, static_cast<uint32_t>(ahead), reserved, gaps)
+                     : Return(psn, -ahead, gaps);
   }
 
-  PsnVerdict Restart(uint32_t psn) {
-    restarts_ = static_cast<uint16_t>(std::min<uint32_t>(restarts_ + 1u, UINT16_MAX));
+  template <typename Gaps>
+  PsnVerdict Restart(uint32_t psn, Gaps&& gaps) {
+    restarts_ = static_cast<uint8_t>(std::min<uint32_t>(restarts_ + 1u, UINT8_MAX));
+    gaps.Forget();
     Begin(psn);
     return PsnVerdict::kRestart;
+  }
+
+  // Goes on from `psn`, whatever was there before.
+  void Begin(uint32_t psn) {
+    window_ = ~uint64_t{0};
+    known_ = 1;
+    highest_ = psn;
   }
 
   // Undoes the count of the last kResent: the copy came over another hop.
   void ForgiveResent() { --resent_; }
 
-  // Counters begin anew with each record interval; the sequence itself goes on.
-  void ClearCounts() { unseen_ = resent_ = reordered_ = restarts_ = 0; }
-
- private:
-  static constexpr uint32_t kValid = 1u << 31;
-
-  void Begin(uint32_t psn) {
-    window_ = 1;
-    highest_ = psn | kValid;
+  // Counters begin anew with each record; the sequence itself goes on.
+  void ClearCounts() {
+    unseen_ = 0;
+    resent_ = 0;
+    reordered_ = 0;
+    restarts_ = 0;
   }
 
-  uint64_t window_ = 0;   // bit i: highest - i was seen
-  uint32_t highest_ = 0;  // the furthest PSN, and kValid
-  uint32_t unseen_ = 0;
+ private:
+  uint32_t Back(uint32_t distance) const { return (highest_ - distance) & k24BitMask; }
+
+  template <typename Gaps>
+  PsnVerdict Skip(uint32_t psn, uint32_t ahead, uint32_t reserved, Gaps& gaps) {
+    reserved = std::min(reserved, ahead - 1);
+    if (ahead - reserved > static_cast<uint32_t>(kMaximumJump)) return Restart(psn, gaps);
+    const uint32_t skipped = ahead - 1 - reserved;
+    unseen_ += static_cast<int32_t>(skipped);
+    // What the window loses, oldest first.
+    uint64_t leaving = ~window_;
+    if (ahead < 64) leaving &= ~uint64_t{0} << (64 - ahead);
+    while (leaving != 0) {
+      const auto place = static_cast<uint32_t>(63 - std::countl_zero(leaving));
+      gaps.Add(Back(place), 1);
+      leaving &= ~(uint64_t{1} << place);
+    }
+    if (skipped > 63) gaps.Add((highest_ + 1 + reserved) & k24BitMask, skipped - 63);
+    // Reserved PSNs count as seen: nothing will come to fill them.
+    const uint64_t from_reserved = OnesFrom(ahead - reserved);
+    window_ = (ahead < 64 ? window_ << ahead : 0) | (from_reserved & ~OnesFrom(ahead)) | 1;
+    known_ = static_cast<uint8_t>(std::min<uint32_t>(64, known_ + std::min(ahead, 64u)));
+    highest_ = psn;
+    return PsnVerdict::kInOrder;
+  }
+
+  template <typename Gaps>
+  PsnVerdict Return(uint32_t psn, int32_t behind, Gaps& gaps) {
+    if (behind > kMaximumJump) return Restart(psn, gaps);
+    if (behind >= known_ && behind < 64) return Late();  // from before the first one seen
+    const uint64_t bit = behind < 64 ? uint64_t{1} << behind : 0;
+    if (behind < 64 ? (window_ & bit) != 0 : !gaps.Fill(psn)) {
+      ++resent_;
+      return PsnVerdict::kResent;
+    }
+    window_ |= bit;
+    --unseen_;
+    return Late();
+  }
+
+  PsnVerdict Late() {
+    reordered_ = static_cast<uint16_t>(std::min<uint32_t>(reordered_ + 1u, UINT16_MAX));
+    return PsnVerdict::kReordered;
+  }
+
+  static uint64_t OnesFrom(uint32_t bit) { return bit < 64 ? ~uint64_t{0} << bit : 0; }
+
+  uint64_t window_ = 0;   // bit i: highest - i was seen, or lies before the first one seen
+  uint32_t highest_ = 0;  // the furthest PSN
+  int32_t unseen_ = 0;
   uint32_t resent_ = 0;
-  uint16_t reordered_ = 0;
-  uint16_t restarts_ = 0;
+  uint16_t reordered_ = 0;  // stops at 65535
+  uint8_t restarts_ = 0;    // stops at 255
+  uint8_t known_ = 0;       // places of the window that tell something; 0: nothing seen yet
 };
 static_assert(sizeof(PsnTracker) == 24);
 

@@ -8,11 +8,32 @@
 #include <random>
 #include <set>
 
+#include "dataplane/flow/gap_memory.h"
+
 namespace rocescope {
 namespace {
 
-PsnTracker After(std::initializer_list<uint32_t> psns) {
-  PsnTracker tracker;
+// A tracker with a memory of its own.
+class Tracked {
+ public:
+  PsnVerdict Observe(uint32_t psn, uint32_t reserved) {
+    return tracker_.Observe(psn, reserved, GapMemory::Of(gaps_, 5));
+  }
+  PsnTracker* operator->() { return &tracker_; }
+  int32_t unseen() const { return tracker_.unseen(); }
+  uint32_t resent() const { return tracker_.resent(); }
+  uint32_t reordered() const { return tracker_.reordered(); }
+  uint32_t restarts() const { return tracker_.restarts(); }
+  uint32_t highest() const { return tracker_.highest(); }
+  void ClearCounts() { tracker_.ClearCounts(); }
+
+ private:
+  PsnTracker tracker_;
+  GapMemory gaps_;
+};
+
+Tracked After(std::initializer_list<uint32_t> psns) {
+  Tracked tracker;
   for (const uint32_t psn : psns) tracker.Observe(psn, 0);
   return tracker;
 }
@@ -20,59 +41,106 @@ PsnTracker After(std::initializer_list<uint32_t> psns) {
 TEST(PsnTracker, KnowsNothingBeforeTheFirstPacket) { EXPECT_FALSE(PsnTracker().valid()); }
 
 TEST(PsnTracker, BeginsWithWhateverComesFirst) {
-  PsnTracker tracker;
+  Tracked tracker;
   EXPECT_EQ(tracker.Observe(4711, 0), PsnVerdict::kFirst);
   EXPECT_EQ(tracker.highest(), 4711u);
-  EXPECT_EQ(tracker.unseen(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
 }
 
 TEST(PsnTracker, WrapsFromTheLast24BitNumberToZero) {
-  PsnTracker tracker = After({0xfffffe, 0xffffff});
+  Tracked tracker = After({0xfffffe, 0xffffff});
   EXPECT_EQ(tracker.Observe(0, 0), PsnVerdict::kInOrder);
   EXPECT_EQ(tracker.highest(), 0u);
-  EXPECT_EQ(tracker.unseen() + tracker.restarts(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
+  EXPECT_EQ(tracker.restarts(), 0u);
 }
 
 TEST(PsnTracker, CountsAGapAcrossTheWrap) {
-  EXPECT_EQ(After({0xfffffe, 2}).unseen(), 3u);  // ffffff, 0, 1
+  EXPECT_EQ(After({0xfffffe, 2}).unseen(), 3);  // ffffff, 0, 1
 }
 
-TEST(PsnTracker, CountsWhatAGapLeftOut) { EXPECT_EQ(After({10, 15}).unseen(), 4u); }
+TEST(PsnTracker, CountsWhatAGapLeftOut) { EXPECT_EQ(After({10, 15}).unseen(), 4); }
 
 TEST(PsnTracker, TakesAnUnseenPacketBackWhenItComesLate) {
-  PsnTracker tracker = After({10, 13});
+  Tracked tracker = After({10, 13});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kReordered);
-  EXPECT_EQ(tracker.unseen(), 1u);
+  EXPECT_EQ(tracker.unseen(), 1);
   EXPECT_EQ(tracker.reordered(), 1u);
   EXPECT_EQ(tracker.resent(), 0u);
   EXPECT_EQ(tracker.highest(), 13u);
 }
 
 TEST(PsnTracker, CallsThePacketSeenTwiceResent) {
-  PsnTracker tracker = After({10, 11, 12});
+  Tracked tracker = After({10, 11, 12});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kResent);
   EXPECT_EQ(tracker.Observe(12, 0), PsnVerdict::kResent);
   EXPECT_EQ(tracker.resent(), 2u);
-  EXPECT_EQ(tracker.unseen() + tracker.reordered(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
+  EXPECT_EQ(tracker.reordered(), 0u);
 }
 
 TEST(PsnTracker, CallsALatePacketResentWhenItComesAgain) {
-  PsnTracker tracker = After({10, 12, 11});
+  Tracked tracker = After({10, 12, 11});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kResent);
-  EXPECT_EQ(tracker.unseen(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
 }
 
-TEST(PsnTracker, RemembersTheLast64Packets) {
-  PsnTracker inside = After({100, 164});
-  EXPECT_EQ(inside.Observe(101, 0), PsnVerdict::kReordered);
-  PsnTracker outside = After({99, 164});
-  EXPECT_EQ(outside.Observe(100, 0), PsnVerdict::kResent);
+// 64 is where the window ends and the gap memory begins.
+TEST(PsnTracker, FillsAGapHoweverFarBackItLies) {
+  for (const uint32_t distance : {62u, 63u, 64u, 65u, 200u, 65000u}) {
+    Tracked tracker = After({100, 102});
+    for (uint32_t psn = 103; psn <= 101 + distance; ++psn) tracker.Observe(psn, 0);
+    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kReordered) << distance;
+    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kResent) << distance;
+    EXPECT_EQ(tracker.Observe(100, 0), PsnVerdict::kResent) << distance;
+    EXPECT_EQ(tracker.unseen(), 0) << distance;
+  }
+}
+
+// One packet of 120 in flight is lost before the tap: the sender goes back and sends all again.
+TEST(PsnTracker, CountsGoBackNBeyondTheWindow) {
+  Tracked tracker = After({100});
+  for (uint32_t psn = 102; psn <= 221; ++psn) tracker.Observe(psn, 0);
+  for (uint32_t psn = 101; psn <= 221; ++psn) tracker.Observe(psn, 0);
+  EXPECT_EQ(tracker.unseen(), 0);
+  EXPECT_EQ(tracker.reordered(), 1u);
+  EXPECT_EQ(tracker.resent(), 120u);
+}
+
+TEST(PsnTracker, FillsALargeGapInAnyOrder) {
+  Tracked tracker = After({0, 1000});
+  for (const uint32_t psn : {500u, 1u, 900u, 999u, 2u, 501u}) {
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kReordered) << psn;
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kResent) << psn;
+  }
+  EXPECT_EQ(tracker.unseen(), 999 - 6);
+}
+
+TEST(PsnTracker, FillsAnOlderIntervalsGapWithANegativeCount) {
+  Tracked tracker = After({10, 12});
+  tracker.ClearCounts();
+  tracker.Observe(11, 0);
+  EXPECT_EQ(tracker.unseen(), -1);
+}
+
+TEST(PsnTracker, OwesNothingForAPacketFromBeforeTheFirst) {
+  Tracked tracker = After({10, 12});
+  EXPECT_EQ(tracker.Observe(9, 0), PsnVerdict::kReordered);
+  EXPECT_EQ(tracker.unseen(), 1);  // 11
+}
+
+TEST(PsnTracker, ReservesMoreThanAnyGap) {
+  Tracked tracker = After({10});
+  // A READ of 1 GiB at an MTU of 4096 octets.
+  EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.unseen(), 0);
+  EXPECT_EQ(tracker.restarts(), 0u);
 }
 
 TEST(PsnTracker, TakesAJumpOf65536ForAGapAndOneMoreForARestart) {
-  EXPECT_EQ(After({5, 5 + 65536}).unseen(), 65535u);
-  const PsnTracker tracker = After({5, 5 + 65537});
-  EXPECT_EQ(tracker.unseen(), 0u);
+  EXPECT_EQ(After({5, 5 + 65536}).unseen(), 65535);
+  const Tracked tracker = After({5, 5 + 65537});
+  EXPECT_EQ(tracker.unseen(), 0);
   EXPECT_EQ(tracker.restarts(), 1u);
   EXPECT_EQ(tracker.highest(), 5u + 65537u);
 }
@@ -83,39 +151,40 @@ TEST(PsnTracker, TakesAJumpBackBeyond65536ForARestart) {
 }
 
 TEST(PsnTracker, DoesNotMissReservedNumbers) {
-  PsnTracker tracker = After({10});
+  Tracked tracker = After({10});
   EXPECT_EQ(tracker.Observe(14, 3), PsnVerdict::kInOrder);  // 11, 12 and 13 are responses
-  EXPECT_EQ(tracker.unseen(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
 }
 
 TEST(PsnTracker, MissesWhatLiesBeyondTheReservedNumbers) {
-  PsnTracker tracker = After({10});
+  Tracked tracker = After({10});
   tracker.Observe(16, 3);
-  EXPECT_EQ(tracker.unseen(), 2u);  // 14 and 15
+  EXPECT_EQ(tracker.unseen(), 2);  // 14 and 15
   EXPECT_EQ(tracker.Observe(15, 0), PsnVerdict::kReordered);
   EXPECT_EQ(tracker.Observe(13, 0), PsnVerdict::kResent);  // nothing was missing there
 }
 
 TEST(PsnTracker, TakesAnyNumberOfReservedOnes) {
-  PsnTracker tracker = After({10});
+  Tracked tracker = After({10});
   tracker.Observe(10 + 60000, UINT32_MAX);
-  EXPECT_EQ(tracker.unseen(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
   EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnVerdict::kResent);
 }
 
 TEST(PsnTracker, ClearsCountsAndKeepsItsPlace) {
-  PsnTracker tracker = After({10, 13, 11, 10});
+  Tracked tracker = After({10, 13, 11, 10});
   tracker.ClearCounts();
-  EXPECT_EQ(tracker.unseen() + tracker.resent() + tracker.reordered() + tracker.restarts(), 0u);
+  EXPECT_EQ(tracker.unseen(), 0);
+  EXPECT_EQ(tracker.resent() + tracker.reordered() + tracker.restarts(), 0u);
   EXPECT_EQ(tracker.Observe(14, 0), PsnVerdict::kInOrder);
 }
 
-// Whatever comes from a window of 64: what was skipped and did not come is unseen, each number's
-// first copy is not re-sent and every further copy is.
+// What was skipped and did not come is unseen, each number's first copy is not re-sent and every
+// further copy is, as far as seven open gaps reach.
 TEST(PsnTracker, AgreesWithASetOfTheNumbersSeen) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
-    PsnTracker tracker;
+    Tracked tracker;
     const uint32_t first = random() & k24BitMask;
     tracker.Observe(first, 0);
     std::set<int64_t> seen = {0};
@@ -129,7 +198,36 @@ TEST(PsnTracker, AgreesWithASetOfTheNumbersSeen) {
       tracker.Observe(static_cast<uint32_t>(first + at) & k24BitMask, 0);
     }
     EXPECT_EQ(tracker.resent(), resent);
-    EXPECT_EQ(tracker.unseen(), static_cast<uint32_t>(highest + 1) - seen.size());
+    EXPECT_EQ(tracker.unseen(), static_cast<int64_t>(highest + 1 - seen.size()));
+  }
+}
+
+// A lossy link in front of the tap and a sender that goes back up to 500 packets to the first lost
+// one: the tap knows each first copy.
+TEST(PsnTracker, AgreesWithGoBackNOverALossyLink) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 50; ++round) {
+    Tracked tracker;
+    const uint32_t first = random() & k24BitMask;
+    std::set<uint32_t> seen;
+    uint32_t resent = 0;
+    const auto send = [&](uint32_t at) {
+      if (!seen.insert(at).second) ++resent;
+      tracker.Observe((first + at) & k24BitMask, 0);
+    };
+    send(0);
+    uint32_t next = 1;
+    while (next < 20'000) {
+      const uint32_t flight = 1 + random() % 500;
+      const uint32_t lost = random() % 4 == 0 ? random() % flight : flight;
+      for (uint32_t i = 0; i < flight; ++i) {
+        if (i != lost) send(next + i);
+      }
+      next += lost;  // flight, if nothing was lost
+    }
+    send(next);
+    EXPECT_EQ(tracker.resent(), resent);
+    EXPECT_EQ(tracker.unseen(), 0);
   }
 }
 

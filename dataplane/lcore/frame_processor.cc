@@ -65,12 +65,13 @@ void FrameProcessor::Account(const Decoded& decoded, RecordBatch& out) {
   const DecodedFrame& frame = decoded.frame;
   flows_.Process(frame, decoded.place, decoded.sighted.tap, decoded.sighted.event_time,
                  decoded.arrival, out);
-  if (frame.Has(kPartCm)) [[unlikely]] {
+  if (frame.Has(kPartCm) && flows_.AdmitAlways()) [[unlikely]] {
     out.management.push_back({.tap = decoded.sighted.tap,
                               .segment = frame.segment,
                               .source = frame.source,
                               .destination = frame.destination,
                               .event_time = decoded.sighted.event_time,
+                              .arrival_time = decoded.arrival,
                               .message = frame.cm});
   }
 }

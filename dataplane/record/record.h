@@ -63,12 +63,15 @@ inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
 // What one PSN space (requests, or responses) showed in an interval. A gap is unseen until a NAK,
 // a time-out or a re-send makes it fabric loss; else the mirror lost it.
 struct PsnCounts {
-  uint32_t unseen = 0;     // PSNs skipped, less those that came later in the window
-  uint32_t reordered = 0;  // first copies that came after a later PSN
-  uint32_t resent = 0;     // PSNs seen before: go-back-N, time-outs
-  uint32_t restarts = 0;   // the sequence began anew: another incarnation of the QP
-  bool valid = false;      // last_psn means something
-  uint32_t last_psn = 0;   // furthest seen
+  int32_t unseen = 0;      // PSNs skipped, less those that came later: negative if they were
+                           // skipped in an earlier interval, so that sums over intervals are right
+  uint32_t reordered = 0;  // first copies that came after a later PSN, out of order or re-sent
+                           // after a loss before this tap
+  uint32_t resent = 0;    // PSNs seen before: go-back-N, time-outs
+  uint32_t restarts = 0;  // jumps and new beginnings: another incarnation of the QP, or a tap that
+                          // was deaf for more than 65,536 PSNs; stops at 255
+  bool valid = false;     // last_psn means something
+  uint32_t last_psn = 0;  // furthest seen
 };
 
 struct DurationSummary {
@@ -79,7 +82,8 @@ struct DurationSummary {
 };
 
 // A flow at a tap, as one TTL saw it, in one interval: a copy with another TTL is another hop of
-// the same packets and has a record of its own.
+// the same packets and has a record of its own. A flow that counts faster than the table's small
+// counters can has several records in an interval, which add up.
 struct FlowRecord {
   FlowKey flow;
   uint32_t hint = kNoFlowHint;
@@ -88,7 +92,7 @@ struct FlowRecord {
   uint8_t dscp = 0;  // the last seen
   bool dscp_changed = false;
   uint16_t udp_source_port = 0;  // the last seen; more than one means path entropy or spraying
-  uint16_t udp_source_port_changes = 0;
+  uint16_t udp_source_port_changes = 0;  // stops at 65535
   Timestamp interval_start;
   Duration interval_width{};
   Timestamp first_seen;  // in the interval
@@ -163,6 +167,7 @@ struct ManagementRecord {
   IpAddress source;
   IpAddress destination;
   Timestamp event_time;
+  Timestamp arrival_time;
   wire::CmMessage message;
 };
 
