@@ -7,14 +7,15 @@
 namespace rocescope {
 
 void Engine::SetHostFacts(HostFacts facts) {
-  host_facts_ = std::move(facts);
-  for (const KnownPair& pair : KnownPairsOf(host_facts_)) connections_.AddKnown(pair);
+  host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
+  for (const KnownPair& pair : KnownPairsOf(*host_facts_)) connections_.AddKnown(pair);
   changed_ = true;
 }
 
 void Engine::Ingest(const RecordBatch& batch) {
   if (batch.empty()) return;
   connections_.Add(batch);
+  ApplyCuts();
   for (const FlowRecord& record : batch.flows) traffic_.Add(record);
   for (const SightingRecord& record : batch.sightings) {
     largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
@@ -22,16 +23,28 @@ void Engine::Ingest(const RecordBatch& batch) {
   changed_ = true;
 }
 
-void Engine::Advance(Timestamp now) { connections_.Advance(now); }
+void Engine::Advance(Timestamp now) {
+  connections_.Advance(now);
+  ApplyCuts();
+}
+
+void Engine::ApplyCuts() {
+  for (const FlowCut& cut : connections_.TakeCuts()) {
+    traffic_.Cut(cut.flow, cut.time);
+    changed_ = true;
+  }
+}
 
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
   auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
   auto connections = std::make_shared<const std::vector<Connection>>(connections_.Connections());
   auto attribution =
-      std::make_shared<const Attribution>(AttributeJobs(host_facts_, *connections, *flows));
+      std::make_shared<const Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
   last_ = std::make_shared<const Snapshot>(
-      Snapshot{.flows = std::move(flows),
+      Snapshot{.host_facts = host_facts_,
+               .flows = std::move(flows),
+               .traffic_statistics = traffic_.Statistics(),
                .connections = std::move(connections),
                .connection_statistics = connections_.Statistics(),
                .attribution = std::move(attribution),

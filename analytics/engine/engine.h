@@ -27,7 +27,10 @@ class Engine {
   std::shared_ptr<const Snapshot> Publish();
 
  private:
-  HostFacts host_facts_;
+  // The tracker alone says when a queue pair number changed hands.
+  void ApplyCuts();
+
+  std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;
   ConnectionTracker connections_;
   uint8_t largest_sighting_exponent_ = 0;

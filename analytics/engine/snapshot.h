@@ -14,7 +14,9 @@
 namespace rocescope {
 
 struct Snapshot {
-  std::shared_ptr<const std::vector<FlowSummary>> flows;       // by key
+  std::shared_ptr<const HostFacts> host_facts;
+  std::shared_ptr<const std::vector<FlowSummary>> flows;  // by key
+  TrafficStatistics traffic_statistics;
   std::shared_ptr<const std::vector<Connection>> connections;  // by endpoints
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;

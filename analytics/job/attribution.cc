@@ -209,7 +209,8 @@ class Attributor {
       const ConnectionEndpoint& receiver = connection.endpoints[to];
       const ConnectionEndpoint& sender = connection.endpoints[1 - to];
       const auto senders = located_.find(sender.address);
-      if (senders == located_.end() || IsClaimed(i) || !IsOneWay(sender, receiver)) continue;
+      if (senders == located_.end() || IsClaimed(i) || !IsOneWay(connection, sender, receiver))
+        continue;
       std::vector<std::array<RankClaim, 2>> fits;
       for (const auto& [job, source] : senders->second) {
         for (const JobRank& rank : facts_.jobs[job].ranks) {
@@ -239,9 +240,10 @@ class Attributor {
     return false;
   }
 
-  bool IsOneWay(const ConnectionEndpoint& from, const ConnectionEndpoint& to) const {
-    const FlowSummary* forward = FindFlow(from, to);
-    const FlowSummary* backward = FindFlow(to, from);
+  bool IsOneWay(const Connection& connection, const ConnectionEndpoint& from,
+                const ConnectionEndpoint& to) const {
+    const FlowCounts* forward = CarriedBy(connection, from, to);
+    const FlowCounts* backward = CarriedBy(connection, to, from);
     return forward != nullptr && forward->DataBytes() > 0 &&
            (backward == nullptr || backward->DataBytes() == 0);
   }
@@ -258,6 +260,13 @@ class Attributor {
     return at != flows_.end() && at->flow == key ? &*at : nullptr;
   }
 
+  // What went one way while the connection held its queue pair numbers.
+  const FlowCounts* CarriedBy(const Connection& connection, const ConnectionEndpoint& from,
+                              const ConnectionEndpoint& to) const {
+    const FlowSummary* flow = FindFlow(from, to);
+    return flow == nullptr ? nullptr : flow->Of(connection.valid_until);
+  }
+
   // An edge names queue pairs at both ends; without a partner there is none to name.
   void AddEdges(size_t i) {
     if (connections_[i].state != ConnectionState::kPaired) return;
@@ -270,15 +279,13 @@ class Attributor {
     const Connection& connection = connections_[i];
     const ConnectionEndpoint& source = connection.endpoints[from];
     const ConnectionEndpoint& destination = connection.endpoints[1 - from];
-    const FlowSummary* forward = FindFlow(source, destination);
-    const FlowSummary* backward = FindFlow(destination, source);
+    const FlowCounts* forward = CarriedBy(connection, source, destination);
+    const FlowCounts* backward = CarriedBy(connection, destination, source);
     if (forward == nullptr) return;
-    // A connection that was closed and opened again is two answers over one pair of flows.
-    if (!counted_.insert(forward->flow).second) return;
     const RankClaim& source_claim = *result_.endpoints[i][from];
     const RankClaim& destination_claim = *result_.endpoints[i][1 - from];
     RankEdge& edge = edges_[{source_claim.job, source_claim.rank, destination_claim.rank}];
-    const FlowStream& sent = forward->total;
+    const FlowCounts& sent = *forward;
     const double confidence =
         std::min({connection.confidence, source_claim.confidence, destination_claim.confidence});
     // What a READ fetches travels from the one who is asked.
@@ -328,7 +335,6 @@ class Attributor {
   std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank, by address
   std::map<std::tuple<uint32_t, int, int>, RankEdge> edges_;         // job, source, destination
   std::map<const RankEdge*, std::vector<std::pair<Qpn, Qpn>>> pairs_;
-  std::set<FlowKey> counted_;
   Attribution result_;
 };
 

@@ -69,6 +69,19 @@ class Facts {
          .confidence = confidence});
     return *this;
   }
+  // The last connection.
+  Facts& ClosedAt(Timestamp time) {
+    connections_.back().valid_until = time;
+    return *this;
+  }
+  // Part of the last flow, carried until its queue pair number changed hands.
+  Facts& OfThese(uint64_t bytes, Timestamp until) {
+    FlowCounts counts;
+    counts.payload_bytes = bytes;
+    counts.messages = 1;
+    flows_.back().incarnations.push_back({.until = until, .counts = counts});
+    return *this;
+  }
   // Packets to a queue pair whose partner nobody knows.
   Facts& OneSided(int host, uint32_t qpn, int peer_host) {
     connections_.push_back(
@@ -76,20 +89,20 @@ class Facts {
                        ConnectionEndpoint{.address = Address(peer_host), .qpn = std::nullopt}}});
     return *this;
   }
-  FlowStream& Flow(int from, int to, uint32_t qpn) {
+  FlowCounts& Flow(int from, int to, uint32_t qpn) {
     flows_.push_back(
         {.flow = {
              .source = Address(from), .destination = Address(to), .destination_qpn = Qpn{qpn}}});
     return flows_.back().total;
   }
   Facts& Sent(int from, int to, uint32_t qpn, uint64_t bytes, uint64_t messages = 1) {
-    FlowStream& stream = Flow(from, to, qpn);
+    FlowCounts& stream = Flow(from, to, qpn);
     stream.payload_bytes = bytes;
     stream.messages = messages;
     return *this;
   }
   Facts& Asked(int from, int to, uint32_t qpn, uint64_t messages = 1) {
-    FlowStream& stream = Flow(from, to, qpn);
+    FlowCounts& stream = Flow(from, to, qpn);
     stream.payload_bytes = stream.control_bytes = 64 * messages;
     stream.messages = stream.control_messages = messages;
     return *this;
@@ -384,10 +397,10 @@ TEST(RankEdges, AreAsSureAsTheConnectionsThatCarryTheirData) {
 TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
-  FlowStream& requests = facts.Flow(1, 2, 22);
+  FlowCounts& requests = facts.Flow(1, 2, 22);
   requests.messages = 3;
   requests.class_packets[static_cast<size_t>(OperationClass::kReadRequest)] = 3;
-  FlowStream& responses = facts.Flow(2, 1, 11);
+  FlowCounts& responses = facts.Flow(2, 1, 11);
   responses.payload_bytes = 12'288;
   responses.class_packets[static_cast<size_t>(OperationClass::kReadResponse)] = 12;
 
@@ -415,13 +428,15 @@ TEST(RankEdges, CarryWhatWentWrong) {
   EXPECT_EQ(edge.cnps, 7u);
 }
 
-TEST(RankEdges, CountAFlowOnceThoughItsConnectionWasOpenedTwice) {
+TEST(RankEdges, CountOnlyWhatTheirIncarnationOfTheFlowCarried) {
+  const Timestamp closed = FromNanoseconds(5'000);
   const Attribution result = Facts()
                                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
                                  .Log(Rank(2))
                                  .Paired(1, 11, 2, 22)
-                                 .Paired(1, 11, 2, 22)
-                                 .Sent(1, 2, 22, 1000)
+                                 .ClosedAt(closed)
+                                 .Sent(1, 2, 22, 1500)
+                                 .OfThese(1000, closed)
                                  .Attribute();
   ASSERT_EQ(result.jobs[0].edges.size(), 1u);
   EXPECT_EQ(result.jobs[0].edges[0].bytes, 1000u);

@@ -2,172 +2,355 @@
 #include "analytics/traffic/traffic.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <map>
 #include <utility>
 
 namespace rocescope {
 namespace {
 
-template <typename T, typename U, size_t N>
-void AddEach(std::array<T, N>& to, const std::array<U, N>& from) {
-  for (size_t i = 0; i < N; ++i) {
-    if (from[i] != 0) to[i] += from[i];  // most are zero: their cache line stays untouched
+constexpr uint32_t kEvictionCandidates = 16;
+constexpr size_t kMostCuts = 256;  // of one flow, to come
+int64_t Unwrap(int64_t near, uint32_t psn) {
+  return near + PsnDistance(static_cast<uint32_t>(near) & k24BitMask, psn);
+}
+
+// Of the PSNs skipped by an incarnation before, some may come in this one.
+uint64_t Positive(uint64_t unseen) { return static_cast<int64_t>(unseen) < 0 ? 0 : unseen; }
+
+// What flows with sequence numbers say of two taps: whether they show parts of one whole, as two
+// files of one port do, or copies.
+class TapVotes {
+ public:
+  void Add(const std::vector<FlowStream>& streams, bool parts) {
+    ForEachPair(streams, [&](const TapPair& pair) { votes_[pair] += parts ? 1 : -1; });
   }
-}
-
-void AddTo(DurationSummary& to, const DurationSummary& from) {
-  if (from.count == 0) return;
-  to.minimum = to.count == 0 ? from.minimum : std::min(to.minimum, from.minimum);
-  to.maximum = std::max(to.maximum, from.maximum);
-  to.sum += from.sum;
-  to.count += from.count;
-}
-
-void AddTo(FlowStream& stream, const FlowRecord& record) {
-  stream.dscp_changed |= record.dscp_changed || (stream.packets > 0 && stream.dscp != record.dscp);
-  stream.dscp = record.dscp;
-  stream.began |= record.began;
-  stream.last_credits = record.last_credits;
-  stream.udp_source_port_changes += record.udp_source_port_changes;
-  stream.udp_source_port = record.udp_source_port;
-  if (record.last_rkey != 0) stream.last_rkey = record.last_rkey;
-  stream.first_seen =
-      stream.packets == 0 ? record.first_seen : std::min(stream.first_seen, record.first_seen);
-  stream.last_seen = std::max(stream.last_seen, record.last_seen);
-  stream.packets += record.packets;
-  stream.bytes += record.bytes;
-  stream.payload_bytes += record.payload_bytes;
-  AddEach(stream.class_packets, record.class_packets);
-  stream.messages += record.messages;
-  stream.control_messages += record.control_messages;
-  stream.control_bytes += record.control_bytes;
-  stream.hop_copies += record.hop_copies;
-  AddEach(stream.message_sizes, record.message_sizes);
-  for (const PsnCounts* counts : {&record.requests, &record.responses}) {
-    if ((counts->unseen | counts->reordered | counts->resent | counts->restarts) == 0) continue;
-    stream.unseen += counts->unseen;
-    stream.reordered += counts->reordered;
-    stream.resent += counts->resent;
-    stream.restarts += counts->restarts;
+  bool ForParts(const std::vector<FlowStream>& streams) const {
+    bool all = true;
+    ForEachPair(streams, [&](const TapPair& pair) {
+      const auto at = votes_.find(pair);
+      all = all && at != votes_.end() && at->second > 0;
+    });
+    return all;
   }
-  AddEach(stream.naks, record.naks);
-  stream.ce_marked += record.ce_marked;
-  AddTo(stream.ack_round_trip, record.ack_round_trip);
-  AddTo(stream.message_gap, record.message_gap);
-}
 
-// True if `other` has no kind of packet in common with `best`: not copies, but the rest.
-bool Completes(const FlowStream& best, const FlowStream& other) {
-  if (best.tap != other.tap) return false;
-  for (size_t i = 0; i < kOperationClassCount; ++i) {
-    if (best.class_packets[i] != 0 && other.class_packets[i] != 0) return false;
-  }
-  return true;
-}
+ private:
+  using TapPair = std::pair<TapId, TapId>;
 
-void AddComplement(FlowStream& total, const FlowStream& other) {
-  total.first_seen = std::min(total.first_seen, other.first_seen);
-  total.last_seen = std::max(total.last_seen, other.last_seen);
-  total.packets += other.packets;
-  total.bytes += other.bytes;
-  total.payload_bytes += other.payload_bytes;
-  AddEach(total.class_packets, other.class_packets);
-  total.messages += other.messages;
-  total.control_messages += other.control_messages;
-  total.control_bytes += other.control_bytes;
-  total.hop_copies += other.hop_copies;
-  AddEach(total.message_sizes, other.message_sizes);
-  total.unseen += other.unseen;
-  total.reordered += other.reordered;
-  total.resent += other.resent;
-  total.restarts += other.restarts;
-  total.began |= other.began;
-  if (other.last_rkey != 0) total.last_rkey = other.last_rkey;
-  constexpr auto kAcknowledge = static_cast<size_t>(OperationClass::kAcknowledge);
-  if (other.class_packets[kAcknowledge] != 0) total.last_credits = other.last_credits;
-  AddEach(total.naks, other.naks);
-  total.ce_marked += other.ce_marked;
-  AddTo(total.ack_round_trip, other.ack_round_trip);
-  AddTo(total.message_gap, other.message_gap);
-}
-
-Duration MeanOf(const DurationSummary& summary) {
-  return summary.count == 0 ? Duration::zero() : summary.sum / summary.count;
-}
-
-// The stream that showed most first copies; of equals, the one that showed most of what happened
-// besides, so that the answer does not depend on the order in which captures were named.
-bool ShowsLess(const FlowStream& a, const FlowStream& b) {
-  const auto rank = [](const FlowStream& s) {
-    return std::tuple(s.packets - s.resent - s.hop_copies, s.packets, s.payload_bytes, s.bytes,
-                      s.ce_marked);
-  };
-  return rank(a) < rank(b);
-}
-
-FlowStream TotalOf(const std::vector<FlowStream>& streams) {
-  const auto best = std::max_element(streams.begin(), streams.end(), ShowsLess);
-  FlowStream total = *best;
-  for (const FlowStream& stream : streams) {
-    if (&stream != &*best && Completes(total, stream)) AddComplement(total, stream);
-  }
-  for (const FlowStream& stream : streams) {
-    // A mark that a switch sets stays, so the tap behind it shows the most.
-    total.ce_marked = std::max(total.ce_marked, stream.ce_marked);
-    // The round trip is what the tap next to the requester sees; others see a part of it.
-    if (MeanOf(stream.ack_round_trip) > MeanOf(total.ack_round_trip)) {
-      total.ack_round_trip = stream.ack_round_trip;
+  // `streams` are in the order of their taps.
+  template <typename Visit>
+  static void ForEachPair(const std::vector<FlowStream>& streams, Visit visit) {
+    for (size_t i = 0; i < streams.size(); ++i) {
+      if (i > 0 && streams[i].tap == streams[i - 1].tap) continue;
+      for (size_t j = 0; j < i; ++j) {
+        if (j > 0 && streams[j].tap == streams[j - 1].tap) continue;
+        if (streams[j].tap != streams[i].tap) visit(TapPair(streams[j].tap, streams[i].tap));
+      }
     }
   }
-  return total;
-}
+
+  std::map<TapPair, int64_t> votes_;
+};
 
 }  // namespace
 
-void TrafficTotals::Add(const FlowRecord& record) { AddTo(streams_[FindOrAdd(record)], record); }
+const FlowCounts* FlowSummary::Of(std::optional<Timestamp> valid_until) const {
+  if (incarnations.empty()) return &total;
+  for (const FlowIncarnation& incarnation : incarnations) {
+    if (incarnation.until == valid_until) return &incarnation.counts;
+  }
+  return nullptr;
+}
+
+void TrafficTotals::Add(const FlowRecord& record) {
+  Stream& stream = streams_[FindOrAdd(record)];
+  Flow& flow = flows_[stream.flow];
+  while (!flow.cuts.empty() && record.last_seen >= flow.cuts.front()) EndIncarnation(stream.flow);
+  if (record.interval_start < flow.interval) return AddLate(stream, flow, record);
+  if (record.interval_start > flow.interval) {
+    CloseInterval(flow);
+    flow.interval = record.interval_start;
+  }
+  Follow(stream, flow, record);
+  if (!stream.open) {
+    stream.open = true;
+    stream.open_counts = CountsOf(record);
+  } else {
+    stream.open_counts += CountsOf(record);
+  }
+}
+
+void TrafficTotals::AddLate(Stream& stream, Flow& flow, const FlowRecord& record) {
+  ++statistics_.late_records;
+  if (record.last_seen < flow.begins) return;  // of an incarnation whose sum is made
+  stream.counts += CountsOf(record);
+}
+
+// Which part of the sequence the stream has shown.
+void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record) {
+  const uint32_t responses =
+      record.class_packets[static_cast<size_t>(OperationClass::kReadResponse)];
+  for (size_t space = 0; space < 2; ++space) {
+    const PsnCounts& psns = space == 0 ? record.requests : record.responses;
+    if (space == 0 ? !psns.valid : responses == 0) continue;
+    PsnSpan& shown = flow.shown[space];
+    const int64_t last = shown.valid ? Unwrap(shown.last, psns.last_psn) : psns.last_psn;
+    // Records say where the requests begin, but not the responses.
+    const int64_t first =
+        space == 0 ? Unwrap(last, record.first_request_psn) : last - (int64_t{responses} - 1);
+    const PsnSpan& before = stream.spans[space];
+    stream.open_skipped += int64_t{psns.unseen};
+    // A long gap looks like a restart, and then is not in `unseen`.
+    if (psns.restarts > 0 && before.valid) {
+      stream.open_skipped += std::max<int64_t>(0, first - before.last - 1);
+    }
+    stream.open_spans[space].Extend(first, last);
+    shown.Extend(first, last);
+  }
+}
+
+// The best views of all intervals up to the open one.
+FlowCounts TrafficTotals::ByInterval(const Flow& flow, bool& copies) const {
+  std::vector<CopyView> views;
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    const Stream& stream = streams_[i];
+    if (!stream.open) continue;
+    views.push_back({.tap = stream.tap,
+                     .counts = &stream.open_counts,
+                     .spans = stream.open_spans,
+                     .skipped = stream.open_skipped,
+                     .starts = !stream.spans[0].valid && !stream.spans[1].valid});
+  }
+  FlowCounts counts = *flow.joined;
+  if (!views.empty()) counts += CountsOfInterval(views, copies);
+  return counts;
+}
+
+void TrafficTotals::CloseInterval(Flow& flow) {
+  if (flow.stream_count > 1) *flow.joined = ByInterval(flow, flow.has_copies);
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    Stream& stream = streams_[i];
+    if (!stream.open) continue;
+    stream.open = false;
+    stream.counts += stream.open_counts;
+    for (size_t space = 0; space < 2; ++space) {
+      stream.spans[space].Extend(stream.open_spans[space]);
+    }
+    stream.open_spans = {};
+    stream.skipped += std::exchange(stream.open_skipped, 0);
+  }
+}
+
+void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
+  const auto at = index_.find(key);
+  if (at == index_.end()) return;
+  std::vector<Timestamp>& cuts = flows_[at->second].cuts;
+  if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
+  if (cuts.size() >= kMostCuts) {
+    ++statistics_.incarnations_merged;
+    return;
+  }
+  cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), time), time);
+}
+
+void TrafficTotals::EndIncarnation(uint32_t number) {
+  Flow& flow = flows_[number];
+  CloseInterval(flow);
+  const FlowCounts counts = PresentOf(flow).counts;
+  flow.begins = flow.cuts.front();
+  flow.cuts.erase(flow.cuts.begin());
+  flow.shown = {};
+  flow.has_copies = false;
+  if (flow.joined != nullptr) *flow.joined = {};
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    streams_[i].spans = {};
+    streams_[i].skipped = 0;
+    streams_[i].counts = {};
+  }
+  if (counts.packets == 0) return;
+  flow.ended.push_back({.until = flow.begins, .counts = counts});
+  ended_order_.push_back(number);
+  if (ended_order_.size() <= limits_.closed_incarnations) return;
+  Flow& oldest = flows_[ended_order_.front()];
+  ended_order_.pop_front();
+  if (oldest.ended.empty()) return;  // given up since
+  if (oldest.merged == nullptr) oldest.merged = std::make_unique<FlowCounts>();
+  *oldest.merged += oldest.ended.front().counts;
+  oldest.ended.erase(oldest.ended.begin());
+  ++statistics_.incarnations_merged;
+}
 
 uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
-  if (record.hint < by_hint_.size()) {
-    const uint32_t number = by_hint_[record.hint];
-    if (number < streams_.size() && flows_[number] == record.flow &&
-        streams_[number].tap == record.tap && streams_[number].ttl == record.ttl) {
-      return number;
+  const auto is_it = [&](uint32_t number) {
+    const Stream& stream = streams_[number];
+    return stream.tap == record.tap && stream.ttl == record.ttl && stream.key == record.flow &&
+           stream.flow != kNone;
+  };
+  const uint32_t guess = hints_.Guess(record.hint);
+  if (guess < streams_.size() && is_it(guess)) return guess;
+  const auto [at, is_new] = index_.try_emplace(record.flow, kNone);
+  if (is_new) {
+    if (free_flows_.empty()) {
+      at->second = static_cast<uint32_t>(flows_.size());
+      flows_.emplace_back();
+    } else {
+      at->second = free_flows_.back();
+      free_flows_.pop_back();
+    }
+    flows_[at->second].key = record.flow;
+    flows_[at->second].interval = record.interval_start;
+  }
+  const uint32_t flow = at->second;
+  uint32_t number = flows_[flow].first_stream;
+  while (number != kNone && !is_it(number)) number = streams_[number].next;
+  if (number == kNone) number = AddStream(flow, record);
+  hints_.Remember(record.hint, number);
+  return number;
+}
+
+uint32_t TrafficTotals::AddStream(uint32_t flow_number, const FlowRecord& record) {
+  const uint32_t number = TakeStream(flow_number);
+  Flow& flow = flows_[flow_number];
+  // So far the only stream was the best one.
+  if (flow.stream_count == 1) {
+    flow.joined = std::make_unique<FlowCounts>(streams_[flow.first_stream].counts);
+  }
+  Stream& stream = streams_[number];
+  stream = {};
+  stream.key = record.flow;
+  stream.tap = record.tap;
+  stream.ttl = record.ttl;
+  stream.flow = flow_number;
+  stream.next = std::exchange(flow.first_stream, number);
+  ++flow.stream_count;
+  return number;
+}
+
+uint32_t TrafficTotals::TakeStream(uint32_t kept_flow) {
+  if (free_streams_.empty() && streams_.size() >= limits_.streams) {
+    uint32_t victim = kNone;
+    for (uint32_t seen = 0; seen < flows_.size(); ++seen) {
+      if (seen >= kEvictionCandidates && victim != kNone) break;
+      hand_ = (hand_ + 1) % static_cast<uint32_t>(flows_.size());
+      if (hand_ == kept_flow || flows_[hand_].first_stream == kNone) continue;
+      if (victim == kNone || flows_[hand_].interval < flows_[victim].interval) victim = hand_;
+    }
+    if (victim != kNone) Evict(victim);
+  }
+  if (free_streams_.empty()) {  // with one flow that has them all, one more is the lesser evil
+    streams_.emplace_back();
+    return static_cast<uint32_t>(streams_.size() - 1);
+  }
+  const uint32_t number = free_streams_.back();
+  free_streams_.pop_back();
+  return number;
+}
+
+void TrafficTotals::Evict(uint32_t number) {
+  Flow& flow = flows_[number];
+  statistics_.evicted += SummaryOf(flow, PresentOf(flow)).total;
+  ++statistics_.flows_evicted;
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    streams_[i].flow = kNone;
+    free_streams_.push_back(i);
+  }
+  index_.erase(flow.key);
+  flow = {};
+  free_flows_.push_back(number);
+}
+
+// What the present incarnation carried.
+JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
+  std::vector<FlowCounts> counts;
+  std::vector<CopyView> views;
+  counts.reserve(flow.stream_count);
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    const Stream& stream = streams_[i];
+    FlowCounts sum = stream.counts;
+    if (stream.open) sum += stream.open_counts;
+    if (flow.stream_count == 1) {
+      sum.unseen = Positive(sum.unseen);
+      return {.counts = sum};
+    }
+    if (sum.packets == 0) continue;
+    counts.push_back(sum);
+    views.push_back({.tap = stream.tap,
+                     .counts = &counts.back(),
+                     .spans = stream.spans,
+                     .skipped = stream.skipped + stream.open_skipped});
+    for (size_t space = 0; space < 2; ++space) {
+      views.back().spans[space].Extend(stream.open_spans[space]);
     }
   }
-  const auto [at, inserted] =
-      index_.try_emplace(StreamKey{.flow = record.flow, .tap = record.tap, .ttl = record.ttl},
-                         static_cast<uint32_t>(streams_.size()));
-  if (inserted) {
-    flows_.push_back(record.flow);
-    streams_.push_back({.tap = record.tap, .ttl = record.ttl});
+  if (views.empty()) return {};
+  bool copies = flow.has_copies;
+  const FlowCounts by_interval = ByInterval(flow, copies);
+  JoinedView present = Join(views, by_interval, copies);
+  present.counts.unseen = Positive(present.counts.unseen);
+  return present;
+}
+
+FlowCounts TrafficTotals::SumOfStreams(const Flow& flow) const {
+  FlowCounts sum;
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    sum += streams_[i].counts;
+    if (streams_[i].open) sum += streams_[i].open_counts;
   }
-  constexpr uint32_t kMostHints = 1 << 20;
-  if (record.hint < kMostHints) {
-    if (record.hint >= by_hint_.size()) {
-      by_hint_.resize(record.hint + record.hint / 2 + 1, UINT32_MAX);
+  sum.unseen = Positive(sum.unseen);
+  return sum;
+}
+
+FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present) const {
+  FlowSummary summary{.flow = flow.key, .agreement = present.agreement};
+  if (flow.merged != nullptr) summary.total = *flow.merged;
+  for (const FlowIncarnation& incarnation : flow.ended) summary.total += incarnation.counts;
+  summary.total += present.counts;
+  if (!flow.ended.empty() || flow.merged != nullptr || !flow.cuts.empty()) {
+    summary.incarnations = flow.ended;
+    std::optional<Timestamp> until;
+    if (!flow.cuts.empty()) until = flow.cuts.front();
+    if (present.counts.packets > 0) {
+      summary.incarnations.push_back({.until = until, .counts = present.counts});
     }
-    by_hint_[record.hint] = at->second;
   }
-  return at->second;
+  for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
+    summary.streams.push_back({.tap = streams_[i].tap, .ttl = streams_[i].ttl});
+  }
+  std::sort(summary.streams.begin(), summary.streams.end(),
+            [](const FlowStream& a, const FlowStream& b) {
+              return a.tap != b.tap ? a.tap < b.tap : a.ttl > b.ttl;
+            });
+  return summary;
 }
 
 std::vector<FlowSummary> TrafficTotals::Summaries() const {
-  std::vector<uint32_t> order(streams_.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
-    if (flows_[a] != flows_[b]) return flows_[a] < flows_[b];
-    if (streams_[a].tap != streams_[b].tap) return streams_[a].tap < streams_[b].tap;
-    return streams_[a].ttl > streams_[b].ttl;
-  });
-  std::vector<FlowSummary> summaries;
-  for (const uint32_t i : order) {
-    if (summaries.empty() || summaries.back().flow != flows_[i]) {
-      summaries.push_back({.flow = flows_[i]});
-    }
-    summaries.back().streams.push_back(streams_[i]);
+  std::vector<uint32_t> order;
+  order.reserve(index_.size());
+  for (uint32_t i = 0; i < flows_.size(); ++i) {
+    if (flows_[i].first_stream != kNone) order.push_back(i);
   }
-  for (FlowSummary& summary : summaries) summary.total = TotalOf(summary.streams);
+  std::sort(order.begin(), order.end(),
+            [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; });
+  std::vector<FlowSummary> summaries;
+  summaries.reserve(order.size());
+  TapVotes votes;
+  std::vector<size_t> untold;  // seen by several taps, but ACKs and CNPs have no sequence
+  for (const uint32_t i : order) {
+    const JoinedView present = PresentOf(flows_[i]);
+    summaries.push_back(SummaryOf(flows_[i], present));
+    const std::vector<FlowStream>& streams = summaries.back().streams;
+    if (streams.front().tap == streams.back().tap) continue;
+    if (present.told) {
+      votes.Add(streams, present.parts);
+    } else {
+      untold.push_back(summaries.size() - 1);
+    }
+  }
+  for (const size_t i : untold) {
+    FlowSummary& summary = summaries[i];
+    if (!votes.ForParts(summary.streams)) continue;
+    summary = SummaryOf(flows_[order[i]], {.counts = SumOfStreams(flows_[order[i]]),
+                                           .agreement = TapAgreement::kJoined});
+  }
   return summaries;
 }
 

@@ -1,92 +1,142 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow records summed up: what each direction of each queue pair carried, every packet counted once
-// however many taps and hops showed it.
+// however many taps and hops showed it, and apart for each owner of the queue pair number.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "analytics/traffic/copies.h"
+#include "analytics/traffic/flow_counts.h"
 #include "base/hash.h"
+#include "dataplane/record/capacity.h"
+#include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
 
-// What one tap saw of a flow with one TTL; the sums of its records.
+// A tap that showed the flow, and with which TTL.
 struct FlowStream {
   TapId tap = 0;
   uint8_t ttl = 0;
-  uint8_t dscp = 0;
-  bool dscp_changed = false;
-  bool began = false;         // the sequence's first request was seen
-  uint8_t last_credits = 31;  // of the last ACK; 31: none given
-  uint16_t udp_source_port = 0;
-  uint32_t udp_source_port_changes = 0;
-  uint32_t last_rkey = 0;
-  Timestamp first_seen;
-  Timestamp last_seen;
-  uint64_t packets = 0;
-  uint64_t bytes = 0;          // wire octets without FCS
-  uint64_t payload_bytes = 0;  // with control
-  std::array<uint64_t, kOperationClassCount> class_packets{};
-  uint64_t messages = 0;  // with control
-  uint64_t control_messages = 0;
-  uint64_t control_bytes = 0;
-  uint64_t hop_copies = 0;
-  std::array<uint64_t, kMessageSizeBins> message_sizes{};
-  uint64_t unseen = 0;  // requests and responses together
-  uint64_t reordered = 0;
-  uint64_t resent = 0;
-  uint64_t restarts = 0;
-  std::array<uint64_t, kNakKindCount> naks{};
-  uint64_t ce_marked = 0;
-  DurationSummary ack_round_trip;
-  DurationSummary message_gap;
+};
+
+// What a flow carried until its queue pair number changed hands.
+struct FlowIncarnation {
+  std::optional<Timestamp> until;  // unset: the present one
+  FlowCounts counts;
 };
 
 // One direction of a queue pair.
 struct FlowSummary {
   FlowKey flow;
-  // The stream that showed most of it, with those of other TTLs at the same tap added that carry
-  // other kinds of packets (a NIC may send CNPs with another TTL).
-  FlowStream total;
-  std::vector<FlowStream> streams;  // by tap and TTL
+  FlowCounts total;                           // of all incarnations
+  std::vector<FlowIncarnation> incarnations;  // in order of time; none if `total` is the only one
+  std::vector<FlowStream> streams;            // by tap and falling TTL
+  TapAgreement agreement = TapAgreement::kAgree;  // over the present incarnation
 
-  uint64_t ClassPackets(OperationClass c) const {
-    return total.class_packets[static_cast<size_t>(c)];
-  }
-  uint64_t DataBytes() const { return total.payload_bytes - total.control_bytes; }
+  // What was carried during the connection that has this valid_until; nullptr if nothing was.
+  const FlowCounts* Of(std::optional<Timestamp> valid_until) const;
+
+  uint64_t ClassPackets(OperationClass c) const { return total.ClassPackets(c); }
+  uint64_t DataBytes() const { return total.DataBytes(); }
 };
 
+struct TrafficLimits {
+  size_t streams = kFlowCapacity;
+  size_t closed_incarnations = 16384;  // kept apart; older ones count as one
+};
+
+struct TrafficStatistics {
+  uint64_t flows_evicted = 0;
+  FlowCounts evicted;         // what these had carried
+  uint64_t late_records = 0;  // came after a later interval's: only their own tap counts them
+  uint64_t incarnations_merged = 0;  // no longer kept apart
+};
+
+// When the streams are full, a new one takes the place of the flow that has been quiet longest
+// among a few that a clock hand points at. What that one carried stays in the statistics.
 class TrafficTotals {
  public:
+  explicit TrafficTotals(const TrafficLimits& limits = {}) : limits_(limits) {}
+
   void Add(const FlowRecord& record);
+
+  // Packets of the flow from `time` on are another incarnation's: those of records that end before
+  // are not. Unknown flows are ignored.
+  void Cut(const FlowKey& flow, Timestamp time);
 
   // By key.
   std::vector<FlowSummary> Summaries() const;
 
+  const TrafficStatistics& Statistics() const { return statistics_; }
+
  private:
-  struct StreamKey {
-    FlowKey flow;
-    TapId tap;
-    uint8_t ttl;
-    friend bool operator==(const StreamKey&, const StreamKey&) = default;
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  struct Stream {
+    FlowKey key;
+    TapId tap = 0;
+    uint8_t ttl = 0;
+    uint32_t flow = kNone;
+    uint32_t next = kNone;  // of the same flow
+    // Of the present incarnation. `open_`: of the flow's open interval.
+    bool open = false;
+    PsnSpans spans;
+    PsnSpans open_spans;
+    int64_t skipped = 0;
+    int64_t open_skipped = 0;
+    FlowCounts counts;
+    FlowCounts open_counts;
   };
-  struct StreamKeyHash {
-    size_t operator()(const StreamKey& key) const {
-      uint64_t hash = HashCombine(FoldAddress(key.flow.source), FoldAddress(key.flow.destination));
-      hash = HashCombine(hash, uint64_t{key.flow.segment} << 32 | key.flow.destination_qpn.value);
-      return HashCombine(hash, uint64_t{key.tap} << 8 | key.ttl);
+  struct Flow {
+    FlowKey key;
+    uint32_t first_stream = kNone;  // kNone: the place is free
+    uint32_t stream_count = 0;
+    Timestamp interval;  // the open one's start
+    // Of the present incarnation:
+    Timestamp begins = Timestamp::min();
+    PsnSpans shown;                      // by any stream
+    bool has_copies = false;             // two streams showed the same packet
+    std::unique_ptr<FlowCounts> joined;  // the best of each closed interval; with several streams
+    std::vector<Timestamp> cuts;         // to come
+    std::vector<FlowIncarnation> ended;
+    std::unique_ptr<FlowCounts> merged;  // incarnations before those
+  };
+  struct FlowKeyHash {
+    size_t operator()(const FlowKey& key) const {
+      return HashCombine(FoldAddress(key.source) * 3 + FoldAddress(key.destination),
+                         uint64_t{key.segment} << 32 | key.destination_qpn.value);
     }
   };
-
   uint32_t FindOrAdd(const FlowRecord& record);
+  uint32_t AddStream(uint32_t flow, const FlowRecord& record);
+  uint32_t TakeStream(uint32_t kept_flow);
+  void Evict(uint32_t flow);
+  static void Follow(Stream& stream, Flow& flow, const FlowRecord& record);
+  void AddLate(Stream& stream, Flow& flow, const FlowRecord& record);
+  void CloseInterval(Flow& flow);
+  void EndIncarnation(uint32_t flow);
+  FlowCounts ByInterval(const Flow& flow, bool& copies) const;
+  JoinedView PresentOf(const Flow& flow) const;
+  FlowCounts SumOfStreams(const Flow& flow) const;
+  FlowSummary SummaryOf(const Flow& flow, const JoinedView& present) const;
 
-  std::unordered_map<StreamKey, uint32_t, StreamKeyHash> index_;
-  std::vector<uint32_t> by_hint_;    // streams; checked before they are believed
-  std::vector<FlowKey> flows_;       // parallel to streams_
-  std::vector<FlowStream> streams_;  // in order of first sight
+  TrafficLimits limits_;
+  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  HintCache hints_;  // of streams
+  std::vector<Stream> streams_;
+  std::vector<Flow> flows_;
+  std::vector<uint32_t> free_streams_;
+  std::vector<uint32_t> free_flows_;
+  std::deque<uint32_t> ended_order_;  // flows, one entry for each ended incarnation
+  uint32_t hand_ = 0;
+  TrafficStatistics statistics_;
 };
 
 }  // namespace rocescope

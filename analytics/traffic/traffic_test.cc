@@ -51,7 +51,7 @@ TEST(TrafficTotals, AddRequestsAndResponsesTogether) {
   FlowRecord record = RecordOf(kWrites, 1);
   record.requests = {.unseen = 1, .reordered = 2, .resent = 3, .restarts = 4};
   record.responses = {.unseen = 10, .reordered = 20, .resent = 30, .restarts = 40};
-  const FlowStream total = SummaryOf({record}).total;
+  const FlowCounts total = SummaryOf({record}).total;
   EXPECT_EQ(total.unseen, 11u);
   EXPECT_EQ(total.reordered, 22u);
   EXPECT_EQ(total.resent, 33u);
@@ -86,7 +86,7 @@ TEST(TrafficTotals, SpanFromTheFirstSightToTheLast) {
   FlowRecord late = RecordOf(kWrites, 1);
   late.first_seen = FromNanoseconds(30);
   late.last_seen = FromNanoseconds(40);
-  for (const FlowStream& total : {SummaryOf({early, late}).total, SummaryOf({late, early}).total}) {
+  for (const FlowCounts& total : {SummaryOf({early, late}).total, SummaryOf({late, early}).total}) {
     EXPECT_EQ(total.first_seen, FromNanoseconds(10));
     EXPECT_EQ(total.last_seen, FromNanoseconds(40));
   }
@@ -110,7 +110,7 @@ TEST(TrafficTotals, TakeTheStreamThatShowsMostFirstCopies) {
   FlowRecord resent = RecordOf(kWrites, 120, 0);
   resent.requests.resent = 50;
   const FlowRecord clean = RecordOf(kWrites, 100, 1);
-  EXPECT_EQ(SummaryOf({resent, clean}).total.tap, 1);
+  EXPECT_EQ(SummaryOf({resent, clean}).total.packets, 100u);
 }
 
 TEST(TrafficTotals, AddPacketsThatANicSendsWithAnotherTtl) {
@@ -138,7 +138,7 @@ TEST(TrafficTotals, KnowOfTheSequenceThoughItsAcksHaveAnotherTtlAndAreMore) {
   data.began = true;
   data.last_rkey = 77;
   data.requests.restarts = 1;
-  const FlowStream total = SummaryOf({RecordOf(kAcks, 100, 0, 64), data}).total;
+  const FlowCounts total = SummaryOf({RecordOf(kAcks, 100, 0, 64), data}).total;
   EXPECT_TRUE(total.began);
   EXPECT_EQ(total.last_rkey, 77u);
   EXPECT_EQ(total.restarts, 1u);

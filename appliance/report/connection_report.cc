@@ -72,21 +72,27 @@ const FlowReference* FindFlow(const ConnectionEndpoint& from, const ConnectionEn
   return at == flows.end() ? nullptr : &at->second;
 }
 
-uint64_t BytesOf(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
-                 const FlowIds& flows) {
-  const FlowReference* flow = FindFlow(from, to, flows);
-  return flow == nullptr ? 0 : flow->summary->total.bytes;
+// What went from one end to the other while the connection held its queue pair numbers.
+const FlowCounts* CarriedBy(const Connection& connection, const FlowReference* flow) {
+  return flow == nullptr ? nullptr : flow->summary->Of(connection.valid_until);
 }
 
-void FillDirection(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
-                   const FlowIds& flows, v1::Direction& out) {
-  const FlowReference* flow = FindFlow(from, to, flows);
-  if (flow == nullptr) return;
-  const FlowStream& total = flow->summary->total;
+uint64_t BytesOf(const Connection& connection, size_t from, const FlowIds& flows) {
+  const FlowCounts* carried = CarriedBy(
+      connection, FindFlow(connection.endpoints[from], connection.endpoints[1 - from], flows));
+  return carried == nullptr ? 0 : carried->bytes;
+}
+
+void FillDirection(const Connection& connection, size_t from, const FlowIds& flows,
+                   v1::Direction& out) {
+  const FlowReference* flow =
+      FindFlow(connection.endpoints[from], connection.endpoints[1 - from], flows);
+  const FlowCounts* carried = CarriedBy(connection, flow);
+  if (carried == nullptr) return;
   out.set_flow_id(flow->id);
-  out.set_data_bytes(total.payload_bytes - total.control_bytes);
-  out.set_data_messages(total.messages - total.control_messages);
-  out.set_control_messages(total.control_messages);
+  out.set_data_bytes(carried->DataBytes());
+  out.set_data_messages(carried->messages - carried->control_messages);
+  out.set_control_messages(carried->control_messages);
 }
 
 v1::Connection::State StateOf(ConnectionState state) {
@@ -111,8 +117,9 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
   std::vector<Row> rows;
   rows.reserve(snapshot.connections->size());
   for (uint32_t i = 0; i < snapshot.connections->size(); ++i) {
-    const auto& [a, b] = (*snapshot.connections)[i].endpoints;
-    rows.push_back({.bytes = BytesOf(a, b, flows) + BytesOf(b, a, flows), .index = i});
+    const Connection& connection = (*snapshot.connections)[i];
+    rows.push_back(
+        {.bytes = BytesOf(connection, 0, flows) + BytesOf(connection, 1, flows), .index = i});
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& x, const Row& y) { return x.bytes > y.bytes; });
@@ -142,9 +149,8 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
     out.set_valid_from_ns(ToNanoseconds(connection.valid_from));
     out.set_beginning_seen(connection.beginning_seen);
     out.set_valid_until_ns(connection.valid_until ? ToNanoseconds(*connection.valid_until) : 0);
-    const auto& [a, b] = connection.endpoints;
-    FillDirection(a, b, flows, *out.mutable_a_to_b());
-    FillDirection(b, a, flows, *out.mutable_b_to_a());
+    FillDirection(connection, 0, flows, *out.mutable_a_to_b());
+    FillDirection(connection, 1, flows, *out.mutable_b_to_a());
   }
 }
 

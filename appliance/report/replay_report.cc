@@ -4,7 +4,6 @@
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "appliance/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -27,27 +26,23 @@ void FillLedger(const Ledger& ledger, v1::Ledger& out) {
   }
 }
 
-uint64_t PacketsOf(const FlowStream& stream, OperationClass c) {
-  return stream.class_packets[static_cast<size_t>(c)];
+void FillOperations(const FlowCounts& counts, v1::Operations& out) {
+  out.set_send(counts.ClassPackets(OperationClass::kSend));
+  out.set_write(counts.ClassPackets(OperationClass::kWrite));
+  out.set_read_request(counts.ClassPackets(OperationClass::kReadRequest));
+  out.set_read_response(counts.ClassPackets(OperationClass::kReadResponse));
+  out.set_atomic(counts.ClassPackets(OperationClass::kAtomic));
+  out.set_acknowledge(counts.ClassPackets(OperationClass::kAcknowledge));
+  out.set_cnp(counts.ClassPackets(OperationClass::kCnp));
+  out.set_datagram(counts.ClassPackets(OperationClass::kDatagram));
 }
 
-void FillOperations(const FlowStream& stream, v1::Operations& out) {
-  out.set_send(PacketsOf(stream, OperationClass::kSend));
-  out.set_write(PacketsOf(stream, OperationClass::kWrite));
-  out.set_read_request(PacketsOf(stream, OperationClass::kReadRequest));
-  out.set_read_response(PacketsOf(stream, OperationClass::kReadResponse));
-  out.set_atomic(PacketsOf(stream, OperationClass::kAtomic));
-  out.set_acknowledge(PacketsOf(stream, OperationClass::kAcknowledge));
-  out.set_cnp(PacketsOf(stream, OperationClass::kCnp));
-  out.set_datagram(PacketsOf(stream, OperationClass::kDatagram));
-}
-
-void FillTrouble(const FlowStream& stream, v1::Flow& out) {
-  out.mutable_loss()->set_unseen(stream.unseen);
-  out.mutable_loss()->set_reordered(stream.reordered);
-  out.mutable_loss()->set_resent(stream.resent);
-  out.mutable_loss()->set_restarts(stream.restarts);
-  const auto nak = [&](NakKind kind) { return stream.naks[static_cast<size_t>(kind)]; };
+void FillTrouble(const FlowCounts& counts, v1::Flow& out) {
+  out.mutable_loss()->set_unseen(counts.unseen);
+  out.mutable_loss()->set_reordered(counts.reordered);
+  out.mutable_loss()->set_resent(counts.resent);
+  out.mutable_loss()->set_restarts(counts.restarts);
+  const auto nak = [&](NakKind kind) { return counts.naks[static_cast<size_t>(kind)]; };
   v1::Naks& naks = *out.mutable_naks();
   naks.set_receiver_not_ready(nak(NakKind::kReceiverNotReady));
   naks.set_sequence_error(nak(NakKind::kSequenceError));
@@ -55,17 +50,17 @@ void FillTrouble(const FlowStream& stream, v1::Flow& out) {
   naks.set_remote_access(nak(NakKind::kRemoteAccess));
   naks.set_remote_operation(nak(NakKind::kRemoteOperation));
   naks.set_other(nak(NakKind::kOther));
-  out.set_ce_marked(stream.ce_marked);
+  out.set_ce_marked(counts.ce_marked);
 }
 
-void FillTiming(const FlowStream& stream, v1::Flow& out) {
-  const DurationSummary& trip = stream.ack_round_trip;
+void FillTiming(const FlowCounts& counts, v1::Flow& out) {
+  const DurationSummary& trip = counts.ack_round_trip;
   v1::RoundTrip& round_trip = *out.mutable_ack_round_trip();
   round_trip.set_count(trip.count);
   round_trip.set_mean_ns(trip.count == 0 ? 0 : trip.sum.count() / trip.count);
   round_trip.set_minimum_ns(trip.minimum.count());
   round_trip.set_maximum_ns(trip.maximum.count());
-  const DurationSummary& gap = stream.message_gap;
+  const DurationSummary& gap = counts.message_gap;
   out.mutable_message_gap()->set_count(gap.count);
   out.mutable_message_gap()->set_mean_ns(gap.count == 0 ? 0 : gap.sum.count() / gap.count);
   out.mutable_message_gap()->set_maximum_ns(gap.maximum.count());
@@ -73,7 +68,7 @@ void FillTiming(const FlowStream& stream, v1::Flow& out) {
 
 void FillFlow(const FlowSummary& flow, const TapTable& taps, v1::Flow& out) {
   constexpr uint8_t kNoCredits = 31;
-  const FlowStream& total = flow.total;
+  const FlowCounts& total = flow.total;
   out.set_segment(flow.flow.segment);
   out.set_source(ToString(flow.flow.source));
   out.set_destination(ToString(flow.flow.destination));
@@ -111,19 +106,9 @@ void FillFlow(const FlowSummary& flow, const TapTable& taps, v1::Flow& out) {
 
 void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   const FrameProcessor::Counters& counters = findings.processor.counters();
-  FlowStream sum;
-  for (const FlowSummary& flow : *findings.snapshot.flows) {
-    sum.packets += flow.total.packets;
-    sum.bytes += flow.total.bytes;
-    sum.payload_bytes += flow.total.payload_bytes;
-    sum.messages += flow.total.messages;
-    sum.unseen += flow.total.unseen;
-    sum.reordered += flow.total.reordered;
-    sum.resent += flow.total.resent;
-    sum.naks[0] += std::accumulate(flow.total.naks.begin(), flow.total.naks.end(), uint64_t{0});
-    sum.ce_marked += flow.total.ce_marked;
-    sum.class_packets[0] += flow.ClassPackets(OperationClass::kCnp);
-  }
+  // Flows that gave way to others in a full table are in it.
+  FlowCounts sum = findings.snapshot.traffic_statistics.evicted;
+  for (const FlowSummary& flow : *findings.snapshot.flows) sum += flow.total;
   out.set_flows(findings.snapshot.flows->size());
   out.set_packets(sum.packets);
   out.set_bytes(sum.bytes);
@@ -132,9 +117,9 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   out.set_unseen(sum.unseen);
   out.set_reordered(sum.reordered);
   out.set_resent(sum.resent);
-  out.set_naks(sum.naks[0]);
+  out.set_naks(sum.Naks());
   out.set_ce_marked(sum.ce_marked);
-  out.set_cnps(sum.class_packets[0]);
+  out.set_cnps(sum.ClassPackets(OperationClass::kCnp));
   uint64_t by_state[3] = {};
   for (const Connection& connection : *findings.snapshot.connections) {
     ++by_state[static_cast<size_t>(connection.state)];

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/traffic/copies.h"
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+// Copies of a packet may lie on both sides of a capture's edge.
+constexpr int64_t kSmallDifference = 16;
+constexpr int64_t kSmallShare = 64;  // one packet in so many
+
+// The one that showed most first copies; of equals, the one that showed most of what happened
+// besides, so that the answer does not depend on the order in which captures were named.
+bool ShowsLess(const CopyView& a, const CopyView& b) {
+  const auto rank = [](const FlowCounts& c) {
+    return std::tuple(c.FirstCopies(), c.packets, c.payload_bytes, c.bytes, c.ce_marked);
+  };
+  return rank(*a.counts) < rank(*b.counts);
+}
+
+bool HaveNoKindInCommon(const FlowCounts& a, const FlowCounts& b) {
+  for (size_t i = 0; i < kOperationClassCount; ++i) {
+    if (a.class_packets[i] != 0 && b.class_packets[i] != 0) return false;
+  }
+  return true;
+}
+
+// Other kinds of packets may well be marked otherwise: that is no change.
+void AddOtherKinds(FlowCounts& total, const FlowCounts& other) {
+  const FlowCounts kept = total;
+  total += other;
+  total.ttl = kept.ttl;
+  total.dscp = kept.dscp;
+  total.dscp_changed = kept.dscp_changed || other.dscp_changed;
+  total.udp_source_port = kept.udp_source_port;
+}
+
+Duration MeanOf(const DurationSummary& summary) {
+  return summary.count == 0 ? Duration::zero() : summary.sum / summary.count;
+}
+
+std::vector<CopyView> SequencedOf(std::span<const CopyView> views) {
+  std::vector<CopyView> sequenced;
+  for (const CopyView& view : views) {
+    if (view.counts->SequencedCopies() > 0) sequenced.push_back(view);
+  }
+  return sequenced;
+}
+
+int64_t ShownBy(const FlowCounts& counts) { return static_cast<int64_t>(counts.SequencedCopies()); }
+
+// Two of the views show the same packet.
+bool ShowTheSame(std::span<const CopyView> views) {
+  for (size_t i = 0; i < views.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      for (size_t space = 0; space < 2; ++space) {
+        const PsnSpan& a = views[i].spans[space];
+        const PsnSpan& b = views[j].spans[space];
+        if (!a.valid || !b.valid) continue;
+        // Where a view's responses begin is an estimate.
+        if (a.last == b.last || (space == 0 && a.first == b.first)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// How many sequenced packets of the views' common span `view` did not show, at most.
+int64_t RoomIn(const CopyView& view, std::span<const CopyView> views) {
+  int64_t room = std::max<int64_t>(0, view.skipped);
+  for (size_t space = 0; space < 2; ++space) {
+    PsnSpan all;
+    for (const CopyView& other : views) all.Extend(other.spans[space]);
+    if (!all.valid) continue;
+    const PsnSpan& own = view.spans[space];
+    if (!own.valid) {
+      room += all.last - all.first + 1;
+      continue;
+    }
+    room += all.last - own.last;
+    if (view.starts) room += own.first - all.first;
+  }
+  return room;
+}
+
+// As far as sequence numbers tell, no packet is in more than one view.
+bool FitTogether(std::span<const CopyView> views) {
+  int64_t shown = 0;
+  for (const CopyView& view : views) shown += ShownBy(*view.counts);
+  return std::all_of(views.begin(), views.end(), [&](const CopyView& view) {
+    return shown - ShownBy(*view.counts) <= RoomIn(view, views);
+  });
+}
+
+// A tap says of itself that there was no more than it showed, and another showed more.
+bool Contradict(std::span<const CopyView> views, int64_t most) {
+  const int64_t tolerated = kSmallDifference + most / kSmallShare;
+  return std::any_of(views.begin(), views.end(), [&](const CopyView& view) {
+    return ShownBy(*view.counts) + RoomIn(view, views) + tolerated < most;
+  });
+}
+
+}  // namespace
+
+void PsnSpan::Extend(int64_t from, int64_t to) {
+  first = valid ? std::min(first, from) : from;
+  last = valid ? std::max(last, to) : to;
+  valid = true;
+}
+
+FlowCounts BestOf(std::span<const CopyView> views) {
+  const CopyView& best = *std::max_element(views.begin(), views.end(), ShowsLess);
+  FlowCounts total = *best.counts;
+  for (const CopyView& view : views) {
+    if (&view != &best && view.tap == best.tap && HaveNoKindInCommon(total, *view.counts)) {
+      AddOtherKinds(total, *view.counts);
+    }
+  }
+  for (const CopyView& view : views) {
+    // A mark that a switch sets stays, so the tap behind it shows the most.
+    total.ce_marked = std::max(total.ce_marked, view.counts->ce_marked);
+    // The round trip is what the tap next to the requester sees; others see a part of it.
+    if (MeanOf(view.counts->ack_round_trip) > MeanOf(total.ack_round_trip)) {
+      total.ack_round_trip = view.counts->ack_round_trip;
+    }
+  }
+  return total;
+}
+
+FlowCounts SumOf(std::span<const CopyView> views) {
+  const CopyView& best = *std::max_element(views.begin(), views.end(), ShowsLess);
+  FlowCounts total = *best.counts;
+  for (const CopyView& view : views) {
+    if (&view != &best) AddOtherKinds(total, *view.counts);
+  }
+  return total;
+}
+
+FlowCounts CountsOfInterval(std::span<const CopyView> views, bool& copies) {
+  const std::vector<CopyView> sequenced = SequencedOf(views);
+  const bool same = ShowTheSame(sequenced);
+  copies |= same;
+  return sequenced.size() > 1 && !same && FitTogether(sequenced) ? SumOf(views) : BestOf(views);
+}
+
+JoinedView Join(std::span<const CopyView> views, const FlowCounts& by_interval, bool copies) {
+  const std::vector<CopyView> sequenced = SequencedOf(views);
+  if (sequenced.size() < 2) return {.counts = BestOf(views)};
+  if (!copies && !ShowTheSame(sequenced) && FitTogether(sequenced)) {
+    return {
+        .counts = SumOf(views), .agreement = TapAgreement::kJoined, .told = true, .parts = true};
+  }
+  JoinedView joined{.counts = BestOf(views), .told = true};
+  const int64_t shown = ShownBy(joined.counts);
+  const CopyView& best = *std::max_element(sequenced.begin(), sequenced.end(), ShowsLess);
+  const int64_t by_intervals = ShownBy(by_interval);
+  if (by_intervals > shown && by_intervals <= shown + RoomIn(best, sequenced)) {
+    joined.counts = by_interval;
+    joined.agreement = TapAgreement::kJoined;
+  } else if (Contradict(sequenced, shown)) {
+    joined.agreement = TapAgreement::kDisagree;
+  }
+  return joined;
+}
+
+}  // namespace rocescope

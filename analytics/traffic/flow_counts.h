@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sums of what a flow carried.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+struct FlowCounts {
+  // Of the latest packets.
+  uint8_t ttl = 0;
+  uint8_t dscp = 0;
+  bool dscp_changed = false;
+  bool began = false;         // the sequence's first request was seen
+  uint8_t last_credits = 31;  // of the last ACK; 31: none given
+  uint16_t udp_source_port = 0;
+  uint32_t udp_source_port_changes = 0;
+  uint32_t last_rkey = 0;
+  Timestamp first_seen;
+  Timestamp last_seen;
+  uint64_t packets = 0;
+  uint64_t bytes = 0;          // wire octets without FCS
+  uint64_t payload_bytes = 0;  // with control
+  std::array<uint64_t, kOperationClassCount> class_packets{};
+  uint64_t messages = 0;  // with control
+  uint64_t control_messages = 0;
+  uint64_t control_bytes = 0;
+  uint64_t hop_copies = 0;
+  std::array<uint64_t, kMessageSizeBins> message_sizes{};
+  uint64_t unseen =
+      0;  // requests and responses together; modulo 2^64, for intervals may be negative
+  uint64_t reordered = 0;
+  uint64_t resent = 0;
+  uint64_t restarts = 0;
+  std::array<uint64_t, kNakKindCount> naks{};
+  uint64_t ce_marked = 0;
+  DurationSummary ack_round_trip;
+  DurationSummary message_gap;
+
+  uint64_t ClassPackets(OperationClass c) const { return class_packets[static_cast<size_t>(c)]; }
+  uint64_t DataBytes() const { return payload_bytes - control_bytes; }
+  uint64_t Naks() const;
+  // Packets of every class but re-sent ones and those of other hops.
+  uint64_t FirstCopies() const;
+  // Those of them that have a place in a sequence: not ACKs, CNPs, datagrams.
+  uint64_t SequencedCopies() const;
+
+  // What the same flow carried later.
+  FlowCounts& operator+=(const FlowCounts& later);
+};
+
+FlowCounts CountsOf(const FlowRecord& record);
+
+}  // namespace rocescope
