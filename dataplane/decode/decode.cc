@@ -49,15 +49,31 @@ DropReason EnterTunnel(Walk& walk) {
   if (++walk.tunnels > kMaximumTunnels) return DropReason::kNestedTooDeep;
   walk.in = ByteReader(walk.in.Rest());
   walk.link_length = 0;
+  // The outer link layer is not the original frame's, which may have none.
+  walk.frame.source_mac = 0;
+  walk.frame.destination_mac = 0;
+  walk.frame.vlan_count = 0;
   walk.cut = false;  // the inner packet's own length tells, whatever cut it
   walk.fragmented = false;
   return DropReason::kNone;
 }
 
-// The outermost encapsulation is the mirror's; those within belong to the original frame.
-MirrorInfo* OuterMirror(Walk& walk, MirrorKind kind) {
+bool IsErspan(MirrorKind kind) {
+  return kind == MirrorKind::kErspan1 || kind == MirrorKind::kErspan2 ||
+         kind == MirrorKind::kErspan3;
+}
+
+// Where to note a mirror header; null for one that belongs to the original frame. The outermost
+// encapsulation is the mirror's, except that ERSPAN always is: what lies around it brought the copy
+// to its collector.
+MirrorInfo* NoteMirror(Walk& walk, MirrorKind kind) {
   MirrorInfo& mirror = walk.frame.mirror;
-  if (walk.tunnels > 0) return nullptr;
+  if (IsErspan(kind)) {
+    walk.frame.segment = 0;
+    if (IsErspan(mirror.kind)) return nullptr;
+  } else if (walk.tunnels > 0) {
+    return nullptr;
+  }
   mirror = {};
   mirror.kind = kind;
   mirror.source = walk.frame.source;
@@ -68,7 +84,7 @@ MirrorInfo* OuterMirror(Walk& walk, MirrorKind kind) {
 DropReason WalkErspan2(Walk& walk, const wire::GreHeader& gre) {
   // Type I and type II share a protocol number; only II has a sequence number.
   MirrorInfo* mirror =
-      OuterMirror(walk, gre.has_sequence ? MirrorKind::kErspan2 : MirrorKind::kErspan1);
+      NoteMirror(walk, gre.has_sequence ? MirrorKind::kErspan2 : MirrorKind::kErspan1);
   if (gre.has_sequence) {
     wire::Erspan2Header header;
     Read(walk.in, header);
@@ -94,7 +110,7 @@ DropReason WalkErspan3(Walk& walk, const wire::GreHeader& gre) {
   if (header.has_platform_subheader) Read(walk.in, platform);
   if (!walk.in.ok()) return DropReason::kTruncatedMirror;
   if (header.version != 2) return DropReason::kBadMirror;
-  if (MirrorInfo* mirror = OuterMirror(walk, MirrorKind::kErspan3)) {
+  if (MirrorInfo* mirror = NoteMirror(walk, MirrorKind::kErspan3)) {
     mirror->has_sequence = gre.has_sequence;
     mirror->sequence = gre.sequence;
     mirror->session = header.session;
@@ -128,7 +144,7 @@ DropReason WalkGre(Walk& walk) {
   if (gre.has_routing) return DropReason::kBadMirror;
   if (gre.protocol == wire::kEtherTypeErspan2) return WalkErspan2(walk, gre);
   if (gre.protocol == wire::kEtherTypeErspan3) return WalkErspan3(walk, gre);
-  if (MirrorInfo* mirror = OuterMirror(walk, MirrorKind::kGre)) {
+  if (MirrorInfo* mirror = NoteMirror(walk, MirrorKind::kGre)) {
     mirror->has_sequence = gre.has_sequence;
     mirror->sequence = gre.sequence;
   }
@@ -143,7 +159,7 @@ DropReason WalkVxlan(Walk& walk) {
   Read(walk.in, header);
   if (!walk.in.ok()) return DropReason::kTruncatedMirror;
   if (!header.has_network_id) return DropReason::kBadMirror;
-  OuterMirror(walk, MirrorKind::kVxlan);
+  NoteMirror(walk, MirrorKind::kVxlan);
   walk.frame.segment = header.network_id + 1;
   const DropReason deeper = EnterTunnel(walk);
   return deeper != DropReason::kNone ? deeper : WalkEthernet(walk);
@@ -155,7 +171,7 @@ DropReason WalkGeneve(Walk& walk) {
   walk.in.Skip(size_t{header.option_words} * 4);
   if (!walk.in.ok()) return DropReason::kTruncatedMirror;
   if (header.version != 0) return DropReason::kBadMirror;
-  OuterMirror(walk, MirrorKind::kGeneve);
+  NoteMirror(walk, MirrorKind::kGeneve);
   walk.frame.segment = header.network_id + 1;
   const DropReason deeper = EnterTunnel(walk);
   if (deeper != DropReason::kNone) return deeper;
@@ -312,6 +328,7 @@ DropReason WalkPause(Walk& walk) {
     return DropReason::kNotRoce;
   }
   frame.kind = FrameKind::kPause;
+  frame.wire_length = walk.link_length + wire::kMacControlSize;
   frame.cut = walk.cut;
   frame.ip_version = 0;
   frame.parts = 0;
@@ -398,7 +415,6 @@ bool IsPlainRoce(const RawFrame& raw, DecodedFrame& frame, DropReason& reason) {
 }
 
 DropReason DecodeGeneral(const RawFrame& raw, DecodedFrame& frame) {
-  frame.wire_length = raw.original_length;
   Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
   if (raw.link_type == LinkType::kEthernet) [[likely]] {
     return WalkEthernet(walk);
@@ -431,12 +447,17 @@ DropReason DecodeGeneral(const RawFrame& raw, DecodedFrame& frame) {
   return DropReason::kNotRoce;
 }
 
-}  // namespace
-
-DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
+// What not every walk writes.
+void Reset(DecodedFrame& frame) {
   frame.segment = 0;
   frame.vlan_count = 0;
   frame.mirror.kind = MirrorKind::kNone;
+}
+
+}  // namespace
+
+DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
+  Reset(frame);
   DropReason reason = DropReason::kNone;
   if (raw.link_type == LinkType::kEthernet && IsPlainRoce(raw, frame, reason)) [[likely]] {
     return reason;
@@ -445,9 +466,7 @@ DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
 }
 
 DropReason DecodeFrameGenerally(const RawFrame& raw, DecodedFrame& frame) {
-  frame.segment = 0;
-  frame.vlan_count = 0;
-  frame.mirror.kind = MirrorKind::kNone;
+  Reset(frame);
   return DecodeGeneral(raw, frame);
 }
 

@@ -196,6 +196,65 @@ TEST(DecodeMirror, KeepsTheMirrorAndTheTenantApart) {
   EXPECT_EQ(frame.segment, 501u);
 }
 
+// A collector's port may be tagged; the tag and the MACs on it are not the original frame's.
+TEST(DecodeMirror, LeavesTheCollectorsLinkLayerOut) {
+  const auto carried = [](auto&& tunnel) {
+    Frame frame;
+    frame.Eth().Vlan(7).Ipv4("192.0.2.1", "192.0.2.100");
+    tunnel(frame);
+    return frame.Ipv4("10.0.0.1", "10.0.0.2").Udp().Bth({.opcode = 4, .psn = kPsn}).Build();
+  };
+  const Bytes copies[] = {carried([](Frame& frame) { frame.Gre(); }), carried([](Frame& frame) {
+                            frame.Erspan3({.ethernet_payload = false, .frame_type = 2});
+                          })};
+  for (const Bytes& copy : copies) {
+    const DecodedFrame frame = Decode(copy);
+    EXPECT_EQ(frame.bth.psn, kPsn);
+    EXPECT_EQ(frame.vlan_count, 0);
+    EXPECT_EQ(frame.source_mac, 0u);
+    EXPECT_EQ(frame.destination_mac, 0u);
+  }
+}
+
+// A fabric whose switches send their copies to the collector through an overlay.
+TEST(DecodeMirror, TakesErspanForTheMirrorWhateverCarriesIt) {
+  const Bytes copy = InErspan2(Original(), {.session = 3}, 11, {.source = "198.51.100.9"});
+  for (const Bytes& carried : {InVxlan(copy, 500), InGeneve(copy, 500), InGre(copy)}) {
+    const DecodedFrame frame = Decode(carried);
+    ExpectOriginal(frame);
+    EXPECT_EQ(frame.mirror.kind, MirrorKind::kErspan2);
+    EXPECT_EQ(frame.mirror.session, 3);
+    EXPECT_TRUE(frame.mirror.has_sequence);
+    EXPECT_EQ(frame.mirror.sequence, 11u);
+    EXPECT_EQ(ToString(frame.mirror.source), "198.51.100.9");
+    EXPECT_EQ(frame.segment, 0u);
+  }
+}
+
+TEST(DecodeMirror, KeepsTheTenantInsideAMirrorInsideAnOverlay) {
+  const Bytes bytes = InVxlan(InErspan3(InVxlan(Original(), 500), {.session = 3}), 600);
+  const DecodedFrame frame = Decode(bytes);
+  ExpectOriginal(frame);
+  EXPECT_EQ(frame.mirror.kind, MirrorKind::kErspan3);
+  EXPECT_EQ(frame.segment, 501u);
+}
+
+// The box may collect another collector's copies: where this copy was taken says the outer header.
+TEST(DecodeMirror, TakesTheOuterOfTwoErspanHeaders) {
+  const Bytes bytes = InErspan2(InErspan3(Original(), {.session = 4}), {.session = 3});
+  const DecodedFrame frame = Decode(bytes);
+  ExpectOriginal(frame);
+  EXPECT_EQ(frame.mirror.kind, MirrorKind::kErspan2);
+  EXPECT_EQ(frame.mirror.session, 3);
+}
+
+// 802.3, 31.4: 64 octets with FCS.
+TEST(DecodeMirror, CountsAPauseFrameAsLongAsItWasOnItsLink) {
+  const DecodedFrame frame = Decode(InErspan2(Frame().Eth().Pause({}).Build(), {.session = 5}));
+  EXPECT_EQ(frame.kind, FrameKind::kPause);
+  EXPECT_EQ(frame.wire_length, 60u);
+}
+
 TEST(DecodeMirror, ReadsThreeTunnelsAndDropsFour) {
   const Bytes three = InErspan3(InVxlan(InGeneve(Original(), 1), 2), {.session = 4});
   ExpectOriginal(Decode(three));

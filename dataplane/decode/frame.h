@@ -42,7 +42,8 @@ enum class MirrorKind : uint8_t { kNone, kErspan1, kErspan2, kErspan3, kGre, kVx
 
 enum class MirrorDirection : uint8_t { kUnknown, kIngress, kEgress };
 
-// The outermost mirror header, when the frame is a copy that a switch wrapped up and sent.
+// The outermost mirror header, when the frame is a copy that a switch wrapped up and sent: the
+// outermost ERSPAN, or without one the outermost tunnel, which may be the fabric's overlay.
 struct MirrorInfo {
   MirrorKind kind = MirrorKind::kNone;
   MirrorDirection direction = MirrorDirection::kUnknown;
@@ -132,7 +133,7 @@ struct DecodedFrame {
   wire::PauseFrame pause;
 
   // From the first octet of the IP header (GRH for RoCEv1) to the end of the iCRC; empty if the
-  // frame was cut. For wire::Icrc.
+  // frame was cut. For wire::ComputeIcrc.
   std::span<const uint8_t> network_packet;
 
   uint8_t Dscp() const { return traffic_class >> 2; }

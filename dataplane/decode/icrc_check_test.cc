@@ -35,6 +35,20 @@ TEST(CheckIcrc, AcceptsWhatASwitchMayChangeAndNothingElse) {
   }
 }
 
+// Ethernet, IPv6 and the fragment header take 14 + 40 + 8 octets, ports and length of UDP 6.
+TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
+  Bytes bytes = Frame()
+                    .Eth()
+                    .Ipv6("fd00::1", "fd00::2")
+                    .Ipv6Fragment(0, false)
+                    .Udp()
+                    .Bth({.opcode = 4})
+                    .Payload(4)
+                    .Build();
+  bytes[14 + 40 + 8 + 6] ^= 0x55;
+  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid);
+}
+
 TEST(CheckIcrc, KnowsNothingOfACutFrame) {
   Bytes bytes = RoceFrame().Bth({.opcode = 4}).Payload(64).Build();
   bytes.pop_back();

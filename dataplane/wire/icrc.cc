@@ -62,14 +62,27 @@ void SumIpv4(Sum& sum) {
   SumUdp(sum);
 }
 
-// Extension headers that may stand between IPv6 and UDP. The annex knows none and names nothing
-// variable in them, so they count as they are.
+// Extension headers that may stand between IPv6 and UDP: the ones that the decoder walks. The annex
+// knows none and names nothing variable in them, so they count as they are.
 uint8_t SumIpv6Extensions(Sum& sum, uint8_t next_header) {
-  while (sum.remaining() >= 8 &&
-         (next_header == kIpProtocolHopByHop || next_header == kIpProtocolRouting ||
-          next_header == kIpProtocolDestinationOptions)) {
+  while (sum.remaining() >= 8) {
+    size_t size = 8;
+    switch (next_header) {
+      case kIpProtocolHopByHop:
+      case kIpProtocolRouting:
+      case kIpProtocolDestinationOptions:
+        size += size_t{8} * sum.Peek(1);
+        break;
+      case kIpProtocolAuthentication:  // RFC 4302: in words, less two
+        size += size_t{4} * sum.Peek(1);
+        break;
+      case kIpProtocolFragment:
+        break;
+      default:
+        return next_header;
+    }
     next_header = sum.Peek(0);
-    sum.Plain(8 + size_t{8} * sum.Peek(1));
+    sum.Plain(size);
   }
   return next_header;
 }

@@ -99,6 +99,19 @@ TEST(Icrc, Ipv6ExtensionHeadersCountAsTheyAre) {
       SlowCrc(Concat({kDummyLrh, MaskedIpv6(60), options, kMaskedUdp, MaskedBthAndPayload()})));
 }
 
+// RFC 8200, 4.5, and RFC 4302, 2: an atomic fragment's header is 8 octets, an authentication
+// header's length counts words less two.
+TEST(Icrc, FindsTheUdpChecksumBehindFragmentAndAuthenticationHeaders) {
+  Bytes ip = kIpv6;
+  ip[6] = 44;
+  const Bytes fragment = {51, 0, 0, 0, 0xde, 0xad, 0xbe, 0xef};
+  const Bytes authentication = {0x11, 0x04, 0, 0, 0, 0, 0, 1, 0, 0, 0,  2,
+                                0,    1,    2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+  EXPECT_EQ(ComputeIcrc(Concat({ip, fragment, authentication, kUdp, kBthAndPayload})),
+            SlowCrc(Concat({kDummyLrh, MaskedIpv6(44), fragment, authentication, kMaskedUdp,
+                            MaskedBthAndPayload()})));
+}
+
 TEST(Icrc, RoceV1HasItsBthRightBehindTheGrh) {
   Bytes grh = kIpv6;
   grh[6] = 27;

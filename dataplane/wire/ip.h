@@ -65,7 +65,7 @@ constexpr void Read(ByteReader& in, Ipv4Header& h) {
   h.source = at.U32<12>();
   h.destination = at.U32<16>();
 }
-// The checksum is written as given; FillIpv4Checksum works it out.
+// The checksum is written as given; Ipv4Checksum works it out.
 constexpr void Write(ByteWriter& out, const Ipv4Header& h) {
   out.U8(static_cast<uint8_t>(h.version << 4 | (h.header_words & 0xf)));
   out.U8(h.traffic_class);

@@ -77,13 +77,16 @@ constexpr std::array<OpcodeInfo, 256> Build() {
       if (transport == Transport::kRd) headers |= kHasRdeth;
       if (transport == Transport::kRd && !row.response) headers |= kHasDeth;
       if (transport == Transport::kXrc && !row.response) headers |= kHasXrceth;
-      table[static_cast<size_t>(transport) << 5 | row.code] = {.name = row.names[i],
-                                                               .operation = row.operation,
-                                                               .transport = transport,
-                                                               .headers = headers,
-                                                               .starts = row.starts,
-                                                               .ends = row.ends,
-                                                               .response = row.response};
+      const bool connected = transport != Transport::kUd && transport != Transport::kRd;
+      table[static_cast<size_t>(transport) << 5 | row.code] = {
+          .name = row.names[i],
+          .operation = row.operation,
+          .transport = transport,
+          .headers = headers,
+          .starts = row.starts,
+          .ends = row.ends,
+          .response = row.response,
+          .sequenced = connected && (!row.response || row.operation == kReadResponse)};
     }
   }
   table[kOpcodeCnp] = {

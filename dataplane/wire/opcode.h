@@ -47,6 +47,10 @@ struct OpcodeInfo {
   bool starts = false;    // the first packet of a message (FIRST, ONLY)
   bool ends = false;      // the last packet of a message (LAST, ONLY)
   bool response = false;  // counted in the responder's PSN space
+  // Each packet has the next PSN of its direction: requests of a connected queue pair, and
+  // responses to READs. Not an ACK, which repeats one; not a datagram, whose sequence is its
+  // sender's.
+  bool sequenced = false;
 };
 
 inline constexpr uint8_t kOpcodeCnp = 0x81;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MAC control frames: PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (802.1Q 36).
-// Link-local: they reach rocescope from host captures and simulation, never through a mirror.
+// Link-local: they reach rocescope from host captures and simulation, hardly through a mirror.
 #pragma once
 
 #include <array>
@@ -10,6 +10,10 @@
 #include "dataplane/wire/writer.h"
 
 namespace rocescope::wire {
+
+// Every MAC control frame is a least Ethernet frame (802.3, 31.4): what follows the EtherType is
+// padded to this, without FCS.
+inline constexpr uint32_t kMacControlSize = 46;
 
 enum MacControlOpcode : uint16_t { kPauseOpcode = 0x0001, kPfcOpcode = 0x0101 };
 

@@ -11,7 +11,7 @@
 
 namespace rocescope::wire {
 
-inline constexpr size_t kIcrcSize = 4;  // invariant CRC, the last four octets (9.3.3)
+inline constexpr size_t kIcrcSize = 4;  // invariant CRC, the last four octets (7.8.1)
 
 // Base Transport Header (9.2). FECN and BECN are the congestion bits of Annex A10; RoCEv2 CNPs set
 // BECN.
@@ -58,7 +58,7 @@ constexpr void Write(ByteWriter& out, const Bth& h) {
 }
 static_assert(EncodedSize<Bth>() == Bth::kSize);
 
-// RDMA Extended Transport Header (9.3.1): where a WRITE goes or a READ comes from.
+// RDMA Extended Transport Header (9.3.3): where a WRITE goes or a READ comes from.
 struct Reth {
   static constexpr size_t kSize = 16;
   uint64_t virtual_address = 0;
@@ -79,7 +79,7 @@ constexpr void Write(ByteWriter& out, const Reth& h) {
 }
 static_assert(EncodedSize<Reth>() == Reth::kSize);
 
-// ACK Extended Transport Header (9.3.5.1, syndromes in 9.7.5.2).
+// ACK Extended Transport Header (9.3.5, syndromes in 9.7.5.2).
 struct Aeth {
   static constexpr size_t kSize = 4;
   uint8_t syndrome = 0;
@@ -128,7 +128,7 @@ constexpr void Write(ByteWriter& out, const Deth& h) {
 }
 static_assert(EncodedSize<Deth>() == Deth::kSize);
 
-// Reliable Datagram and XRC headers (9.3.6, Annex A14).
+// Reliable Datagram and XRC headers (9.3.1, Annex A14).
 struct Rdeth {
   static constexpr size_t kSize = 4;
   uint32_t ee_context = 0;  // 24 bits
@@ -151,7 +151,7 @@ constexpr void Read(ByteReader& in, Xrceth& h) {
 constexpr void Write(ByteWriter& out, const Xrceth& h) { out.U32(h.srq_number & k24BitMask); }
 static_assert(EncodedSize<Xrceth>() == Xrceth::kSize);
 
-// Atomic headers (9.3.3.1, 9.3.5.3).
+// Atomic headers (9.3.4, 9.3.5.3).
 struct AtomicEth {
   static constexpr size_t kSize = 28;
   uint64_t virtual_address = 0;

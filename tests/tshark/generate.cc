@@ -232,7 +232,24 @@ Capture Mirrors() {
       capture.Add(InVxlan(frame, 5000 + n));
       capture.Add(InGeneve(frame, 0xfff000 + n));
       capture.Add(InErspan2(InVxlan(frame, 6000 + n), {.session = 9, .index = n}, n));
+      capture.Add(InVxlan(InErspan2(frame, {.session = 10, .index = n}, n), 7000 + n));
+      capture.Add(InGeneve(InErspan3(frame, precise, 9 + n), 8000 + n));
+      // The collector's port is tagged.
+      const auto tagged = [n] {
+        return Frame().Eth().Vlan(static_cast<uint16_t>(2000 + n)).Ipv4("192.0.2.1", "192.0.2.100");
+      };
+      capture.Add(tagged().Gre().Encapsulated(frame).Build());
+      capture.Add(tagged().Erspan2({.session = 11, .index = n}, n).Encapsulated(frame).Build());
     }
+    // GRE without an Ethernet header: nothing says that the original frame had a tag.
+    capture.Add(Packet(Frame()
+                           .Eth()
+                           .Vlan(static_cast<uint16_t>(2000 + n))
+                           .Ipv4("192.0.2.1", "192.0.2.100")
+                           .Gre()
+                           .Ipv4("10.1.2.3", "10.4.5.6", IpOf(n))
+                           .Udp(PortOf(n)),
+                       opcode, n, opcode == 0x06 ? 50 + n : 0));
   }
   return capture;
 }

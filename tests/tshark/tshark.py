@@ -155,16 +155,26 @@ def describe(fields):
     return frame
 
 
+TUNNELS = ("gre", "vxlan", "geneve")
+
+
+def link_of(protocols):
+    """The layers of the original frame's link: behind the last Ethernet header or tunnel."""
+    starts = [i for i, name in enumerate(protocols) if name in ("eth", *TUNNELS)]
+    return protocols[starts[-1]:] if starts else protocols
+
+
 def add_tunnels(row, frame, protocols):
-    links = [i for i, name in enumerate(protocols) if name == "eth"]
-    inner = protocols[links[-1]:] if links else protocols
-    tags = [name for name in inner if name in ("vlan", "ieee8021ad")]
+    tags = [name for name in link_of(protocols) if name in ("vlan", "ieee8021ad")]
     if tags:  # the outermost is one of so many occurrences from the end
         frame["vlan"] = number(row.fields[tags[0] + ".id"][-tags.count(tags[0])])
+    # What is around ERSPAN carried the copy to its collector.
+    if "erspan" in protocols:
+        protocols = protocols[protocols.index("erspan") - 1:]
     overlays = [name for name in protocols if name in ("vxlan", "geneve")]
     if overlays:
         frame["segment"] = row.last(overlays[-1] + ".vni")
-    tunnel = next((name for name in protocols if name in ("gre", "vxlan", "geneve")), None)
+    tunnel = next((name for name in protocols if name in TUNNELS), None)
     if tunnel:
         add_mirror(row, frame, tunnel)
 
@@ -219,8 +229,8 @@ def mirror_time(row, arrival):
 def add_network(row, frame):
     """Adds the addresses; returns the octets from the BTH to the iCRC."""
     protocols = row.before_roce()
-    link = 14 + 4 * sum(name in ("vlan", "ieee8021ad")
-                        for name in protocols[len(protocols) - 1 - protocols[::-1].index("eth"):])
+    layers = link_of(protocols)
+    link = 14 * (layers[0] == "eth") + 4 * sum(name in ("vlan", "ieee8021ad") for name in layers)
     network = next((name for name in reversed(protocols) if name in ("ip", "ipv6")), "grh")
     if protocols[-1] == "ethertype":
         network = "grh"
