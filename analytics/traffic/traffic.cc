@@ -10,6 +10,7 @@ namespace {
 
 constexpr uint32_t kEvictionCandidates = 16;
 constexpr size_t kMostCuts = 256;  // of one flow, to come
+constexpr size_t kMostEarlyCuts = 65536;
 int64_t Unwrap(int64_t near, uint32_t psn) {
   return near + PsnDistance(static_cast<uint32_t>(near) & k24BitMask, psn);
 }
@@ -142,8 +143,9 @@ void TrafficTotals::CloseInterval(Flow& flow) {
 
 void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
   const auto at = index_.find(key);
-  if (at == index_.end()) return;
-  std::vector<Timestamp>& cuts = flows_[at->second].cuts;
+  // Those of flows that never send a record would stay for ever.
+  if (at == index_.end() && early_cuts_.size() >= kMostEarlyCuts) early_cuts_.clear();
+  std::vector<Timestamp>& cuts = at == index_.end() ? early_cuts_[key] : flows_[at->second].cuts;
   if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
   if (cuts.size() >= kMostCuts) {
     ++statistics_.incarnations_merged;
@@ -198,6 +200,10 @@ uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
     }
     flows_[at->second].key = record.flow;
     flows_[at->second].interval = record.interval_start;
+    if (const auto early = early_cuts_.find(record.flow); early != early_cuts_.end()) {
+      flows_[at->second].cuts = std::move(early->second);
+      early_cuts_.erase(early);
+    }
   }
   const uint32_t flow = at->second;
   uint32_t number = flows_[flow].first_stream;

@@ -67,8 +67,8 @@ class TrafficTotals {
 
   void Add(const FlowRecord& record);
 
-  // Packets of the flow from `time` on are another incarnation's: those of records that end before
-  // are not. Unknown flows are ignored.
+  // Packets of the flow from `time` on are another incarnation's: a record that ends before counts
+  // to the old one, any other to the new one. The flow's records may still be to come.
   void Cut(const FlowKey& flow, Timestamp time);
 
   // By key.
@@ -134,6 +134,7 @@ class TrafficTotals {
   std::vector<Flow> flows_;
   std::vector<uint32_t> free_streams_;
   std::vector<uint32_t> free_flows_;
+  std::unordered_map<FlowKey, std::vector<Timestamp>, FlowKeyHash> early_cuts_;  // no record yet
   std::deque<uint32_t> ended_order_;  // flows, one entry for each ended incarnation
   uint32_t hand_ = 0;
   TrafficStatistics statistics_;
