@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace rocescope {
 namespace {
 
@@ -28,7 +30,7 @@ FlowRecord RecordOf(size_t operation, uint32_t packets, TapId tap = 0, uint8_t t
   return record;
 }
 
-FlowSummary SummaryOf(std::initializer_list<FlowRecord> records) {
+FlowSummary SummaryOf(const std::vector<FlowRecord>& records) {
   TrafficTotals totals;
   for (const FlowRecord& record : records) totals.Add(record);
   const std::vector<FlowSummary> summaries = totals.Summaries();
@@ -182,6 +184,224 @@ TEST(TrafficTotals, ListFlowsByKeyAndStreamsByTap) {
   EXPECT_EQ(summaries[1].streams[0].tap, 0);
   EXPECT_EQ(summaries[1].streams[1].ttl, 64);
   EXPECT_EQ(summaries[1].streams[2].ttl, 63);
+}
+
+// What a tap shows of one interval (100 ms each): WRITEs with PSNs from `first` to `last`, of which
+// it missed `unseen`.
+FlowRecord Shown(TapId tap, int64_t interval, uint32_t first, uint32_t last, int32_t unseen = 0) {
+  FlowRecord record = RecordOf(kWrites, last - first + 1 - static_cast<uint32_t>(unseen), tap);
+  record.interval_width = std::chrono::milliseconds(100);
+  record.interval_start = Timestamp(interval * record.interval_width);
+  record.first_seen = record.interval_start;
+  record.last_seen = record.interval_start + record.interval_width - Duration(1);
+  record.requests = {.unseen = unseen, .valid = true, .last_psn = last};
+  record.first_request_psn = first;
+  return record;
+}
+
+TEST(Parts, OfARotatedCaptureAddUp) {
+  const FlowSummary summary = SummaryOf(
+      {Shown(0, 1, 0, 99), Shown(0, 2, 100, 129), Shown(1, 2, 130, 199), Shown(1, 3, 200, 299)});
+  EXPECT_EQ(summary.total.packets, 300u);
+  EXPECT_EQ(summary.agreement, TapAgreement::kJoined);
+}
+
+TEST(Parts, AddUpAcrossTheWrapOfTheSequence) {
+  const FlowSummary summary = SummaryOf(
+      {Shown(0, 1, 0xffffc0, 0xfffff9), Shown(1, 2, 0xfffffa, 0xffffff), Shown(1, 3, 0, 35)});
+  EXPECT_EQ(summary.total.packets, 58u + 6u + 36u);
+}
+
+TEST(Parts, OfASprayedFlowAddUp) {  // every other packet takes the other spine
+  FlowRecord even = Shown(0, 1, 0, 98, 49);
+  FlowRecord odd = Shown(1, 1, 1, 99, 49);
+  EXPECT_EQ(SummaryOf({even, odd}).total.packets, 100u);
+}
+
+TEST(Parts, OfAFlowWhosePathChangesForAWhileAddUp) {  // beyond a jump, gaps are not in `unseen`
+  FlowRecord back = Shown(0, 5, 200'100, 200'199);
+  back.requests.restarts = 1;
+  const FlowSummary summary = SummaryOf({Shown(0, 1, 0, 99), Shown(1, 2, 100, 200'099), back});
+  EXPECT_EQ(summary.total.packets, 200'200u);
+}
+
+TEST(Parts, OfTapsThatComeAndGoAddUpThoughTheyOverlap) {
+  const FlowSummary summary = SummaryOf(
+      {Shown(0, 1, 0, 99), Shown(0, 2, 100, 199), Shown(1, 2, 100, 199), Shown(1, 3, 200, 299)});
+  EXPECT_EQ(summary.total.packets, 300u);
+  EXPECT_EQ(summary.agreement, TapAgreement::kJoined);
+}
+
+TEST(Parts, OfWhatLossyMirrorsShowAreTheBetterOnesOfEachInterval) {
+  const FlowSummary summary = SummaryOf({Shown(0, 1, 0, 99, 20), Shown(1, 1, 0, 99),
+                                         Shown(0, 2, 100, 199), Shown(1, 2, 100, 199, 30)});
+  EXPECT_EQ(summary.total.packets, 200u);
+}
+
+TEST(Parts, OfAcknowledgementsAddUpWhereTheirTapsShowPartsOfOtherFlows) {
+  TrafficTotals totals;
+  for (const TapId tap : {TapId{0}, TapId{1}}) {
+    totals.Add(Shown(tap, tap, tap * 100, tap * 100 + 99));
+    FlowRecord acks = RecordOf(kAcks, 10, tap);
+    acks.flow = FlowTo(16);
+    totals.Add(acks);
+  }
+  EXPECT_EQ(totals.Summaries()[0].total.packets, 20u);
+}
+
+TEST(Copies, CountOnceThoughTheClocksOfTheirTapsDiffer) {  // by an interval and a half
+  const FlowSummary summary =
+      SummaryOf({Shown(0, 1, 0, 99), Shown(0, 2, 100, 199), Shown(1, 2, 0, 49),
+                 Shown(1, 3, 50, 149), Shown(1, 4, 150, 199)});
+  EXPECT_EQ(summary.total.packets, 200u);
+  EXPECT_EQ(summary.agreement, TapAgreement::kAgree);
+}
+
+TEST(Copies, CountOnceThoughBothLackWhatNobodySaw) {
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99, 60), Shown(1, 1, 0, 99, 60)}).total.packets, 40u);
+}
+
+TEST(Copies, OfAcknowledgementsCountOnceWhereTheirTapsShowCopiesOfOtherFlows) {
+  TrafficTotals totals;
+  for (const TapId tap : {TapId{0}, TapId{1}}) {
+    totals.Add(Shown(tap, 1, 0, 99));
+    FlowRecord acks = RecordOf(kAcks, 10, tap);
+    acks.flow = FlowTo(16);
+    totals.Add(acks);
+  }
+  EXPECT_EQ(totals.Summaries()[0].total.packets, 10u);
+}
+
+TEST(Copies, ThatContradictEachOtherAreTold) {  // the second tap says that there was nothing else
+  FlowRecord few = Shown(1, 1, 0, 999);
+  few.class_packets[kWrites] = few.packets = 500;
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 999), few}).agreement, TapAgreement::kDisagree);
+}
+
+TEST(Copies, OfOtherKindsBringTheirChangesOfPortAndDscp) {
+  FlowRecord acks = RecordOf(kAcks, 5, 0, 255);
+  acks.udp_source_port_changes = 3;
+  acks.dscp_changed = true;
+  const FlowCounts total = SummaryOf({RecordOf(kWrites, 100), acks}).total;
+  EXPECT_EQ(total.udp_source_port_changes, 3u);
+  EXPECT_TRUE(total.dscp_changed);
+}
+
+TEST(Copies, OfOtherKindsMayHaveAnotherDscp) {
+  FlowRecord acks = RecordOf(kAcks, 5, 0, 255);
+  acks.dscp = 48;
+  const FlowCounts total = SummaryOf({RecordOf(kWrites, 100), acks}).total;
+  EXPECT_FALSE(total.dscp_changed);
+  EXPECT_EQ(total.dscp, 0);
+}
+
+TEST(Records, OfOneIntervalAddUp) {  // the flow table gives several where a counter is full
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99), Shown(0, 1, 100, 149)}).total.packets, 150u);
+}
+
+TEST(Records, ThatComeLateCountForTheirOwnTap) {
+  TrafficTotals totals;
+  totals.Add(Shown(0, 2, 100, 199));
+  totals.Add(Shown(0, 1, 0, 99));
+  EXPECT_EQ(totals.Summaries()[0].total.packets, 200u);
+  EXPECT_EQ(totals.Statistics().late_records, 1u);
+}
+
+TEST(Records, MayFillAGapOfAnEarlierInterval) {
+  FlowRecord filling = Shown(0, 2, 100, 199);
+  filling.requests.unseen = -20;
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99, 20), filling}).total.unseen, 0u);
+}
+
+constexpr Timestamp kChange = Timestamp(std::chrono::milliseconds(250));
+
+TEST(Incarnations, AreCountedApart) {
+  TrafficTotals totals;
+  totals.Add(Shown(0, 1, 0, 99));
+  totals.Cut(FlowTo(17), kChange);
+  totals.Add(Shown(0, 2, 0, 9));
+  totals.Add(Shown(0, 3, 10, 29));
+  const FlowSummary summary = totals.Summaries().at(0);
+  ASSERT_NE(summary.Of(kChange), nullptr);
+  EXPECT_EQ(summary.Of(kChange)->packets, 100u);
+  ASSERT_NE(summary.Of(std::nullopt), nullptr);
+  EXPECT_EQ(summary.Of(std::nullopt)->packets, 30u);
+  EXPECT_EQ(summary.total.packets, 130u);
+}
+
+TEST(Incarnations, AreCountedApartThoughTheirRecordsComeLater) {
+  TrafficTotals totals;
+  totals.Cut(FlowTo(17), kChange);
+  totals.Add(Shown(0, 1, 0, 99));
+  totals.Add(Shown(0, 2, 0, 9));
+  const FlowSummary summary = totals.Summaries().at(0);
+  EXPECT_EQ(summary.Of(kChange)->packets, 100u);
+  EXPECT_EQ(summary.Of(std::nullopt)->packets, 10u);
+}
+
+TEST(Incarnations, ThatCarriedNothingAreNone) {
+  TrafficTotals totals;
+  totals.Add(Shown(0, 1, 0, 99));
+  totals.Cut(FlowTo(17), kChange);
+  const FlowSummary summary = totals.Summaries().at(0);
+  EXPECT_EQ(summary.Of(kChange)->packets, 100u);
+  EXPECT_EQ(summary.Of(std::nullopt), nullptr);
+}
+
+TEST(Incarnations, WithoutAChangeAreOne) {
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99)}).Of(std::nullopt)->packets, 100u);
+}
+
+TEST(Incarnations, CountEachPacketOnceHoweverManyTapsShowIt) {
+  TrafficTotals totals;
+  totals.Cut(FlowTo(17), kChange);
+  for (const int64_t interval : {1, 2}) {
+    for (const TapId tap : {TapId{0}, TapId{1}}) totals.Add(Shown(tap, interval, 0, 99));
+  }
+  const FlowSummary summary = totals.Summaries().at(0);
+  EXPECT_EQ(summary.Of(kChange)->packets, 100u);
+  EXPECT_EQ(summary.Of(std::nullopt)->packets, 100u);
+}
+
+TEST(Incarnations, BeyondTheirLimitAreNoLongerApartButCounted) {
+  TrafficTotals totals({.closed_incarnations = 1});
+  for (int64_t interval = 1; interval <= 3; ++interval) {
+    totals.Add(Shown(0, interval, 0, 99));
+    totals.Cut(FlowTo(17), Timestamp((interval + 1) * std::chrono::milliseconds(100)));
+  }
+  totals.Add(Shown(0, 4, 0, 99));
+  const FlowSummary summary = totals.Summaries().at(0);
+  EXPECT_EQ(summary.incarnations.size(), 2u);
+  EXPECT_EQ(summary.total.packets, 400u);
+  EXPECT_EQ(totals.Statistics().incarnations_merged, 2u);
+}
+
+TEST(Streams, BeyondTheirLimitTakeThePlaceOfTheQuietestFlow) {
+  TrafficTotals totals({.streams = 2});
+  for (const uint32_t qpn : {11u, 12u, 13u}) {
+    FlowRecord record = Shown(0, qpn, 0, 99);
+    record.flow = FlowTo(qpn);
+    totals.Add(record);
+  }
+  const std::vector<FlowSummary> summaries = totals.Summaries();
+  ASSERT_EQ(summaries.size(), 2u);
+  EXPECT_EQ(summaries[0].flow, FlowTo(12));
+  EXPECT_EQ(summaries[1].flow, FlowTo(13));
+  EXPECT_EQ(totals.Statistics().flows_evicted, 1u);
+  EXPECT_EQ(totals.Statistics().evicted.packets, 100u);
+}
+
+TEST(Streams, OfAnEvictedFlowAreNotTakenForThoseOfTheNext) {  // though a record's hint leads there
+  TrafficTotals totals({.streams = 1});
+  for (const uint32_t qpn : {11u, 12u, 11u}) {
+    FlowRecord record = RecordOf(kWrites, 10);
+    record.flow = FlowTo(qpn);
+    record.hint = qpn;
+    totals.Add(record);
+  }
+  ASSERT_EQ(totals.Summaries().size(), 1u);
+  EXPECT_EQ(totals.Summaries()[0].total.packets, 10u);
+  EXPECT_EQ(totals.Statistics().evicted.packets, 20u);
 }
 
 }  // namespace
