@@ -271,32 +271,32 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
   const uint32_t psn = frame.bth.psn;
   const bool from_responder = opcode.operation == wire::Operation::kReadResponse;
   PsnTracker& tracker = from_responder ? entry.responses : entry.requests;
-  PsnVerdict verdict;
-  if (from_responder) {
-    verdict = ObserveResponse(entry, psn, opcode.starts);
-  } else if (opcode.response || opcode.operation == wire::Operation::kCnp ||
-             opcode.transport == wire::Transport::kRd) {
-    return true;  // no sequence of its own: an ACK repeats
-  } else if (opcode.transport == wire::Transport::kUd) {
-    entry.flags |= kFlowDatagrams;
-    return true;  // the sequence belongs to the sender, and there are many
-  } else {
-    verdict = ObserveRequest(entry, frame, opcode, now_ns);
+  if (!opcode.sequenced) {
+    if (opcode.transport == wire::Transport::kUd) entry.flags |= kFlowDatagrams;
+    return true;
   }
-  if (verdict == PsnVerdict::kInOrder) [[likely]] {
+  // Nearly every packet is the next one of a sequence under way.
+  const bool under_way =
+      from_responder || (entry.flags & (kFlowRequestSeen | kFlowReadPending)) == kFlowRequestSeen;
+  if (under_way && psn != 0 && tracker.Advance(psn)) [[likely]] {
     entry.mac_signature = MacSignature(frame);
     return true;
   }
+  const PsnVerdict verdict = from_responder ? ObserveResponse(entry, psn, opcode.starts)
+                                            : ObserveRequest(entry, frame, opcode, now_ns);
   if (verdict == PsnVerdict::kResent) {
     CountHopCopy(entry, frame, tracker);
     return false;
   }
-  if (verdict != PsnVerdict::kReordered) entry.mac_signature = MacSignature(frame);
-  if (tracker.reordered() == UINT16_MAX) entry.flags |= kFlowCounterFull;
+  if (verdict != PsnVerdict::kReordered) {
+    entry.mac_signature = MacSignature(frame);
+  } else if (tracker.reordered() == UINT16_MAX) {
+    entry.flags |= kFlowCounterFull;
+  }
   return true;
 }
 
-inline PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
+PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
   PsnTracker& tracker = entry.responses;
   if (!starts) return tracker.Observe(psn, 0, ResponseGaps(entry));
   // Responses of different READs are separated by whatever else the requester sent: only a
@@ -308,8 +308,8 @@ inline PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, boo
   return PsnVerdict::kInOrder;
 }
 
-inline PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const DecodedFrame& frame,
-                                            const wire::OpcodeInfo& opcode, int64_t now_ns) {
+PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const DecodedFrame& frame,
+                                     const wire::OpcodeInfo& opcode, int64_t now_ns) {
   const uint32_t psn = frame.bth.psn;
   if ((entry.flags & kFlowRequestSeen) == 0) {
     entry.flags |= kFlowRequestSeen;

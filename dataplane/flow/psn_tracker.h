@@ -41,23 +41,26 @@ class PsnTracker {
   // How far `psn` lies ahead of the furthest PSN seen; meaningless unless valid().
   int32_t Ahead(uint32_t psn) const { return PsnDistance(highest_, psn); }
 
+  // Takes the next PSN, if it is that one and nothing leaves the window that is still missing: what
+  // nearly every packet does. Else Observe tells.
+  bool Advance(uint32_t psn) {
+    if (psn != ((highest_ + 1) & k24BitMask) || (window_ >> 63) == 0) return false;
+    window_ = window_ << 1 | 1;
+    known_ += known_ < 64;
+    highest_ = psn;
+    return true;
+  }
+
   // `reserved`: PSNs after the furthest one that will never be sent, since they belong to a READ's
   // response; a gap is counted beyond them alone.
   template <typename Gaps>
   PsnVerdict Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
+    if (Advance(psn)) return PsnVerdict::kInOrder;
     if (!valid()) {
       Begin(psn);
       return PsnVerdict::kFirst;
     }
     const int32_t ahead = Ahead(psn);
-    if (ahead == 1) {
-      if ((window_ >> 63) == 0) [[unlikely]]
-        gaps.Add(Back(63), 1);
-      window_ = window_ << 1 | 1;
-      known_ += known_ < 64;
-      highest_ = psn;
-      return PsnVerdict::kInOrder;
-    }
     return ahead > 0 ? Skip(psn, static_cast<uint32_t>(ahead), reserved, gaps)
                      : Return(psn, -ahead, gaps);
   }
