@@ -27,12 +27,18 @@ struct ConnectionEndpoint {
   friend auto operator<=>(const ConnectionEndpoint&, const ConnectionEndpoint&) = default;
 };
 
-// A pair that somebody outside the fabric states.
+// A pair that somebody outside the fabric states. Hosts do not know the segment that the fabric
+// carries them in: the pair belongs to the one where its packets show up.
 enum class KnownPairSource : uint8_t { kRdmaResource, kNcclLog };
 
+struct KnownEnd {
+  IpAddress address;
+  Qpn qpn;
+};
+
 struct KnownPair {
-  ConnectionEndpoint a;
-  ConnectionEndpoint b;
+  KnownEnd a;
+  KnownEnd b;
   KnownPairSource source = KnownPairSource::kRdmaResource;
   std::optional<Timestamp> valid_from;  // unset: the first packet with PSN 0, else the first seen
 };
@@ -50,6 +56,9 @@ struct ConnectionEvidence {
   EvidenceKind kind = EvidenceKind::kPsnEcho;
   uint64_t count = 0;  // how often it was seen
   uint64_t of = 0;     // PSN echo: out of so many responses that could have shown it
+  // RETH and PSN echo: the end (of Connection::endpoints) whose packets showed the echo, the WRITE
+  // or the response.
+  uint8_t echoed_by = 0;
   // One example. `cause` is the ConnectRequest, grant or request, `echo` the ConnectReply, WRITE or
   // response; the two may come from different taps, whose clocks differ, except for a PSN echo.
   TapId tap = 0;  // of the echo
@@ -68,7 +77,7 @@ struct ConnectionCandidate {
 
 enum class ConnectionState : uint8_t {
   kPaired,     // both ends are known
-  kAmbiguous,  // several partners fit: see candidates
+  kAmbiguous,  // candidates fit, none of them well enough to be stated: perhaps just one
   kOneSided,   // one direction seen, or nothing tells its partner
 };
 
@@ -86,14 +95,16 @@ struct Connection {
   // Connections with the same number other than 0 share one stream of messages: the buffers that
   // one of them grants are written over all of them. Numbers hold within one answer only.
   uint32_t stripe_group = 0;
+  // A queue pair number has several owners one after the other. A connection is one incarnation of
+  // its flows: their packets from valid_from to before valid_until. See FlowCut.
   Timestamp valid_from;
   bool beginning_seen = false;           // valid_from is a CM exchange or a packet with PSN 0
   std::optional<Timestamp> valid_until;  // unset: still open
   Timestamp last_seen;
 };
 
-// From `time` on, packets of the flow belong to another owner of its queue pair number. A connection
-// that ended with it has this very time as its valid_until.
+// From `time` on, packets of the flow belong to another owner of its queue pair number. A
+// connection that ended with it has this very time as its valid_until.
 struct FlowCut {
   FlowKey flow;
   Timestamp time;
@@ -102,7 +113,7 @@ struct FlowCut {
 // What was left out, and why an answer may be weaker than the traffic would allow.
 struct ConnectionStatistics {
   uint64_t datagrams = 0;             // UD and QP1 packets: no connections
-  uint64_t flows_refused = 0;         // the flow table or a host pair was full
+  uint64_t flows_refused = 0;         // packets and records: the flow table or host pair was full
   uint64_t requests_evicted = 0;      // outstanding PSNs that gave way to others
   uint64_t candidates_dropped = 0;    // candidate partners that gave way to better ones
   uint64_t responses_tied = 0;        // so many flows had the PSN outstanding that it says nothing
@@ -113,6 +124,9 @@ struct ConnectionStatistics {
   uint64_t management_unmatched = 0;  // CM messages without their counterpart
   uint64_t closed_dropped = 0;        // closed connections no longer reported
   uint64_t pairs_expired = 0;         // host pairs forgotten after silence
+  uint64_t known_refused = 0;         // known pairs beyond the limit, or several for one number
+  uint64_t known_ambiguous = 0;       // known pairs whose packets several segments carry: unused
+  uint64_t flows_matched_to_close = 0;  // work: flows of host pairs matched since one restarted
 };
 
 }  // namespace rocescope

@@ -273,11 +273,10 @@ void AddNonsense(ConnectionTracker& tracker, std::mt19937_64& random, int64_t ti
       return;
     }
     case 2:
-      tracker.AddKnown(
-          {.a = {.segment = flow.segment, .address = flow.source, .qpn = Qpn{below(8)}},
-           .b = {.segment = flow.segment, .address = flow.destination, .qpn = flow.destination_qpn},
-           .source = KnownPairSource::kNcclLog,
-           .valid_from = {}});
+      tracker.SetKnown({{.a = {.address = flow.source, .qpn = Qpn{below(8)}},
+                         .b = {.address = flow.destination, .qpn = flow.destination_qpn},
+                         .source = KnownPairSource::kNcclLog,
+                         .valid_from = {}}});
       return;
     case 3:
       tracker.Advance(At(time + (below(200) == 0 ? 8'000'000'000 : 0)));

@@ -3,53 +3,27 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "analytics/connection/incarnation.h"
 #include "analytics/connection/pair_answer.h"
 #include "dataplane/wire/opcode.h"
 
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaximumUsers = 32;             // flows remembered as users of one flow's grants
-constexpr int32_t kWrapNeighbourhood = 1 << 20;  // PSN 0 this near ahead is a wrap
-// A tap that lost its mirror for a while sees a jump as a restart does; a quarter of the PSN circle
-// ahead is taken for the former.
-constexpr int32_t kShortestGap = 1 << 16;
-constexpr int32_t kLongestGap = 1 << 22;
-// A request much older than those that responses usually follow was answered long ago. The slack is
-// wide: a flow that trails the right one by nearly a round trip must not push it out.
-constexpr int kAgeMemory = 8;
-constexpr int kAgeSlack = 32;
-constexpr Duration kAgeAllowance = std::chrono::microseconds(200);
-constexpr int kPartnerRestartPatience = 60;  // in restart spacings
-
 bool CarriesConnection(const FlowKey& key) { return key.destination_qpn > kManagementQpn; }
 
-// Requests that a responder may name in an acknowledgement or answer.
-bool CallsForResponse(const SightingRecord& record, const wire::OpcodeInfo& info) {
-  return record.ack_request || info.ends;
-}
-
-// Responses that repeat a request's own PSN; later packets of a READ response have PSNs that the
-// request reserved but no packet carried.
-bool RepeatsRequest(const SightingRecord& record, const wire::OpcodeInfo& info) {
-  return record.kind == SightingKind::kAcknowledge ||
-         (record.kind == SightingKind::kResponse && info.starts);
-}
-
-Duration Apart(Timestamp a, Timestamp b) { return a < b ? b - a : a - b; }
-
 }  // namespace
-
-size_t ConnectionTracker::RequestKeyHash::operator()(const RequestKey& key) const {
-  return HashUnorderedPair(key.requester, key.replier, uint64_t{key.segment} << 32 | key.comm_id);
-}
 
 ConnectionTracker::ConnectionTracker(const ConnectionOptions& options)
     : options_(options),
       store_(options.limits),
-      requests_(options.request_sets, options.maximum_response_time) {}
+      known_(options.known_pairs),
+      psn_echo_(options.request_sets, options.maximum_response_time),
+      reth_echo_(options.grants_per_direction),
+      connect_requests_(options.pending_management) {}
 
 void ConnectionTracker::Add(const RecordBatch& batch) {
   // A CM exchange comes before the packets of its connection, a disconnect after them.
@@ -77,10 +51,12 @@ uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t h
     state.active = true;
     state.first_seen = time;
     state.last_seen = time;
+    if (!state.known_outdated) state.known = known_.Attach(key);
   }
   state.last_seen = std::max(state.last_seen, time);
   HostPair& pair = store_.pair(state.pair);
   pair.last_seen = std::max(pair.last_seen, time);
+  ++pair.records;
   return number;
 }
 
@@ -95,7 +71,12 @@ void ConnectionTracker::Add(const FlowRecord& record) {
   }
   uint32_t number = Touch(record.flow, record.last_seen, record.hint);
   if (number == kNoFlow) return;
-  if (RestartsIn(number, record)) {
+  RestartSign sign = RestartSign::kNone;
+  if (FlowAtTap* const at_tap = store_.AtTap(number, record.tap); at_tap != nullptr) {
+    sign = RestartSignOf(store_.flow(number), *at_tap, record);
+  }
+  statistics_.restarts_ignored += sign == RestartSign::kMirrorGap;
+  if (sign == RestartSign::kRestart) {
     Restart(number, record.interval_start);
     number = Touch(record.flow, record.last_seen, record.hint);
     if (number == kNoFlow) return;
@@ -105,25 +86,6 @@ void ConnectionTracker::Add(const FlowRecord& record) {
     state.first_seen = std::min(state.first_seen, record.first_seen);
     if (record.began && !state.began) state.began = record.first_seen;
   }
-}
-
-// Whether the record tells of a new incarnation that is not known yet.
-bool ConnectionTracker::RestartsIn(uint32_t number, const FlowRecord& record) {
-  FlowAtTap* const at_tap = store_.AtTap(number, record.tap);
-  if (at_tap == nullptr || !record.requests.valid) return false;
-  if (!at_tap->psn_now || record.interval_start != at_tap->psn_interval) {
-    at_tap->psn_before = at_tap->psn_now;
-    at_tap->psn_interval = record.interval_start;
-  }
-  at_tap->psn_now = record.requests.last_psn;
-  if (record.requests.restarts == 0) return false;
-  const FlowState& state = store_.flow(number);
-  if (state.restarted && state.last_restart >= record.interval_start) return false;
-  if (!at_tap->psn_before) return true;
-  const int32_t ahead = PsnDistance(*at_tap->psn_before, record.requests.last_psn);
-  const bool mirror_gap = ahead > kShortestGap && ahead < kLongestGap;
-  statistics_.restarts_ignored += mirror_gap;
-  return !mirror_gap;
 }
 
 void ConnectionTracker::Add(const SightingRecord& record) {
@@ -143,8 +105,8 @@ void ConnectionTracker::Add(const SightingRecord& record) {
   if (at_tap == nullptr) return;
   if (record.kind == SightingKind::kRequest) {
     AddRequest(number, *at_tap, record);
-  } else if (RepeatsRequest(record, wire::InfoOf(record.opcode))) {
-    AddResponse(*at_tap, record);
+  } else {
+    psn_echo_.AddResponse(store_, *at_tap, record);
   }
 }
 
@@ -168,166 +130,26 @@ void ConnectionTracker::AddRequest(uint32_t number, FlowAtTap& at_tap,
     at_tap.first_request = record.event_time;
     ++store_.requesters(at_tap.channel);
   }
-  if (CallsForResponse(record, info)) {
-    requests_.Insert(at_tap.channel, record.psn, store_.IndexOf(at_tap), record.event_time);
-  }
+  psn_echo_.AddRequest(store_, at_tap, record);
   if (info.operation == wire::Operation::kWrite && (record.has_reth || record.has_clear_to_send)) {
-    AddGrantAndUse(number, record);
+    reth_echo_.Add(store_, number, record);
   }
 }
 
-// NCCL starts each QP at PSN 0. PSN 0 with another target than the first time, and not where a wrap
-// is due, is the first packet of the number's next owner.
-bool ConnectionTracker::BeginsAnew(const FlowState& state, const SightingRecord& record) const {
-  if (record.psn != 0 || !record.has_reth || !state.requested ||
-      !wire::InfoOf(record.opcode).starts) {
-    return false;
+void ConnectionTracker::SetKnown(const std::vector<KnownPair>& pairs) {
+  known_.Set(pairs);
+  for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
+    FlowState& state = store_.flow(number);
+    state.known_outdated = false;
+    state.known = state.active ? known_.Attach(state.key) : std::vector<uint32_t>();
   }
-  const int32_t ahead = PsnDistance(state.last_request_psn, 0);
-  if (ahead > 0 && ahead <= kWrapNeighbourhood) return false;
-  if (!state.zero_seen) return false;  // a late copy of the first packet that was seen
-  return state.zero_rkey != record.reth_rkey || state.zero_address != record.reth_address;
-}
-
-void ConnectionTracker::AddResponse(FlowAtTap& at_tap, const SightingRecord& record) {
-  if (store_.requesters(at_tap.reverse_channel) == 0) return;
-  if (at_tap.responded && PsnDistance(at_tap.furthest_response, record.psn) <= 0) return;
-  at_tap.responded = true;
-  at_tap.furthest_response = record.psn;
-  RequestIndex::Matches matches;
-  requests_.Find(at_tap.reverse_channel, record.psn, record.event_time, matches);
-  if (matches.size == RequestIndex::kWays) {
-    ++statistics_.responses_tied;  // more may have been pushed out
-    return;
-  }
-  if (at_tap.trials == 0) at_tap.first_trial = record.event_time;
-  ++at_tap.trials;
-  if (matches.size == 0) return;
-  Duration youngest = matches.items[0].age;
-  for (size_t i = 1; i < matches.size; ++i) youngest = std::min(youngest, matches.items[i].age);
-  const bool first = at_tap.usual_age == Duration{};
-  at_tap.usual_age += first ? youngest : (youngest - at_tap.usual_age) / kAgeMemory;
-  const Duration oldest =
-      first ? options_.maximum_response_time : at_tap.usual_age * kAgeSlack + kAgeAllowance;
-  for (size_t i = 0; i < matches.size; ++i) {
-    if (matches.items[i].age <= oldest) CountHit(at_tap, matches.items[i], record);
-  }
-}
-
-void ConnectionTracker::CountHit(FlowAtTap& at_tap, const RequestIndex::Match& match,
-                                 const SightingRecord& record) {
-  const FlowAtTap& requester = store_.at_tap(match.owner);
-  EchoCandidate* weakest = nullptr;
-  for (size_t i = 0; i < at_tap.candidate_count; ++i) {
-    EchoCandidate& candidate = at_tap.candidates[i];
-    if (candidate.flow == requester.flow) {
-      ++candidate.hits;
-      return;
-    }
-    if (weakest == nullptr || candidate.hits < weakest->hits) weakest = &candidate;
-  }
-  if (at_tap.candidate_count < FlowAtTap::kCandidates) {
-    weakest = &at_tap.candidates[at_tap.candidate_count++];
-  } else {
-    ++statistics_.candidates_dropped;
-  }
-  *weakest = {.flow = requester.flow,
-              .hits = 1,
-              .trials_before = requester.first_request > at_tap.first_trial ? at_tap.trials - 1 : 0,
-              .psn = record.psn,
-              .request_time = record.event_time - match.age,
-              .response_time = record.event_time};
-}
-
-void ConnectionTracker::AddGrantAndUse(uint32_t number, const SightingRecord& record) {
-  const FlowState& state = store_.flow(number);
-  HostPair& pair = store_.pair(state.pair);
-  if (pair.IsLoopback()) return;
-  if (record.has_clear_to_send) {
-    std::unique_ptr<GrantRing>& ring = pair.grants[state.side];
-    if (ring == nullptr) ring = std::make_unique<GrantRing>(options_.grants_per_direction);
-    ring->Insert(record.granted_address, {.flow = number,
-                                          .psn = record.psn,
-                                          .words = record.granted_words,
-                                          .time = record.event_time});
-  }
-  GrantRing* const grants = pair.grants[1 - state.side].get();
-  if (grants == nullptr || !record.has_reth) return;
-  const GrantRing::Lookup found =
-      grants->Find(record.reth_address, record.reth_length, record.reth_rkey);
-  if (found.grant == nullptr) return;
-  if (found.ambiguous) {
-    ++statistics_.grants_ambiguous;
-    return;
-  }
-  Grant& grant = *found.grant;
-  if (grant.used_by == number && grant.used_psn == record.psn) return;
-  grant.used_by = number;
-  grant.used_psn = record.psn;
-  CountUse(grant.flow, {.flow = number,
-                        .count = 1,
-                        .tap = record.tap,
-                        .address = record.reth_address,
-                        .rkey = record.reth_rkey,
-                        .granted = grant.time,
-                        .used = record.event_time});
-}
-
-void ConnectionTracker::CountUse(uint32_t granter, const GrantUse& use) {
-  std::vector<GrantUse>& uses = store_.flow(granter).uses;
-  for (GrantUse& known : uses) {
-    if (known.flow != use.flow) continue;
-    ++known.count;
-    return;
-  }
-  if (uses.size() < kMaximumUsers) {
-    uses.push_back(use);
-  } else {
-    ++statistics_.candidates_dropped;
-  }
-}
-
-void ConnectionTracker::AddKnown(const KnownPair& pair) {
-  if (!pair.a.qpn || !pair.b.qpn) return;
-  const uint32_t to_b = store_.FindOrAdd({.source = pair.a.address,
-                                          .destination = pair.b.address,
-                                          .destination_qpn = *pair.b.qpn,
-                                          .segment = pair.b.segment});
-  const uint32_t to_a = store_.FindOrAdd({.source = pair.b.address,
-                                          .destination = pair.a.address,
-                                          .destination_qpn = *pair.a.qpn,
-                                          .segment = pair.a.segment});
-  if (to_a == kNoFlow || to_b == kNoFlow || pair.a.segment != pair.b.segment) return;
-  for (const auto& [own, partner] : {std::pair(to_a, to_b), std::pair(to_b, to_a)}) {
-    std::vector<KnownLink>& links = store_.flow(own).known;
-    const bool told = std::any_of(links.begin(), links.end(), [&, p = partner](const KnownLink& l) {
-      return l.partner == p && l.source == pair.source;
-    });
-    if (!told && links.size() < kMaximumUsers) {
-      links.push_back({.partner = partner, .source = pair.source, .valid_from = pair.valid_from});
-    }
-  }
+  closings_.ForgetAll();
 }
 
 void ConnectionTracker::Add(const ManagementRecord& record) {
-  const wire::CmMessage& message = record.message;
-  switch (message.attribute) {
-    case wire::CmAttribute::kConnectRequest: {
-      const RequestKey key{.segment = record.segment,
-                           .requester = record.source,
-                           .replier = record.destination,
-                           .comm_id = message.local_comm_id};
-      const bool is_new =
-          pending_.insert_or_assign(key, PendingRequest{message.local_qpn, record.event_time})
-              .second;
-      if (!is_new) return;
-      pending_order_.push_back(key);
-      if (pending_order_.size() > options_.pending_management) {
-        statistics_.management_unmatched += pending_.erase(pending_order_.front());
-        pending_order_.pop_front();
-      }
-      return;
-    }
+  switch (record.message.attribute) {
+    case wire::CmAttribute::kConnectRequest:
+      return connect_requests_.Add(record);
     case wire::CmAttribute::kConnectReply:
       return Reply(record);
     case wire::CmAttribute::kDisconnectRequest:
@@ -339,22 +161,18 @@ void ConnectionTracker::Add(const ManagementRecord& record) {
 
 void ConnectionTracker::Reply(const ManagementRecord& record) {
   const wire::CmMessage& message = record.message;
-  const auto pending = pending_.find({.segment = record.segment,
-                                      .requester = record.destination,
-                                      .replier = record.source,
-                                      .comm_id = message.remote_comm_id});
-  if (pending == pending_.end()) {
+  const std::optional<ConnectRequests::Request> request = connect_requests_.AnsweredBy(record);
+  if (!request) {
     ++statistics_.management_unmatched;
     return;
   }
-  const PendingRequest request = pending->second;
   const uint32_t to_replier = store_.FindOrAdd({.source = record.destination,
                                                 .destination = record.source,
                                                 .destination_qpn = message.local_qpn,
                                                 .segment = record.segment});
   const uint32_t to_requester = store_.FindOrAdd({.source = record.source,
                                                   .destination = record.destination,
-                                                  .destination_qpn = request.qpn,
+                                                  .destination_qpn = request->qpn,
                                                   .segment = record.segment});
   if (to_replier == kNoFlow || to_requester == kNoFlow) return;
   const ManagementLink& old = store_.flow(to_replier).management;
@@ -365,8 +183,8 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
   for (const uint32_t number : {to_replier, to_requester}) {
     const FlowState& state = store_.flow(number);
     // Packets that came with this exchange are its own, whatever order the records have.
-    const bool older = state.active && state.first_seen + options_.restart_spacing < request.time;
-    if (older || state.management.partner != kNoFlow) Close(number, request.time);
+    const bool older = state.active && state.first_seen + options_.restart_spacing < request->time;
+    if (older || state.management.partner != kNoFlow) Close(number, request->time);
     store_.flow(number).disconnected.reset();
   }
   for (const auto& [own, partner] :
@@ -374,7 +192,7 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
     FlowState& state = store_.flow(own);
     state.management = {.partner = partner,
                         .tap = record.tap,
-                        .request = request.time,
+                        .request = request->time,
                         .reply = record.event_time,
                         .comm_ids = {message.remote_comm_id, message.local_comm_id}};
     state.last_seen = std::max(state.last_seen, record.event_time);
@@ -403,12 +221,7 @@ void ConnectionTracker::Disconnect(const ManagementRecord& record) {
 
 void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
   FlowState& state = store_.flow(number);
-  const bool bunched =
-      state.restarted && Apart(time, state.last_restart) < options_.restart_spacing;
-  const bool announced =
-      state.partner_restarted &&
-      Apart(time, state.last_restart) < kPartnerRestartPatience * options_.restart_spacing;
-  if (bunched || announced) {
+  if (IsKnownRestart(state, time, options_.restart_spacing)) {
     state.partner_restarted = false;
     ++statistics_.restarts_ignored;
     return;
@@ -423,12 +236,12 @@ void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
 
 void ConnectionTracker::Close(uint32_t number, Timestamp time) {
   uint32_t partner = kNoFlow;
-  for (PairConnection& found : AnswerPair(store_, store_.flow(number).pair)) {
-    if (found.flows[0] != number && found.flows[1] != number) continue;
+  const FlowState& closed = store_.flow(number);
+  if (closed.active || closed.management.partner != kNoFlow) {
+    PairConnection found = closings_.Of(store_, known_, number);
     found.connection.valid_until = time;
     partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNoFlow unless paired
     KeepClosed(std::move(found.connection));
-    break;
   }
   cuts_.push_back({.flow = store_.flow(number).key, .time = time});
   store_.Reset(number);
@@ -442,7 +255,6 @@ void ConnectionTracker::Close(uint32_t number, Timestamp time) {
 }
 
 void ConnectionTracker::KeepClosed(Connection connection) {
-  connection.stripe_group = 0;  // the numbers of another answer
   closed_.push_back(std::move(connection));
   if (closed_.size() > options_.closed_connections) {
     closed_.pop_front();
@@ -453,16 +265,12 @@ void ConnectionTracker::KeepClosed(Connection connection) {
 void ConnectionTracker::Advance(Timestamp now) {
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
   last_sweep_ = now;
+  closings_.ForgetAll();
   for (uint32_t number = 0; number < store_.pair_slots(); ++number) {
     const HostPair& pair = store_.pair(number);
     const bool used = !pair.flows[0].empty() || !pair.flows[1].empty();
-    // A pair known from outside only has no time yet: it waits for its traffic.
-    if (!used || pair.last_seen == Timestamp{} || pair.last_seen + options_.forget_after >= now) {
-      continue;
-    }
-    for (const auto& grants : pair.grants) {
-      if (grants != nullptr) grants_dropped_ += grants->dropped();
-    }
+    if (!used || pair.last_seen + options_.forget_after >= now) continue;
+    reth_echo_.Forget(pair);
     for (const std::vector<uint32_t>& side : pair.flows) {
       for (const uint32_t flow : side) {
         cuts_.push_back({.flow = store_.flow(flow).key, .time = now});
@@ -476,7 +284,7 @@ void ConnectionTracker::Advance(Timestamp now) {
 std::vector<Connection> ConnectionTracker::Connections() const {
   std::vector<Connection> all(closed_.begin(), closed_.end());
   for (uint32_t number = 0; number < store_.pair_slots(); ++number) {
-    for (PairConnection& found : AnswerPair(store_, number)) {
+    for (PairConnection& found : AnswerPair(store_, known_, number)) {
       all.push_back(std::move(found.connection));
     }
   }
@@ -498,13 +306,15 @@ std::vector<Connection> ConnectionTracker::Connections() const {
 ConnectionStatistics ConnectionTracker::Statistics() const {
   ConnectionStatistics statistics = statistics_;
   statistics.flows_refused = store_.refused();
-  statistics.requests_evicted = requests_.evicted();
-  statistics.grants_dropped = grants_dropped_;
-  for (uint32_t number = 0; number < store_.pair_slots(); ++number) {
-    for (const auto& grants : store_.pair(number).grants) {
-      if (grants != nullptr) statistics.grants_dropped += grants->dropped();
-    }
-  }
+  statistics.requests_evicted = psn_echo_.requests_evicted();
+  statistics.responses_tied = psn_echo_.responses_tied();
+  statistics.candidates_dropped = psn_echo_.candidates_dropped() + reth_echo_.candidates_dropped();
+  statistics.grants_dropped = reth_echo_.GrantsDropped(store_);
+  statistics.grants_ambiguous = reth_echo_.grants_ambiguous();
+  statistics.management_unmatched += connect_requests_.dropped();
+  statistics.known_refused = known_.refused();
+  statistics.known_ambiguous = known_.ambiguous();
+  statistics.flows_matched_to_close = closings_.flows_matched();
   return statistics;
 }
 

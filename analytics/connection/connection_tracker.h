@@ -4,20 +4,26 @@
 // opposite direction does: CM exchanges, outside knowledge, RETH echo, PSN echo. The UDP source
 // port plays no part.
 //
-// Pure and single-threaded; the same records in the same order per host pair give the same answer.
+// Pure and single-threaded; the same records in the same order give the same answer. As long as no
+// table is full, order across host pairs does not matter: tables are shared, and what one host pair
+// puts in may push out another's (counted: requests_evicted, flows_refused, closed_dropped).
 // Records of one tap must come in the order of their event times; times of different taps are not
 // compared.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analytics/connection/closing.h"
 #include "analytics/connection/connection.h"
 #include "analytics/connection/flow_store.h"
-#include "analytics/connection/request_index.h"
+#include "analytics/connection/known_pairs.h"
+#include "analytics/connection/management.h"
+#include "analytics/connection/psn_echo.h"
+#include "analytics/connection/reth_echo.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -27,6 +33,7 @@ struct ConnectionOptions {
   size_t request_sets = size_t{1} << 16;  // of outstanding requests, 128 octets each; power of two
   Duration maximum_response_time = std::chrono::milliseconds(50);
   size_t grants_per_direction = 256;                   // of a host pair
+  size_t known_pairs = kFlowCapacity;                  // may name more than has traffic
   size_t pending_management = 65536;                   // ConnectRequests that wait for their reply
   size_t closed_connections = 16384;                   // kept for the answer
   Duration forget_after = std::chrono::hours(1);       // of a host pair's silence
@@ -42,7 +49,10 @@ class ConnectionTracker {
   void Add(const SightingRecord& record);
   void Add(const ManagementRecord& record);
   void Add(const RecordBatch& batch);
-  void AddKnown(const KnownPair& pair);
+
+  // What is known from outside from now on, of the present owners of the numbers: all that was said
+  // before is forgotten. Pairs without traffic take no place among the flows.
+  void SetKnown(const std::vector<KnownPair>& pairs);
 
   // Event time has reached `now`: host pairs silent for long are forgotten.
   void Advance(Timestamp now);
@@ -57,29 +67,8 @@ class ConnectionTracker {
   std::vector<FlowCut> TakeCuts() { return std::exchange(cuts_, {}); }
 
  private:
-  struct RequestKey {  // of a ConnectRequest
-    Segment segment;
-    IpAddress requester;
-    IpAddress replier;
-    uint32_t comm_id;
-    friend bool operator==(const RequestKey&, const RequestKey&) = default;
-  };
-  struct RequestKeyHash {
-    size_t operator()(const RequestKey& key) const;
-  };
-  struct PendingRequest {
-    Qpn qpn;
-    Timestamp time;
-  };
-
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
-  void AddResponse(FlowAtTap& at_tap, const SightingRecord& record);
-  void AddGrantAndUse(uint32_t flow, const SightingRecord& record);
-  void CountUse(uint32_t granter, const GrantUse& use);
-  void CountHit(FlowAtTap& at_tap, const RequestIndex::Match& match, const SightingRecord& record);
-  bool RestartsIn(uint32_t flow, const FlowRecord& record);
-  bool BeginsAnew(const FlowState& state, const SightingRecord& record) const;
   void Restart(uint32_t flow, Timestamp time);
   void Close(uint32_t flow, Timestamp time);
   void KeepClosed(Connection connection);
@@ -88,14 +77,15 @@ class ConnectionTracker {
 
   ConnectionOptions options_;
   FlowStore store_;
-  RequestIndex requests_;
-  std::unordered_map<RequestKey, PendingRequest, RequestKeyHash> pending_;
-  std::deque<RequestKey> pending_order_;
+  KnownPairs known_;
+  PsnEcho psn_echo_;
+  RethEcho reth_echo_;
+  ConnectRequests connect_requests_;
+  ClosingAnswers closings_;
   std::deque<Connection> closed_;
   std::vector<FlowCut> cuts_;
   std::optional<Timestamp> last_sweep_;
-  ConnectionStatistics statistics_;
-  uint64_t grants_dropped_ = 0;  // by rings that are gone
+  ConnectionStatistics statistics_;  // what this class counts itself
 };
 
 }  // namespace rocescope

@@ -490,12 +490,8 @@ TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   const TrueConnection wrong_hosts{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
-  for (const TrueConnection& known : {c, wrong_hosts}) {
-    tracker.AddKnown({.a = {.segment = 0, .address = known.a, .qpn = Qpn{known.a_qpn}},
-                      .b = {.segment = 0, .address = known.b, .qpn = Qpn{known.b_qpn}},
-                      .source = KnownPairSource::kRdmaResource,
-                      .valid_from = {}});
-  }
+  tracker.SetKnown({KnownTo(c, KnownPairSource::kRdmaResource),
+                    KnownTo(wrong_hosts, KnownPairSource::kRdmaResource)});
   tracker.Add(Sighting(c.ToB(), 0).Request(kSendOnly, 77));
   tracker.Add(Sighting(TrueConnection{c}.ToA(), 9).AtTap(3).Ack(77));
 
@@ -510,10 +506,9 @@ TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
 TEST(ConnectionTracker, KnownPairThatTheWireContradictsDoesNotWinQuietly) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(2);
   ConnectionTracker tracker;
-  tracker.AddKnown({.a = {.segment = 0, .address = Host(1), .qpn = Qpn{truth[0].a_qpn}},
-                    .b = {.segment = 0, .address = Host(2), .qpn = Qpn{truth[1].b_qpn}},
-                    .source = KnownPairSource::kNcclLog,
-                    .valid_from = {}});
+  TrueConnection wrong = truth[0];
+  wrong.b_qpn = truth[1].b_qpn;
+  tracker.SetKnown({KnownTo(wrong, KnownPairSource::kNcclLog)});
   for (uint32_t round = 0; round < 40; ++round) {
     Exchange(tracker, truth[0], 500 + round, round * 20);
     Exchange(tracker, truth[1], 900'000 + round, round * 20 + 9);

@@ -27,13 +27,23 @@ struct FlowKeyHash {
   }
 };
 
+// What is said of another flow holds for one incarnation of it. When it restarts, what others
+// remember of it stays where it is and is passed over: a restart costs the same whatever the number
+// of flows.
+struct FlowVersion {
+  uint32_t flow = kNoFlow;
+  uint32_t incarnation = 0;
+
+  friend bool operator==(const FlowVersion&, const FlowVersion&) = default;
+};
+
 // A flow whose outstanding requests matched some of this flow's responses.
 struct EchoCandidate {
-  uint32_t flow = kNoFlow;
+  FlowVersion requester;
   uint32_t hits = 0;
   uint32_t trials_before = 0;  // responses before the candidate began to send
   uint32_t psn = 0;            // an example
-  Timestamp request_time;
+  uint32_t age_us = 0;         // of its request
   Timestamp response_time;
 };
 
@@ -42,7 +52,7 @@ struct FlowAtTap {
   static constexpr size_t kCandidates = 8;
 
   TapId tap = 0;
-  uint32_t flow = kNoFlow;
+  FlowVersion version;
   uint32_t next = kNoFlow;  // the flow at its next tap
   uint32_t channel = 0;     // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
@@ -63,19 +73,13 @@ struct FlowAtTap {
 
 // A flow that wrote to a buffer which this flow had granted.
 struct GrantUse {
-  uint32_t flow = kNoFlow;
+  FlowVersion user;
   uint32_t count = 0;
   TapId tap = 0;
   uint64_t address = 0;  // an example
   uint32_t rkey = 0;
   Timestamp granted;
   Timestamp used;
-};
-
-struct KnownLink {
-  uint32_t partner = kNoFlow;  // flow
-  KnownPairSource source = KnownPairSource::kRdmaResource;
-  std::optional<Timestamp> valid_from;
 };
 
 struct ManagementLink {
@@ -92,6 +96,7 @@ struct FlowState {
   uint8_t side = 0;
   uint32_t position = 0;  // among the pair's flows of its side
   uint32_t first_at_tap = kNoFlow;
+  uint32_t incarnation = 0;  // never used twice, also not by the next flow in this place
 
   // Of the present incarnation:
   bool active = false;  // carried a packet
@@ -105,10 +110,11 @@ struct FlowState {
   uint32_t last_request_psn = 0;
   bool requested = false;
   ManagementLink management;
-  std::vector<KnownLink> known;
+  std::vector<uint32_t> known;  // of KnownPairs, that name this flow's number
   std::vector<GrantUse> uses;
 
   // Across incarnations:
+  bool known_outdated = false;  // the known pairs were told of an earlier incarnation
   bool restarted = false;
   Timestamp last_restart;
   bool partner_restarted = false;  // closed with its partner: its own sign is still to come
@@ -120,6 +126,7 @@ struct HostPair {
   IpAddress low;  // side 0 holds the flows from low to high
   IpAddress high;
   Timestamp last_seen;
+  uint64_t records = 0;  // that it was touched by
   std::vector<uint32_t> flows[2];
   // Buffers granted by packets of that side.
   std::unique_ptr<GrantRing> grants[2];

@@ -26,16 +26,10 @@ uint32_t FlowStore::Find(const FlowKey& key) const {
 }
 
 uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
-  if (hint < by_hint_.size()) {
-    const uint32_t number = by_hint_[hint];
-    if (number < flows_.size() && flows_[number].key == key) return number;
-  }
+  const uint32_t guess = hints_.Guess(hint);
+  if (guess < flows_.size() && flows_[guess].key == key) return guess;
   const uint32_t number = FindOrAddByKey(key);
-  constexpr uint32_t kMostHints = 1 << 20;
-  if (number != kNoFlow && hint < kMostHints) {
-    if (hint >= by_hint_.size()) by_hint_.resize(hint + hint / 2 + 1, kNoFlow);
-    by_hint_[hint] = number;
-  }
+  if (number != kNoFlow) hints_.Remember(hint, number);
   return number;
 }
 
@@ -103,7 +97,7 @@ FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
   const uint32_t number = Take(at_taps_, free_at_taps_);
   FlowAtTap& at_tap = at_taps_[number];
   at_tap.tap = tap;
-  at_tap.flow = flow_number;
+  at_tap.version = VersionOf(flow_number);
   at_tap.channel = channel + state.side;
   at_tap.reverse_channel = channel + 1 - state.side;
   at_tap.next = std::exchange(state.first_at_tap, number);
@@ -118,24 +112,12 @@ void FlowStore::Reset(uint32_t number) {
     if (old.sends_requests) --requesters_[old.channel];
     FlowAtTap fresh;
     fresh.tap = old.tap;
-    fresh.flow = old.flow;
+    fresh.version = {number, state.incarnation + 1};
     fresh.next = old.next;
     fresh.channel = old.channel;
     fresh.reverse_channel = old.reverse_channel;
     i = old.next;
     old = fresh;
-  }
-  for (const uint32_t other : pair.flows[1 - state.side]) {
-    std::erase_if(flows_[other].uses, [&](const GrantUse& use) { return use.flow == number; });
-    std::erase_if(flows_[other].known,
-                  [&](const KnownLink& link) { return link.partner == number; });
-    for (uint32_t i = flows_[other].first_at_tap; i != kNoFlow; i = at_taps_[i].next) {
-      FlowAtTap& at_tap = at_taps_[i];
-      const auto end = at_tap.candidates.begin() + at_tap.candidate_count;
-      const auto kept = std::remove_if(at_tap.candidates.begin(), end,
-                                       [&](const EchoCandidate& c) { return c.flow == number; });
-      at_tap.candidate_count = static_cast<uint8_t>(kept - at_tap.candidates.begin());
-    }
   }
   if (pair.grants[state.side] != nullptr) pair.grants[state.side]->Forget(number);
   if (const uint32_t partner = state.management.partner; partner != kNoFlow) {
@@ -147,7 +129,9 @@ void FlowStore::Reset(uint32_t number) {
   fresh.side = state.side;
   fresh.position = state.position;
   fresh.first_at_tap = state.first_at_tap;
+  fresh.incarnation = state.incarnation + 1;
   fresh.last_seen = state.last_seen;
+  fresh.known_outdated = true;
   fresh.restarted = state.restarted;
   fresh.last_restart = state.last_restart;
   fresh.partner_restarted = state.partner_restarted;
@@ -167,7 +151,9 @@ void FlowStore::Free(uint32_t number) {
         i = next;
       }
       index_.erase(state.key);
+      const uint32_t incarnation = state.incarnation + 1;
       state = {};
+      state.incarnation = incarnation;
       free_flows_.push_back(flow_number);
     }
   }

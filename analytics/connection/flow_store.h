@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "analytics/connection/flow_state.h"
+#include "dataplane/record/capacity.h"
+#include "dataplane/record/hint_cache.h"
 
 namespace rocescope {
 
 struct FlowStoreLimits {
-  size_t flows = size_t{1} << 18;
-  size_t flows_per_side = 16384;  // of a host pair
+  size_t flows = kFlowCapacity;
+  size_t flows_per_side = kFlowCapacity / 64;  // of a host pair: its answer is worked out at once
   size_t taps_per_pair = 64;
 };
 
@@ -37,11 +39,18 @@ class FlowStore {
   }
   HostPair& pair(uint32_t index) { return pairs_[index]; }
   const HostPair& pair(uint32_t index) const { return pairs_[index]; }
+  size_t flow_slots() const { return flows_.size(); }  // freed ones are not active
   size_t pair_slots() const { return pairs_.size(); }  // freed ones have no flows
 
   // Flows that sent requests on the channel.
   uint32_t& requesters(uint32_t channel) { return requesters_[channel]; }
   uint32_t requesters(uint32_t channel) const { return requesters_[channel]; }
+
+  // The flow as it is now, for others to remember.
+  FlowVersion VersionOf(uint32_t index) const { return {index, flows_[index].incarnation}; }
+  bool IsCurrent(const FlowVersion& version) const {
+    return flows_[version.flow].incarnation == version.incarnation;
+  }
 
   // Begins a new incarnation: what was learned of the flow is forgotten, by others too.
   void Reset(uint32_t flow);
@@ -69,7 +78,7 @@ class FlowStore {
 
   FlowStoreLimits limits_;
   std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
-  std::vector<uint32_t> by_hint_;  // flows; checked against their keys before they are believed
+  HintCache hints_;
   std::unordered_map<PairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;
   std::vector<FlowAtTap> at_taps_;

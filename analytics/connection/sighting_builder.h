@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "analytics/connection/connection.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -96,6 +97,13 @@ class Sighting {
  private:
   SightingRecord record_;
 };
+
+inline KnownPair KnownTo(const TrueConnection& c, KnownPairSource source) {
+  return {.a = {.address = c.a, .qpn = {c.a_qpn}},
+          .b = {.address = c.b, .qpn = {c.b_qpn}},
+          .source = source,
+          .valid_from = {}};
+}
 
 inline ManagementRecord Management(wire::CmAttribute attribute, IpAddress source,
                                    IpAddress destination, int64_t microseconds) {

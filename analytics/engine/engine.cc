@@ -8,7 +8,7 @@ namespace rocescope {
 
 void Engine::SetHostFacts(HostFacts facts) {
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
-  for (const KnownPair& pair : KnownPairsOf(*host_facts_)) connections_.AddKnown(pair);
+  connections_.SetKnown(KnownPairsOf(*host_facts_));
   changed_ = true;
 }
 

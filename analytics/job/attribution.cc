@@ -360,8 +360,8 @@ void AddPairs(const RdmaDump& a, Qpn at_a, const RdmaDump& b, Qpn at_b,
               const std::vector<Job>& jobs, std::vector<KnownPair>& pairs) {
   for (const IpAddress& address_a : AddressesOf(a, jobs)) {
     for (const IpAddress& address_b : AddressesOf(b, jobs)) {
-      pairs.push_back({.a = {.segment = 0, .address = address_a, .qpn = at_a},
-                       .b = {.segment = 0, .address = address_b, .qpn = at_b},
+      pairs.push_back({.a = {.address = address_a, .qpn = at_a},
+                       .b = {.address = address_b, .qpn = at_b},
                        .source = KnownPairSource::kRdmaResource,
                        .valid_from = std::nullopt});
     }
@@ -397,8 +397,8 @@ std::vector<KnownPair> KnownPairsOf(const HostFacts& facts) {
         const JobRank* peer = FindRank(job, qp.peer.peer_rank);
         if (peer == nullptr) continue;
         for (const IpAddress& address : AddressesOf(*peer)) {
-          pairs.push_back({.a = {.segment = 0, .address = *qp.address, .qpn = qp.local},
-                           .b = {.segment = 0, .address = address, .qpn = *qp.remote},
+          pairs.push_back({.a = {.address = *qp.address, .qpn = qp.local},
+                           .b = {.address = address, .qpn = *qp.remote},
                            .source = KnownPairSource::kNcclLog,
                            .valid_from = std::nullopt});
         }

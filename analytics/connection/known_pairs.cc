@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/connection/known_pairs.h"
+
+#include <algorithm>
+
+namespace rocescope {
+namespace {
+
+FlowKey FlowTo(const KnownEnd& end, const KnownEnd& from) {
+  return {.source = from.address, .destination = end.address, .destination_qpn = end.qpn};
+}
+
+bool Same(const KnownEnd& x, const KnownEnd& y) { return x.address == y.address && x.qpn == y.qpn; }
+
+bool Same(const KnownPair& x, const KnownPair& y) {
+  return x.source == y.source &&
+         ((Same(x.a, y.a) && Same(x.b, y.b)) || (Same(x.a, y.b) && Same(x.b, y.a)));
+}
+
+}  // namespace
+
+void KnownPairs::Set(const std::vector<KnownPair>& pairs) {
+  entries_.clear();
+  by_flow_.clear();
+  refused_ = 0;
+  for (const KnownPair& pair : pairs) Add(pair);
+}
+
+void KnownPairs::Add(const KnownPair& pair) {
+  if (pair.a.address == pair.b.address) return;  // loopback: paired by CM alone
+  if (entries_.size() >= capacity_) {
+    ++refused_;
+    return;
+  }
+  std::vector<uint32_t>& at_a = by_flow_[FlowTo(pair.a, pair.b)];
+  const bool told = std::any_of(at_a.begin(), at_a.end(),
+                                [&](uint32_t i) { return Same(entries_[i].pair, pair); });
+  if (told) return;
+  if (at_a.size() >= kMostPerNumber) {
+    ++refused_;
+    return;
+  }
+  const auto index = static_cast<uint32_t>(entries_.size());
+  entries_.push_back({.pair = pair, .segment = {}});
+  at_a.push_back(index);
+  std::vector<uint32_t>& at_b = by_flow_[FlowTo(pair.b, pair.a)];
+  if (at_b.size() < kMostPerNumber) at_b.push_back(index);
+}
+
+std::vector<uint32_t> KnownPairs::Attach(const FlowKey& flow) {
+  if (entries_.empty()) return {};
+  FlowKey anywhere = flow;
+  anywhere.segment = 0;
+  const auto found = by_flow_.find(anywhere);
+  if (found == by_flow_.end()) return {};
+  for (const uint32_t index : found->second) {
+    Entry& entry = entries_[index];
+    if (!entry.segment) entry.segment = flow.segment;
+    entry.ambiguous |= *entry.segment != flow.segment;
+  }
+  return found->second;
+}
+
+std::optional<KnownPairs::Statement> KnownPairs::For(const FlowKey& flow, uint32_t index) const {
+  const Entry& entry = entries_[index];
+  if (entry.ambiguous) return std::nullopt;
+  const bool to_a = Same(entry.pair.a, {flow.destination, flow.destination_qpn}) &&
+                    entry.pair.b.address == flow.source;
+  return Statement{.partner = (to_a ? entry.pair.b : entry.pair.a).qpn,
+                   .source = entry.pair.source,
+                   .valid_from = entry.pair.valid_from};
+}
+
+uint64_t KnownPairs::ambiguous() const {
+  return static_cast<uint64_t>(std::count_if(entries_.begin(), entries_.end(),
+                                             [](const Entry& entry) { return entry.ambiguous; }));
+}
+
+}  // namespace rocescope

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PSN echo: a response repeats the PSN of a request that its partner has outstanding at the same
+// tap. Counts, for each responding flow, whose requests its responses hit.
+#pragma once
+
+#include <cstdint>
+
+#include "analytics/connection/flow_store.h"
+#include "analytics/connection/request_index.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+class PsnEcho {
+ public:
+  // See RequestIndex.
+  PsnEcho(size_t request_sets, Duration maximum_response_time)
+      : requests_(request_sets, maximum_response_time),
+        maximum_response_time_(maximum_response_time) {}
+
+  void AddRequest(const FlowStore& store, const FlowAtTap& at_tap, const SightingRecord& record);
+  void AddResponse(const FlowStore& store, FlowAtTap& at_tap, const SightingRecord& record);
+
+  uint64_t requests_evicted() const { return requests_.evicted(); }
+  uint64_t responses_tied() const { return responses_tied_; }
+  uint64_t candidates_dropped() const { return candidates_dropped_; }
+
+ private:
+  void CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
+                const SightingRecord& record);
+
+  RequestIndex requests_;
+  Duration maximum_response_time_;
+  uint64_t responses_tied_ = 0;
+  uint64_t candidates_dropped_ = 0;
+};
+
+}  // namespace rocescope
