@@ -63,7 +63,9 @@ struct CaptureArguments {
                    "Several are merged by time; each is a tap named after its file")
         ->type_name("");
     Repeatable(AddParsed(app, "--tap", "NAME=FILE",
-                         "one more capture and the name of its tap; may be repeated", ParseTapSpec,
+                         "one more capture and the name of its tap; may be repeated, with the same\n"
+                         "name for the files of one port: --tap leaf1=a.pcap0 --tap leaf1=a.pcap1",
+                         ParseTapSpec,
                          [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
   }
 

@@ -11,6 +11,7 @@
 #include "appliance/command/output.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/report/replay_report.h"
+#include "appliance/report/traffic_notes.h"
 #include "dataplane/lcore/frame_processor.h"
 #include "dataplane/source/merge.h"
 #include "rocescope/v1/report.pb.h"
@@ -123,6 +124,9 @@ int RunReplay(const ReplayOptions& options) {
   }
 
   const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
+  for (std::string& note : NotesOnTraffic(*snapshot, replay.processor().taps().taps())) {
+    notes.push_back(std::move(note));
+  }
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
   const v1::ReplayReport& report = BuildReplayReport(
       {.processor = replay.processor(), .snapshot = *snapshot, .notes = std::move(notes)}, arena);

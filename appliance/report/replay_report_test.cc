@@ -26,7 +26,7 @@ FlowSummary Flow(const char* source, const char* destination, uint32_t qpn, uint
   flow.total.bytes = bytes;
   flow.total.payload_bytes = bytes / 2;
   flow.total.messages = 3;
-  flow.streams = {flow.total};
+  flow.streams = {{.tap = 0, .ttl = 64}};
   return flow;
 }
 
