@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+constexpr Duration kInterval = std::chrono::milliseconds(100);
+
+FlowKey FlowTo(uint32_t qpn) {
+  return {.source = IpAddress::FromV4(1),
+          .destination = IpAddress::FromV4(2),
+          .destination_qpn = {qpn}};
+}
+
+// WRITEs with PSNs from `first` to `last` in one interval.
+FlowRecord Writes(int64_t interval, uint32_t first, uint32_t last, uint32_t restarts = 0) {
+  FlowRecord record{.flow = FlowTo(17), .packets = last - first + 1};
+  record.interval_width = kInterval;
+  record.interval_start = Timestamp(interval * kInterval);
+  record.first_seen = record.interval_start;
+  record.last_seen = record.interval_start + Duration(1);
+  record.class_packets[static_cast<size_t>(OperationClass::kWrite)] = last - first + 1;
+  record.requests = {.restarts = restarts, .valid = true, .last_psn = last};
+  record.first_request_psn = first;
+  return record;
+}
+
+HostFacts FactsOf(std::string job) {
+  HostFacts facts;
+  facts.jobs.emplace_back().id = std::move(job);
+  return facts;
+}
+
+TEST(Engine, HasAnAnswerBeforeAnyRecord) {
+  const auto snapshot = Engine().Publish();
+  EXPECT_TRUE(snapshot->flows->empty());
+  EXPECT_TRUE(snapshot->connections->empty());
+  EXPECT_TRUE(snapshot->attribution->jobs.empty());
+}
+
+TEST(Engine, PublishesTheSameSnapshotUntilThereIsNews) {
+  Engine engine;
+  engine.Ingest({.flows = {Writes(1, 0, 9)}});
+  const auto first = engine.Publish();
+  engine.Ingest({});
+  engine.Advance(Timestamp(kInterval * 2));
+  EXPECT_EQ(engine.Publish(), first);
+  engine.Ingest({.flows = {Writes(2, 10, 19)}});
+  EXPECT_NE(engine.Publish(), first);
+}
+
+TEST(Engine, LeavesAPublishedSnapshotAsItIs) {
+  Engine engine;
+  engine.Ingest({.flows = {Writes(1, 0, 9)}});
+  const auto first = engine.Publish();
+  engine.Ingest({.flows = {Writes(2, 10, 19)}});
+  EXPECT_EQ(engine.Publish()->flows->at(0).total.packets, 20u);
+  EXPECT_EQ(first->flows->at(0).total.packets, 10u);
+}
+
+TEST(Engine, ForgetsInTheNextSnapshotWhatAdvanceExpired) {
+  Engine engine;
+  engine.Ingest({.flows = {Writes(1, 0, 9)}});
+  EXPECT_EQ(engine.Publish()->connections->size(), 1u);
+  engine.Advance(Timestamp(std::chrono::hours(3)));
+  EXPECT_TRUE(engine.Publish()->connections->empty());
+}
+
+TEST(Engine, CountsEachOwnerOfANumberApart) {  // though all comes in one batch
+  Engine engine;
+  engine.Ingest({.flows = {Writes(1, 0, 99), Writes(100, 0, 9, 1)}});
+  const auto snapshot = engine.Publish();
+  ASSERT_EQ(snapshot->connections->size(), 2u);
+  const FlowSummary& flow = snapshot->flows->at(0);
+  for (const Connection& connection : *snapshot->connections) {
+    ASSERT_NE(flow.Of(connection.valid_until), nullptr);
+    EXPECT_EQ(flow.Of(connection.valid_until)->packets, connection.valid_until ? 100u : 10u);
+  }
+}
+
+TEST(Engine, SharesHostFactsWithItsSnapshots) {
+  Engine engine;
+  engine.SetHostFacts(FactsOf("a"));
+  const auto first = engine.Publish();
+  engine.Ingest({.flows = {Writes(1, 0, 9)}});
+  EXPECT_EQ(engine.Publish()->host_facts, first->host_facts);
+}
+
+TEST(Engine, ReplacesHostFacts) {
+  Engine engine;
+  engine.SetHostFacts(FactsOf("a"));
+  engine.SetHostFacts(FactsOf("b"));
+  const auto snapshot = engine.Publish();
+  ASSERT_EQ(snapshot->host_facts->jobs.size(), 1u);
+  EXPECT_EQ(snapshot->host_facts->jobs[0].id, "b");
+  EXPECT_EQ(snapshot->attribution->jobs.size(), 1u);
+}
+
+// Two hosts whose kernels name each other's queue pair.
+HostFacts KernelsThatPair(uint32_t at_low, uint32_t at_high) {
+  HostFacts facts;
+  facts.rdma = {{.host = "0.0.0.1",
+                 .queue_pairs = {{.local = Qpn{at_low}, .remote = Qpn{at_high}, .type = "RC"}}},
+                {.host = "0.0.0.2",
+                 .queue_pairs = {{.local = Qpn{at_high}, .remote = Qpn{at_low}, .type = "RC"}}}};
+  return facts;
+}
+
+size_t Paired(const Snapshot& snapshot) {
+  size_t paired = 0;
+  for (const Connection& c : *snapshot.connections) paired += c.state == ConnectionState::kPaired;
+  return paired;
+}
+
+TEST(Engine, ForgetsThePairsOfHostFactsThatWereReplaced) {
+  Engine engine;
+  FlowRecord back = Writes(1, 0, 9);
+  back.flow = {
+      .source = IpAddress::FromV4(2), .destination = IpAddress::FromV4(1), .destination_qpn = {16}};
+  engine.SetHostFacts(KernelsThatPair(16, 17));
+  engine.Ingest({.flows = {Writes(1, 0, 9), back}});
+  EXPECT_EQ(Paired(*engine.Publish()), 1u);
+  engine.SetHostFacts({});
+  EXPECT_EQ(Paired(*engine.Publish()), 0u);
+}
+
+}  // namespace
+}  // namespace rocescope
