@@ -10,6 +10,7 @@ namespace rocescope {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using Claims = std::vector<std::array<int, 2>>;
 
@@ -22,6 +23,7 @@ JobRank Rank(int rank) {
   result.host = "node" + std::to_string(rank);
   result.process_id = 100 + static_cast<uint64_t>(rank);
   result.addresses = {Address(rank)};
+  result.addresses_complete = true;
   return result;
 }
 
@@ -34,6 +36,16 @@ JobQueuePair Sender(uint32_t qpn, int own_rank, int peer_rank,
   result.peer = {.own_rank = own_rank, .peer_rank = peer_rank};
   result.certainty = certainty;
   result.is_sender = true;
+  return result;
+}
+
+// By order, in a round of connections to all of `peers`.
+JobQueuePair OrderedSender(uint32_t qpn, int own_rank, int peer_rank,
+                           const std::vector<int>& peers) {
+  JobQueuePair result = Sender(qpn, own_rank, peer_rank, PeerCertainty::kOrdered);
+  std::vector<JobPeer> candidates;
+  for (const int peer : peers) candidates.push_back({.own_rank = own_rank, .peer_rank = peer});
+  result.candidates = std::make_shared<const std::vector<JobPeer>>(std::move(candidates));
   return result;
 }
 
@@ -75,11 +87,21 @@ class Facts {
     return *this;
   }
   // Part of the last flow, carried until its queue pair number changed hands.
-  Facts& OfThese(uint64_t bytes, Timestamp until) {
+  Facts& OfThese(uint64_t bytes, std::optional<Timestamp> until) {
     FlowCounts counts;
     counts.payload_bytes = bytes;
     counts.messages = 1;
     flows_.back().incarnations.push_back({.until = until, .counts = counts});
+    return *this;
+  }
+  // That incarnation's last WRITE.
+  Facts& WithKey(uint32_t rkey) {
+    flows_.back().incarnations.back().counts.last_rkey = rkey;
+    return *this;
+  }
+  // The last connection.
+  Facts& InSegment(Segment segment) {
+    for (ConnectionEndpoint& end : connections_.back().endpoints) end.segment = segment;
     return *this;
   }
   // Packets to a queue pair whose partner nobody knows.
@@ -206,12 +228,56 @@ TEST(Attribution, DoesNotTakeARankThatIsNoCandidateForItsAddress) {
 
 TEST(Attribution, TheAddressOverrulesTheOrder) {
   EXPECT_THAT(Facts()
-                  .Log(With(Rank(1), {Sender(11, 1, 2, PeerCertainty::kOrdered)}))
+                  .Log(With(Rank(1), {OrderedSender(11, 1, 2, {2, 3})}))
                   .Log(Rank(2))
                   .Log(Rank(3))
                   .Paired(1, 11, 3, 33)
                   .Ranks(),
               ElementsAre(std::array{1, 3}));
+}
+
+TEST(Attribution, TheAddressOverrulesTheOrderOnlyForARankThatTheOrderCouldConfuse) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {OrderedSender(11, 1, 2, {2, 4})}))
+                  .Log(Rank(2))
+                  .Log(Rank(3))
+                  .Paired(1, 11, 3, 33)
+                  .Ranks(),
+              ElementsAre(std::array{1, -1}));
+}
+
+TEST(Attribution, TheAddressDoesNotOverruleTheOrderWhereTheStatedRanksAddressIsUnknown) {
+  JobRank receiver = Rank(2);
+  receiver.addresses = {};
+  receiver.addresses_complete = false;
+  const Attribution result = Facts()
+                                 .Log(With(Rank(1), {OrderedSender(11, 1, 2, {2, 3})}))
+                                 .Log(receiver)
+                                 .Paired(1, 11, 7, 33)
+                                 .Attribute();
+  ASSERT_TRUE(result.endpoints[0][1]);
+  EXPECT_EQ(result.endpoints[0][1]->rank, 2);
+  EXPECT_DOUBLE_EQ(result.endpoints[0][1]->confidence, kPeerUnplaced);
+}
+
+TEST(Attribution, NothingOverrulesAPeerThatTheLogStatesExactly) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                  .Log(Rank(2))
+                  .Log(Rank(3))
+                  .Paired(1, 11, 3, 33)
+                  .Ranks(),
+              ElementsAre(std::array{1, 2}));
+}
+
+TEST(Attribution, ACandidateWhoseAddressIsUnknownKeepsThePeerOpen) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {AmbiguousSender(11, 1, {2, 3})}))
+                  .Log(Rank(2))
+                  .Paired(1, 11, 2, 22)
+                  .Ranks(),
+              ElementsAre(std::array{1, -1}))
+      << "rank 3 left no log and may share the host";
 }
 
 TEST(Attribution, NamesAPeerWhoseLogIsMissing) {
@@ -236,6 +302,56 @@ TEST(Attribution, TheSameNumberOnAnotherHostIsAnotherQueuePair) {
   EXPECT_THAT(
       Facts().Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(3, 11, 4, 22).Ranks(),
       ElementsAre(std::array{-1, -1}));
+}
+
+TEST(Attribution, AQueuePairThatSeveralSegmentsShowIsAttributedInNone) {
+  Facts facts;
+  facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
+  facts.Paired(1, 11, 2, 22).InSegment(8);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{-1, -1}, std::array{-1, -1}));
+  EXPECT_THAT(result.jobs[0].job.notes, ElementsAre(HasSubstr("several segments")));
+}
+
+TEST(Attribution, AQueuePairInAnOverlayIsAttributedInItsOneSegment) {
+  EXPECT_THAT(Facts()
+                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
+                  .Log(Rank(2))
+                  .Paired(1, 11, 2, 22)
+                  .InSegment(8)
+                  .Ranks(),
+              ElementsAre(std::array{1, 2}));
+}
+
+TEST(Attribution, ANumberThatChangedHandsIsAttributedToNeitherConnection) {
+  Facts facts;
+  facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2));
+  facts.Paired(1, 11, 2, 22).ClosedAt(FromNanoseconds(5'000)).Paired(1, 11, 2, 22);
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{-1, -1}, std::array{-1, -1}));
+  EXPECT_THAT(facts.Attribute().jobs[0].job.notes, ElementsAre(HasSubstr("changed hands")));
+}
+
+TEST(Attribution, ThePeersAddressTellsWhichConnectionOfANumberTheLogMeans) {
+  Facts facts;
+  facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Log(Rank(3));
+  facts.Paired(1, 11, 3, 33).ClosedAt(FromNanoseconds(5'000)).Paired(1, 11, 2, 22);
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{-1, -1}, std::array{1, 2}));
+}
+
+TEST(Attribution, TheKeyOfClearToSendsTellsWhichConnectionOfANumberTheLogMeans) {
+  const Timestamp closed = FromNanoseconds(5'000);
+  JobQueuePair sender = Sender(11, 1, 2);
+  sender.fifo_rkey = 0x68b6;
+  Facts facts;
+  facts.Log(With(Rank(1), {sender})).Log(Rank(2));
+  facts.Paired(1, 11, 2, 22).ClosedAt(closed).Paired(1, 11, 2, 22);
+  facts.Sent(1, 2, 22, 1500).OfThese(1000, closed).OfThese(500, std::nullopt);
+  facts.Asked(2, 1, 11, 2);
+  facts.OfThese(64, closed).WithKey(0x68b6).OfThese(64, std::nullopt).WithKey(0x7777);
+  const Attribution result = facts.Attribute();
+  EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{1, 2}, std::array{-1, -1}));
+  EXPECT_EQ(result.jobs[0].edges.at(0).bytes, 1000u);
+  EXPECT_THAT(result.jobs[0].job.notes, IsEmpty());
 }
 
 TEST(Attribution, IgnoresFlushQueuePairs) {
@@ -357,6 +473,34 @@ TEST(RankEdges, AddUpTheDataOfAllConnectionsBetweenTwoRanks) {
   EXPECT_THAT(edge.source_qpns, ElementsAre(Qpn{11}, Qpn{12}));
   EXPECT_THAT(edge.destination_qpns, ElementsAre(Qpn{22}, Qpn{21}));
   EXPECT_DOUBLE_EQ(edge.confidence, 0.7);
+}
+
+TEST(RankEdges, OfProcessesOutsideTheNumberingAreKeptApart) {
+  // Rank 0 sends to two processes that are in smaller communicators only.
+  const auto process = [](int host) {
+    JobRank rank = Rank(host);
+    rank.rank = -1;
+    return rank;
+  };
+  const auto sender = [](uint32_t qpn, int member) {
+    JobQueuePair qp = Sender(qpn, 0, -1);
+    qp.peer.peer_member = member;
+    return qp;
+  };
+  const Attribution result = Facts()
+                                 .Log(With(Rank(0), {sender(11, 1), sender(12, 2)}))
+                                 .Log(process(5))
+                                 .Log(process(6))
+                                 .Paired(0, 11, 5, 55)
+                                 .Paired(0, 12, 6, 66)
+                                 .Sent(0, 5, 55, 1000)
+                                 .Sent(0, 6, 66, 300)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs[0].edges.size(), 2u);
+  EXPECT_EQ(result.jobs[0].edges[0].destination_member, 1);
+  EXPECT_EQ(result.jobs[0].edges[0].bytes, 1000u);
+  EXPECT_EQ(result.jobs[0].edges[1].destination_member, 2);
+  EXPECT_EQ(result.jobs[0].edges[1].bytes, 300u);
 }
 
 TEST(RankEdges, KeepControlApartFromData) {
@@ -495,6 +639,101 @@ TEST(KnownPairs, LeaveOutDatagramQueuePairs) {
   Facts facts;
   facts.Dump("10.0.0.1", {datagram}).Dump("10.0.0.2", {KernelQp(22, 11, 1)});
   EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
+}
+
+RdmaQueuePair KernelQpOn(std::string device, uint32_t local, uint32_t remote, uint64_t process) {
+  RdmaQueuePair result = KernelQp(local, remote, process);
+  result.device = std::move(device);
+  result.port = 1;
+  return result;
+}
+
+// A host of eight ports with an address each; every port's is in the log of one rank.
+void LogEightPorts(int host, Facts& facts) {
+  for (int port = 0; port < 8; ++port) {
+    JobRank rank;
+    rank.rank = 8 * host + port;
+    rank.host = "node" + std::to_string(host);
+    rank.process_id = static_cast<uint64_t>(100 + port);
+    JobQueuePair qp = Sender(900, rank.rank, -1);
+    qp.address = Address(100 * host + port);
+    qp.device = "mlx5_" + std::to_string(port);
+    qp.port = 1;
+    rank.queue_pairs = {qp};
+    facts.Log(std::move(rank));
+  }
+}
+
+TEST(KnownPairs, OfHostsWithManyPortsAreBetweenTheAddressesOfThePortsThatTheDumpsName) {
+  Facts facts;
+  LogEightPorts(1, facts);
+  LogEightPorts(2, facts);
+  facts.Dump("node1", {KernelQpOn("mlx5_3", 11, 22, 103)});
+  facts.Dump("node2", {KernelQpOn("mlx5_5", 22, 11, 105)});
+  const std::vector<KnownPair> pairs = KnownPairsOf(facts.host_facts());
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a.address, Address(103));
+  EXPECT_EQ(pairs[0].b.address, Address(205));
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()), IsEmpty());
+}
+
+TEST(KnownPairs, ThatStandInEveryDumpAreNotMultiplied) {
+  Facts facts;
+  for (int host = 1; host <= 200; ++host) {
+    facts.Dump("10.0.0." + std::to_string(host), {KernelQp(11, 11, 1)});
+  }
+  EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()), testing::Contains(HasSubstr("so many of them")));
+}
+
+TEST(KnownPairs, AreOfTheHostThatHasTheAddressThatADumpIsNamedAfter) {
+  JobRank rank = Rank(1);
+  JobQueuePair qp = Sender(900, 1, 2);
+  qp.device = "mlx5_3";
+  qp.port = 1;
+  Facts facts;
+  facts.Log(With(rank, {qp}));
+  facts.Dump("10.0.0.1", {KernelQpOn("mlx5_3", 11, 22, 101)});
+  facts.Dump("10.0.0.2", {KernelQpOn("mlx5_0", 22, 11, 102)});
+  facts.Paired(1, 11, 2, 22);
+  EXPECT_EQ(KnownPairsOf(facts.host_facts()).size(), 1u);
+  EXPECT_EQ(facts.Ranks()[0], (std::array{1, -1})) << "the process that the dump names is rank 1's";
+}
+
+TEST(DumpNotes, NameAHostWhoseAddressNobodyTells) {
+  Facts facts;
+  facts.Dump("node1", {KernelQpOn("mlx5_0", 11, 22, 101)});
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()),
+              ElementsAre(testing::AllOf(HasSubstr("rdma dump node1"), HasSubstr("mlx5_0"))));
+}
+
+TEST(DumpNotes, NameADumpThatNoOtherAnswers) {
+  Facts facts;
+  facts.Dump("10.0.0.1", {KernelQp(11, 22, 101)}).Dump("10.0.0.2", {KernelQp(22, 12, 102)});
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()),
+              ElementsAre(HasSubstr("rdma dump 10.0.0.1: not used"),
+                          HasSubstr("rdma dump 10.0.0.2: not used")));
+}
+
+TEST(DumpNotes, AreNoneWhereADumpTellsARank) {
+  Facts facts;
+  facts.Log(Rank(1)).Dump("node1", {KernelQp(11, 22, 101)});
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()), IsEmpty());
+}
+
+TEST(KnownPairs, OfGinAreBetweenTheAddressesOfItsRanks) {
+  // `Connected main QP` prints both numbers and no address.
+  JobQueuePair gin = Sender(0x2a, 1, 2);
+  gin.address.reset();
+  gin.remote = Qpn{0x2b};
+  gin.role = NcclQueuePairRole::kDeviceMain;
+  const std::vector<KnownPair> pairs =
+      KnownPairsOf(Facts().Log(With(Rank(1), {gin})).Log(Rank(2)).host_facts());
+  ASSERT_EQ(pairs.size(), 1u);
+  EXPECT_EQ(pairs[0].a.address, Address(1));
+  EXPECT_EQ(pairs[0].a.qpn, Qpn{0x2a});
+  EXPECT_EQ(pairs[0].b.address, Address(2));
+  EXPECT_EQ(pairs[0].b.qpn, Qpn{0x2b});
 }
 
 TEST(KnownPairs, AreAlsoThoseThatALogPairs) {

@@ -32,11 +32,11 @@ class Attribution {
     }
   }
 
-  int Find(const NcclChannel& channel) const {
+  std::vector<int> Find(const NcclChannel& channel) const {
     const auto thread = of_thread_.find(channel.thread_id);
     if (thread != of_thread_.end()) {
       const int index = FindOnThread(thread->second, channel);
-      if (index >= 0) return index;
+      if (index >= 0) return {index};
     }
     return FindBySize(channel);
   }
@@ -60,11 +60,11 @@ class Attribution {
     return -1;
   }
 
-  // Connections made after the initialisation come from whichever thread launches the operation.
-  // The best: alive, of the same GPU, of the same thread, begun last.
-  int FindBySize(const NcclChannel& channel) const {
-    int best = -1;
-    int best_score = -1;
+  // Connections made after the initialisation come from whichever thread launches the operation,
+  // so the thread tells nothing: all fit that are alive, of the same GPU if there are such.
+  std::vector<int> FindBySize(const NcclChannel& channel) const {
+    std::vector<int> same_gpu;
+    std::vector<int> other;
     size_t considered = 0;
     const auto begun = std::ranges::upper_bound(communicators_, channel.line, {}, FirstLine);
     for (auto i = begun; i != communicators_.begin() && considered < kMostConsidered;) {
@@ -72,13 +72,11 @@ class Attribution {
       ++considered;
       if (i->end_line != 0 && i->end_line < channel.line) continue;
       if (!Fits(*i, channel)) continue;
-      const int score =
-          2 * (i->cuda_device == channel.cuda_device) + (i->thread_id == channel.thread_id);
-      if (score > best_score) {
-        best_score = score;
-        best = static_cast<int>(i - communicators_.begin());
-      }
+      const bool is_same_gpu = i->cuda_device == channel.cuda_device;
+      (is_same_gpu ? same_gpu : other).push_back(static_cast<int>(i - communicators_.begin()));
     }
+    std::vector<int>& best = same_gpu.empty() ? other : same_gpu;
+    std::ranges::reverse(best);
     return best;
   }
 
@@ -88,10 +86,10 @@ class Attribution {
 
 }  // namespace
 
-std::vector<int> CommunicatorOfChannels(std::span<const NcclCommunicator> communicators,
-                                        std::span<const NcclChannel> channels) {
+std::vector<std::vector<int>> CommunicatorsOfChannels(
+    std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels) {
   const Attribution attribution(communicators);
-  std::vector<int> result;
+  std::vector<std::vector<int>> result;
   result.reserve(channels.size());
   for (const NcclChannel& channel : channels) result.push_back(attribution.Find(channel));
   return result;

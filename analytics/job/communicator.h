@@ -18,12 +18,23 @@
 
 namespace rocescope {
 
-// Ranks in the job's numbering; -1: not known, or not in the job's largest communicator.
+// Ranks in the job's numbering; -1: not known, or not in the job's largest communicator. Of those
+// that are not in it but have a log, the index into Job::ranks.
 struct JobPeer {
   int own_rank = -1;
   int peer_rank = -1;
+  int own_member = -1;
+  int peer_member = -1;
 
   friend constexpr auto operator<=>(const JobPeer&, const JobPeer&) = default;
+};
+
+// A port of an RDMA device: "mlx5_0", 1.
+struct NicPort {
+  std::string device;
+  int port = 0;
+
+  friend auto operator<=>(const NicPort&, const NicPort&) = default;
 };
 
 struct JobQueuePair {
@@ -32,15 +43,18 @@ struct JobQueuePair {
   NcclQueuePairRole role = NcclQueuePairRole::kUnknown;
   std::string device;  // "mlx5_0"; empty: not printed
   int port = 0;
-  std::optional<IpAddress> address;  // the local end's
-  uint32_t mtu = 0;                  // octets; 0: not printed
-  uint32_t fifo_rkey = 0;            // of the sender's clear-to-send FIFO; 0: not printed
-  int communicator = -1;             // index into Job::communicators
+  // The local end's: printed with it, or that of its device if another log of the host tells one.
+  std::optional<IpAddress> address;
+  uint32_t mtu = 0;        // octets; 0: not printed
+  uint32_t fifo_rkey = 0;  // of the sender's clear-to-send FIFO; 0: not printed
+  int communicator = -1;   // index into Job::communicators
   int channel = -1;
   JobPeer peer;  // own_rank differs from the owner's with PXN
   PeerCertainty certainty = PeerCertainty::kAmbiguous;
-  std::shared_ptr<const std::vector<JobPeer>> candidates;  // when ambiguous, else null
-  bool is_sender = false;                                  // data flows from this end
+  // Ascending. Ambiguous: whom it may serve; empty: anybody. Ordered: whom the order could confuse.
+  // Else null.
+  std::shared_ptr<const std::vector<JobPeer>> candidates;
+  bool is_sender = false;  // data flows from this end
   bool may_be_loopback = false;
   size_t line = 0;  // in the source
 };
@@ -54,8 +68,11 @@ struct JobRank {
   std::string gpu_bus_id;  // "0000:1b:00.0"
   std::string oob_interface;
   std::optional<IpAddress> oob_address;
-  std::vector<NcclDevice> devices;   // that NCCL found on the host
-  std::vector<IpAddress> addresses;  // of its queue pairs, ascending
+  std::vector<NcclDevice> devices;  // that NCCL found on the host
+  std::vector<NicPort> ports;       // of these, what its channels and queue pairs use; ascending
+  // Of its ports, as far as any log of the host names them; ascending.
+  std::vector<IpAddress> addresses;
+  bool addresses_complete = false;  // nobody's log leaves one of its ports without an address
   std::vector<JobQueuePair> queue_pairs;
   std::vector<int> receives_from;  // ranks that its log says send to it over RDMA, ascending
   std::vector<NcclError> errors;   // of the process; at its first rank if it has several

@@ -259,5 +259,112 @@ TEST(Jobs, KnowFromWhomARankReceives) {
   EXPECT_EQ(jobs[0].ranks[0].receives_from, (std::vector<int>{0, 3}));
 }
 
+// Two GPUs of a host share its NIC; the out-of-band network is another. A ring enters the host at
+// rank 0 and leaves it at rank 1, which alone prints a queue pair.
+std::vector<NcclLog> HostWithTwoGpus() {
+  const std::string nic = "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.9.0.1<0>";
+  return {LogText("host", 10).Info(nic).Begin(0, 4).Receive(3, 0).Complete(0, 4).Parse(),
+          LogText("host", 11).Info(nic).Begin(1, 4).Send(1, 2).Connect(40).Complete(1, 4).Parse()};
+}
+
+TEST(Jobs, GiveANicsAddressToEveryRankOfItsHostThatUsesIt) {
+  const std::vector<Job> jobs = GroupJobs(HostWithTwoGpus());
+  ASSERT_EQ(jobs.size(), 1u);
+  for (const JobRank& rank : jobs[0].ranks) {
+    EXPECT_THAT(rank.addresses, ElementsAre(*ParseIpAddress("10.0.0.1"))) << rank.rank;
+    EXPECT_TRUE(rank.addresses_complete);
+  }
+}
+
+TEST(Jobs, DoNotGiveANicsAddressToARankThatUsesAnother) {
+  std::vector<NcclLog> logs = HostWithTwoGpus();
+  logs.push_back(LogText("host", 12)
+                     .Info("NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
+                           "eth0:10.9.0.1<0>")
+                     .Begin(2, 4)
+                     .Receive(1, 2, 0, 1)
+                     .Complete(2, 4)
+                     .Parse());
+  const std::vector<Job> jobs = GroupJobs(logs);
+  ASSERT_EQ(jobs.at(0).ranks.size(), 3u);
+  EXPECT_THAT(jobs[0].ranks[2].addresses, IsEmpty());
+  EXPECT_THAT(jobs[0].ranks[2].ports, ElementsAre(NicPort{.device = "mlx5_1", .port = 1}));
+  EXPECT_FALSE(jobs[0].ranks[2].addresses_complete);
+}
+
+TEST(Jobs, GiveAReceiversQueuePairTheAddressOfItsNic) {
+  std::vector<NcclLog> logs = HostWithTwoGpus();
+  logs[0] = LogText("host", 10)
+                .Info("NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.9.0.1<0>")
+                .Begin(0, 4)
+                .Receive(3, 0)
+                .Info(
+                    "NET/IB: ncclIbAccept: QP created: port=1 dev=0 devName=mlx5_0 ndevs=1 "
+                    "nmdevs=1 qp_num=70 pkey=0 pd=0x1")
+                .Complete(0, 4)
+                .Parse();
+  const std::vector<Job> jobs = GroupJobs(logs);
+  const JobQueuePair& queue_pair = jobs.at(0).ranks.at(0).queue_pairs.at(0);
+  EXPECT_EQ(queue_pair.local, Qpn{70});
+  EXPECT_EQ(queue_pair.address, *ParseIpAddress("10.0.0.1"));
+}
+
+// Rank 0 of the world is rank 0 of a split too; connections made later, by another thread, do not
+// tell which communicator they are for.
+std::vector<NcclLog> WorldAndSplit(int color_of_rank_1) {
+  std::vector<NcclLog> logs;
+  for (int rank = 0; rank < 4; ++rank) {
+    const int color = color_of_rank_1 == 0 ? 0 : rank % 2;
+    const int split_rank = color_of_rank_1 == 0 ? rank : rank / 2;
+    const std::string split = fmt::format(
+        "ncclCommSplit comm 0x2000 rank {} nranks {} cudaDev 0 nvmlDev 0 busId 1b000 "
+        "parent 0x1000 splitCount 1 color {} key 0",
+        split_rank, color_of_rank_1 == 0 ? 4 : 2, color);
+    LogText text(fmt::format("node{}", rank), 1);
+    text.On(1).Begin(rank, 4).Complete(rank, 4);
+    text.On(2).Info(split + "- Init START").Info(split + " - Init COMPLETE");
+    if (rank == 0) text.On(3).Send(0, 1).On(4).Connect(39);
+    logs.push_back(text.Parse());
+  }
+  return logs;
+}
+
+TEST(Jobs, LeaveAPeerOpenThatDependsOnTheCommunicator) {
+  const std::vector<Job> jobs = GroupJobs(WorldAndSplit(1));
+  const JobQueuePair& queue_pair = jobs.at(0).ranks.at(0).queue_pairs.at(0);
+  EXPECT_EQ(queue_pair.certainty, PeerCertainty::kAmbiguous);
+  EXPECT_EQ(queue_pair.peer.peer_rank, -1);
+  ASSERT_NE(queue_pair.candidates, nullptr);
+  EXPECT_THAT(*queue_pair.candidates, ElementsAre(JobPeer{.own_rank = 0, .peer_rank = 1},
+                                                  JobPeer{.own_rank = 0, .peer_rank = 2}));
+}
+
+TEST(Jobs, KnowAPeerThatIsTheSameInAllCommunicators) {
+  const std::vector<Job> jobs = GroupJobs(WorldAndSplit(0));
+  const JobQueuePair& queue_pair = jobs.at(0).ranks.at(0).queue_pairs.at(0);
+  EXPECT_EQ(queue_pair.certainty, PeerCertainty::kExact);
+  EXPECT_EQ(queue_pair.peer, (JobPeer{.own_rank = 0, .peer_rank = 1}));
+}
+
+TEST(Jobs, TellProcessesOutsideTheNumberingApart) {
+  const std::vector<NcclLog> logs = {
+      LogText("a", 1)
+          .Begin(0, 2, "0xa", "0x1")
+          .Complete(0, 2, "0xa", "0x1")
+          .Begin(0, 2, "0xb", "0x2")
+          .Send(0, 1)
+          .Connect(40)
+          .Complete(0, 2, "0xb", "0x2")
+          .Parse(),
+      LogText("b", 2).Begin(1, 2, "0xa").Complete(1, 2, "0xa").Parse(),
+      LogText("c", 3).Begin(1, 2, "0xb").Complete(1, 2, "0xb").Parse()};
+  const std::vector<Job> jobs = GroupJobs(logs);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0].ranks_seen, 2);
+  ASSERT_EQ(jobs[0].ranks.size(), 3u);
+  EXPECT_EQ(jobs[0].ranks[2].host, "c");
+  EXPECT_EQ(jobs[0].ranks[0].queue_pairs.at(0).peer, (JobPeer{.own_rank = 0, .peer_member = 2}));
+}
+
 }  // namespace
 }  // namespace rocescope

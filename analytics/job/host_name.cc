@@ -12,6 +12,12 @@ char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 
 std::string_view ShortHostName(std::string_view host) { return host.substr(0, host.find('.')); }
 
+std::string HostKey(std::string_view host) {
+  std::string key(ShortHostName(host));
+  std::ranges::transform(key, key.begin(), Lower);
+  return key;
+}
+
 bool SameHost(std::string_view a, std::string_view b) {
   // "gpu-7." is the absolute spelling of "gpu-7".
   if (a.ends_with('.')) a.remove_suffix(1);

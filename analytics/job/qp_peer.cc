@@ -18,7 +18,8 @@ constexpr int kNetTransport = 2;  // in `New proxy send connection`
 struct Announced {
   size_t line = 0;
   int channel = -1;
-  PeerCandidate peer;
+  PeerCandidate peer;   // if its communicator is known
+  Candidates possible;  // else: one for each communicator that it may be
 };
 
 // Channel lines without a break, then queue pair lines without a break.
@@ -46,6 +47,24 @@ Candidates Distinct(std::vector<PeerCandidate> peers) {
   std::ranges::sort(peers);
   peers.erase(std::ranges::unique(peers).begin(), peers.end());
   return std::make_shared<const std::vector<PeerCandidate>>(std::move(peers));
+}
+
+// The same two ranks in each of several communicators.
+Candidates InEach(const std::vector<int>& communicators, PeerCandidate peer) {
+  std::vector<PeerCandidate> peers;
+  for (const int communicator : communicators) {
+    peer.communicator = communicator;
+    peers.push_back(peer);
+  }
+  return Distinct(std::move(peers));
+}
+
+void AppendTo(std::vector<PeerCandidate>& peers, const Announced& announced) {
+  if (announced.possible == nullptr) {
+    peers.push_back(announced.peer);
+  } else {
+    peers.insert(peers.end(), announced.possible->begin(), announced.possible->end());
+  }
 }
 
 std::vector<Round> Rounds(const Group& group, const std::vector<NcclQueuePair>& queue_pairs) {
@@ -161,17 +180,19 @@ class Join {
       }
     }
     ResolveStated(stated);
-    const std::vector<int> communicators =
-        CommunicatorOfChannels(process_.communicators, process_.channels);
+    const std::vector<std::vector<int>> communicators =
+        CommunicatorsOfChannels(process_.communicators, process_.channels);
     for (size_t i = 0; i < process_.channels.size(); ++i) {
       const NcclChannel& channel = process_.channels[i];
       // Plugins that build on NCCL's own verbs transport call themselves IBext and the like.
       if (!channel.net.starts_with("IB") || channel.proxy_rank >= 0) continue;
       Announced announced{.line = channel.line, .channel = channel.channel};
-      announced.peer = {
-          .communicator = communicators[i],
+      const PeerCandidate peer{
           .own_rank = channel.is_send ? channel.source_rank : channel.destination_rank,
           .peer_rank = channel.is_send ? channel.destination_rank : channel.source_rank};
+      announced.peer = peer;
+      if (communicators[i].size() == 1) announced.peer.communicator = communicators[i][0];
+      if (communicators[i].size() > 1) announced.possible = InEach(communicators[i], peer);
       // Queue pairs that do not tell their device are joined over all devices.
       Announce(Key(channel.is_send, channel.cuda_device, channel.net_device), announced);
       Announce(Key(channel.is_send, channel.cuda_device, kAny), announced);
@@ -203,26 +224,34 @@ class Join {
                           .destination_rank = queue_pair.remote_rank,
                           .is_send = true});
     }
-    const std::vector<int> communicators = CommunicatorOfChannels(process_.communicators, channels);
+    const std::vector<std::vector<int>> communicators =
+        CommunicatorsOfChannels(process_.communicators, channels);
     for (size_t i = 0; i < indices.size(); ++i) {
       QueuePairPeer& peer = peers_[indices[i]];
-      peer.certainty = PeerCertainty::kExact;
       peer.is_sender = true;
       peer.may_be_loopback = channels[i].source_rank == channels[i].destination_rank;
-      peer.peer = {.communicator = communicators[i],
-                   .own_rank = channels[i].source_rank,
-                   .peer_rank = channels[i].destination_rank};
+      const PeerCandidate stated{.own_rank = channels[i].source_rank,
+                                 .peer_rank = channels[i].destination_rank};
+      if (communicators[i].size() > 1) {
+        peer.if_one = PeerCertainty::kExact;
+        peer.candidates = InEach(communicators[i], stated);
+        continue;
+      }
+      peer.certainty = PeerCertainty::kExact;
+      peer.peer = stated;
+      if (!communicators[i].empty()) peer.peer.communicator = communicators[i][0];
     }
   }
 
   void Resolve(const GroupKey& key, const Group& group) {
     for (const size_t index : group.queue_pairs) peers_[index].is_sender = key.is_send;
     std::vector<PeerCandidate> everyone;
-    for (const Announced& announced : group.announced) everyone.push_back(announced.peer);
+    for (const Announced& announced : group.announced) AppendTo(everyone, announced);
     everyone.insert(everyone.end(), group.proxied.begin(), group.proxied.end());
     const Candidates all = Distinct(std::move(everyone));
     const bool others_are_unknown = key.is_send && serves_others_ && group.proxied.empty();
     only_ = all->size() == 1 && !others_are_unknown ? &all->front() : nullptr;
+    everyone_ = others_are_unknown ? nullptr : all;
     if (!group.proxied.empty() || others_are_unknown) {
       SetAmbiguous(group.queue_pairs, all);
       return;
@@ -255,7 +284,7 @@ class Join {
       }
     }
     std::vector<PeerCandidate> candidates;
-    for (const Announced& announced : doubtful.announced) candidates.push_back(announced.peer);
+    for (const Announced& announced : doubtful.announced) AppendTo(candidates, announced);
     SetAmbiguous(doubtful.queue_pairs, candidates.empty() ? all : Distinct(std::move(candidates)));
   }
 
@@ -273,9 +302,16 @@ class Join {
   void SetOrdered(const Round& round, size_t size) {
     for (size_t i = 0; i < round.queue_pairs.size(); ++i) {
       QueuePairPeer& peer = peers_[round.queue_pairs[i]];
-      peer.peer = round.announced[i / size].peer;
-      peer.channel = round.announced[i / size].channel;
-      peer.certainty = only_ != nullptr ? PeerCertainty::kExact : PeerCertainty::kOrdered;
+      const Announced& announced = round.announced[i / size];
+      peer.channel = announced.channel;
+      peer.everyone = everyone_;
+      if (announced.possible != nullptr) {
+        peer.candidates = announced.possible;
+        peer.if_one = PeerCertainty::kOrdered;
+      } else {
+        peer.peer = announced.peer;
+        peer.certainty = only_ != nullptr ? PeerCertainty::kExact : PeerCertainty::kOrdered;
+      }
       connection_size_[round.queue_pairs[i]] = size;
       position_[round.queue_pairs[i]] = i % size;
     }
@@ -288,6 +324,7 @@ class Join {
         peers_[index].certainty = PeerCertainty::kExact;
       } else {
         peers_[index].candidates = candidates;
+        if (everyone_ != nullptr) peers_[index].if_one = PeerCertainty::kExact;
       }
     }
   }
@@ -315,6 +352,7 @@ class Join {
   std::vector<size_t> position_;  // in its connection
   std::map<GroupKey, Group> groups_;
   const PeerCandidate* only_ = nullptr;  // the group's one possible peer
+  Candidates everyone_;                  // of the group; null: the log may not show them all
   bool has_several_gpus_ = false;
   bool devices_are_merged_ = false;
   bool serves_others_ = false;

@@ -43,6 +43,12 @@ struct QueuePairPeer {
   bool may_be_loopback = false;
   // When ambiguous, ascending, possibly empty; shared between the queue pairs of a round.
   std::shared_ptr<const std::vector<PeerCandidate>> candidates;
+  // What the certainty becomes if all candidates turn out to be one rank, as they do where several
+  // communicators have the same ranks in the same order.
+  PeerCertainty if_one = PeerCertainty::kAmbiguous;
+  // Everybody whom the order could confuse with the peer, and the peer; null if the log may not
+  // show them all.
+  std::shared_ptr<const std::vector<PeerCandidate>> everyone;
 };
 
 // A connection that another process of the host asked this one to make for it (PXN).
@@ -51,10 +57,11 @@ struct ProxiedChannel {
   int communicator = -1;  // index into this process's communicators
 };
 
-// The communicator of each channel of a process, as an index or -1. Channel lines do not name it:
-// it is the one that the same thread was initialising, else one whose size and rank fit.
-std::vector<int> CommunicatorOfChannels(std::span<const NcclCommunicator> communicators,
-                                        std::span<const NcclChannel> channels);
+// The communicators that each channel of a process may belong to, as indices, ascending. Channel
+// lines do not name it: it is the one that the same thread was initialising, else any whose size
+// and rank fit.
+std::vector<std::vector<int>> CommunicatorsOfChannels(
+    std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels);
 
 // One element per queue pair of the process, in their order.
 std::vector<QueuePairPeer> JoinQueuePairs(const NcclProcess& process,

@@ -261,9 +261,11 @@ TEST(QueuePairPeers, OfGinAreStated) {
 
 // --- Which communicator ---
 
-std::vector<int> Communicators(const NcclProcess& process) {
-  return CommunicatorOfChannels(process.communicators, process.channels);
+std::vector<std::vector<int>> Communicators(const NcclProcess& process) {
+  return CommunicatorsOfChannels(process.communicators, process.channels);
 }
+
+std::vector<int> Only(int communicator) { return {communicator}; }
 
 TEST(ChannelCommunicators, AreWhatTheThreadInitialises) {
   const NcclProcess process = LogText()
@@ -280,7 +282,7 @@ TEST(ChannelCommunicators, AreWhatTheThreadInitialises) {
                                   .Begin(0, 4, "0xc", "0x3")
                                   .Send(0, 3)
                                   .Process();
-  EXPECT_THAT(Communicators(process), ElementsAre(0, 1, 2));
+  EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1), Only(2)));
 }
 
 TEST(ChannelCommunicators, BeforeRelease2_18AreWhatTheThreadCompletesNext) {
@@ -292,7 +294,7 @@ TEST(ChannelCommunicators, BeforeRelease2_18AreWhatTheThreadCompletesNext) {
                                   .Send(0, 1)
                                   .Info(fmt::format(fmt::runtime(complete), "0x2", 2))
                                   .Process();
-  EXPECT_THAT(Communicators(process), ElementsAre(0, 1));
+  EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1)));
 }
 
 TEST(ChannelCommunicators, OfLaterConnectionsFitByRankAndSize) {
@@ -309,7 +311,23 @@ TEST(ChannelCommunicators, OfLaterConnectionsFitByRankAndSize) {
                                   .Receive(7, 5)
                                   .Send(3, 4)
                                   .Process();
-  EXPECT_THAT(Communicators(process), ElementsAre(0, 1, 0, -1));
+  EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1), Only(0), std::vector<int>{}));
+}
+
+TEST(ChannelCommunicators, OfLaterConnectionsAreAllThatFit) {
+  // Both are alive and of the same GPU; the thread that launches an operation tells nothing.
+  const NcclProcess process = LogText()
+                                  .On(1)
+                                  .Begin(0, 4, "0xa", "0x1")
+                                  .Complete(0, 4, "0xa", "0x1")
+                                  .On(2)
+                                  .Begin(0, 2, "0xb", "0x2")
+                                  .Complete(0, 2, "0xb", "0x2")
+                                  .On(2)
+                                  .Send(0, 1)
+                                  .Send(0, 3)
+                                  .Process();
+  EXPECT_THAT(Communicators(process), ElementsAre(std::vector<int>{0, 1}, Only(0)));
 }
 
 // --- Remote queue pair numbers from set_ece ---

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whose the ends of connections are, by what hosts state of their own queue pairs.
+//
+// A host knows neither the segment in which the fabric carries its packets nor when: the same
+// address and number may occur in several segments (tenants, or copies of a mirror that are
+// encapsulated) and, one after the other, for several owners. A statement is about one of these; if
+// nothing tells which, it is used for none, and said so.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analytics/connection/connection.h"
+#include "analytics/job/host_facts.h"
+#include "analytics/job/job_index.h"
+#include "analytics/job/rank_claim.h"
+#include "analytics/traffic/traffic.h"
+
+namespace rocescope {
+
+struct Claim {
+  RankClaim rank;                        // that the queue pair serves; PXN: not its process's
+  const JobRank* owner = nullptr;        // whose process holds it
+  const JobQueuePair* stated = nullptr;  // what the rank's log says of the peer
+};
+
+class Claims {
+ public:
+  // Keeps references to all.
+  Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
+         const std::vector<Connection>& connections, const std::vector<FlowSummary>& flows);
+
+  // Null: nobody states it, or contradicting statements do.
+  const Claim* At(size_t connection, size_t end) const;
+
+  // Somebody states something of it, however doubtful.
+  bool IsNamed(size_t connection, size_t end) const;
+
+  // By job; what was left out since several connections fit.
+  std::vector<std::vector<std::string>> Notes() const;
+
+ private:
+  struct End {
+    IpAddress address;
+    Qpn qpn;
+    uint32_t connection = 0;
+    uint8_t end = 0;
+
+    friend auto operator<=>(const End&, const End&) = default;
+  };
+  struct Doubt {
+    uint64_t count = 0;
+    std::string example;
+  };
+  enum class DoubtKind : uint8_t { kSegment, kIncarnation, kAddress };
+
+  void ClaimFromLogs();
+  void ClaimFromRdma();
+  // A guess: the queue pair may be at any of the ends' addresses.
+  void Take(std::vector<End> ends, bool is_guess, std::optional<Qpn> remote, const Claim& claim);
+  void Settle();
+  std::vector<End> Find(const std::vector<IpAddress>& addresses, Qpn qpn) const;
+  bool IsAtPeer(const End& end, const Claim& claim) const;
+  bool UsesKey(const End& end, const JobQueuePair& stated) const;
+  void AddDoubt(const std::vector<End>& ends, const Claim& claim);
+
+  const HostFacts& facts_;
+  const HostIndex& hosts_;
+  const JobIndex& index_;
+  const std::vector<Connection>& connections_;
+  const std::vector<FlowSummary>& flows_;
+  std::vector<End> ends_;  // ascending
+  std::map<std::pair<uint32_t, uint8_t>, std::vector<Claim>> claims_;
+  std::set<std::pair<uint32_t, uint8_t>> named_;
+  std::map<std::pair<uint32_t, DoubtKind>, Doubt> doubts_;  // by job
+};
+
+}  // namespace rocescope
