@@ -20,6 +20,24 @@ TEST(HashTest, CombiningZeroIsOneStepOfSplitMix64) {
   EXPECT_EQ(HashCombine(1234567, 0), 6457827717110365317u);
 }
 
+// Boxes of different versions must choose the same packets. Worked out by another program, with
+// integers of any size reduced modulo 2^64:
+//   p = (high ^ gamma) * (low ^ 0xd6e8feb86659fd93) of 128 bits, fold = (p ^ p >> 64) + high + low
+//   pair = the finaliser of (fold a + fold b + value * gamma)
+TEST(HashTest, AddressesAndPairsKeepTheirValues) {
+  const IpAddress v4_a = IpAddress::FromV4(0x0a000001);
+  const IpAddress v4_b = IpAddress::FromV4(0x0a000002);
+  const IpAddress v6_a{.high = 0x20010db800000000, .low = 1};
+  const IpAddress v6_b{.high = 0xfd00000000000000, .low = 0x000a000b};
+
+  EXPECT_EQ(FoldAddress(v4_a), 0xbf9e2878923fa47du);
+  EXPECT_EQ(FoldAddress(v4_b), 0x19c5b23e13492862u);
+  EXPECT_EQ(FoldAddress(v6_a), 0x21314239da6588d3u);
+  EXPECT_EQ(FoldAddress(v6_b), 0xcf8c3c212b82bdf1u);
+  EXPECT_EQ(HashUnorderedPair(v4_a, v4_b, 0x123456), 0xe35c694a6f669197u);
+  EXPECT_EQ(HashUnorderedPair(v6_a, v6_b, 0x123456), 0x38e836eaddfbf03du);
+}
+
 TEST(HashTest, BothDirectionsOfAHostPairMeet) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b{.high = 0x20010db800000000, .low = 7};

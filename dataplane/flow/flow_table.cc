@@ -18,8 +18,8 @@ constexpr uint32_t kExpirySweepShare = 16;  // of the entries, per interval
 uint64_t HashOf(uint64_t source, uint64_t destination, Qpn qpn, Segment segment, TapId tap,
                 uint8_t ttl) {
   const uint64_t rest = uint64_t{qpn.value} | uint64_t{ttl} << 24 | uint64_t{tap} << 32;
-  return Mix64(source + destination * 3 + rest * 0x9e3779b97f4a7c15ull +
-               segment * 0xd6e8feb86659fd93ull);
+  return MultiplyAndFold(source ^ rest * 0x9e3779b97f4a7c15ull,
+                         destination + segment * 0xd6e8feb86659fd93ull);
 }
 
 uint64_t HashOf(const FlowEntry& entry) {
