@@ -378,7 +378,7 @@ DropReason WalkEthernet(Walk& walk) {
 
 // Nearly every frame is Ethernet, IPv4 without options and UDP to the RoCE port: one block, checked
 // once. False for whatever is not exactly that, which then takes the general walk; both must agree
-// (tests/fuzz/decode_fuzz.cc).
+// (short_cut_test.cc, tests/fuzz/decode_fuzz.cc).
 bool IsPlainRoce(const RawFrame& raw, DecodedFrame& frame, DropReason& reason) {
   constexpr size_t kIp = wire::EthernetHeader::kSize;
   constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;

@@ -29,7 +29,7 @@ Bytes Original() {
       .Vlan(42)
       .Ipv4("10.0.0.1", "10.0.0.2", {.ttl = 61})
       .Udp()
-      .Bth({.opcode = 0x0a, .destination_qpn = {9}, .psn = kPsn})
+      .Bth({.opcode = wire::kOpcodeWriteOnly, .destination_qpn = {9}, .psn = kPsn})
       .Reth({.rkey = 5, .dma_length = 30})
       .Payload(30)
       .Build();
@@ -125,7 +125,7 @@ TEST(DecodeMirror, ReadsErspan3ThatCarriesAnIpPacket) {
                           .Erspan3({.ethernet_payload = false, .frame_type = 2})
                           .Ipv6("fd00::1", "fd00::2")
                           .Udp()
-                          .Bth({.opcode = 4, .psn = kPsn})
+                          .Bth({.opcode = wire::kOpcodeSendOnly, .psn = kPsn})
                           .Build();
   const DecodedFrame frame = Decode(bytes);
   EXPECT_EQ(frame.bth.psn, kPsn);
@@ -156,7 +156,7 @@ TEST(DecodeMirror, ReadsGreWithEthernetAndWithIp) {
                        .Gre({.has_key = true, .has_sequence = true, .key = 3, .sequence = 8})
                        .Ipv4("10.0.0.1", "10.0.0.2")
                        .Udp()
-                       .Bth({.opcode = 4, .psn = kPsn})
+                       .Bth({.opcode = wire::kOpcodeSendOnly, .psn = kPsn})
                        .Build();
   const DecodedFrame frame = Decode(ip);
   EXPECT_EQ(frame.bth.psn, kPsn);
@@ -202,7 +202,10 @@ TEST(DecodeMirror, LeavesTheCollectorsLinkLayerOut) {
     Frame frame;
     frame.Eth().Vlan(7).Ipv4("192.0.2.1", "192.0.2.100");
     tunnel(frame);
-    return frame.Ipv4("10.0.0.1", "10.0.0.2").Udp().Bth({.opcode = 4, .psn = kPsn}).Build();
+    return frame.Ipv4("10.0.0.1", "10.0.0.2")
+        .Udp()
+        .Bth({.opcode = wire::kOpcodeSendOnly, .psn = kPsn})
+        .Build();
   };
   const Bytes copies[] = {carried([](Frame& frame) { frame.Gre(); }), carried([](Frame& frame) {
                             frame.Erspan3({.ethernet_payload = false, .frame_type = 2});
@@ -273,7 +276,7 @@ TEST(DecodeMirror, ReadsTunnelsOverIpv6) {
 // A frame buffer is used again and again: nothing of the last frame's mirror may stay.
 TEST(DecodeMirror, ForgetsTheLastFramesMirror) {
   const Bytes mirrored = InErspan2(InVxlan(Original(), 5), {.session = 3});
-  const Bytes plain = RoceFrame().Bth({.opcode = 4}).Build();
+  const Bytes plain = RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly}).Build();
   DecodedFrame frame;
   ASSERT_EQ(DecodeFrame({.bytes = mirrored}, frame), DropReason::kNone);
   ASSERT_EQ(DecodeFrame({.bytes = plain}, frame), DropReason::kNone);

@@ -17,7 +17,7 @@ using test::DropReasonOf;
 using test::Frame;
 using test::RoceFrame;
 
-const wire::Bth kSendOnly = {.opcode = 0x04,
+const wire::Bth kSendOnly = {.opcode = wire::kOpcodeSendOnly,
                              .partition_key = 0xffff,
                              .destination_qpn = {0x11},
                              .ack_request = true,

@@ -20,7 +20,8 @@ using test::InErspan2;
 using test::RoceFrame;
 
 TEST(CheckIcrc, AcceptsWhatASwitchMayChangeAndNothingElse) {
-  const Bytes sent = RoceFrame().Bth({.opcode = 4, .psn = 7}).Payload(64).Build();
+  const Bytes sent =
+      RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly, .psn = 7}).Payload(64).Build();
   EXPECT_EQ(CheckIcrc(Decode(sent)), IcrcVerdict::kValid);
   // Ethernet takes 14 octets, so IP begins at 14, UDP at 34, BTH at 42.
   for (size_t variable : {0, 6, 15, 22, 24, 25, 40, 41, 46}) {
@@ -42,7 +43,7 @@ TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
                     .Ipv6("fd00::1", "fd00::2")
                     .Ipv6Fragment(0, false)
                     .Udp()
-                    .Bth({.opcode = 4})
+                    .Bth({.opcode = wire::kOpcodeSendOnly})
                     .Payload(4)
                     .Build();
   bytes[14 + 40 + 8 + 6] ^= 0x55;
@@ -50,7 +51,7 @@ TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
 }
 
 TEST(CheckIcrc, KnowsNothingOfACutFrame) {
-  Bytes bytes = RoceFrame().Bth({.opcode = 4}).Payload(64).Build();
+  Bytes bytes = RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly}).Payload(64).Build();
   bytes.pop_back();
   EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kUnknown);
 }
@@ -61,8 +62,9 @@ TEST(CheckIcrc, KnowsNothingOfAPauseFrame) {
 }
 
 TEST(CheckIcrc, ChecksTheFrameInsideAMirror) {
-  const Bytes bytes =
-      InErspan2(Frame().Eth().Ipv6("fd00::1", "fd00::2").Udp().Bth({.opcode = 4}).Build(), {});
+  const Bytes bytes = InErspan2(
+      Frame().Eth().Ipv6("fd00::1", "fd00::2").Udp().Bth({.opcode = wire::kOpcodeSendOnly}).Build(),
+      {});
   EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid);
 }
 

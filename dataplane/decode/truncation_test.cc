@@ -31,7 +31,11 @@ struct Case {
 };
 
 Frame Write(Frame frame) {
-  return frame.Bth({.opcode = 0x0b, .becn = true, .destination_qpn = {9}, .psn = 77})
+  return frame
+      .Bth({.opcode = wire::kOpcodeWriteOnlyImmediate,
+            .becn = true,
+            .destination_qpn = {9},
+            .psn = 77})
       .Reth({.virtual_address = 0x123456789a, .rkey = 5, .dma_length = 21})
       .ImmDt({.data = 6})
       .Payload(21);
@@ -56,17 +60,18 @@ std::vector<Case> Cases() {
                              .Build()},
       {"RoceV1", Write(Frame().Eth().Grh("fe80::1", "fe80::2")).Build()},
       {"AtomicAcknowledge", RoceFrame()
-                                .Bth({.opcode = 0x12})
+                                .Bth({.opcode = wire::kOpcodeAtomicAcknowledge})
                                 .Aeth({.msn = 3})
                                 .AtomicAckEth({.original_data = 7})
                                 .Build()},
-      {"CompareSwap", RoceFrame().Bth({.opcode = 0x13}).AtomicEth({.compare = 7}).Build()},
+      {"CompareSwap",
+       RoceFrame().Bth({.opcode = wire::kOpcodeCompareSwap}).AtomicEth({.compare = 7}).Build()},
       {"XrcSendInvalidate",
        RoceFrame().Bth({.opcode = 0xb7}).Xrceth({.srq_number = 1}).Ieth({.rkey = 2}).Build()},
       {"RdSend",
        RoceFrame().Bth({.opcode = 0x44}).Rdeth({.ee_context = 1}).Deth({.queue_key = 2}).Build()},
       {"Cm", RoceFrame()
-                 .Bth({.opcode = 0x64, .destination_qpn = {1}})
+                 .Bth({.opcode = wire::kOpcodeUdSendOnly, .destination_qpn = {1}})
                  .Deth({.queue_key = 0x80010000, .source_qpn = {1}})
                  .Cm({.local_qpn = {44}, .starting_psn = 45})
                  .Build()},

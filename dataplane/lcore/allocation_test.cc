@@ -7,8 +7,8 @@
 #include <memory>
 #include <new>
 
-#include "dataplane/lcore/frame_mix.h"
 #include "dataplane/lcore/frame_processor.h"
+#include "tests/support/frame_mix.h"
 
 namespace {
 std::atomic<uint64_t> allocations{0};

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "dataplane/lcore/frame_mix.h"
+#include "tests/support/frame_mix.h"
 
 namespace rocescope::test {
 namespace {

@@ -53,7 +53,35 @@ struct OpcodeInfo {
   bool sequenced = false;
 };
 
-inline constexpr uint8_t kOpcodeCnp = 0x81;
+// The operations in the lower five bits: with those of RC in front, which are zero, whole opcodes.
+enum Opcode : uint8_t {
+  kOpcodeSendFirst = 0x00,
+  kOpcodeSendMiddle = 0x01,
+  kOpcodeSendLast = 0x02,
+  kOpcodeSendLastImmediate = 0x03,
+  kOpcodeSendOnly = 0x04,
+  kOpcodeSendOnlyImmediate = 0x05,
+  kOpcodeWriteFirst = 0x06,
+  kOpcodeWriteMiddle = 0x07,
+  kOpcodeWriteLast = 0x08,
+  kOpcodeWriteLastImmediate = 0x09,
+  kOpcodeWriteOnly = 0x0a,
+  kOpcodeWriteOnlyImmediate = 0x0b,
+  kOpcodeReadRequest = 0x0c,
+  kOpcodeReadResponseFirst = 0x0d,
+  kOpcodeReadResponseMiddle = 0x0e,
+  kOpcodeReadResponseLast = 0x0f,
+  kOpcodeReadResponseOnly = 0x10,
+  kOpcodeAcknowledge = 0x11,
+  kOpcodeAtomicAcknowledge = 0x12,
+  kOpcodeCompareSwap = 0x13,
+  kOpcodeFetchAdd = 0x14,
+  kOpcodeResync = 0x15,
+  kOpcodeSendLastInvalidate = 0x16,
+  kOpcodeSendOnlyInvalidate = 0x17,
+  kOpcodeUdSendOnly = 0x64,
+  kOpcodeCnp = 0x81,
+};
 
 extern const std::array<OpcodeInfo, 256> kOpcodes;
 

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "dataplane/decode/decode.h"
+#include "tests/support/decode_difference.h"
 
 namespace rocescope {
 namespace {
@@ -54,26 +55,9 @@ void RequireAgreement(const RawFrame& raw, const DecodedFrame& frame, DropReason
   DecodedFrame general{};
   Require(DecodeFrameGenerally(raw, general) == reason, "the walks agree on the reason");
   if (reason != DropReason::kNone) return;
-  Require(general.kind == frame.kind && general.wire_length == frame.wire_length &&
-              general.cut == frame.cut && general.vlan_count == frame.vlan_count &&
-              general.segment == frame.segment && general.source_mac == frame.source_mac &&
-              general.destination_mac == frame.destination_mac &&
-              general.mirror.kind == frame.mirror.kind,
-          "the walks agree on the frame");
-  if (frame.kind == FrameKind::kPause) return;
-  Require(general.source == frame.source && general.destination == frame.destination &&
-              general.traffic_class == frame.traffic_class && general.ttl == frame.ttl &&
-              general.roce_v1 == frame.roce_v1 && general.ip_version == frame.ip_version &&
-              general.udp_source_port == frame.udp_source_port,
-          "the walks agree on the addresses");
-  Require(general.bth.opcode == frame.bth.opcode && general.bth.psn == frame.bth.psn &&
-              general.bth.destination_qpn == frame.bth.destination_qpn &&
-              general.parts == frame.parts && general.payload_length == frame.payload_length &&
-              general.payload.data() == frame.payload.data() &&
-              general.payload.size() == frame.payload.size() &&
-              general.network_packet.data() == frame.network_packet.data() &&
-              general.network_packet.size() == frame.network_packet.size(),
-          "the walks agree on the packet");
+  const char* difference = test::DecodeDifference(general, frame);
+  if (difference != nullptr) std::fprintf(stderr, "the walks differ in: %s\n", difference);
+  Require(difference == nullptr, "the walks agree on the frame");
 }
 
 DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "dataplane/wire/opcode.h"
 #include "tests/support/frame_builder.h"
 
 namespace rocescope::test {
@@ -14,7 +15,7 @@ namespace {
 enum LinkSelector : uint8_t { kEthernet = 0, kRawIp = 1, kCooked = 2, kCooked2 = 5 };
 
 Frame Write(Frame frame) {
-  return frame.Bth({.opcode = 0x0b, .destination_qpn = {9}, .psn = 77})
+  return frame.Bth({.opcode = wire::kOpcodeWriteOnlyImmediate, .destination_qpn = {9}, .psn = 77})
       .Reth({.virtual_address = 0x123456789a, .rkey = 5, .dma_length = 13})
       .ImmDt({.data = 6})
       .Payload(13);
@@ -57,15 +58,19 @@ void AddPackets(Seeds& seeds) {
                                          .Udp())
                                    .Build());
   seeds.Add("roce_v1", Write(Frame().Eth().Grh("fe80::1", "fe80::2")).Build());
-  seeds.Add("acknowledge", RoceFrame().Bth({.opcode = 0x11}).Aeth({.msn = 1}).Build());
-  seeds.Add("atomic", RoceFrame().Bth({.opcode = 0x13}).AtomicEth({}).Build());
-  seeds.Add("atomic_acknowledge",
-            RoceFrame().Bth({.opcode = 0x12}).Aeth({}).AtomicAckEth({}).Build());
+  seeds.Add("acknowledge",
+            RoceFrame().Bth({.opcode = wire::kOpcodeAcknowledge}).Aeth({.msn = 1}).Build());
+  seeds.Add("atomic", RoceFrame().Bth({.opcode = wire::kOpcodeCompareSwap}).AtomicEth({}).Build());
+  seeds.Add("atomic_acknowledge", RoceFrame()
+                                      .Bth({.opcode = wire::kOpcodeAtomicAcknowledge})
+                                      .Aeth({})
+                                      .AtomicAckEth({})
+                                      .Build());
   seeds.Add("xrc_invalidate", RoceFrame().Bth({.opcode = 0xb7}).Xrceth({}).Ieth({}).Build());
   seeds.Add("rd_send", RoceFrame().Bth({.opcode = 0x44}).Rdeth({}).Deth({}).Build());
-  seeds.Add("cnp", RoceFrame().Bth({.opcode = 0x81, .becn = true}).Payload(16).Build());
+  seeds.Add("cnp", RoceFrame().Bth({.opcode = wire::kOpcodeCnp, .becn = true}).Payload(16).Build());
   seeds.Add("cm", RoceFrame()
-                      .Bth({.opcode = 0x64, .destination_qpn = {1}})
+                      .Bth({.opcode = wire::kOpcodeUdSendOnly, .destination_qpn = {1}})
                       .Deth({.queue_key = 0x80010000, .source_qpn = {1}})
                       .Cm({.local_qpn = {44}, .starting_psn = 45})
                       .Build());

@@ -6,30 +6,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "tests/support/pcap_writer.h"
+
 namespace rocescope::perf {
 namespace {
 
-constexpr uint32_t kNanosecondMagic = 0xa1b23c4d;
-constexpr uint32_t kLinkTypeEthernet = 1;
 constexpr size_t kBuffer = 1 << 20;
-
-struct FileHeader {
-  uint32_t magic = kNanosecondMagic;
-  uint16_t major = 2;
-  uint16_t minor = 4;
-  uint32_t reserved[2] = {};
-  uint32_t snap = 0;
-  uint32_t link_type = kLinkTypeEthernet;
-};
-static_assert(sizeof(FileHeader) == 24);
-
-struct RecordHeader {
-  uint32_t seconds = 0;
-  uint32_t nanoseconds = 0;
-  uint32_t captured = 0;
-  uint32_t length = 0;
-};
-static_assert(sizeof(RecordHeader) == 16);
 
 Error CannotWrite(const std::string& path) {
   return {.code = ErrorCode::kUnavailable,
@@ -44,18 +26,19 @@ Result<PcapFile> PcapFile::Create(const std::string& path, uint32_t snap) {
   result.file_.reset(std::fopen(path.c_str(), "wb"));
   if (!result.file_) return tl::unexpected(CannotWrite(path));
   std::setvbuf(result.file_.get(), nullptr, _IOFBF, kBuffer);
-  const FileHeader header{.snap = snap};
-  std::fwrite(&header, sizeof header, 1, result.file_.get());
+  test::AppendPcapHeader(result.octets_, {.snap_length = snap});
+  result.WriteOut();
   return result;
 }
 
 void PcapFile::Append(int64_t time_ns, const Frame& frame) {
-  const RecordHeader header{.seconds = static_cast<uint32_t>(time_ns / 1'000'000'000),
-                            .nanoseconds = static_cast<uint32_t>(time_ns % 1'000'000'000),
-                            .captured = static_cast<uint32_t>(frame.bytes.size()),
-                            .length = frame.length};
-  std::fwrite(&header, sizeof header, 1, file_.get());
-  std::fwrite(frame.bytes.data(), 1, frame.bytes.size(), file_.get());
+  test::AppendPcapRecord(octets_, {}, time_ns, frame.bytes, frame.length);
+  WriteOut();
+}
+
+void PcapFile::WriteOut() {
+  std::fwrite(octets_.data(), 1, octets_.size(), file_.get());
+  octets_.clear();
 }
 
 Status PcapFile::Close() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a nanosecond pcap file (draft-ietf-opsawg-pcap), in the machine's byte order.
+// Writes a pcap file of any length, with nanoseconds, as the frames come.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "tests/perf/frame.h"
@@ -26,8 +27,11 @@ class PcapFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
 
+  void WriteOut();
+
   std::string path_;
   std::unique_ptr<std::FILE, Closer> file_;
+  std::vector<uint8_t> octets_;  // not yet written
 };
 
 }  // namespace rocescope::perf

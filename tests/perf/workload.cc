@@ -3,30 +3,10 @@
 
 #include <algorithm>
 
+#include "dataplane/wire/opcode.h"
+
 namespace rocescope::perf {
 namespace {
-
-// Opcodes of reliable connections (IBTA vol. 1, table 38). MIDDLE, LAST and the rest stand at
-// fixed distances from FIRST, other ones for SEND, WRITE and READ responses.
-enum Opcode : uint8_t {
-  kSendFirst = 0,
-  kSendMiddle = 1,
-  kSendLast = 2,
-  kSendOnly = 4,
-  kWriteFirst = 6,
-  kWriteMiddle = 7,
-  kWriteLast = 8,
-  kWriteLastImmediate = 9,
-  kWriteOnly = 10,
-  kWriteOnlyImmediate = 11,
-  kReadRequest = 12,
-  kReadResponseFirst = 13,
-  kReadResponseMiddle = 14,
-  kReadResponseLast = 15,
-  kReadResponseOnly = 16,
-  kAcknowledge = 17,
-  kCnp = 0x81,
-};
 
 constexpr uint16_t kDefaultPartition = 0xffff;
 constexpr uint8_t kAckWithoutCredits = 0x1f;
@@ -37,19 +17,19 @@ constexpr uint32_t kConnectionsPerPair = 4;  // NCCL's stripes
 constexpr uint32_t kFirstQpn = 0x48;         // each host counts from here: numbers repeat
 
 uint8_t OpcodeOf(uint8_t operation, bool first, bool last, bool immediate) {
-  if (operation == kWriteFirst) {
-    if (first && last) return immediate ? kWriteOnlyImmediate : kWriteOnly;
-    if (last) return immediate ? kWriteLastImmediate : kWriteLast;
-    return first ? kWriteFirst : kWriteMiddle;
+  if (operation == wire::kOpcodeWriteFirst) {
+    if (first && last) return immediate ? wire::kOpcodeWriteOnlyImmediate : wire::kOpcodeWriteOnly;
+    if (last) return immediate ? wire::kOpcodeWriteLastImmediate : wire::kOpcodeWriteLast;
+    return first ? wire::kOpcodeWriteFirst : wire::kOpcodeWriteMiddle;
   }
-  if (operation == kReadResponseFirst) {
-    if (first && last) return kReadResponseOnly;
-    if (last) return kReadResponseLast;
-    return first ? kReadResponseFirst : kReadResponseMiddle;
+  if (operation == wire::kOpcodeReadResponseFirst) {
+    if (first && last) return wire::kOpcodeReadResponseOnly;
+    if (last) return wire::kOpcodeReadResponseLast;
+    return first ? wire::kOpcodeReadResponseFirst : wire::kOpcodeReadResponseMiddle;
   }
-  if (first && last) return kSendOnly;
-  if (last) return kSendLast;
-  return first ? kSendFirst : kSendMiddle;
+  if (first && last) return wire::kOpcodeSendOnly;
+  if (last) return wire::kOpcodeSendLast;
+  return first ? wire::kOpcodeSendFirst : wire::kOpcodeSendMiddle;
 }
 
 IpAddress HostAddress(uint32_t host, bool ipv6) {
@@ -159,20 +139,20 @@ void Workload::StartMessage(Connection& connection, uint8_t side) {
                      .rkey = random_.Below(1u << 24) | 1};
   switch (connection.habit) {
     case Habit::kSend:
-      message.operation = kSendFirst;
+      message.operation = wire::kOpcodeSendFirst;
       message.length = DrawLength(connection.mtu, 16);
       break;
     case Habit::kRead:
-      message.operation = kReadRequest;
+      message.operation = wire::kOpcodeReadRequest;
       message.length = DrawLength(connection.mtu, 64);
       break;
     case Habit::kWrite:
-      message.operation = kWriteFirst;
+      message.operation = wire::kOpcodeWriteFirst;
       message.length = DrawLength(connection.mtu, 128);
       break;
     case Habit::kGrantedWrite:
       // End 1 grants a buffer with a small WRITE, then end 0 fills it.
-      message.operation = kWriteFirst;
+      message.operation = wire::kOpcodeWriteFirst;
       if (side == 1) {
         message.length = kClearToSendLength;
         connection.granted_address = message.address ^ 0x10'0000'0000ull;
@@ -210,15 +190,15 @@ bool Workload::SendRequest(Connection& connection, uint8_t side, Packet& packet)
       .virtual_address = message.address, .rkey = message.rkey, .dma_length = message.length};
   packet.bth.psn = message.psn;
 
-  if (message.operation == kReadRequest) {
-    packet.bth.opcode = kReadRequest;
+  if (message.operation == wire::kOpcodeReadRequest) {
+    packet.bth.opcode = wire::kOpcodeReadRequest;
     packet.bth.ack_request = true;
     packet.skipped_before = from.request_space.skipped;
     from.request_space.skipped = 0;
     from.request_space.seen = true;
     // Its response takes as many PSNs as it has packets, and acknowledges what came before.
     to.response = message;
-    to.response.operation = kReadResponseFirst;
+    to.response.operation = wire::kOpcodeReadResponseFirst;
     to.ack_due = false;
     from.next_psn = (message.psn + PacketsIn(message.length, connection.mtu)) & k24BitMask;
     from.request = {};
@@ -267,7 +247,7 @@ bool Workload::SendResponse(Connection& connection, uint8_t side, Packet& packet
   packet.payload_length = std::min(connection.mtu, message.length - message.sent);
   message.sent += packet.payload_length;
   const bool last = message.sent == message.length;
-  packet.bth.opcode = OpcodeOf(kReadResponseFirst, first, last, false);
+  packet.bth.opcode = OpcodeOf(wire::kOpcodeReadResponseFirst, first, last, false);
   packet.bth.pad_count = PadOf(packet.payload_length);
   packet.bth.psn = message.psn;
   packet.aeth = {.syndrome = kAckWithoutCredits, .msn = from.message_sequence};
@@ -287,7 +267,7 @@ bool Workload::SendResponse(Connection& connection, uint8_t side, Packet& packet
 void Workload::SendAck(End& from, const End& to, Packet& packet) {
   packet.from = &from.endpoint;
   packet.to = &to.endpoint;
-  packet.bth.opcode = kAcknowledge;
+  packet.bth.opcode = wire::kOpcodeAcknowledge;
   packet.bth.psn = from.ack_psn;
   packet.aeth = {.syndrome = kAckWithoutCredits, .msn = from.message_sequence};
   from.ack_due = false;
@@ -297,7 +277,7 @@ void Workload::SendAck(End& from, const End& to, Packet& packet) {
 void Workload::SendCnp(End& from, const End& to, Packet& packet) {
   packet.from = &from.endpoint;
   packet.to = &to.endpoint;
-  packet.bth.opcode = kCnp;
+  packet.bth.opcode = wire::kOpcodeCnp;
   packet.bth.becn = true;
   from.marked = false;
 }

@@ -141,13 +141,11 @@ Capture OtherTransports() {
 }
 
 Capture Networks() {
-  constexpr uint8_t kWriteOnly = 0x0a;
-  constexpr uint8_t kAcknowledge = 0x11;
   Capture capture("networks");
   uint32_t n = 0;
-  for (const uint8_t opcode : {kWriteOnly, kAcknowledge}) {
+  for (const uint8_t opcode : {wire::kOpcodeWriteOnly, wire::kOpcodeAcknowledge}) {
     const auto add = [&](Frame frame) {
-      capture.Add(Packet(std::move(frame), opcode, n, opcode == kWriteOnly ? 33 : 0));
+      capture.Add(Packet(std::move(frame), opcode, n, opcode == wire::kOpcodeWriteOnly ? 33 : 0));
       ++n;
     };
     const auto v4 = [&](Frame frame) {
@@ -179,7 +177,9 @@ Capture Management() {
   for (uint16_t attribute = 0x10; attribute <= 0x1a; ++attribute, ++n) {
     for (uint8_t transport = 0; transport < 2; ++transport, ++n) {
       capture.Add(RoceFrame("10.1.2.3", "10.4.5.6", IpOf(n))
-                      .Bth({.opcode = 0x64, .partition_key = 0xffff, .destination_qpn = {1}})
+                      .Bth({.opcode = wire::kOpcodeUdSendOnly,
+                            .partition_key = 0xffff,
+                            .destination_qpn = {1}})
                       .Deth({.queue_key = 0x80010000, .source_qpn = {1}})
                       .Cm({.attribute = static_cast<wire::CmAttribute>(attribute),
                            .transaction_id = 0x9000000000000000 + n,
@@ -201,12 +201,12 @@ Capture Management() {
 Capture Mirrors() {
   Capture capture("mirrors");
   for (uint32_t n = 0; n < 12; ++n) {
-    const uint8_t opcode = n % 2 == 0 ? 0x06 : 0x11;
+    const uint8_t opcode = n % 2 == 0 ? wire::kOpcodeWriteFirst : wire::kOpcodeAcknowledge;
     const Bytes v4 = Packet(Frame().Eth().Ipv4("10.1.2.3", "10.4.5.6", IpOf(n)).Udp(PortOf(n)),
-                            opcode, n, opcode == 0x06 ? 50 + n : 0);
+                            opcode, n, opcode == wire::kOpcodeWriteFirst ? 50 + n : 0);
     const Bytes v6 =
         Packet(Frame().Eth().Vlan(7).Ipv6("fd00::a", "fd00::b", IpOf(n)).Udp(PortOf(n)), opcode, n,
-               opcode == 0x06 ? 50 + n : 0);
+               opcode == wire::kOpcodeWriteFirst ? 50 + n : 0);
     const wire::Erspan3Header erspan3 = {
         .vlan = 3,
         .session = static_cast<uint16_t>(1000 + n),
@@ -249,7 +249,7 @@ Capture Mirrors() {
                            .Gre()
                            .Ipv4("10.1.2.3", "10.4.5.6", IpOf(n))
                            .Udp(PortOf(n)),
-                       opcode, n, opcode == 0x06 ? 50 + n : 0));
+                       opcode, n, opcode == wire::kOpcodeWriteFirst ? 50 + n : 0));
   }
   return capture;
 }
@@ -277,12 +277,16 @@ Capture SourcePorts() {
   return capture;
 }
 
+// Nothing, RETH, RETH and ImmDt, AETH, IETH, DETH behind the BTH.
+constexpr uint8_t kHeaderMix[] = {wire::kOpcodeSendOnly,           wire::kOpcodeWriteOnly,
+                                  wire::kOpcodeWriteOnlyImmediate, wire::kOpcodeReadResponseFirst,
+                                  wire::kOpcodeSendOnlyInvalidate, wire::kOpcodeUdSendOnly};
+
 // Whole headers and cut payloads, as snap lengths leave them; then every length down to the IP
 // header. With `whole`, the same frames uncut.
 Capture Snapped(bool whole) {
   Capture capture(whole ? "unsnapped" : "snapped");
-  const uint8_t kOpcodes[] = {0x04, 0x0a, 0x0b, 0x0d, 0x17, 0x64};
-  for (const uint8_t opcode : kOpcodes) {
+  for (const uint8_t opcode : kHeaderMix) {
     const Bytes frame =
         Packet(Frame().Eth().Ipv4("10.1.2.3", "10.4.5.6", IpOf(opcode)).Udp(PortOf(opcode)), opcode,
                opcode, 512);
@@ -295,7 +299,7 @@ Capture Snapped(bool whole) {
 // Copies that the switch cut before it wrapped them: the capture holds all that was sent to it.
 Capture Truncated() {
   Capture capture("truncated");
-  for (const uint8_t opcode : {0x04, 0x0a, 0x0b, 0x0d, 0x17, 0x64}) {
+  for (const uint8_t opcode : kHeaderMix) {
     Bytes frame =
         Packet(Frame().Eth().Ipv4("10.1.2.3", "10.4.5.6", IpOf(opcode)).Udp(PortOf(opcode)), opcode,
                opcode, 512);
@@ -331,13 +335,17 @@ Capture Refused() {
     capture.Add(frame().Bth({.opcode = static_cast<uint8_t>(opcode)}).Payload(32).Build());
   }
   for (uint8_t version = 1; version < 16; ++version) {
-    capture.Add(frame().Bth({.opcode = 4, .transport_version = version}).Payload(32).Build());
+    capture.Add(frame()
+                    .Bth({.opcode = wire::kOpcodeSendOnly, .transport_version = version})
+                    .Payload(32)
+                    .Build());
   }
   for (const uint16_t offset : {1, 100, 8000}) {
-    capture.Add(frame({.fragment = offset}).Bth({.opcode = 4}).Payload(32).Build());
+    capture.Add(
+        frame({.fragment = offset}).Bth({.opcode = wire::kOpcodeSendOnly}).Payload(32).Build());
   }
   // A WRITE ONLY without its RETH.
-  capture.Add(frame().Bth({.opcode = 10}).Payload(4).Build());
+  capture.Add(frame().Bth({.opcode = wire::kOpcodeWriteOnly}).Payload(4).Build());
   return capture;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: what a busy and dirty collector port sees, the same every time.
+// What a busy and dirty collector port sees, the same every time.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/decode/frame.h"
+#include "dataplane/wire/opcode.h"
 #include "tests/support/frame_builder.h"
 
 namespace rocescope::test {
@@ -42,31 +43,34 @@ class FrameMix {
     const std::string_view to = random_() % 2 ? "10.0.0.2" : "10.0.0.3";
     const Bytes write =
         RoceFrame("10.0.0.1", to, ip)
-            .Bth({.opcode = 0x0a, .destination_qpn = {qpn}, .ack_request = true, .psn = psn})
+            .Bth({.opcode = wire::kOpcodeWriteOnly,
+                  .destination_qpn = {qpn},
+                  .ack_request = true,
+                  .psn = psn})
             .Reth({.virtual_address = 0x7f0000000000 + i * 64, .rkey = 7, .dma_length = 64})
             .Payload(64)
             .Build();
     switch (random_() % 16) {
       case 0:
         return RoceFrame(to, "10.0.0.1", ip)
-            .Bth({.opcode = 0x11, .destination_qpn = {qpn}, .psn = psn})
+            .Bth({.opcode = wire::kOpcodeAcknowledge, .destination_qpn = {qpn}, .psn = psn})
             .Aeth({.syndrome = static_cast<uint8_t>(random_() % 4 ? 0x1f : 0x60)})
             .Build();
       case 1:
         return RoceFrame(to, "10.0.0.1")
-            .Bth({.opcode = 0x81, .destination_qpn = {qpn}})
+            .Bth({.opcode = wire::kOpcodeCnp, .destination_qpn = {qpn}})
             .Payload(16)
             .Build();
       case 2:
         return Frame()
             .Eth()
             .Grh("fe80::1", "fe80::2")
-            .Bth({.opcode = 0x04, .destination_qpn = {qpn}, .psn = psn})
+            .Bth({.opcode = wire::kOpcodeSendOnly, .destination_qpn = {qpn}, .psn = psn})
             .Payload(32)
             .Build();
       case 3:
         return RoceFrame("10.0.0.1", to)
-            .Bth({.opcode = 0x64, .destination_qpn = kManagementQpn, .psn = psn})
+            .Bth({.opcode = wire::kOpcodeUdSendOnly, .destination_qpn = kManagementQpn, .psn = psn})
             .Deth({.queue_key = 0x80010000, .source_qpn = kManagementQpn})
             .Cm({.attribute = wire::CmAttribute::kConnectRequest, .transaction_id = i})
             .Build();
@@ -86,7 +90,7 @@ class FrameMix {
         return Frame().Eth().Ipv4("10.0.0.8", "10.0.0.9").Udp(1000, 53).Payload(40).Build();
       case 9:
         return RoceFrame("10.0.0.7", "10.0.0.8")
-            .Bth({.opcode = 0x04, .destination_qpn = {qpn}, .psn = psn})
+            .Bth({.opcode = wire::kOpcodeSendOnly, .destination_qpn = {qpn}, .psn = psn})
             .Payload(8)
             .Build();
       case 10: {
@@ -99,7 +103,7 @@ class FrameMix {
             .Eth()
             .Ipv6("2001:db8::1", "2001:db8::2")
             .Udp()
-            .Bth({.opcode = 0x0c, .destination_qpn = {qpn}, .psn = psn * 3})
+            .Bth({.opcode = wire::kOpcodeReadRequest, .destination_qpn = {qpn}, .psn = psn * 3})
             .Reth({.rkey = 1, .dma_length = 3000})
             .Build();
       default:
