@@ -73,7 +73,8 @@ function(rocescope_fuzz name)
 endfunction()
 
 # rocescope_benchmark(bench_decode SOURCES decode_bench.cc DEPENDS ...)
-# A Google Benchmark program, built with ROCESCOPE_BENCHMARKS only and never run by ctest.
+# A Google Benchmark program, built with ROCESCOPE_BENCHMARKS only. ctest runs it under the label
+# `perf`, which no preset includes: long enough to see that it works, too short to measure.
 function(rocescope_benchmark name)
   if(NOT ROCESCOPE_BENCHMARKS)
     return()
@@ -84,14 +85,17 @@ function(rocescope_benchmark name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} benchmark::benchmark_main
                                         rocescope_warnings)
+  add_test(NAME ${name} COMMAND ${name} --benchmark_min_time=0.01)
+  set_tests_properties(${name} PROPERTIES LABELS perf TIMEOUT 300)
 endfunction()
 
-# Folders join the build when they have a CMakeLists.txt.
+# A folder without a CMakeLists.txt is a misspelt one: its tests would be missing unseen.
 function(rocescope_add_folders)
   foreach(folder IN LISTS ARGN)
-    if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
-      add_subdirectory(${folder})
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+      message(FATAL_ERROR "${CMAKE_CURRENT_SOURCE_DIR}/${folder} has no CMakeLists.txt")
     endif()
+    add_subdirectory(${folder})
   endforeach()
 endfunction()
 
