@@ -50,10 +50,10 @@ void Disconnect(ConnectionTracker& tracker, const TrueConnection& c, int64_t tim
 TEST(ConnectionLifetime, DisconnectEndsAndTheNumberIsUsedAnew) {
   ConnectionTracker tracker;
   Connect(tracker, kFirst, 1, 0);
-  Exchanges(tracker, kFirst, 5000, 200, 1);
+  Exchanges(tracker, kFirst, 5'000'000, 200, 1);
   Disconnect(tracker, kFirst, 10 * kSecond);
   Connect(tracker, kSecondUser, 2, 20 * kSecond);
-  Exchanges(tracker, kSecondUser, 90000, 20 * kSecond + 200, 2);
+  Exchanges(tracker, kSecondUser, 9'000'000, 20 * kSecond + 200, 2);
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -71,11 +71,11 @@ TEST(ConnectionLifetime, DisconnectEndsAndTheNumberIsUsedAnew) {
 TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
   ConnectionTracker tracker;
   Connect(tracker, kFirst, 1, 0);
-  Exchanges(tracker, kFirst, 5000, 200, 1);
+  Exchanges(tracker, kFirst, 5'000'000, 200, 1);
   Disconnect(tracker, kFirst, kSecond);
   Disconnect(tracker, kFirst.Reversed(), kSecond + 30);
   Disconnect(tracker, kFirst, kSecond + 90);
-  tracker.Add(Sighting(kFirst.ToA(), kSecond + 40).Ack(5010));  // a straggler
+  tracker.Add(Sighting(kFirst.ToA(), kSecond + 40).Ack(5'000'010));  // a straggler
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -86,8 +86,8 @@ TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
 TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
   RecordBatch batch;
   for (uint32_t i = 0; i < 10; ++i) {
-    batch.sightings.push_back(Sighting(kFirst.ToB(), i * 20).Request(kSendOnly, 700 + i));
-    batch.sightings.push_back(Sighting(kFirst.ToA(), i * 20 + 6).Ack(700 + i));
+    batch.sightings.push_back(Sighting(kFirst.ToB(), i * 20).Request(kSendOnly, 700'000 + i));
+    batch.sightings.push_back(Sighting(kFirst.ToA(), i * 20 + 6).Ack(700'000 + i));
   }
   ManagementRecord request =
       Management(wire::CmAttribute::kDisconnectRequest, Host(1), Host(2), kSecond);
@@ -103,14 +103,17 @@ TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
   EXPECT_EQ(all[0].valid_until, At(kSecond));
 }
 
+// Without another pair to compare with, one that begins at PSN 0 would not be stated.
 TEST(ConnectionLifetime, PsnZeroWithAnotherTargetBeginsAnew) {
+  const TrueConnection apart{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
   ConnectionTracker tracker;
+  Exchanges(tracker, apart, 3'000'000, -1000, 0xcccc);
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
   Exchanges(tracker, kSecondUser, 0, 30 * kSecond, 0xbbbb);
 
   const std::vector<Connection> all = tracker.Connections();
 
-  ASSERT_THAT(all, SizeIs(2));
+  ASSERT_THAT(all, SizeIs(3));
   EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{10});
   EXPECT_EQ(all[0].valid_from, At(0));
   EXPECT_EQ(all[0].valid_until, At(30 * kSecond));
@@ -123,6 +126,7 @@ TEST(ConnectionLifetime, PsnZeroWithAnotherTargetBeginsAnew) {
 
 TEST(ConnectionLifetime, FirstPacketSentAgainIsNoRestart) {
   ConnectionTracker tracker;
+  tracker.SetKnown({KnownTo(kFirst, KnownPairSource::kNcclLog)});
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
   tracker.Add(
       Sighting(kFirst.ToB(), 3 * kSecond).Request(kWriteOnly, 0).Reth(0x100000, 0xaaaa, 4096));
@@ -148,8 +152,8 @@ FlowRecord RequestsIn(const FlowKey& flow, int64_t start, uint32_t last_psn, uin
 
 TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
   ConnectionTracker tracker;
-  Exchanges(tracker, kFirst, 7000, 0, 1);
-  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7009, 0));
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7'000'009, 0));
   tracker.Add(RequestsIn(kFirst.ToA(), 0, 12, 0));
   tracker.Add(RequestsIn(kFirst.ToB(), 5 * kSecond, 30, 1));
   tracker.Add(RequestsIn(kFirst.ToA(), 5 * kSecond, 9'000'000, 1));
@@ -161,10 +165,40 @@ TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
   EXPECT_EQ(tracker.Statistics().restarts, 1u);
 }
 
+// A job of many queue pairs between two hosts starts anew: the work, in flows of the host pair that
+// were matched, grows with the number of queue pairs and not with its square.
+TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesWorkInProportion) {
+  for (const uint32_t count : {100u, 200u, 400u}) {
+    ConnectionTracker tracker;
+    std::vector<TrueConnection> all;
+    for (uint32_t i = 0; i < count; ++i) {
+      all.push_back({.a = Host(1), .b = Host(2), .a_qpn = 2 * i + 2, .b_qpn = 2 * i + 3});
+      Exchanges(tracker, all[i], 20'000 * (i + 1), i * 1000, 1);
+      tracker.Add(RequestsIn(all[i].ToB(), 0, 20'000 * (i + 1), 0));
+    }
+    for (uint32_t i = 0; i < count; ++i) {
+      tracker.Add(RequestsIn(all[i].ToB(), 60 * kSecond, i, 1));
+    }
+
+    size_t closed_as_true = 0;
+    for (const Connection& c : tracker.Connections()) {
+      closed_as_true += c.valid_until && c.state == ConnectionState::kPaired &&
+                        c.endpoints[0].qpn->value + 1 == c.endpoints[1].qpn->value;
+    }
+
+    EXPECT_EQ(closed_as_true, count);
+    EXPECT_EQ(tracker.Statistics().restarts, count);
+    const uint64_t flows = 2 * count;
+    EXPECT_LE(tracker.Statistics().flows_matched_to_close,
+              flows + 2 * count * ClosingAnswers::kFlowsPerRecord)
+        << "the first matching, and one per so many records: two for each restart";
+  }
+}
+
 TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
   ConnectionTracker tracker;
-  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7009, 0));
-  tracker.Add(RequestsIn(kFirst.ToB(), kSecond, 7009 + 200'000, 1));
+  tracker.Add(RequestsIn(kFirst.ToB(), 0, 7'000'009, 0));
+  tracker.Add(RequestsIn(kFirst.ToB(), kSecond, 7'000'009 + 200'000, 1));
 
   EXPECT_THAT(tracker.Connections(), SizeIs(1));
   EXPECT_EQ(tracker.Statistics().restarts_ignored, 1u);
@@ -174,14 +208,14 @@ TEST(ConnectionLifetime, SilentHostPairsAreForgottenAndTheirPlacesReused) {
   ConnectionOptions options;
   options.limits.flows = 4;
   ConnectionTracker tracker(options);
-  Exchanges(tracker, kFirst, 7000, 0, 1);
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Advance(At(0));
   tracker.Advance(At(2 * 3600 * kSecond));
   EXPECT_THAT(tracker.Connections(), SizeIs(0));
   EXPECT_EQ(tracker.Statistics().pairs_expired, 1u);
   for (uint32_t i = 0; i < 2; ++i) {
     Exchanges(tracker, {.a = Host(5 + i), .b = Host(9), .a_qpn = 10, .b_qpn = 20, .segment = 0},
-              500, 2 * 3600 * kSecond, 1);
+              500'000, 2 * 3600 * kSecond, 1);
   }
 
   EXPECT_THAT(tracker.Connections(), SizeIs(2));
@@ -192,7 +226,7 @@ TEST(ConnectionLifetime, FullTableRefusesAndCounts) {
   ConnectionOptions options;
   options.limits.flows = 2;
   ConnectionTracker tracker(options);
-  Exchanges(tracker, kFirst, 7000, 0, 1);
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Add(Sighting(kSecondUser.ToA(), 400).Ack(5));
 
   EXPECT_THAT(tracker.Connections(), SizeIs(1));

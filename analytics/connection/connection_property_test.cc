@@ -20,6 +20,10 @@ namespace {
 
 constexpr double kConfident = 0.9;
 
+// Rules and constants are tuned with seeds below this one; what the tests report comes from seeds
+// that tuning never saw.
+constexpr uint64_t kReporting = 1000;
+
 struct Traffic {
   uint32_t connections = 8;
   int rounds = 40;
@@ -27,15 +31,21 @@ struct Traffic {
   bool lock_step = false;  // all start at PSN 0 and send in turn; else random starts and senders
   double both_ways = 0.3;  // connections that carry requests in both directions
   int taps = 1;
-  double visibility = 1;  // that a flow passes a given tap
-  uint8_t exponent = 0;   // k of the sightings' rate
-  double own_skips = 0;   // lock step: how often a stripe sits out a round
+  double visibility = 1;   // that a flow passes a given tap
+  uint8_t exponent = 0;    // k of the sightings' rate
+  double own_skips = 0;    // lock step: how often a stripe sits out a round
+  uint32_t groups = 1;     // lock step: of stripes that sit out rounds together
+  double group_skips = 0;  // how often
 };
 
+// Right and wrong pairs are counted by state: what is stated as paired is to be right, whatever its
+// confidence.
 struct Score {
   uint64_t connections = 0;
-  uint64_t confident = 0;
+  uint64_t stated = 0;     // rightly
+  uint64_t confident = 0;  // of these
   uint64_t wrong = 0;
+  double doubt = 0;  // the wrong ones that the confidences of all stated pairs allow for
 };
 
 class HostPairTraffic {
@@ -66,8 +76,13 @@ class HostPairTraffic {
 
   Score Run() {
     int64_t time = 0;
+    std::vector<bool> rests(traffic_.groups);
     for (int round = 0; round < traffic_.rounds; ++round) {
+      for (size_t group = 0; group < rests.size(); ++group) {
+        rests[group] = Chance(traffic_.group_skips);
+      }
       for (uint32_t i = 0; i < traffic_.connections; ++i) {
+        if (rests[i % traffic_.groups]) continue;
         const uint32_t which = traffic_.lock_step ? i : Below(traffic_.connections);
         if (Chance(traffic_.own_skips)) continue;
         Message(which, false, time += 1 + Below(5));
@@ -123,13 +138,15 @@ class HostPairTraffic {
   Score Judge() const {
     Score score{.connections = traffic_.connections};
     for (const Connection& found : tracker_.Connections()) {
-      if (found.confidence < kConfident) continue;
+      if (found.state != ConnectionState::kPaired) continue;
       const uint32_t a = found.endpoints[0].qpn->value;
       const uint32_t b = found.endpoints[1].qpn->value;
       const bool right = std::any_of(truth_.begin(), truth_.end(), [&](const TrueConnection& c) {
         return c.a_qpn == a && c.b_qpn == b;
       });
-      ++(right ? score.confident : score.wrong);
+      ++(right ? score.stated : score.wrong);
+      score.confident += right && found.confidence >= kConfident;
+      score.doubt += 1 - found.confidence;
     }
     return score;
   }
@@ -157,18 +174,21 @@ Score RunMany(Traffic traffic, int times, uint64_t seed) {
     traffic.connections = 1 + static_cast<uint32_t>(random() % most);
     const Score score = HostPairTraffic(traffic, random()).Run();
     sum.connections += score.connections;
+    sum.stated += score.stated;
     sum.confident += score.confident;
     sum.wrong += score.wrong;
+    sum.doubt += score.doubt;
   }
-  std::printf("%llu connections, %llu confident, %llu wrong\n",
+  std::printf("%llu connections, %llu stated, %llu confident, %llu wrong of %.1f allowed\n",
               static_cast<unsigned long long>(sum.connections),
+              static_cast<unsigned long long>(sum.stated),
               static_cast<unsigned long long>(sum.confident),
-              static_cast<unsigned long long>(sum.wrong));
+              static_cast<unsigned long long>(sum.wrong), sum.doubt);
   return sum;
 }
 
 TEST(ConnectionProperty, WithoutLossNearlyAllAreConfidentAndNoneIsWrong) {
-  const Score score = RunMany({.connections = 16}, 150, 1);
+  const Score score = RunMany({.connections = 16}, 150, kReporting + 1);
 
   EXPECT_EQ(score.wrong, 0u);
   EXPECT_GE(static_cast<double>(score.confident), 0.99 * static_cast<double>(score.connections));
@@ -176,7 +196,7 @@ TEST(ConnectionProperty, WithoutLossNearlyAllAreConfidentAndNoneIsWrong) {
 
 TEST(ConnectionProperty, LossMakesNoConfidentAnswerWrong) {
   for (const double loss : {0.05, 0.1, 0.2, 0.3}) {
-    const Score score = RunMany({.connections = 16, .loss = loss}, 100, 2);
+    const Score score = RunMany({.connections = 16, .loss = loss}, 100, kReporting + 2);
 
     EXPECT_EQ(score.wrong, 0u) << loss;
     EXPECT_GE(static_cast<double>(score.confident), 0.9 * static_cast<double>(score.connections))
@@ -187,7 +207,7 @@ TEST(ConnectionProperty, LossMakesNoConfidentAnswerWrong) {
 // Both directions choose the same PSNs, so a thinner choice takes longer and loses nothing else.
 TEST(ConnectionProperty, SampledSightingsStillPair) {
   const Score score =
-      RunMany({.connections = 8, .rounds = 800, .loss = 0.05, .exponent = 4}, 40, 8);
+      RunMany({.connections = 8, .rounds = 800, .loss = 0.05, .exponent = 4}, 40, kReporting + 8);
 
   EXPECT_EQ(score.wrong, 0u);
   EXPECT_GE(static_cast<double>(score.confident), 0.9 * static_cast<double>(score.connections));
@@ -198,7 +218,7 @@ TEST(ConnectionProperty, LockStepWithLossIsNotMistakenForEvidence) {
     for (const int rounds : {10, 100, 1000}) {
       const Score score = RunMany(
           {.connections = 6, .rounds = rounds, .loss = loss, .lock_step = true, .both_ways = 0}, 60,
-          3);
+          kReporting + 3);
 
       EXPECT_EQ(score.wrong, 0u) << loss << " " << rounds;
     }
@@ -208,17 +228,20 @@ TEST(ConnectionProperty, LockStepWithLossIsNotMistakenForEvidence) {
 // Stripes that sometimes sit out a round drift apart, and the echo then tells them apart.
 TEST(ConnectionProperty, StripesThatDriftApartAreToldApart) {
   const Score score = RunMany(
-      {.connections = 6, .rounds = 3000, .lock_step = true, .both_ways = 0.5, .own_skips = 0.1}, 30,
-      4);
+      {.connections = 12, .rounds = 3000, .lock_step = true, .both_ways = 0.5, .own_skips = 0.1},
+      30, kReporting + 4);
 
   EXPECT_EQ(score.wrong, 0u);
-  EXPECT_GE(static_cast<double>(score.confident), 0.9 * static_cast<double>(score.connections));
+  EXPECT_GE(static_cast<double>(score.stated), 0.9 * static_cast<double>(score.connections))
+      << "all but those of which a host pair has one or two: they might be strangers";
+  EXPECT_GE(static_cast<double>(score.confident), 0.35 * static_cast<double>(score.connections));
 }
 
 TEST(ConnectionProperty, TapsThatSeeSomeOfTheFlowsMakeNoConfidentAnswerWrong) {
   for (const double visibility : {0.9, 0.7, 0.5}) {
     const Score score =
-        RunMany({.connections = 10, .loss = 0.05, .taps = 3, .visibility = visibility}, 100, 5);
+        RunMany({.connections = 10, .loss = 0.05, .taps = 3, .visibility = visibility}, 100,
+                kReporting + 5);
 
     EXPECT_EQ(score.wrong, 0u) << visibility;
   }
@@ -234,11 +257,38 @@ TEST(ConnectionProperty, LockStepOfWhichTapsSeePartsIsNotMistakenForEvidence) {
                                    .both_ways = 0,
                                    .taps = 2,
                                    .visibility = visibility},
-                                  100, 6);
+                                  100, kReporting + 6);
 
       EXPECT_EQ(score.wrong, 0u) << visibility << " " << connections;
     }
   }
+}
+
+// Stripes in step within groups, the groups apart from each other: what is left of a group where
+// one request flow and another's response flow pass looks like a pair. Over taps of all kinds, no
+// more of them may be wrong than the confidences say.
+TEST(ConnectionProperty, GroupsOfWhichTapsSeePartsAreAsOftenWrongAsTheySay) {
+  uint64_t connections = 0;
+  uint64_t wrong = 0;
+  double doubt = 0;
+  for (const double visibility : {0.9, 0.7, 0.5}) {
+    for (const uint32_t most : {4u, 8u, 16u}) {
+      const Score score = RunMany({.connections = most,
+                                   .rounds = 300,
+                                   .lock_step = true,
+                                   .both_ways = 0,
+                                   .visibility = visibility,
+                                   .groups = most / 2,
+                                   .group_skips = 0.2},
+                                  200, kReporting + 9);
+      connections += score.connections;
+      wrong += score.wrong;
+      doubt += score.doubt;
+    }
+  }
+
+  EXPECT_LE(static_cast<double>(wrong), doubt);
+  EXPECT_LE(wrong, connections / 1000);
 }
 
 // Records that fit together only by chance, from a few hosts, numbers and PSNs, so that every path

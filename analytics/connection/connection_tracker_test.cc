@@ -274,6 +274,39 @@ TEST(ConnectionTracker, LockStepStripesStayAmbiguousWithTheTruthAmongTheCandidat
   }
 }
 
+// A spine switch sees the data of one stripe (to QP 101) and the responses of another (to QP 202):
+// in step from PSN 0 on, they look like partners however long one looks.
+TEST(ConnectionTracker, ALonePairFromPsnZeroIsNotStatedOnPsnEchoAlone) {
+  const TrueConnection seen{.a = Host(1), .b = Host(2), .a_qpn = 202, .b_qpn = 101};
+  for (const uint32_t messages : {3u, 10u, 1000u}) {
+    ConnectionTracker tracker;
+    for (uint32_t psn = 0; psn < messages; ++psn) {
+      Exchange(tracker, seen, psn, psn * 50);
+      Exchange(tracker, seen.Reversed(), psn, psn * 50 + 20);
+    }
+
+    const std::vector<Connection> all = tracker.Connections();
+
+    ASSERT_THAT(all, SizeIs(2)) << messages;
+    for (const Connection& c : all) {
+      EXPECT_EQ(c.state, ConnectionState::kAmbiguous) << messages;
+      EXPECT_THAT(c.candidates, SizeIs(1)) << messages;
+    }
+  }
+}
+
+TEST(ConnectionTracker, EvidenceTellsWhichEndShowedTheEcho) {
+  const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
+  ConnectionTracker tracker;
+  for (uint32_t psn = 0; psn < 5; ++psn) Exchange(tracker, c, 7'000'000 + psn, psn * 50);
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  ASSERT_THAT(all[0].evidence, SizeIs(1));
+  EXPECT_EQ(all[0].endpoints[all[0].evidence[0].echoed_by].address, Host(2)) << "b acknowledges";
+}
+
 TEST(ConnectionTracker, RethEchoResolvesLockStepStripes) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
   ConnectionTracker tracker;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known from outside meets the traffic, or does not.
+#include "analytics/connection/known_pairs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analytics/connection/connection_tracker.h"
+#include "analytics/connection/sighting_builder.h"
+
+namespace rocescope {
+namespace {
+
+using ::testing::SizeIs;
+
+const TrueConnection kPair{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20, .segment = 0};
+
+TrueConnection InSegment(TrueConnection c, Segment segment) {
+  c.segment = segment;
+  return c;
+}
+
+// Packets of both directions at different taps: nothing but outside knowledge joins them.
+void Show(ConnectionTracker& tracker, const TrueConnection& c, int64_t time = 0) {
+  tracker.Add(Sighting(c.ToB(), time).AtTap(0).Request(kSendOnly, 5'000'000));
+  tracker.Add(Sighting(c.ToA(), time + 9).AtTap(1).Ack(5'000'000));
+}
+
+size_t PairedIn(const ConnectionTracker& tracker) {
+  const std::vector<Connection> all = tracker.Connections();
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const Connection& c) {
+    return c.state == ConnectionState::kPaired;
+  }));
+}
+
+TEST(KnownPairsOfATracker, TakeTheSegmentWhereTheirPacketsShowUp) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
+  Show(tracker, InSegment(kPair, 7));
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].state, ConnectionState::kPaired);
+  EXPECT_EQ(all[0].endpoints[0].segment, 7u);
+  EXPECT_EQ(all[0].endpoints[1].segment, 7u);
+}
+
+TEST(KnownPairsOfATracker, ServeNobodyWhereSeveralSegmentsShowTheirPackets) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
+  Show(tracker, InSegment(kPair, 7));
+  Show(tracker, InSegment(kPair, 8));
+
+  EXPECT_EQ(PairedIn(tracker), 0u);
+  EXPECT_EQ(tracker.Statistics().known_ambiguous, 1u);
+}
+
+// As where two hosts of eight NICs are stated as all combinations of their addresses.
+TEST(KnownPairsOfATracker, TakeNoPlaceAmongTheFlows) {
+  ConnectionOptions options;
+  options.limits.flows = 2;
+  ConnectionTracker tracker(options);
+  std::vector<KnownPair> known;
+  for (uint32_t a = 0; a < 8; ++a) {
+    for (uint32_t b = 0; b < 8; ++b) {
+      known.push_back(
+          KnownTo({.a = Host(1 + a), .b = Host(100 + b), .a_qpn = 10, .b_qpn = 20, .segment = 0},
+                  KnownPairSource::kRdmaResource));
+    }
+  }
+  tracker.SetKnown(known);
+  Show(tracker, {.a = Host(3), .b = Host(105), .a_qpn = 10, .b_qpn = 20, .segment = 0});
+
+  EXPECT_THAT(tracker.Connections(), SizeIs(1));
+  EXPECT_EQ(PairedIn(tracker), 1u);
+  EXPECT_EQ(tracker.Statistics().flows_refused, 0u);
+}
+
+TEST(KnownPairsOfATracker, NameTheEndThatNoPacketWentTo) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
+  tracker.Add(Sighting(kPair.ToB(), 0).Request(kSendOnly, 77));
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].state, ConnectionState::kPaired);
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{10});
+  EXPECT_EQ(all[0].endpoints[1].qpn, Qpn{20});
+}
+
+TEST(KnownPairsOfATracker, MayComeAfterTheTrafficAndReplaceWhatWasSaidBefore) {
+  ConnectionTracker tracker;
+  TrueConnection old = kPair;
+  old.a_qpn = 99;
+  tracker.SetKnown({KnownTo(old, KnownPairSource::kNcclLog)});
+  Show(tracker, kPair);
+  tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{10});
+}
+
+TEST(KnownPairsOfATracker, EndWithTheOwnerOfTheNumber) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
+  const auto first_packet = [&](int64_t time, uint32_t rkey) {
+    tracker.Add(Sighting(kPair.ToB(), time).Request(kWriteOnly, 0).Reth(0x1000, rkey, 64));
+  };
+  first_packet(0, 1);
+  first_packet(60'000'000, 2);  // a minute later, another buffer: the next owner
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(2));
+  for (const Connection& c : all) {
+    EXPECT_EQ(c.state == ConnectionState::kPaired, c.valid_until.has_value());
+  }
+}
+
+TEST(KnownPairsOfATracker, BeyondTheLimitAreCounted) {
+  ConnectionOptions options;
+  options.known_pairs = 1;
+  ConnectionTracker tracker(options);
+  TrueConnection more = kPair;
+  more.a_qpn = 11;
+  tracker.SetKnown(
+      {KnownTo(kPair, KnownPairSource::kNcclLog), KnownTo(more, KnownPairSource::kNcclLog)});
+
+  EXPECT_EQ(tracker.Statistics().known_refused, 1u);
+}
+
+}  // namespace
+}  // namespace rocescope

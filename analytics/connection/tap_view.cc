@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/connection/tap_view.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace rocescope {
+namespace {
+
+class Groups {
+ public:
+  explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
+
+  uint32_t Of(uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void Join(uint32_t i, uint32_t j) { parent_[Of(i)] = Of(j); }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+struct View {
+  uint32_t visible = 0;  // requesters
+  std::vector<uint32_t> rows;
+};
+
+double MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, size_t requesters) {
+  const auto responders = static_cast<uint32_t>(view.rows.size());
+  Groups groups(responders + requesters);
+  std::vector<bool> answered(requesters);
+  uint32_t answered_count = 0;
+  for (uint32_t i = 0; i < responders; ++i) {
+    for (const PartnerClaim& claim : rows[view.rows[i]].claims) {
+      if (2 * uint64_t{claim.hits} <= claim.trials) continue;
+      groups.Join(i, responders + claim.partner);
+      answered_count += !answered[claim.partner];
+      answered[claim.partner] = true;
+    }
+  }
+  std::vector<int64_t> surplus(responders + requesters);  // of responders
+  for (uint32_t i = 0; i < responders; ++i) ++surplus[groups.Of(i)];
+  for (uint32_t i = 0; i < requesters; ++i) surplus[groups.Of(responders + i)] -= answered[i];
+  // Requests that nothing answers are groups as well.
+  uint32_t in_part = view.visible - std::min(view.visible, answered_count);
+  uint32_t count = in_part;
+  for (uint32_t i = 0; i < responders + requesters; ++i) {
+    const bool taken = i < responders || answered[i - responders];
+    if (!taken || groups.Of(i) != i) continue;
+    ++count;
+    in_part += surplus[i] != 0;
+  }
+  constexpr double kPartialCosts = 3;
+  return std::max(1.0, count - in_part - kPartialCosts * in_part);
+}
+
+}  // namespace
+
+std::vector<double> MostObservations(const std::vector<MatchRow>& responders, size_t requesters) {
+  std::map<uint32_t, View> taps;
+  for (uint32_t i = 0; i < responders.size(); ++i) {
+    if (responders[i].trials == 0) continue;
+    View& view = taps[responders[i].tap];
+    view.visible = std::max(view.visible, responders[i].visible);
+    view.rows.push_back(i);
+  }
+  std::vector<double> most(responders.size(), 1);
+  for (const auto& [tap, view] : taps) {
+    const double observations = MostObservationsAt(view, responders, requesters);
+    for (const uint32_t i : view.rows) most[i] = observations;
+  }
+  return most;
+}
+
+}  // namespace rocescope
