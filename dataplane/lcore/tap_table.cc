@@ -39,13 +39,17 @@ void CountSequence(MirrorStream& stream, uint32_t sequence) {
 Timestamp EventTime(MirrorStream& stream, const MirrorInfo& mirror, Timestamp capture_time) {
   const std::optional<MirrorTime> time = TimeOf(mirror);
   if (!time.has_value()) return capture_time;
-  constexpr int64_t kSameClock = 1'000'000'000;
+  // Clocks that agree as closely as this are one; two that differ by more of a record's interval
+  // would make half of the packets late.
+  constexpr int64_t kSameClock = 10'000'000;
+  constexpr int64_t kStrayed = 100'000'000;
   // Unwrapped against where the switch's clock must stand now, then moved to ours. With both times
   // within their bounds no difference below overflows, whatever a header pretends.
   const Timestamp told =
       WithinBounds(Unwrap(*time, WithinBounds(capture_time - Duration(stream.clock_offset_ns))));
   const int64_t behind = (capture_time - told).count();
-  if (std::abs(behind - stream.clock_offset_ns) >= kSameClock) {
+  if (!stream.has_clock || std::abs(behind - stream.clock_offset_ns) >= kStrayed) {
+    stream.has_clock = true;
     stream.clock_offset_ns = std::abs(behind) < kSameClock ? 0 : behind;
   }
   return told + Duration(stream.clock_offset_ns);

@@ -31,6 +31,7 @@ struct MirrorStream {
   uint64_t lost = 0;  // gaps in its sequence numbers, less what came late
   bool has_sequence = false;
   uint32_t next_sequence = 0;
+  bool has_clock = false;       // clock_offset_ns means something
   int64_t clock_offset_ns = 0;  // capture time less mirror time, to be added; 0 if they agree
 };
 
@@ -48,9 +49,8 @@ class TapTable {
   };
   // Names the tap of a decoded frame of `capture` and the time at which the copy was taken: the
   // mirror's timestamp where there is one, moved to the capture's clock by what they differed at
-  // the first copy if that is a second or more. A clock that then strays by a second, or a
-  // stranger's header that pretends so, is moved anew: one packet must not carry the table's time
-  // away.
+  // the first copy if that is 10 ms or more. A clock that then strays by 100 ms, or a stranger's
+  // header that pretends so, is moved anew: one packet must not carry the table's time away.
   Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
     // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||

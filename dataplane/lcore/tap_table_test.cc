@@ -161,6 +161,21 @@ TEST(TapTable, FollowsA100NanosecondClockOverManyWraps) {
   }
 }
 
+// Two switches whose clocks differ, seen by one port: their copies belong to the same interval.
+TEST(TapTable, MovesAClockThatDiffersByMoreThanAFewMilliseconds) {
+  TapTable taps({"leaf1"});
+  const int64_t skew = 900'000'000;
+  taps.Resolve(0, StampedWhole(kStart - skew), At(0));
+  EXPECT_EQ(taps.Resolve(0, StampedWhole(kStart - skew + 500), At(520)).event_time, At(500));
+}
+
+TEST(TapTable, KeepsWhatACloseClockSays) {
+  TapTable taps({"leaf1"});
+  taps.Resolve(0, StampedWhole(kStart - 9'000'000), At(0));
+  EXPECT_EQ(taps.Resolve(0, StampedWhole(kStart - 8'999'000), At(1'500)).event_time,
+            At(-8'999'000));
+}
+
 // A stranger's packet, or a clock that was set: the table's time must not jump with it.
 TEST(TapTable, StaysWithinASecondOfOurClockWhenTheSwitchsJumps) {
   TapTable taps({"leaf1"});
