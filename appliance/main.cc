@@ -62,11 +62,11 @@ struct CaptureArguments {
                    "pcap or pcapng files, plain, gzip or zstd; - reads standard input.\n"
                    "Several are merged by time; each is a tap named after its file")
         ->type_name("");
-    Repeatable(AddParsed(app, "--tap", "NAME=FILE",
-                         "one more capture and the name of its tap; may be repeated, with the same\n"
-                         "name for the files of one port: --tap leaf1=a.pcap0 --tap leaf1=a.pcap1",
-                         ParseTapSpec,
-                         [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
+    Repeatable(
+        AddParsed(app, "--tap", "NAME=FILE",
+                  "one more capture and the name of its tap; may be repeated, with the same\n"
+                  "name for the files of one port: --tap leaf1=a.pcap0 --tap leaf1=a.pcap1",
+                  ParseTapSpec, [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
   }
 
   CaptureTaps Take() const {
@@ -141,6 +141,20 @@ Command AddDecode(CLI::App& parent) {
           }};
 }
 
+// `--nccl-logs LOG CAPTURE` gives two logs and no capture; `taken` holds such options' words.
+void CheckSwallowed(
+    const CaptureArguments& captures,
+    std::initializer_list<std::pair<const char*, const std::vector<std::string>*>> taken) {
+  if (!captures.files.empty() || !captures.taps.empty()) return;
+  for (const auto& [option, words] : taken) {
+    if (words->size() < 2) continue;
+    throw CLI::ValidationError(
+        "CAPTURE", fmt::format("no capture was given; {0} took all words behind it, up to \"{1}\": "
+                               "name the captures before {0}, or put -- in front of them",
+                               option, words->back()));
+  }
+}
+
 Command AddReplay(CLI::App& parent) {
   struct State {
     CaptureArguments captures;
@@ -160,7 +174,8 @@ Command AddReplay(CLI::App& parent) {
       "  tcpdump -i mlx0 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   app->add_option("--nccl-logs", state->options.nccl_logs,
-                  "NCCL_DEBUG=INFO logs: files, or folders of them")
+                  "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
+                  "next option or --")
       ->type_name("FILE|DIR");
   app->add_option("--rdma", state->options.rdma,
                   "output of `rdma -j resource show qp`: files, or folders of them")
@@ -177,6 +192,8 @@ Command AddReplay(CLI::App& parent) {
                 "compute the invariant CRC of uncut frames and count the wrong ones");
   AddFilter(*app, state->options.filter);
   return {.app = app, .run = [state] {
+            CheckSwallowed(state->captures, {{"--nccl-logs", &state->options.nccl_logs},
+                                             {"--rdma", &state->options.rdma}});
             state->options.captures = state->captures.Take();
             CheckFilter(state->options.filter);
             state->options.format =

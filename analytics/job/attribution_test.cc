@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace rocescope {
 namespace {
@@ -639,6 +640,54 @@ TEST(KnownPairs, LeaveOutDatagramQueuePairs) {
   Facts facts;
   facts.Dump("10.0.0.1", {datagram}).Dump("10.0.0.2", {KernelQp(22, 11, 1)});
   EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
+}
+
+// A quarter of a minute when every connection walked over the ranks; a walk over 10,000 ranks for
+// each of these 160,000 claims is 1.6e9 steps, which no machine does in the time allowed here.
+TEST(Attribution, OfTenThousandRanksTakesTheTimeOfSorting) {
+  constexpr uint32_t kRanks = 10'000;
+  constexpr uint32_t kPeers = 16;
+  const auto address = [](uint32_t rank) { return IpAddress::FromV4(0x0a000000u + rank); };
+  HostFacts facts;
+  Job& job = facts.jobs.emplace_back();
+  job.rank_count = job.ranks_seen = kRanks;
+  std::vector<Connection> connections;
+  std::vector<FlowSummary> flows;
+  for (uint32_t r = 0; r < kRanks; ++r) {
+    JobRank rank = Rank(static_cast<int>(r));
+    rank.addresses = {address(r)};
+    for (uint32_t k = 0; k < kPeers; ++k) {
+      const uint32_t peer = (r + 1 + k) % kRanks;
+      JobQueuePair qp = Sender(100 + k, 0, static_cast<int>(peer), PeerCertainty::kOrdered);
+      qp.address = address(r);
+      qp.peer.own_rank = static_cast<int>(r);
+      rank.queue_pairs.push_back(std::move(qp));
+      Connection& connection = connections.emplace_back();
+      connection.state = ConnectionState::kPaired;
+      connection.confidence = 1;
+      connection.endpoints = {ConnectionEndpoint{.address = address(r), .qpn = Qpn{100 + k}},
+                              ConnectionEndpoint{.address = address(peer), .qpn = Qpn{5000 + k}}};
+      FlowSummary& flow = flows.emplace_back();
+      flow.flow = {
+          .source = address(r), .destination = address(peer), .destination_qpn = Qpn{5000 + k}};
+      flow.total.payload_bytes = 1000;
+      flow.total.messages = 1;
+    }
+    job.ranks.push_back(std::move(rank));
+  }
+  std::ranges::sort(flows, {}, &FlowSummary::flow);
+
+  const std::clock_t start = std::clock();
+  const Attribution result = AttributeJobs(facts, connections, flows);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+
+  ASSERT_EQ(result.jobs[0].edges.size(), size_t{kRanks} * kPeers);
+  EXPECT_DOUBLE_EQ(result.jobs[0].edges[0].confidence, kPeerOrdered);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(seconds, 8) << "of processor time";
+#else
+  static_cast<void>(seconds);
+#endif
 }
 
 RdmaQueuePair KernelQpOn(std::string device, uint32_t local, uint32_t remote, uint64_t process) {

@@ -380,5 +380,20 @@ TEST(NcclLog, OverLongLinesAreReadToTheirBound) {
   EXPECT_EQ(log.over_long, 1u);
 }
 
+TEST(NcclLog, TheLineOfEachDeviceSaysNothingThatTheLineOfAllDoesNot) {
+  // From 2.24; with the device file's name, which the line of all devices leaves out.
+  const NcclLog log =
+      LogText()
+          .Info(
+              "NET/IB: [0] mlx5_0:uverbs0:1/RoCE provider=Mlx5 speed=400000 context=0x55 "
+              "pciPath=/sys/devices/pci0000:15/0000:19:00.0 ar=0")
+          .Info("NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.0.0.1<0>")
+          .Parse();
+  EXPECT_EQ(log.malformed, 0u);
+  ASSERT_EQ(log.processes.at(0).devices.size(), 1u);
+  EXPECT_EQ(log.processes[0].devices[0].name, "mlx5_0");
+  EXPECT_EQ(log.processes[0].devices[0].port, 1);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -57,9 +57,12 @@ void FillEndpoint(const ConnectionEndpoint& endpoint, const std::optional<RankCl
   const Job& job = attribution.jobs[claim->job].job;
   out.set_job(job.id);
   out.set_rank(claim->rank);
-  for (const JobRank& rank : job.ranks) {
-    if (rank.rank == claim->rank) out.set_host(rank.host);
-  }
+  out.set_rank_source(std::string(NameOf(claim->source)));
+  out.set_rank_confidence(claim->confidence);
+  if (claim->member < 0) return;
+  const JobRank& rank = job.ranks[static_cast<size_t>(claim->member)];
+  out.set_host(rank.host);
+  out.set_process_id(rank.process_id);
 }
 
 const FlowReference* FindFlow(const ConnectionEndpoint& from, const ConnectionEndpoint& to,
@@ -89,10 +92,13 @@ void FillDirection(const Connection& connection, size_t from, const FlowIds& flo
       FindFlow(connection.endpoints[from], connection.endpoints[1 - from], flows);
   const FlowCounts* carried = CarriedBy(connection, flow);
   if (carried == nullptr) return;
+  const FlowReference* back =
+      FindFlow(connection.endpoints[1 - from], connection.endpoints[from], flows);
+  const DirectionData data = DataOf(*carried, CarriedBy(connection, back));
   out.set_flow_id(flow->id);
-  out.set_data_bytes(carried->DataBytes());
-  out.set_data_messages(carried->messages - carried->control_messages);
-  out.set_control_messages(carried->control_messages);
+  out.set_data_bytes(data.bytes);
+  out.set_data_messages(data.messages);
+  out.set_control_messages(data.control_messages);
 }
 
 v1::Connection::State StateOf(ConnectionState state) {

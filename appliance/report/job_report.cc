@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/report/job_report.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "rocescope/v1/report.pb.h"
@@ -32,35 +36,130 @@ bool IsSeen(const SeenQps& seen, const JobRank& rank, const JobQueuePair& qp) {
   return rank.oob_address && seen.contains({*rank.oob_address, qp.local});
 }
 
-void AddQp(uint32_t qpn, int peer, std::string source, bool seen, v1::Rank& out) {
-  v1::RankQp& row = *out.add_queue_pairs();
-  row.set_qpn(qpn);
-  row.set_peer_rank(peer);
-  row.set_source(std::move(source));
-  row.set_seen(seen);
+// A connection's end that was attributed to a rank.
+struct FoundQp {
+  Qpn qpn;
+  uint32_t connection = 0;
+  uint8_t end = 0;
+};
+using FoundQps = std::vector<std::vector<FoundQp>>;  // by index into Job::ranks
+
+std::vector<FoundQps> FoundIn(const Snapshot& snapshot) {
+  const Attribution& attribution = *snapshot.attribution;
+  std::vector<FoundQps> found;
+  for (const AttributedJob& job : attribution.jobs) found.emplace_back(job.job.ranks.size());
+  for (uint32_t i = 0; i < attribution.endpoints.size(); ++i) {
+    for (uint8_t end = 0; end < 2; ++end) {
+      const std::optional<RankClaim>& claim = attribution.endpoints[i][end];
+      const ConnectionEndpoint& endpoint = (*snapshot.connections)[i].endpoints[end];
+      if (!claim || claim->member < 0 || !endpoint.qpn) continue;
+      found[claim->job][static_cast<size_t>(claim->member)].push_back(
+          {.qpn = *endpoint.qpn, .connection = i, .end = end});
+    }
+  }
+  for (FoundQps& job : found) {
+    for (std::vector<FoundQp>& rank : job) std::ranges::stable_sort(rank, {}, &FoundQp::qpn);
+  }
+  return found;
 }
 
-// Queue pairs that no log of the rank names, found through the peer or the kernel's list.
-void AddFoundQps(const Snapshot& snapshot, uint32_t job, const JobRank& rank, v1::Rank& out) {
-  std::set<Qpn> listed;
-  for (const JobQueuePair& qp : rank.queue_pairs) listed.insert(qp.local);
-  for (size_t i = 0; i < snapshot.connections->size(); ++i) {
-    for (size_t end = 0; end < 2; ++end) {
-      const auto& claim = snapshot.attribution->endpoints[i][end];
-      const auto& other = snapshot.attribution->endpoints[i][1 - end];
-      const ConnectionEndpoint& endpoint = (*snapshot.connections)[i].endpoints[end];
-      if (!claim || claim->job != job || claim->rank != rank.rank || !endpoint.qpn ||
-          !listed.insert(*endpoint.qpn).second) {
-        continue;
-      }
-      AddQp(endpoint.qpn->value, other ? other->rank : -1,
-            claim->source == RankSource::kRdmaResource ? "rdma_resource" : "connection", true, out);
-    }
+std::string ProcessText(const Job& job, int member) {
+  if (member < 0) return "";
+  const JobRank& rank = job.ranks[static_cast<size_t>(member)];
+  return fmt::format("{}:{}", rank.host, rank.process_id);
+}
+
+void SetPeer(const Job& job, int rank, int member, std::string_view source, double confidence,
+             v1::RankQp& out) {
+  out.set_peer_rank(rank);
+  if (rank < 0 && member < 0) return;
+  if (rank < 0) out.set_peer_process(ProcessText(job, member));
+  out.set_peer_source(std::string(source));
+  out.set_peer_confidence(confidence);
+}
+
+// What the log alone says, of a queue pair that was not seen.
+void SetStatedPeer(const Job& job, const JobQueuePair& qp, v1::RankQp& out) {
+  const bool is_exact = qp.certainty == PeerCertainty::kExact;
+  SetPeer(job, qp.peer.peer_rank, qp.peer.peer_member, NameOf(RankSource::kNcclLog),
+          is_exact ? kPeerExact : kPeerOrdered, out);
+}
+
+void SetCandidates(const JobQueuePair& qp, v1::RankQp& out) {
+  out.set_peer_rank(-1);
+  if (qp.candidates == nullptr) return;
+  for (const JobPeer& candidate : *qp.candidates) {
+    out.add_candidate_peer_ranks(candidate.peer_rank);
   }
 }
 
-void FillRank(const Snapshot& snapshot, const SeenQps& seen, uint32_t job, const JobRank& rank,
-              v1::Rank& out) {
+// One rank's queue pairs.
+class RankQps {
+ public:
+  RankQps(const Snapshot& snapshot, const SeenQps& seen, const Job& job,
+          const std::vector<FoundQp>& found, v1::Rank& out)
+      : snapshot_(snapshot), seen_(seen), job_(job), found_(found), out_(out) {}
+
+  void Fill(const JobRank& rank) {
+    std::set<Qpn> listed;
+    for (const JobQueuePair& qp : rank.queue_pairs) {
+      if (qp.role == NcclQueuePairRole::kFlush) continue;  // loopback: never on the wire
+      listed.insert(qp.local);
+      const FoundQp* found = Find(qp);
+      v1::RankQp& row =
+          Add(qp.local, NameOf(RankSource::kNcclLog), found || IsSeen(seen_, rank, qp));
+      if (found != nullptr && SetFoundPeer(*found, row)) continue;
+      // Seen, and still without a peer: the address does not agree with what the log says.
+      if (found != nullptr || qp.certainty == PeerCertainty::kAmbiguous) {
+        SetCandidates(qp, row);
+      } else {
+        SetStatedPeer(job_, qp, row);
+      }
+    }
+    // Queue pairs that no log of the rank names, found through the peer or the kernel's list.
+    for (const FoundQp& found : found_) {
+      if (!listed.insert(found.qpn).second) continue;
+      const RankSource source =
+          snapshot_.attribution->endpoints[found.connection][found.end]->source;
+      const bool is_own = source == RankSource::kRdmaResource || source == RankSource::kNcclLog;
+      v1::RankQp& row = Add(found.qpn, is_own ? NameOf(source) : "connection", true);
+      if (!SetFoundPeer(found, row)) row.set_peer_rank(-1);
+    }
+  }
+
+ private:
+  v1::RankQp& Add(Qpn qpn, std::string_view source, bool is_seen) {
+    v1::RankQp& row = *out_.add_queue_pairs();
+    row.set_qpn(qpn.value);
+    row.set_source(std::string(source));
+    row.set_seen(is_seen);
+    return row;
+  }
+
+  const FoundQp* Find(const JobQueuePair& qp) const {
+    for (const FoundQp& found : std::ranges::equal_range(found_, qp.local, {}, &FoundQp::qpn)) {
+      const ConnectionEndpoint& end =
+          (*snapshot_.connections)[found.connection].endpoints[found.end];
+      if (!qp.address || *qp.address == end.address) return &found;
+    }
+    return nullptr;
+  }
+
+  bool SetFoundPeer(const FoundQp& found, v1::RankQp& row) const {
+    const auto& peer = snapshot_.attribution->endpoints[found.connection][1 - found.end];
+    if (!peer) return false;
+    SetPeer(job_, peer->rank, peer->member, NameOf(peer->source), peer->confidence, row);
+    return true;
+  }
+
+  const Snapshot& snapshot_;
+  const SeenQps& seen_;
+  const Job& job_;
+  const std::vector<FoundQp>& found_;  // by number
+  v1::Rank& out_;
+};
+
+void FillRank(const JobRank& rank, v1::Rank& out) {
   out.set_rank(rank.rank);
   out.set_host(rank.host);
   out.set_process_id(rank.process_id);
@@ -69,18 +168,9 @@ void FillRank(const Snapshot& snapshot, const SeenQps& seen, uint32_t job, const
   for (const NcclDevice& device : rank.devices) out.add_nics(device.name);
   for (const IpAddress& address : rank.addresses) out.add_addresses(ToString(address));
   if (rank.addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
-  for (const JobQueuePair& qp : rank.queue_pairs) {
-    if (qp.role == NcclQueuePairRole::kFlush) continue;  // loopback: never on the wire
-    AddQp(qp.local.value, qp.peer.peer_rank, "nccl_log", IsSeen(seen, rank, qp), out);
-    if (qp.candidates == nullptr) continue;
-    for (const JobPeer& candidate : *qp.candidates) {
-      out.mutable_queue_pairs()->rbegin()->add_candidate_peer_ranks(candidate.peer_rank);
-    }
-  }
-  AddFoundQps(snapshot, job, rank, out);
 }
 
-void FillEdge(const RankEdge& edge, v1::Edge& out) {
+void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
   out.set_source_rank(edge.source_rank);
   out.set_destination_rank(edge.destination_rank);
   out.set_bytes(edge.bytes);
@@ -96,23 +186,45 @@ void FillEdge(const RankEdge& edge, v1::Edge& out) {
   out.set_cnps(edge.cnps);
   out.set_first_seen_ns(ToNanoseconds(edge.first_seen));
   out.set_last_seen_ns(ToNanoseconds(edge.last_seen));
+  out.set_source_process(ProcessText(job, edge.source_member));
+  out.set_destination_process(ProcessText(job, edge.destination_member));
 }
 
 }  // namespace
 
-void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
-  const SeenQps seen = snapshot.attribution->jobs.empty() ? SeenQps() : SeenIn(snapshot);
-  for (size_t j = 0; j < snapshot.attribution->jobs.size(); ++j) {
-    const AttributedJob& job = snapshot.attribution->jobs[j];
-    v1::Job& out = *report.add_jobs();
-    out.set_id(job.job.id);
-    out.set_expected_ranks(static_cast<uint32_t>(job.job.rank_count));
-    for (const JobRank& rank : job.job.ranks) {
-      FillRank(snapshot, seen, static_cast<uint32_t>(j), rank, *out.add_ranks());
-    }
-    for (const RankEdge& edge : job.edges) FillEdge(edge, *out.add_edges());
-    for (const std::string& note : job.job.notes) out.add_notes(note);
+std::string_view NameOf(RankSource source) {
+  switch (source) {
+    case RankSource::kNcclLog:
+      return "nccl_log";
+    case RankSource::kRdmaResource:
+      return "rdma_resource";
+    case RankSource::kPeer:
+      return "peer";
+    case RankSource::kReceiver:
+      return "receiver";
   }
+  return "";
+}
+
+void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
+  const std::vector<AttributedJob>& jobs = snapshot.attribution->jobs;
+  const SeenQps seen = jobs.empty() ? SeenQps() : SeenIn(snapshot);
+  const std::vector<FoundQps> found = FoundIn(snapshot);
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    const Job& job = jobs[j].job;
+    v1::Job& out = *report.add_jobs();
+    out.set_id(job.id);
+    out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
+    out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
+    for (size_t m = 0; m < job.ranks.size(); ++m) {
+      v1::Rank& rank = *out.add_ranks();
+      FillRank(job.ranks[m], rank);
+      RankQps(snapshot, seen, job, found[j][m], rank).Fill(job.ranks[m]);
+    }
+    for (const RankEdge& edge : jobs[j].edges) FillEdge(job, edge, *out.add_edges());
+    for (const std::string& note : job.notes) out.add_notes(note);
+  }
+  for (const std::string& note : snapshot.attribution->notes) report.add_notes(note);
 }
 
 }  // namespace rocescope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 
 #include "analytics/engine/snapshot.h"
@@ -25,6 +26,9 @@ struct FlowKeyHash {
   }
 };
 using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
+
+// As Endpoint.rank_source has it.
+std::string_view NameOf(RankSource source);
 
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);

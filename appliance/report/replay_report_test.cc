@@ -77,9 +77,11 @@ class ReplayReportTest : public testing::Test {
     job.id = "nccl-abc";
     job.rank_count = 2;
     job.ranks = {sender, receiver};
+    job.ranks_seen = 2;
     attribution_.jobs = {{.job = job, .edges = {edge}}};
     attribution_.endpoints = {
-        {RankClaim{.rank = 0}, RankClaim{.rank = 1, .source = RankSource::kPeer}}};
+        {RankClaim{.rank = 0, .member = 0, .confidence = 0.99},
+         RankClaim{.rank = 1, .member = 1, .source = RankSource::kPeer, .confidence = 0.75}}};
   }
 
   const v1::ReplayReport& Build(std::vector<std::string> notes = {}) {
@@ -185,6 +187,74 @@ TEST_F(ReplayReportTest, EndpointsTellJobRankAndHost) {
   EXPECT_EQ(connection.b().host(), "node1");
 }
 
+TEST_F(ReplayReportTest, RanksComeWithTheirSourceAndHowSureTheyAre) {
+  const v1::ReplayReport& report = Build();
+  EXPECT_EQ(report.connections(0).a().rank_source(), "nccl_log");
+  EXPECT_DOUBLE_EQ(report.connections(0).a().rank_confidence(), 0.99);
+  EXPECT_EQ(report.connections(0).b().rank_source(), "peer");
+  EXPECT_DOUBLE_EQ(report.connections(0).b().rank_confidence(), 0.75);
+  const v1::RankQp& queue_pair = report.jobs(0).ranks(0).queue_pairs(0);
+  EXPECT_EQ(queue_pair.peer_rank(), 1);
+  EXPECT_EQ(queue_pair.peer_source(), "peer");
+  EXPECT_DOUBLE_EQ(queue_pair.peer_confidence(), 0.75);
+}
+
+TEST_F(ReplayReportTest, ARanksQueuePairHasThePeerThatItsConnectionHas) {
+  attribution_.jobs[0].job.ranks[0].queue_pairs[0].peer.peer_rank = 7;  // the order misled
+  EXPECT_EQ(Build().jobs(0).ranks(0).queue_pairs(0).peer_rank(), 1);
+}
+
+TEST_F(ReplayReportTest, AQueuePairWhosePeerTheAddressContradictsHasCandidatesAlone) {
+  JobQueuePair& queue_pair = attribution_.jobs[0].job.ranks[0].queue_pairs[0];
+  queue_pair.certainty = PeerCertainty::kOrdered;
+  queue_pair.candidates = std::make_shared<const std::vector<JobPeer>>(
+      std::vector<JobPeer>{{.own_rank = 0, .peer_rank = 1}, {.own_rank = 0, .peer_rank = 3}});
+  attribution_.endpoints[0][1].reset();
+  const v1::RankQp& row = Build().jobs(0).ranks(0).queue_pairs(0);
+  EXPECT_EQ(row.peer_rank(), -1);
+  EXPECT_EQ(row.peer_source(), "");
+  EXPECT_THAT(row.candidate_peer_ranks(), testing::ElementsAre(1, 3));
+}
+
+TEST_F(ReplayReportTest, AProcessWithoutARankGoesByItsName) {
+  JobRank& receiver = attribution_.jobs[0].job.ranks[1];
+  receiver.rank = -1;
+  receiver.process_id = 300;
+  attribution_.jobs[0].job.ranks_seen = 1;
+  attribution_.jobs[0].edges[0].destination_rank = -1;
+  attribution_.jobs[0].edges[0].destination_member = 1;
+  attribution_.endpoints[0][1]->rank = -1;
+  const v1::ReplayReport& report = Build();
+  EXPECT_EQ(report.jobs(0).seen_ranks(), 1u);
+  EXPECT_EQ(report.jobs(0).edges(0).destination_rank(), -1);
+  EXPECT_EQ(report.jobs(0).edges(0).destination_process(), "node1:300");
+  EXPECT_EQ(report.jobs(0).ranks(0).queue_pairs(0).peer_process(), "node1:300");
+  const std::string text = RenderText(report);
+  EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 1 of 2 ranks known, and 1 process without a rank;"));
+  EXPECT_THAT(text, HasSubstr("37 (node1:300)"));
+  EXPECT_THAT(text, HasSubstr("     0  node1:300  9,007,199,254,740,993"));
+}
+
+// What a READ fetches travels from the one who is asked, and is counted there.
+TEST_F(ReplayReportTest, AConnectionCountsAReadsMessagesAsItsEdgeDoes) {
+  FlowCounts& requests = flows_[0].total;
+  requests.payload_bytes = 0;
+  requests.class_packets = {};
+  requests.class_packets[static_cast<size_t>(OperationClass::kReadRequest)] = 3;
+  FlowCounts& responses = flows_[1].total;
+  responses.payload_bytes = 12'288;
+  responses.messages = responses.control_messages = responses.control_bytes = 0;
+  const std::vector<std::vector<RankEdge>> edges =
+      EdgesOf(1, connections_, attribution_.endpoints, flows_);
+  const v1::Connection& connection = Build().connections(0);
+  ASSERT_EQ(edges[0].size(), 1u);
+  EXPECT_EQ(edges[0][0].source_rank, 1);
+  EXPECT_EQ(edges[0][0].messages, 3u);
+  EXPECT_EQ(connection.b_to_a().data_messages(), 3u);
+  EXPECT_EQ(connection.b_to_a().data_bytes(), 12'288u);
+  EXPECT_EQ(connection.a_to_b().data_messages(), 0u);
+}
+
 TEST_F(ReplayReportTest, AnUnknownEndIsNotRankZeroNorQueuePairZero) {
   attribution_.endpoints[0] = {};
   connections_[0].endpoints[1].qpn.reset();
@@ -213,9 +283,16 @@ TEST_F(ReplayReportTest, TextOfNoTrafficSaysSoAndKeepsTheJobAndTheNotes) {
   attribution_.endpoints.clear();
   const std::string text = RenderText(Build({"a.log:3: expected a rank"}));
   EXPECT_THAT(text, HasSubstr("No RoCE in this capture"));
-  EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 2 ranks of 2 known"));
+  EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 2 of 2 ranks known"));
   EXPECT_THAT(text, HasSubstr("0 received = 0 decoded + 0 filtered + 0 dropped"));
   EXPECT_THAT(text, HasSubstr("a.log:3: expected a rank"));
+}
+
+TEST_F(ReplayReportTest, TextNeverSaysMoreCertaintyThanThereIs) {
+  attribution_.jobs[0].edges[0].confidence = 0.998;
+  EXPECT_THAT(RenderText(Build()), HasSubstr("0.99\n"));
+  attribution_.jobs[0].edges[0].confidence = 0.29;  // of which a double falls short
+  EXPECT_THAT(RenderText(Build()), HasSubstr("0.29\n"));
 }
 
 TEST_F(ReplayReportTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {

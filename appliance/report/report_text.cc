@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
+#include <utility>
 
 #include "appliance/report/replay_report.h"
 #include "appliance/report/table.h"
@@ -21,7 +23,21 @@ std::string EndpointText(const v1::Endpoint& endpoint) {
   return text;
 }
 
-std::string RankText(int rank) { return rank < 0 ? "" : std::to_string(rank); }
+// A process without a rank is called by its name, if that is known.
+std::string RankText(int rank, std::string process = "") {
+  return rank < 0 ? std::move(process) : std::to_string(rank);
+}
+
+std::string ProcessText(const v1::Endpoint& endpoint) {
+  if (endpoint.host().empty()) return "";
+  return fmt::format("{}:{}", endpoint.host(), endpoint.process_id());
+}
+
+// Never more than it is: 0.998 is 0.99. What is added is far below what is shown and lets 0.29,
+// which no double holds, stay what it is.
+std::string SureText(double confidence) {
+  return fmt::format("{:.2f}", std::floor(confidence * 100 + 1e-6) / 100);
+}
 
 std::string CountOrBlank(uint64_t count) { return count == 0 ? "" : WithThousands(count); }
 
@@ -40,6 +56,19 @@ std::string UtcText(int64_t ns) {
   return fmt::format("{}.{:03} UTC", text, ns % 1'000'000'000 / 1'000'000);
 }
 
+// Processes that are in smaller communicators only.
+std::string Outsiders(const v1::Job& job) {
+  const auto count =
+      std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return rank.rank() < 0; });
+  if (count == 0) return "";
+  return fmt::format(", and {} {} without a rank", count, count == 1 ? "process" : "processes");
+}
+
+std::string QpText(const v1::RankQp& qp) {
+  const std::string peer = RankText(qp.peer_rank(), qp.peer_process());
+  return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
+}
+
 void AppendJob(const v1::Job& job, std::string& text) {
   uint64_t bytes = 0;
   uint64_t messages = 0;
@@ -47,11 +76,10 @@ void AppendJob(const v1::Job& job, std::string& text) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  text +=
-      fmt::format("JOB {}: {} of {} known; {} carried {} bytes in {}\n", job.id(),
-                  Counted(static_cast<uint64_t>(job.ranks_size()), "rank"), job.expected_ranks(),
-                  Counted(static_cast<uint64_t>(job.edges_size()), "edge"), WithThousands(bytes),
-                  Counted(messages, "message"));
+  text += fmt::format("JOB {}: {} of {} known{}; {} carried {} bytes in {}\n", job.id(),
+                      job.seen_ranks(), Counted(job.expected_ranks(), "rank"), Outsiders(job),
+                      Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
+                      WithThousands(bytes), Counted(messages, "message"));
   TextTable ranks({{"RANK", Align::kRight},
                    {"HOST"},
                    {"GPU"},
@@ -70,10 +98,9 @@ void AppendJob(const v1::Job& job, std::string& text) {
         break;
       }
       if (!queue_pairs.empty()) queue_pairs += ", ";
-      queue_pairs += qp.peer_rank() < 0 ? fmt::format("{} (?)", qp.qpn())
-                                        : fmt::format("{} ({})", qp.qpn(), qp.peer_rank());
+      queue_pairs += QpText(qp);
     }
-    ranks.Add({RankText(rank.rank()), rank.host(), rank.gpu_bus_id(),
+    ranks.Add({RankText(rank.rank(), "-"), rank.host(), rank.gpu_bus_id(),
                std::to_string(rank.process_id()), rank.nics_size() > 0 ? rank.nics(0) : "",
                rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
   }
@@ -98,11 +125,12 @@ void AppendJob(const v1::Job& job, std::string& text) {
       }
       return qpns.size() > 4 ? names + fmt::format(" +{}", qpns.size() - 4) : names;
     };
-    edges.Add({RankText(edge.source_rank()), RankText(edge.destination_rank()),
+    edges.Add({RankText(edge.source_rank(), edge.source_process()),
+               RankText(edge.destination_rank(), edge.destination_process()),
                WithThousands(edge.bytes()), WithThousands(edge.messages()),
                list(edge.source_qpns()), list(edge.destination_qpns()), CountOrBlank(edge.unseen()),
                CountOrBlank(edge.resent()), CountOrBlank(edge.ce_marked()),
-               CountOrBlank(edge.cnps()), fmt::format("{:.2f}", edge.confidence())});
+               CountOrBlank(edge.cnps()), SureText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
   for (const std::string& note : job.notes()) text += "  note: " + note + "\n";
@@ -137,11 +165,11 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
     } else if (c.state() == v1::Connection::STATE_ONE_SIDED) {
       because = "nothing tells the other end";
     }
-    table.Add(
-        {EndpointText(c.a()), RankText(c.a().rank()), EndpointText(c.b()), RankText(c.b().rank()),
-         WithThousands(c.a_to_b().data_bytes()), WithThousands(c.b_to_a().data_bytes()),
-         c.state() == v1::Connection::STATE_PAIRED ? fmt::format("{:.2f}", c.confidence()) : "-",
-         because});
+    table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),
+               RankText(c.b().rank(), ProcessText(c.b())), WithThousands(c.a_to_b().data_bytes()),
+               WithThousands(c.b_to_a().data_bytes()),
+               c.state() == v1::Connection::STATE_PAIRED ? SureText(c.confidence()) : "-",
+               because});
   }
   if (!table.empty()) text += table.Render(2);
   AppendMore(report.connections_size(), "connection", text);

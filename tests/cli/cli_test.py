@@ -79,6 +79,13 @@ class Usage(CommandLine):
         self.assertIn(mentions, run.stderr)
         self.assertRegex(run.stderr, r"--help")
 
+    def test_a_capture_behind_the_logs_is_not_taken_for_one_in_silence(self):
+        path = self.file("a.pcap", captures.capture())
+        log = self.file("a.log", b"")
+        self.refused("replay", "--nccl-logs", log, path, mentions="--nccl-logs took all words")
+        self.refused("replay", "--rdma", log, path, mentions="--rdma took all words")
+        self.run_it("replay", "--nccl-logs", log, "--", path, expect=SUCCESS)
+
     def test_needs_a_command(self):
         self.refused(mentions="command")
         self.refused("decoed", "x.pcap", mentions="decoed")
