@@ -101,6 +101,17 @@ void FillDirection(const Connection& connection, size_t from, const FlowIds& flo
   out.set_control_messages(data.control_messages);
 }
 
+// Which direction the echo itself went.
+void FillSide(const ConnectionEvidence& evidence, const Connection& connection,
+              const FlowIds& flows, v1::Evidence& out) {
+  if (evidence.kind != EvidenceKind::kRethEcho && evidence.kind != EvidenceKind::kPsnEcho) return;
+  const size_t from = evidence.echoed_by;
+  out.set_direction(from == 0 ? v1::Evidence::DIRECTION_A_TO_B : v1::Evidence::DIRECTION_B_TO_A);
+  const FlowReference* flow =
+      FindFlow(connection.endpoints[from], connection.endpoints[1 - from], flows);
+  if (flow != nullptr) out.set_flow_id(flow->id);
+}
+
 v1::Connection::State StateOf(ConnectionState state) {
   switch (state) {
     case ConnectionState::kPaired:
@@ -145,6 +156,7 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
       e.set_count(evidence.count);
       e.set_of(evidence.of);
       e.set_example(ExampleOf(evidence));
+      FillSide(evidence, connection, flows, e);
     }
     for (const ConnectionCandidate& candidate : connection.candidates) {
       v1::Candidate& c = *out.add_candidates();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "appliance/report/coverage_report.h"
 #include "appliance/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -131,21 +132,6 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   out.set_cut_frames(counters.cut_frames);
   out.set_icrc_valid(counters.icrc_valid);
   out.set_icrc_invalid(counters.icrc_invalid);
-}
-
-void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
-  for (const MirrorStream& stream : findings.processor.taps().MirrorStreams()) {
-    v1::MirrorCoverage& mirror = *out.add_mirrors();
-    mirror.set_switch_address(ToString(stream.source));
-    mirror.set_session(stream.session);
-    mirror.set_frames(stream.frames);
-    mirror.set_lost(stream.lost);
-  }
-  const FlowTable::Statistics& statistics = findings.processor.flows().statistics();
-  out.set_late_packets(statistics.late_packets);
-  out.set_flows_evicted(statistics.flows_evicted);
-  out.set_sightings_capped(statistics.sightings_capped);
-  out.set_sighting_exponent(findings.snapshot.largest_sighting_exponent);
 }
 
 }  // namespace

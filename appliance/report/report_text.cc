@@ -6,6 +6,7 @@
 #include <ctime>
 #include <utility>
 
+#include "appliance/report/coverage_report.h"
 #include "appliance/report/replay_report.h"
 #include "appliance/report/table.h"
 #include "rocescope/v1/report.pb.h"
@@ -137,6 +138,36 @@ void AppendJob(const v1::Job& job, std::string& text) {
   text += "\n";
 }
 
+// What was found both ways stands together: "psn_echo A>B 2/2, B>A 1/1".
+std::string EvidenceText(const v1::Connection& connection) {
+  std::string text;
+  std::string_view last;
+  for (const v1::Evidence& e : connection.evidence()) {
+    if (!text.empty()) text += ", ";
+    if (e.kind() != last) text += e.kind() + " ";
+    last = e.kind();
+    if (e.direction() == v1::Evidence::DIRECTION_A_TO_B) text += "A>B ";
+    if (e.direction() == v1::Evidence::DIRECTION_B_TO_A) text += "B>A ";
+    text += e.of() > 0 ? fmt::format("{}/{}", e.count(), e.of()) : std::to_string(e.count());
+  }
+  return text;
+}
+
+std::string BecauseText(const v1::Connection& connection) {
+  switch (connection.state()) {
+    case v1::Connection::STATE_AMBIGUOUS:
+      if (connection.candidates().empty()) return "";
+      return fmt::format(
+          "{} ({})",
+          Counted(static_cast<uint64_t>(connection.candidates_size()), "possible queue pair"),
+          SureText(connection.candidates(0).posterior()));
+    case v1::Connection::STATE_ONE_SIDED:
+      return "nothing tells the other end";
+    default:
+      return EvidenceText(connection);
+  }
+}
+
 void AppendConnections(const v1::ReplayReport& report, std::string& text) {
   const v1::Totals& totals = report.totals();
   text += fmt::format("CONNECTIONS: {} paired, {} ambiguous, {} with one side unknown\n\n",
@@ -153,23 +184,11 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text) {
                    {"BECAUSE"}});
   for (int i = 0; i < std::min(report.connections_size(), kMostRows); ++i) {
     const v1::Connection& c = report.connections(i);
-    std::string because;
-    for (const v1::Evidence& e : c.evidence()) {
-      if (!because.empty()) because += ", ";
-      because += e.of() > 0 ? fmt::format("{} {}/{}", e.kind(), e.count(), e.of())
-                            : fmt::format("{} {}", e.kind(), e.count());
-    }
-    if (c.state() == v1::Connection::STATE_AMBIGUOUS) {
-      because =
-          fmt::format("{} fit", Counted(static_cast<uint64_t>(c.candidates_size()), "queue pair"));
-    } else if (c.state() == v1::Connection::STATE_ONE_SIDED) {
-      because = "nothing tells the other end";
-    }
     table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),
                RankText(c.b().rank(), ProcessText(c.b())), WithThousands(c.a_to_b().data_bytes()),
                WithThousands(c.b_to_a().data_bytes()),
                c.state() == v1::Connection::STATE_PAIRED ? SureText(c.confidence()) : "-",
-               because});
+               BecauseText(c)});
   }
   if (!table.empty()) text += table.Render(2);
   AppendMore(report.connections_size(), "connection", text);
@@ -260,20 +279,7 @@ void AppendLedger(const v1::ReplayReport& report, std::string& text) {
   }
   if (!taps.empty()) text += taps.Render(2);
   AppendMore(report.taps_size(), "tap", text);
-  for (const v1::MirrorCoverage& mirror : report.coverage().mirrors()) {
-    if (mirror.lost() == 0) continue;
-    text += fmt::format("  mirror session {} of {} lost {} copies on the way here\n",
-                        mirror.session(), mirror.switch_address(), WithThousands(mirror.lost()));
-  }
-  const v1::Coverage& coverage = report.coverage();
-  if (coverage.flows_evicted() > 0) {
-    text += fmt::format("  the flow table was full: {} gave way; their later packets count anew\n",
-                        Counted(coverage.flows_evicted(), "flow"));
-  }
-  if (coverage.sighting_exponent() > 0) {
-    text += fmt::format("  single packets were sampled, at the least 1 of {}\n",
-                        WithThousands(uint64_t{1} << coverage.sighting_exponent()));
-  }
+  AppendCoverage(report.coverage(), text);
 }
 
 }  // namespace
