@@ -18,7 +18,7 @@ namespace rocescope {
 
 inline constexpr uint32_t kNoFlow = UINT32_MAX;
 
-struct FlowKeyHash {
+struct TrackedFlowHash {
   size_t operator()(const FlowKey& key) const {
     // IPv4 differs in the low halves only; IPv6 hosts of a fabric mostly too.
     uint64_t hash = Mix64(key.source.low + 0x9e3779b97f4a7c15ull * key.source.high);

@@ -77,7 +77,7 @@ class FlowStore {
   uint32_t ChannelOf(HostPair& pair, TapId tap);
 
   FlowStoreLimits limits_;
-  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  std::unordered_map<FlowKey, uint32_t, TrackedFlowHash> index_;
   HintCache hints_;
   std::unordered_map<PairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;

@@ -48,7 +48,7 @@ class KnownPairs {
   size_t capacity_;
   std::vector<Entry> entries_;
   // By the flow to an end from the other one, its segment left at 0.
-  std::unordered_map<FlowKey, std::vector<uint32_t>, FlowKeyHash> by_flow_;
+  std::unordered_map<FlowKey, std::vector<uint32_t>, TrackedFlowHash> by_flow_;
   uint64_t refused_ = 0;
 };
 
