@@ -4,11 +4,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "analytics/job/dump_host.h"
 #include "analytics/job/flow_of.h"
 
 namespace rocescope {
+namespace {
+
+bool IsLogged(const Claim& claim) { return claim.stated != nullptr; }
+
+bool Agree(const std::vector<Claim>& claims) {
+  return std::ranges::all_of(claims,
+                             [&](const Claim& c) { return c.rank.IsSameRank(claims[0].rank); });
+}
+
+// Numbers come back: of statements that contradict each other those of the process count that its
+// kernel names, which was asked while packets were captured. A kernel does not tell the ranks of
+// one process apart, its log does.
+void LeaveTheBestOf(std::vector<Claim>& claims) {
+  std::set<std::pair<std::string_view, uint64_t>> holders;
+  for (const Claim& c : claims) {
+    if (c.rank.source != RankSource::kRdmaResource) continue;
+    holders.insert({c.owner->host, c.owner->process_id});
+  }
+  if (holders.empty()) return;
+  std::erase_if(claims, [&](const Claim& c) {
+    return !holders.contains({c.owner->host, c.owner->process_id});
+  });
+  if (std::ranges::none_of(claims, IsLogged)) return;
+  std::erase_if(claims, [](const Claim& c) { return !IsLogged(c); });
+}
+
+}  // namespace
+
 Claims::Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
                const std::vector<Connection>& connections, const std::vector<FlowSummary>& flows)
     : facts_(facts), hosts_(hosts), index_(index), connections_(connections), flows_(flows) {
@@ -136,41 +165,20 @@ void Claims::Take(std::vector<End> ends, bool is_guess, std::optional<Qpn> remot
   }
 }
 
-// Numbers come back: of statements that contradict each other the kernel's counts, which was asked
-// while packets were captured, else none. Claims of one rank become one.
 void Claims::Settle() {
   for (auto& [end, claims] : claims_) {
-    const auto agree = [&claims = claims] {
-      return std::ranges::all_of(claims,
-                                 [&](const Claim& c) { return c.rank.IsSameRank(claims[0].rank); });
-    };
-    if (!agree()) {
-      std::set<std::pair<std::string_view, uint64_t>> holders;  // that a kernel names
-      for (const Claim& c : claims) {
-        if (c.rank.source != RankSource::kRdmaResource) continue;
-        holders.insert({c.owner->host, c.owner->process_id});
-      }
-      if (!holders.empty()) {
-        std::erase_if(claims, [&](const Claim& c) {
-          return !holders.contains({c.owner->host, c.owner->process_id});
-        });
-      }
-      // A kernel does not tell the ranks of one process apart, its log does.
-      const auto is_logged = [](const Claim& c) { return c.stated != nullptr; };
-      if (std::ranges::any_of(claims, is_logged)) {
-        std::erase_if(claims, [&](const Claim& c) { return !is_logged(c); });
-      }
-      if (!agree()) {
-        claims.clear();
-        continue;
-      }
+    if (!Agree(claims)) LeaveTheBestOf(claims);
+    if (!Agree(claims)) {
+      claims.clear();
+      continue;
     }
-    // The log's says the peer too, if it says it once.
-    const auto logged = [](const Claim& c) { return c.stated != nullptr; };
-    std::ranges::stable_partition(claims, logged);
+    // The log's goes first: it says the peer too, if it says it once.
+    const auto logged = std::ranges::find_if(claims, IsLogged);
+    if (logged == claims.end()) continue;
     const bool peers_differ = std::ranges::any_of(claims, [&](const Claim& c) {
-      return logged(c) && c.stated->peer != claims[0].stated->peer;
+      return IsLogged(c) && c.stated->peer != logged->stated->peer;
     });
+    std::swap(claims[0], *logged);
     if (peers_differ) claims[0].stated = nullptr;
   }
 }

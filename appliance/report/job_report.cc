@@ -41,6 +41,8 @@ struct FoundQp {
   Qpn qpn;
   uint32_t connection = 0;
   uint8_t end = 0;
+
+  friend auto operator<=>(const FoundQp&, const FoundQp&) = default;
 };
 using FoundQps = std::vector<std::vector<FoundQp>>;  // by index into Job::ranks
 
@@ -58,7 +60,7 @@ std::vector<FoundQps> FoundIn(const Snapshot& snapshot) {
     }
   }
   for (FoundQps& job : found) {
-    for (std::vector<FoundQp>& rank : job) std::ranges::stable_sort(rank, {}, &FoundQp::qpn);
+    for (std::vector<FoundQp>& rank : job) std::ranges::sort(rank);
   }
   return found;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analytics/job/communicator.h"
+#include "analytics/job/attribution.h"
 
 namespace rocescope {
 namespace {
@@ -69,10 +69,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   size_t given = 0;
-  for (const Job& job : GroupJobs(logs)) {
+  const HostFacts facts{.jobs = GroupJobs(logs), .rdma = {}};
+  for (const Job& job : facts.jobs) {
     RequireSane(job);
     for (const JobRank& rank : job.ranks) given += rank.queue_pairs.size();
   }
   Require(given <= queue_pairs, "no queue pair is given twice");
+  KnownPairsOf(facts);
+  Require(AttributeJobs(facts, {}, {}).jobs.size() == facts.jobs.size(), "jobs stay");
   return 0;
 }
