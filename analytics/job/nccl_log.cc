@@ -9,6 +9,7 @@
 
 #include "analytics/job/nccl_line.h"
 #include "analytics/job/nccl_message.h"
+#include "analytics/job/plain_text.h"
 
 namespace rocescope {
 namespace {
@@ -120,6 +121,8 @@ class Parser {
 }  // namespace
 
 NcclLog ParseNcclLog(std::string_view text, std::string_view source_name) {
+  std::string plain;
+  if (HasControlSequences(text)) text = plain = PlainText(text);
   Parser parser(source_name);
   while (!text.empty()) {
     const size_t end = text.find('\n');

@@ -187,8 +187,9 @@ inline constexpr size_t kMostNcclLogNotes = 100;
 inline constexpr size_t kMostNcclProcesses = 65536;
 inline constexpr size_t kLongestNcclLine = 8192;  // NCCL's own buffers hold 1024 to 2048 octets
 
-// Never fails; what it does not understand it passes over. Time and memory are linear in the text.
-// A last line without its line end counts as cut unless its form shows that it is whole.
+// Never fails; what it does not understand it passes over, colours and NULs too. Time and memory
+// are linear in the text. A last line without its line end counts as cut unless its form shows that
+// it is whole.
 NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);
 
 // The packed PCI address that NCCL prints in hex (domain << 20 | bus << 12 | device << 4 |

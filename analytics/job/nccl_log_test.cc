@@ -74,6 +74,20 @@ INSTANTIATE_TEST_SUITE_P(
         FrameCase{"n1:4889:4908 [3] 123.456 init:12 NCCL TRACE Bootstrap : Using eth0:10.0.0.7<0>",
                   "n1"}));
 
+TEST(NcclLog, MayBeColouredAndEndInNuls) {
+  using namespace std::string_view_literals;
+  const NcclLog log = ParseNcclLog(
+      "\x1b[36mnode0:4889:4908 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\x1b[0m\n"
+      "node0:4889:4908 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 "
+      "commId 0xabc - Init COMPLETE\0\n"sv,
+      "x");
+  ASSERT_EQ(log.processes.size(), 1u);
+  EXPECT_EQ(log.processes[0].oob_address, Address("10.0.0.7"));
+  ASSERT_EQ(log.processes[0].communicators.size(), 1u);
+  EXPECT_EQ(log.processes[0].communicators[0].complete_line, 2u);
+  EXPECT_EQ(log.malformed, 0u);
+}
+
 TEST(NcclLog, LinesOfTheProgramAreNoMessages) {
   const NcclLog log = ParseNcclLog(
       "epoch 3 loss 0.1\nI like NCCL INFO lines\nnode0:1 [0] NCCL INFO Using network IB\n"

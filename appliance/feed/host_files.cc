@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include "analytics/job/communicator.h"
 #include "analytics/job/nccl_log.h"
@@ -47,8 +49,25 @@ Result<std::string> ReadWhole(const std::string& path) {
   return text;
 }
 
+// A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
+bool IsCapture(const fs::path& path) {
+  using namespace std::string_view_literals;
+  constexpr std::array kCapture = {"\xa1\xb2\xc3\xd4"sv, "\xd4\xc3\xb2\xa1"sv, "\xa1\xb2\x3c\x4d"sv,
+                                   "\x4d\x3c\xb2\xa1"sv, "\x0a\x0d\x0d\x0a"sv};  // the last: pcapng
+  constexpr std::array kCompressed = {"\x1f\x8b"sv, "\x28\xb5\x2f\xfd"sv};       // gzip, zstd
+  char head[4] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  const std::string_view octets(head, static_cast<size_t>(file.gcount()));
+  const auto begins = [&](std::string_view magic) { return octets.starts_with(magic); };
+  if (std::any_of(kCapture.begin(), kCapture.end(), begins)) return true;
+  return std::any_of(kCompressed.begin(), kCompressed.end(), begins) &&
+         path.filename().string().find("cap") != std::string::npos;
+}
+
 // Files to read, folders replaced by what is in them.
-Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths) {
+Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths,
+                                        std::string_view option, std::vector<std::string>& notes) {
   std::vector<std::string> files;
   for (const std::string& path : paths) {
     std::error_code error;
@@ -59,11 +78,16 @@ Result<std::vector<std::string>> Expand(const std::vector<std::string>& paths) {
     std::vector<std::string> inside;
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
       std::error_code ignored;
-      if (at->is_regular_file(ignored)) inside.push_back(at->path().string());
+      if (at->is_regular_file(ignored) && !IsCapture(at->path())) {
+        inside.push_back(at->path().string());
+      }
     }
     if (error) {
       return MakeError(ErrorCode::kPermissionDenied,
                        fmt::format("{}: cannot be listed: {}", path, error.message()));
+    }
+    if (inside.empty()) {
+      notes.push_back(fmt::format("{}: the folder has no file that {} could read", path, option));
     }
     std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
@@ -95,7 +119,7 @@ std::string HostOf(const std::string& path) {
 Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
                                 const std::vector<std::string>& rdma) {
   HostFiles result;
-  Result<std::vector<std::string>> log_files = Expand(nccl_logs);
+  Result<std::vector<std::string>> log_files = Expand(nccl_logs, "--nccl-logs", result.notes);
   if (!log_files) return tl::unexpected(log_files.error());
   std::vector<NcclLog> logs;
   for (const std::string& path : *log_files) {
@@ -107,13 +131,23 @@ Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
       result.notes.push_back(fmt::format(
           "{}: no NCCL messages in it; run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET", path));
     }
+    const bool has_communicator =
+        std::any_of(log.processes.begin(), log.processes.end(),
+                    [](const NcclProcess& process) { return !process.communicators.empty(); });
+    if (log.messages > 0 && !has_communicator) {
+      result.notes.push_back(
+          fmt::format("{}: {} NCCL messages, but none that tells a rank (\"comm ... rank ... "
+                      "nranks ...\"); run "
+                      "with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET from the job's start",
+                      path, log.messages));
+    }
     for (const NcclLogNote& note : log.notes) {
       result.notes.push_back(fmt::format("{}:{}: expected {}", path, note.line, note.expected));
     }
   }
   result.facts.jobs = GroupJobs(logs);
 
-  Result<std::vector<std::string>> rdma_files = Expand(rdma);
+  Result<std::vector<std::string>> rdma_files = Expand(rdma, "--rdma", result.notes);
   if (!rdma_files) return tl::unexpected(rdma_files.error());
   for (const std::string& path : *rdma_files) {
     const Result<std::string> text = ReadWhole(path);

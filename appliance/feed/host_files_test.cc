@@ -135,12 +135,35 @@ TEST_F(HostFilesTest, NamesFileAndLineOfWhatItCannotRead) {
               ElementsAre(HasSubstr(log + ":3: expected"), HasSubstr(dump + ": line 1")));
 }
 
-TEST_F(HostFilesTest, AnEmptyFolderIsNoError) {
+TEST_F(HostFilesTest, SaysIfALogTellsNoRank) {
+  const std::string path =
+      Write("a.log", "node0:100:200 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\n");
+  const Result<HostFiles> files = ReadHostFiles({path}, {});
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_THAT(files->notes, ElementsAre(HasSubstr(path + ": 1 NCCL messages, but none")));
+}
+
+TEST_F(HostFilesTest, PassesOverTheCapturesOfAFolder) {
+  using namespace std::string_view_literals;
+  Write("job/a.log", LogOf(0));
+  Write("job/a.pcap", "\x4d\x3c\xb2\xa1\x02\x00"sv);
+  Write("job/b.pcapng", "\x0a\x0d\x0d\x0a\x1c\x00"sv);
+  Write("job/c.pcap.gz", "\x1f\x8b\x08\x00"sv);
+  Write("job/short", "\xa1");
+  const Result<HostFiles> files = ReadHostFiles({Folder("job")}, {});
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_EQ(files->facts.jobs.size(), 1u);
+  EXPECT_THAT(files->notes, ElementsAre(HasSubstr("short: no NCCL messages")));
+}
+
+TEST_F(HostFilesTest, AnEmptyFolderIsNoErrorButNoted) {
   fs::create_directories(Folder("empty"));
   const Result<HostFiles> files = ReadHostFiles({Folder("empty")}, {Folder("empty")});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->facts.jobs, IsEmpty());
   EXPECT_THAT(files->facts.rdma, IsEmpty());
+  EXPECT_THAT(files->notes, ElementsAre(HasSubstr("empty: the folder has no file that --nccl-logs"),
+                                        HasSubstr("empty: the folder has no file that --rdma")));
 }
 
 }  // namespace
