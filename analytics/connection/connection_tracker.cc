@@ -263,6 +263,7 @@ void ConnectionTracker::KeepClosed(Connection connection) {
 }
 
 void ConnectionTracker::Advance(Timestamp now) {
+  if (options_.forget_after == Duration::max()) return;
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
   last_sweep_ = now;
   closings_.ForgetAll();

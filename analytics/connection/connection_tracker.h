@@ -32,12 +32,14 @@ struct ConnectionOptions {
   FlowStoreLimits limits;
   size_t request_sets = size_t{1} << 16;  // of outstanding requests, 128 octets each; power of two
   Duration maximum_response_time = std::chrono::milliseconds(50);
-  size_t grants_per_direction = 256;                   // of a host pair
-  size_t known_pairs = kFlowCapacity;                  // may name more than has traffic
-  size_t pending_management = 65536;                   // ConnectRequests that wait for their reply
-  size_t closed_connections = 16384;                   // kept for the answer
-  Duration forget_after = std::chrono::hours(1);       // of a host pair's silence
-  Duration restart_spacing = std::chrono::seconds(1);  // signs of one restart come bunched
+  size_t grants_per_direction = 256;   // of a host pair
+  size_t known_pairs = kFlowCapacity;  // may name more than has traffic
+  size_t pending_management = 65536;   // ConnectRequests that wait for their reply
+  size_t closed_connections = 16384;   // kept for the answer
+  // Of a host pair's silence. Duration::max(): never, for a replay's report covers all of its
+  // input.
+  Duration forget_after = std::chrono::hours(1);
+  Duration restart_spacing = std::chrono::seconds(1);          // signs of one restart come bunched
   Duration disconnect_grace = std::chrono::milliseconds(100);  // stragglers of a closed connection
 };
 

@@ -16,6 +16,8 @@ namespace rocescope {
 
 class Engine {
  public:
+  explicit Engine(const ConnectionOptions& connections = {}) : connections_(connections) {}
+
   // What hosts said about themselves; replaces what was said before.
   void SetHostFacts(HostFacts facts);
 
