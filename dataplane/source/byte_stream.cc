@@ -3,22 +3,39 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "dataplane/source/capture.h"
 
 namespace rocescope {
 namespace {
 
+// Once input is to end: a pipe's writer that the same Ctrl-C reached still sends what it has
+// (tcpdump holds back kilobytes); one that goes on sending is not listened to for long.
+constexpr std::chrono::milliseconds kLongestSilence{250};
+constexpr std::chrono::milliseconds kLongestFarewell{1000};
+
+int end_descriptor = -1;  // see EndInputsWhenReadable
+
+bool EndIsAsked() {
+  pollfd end = {.fd = end_descriptor, .events = POLLIN, .revents = 0};  // -1 is passed over
+  return poll(&end, 1, 0) > 0;
+}
+
 class FileStream final : public ByteStream {
  public:
-  FileStream(int descriptor, bool owned, std::string name)
-      : descriptor_(descriptor), owned_(owned), name_(std::move(name)) {}
+  FileStream(int descriptor, bool owned, bool is_file, std::string name)
+      : descriptor_(descriptor), owned_(owned), is_file_(is_file), name_(std::move(name)) {}
   ~FileStream() override {
     if (owned_) close(descriptor_);
   }
@@ -27,19 +44,52 @@ class FileStream final : public ByteStream {
 
   Result<size_t> Read(std::span<uint8_t> out) override {
     while (true) {
+      if (!WaitForInput()) return size_t{0};
       const ssize_t count = read(descriptor_, out.data(), out.size());
       if (count >= 0) return static_cast<size_t>(count);
-      if (errno != EINTR) break;
+      // Others may share the descriptor and take the octets first, or have set it non-blocking.
+      if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) break;
     }
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: reading failed: {}", name_, std::strerror(errno)));
   }
 
+  std::string EndNote() const override {
+    return left_ ? "a signal ended the reading" : std::string();
+  }
+
  private:
+  // Whether to read: false if the input is to end here.
+  bool WaitForInput() {
+    if (is_file_) {
+      left_ = EndIsAsked();
+      return !left_;
+    }
+    if (!last_moment_) {
+      std::array<pollfd, 2> wait = {{{.fd = descriptor_, .events = POLLIN, .revents = 0},
+                                     {.fd = end_descriptor, .events = POLLIN, .revents = 0}}};
+      while (poll(wait.data(), wait.size(), -1) < 0 && errno == EINTR) {
+      }
+      if (wait[1].revents == 0) return true;  // input, its end, or an error that read() tells
+      last_moment_ = std::chrono::steady_clock::now() + kLongestFarewell;
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        *last_moment_ - std::chrono::steady_clock::now());
+    const auto patience = std::min(left, kLongestSilence);
+    pollfd input = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+    return patience.count() > 0 && poll(&input, 1, static_cast<int>(patience.count())) > 0;
+  }
+
   int descriptor_;
   bool owned_;
+  bool is_file_;  // never makes its reader wait
   std::string name_;
+  bool left_ = false;  // a file that was not read to its end
+  std::optional<std::chrono::steady_clock::time_point> last_moment_;
 };
+
+constexpr std::string_view kManyFilesHint =
+    ": raise the limit, as `ulimit -n 4096` does in this shell, or give fewer captures at once";
 
 ErrorCode CodeOfErrno(int error) {
   switch (error) {
@@ -78,6 +128,8 @@ Result<size_t> PeekStream::Read(std::span<uint8_t> out) {
   return count;
 }
 
+void EndInputsWhenReadable(int descriptor) { end_descriptor = descriptor; }
+
 Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path) {
   const bool standard_input = path == kStandardInputPath;
   const std::string name = CaptureDisplayName(path);
@@ -85,11 +137,14 @@ Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path) {
   if (descriptor < 0) {
     const int error = errno;
     return MakeError(CodeOfErrno(error),
-                     fmt::format("{}: cannot be opened: {}", name, std::strerror(error)));
+                     fmt::format("{}: cannot be opened: {}{}", name, std::strerror(error),
+                                 error == EMFILE ? kManyFilesHint : ""));
   }
-  auto stream = std::make_unique<FileStream>(descriptor, !standard_input, name);
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) {
+  struct stat status{};
+  const bool known = fstat(descriptor, &status) == 0;
+  auto stream =
+      std::make_unique<FileStream>(descriptor, !standard_input, S_ISREG(status.st_mode), name);
+  if (!known) {
     return MakeError(ErrorCode::kUnavailable, fmt::format("{}: {}", name, std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) {

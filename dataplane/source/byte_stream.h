@@ -48,6 +48,11 @@ class PeekStream final : public ByteStream {
   bool ended_ = false;
 };
 
+// From now on, the streams of OpenFileStream end as soon as `descriptor` is readable: files at
+// once, pipes when nothing has come for 250 ms, after a second at the latest. Of the whole process,
+// as the signals are that it serves; -1 turns it off.
+void EndInputsWhenReadable(int descriptor);
+
 // `path`, or standard input for "-". Errors name the path: missing, no permission, a directory, a
 // terminal.
 Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path);

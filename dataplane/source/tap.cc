@@ -2,6 +2,7 @@
 #include "dataplane/source/tap.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -62,7 +63,14 @@ Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
                     paths.size() + named.size(), std::numeric_limits<uint16_t>::max()));
   }
   std::set<std::string_view> given;
-  const auto is_new = [&](const std::string& path) { return given.insert(path).second; };
+  std::set<std::pair<dev_t, ino_t>> files;  // a link is another path to the same frames
+  const auto is_new = [&](const std::string& path) {
+    struct stat status{};
+    const bool is_file =
+        path != kStandardInputPath && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (is_file && !files.emplace(status.st_dev, status.st_ino).second) return false;
+    return given.insert(path).second;
+  };
   const auto twice = [](const std::string& path) {
     return MakeError(
         ErrorCode::kInvalidArgument,

@@ -38,7 +38,8 @@ struct CaptureTaps {
 
 // Plain paths are named after the file, "-2", "-3" and so on behind a name that is taken. Files
 // that are given the same name by hand share a tap: parts of a capture that was rotated. An error
-// if there is none, more than 65,535, or the same file twice.
+// if there is none, more than 65,535, or the same file twice, be it by
+// another path.
 Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
                                     std::span<const TapSpec> named);
 

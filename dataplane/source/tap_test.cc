@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
 
 namespace rocescope {
 namespace {
@@ -64,6 +69,23 @@ TEST(TapTest, FilesGivenTheSameNameShareATap) {
   ASSERT_TRUE(table);
   EXPECT_THAT(table->names, ElementsAre("leaf1", "leaf2"));
   EXPECT_EQ(table->files[2].tap, table->files[0].tap);
+}
+
+TEST(TapTest, RefusesAFileUnderItsTwoNames) {
+  const std::string folder = ::testing::TempDir() + "rocescope_tap_" + std::to_string(getpid());
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/a.pcap") << "x";
+  std::filesystem::create_symlink("a.pcap", folder + "/b.pcap");
+  const std::vector<std::string> paths = {folder + "/a.pcap", folder + "/b.pcap"};
+  const std::vector<std::string> spelt = {folder + "/a.pcap", folder + "/./a.pcap"};
+
+  const auto linked = MakeCaptureTaps(paths, {});
+  const auto detour = MakeCaptureTaps(spelt, {});
+  std::filesystem::remove_all(folder);
+
+  ASSERT_FALSE(linked);
+  EXPECT_THAT(linked.error().message, HasSubstr("b.pcap was given twice"));
+  EXPECT_FALSE(detour);
 }
 
 TEST(TapTest, RefusesTheSameFileTwiceAndNoneAtAll) {
