@@ -2,13 +2,16 @@
 // The command line: what each subcommand takes, as help for people and as a struct for its code.
 // CLI11 costs seconds to compile and is included here alone.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,20 +19,25 @@
 #include "appliance/command/duration.h"
 #include "appliance/command/exit_code.h"
 #include "appliance/command/heap.h"
+#include "appliance/command/message.h"
 #include "appliance/command/output.h"
 #include "appliance/command/replay.h"
+#include "appliance/command/stop_signal.h"
 
 namespace rocescope {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Results go to standard output, messages to standard error.\n"
+    "Results go to standard output, messages to standard error. The first SIGINT (Ctrl-C) or\n"
+    "SIGTERM ends the input, and what was read is printed; a second one ends rocescope.\n"
     "Exit codes:\n"
-    "  0  success, also when the reader of the output left early (| head)\n"
-    "  1  an input is damaged: what could be read is printed, the message says where it ended\n"
+    "  0  success, also when the reader of the output left early (| head) or a signal ended\n"
+    "     standard input\n"
+    "  1  an input is damaged, or a signal ended the reading of a file: what could be read is\n"
+    "     printed, the message says where it ended\n"
     "  2  the command line is wrong; nothing was read\n"
     "  3  an input is missing or is not a capture that rocescope reads; nothing is printed\n"
-    "  4  the output could not be written, or rocescope itself failed\n";
+    "  4  the output could not be written, memory ran out, or rocescope itself failed\n";
 
 // An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
 // is a usage error with the parser's message.
@@ -76,7 +84,8 @@ struct CaptureArguments {
   }
 };
 
-void AddFilter(CLI::App& app, FrameFilter& filter) {
+void AddFilter(CLI::App& app, FrameFilter& filter, const std::string& host_costs = {},
+               const std::string& qp_costs = {}) {
   const std::string group = "Filters";
   AddParsed(app, "--since", "TIME",
             "frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
@@ -87,12 +96,13 @@ void AddFilter(CLI::App& app, FrameFilter& filter) {
             [&filter](TimeBound bound) { filter.until = bound; })
       ->group(group);
   Repeatable(AddParsed(app, "--host", "ADDRESS",
-                       "packets from or to this IPv4 or IPv6 address; may be repeated",
+                       "packets from or to this IPv4 or IPv6 address; may be repeated" + host_costs,
                        ParseIpAddress, [&filter](IpAddress host) { filter.hosts.push_back(host); }))
       ->group(group);
   Repeatable(AddParsed(app, "--qp", "NUMBER",
                        "packets to this queue pair, and datagrams from or about it: decimal, or\n"
-                       "hexadecimal as 0x11; may be repeated",
+                       "hexadecimal as 0x11; may be repeated" +
+                           qp_costs,
                        ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); }))
       ->group(group);
 }
@@ -190,15 +200,18 @@ Command AddReplay(CLI::App& parent) {
             ParseDuration, [state](Duration interval) { state->options.interval = interval; });
   app->add_flag("--icrc", state->options.check_icrc,
                 "compute the invariant CRC of uncut frames and count the wrong ones");
-  AddFilter(*app, state->options.filter);
+  AddFilter(*app, state->options.filter,
+            ".\nApplied before pairing: what is left out is evidence for nothing",
+            ".\nApplied before pairing: a connection is found only if the numbers of both its\n"
+            "ends are given, and NAKs and CNPs go to the sender's");
   return {.app = app, .run = [state] {
-            CheckSwallowed(state->captures, {{"--nccl-logs", &state->options.nccl_logs},
-                                             {"--rdma", &state->options.rdma}});
-            state->options.captures = state->captures.Take();
-            CheckFilter(state->options.filter);
-            state->options.format =
-                state->format == "json" ? ReportFormat::kJson : ReportFormat::kText;
-            return RunReplay(state->options);
+            ReplayOptions& options = state->options;
+            CheckSwallowed(state->captures,
+                           {{"--nccl-logs", &options.nccl_logs}, {"--rdma", &options.rdma}});
+            options.captures = state->captures.Take();
+            CheckFilter(options.filter);
+            options.format = state->format == "json" ? ReportFormat::kJson : ReportFormat::kText;
+            return RunReplay(options);
           }};
 }
 
@@ -230,8 +243,10 @@ int Main(int argc, char** argv) {
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {
-    fmt::print(stderr, "rocescope: {}\nRun `{} --help` for what can be given.\n", message,
-               &at == &app ? "rocescope" : "rocescope " + at.get_name());
+    Message(message);
+    (void)WriteAll(STDERR_FILENO,
+                   fmt::format("Run `{} --help` for what can be given.\n",
+                               &at == &app ? "rocescope" : "rocescope " + at.get_name()));
     return kExitUsage;
   };
   const auto chosen = [&]() -> const CLI::App& {
@@ -241,7 +256,9 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     for (const Command& command : commands) {
-      if (command.app->parsed()) return command.run();
+      if (!command.app->parsed()) continue;
+      EndInputOnSignal();
+      return command.run();
     }
   } catch (const CLI::CallForHelp&) {
     return PrintAndExit(app.help());
@@ -257,12 +274,18 @@ int Main(int argc, char** argv) {
 }  // namespace rocescope
 
 int main(int argc, char** argv) {
+  rocescope::HoldStandardStreams();
   rocescope::PrepareHeap();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
   try {
     return rocescope::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    rocescope::Message(
+        "out of memory: give fewer captures or logs at once, or less of them by --since and "
+        "--until");
+    return rocescope::kExitOutput;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "rocescope: internal error: {}\n", error.what());
+    rocescope::Message(fmt::format("internal error: {}", error.what()));
     return rocescope::kExitOutput;
   }
 }

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "appliance/command/exit_code.h"
+#include "appliance/command/message.h"
 #include "appliance/command/output.h"
+#include "appliance/command/stop_signal.h"
 #include "appliance/report/frame_json.h"
 #include "dataplane/decode/decode.h"
 #include "dataplane/record/ledger.h"
@@ -19,8 +21,6 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kWriteSize = size_t{64} << 10;  // octets gathered before a write
-
-void Message(std::string_view text) { fmt::print(stderr, "rocescope: {}\n", text); }
 
 // "received 5 = decoded 3 + filtered 1 + dropped 1 (not_roce 1)"
 std::string LedgerLine(const Ledger& ledger) {
@@ -139,7 +139,9 @@ int RunDecode(const DecodeOptions& options) {
   const CaptureStatistics statistics = (*source)->Statistics();
   for (const std::string& note : statistics.notes) Message(note);
   Message(LedgerLine(printer.ledger()));
-  return damaged || statistics.damaged_tails > 0 ? kExitDamaged : kExitSuccess;
+  if (InputEndedBySignal()) Message("a signal ended the input");
+  const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
+  return damaged || cut ? kExitDamaged : kExitSuccess;
 }
 
 }  // namespace rocescope

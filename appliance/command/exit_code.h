@@ -5,11 +5,13 @@
 namespace rocescope {
 
 enum ExitCode : int {
-  kExitSuccess = 0,     // also when the reader of the output went away (`| head`)
-  kExitDamaged = 1,     // an input ended early or is corrupt; what could be read is printed
+  // Also when the reader of the output went away (`| head`), or a signal ended standard input.
+  kExitSuccess = 0,
+  // An input is corrupt or ended early, be it by a signal; what could be read is printed.
+  kExitDamaged = 1,
   kExitUsage = 2,       // the command line is wrong; nothing was read
   kExitUnreadable = 3,  // an input is missing or is nothing that rocescope reads
-  kExitOutput = 4,      // the output could not be written, or rocescope itself failed
+  kExitOutput = 4,      // the output could not be written, memory ran out, rocescope itself failed
 };
 
 }  // namespace rocescope

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "appliance/command/message.h"
+
 namespace rocescope {
 
 OutputState WriteAll(int file_descriptor, std::string_view text) {
@@ -31,7 +33,7 @@ OutputState WriteAll(int file_descriptor, std::string_view text) {
 OutputState WriteToStdout(std::string_view text) {
   const OutputState state = WriteAll(STDOUT_FILENO, text);
   if (state == OutputState::kFailed) {
-    fmt::print(stderr, "rocescope: cannot write to standard output: {}\n", std::strerror(errno));
+    Message(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
   }
   return state;
 }

@@ -8,7 +8,9 @@
 
 #include "analytics/engine/engine.h"
 #include "appliance/command/exit_code.h"
+#include "appliance/command/message.h"
 #include "appliance/command/output.h"
+#include "appliance/command/stop_signal.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/report/replay_report.h"
 #include "appliance/report/traffic_notes.h"
@@ -18,8 +20,6 @@
 
 namespace rocescope {
 namespace {
-
-void Message(std::string_view text) { fmt::print(stderr, "rocescope: {}\n", text); }
 
 FrameProcessor::Options ProcessorOptions(const ReplayOptions& options) {
   FrameProcessor::Options result;
@@ -38,6 +38,7 @@ class Replay {
 
   Engine& engine() { return engine_; }
   const FrameProcessor& processor() const { return processor_; }
+  const CaptureExtent& extent() const { return extent_; }
 
   // The error is one of the command line: a time window that nothing can fall into.
   Status Take(std::span<RawFrame> batch) {
@@ -47,6 +48,7 @@ class Replay {
       window_ = *window;
       opened_ = true;
     }
+    for (const RawFrame& raw : batch) extent_.Add(raw);
     if (!window_.KeepsAll()) {
       const size_t kept = KeepWithin(window_, batch);
       processor_.CountFiltered(batch.size() - kept);
@@ -73,7 +75,9 @@ class Replay {
 
   const ReplayOptions& options_;
   FrameProcessor processor_;
-  Engine engine_;
+  // What was paired in the first hour still counts in the last.
+  Engine engine_{ConnectionOptions{.forget_after = Duration::max()}};
+  CaptureExtent extent_;
   RecordBatch records_;
   TimeWindow window_;
   bool opened_ = false;
@@ -123,17 +127,26 @@ int RunReplay(const ReplayOptions& options) {
     notes.push_back(note);
   }
 
+  if (InputEndedBySignal()) {
+    notes.emplace_back("a signal ended the input: the report covers what came before");
+    Message(notes.back());
+  }
+
   const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
   for (std::string& note : NotesOnTraffic(*snapshot, replay.processor().taps().taps())) {
     notes.push_back(std::move(note));
   }
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  const v1::ReplayReport& report = BuildReplayReport(
-      {.processor = replay.processor(), .snapshot = *snapshot, .notes = std::move(notes)}, arena);
+  const v1::ReplayReport& report = BuildReplayReport({.processor = replay.processor(),
+                                                      .snapshot = *snapshot,
+                                                      .extent = replay.extent(),
+                                                      .notes = std::move(notes)},
+                                                     arena);
   const std::string text =
       options.format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
-  return damaged || statistics.damaged_tails > 0 ? kExitDamaged : kExitSuccess;
+  const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
+  return damaged || cut ? kExitDamaged : kExitSuccess;
 }
 
 }  // namespace rocescope

@@ -51,7 +51,7 @@ void FillEndpoint(const ConnectionEndpoint& endpoint, const std::optional<RankCl
                   const Attribution& attribution, v1::Endpoint& out) {
   out.set_segment(endpoint.segment);
   out.set_address(ToString(endpoint.address));
-  out.set_qpn(endpoint.qpn ? int64_t{endpoint.qpn->value} : -1);
+  out.set_qpn(endpoint.qpn ? static_cast<int32_t>(endpoint.qpn->value) : -1);
   out.set_rank(-1);
   if (!claim) return;
   const Job& job = attribution.jobs[claim->job].job;

@@ -88,6 +88,8 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
   out.set_flows_evicted(flows.flows_evicted);
   out.set_sightings_capped(flows.sightings_capped);
   out.set_sighting_exponent(findings.snapshot.largest_sighting_exponent);
+  out.set_cut_frames(findings.extent.cut_frames);
+  out.set_cut_at(findings.extent.cut_at);
   for (const Row& row : kRows) {
     v1::CoverageCount& count = *out.add_counts();
     count.set_name(std::string(row.name));
@@ -99,8 +101,9 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
 void AppendCoverage(const v1::Coverage& coverage, std::string& text) {
   for (const v1::MirrorCoverage& mirror : coverage.mirrors()) {
     if (mirror.lost() == 0) continue;
-    text += fmt::format("  mirror session {} of {} lost {} copies on the way here\n",
-                        mirror.session(), mirror.switch_address(), WithThousands(mirror.lost()));
+    text += fmt::format("  mirror session {} of {} lost {} {} on the way here\n", mirror.session(),
+                        mirror.switch_address(), WithThousands(mirror.lost()),
+                        mirror.lost() == 1 ? "copy" : "copies");
   }
   for (const v1::CoverageCount& row : coverage.counts()) {
     if (row.count() == 0) continue;

@@ -13,7 +13,8 @@
 namespace rocescope {
 
 // Appends `text` as a JSON string with its quotes. Octets that are not UTF-8 (file names and
-// damaged logs may hold them) become U+FFFD, so the output stays valid JSON.
+// damaged logs may hold them) become U+FFFD, so the output stays valid JSON; controls, those of the
+// upper half too, are written as \u001b is.
 void AppendJsonString(fmt::memory_buffer& out, std::string_view text);
 void AppendJsonString(std::string& out, std::string_view text);
 

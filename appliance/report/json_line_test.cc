@@ -21,6 +21,7 @@ TEST(JsonLine, KeepsTextThatNeedsNoEscape) {
 
 TEST(JsonLine, EscapesQuotesBackslashesAndControls) {
   EXPECT_EQ(Quoted("a\"b\\c\n\x01\x7f"), R"("a\"b\\c\u000a\u0001\u007f")");
+  EXPECT_EQ(Quoted("\xc2\x9b"), R"("\u009b")") << "CSI of 8-bit terminals";
 }
 
 // Overlong slash, lone continuation, surrogate, beyond U+10FFFF, cut sequence.

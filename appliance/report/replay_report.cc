@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/report/replay_report.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
 
 #include "appliance/report/coverage_report.h"
 #include "appliance/report/job_report.h"
+#include "appliance/report/table.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -134,6 +136,19 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   out.set_icrc_invalid(counters.icrc_invalid);
 }
 
+// A clear-to-send shows in the octets behind its WRITE's header: 18 (Ethernet and a VLAN tag), 20
+// (IPv4), 8 (UDP), 12 (BTH), 16 (RETH) and the first 20 of its own; ERSPAN adds 62 at most.
+std::string NoteOnCutting(const ReplayFindings& findings) {
+  const CaptureExtent& extent = findings.extent;
+  const bool mirrored = !findings.processor.taps().MirrorStreams().empty();
+  const uint32_t enough = mirrored ? 160 : 96;
+  if (extent.cut_frames == 0 || extent.cut_at >= enough) return {};
+  return fmt::format(
+      "{} of {} frames were cut at {} octets: capture at least {} octets to tell clear-to-sends "
+      "from data",
+      WithThousands(extent.cut_frames), WithThousands(extent.frames), extent.cut_at, enough);
+}
+
 }  // namespace
 
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
@@ -143,6 +158,8 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillLedger(findings.processor.counters().ledger, *report.mutable_ledger());
   report.mutable_captured()->set_start_ns(ToNanoseconds(findings.processor.counters().first));
   report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
+  report.mutable_extent()->set_start_ns(ToNanoseconds(findings.extent.first));
+  report.mutable_extent()->set_end_ns(ToNanoseconds(findings.extent.last));
   for (const Tap& tap : findings.processor.taps().taps()) {
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
@@ -169,6 +186,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillJobs(findings.snapshot, report);
   FillCoverage(findings, *report.mutable_coverage());
   for (const std::string& note : findings.notes) report.add_notes(note);
+  if (std::string note = NoteOnCutting(findings); !note.empty()) report.add_notes(std::move(note));
   return report;
 }
 

@@ -3,6 +3,8 @@
 // what a person or a program reads.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,9 +21,29 @@ namespace v1 {
 class ReplayReport;
 }
 
+// The captures as they are, before any filter.
+struct CaptureExtent {
+  uint64_t frames = 0;
+  Timestamp first;  // earliest and latest; the epoch if there are no frames
+  Timestamp last;
+  uint64_t cut_frames = 0;  // captured shorter than they were
+  uint32_t cut_at = 0;      // octets that the longest of those has: the snap length
+
+  void Add(const RawFrame& raw) {
+    if (frames++ == 0) first = last = raw.timestamp;
+    first = std::min(first, raw.timestamp);
+    last = std::max(last, raw.timestamp);
+    const auto captured = static_cast<uint32_t>(raw.bytes.size());
+    if (captured >= raw.original_length) return;
+    ++cut_frames;
+    cut_at = std::max(cut_at, captured);
+  }
+};
+
 struct ReplayFindings {
   const FrameProcessor& processor;
   const Snapshot& snapshot;
+  CaptureExtent extent;
   std::vector<std::string> notes;
 };
 

@@ -90,14 +90,18 @@ class ReplayReportTest : public testing::Test {
         .flows = std::make_shared<const std::vector<FlowSummary>>(flows_),
         .connections = std::make_shared<const std::vector<Connection>>(connections_),
         .attribution = std::make_shared<const Attribution>(attribution_)};
-    return BuildReplayReport(
-        {.processor = processor, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
+    return BuildReplayReport({.processor = processor,
+                              .snapshot = snapshot,
+                              .extent = extent_,
+                              .notes = std::move(notes)},
+                             arena_);
   }
   Json AsJson() { return Json::parse(RenderJson(Build())); }
 
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
   Attribution attribution_;
+  CaptureExtent extent_;
   google::protobuf::Arena arena_;
 };
 
@@ -121,7 +125,7 @@ TEST_F(ReplayReportTest, JsonPrintsNumbersOf64BitsAsText) {
   const Json report = AsJson();
   EXPECT_EQ(report["jobs"][0]["edges"][0]["bytes"], "9007199254740993");
   EXPECT_EQ(report["flows"][0]["payload_bytes"], "9007199254740993");
-  EXPECT_EQ(report["connections"][0]["a"]["qpn"], "37");
+  EXPECT_EQ(report["connections"][0]["a"]["qpn"], 37) << "24 bits are a number";
   EXPECT_EQ(report["flows"][0]["destination_qpn"], 38) << "32 bits are a number";
 }
 
@@ -302,15 +306,97 @@ TEST_F(ReplayReportTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {
   const std::string text = RenderText(report);
   size_t last = 0;
   for (const char* heading :
-       {"JOB ", "CONNECTIONS: 1 paired", "FLOWS: 2 flows", "TROUBLE", "LEDGER: 20 received"}) {
+       {"JOB ", "TROUBLE", "CONNECTIONS: 1 paired", "FLOWS: 2 flows", "LEDGER: 20 received"}) {
     const size_t at = text.find(heading);
     ASSERT_NE(at, std::string::npos) << heading;
     EXPECT_GE(at, last) << heading;
     last = at;
   }
   EXPECT_THAT(text, HasSubstr("9,007,199,254,740,993"));
-  EXPECT_THAT(text, HasSubstr("4  packets unseen"));
-  EXPECT_THAT(text, HasSubstr("2  NAKs"));
+}
+
+TEST_F(ReplayReportTest, TroubleNamesTheFlowThatAloneHasIt) {
+  flows_[0].total.ce_marked = 3;
+  flows_[1].total.ce_marked = 2;
+  flows_[1].total.reordered = 1;
+  flows_[1].total.class_packets[static_cast<size_t>(OperationClass::kCnp)] = 1;
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  const std::string text = RenderText(report);
+  EXPECT_THAT(text, HasSubstr("2  NAKs: 10.0.0.1 > 10.0.0.2 qp 38\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("4  packets unseen .*: 10.0.0.1 > 10.0.0.2 qp 38\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("5  packets marked CE .*, on 2 flows\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("1  packet came late .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("1  CNP .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
+}
+
+TEST_F(ReplayReportTest, TextTellsCopiesFromPackets) {
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(43);
+  report.mutable_totals()->set_pause_frames(3);
+  report.add_taps()->set_frames(23);
+  report.mutable_taps(0)->set_frames(20);
+  report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
+  report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
+  EXPECT_THAT(RenderText(report),
+              testing::StartsWith("20 packets, seen 40 times in 2 captures, and 3 PAUSE or PFC "
+                                  "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
+                                  "(4.50 s)\n"));
+}
+
+TEST_F(ReplayReportTest, TextSaysThatTheFiltersLeftNothing) {
+  flows_.clear();
+  connections_.clear();
+  attribution_ = {};
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_received(5);
+  report.mutable_ledger()->set_filtered(4);
+  report.mutable_extent()->set_start_ns(1'714'564'800'000'000'000);
+  report.mutable_extent()->set_end_ns(1'714'651'200'000'000'000);
+  EXPECT_THAT(RenderText(report),
+              testing::StartsWith("No frame passed the filters; the capture spans 2024-05-01 "
+                                  "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
+}
+
+TEST_F(ReplayReportTest, TextTellsOtherTrafficFromBrokenFrames) {
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_received(20);
+  for (const auto& [reason, frames] : {std::pair("not_roce", 18), std::pair("bad_ip", 2)}) {
+    v1::DropCount& row = *report.mutable_ledger()->add_dropped();
+    row.set_reason(reason);
+    row.set_frames(static_cast<uint64_t>(frames));
+  }
+  EXPECT_THAT(RenderText(report),
+              HasSubstr("20 received = 0 decoded + 0 filtered + 18 other traffic, not RoCE + 2 "
+                        "dropped\n\n  DROPPED  REASON"));
+}
+
+TEST_F(ReplayReportTest, SaysThatFramesWereCutTooShort) {
+  extent_ = {.frames = 100, .cut_frames = 60, .cut_at = 64};
+  EXPECT_THAT(Build().notes(), testing::ElementsAre(testing::StartsWith(
+                                   "60 of 100 frames were cut at 64 octets: capture at least 96")));
+  extent_.cut_at = 96;
+  EXPECT_THAT(Build().notes(), testing::IsEmpty());
+}
+
+TEST_F(ReplayReportTest, ASingleCandidateIsAPossibility) {
+  connections_[0].state = ConnectionState::kAmbiguous;
+  connections_[0].candidates = {{.qpn = Qpn{37}, .posterior = 0.429}};
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  EXPECT_THAT(RenderText(report), HasSubstr("1 possible queue pair (0.42)"));
+}
+
+TEST_F(ReplayReportTest, DatagramsHaveNoConnectionsToFind) {
+  connections_.clear();
+  attribution_ = {};
+  for (FlowSummary& flow : flows_) {
+    flow.total.class_packets = {};
+    flow.total.class_packets[static_cast<size_t>(OperationClass::kDatagram)] = flow.total.packets;
+  }
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  EXPECT_THAT(RenderText(report), HasSubstr("CONNECTIONS: none to find: datagrams (UD)"));
 }
 
 TEST_F(ReplayReportTest, TextShowsAScreenAndSaysHowMuchMoreThereIs) {

@@ -5,8 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+
+#include "appliance/report/visible_text.h"
 
 namespace rocescope {
+
+void TextTable::Add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) {
+    if (!std::all_of(cell.begin(), cell.end(), IsPlainAscii)) cell = Visible(cell);
+  }
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::Render(size_t indent) const {
   std::vector<size_t> widths(columns_.size(), 0);
@@ -67,7 +77,19 @@ std::string HumanDuration(int64_t nanoseconds) {
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
   if (nanoseconds < 999'950) return fmt::format("{:.1f} us", value / 1e3);
   if (nanoseconds < 999'950'000) return fmt::format("{:.1f} ms", value / 1e6);
-  return fmt::format("{:.2f} s", value / 1e9);
+  if (nanoseconds < 59'995'000'000) return fmt::format("{:.2f} s", value / 1e9);
+  const int64_t seconds = (nanoseconds + 500'000'000) / 1'000'000'000;
+  if (seconds < 3'600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  const int64_t minutes = (seconds + 30) / 60;
+  if (minutes < 24 * 60) return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+  const int64_t hours = (minutes + 30) / 60;
+  return fmt::format("{} d {} h", hours / 24, hours % 24);
+}
+
+std::string SureText(double confidence) {
+  constexpr double kNothing = 1e-9;  // 0.29 * 100 is a little less than 29
+  if (confidence > 0.99 + kNothing) return ">0.99";
+  return fmt::format("{:.2f}", std::floor(confidence * 100 + kNothing) / 100);
 }
 
 std::string Counted(uint64_t count, std::string_view noun) {

@@ -20,7 +20,8 @@ class TextTable {
 
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Cells may hold what files say: they are printed as Visible makes them.
+  void Add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
   // Each line starts with `indent` spaces; columns whose cells are all empty are left out.
@@ -37,8 +38,11 @@ std::string WithThousands(uint64_t value);
 // "98.3 kB", decimal units.
 std::string HumanBytes(uint64_t bytes);
 
-// "12.3 us".
+// "12.3 us", "10.02 s", "2 min 5 s", "1 h 0 min".
 std::string HumanDuration(int64_t nanoseconds);
+
+// A confidence of 0 to 1 with two digits, never rounded up: "0.99" for 0.9899..., ">0.99" above.
+std::string SureText(double confidence);
 
 // "1 edge", "2 edges".
 std::string Counted(uint64_t count, std::string_view noun);

@@ -70,6 +70,34 @@ TEST(HumanDuration, NeverSaysAThousandOfAUnit) {
   EXPECT_EQ(HumanDuration(999'999'999), "1.00 s");
 }
 
+TEST(HumanDuration, CountsLongTimesAsPeopleDo) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  EXPECT_EQ(HumanDuration(59 * kSecond), "59.00 s");
+  EXPECT_EQ(HumanDuration(60 * kSecond - 1), "1 min 0 s") << "never 60.00 s";
+  EXPECT_EQ(HumanDuration(125 * kSecond), "2 min 5 s");
+  EXPECT_EQ(HumanDuration(3'600 * kSecond - 1), "1 h 0 min");
+  EXPECT_EQ(HumanDuration(7'260 * kSecond), "2 h 1 min");
+  EXPECT_EQ(HumanDuration(100'800 * kSecond), "1 d 4 h") << "28 hours";
+}
+
+TEST(SureText, NeverRoundsUp) {
+  EXPECT_EQ(SureText(0), "0.00");
+  EXPECT_EQ(SureText(0.5), "0.50");
+  EXPECT_EQ(SureText(0.29), "0.29") << "though a double of 0.29 times 100 is less than 29";
+  EXPECT_EQ(SureText(0.989'9), "0.98");
+  EXPECT_EQ(SureText(0.99), "0.99");
+  EXPECT_EQ(SureText(0.998), ">0.99");
+  EXPECT_EQ(SureText(1), ">0.99") << "nothing here is beyond doubt";
+}
+
+TEST(TextTable, LetsNoCellSteerTheTerminal) {
+  TextTable table({{"HOST"}, {"NIC"}});
+  table.Add({"no\nde\x1b[2J", "mlx5_0"});
+  EXPECT_EQ(table.Render(0),
+            "HOST           NIC\n"
+            "no\\nde\\x1b[2J  mlx5_0\n");
+}
+
 TEST(Counted, IsPluralButForOne) {
   EXPECT_EQ(Counted(0, "edge"), "0 edges");
   EXPECT_EQ(Counted(1, "edge"), "1 edge");

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/stop_signal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "dataplane/source/byte_stream.h"
+#include "dataplane/source/capture.h"
+
+namespace rocescope {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM};
+
+volatile std::sig_atomic_t signalled = 0;
+int wake_up = -1;  // the write end of a pipe: a flag alone could come just before a read blocks
+
+void TakeFirstSignal(int /*number*/) {
+  const int error = errno;
+  signalled = 1;
+  for (const int number : kSignals) std::signal(number, SIG_DFL);
+  [[maybe_unused]] const ssize_t written = write(wake_up, "", 1);
+  errno = error;
+}
+
+}  // namespace
+
+void EndInputOnSignal() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return;  // signals then end the process, as ever
+  wake_up = ends[1];
+  EndInputsWhenReadable(ends[0]);
+  for (const int number : kSignals) {
+    struct sigaction action{};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = TakeFirstSignal;
+    for (const int blocked : kSignals) sigaddset(&action.sa_mask, blocked);
+    sigaction(number, &action, nullptr);
+  }
+}
+
+bool InputEndedBySignal() { return signalled != 0; }
+
+bool LiveInputEndedBySignal(const CaptureTaps& captures) {
+  return InputEndedBySignal() && captures.files.size() == 1 &&
+         captures.files[0].path == kStandardInputPath;
+}
+
+}  // namespace rocescope

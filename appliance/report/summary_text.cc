@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "appliance/report/table.h"
+#include "appliance/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::tm UtcOf(int64_t ns) {
+  const std::time_t seconds = ns / 1'000'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return parts;
+}
+
+std::string TimeText(int64_t ns, const char* format) {
+  const std::tm parts = UtcOf(ns);
+  char text[40];
+  std::strftime(text, sizeof text, format, &parts);
+  return fmt::format("{}.{:03}", text, ns % 1'000'000'000 / 1'000'000);
+}
+
+// "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
+std::string RangeText(const v1::TimeRange& range) {
+  constexpr const char* kDayAndTime = "%Y-%m-%d %H:%M:%S";
+  const std::tm start = UtcOf(range.start_ns());
+  const std::tm end = UtcOf(range.end_ns());
+  const bool same_day = start.tm_yday == end.tm_yday && start.tm_year == end.tm_year;
+  return fmt::format("{} to {} UTC", TimeText(range.start_ns(), kDayAndTime),
+                     TimeText(range.end_ns(), same_day ? "%H:%M:%S" : kDayAndTime));
+}
+
+// "124 packets, seen 248 times in 3 captures".
+std::string PacketsText(const v1::ReplayReport& report) {
+  const v1::Totals& totals = report.totals();
+  const uint64_t pauses = totals.pause_frames();
+  const uint64_t copies = report.ledger().decoded() - std::min(report.ledger().decoded(), pauses);
+  std::string text = Counted(totals.packets(), "packet");
+  if (copies != totals.packets()) {
+    const auto places =
+        static_cast<uint64_t>(std::count_if(report.taps().begin(), report.taps().end(),
+                                            [](const v1::Tap& tap) { return tap.frames() > 0; }));
+    // A mirror's header splits a capture into the places where its copies were taken.
+    text += fmt::format(", seen {} in {}", Counted(copies, "time"),
+                        Counted(places, report.coverage().mirrors_size() > 0 ? "tap" : "capture"));
+  }
+  if (pauses > 0) text += fmt::format(", and {}", Counted(pauses, "PAUSE or PFC frame"));
+  return text;
+}
+
+}  // namespace
+
+void AppendSummary(const v1::ReplayReport& report, std::string& text) {
+  const v1::Ledger& ledger = report.ledger();
+  if (ledger.decoded() > 0) {
+    const v1::TimeRange& captured = report.captured();
+    text += fmt::format("{}, from {} ({})\n\n", PacketsText(report), RangeText(captured),
+                        HumanDuration(captured.end_ns() - captured.start_ns()));
+  } else if (ledger.filtered() > 0) {
+    text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
+                        RangeText(report.extent()));
+  } else if (ledger.received() > 0) {
+    text += "No RoCE in this capture; the ledger below says what its frames were.\n\n";
+  } else {
+    text += "No RoCE in this capture: it has no frames.\n\n";
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sections of the text report, and what they share. Names and notes come from files: they are
+// put into tables, or through Visible.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rocescope {
+
+namespace v1 {
+class Job;
+class ReplayReport;
+}  // namespace v1
+
+// A person reads a screen; a program reads JSON, which has them all.
+inline constexpr int kMostRows = 20;
+
+// "and 12 flows more", if there are.
+void AppendMore(int total, std::string_view noun, std::string& text);
+
+// "" for 0: columns without content are left out.
+std::string CountOrBlank(uint64_t count);
+
+// A process without a rank is called by its name, if that is known.
+std::string RankText(int rank, std::string process = "");
+
+// How much was seen, and when; or why nothing was.
+void AppendSummary(const v1::ReplayReport& report, std::string& text);
+void AppendJob(const v1::Job& job, std::string& text);
+void AppendTrouble(const v1::ReplayReport& report, std::string& text);
+void AppendConnections(const v1::ReplayReport& report, std::string& text);
+void AppendFlows(const v1::ReplayReport& report, std::string& text);
+void AppendLedger(const v1::ReplayReport& report, std::string& text);
+
+}  // namespace rocescope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/report/visible_text.h"
+
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+using namespace std::string_view_literals;
+
+TEST(VisibleText, LeavesWhatPeopleWrite) {
+  for (const std::string_view text :
+       {"node0 \"leaf\\1\" ~"sv, "gr\xc3\xbc\xc3\x9f"sv, "\xe2\x82\xac \xf0\x9f\x90\xa2"sv, ""sv}) {
+    EXPECT_EQ(Visible(text), text);
+  }
+}
+
+TEST(VisibleText, ShowsControlsInsteadOfSendingThem) {
+  EXPECT_EQ(Visible("a\nb\tc\rd"), "a\\nb\\tc\\rd");
+  EXPECT_EQ(Visible("\x1b[2J"), "\\x1b[2J");
+  EXPECT_EQ(Visible("\0\a\x7f"sv), "\\x00\\x07\\x7f");
+}
+
+// U+009B is CSI, the two octets of ESC [ in one character (ECMA-48, 8.3.16).
+TEST(VisibleText, ShowsTheControlsOfTheUpperHalf) {
+  EXPECT_EQ(Visible("\xc2\x80\xc2\x9b\xc2\x9f"), "\\x80\\x9b\\x9f");
+  EXPECT_EQ(Visible("\xc2\xa0"), "\xc2\xa0") << "U+00A0 is a space";
+}
+
+TEST(VisibleText, ReplacesWhatIsNotUtf8) {
+  const std::string mark(kReplacementCharacter);
+  EXPECT_EQ(Visible("a\x9b"
+                    "b"),
+            "a" + mark + "b")
+      << "a terminal in an 8-bit mode takes it for CSI";
+  EXPECT_EQ(Visible("\xe2\x82"), mark + mark) << "cut";
+  EXPECT_EQ(Visible("\xc0\xaf"), mark + mark) << "overlong";
+  EXPECT_EQ(Visible("\xed\xa0\x80"), mark + mark + mark) << "a surrogate";
+  EXPECT_EQ(Visible("\xf4\x90\x80\x80"), mark + mark + mark + mark) << "beyond U+10FFFF";
+}
+
+TEST(VisibleText, KeepsTheLinesOfALayoutOnly) {
+  EXPECT_EQ(VisibleLines("a\nb\r\n\x1b\xff"), "a\nb\\r\n\\x1b\xef\xbf\xbd");
+}
+
+TEST(VisibleText, SaysTheSameTwice) {
+  std::string every_octet;
+  for (int octet = 0; octet < 256; ++octet) every_octet += static_cast<char>(octet);
+  const std::string once = Visible(every_octet);
+  EXPECT_EQ(Visible(once), once);
+}
+
+}  // namespace
+}  // namespace rocescope
