@@ -8,45 +8,13 @@ usage: cli_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 import gzip
 import json
 import os
-import pathlib
-import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import captures
-
-SUCCESS, DAMAGED, USAGE, UNREADABLE, OUTPUT = range(5)
-COMMANDS = ("decode", "replay")
-
-rocescope = ""
-
-
-class CommandLine(unittest.TestCase):
-    def setUp(self):
-        self.scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(self.scratch.cleanup)
-
-    def file(self, name, octets):
-        path = pathlib.Path(self.scratch.name, name)
-        path.write_bytes(octets)
-        return str(path)
-
-    def run_it(self, *words, expect, **options):
-        run = subprocess.run([rocescope, *words], capture_output=True, timeout=60, **options)
-        run.stdout, run.stderr = run.stdout.decode(), run.stderr.decode()
-        self.assertEqual(run.returncode, expect, f"{words}\n{run.stdout}\n{run.stderr}")
-        return run
-
-    def decode(self, *words, expect=SUCCESS, **options):
-        """The frames, and standard error; the ledger must balance."""
-        run = self.run_it("decode", *words, expect=expect, **options)
-        ledger = re.search(r"ledger: received (\d+) = decoded (\d+) \+ filtered (\d+) \+ dropped (\d+)",
-                           run.stderr)
-        received, decoded, filtered, dropped = map(int, ledger.groups())
-        self.assertEqual(received, decoded + filtered + dropped)
-        return [json.loads(line) for line in run.stdout.splitlines()], run.stderr
+import command_line
+from command_line import (COMMANDS, DAMAGED, OUTPUT, SUCCESS, UNREADABLE, USAGE, CommandLine)
 
 
 class Help(CommandLine):
@@ -94,6 +62,12 @@ class Usage(CommandLine):
         for command in COMMANDS:
             self.refused(command, mentions="capture")
             self.refused(command, "x.pcap", "x.pcap", mentions="twice")
+
+    def test_a_file_is_the_same_by_another_name(self):
+        path = self.file("a.pcap", captures.capture())
+        link = os.path.join(self.scratch.name, "b.pcap")
+        os.link(path, link)
+        self.refused("replay", path, "--tap", f"leaf={link}", mentions="b.pcap was given twice")
 
     def test_names_the_value_that_it_cannot_read(self):
         for command in COMMANDS:
@@ -190,7 +164,7 @@ class Streams(CommandLine):
         self.assertEqual([frame["tap"] for frame in frames], ["stdin"] * 3)
 
     def test_frames_of_a_live_pipe_come_at_once(self):
-        with subprocess.Popen([rocescope, "decode", "-"], stdin=subprocess.PIPE,
+        with subprocess.Popen([command_line.rocescope, "decode", "-"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             process.stdin.write(captures.capture(count=1))
             process.stdin.flush()
@@ -203,7 +177,7 @@ class Streams(CommandLine):
         for command in COMMANDS:
             read_end, write_end = os.pipe()
             os.close(read_end)
-            run = subprocess.run([rocescope, command, path], stdout=write_end,
+            run = subprocess.run([command_line.rocescope, command, path], stdout=write_end,
                                  stderr=subprocess.PIPE, timeout=60)
             os.close(write_end)
             self.assertEqual((run.returncode, run.stderr), (SUCCESS, b""), command)
@@ -212,14 +186,14 @@ class Streams(CommandLine):
         path = self.file("a.pcap", captures.capture())
         for words in (["decode", path], ["replay", path], ["--help"]):
             with open("/dev/full", "wb") as full:
-                run = subprocess.run([rocescope, *words], stdout=full, stderr=subprocess.PIPE,
+                run = subprocess.run([command_line.rocescope, *words], stdout=full, stderr=subprocess.PIPE,
                                      timeout=60)
             self.assertEqual(run.returncode, OUTPUT, words)
             self.assertIn(b"standard output", run.stderr)
 
     def test_a_closed_standard_output_is_an_error(self):
         path = self.file("a.pcap", captures.capture())
-        command = f'"{rocescope}" decode "{path}" >&-'
+        command = f'"{command_line.rocescope}" decode "{path}" >&-'
         run = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, timeout=60)
         self.assertEqual(run.returncode, OUTPUT)
 
@@ -272,5 +246,5 @@ class Decode(CommandLine):
 
 
 if __name__ == "__main__":
-    rocescope = sys.argv.pop(1)
+    command_line.rocescope = sys.argv.pop(1)
     unittest.main()

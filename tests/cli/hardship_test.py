@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the command line does when its surroundings misbehave: no standard error, signals, pipes that
+do not wait, names made to steer a terminal, too little memory, too few descriptors.
+
+usage: hardship_test.py PATH/rocescope [UNITTEST ARGUMENT...]
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import resource
+import select
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import captures
+import command_line
+from command_line import (COMMANDS, DAMAGED, OUTPUT, SUCCESS, UNREADABLE, USAGE, CommandLine)
+
+
+class NoStandardError(CommandLine):
+    def outcomes(self, *words):
+        """Exit code and output with standard error closed, full, and with its reader gone."""
+        line = " ".join(f"'{word}'" for word in (command_line.rocescope, *words))
+        for way in ("2>&-", "2>/dev/full"):
+            run = subprocess.run(["sh", "-c", f"{line} {way}"], stdout=subprocess.PIPE, timeout=60)
+            yield run.returncode, run.stdout
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        run = subprocess.run([command_line.rocescope, *words], stdout=subprocess.PIPE,
+                             stderr=write_end, timeout=60)
+        os.close(write_end)
+        yield run.returncode, run.stdout
+
+    def test_costs_the_messages_and_nothing_else(self):
+        good = self.file("good.pcap", captures.capture(count=3))
+        cut = self.file("cut.pcap", captures.capture(count=3)[:-1])
+        for command in COMMANDS:
+            for path, expected in ((good, SUCCESS), (cut, DAMAGED), ("/nonexistent", UNREADABLE)):
+                told = self.run_it(command, path, expect=expected).stdout
+                for code, output in self.outcomes(command, path):
+                    self.assertEqual((code, output.decode()), (expected, told), (command, path))
+        for code, output in self.outcomes("replay", "--colour"):
+            self.assertEqual((code, output), (USAGE, b""))
+
+
+class Signals(CommandLine):
+    def start(self, *words):
+        """The process, and the pipe that it reads; waits until it has read `captures.capture()`."""
+        process = subprocess.Popen([command_line.rocescope, *words], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with contextlib.suppress(BrokenPipeError):  # what it still holds for a reader that left
+                stream.close()
+
+    @staticmethod
+    def feed(process, octets):
+        """Returns when the process has taken all of them out of the pipe."""
+        process.stdin.write(octets)
+        process.stdin.flush()
+        with open(f"/proc/{process.pid}/fd/0", "rb") as pipe:
+            while select.select([pipe], [], [], 0)[0]:
+                time.sleep(0.01)
+
+    def test_the_first_one_ends_a_pipe_that_is_held_open(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start("replay", "-", "-o", "json")
+            self.feed(process, captures.capture(count=3))
+            process.send_signal(number)
+            report = json.loads(process.stdout.read())
+            self.assertEqual(process.wait(timeout=60), SUCCESS)
+            self.assertEqual(report["ledger"]["decoded"], "3")
+            self.assertIn("signal", report["notes"][-1])
+            self.assertIn(b"signal", process.stderr.read())
+
+    def test_what_the_writer_sends_last_still_counts(self):
+        """The same Ctrl-C makes tcpdump send what it held back."""
+        whole = captures.capture(count=3)
+        process = self.start("replay", "-", "-o", "json")
+        self.feed(process, whole[:-5])
+        process.send_signal(signal.SIGINT)
+        process.stdin.write(whole[-5:])
+        process.stdin.close()
+        self.assertEqual(json.loads(process.stdout.read())["ledger"]["decoded"], "3")
+        self.assertEqual(process.wait(timeout=60), SUCCESS)
+
+    def test_a_packet_that_the_end_cuts_is_no_damage(self):
+        process = self.start("decode", "-")
+        self.feed(process, captures.capture(count=3)[:-5])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(len(process.stdout.read().splitlines()), 2)
+        self.assertEqual(process.wait(timeout=60), SUCCESS)
+
+    def test_a_writer_that_goes_on_is_left(self):
+        process = self.start("decode", "-")
+        self.feed(process, captures.capture(count=1))
+        process.send_signal(signal.SIGTERM)
+        frame = captures.record(captures.FIRST_NS, captures.acknowledge(7))
+        begin = time.monotonic()
+        with self.assertRaises(BrokenPipeError):
+            while time.monotonic() < begin + 30:
+                process.stdin.write(frame)
+                process.stdin.flush()
+                time.sleep(0.01)
+        self.assertEqual(process.wait(timeout=60), SUCCESS)
+
+    def test_the_second_one_ends_the_process(self):
+        process = self.start("decode", "-")
+        frames = captures.capture(count=500)  # fits a pipe; its 180 kB of JSON do not
+        process.stdin.write(frames)
+        process.stdin.flush()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+
+    def test_one_that_the_caller_ignores_is_ignored(self):
+        process = subprocess.Popen([command_line.rocescope, "decode", "-"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        self.addCleanup(self.end, process)
+        self.feed(process, captures.capture(count=1))
+        process.send_signal(signal.SIGINT)
+        process.stdin.write(captures.record(captures.FIRST_NS, captures.acknowledge(1)))
+        process.stdin.close()
+        self.assertEqual(len(process.stdout.read().splitlines()), 2)
+
+
+class Pipes(CommandLine):
+    def test_standard_input_may_be_non_blocking(self):
+        octets = captures.capture(count=3)
+        read_end, write_end = os.pipe()
+        os.set_blocking(read_end, False)
+        process = subprocess.Popen([command_line.rocescope, "decode", "-"], stdin=read_end,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(read_end)
+        time.sleep(0.1)  # it finds nothing to read
+        for half in (octets[:60], octets[60:]):
+            os.write(write_end, half)
+            time.sleep(0.05)
+        os.close(write_end)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, len(output.splitlines())), (SUCCESS, 3))
+
+
+class Names(CommandLine):
+    """CSI as ESC [ and as the one character U+009B, an octet that is no UTF-8, ends of lines."""
+    NAME = b"no\x1b[31m\xc2\x9b2J\xff\nde\t\r"
+    SHOWN = "no\\x1b[31m\\x9b2J\ufffd\\nde\\t\\r"
+
+    def named(self, suffix, octets):
+        path = os.path.join(os.fsencode(self.scratch.name), self.NAME + suffix)
+        pathlib.Path(os.fsdecode(path)).write_bytes(octets)
+        return path
+
+    def harmless(self, octets):
+        text = octets.decode()  # fails unless it is UTF-8
+        self.assertFalse([c for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)],
+                         repr(text))
+        return text
+
+    def run_raw(self, *words):
+        return subprocess.run([command_line.rocescope, *words], capture_output=True, timeout=60)
+
+    def test_do_not_steer_a_terminal(self):
+        cut = self.named(b".pcap", captures.capture(count=3)[:-1])
+        for words in (("decode", cut), ("replay", cut), ("replay", cut, "-o", "json")):
+            run = self.run_raw(*words)
+            self.assertEqual(run.returncode, DAMAGED)
+            self.assertIn(self.SHOWN, self.harmless(run.stderr))
+            output = self.harmless(run.stdout)
+            if words == ("replay", cut):
+                self.assertIn(self.SHOWN, output)
+
+    def test_are_whole_in_json_but_for_what_is_no_utf8(self):
+        path = self.named(b".pcap", captures.capture(count=1))
+        run = self.run_raw("decode", path)
+        self.assertEqual(json.loads(self.harmless(run.stdout))["tap"],
+                         self.NAME.decode(errors="replace"))
+
+    def test_are_harmless_in_usage_errors_too(self):
+        for words in ((b"co" + self.NAME,), (b"decode", b"x", b"--qp", self.NAME),
+                      (b"decode", b"x", b"--" + self.NAME)):
+            run = self.run_raw(*words)
+            self.assertEqual(run.returncode, USAGE)
+            self.assertIn(self.SHOWN, self.harmless(run.stderr))
+            self.assertEqual(run.stderr.count(b"\n"), 2, run.stderr)
+
+    def test_of_hosts_in_logs_are_harmless(self):
+        log = self.file("a.log", b"".join(
+            b"n\xc2\x9bo\xffde:100:200 [0] NCCL INFO comm 0x1 rank 0 nranks 2 cudaDev 0 nvmlDev 0 "
+            b"busId 1b000 commId 0xabc - Init %s\n" % state for state in (b"START", b"COMPLETE")))
+        capture = self.file("a.pcap", captures.capture(count=1))
+        for form in ("text", "json"):
+            run = self.run_raw("replay", capture, "--nccl-logs", log, "-o", form)
+            self.assertEqual(run.returncode, SUCCESS)
+            self.harmless(run.stdout)
+
+
+class Limits(CommandLine):
+    def limited(self, what, value, *words):
+        return subprocess.run([command_line.rocescope, *words], capture_output=True, text=True,
+                              timeout=60,
+                              preexec_fn=lambda: resource.setrlimit(what, (value, value)))
+
+    def test_too_little_memory_is_said(self):
+        limit = 2 << 30
+        if self.limited(resource.RLIMIT_AS, limit, "--version").returncode != SUCCESS:
+            self.skipTest("the program does not start in 2 GiB of address space (a sanitizer?)")
+        log = self.file("large.log", b"")
+        os.truncate(log, 3 << 30)  # a hole
+        capture = self.file("a.pcap", captures.capture(count=1))
+        run = self.limited(resource.RLIMIT_AS, limit, "replay", capture, "--nccl-logs", log)
+        self.assertEqual((run.returncode, run.stdout), (OUTPUT, ""))
+        self.assertIn("out of memory", run.stderr)
+
+    def test_too_few_descriptors_are_said_with_what_to_do(self):
+        paths = [self.file(f"{n}.pcap", captures.capture(count=1)) for n in range(30)]
+        run = self.limited(resource.RLIMIT_NOFILE, 20, "replay", *paths)
+        self.assertEqual((run.returncode, run.stdout), (UNREADABLE, ""))
+        self.assertIn("ulimit -n", run.stderr)
+
+
+if __name__ == "__main__":
+    command_line.rocescope = sys.argv.pop(1)
+    unittest.main()
