@@ -196,10 +196,12 @@ TEST(CaptureDamageTest, ADamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
   for (CompressedParts packed : {GzipParts(parts), ZstdParts(parts)}) {
     packed.file[packed.begins[1]] |= 0x06;
     for (const size_t chunk : {size_t{1}, size_t{1000}, SIZE_MAX}) {
-      const Reading reading = ReadFile(packed.file, {}, chunk);
+      for (const size_t block_size : {size_t{4096}, size_t{1} << 20}) {
+        const Reading reading = ReadFile(packed.file, {.block_size = block_size}, chunk);
 
-      EXPECT_EQ(reading.frames, AsSeen(std::span(frames).first(2000))) << chunk;
-      EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte")) << chunk;
+        EXPECT_EQ(reading.frames, AsSeen(std::span(frames).first(2000))) << chunk;
+        EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte")) << chunk;
+      }
     }
   }
 }

@@ -139,13 +139,16 @@ class ZstdStream final : public ByteStream {
       if (input_.AtEnd() && !in_frame_) return size_t{0};
       const std::span<const uint8_t> rest = input_.Rest();
       if (!in_frame_) frame_begin_ = input_.Offset();
-      ZSTD_inBuffer in{.src = rest.data(), .size = std::min(rest.size(), Portion()), .pos = 0};
+      // What did not fit into the last call's output comes out alone.
+      const size_t portion = output_was_full_ ? 0 : Portion();
+      ZSTD_inBuffer in{.src = rest.data(), .size = std::min(rest.size(), portion), .pos = 0};
       ZSTD_outBuffer to{.dst = out.data(), .size = out.size(), .pos = 0};
       const size_t verdict = ZSTD_decompressStream(decoder_, &to, &in);
       if (ZSTD_isError(verdict)) return OnError(verdict);
       input_.Consume(in.pos);
       in_frame_ = verdict != 0;
       expected_ = verdict;
+      output_was_full_ = in_frame_ && to.pos == out.size();
       if (!in_frame_) ++frames_;
       if (to.pos > 0) return to.pos;
       if (input_.AtEnd() && in_frame_) {
@@ -189,10 +192,12 @@ class ZstdStream final : public ByteStream {
   uint64_t frame_begin_ = 0;
   size_t expected_ = 0;  // octets that the decoder asks for; within a frame
   bool in_frame_ = false;
+  bool output_was_full_ = false;
 };
 
 template <typename Stream>
-Result<std::unique_ptr<ByteStream>> Make(std::unique_ptr<ByteStream> compressed, std::string name) {
+Result<std::unique_ptr<ByteStream>> Make(std::unique_ptr<ByteStream> compressed,
+                                         const std::string& name) {
   auto stream = std::make_unique<Stream>(std::move(compressed), name);
   if (!stream->Start()) {
     return MakeError(ErrorCode::kResourceExhausted, name + ": no memory to decompress it");
@@ -216,13 +221,13 @@ bool LooksLikeZstd(std::span<const uint8_t> head) {
 }
 
 Result<std::unique_ptr<ByteStream>> MakeGzipStream(std::unique_ptr<ByteStream> compressed,
-                                                   std::string name) {
-  return Make<GzipStream>(std::move(compressed), std::move(name));
+                                                   const std::string& name) {
+  return Make<GzipStream>(std::move(compressed), name);
 }
 
 Result<std::unique_ptr<ByteStream>> MakeZstdStream(std::unique_ptr<ByteStream> compressed,
-                                                   std::string name) {
-  return Make<ZstdStream>(std::move(compressed), std::move(name));
+                                                   const std::string& name) {
+  return Make<ZstdStream>(std::move(compressed), name);
 }
 
 }  // namespace rocescope

@@ -19,10 +19,10 @@ bool LooksLikeZstd(std::span<const uint8_t> head);
 
 // All members of a gzip file (RFC 1952), one after the other. `name` goes into messages.
 Result<std::unique_ptr<ByteStream>> MakeGzipStream(std::unique_ptr<ByteStream> compressed,
-                                                   std::string name);
+                                                   const std::string& name);
 
 // All frames of a zstd file (RFC 8878), skippable ones skipped.
 Result<std::unique_ptr<ByteStream>> MakeZstdStream(std::unique_ptr<ByteStream> compressed,
-                                                   std::string name);
+                                                   const std::string& name);
 
 }  // namespace rocescope
