@@ -101,6 +101,7 @@ TapTable::Sighted TapTable::ResolveMirror(TapId capture, const MirrorInfo& mirro
 
 std::vector<MirrorStream> TapTable::MirrorStreams() const {
   std::vector<MirrorStream> streams;
+  streams.reserve(streams_.size());
   for (const auto& [key, stream] : streams_) streams.push_back(stream);
   return streams;
 }

@@ -43,7 +43,7 @@ class Scanner {
       return 0;
     }
     int64_t value = 0;
-    std::from_chars(text_.data(), text_.data() + count, value);
+    std::from_chars(&text_.front(), &text_.front() + count, value);
     text_.remove_prefix(count);
     return value;
   }

@@ -77,7 +77,7 @@ bool Contains(std::string_view text, std::string_view part) {
 }
 
 Error Explain(const std::string& name, const StreamFile& file, std::string_view libpcap_says) {
-  if (file.ReadError()) return *file.ReadError();
+  if (const auto& error = file.ReadError()) return *error;
   std::string message =
       fmt::format("{}: unreadable near byte {}: {}", name, file.Offset(), libpcap_says);
   if (Contains(libpcap_says, "different from the type")) {

@@ -18,9 +18,9 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-#define ROCESCOPE_NAMES(suffix, rc, uc, rd, ud, xrc)                                               \
-  {rc ? "RC_" suffix : "", uc ? "UC_" suffix : "", rd ? "RD_" suffix : "", ud ? "UD_" suffix : "", \
-   xrc ? "XRC_" suffix : ""}
+#define ROCESCOPE_NAMES(suffix, rc, uc, rd, ud, xrc)                             \
+  {(rc) ? "RC_" suffix : "", (uc) ? "UC_" suffix : "", (rd) ? "RD_" suffix : "", \
+   (ud) ? "UD_" suffix : "", (xrc) ? "XRC_" suffix : ""}
     {kOpcodeSendFirst, kSend, 0, true, false, false, ROCESCOPE_NAMES("SEND_FIRST", 1, 1, 1, 0, 1)},
     {kOpcodeSendMiddle, kSend, 0, false, false, false,
      ROCESCOPE_NAMES("SEND_MIDDLE", 1, 1, 1, 0, 1)},
