@@ -135,7 +135,7 @@ Command AddDecode(CLI::App& parent) {
       "Examples:\n"
       "  rocescope decode capture.pcap -o jsonl\n"
       "  rocescope decode --icrc --qp 46 leaf1.pcapng leaf2.pcapng.zst | jq .psn\n"
-      "  tcpdump -i mlx0 -w - udp port 4791 | rocescope decode -");
+      "  tcpdump -i eth1 -w - udp port 4791 | rocescope decode -");
   state->captures.AddTo(*app);
   app->add_option("-o,--output", state->format, "jsonl: one JSON object a frame")
       ->type_name("FORMAT")
@@ -181,7 +181,7 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay capture.pcap\n"
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
-      "  tcpdump -i mlx0 -w - udp port 4791 | rocescope replay -");
+      "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   app->add_option("--nccl-logs", state->options.nccl_logs,
                   "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
