@@ -25,17 +25,29 @@ ConnectionTracker::ConnectionTracker(const ConnectionOptions& options)
       reth_echo_(options.grants_per_direction),
       connect_requests_(options.pending_management) {}
 
+template <typename Record>
+void ConnectionTracker::Approach(const std::vector<Record>& records, size_t now) const {
+  constexpr size_t kState = 8, kTap = 4;  // records ahead
+  if (now + kState < records.size()) store_.Approach(records[now + kState].hint);
+  if (now + kTap < records.size()) store_.ApproachTap(records[now + kTap].hint);
+}
+
 void ConnectionTracker::Add(const RecordBatch& batch) {
   // A CM exchange comes before the packets of its connection, a disconnect after them.
   auto management = batch.management.begin();
-  for (const SightingRecord& sighting : batch.sightings) {
+  for (size_t i = 0; i < batch.sightings.size(); ++i) {
+    Approach(batch.sightings, i);
+    const SightingRecord& sighting = batch.sightings[i];
     while (management != batch.management.end() && management->event_time <= sighting.event_time) {
       Add(*management++);
     }
     Add(sighting);
   }
   while (management != batch.management.end()) Add(*management++);
-  for (const FlowRecord& flow : batch.flows) Add(flow);
+  for (size_t i = 0; i < batch.flows.size(); ++i) {
+    Approach(batch.flows, i);
+    Add(batch.flows[i]);
+  }
 }
 
 // The flow with its times brought up to date; kNoFlow if it is to be ignored.

@@ -69,6 +69,8 @@ class ConnectionTracker {
   std::vector<FlowCut> TakeCuts() { return std::exchange(cuts_, {}); }
 
  private:
+  template <typename Record>
+  void Approach(const std::vector<Record>& records, size_t now) const;
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
   void Restart(uint32_t flow, Timestamp time);

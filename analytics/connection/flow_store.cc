@@ -25,6 +25,19 @@ uint32_t FlowStore::Find(const FlowKey& key) const {
   return found == index_.end() ? kNoFlow : found->second;
 }
 
+void FlowStore::Approach(uint32_t hint) const {
+  const uint32_t guess = hints_.Guess(hint);
+  if (guess < flows_.size()) PrefetchLines<3>(&flows_[guess]);
+}
+
+void FlowStore::ApproachTap(uint32_t hint) const {
+  const uint32_t guess = hints_.Guess(hint);
+  if (guess >= flows_.size()) return;
+  const FlowState& state = flows_[guess];
+  if (state.pair < pairs_.size()) PrefetchLines<1>(&pairs_[state.pair]);
+  if (state.first_at_tap < at_taps_.size()) PrefetchLines<2>(&at_taps_[state.first_at_tap]);
+}
+
 uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
   const uint32_t guess = hints_.Guess(hint);
   if (guess < flows_.size() && flows_[guess].key == key) return guess;

@@ -25,6 +25,10 @@ class FlowStore {
   // The flow's index; kNoFlow if it is new and there is no room.
   // `hint` is the record's: it saves the look-up where it led to the same flow before.
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  // Records come flow by flow, each with a state elsewhere in memory. A few records ahead of its
+  // turn, Approach starts loading a flow's state, and ApproachTap what the state leads to.
+  void Approach(uint32_t hint) const;
+  void ApproachTap(uint32_t hint) const;
   uint32_t Find(const FlowKey& key) const;
 
   // The flow's state at the tap; nullptr if it is new and the pair has too many taps.

@@ -16,7 +16,11 @@ void Engine::Ingest(const RecordBatch& batch) {
   if (batch.empty()) return;
   connections_.Add(batch);
   ApplyCuts();
-  for (const FlowRecord& record : batch.flows) traffic_.Add(record);
+  constexpr size_t kAhead = 4;
+  for (size_t i = 0; i < batch.flows.size(); ++i) {
+    if (i + kAhead < batch.flows.size()) traffic_.Approach(batch.flows[i + kAhead]);
+    traffic_.Add(batch.flows[i]);
+  }
   for (const SightingRecord& record : batch.sightings) {
     largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
   }

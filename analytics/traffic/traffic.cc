@@ -62,6 +62,11 @@ const FlowCounts* FlowSummary::Of(std::optional<Timestamp> valid_until) const {
   return nullptr;
 }
 
+void TrafficTotals::Approach(const FlowRecord& record) const {
+  const uint32_t guess = hints_.Guess(record.hint);
+  if (guess < streams_.size()) PrefetchLines<sizeof(Stream) / 64>(&streams_[guess]);
+}
+
 void TrafficTotals::Add(const FlowRecord& record) {
   Stream& stream = streams_[FindOrAdd(record)];
   Flow& flow = flows_[stream.flow];

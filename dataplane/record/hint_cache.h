@@ -11,6 +11,14 @@
 
 namespace rocescope {
 
+// Starts loading the first cache lines of what a reader will soon touch.
+template <size_t kLines>
+void PrefetchLines(const void* at) {
+  constexpr size_t kLine = 64;
+  const auto* bytes = static_cast<const char*>(at);
+  for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(bytes + i * kLine);
+}
+
 // A guess is never an identity: the caller compares the keys before it believes one.
 class HintCache {
  public:
