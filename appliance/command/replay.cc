@@ -48,7 +48,7 @@ class Replay {
       window_ = *window;
       opened_ = true;
     }
-    for (const RawFrame& raw : batch) extent_.Add(raw);
+    extent_.Add(batch);
     if (!window_.KeepsAll()) {
       const size_t kept = KeepWithin(window_, batch);
       processor_.CountFiltered(batch.size() - kept);

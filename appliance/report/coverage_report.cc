@@ -88,8 +88,7 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
   out.set_flows_evicted(flows.flows_evicted);
   out.set_sightings_capped(flows.sightings_capped);
   out.set_sighting_exponent(findings.snapshot.largest_sighting_exponent);
-  out.set_cut_frames(findings.extent.cut_frames);
-  out.set_cut_at(findings.extent.cut_at);
+  out.set_cut_at(findings.processor.counters().cut_at);
   for (const Row& row : kRows) {
     v1::CoverageCount& count = *out.add_counts();
     count.set_name(std::string(row.name));

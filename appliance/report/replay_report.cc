@@ -138,15 +138,29 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
 
 // A clear-to-send shows in the octets behind its WRITE's header: 18 (Ethernet and a VLAN tag), 20
 // (IPv4), 8 (UDP), 12 (BTH), 16 (RETH) and the first 20 of its own; ERSPAN adds 62 at most.
-std::string NoteOnCutting(const ReplayFindings& findings) {
-  const CaptureExtent& extent = findings.extent;
-  const bool mirrored = !findings.processor.taps().MirrorStreams().empty();
-  const uint32_t enough = mirrored ? 160 : 96;
-  if (extent.cut_frames == 0 || extent.cut_at >= enough) return {};
+std::string NoteOnCutting(const v1::ReplayReport& report) {
+  const uint32_t enough = report.coverage().mirrors_size() > 0 ? 160 : 96;
+  const uint64_t cut = report.totals().cut_frames();
+  if (cut == 0 || report.coverage().cut_at() >= enough) return {};
   return fmt::format(
       "{} of {} frames were cut at {} octets: capture at least {} octets to tell clear-to-sends "
       "from data",
-      WithThousands(extent.cut_frames), WithThousands(extent.frames), extent.cut_at, enough);
+      WithThousands(cut), WithThousands(report.ledger().decoded()), report.coverage().cut_at(),
+      enough);
+}
+
+// Of all frames: the decoded ones are among them.
+void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
+  const FrameProcessor::Counters& counters = findings.processor.counters();
+  if (!findings.extent.first) return;
+  Timestamp first = *findings.extent.first;
+  Timestamp last = findings.extent.last;
+  if (counters.ledger.decoded > 0) {
+    first = std::min(first, counters.first);
+    last = std::max(last, counters.last);
+  }
+  out.set_start_ns(ToNanoseconds(first));
+  out.set_end_ns(ToNanoseconds(last));
 }
 
 }  // namespace
@@ -158,8 +172,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillLedger(findings.processor.counters().ledger, *report.mutable_ledger());
   report.mutable_captured()->set_start_ns(ToNanoseconds(findings.processor.counters().first));
   report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
-  report.mutable_extent()->set_start_ns(ToNanoseconds(findings.extent.first));
-  report.mutable_extent()->set_end_ns(ToNanoseconds(findings.extent.last));
+  FillExtent(findings, *report.mutable_extent());
   for (const Tap& tap : findings.processor.taps().taps()) {
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
@@ -186,7 +199,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillJobs(findings.snapshot, report);
   FillCoverage(findings, *report.mutable_coverage());
   for (const std::string& note : findings.notes) report.add_notes(note);
-  if (std::string note = NoteOnCutting(findings); !note.empty()) report.add_notes(std::move(note));
+  if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));
   return report;
 }
 

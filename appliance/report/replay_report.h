@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,22 +23,16 @@ namespace v1 {
 class ReplayReport;
 }
 
-// The captures as they are, before any filter.
+// When the captures begin and end, before any filter. Looked at once a batch: where a clock steps
+// back within one, a frame may lie outside.
 struct CaptureExtent {
-  uint64_t frames = 0;
-  Timestamp first;  // earliest and latest; the epoch if there are no frames
+  std::optional<Timestamp> first;  // unset: there are no frames
   Timestamp last;
-  uint64_t cut_frames = 0;  // captured shorter than they were
-  uint32_t cut_at = 0;      // octets that the longest of those has: the snap length
 
-  void Add(const RawFrame& raw) {
-    if (frames++ == 0) first = last = raw.timestamp;
-    first = std::min(first, raw.timestamp);
-    last = std::max(last, raw.timestamp);
-    const auto captured = static_cast<uint32_t>(raw.bytes.size());
-    if (captured >= raw.original_length) return;
-    ++cut_frames;
-    cut_at = std::max(cut_at, captured);
+  void Add(std::span<const RawFrame> batch) {
+    if (batch.empty()) return;
+    first = std::min(first.value_or(batch.front().timestamp), batch.front().timestamp);
+    last = std::max(last, batch.back().timestamp);
   }
 };
 

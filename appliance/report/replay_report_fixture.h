@@ -88,17 +88,13 @@ class ReplayReportTest : public testing::Test {
         .flows = std::make_shared<const std::vector<FlowSummary>>(flows_),
         .connections = std::make_shared<const std::vector<Connection>>(connections_),
         .attribution = std::make_shared<const Attribution>(attribution_)};
-    return BuildReplayReport({.processor = processor,
-                              .snapshot = snapshot,
-                              .extent = extent_,
-                              .notes = std::move(notes)},
-                             arena_);
+    return BuildReplayReport(
+        {.processor = processor, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
   }
 
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
   Attribution attribution_;
-  CaptureExtent extent_;
   google::protobuf::Arena arena_;
 };
 

@@ -173,13 +173,5 @@ TEST_F(ReplayReportTest, RanksListTheirQueuePairsFromLogsAndFromThePeer) {
   EXPECT_EQ(job.ranks(1).queue_pairs(0).source(), "connection");
 }
 
-TEST_F(ReplayReportTest, SaysThatFramesWereCutTooShort) {
-  extent_ = {.frames = 100, .cut_frames = 60, .cut_at = 64};
-  EXPECT_THAT(Build().notes(), testing::ElementsAre(testing::StartsWith(
-                                   "60 of 100 frames were cut at 64 octets: capture at least 96")));
-  extent_.cut_at = 96;
-  EXPECT_THAT(Build().notes(), testing::IsEmpty());
-}
-
 }  // namespace
 }  // namespace rocescope

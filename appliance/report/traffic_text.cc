@@ -41,12 +41,11 @@ void AppendTaps(const v1::ReplayReport& report, std::string& text) {
 }
 
 void AppendCutting(const v1::ReplayReport& report, std::string& text) {
-  const v1::Coverage& coverage = report.coverage();
-  if (coverage.cut_frames() == 0) return;
-  text +=
-      fmt::format("  {} of {} frames {} cut at {} octets by the capture\n",
-                  WithThousands(coverage.cut_frames()), WithThousands(report.ledger().received()),
-                  coverage.cut_frames() == 1 ? "was" : "were", coverage.cut_at());
+  const uint64_t cut = report.totals().cut_frames();
+  if (cut == 0) return;
+  text += fmt::format("  {} of {} decoded frames {} cut, at {} octets\n", WithThousands(cut),
+                      WithThousands(report.ledger().decoded()), cut == 1 ? "was" : "were",
+                      report.coverage().cut_at());
 }
 
 }  // namespace

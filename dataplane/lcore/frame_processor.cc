@@ -44,7 +44,10 @@ bool FrameProcessor::Decode(const RawFrame& raw, Decoded& decoded) {
   counters_.first = std::min(counters_.first, raw.timestamp);
   counters_.last = std::max(counters_.last, raw.timestamp);
   counters_.wire_bytes += frame.wire_length;
-  counters_.cut_frames += frame.cut;
+  if (frame.cut) {
+    ++counters_.cut_frames;
+    counters_.cut_at = std::max(counters_.cut_at, static_cast<uint32_t>(raw.bytes.size()));
+  }
   decoded.arrival = raw.timestamp;
   decoded.sighted = taps_.Resolve(raw.tap, frame.mirror, raw.timestamp);
   if (frame.kind == FrameKind::kPause) {

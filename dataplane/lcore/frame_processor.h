@@ -31,6 +31,7 @@ class FrameProcessor {
     uint64_t roce_frames = 0;
     uint64_t pause_frames = 0;  // PAUSE and PFC
     uint64_t cut_frames = 0;    // decoded, though the capture or the switch cut them
+    uint32_t cut_at = 0;        // captured octets of the longest of them
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
     uint64_t wire_bytes = 0;  // of decoded frames

@@ -12,9 +12,10 @@ def header(link_type=ETHERNET):
     return struct.pack("<IHHiIII", NANOSECOND_MAGIC, 2, 4, 0, 0, 262144, link_type)
 
 
-def record(time_ns, octets):
+def record(time_ns, octets, length=0):
+    """`length`: octets on the wire, if more than were captured."""
     return struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, len(octets),
-                       len(octets)) + octets
+                       max(length, len(octets))) + octets
 
 
 def acknowledge(psn, qpn=17, source="0a000001", destination="0a000002"):

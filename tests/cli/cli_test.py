@@ -198,6 +198,31 @@ class Streams(CommandLine):
         self.assertEqual(run.returncode, OUTPUT)
 
 
+class Replay(CommandLine):
+    def cut_at(self, octets):
+        """A report of three frames, each of them captured up to there."""
+        frames = (captures.acknowledge(n) + bytes(100) for n in range(3))
+        return self.report(self.file("cut.pcap", captures.header() + b"".join(
+            captures.record(captures.FIRST_NS + n, frame[:octets], length=200)
+            for n, frame in enumerate(frames))))
+
+    def test_says_that_frames_were_cut_too_short(self):
+        report = self.cut_at(60)
+        self.assertEqual((report["totals"]["cut_frames"], report["coverage"]["cut_at"]), ("3", 60))
+        self.assertIn("3 of 3 frames were cut at 60 octets: capture at least 96", report["notes"][0])
+
+    def test_says_when_the_captures_were_taken_if_the_filters_leave_nothing(self):
+        path = self.file("a.pcap", captures.capture(count=3))  # at 0, 2 and 4 s
+        run = self.run_it("replay", path, "--qp", "99", expect=SUCCESS)
+        self.assertIn("No frame passed the filters; the capture spans 2024-05-01 12:00:00.000 to "
+                      "12:00:04.000 UTC", run.stdout)
+
+    def test_tells_the_extent_of_what_a_window_leaves_out(self):
+        report = self.report(self.file("a.pcap", captures.capture(count=3)), "--since", "+100")
+        self.assertEqual(report["extent"], {"start_ns": str(captures.FIRST_NS),
+                                            "end_ns": str(captures.FIRST_NS + 4 * 10**9)})
+
+
 class Decode(CommandLine):
     def test_tells_what_it_drops(self):
         octets = captures.capture(count=1) + captures.record(captures.FIRST_NS + 5, captures.arp())
