@@ -67,11 +67,11 @@ struct PsnCounts {
                            // skipped in an earlier interval, so that sums over intervals are right
   uint32_t reordered = 0;  // first copies that came after a later PSN, out of order or re-sent
                            // after a loss before this tap
-  uint32_t resent = 0;    // PSNs seen before: go-back-N, time-outs
-  uint32_t restarts = 0;  // jumps and new beginnings: another incarnation of the QP, or a tap that
-                          // was deaf for more than 65,536 PSNs; stops at 255
-  bool valid = false;     // last_psn means something
-  uint32_t last_psn = 0;  // furthest seen
+  uint32_t resent = 0;     // PSNs seen before: go-back-N, time-outs
+  uint32_t restarts = 0;   // jumps and new beginnings: another incarnation of the QP, or a tap that
+                           // was deaf for more than 65,536 PSNs; stops at 255
+  bool valid = false;      // last_psn means something
+  uint32_t last_psn = 0;   // furthest seen
 };
 
 struct DurationSummary {
