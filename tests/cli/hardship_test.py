@@ -212,23 +212,28 @@ class Names(CommandLine):
 
 
 class Limits(CommandLine):
+    MEMORY = 2 << 30
+
     def limited(self, what, value, *words):
         return subprocess.run([command_line.rocescope, *words], capture_output=True, text=True,
                               timeout=60,
                               preexec_fn=lambda: resource.setrlimit(what, (value, value)))
 
+    def skip_where_it_is_instrumented(self):
+        if self.limited(resource.RLIMIT_AS, self.MEMORY, "--version").returncode != SUCCESS:
+            self.skipTest("the program does not start in 2 GiB of address space: a sanitizer")
+
     def test_too_little_memory_is_said(self):
-        limit = 2 << 30
-        if self.limited(resource.RLIMIT_AS, limit, "--version").returncode != SUCCESS:
-            self.skipTest("the program does not start in 2 GiB of address space (a sanitizer?)")
+        self.skip_where_it_is_instrumented()
         log = self.file("large.log", b"")
         os.truncate(log, 3 << 30)  # a hole
         capture = self.file("a.pcap", captures.capture(count=1))
-        run = self.limited(resource.RLIMIT_AS, limit, "replay", capture, "--nccl-logs", log)
+        run = self.limited(resource.RLIMIT_AS, self.MEMORY, "replay", capture, "--nccl-logs", log)
         self.assertEqual((run.returncode, run.stdout), (OUTPUT, ""))
         self.assertIn("out of memory", run.stderr)
 
     def test_too_few_descriptors_are_said_with_what_to_do(self):
+        self.skip_where_it_is_instrumented()  # UBSan opens pipes to look at an address
         paths = [self.file(f"{n}.pcap", captures.capture(count=1)) for n in range(30)]
         run = self.limited(resource.RLIMIT_NOFILE, 20, "replay", *paths)
         self.assertEqual((run.returncode, run.stdout), (UNREADABLE, ""))
