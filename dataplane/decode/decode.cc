@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dataplane/decode/limits.h"
 #include "dataplane/decode/transport.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
@@ -12,10 +13,6 @@ namespace rocescope {
 namespace {
 
 using wire::ByteReader;
-
-constexpr int kMaximumTunnels = 3;
-constexpr int kMaximumVlanTags = 4;
-constexpr int kMaximumIpv6ExtensionHeaders = 8;
 
 // Where the walk stands. `in` holds what was captured of the innermost packet, never more than the
 // packet's own length; `cut` says that the capture ended before the packet.

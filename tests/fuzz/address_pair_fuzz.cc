@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The address pair that spreads frames, against the decoder's. The input is that of decode_fuzz.
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "dataplane/decode/address_pair.h"
+#include "dataplane/decode/decode.h"
+
+namespace rocescope {
+namespace {
+
+constexpr LinkType kLinkTypes[] = {
+    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
+    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
+
+void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+// Returns true for RoCE.
+bool Compare(const RawFrame& raw, uint64_t hash) {
+  Require(hash == AddressPairHashGenerally(raw), "the short cuts agree with the walk");
+  DecodedFrame frame{};
+  if (DecodeFrame(raw, frame) != DropReason::kNone || frame.kind != FrameKind::kRoce) return false;
+  Require(hash == AddressPairHash(frame.source, frame.destination), "the decoder's addresses");
+  return true;
+}
+
+}  // namespace
+}  // namespace rocescope
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  if (size == 0) return 0;
+  const std::span<const uint8_t> bytes(data + 1, size - 1);
+  RawFrame raw = {.bytes = bytes,
+                  .original_length = static_cast<uint32_t>(bytes.size()),
+                  .link_type = kLinkTypes[data[0] & 7]};
+  const uint64_t whole = AddressPairHash(raw);
+  const bool decoded = Compare(raw, whole);
+
+  // In memory of its own, so that a read past the end shows; a cut copy meets the whole ones.
+  const std::vector<uint8_t> part(bytes.begin(), bytes.end() - static_cast<long>(size / 4));
+  raw.bytes = part;
+  const uint64_t cut = AddressPairHash(raw);
+  if (Compare(raw, cut) && decoded) Require(cut == whole, "a cut copy has the same pair");
+  return 0;
+}
