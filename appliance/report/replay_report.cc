@@ -69,7 +69,7 @@ void FillTiming(const FlowCounts& counts, v1::Flow& out) {
   out.mutable_message_gap()->set_maximum_ns(gap.maximum.count());
 }
 
-void FillFlow(const FlowSummary& flow, const TapTable& taps, v1::Flow& out) {
+void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& out) {
   constexpr uint8_t kNoCredits = 31;
   const FlowCounts& total = flow.total;
   out.set_segment(flow.flow.segment);
@@ -78,7 +78,7 @@ void FillFlow(const FlowSummary& flow, const TapTable& taps, v1::Flow& out) {
   out.set_destination_qpn(flow.flow.destination_qpn.value);
   for (size_t i = 0; i < flow.streams.size(); ++i) {
     if (i > 0 && flow.streams[i].tap == flow.streams[i - 1].tap) continue;
-    out.add_taps(taps.taps()[flow.streams[i].tap].name);
+    out.add_taps(taps[flow.streams[i].tap].name);
   }
   out.set_first_seen_ns(ToNanoseconds(total.first_seen));
   out.set_last_seen_ns(ToNanoseconds(total.last_seen));
@@ -173,7 +173,8 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   report.mutable_captured()->set_start_ns(ToNanoseconds(findings.processor.counters().first));
   report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
   FillExtent(findings, *report.mutable_extent());
-  for (const Tap& tap : findings.processor.taps().taps()) {
+  const std::vector<Tap> taps = findings.processor.taps().taps();
+  for (const Tap& tap : taps) {
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
     out.set_frames(tap.frames);
@@ -192,7 +193,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   for (const uint32_t i : order) {
     v1::Flow& out = *report.add_flows();
     out.set_id(static_cast<uint32_t>(report.flows_size()));
-    FillFlow(flows[i], findings.processor.taps(), out);
+    FillFlow(flows[i], taps, out);
     ids.emplace(flows[i].flow, FlowReference{.id = out.id(), .summary = &flows[i]});
   }
   FillConnections(findings.snapshot, ids, report);

@@ -8,25 +8,10 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Nanoseconds of one unit; 0 where only the operator knows.
-int64_t UnitOf(wire::ErspanGranularity granularity) {
-  switch (granularity) {
-    case wire::ErspanGranularity::k100Microseconds:
-      return 100'000;
-    case wire::ErspanGranularity::k100Nanoseconds:
-      return 100;
-    case wire::ErspanGranularity::kIeee1588:
-      return 1;
-    case wire::ErspanGranularity::kUserDefined:
-      return 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror) {
-  const int64_t unit = UnitOf(mirror.granularity);
+  const int64_t unit = wire::NanosecondsOf(mirror.granularity);
   if (!mirror.has_timestamp || unit == 0) return std::nullopt;
   const int64_t low = int64_t{mirror.timestamp} * unit;
   if (mirror.has_seconds && mirror.granularity == wire::ErspanGranularity::kIeee1588) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where each copy was taken. A capture or port is a tap; a mirror header splits it into the
-// switch's session, direction and, where it tells, port.
+// switch's session, direction and, where it tells, port. The numbers of taps are the registry's;
+// what a core asked once it keeps.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,69 +14,63 @@
 #include "base/address.h"
 #include "base/time.h"
 #include "dataplane/decode/frame.h"
+#include "dataplane/lcore/mirror_stream.h"
+#include "dataplane/lcore/tap_cache.h"
+#include "dataplane/lcore/tap_registry.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
 
-struct Tap {
-  std::string name;  // "leaf1", or "leaf1/10.0.0.5 session 3 ingress port 17"
-  TapId capture = 0;
-  uint64_t frames = 0;
-};
-
-// A mirror's own numbering and clock.
-struct MirrorStream {
-  TapId capture = 0;
-  IpAddress source;
-  uint16_t session = 0;
-  uint64_t frames = 0;
-  uint64_t lost = 0;  // gaps in its sequence numbers, less what came late
-  bool has_sequence = false;
-  uint32_t next_sequence = 0;
-  bool has_clock = false;       // clock_offset_ns means something
-  int64_t clock_offset_ns = 0;  // capture time less mirror time, to be added; 0 if they agree
-};
-
 class TapTable {
  public:
-  // Mirror headers make taps, so a stranger's packets could too: beyond this many, copies belong
-  // to their capture's tap.
-  static constexpr size_t kMaximumTaps = 4096;
+  static constexpr size_t kMaximumTaps = TapRegistry::kMaximumTaps;
 
-  explicit TapTable(const std::vector<std::string>& capture_names);
+  explicit TapTable(std::shared_ptr<TapRegistry> registry);
+  // With a registry of its own: a core that works alone.
+  explicit TapTable(const std::vector<std::string>& captures);
 
   struct Sighted {
     TapId tap = 0;
     Timestamp event_time;
   };
-  // Names the tap of a decoded frame of `capture` and the time at which the copy was taken: the
-  // mirror's timestamp where there is one, moved to the capture's clock by what they differed at
-  // the first copy if that is 10 ms or more. A clock that then strays by 100 ms, or a stranger's
-  // header that pretends so, is moved anew: one packet must not carry the table's time away.
+
+  // Names the tap of a decoded frame of `capture`, counts it there, and tells the time at which the
+  // copy was taken (MirrorFollower).
   Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
+    const Sighted sighted = Locate(capture, mirror, capture_time);
+    ++frames_[sighted.tap];
+    return sighted;
+  }
+
+  // All taps that any core knows, by number, with this core's frames.
+  std::vector<Tap> taps() const;
+  // By capture, switch, session and kind.
+  std::vector<MirrorStream> MirrorStreams() const;
+  // Mirrored frames that belong to their capture because there were too many taps or sessions.
+  uint64_t overflow() const { return overflow_; }
+
+ private:
+  Sighted Locate(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
     // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
                              mirror.kind == MirrorKind::kErspan2 ||
                              mirror.kind == MirrorKind::kErspan3;
-    if (tells_place) [[unlikely]]
-      return ResolveMirror(capture, mirror, capture_time);
-    ++taps_[capture].frames;
-    return {.tap = capture, .event_time = capture_time};
+    if (!tells_place) return {.tap = capture, .event_time = capture_time};
+    return LocateMirror(capture, mirror, capture_time);
   }
-
-  const std::vector<Tap>& taps() const { return taps_; }
-  std::vector<MirrorStream> MirrorStreams() const;
-  uint64_t overflow() const { return overflow_; }
-
- private:
-  Sighted ResolveMirror(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  Sighted LocateMirror(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  Sighted LocateNew(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  std::optional<TapId> NumberOf(const MirrorPlace& place);
 
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
-  using TapKey = std::tuple<StreamKey, MirrorDirection, bool, uint32_t>;
 
-  std::vector<Tap> taps_;
-  std::map<StreamKey, MirrorStream> streams_;
-  std::map<TapKey, TapId> by_mirror_;
+  std::shared_ptr<TapRegistry> registry_;
+  std::vector<uint64_t> frames_;  // by tap
+  TapCache cache_;
+  std::vector<MirrorFollower> streams_;
+  std::map<StreamKey, uint16_t> stream_numbers_;
+  bool registry_full_ = false;
+  std::map<MirrorPlace, TapId> all_places_;  // what the full registry has
   uint64_t overflow_ = 0;
 };
 

@@ -94,6 +94,21 @@ enum class ErspanGranularity : uint8_t {
   kUserDefined = 3,
 };
 
+// Nanoseconds of one unit; 0 where only the operator knows.
+constexpr int64_t NanosecondsOf(ErspanGranularity granularity) {
+  switch (granularity) {
+    case ErspanGranularity::k100Microseconds:
+      return 100'000;
+    case ErspanGranularity::k100Nanoseconds:
+      return 100;
+    case ErspanGranularity::kIeee1588:
+      return 1;
+    case ErspanGranularity::kUserDefined:
+      return 0;
+  }
+  return 0;
+}
+
 // ERSPAN type III (version 2).
 struct Erspan3Header {
   static constexpr size_t kSize = 12;
