@@ -373,51 +373,12 @@ DropReason WalkEthernet(Walk& walk) {
   return WalkEtherType(walk, ethernet.ether_type);
 }
 
-// Nearly every frame is Ethernet, IPv4 without options and UDP to the RoCE port: one block, checked
-// once. False for whatever is not exactly that, which then takes the general walk; both must agree
-// (short_cut_test.cc, tests/fuzz/decode_fuzz.cc).
-bool IsPlainRoce(const RawFrame& raw, DecodedFrame& frame, DropReason& reason) {
-  constexpr size_t kIp = wire::EthernetHeader::kSize;
-  constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
-  constexpr size_t kBth = kUdp + wire::UdpHeader::kSize;
-  if (raw.bytes.size() < kBth) return false;
-  const wire::Block<kBth> at(raw.bytes.data());
-  constexpr uint8_t kVersion4AndFiveWords = 0x45;
-  constexpr uint16_t kFragmented = 0x3fff;  // more fragments, or an offset
-  const uint16_t ip_length = at.U16<kIp + 2>();
-  const uint16_t udp_length = at.U16<kUdp + 4>();
-  if (at.U16<12>() != wire::kEtherTypeIpv4 || at.U8<kIp>() != kVersion4AndFiveWords ||
-      (at.U16<kIp + 6>() & kFragmented) != 0 || at.U8<kIp + 9>() != wire::kIpProtocolUdp ||
-      at.U16<kUdp + 2>() != wire::kUdpPortRoce || udp_length < wire::UdpHeader::kSize ||
-      ip_length < wire::Ipv4Header::kSize + udp_length) {
-    return false;
-  }
-  const size_t data = udp_length - wire::UdpHeader::kSize;
-  const std::span<const uint8_t> behind = raw.bytes.subspan(kBth);
-  frame.destination_mac = at.U48<0>();
-  frame.source_mac = at.U48<6>();
-  frame.wire_length = static_cast<uint32_t>(kIp) + ip_length;
-  frame.ip_version = 4;
-  frame.roce_v1 = false;
-  frame.cut = kBth + behind.size() < kIp + ip_length;
-  frame.traffic_class = at.U8<kIp + 1>();
-  frame.ttl = at.U8<kIp + 8>();
-  frame.source = IpAddress::FromV4(at.U32<kIp + 12>());
-  frame.destination = IpAddress::FromV4(at.U32<kIp + 16>());
-  frame.udp_source_port = at.U16<kUdp>();
-  frame.network_packet =
-      frame.cut ? std::span<const uint8_t>() : raw.bytes.subspan(kIp, kBth - kIp + data);
-  reason = DecodeTransport(behind.first(std::min(behind.size(), data)), data, frame);
-  return true;
-}
-
-DropReason DecodeGeneral(const RawFrame& raw, DecodedFrame& frame) {
-  Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
+DropReason WalkLink(const RawFrame& raw, Walk& walk) {
   if (raw.link_type == LinkType::kEthernet) [[likely]] {
     return WalkEthernet(walk);
   }
-  frame.source_mac = 0;
-  frame.destination_mac = 0;
+  walk.frame.source_mac = 0;
+  walk.frame.destination_mac = 0;
   // A cooked capture hides the Ethernet header that was on the wire; its length is still counted.
   walk.link_length = wire::EthernetHeader::kSize;
   switch (raw.link_type) {
@@ -444,27 +405,19 @@ DropReason DecodeGeneral(const RawFrame& raw, DecodedFrame& frame) {
   return DropReason::kNotRoce;
 }
 
-// What not every walk writes.
-void Reset(DecodedFrame& frame) {
-  frame.segment = 0;
-  frame.vlan_count = 0;
-  frame.mirror.kind = MirrorKind::kNone;
-}
-
 }  // namespace
 
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
-  Reset(frame);
-  DropReason reason = DropReason::kNone;
-  if (raw.link_type == LinkType::kEthernet && IsPlainRoce(raw, frame, reason)) [[likely]] {
-    return reason;
-  }
-  return DecodeGeneral(raw, frame);
-}
-
-DropReason DecodeFrameGenerally(const RawFrame& raw, DecodedFrame& frame) {
-  Reset(frame);
-  return DecodeGeneral(raw, frame);
+  // What not every walk writes.
+  frame.segment = 0;
+  frame.vlan_count = 0;
+  frame.mirror.kind = MirrorKind::kNone;
+  Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
+  const DropReason reason = WalkLink(raw, walk);
+  frame.mac_signature =
+      FoldMacs(wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.source_mac)),
+               wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.destination_mac)));
+  return reason;
 }
 
 }  // namespace rocescope

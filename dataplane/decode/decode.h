@@ -11,9 +11,6 @@ namespace rocescope {
 // a reason, never allocates, never reads outside raw.bytes.
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame);
 
-// The same without the short cut for plain RoCE frames; for tests that hold the two together.
-DropReason DecodeFrameGenerally(const RawFrame& raw, DecodedFrame& frame);
-
 enum class IcrcVerdict : uint8_t { kUnknown, kValid, kInvalid };
 
 // Computes the invariant CRC over an uncut RoCE frame; kUnknown for anything else.

@@ -3,6 +3,7 @@
 // buffer and live as long as it does.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -92,11 +93,66 @@ enum PartBit : uint16_t {
   kPartCm = 1 << 9,
 };
 
+// What accounting needs of a RoCE packet, and no more: a hundred million of these a second are
+// written and read. Extended headers stay where they are until somebody asks for them.
+struct RocePacket {
+  IpAddress source;
+  IpAddress destination;
+  Qpn destination_qpn;
+  Segment segment;
+  // The octets behind the BTH up to the payload's end, as far as they were captured.
+  const uint8_t* extended;
+  uint32_t extended_octets;
+  uint32_t psn;
+  uint32_t wire_length;      // octets of the original frame from its headers, without FCS
+  uint32_t payload_length;   // octets from the headers, without padding and iCRC
+  uint16_t udp_source_port;  // never used to derive a QP
+  uint16_t mac_signature;    // differs between the copies that two routers forward, mostly
+  uint8_t opcode;
+  uint8_t traffic_class;  // DSCP << 2 | ECN
+  uint8_t ttl;
+  bool ack_request;
+  bool cut;  // the capture ended before the packet did
+
+  uint8_t Dscp() const { return traffic_class >> 2; }
+  uint8_t Ecn() const { return traffic_class & 3; }
+
+  const wire::OpcodeTraits& Traits() const { return wire::TraitsOf(opcode); }
+  // Whether the packet has one and all of it was captured.
+  bool HasReth() const { return Holds(Traits().reth_at, wire::Reth::kSize); }
+  bool HasAeth() const { return Holds(Traits().aeth_at, wire::Aeth::kSize); }
+  // Only where they are.
+  wire::Reth GetReth() const { return Get<wire::Reth>(Traits().reth_at); }
+  wire::Aeth GetAeth() const { return Get<wire::Aeth>(Traits().aeth_at); }
+  // What was captured of it.
+  std::span<const uint8_t> Payload() const {
+    const size_t headers = std::min<size_t>(Traits().header_octets, extended_octets);
+    return {extended + headers, extended_octets - headers};
+  }
+
+ private:
+  bool Holds(size_t at, size_t size) const {
+    return at != wire::OpcodeTraits::kNowhere && at + size <= extended_octets;
+  }
+  template <typename Header>
+  Header Get(size_t at) const {
+    wire::ByteReader in({extended + at, Header::kSize});
+    Header header;
+    Read(in, header);
+    return header;
+  }
+};
+
+// Of the last four octets of each MAC, in memory order.
+inline uint16_t FoldMacs(uint32_t source, uint32_t destination) {
+  const uint32_t both = source + destination * 3;
+  return static_cast<uint16_t>(both ^ both >> 16);
+}
+
 // Fields are meaningful for their kind, and optional parts only where `parts` has their bit: the
 // decoder does not clear what it does not write.
-struct DecodedFrame {
+struct DecodedFrame : RocePacket {
   FrameKind kind;
-  bool cut;            // the capture ended before the packet did
   uint8_t ip_version;  // 4, 6; 0 for a pause frame
   uint8_t vlan_count;  // tags on the original frame
   bool roce_v1;
@@ -104,17 +160,9 @@ struct DecodedFrame {
   PartBit partial;         // the part that the capture cut, if partial_octets > 0
   uint8_t partial_octets;  // of it that were captured; its fields behind them are zero
   uint16_t vlan_id;        // outermost tag of the original frame; meaningful if vlan_count > 0
-  uint32_t wire_length;    // octets of the original frame from its headers, without FCS
-  Segment segment;
   MirrorInfo mirror;
   uint64_t source_mac;  // of the original frame
   uint64_t destination_mac;
-
-  IpAddress source;
-  IpAddress destination;
-  uint8_t traffic_class;  // DSCP << 2 | ECN
-  uint8_t ttl;
-  uint16_t udp_source_port;  // never used to derive a QP
 
   wire::Bth bth;
   wire::Reth reth;
@@ -127,7 +175,6 @@ struct DecodedFrame {
   wire::Xrceth xrceth;
   wire::Rdeth rdeth;
   wire::CmMessage cm;
-  uint32_t payload_length;           // octets from the headers, without padding and iCRC
   std::span<const uint8_t> payload;  // what was captured of it
 
   wire::PauseFrame pause;
@@ -136,8 +183,6 @@ struct DecodedFrame {
   // frame was cut. For wire::ComputeIcrc.
   std::span<const uint8_t> network_packet;
 
-  uint8_t Dscp() const { return traffic_class >> 2; }
-  uint8_t Ecn() const { return traffic_class & 3; }
   bool Has(PartBit part) const { return (parts & part) != 0; }
 
   // Whether the part's first `octets` octets were captured.

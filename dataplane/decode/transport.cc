@@ -67,6 +67,11 @@ DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, Dec
   Read(in, frame.bth);
   if (!in.ok()) return frame.cut ? DropReason::kTruncatedBth : DropReason::kBadBth;
   if (frame.bth.transport_version != 0) return DropReason::kBadBth;
+  frame.opcode = frame.bth.opcode;
+  frame.destination_qpn = frame.bth.destination_qpn;
+  frame.psn = frame.bth.psn;
+  frame.ack_request = frame.bth.ack_request;
+  const std::span<const uint8_t> behind_bth = in.Rest();
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   if (opcode.name.empty()) return DropReason::kUnknownOpcode;
 
@@ -88,6 +93,9 @@ DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, Dec
   frame.payload_length = static_cast<uint32_t>(length - around);
   const std::span<const uint8_t> rest = in.Rest();
   frame.payload = rest.first(std::min<size_t>(rest.size(), frame.payload_length));
+  frame.extended = behind_bth.data();
+  frame.extended_octets = static_cast<uint32_t>(
+      std::min<size_t>(behind_bth.size(), extended.wire_length() + frame.payload_length));
 
   if (opcode.transport == wire::Transport::kUd && frame.bth.destination_qpn == kManagementQpn)
       [[unlikely]] {

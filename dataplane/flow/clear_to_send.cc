@@ -8,17 +8,20 @@
 
 namespace rocescope {
 
-bool ReadClearToSend(const DecodedFrame& frame, ClearToSend& grant) {
+bool ReadClearToSend(const RocePacket& packet, ClearToSend& grant) {
   constexpr uint32_t kSmallest = 16;
   constexpr uint32_t kLargest = 512;
-  if (wire::InfoOf(frame.bth.opcode).headers != wire::kHasReth ||
-      wire::InfoOf(frame.bth.opcode).operation != wire::Operation::kWrite ||
-      !wire::InfoOf(frame.bth.opcode).ends || frame.payload_length < kSmallest ||
-      frame.payload_length > kLargest || frame.payload_length % 16 != 0 ||
-      frame.reth.dma_length != frame.payload_length || frame.payload.size() < kSmallest) {
+  const wire::OpcodeTraits& opcode = packet.Traits();
+  // A RETH and nothing else, and the whole message.
+  if (opcode.operation != wire::Operation::kWrite || opcode.header_octets != wire::Reth::kSize ||
+      opcode.reth_at != 0 || !opcode.Is(wire::kOpcodeEnds) || packet.payload_length < kSmallest ||
+      packet.payload_length > kLargest || packet.payload_length % 16 != 0 || !packet.HasReth() ||
+      packet.GetReth().dma_length != packet.payload_length) {
     return false;
   }
-  wire::ByteReader in(frame.payload);
+  const std::span<const uint8_t> payload = packet.Payload();
+  if (payload.size() < kSmallest) return false;
+  wire::ByteReader in(payload);
   grant.address = __builtin_bswap64(in.U64());
   constexpr uint64_t kLowestAddress = 1 << 16;
   constexpr uint64_t kHighestAddress = uint64_t{1} << 57;  // five-level page tables

@@ -20,6 +20,6 @@ struct ClearToSend {
 // in which a non-zero word follows (ncclIbSendFifo of NCCL 2.4 to 2.30: the rkey stands at octet 8,
 // 12 or 16). A WRITE of application data can look alike; one whose grant is never used does no
 // harm beyond being counted as control.
-bool ReadClearToSend(const DecodedFrame& frame, ClearToSend& grant);
+bool ReadClearToSend(const RocePacket& packet, ClearToSend& grant);
 
 }  // namespace rocescope

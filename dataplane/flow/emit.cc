@@ -16,14 +16,14 @@ PsnCounts CountsOf(const PsnTracker& tracker) {
           .last_psn = tracker.highest()};
 }
 
-SightingKind KindOfSighting(const DecodedFrame& frame, const wire::OpcodeInfo& opcode) {
+SightingKind KindOfSighting(const RocePacket& packet, const wire::OpcodeTraits& opcode) {
   if (opcode.operation == wire::Operation::kCnp) return SightingKind::kCnp;
-  if (opcode.transport == wire::Transport::kUd) return SightingKind::kDatagram;
-  if (opcode.operation == wire::Operation::kAcknowledge && frame.Has(kPartAeth)) {
-    return wire::KindOf(frame.aeth) == wire::AethKind::kAck ? SightingKind::kAcknowledge
-                                                            : SightingKind::kNak;
+  if (opcode.Is(wire::kOpcodeDatagram)) return SightingKind::kDatagram;
+  if (opcode.operation == wire::Operation::kAcknowledge && packet.HasAeth()) {
+    return wire::KindOf(packet.GetAeth()) == wire::AethKind::kAck ? SightingKind::kAcknowledge
+                                                                  : SightingKind::kNak;
   }
-  return opcode.response ? SightingKind::kResponse : SightingKind::kRequest;
+  return opcode.Is(wire::kOpcodeResponse) ? SightingKind::kResponse : SightingKind::kRequest;
 }
 
 }  // namespace
@@ -55,11 +55,11 @@ uint32_t ReservedByRead(uint32_t length, int32_t ahead) {
 FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp interval_start,
                           Duration width) {
   FlowRecord record{
-      .flow = entry.key,
+      .flow = entry.Key(),
       .hint = number,
-      .tap = entry.tap,
-      .ttl = entry.ttl,
-      .dscp = entry.dscp,
+      .tap = entry.Tap(),
+      .ttl = entry.Ttl(),
+      .dscp = entry.Dscp(),
       .dscp_changed = (entry.flags & kFlowDscpChanged) != 0,
       .udp_source_port = entry.udp_source_port,
       .udp_source_port_changes = entry.udp_source_port_changes,
@@ -131,32 +131,34 @@ void ClearInterval(FlowEntry& entry) {
   entry.hop_copies = 0;
 }
 
-SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const DecodedFrame& frame,
+SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
                             const ClearToSend* grant, uint8_t exponent, Timestamp event,
                             Timestamp arrival) {
-  const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
-  SightingRecord sighting{.flow = entry.key,
+  const wire::OpcodeTraits& opcode = packet.Traits();
+  SightingRecord sighting{.flow = entry.Key(),
                           .hint = number,
-                          .tap = entry.tap,
-                          .kind = KindOfSighting(frame, opcode),
-                          .opcode = frame.bth.opcode,
-                          .ttl = frame.ttl,
+                          .tap = entry.Tap(),
+                          .kind = KindOfSighting(packet, opcode),
+                          .opcode = packet.opcode,
+                          .ttl = packet.ttl,
                           .rate_exponent = exponent,
-                          .congestion_experienced = frame.Ecn() == wire::kEcnCe,
-                          .ack_request = frame.bth.ack_request,
-                          .psn = frame.bth.psn,
-                          .payload_length = frame.payload_length,
+                          .congestion_experienced = packet.Ecn() == wire::kEcnCe,
+                          .ack_request = packet.ack_request,
+                          .psn = packet.psn,
+                          .payload_length = packet.payload_length,
                           .event_time = event,
                           .arrival_time = arrival};
-  if (frame.Has(kPartAeth)) {
-    sighting.syndrome = frame.aeth.syndrome;
-    sighting.msn = frame.aeth.msn;
+  if (packet.HasAeth()) {
+    const wire::Aeth aeth = packet.GetAeth();
+    sighting.syndrome = aeth.syndrome;
+    sighting.msn = aeth.msn;
   }
-  if (frame.Has(kPartReth)) {
+  if (packet.HasReth()) {
+    const wire::Reth reth = packet.GetReth();
     sighting.has_reth = true;
-    sighting.reth_address = frame.reth.virtual_address;
-    sighting.reth_rkey = frame.reth.rkey;
-    sighting.reth_length = frame.reth.dma_length;
+    sighting.reth_address = reth.virtual_address;
+    sighting.reth_rkey = reth.rkey;
+    sighting.reth_length = reth.dma_length;
   }
   if (grant != nullptr) {
     sighting.has_clear_to_send = true;

@@ -80,15 +80,17 @@ TEST(FlowCapacity, NeverLosesAPacket) {
     now += static_cast<int64_t>(random() % (i % 1000 < 50 ? 3'000'000 : 5'000));  // ns
     const int64_t event = random() % 50 == 0 ? now - kMillisecond : now;
     DecodedFrame frame = Decode(frames[random() % frames.size()]);
-    frame.bth.psn = random() % 8 == 0 ? random() & k24BitMask : static_cast<uint32_t>(i % 100);
+    frame.psn = random() % 8 == 0 ? random() & k24BitMask : static_cast<uint32_t>(i % 100);
     frame.ttl = random() % 2 ? 64 : 63;
     const auto tap = static_cast<TapId>(random() % 3);
     Sum& sum = fed[{frame.bth.destination_qpn.value, tap, frame.ttl}];
     ++sum.packets;
     sum.bytes += frame.wire_length;
     sum.marked += frame.Ecn() == 3;
-    table.Process(frame, table.Prepare(frame, tap), tap, FromNanoseconds(event),
-                  FromNanoseconds(now), out);
+    FlowTable::Place place;
+    table.Prepare(frame, tap, place);
+    if (random() % 2) table.Approach(frame, place);
+    table.Process(frame, place, FromNanoseconds(event), FromNanoseconds(now), out);
     ASSERT_LE(table.size(), 8u);
   }
   table.Flush(out);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "dataplane/flow/psn_tracker.h"
@@ -12,7 +13,6 @@
 namespace rocescope {
 
 enum FlowEntryFlag : uint16_t {
-  kFlowInUse = 1 << 0,
   kFlowActive = 1 << 1,  // saw a packet in the open interval: is on the active list
   kFlowDscpChanged = 1 << 2,
   kFlowMessageEnded = 1 << 3,   // message_end_ns means something
@@ -26,14 +26,23 @@ enum FlowEntryFlag : uint16_t {
 
 inline constexpr int64_t kGapUnitNs = 64;
 
+// A flow at a tap beside its addresses and segment, in one word; the DSCP, which may change, too:
+// bits 0 to 23 the QPN, 24 to 31 the TTL, 32 to 47 the tap, 48 to 53 the DSCP, 63 one. An entry
+// that is not in use has zero.
+constexpr uint64_t IdentityOf(Qpn qpn, uint8_t ttl, TapId tap, uint8_t dscp) {
+  return uint64_t{qpn.value} | uint64_t{ttl} << 24 | uint64_t{tap} << 32 | uint64_t{dscp} << 48 |
+         uint64_t{1} << 63;
+}
+inline constexpr uint64_t kDscpInIdentity = uint64_t{0x3f} << 48;
+
 struct alignas(64) FlowEntry {
   // Line 0: who, how much, when. Counters are those of the open interval.
-  FlowKey key;
-  TapId tap;
-  uint8_t ttl;
-  uint8_t dscp;
-  uint16_t flags;          // FlowEntryFlag
-  uint16_t mac_signature;  // of the last first copy
+  IpAddress source;
+  IpAddress destination;
+  uint64_t identity;
+  Segment segment;
+  uint16_t flags;  // FlowEntryFlag
+  uint16_t udp_source_port_changes;
   uint64_t bytes;
   int64_t last_seen_ns;
 
@@ -42,7 +51,7 @@ struct alignas(64) FlowEntry {
   uint64_t payload_bytes;
   std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
   uint16_t udp_source_port;
-  uint16_t udp_source_port_changes;
+  uint16_t mac_signature;  // of the last first copy
 
   // Line 2: messages, and marks.
   uint32_t first_request_psn : 24;
@@ -71,7 +80,22 @@ struct alignas(64) FlowEntry {
   uint32_t control_bytes;
   uint16_t control_messages;
   uint16_t hop_copies;
+
+  bool InUse() const { return identity != 0; }
+  Qpn DestinationQpn() const { return {static_cast<uint32_t>(identity) & k24BitMask}; }
+  uint8_t Ttl() const { return static_cast<uint8_t>(identity >> 24); }
+  TapId Tap() const { return static_cast<TapId>(identity >> 32); }
+  uint8_t Dscp() const { return static_cast<uint8_t>(identity >> 48 & 0x3f); }
+  FlowKey Key() const {
+    return {.source = source,
+            .destination = destination,
+            .destination_qpn = DestinationQpn(),
+            .segment = segment};
+  }
 };
 static_assert(sizeof(FlowEntry) == 256);
+static_assert(offsetof(FlowEntry, requests) == 64);
+static_assert(offsetof(FlowEntry, first_seen_offset_ns) == 188);
+static_assert(offsetof(FlowEntry, responses) == 192);
 
 }  // namespace rocescope

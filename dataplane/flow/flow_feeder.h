@@ -98,7 +98,10 @@ class FlowFeeder {
     const Bytes bytes = frame.Build();
     const DecodedFrame decoded = Decode(bytes);
     const Timestamp at = FromNanoseconds(kStart + at_ns);
-    table_.Process(decoded, table_.Prepare(decoded, tap), tap, at, at, out_);
+    FlowTable::Place place;
+    table_.Prepare(decoded, tap, place);
+    table_.Approach(decoded, place);
+    table_.Process(decoded, place, at, at, out_);
     return *this;
   }
 

@@ -2,6 +2,7 @@
 // Flow state at the taps: decoded packets in, records out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -14,6 +15,7 @@
 #include "dataplane/flow/sighting.h"
 #include "dataplane/flow/zeroed_array.h"
 #include "dataplane/record/record.h"
+#include "dataplane/wire/ip.h"
 
 namespace rocescope {
 
@@ -48,22 +50,22 @@ class FlowTable {
 
   // Where a packet's state is looked for.
   struct Place {
+    uint64_t identity;  // IdentityOf the packet
     uint64_t flow_hash;
     uint64_t psn_hash;  // of the unordered address pair and the PSN
-    // What it will need beyond the entry's first two lines.
-    bool message;     // the line of messages
-    bool response;    // that of responses
-    bool round_trip;  // the request that an ACK answers
+    uint64_t pair;      // the sum of both addresses' folds (base/hash.h)
+    uint32_t guess;     // number of the entry that is most likely the flow's
   };
 
   // A packet's way, each step worth taking for a few packets before the next one: Prepare names the
   // places of its state and starts loading the index, Approach starts loading the flow's entry.
-  Place Prepare(const DecodedFrame& frame, TapId tap) const;
-  void Approach(const Place& place) const;
+  void Prepare(const RocePacket& packet, TapId tap, Place& place) const;
+  void Approach(const RocePacket& packet, Place& place) const;
 
-  // Accounts one RoCE packet, `place` being what Prepare said; appends to `out` what is due.
-  void Process(const DecodedFrame& frame, const Place& place, TapId tap, Timestamp event,
-               Timestamp arrival, RecordBatch& out);
+  // Accounts one RoCE packet, `place` being what Prepare and then, unless left out, Approach made
+  // it; appends to `out` what is due.
+  [[gnu::always_inline]] inline void Process(const RocePacket& packet, const Place& place,
+                                             Timestamp event, Timestamp arrival, RecordBatch& out);
 
   // Closes every interval that ends at or before `now`.
   void Advance(Timestamp now, RecordBatch& out);
@@ -79,6 +81,20 @@ class FlowTable {
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  // Of a packet that is more than the middle of something.
+  static constexpr uint8_t kEventful =
+      wire::kOpcodeStarts | wire::kOpcodeEnds | wire::kOpcodeResponse;
+
+  static uint64_t HashFlow(uint64_t source, uint64_t destination, Segment segment,
+                           uint64_t identity) {
+    return MultiplyAndFold(source ^ (identity & ~kDscpInIdentity) * 0x9e3779b97f4a7c15ull,
+                           destination + segment * 0xd6e8feb86659fd93ull);
+  }
+  static uint64_t HashOf(const FlowEntry& entry) {
+    return HashFlow(FoldAddress(entry.source), FoldAddress(entry.destination), entry.segment,
+                    entry.identity);
+  }
+
   void Release(uint32_t number);
   uint32_t NumberOf(const FlowEntry& entry) const {
     return static_cast<uint32_t>(&entry - &entries_[0]);
@@ -88,30 +104,45 @@ class FlowTable {
   // True if the packet's time is so wrong for the open interval that it should open its own.
   bool CountLate(int64_t now_ns);
   void Emit(FlowEntry& entry, RecordBatch& out) const;
-  [[gnu::always_inline]] inline FlowEntry& FindOrCreate(const DecodedFrame& frame, uint64_t hash,
-                                                        TapId tap, int64_t now_ns,
-                                                        RecordBatch& out);
+  // Round trips are measured at one tap.
+  static uint64_t AtTap(uint64_t psn_hash, uint64_t identity) {
+    return psn_hash ^ (identity >> 32 & 0xffff) * 0x9e3779b97f4a7c15ull;
+  }
+  static bool IsOf(const FlowEntry& entry, const RocePacket& packet, uint64_t identity,
+                   uint64_t ignored) {
+    return ((entry.source.low ^ packet.source.low) | (entry.source.high ^ packet.source.high) |
+            (entry.destination.low ^ packet.destination.low) |
+            (entry.destination.high ^ packet.destination.high) |
+            ((entry.identity ^ identity) & ~ignored) | (entry.segment ^ packet.segment)) == 0;
+  }
+  void MeetAnotherInterval(int64_t now_ns, RecordBatch& out);
+  FlowEntry& FindOrCreate(const RocePacket& packet, const Place& place, int64_t now_ns,
+                          RecordBatch& out);
+  FlowEntry& Create(const RocePacket& packet, const Place& place, int64_t now_ns, RecordBatch& out);
+  // What is more than the next packet of a WRITE under way.
+  void ProcessEvent(FlowEntry& entry, const RocePacket& packet, const Place& place, Timestamp event,
+                    Timestamp arrival, RecordBatch& out);
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);
   void OpenInterval(int64_t index);
   void CloseInterval(RecordBatch& out);
   void ExpireIdle(int64_t now_ns);
 
-  [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const DecodedFrame& frame,
-                                                const wire::OpcodeInfo& opcode, int64_t now_ns);
+  [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const RocePacket& packet,
+                                                const wire::OpcodeTraits& opcode, int64_t now_ns);
   PsnVerdict ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts);
-  PsnVerdict ObserveRequest(FlowEntry& entry, const DecodedFrame& frame,
-                            const wire::OpcodeInfo& opcode, int64_t now_ns);
-  [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const DecodedFrame& frame,
-                                                    const wire::OpcodeInfo& opcode, int64_t now_ns);
-  [[gnu::always_inline]] inline void AccountAcknowledge(FlowEntry& entry,
-                                                        const DecodedFrame& frame);
-  [[gnu::always_inline]] inline void MeasureRoundTrip(FlowEntry& entry, const DecodedFrame& frame,
-                                                      const wire::OpcodeInfo& opcode, uint64_t hash,
-                                                      int64_t now_ns);
-  [[gnu::always_inline]] inline void Sight(const FlowEntry& entry, const DecodedFrame& frame,
-                                           const ClearToSend* grant, uint64_t hash, Timestamp event,
-                                           Timestamp arrival, RecordBatch& out);
+  PsnVerdict ObserveRequest(FlowEntry& entry, const RocePacket& packet,
+                            const wire::OpcodeTraits& opcode, int64_t now_ns);
+  [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const RocePacket& packet,
+                                                    const wire::OpcodeTraits& opcode,
+                                                    int64_t now_ns);
+  [[gnu::always_inline]] inline void AccountAcknowledge(FlowEntry& entry, const RocePacket& packet);
+  [[gnu::always_inline]] inline void MeasureRoundTrip(FlowEntry& entry, const RocePacket& packet,
+                                                      const wire::OpcodeTraits& opcode,
+                                                      uint64_t hash, int64_t now_ns);
+  bool IsSightedOtherwise(const RocePacket& packet, const ClearToSend* grant, uint64_t pair);
+  void Sight(const FlowEntry& entry, const RocePacket& packet, const ClearToSend* grant,
+             Timestamp event, Timestamp arrival, RecordBatch& out) const;
 
   const Options options_;
   FlowIndex index_;
@@ -132,5 +163,65 @@ class FlowTable {
   int64_t interval_end_ns_;  // no packet is before it until the first one opens an interval
   Statistics statistics_;
 };
+
+// The three steps stand here to become one loop in their caller.
+
+inline void FlowTable::Prepare(const RocePacket& packet, TapId tap, Place& place) const {
+  const uint64_t source = FoldAddress(packet.source);
+  const uint64_t destination = FoldAddress(packet.destination);
+  place.identity = IdentityOf(packet.destination_qpn, packet.ttl, tap, packet.Dscp());
+  place.flow_hash = HashFlow(source, destination, packet.segment, place.identity);
+  index_.Prefetch(place.flow_hash);
+  place.pair = source + destination;
+  place.psn_hash = HashPair(place.pair, packet.psn);
+  place.guess = 0;
+}
+
+inline void FlowTable::Approach(const RocePacket& packet, Place& place) const {
+  const uint32_t number = index_.Guess(place.flow_hash);
+  if (number == FlowIndex::kAbsent) [[unlikely]]
+    return;
+  place.guess = number;
+  constexpr size_t kLine = 64;
+  const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
+  __builtin_prefetch(entry, 1);
+  __builtin_prefetch(entry + kLine, 1);
+  const wire::OpcodeTraits& opcode = packet.Traits();
+  if (((opcode.flags & kEventful) == 0) & !packet.ack_request) return;
+  __builtin_prefetch(entry + (opcode.Is(wire::kOpcodeResponse) ? 3 : 2) * kLine, 1);
+  probes_.Prefetch(AtTap(place.psn_hash, place.identity));
+}
+
+inline void FlowTable::Process(const RocePacket& packet, const Place& place, Timestamp event,
+                               Timestamp arrival, RecordBatch& out) {
+  const int64_t now_ns = ToNanoseconds(event);
+  if ((now_ns >= interval_end_ns_) | (now_ns < interval_start_ns_)) [[unlikely]]
+    MeetAnotherInterval(now_ns, out);
+  FlowEntry* found = &entries_[place.guess];
+  if (!IsOf(*found, packet, place.identity, 0)) [[unlikely]]
+    found = &FindOrCreate(packet, place, now_ns, out);
+  FlowEntry& entry = *found;
+
+  // The next packet of a WRITE under way is more than half of all: nothing but counters moves.
+  const bool middle = (packet.opcode == wire::kOpcodeWriteMiddle) & !packet.ack_request &
+                      (packet.psn != 0) &
+                      ((entry.flags & (kFlowActive | kFlowRequestSeen | kFlowReadPending)) ==
+                       (kFlowActive | kFlowRequestSeen)) &
+                      (packet.udp_source_port == entry.udp_source_port);
+  if (!middle || !entry.requests.Advance(packet.psn)) {
+    ProcessEvent(entry, packet, place, event, arrival, out);
+    return;
+  }
+  entry.bytes += packet.wire_length;
+  entry.payload_bytes += packet.payload_length;
+  entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
+  ++entry.class_packets[static_cast<size_t>(OperationClass::kWrite)];
+  entry.mac_signature = packet.mac_signature;
+  if (packet.Ecn() == wire::kEcnCe) [[unlikely]]
+    ++entry.ce_marked;
+  if (sighting_budget_.Chooses(place.psn_hash)) [[unlikely]]
+    Sight(entry, packet, nullptr, event, arrival, out);
+  sighting_budget_.CountEligible();
+}
 
 }  // namespace rocescope

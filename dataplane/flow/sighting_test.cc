@@ -144,9 +144,9 @@ TEST(Sighting, ChoosesBothPacketsOfARethEcho) {
   const uint32_t psn = UnchosenPsn();
   const Route back = Back(33);
   uint64_t fifo = 0x7f0000000000;
-  const FlowKey pair{.source = IpAddress::FromV4(0x0a000001),
-                     .destination = IpAddress::FromV4(0x0a000002)};
-  while (IsChosen(AddressHash(pair, fifo), 4)) fifo += 64;
+  const uint64_t pair =
+      FoldAddress(IpAddress::FromV4(0x0a000001)) + FoldAddress(IpAddress::FromV4(0x0a000002));
+  while (IsChosen(HashAddress(pair, fifo), 4)) fifo += 64;
 
   for (uint64_t i = 0; i < 500; ++i) {
     const uint64_t address = 0x7e0000000000 + i * 4096;

@@ -4,79 +4,111 @@
 #include <algorithm>
 
 #include "dataplane/decode/decode.h"
+#include "dataplane/decode/plain.h"
 
 namespace rocescope {
 
 FrameProcessor::FrameProcessor(Options options)
     : options_(std::move(options)),
-      filters_(!options_.filter.hosts.empty() || !options_.filter.qpns.empty()),
+      walks_always_(options_.check_icrc || !options_.filter.hosts.empty() ||
+                    !options_.filter.qpns.empty()),
       flows_(options_.flow_table),
-      taps_(options_.captures),
-      group_(kGroup) {}
+      taps_(options_.captures) {}
 
-void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {
-  counters_.ledger.received += frames.size();
-  while (!frames.empty()) {
-    const size_t taken = std::min(kGroup, frames.size());
-    size_t decoded = 0;
-    for (const RawFrame& raw : frames.first(taken)) {
-      if (Decode(raw, group_[decoded])) ++decoded;
-    }
-    for (size_t i = 0; i < decoded; ++i) flows_.Approach(group_[i].place);
-    for (size_t i = 0; i < decoded; ++i) Account(group_[i], out);
-    frames = frames.subspan(taken);
-  }
+inline void FrameProcessor::Count(const RawFrame& raw, const RocePacket& packet, Tally& tally) {
+  ++tally.decoded;
+  tally.first = std::min(tally.first, raw.timestamp);
+  tally.last = std::max(tally.last, raw.timestamp);
+  tally.wire_bytes += packet.wire_length;
+  tally.cut_frames += packet.cut;
+  tally.cut_at = std::max(tally.cut_at, packet.cut ? static_cast<uint32_t>(raw.bytes.size()) : 0);
+}
+
+void FrameProcessor::Add(const Tally& tally) {
+  if (tally.decoded == 0) return;
+  const bool none_before = counters_.ledger.decoded == 0;
+  counters_.first = none_before ? tally.first : std::min(counters_.first, tally.first);
+  counters_.last = none_before ? tally.last : std::max(counters_.last, tally.last);
+  counters_.ledger.decoded += tally.decoded;
+  counters_.wire_bytes += tally.wire_bytes;
+  counters_.cut_frames += tally.cut_frames;
+  counters_.cut_at = std::max(counters_.cut_at, tally.cut_at);
 }
 
 // True if the frame is to be accounted.
-bool FrameProcessor::Decode(const RawFrame& raw, Decoded& decoded) {
-  DecodedFrame& frame = decoded.frame;
-  const DropReason reason = DecodeFrame(raw, frame);
+inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) {
+  slot.raw = &raw;
+  if (!walks_always_ && ReadPlainRoce(raw, slot.packet, mirror_)) [[likely]] {
+    Count(raw, slot.packet, tally);
+    slot.sighted = taps_.Resolve(raw.tap, mirror_, raw.timestamp);
+  } else {
+    if (!Walk(raw, slot.packet)) return false;
+    Count(raw, slot.packet, tally);
+    slot.sighted = taps_.Resolve(raw.tap, frame_.mirror, raw.timestamp);
+    if (frame_.kind == FrameKind::kPause) {
+      ++counters_.pause_frames;
+      return false;
+    }
+  }
+  flows_.Prepare(slot.packet, slot.sighted.tap, slot.place);
+  return true;
+}
+
+// What the short way does not know, and what options ask of every frame. False for a frame that is
+// dropped or filtered.
+bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
+  const DropReason reason = DecodeFrame(raw, frame_);
   if (reason != DropReason::kNone) {
     ++counters_.ledger.dropped[static_cast<size_t>(reason)];
     return false;
   }
-  if (filters_ && !options_.filter.Keeps(frame)) {
+  if (!options_.filter.Keeps(frame_)) {
     ++counters_.ledger.filtered;
     return false;
   }
-  if (counters_.ledger.decoded++ == 0) counters_.first = counters_.last = raw.timestamp;
-  counters_.first = std::min(counters_.first, raw.timestamp);
-  counters_.last = std::max(counters_.last, raw.timestamp);
-  counters_.wire_bytes += frame.wire_length;
-  if (frame.cut) {
-    ++counters_.cut_frames;
-    counters_.cut_at = std::max(counters_.cut_at, static_cast<uint32_t>(raw.bytes.size()));
-  }
-  decoded.arrival = raw.timestamp;
-  decoded.sighted = taps_.Resolve(raw.tap, frame.mirror, raw.timestamp);
-  if (frame.kind == FrameKind::kPause) {
-    ++counters_.pause_frames;
-    return false;
-  }
-  ++counters_.roce_frames;
-  if (options_.check_icrc) {
-    const IcrcVerdict verdict = CheckIcrc(frame);
+  if (options_.check_icrc && frame_.kind == FrameKind::kRoce) {
+    const IcrcVerdict verdict = CheckIcrc(frame_);
     counters_.icrc_valid += verdict == IcrcVerdict::kValid;
     counters_.icrc_invalid += verdict == IcrcVerdict::kInvalid;
   }
-  decoded.place = flows_.Prepare(frame, decoded.sighted.tap);
+  packet = frame_;
   return true;
 }
 
-void FrameProcessor::Account(const Decoded& decoded, RecordBatch& out) {
-  const DecodedFrame& frame = decoded.frame;
-  flows_.Process(frame, decoded.place, decoded.sighted.tap, decoded.sighted.event_time,
-                 decoded.arrival, out);
-  if (frame.Has(kPartCm) && flows_.AdmitAlways()) [[unlikely]] {
-    out.management.push_back({.tap = decoded.sighted.tap,
-                              .segment = frame.segment,
-                              .source = frame.source,
-                              .destination = frame.destination,
-                              .event_time = decoded.sighted.event_time,
-                              .arrival_time = decoded.arrival,
-                              .message = frame.cm});
+void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {
+  counters_.ledger.received += frames.size();
+  Tally tally;
+  while (!frames.empty()) {
+    const size_t taken = std::min(kGroup, frames.size());
+    Slot* const begin = group_.data();
+    Slot* end = begin;
+    for (const RawFrame& raw : frames.first(taken)) end += Read(raw, *end, tally);
+    counters_.roce_frames += static_cast<uint64_t>(end - begin);
+    for (Slot* slot = begin; slot != end; ++slot) flows_.Approach(slot->packet, slot->place);
+    for (const Slot* slot = begin; slot != end; ++slot) {
+      flows_.Process(slot->packet, slot->place, slot->sighted.event_time, slot->raw->timestamp,
+                     out);
+      if (slot->packet.destination_qpn == kManagementQpn) [[unlikely]]
+        NoteManagement(*slot, out);
+    }
+    frames = frames.subspan(taken);
   }
+  Add(tally);
+}
+
+void FrameProcessor::NoteManagement(const Slot& slot, RecordBatch& out) {
+  // Rare, so read again: frames behind it in the group took the decoder's place.
+  if (DecodeFrame(*slot.raw, frame_) != DropReason::kNone || !frame_.Has(kPartCm) ||
+      !flows_.AdmitAlways()) {
+    return;
+  }
+  out.management.push_back({.tap = slot.sighted.tap,
+                            .segment = frame_.segment,
+                            .source = frame_.source,
+                            .destination = frame_.destination,
+                            .event_time = slot.sighted.event_time,
+                            .arrival_time = slot.raw->timestamp,
+                            .message = frame_.cm});
 }
 
 }  // namespace rocescope

@@ -3,6 +3,7 @@
 // live port run this same code; one object a core, no locks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -63,22 +64,38 @@ class FrameProcessor {
   // are on the way.
   static constexpr size_t kGroup = 16;
 
-  struct Decoded {
-    DecodedFrame frame;
+  struct Slot {
+    RocePacket packet;
     FlowTable::Place place;
     TapTable::Sighted sighted;
-    Timestamp arrival;
+    const RawFrame* raw;
   };
 
-  bool Decode(const RawFrame& raw, Decoded& decoded);
-  void Account(const Decoded& decoded, RecordBatch& out);
+  // What a call of Process counts, kept at hand until its end.
+  struct Tally {
+    uint64_t decoded = 0;
+    uint64_t wire_bytes = 0;
+    uint64_t cut_frames = 0;
+    uint32_t cut_at = 0;
+    Timestamp first = Timestamp::max();
+    Timestamp last = Timestamp::min();
+  };
+
+  [[gnu::always_inline]] inline bool Read(const RawFrame& raw, Slot& slot, Tally& tally);
+  [[gnu::always_inline]] static inline void Count(const RawFrame& raw, const RocePacket& packet,
+                                                  Tally& tally);
+  void Add(const Tally& tally);
+  bool Walk(const RawFrame& raw, RocePacket& packet);
+  void NoteManagement(const Slot& slot, RecordBatch& out);
 
   const Options options_;
-  const bool filters_;
+  const bool walks_always_;
   FlowTable flows_;
   TapTable taps_;
   Counters counters_;
-  std::vector<Decoded> group_;
+  MirrorInfo mirror_;     // of the frame at hand
+  DecodedFrame frame_{};  // the last one that took the long walk
+  std::array<Slot, kGroup> group_;
 };
 
 }  // namespace rocescope

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/wire/opcode.h"
 
+#include "dataplane/wire/roce.h"
+
 namespace rocescope::wire {
 namespace {
 
@@ -102,9 +104,49 @@ constexpr std::array<OpcodeInfo, 256> Build() {
   return table;
 }
 
-}  // namespace
+constexpr OpcodeTraits Summarise(const OpcodeInfo& info) {
+  OpcodeTraits traits;
+  if (info.name.empty()) return traits;
+  const auto flag = [&traits](bool is, OpcodeFlag bit) {
+    if (is) traits.flags |= bit;
+  };
+  flag(true, kOpcodeDefined);
+  flag(info.starts, kOpcodeStarts);
+  flag(info.ends, kOpcodeEnds);
+  flag(info.response, kOpcodeResponse);
+  flag(info.sequenced, kOpcodeSequenced);
+  flag(info.transport == Transport::kRc || info.transport == Transport::kXrc, kOpcodeAcknowledged);
+  flag(info.transport == Transport::kUd, kOpcodeDatagram);
+  traits.operation = info.operation;
+  const auto header = [&](HeaderBit bit, size_t size, uint8_t* place = nullptr) {
+    if ((info.headers & bit) == 0) return;
+    if (place != nullptr) *place = traits.header_octets;
+    traits.header_octets = static_cast<uint8_t>(traits.header_octets + size);
+  };
+  header(kHasRdeth, Rdeth::kSize);
+  header(kHasDeth, Deth::kSize);
+  header(kHasXrceth, Xrceth::kSize);
+  header(kHasReth, Reth::kSize, &traits.reth_at);
+  header(kHasAtomicEth, AtomicEth::kSize);
+  header(kHasAeth, Aeth::kSize, &traits.aeth_at);
+  header(kHasAtomicAckEth, AtomicAckEth::kSize);
+  header(kHasImmDt, ImmDt::kSize);
+  header(kHasIeth, Ieth::kSize);
+  return traits;
+}
 
 constexpr std::array<OpcodeInfo, 256> kBuilt = Build();
+
+constexpr std::array<OpcodeTraits, 256> SummariseAll() {
+  std::array<OpcodeTraits, 256> table{};
+  for (size_t code = 0; code < table.size(); ++code) table[code] = Summarise(kBuilt[code]);
+  return table;
+}
+
+}  // namespace
+
 const std::array<OpcodeInfo, 256> kOpcodes = kBuilt;
+constexpr std::array<OpcodeTraits, 256> kSummarised = SummariseAll();
+const std::array<OpcodeTraits, 256> kOpcodeTraits = kSummarised;
 
 }  // namespace rocescope::wire

@@ -87,4 +87,33 @@ extern const std::array<OpcodeInfo, 256> kOpcodes;
 
 inline const OpcodeInfo& InfoOf(uint8_t opcode) { return kOpcodes[opcode]; }
 
+enum OpcodeFlag : uint8_t {
+  kOpcodeDefined = 1 << 0,
+  kOpcodeStarts = 1 << 1,
+  kOpcodeEnds = 1 << 2,
+  kOpcodeResponse = 1 << 3,
+  kOpcodeSequenced = 1 << 4,
+  kOpcodeAcknowledged = 1 << 5,  // RC and XRC: requests are answered by ACKs
+  kOpcodeDatagram = 1 << 6,      // UD
+};
+
+// What every packet needs of its row, in eight octets: the whole table fits into the first-level
+// cache beside everything else.
+struct OpcodeTraits {
+  static constexpr uint8_t kNowhere = UINT8_MAX;
+  uint8_t flags = 0;  // OpcodeFlag
+  Operation operation = Operation::kUnknown;
+  uint8_t header_octets = 0;   // of all extended headers
+  uint8_t reth_at = kNowhere;  // octets behind the BTH
+  uint8_t aeth_at = kNowhere;
+  uint8_t reserved[3] = {};
+
+  bool Is(OpcodeFlag flag) const { return (flags & flag) != 0; }
+};
+static_assert(sizeof(OpcodeTraits) == 8);
+
+extern const std::array<OpcodeTraits, 256> kOpcodeTraits;
+
+inline const OpcodeTraits& TraitsOf(uint8_t opcode) { return kOpcodeTraits[opcode]; }
+
 }  // namespace rocescope::wire

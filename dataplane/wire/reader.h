@@ -30,6 +30,15 @@ constexpr T LoadBigEndian(const uint8_t* from) {
   return value;
 }
 
+// A value as LoadBigEndian reads it, in the order in which it stands in memory: to compare octets
+// without turning them round.
+template <typename T>
+constexpr T InMemoryOrder(T value) {
+  if constexpr (std::endian::native == std::endian::big) return value;
+  if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
+  return __builtin_bswap32(value);
+}
+
 // `Size` octets that are known to be there.
 template <size_t Size>
 class Block {
@@ -52,6 +61,15 @@ class Block {
   constexpr uint32_t U32() const {
     return Load<uint32_t, Offset>();
   }
+  // In memory order: see InMemoryOrder.
+  template <size_t Offset>
+  uint32_t Raw32() const {
+    return Raw<uint32_t, Offset>();
+  }
+  template <size_t Offset>
+  uint64_t Raw64() const {
+    return Raw<uint64_t, Offset>();
+  }
   template <size_t Offset>
   constexpr uint64_t U48() const {
     return uint64_t{Load<uint16_t, Offset>()} << 32 | Load<uint32_t, Offset + 2>();
@@ -66,6 +84,13 @@ class Block {
   constexpr T Load() const {
     static_assert(Offset + sizeof(T) <= Size);
     return LoadBigEndian<T>(data_ + Offset);
+  }
+  template <typename T, size_t Offset>
+  T Raw() const {
+    static_assert(Offset + sizeof(T) <= Size);
+    T value;
+    std::memcpy(&value, data_ + Offset, sizeof value);
+    return value;
   }
 
   const uint8_t* data_;

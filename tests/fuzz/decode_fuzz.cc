@@ -6,6 +6,7 @@
 #include <span>
 
 #include "dataplane/decode/decode.h"
+#include "dataplane/decode/plain.h"
 #include "tests/support/decode_difference.h"
 
 namespace rocescope {
@@ -50,14 +51,21 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   }
 }
 
-// The short cut for plain frames finds what the general walk finds.
+void RequireNone(const char* difference, const char* what) {
+  if (difference != nullptr) std::fprintf(stderr, "differs in: %s\n", difference);
+  Require(difference == nullptr, what);
+}
+
+// What the straight way knows, the walk knows too, and finds the same.
 void RequireAgreement(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
-  DecodedFrame general{};
-  Require(DecodeFrameGenerally(raw, general) == reason, "the walks agree on the reason");
-  if (reason != DropReason::kNone) return;
-  const char* difference = test::DecodeDifference(general, frame);
-  if (difference != nullptr) std::fprintf(stderr, "the walks differ in: %s\n", difference);
-  Require(difference == nullptr, "the walks agree on the frame");
+  RocePacket packet{};
+  MirrorInfo mirror;
+  const bool decoded = reason == DropReason::kNone && frame.kind == FrameKind::kRoce;
+  if (decoded) RequireNone(test::PacketContradiction(frame), "a frame agrees with itself");
+  if (!ReadPlainRoce(raw, packet, mirror)) return;
+  Require(decoded, "a plain frame is RoCE");
+  RequireNone(test::PacketDifference(frame, packet), "both ways agree on the packet");
+  Require(test::SameMirror(frame.mirror, mirror), "both ways agree on the mirror");
 }
 
 DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In what two decoded frames differ, of all that means something for their kind.
+// In what two readings of a frame differ.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -29,6 +28,8 @@ inline bool SamePlace(std::span<const uint8_t> a, std::span<const uint8_t> b) {
   return a.size() == b.size() && (a.empty() || a.data() == b.data());
 }
 
+}  // namespace internal
+
 inline bool SameMirror(const MirrorInfo& a, const MirrorInfo& b) {
   if (a.kind != b.kind) return false;
   return a.kind == MirrorKind::kNone ||
@@ -42,61 +43,40 @@ inline bool SameMirror(const MirrorInfo& a, const MirrorInfo& b) {
           a.destination == b.destination);
 }
 
-inline bool SameCm(const wire::CmMessage& a, const wire::CmMessage& b) {
-  return a.attribute == b.attribute && a.transaction_id == b.transaction_id &&
-         a.local_comm_id == b.local_comm_id && a.remote_comm_id == b.remote_comm_id &&
-         a.local_qpn == b.local_qpn && a.remote_qpn == b.remote_qpn &&
-         a.starting_psn == b.starting_psn && a.service_id == b.service_id && a.reason == b.reason &&
-         a.transport_service == b.transport_service && a.path_mtu == b.path_mtu;
-}
-
-// The part whose header differs; null if none does.
-inline const char* PartDifference(const DecodedFrame& a, const DecodedFrame& b) {
-  // Of a part that the capture cut, the fields count too.
-  const auto differs = [&a](PartBit part, const auto& in_a, const auto& in_b) {
-    return a.HasUpTo(part, 1) && !Same(in_a, in_b);
-  };
-  if (differs(kPartReth, a.reth, b.reth)) return "RETH";
-  if (differs(kPartAeth, a.aeth, b.aeth)) return "AETH";
-  if (differs(kPartDeth, a.deth, b.deth)) return "DETH";
-  if (differs(kPartImmDt, a.immediate, b.immediate)) return "ImmDt";
-  if (differs(kPartIeth, a.ieth, b.ieth)) return "IETH";
-  if (differs(kPartAtomicEth, a.atomic, b.atomic)) return "AtomicETH";
-  if (differs(kPartAtomicAckEth, a.atomic_ack, b.atomic_ack)) return "AtomicAckETH";
-  if (differs(kPartXrceth, a.xrceth, b.xrceth)) return "XRCETH";
-  if (differs(kPartRdeth, a.rdeth, b.rdeth)) return "RDETH";
-  return a.Has(kPartCm) && !SameCm(a.cm, b.cm) ? "CM message" : nullptr;
-}
-
-}  // namespace internal
-
-// The first field that differs; null if none does. Both frames decoded.
-inline const char* DecodeDifference(const DecodedFrame& a, const DecodedFrame& b) {
-  if (a.kind != b.kind) return "kind";
-  if (a.cut != b.cut) return "cut";
-  if (a.ip_version != b.ip_version) return "IP version";
-  if (a.vlan_count != b.vlan_count) return "number of tags";
-  if (a.vlan_count > 0 && a.vlan_id != b.vlan_id) return "VLAN";
-  if (a.wire_length != b.wire_length) return "wire length";
-  if (a.segment != b.segment) return "segment";
-  if (a.source_mac != b.source_mac || a.destination_mac != b.destination_mac) return "MACs";
-  if (!internal::SameMirror(a.mirror, b.mirror)) return "mirror";
-  if (a.kind == FrameKind::kPause) {
-    return internal::Same(a.pause, b.pause) ? nullptr : "pause";
-  }
+// The first field of accounting that differs; null if none does.
+inline const char* PacketDifference(const RocePacket& a, const RocePacket& b) {
   if (a.source != b.source || a.destination != b.destination) return "addresses";
+  if (a.destination_qpn != b.destination_qpn) return "QPN";
+  if (a.segment != b.segment) return "segment";
+  if (!internal::SamePlace({a.extended, a.extended_octets}, {b.extended, b.extended_octets})) {
+    return "extended headers and payload";
+  }
+  if (a.psn != b.psn) return "PSN";
+  if (a.wire_length != b.wire_length) return "wire length";
+  if (a.payload_length != b.payload_length) return "payload length";
+  if (a.udp_source_port != b.udp_source_port) return "UDP source port";
+  if (a.mac_signature != b.mac_signature) return "signature of the MACs";
+  if (a.opcode != b.opcode) return "opcode";
   if (a.traffic_class != b.traffic_class) return "traffic class";
   if (a.ttl != b.ttl) return "TTL";
-  if (a.roce_v1 != b.roce_v1) return "version of RoCE";
-  if (a.udp_source_port != b.udp_source_port) return "UDP source port";
-  if (!internal::Same(a.bth, b.bth)) return "BTH";
-  if (a.parts != b.parts) return "parts";
-  if (a.partial_octets != b.partial_octets) return "octets of the cut part";
-  if (a.partial_octets > 0 && a.partial != b.partial) return "cut part";
-  if (const char* part = internal::PartDifference(a, b)) return part;
-  if (a.payload_length != b.payload_length) return "payload length";
-  if (!internal::SamePlace(a.payload, b.payload)) return "payload";
-  return internal::SamePlace(a.network_packet, b.network_packet) ? nullptr : "network packet";
+  if (a.ack_request != b.ack_request) return "ACK request";
+  return a.cut != b.cut ? "cut" : nullptr;
+}
+
+// In what a decoded RoCE frame's headers differ from what it holds for accounting; null if in
+// nothing.
+inline const char* PacketContradiction(const DecodedFrame& frame) {
+  if (frame.opcode != frame.bth.opcode || frame.psn != frame.bth.psn ||
+      frame.destination_qpn != frame.bth.destination_qpn ||
+      frame.ack_request != frame.bth.ack_request) {
+    return "BTH";
+  }
+  if (frame.HasReth() != frame.Has(kPartReth) || frame.HasAeth() != frame.Has(kPartAeth)) {
+    return "parts";
+  }
+  if (frame.HasReth() && !internal::Same(frame.GetReth(), frame.reth)) return "RETH";
+  if (frame.HasAeth() && !internal::Same(frame.GetAeth(), frame.aeth)) return "AETH";
+  return internal::SamePlace(frame.Payload(), frame.payload) ? nullptr : "payload";
 }
 
 }  // namespace rocescope::test

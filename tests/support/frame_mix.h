@@ -76,16 +76,27 @@ class FrameMix {
             .Build();
       case 4:
         return Frame().Eth().Pause({.opcode = 0x0101}).Build();
-      case 5:
-        return InErspan3(write,
-                         {.session = static_cast<uint16_t>(1 + random_() % 3),
-                          .timestamp = static_cast<uint32_t>(i * 25),
-                          .granularity = wire::ErspanGranularity::k100Nanoseconds},
-                         static_cast<uint32_t>(i));
+      case 5: {
+        wire::Erspan3Header erspan{.session = static_cast<uint16_t>(1 + random_() % 3),
+                                   .timestamp = static_cast<uint32_t>(i * 25),
+                                   .granularity = wire::ErspanGranularity::k100Nanoseconds};
+        if (i % 2 == 0) return InErspan3(write, erspan, static_cast<uint32_t>(i));
+        erspan.has_platform_subheader = true;
+        return InErspan3(write, erspan, static_cast<uint32_t>(i), {.platform_id = 3, .info = 17});
+      }
       case 6:
         return InVxlan(write, 5000 + random_() % 2);
       case 7:
         return InErspan2(write, {.session = 9, .index = 3}, static_cast<uint32_t>(i));
+      case 12:
+        return Frame()
+            .Eth()
+            .Vlan(5)
+            .Ipv4("10.0.0.1", to, ip)
+            .Udp()
+            .Bth({.opcode = wire::kOpcodeWriteMiddle, .destination_qpn = {qpn}, .psn = psn})
+            .Payload(32)
+            .Build();
       case 8:
         return Frame().Eth().Ipv4("10.0.0.8", "10.0.0.9").Udp(1000, 53).Payload(40).Build();
       case 9:

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The straight way through the frames that nearly all traffic consists of: Ethernet with at most
+// one tag, IPv4 without options or fragments, UDP to the RoCE port; as it is, or as ERSPAN III
+// wraps it up. No loops, few branches, one cache line written. Whatever is not exactly that takes
+// the walk of decode.h; where both know a frame they agree (plain_test.cc,
+// tests/fuzz/decode_fuzz.cc).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "dataplane/decode/frame.h"
+#include "dataplane/wire/ethernet.h"
+#include "dataplane/wire/ip.h"
+#include "dataplane/wire/mirror.h"
+#include "dataplane/wire/opcode.h"
+#include "dataplane/wire/reader.h"
+#include "dataplane/wire/roce.h"
+
+namespace rocescope {
+namespace plain {
+
+inline constexpr size_t kEthernet = wire::EthernetHeader::kSize;
+inline constexpr size_t kIp = wire::Ipv4Header::kSize;
+inline constexpr size_t kTag = wire::VlanTag::kSize;
+
+// What stands between two MACs and an IPv4 header of five words: the EtherType, and that header's
+// first octet. A tag comes before it.
+constexpr uint32_t kTypeAndWords = wire::InMemoryOrder<uint32_t>(0x0800'4500);
+constexpr uint32_t kTypeAndWordsMask = wire::InMemoryOrder<uint32_t>(0xffff'ff00);
+
+// Octets 4 to 11 of an IPv4 header that is no fragment.
+constexpr uint64_t kFragmentAndProtocolMask = wire::InMemoryOrder<uint64_t>(0x0000'3fff'00ff'0000);
+constexpr uint64_t FragmentAndProtocol(uint8_t protocol) {
+  return wire::InMemoryOrder<uint64_t>(uint64_t{protocol} << 16);
+}
+
+// The octets in front of the IP header: 14, or 18 with one tag. Reads 14.
+inline size_t LinkOctets(const uint8_t* data) {
+  const bool tagged = wire::Block<kEthernet>(data).U16<12>() == wire::kEtherTypeVlan;
+  return tagged ? kEthernet + kTag : kEthernet;
+}
+
+// Zero if IPv4 without options or fragments begins at `ip`, behind its EtherType, and carries
+// `protocol`.
+inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
+  const wire::Block<4> front(ip - 2);
+  const wire::Block<kIp> at(ip);
+  return uint64_t{(front.Raw32<0>() & kTypeAndWordsMask) ^ kTypeAndWords} |
+         ((at.Raw64<4>() & kFragmentAndProtocolMask) ^ FragmentAndProtocol(protocol));
+}
+
+// `size` octets from an Ethernet header on.
+[[gnu::always_inline]] inline bool ReadEthernet(const uint8_t* data, size_t size,
+                                                RocePacket& packet) {
+  constexpr size_t kUdp = wire::UdpHeader::kSize;
+  constexpr size_t kHeaders = kIp + kUdp + wire::Bth::kSize;
+  if (size < kEthernet + kTag + kHeaders) return false;
+  const size_t link = LinkOctets(data);
+  const uint8_t* ip = data + link;
+  const wire::Block<kHeaders> at(ip);
+  const uint64_t udp = at.U64<kIp>();  // ports, length, checksum
+  const uint64_t bth = at.U64<kIp + kUdp>();
+  const auto opcode = static_cast<uint8_t>(bth >> 56);
+  const wire::OpcodeTraits& traits = wire::TraitsOf(opcode);
+  const auto ip_length = static_cast<uint32_t>(at.U16<2>());
+  const auto udp_length = static_cast<uint32_t>(udp >> 16 & 0xffff);
+  const uint32_t pad = static_cast<uint32_t>(bth >> 52) & 3;
+  const uint32_t qpn = static_cast<uint32_t>(bth) & k24BitMask;
+  const uint32_t around =
+      static_cast<uint32_t>(kUdp + wire::Bth::kSize + wire::kIcrcSize) + traits.header_octets + pad;
+  constexpr uint64_t kTransportVersion = uint64_t{0xf} << 48;
+  const uint64_t strangeness = Strangeness(ip, wire::kIpProtocolUdp) |
+                               ((udp >> 32 & 0xffff) ^ wire::kUdpPortRoce) |
+                               (bth & kTransportVersion);
+  // One branch for what nearly always holds. No datagrams: they may be the connection manager's.
+  constexpr uint8_t kUsual = wire::kOpcodeDefined | wire::kOpcodeDatagram;
+  if ((strangeness != 0) | (ip_length < kIp + udp_length) | (udp_length < around) |
+      ((traits.flags & kUsual) != wire::kOpcodeDefined)) [[unlikely]] {
+    return false;
+  }
+  const wire::Block<kEthernet> ethernet(data);
+  const uint64_t addresses = at.U64<12>();
+  const uint32_t last = at.U32<kIp + kUdp + 8>();
+  packet.source = IpAddress::FromV4(static_cast<uint32_t>(addresses >> 32));
+  packet.destination = IpAddress::FromV4(static_cast<uint32_t>(addresses));
+  packet.destination_qpn.value = qpn;
+  packet.segment = 0;
+  packet.extended = ip + kHeaders;
+  packet.psn = last & k24BitMask;
+  packet.wire_length = static_cast<uint32_t>(link) + ip_length;
+  packet.payload_length = udp_length - around;
+  packet.extended_octets = std::min(static_cast<uint32_t>(size - link - kHeaders),
+                                    traits.header_octets + packet.payload_length);
+  packet.udp_source_port = static_cast<uint16_t>(udp >> 48);
+  packet.mac_signature = FoldMacs(ethernet.Raw32<8>(), ethernet.Raw32<2>());
+  packet.opcode = opcode;
+  packet.traffic_class = at.U8<1>();
+  packet.ttl = at.U8<8>();
+  packet.ack_request = last >> 31 != 0;
+  packet.cut = size < packet.wire_length;
+  return true;
+}
+
+// How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
+// they say; 0 for anything else. `size` becomes that of the outer packet.
+inline size_t ReadErspan3(const uint8_t* data, size_t& size, MirrorInfo& mirror) {
+  constexpr size_t kGre = 8;  // with a sequence number
+  constexpr size_t kFront = kIp + kGre + wire::Erspan3Header::kSize;
+  constexpr uint32_t kGreSequenceAndErspan3 = 0x1000'0000 | wire::kEtherTypeErspan3;
+  if (size < kEthernet + kTag + kFront + wire::ErspanPlatformSubheader::kSize) return 0;
+  const size_t link = LinkOctets(data);
+  const wire::Block<kIp + kGre> at(data + link);
+  if (Strangeness(data + link, wire::kIpProtocolGre) != 0 ||
+      at.U32<kIp>() != kGreSequenceAndErspan3) {
+    return 0;
+  }
+  const size_t ip_length = at.U16<2>();
+  wire::ByteReader in({data + link + kIp + kGre, wire::Erspan3Header::kSize});
+  wire::Erspan3Header header;
+  Read(in, header);
+  size_t front = link + kFront;
+  const size_t platform = header.has_platform_subheader ? wire::ErspanPlatformSubheader::kSize : 0;
+  constexpr uint8_t kEthernetFrame = 0;
+  if (header.version != 2 || header.frame_type != kEthernetFrame || ip_length < kFront + platform) {
+    return 0;
+  }
+  mirror.kind = MirrorKind::kErspan3;
+  mirror.direction = header.egress ? MirrorDirection::kEgress : MirrorDirection::kIngress;
+  mirror.truncated = header.truncated;
+  mirror.has_sequence = true;
+  mirror.sequence = at.U32<kIp + 4>();
+  mirror.session = header.session;
+  mirror.has_timestamp = true;
+  mirror.timestamp = header.timestamp;
+  mirror.granularity = header.granularity;
+  mirror.has_port_index = false;
+  mirror.port_index = 0;
+  mirror.has_seconds = false;
+  mirror.has_upper_timestamp = false;
+  mirror.timestamp_upper = 0;
+  if (header.has_platform_subheader) {
+    wire::ByteReader behind({data + front, wire::ErspanPlatformSubheader::kSize});
+    wire::ErspanPlatformSubheader subheader;
+    Read(behind, subheader);
+    mirror.has_port_index = subheader.HasPort();
+    mirror.port_index = subheader.HasPort() ? subheader.Port() : 0;
+    mirror.has_seconds = subheader.HasSeconds();
+    mirror.has_upper_timestamp = subheader.HasUpperTimestamp();
+    mirror.timestamp_upper = subheader.word;
+    front += platform;
+  }
+  mirror.source = IpAddress::FromV4(at.U32<12>());
+  mirror.destination = IpAddress::FromV4(at.U32<16>());
+  size = std::min(size, link + ip_length);
+  return front;
+}
+
+}  // namespace plain
+
+// True if the frame is a plain one, which `packet` then describes; `mirror` tells its ERSPAN
+// header, or has no kind.
+[[gnu::always_inline]] inline bool ReadPlainRoce(const RawFrame& raw, RocePacket& packet,
+                                                 MirrorInfo& mirror) {
+  if (raw.link_type != LinkType::kEthernet) [[unlikely]]
+    return false;
+  const uint8_t* data = raw.bytes.data();
+  size_t size = raw.bytes.size();
+  mirror.kind = MirrorKind::kNone;
+  if (plain::ReadEthernet(data, size, packet)) [[likely]]
+    return true;
+  const size_t front = plain::ReadErspan3(data, size, mirror);
+  return front != 0 && plain::ReadEthernet(data + front, size - front, packet);
+}
+
+}  // namespace rocescope
