@@ -60,9 +60,9 @@ class FrameProcessor {
   const TapTable& taps() const { return taps_; }
 
  private:
-  // Few enough for their decoded forms to stay in the first-level cache while their flow entries
+  // Few enough for what was read of them to stay in the first-level cache while their flow entries
   // are on the way.
-  static constexpr size_t kGroup = 16;
+  static constexpr size_t kGroup = 48;
 
   struct Slot {
     RocePacket packet;
