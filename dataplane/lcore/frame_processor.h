@@ -62,7 +62,7 @@ class FrameProcessor {
  private:
   // Few enough for what was read of them to stay in the first-level cache while their flow entries
   // are on the way.
-  static constexpr size_t kGroup = 48;
+  static constexpr size_t kGroup = 32;
 
   struct Slot {
     RocePacket packet;
