@@ -72,15 +72,17 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   const uint32_t around =
       static_cast<uint32_t>(kUdp + wire::Bth::kSize + wire::kIcrcSize) + traits.header_octets + pad;
   constexpr uint64_t kTransportVersion = uint64_t{0xf} << 48;
-  const uint64_t strangeness = Strangeness(ip, wire::kIpProtocolUdp) |
-                               ((udp >> 32 & 0xffff) ^ wire::kUdpPortRoce) |
-                               (bth & kTransportVersion);
-  // One branch for what nearly always holds. No datagrams: they may be the connection manager's.
+  // No datagrams: they may be the connection manager's.
   constexpr uint8_t kUsual = wire::kOpcodeDefined | wire::kOpcodeDatagram;
-  if ((strangeness != 0) | (ip_length < kIp + udp_length) | (udp_length < around) |
-      ((traits.flags & kUsual) != wire::kOpcodeDefined)) [[unlikely]] {
+  // Negative where a length does not hold what it should.
+  const uint32_t slack =
+      (ip_length - static_cast<uint32_t>(kIp) - udp_length) | (udp_length - around);
+  // One branch for what nearly always holds.
+  const uint64_t strangeness =
+      Strangeness(ip, wire::kIpProtocolUdp) | ((udp >> 32 & 0xffff) ^ wire::kUdpPortRoce) |
+      (bth & kTransportVersion) | ((traits.flags & kUsual) ^ wire::kOpcodeDefined) | (slack >> 31);
+  if (strangeness != 0) [[unlikely]]
     return false;
-  }
   const wire::Block<kEthernet> ethernet(data);
   const uint64_t addresses = at.U64<12>();
   const uint32_t last = at.U32<kIp + kUdp + 8>();

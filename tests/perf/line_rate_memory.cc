@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "dataplane/decode/decode.h"
+#include "dataplane/decode/plain.h"
 #include "dataplane/lcore/frame_processor.h"
 #include "dataplane/wire/opcode.h"
 #include "tests/perf/frame.h"
@@ -133,7 +133,8 @@ class Lap {
 
 struct Loop {
   Lap& lap;
-  DecodedFrame frame;
+  RocePacket packet;
+  MirrorInfo mirror;
   uint64_t accepted = 0;
 
   double Decode(uint32_t laps) {
@@ -141,7 +142,7 @@ struct Loop {
     for (uint32_t i = 0; i < laps; ++i) {
       lap.Run([&](std::span<const RawFrame> burst) {
         for (const RawFrame& raw : burst) {
-          accepted += DecodeFrame(raw, frame) == DropReason::kNone;
+          accepted += ReadPlainRoce(raw, packet, mirror);
         }
       });
     }
