@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/command/capture.h"
 #include "appliance/command/decode.h"
 #include "appliance/command/duration.h"
 #include "appliance/command/exit_code.h"
@@ -84,27 +85,39 @@ struct CaptureArguments {
   }
 };
 
-void AddFilter(CLI::App& app, FrameFilter& filter, const std::string& host_costs = {},
-               const std::string& qp_costs = {}) {
-  const std::string group = "Filters";
+constexpr const char* kFilters = "Filters";
+
+void AddTimeFilter(CLI::App& app, FrameFilter& filter) {
   AddParsed(app, "--since", "TIME",
             "frames captured at TIME or later: seconds since the epoch (1714564800.25),\n"
             "RFC 3339 (2024-05-01T12:00:00Z), or seconds after the first frame (+2.5)",
             ParseTimeBound, [&filter](TimeBound bound) { filter.since = bound; })
-      ->group(group);
+      ->group(kFilters);
   AddParsed(app, "--until", "TIME", "frames captured before TIME, written likewise", ParseTimeBound,
             [&filter](TimeBound bound) { filter.until = bound; })
-      ->group(group);
+      ->group(kFilters);
+}
+
+void AddPacketFilter(CLI::App& app, FrameFilter& filter, const std::string& host_costs = {},
+                     const std::string& qp_costs = {}) {
   Repeatable(AddParsed(app, "--host", "ADDRESS",
                        "packets from or to this IPv4 or IPv6 address; may be repeated" + host_costs,
                        ParseIpAddress, [&filter](IpAddress host) { filter.hosts.push_back(host); }))
-      ->group(group);
+      ->group(kFilters);
   Repeatable(AddParsed(app, "--qp", "NUMBER",
                        "packets to this queue pair, and datagrams from or about it: decimal, or\n"
                        "hexadecimal as 0x11; may be repeated" +
                            qp_costs,
                        ParseQpn, [&filter](Qpn qpn) { filter.qpns.push_back(qpn); }))
-      ->group(group);
+      ->group(kFilters);
+}
+
+// Where what is left out is missing from the evidence.
+void AddPairingFilter(CLI::App& app, FrameFilter& filter) {
+  AddPacketFilter(app, filter,
+                  ".\nApplied before pairing: what is left out is evidence for nothing",
+                  ".\nApplied before pairing: a connection is found only if the numbers of both "
+                  "its\nends are given, and NAKs and CNPs go to the sender's");
 }
 
 // What can be told before the first frame is known.
@@ -143,7 +156,8 @@ Command AddDecode(CLI::App& parent) {
       ->capture_default_str();
   app->add_flag("--icrc", state->options.check_icrc,
                 "compute the invariant CRC of uncut frames (key icrc_ok)");
-  AddFilter(*app, state->options.filter);
+  AddTimeFilter(*app, state->options.filter);
+  AddPacketFilter(*app, state->options.filter);
   return {.app = app, .run = [state] {
             state->options.captures = state->captures.Take();
             CheckFilter(state->options.filter);
@@ -165,6 +179,31 @@ void CheckSwallowed(
   }
 }
 
+// What replay and capture both take.
+void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
+  app.add_option("--nccl-logs", options.nccl_logs,
+                 "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
+                 "next option or --")
+      ->type_name("FILE|DIR");
+  app.add_option("--rdma", options.rdma,
+                 "output of `rdma -j resource show qp`: files, or folders of them")
+      ->type_name("FILE|DIR");
+  app.add_option("-o,--output", format, "text: to be read; json: one object")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  AddParsed(app, "--interval", "TIME",
+            "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
+            "100ms if not given",
+            ParseDuration, [&options](Duration interval) { options.interval = interval; });
+  app.add_flag("--icrc", options.check_icrc,
+               "compute the invariant CRC of uncut frames and count the wrong ones");
+}
+
+ReportFormat FormatOf(std::string_view name) {
+  return name == "json" ? ReportFormat::kJson : ReportFormat::kText;
+}
+
 Command AddReplay(CLI::App& parent) {
   struct State {
     CaptureArguments captures;
@@ -183,35 +222,66 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
-  app->add_option("--nccl-logs", state->options.nccl_logs,
-                  "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
-                  "next option or --")
-      ->type_name("FILE|DIR");
-  app->add_option("--rdma", state->options.rdma,
-                  "output of `rdma -j resource show qp`: files, or folders of them")
-      ->type_name("FILE|DIR");
-  app->add_option("-o,--output", state->format, "text: to be read; json: one object")
-      ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  AddParsed(*app, "--interval", "TIME",
-            "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
-            "100ms if not given",
-            ParseDuration, [state](Duration interval) { state->options.interval = interval; });
-  app->add_flag("--icrc", state->options.check_icrc,
-                "compute the invariant CRC of uncut frames and count the wrong ones");
-  AddFilter(*app, state->options.filter,
-            ".\nApplied before pairing: what is left out is evidence for nothing",
-            ".\nApplied before pairing: a connection is found only if the numbers of both its\n"
-            "ends are given, and NAKs and CNPs go to the sender's");
+  AddAnalysis(*app, state->options.analysis, state->format);
+  AddTimeFilter(*app, state->options.analysis.filter);
+  AddPairingFilter(*app, state->options.analysis.filter);
   return {.app = app, .run = [state] {
             ReplayOptions& options = state->options;
-            CheckSwallowed(state->captures,
-                           {{"--nccl-logs", &options.nccl_logs}, {"--rdma", &options.rdma}});
+            CheckSwallowed(state->captures, {{"--nccl-logs", &options.analysis.nccl_logs},
+                                             {"--rdma", &options.analysis.rdma}});
             options.captures = state->captures.Take();
-            CheckFilter(options.filter);
-            options.format = state->format == "json" ? ReportFormat::kJson : ReportFormat::kText;
+            CheckFilter(options.analysis.filter);
+            options.analysis.format = FormatOf(state->format);
             return RunReplay(options);
+          }};
+}
+
+Command AddCapture(CLI::App& parent) {
+  struct State {
+    CaptureRunOptions options;
+    double seconds = 0;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app = parent.add_subcommand(
+      "capture", "Receive from DPDK ports, say what comes, and report as replay does");
+  app->footer(
+      "Runs until --seconds are over, SIGINT or SIGTERM comes, or all ports are files that ended;\n"
+      "then prints the report. Live counts are a line a second on standard error. What a port's\n"
+      "NIC lost stands beside the ledger, which is about the frames that it delivered.\n\n"
+      "Examples:\n"
+      "  rocescope capture --eal '-l 2-5 -a 0000:3b:00.0' --seconds 60\n"
+      "  rocescope capture --eal '--no-huge -m 512 --no-pci -l 0 "
+      "--vdev net_pcap0,rx_pcap=a.pcap'");
+  CaptureRunOptions& options = state->options;
+  app->add_option("--eal", options.eal,
+                  "DPDK's own options in one argument, quoted as a shell takes them")
+      ->type_name("'WORD...'")
+      ->required();
+  Repeatable(
+      app->add_option("--port", options.ports,
+                      "a port by its device's name or number; may be repeated; all that EAL\n"
+                      "finds if not given")
+          ->type_name("NAME|N"));
+  app->add_option("--seconds", state->seconds, "how long to run")
+      ->type_name("N")
+      ->check(CLI::Range(0.001, 1e9));
+  app->add_option("--lcores", options.lcores, "how many of EAL's lcores receive; all if not given")
+      ->type_name("N")
+      ->check(CLI::Range(1, 128));
+  app->add_option("--mbufs", options.mbufs,
+                  "size of each port's memory pool, in mbufs; enough for its queues if not\ngiven")
+      ->type_name("N")
+      ->check(CLI::Range(64u, 1u << 26));
+  AddAnalysis(*app, options.analysis, state->format);
+  AddPairingFilter(*app, options.analysis.filter);
+  return {.app = app, .run = [state] {
+            if (state->seconds > 0) {
+              state->options.seconds = std::chrono::duration_cast<Duration>(
+                  std::chrono::duration<double>(state->seconds));
+            }
+            state->options.analysis.format = FormatOf(state->format);
+            return RunCapture(state->options);
           }};
 }
 
@@ -239,7 +309,7 @@ int Main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this text and exit");
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
-  const std::vector<Command> commands = {AddDecode(app), AddReplay(app)};
+  const std::vector<Command> commands = {AddDecode(app), AddReplay(app), AddCapture(app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {

@@ -1,49 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/command/replay.h"
 
-#include <fmt/format.h>
-#include <google/protobuf/arena.h>
-
 #include <array>
+#include <memory>
+#include <span>
+#include <utility>
 
-#include "analytics/engine/engine.h"
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
-#include "appliance/command/output.h"
 #include "appliance/command/stop_signal.h"
-#include "appliance/feed/host_files.h"
-#include "appliance/report/replay_report.h"
-#include "appliance/report/traffic_notes.h"
-#include "dataplane/lcore/frame_processor.h"
 #include "dataplane/source/merge.h"
-#include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
 
-FrameProcessor::Options ProcessorOptions(const ReplayOptions& options) {
-  FrameProcessor::Options result;
-  result.flow_table.interval = options.interval;
-  result.filter = options.filter;
-  result.check_icrc = options.check_icrc;
-  result.captures = options.captures.names;
-  return result;
-}
-
 // The captures' way through the dataplane into the engine.
 class Replay {
  public:
-  explicit Replay(const ReplayOptions& options)
-      : options_(options), processor_(ProcessorOptions(options)) {}
+  Replay(const ReplayOptions& options, Analysis& analysis)
+      : filter_(options.analysis.filter),
+        analysis_(analysis),
+        processor_(ProcessorOptions(options.analysis, options.captures.names)) {}
 
-  Engine& engine() { return engine_; }
   const FrameProcessor& processor() const { return processor_; }
   const CaptureExtent& extent() const { return extent_; }
 
   // The error is one of the command line: a time window that nothing can fall into.
   Status Take(std::span<RawFrame> batch) {
     if (!opened_) {
-      const Result<TimeWindow> window = options_.filter.WindowFrom(batch[0].timestamp);
+      const Result<TimeWindow> window = filter_.WindowFrom(batch[0].timestamp);
       if (!window) return tl::unexpected(window.error());
       window_ = *window;
       opened_ = true;
@@ -68,15 +53,14 @@ class Replay {
   static constexpr size_t kWorthIngesting = 4096;  // records, some 700 kB: stays in the cache
 
   void Ingest() {
-    engine_.Ingest(records_);
-    if (processor_.counters().ledger.decoded > 0) engine_.Advance(processor_.counters().last);
+    analysis_.Ingest(records_);
+    if (processor_.counters().ledger.decoded > 0) analysis_.Advance(processor_.counters().last);
     records_.Clear();
   }
 
-  const ReplayOptions& options_;
+  const FrameFilter& filter_;
+  Analysis& analysis_;
   FrameProcessor processor_;
-  // What was paired in the first hour still counts in the last.
-  Engine engine_{ConnectionOptions{.forget_after = Duration::max()}};
   CaptureExtent extent_;
   RecordBatch records_;
   TimeWindow window_;
@@ -86,14 +70,13 @@ class Replay {
 }  // namespace
 
 int RunReplay(const ReplayOptions& options) {
-  if (options.interval > FlowTable::kMaximumInterval ||
-      options.interval < std::chrono::milliseconds(1)) {
-    Message("--interval: a flow record covers 1 ms to 4 s");
+  if (const Status checked = CheckAnalysis(options.analysis); !checked) {
+    Message(checked.error().message);
     return kExitUsage;
   }
-  Result<HostFiles> hosts = ReadHostFiles(options.nccl_logs, options.rdma);
-  if (!hosts) {
-    Message(hosts.error().message);
+  Result<Analysis> analysis = Analysis::Begin(options.analysis);
+  if (!analysis) {
+    Message(analysis.error().message);
     return kExitUnreadable;
   }
   auto source = OpenCaptures(options.captures.files);
@@ -102,16 +85,13 @@ int RunReplay(const ReplayOptions& options) {
     return kExitUnreadable;
   }
 
-  Replay replay(options);
-  replay.engine().SetHostFacts(std::move(hosts->facts));
-  std::vector<std::string> notes = std::move(hosts->notes);
+  Replay replay(options, *analysis);
   std::array<RawFrame, kBatchFrames> batch;
   bool damaged = false;
   while (true) {
     const Result<size_t> count = (*source)->ReadBatch(batch);
     if (!count) {
-      Message(count.error().message);
-      notes.push_back(count.error().message);
+      analysis->Note(count.error().message);
       damaged = true;
     }
     if (!count || *count == 0) break;
@@ -122,29 +102,13 @@ int RunReplay(const ReplayOptions& options) {
   }
   replay.Finish();
   const CaptureStatistics statistics = (*source)->Statistics();
-  for (const std::string& note : statistics.notes) {
-    Message(note);
-    notes.push_back(note);
-  }
-
+  for (const std::string& note : statistics.notes) analysis->Note(note);
   if (InputEndedBySignal()) {
-    notes.emplace_back("a signal ended the input: the report covers what came before");
-    Message(notes.back());
+    analysis->Note("a signal ended the input: the report covers what came before");
   }
-
-  const std::shared_ptr<const Snapshot> snapshot = replay.engine().Publish();
-  for (std::string& note : NotesOnTraffic(*snapshot, replay.processor().taps().taps())) {
-    notes.push_back(std::move(note));
+  if (!analysis->Report({.processor = replay.processor(), .extent = replay.extent()})) {
+    return kExitOutput;
   }
-  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  const v1::ReplayReport& report = BuildReplayReport({.processor = replay.processor(),
-                                                      .snapshot = *snapshot,
-                                                      .extent = replay.extent(),
-                                                      .notes = std::move(notes)},
-                                                     arena);
-  const std::string text =
-      options.format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
-  if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
 }

@@ -199,6 +199,15 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillConnections(findings.snapshot, ids, report);
   FillJobs(findings.snapshot, report);
   FillCoverage(findings, *report.mutable_coverage());
+  for (const PortFindings& port : findings.ports) {
+    v1::Port& out = *report.add_ports();
+    out.set_name(port.name);
+    out.set_driver(port.driver);
+    out.set_received(port.received);
+    out.set_missed(port.missed);
+    out.set_no_mbuf(port.no_mbuf);
+    out.set_errors(port.errors);
+  }
   for (const std::string& note : findings.notes) report.add_notes(note);
   if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));
   return report;

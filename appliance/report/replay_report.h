@@ -36,10 +36,28 @@ struct CaptureExtent {
   }
 };
 
+// What a DPDK port counted.
+struct PortFindings {
+  std::string name;
+  std::string driver;
+  uint64_t received = 0;
+  uint64_t missed = 0;   // the NIC's queues were full
+  uint64_t no_mbuf = 0;  // the pool was empty
+  uint64_t errors = 0;   // broken frames
+};
+
+// What lcores could not pass on.
+struct LcoreFindings {
+  uint64_t records_dropped = 0;  // the reader was slow
+  uint64_t frames_dropped = 0;   // on their way to the lcore that owns them
+};
+
 struct ReplayFindings {
   const FrameProcessor& processor;
   const Snapshot& snapshot;
   CaptureExtent extent;
+  std::vector<PortFindings> ports;
+  LcoreFindings lcores;
   std::vector<std::string> notes;
 };
 

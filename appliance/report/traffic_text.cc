@@ -48,6 +48,23 @@ void AppendCutting(const v1::ReplayReport& report, std::string& text) {
                       report.coverage().cut_at());
 }
 
+// What a port lost before anything here could see it.
+void AppendPorts(const v1::ReplayReport& report, std::string& text) {
+  if (report.ports_size() == 0) return;
+  TextTable table({{"RECEIVED", Align::kRight},
+                   {"MISSED", Align::kRight},
+                   {"NO MBUF", Align::kRight},
+                   {"BROKEN", Align::kRight},
+                   {"PORT"},
+                   {"DRIVER"}});
+  for (const v1::Port& port : report.ports()) {
+    table.Add({WithThousands(port.received()), WithThousands(port.missed()),
+               WithThousands(port.no_mbuf()), WithThousands(port.errors()), port.name(),
+               port.driver()});
+  }
+  text += "\n" + table.Render(2);
+}
+
 }  // namespace
 
 void AppendMore(int total, std::string_view noun, std::string& text) {
@@ -106,6 +123,7 @@ void AppendLedger(const v1::ReplayReport& report, std::string& text) {
                       WithThousands(dropped));
   if (!table.empty()) text += table.Render(2) + "\n";
   AppendTaps(report, text);
+  AppendPorts(report, text);
   AppendCutting(report, text);
   AppendCoverage(report.coverage(), text);
 }

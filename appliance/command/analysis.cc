@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/analysis.h"
+
+#include <google/protobuf/arena.h>
+
+#include <memory>
+#include <utility>
+
+#include "appliance/command/message.h"
+#include "appliance/command/output.h"
+#include "appliance/feed/host_files.h"
+#include "appliance/report/traffic_notes.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+
+Status CheckAnalysis(const AnalysisOptions& options) {
+  if (options.interval > FlowTable::kMaximumInterval ||
+      options.interval < std::chrono::milliseconds(1)) {
+    return MakeError(ErrorCode::kInvalidArgument, "--interval: a flow record covers 1 ms to 4 s");
+  }
+  return {};
+}
+
+FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
+                                         std::vector<std::string> captures) {
+  FrameProcessor::Options result;
+  result.flow_table.interval = options.interval;
+  result.filter = options.filter;
+  result.check_icrc = options.check_icrc;
+  result.captures = std::move(captures);
+  return result;
+}
+
+Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
+  Result<HostFiles> hosts = ReadHostFiles(options.nccl_logs, options.rdma);
+  if (!hosts) return tl::unexpected(hosts.error());
+  Analysis analysis(options.format);
+  analysis.engine_.SetHostFacts(std::move(hosts->facts));
+  analysis.notes_ = std::move(hosts->notes);
+  return analysis;
+}
+
+void Analysis::Note(std::string note) {
+  Message(note);
+  notes_.push_back(std::move(note));
+}
+
+bool Analysis::Report(const Seen& seen) {
+  const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  std::vector<std::string> notes = notes_;
+  for (std::string& note : NotesOnTraffic(*snapshot, seen.processor.taps().taps())) {
+    notes.push_back(std::move(note));
+  }
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  const v1::ReplayReport& report = BuildReplayReport({.processor = seen.processor,
+                                                      .snapshot = *snapshot,
+                                                      .extent = seen.extent,
+                                                      .ports = seen.ports,
+                                                      .lcores = seen.lcores,
+                                                      .notes = std::move(notes)},
+                                                     arena);
+  const std::string text = format_ == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
+  return WriteToStdout(text) != OutputState::kFailed;
+}
+
+}  // namespace rocescope

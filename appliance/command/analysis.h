@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What replay and capture have in common: what hosts say, the engine, and the report at the end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analytics/engine/engine.h"
+#include "appliance/report/replay_report.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/source/filter.h"
+
+namespace rocescope {
+
+enum class ReportFormat { kText, kJson };
+
+struct AnalysisOptions {
+  std::vector<std::string> nccl_logs;  // files, or folders of them
+  std::vector<std::string> rdma;       // output of `rdma -j resource show qp`, likewise
+  FrameFilter filter;
+  Duration interval = std::chrono::milliseconds(100);  // of flow records, aligned to the epoch
+  bool check_icrc = false;
+  ReportFormat format = ReportFormat::kText;
+};
+
+// An error, of the command line, if the options cannot be.
+Status CheckAnalysis(const AnalysisOptions& options);
+
+// For frames whose taps have these names.
+FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
+                                         std::vector<std::string> captures);
+
+class Analysis {
+ public:
+  // Reads what hosts left in files; the error names the one that cannot be read.
+  static Result<Analysis> Begin(const AnalysisOptions& options);
+
+  void Ingest(const RecordBatch& records) { engine_.Ingest(records); }
+
+  // Event time has reached `now`.
+  void Advance(Timestamp now) { engine_.Advance(now); }
+
+  // A sentence for the report, and now on standard error.
+  void Note(std::string note);
+
+  // Prints the report to standard output; false if that failed, which has been said then.
+  // `findings` need no snapshot and no notes.
+  struct Seen {
+    const FrameProcessor& processor;
+    CaptureExtent extent;
+    std::vector<PortFindings> ports;
+    LcoreFindings lcores;
+  };
+  bool Report(const Seen& seen);
+
+ private:
+  explicit Analysis(ReportFormat format) : format_(format) {}
+
+  ReportFormat format_;
+  // What was paired in the first hour still counts in the last.
+  Engine engine_{ConnectionOptions{.forget_after = Duration::max()}};
+  std::vector<std::string> notes_;
+};
+
+}  // namespace rocescope

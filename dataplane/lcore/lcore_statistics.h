@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one lcore counts, as it publishes it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/lcore/frame_processor.h"
+
+namespace rocescope {
+
+struct LcoreStatistics {
+  FrameProcessor::Counters frames;
+  FlowTable::Statistics flows;
+  uint32_t flows_open = 0;       // entries of the flow table in use
+  uint64_t linearised = 0;       // frames of several segments, copied into one piece
+  uint64_t records = 0;          // handed over
+  uint64_t records_dropped = 0;  // lost because the reader was slow
+  uint64_t passed_on = 0;        // frames that another lcore owns
+  uint64_t passing_dropped = 0;  // of these, lost because the owner's ring was full
+  bool received_any = false;
+  Timestamp first_arrival;  // of all frames, before any filter, if received_any
+  Timestamp last_arrival;
+};
+
+}  // namespace rocescope

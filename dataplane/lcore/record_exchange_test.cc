@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both are meant for two threads: the tsan preset runs these too.
+#include "dataplane/lcore/record_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "dataplane/lcore/published.h"
+
+namespace rocescope {
+namespace {
+
+TEST(SpscRing, KeepsTheOrderAndSaysWhenItIsFull) {
+  SpscRing<int, 4> ring;
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(ring.TryPush(i));
+  EXPECT_FALSE(ring.TryPush(4));
+  EXPECT_EQ(ring.TryPop(), 0);
+  EXPECT_TRUE(ring.TryPush(4));
+  for (int i = 1; i <= 4; ++i) EXPECT_EQ(ring.TryPop(), i);
+  EXPECT_EQ(ring.TryPop(), std::nullopt);
+}
+
+TEST(SpscRing, LosesNothingBetweenTwoThreads) {
+  constexpr int kValues = 200'000;
+  SpscRing<int, 64> ring;
+  std::thread pusher([&] {
+    for (int i = 0; i < kValues;) {
+      if (ring.TryPush(i)) {
+        ++i;
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  int expected = 0;
+  while (expected < kValues) {
+    const std::optional<int> value = ring.TryPop();
+    if (!value) {
+      std::this_thread::yield();
+      continue;
+    }
+    ASSERT_EQ(*value, expected++);
+  }
+  pusher.join();
+}
+
+TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
+  RecordExchange exchange(16);
+  exchange.current().records.flows.resize(3);
+  exchange.current().reached = FromNanoseconds(5);
+  EXPECT_TRUE(exchange.TryHandOver());
+  EXPECT_TRUE(exchange.current().records.empty());
+  HandedBatch* const taken = exchange.Take();
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(taken->size(), 3u);
+  EXPECT_EQ(taken->reached, FromNanoseconds(5));
+  EXPECT_EQ(exchange.Take(), nullptr);
+}
+
+TEST(RecordExchange, RefusesWhileTheReaderHoldsAllOthers) {
+  RecordExchange exchange(16);
+  for (size_t i = 1; i < RecordExchange::kBatches; ++i) EXPECT_TRUE(exchange.TryHandOver());
+  exchange.current().records.flows.resize(2);
+  EXPECT_FALSE(exchange.TryHandOver());
+  EXPECT_EQ(exchange.current().size(), 2u);
+  exchange.GiveBack(exchange.Take());
+  EXPECT_TRUE(exchange.TryHandOver());
+}
+
+TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
+  constexpr uint32_t kRecords = 50'000;
+  RecordExchange exchange(64);
+  std::thread lcore([&] {
+    for (uint32_t i = 0; i < kRecords; ++i) {
+      exchange.current().records.flows.push_back({.first_request_psn = i});
+      while (i + 1 == kRecords && !exchange.TryHandOver()) std::this_thread::yield();
+      if (i % 32 == 0) exchange.TryHandOver();
+    }
+  });
+  uint32_t next = 0;
+  while (next < kRecords) {
+    HandedBatch* const batch = exchange.Take();
+    if (batch == nullptr) {
+      std::this_thread::yield();
+      continue;
+    }
+    for (const FlowRecord& record : batch->records.flows) {
+      ASSERT_EQ(record.first_request_psn, next++);
+    }
+    exchange.GiveBack(batch);
+  }
+  lcore.join();
+}
+
+TEST(Published, IsReadAsAWhole) {
+  struct Pair {
+    uint64_t value = 0;
+    std::array<uint64_t, 30> copies{};
+  };
+  Published<Pair> published;
+  std::atomic<bool> stop = false;
+  std::thread owner([&] {
+    for (uint64_t i = 1; !stop; ++i) {
+      Pair pair{.value = i};
+      pair.copies.fill(i);
+      published.Publish(pair);
+    }
+  });
+  uint64_t last = 0;
+  for (int reads = 0; reads < 20'000; ++reads) {
+    const Pair pair = published.Read();
+    ASSERT_GE(pair.value, last);
+    for (const uint64_t copy : pair.copies) ASSERT_EQ(copy, pair.value);
+    last = pair.value;
+  }
+  stop = true;
+  owner.join();
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/eal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "dataplane/port/test_port.h"
+
+namespace rocescope::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(Eal, StartsOnceAProcess) {
+  TestEal();
+  EXPECT_THAT(Eal::Start({"--no-huge"}).error().message, HasSubstr("once a process"));
+}
+
+TEST(Eal, ExplainsItsOptionsInsteadOfEndingTheProcess) {
+  for (const char* word : {"-h", "--help", "--hel"}) {
+    EXPECT_THAT(Eal::Start({word}).error().message, HasSubstr("EAL parameters")) << word;
+  }
+}
+
+TEST(Eal, RunsOneLoopAnLcore) {
+  Eal& eal = TestEal();
+  ASSERT_EQ(eal.lcore_count(), 2u);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::set<size_t> indices;
+  eal.RunOnLcores(2, [&](size_t i) {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+    indices.insert(i);
+  });
+  EXPECT_EQ(threads.size(), 2u);
+  EXPECT_EQ(indices, (std::set<size_t>{0, 1}));
+}
+
+TEST(EalAdvice, HelpsWithWhatIsOftenMissing) {
+  EXPECT_THAT(EalAdvice("Cannot get hugepage information."), HasSubstr("--no-huge"));
+  EXPECT_THAT(EalAdvice("Is another primary process running?"), HasSubstr("--file-prefix"));
+  EXPECT_THAT(EalAdvice("Something else"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rocescope::test

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/port.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_mempool.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "dataplane/port/hardware_count.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint16_t kDescriptors = 2048;   // a queue's; 1 ms of 2 M frames a second
+constexpr uint32_t kCache = 256;          // mbufs that each lcore keeps for itself
+constexpr uint16_t kRoceMtu = 9216 - 26;  // mirrors put headers around jumbo frames
+
+// Without hugepages each mbuf of 2 KiB lies alone in its page, all at the same offset: they share
+// a few sets of the first-level cache, and reception falls to a quarter.
+constexpr uint16_t kSmallRoom = 1024;
+constexpr uint16_t kUsualRoom = 2048;
+constexpr uint16_t kJumboRoom = 9216;
+
+// Repeated, so that swapping source and destination changes nothing (Woo and Park: Scalable TCP
+// session monitoring with symmetric receive-side scaling, 2012).
+constexpr std::array<uint8_t, 52> kSymmetricKey = [] {
+  std::array<uint8_t, 52> key{};
+  for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
+  return key;
+}();
+
+// The addresses alone: both directions of a RoCE connection have 4791 as destination and unrelated
+// source ports.
+constexpr uint64_t kAddressesOnly = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
+                                    RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
+                                    RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
+
+Error PortError(const std::string& name, std::string_view step, int error) {
+  return {.code = error == -ENOMEM ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
+          .message = fmt::format("port {}: {}: {}", name, step, rte_strerror(-error))};
+}
+
+std::string NameOf(uint16_t id) {
+  std::array<char, RTE_ETH_NAME_MAX_LEN> name{};
+  return rte_eth_dev_get_name_by_port(id, name.data()) == 0 ? name.data() : fmt::format("{}", id);
+}
+
+std::string_view DeviceArguments(const rte_eth_dev_info& info) {
+  const rte_devargs* arguments = rte_dev_devargs(info.device);
+  if (arguments == nullptr || arguments->args == nullptr) return {};
+  return arguments->args;
+}
+
+// net_pcap with rx_pcap ends with its file, unless it repeats that for ever.
+bool EndsWithItsFile(const rte_eth_dev_info& info) {
+  const std::string_view arguments = DeviceArguments(info);
+  return arguments.find("rx_pcap=") != std::string_view::npos &&
+         arguments.find("infinite_rx=1") == std::string_view::npos;
+}
+
+PortTime TimeOfPort(uint16_t id, const std::string& driver, uint64_t offloads) {
+  if (driver == "net_pcap") return PortTime::kEpochMicroseconds;
+  uint64_t ticks = 0;
+  const bool stamps =
+      (offloads & RTE_ETH_RX_OFFLOAD_TIMESTAMP) != 0 && rte_eth_read_clock(id, &ticks) == 0;
+  return stamps ? PortTime::kNicClock : PortTime::kArrival;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Port>> Port::Open(uint16_t id, const PortOptions& options) {
+  std::unique_ptr<Port> port(new Port);
+  port->id_ = id;
+  port->name_ = NameOf(id);
+  if (auto done = port->Configure(options); !done) return tl::unexpected(done.error());
+  if (auto done = port->SetUpQueues(options); !done) return tl::unexpected(done.error());
+  return port;
+}
+
+Status Port::Configure(const PortOptions& options) {
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(id_, &info); error != 0) {
+    return tl::unexpected(PortError(name_, "its driver does not describe it", error));
+  }
+  driver_ = info.driver_name == nullptr ? "" : info.driver_name;
+  is_file_ = driver_ == "net_pcap" && EndsWithItsFile(info);
+  socket_ = rte_eth_dev_socket_id(id_);
+
+  const uint64_t rss = info.flow_type_rss_offloads & kAddressesOnly;
+  // Queues of a vdev are sources of their own (files, rings, sockets): all must be read.
+  const uint16_t queues = rss != 0 ? options.lcores : std::max<uint16_t>(info.nb_rx_queues, 1);
+  queues_ = std::clamp<uint16_t>(queues, 1, std::max<uint16_t>(info.max_rx_queues, 1));
+  spreads_ = rss != 0 && queues_ > 1;
+
+  rte_eth_conf conf{};
+  conf.rxmode.offloads =
+      info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TIMESTAMP);
+  conf.rxmode.mtu = std::clamp(kRoceMtu, info.min_mtu, info.max_mtu);
+  std::array<uint8_t, kSymmetricKey.size()> key = kSymmetricKey;
+  if (spreads_) {
+    conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+    conf.rx_adv_conf.rss_conf.rss_key = key.data();
+    conf.rx_adv_conf.rss_conf.rss_key_len =
+        std::min<uint8_t>(info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size());
+    conf.rx_adv_conf.rss_conf.rss_hf = rss;
+  }
+  const uint16_t transmit = info.max_tx_queues == 0 ? 0 : 1;  // some drivers refuse to have none
+  int error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
+  if (error == -EINVAL) {  // a driver without jumbo frames
+    conf.rxmode.mtu = RTE_ETHER_MTU;
+    error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
+  }
+  if (error != 0) return tl::unexpected(PortError(name_, "cannot be configured", error));
+  time_ = TimeOfPort(id_, driver_, conf.rxmode.offloads);
+
+  uint16_t transmit_ring = 512;
+  ring_size_ = kDescriptors;
+  error = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &ring_size_, &transmit_ring);
+  for (uint16_t queue = 0; error == 0 && queue < transmit; ++queue) {
+    error =
+        rte_eth_tx_queue_setup(id_, queue, transmit_ring, static_cast<unsigned>(socket_), nullptr);
+  }
+  if (error != 0) return tl::unexpected(PortError(name_, "its queues cannot be set up", error));
+  return {};
+}
+
+Status Port::SetUpQueues(const PortOptions& options) {
+  const uint32_t held = uint32_t{queues_} * ring_size_;
+  mbufs_ = options.mbufs != 0 ? options.mbufs : held * 2 + options.lcores * kCache * 2 + 8191;
+  uint16_t room = options.data_room;
+  if (room == 0) room = rte_eal_has_hugepages() != 0 ? kUsualRoom : kSmallRoom;
+  Status done = TryQueues(room);
+  // Some drivers put no frame into several mbufs and refuse ones that are too small for it.
+  for (const uint16_t larger : {kUsualRoom, kJumboRoom}) {
+    if (done || options.data_room != 0 || larger <= room) continue;
+    done = TryQueues(larger);
+  }
+  return done;
+}
+
+Status Port::TryQueues(uint16_t data_room) {
+  rte_mempool_free(pool_);
+  const uint32_t cache = std::min(kCache, mbufs_ / 4);
+  pool_ = rte_pktmbuf_pool_create(fmt::format("rocescope_{}", id_).c_str(), mbufs_, cache, 0,
+                                  static_cast<uint16_t>(data_room + RTE_PKTMBUF_HEADROOM), socket_);
+  if (pool_ == nullptr) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("port {}: no memory for {} mbufs of {} octets: {}; give EAL more "
+                                 "(-m 1024), or fewer mbufs",
+                                 name_, mbufs_, data_room, rte_strerror(rte_errno)));
+  }
+  for (uint16_t queue = 0; queue < queues_; ++queue) {
+    const int error = rte_eth_rx_queue_setup(id_, queue, ring_size_, static_cast<unsigned>(socket_),
+                                             nullptr, pool_);
+    if (error != 0) {
+      return tl::unexpected(PortError(
+          name_, fmt::format("receive queue {} with mbufs of {} octets", queue, data_room), error));
+    }
+  }
+  return {};
+}
+
+Port::~Port() {
+  Stop();
+  rte_eth_dev_close(id_);
+  rte_mempool_free(pool_);
+}
+
+Status Port::Start() {
+  if (const int error = rte_eth_dev_start(id_); error != 0) {
+    return tl::unexpected(PortError(name_, "does not start", error));
+  }
+  started_ = true;
+  rte_eth_stats_reset(id_);
+  rte_eth_xstats_reset(id_);
+  // A mirror's frames go to other MAC addresses. Drivers that have no such mode take everything.
+  const int error = rte_eth_promiscuous_enable(id_);
+  if (error != 0 && error != -ENOTSUP) {
+    return tl::unexpected(PortError(name_, "does not take other hosts' frames", error));
+  }
+  return {};
+}
+
+void Port::Stop() {
+  if (!started_) return;
+  rte_eth_dev_stop(id_);
+  started_ = false;
+}
+
+PortCounters Port::Counters() const {
+  rte_eth_stats stats{};
+  if (rte_eth_stats_get(id_, &stats) != 0) return {};
+  return {.delivered = stats.ipackets,
+          .missed = stats.imissed,
+          .no_mbuf = stats.rx_nombuf,
+          .errors = stats.ierrors,
+          .on_wire = HardwareCount(id_)};
+}
+
+uint32_t Port::MbufsInUse() const { return rte_mempool_in_use_count(pool_); }
+
+Result<std::vector<uint16_t>> FindPorts(const std::vector<std::string>& wanted) {
+  std::vector<uint16_t> all;
+  std::vector<std::string> names;
+  uint16_t id = 0;
+  RTE_ETH_FOREACH_DEV(id) {
+    all.push_back(id);
+    names.push_back(NameOf(id));
+  }
+  if (all.empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     "EAL found no port: bind a NIC to vfio-pci and name it by -a 0000:3b:00.0, or "
+                     "give a virtual device such as --vdev net_pcap0,rx_pcap=FILE");
+  }
+  if (wanted.empty()) return all;
+  std::vector<uint16_t> chosen;
+  for (const std::string& word : wanted) {
+    size_t at = std::find(names.begin(), names.end(), word) - names.begin();
+    uint16_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (at == names.size() && error == std::errc() && end == word.data() + word.size()) {
+      at = std::find(all.begin(), all.end(), number) - all.begin();
+    }
+    if (at == all.size()) {
+      return MakeError(ErrorCode::kNotFound, fmt::format("there is no port {}; EAL has {}", word,
+                                                         fmt::join(names, ", ")));
+    }
+    if (std::find(chosen.begin(), chosen.end(), all[at]) == chosen.end()) chosen.push_back(all[at]);
+  }
+  return chosen;
+}
+
+}  // namespace rocescope

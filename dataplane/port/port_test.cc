@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataplane/port/test_port.h"
+#include "tests/support/frame_mix.h"
+
+namespace rocescope::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(FindPorts, SaysWhatToDoWhereThereAreNone) {
+  TestEal();
+  EXPECT_THAT(FindPorts({}).error().message, HasSubstr("--vdev net_pcap0,rx_pcap=FILE"));
+}
+
+TEST(FindPorts, FindsThemByNameAndNumber) {
+  TestEal();
+  const auto first = VirtualDevice::Plug("net_null1", "size=64");
+  const auto second = VirtualDevice::Plug("net_null2", "size=64");
+  ASSERT_TRUE(first && second);
+  const uint16_t one = (*first)->port();
+  const uint16_t two = (*second)->port();
+  EXPECT_THAT(*FindPorts({}), ElementsAre(one, two));
+  EXPECT_THAT(*FindPorts({"net_null2", std::to_string(two)}), ElementsAre(two));
+  EXPECT_THAT(FindPorts({"net_null3"}).error().message,
+              HasSubstr("no port net_null3; EAL has net_null1, net_null2"));
+}
+
+TEST(VirtualDevice, SaysWhyItDoesNotStart) {
+  TestEal();
+  EXPECT_THAT(VirtualDevice::Plug("net_pcap7", "rx_pcap=/nonexistent").error().message,
+              testing::AllOf(HasSubstr("net_pcap7"), HasSubstr("No such file")));
+}
+
+TEST(Port, KnowsAFileFromAWire) {
+  const TemporaryFile file(PcapOf({}));
+  EXPECT_TRUE(TestPort("net_pcap8", "rx_pcap=" + file.path())->is_file());
+  EXPECT_FALSE(TestPort("net_null3", "size=64")->is_file());
+}
+
+TEST(Port, SaysThatMemoryIsMissing) {
+  TestEal();
+  const auto device = VirtualDevice::Plug("net_null4", "size=64");
+  ASSERT_TRUE(device);
+  const auto port = Port::Open((*device)->port(), {.mbufs = 10'000'000});
+  ASSERT_FALSE(port);
+  EXPECT_THAT(port.error().message, HasSubstr("port net_null4: no memory for 10000000 mbufs"));
+}
+
+uint64_t ResidentPages() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  statm >> size >> resident;
+  return resident;
+}
+
+TEST(Port, StartsAndStopsAHundredTimesWithoutALeak) {
+  const FrameMix mix(500);
+  std::vector<RawFrame> frames(mix.frames().begin(), mix.frames().end());
+  for (RawFrame& frame : frames) frame.tap = 0;
+  const TemporaryFile file(PcapOf(frames));
+  uint64_t resident = 0;
+  for (int round = 0; round < 100; ++round) {
+    if (round == 10) resident = ResidentPages();
+    TestPort port("net_pcap9", "rx_pcap=" + file.path(), {.mbufs = 2047});
+    for (int again = 0; again < 2; ++again) {  // a port also starts again without being opened
+      ReceiveLoop loop({.queues = {{.port = &*port}},
+                        .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}});
+      ASSERT_TRUE(port->Start());
+      const std::atomic<bool> never = false;
+      loop.Run(never);
+      ASSERT_EQ(loop.Statistics().frames.ledger.received, 500u) << round;
+      port->Stop();
+      ASSERT_EQ(port->MbufsInUse(), 0u) << round;
+    }
+  }
+  EXPECT_LT(ResidentPages(), resident + 1000);  // 4 MB
+}
+
+}  // namespace
+}  // namespace rocescope::test

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The receive loop on virtual devices, held against the same frames without DPDK.
+#include "dataplane/port/receive_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "dataplane/port/test_port.h"
+#include "dataplane/source/capture.h"
+#include "tests/support/frame_mix.h"
+#include "tests/support/record_text.h"
+
+namespace rocescope::test {
+namespace {
+
+FrameProcessor::Options Processor(std::vector<std::string> taps = {"port"}) {
+  return {.flow_table = {.capacity = 64, .interval = std::chrono::milliseconds(1)},
+          .captures = std::move(taps)};
+}
+
+struct Outcome {
+  RecordBatch records;
+  LcoreStatistics statistics;
+  PortCounters port;
+  std::vector<Tap> taps;
+};
+
+// What becomes of a file that comes in through `port`.
+Outcome Receive(Port& port) {
+  ReceiveLoop loop(
+      {.queues = {{.port = &port}}, .processor = Processor(), .wait_for_reader = true});
+  const Status started = port.Start();
+  EXPECT_TRUE(started) << started.error().message;
+  Outcome outcome;
+  std::atomic<bool> ended = false;
+  std::thread reader([&] {
+    for (bool last = false; !last;) {
+      last = ended.load();
+      const RecordBatch taken = TakeAll(loop);
+      outcome.records.flows.insert(outcome.records.flows.end(), taken.flows.begin(),
+                                   taken.flows.end());
+      outcome.records.sightings.insert(outcome.records.sightings.end(), taken.sightings.begin(),
+                                       taken.sightings.end());
+      outcome.records.management.insert(outcome.records.management.end(), taken.management.begin(),
+                                        taken.management.end());
+    }
+  });
+  const std::atomic<bool> never = false;
+  loop.Run(never);
+  ended = true;
+  reader.join();
+  outcome.statistics = loop.Statistics();
+  outcome.port = port.Counters();
+  outcome.taps = loop.processor().taps().taps();
+  port.Stop();
+  return outcome;
+}
+
+// The same file by the capture reader.
+Outcome Replay(const std::string& path) {
+  Outcome outcome;
+  FrameProcessor processor(Processor());
+  const auto source = OpenCapture(path);
+  std::vector<RawFrame> batch(kBatchFrames);
+  while (const size_t count = *(*source)->ReadBatch(batch)) {
+    processor.Process(std::span(batch).first(count), outcome.records);
+  }
+  processor.Flush(outcome.records);
+  outcome.statistics.frames = processor.counters();
+  return outcome;
+}
+
+std::vector<RawFrame> AtOneTap(std::span<const RawFrame> frames) {
+  std::vector<RawFrame> same(frames.begin(), frames.end());
+  for (RawFrame& frame : same) frame.tap = 0;
+  return same;
+}
+
+TEST(ReceiveLoop, MakesTheRecordsThatAReplayMakes) {
+  const FrameMix mix(5000);
+  const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
+  const Outcome expected = Replay(file.path());
+  TestPort port("net_pcap0", "rx_pcap=" + file.path());
+  const Outcome received = Receive(*port);
+  EXPECT_EQ(received.statistics.frames.ledger.received, 5000u);
+  EXPECT_EQ(received.port.delivered, 5000u);
+  EXPECT_EQ(received.statistics.frames.ledger.dropped, expected.statistics.frames.ledger.dropped);
+  EXPECT_EQ(Text(received.records), Text(expected.records));
+}
+
+TEST(ReceiveLoop, TakesFramesOfSeveralSegments) {
+  const FrameMix mix(3000);
+  const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
+  const Outcome expected = Replay(file.path());
+  TestPort port("net_pcap1", "rx_pcap=" + file.path(), {.data_room = 64});
+  const Outcome received = Receive(*port);
+  EXPECT_GT(received.statistics.linearised, 1000u);
+  EXPECT_EQ(Text(received.records), Text(expected.records));
+}
+
+TEST(ReceiveLoop, TakesFramesLargerThanAllCopiesOfABurst) {
+  std::vector<Bytes> bytes(70, Bytes(60'000));  // 64 of them exceed the space for copies
+  std::vector<RawFrame> frames;
+  for (const Bytes& octets : bytes) {
+    frames.push_back({.bytes = octets,
+                      .original_length = 60'000,
+                      .timestamp = FromNanoseconds(1'700'000'000'000'000'000)});
+  }
+  const TemporaryFile file(PcapOf(frames));
+  TestPort port("net_pcap2", "rx_pcap=" + file.path());
+  const Outcome received = Receive(*port);
+  EXPECT_EQ(received.statistics.frames.ledger.received, 70u);
+  EXPECT_EQ(received.statistics.linearised, 70u);
+  EXPECT_TRUE(received.statistics.frames.ledger.Balances());
+}
+
+TEST(ReceiveLoop, CountsFramesForWhichThePoolIsTooSmall) {
+  std::vector<Bytes> bytes(200, Bytes(3000));  // three mbufs each
+  std::vector<RawFrame> frames;
+  for (const Bytes& octets : bytes) {
+    frames.push_back({.bytes = octets, .original_length = 3000});
+  }
+  const TemporaryFile file(PcapOf(frames));
+  TestPort port("net_pcap3", "rx_pcap=" + file.path(), {.mbufs = 100});
+  const Outcome received = Receive(*port);
+  EXPECT_LT(received.port.delivered, 200u);
+  EXPECT_EQ(received.statistics.frames.ledger.received, received.port.delivered);
+  EXPECT_EQ(received.port.delivered + received.port.no_mbuf + received.port.errors, 200u);
+}
+
+TEST(ReceiveLoop, EndsWithAFileThatIsCut) {
+  const FrameMix mix(100);
+  std::vector<uint8_t> bytes = PcapOf(AtOneTap(mix.frames()));
+  bytes.pop_back();
+  const TemporaryFile file(bytes);
+  TestPort port("net_pcap4", "rx_pcap=" + file.path());
+  ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor()});
+  ASSERT_TRUE(port->Start());
+  const std::atomic<bool> never = false;
+  loop.Run(never);
+  EXPECT_EQ(loop.Statistics().frames.ledger.received, 99u);
+  EXPECT_GT(port->Counters().errors, 0u);
+}
+
+TEST(ReceiveLoop, EndsWithAFileThatIsEmpty) {
+  const TemporaryFile file(PcapOf({}));
+  TestPort port("net_pcap5", "rx_pcap=" + file.path());
+  const Outcome received = Receive(*port);
+  EXPECT_EQ(received.statistics.frames.ledger.received, 0u);
+  EXPECT_TRUE(received.records.empty());
+}
+
+TEST(ReceiveLoop, StopsWhenItIsTold) {
+  TestPort port("net_null0", "size=64,copy=0");
+  ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor()});
+  ASSERT_TRUE(port->Start());
+  std::atomic<bool> stop = false;
+  std::thread runner([&] { loop.Run(stop); });
+  while (loop.Statistics().frames.ledger.received < 100'000) std::this_thread::yield();
+  stop = true;
+  runner.join();
+  const Ledger ledger = loop.Statistics().frames.ledger;
+  EXPECT_TRUE(ledger.Balances());
+  EXPECT_EQ(ledger.received, port->Counters().delivered);
+}
+
+TEST(ReceiveLoop, LosesRecordsAndNoFrameWhenNobodyTakesThem) {
+  const FrameMix mix(30'000);
+  const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
+  TestPort port("net_pcap6", "rx_pcap=" + file.path());
+  ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor(), .most_records = 500});
+  ASSERT_TRUE(port->Start());
+  loop.records().Abandon();
+  const std::atomic<bool> never = false;
+  loop.Run(never);
+  const LcoreStatistics statistics = loop.Statistics();
+  EXPECT_EQ(statistics.frames.ledger.received, 30'000u);
+  EXPECT_GT(statistics.records_dropped, 500u);
+}
+
+}  // namespace
+}  // namespace rocescope::test

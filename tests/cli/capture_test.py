@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rocescope capture` on virtual devices: no NIC, no hugepages, no rights.
+
+usage: capture_test.py PATH/rocescope [UNITTEST ARGUMENT...]
+"""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import captures
+import command_line
+from command_line import DAMAGED, SUCCESS, UNREADABLE, USAGE, CommandLine
+
+EAL = "--no-huge --no-shconf -m 256 --no-pci --no-telemetry -l 0"
+MICROSECOND_HEADER = bytes.fromhex("d4c3b2a1") + captures.header()[4:]
+
+
+def microseconds(count):
+    """A microsecond capture of acknowledges, 1 ms apart."""
+    def record(n):
+        octets = captures.record(captures.FIRST_NS + n * 1_000_000, captures.acknowledge(n))
+        return octets[:4] + (n % 1000 * 1000).to_bytes(4, "little") + octets[8:]
+    return MICROSECOND_HEADER + b"".join(record(n) for n in range(count))
+
+
+class Capture(CommandLine):
+    def capture(self, devices, *words, expect=SUCCESS):
+        return self.run_it("capture", "--eal", f"{EAL} {devices}", *words, expect=expect)
+
+    def test_reports_what_a_replay_of_the_same_file_reports(self):
+        path = self.file("net_pcap0.pcap", microseconds(2500))
+        replayed = self.report(path)
+        captured = json.loads(
+            self.capture(f"--vdev 'net_pcap0,rx_pcap={path}'", "-o", "json").stdout)
+        self.assertEqual(captured.pop("ports"),
+                         [{"name": "net_pcap0", "driver": "net_pcap", "received": "2500",
+                           "missed": "0", "no_mbuf": "0", "errors": "0"}])
+        self.assertEqual(replayed.pop("ports"), [])
+        self.assertEqual(captured, replayed)
+        self.assertEqual(captured["ledger"]["received"], "2500")
+
+    def test_reads_several_ports_and_the_ones_that_are_named(self):
+        a, b = self.file("a.pcap", microseconds(30)), self.file("b.pcap", microseconds(20))
+        devices = f"--vdev net_pcap0,rx_pcap={a} --vdev net_pcap1,rx_pcap={b}"
+        for words, taps in (((), {"net_pcap0": "30", "net_pcap1": "20"}),
+                            (("--port", "net_pcap1"), {"net_pcap1": "20"}),
+                            (("--port", "1", "--port", "net_pcap0"),
+                             {"net_pcap1": "20", "net_pcap0": "30"})):
+            report = json.loads(self.capture(devices, *words, "-o", "json").stdout)
+            self.assertEqual({tap["name"]: tap["frames"] for tap in report["taps"]}, taps)
+
+    def test_says_where_a_cut_file_ends(self):
+        path = self.file("cut.pcap", microseconds(10)[:-1])
+        run = self.capture(f"--vdev net_pcap0,rx_pcap={path}", expect=DAMAGED)
+        self.assertIn("cut or damaged", run.stderr)
+        self.assertIn("LEDGER: 9 received", run.stdout)
+
+    def test_runs_for_so_long_and_tells_each_second(self):
+        begin = time.monotonic()
+        run = self.capture("--vdev net_null0,copy=0", "--seconds", "2.5", "-o", "json")
+        self.assertGreaterEqual(time.monotonic() - begin, 2.5)
+        lines = re.findall(r"frames/s.* received ([\d,]+) = decoded ([\d,]+) \+ filtered ([\d,]+) "
+                           r"\+ dropped ([\d,]+);", run.stderr)
+        self.assertEqual(len(lines), 2, run.stderr)
+        for line in lines:
+            received, decoded, filtered, dropped = (int(word.replace(",", "")) for word in line)
+            self.assertEqual(received, decoded + filtered + dropped)
+        report = json.loads(run.stdout)
+        self.assertEqual(report["ledger"]["received"], report["ports"][0]["received"])
+
+    def test_ends_with_its_report_at_a_signal(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                [command_line.rocescope, "capture", "--eal", f"{EAL} --vdev net_null0,copy=0"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stderr.readline()  # it counts
+            process.send_signal(number)
+            output, _ = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, SUCCESS)
+            self.assertIn(b"LEDGER", output)
+
+    def test_says_what_is_wrong_and_prints_nothing(self):
+        garbage = self.file("garbage.pcap", b"this is no capture, whatever it is called")
+        for words, expect, said in (
+                ((f"--vdev net_pcap0,rx_pcap={garbage}",), USAGE, "unknown file format"),
+                (("--vdev net_pcap0,rx_pcap=/nonexistent",), USAGE, "No such file"),
+                (("--vdev net_nosuch0",), USAGE, "net_nosuch0"),
+                (("--bogus",), USAGE, "'--bogus'"),
+                (("--help",), USAGE, "EAL parameters"),
+                (("'--vdev",), USAGE, "is not closed"),
+                (("stray",), USAGE, '"stray"'),
+                (("",), UNREADABLE, "EAL found no port"),
+                (("--vdev net_null0", "--port", "eth7"), UNREADABLE, "no port eth7"),
+                (("--vdev net_null0", "--seconds", "-1"), USAGE, "--seconds"),
+                (("--vdev net_null0", "--interval", "9s"), USAGE, "--interval"),
+                (("--vdev net_null0", "--rdma", "/nonexistent"), UNREADABLE, "/nonexistent")):
+            run = self.capture(*words, expect=expect)
+            self.assertEqual(run.stdout, "", words)
+            self.assertIn(said, run.stderr, words)
+        self.assertIn("--eal is required", self.run_it("capture", expect=USAGE).stderr)
+
+
+if __name__ == "__main__":
+    command_line.rocescope = sys.argv.pop(1)
+    unittest.main()
