@@ -209,6 +209,7 @@ Command AddReplay(CLI::App& parent) {
     CaptureArguments captures;
     ReplayOptions options;
     std::string format = "text";
+    std::string via = "file";
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
@@ -223,6 +224,13 @@ Command AddReplay(CLI::App& parent) {
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   AddAnalysis(*app, state->options.analysis, state->format);
+  app->add_option(
+         "--via", state->via,
+         "how frames come in; dpdk: by net_pcap, as those of a port do (plain\nmicrosecond "
+         "pcap files)")
+      ->type_name("WAY")
+      ->check(CLI::IsMember({"file", "dpdk"}))
+      ->capture_default_str();
   AddTimeFilter(*app, state->options.analysis.filter);
   AddPairingFilter(*app, state->options.analysis.filter);
   return {.app = app, .run = [state] {
@@ -231,6 +239,7 @@ Command AddReplay(CLI::App& parent) {
                                              {"--rdma", &options.analysis.rdma}});
             options.captures = state->captures.Take();
             CheckFilter(options.analysis.filter);
+            options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);
             return RunReplay(options);
           }};

@@ -9,6 +9,7 @@
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
 #include "appliance/command/stop_signal.h"
+#include "appliance/command/via_dpdk.h"
 #include "dataplane/source/merge.h"
 
 namespace rocescope {
@@ -79,10 +80,11 @@ int RunReplay(const ReplayOptions& options) {
     Message(analysis.error().message);
     return kExitUnreadable;
   }
-  auto source = OpenCaptures(options.captures.files);
+  auto source =
+      options.via_dpdk ? OpenViaDpdk(options.captures) : OpenCaptures(options.captures.files);
   if (!source) {
     Message(source.error().message);
-    return kExitUnreadable;
+    return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
 
   Replay replay(options, *analysis);

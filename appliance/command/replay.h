@@ -8,7 +8,8 @@
 namespace rocescope {
 
 struct ReplayOptions {
-  CaptureTaps captures;  // merged by time
+  CaptureTaps captures;   // merged by time
+  bool via_dpdk = false;  // as ports of net_pcap
   AnalysisOptions analysis;
 };
 

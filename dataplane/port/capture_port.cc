@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/capture_port.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <rte_ethdev.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "dataplane/port/eal.h"
+#include "dataplane/port/frame_gatherer.h"
+#include "dataplane/port/mbuf_time.h"
+#include "dataplane/port/port.h"
+#include "dataplane/port/vdev.h"
+#include "dataplane/source/merge.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint16_t kBurst = 64;
+constexpr uint16_t kDataRoom = 1024;
+constexpr uint32_t kMbufSize = kDataRoom + 512;  // with its own header and the pool's
+constexpr int kEmptyBurstsOfAnEnd = 256;
+
+// Held until the next batch, beside what the pool's caches may keep back.
+uint32_t MbufsFor(const CaptureSurvey& survey) {
+  return kBurst * (survey.longest / kDataRoom + 1) + 1023;
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int number) : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
+  ~FileDescriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+class CapturePort final : public CaptureSource {
+ public:
+  CapturePort(const TapFile& file, CaptureSurvey survey, const CapturePortOptions& options,
+              FileDescriptor descriptor, std::unique_ptr<VirtualDevice> device,
+              std::unique_ptr<Port> port)
+      : name_(file.path),
+        tap_(file.tap),
+        survey_(std::move(survey)),
+        options_(options),
+        descriptor_(std::move(descriptor)),
+        device_(std::move(device)),
+        port_(std::move(port)),
+        timestamps_(TimestampField::Find()) {}
+
+  ~CapturePort() override { rte_pktmbuf_free_bulk(&mbufs_[begin_], end_ - begin_); }
+
+  Result<size_t> ReadBatch(std::span<RawFrame> out) override {
+    rte_pktmbuf_free_bulk(&mbufs_[begin_], shown_);
+    begin_ += shown_;
+    shown_ = 0;
+    if (begin_ == end_) {
+      begin_ = 0;
+      end_ = Receive(static_cast<uint16_t>(std::min<size_t>(out.size(), kBurst)));
+      received_ += end_;
+    }
+    if (begin_ == end_) return AtEnd();
+    const std::span<rte_mbuf*> mbufs(&mbufs_[begin_], end_ - begin_);
+    shown_ = gatherer_.Gather(mbufs, out);
+    for (size_t i = 0; i < shown_; ++i) {
+      out[i].tap = tap_;
+      out[i].timestamp = TimeOf(*mbufs[i], timestamps_, port_->time(), NicClock(), Timestamp{});
+    }
+    return shown_;
+  }
+
+  const std::string& name() const override { return name_; }
+  CaptureStatistics Statistics() const override { return survey_.statistics; }
+
+ private:
+  size_t Receive(uint16_t most) {
+    if (options_.stopped != nullptr && options_.stopped()) stopped_ = true;
+    for (int tries = 0; tries < kEmptyBurstsOfAnEnd; ++tries) {
+      if (stopped_ || received_ >= survey_.frames) return 0;
+      const uint16_t count = rte_eth_rx_burst(port_->id(), 0, mbufs_.data(), most);
+      if (count > 0) return count;
+    }
+    return 0;
+  }
+
+  Result<size_t> AtEnd() const {
+    if (stopped_ || received_ >= survey_.frames) return 0;
+    const PortCounters counters = port_->Counters();
+    return MakeError(
+        ErrorCode::kInternal,
+        fmt::format("{}: net_pcap delivered {} of {} frames ({} without an mbuf, {} "
+                    "errors): did the file change meanwhile?",
+                    name_, received_, survey_.frames, counters.no_mbuf, counters.errors));
+  }
+
+  std::string name_;
+  uint16_t tap_;
+  CaptureSurvey survey_;
+  CapturePortOptions options_;
+  FileDescriptor descriptor_;  // the device opens the file by it
+  std::unique_ptr<VirtualDevice> device_;
+  std::unique_ptr<Port> port_;
+  TimestampField timestamps_;
+  FrameGatherer gatherer_;
+  std::array<rte_mbuf*, kBurst> mbufs_{};
+  size_t begin_ = 0;  // of those received and not freed
+  size_t end_ = 0;
+  size_t shown_ = 0;  // of these, whose frames the caller has
+  uint64_t received_ = 0;
+  bool stopped_ = false;
+};
+
+Result<std::unique_ptr<CaptureSource>> OpenAsPort(const TapFile& file, CaptureSurvey survey,
+                                                  size_t number,
+                                                  const CapturePortOptions& options) {
+  FileDescriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.number() < 0) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: cannot be opened: {}", file.path, std::strerror(errno)));
+  }
+  // Device arguments cannot have commas in their values; this name has none, whatever the path has.
+  const std::string arguments = fmt::format("rx_pcap=/proc/self/fd/{}", descriptor.number());
+  auto device = VirtualDevice::Plug(fmt::format("net_pcap{}", number), arguments);
+  if (!device) {
+    return MakeError(device.error().code, fmt::format("{}: {}", file.path, device.error().message));
+  }
+  auto port = Port::Open((*device)->port(), {.mbufs = MbufsFor(survey), .data_room = kDataRoom});
+  if (!port) return tl::unexpected(port.error());
+  if (const Status started = (*port)->Start(); !started) return tl::unexpected(started.error());
+  return std::make_unique<CapturePort>(file, std::move(survey), options, std::move(descriptor),
+                                       std::move(*device), std::move(*port));
+}
+
+// One lcore that may run on all cores that the process may.
+std::string LcoreWord() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  std::string word = "0@(";
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return "0@0";
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores)) word += fmt::format("{}{}", word.ends_with('(') ? "" : ",", core);
+  }
+  return word + ")";
+}
+
+// Keeps EAL for as long as its ports.
+class WithEal final : public CaptureSource {
+ public:
+  WithEal(std::unique_ptr<Eal> eal, std::unique_ptr<CaptureSource> source)
+      : eal_(std::move(eal)), source_(std::move(source)) {}
+
+  Result<size_t> ReadBatch(std::span<RawFrame> out) override { return source_->ReadBatch(out); }
+  const std::string& name() const override { return source_->name(); }
+  CaptureStatistics Statistics() const override { return source_->Statistics(); }
+
+ private:
+  std::unique_ptr<Eal> eal_;
+  std::unique_ptr<CaptureSource> source_;  // gone before EAL is
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CaptureSource>> OpenCapturesAsPorts(std::span<const TapFile> files,
+                                                           const CapturePortOptions& options) {
+  if (files.size() > RTE_MAX_ETHPORTS) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("--via dpdk takes {} captures at most, one a port; {} were given",
+                                 RTE_MAX_ETHPORTS, files.size()));
+  }
+  std::vector<CaptureSurvey> surveys;
+  uint64_t octets = 0;
+  for (const TapFile& file : files) {
+    auto survey = SurveyCapture(file.path);
+    if (!survey) return tl::unexpected(survey.error());
+    octets += uint64_t{MbufsFor(*survey)} * kMbufSize;
+    surveys.push_back(std::move(*survey));
+  }
+  constexpr uint64_t kBesidePools = 32;  // MB
+  auto eal = Eal::Start({"--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "--lcores",
+                         LcoreWord(), "-m", std::to_string((octets >> 20) * 5 / 4 + kBesidePools)});
+  if (!eal) return tl::unexpected(eal.error());
+  std::vector<std::unique_ptr<CaptureSource>> sources;
+  for (size_t i = 0; i < files.size(); ++i) {
+    auto source = OpenAsPort(files[i], std::move(surveys[i]), i, options);
+    if (!source) return tl::unexpected(source.error());
+    sources.push_back(std::move(*source));
+  }
+  return std::make_unique<WithEal>(std::move(*eal), MergeCaptures(std::move(sources)));
+}
+
+}  // namespace rocescope
