@@ -75,25 +75,37 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
   return true;
 }
 
+// While a group's flow entries are on their way from memory the next group is read, and while that
+// one's index lines are on theirs, the first is accounted.
 void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {
   counters_.ledger.received += frames.size();
   Tally tally;
+  Group* coming = &groups_[0];
+  Group* going = &groups_[1];
+  going->count = 0;
   while (!frames.empty()) {
     const size_t taken = std::min(kGroup, frames.size());
-    Slot* const begin = group_.data();
-    Slot* end = begin;
+    Slot* end = coming->slots.data();
     for (const RawFrame& raw : frames.first(taken)) end += Read(raw, *end, tally);
-    counters_.roce_frames += static_cast<uint64_t>(end - begin);
-    for (Slot* slot = begin; slot != end; ++slot) flows_.Approach(slot->packet, slot->place);
-    for (const Slot* slot = begin; slot != end; ++slot) {
-      flows_.Process(slot->packet, slot->place, slot->sighted.event_time, slot->raw->timestamp,
-                     out);
-      if (slot->packet.destination_qpn == kManagementQpn) [[unlikely]]
-        NoteManagement(*slot, out);
-    }
+    coming->count = static_cast<size_t>(end - coming->slots.data());
     frames = frames.subspan(taken);
+    Account(*going, out);
+    for (Slot& slot : std::span(coming->slots).first(coming->count)) {
+      flows_.Approach(slot.packet, slot.place);
+    }
+    std::swap(coming, going);
   }
+  Account(*going, out);
   Add(tally);
+}
+
+inline void FrameProcessor::Account(const Group& group, RecordBatch& out) {
+  for (const Slot& slot : std::span(group.slots).first(group.count)) {
+    flows_.Process(slot.packet, slot.place, slot.sighted.event_time, slot.raw->timestamp, out);
+    if (slot.packet.destination_qpn == kManagementQpn) [[unlikely]]
+      NoteManagement(slot, out);
+  }
+  counters_.roce_frames += group.count;
 }
 
 void FrameProcessor::NoteManagement(const Slot& slot, RecordBatch& out) {

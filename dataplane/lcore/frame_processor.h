@@ -60,15 +60,19 @@ class FrameProcessor {
   const TapTable& taps() const { return taps_; }
 
  private:
-  // Few enough for what was read of them to stay in the first-level cache while their flow entries
-  // are on the way.
-  static constexpr size_t kGroup = 32;
+  // Two groups are under way at a time: few enough frames to stay in the first-level cache, enough
+  // for memory to answer meanwhile.
+  static constexpr size_t kGroup = 8;
 
   struct Slot {
     RocePacket packet;
     FlowTable::Place place;
     TapTable::Sighted sighted;
     const RawFrame* raw;
+  };
+  struct Group {
+    std::array<Slot, kGroup> slots;
+    size_t count = 0;
   };
 
   // What a call of Process counts, kept at hand until its end.
@@ -86,6 +90,7 @@ class FrameProcessor {
                                                   Tally& tally);
   void Add(const Tally& tally);
   bool Walk(const RawFrame& raw, RocePacket& packet);
+  void Account(const Group& group, RecordBatch& out);
   void NoteManagement(const Slot& slot, RecordBatch& out);
 
   const Options options_;
@@ -95,7 +100,7 @@ class FrameProcessor {
   Counters counters_;
   MirrorInfo mirror_;     // of the frame at hand
   DecodedFrame frame_{};  // the last one that took the long walk
-  std::array<Slot, kGroup> group_;
+  std::array<Group, 2> groups_;
 };
 
 }  // namespace rocescope
