@@ -174,7 +174,10 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
   FillExtent(findings, *report.mutable_extent());
   const std::vector<Tap> taps = findings.processor.taps().taps();
-  for (const Tap& tap : taps) {
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const Tap& tap = taps[i];
+    // A mirror of other traffic than RoCE.
+    if (tap.frames == 0 && tap.capture != i) continue;
     v1::Tap& out = *report.add_taps();
     out.set_name(tap.name);
     out.set_frames(tap.frames);

@@ -4,6 +4,8 @@
 #include "dataplane/decode/address_pair.h"
 
 #include "dataplane/decode/limits.h"
+#include "dataplane/decode/mirror_note.h"
+#include "dataplane/decode/plain.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/mirror.h"
@@ -15,14 +17,16 @@ using wire::ByteReader;
 
 constexpr uint8_t kErspan3FrameIp = 2;
 
-uint64_t PairOf(uint32_t source, uint32_t destination) {
-  return FoldAddress(IpAddress::FromV4(source)) + FoldAddress(IpAddress::FromV4(destination));
-}
-
 class PairWalk {
  public:
-  explicit PairWalk(std::span<const uint8_t> bytes) : in_(bytes) {}
+  // `mirror` may be null.
+  PairWalk(const RawFrame& raw, MirrorInfo* mirror) : in_(raw.bytes), mirror_(mirror) {
+    Link(raw.link_type);
+  }
 
+  uint64_t Hash() const { return AddressPairHash(source_, destination_); }
+
+ private:
   void Ethernet() {
     wire::EthernetHeader ethernet;
     Read(in_, ethernet);
@@ -42,9 +46,7 @@ class PairWalk {
     Behind(in_.Rest()[0] >> 4 == 6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4);
   }
 
-  uint64_t pair() const { return pair_; }
-
- private:
+  void Link(LinkType link_type);
   void Behind(uint16_t ether_type);
   void Ipv4();
   void Ipv6();
@@ -52,8 +54,8 @@ class PairWalk {
   void IpPayload(uint8_t protocol);
   void Udp();
   void Gre();
-  void Erspan2(bool has_header);
-  void Erspan3();
+  void Erspan2(const wire::GreHeader& gre);
+  void Erspan3(const wire::GreHeader& gre);
 
   // What a tunnel carries, as its header names it.
   void Inner(uint16_t protocol) {
@@ -64,10 +66,20 @@ class PairWalk {
       Behind(protocol);
     }
   }
+  // Whether an ERSPAN header is the outermost one, and asked for.
+  bool IsMirror() const {
+    return mirror_ != nullptr && mirror_->kind == MirrorKind::kNone && in_.ok();
+  }
+  void NoteAddresses() {
+    mirror_->source = source_;
+    mirror_->destination = destination_;
+  }
   bool Enter() { return in_.ok() && ++tunnels_ <= kMaximumTunnels; }
 
   ByteReader in_;
-  uint64_t pair_ = 0;
+  MirrorInfo* mirror_;
+  IpAddress source_;  // of the last IP header
+  IpAddress destination_;
   int tunnels_ = 0;
 };
 
@@ -99,7 +111,8 @@ void PairWalk::Ipv4() {
   Read(in_, ip);
   constexpr uint8_t kLeastWords = wire::Ipv4Header::kSize / 4;
   if (!in_.ok() || ip.version != 4 || ip.header_words < kLeastWords) return;
-  pair_ = PairOf(ip.source, ip.destination);
+  source_ = IpAddress::FromV4(ip.source);
+  destination_ = IpAddress::FromV4(ip.destination);
   if (ip.FragmentOffset() != 0) return;
   in_.Skip(size_t{ip.header_words} * 4 - wire::Ipv4Header::kSize);
   IpPayload(ip.protocol);
@@ -109,7 +122,8 @@ void PairWalk::Ipv6() {
   wire::Ipv6Header ip;
   Read(in_, ip);
   if (!in_.ok() || ip.version != 6) return;
-  pair_ = FoldAddress(ip.source) + FoldAddress(ip.destination);
+  source_ = ip.source;
+  destination_ = ip.destination;
   uint8_t next = ip.next_header;
   for (int headers = 0; headers <= kMaximumIpv6ExtensionHeaders && in_.ok(); ++headers) {
     switch (next) {
@@ -140,7 +154,9 @@ void PairWalk::Ipv6() {
 void PairWalk::GlobalRoute() {
   wire::Ipv6Header grh;
   Read(in_, grh);
-  if (in_.ok() && grh.version == 6) pair_ = FoldAddress(grh.source) + FoldAddress(grh.destination);
+  if (!in_.ok() || grh.version != 6) return;
+  source_ = grh.source;
+  destination_ = grh.destination;
 }
 
 void PairWalk::IpPayload(uint8_t protocol) {
@@ -167,108 +183,107 @@ void PairWalk::Gre() {
   wire::GreHeader gre;
   Read(in_, gre);
   if (gre.version != 0 || gre.has_routing) return;
-  if (gre.protocol == wire::kEtherTypeErspan2) return Erspan2(gre.has_sequence);
-  if (gre.protocol == wire::kEtherTypeErspan3) return Erspan3();
+  if (gre.protocol == wire::kEtherTypeErspan2) return Erspan2(gre);
+  if (gre.protocol == wire::kEtherTypeErspan3) return Erspan3(gre);
   Inner(gre.protocol);
 }
 
-// Type I has no header of its own.
-void PairWalk::Erspan2(bool has_header) {
-  if (has_header) {
-    wire::Erspan2Header erspan;
+// Type I has no sequence number and no header of its own.
+void PairWalk::Erspan2(const wire::GreHeader& gre) {
+  wire::Erspan2Header erspan;
+  if (gre.has_sequence) {
     Read(in_, erspan);
     if (erspan.version != 1) return;
+  }
+  if (IsMirror()) {
+    if (gre.has_sequence) {
+      NoteErspan2(gre, erspan, *mirror_);
+    } else {
+      NoteErspan1(*mirror_);
+    }
+    NoteAddresses();
   }
   Inner(wire::kEtherTypeTransparentBridging);
 }
 
-void PairWalk::Erspan3() {
+void PairWalk::Erspan3(const wire::GreHeader& gre) {
   wire::Erspan3Header erspan;
   Read(in_, erspan);
-  if (erspan.has_platform_subheader) in_.Skip(wire::ErspanPlatformSubheader::kSize);
+  wire::ErspanPlatformSubheader platform;
+  if (erspan.has_platform_subheader) Read(in_, platform);
   if (erspan.version != 2) return;
+  if (IsMirror()) {
+    NoteErspan3(gre, erspan, platform, *mirror_);
+    NoteAddresses();
+  }
   if (erspan.frame_type != kErspan3FrameIp) return Inner(wire::kEtherTypeTransparentBridging);
   if (Enter()) Ip();
 }
 
-// Ethernet and IPv4 without options, in front of UDP or GRE.
-enum class Plain : uint8_t { kNo, kEnd, kGre };
-
-// kEnd: `pair` is that of the frame's addresses. kGre: it lies in a tunnel over GRE.
-template <size_t kSize>
-[[gnu::always_inline]] inline Plain ReadPlain(const wire::Block<kSize>& at, uint64_t& pair) {
-  constexpr size_t kIp = wire::EthernetHeader::kSize;
-  constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
-  constexpr uint8_t kVersion4AndFiveWords = 0x45;
-  constexpr uint16_t kOffset = 0x1fff;
-  if (at.template U16<12>() != wire::kEtherTypeIpv4 ||
-      at.template U8<kIp>() != kVersion4AndFiveWords ||
-      (at.template U16<kIp + 6>() & kOffset) != 0) {
-    return Plain::kNo;
+void PairWalk::Link(LinkType link_type) {
+  switch (link_type) {
+    case LinkType::kEthernet:
+      return Ethernet();
+    case LinkType::kLinuxCooked:
+      return LinuxCooked<wire::LinuxCookedHeader>();
+    case LinkType::kLinuxCooked2:
+      return LinuxCooked<wire::LinuxCooked2Header>();
+    case LinkType::kRawIp:
+    case LinkType::kIpv4:
+    case LinkType::kIpv6:
+      return Ip();
   }
-  const uint8_t protocol = at.template U8<kIp + 9>();
-  if (protocol == wire::kIpProtocolGre) return Plain::kGre;
-  const uint16_t port = at.template U16<kUdp + 2>();
-  if (protocol != wire::kIpProtocolUdp || port == wire::kUdpPortVxlan ||
-      port == wire::kUdpPortGeneve) {
-    return Plain::kNo;
-  }
-  pair = PairOf(at.template U32<kIp + 12>(), at.template U32<kIp + 16>());
-  return Plain::kEnd;
 }
 
 // As far as UDP's ports.
 constexpr size_t kPlainSize = wire::EthernetHeader::kSize + wire::Ipv4Header::kSize + 4;
 
-// GRE with a sequence number alone and ERSPAN III around a plain frame.
-[[gnu::always_inline]] inline bool ReadPlainErspan3(std::span<const uint8_t> gre, uint64_t& pair) {
-  constexpr uint32_t kSequenceThenErspan3 = 0x10000000 | wire::kEtherTypeErspan3;
-  constexpr size_t kErspan = wire::GreHeader::kSize + 4;
-  constexpr size_t kInner = kErspan + wire::Erspan3Header::kSize;
-  ByteReader in(gre);
-  const auto at = in.Take<kInner>();
-  if (!in.ok() || at.U32<0>() != kSequenceThenErspan3 || at.U8<kErspan>() >> 4 != 2) return false;
-  const uint16_t last = at.U16<kErspan + 10>();
-  if ((last >> 10 & 0x1f) == kErspan3FrameIp) return false;
-  if ((last & 1) != 0) in.Skip(wire::ErspanPlatformSubheader::kSize);
-  const auto inner = in.Take<kPlainSize>();
-  return in.ok() && ReadPlain(inner, pair) == Plain::kEnd;
+// True if Ethernet, IPv4 without options and UDP that is no tunnel begin here: `pair` is theirs.
+bool ReadPlain(const wire::Block<kPlainSize>& at, uint64_t& pair) {
+  constexpr size_t kIp = wire::EthernetHeader::kSize;
+  constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
+  constexpr uint8_t kVersion4AndFiveWords = 0x45;
+  constexpr uint16_t kOffset = 0x1fff;
+  const uint16_t port = at.U16<kUdp + 2>();
+  if (at.U16<12>() != wire::kEtherTypeIpv4 || at.U8<kIp>() != kVersion4AndFiveWords ||
+      (at.U16<kIp + 6>() & kOffset) != 0 || at.U8<kIp + 9>() != wire::kIpProtocolUdp ||
+      port == wire::kUdpPortVxlan || port == wire::kUdpPortGeneve) {
+    return false;
+  }
+  pair = FoldAddress(IpAddress::FromV4(at.U32<kIp + 12>())) +
+         FoldAddress(IpAddress::FromV4(at.U32<kIp + 16>()));
+  return true;
+}
+
+// Without `kTellMirror` nobody reads `mirror`, and the compiler leaves it out.
+template <bool kTellMirror>
+[[gnu::always_inline]] inline uint64_t HashOf(const RawFrame& raw, MirrorInfo& mirror) {
+  if (raw.link_type == LinkType::kEthernet && raw.bytes.size() >= kPlainSize) [[likely]] {
+    uint64_t pair = 0;
+    if (ReadPlain(wire::Block<kPlainSize>(raw.bytes.data()), pair)) return AddressPairHash(pair);
+    size_t size = raw.bytes.size();
+    const size_t front = plain::ReadErspan3(raw.bytes.data(), size, mirror);
+    if (front != 0 && raw.bytes.size() - front >= kPlainSize &&
+        ReadPlain(wire::Block<kPlainSize>(raw.bytes.data() + front), pair)) {
+      return AddressPairHash(pair);
+    }
+  }
+  mirror.kind = MirrorKind::kNone;
+  return PairWalk(raw, kTellMirror ? &mirror : nullptr).Hash();
 }
 
 }  // namespace
 
-uint64_t AddressPairHashGenerally(const RawFrame& raw) {
-  PairWalk walk(raw.bytes);
-  switch (raw.link_type) {
-    case LinkType::kEthernet:
-      walk.Ethernet();
-      break;
-    case LinkType::kLinuxCooked:
-      walk.LinuxCooked<wire::LinuxCookedHeader>();
-      break;
-    case LinkType::kLinuxCooked2:
-      walk.LinuxCooked<wire::LinuxCooked2Header>();
-      break;
-    case LinkType::kRawIp:
-    case LinkType::kIpv4:
-    case LinkType::kIpv6:
-      walk.Ip();
-      break;
-  }
-  return AddressPairHash(walk.pair());
+uint64_t AddressPairHash(const RawFrame& raw) {
+  MirrorInfo mirror;
+  return HashOf<false>(raw, mirror);
 }
 
-uint64_t AddressPairHash(const RawFrame& raw) {
-  if (raw.link_type == LinkType::kEthernet && raw.bytes.size() >= kPlainSize) [[likely]] {
-    uint64_t pair = 0;
-    const Plain plain = ReadPlain(wire::Block<kPlainSize>(raw.bytes.data()), pair);
-    if (plain == Plain::kEnd) return AddressPairHash(pair);
-    constexpr size_t kGre = wire::EthernetHeader::kSize + wire::Ipv4Header::kSize;
-    if (plain == Plain::kGre && ReadPlainErspan3(raw.bytes.subspan(kGre), pair)) {
-      return AddressPairHash(pair);
-    }
-  }
-  return AddressPairHashGenerally(raw);
+uint64_t AddressPairHash(const RawFrame& raw, MirrorInfo& mirror) {
+  mirror.kind = MirrorKind::kNone;
+  return HashOf<true>(raw, mirror);
 }
+
+uint64_t AddressPairHashGenerally(const RawFrame& raw) { return PairWalk(raw, nullptr).Hash(); }
 
 }  // namespace rocescope

@@ -24,6 +24,10 @@ constexpr uint64_t AddressPairHash(const IpAddress& a, const IpAddress& b) {
 // has the value of the last addresses it saw, or that of none. Never reads outside raw.bytes.
 uint64_t AddressPairHash(const RawFrame& raw);
 
+// The same for the core that receives a mirror's packets, and what the outermost ERSPAN header
+// says, whatever is inside; its kind is kNone if there is none.
+uint64_t AddressPairHash(const RawFrame& raw, MirrorInfo& mirror);
+
 // The same without the short cuts, for tests that hold the two together.
 uint64_t AddressPairHashGenerally(const RawFrame& raw);
 

@@ -153,6 +153,44 @@ struct Compared {
   int without = 0;  // of these, how many copies would miss the others by their outer addresses
 };
 
+bool IsErspan(MirrorKind kind) {
+  return kind == MirrorKind::kErspan1 || kind == MirrorKind::kErspan2 ||
+         kind == MirrorKind::kErspan3;
+}
+
+// What a mirror header told, as far as it means something.
+std::vector<uint64_t> FieldsOf(const MirrorInfo& m) {
+  return {static_cast<uint64_t>(m.kind),
+          static_cast<uint64_t>(m.direction),
+          m.truncated,
+          m.has_sequence,
+          m.sequence,
+          m.has_port_index,
+          m.port_index,
+          m.has_timestamp,
+          m.timestamp,
+          m.has_seconds,
+          m.has_upper_timestamp,
+          m.timestamp_upper,
+          static_cast<uint64_t>(m.granularity),
+          m.session,
+          m.source.high,
+          m.source.low,
+          m.destination.high,
+          m.destination.low};
+}
+
+// Holds the mirror header that is told beside the hash against the decoder's, also where what is
+// inside is dropped.
+void CompareMirror(const MirrorInfo& told, const DecodedFrame& frame, DropReason reason) {
+  const bool bad = reason == DropReason::kTruncatedMirror || reason == DropReason::kBadMirror;
+  if (IsErspan(frame.mirror.kind) && !bad) {
+    EXPECT_EQ(FieldsOf(told), FieldsOf(frame.mirror));
+  } else if (reason == DropReason::kNone) {
+    EXPECT_EQ(told.kind, MirrorKind::kNone);
+  }
+}
+
 // Holds the hash against the decoder's addresses, and the short cuts against the walk.
 Compared Compare(std::span<const RawFrame> frames) {
   Compared compared;
@@ -160,7 +198,11 @@ Compared Compare(std::span<const RawFrame> frames) {
   for (const RawFrame& raw : frames) {
     const uint64_t hash = AddressPairHash(raw);
     EXPECT_EQ(hash, AddressPairHashGenerally(raw));
-    if (DecodeFrame(raw, frame) != DropReason::kNone || frame.kind != FrameKind::kRoce) continue;
+    MirrorInfo mirror;
+    EXPECT_EQ(hash, AddressPairHash(raw, mirror));
+    const DropReason reason = DecodeFrame(raw, frame);
+    CompareMirror(mirror, frame, reason);
+    if (reason != DropReason::kNone || frame.kind != FrameKind::kRoce) continue;
     EXPECT_EQ(hash, AddressPairHash(frame.source, frame.destination));
     ++compared.roce;
     compared.without += frame.mirror.kind != MirrorKind::kNone;
@@ -204,6 +246,31 @@ TEST(AddressPair, AgreesWithTheDecoderOnRealCaptures) {
     }
   }
   EXPECT_GT(frames, 10u);
+}
+
+TEST(AddressPair, TellsTheMirrorsHeaderWhateverIsInside) {
+  const Bytes arp(46, 0);
+  MirrorInfo mirror;
+  AddressPairHash(Raw(InErspan3(arp, {.session = 3, .timestamp = 17, .egress = true}, 9)), mirror);
+  EXPECT_EQ(mirror.kind, MirrorKind::kErspan3);
+  EXPECT_EQ(mirror.session, 3);
+  EXPECT_EQ(mirror.sequence, 9u);
+  EXPECT_EQ(mirror.timestamp, 17u);
+  EXPECT_EQ(mirror.direction, MirrorDirection::kEgress);
+  EXPECT_EQ(mirror.source, *ParseIpAddress("192.0.2.1"));
+}
+
+TEST(AddressPair, TellsTheOutermostOfTwoMirrors) {
+  MirrorInfo mirror;
+  AddressPairHash(Raw(InErspan2(InErspan3(Write(), {.session = 3}), {.session = 8})), mirror);
+  EXPECT_EQ(mirror.kind, MirrorKind::kErspan2);
+  EXPECT_EQ(mirror.session, 8);
+}
+
+TEST(AddressPair, TellsNoMirrorOfAFrameThatIsNone) {
+  MirrorInfo mirror{.kind = MirrorKind::kErspan3};
+  AddressPairHash(Raw(InVxlan(Write(), 5)), mirror);
+  EXPECT_EQ(mirror.kind, MirrorKind::kNone);
 }
 
 // 10,000 pairs over three shares: 3333 each, standard deviation 47; five of them either way.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dataplane/decode/limits.h"
+#include "dataplane/decode/mirror_note.h"
 #include "dataplane/decode/transport.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
@@ -87,14 +88,7 @@ DropReason WalkErspan2(Walk& walk, const wire::GreHeader& gre) {
     Read(walk.in, header);
     if (!walk.in.ok()) return DropReason::kTruncatedMirror;
     if (header.version != 1) return DropReason::kBadMirror;
-    if (mirror != nullptr) {
-      mirror->has_sequence = true;
-      mirror->sequence = gre.sequence;
-      mirror->session = header.session;
-      mirror->truncated = header.truncated;
-      mirror->has_port_index = true;
-      mirror->port_index = header.index;
-    }
+    if (mirror != nullptr) NoteErspan2(gre, header, *mirror);
   }
   const DropReason deeper = EnterTunnel(walk);
   return deeper != DropReason::kNone ? deeper : WalkEthernet(walk);
@@ -108,21 +102,7 @@ DropReason WalkErspan3(Walk& walk, const wire::GreHeader& gre) {
   if (!walk.in.ok()) return DropReason::kTruncatedMirror;
   if (header.version != 2) return DropReason::kBadMirror;
   if (MirrorInfo* mirror = NoteMirror(walk, MirrorKind::kErspan3)) {
-    mirror->has_sequence = gre.has_sequence;
-    mirror->sequence = gre.sequence;
-    mirror->session = header.session;
-    mirror->truncated = header.truncated;
-    mirror->direction = header.egress ? MirrorDirection::kEgress : MirrorDirection::kIngress;
-    mirror->has_timestamp = true;
-    mirror->timestamp = header.timestamp;
-    mirror->granularity = header.granularity;
-    if (header.has_platform_subheader) {
-      mirror->has_port_index = platform.HasPort();
-      mirror->port_index = platform.HasPort() ? platform.Port() : 0;
-      mirror->has_seconds = platform.HasSeconds();
-      mirror->has_upper_timestamp = platform.HasUpperTimestamp();
-      mirror->timestamp_upper = platform.word;
-    }
+    NoteErspan3(gre, header, platform, *mirror);
   }
   const DropReason deeper = EnterTunnel(walk);
   if (deeper != DropReason::kNone) return deeper;

@@ -37,7 +37,15 @@ struct RawFrame {
   LinkType link_type = LinkType::kEthernet;
   Timestamp timestamp;  // capture time; its source sees to kEarliestTime <= it <= kLatestTime
   uint16_t tap = 0;     // where the copy was taken: index into the caller's table of taps
+  // What another core found out when it received the frame, and handed over with it (lcore's
+  // TapTable::Settle): the tap that a mirror header makes, and how far from the capture time lies
+  // the one at which the copy was taken.
+  uint16_t settled_tap = kNotSettled;
+  int32_t event_offset_ns = 0;
+
+  static constexpr uint16_t kNotSettled = UINT16_MAX;
 };
+static_assert(sizeof(RawFrame) == 40);  // thousands of them are on the way between two cores
 
 enum class MirrorKind : uint8_t { kNone, kErspan1, kErspan2, kErspan3, kGre, kVxlan, kGeneve };
 

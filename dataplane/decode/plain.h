@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "dataplane/decode/frame.h"
+#include "dataplane/decode/mirror_note.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/mirror.h"
@@ -129,31 +130,14 @@ inline size_t ReadErspan3(const uint8_t* data, size_t& size, MirrorInfo& mirror)
   if (header.version != 2 || header.frame_type != kEthernetFrame || ip_length < kFront + platform) {
     return 0;
   }
-  mirror.kind = MirrorKind::kErspan3;
-  mirror.direction = header.egress ? MirrorDirection::kEgress : MirrorDirection::kIngress;
-  mirror.truncated = header.truncated;
-  mirror.has_sequence = true;
-  mirror.sequence = at.U32<kIp + 4>();
-  mirror.session = header.session;
-  mirror.has_timestamp = true;
-  mirror.timestamp = header.timestamp;
-  mirror.granularity = header.granularity;
-  mirror.has_port_index = false;
-  mirror.port_index = 0;
-  mirror.has_seconds = false;
-  mirror.has_upper_timestamp = false;
-  mirror.timestamp_upper = 0;
+  wire::ErspanPlatformSubheader subheader;
   if (header.has_platform_subheader) {
     wire::ByteReader behind({data + front, wire::ErspanPlatformSubheader::kSize});
-    wire::ErspanPlatformSubheader subheader;
     Read(behind, subheader);
-    mirror.has_port_index = subheader.HasPort();
-    mirror.port_index = subheader.HasPort() ? subheader.Port() : 0;
-    mirror.has_seconds = subheader.HasSeconds();
-    mirror.has_upper_timestamp = subheader.HasUpperTimestamp();
-    mirror.timestamp_upper = subheader.word;
     front += platform;
   }
+  const wire::GreHeader gre{.has_sequence = true, .sequence = at.U32<kIp + 4>()};
+  NoteErspan3(gre, header, subheader, mirror);
   mirror.source = IpAddress::FromV4(at.U32<12>());
   mirror.destination = IpAddress::FromV4(at.U32<16>());
   size = std::min(size, link + ip_length);

@@ -14,6 +14,7 @@
 #include "dataplane/flow/round_trip.h"
 #include "dataplane/flow/sighting.h"
 #include "dataplane/flow/zeroed_array.h"
+#include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
 #include "dataplane/wire/ip.h"
 
@@ -28,7 +29,7 @@ namespace rocescope {
 class FlowTable {
  public:
   struct Options {
-    uint32_t capacity = 1u << 20;  // flows at taps; memory is taken as they come
+    uint32_t capacity = kFlowCapacity;  // flows at taps; memory is taken as they come
     Duration interval = std::chrono::milliseconds(100);
     Duration idle_timeout = std::chrono::seconds(60);
     SightingBudget::Options sightings;
@@ -42,6 +43,15 @@ class FlowTable {
     uint64_t flows_expired = 0;
     uint64_t late_packets = 0;
     uint64_t sightings_capped = 0;
+
+    Statistics& operator+=(const Statistics& other) {
+      flows_created += other.flows_created;
+      flows_evicted += other.flows_evicted;
+      flows_expired += other.flows_expired;
+      late_packets += other.late_packets;
+      sightings_capped += other.sightings_capped;
+      return *this;
+    }
   };
 
   // A capacity of 0 is taken for 1; an interval outside of 1 ms to kMaximumInterval is moved into

@@ -8,12 +8,28 @@
 
 namespace rocescope {
 
+FrameProcessor::Counters& FrameProcessor::Counters::operator+=(const Counters& other) {
+  if (other.ledger.decoded > 0) {
+    first = ledger.decoded > 0 ? std::min(first, other.first) : other.first;
+    last = ledger.decoded > 0 ? std::max(last, other.last) : other.last;
+  }
+  ledger += other.ledger;
+  roce_frames += other.roce_frames;
+  pause_frames += other.pause_frames;
+  cut_frames += other.cut_frames;
+  cut_at = std::max(cut_at, other.cut_at);
+  icrc_valid += other.icrc_valid;
+  icrc_invalid += other.icrc_invalid;
+  wire_bytes += other.wire_bytes;
+  return *this;
+}
+
 FrameProcessor::FrameProcessor(Options options)
     : options_(std::move(options)),
       walks_always_(options_.check_icrc || !options_.filter.hosts.empty() ||
                     !options_.filter.qpns.empty()),
       flows_(options_.flow_table),
-      taps_(options_.captures) {}
+      taps_(options_.taps ? options_.taps : std::make_shared<TapRegistry>(options_.captures)) {}
 
 inline void FrameProcessor::Count(const RawFrame& raw, const RocePacket& packet, Tally& tally) {
   ++tally.decoded;
@@ -40,11 +56,11 @@ inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) 
   slot.raw = &raw;
   if (!walks_always_ && ReadPlainRoce(raw, slot.packet, mirror_)) [[likely]] {
     Count(raw, slot.packet, tally);
-    slot.sighted = taps_.Resolve(raw.tap, mirror_, raw.timestamp);
+    slot.sighted = taps_.Resolve(raw, mirror_);
   } else {
     if (!Walk(raw, slot.packet)) return false;
     Count(raw, slot.packet, tally);
-    slot.sighted = taps_.Resolve(raw.tap, frame_.mirror, raw.timestamp);
+    slot.sighted = taps_.Resolve(raw, frame_.mirror);
     if (frame_.kind == FrameKind::kPause) {
       ++counters_.pause_frames;
       return false;
@@ -60,10 +76,12 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
   const DropReason reason = DecodeFrame(raw, frame_);
   if (reason != DropReason::kNone) {
     ++counters_.ledger.dropped[static_cast<size_t>(reason)];
+    taps_.Follow(raw);
     return false;
   }
   if (!options_.filter.Keeps(frame_)) {
     ++counters_.ledger.filtered;
+    taps_.Follow(raw);
     return false;
   }
   if (options_.check_icrc && frame_.kind == FrameKind::kRoce) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ class FrameProcessor {
     FrameFilter filter;                 // hosts and QPs; times are the source's matter
     bool check_icrc = false;            // costs a pass over every octet
     std::vector<std::string> captures;  // names of the taps that RawFrame::tap counts
+    std::shared_ptr<TapRegistry> taps;  // of cores that work together, in place of `captures`
   };
 
   struct Counters {
@@ -38,6 +40,9 @@ class FrameProcessor {
     uint64_t wire_bytes = 0;  // of decoded frames
     Timestamp first;          // capture times of the decoded frames: earliest and latest,
     Timestamp last;           // the epoch if there are none
+
+    // Those of another core, or of another port.
+    Counters& operator+=(const Counters& other);
   };
 
   explicit FrameProcessor(Options options);

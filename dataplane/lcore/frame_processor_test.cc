@@ -97,6 +97,32 @@ TEST(FrameProcessor, KnowsTheFirstAndTheLastCaptureTime) {
   EXPECT_EQ(processor.counters().wire_bytes, 4 * bytes.size());
 }
 
+// A mirror session's numbers count all of its copies: those that leave no record came all the same.
+TEST(FrameProcessor, MissesNoCopyOfAMirrorThatWasFilteredOrIsNoRoce) {
+  const Bytes wanted = RoceFrame().Bth({.opcode = 0x04}).Payload(8).Build();
+  const Bytes filtered = RoceFrame("10.0.0.8", "10.0.0.9").Bth({.opcode = 0x04}).Payload(8).Build();
+  const Bytes dropped =
+      Frame().Eth().Ipv4("10.0.0.8", "10.0.0.9").Udp(1000, 53).Payload(40).Build();
+  std::vector<Bytes> copies;
+  for (const Bytes* inner : {&wanted, &filtered, &dropped, &wanted}) {
+    copies.push_back(InErspan3(*inner, {.session = 3}, static_cast<uint32_t>(copies.size())));
+  }
+  std::vector<RawFrame> frames;
+  for (const Bytes& copy : copies) {
+    frames.push_back({.bytes = copy, .original_length = static_cast<uint32_t>(copy.size())});
+  }
+  FrameProcessor::Options options = Options();
+  options.filter.hosts = {IpAddress::FromV4(0x0a000001)};
+  FrameProcessor processor(options);
+  RecordBatch out;
+  processor.Process(frames, out);
+  const std::vector<MirrorStream> mirrors = processor.taps().MirrorStreams();
+  ASSERT_EQ(mirrors.size(), 1u);
+  EXPECT_EQ(mirrors[0].frames, 4u);
+  EXPECT_EQ(mirrors[0].lost, 0u);
+  EXPECT_EQ(processor.taps().taps().back().frames, 2u);
+}
+
 TEST(FrameProcessor, ChecksTheInvariantCrcOnRequest) {
   const Bytes good = RoceFrame().Bth({.opcode = 0x04}).Payload(8).Build();
   Bytes bad = good;

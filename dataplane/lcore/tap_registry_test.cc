@@ -10,6 +10,10 @@
 namespace rocescope {
 namespace {
 
+TapTable::Sighted Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
+  return taps.Resolve({.timestamp = at, .tap = capture}, mirror);
+}
+
 MirrorPlace Port(uint32_t port) {
   return {.source = IpAddress::FromV4(0x0a000005),
           .session = 3,
@@ -58,11 +62,11 @@ TEST(TapRegistry, GivesTwoCoresOneNumber) {
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});
   TapTable one(registry);
   TapTable other(registry);
-  one.Resolve(0, CopyAt(7), {});
-  const TapId five = other.Resolve(0, CopyAt(5), {}).tap;
-  const TapId seven = other.Resolve(0, CopyAt(7), {}).tap;
-  EXPECT_EQ(one.Resolve(0, CopyAt(7), {}).tap, seven);
-  EXPECT_EQ(one.Resolve(0, CopyAt(5), {}).tap, five);
+  Resolve(one, 0, CopyAt(7), {});
+  const TapId five = Resolve(other, 0, CopyAt(5), {}).tap;
+  const TapId seven = Resolve(other, 0, CopyAt(7), {}).tap;
+  EXPECT_EQ(Resolve(one, 0, CopyAt(7), {}).tap, seven);
+  EXPECT_EQ(Resolve(one, 0, CopyAt(5), {}).tap, five);
   EXPECT_EQ(one.taps().size(), 3u);
 }
 
@@ -70,8 +74,8 @@ TEST(TapRegistry, LeavesFramesToTheCoreThatCountedThem) {
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});
   TapTable one(registry);
   TapTable other(registry);
-  for (int i = 0; i < 3; ++i) one.Resolve(0, CopyAt(7), {});
-  other.Resolve(0, CopyAt(7), {});
+  for (int i = 0; i < 3; ++i) Resolve(one, 0, CopyAt(7), {});
+  Resolve(other, 0, CopyAt(7), {});
   EXPECT_EQ(one.taps().at(1).frames, 3u);
   EXPECT_EQ(other.taps().at(1).frames, 1u);
 }
@@ -81,10 +85,10 @@ TEST(TapRegistry, TellsACoreThatComesLateWhatTheFullOneKnows) {
   TapTable early(registry);
   TapTable late(registry);
   for (uint32_t port = 1; port <= TapTable::kMaximumTaps; ++port) {
-    early.Resolve(0, CopyAt(port), {});
+    Resolve(early, 0, CopyAt(port), {});
   }
-  EXPECT_EQ(late.Resolve(0, CopyAt(9'999), {}).tap, 0);
-  EXPECT_EQ(late.Resolve(0, CopyAt(17), {}).tap, 17);
+  EXPECT_EQ(Resolve(late, 0, CopyAt(9'999), {}).tap, 0);
+  EXPECT_EQ(Resolve(late, 0, CopyAt(17), {}).tap, 17);
   EXPECT_EQ(late.overflow(), 1u);
   EXPECT_EQ(late.taps().at(17).frames, 1u);
 }
@@ -101,7 +105,7 @@ TEST(TapRegistry, ServesManyCoresAtOnce) {
       TapTable table(registry);
       for (uint32_t i = 0; i < kPorts; ++i) {
         const uint32_t port = core % 2 == 0 ? i : kPorts - 1 - i;
-        numbers[core][port] = table.Resolve(0, CopyAt(port), {}).tap;
+        numbers[core][port] = Resolve(table, 0, CopyAt(port), {}).tap;
       }
     });
   }

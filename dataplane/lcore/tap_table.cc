@@ -8,9 +8,6 @@ namespace rocescope {
 TapTable::TapTable(std::shared_ptr<TapRegistry> registry)
     : registry_(std::move(registry)), frames_(std::max(kMaximumTaps, registry_->Taps().size())) {}
 
-TapTable::TapTable(const std::vector<std::string>& captures)
-    : TapTable(std::make_shared<TapRegistry>(captures)) {}
-
 TapTable::Sighted TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror,
                                          Timestamp capture_time) {
   const TapCache::Slot* known = cache_.Find(capture, mirror);

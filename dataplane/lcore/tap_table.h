@@ -13,6 +13,7 @@
 
 #include "base/address.h"
 #include "base/time.h"
+#include "dataplane/decode/address_pair.h"
 #include "dataplane/decode/frame.h"
 #include "dataplane/lcore/mirror_stream.h"
 #include "dataplane/lcore/tap_cache.h"
@@ -27,19 +28,44 @@ class TapTable {
 
   explicit TapTable(std::shared_ptr<TapRegistry> registry);
   // With a registry of its own: a core that works alone.
-  explicit TapTable(const std::vector<std::string>& captures);
+  explicit TapTable(const std::vector<std::string>& captures)
+      : TapTable(std::make_shared<TapRegistry>(captures)) {}
 
   struct Sighted {
     TapId tap = 0;
     Timestamp event_time;
   };
 
-  // Names the tap of a decoded frame of `capture`, counts it there, and tells the time at which the
-  // copy was taken (MirrorFollower).
-  Sighted Resolve(TapId capture, const MirrorInfo& mirror, Timestamp capture_time) {
-    const Sighted sighted = Locate(capture, mirror, capture_time);
+  // Names the tap of a decoded frame, counts it there, and tells the time at which the copy was
+  // taken (MirrorFollower).
+  Sighted Resolve(const RawFrame& raw, const MirrorInfo& mirror) {
+    const Sighted sighted =
+        raw.settled_tap == RawFrame::kNotSettled
+            ? Locate(raw.tap, mirror, raw.timestamp)
+            : Sighted{.tap = raw.settled_tap,
+                      .event_time = raw.timestamp + Duration(raw.event_offset_ns)};
     ++frames_[sighted.tap];
     return sighted;
+  }
+
+  // For a frame that leaves no record: its mirror's sequence and clock go on.
+  void Follow(const RawFrame& raw) {
+    if (raw.settled_tap != RawFrame::kNotSettled) return;
+    MirrorInfo mirror;
+    AddressPairHash(raw, mirror);
+    Locate(raw.tap, mirror, raw.timestamp);
+  }
+
+  // For the core that receives frames which others will decode: does the first half of Resolve for
+  // them, where all packets of a mirror pass in order. Returns the hash to spread them by.
+  uint64_t Settle(RawFrame& raw) {
+    MirrorInfo mirror;
+    const uint64_t hash = AddressPairHash(raw, mirror);
+    const Sighted sighted = Locate(raw.tap, mirror, raw.timestamp);
+    raw.settled_tap = sighted.tap;
+    // Less than MirrorFollower lets a clock stray.
+    raw.event_offset_ns = static_cast<int32_t>((sighted.event_time - raw.timestamp).count());
+    return hash;
   }
 
   // All taps that any core knows, by number, with this core's frames.

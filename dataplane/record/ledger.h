@@ -19,6 +19,15 @@ struct Ledger {
   uint64_t DroppedTotal() const {
     return std::accumulate(dropped.begin(), dropped.end(), uint64_t{0});
   }
+  Ledger& operator+=(const Ledger& other) {
+    received += other.received;
+    decoded += other.decoded;
+    filtered += other.filtered;
+    for (size_t i = 0; i < dropped.size(); ++i) dropped[i] += other.dropped[i];
+    return *this;
+  }
+  friend bool operator==(const Ledger&, const Ledger&) = default;
+
   bool Balances() const { return received == decoded + filtered + DroppedTotal(); }
 };
 

@@ -24,8 +24,19 @@ void Require(bool holds, const char* what) {
 // Returns true for RoCE.
 bool Compare(const RawFrame& raw, uint64_t hash) {
   Require(hash == AddressPairHashGenerally(raw), "the short cuts agree with the walk");
+  MirrorInfo mirror;
+  Require(hash == AddressPairHash(raw, mirror), "the hash beside the mirror's header");
   DecodedFrame frame{};
-  if (DecodeFrame(raw, frame) != DropReason::kNone || frame.kind != FrameKind::kRoce) return false;
+  const DropReason reason = DecodeFrame(raw, frame);
+  const MirrorInfo& decoded = frame.mirror;
+  const bool erspan = decoded.kind >= MirrorKind::kErspan1 && decoded.kind <= MirrorKind::kErspan3;
+  if (erspan && reason != DropReason::kTruncatedMirror && reason != DropReason::kBadMirror) {
+    Require(mirror.kind == decoded.kind && mirror.session == decoded.session &&
+                mirror.sequence == decoded.sequence && mirror.timestamp == decoded.timestamp &&
+                mirror.port_index == decoded.port_index && mirror.source == decoded.source,
+            "the decoder's mirror header");
+  }
+  if (reason != DropReason::kNone || frame.kind != FrameKind::kRoce) return false;
   Require(hash == AddressPairHash(frame.source, frame.destination), "the decoder's addresses");
   return true;
 }

@@ -135,7 +135,7 @@ void RequireBalance(const FrameProcessor& processor, size_t frames, const Totals
   for (const MirrorStream& mirror : processor.taps().MirrorStreams()) {
     frames_of_mirrors += mirror.frames;
   }
-  Require(frames_of_mirrors <= counters.ledger.decoded, "mirrored frames are decoded ones");
+  Require(frames_of_mirrors <= counters.ledger.received, "mirrored frames were received");
 }
 
 Totals Run(const Input& input, size_t frames_at_a_time) {
