@@ -255,35 +255,44 @@ bool ReadPlain(const wire::Block<kPlainSize>& at, uint64_t& pair) {
   return true;
 }
 
-// Without `kTellMirror` nobody reads `mirror`, and the compiler leaves it out.
-template <bool kTellMirror>
-[[gnu::always_inline]] inline uint64_t HashOf(const RawFrame& raw, MirrorInfo& mirror) {
+// `mirror` may be null. Who does not read `mark` does not pay for it.
+[[gnu::always_inline]] inline uint64_t HashOf(const RawFrame& raw, ErspanMark& mark,
+                                              MirrorInfo* mirror) {
   if (raw.link_type == LinkType::kEthernet && raw.bytes.size() >= kPlainSize) [[likely]] {
     uint64_t pair = 0;
     if (ReadPlain(wire::Block<kPlainSize>(raw.bytes.data()), pair)) return AddressPairHash(pair);
     size_t size = raw.bytes.size();
-    const size_t front = plain::ReadErspan3(raw.bytes.data(), size, mirror);
-    if (front != 0 && raw.bytes.size() - front >= kPlainSize &&
-        ReadPlain(wire::Block<kPlainSize>(raw.bytes.data() + front), pair)) {
-      return AddressPairHash(pair);
+    const size_t front = plain::ReadErspan3(raw.bytes.data(), size, mark);
+    if (front != 0) {
+      if (raw.bytes.size() - front >= kPlainSize &&
+          ReadPlain(wire::Block<kPlainSize>(raw.bytes.data() + front), pair)) {
+        return AddressPairHash(pair);
+      }
+      mirror = nullptr;
     }
   }
-  mirror.kind = MirrorKind::kNone;
-  return PairWalk(raw, kTellMirror ? &mirror : nullptr).Hash();
+  return PairWalk(raw, mirror).Hash();
 }
 
 }  // namespace
 
 uint64_t AddressPairHash(const RawFrame& raw) {
-  MirrorInfo mirror;
-  return HashOf<false>(raw, mirror);
+  ErspanMark mark;
+  return HashOf(raw, mark, nullptr);
 }
 
-uint64_t AddressPairHash(const RawFrame& raw, MirrorInfo& mirror) {
+uint64_t AddressPairHash(const RawFrame& raw, ErspanMark& mark, MirrorInfo& mirror) {
+  mark.who = 0;
   mirror.kind = MirrorKind::kNone;
-  return HashOf<true>(raw, mirror);
+  return HashOf(raw, mark, &mirror);
 }
 
 uint64_t AddressPairHashGenerally(const RawFrame& raw) { return PairWalk(raw, nullptr).Hash(); }
+
+MirrorInfo FindMirror(const RawFrame& raw) {
+  MirrorInfo mirror;
+  PairWalk(raw, &mirror);
+  return mirror;
+}
 
 }  // namespace rocescope

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/hash.h"
+#include "dataplane/decode/erspan_mark.h"
 #include "dataplane/decode/frame.h"
 
 namespace rocescope {
@@ -25,8 +26,12 @@ constexpr uint64_t AddressPairHash(const IpAddress& a, const IpAddress& b) {
 uint64_t AddressPairHash(const RawFrame& raw);
 
 // The same for the core that receives a mirror's packets, and what the outermost ERSPAN header
-// says, whatever is inside; its kind is kNone if there is none.
-uint64_t AddressPairHash(const RawFrame& raw, MirrorInfo& mirror);
+// says, whatever is inside: in `mark`, or where it is no plain one (plain.h) in `mirror`, or there
+// is none.
+uint64_t AddressPairHash(const RawFrame& raw, ErspanMark& mark, MirrorInfo& mirror);
+
+// What that header says, plain or not; its kind is kNone if there is none.
+MirrorInfo FindMirror(const RawFrame& raw);
 
 // The same without the short cuts, for tests that hold the two together.
 uint64_t AddressPairHashGenerally(const RawFrame& raw);

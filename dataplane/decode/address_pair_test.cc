@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dataplane/decode/decode.h"
+#include "tests/support/decode_difference.h"
 #include "tests/support/fixtures.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/frame_mix.h"
@@ -158,37 +159,24 @@ bool IsErspan(MirrorKind kind) {
          kind == MirrorKind::kErspan3;
 }
 
-// What a mirror header told, as far as it means something.
-std::vector<uint64_t> FieldsOf(const MirrorInfo& m) {
-  return {static_cast<uint64_t>(m.kind),
-          static_cast<uint64_t>(m.direction),
-          m.truncated,
-          m.has_sequence,
-          m.sequence,
-          m.has_port_index,
-          m.port_index,
-          m.has_timestamp,
-          m.timestamp,
-          m.has_seconds,
-          m.has_upper_timestamp,
-          m.timestamp_upper,
-          static_cast<uint64_t>(m.granularity),
-          m.session,
-          m.source.high,
-          m.source.low,
-          m.destination.high,
-          m.destination.low};
-}
-
-// Holds the mirror header that is told beside the hash against the decoder's, also where what is
-// inside is dropped.
-void CompareMirror(const MirrorInfo& told, const DecodedFrame& frame, DropReason reason) {
+// Holds what is told of the mirror's header against the decoder, also where what is inside is
+// dropped.
+void CompareMirror(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
   const bool bad = reason == DropReason::kTruncatedMirror || reason == DropReason::kBadMirror;
-  if (IsErspan(frame.mirror.kind) && !bad) {
-    EXPECT_EQ(FieldsOf(told), FieldsOf(frame.mirror));
-  } else if (reason == DropReason::kNone) {
-    EXPECT_EQ(told.kind, MirrorKind::kNone);
+  const bool erspan = IsErspan(frame.mirror.kind);
+  if (bad || (!erspan && reason != DropReason::kNone)) return;
+  ErspanMark mark;
+  MirrorInfo mirror;
+  AddressPairHash(raw, mark, mirror);
+  const MirrorInfo found = FindMirror(raw);
+  if (!erspan) {
+    EXPECT_EQ(found.kind, MirrorKind::kNone);
+    EXPECT_EQ(mirror.kind, MirrorKind::kNone);
+    EXPECT_EQ(mark.who, 0u);
+    return;
   }
+  EXPECT_TRUE(SameMirror(frame.mirror, found));
+  EXPECT_TRUE(mark.who != 0 ? SameMirror(frame.mirror, mark) : SameMirror(frame.mirror, mirror));
 }
 
 // Holds the hash against the decoder's addresses, and the short cuts against the walk.
@@ -198,10 +186,11 @@ Compared Compare(std::span<const RawFrame> frames) {
   for (const RawFrame& raw : frames) {
     const uint64_t hash = AddressPairHash(raw);
     EXPECT_EQ(hash, AddressPairHashGenerally(raw));
+    ErspanMark mark;
     MirrorInfo mirror;
-    EXPECT_EQ(hash, AddressPairHash(raw, mirror));
+    EXPECT_EQ(hash, AddressPairHash(raw, mark, mirror));
     const DropReason reason = DecodeFrame(raw, frame);
-    CompareMirror(mirror, frame, reason);
+    CompareMirror(raw, frame, reason);
     if (reason != DropReason::kNone || frame.kind != FrameKind::kRoce) continue;
     EXPECT_EQ(hash, AddressPairHash(frame.source, frame.destination));
     ++compared.roce;
@@ -248,10 +237,19 @@ TEST(AddressPair, AgreesWithTheDecoderOnRealCaptures) {
   EXPECT_GT(frames, 10u);
 }
 
-TEST(AddressPair, TellsTheMirrorsHeaderWhateverIsInside) {
-  const Bytes arp(46, 0);
+TEST(AddressPair, ComesWithTheMirrorsHeaderWhateverIsInside) {
+  const Bytes copy = InErspan3(Bytes(46, 0), {.session = 3, .timestamp = 17, .egress = true}, 9);
+  ErspanMark mark;
   MirrorInfo mirror;
-  AddressPairHash(Raw(InErspan3(arp, {.session = 3, .timestamp = 17, .egress = true}, 9)), mirror);
+  AddressPairHash(Raw(copy), mark, mirror);
+  EXPECT_TRUE(SameMirror(FindMirror(Raw(copy)), mark));
+  EXPECT_EQ(mark.sequence, 9u);
+  EXPECT_EQ(mark.timestamp, 17u);
+}
+
+TEST(MirrorHeader, IsFoundWhateverIsInside) {
+  const Bytes copy = InErspan3(Bytes(46, 0), {.session = 3, .timestamp = 17, .egress = true}, 9);
+  const MirrorInfo mirror = FindMirror(Raw(copy));
   EXPECT_EQ(mirror.kind, MirrorKind::kErspan3);
   EXPECT_EQ(mirror.session, 3);
   EXPECT_EQ(mirror.sequence, 9u);
@@ -260,17 +258,15 @@ TEST(AddressPair, TellsTheMirrorsHeaderWhateverIsInside) {
   EXPECT_EQ(mirror.source, *ParseIpAddress("192.0.2.1"));
 }
 
-TEST(AddressPair, TellsTheOutermostOfTwoMirrors) {
-  MirrorInfo mirror;
-  AddressPairHash(Raw(InErspan2(InErspan3(Write(), {.session = 3}), {.session = 8})), mirror);
+TEST(MirrorHeader, IsTheOutermostOfTwo) {
+  const MirrorInfo mirror =
+      FindMirror(Raw(InErspan2(InErspan3(Write(), {.session = 3}), {.session = 8})));
   EXPECT_EQ(mirror.kind, MirrorKind::kErspan2);
   EXPECT_EQ(mirror.session, 8);
 }
 
-TEST(AddressPair, TellsNoMirrorOfAFrameThatIsNone) {
-  MirrorInfo mirror{.kind = MirrorKind::kErspan3};
-  AddressPairHash(Raw(InVxlan(Write(), 5)), mirror);
-  EXPECT_EQ(mirror.kind, MirrorKind::kNone);
+TEST(MirrorHeader, IsNotThatOfAnOverlay) {
+  EXPECT_EQ(FindMirror(Raw(InVxlan(Write(), 5))).kind, MirrorKind::kNone);
 }
 
 // 10,000 pairs over three shares: 3333 each, standard deviation 47; five of them either way.

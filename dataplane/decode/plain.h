@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "dataplane/decode/erspan_mark.h"
 #include "dataplane/decode/frame.h"
-#include "dataplane/decode/mirror_note.h"
 #include "dataplane/wire/ethernet.h"
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/mirror.h"
@@ -109,55 +109,55 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
 
 // How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
 // they say; 0 for anything else. `size` becomes that of the outer packet.
-inline size_t ReadErspan3(const uint8_t* data, size_t& size, MirrorInfo& mirror) {
+[[gnu::always_inline]] inline size_t ReadErspan3(const uint8_t* data, size_t& size,
+                                                 ErspanMark& mark) {
   constexpr size_t kGre = 8;  // with a sequence number
-  constexpr size_t kFront = kIp + kGre + wire::Erspan3Header::kSize;
+  constexpr size_t kErspan = kIp + kGre;
+  constexpr size_t kPlatform = kErspan + wire::Erspan3Header::kSize;
+  constexpr size_t kAll = kPlatform + wire::ErspanPlatformSubheader::kSize;
   constexpr uint32_t kGreSequenceAndErspan3 = 0x1000'0000 | wire::kEtherTypeErspan3;
-  if (size < kEthernet + kTag + kFront + wire::ErspanPlatformSubheader::kSize) return 0;
+  if (size < kEthernet + kTag + kAll) return 0;
   const size_t link = LinkOctets(data);
-  const wire::Block<kIp + kGre> at(data + link);
-  if (Strangeness(data + link, wire::kIpProtocolGre) != 0 ||
-      at.U32<kIp>() != kGreSequenceAndErspan3) {
-    return 0;
-  }
-  const size_t ip_length = at.U16<2>();
-  wire::ByteReader in({data + link + kIp + kGre, wire::Erspan3Header::kSize});
-  wire::Erspan3Header header;
-  Read(in, header);
-  size_t front = link + kFront;
-  const size_t platform = header.has_platform_subheader ? wire::ErspanPlatformSubheader::kSize : 0;
-  constexpr uint8_t kEthernetFrame = 0;
-  if (header.version != 2 || header.frame_type != kEthernetFrame || ip_length < kFront + platform) {
-    return 0;
-  }
-  wire::ErspanPlatformSubheader subheader;
-  if (header.has_platform_subheader) {
-    wire::ByteReader behind({data + front, wire::ErspanPlatformSubheader::kSize});
-    Read(behind, subheader);
-    front += platform;
-  }
-  const wire::GreHeader gre{.has_sequence = true, .sequence = at.U32<kIp + 4>()};
-  NoteErspan3(gre, header, subheader, mirror);
-  mirror.source = IpAddress::FromV4(at.U32<12>());
-  mirror.destination = IpAddress::FromV4(at.U32<16>());
+  const wire::Block<kAll> at(data + link);
+  // Version (4), VLAN (12), class and flags (6), session (10), timestamp (32); then a security
+  // group tag (16), P (1), frame type (5), hardware (6), D (1), Gra (2), O (1).
+  const uint64_t head = at.U64<kErspan>();
+  const uint32_t tail = at.U32<kErspan + 8>();
+  constexpr uint64_t kVersion = 2;
+  constexpr uint32_t kFrameType = 0x7c00;  // 0: Ethernet
+  const bool has_platform = (tail & 1) != 0;
+  const size_t front = has_platform ? kAll : kPlatform;
+  const uint32_t ip_length = at.U16<2>();
+  const uint64_t strangeness =
+      Strangeness(data + link, wire::kIpProtocolGre) | (at.U32<kIp>() ^ kGreSequenceAndErspan3) |
+      ((head >> 60) ^ kVersion) | (tail & kFrameType) | (ip_length < front);
+  if (strangeness != 0) return 0;
+  mark.who = uint64_t{at.U32<12>()} << 32 | ErspanMark::kPresent |
+             (head >> 32 & 0x3ff) << ErspanMark::kSessionShift |
+             (tail & 0xf) << ErspanMark::kFlagsShift;
+  const uint64_t platform = has_platform ? at.U64<kPlatform>() : 0;
+  mark.where = static_cast<uint32_t>(platform >> 32);
+  mark.timestamp_upper = static_cast<uint32_t>(platform);
+  mark.timestamp = static_cast<uint32_t>(head);
+  mark.sequence = at.U32<kIp + 4>();
   size = std::min(size, link + ip_length);
-  return front;
+  return link + front;
 }
 
 }  // namespace plain
 
-// True if the frame is a plain one, which `packet` then describes; `mirror` tells its ERSPAN
-// header, or has no kind.
+// True if the frame is a plain one, which `packet` then describes; `mark` is that of its ERSPAN
+// header, or there is none.
 [[gnu::always_inline]] inline bool ReadPlainRoce(const RawFrame& raw, RocePacket& packet,
-                                                 MirrorInfo& mirror) {
+                                                 ErspanMark& mark) {
   if (raw.link_type != LinkType::kEthernet) [[unlikely]]
     return false;
   const uint8_t* data = raw.bytes.data();
   size_t size = raw.bytes.size();
-  mirror.kind = MirrorKind::kNone;
+  mark.who = 0;
   if (plain::ReadEthernet(data, size, packet)) [[likely]]
     return true;
-  const size_t front = plain::ReadErspan3(data, size, mirror);
+  const size_t front = plain::ReadErspan3(data, size, mark);
   return front != 0 && plain::ReadEthernet(data + front, size - front, packet);
 }
 

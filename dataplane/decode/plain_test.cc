@@ -24,18 +24,18 @@ Agreed CountAgreements(const test::FrameMix& mix) {
   Agreed agreed;
   DecodedFrame walked{};
   RocePacket packet{};
-  MirrorInfo mirror;
+  ErspanMark mark;
   for (const RawFrame& raw : mix.frames()) {
     const bool is_roce =
         DecodeFrame(raw, walked) == DropReason::kNone && walked.kind == FrameKind::kRoce;
     agreed.walked += is_roce;
-    if (!ReadPlainRoce(raw, packet, mirror)) continue;
+    if (!ReadPlainRoce(raw, packet, mark)) continue;
     EXPECT_TRUE(is_roce);
     const char* difference = test::PacketDifference(walked, packet);
     EXPECT_EQ(difference, nullptr) << difference;
-    EXPECT_TRUE(test::SameMirror(walked.mirror, mirror));
+    EXPECT_TRUE(test::SameMirror(walked.mirror, mark));
     ++agreed.plain;
-    agreed.mirrored += mirror.kind != MirrorKind::kNone;
+    agreed.mirrored += mark.who != 0;
     agreed.tagged += walked.vlan_count > 0;
     agreed.cut += packet.cut;
   }

@@ -54,9 +54,9 @@ void FrameProcessor::Add(const Tally& tally) {
 // True if the frame is to be accounted.
 inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) {
   slot.raw = &raw;
-  if (!walks_always_ && ReadPlainRoce(raw, slot.packet, mirror_)) [[likely]] {
+  if (!walks_always_ && ReadPlainRoce(raw, slot.packet, mark_)) [[likely]] {
     Count(raw, slot.packet, tally);
-    slot.sighted = taps_.Resolve(raw, mirror_);
+    slot.sighted = taps_.Resolve(raw, mark_);
   } else {
     if (!Walk(raw, slot.packet)) return false;
     Count(raw, slot.packet, tally);

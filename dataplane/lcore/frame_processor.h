@@ -103,7 +103,7 @@ class FrameProcessor {
   FlowTable flows_;
   TapTable taps_;
   Counters counters_;
-  MirrorInfo mirror_;     // of the frame at hand
+  ErspanMark mark_;       // of the frame at hand
   DecodedFrame frame_{};  // the last one that took the long walk
   std::array<Group, 2> groups_;
 };

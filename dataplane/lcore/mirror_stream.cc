@@ -77,14 +77,12 @@ Timestamp MirrorFollower::EventTime(const MirrorInfo& mirror, Timestamp capture_
   // A time that was moved into its bounds says nothing about others.
   const bool whole = told > kEarliestTime && told < kLatestTime;
   const bool has_upper = mirror.has_seconds || mirror.has_upper_timestamp;
-  told_ = {.unit = whole ? wire::NanosecondsOf(mirror.granularity) : 0,
+  told_ = {.unit = wire::NanosecondsOf(mirror.granularity),
            .event_ns = ToNanoseconds(event),
            .timestamp = mirror.timestamp,
            .timestamp_upper = mirror.timestamp_upper,
            .upper_mask = has_upper ? UINT32_MAX : 0,
-           .granularity = mirror.granularity,
-           .has_seconds = mirror.has_seconds,
-           .has_upper_timestamp = mirror.has_upper_timestamp};
+           .clock = whole ? ClockKindOf(mirror) : Told::kNever};
   return event;
 }
 

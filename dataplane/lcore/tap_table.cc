@@ -16,6 +16,18 @@ TapTable::Sighted TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror
   return {.tap = known->tap, .event_time = streams_[known->stream].Follow(mirror, capture_time)};
 }
 
+// A header that must be read whole: a mark not seen lately, or a time that is not near the last.
+TapTable::Sighted TapTable::LocateMark(const RawFrame& raw, const ErspanMark& mark) {
+  const MirrorInfo mirror = FindMirror(raw);
+  const Sighted sighted = Locate(raw, mirror);
+  if (const TapCache::Slot* known = cache_.Find(raw.tap, mirror)) {
+    marks_.Remember(
+        raw.tap, mark,
+        {.stream = &streams_[known->stream], .tap = known->tap, .clock = ClockKindOf(mirror)});
+  }
+  return sighted;
+}
+
 // The first copy of a place, and each one of a place that has no number.
 TapTable::Sighted TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
                                       Timestamp capture_time) {

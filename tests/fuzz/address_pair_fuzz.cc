@@ -7,6 +7,7 @@
 
 #include "dataplane/decode/address_pair.h"
 #include "dataplane/decode/decode.h"
+#include "tests/support/decode_difference.h"
 
 namespace rocescope {
 namespace {
@@ -24,17 +25,18 @@ void Require(bool holds, const char* what) {
 // Returns true for RoCE.
 bool Compare(const RawFrame& raw, uint64_t hash) {
   Require(hash == AddressPairHashGenerally(raw), "the short cuts agree with the walk");
+  ErspanMark mark;
   MirrorInfo mirror;
-  Require(hash == AddressPairHash(raw, mirror), "the hash beside the mirror's header");
+  Require(hash == AddressPairHash(raw, mark, mirror), "the hash beside the mirror's header");
   DecodedFrame frame{};
   const DropReason reason = DecodeFrame(raw, frame);
-  const MirrorInfo& decoded = frame.mirror;
-  const bool erspan = decoded.kind >= MirrorKind::kErspan1 && decoded.kind <= MirrorKind::kErspan3;
+  const MirrorKind kind = frame.mirror.kind;
+  const bool erspan = kind >= MirrorKind::kErspan1 && kind <= MirrorKind::kErspan3;
   if (erspan && reason != DropReason::kTruncatedMirror && reason != DropReason::kBadMirror) {
-    Require(mirror.kind == decoded.kind && mirror.session == decoded.session &&
-                mirror.sequence == decoded.sequence && mirror.timestamp == decoded.timestamp &&
-                mirror.port_index == decoded.port_index && mirror.source == decoded.source,
-            "the decoder's mirror header");
+    Require(test::SameMirror(frame.mirror, FindMirror(raw)), "the decoder's mirror header");
+    Require(mark.who != 0 ? test::SameMirror(frame.mirror, mark)
+                          : test::SameMirror(frame.mirror, mirror),
+            "the decoder's mirror header beside the hash");
   }
   if (reason != DropReason::kNone || frame.kind != FrameKind::kRoce) return false;
   Require(hash == AddressPairHash(frame.source, frame.destination), "the decoder's addresses");

@@ -59,13 +59,13 @@ void RequireNone(const char* difference, const char* what) {
 // What the straight way knows, the walk knows too, and finds the same.
 void RequireAgreement(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
   RocePacket packet{};
-  MirrorInfo mirror;
+  ErspanMark mark;
   const bool decoded = reason == DropReason::kNone && frame.kind == FrameKind::kRoce;
   if (decoded) RequireNone(test::PacketContradiction(frame), "a frame agrees with itself");
-  if (!ReadPlainRoce(raw, packet, mirror)) return;
+  if (!ReadPlainRoce(raw, packet, mark)) return;
   Require(decoded, "a plain frame is RoCE");
   RequireNone(test::PacketDifference(frame, packet), "both ways agree on the packet");
-  Require(test::SameMirror(frame.mirror, mirror), "both ways agree on the mirror");
+  Require(test::SameMirror(frame.mirror, mark), "both ways agree on the mirror");
 }
 
 DropReason Decode(const RawFrame& raw, DecodedFrame& frame) {

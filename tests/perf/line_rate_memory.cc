@@ -134,7 +134,7 @@ class Lap {
 struct Loop {
   Lap& lap;
   RocePacket packet;
-  MirrorInfo mirror;
+  ErspanMark mark;
   uint64_t accepted = 0;
 
   double Decode(uint32_t laps) {
@@ -142,7 +142,7 @@ struct Loop {
     for (uint32_t i = 0; i < laps; ++i) {
       lap.Run([&](std::span<const RawFrame> burst) {
         for (const RawFrame& raw : burst) {
-          accepted += ReadPlainRoce(raw, packet, mirror);
+          accepted += ReadPlainRoce(raw, packet, mark);
         }
       });
     }

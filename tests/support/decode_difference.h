@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "dataplane/decode/erspan_mark.h"
 #include "dataplane/decode/frame.h"
 
 namespace rocescope::test {
@@ -41,6 +42,29 @@ inline bool SameMirror(const MirrorInfo& a, const MirrorInfo& b) {
           a.has_upper_timestamp == b.has_upper_timestamp &&
           a.timestamp_upper == b.timestamp_upper && a.source == b.source &&
           a.destination == b.destination);
+}
+
+// Whether `mark` says what `mirror` says of an ERSPAN III header, and nothing of any other.
+inline bool SameMirror(const MirrorInfo& mirror, const ErspanMark& mark) {
+  if (mark.who == 0) return mirror.kind != MirrorKind::kErspan3;
+  const wire::ErspanPlatformSubheader platform{
+      .platform_id = static_cast<uint8_t>(mark.where >> 26),
+      .info = mark.where & 0x3ffffff,
+      .word = mark.timestamp_upper};
+  const bool has_platform = (mark.who >> ErspanMark::kFlagsShift & 1) != 0;
+  const bool has_port = has_platform && platform.HasPort();
+  const bool egress = (mark.who >> ErspanMark::kFlagsShift & 8) != 0;
+  return mirror.kind == MirrorKind::kErspan3 && mirror.has_sequence && mirror.has_timestamp &&
+         mirror.source == IpAddress::FromV4(static_cast<uint32_t>(mark.who >> 32)) &&
+         mirror.session == (mark.who >> ErspanMark::kSessionShift & 0x3ff) &&
+         (mirror.direction == MirrorDirection::kEgress) == egress &&
+         static_cast<uint64_t>(mirror.granularity) ==
+             (mark.who >> (ErspanMark::kFlagsShift + 1) & 3) &&
+         mirror.sequence == mark.sequence && mirror.timestamp == mark.timestamp &&
+         mirror.timestamp_upper == mark.timestamp_upper && mirror.has_port_index == has_port &&
+         mirror.port_index == (has_port ? platform.Port() : 0) &&
+         mirror.has_seconds == (has_platform && platform.HasSeconds()) &&
+         mirror.has_upper_timestamp == (has_platform && platform.HasUpperTimestamp());
 }
 
 // The first field of accounting that differs; null if none does.
