@@ -107,6 +107,14 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   return true;
 }
 
+// Whether it is worth looking for ERSPAN: a port sees mirrors nearly always or nearly never.
+inline bool MayBeMirrored(const uint8_t* data, size_t size) {
+  constexpr size_t kProtocol = 9;  // in the IPv4 header
+  if (size < kEthernet + kTag + kIp) return false;
+  const wire::Block<kIp> ip(data + LinkOctets(data));
+  return ip.U8<kProtocol>() == wire::kIpProtocolGre;
+}
+
 // How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
 // they say; 0 for anything else. `size` becomes that of the outer packet.
 [[gnu::always_inline]] inline size_t ReadErspan3(const uint8_t* data, size_t& size,
@@ -155,10 +163,12 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   const uint8_t* data = raw.bytes.data();
   size_t size = raw.bytes.size();
   mark.who = 0;
-  if (plain::ReadEthernet(data, size, packet)) [[likely]]
-    return true;
-  const size_t front = plain::ReadErspan3(data, size, mark);
-  return front != 0 && plain::ReadEthernet(data + front, size - front, packet);
+  if (plain::MayBeMirrored(data, size)) {
+    const size_t front = plain::ReadErspan3(data, size, mark);
+    data += front;
+    size -= front;
+  }
+  return plain::ReadEthernet(data, size, packet);
 }
 
 }  // namespace rocescope
