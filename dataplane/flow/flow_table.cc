@@ -116,6 +116,7 @@ bool FlowTable::CountLate(int64_t now_ns) {
 void FlowTable::OpenInterval(int64_t index) {
   interval_start_ns_ = index * options_.interval.count();
   interval_end_ns_ = interval_start_ns_ + options_.interval.count();
+  sighting_budget_.BeginInterval(index);
 }
 
 void FlowTable::CloseInterval(RecordBatch& out) {

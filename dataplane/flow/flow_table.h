@@ -12,7 +12,7 @@
 #include "dataplane/flow/flow_index.h"
 #include "dataplane/flow/gap_memory.h"
 #include "dataplane/flow/round_trip.h"
-#include "dataplane/flow/sighting.h"
+#include "dataplane/flow/sighting_budget.h"
 #include "dataplane/flow/zeroed_array.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
