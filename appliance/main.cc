@@ -245,10 +245,17 @@ Command AddReplay(CLI::App& parent) {
           }};
 }
 
+SpreadBy SpreadOf(std::string_view name) {
+  if (name == "rss") return SpreadBy::kRss;
+  if (name == "software") return SpreadBy::kSoftware;
+  return name == "none" ? SpreadBy::kNone : SpreadBy::kAuto;
+}
+
 Command AddCapture(CLI::App& parent) {
   struct State {
     CaptureRunOptions options;
     double seconds = 0;
+    std::string spread = "auto";
     std::string format = "text";
   };
   auto state = std::make_shared<State>();
@@ -278,6 +285,14 @@ Command AddCapture(CLI::App& parent) {
   app->add_option("--lcores", options.lcores, "how many of EAL's lcores receive; all if not given")
       ->type_name("N")
       ->check(CLI::Range(1, 128));
+  app->add_option(
+         "--spread", state->spread,
+         "how both directions of a host pair come to one lcore. software: an lcore passes\n"
+         "frames on by their inner addresses; rss: the NIC's hash of the outer ones;\n"
+         "none: they do not; auto: software where more than one lcore receives")
+      ->type_name("WAY")
+      ->check(CLI::IsMember({"auto", "rss", "software", "none"}))
+      ->capture_default_str();
   app->add_option("--mbufs", options.mbufs,
                   "size of each port's memory pool, in mbufs; enough for its queues if not\ngiven")
       ->type_name("N")
@@ -290,6 +305,7 @@ Command AddCapture(CLI::App& parent) {
                   std::chrono::duration<double>(state->seconds));
             }
             state->options.analysis.format = FormatOf(state->format);
+            state->options.spread = SpreadOf(state->spread);
             return RunCapture(state->options);
           }};
 }

@@ -49,11 +49,11 @@ void Analysis::Note(std::string note) {
 bool Analysis::Report(const Seen& seen) {
   const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
   std::vector<std::string> notes = notes_;
-  for (std::string& note : NotesOnTraffic(*snapshot, seen.processor.taps().taps())) {
+  for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
     notes.push_back(std::move(note));
   }
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  const v1::ReplayReport& report = BuildReplayReport({.processor = seen.processor,
+  const v1::ReplayReport& report = BuildReplayReport({.dataplane = seen.dataplane,
                                                       .snapshot = *snapshot,
                                                       .extent = seen.extent,
                                                       .ports = seen.ports,

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataplane/lcore/frame_processor.h"
+#include "dataplane/lcore/totals.h"
 #include "dataplane/source/filter.h"
 
 namespace rocescope {
@@ -48,7 +49,7 @@ class Analysis {
   // Prints the report to standard output; false if that failed, which has been said then.
   // `findings` need no snapshot and no notes.
   struct Seen {
-    const FrameProcessor& processor;
+    DataplaneTotals dataplane;
     CaptureExtent extent;
     std::vector<PortFindings> ports;
     LcoreFindings lcores;

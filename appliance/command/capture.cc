@@ -5,30 +5,22 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <future>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "appliance/command/exit_code.h"
-#include "appliance/command/live_counts.h"
+#include "appliance/command/live_run.h"
 #include "appliance/command/message.h"
 #include "appliance/command/shell_words.h"
-#include "appliance/command/stop_signal.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"
+#include "dataplane/port/spreader.h"
 #include "dataplane/port/trap.h"
 
 namespace rocescope {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-using Ports = std::vector<std::unique_ptr<Port>>;
-using Loops = std::vector<std::unique_ptr<ReceiveLoop>>;
 
 Result<Ports> OpenPorts(const CaptureRunOptions& options, uint16_t lcores) {
   const Result<std::vector<uint16_t>> ids = FindPorts(options.ports);
@@ -37,13 +29,19 @@ Result<Ports> OpenPorts(const CaptureRunOptions& options, uint16_t lcores) {
   for (const uint16_t id : *ids) {
     auto port = Port::Open(id, {.lcores = lcores, .mbufs = options.mbufs});
     if (!port) return tl::unexpected(port.error());
+    if (options.spread == SpreadBy::kRss && lcores > 1 && !(*port)->spreads()) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("--spread rss: port {} ({}) has no hash of addresses or only "
+                                   "one queue: leave it out, for software to spread",
+                                   (*port)->name(), (*port)->driver()));
+    }
     ports.push_back(std::move(*port));
   }
   return ports;
 }
 
 // Queues go round the lcores.
-Loops MakeLoops(const CaptureRunOptions& options, const Ports& ports, uint16_t lcores) {
+Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, uint16_t lcores) {
   std::vector<ReceiveLoop::Options> loops(lcores);
   std::vector<std::string> names;
   size_t next = 0;
@@ -54,102 +52,28 @@ Loops MakeLoops(const CaptureRunOptions& options, const Ports& ports, uint16_t l
     }
     names.push_back(port->name());
   }
+  std::shared_ptr<SpreadRings> rings;
+  if (lcores > 1 && (options.spread == SpreadBy::kAuto || options.spread == SpreadBy::kSoftware)) {
+    auto result = SpreadRings::Make(lcores);
+    if (!result) return tl::unexpected(result.error());
+    rings = std::move(*result);
+  }
+  const auto all = [&ports](auto holds) { return std::all_of(ports.begin(), ports.end(), holds); };
+  const auto taps = std::make_shared<TapRegistry>(names);
   Loops made;
-  for (ReceiveLoop::Options& loop : loops) {
-    loop.processor = ProcessorOptions(options.analysis, names);
-    loop.wait_for_reader =
-        std::all_of(ports.begin(), ports.end(), [](const auto& port) { return port->is_file(); });
+  for (uint32_t lcore = 0; lcore < lcores; ++lcore) {
+    ReceiveLoop::Options& loop = loops[lcore];
+    loop.processor = ProcessorOptions(options.analysis, {});
+    loop.processor.taps = taps;
+    loop.spread = rings;
+    loop.lcore = lcore;
+    loop.wait = all([](const auto& port) { return port->is_file(); });
+    loop.our_clock =
+        all([](const auto& port) { return port->time() != PortTime::kEpochMicroseconds; });
     made.push_back(std::make_unique<ReceiveLoop>(std::move(loop)));
   }
   return made;
 }
-
-LiveCounts Count(const Ports& ports, const Loops& loops) {
-  LiveCounts counts;
-  for (const auto& loop : loops) {
-    const LcoreStatistics lcore = loop->Statistics();
-    counts.frames = lcore.frames;
-    counts.flows += lcore.flows_open;
-    counts.records += lcore.records;
-    counts.records_dropped += lcore.records_dropped;
-    counts.passing_dropped += lcore.passing_dropped;
-  }
-  for (const auto& port : ports) {
-    const PortCounters port_counts = port->Counters();
-    counts.missed += port_counts.missed;
-    counts.no_mbuf += port_counts.no_mbuf;
-    counts.errors += port_counts.errors;
-    counts.mbufs_in_use =
-        std::max(counts.mbufs_in_use, static_cast<double>(port->MbufsInUse()) / port->mbufs());
-  }
-  return counts;
-}
-
-// The thread beside the lcores: records into the engine, a line a second, and when to stop.
-class Control {
- public:
-  Control(const CaptureRunOptions& options, const Ports& ports, const Loops& loops,
-          Analysis& analysis)
-      : options_(options), ports_(ports), loops_(loops), analysis_(analysis) {}
-
-  std::atomic<bool>& stop() { return stop_; }
-  void LcoresEnded() { ended_.store(true, std::memory_order_release); }
-
-  void Run() {
-    try {
-      const Clock::time_point begin = Clock::now();
-      told_at_ = begin;
-      while (true) {
-        // Looked at first: what the lcores handed over before they ended is then there to be taken.
-        const bool ended = ended_.load(std::memory_order_acquire);
-        const bool took = TakeRecords();
-        const Clock::time_point now = Clock::now();
-        if (InputEndedBySignal() || (options_.seconds && now - begin >= *options_.seconds)) {
-          stop_.store(true, std::memory_order_relaxed);
-        }
-        if (now - told_at_ >= std::chrono::seconds(1)) Tell(now);
-        if (took) continue;
-        if (ended) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-    } catch (...) {
-      // Nobody takes records any more: the lcores must not wait for that.
-      stop_.store(true, std::memory_order_relaxed);
-      for (const auto& loop : loops_) loop->records().Abandon();
-      throw;
-    }
-  }
-
- private:
-  bool TakeRecords() {
-    bool took = false;
-    for (const auto& loop : loops_) {
-      while (HandedBatch* batch = loop->records().Take()) {
-        took = true;
-        analysis_.Ingest(batch->records);
-        if (batch->reached > Timestamp{}) analysis_.Advance(batch->reached);
-        loop->records().GiveBack(batch);
-      }
-    }
-    return took;
-  }
-
-  void Tell(Clock::time_point now) {
-    const LiveCounts counts = Count(ports_, loops_);
-    Message(LiveLine(told_, counts, now - told_at_));
-    told_ = counts;
-    told_at_ = now;
-  }
-
-  const CaptureRunOptions& options_;
-  const Ports& ports_;
-  const Loops& loops_;
-  Analysis& analysis_;
-  std::atomic<bool> stop_ = false;
-  std::atomic<bool> ended_ = false;
-  LiveCounts told_;
-  Clock::time_point told_at_;
-};
 
 // The cores that the process may use, which EAL narrows to its main lcore's for this thread.
 class Affinity {
@@ -190,10 +114,19 @@ bool LookAtPorts(const Ports& ports, Analysis& analysis, std::vector<PortFinding
   return well;
 }
 
-CaptureExtent ExtentOf(const LcoreStatistics& lcore) {
-  CaptureExtent extent;
-  if (lcore.received_any) extent = {.first = lcore.first_arrival, .last = lcore.last_arrival};
-  return extent;
+Analysis::Seen Sum(const Loops& loops) {
+  Analysis::Seen seen;
+  for (const auto& loop : loops) {
+    seen.dataplane.Add(loop->processor(), loop->MirrorStreams());
+    const LcoreStatistics lcore = loop->Statistics();
+    seen.lcores.records_dropped += lcore.records_dropped;
+    seen.lcores.frames_dropped += lcore.passing_dropped;
+    if (!lcore.received_any) continue;
+    seen.extent.first =
+        std::min(seen.extent.first.value_or(lcore.first_arrival), lcore.first_arrival);
+    seen.extent.last = std::max(seen.extent.last, lcore.last_arrival);
+  }
+  return seen;
 }
 
 int Fail(const Error& error, ExitCode code) {
@@ -215,33 +148,36 @@ int RunCapture(const CaptureRunOptions& options) {
   const Affinity affinity;
   const auto eal = Eal::Start(*words, Message);
   if (!eal) return Fail(eal.error(), kExitUsage);
-  const auto lcores = static_cast<uint16_t>(1);
+  const size_t there = (*eal)->lcore_count();
+  if (options.lcores > there) {
+    return Fail({.message = fmt::format("--lcores {}: EAL has {}: name more by -l in --eal",
+                                        options.lcores, there)},
+                kExitUsage);
+  }
+  const auto lcores = static_cast<uint16_t>(options.lcores == 0 ? there : options.lcores);
   const Result<Ports> ports = OpenPorts(options, lcores);
   if (!ports) return Fail(ports.error(), kExitUnreadable);
-  const Loops loops = MakeLoops(options, *ports, lcores);
+  const Result<Loops> loops = MakeLoops(options, *ports, lcores);
+  if (!loops) return Fail(loops.error(), kExitUsage);
   for (const auto& port : *ports) {
     if (const Status started = port->Start(); !started) {
       return Fail(started.error(), kExitUnreadable);
     }
   }
 
-  Control control(options, *ports, loops, *analysis);
+  LiveRun control(*ports, *loops, *analysis, options.seconds);
   std::future<void> reader = std::async(std::launch::async, [&] {
     affinity.Restore();
     control.Run();
   });
-  (*eal)->RunOnLcores(lcores, [&](size_t i) { loops[i]->Run(control.stop()); });
+  (*eal)->RunOnLcores(lcores, [&](size_t i) { (*loops)[i]->Run(control.stop()); });
   control.LcoresEnded();
   affinity.Restore();
   reader.get();
 
-  std::vector<PortFindings> findings;
-  const bool well = LookAtPorts(*ports, *analysis, findings);
-  const bool reported = analysis->Report({.processor = loops[0]->processor(),
-                                          .extent = ExtentOf(loops[0]->Statistics()),
-                                          .ports = std::move(findings),
-                                          .lcores = {}});
-  if (!reported) return kExitOutput;
+  Analysis::Seen seen = Sum(*loops);
+  const bool well = LookAtPorts(*ports, *analysis, seen.ports);
+  if (!analysis->Report(seen)) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }
 

@@ -12,12 +12,21 @@
 
 namespace rocescope {
 
+// How both directions of a host pair come to one lcore.
+enum class SpreadBy {
+  kAuto,      // kSoftware where more than one lcore receives
+  kRss,       // the NIC's hash of the outer addresses
+  kSoftware,  // the lcore that receives passes a frame on to the one that owns its inner addresses
+  kNone,      // they do not
+};
+
 struct CaptureRunOptions {
   std::string eal;                  // EAL's words, quoted as a shell takes them
   std::vector<std::string> ports;   // device names or numbers; none: all that EAL found
   std::optional<Duration> seconds;  // none: until a signal, or until all ports are files that ended
   uint16_t lcores = 0;              // that receive; 0: all of EAL's
-  uint32_t mbufs = 0;               // of each port's pool; 0: enough for its queues
+  SpreadBy spread = SpreadBy::kAuto;
+  uint32_t mbufs = 0;  // of each port's pool; 0: enough for its queues
   AnalysisOptions analysis;
 };
 

@@ -108,7 +108,9 @@ int RunReplay(const ReplayOptions& options) {
   if (InputEndedBySignal()) {
     analysis->Note("a signal ended the input: the report covers what came before");
   }
-  if (!analysis->Report({.processor = replay.processor(), .extent = replay.extent()})) {
+  DataplaneTotals totals;
+  totals.Add(replay.processor());
+  if (!analysis->Report({.dataplane = std::move(totals), .extent = replay.extent()})) {
     return kExitOutput;
   }
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);

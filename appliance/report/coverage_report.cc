@@ -24,7 +24,7 @@ const TrafficStatistics& Traffic(const ReplayFindings& findings) {
   return findings.snapshot.traffic_statistics;
 }
 const FlowTable::Statistics& Flows(const ReplayFindings& findings) {
-  return findings.processor.flows().statistics();
+  return findings.dataplane.flows;
 }
 
 // Name, meaning and source of each count stand here alone; the meanings follow a number in the
@@ -80,7 +80,7 @@ constexpr Row kRows[] = {
 }  // namespace
 
 void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
-  for (const MirrorStream& stream : findings.processor.taps().MirrorStreams()) {
+  for (const MirrorStream& stream : findings.dataplane.mirrors) {
     v1::MirrorCoverage& mirror = *out.add_mirrors();
     mirror.set_switch_address(ToString(stream.source));
     mirror.set_session(stream.session);
@@ -92,7 +92,7 @@ void FillCoverage(const ReplayFindings& findings, v1::Coverage& out) {
   out.set_flows_evicted(flows.flows_evicted);
   out.set_sightings_capped(flows.sightings_capped);
   out.set_sighting_exponent(findings.snapshot.largest_sighting_exponent);
-  out.set_cut_at(findings.processor.counters().cut_at);
+  out.set_cut_at(findings.dataplane.counters.cut_at);
   for (const Row& row : kRows) {
     v1::CoverageCount& count = *out.add_counts();
     count.set_name(std::string(row.name));

@@ -15,10 +15,10 @@ namespace {
 using testing::HasSubstr;
 
 v1::Coverage CoverageOf(const ConnectionStatistics& connections) {
-  const FrameProcessor processor({.captures = {"leaf1"}});
+  const DataplaneTotals dataplane{.taps = {{.name = "leaf1"}}};
   const Snapshot snapshot{.connection_statistics = connections};
   v1::Coverage coverage;
-  FillCoverage({.processor = processor, .snapshot = snapshot, .notes = {}}, coverage);
+  FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
   return coverage;
 }
 
@@ -104,7 +104,7 @@ TEST(ConnectionReport, EvidenceNamesTheFlowThatCarriedTheEcho) {
   connection.endpoints = {{{.address = a, .qpn = Qpn{37}}, {.address = b, .qpn = Qpn{38}}}};
   connection.state = ConnectionState::kPaired;
   connection.evidence = {{.kind = EvidenceKind::kPsnEcho, .count = 2, .of = 3, .echoed_by = 1}};
-  const FrameProcessor processor({.captures = {"leaf1"}});
+  const DataplaneTotals dataplane{.taps = {{.name = "leaf1"}}};
   Attribution attribution;
   attribution.endpoints.resize(1);
   const Snapshot snapshot{
@@ -113,7 +113,7 @@ TEST(ConnectionReport, EvidenceNamesTheFlowThatCarriedTheEcho) {
       .attribution = std::make_shared<const Attribution>(attribution)};
   google::protobuf::Arena arena;
   const v1::ReplayReport& report =
-      BuildReplayReport({.processor = processor, .snapshot = snapshot, .notes = {}}, arena);
+      BuildReplayReport({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, arena);
 
   const v1::Evidence& evidence = report.connections(0).evidence(0);
   EXPECT_EQ(evidence.direction(), v1::Evidence::DIRECTION_B_TO_A);

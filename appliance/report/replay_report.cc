@@ -108,7 +108,7 @@ void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& o
 }
 
 void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
-  const FrameProcessor::Counters& counters = findings.processor.counters();
+  const FrameProcessor::Counters& counters = findings.dataplane.counters;
   // Flows that gave way to others in a full table are in it.
   FlowCounts sum = findings.snapshot.traffic_statistics.evicted;
   for (const FlowSummary& flow : *findings.snapshot.flows) sum += flow.total;
@@ -151,7 +151,7 @@ std::string NoteOnCutting(const v1::ReplayReport& report) {
 
 // Of all frames: the decoded ones are among them.
 void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
-  const FrameProcessor::Counters& counters = findings.processor.counters();
+  const FrameProcessor::Counters& counters = findings.dataplane.counters;
   if (!findings.extent.first) return;
   Timestamp first = *findings.extent.first;
   Timestamp last = findings.extent.last;
@@ -169,11 +169,11 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
                                           google::protobuf::Arena& arena) {
   v1::ReplayReport& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
   report.set_schema_version(kSchemaVersion);
-  FillLedger(findings.processor.counters().ledger, *report.mutable_ledger());
-  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.processor.counters().first));
-  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.processor.counters().last));
+  FillLedger(findings.dataplane.counters.ledger, *report.mutable_ledger());
+  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.dataplane.counters.first));
+  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.dataplane.counters.last));
   FillExtent(findings, *report.mutable_extent());
-  const std::vector<Tap> taps = findings.processor.taps().taps();
+  const std::vector<Tap>& taps = findings.dataplane.taps;
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];
     // A mirror of other traffic than RoCE.

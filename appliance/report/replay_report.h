@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analytics/engine/snapshot.h"
-#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/lcore/totals.h"
 
 namespace google::protobuf {
 class Arena;
@@ -53,7 +53,7 @@ struct LcoreFindings {
 };
 
 struct ReplayFindings {
-  const FrameProcessor& processor;
+  const DataplaneTotals& dataplane;
   const Snapshot& snapshot;
   CaptureExtent extent;
   std::vector<PortFindings> ports;

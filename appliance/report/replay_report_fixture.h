@@ -83,13 +83,13 @@ class ReplayReportTest : public testing::Test {
   }
 
   const v1::ReplayReport& Build(std::vector<std::string> notes = {}) {
-    const FrameProcessor processor({.captures = {"leaf1"}});
+    const DataplaneTotals dataplane{.taps = {{.name = "leaf1"}}};
     const Snapshot snapshot{
         .flows = std::make_shared<const std::vector<FlowSummary>>(flows_),
         .connections = std::make_shared<const std::vector<Connection>>(connections_),
         .attribution = std::make_shared<const Attribution>(attribution_)};
     return BuildReplayReport(
-        {.processor = processor, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
+        {.dataplane = dataplane, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
   }
 
   std::vector<FlowSummary> flows_;

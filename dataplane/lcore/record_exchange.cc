@@ -2,10 +2,11 @@
 #include "dataplane/lcore/record_exchange.h"
 
 #include <optional>
+#include <thread>
 
 namespace rocescope {
 
-RecordExchange::RecordExchange(size_t records) {
+RecordExchange::RecordExchange(size_t records, size_t most) : most_(most) {
   for (std::unique_ptr<HandedBatch>& batch : batches_) {
     batch = std::make_unique<HandedBatch>();
     batch->records.flows.reserve(records);
@@ -14,6 +15,22 @@ RecordExchange::RecordExchange(size_t records) {
     if (&batch != &batches_.front()) empty_.TryPush(batch.get());
   }
   current_ = batches_.front().get();
+}
+
+void RecordExchange::HandOver(Timestamp reached, WhenFull when_full) {
+  current_->reached = reached;
+  const size_t records = current_->size();
+  bool handed = TryHandOver();
+  while (!handed && when_full == WhenFull::kWait && !abandoned_.load(std::memory_order_relaxed)) {
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    handed = TryHandOver();
+  }
+  if (handed) {
+    handed_over_ += records;
+  } else if (records > most_) {
+    dropped_ += records;
+    current_->records.Clear();
+  }
 }
 
 bool RecordExchange::TryHandOver() {

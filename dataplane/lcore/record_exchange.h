@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "base/time.h"
@@ -28,15 +29,25 @@ struct HandedBatch {
 class RecordExchange {
  public:
   static constexpr size_t kBatches = 8;
+  static constexpr size_t kMostRecords = size_t{1} << 18;
 
   // Reserves room for `records` flow records and as many sightings in each batch; batches that need
-  // more grow once and stay so.
-  explicit RecordExchange(size_t records);
+  // more grow once and stay so. A batch that waits for a slow reader keeps `most` records.
+  explicit RecordExchange(size_t records, size_t most = kMostRecords);
 
-  // The lcore's side: the batch that it fills, and handing it over for an empty one. False, and
-  // nothing happened, while the reader holds all others.
-  HandedBatch& current() { return *current_; }
-  bool TryHandOver();
+  // The lcore's side: the batch that it fills.
+  RecordBatch& current() { return current_->records; }
+  size_t current_size() const { return current_->size(); }
+
+  // What to do while the reader holds all other batches.
+  enum class WhenFull : uint8_t { kKeep, kWait };
+
+  // Hands the current batch over for an empty one; `reached` as HandedBatch has it. When full it
+  // waits, until the reader gives one back or abandons it; or goes on with the current one, whose
+  // records are dropped, all at once, when there are too many.
+  void HandOver(Timestamp reached, WhenFull when_full);
+  uint64_t handed_over() const { return handed_over_; }  // records
+  uint64_t dropped() const { return dropped_; }
 
   // The reader's side: the next batch or null, and giving it back, emptied.
   HandedBatch* Take() { return full_.TryPop().value_or(nullptr); }
@@ -44,14 +55,18 @@ class RecordExchange {
 
   // The reader takes no more: from now on it is no use to wait for it.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
-  bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  private:
+  bool TryHandOver();
+
   std::array<std::unique_ptr<HandedBatch>, kBatches> batches_;
   HandedBatch* current_;
   SpscRing<HandedBatch*, kBatches> full_;
   SpscRing<HandedBatch*, kBatches> empty_;
   std::atomic<bool> abandoned_ = false;
+  const size_t most_;
+  uint64_t handed_over_ = 0;
+  uint64_t dropped_ = 0;
 };
 
 }  // namespace rocescope

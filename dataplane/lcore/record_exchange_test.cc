@@ -11,6 +11,8 @@
 namespace rocescope {
 namespace {
 
+using WhenFull = RecordExchange::WhenFull;
+
 TEST(SpscRing, KeepsTheOrderAndSaysWhenItIsFull) {
   SpscRing<int, 4> ring;
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(ring.TryPush(i));
@@ -47,10 +49,10 @@ TEST(SpscRing, LosesNothingBetweenTwoThreads) {
 
 TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
   RecordExchange exchange(16);
-  exchange.current().records.flows.resize(3);
-  exchange.current().reached = FromNanoseconds(5);
-  EXPECT_TRUE(exchange.TryHandOver());
-  EXPECT_TRUE(exchange.current().records.empty());
+  exchange.current().flows.resize(3);
+  exchange.HandOver(FromNanoseconds(5), WhenFull::kKeep);
+  EXPECT_TRUE(exchange.current().empty());
+  EXPECT_EQ(exchange.handed_over(), 3u);
   HandedBatch* const taken = exchange.Take();
   ASSERT_NE(taken, nullptr);
   EXPECT_EQ(taken->size(), 3u);
@@ -58,14 +60,36 @@ TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
   EXPECT_EQ(exchange.Take(), nullptr);
 }
 
-TEST(RecordExchange, RefusesWhileTheReaderHoldsAllOthers) {
+TEST(RecordExchange, KeepsAndThenDropsWhatTheReaderDoesNotTake) {
+  RecordExchange exchange(16, 2);
+  for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kKeep);
+  exchange.current().flows.resize(2);
+  exchange.HandOver({}, WhenFull::kKeep);
+  EXPECT_EQ(exchange.current_size(), 2u);
+  EXPECT_EQ(exchange.dropped(), 0u);
+  exchange.current().flows.resize(3);
+  exchange.HandOver({}, WhenFull::kKeep);
+  EXPECT_EQ(exchange.current_size(), 0u);
+  EXPECT_EQ(exchange.dropped(), 3u);
+}
+
+TEST(RecordExchange, GoesOnWhenTheReaderGivesABatchBack) {
   RecordExchange exchange(16);
-  for (size_t i = 1; i < RecordExchange::kBatches; ++i) EXPECT_TRUE(exchange.TryHandOver());
-  exchange.current().records.flows.resize(2);
-  EXPECT_FALSE(exchange.TryHandOver());
-  EXPECT_EQ(exchange.current().size(), 2u);
+  for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kKeep);
+  exchange.current().flows.resize(2);
   exchange.GiveBack(exchange.Take());
-  EXPECT_TRUE(exchange.TryHandOver());
+  exchange.HandOver({}, WhenFull::kWait);
+  EXPECT_EQ(exchange.current_size(), 0u);
+  EXPECT_EQ(exchange.handed_over(), 2u);
+}
+
+TEST(RecordExchange, DoesNotWaitForAReaderThatIsGone) {
+  RecordExchange exchange(16);
+  exchange.Abandon();
+  for (size_t i = 0; i < 2 * RecordExchange::kBatches; ++i) {
+    exchange.HandOver({}, WhenFull::kWait);
+  }
+  EXPECT_NE(exchange.Take(), nullptr);
 }
 
 TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
@@ -73,10 +97,10 @@ TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
   RecordExchange exchange(64);
   std::thread lcore([&] {
     for (uint32_t i = 0; i < kRecords; ++i) {
-      exchange.current().records.flows.push_back({.first_request_psn = i});
-      while (i + 1 == kRecords && !exchange.TryHandOver()) std::this_thread::yield();
-      if (i % 32 == 0) exchange.TryHandOver();
+      exchange.current().flows.push_back({.first_request_psn = i});
+      if (i % 32 == 0) exchange.HandOver({}, WhenFull::kKeep);
     }
+    exchange.HandOver({}, WhenFull::kWait);
   });
   uint32_t next = 0;
   while (next < kRecords) {

@@ -30,6 +30,7 @@ class FrameGatherer {
       RawFrame& frame = out[count];
       frame.original_length = mbuf.pkt_len;
       frame.link_type = LinkType::kEthernet;
+      frame.settled_tap = RawFrame::kNotSettled;
       if (mbuf.nb_segs == 1) [[likely]] {
         frame.bytes = {rte_pktmbuf_mtod(&mbuf, const uint8_t*), mbuf.data_len};
         continue;

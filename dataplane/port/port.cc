@@ -22,9 +22,10 @@
 namespace rocescope {
 namespace {
 
-constexpr uint16_t kDescriptors = 2048;   // a queue's; 1 ms of 2 M frames a second
-constexpr uint32_t kCache = 256;          // mbufs that each lcore keeps for itself
-constexpr uint16_t kRoceMtu = 9216 - 26;  // mirrors put headers around jumbo frames
+constexpr uint16_t kDescriptors = 2048;    // a queue's; 1 ms of 2 M frames a second
+constexpr uint32_t kBetweenLcores = 8191;  // mbufs on their way from one to another
+constexpr uint32_t kCache = 256;           // mbufs that each lcore keeps for itself
+constexpr uint16_t kRoceMtu = 9216 - 26;   // mirrors put headers around jumbo frames
 
 // Without hugepages each mbuf of 2 KiB lies alone in its page, all at the same offset: they share
 // a few sets of the first-level cache, and reception falls to a quarter.
@@ -137,7 +138,8 @@ Status Port::Configure(const PortOptions& options) {
 
 Status Port::SetUpQueues(const PortOptions& options) {
   const uint32_t held = uint32_t{queues_} * ring_size_;
-  mbufs_ = options.mbufs != 0 ? options.mbufs : held * 2 + options.lcores * kCache * 2 + 8191;
+  mbufs_ =
+      options.mbufs != 0 ? options.mbufs : held * 2 + options.lcores * kCache * 2 + kBetweenLcores;
   uint16_t room = options.data_room;
   if (room == 0) room = rte_eal_has_hugepages() != 0 ? kUsualRoom : kSmallRoom;
   Status done = TryQueues(room);

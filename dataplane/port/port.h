@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dataplane/record/record.h"
 
 struct rte_mempool;
 
@@ -82,6 +83,13 @@ class Port {
   uint32_t mbufs_ = 0;
   int socket_ = 0;
   rte_mempool* pool_ = nullptr;
+};
+
+// A receive queue of a started port.
+struct ReceiveQueue {
+  const Port* port = nullptr;
+  uint16_t queue = 0;
+  TapId tap = 0;  // index into the names of taps
 };
 
 // The ports that EAL has, or those of them that `wanted` names by device name or number; an error

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "dataplane/lcore/frame_processor.h"
@@ -16,12 +15,8 @@
 
 namespace rocescope {
 
-// A receive queue of a started port.
-struct ReceiveQueue {
-  const Port* port = nullptr;
-  uint16_t queue = 0;
-  TapId tap = 0;  // index into FrameProcessor::Options::captures
-};
+class QueueReader;
+class SpreadRings;
 
 // Belongs to its lcore from the beginning of Run to its end; others may use only what is said to be
 // theirs meanwhile.
@@ -30,17 +25,24 @@ class ReceiveLoop {
   struct Options {
     std::vector<ReceiveQueue> queues;
     FrameProcessor::Options processor;
-    // Files wait when the reader of records is slow. A wire does not: records are dropped and
-    // counted, never frames.
-    bool wait_for_reader = false;
-    size_t most_records = size_t{1} << 18;  // kept for a slow reader
+    // Where frames go to the lcore that owns their address pair: the rings that all lcores share,
+    // and this one's number. Null: each lcore keeps what it receives.
+    std::shared_ptr<SpreadRings> spread;
+    uint32_t lcore = 0;
+    // Files wait when the reader of records or another lcore is slow. A wire does not: it costs
+    // records, counted, and in the other case frames, counted too.
+    bool wait = false;
+    size_t most_records = RecordExchange::kMostRecords;  // that a slow reader may leave behind
+    // Frames have times of our clock, so silence closes intervals too.
+    bool our_clock = false;
   };
 
   explicit ReceiveLoop(Options options);
   ~ReceiveLoop();
 
-  // Until `stop` is set, or until all queues are files that have ended. Then drains the queues and
-  // hands over all records, for which it waits: the reader must go on until Run has returned.
+  // Until `stop` is set, or until all queues, those of other lcores too if frames are spread, are
+  // files that have ended. Then drains the queues and hands over all records, for which it waits:
+  // the reader must go on until Run has returned.
   void Run(const std::atomic<bool>& stop);
 
   // Any thread, any time.
@@ -51,27 +53,27 @@ class ReceiveLoop {
 
   // After Run.
   const FrameProcessor& processor() const { return processor_; }
+  std::vector<MirrorStream> MirrorStreams() const;
 
  private:
-  struct Source;  // a queue and what is known about its end and its clock
+  struct Work;  // the queues, and buffers of a burst
 
-  void Poll(Source& source);
-  void Drain(Source& source);
-  void LookForEnd(Source& source);
-  void HandOver();
-  void DoNowAndThen(Timestamp now);
-  void Finish();
+  bool ReceiveRound();
+  bool ReceiveFrom(QueueReader& queue);
+  void PassOn();
+  bool TakeFromOthers();
+  void Account(std::span<RawFrame> frames);
+  void Drain();
+  void DoNowAndThen();
   void Publish();
 
-  const bool wait_for_reader_;
-  const size_t most_records_;
-  std::vector<Source> sources_;
+  const RecordExchange::WhenFull when_full_;
+  const bool our_clock_;
+  std::unique_ptr<Work> work_;
   FrameProcessor processor_;
   RecordExchange exchange_;
   LcoreStatistics statistics_;
   Published<LcoreStatistics> published_;
-  struct Work;  // buffers of a burst
-  std::unique_ptr<Work> work_;
 };
 
 }  // namespace rocescope

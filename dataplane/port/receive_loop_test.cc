@@ -28,8 +28,7 @@ struct Outcome {
 
 // What becomes of a file that comes in through `port`.
 Outcome Receive(Port& port) {
-  ReceiveLoop loop(
-      {.queues = {{.port = &port}}, .processor = Processor(), .wait_for_reader = true});
+  ReceiveLoop loop({.queues = {{.port = &port}}, .processor = Processor(), .wait = true});
   const Status started = port.Start();
   EXPECT_TRUE(started) << started.error().message;
   Outcome outcome;

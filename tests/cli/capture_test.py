@@ -5,6 +5,7 @@
 usage: capture_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
 
+import gzip
 import json
 import re
 import signal
@@ -45,6 +46,34 @@ class Capture(CommandLine):
         self.assertEqual(captured, replayed)
         self.assertEqual(captured["ledger"]["received"], "2500")
 
+    def test_replay_via_dpdk_reports_the_same(self):
+        captures_ = [self.file("a.pcap", microseconds(700)),
+                     self.file("b, [c]=d.pcap", microseconds(300)),
+                     self.file("cut.pcap", microseconds(5)[:-1])]
+        for words, expect in ((captures_[:1], SUCCESS), (captures_[:2], SUCCESS),
+                              (captures_[1:], DAMAGED),
+                              (captures_[:2] + ["--since", "+0.1", "--until", "+0.2"], SUCCESS)):
+            plain = self.run_it("replay", *words, "-o", "json", expect=expect)
+            ports = self.run_it("replay", "--via", "dpdk", *words, "-o", "json", expect=expect)
+            self.assertEqual(ports.stdout, plain.stdout, words)
+            self.assertEqual(ports.stderr, plain.stderr, words)
+        self.assertEqual(json.loads(plain.stdout)["ledger"]["received"], "1000")
+
+    def test_replay_via_dpdk_says_what_it_does_not_take(self):
+        for path, said in (
+                ("/nonexistent", "/nonexistent: cannot be opened"),
+                (self.file("empty.pcap", b""), "is empty"),
+                (self.file("x.pcap.gz", gzip.compress(microseconds(1))), "not a plain pcap"),
+                (self.file("x.pcapng", bytes.fromhex("0a0d0d0a1c000000")), "not a plain pcap"),
+                (self.file("wifi.pcap", captures.header(105)), "link"),
+                ("-", "standard input"), (self.scratch.name, "is a directory")):
+            run = self.run_it("replay", "--via", "dpdk", path, expect=UNREADABLE)
+            self.assertEqual(run.stdout, "")
+            self.assertIn(said, run.stderr)
+        nanoseconds = self.file("ns.pcap", captures.capture(count=2))
+        self.assertIn("keeps microseconds",
+                      self.run_it("replay", "--via", "dpdk", nanoseconds, expect=SUCCESS).stderr)
+
     def test_reads_several_ports_and_the_ones_that_are_named(self):
         a, b = self.file("a.pcap", microseconds(30)), self.file("b.pcap", microseconds(20))
         devices = f"--vdev net_pcap0,rx_pcap={a} --vdev net_pcap1,rx_pcap={b}"
@@ -67,7 +96,7 @@ class Capture(CommandLine):
         self.assertGreaterEqual(time.monotonic() - begin, 2.5)
         lines = re.findall(r"frames/s.* received ([\d,]+) = decoded ([\d,]+) \+ filtered ([\d,]+) "
                            r"\+ dropped ([\d,]+);", run.stderr)
-        self.assertEqual(len(lines), 2, run.stderr)
+        self.assertIn(len(lines), (1, 2), run.stderr)  # a busy machine may be late
         for line in lines:
             received, decoded, filtered, dropped = (int(word.replace(",", "")) for word in line)
             self.assertEqual(received, decoded + filtered + dropped)
@@ -78,7 +107,10 @@ class Capture(CommandLine):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(
                 [command_line.rocescope, "capture", "--eal", f"{EAL} --vdev net_null0,copy=0"],
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                # A shell's background job ignores SIGINT, and so would its children.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+            self.addCleanup(process.kill)
             process.stderr.readline()  # it counts
             process.send_signal(number)
             output, _ = process.communicate(timeout=30)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/queue_reader.h"
+
+#include <rte_ethdev.h>
+
+namespace rocescope {
+namespace {
+
+constexpr uint32_t kEmptyBurstsOfAnEnd = 256;
+
+}  // namespace
+
+size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
+  const uint16_t received = rte_eth_rx_burst(queue_.port->id(), queue_.queue, mbufs.data(),
+                                             static_cast<uint16_t>(mbufs.size()));
+  if (received > 0) {
+    empty_bursts_ = 0;
+  } else if (queue_.port->is_file()) {
+    LookForEnd();
+  }
+  return received;
+}
+
+// A file's driver says nothing at its end. Nor does it deliver then, or lose a frame for want of an
+// mbuf.
+void QueueReader::LookForEnd() {
+  if (empty_bursts_++ > 0 && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
+  const PortCounters counters = queue_.port->Counters();
+  const uint64_t frames = counters.delivered + counters.no_mbuf;
+  ended_ = empty_bursts_ > 1 && frames == frames_when_idle_;
+  frames_when_idle_ = frames;
+  empty_bursts_ = 1;
+}
+
+void QueueReader::Stamp(std::span<rte_mbuf* const> mbufs, Timestamp arrival,
+                        std::span<RawFrame> frames) const {
+  for (size_t i = 0; i < frames.size(); ++i) {
+    frames[i].tap = queue_.tap;
+    frames[i].timestamp = TimeOf(*mbufs[i], timestamps_, time_, clock_, arrival);
+  }
+}
+
+void QueueReader::ReadClock(Timestamp now) {
+  uint64_t ticks = 0;
+  if (time_ == PortTime::kNicClock && rte_eth_read_clock(queue_.port->id(), &ticks) == 0) {
+    clock_.Anchor(ticks, now);
+  }
+}
+
+}  // namespace rocescope

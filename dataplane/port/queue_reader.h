@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One receive queue as its lcore knows it: bursts, the times of their frames, and a file's end.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/decode/frame.h"
+#include "dataplane/port/mbuf_time.h"
+#include "dataplane/port/nic_clock.h"
+#include "dataplane/port/port.h"
+
+namespace rocescope {
+
+class QueueReader {
+ public:
+  explicit QueueReader(const ReceiveQueue& queue)
+      : queue_(queue), time_(queue.port->time()), timestamps_(TimestampField::Find()) {}
+
+  // The next burst; 0 if there is none now.
+  size_t Receive(std::span<rte_mbuf*> mbufs);
+
+  // Fills in the tap and the times of frames that came in one burst.
+  void Stamp(std::span<rte_mbuf* const> mbufs, Timestamp arrival, std::span<RawFrame> frames) const;
+
+  // A file ended: there will be no more bursts.
+  bool ended() const { return ended_; }
+
+  // Bursts that the queue may hold at once.
+  uint32_t BurstsHeld(size_t burst) const { return queue_.port->ring_size() / burst + 1; }
+
+  // Now and then: where the NIC's clock stands.
+  void ReadClock(Timestamp now);
+
+ private:
+  void LookForEnd();
+
+  ReceiveQueue queue_;
+  PortTime time_;
+  TimestampField timestamps_;
+  NicClock clock_;
+  bool ended_ = false;
+  uint32_t empty_bursts_ = 0;      // in a row
+  uint64_t frames_when_idle_ = 0;  // of the port, when they began
+};
+
+}  // namespace rocescope

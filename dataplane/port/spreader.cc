@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/port/spreader.h"
+
+#include <fmt/format.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+#include <rte_ring.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "dataplane/decode/address_pair.h"
+
+namespace rocescope {
+namespace {
+
+// What RawFrame has beside the octets.
+struct Note {
+  int64_t timestamp_ns;
+  uint16_t tap;
+  uint16_t settled_tap;
+  int32_t event_offset_ns;
+};
+
+constexpr rte_mbuf_dynfield kNoteField = {
+    .name = "rocescope_note", .size = sizeof(Note), .align = alignof(Note), .flags = 0};
+
+}  // namespace
+
+Result<std::shared_ptr<SpreadRings>> SpreadRings::Make(uint32_t lcores) {
+  if (lcores > kMostLcores) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("software spreads over {} lcores at most, not {}: give fewer by "
+                                 "--lcores, or --spread rss",
+                                 kMostLcores, lcores));
+  }
+  std::shared_ptr<SpreadRings> rings(new SpreadRings(lcores));
+  rings->note_offset_ = rte_mbuf_dynfield_register(&kNoteField);
+  if (rings->note_offset_ < 0) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("mbufs have no room for {} octets of ours: {}; switch off what "
+                                 "else uses them, or give --spread rss",
+                                 sizeof(Note), rte_strerror(rte_errno)));
+  }
+  static std::atomic<uint32_t> made = 0;  // rings have names, once each
+  const uint32_t set = made.fetch_add(1, std::memory_order_relaxed);
+  for (uint32_t from = 0; from < lcores; ++from) {
+    for (uint32_t to = 0; to < lcores; ++to) {
+      if (from == to) continue;
+      rte_ring*& ring = rings->rings_[from * lcores + to];
+      ring = rte_ring_create(fmt::format("spread_{}_{}_{}", set, from, to).c_str(), kRingSize,
+                             SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+      if (ring == nullptr) {
+        return MakeError(ErrorCode::kResourceExhausted,
+                         fmt::format("no memory for {} rings between lcores: {}; give EAL more "
+                                     "(-m 1024)",
+                                     lcores * (lcores - 1), rte_strerror(rte_errno)));
+      }
+    }
+  }
+  return rings;
+}
+
+SpreadRings::~SpreadRings() {
+  for (rte_ring* ring : rings_) rte_ring_free(ring);
+}
+
+Spreader::Spreader(std::shared_ptr<SpreadRings> rings, uint32_t lcore,
+                   std::shared_ptr<TapRegistry> taps)
+    : rings_(std::move(rings)), lcore_(lcore), taps_(std::move(taps)), waiting_(rings_->lcores()) {}
+
+size_t Spreader::KeepOwn(std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames) {
+  const uint32_t lcores = rings_->lcores();
+  size_t own = 0;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    RawFrame& frame = frames[i];
+    const uint32_t owner = ShareOf(taps_.Settle(frame), lcores);
+    if (owner == lcore_) {
+      std::swap(mbufs[own], mbufs[i]);
+      frames[own++] = frame;
+      continue;
+    }
+    *RTE_MBUF_DYNFIELD(mbufs[i], rings_->note_offset(), Note*) = {
+        .timestamp_ns = ToNanoseconds(frame.timestamp),
+        .tap = frame.tap,
+        .settled_tap = frame.settled_tap,
+        .event_offset_ns = frame.event_offset_ns};
+    waiting_[owner].mbufs[waiting_[owner].count++] = mbufs[i];
+  }
+  passed_on_ += frames.size() - own;
+  return own;
+}
+
+bool Spreader::PassOn() {
+  bool all = true;
+  for (uint32_t to = 0; to < rings_->lcores(); ++to) {
+    Waiting& waiting = waiting_[to];
+    if (waiting.count == 0) continue;
+    const uint32_t put = rte_ring_sp_enqueue_burst(rings_->ring(lcore_, to),
+                                                   reinterpret_cast<void**>(waiting.mbufs.data()),
+                                                   waiting.count, nullptr);
+    waiting.count -= put;
+    std::copy_n(waiting.mbufs.begin() + put, waiting.count, waiting.mbufs.begin());
+    all = all && waiting.count == 0;
+  }
+  return all;
+}
+
+void Spreader::DropWaiting() {
+  for (Waiting& waiting : waiting_) {
+    rte_pktmbuf_free_bulk(waiting.mbufs.data(), waiting.count);
+    dropped_ += std::exchange(waiting.count, 0);
+  }
+}
+
+size_t Spreader::Take(std::span<rte_mbuf*> mbufs) {
+  const uint32_t lcores = rings_->lcores();
+  const auto most = static_cast<uint32_t>(std::min(mbufs.size(), kBurst));
+  for (uint32_t tries = 0; tries < lcores; ++tries) {
+    next_source_ = next_source_ + 1 < lcores ? next_source_ + 1 : 0;
+    if (next_source_ == lcore_) continue;
+    const uint32_t taken = rte_ring_sc_dequeue_burst(
+        rings_->ring(next_source_, lcore_), reinterpret_cast<void**>(mbufs.data()), most, nullptr);
+    if (taken > 0) return taken;
+  }
+  return 0;
+}
+
+void Spreader::Recall(const rte_mbuf& mbuf, RawFrame& frame) const {
+  const Note& note = *RTE_MBUF_DYNFIELD(&mbuf, rings_->note_offset(), const Note*);
+  frame.timestamp = FromNanoseconds(note.timestamp_ns);
+  frame.tap = note.tap;
+  frame.settled_tap = note.settled_tap;
+  frame.event_offset_ns = note.event_offset_ns;
+}
+
+}  // namespace rocescope
