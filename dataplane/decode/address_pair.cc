@@ -239,7 +239,7 @@ void PairWalk::Link(LinkType link_type) {
 constexpr size_t kPlainSize = wire::EthernetHeader::kSize + wire::Ipv4Header::kSize + 4;
 
 // True if Ethernet, IPv4 without options and UDP that is no tunnel begin here: `pair` is theirs.
-bool ReadPlain(const wire::Block<kPlainSize>& at, uint64_t& pair) {
+[[gnu::always_inline]] inline bool ReadPlain(const wire::Block<kPlainSize>& at, uint64_t& pair) {
   constexpr size_t kIp = wire::EthernetHeader::kSize;
   constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
   constexpr uint8_t kVersion4AndFiveWords = 0x45;
