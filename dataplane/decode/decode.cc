@@ -394,6 +394,7 @@ DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
   frame.mirror.kind = MirrorKind::kNone;
   Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
   const DropReason reason = WalkLink(raw, walk);
+  if (reason != DropReason::kNone) return reason;  // which may lie before the MACs
   frame.mac_signature =
       FoldMacs(wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.source_mac)),
                wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.destination_mac)));

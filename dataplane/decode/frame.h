@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,6 +17,7 @@
 #include "dataplane/wire/mirror.h"
 #include "dataplane/wire/opcode.h"
 #include "dataplane/wire/pause.h"
+#include "dataplane/wire/reader.h"
 #include "dataplane/wire/roce.h"
 
 namespace rocescope {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The straight way through the frames that nearly all traffic consists of: Ethernet with at most
 // one tag, IPv4 without options or fragments, UDP to the RoCE port; as it is, or as ERSPAN III
-// wraps it up. No loops, few branches, one cache line written. Whatever is not exactly that takes
+// wraps it up. No loops, few branches, little written. Whatever is not exactly that takes
 // the walk of decode.h; where both know a frame they agree (plain_test.cc,
 // tests/fuzz/decode_fuzz.cc).
 #pragma once

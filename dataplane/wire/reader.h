@@ -34,6 +34,7 @@ constexpr T LoadBigEndian(const uint8_t* from) {
 // without turning them round.
 template <typename T>
 constexpr T InMemoryOrder(T value) {
+  static_assert(std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>);
   if constexpr (std::endian::native == std::endian::big) return value;
   if constexpr (sizeof(T) == 8) return __builtin_bswap64(value);
   return __builtin_bswap32(value);
