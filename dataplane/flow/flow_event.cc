@@ -39,6 +39,7 @@ constexpr std::array<OperationClass, 10> kClassOf = {
     OperationClass::kAcknowledge, OperationClass::kAtomic,       OperationClass::kSend,
     OperationClass::kCnp,
 };
+static_assert(kClassOf.size() == static_cast<size_t>(wire::Operation::kCnp) + 1);
 
 OperationClass ClassOf(const wire::OpcodeTraits& opcode) {
   return kClassOf[static_cast<size_t>(opcode.operation)];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/hash.h"
 #include "base/time.h"
 #include "dataplane/decode/frame.h"
 #include "dataplane/flow/clear_to_send.h"
@@ -17,6 +18,7 @@
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
 #include "dataplane/wire/ip.h"
+#include "dataplane/wire/opcode.h"
 
 namespace rocescope {
 
@@ -149,7 +151,7 @@ class FlowTable {
   [[gnu::always_inline]] inline void AccountAcknowledge(FlowEntry& entry, const RocePacket& packet);
   [[gnu::always_inline]] inline void MeasureRoundTrip(FlowEntry& entry, const RocePacket& packet,
                                                       const wire::OpcodeTraits& opcode,
-                                                      uint64_t hash, int64_t now_ns);
+                                                      uint64_t at_tap, int64_t now_ns);
   bool IsSightedOtherwise(const RocePacket& packet, const ClearToSend* grant, uint64_t pair);
   void Sight(const FlowEntry& entry, const RocePacket& packet, const ClearToSend* grant,
              Timestamp event, Timestamp arrival, RecordBatch& out) const;
@@ -218,7 +220,6 @@ inline void FlowTable::Process(const RocePacket& packet, const Place& place, Tim
 
   // The next packet of a WRITE under way is more than half of all: nothing but counters moves.
   const bool middle = (packet.opcode == wire::kOpcodeWriteMiddle) & !packet.ack_request &
-                      (packet.psn != 0) &
                       ((entry.flags & (kFlowActive | kFlowRequestSeen | kFlowReadPending)) ==
                        (kFlowActive | kFlowRequestSeen)) &
                       (packet.udp_source_port == entry.udp_source_port);
