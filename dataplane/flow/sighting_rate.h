@@ -5,6 +5,7 @@
 // as k was made for raises it within the epoch; the others follow when they publish next.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -74,7 +75,7 @@ class SightingRate {
 
 // The least k, from `minimum` on, at which no more than `chosen` of `eligible` packets are chosen.
 constexpr uint8_t ExponentFor(uint64_t eligible, uint32_t chosen, uint8_t minimum) {
-  uint8_t exponent = minimum;
+  uint8_t exponent = std::min(minimum, kMaximumSightingExponent);
   while (exponent < kMaximumSightingExponent && eligible >> exponent > chosen) ++exponent;
   return exponent;
 }

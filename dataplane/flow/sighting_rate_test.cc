@@ -135,6 +135,12 @@ TEST(SightingBudget, KeepsToTheFleetsMinimum) {
   EXPECT_EQ(budget.exponent(), 3);
 }
 
+TEST(SightingBudget, HasAMaximumForAnyMinimum) {
+  SightingBudget budget({.minimum_exponent = 200});
+  budget.EndInterval();
+  EXPECT_EQ(budget.exponent(), kMaximumSightingExponent);
+}
+
 // For the thread sanitizer, and for what they must agree on: where all have published what they had
 // before any goes on, each finds the k of the sum.
 TEST(SightingRate, IsOneForLcoresThatRunAtOnce) {
