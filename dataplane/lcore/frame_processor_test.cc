@@ -14,8 +14,9 @@ FrameProcessor::Options Options() {
           .captures = {"leaf1", "leaf2"}};
 }
 
-RecordBatch RecordsIn(std::span<const RawFrame> frames, size_t batch) {
-  FrameProcessor processor(Options());
+RecordBatch RecordsIn(std::span<const RawFrame> frames, size_t batch,
+                      const FrameProcessor::Options& options = Options()) {
+  FrameProcessor processor(options);
   RecordBatch out;
   for (size_t at = 0; at < frames.size(); at += batch) {
     processor.Process(frames.subspan(at, std::min(batch, frames.size() - at)), out);
@@ -72,6 +73,21 @@ TEST_P(BatchesOf, AnySizeGiveTheSameRecords) {
   ASSERT_FALSE(whole.management.empty());
   ASSERT_GT(whole.flows.size(), 20u);
   EXPECT_EQ(Text(RecordsIn(mix.frames(), GetParam())), Text(whole));
+}
+
+// Entries are given up and expire while packets of their group are on the way to them.
+TEST_P(BatchesOf, AnySizeGiveTheSameRecordsOfATableThatIsTooSmall) {
+  const FrameMix mix(3000);
+  FrameProcessor::Options options = Options();
+  options.flow_table.capacity = 5;
+  options.flow_table.idle_timeout = std::chrono::microseconds(20);
+  FrameProcessor processor(options);
+  RecordBatch whole;
+  processor.Process(mix.frames(), whole);
+  processor.Flush(whole);
+  EXPECT_GT(processor.flows().statistics().flows_evicted, 500u);
+  EXPECT_GT(processor.flows().statistics().flows_expired, 0u);
+  EXPECT_EQ(Text(RecordsIn(mix.frames(), GetParam(), options)), Text(whole));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, BatchesOf, testing::Values(1, 2, 7, 16, 17, 256));
