@@ -26,6 +26,9 @@ namespace plain {
 inline constexpr size_t kEthernet = wire::EthernetHeader::kSize;
 inline constexpr size_t kIp = wire::Ipv4Header::kSize;
 inline constexpr size_t kTag = wire::VlanTag::kSize;
+inline constexpr size_t kUdp = wire::UdpHeader::kSize;
+inline constexpr size_t kHeaders = kIp + kUdp + wire::Bth::kSize;
+inline constexpr size_t kLeast = kEthernet + kTag + kHeaders;  // nothing shorter is a plain frame
 
 // What stands between two MACs and an IPv4 header of five words: the EtherType, and that header's
 // first octet. A tag comes before it.
@@ -56,9 +59,7 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
 // `size` octets from an Ethernet header on.
 [[gnu::always_inline]] inline bool ReadEthernet(const uint8_t* data, size_t size,
                                                 RocePacket& packet) {
-  constexpr size_t kUdp = wire::UdpHeader::kSize;
-  constexpr size_t kHeaders = kIp + kUdp + wire::Bth::kSize;
-  if (size < kEthernet + kTag + kHeaders) return false;
+  if (size < kLeast) return false;
   const size_t link = LinkOctets(data);
   const uint8_t* ip = data + link;
   const wire::Block<kHeaders> at(ip);
@@ -107,12 +108,14 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   return true;
 }
 
-// Whether it is worth looking for ERSPAN: a port sees mirrors nearly always or nearly never.
-inline bool MayBeMirrored(const uint8_t* data, size_t size) {
-  constexpr size_t kProtocol = 9;  // in the IPv4 header
-  if (size < kEthernet + kTag + kIp) return false;
-  const wire::Block<kIp> ip(data + LinkOctets(data));
-  return ip.U8<kProtocol>() == wire::kIpProtocolGre;
+// Whether it is worth looking for ERSPAN: the protocol's octet says GRE, with a tag or without.
+// That of an address may say so too, which costs the look. A port sees mirrors nearly always or
+// never.
+inline bool MayBeMirrored(const uint8_t* data) {
+  constexpr size_t kProtocol = kEthernet + 9;
+  const wire::Block<kProtocol + kTag + 1> at(data);
+  return (at.U8<kProtocol>() == wire::kIpProtocolGre) |
+         (at.U8<kProtocol + kTag>() == wire::kIpProtocolGre);
 }
 
 // How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
@@ -163,7 +166,9 @@ inline bool MayBeMirrored(const uint8_t* data, size_t size) {
   const uint8_t* data = raw.bytes.data();
   size_t size = raw.bytes.size();
   mark.who = 0;
-  if (plain::MayBeMirrored(data, size)) {
+  if (size < plain::kLeast) [[unlikely]]
+    return false;
+  if (plain::MayBeMirrored(data)) {
     const size_t front = plain::ReadErspan3(data, size, mark);
     data += front;
     size -= front;
