@@ -2,6 +2,7 @@
 #include "appliance/command/capture.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "appliance/command/message.h"
 #include "appliance/command/shell_words.h"
 #include "dataplane/port/eal.h"
+#include "dataplane/port/flow_rules.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"
 #include "dataplane/port/spreader.h"
@@ -60,11 +62,13 @@ Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, ui
   }
   const auto all = [&ports](auto holds) { return std::all_of(ports.begin(), ports.end(), holds); };
   const auto taps = std::make_shared<TapRegistry>(names);
+  const auto rate = std::make_shared<SightingRate>(SightingRate::Options{});
   Loops made;
   for (uint32_t lcore = 0; lcore < lcores; ++lcore) {
     ReceiveLoop::Options& loop = loops[lcore];
     loop.processor = ProcessorOptions(options.analysis, {});
     loop.processor.taps = taps;
+    if (lcores > 1) loop.processor.flow_table.sightings.rate = rate;
     loop.spread = rings;
     loop.lcore = lcore;
     loop.wait = all([](const auto& port) { return port->is_file(); });
@@ -129,6 +133,17 @@ Analysis::Seen Sum(const Loops& loops) {
   return seen;
 }
 
+// CNPs and ACKs by a queue of their own, where the NIC can and software spreads the frames.
+void Steer(const Port& port, SpreadBy spread) {
+  const bool by_software = spread == SpreadBy::kAuto || spread == SpreadBy::kSoftware;
+  if (!port.spreads() || !by_software) return;
+  const auto last = static_cast<uint16_t>(port.queues() - 1);
+  const SteeringRules rules = SteerCongestionSigns(port.id(), last);
+  if (rules.installed.empty()) return;
+  Message(fmt::format("port {}: {} come by queue {}", port.name(),
+                      fmt::join(rules.installed, " and "), last));
+}
+
 int Fail(const Error& error, ExitCode code) {
   Message(error.message);
   return code;
@@ -163,6 +178,7 @@ int RunCapture(const CaptureRunOptions& options) {
     if (const Status started = port->Start(); !started) {
       return Fail(started.error(), kExitUnreadable);
     }
+    Steer(*port, options.spread);
   }
 
   LiveRun control(*ports, *loops, *analysis, options.seconds);

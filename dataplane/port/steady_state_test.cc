@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Neither packets nor polls cost an allocation: a file three times as long costs no more of them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "dataplane/port/test_port.h"
+#include "tests/support/frame_mix.h"
+
+namespace {
+thread_local uint64_t allocations = 0;  // of the thread that runs the loop
+
+void* Allocate(std::size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return Allocate(size); }
+void* operator new[](std::size_t size) { return Allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace rocescope::test {
+namespace {
+
+uint64_t AllocationsOf(const std::vector<RawFrame>& lap, int laps) {
+  std::vector<RawFrame> frames;
+  for (int i = 0; i < laps; ++i) frames.insert(frames.end(), lap.begin(), lap.end());
+  const TemporaryFile file(PcapOf(frames));
+  TestPort port("net_pcap40", "rx_pcap=" + file.path());
+  EXPECT_TRUE(port->Start());
+  ReceiveLoop loop({.queues = {{.port = &*port}},
+                    .processor = {.flow_table = {.capacity = 1024}, .captures = {"port"}}});
+  const std::atomic<bool> never = false;
+  const uint64_t before = allocations;
+  loop.Run(never);
+  const uint64_t during = allocations - before;
+  EXPECT_EQ(loop.Statistics().frames.ledger.received, frames.size());
+  return during;
+}
+
+TEST(SteadyState, NeedsNoAllocation) {
+  const FrameMix mix(3000);
+  std::vector<RawFrame> lap;
+  for (const RawFrame& frame : mix.frames()) {
+    if (frame.tap == 0) lap.push_back(frame);
+  }
+  AllocationsOf(lap, 1);  // what only the first one needs
+  const uint64_t one = AllocationsOf(lap, 1);
+  EXPECT_GT(one, 0u);  // they are counted at all: flows and taps come into being
+  EXPECT_EQ(AllocationsOf(lap, 3), one);
+}
+
+}  // namespace
+}  // namespace rocescope::test

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What lcores do with frames of DPDK ports, in CPU time: from a capture that repeats for ever, to
+// nothing and to records; from rings in memory, by one lcore and by two that share the work; and a
+// paced run that must lose nothing. Prints one JSON object; line_rate.py makes bars of it.
+#include <fmt/format.h>
+#include <rte_cycles.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "dataplane/port/eal.h"
+#include "dataplane/port/port.h"
+#include "dataplane/port/receive_loop.h"
+#include "dataplane/port/spreader.h"
+#include "dataplane/port/vdev.h"
+#include "tests/perf/frame.h"
+#include "tests/perf/workload.h"
+
+namespace rocescope::perf {
+namespace {
+
+constexpr uint16_t kBurst = 64;
+
+struct Options {
+  std::string mode = "pcap";
+  std::string capture;
+  WorkloadOptions workload;
+  bool erspan = false;
+  uint32_t rounds = 5;
+  double seconds = 2;        // of a round of pcap, or of the soak
+  uint64_t rate = 2'000'000;  // frames/s of the soak
+  uint32_t mbufs = 65'535;
+};
+
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+template <typename T>
+T Must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+void MustStart(Port& port) {
+  if (const Status started = port.Start(); !started) {
+    throw std::runtime_error(started.error().message);
+  }
+}
+
+// Takes records and throws them away, as long as it lives.
+class Reader {
+ public:
+  explicit Reader(std::vector<ReceiveLoop*> loops)
+      : thread_([this, loops = std::move(loops)] {
+          while (!stop_.load(std::memory_order_relaxed)) {
+            for (ReceiveLoop* loop : loops) {
+              while (HandedBatch* batch = loop->records().Take()) loop->records().GiveBack(batch);
+            }
+            std::this_thread::sleep_for(std::chrono::microseconds(500));
+          }
+        }) {}
+  ~Reader() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+FrameProcessor::Options Processor(std::shared_ptr<TapRegistry> taps) { return {.taps = taps}; }
+
+std::shared_ptr<TapRegistry> OneTap() {
+  return std::make_shared<TapRegistry>(std::vector<std::string>{"port"});
+}
+
+// --- net_pcap with infinite_rx -----------------------------------------------------------------
+
+double ReceiveOnly(Port& port, double seconds) {
+  MustStart(port);
+  std::array<rte_mbuf*, kBurst> mbufs;
+  uint64_t frames = 0;
+  const double begin = CpuSeconds();
+  double now = begin;
+  while (now - begin < seconds) {
+    for (int i = 0; i < 1000; ++i) {
+      const uint16_t count = rte_eth_rx_burst(port.id(), 0, mbufs.data(), kBurst);
+      rte_pktmbuf_free_bulk(mbufs.data(), count);
+      frames += count;
+    }
+    now = CpuSeconds();
+  }
+  port.Stop();
+  return static_cast<double>(frames) / (now - begin);
+}
+
+double ToRecords(Port& port, double seconds) {
+  MustStart(port);
+  ReceiveLoop loop({.queues = {{.port = &port}}, .processor = Processor(OneTap())});
+  std::atomic<bool> stop = false;
+  const Reader reader({&loop});
+  std::thread timer([&] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    stop = true;
+  });
+  const double begin = CpuSeconds();
+  loop.Run(stop);
+  const double used = CpuSeconds() - begin;
+  timer.join();
+  port.Stop();
+  return static_cast<double>(loop.Statistics().frames.ledger.received) / used;
+}
+
+void RunPcap(const Options& options) {
+  const auto device = Must(
+      VirtualDevice::Plug("net_pcap0", fmt::format("rx_pcap={},infinite_rx=1", options.capture)));
+  const auto port = Must(Port::Open(device->port(), {.mbufs = options.mbufs}));
+  std::vector<double> receive;
+  std::vector<double> records;
+  for (uint32_t round = 0; round <= options.rounds; ++round) {
+    const double one = ReceiveOnly(*port, options.seconds);
+    const double two = ToRecords(*port, options.seconds);
+    if (round == 0) continue;  // everything is touched for the first time
+    receive.push_back(one);
+    records.push_back(two);
+  }
+  fmt::print("{{\"receive_rate\": {:.0f}, \"record_rate\": {:.0f}}}\n", Median(receive),
+             Median(records));
+}
+
+// --- rings ---------------------------------------------------------------------------------------
+
+// Frames of the workload in mbufs, on two rings that are a port's queues.
+class RingPort {
+ public:
+  explicit RingPort(const Options& options) : size_(options.workload.packets) {
+    for (size_t i = 0; i < 2; ++i) {
+      rings_[i] = rte_ring_create(fmt::format("wire{}", i).c_str(),
+                                  rte_align32pow2(static_cast<uint32_t>(size_ + 1)), SOCKET_ID_ANY,
+                                  RING_F_SP_ENQ | RING_F_SC_DEQ);
+    }
+    const int id = rte_eth_from_rings("net_ring_wire", rings_, 2, rings_, 1, 0);
+    if (id < 0) throw std::runtime_error("no port on rings");
+    port_ = Must(Port::Open(static_cast<uint16_t>(id),
+                            {.lcores = 2,
+                             .mbufs = static_cast<uint32_t>(size_) + 4096,
+                             .data_room = 320,
+                             .ends = true}));
+    MustStart(*port_);
+  }
+  ~RingPort() {
+    port_.reset();
+    for (rte_ring* ring : rings_) rte_ring_free(ring);
+  }
+
+  Port& operator*() { return *port_; }
+
+  // The workload's next packets, dealt out to the rings as RSS on outer addresses would not: in
+  // turn. Both rings hold half.
+  void Fill(Workload& workload, FrameBuilder& builder) {
+    for (size_t i = 0; i < size_; ++i) {
+      const Frame frame = builder.Build(workload.Next());
+      rte_mbuf* mbuf = rte_pktmbuf_alloc(port_->pool());
+      if (mbuf == nullptr) throw std::runtime_error("the pool is empty");
+      char* octets = rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.bytes.size()));
+      if (octets == nullptr) throw std::runtime_error("a frame is larger than its mbuf");
+      std::copy(frame.bytes.begin(), frame.bytes.end(), octets);
+      rte_ring_enqueue(rings_[i % 2], mbuf);
+    }
+  }
+
+ private:
+  size_t size_;
+  rte_ring* rings_[2] = {};
+  std::unique_ptr<Port> port_;
+};
+
+// CPU seconds of the slower lcore for all frames on the rings.
+double Drain(Eal& eal, Port& port, uint32_t lcores) {
+  const auto taps = OneTap();
+  const auto rings = lcores > 1 ? Must(SpreadRings::Make(lcores)) : nullptr;
+  std::vector<std::unique_ptr<ReceiveLoop>> loops;
+  std::vector<ReceiveLoop*> pointers;
+  for (uint32_t i = 0; i < lcores; ++i) {
+    std::vector<ReceiveQueue> queues;
+    for (uint16_t queue = 0; queue < 2; ++queue) {
+      if (queue % lcores == i) queues.push_back({.port = &port, .queue = queue});
+    }
+    loops.push_back(std::make_unique<ReceiveLoop>(ReceiveLoop::Options{
+        .queues = queues, .processor = Processor(taps), .spread = rings, .lcore = i, .wait = true}));
+    pointers.push_back(loops.back().get());
+  }
+  const Reader reader(pointers);
+  const std::atomic<bool> never = false;
+  std::vector<double> used(lcores);
+  eal.RunOnLcores(lcores, [&](size_t i) {
+    const double begin = CpuSeconds();
+    loops[i]->Run(never);
+    used[i] = CpuSeconds() - begin;
+  });
+  return *std::max_element(used.begin(), used.end());
+}
+
+void RunRings(Eal& eal, const Options& options) {
+  RingPort port(options);
+  Workload workload(options.workload);
+  FrameBuilder builder(options.erspan ? 190 : 128, options.erspan);
+  std::vector<double> one;
+  std::vector<double> two;
+  const auto frames = static_cast<double>(options.workload.packets);
+  for (uint32_t round = 0; round <= options.rounds; ++round) {
+    port.Fill(workload, builder);
+    const double alone = Drain(eal, *port, 1);
+    port.Fill(workload, builder);
+    const double together = Drain(eal, *port, 2);
+    if (round == 0) continue;
+    one.push_back(frames / alone);
+    two.push_back(frames / together);
+  }
+  fmt::print("{{\"one_lcore_rate\": {:.0f}, \"two_lcore_rate\": {:.0f}}}\n", Median(one),
+             Median(two));
+}
+
+// --- paced ---------------------------------------------------------------------------------------
+
+// A ring that a generator fills at a steady rate, as a port.
+struct PacedWire {
+  static constexpr unsigned kRingSize = 16'384;  // mbufs: 8 ms of 2 M frames a second
+
+  rte_ring* ring = rte_ring_create("paced", kRingSize, SOCKET_ID_ANY,
+                                   RING_F_SP_ENQ | RING_F_SC_DEQ);
+  std::unique_ptr<Port> port;
+  uint64_t sent = 0;
+  uint64_t missed = 0;  // found the ring full
+
+  explicit PacedWire(uint32_t mbufs) {
+    const int id = ring == nullptr ? -1 : rte_eth_from_ring(ring);
+    if (id < 0) throw std::runtime_error("no port on a ring");
+    port = Must(Port::Open(static_cast<uint16_t>(id), {.mbufs = mbufs, .data_room = 320}));
+    MustStart(*port);
+  }
+
+  // Sends `frames` again and again until `stop`, which it sets itself after `seconds`.
+  void Generate(const std::vector<std::vector<uint8_t>>& frames, double rate, double seconds,
+                std::atomic<bool>& stop) {
+    const uint64_t hz = rte_get_tsc_hz();
+    const uint64_t begin = rte_rdtsc();
+    std::array<rte_mbuf*, kBurst> burst;
+    for (size_t next = 0; !stop.load(std::memory_order_relaxed);) {
+      const double elapsed = static_cast<double>(rte_rdtsc() - begin) / static_cast<double>(hz);
+      if (elapsed >= seconds) stop = true;
+      if (static_cast<double>(sent) > elapsed * rate) continue;
+      sent += kBurst;
+      if (rte_pktmbuf_alloc_bulk(port->pool(), burst.data(), kBurst) != 0) {
+        missed += kBurst;
+        continue;
+      }
+      for (rte_mbuf* mbuf : burst) {
+        const std::vector<uint8_t>& frame = frames[next];
+        next = next + 1 < frames.size() ? next + 1 : 0;
+        std::copy(frame.begin(), frame.end(),
+                  rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.size())));
+      }
+      const unsigned put = rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(burst.data()),
+                                                     kBurst, nullptr);
+      rte_pktmbuf_free_bulk(burst.data() + put, kBurst - put);
+      missed += kBurst - put;
+    }
+  }
+};
+
+int RunPaced(Eal& eal, const Options& options) {
+  PacedWire wire(options.mbufs);
+  Workload workload(options.workload);
+  FrameBuilder builder(options.erspan ? 190 : 128, options.erspan);
+  std::vector<std::vector<uint8_t>> frames(options.workload.packets);
+  for (std::vector<uint8_t>& frame : frames) {
+    const Frame built = builder.Build(workload.Next());
+    frame.assign(built.bytes.begin(), built.bytes.end());
+  }
+  ReceiveLoop loop({.queues = {{.port = wire.port.get()}}, .processor = Processor(OneTap())});
+  std::atomic<bool> stop = false;
+  std::atomic<bool> sent_all = false;
+  const Reader reader({&loop});
+  std::thread watcher([&] {  // statistics are read each second, and must balance each time
+    while (!stop) {
+      const Ledger ledger = loop.Statistics().frames.ledger;
+      if (!ledger.Balances()) throw std::runtime_error("a published ledger does not balance");
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  });
+  eal.RunOnLcores(2, [&](size_t i) {
+    if (i == 0) {
+      loop.Run(sent_all);
+    } else {
+      wire.Generate(frames, static_cast<double>(options.rate), options.seconds, stop);
+      sent_all = true;
+    }
+  });
+  watcher.join();
+  const LcoreStatistics statistics = loop.Statistics();
+  const uint64_t received = statistics.frames.ledger.received;
+  fmt::print(
+      "{{\"sent\": {}, \"received\": {}, \"missed\": {}, \"records_dropped\": {}, "
+      "\"balances\": {}}}\n",
+      wire.sent, received, wire.missed, statistics.records_dropped,
+      statistics.frames.ledger.Balances());
+  return received + wire.missed == wire.sent && statistics.frames.ledger.Balances() ? 0 : 1;
+}
+
+int Run(const Options& options) {
+  const auto eal = Must(Eal::Start({"--no-huge", "--no-shconf", "-m", "4096", "--no-pci",
+                                    "--no-telemetry", "-l", options.mode == "pcap" ? "0" : "0,1"}));
+  if (options.mode == "pcap") RunPcap(options);
+  if (options.mode == "rings") RunRings(*eal, options);
+  return options.mode == "paced" ? RunPaced(*eal, options) : 0;
+}
+
+}  // namespace
+}  // namespace rocescope::perf
+
+int main(int argc, char** argv) {
+  rocescope::perf::Options options;
+  options.workload.packets = 500'000;
+  CLI::App app("What lcores do with frames of DPDK ports, in frames per CPU second");
+  app.add_option("MODE", options.mode, "pcap, rings or paced")
+      ->required()
+      ->check(CLI::IsMember({"pcap", "rings", "paced"}));
+  app.add_option("--capture", options.capture, "of pcap: plain file, repeated for ever")
+      ->check(CLI::ExistingFile);
+  app.add_option("--qps", options.workload.queue_pairs, "queue pairs");
+  app.add_option("--frames", options.workload.packets, "of a round on the rings, or paced");
+  app.add_flag("--erspan", options.erspan, "frames come wrapped up as ERSPAN III");
+  app.add_option("--rounds", options.rounds, "medians are taken over these");
+  app.add_option("--seconds", options.seconds, "of a round of pcap, or paced");
+  app.add_option("--rate", options.rate, "frames/s, paced");
+  app.add_option("--mbufs", options.mbufs, "of the pool; more than the capture has packets");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return rocescope::perf::Run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "line_rate_port: {}\n", error.what());
+    return 1;
+  }
+}
