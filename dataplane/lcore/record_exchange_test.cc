@@ -23,6 +23,18 @@ TEST(SpscRing, KeepsTheOrderAndSaysWhenItIsFull) {
   EXPECT_EQ(ring.TryPop(), std::nullopt);
 }
 
+TEST(SpscRing, TakesAndGivesWhatFitsOfMany) {
+  SpscRing<int, 4> ring;
+  EXPECT_EQ(ring.Push(std::array{1, 2, 3}), 3u);
+  EXPECT_EQ(ring.Push(std::array{4, 5, 6}), 1u);
+  std::array<int, 3> values{};
+  EXPECT_EQ(ring.Pop(values), 3u);
+  EXPECT_EQ(values, (std::array{1, 2, 3}));
+  EXPECT_EQ(ring.Pop(values), 1u);
+  EXPECT_EQ(values[0], 4);
+  EXPECT_EQ(ring.Pop(values), 0u);
+}
+
 TEST(SpscRing, LosesNothingBetweenTwoThreads) {
   constexpr int kValues = 200'000;
   SpscRing<int, 64> ring;

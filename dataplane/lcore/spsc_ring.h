@@ -2,11 +2,13 @@
 // A ring between one thread that pushes and one that pops: no locks, neither ever waits.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace rocescope {
 
@@ -15,30 +17,43 @@ class SpscRing {
   static_assert(std::has_single_bit(kCapacity), "positions wrap with the type");
 
  public:
-  // By the pushing thread; false if there is no room.
-  bool TryPush(T value) {
+  // By the pushing thread: pushes the first of `values`, as many as there is room for; returns how
+  // many.
+  size_t Push(std::span<const T> values) {
     const size_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail - head_.load(std::memory_order_acquire) == kCapacity) return false;
-    slots_[tail % kCapacity] = value;
-    tail_.store(tail + 1, std::memory_order_release);
-    return true;
+    if (tail - seen_head_ + values.size() > kCapacity) {
+      seen_head_ = head_.load(std::memory_order_acquire);
+    }
+    const size_t count = std::min(values.size(), kCapacity - (tail - seen_head_));
+    for (size_t i = 0; i < count; ++i) slots_[(tail + i) % kCapacity] = values[i];
+    tail_.store(tail + count, std::memory_order_release);
+    return count;
   }
+  bool TryPush(const T& value) { return Push({&value, 1}) == 1; }
 
-  // By the popping thread.
-  std::optional<T> TryPop() {
+  // By the popping thread: takes what is there, as much as `values` holds; returns how many.
+  size_t Pop(std::span<T> values) {
     const size_t head = head_.load(std::memory_order_relaxed);
-    if (head == tail_.load(std::memory_order_acquire)) return std::nullopt;
-    T value = slots_[head % kCapacity];
-    head_.store(head + 1, std::memory_order_release);
-    return value;
+    if (seen_tail_ - head < values.size()) seen_tail_ = tail_.load(std::memory_order_acquire);
+    const size_t count = std::min(values.size(), seen_tail_ - head);
+    for (size_t i = 0; i < count; ++i) values[i] = slots_[(head + i) % kCapacity];
+    head_.store(head + count, std::memory_order_release);
+    return count;
+  }
+  std::optional<T> TryPop() {
+    T value;
+    return Pop({&value, 1}) == 1 ? std::optional<T>(value) : std::nullopt;
   }
 
  private:
   static constexpr size_t kCacheLine = 64;
 
   std::array<T, kCapacity> slots_{};
+  // Each side's own line: how far it has come, and how far it last saw the other one.
   alignas(kCacheLine) std::atomic<size_t> head_ = 0;  // popped so far
+  size_t seen_tail_ = 0;
   alignas(kCacheLine) std::atomic<size_t> tail_ = 0;  // pushed so far
+  size_t seen_head_ = 0;
 };
 
 }  // namespace rocescope

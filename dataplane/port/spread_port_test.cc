@@ -226,7 +226,7 @@ TEST(Spread, CountsWhatAFullRingDoesNotTake) {
     ++others;
     if (!spreader.PassOn()) spreader.DropWaiting();
   }
-  const uint64_t room = SpreadRings::kRingSize - 1;  // of an rte_ring
+  const uint64_t room = SpreadRings::kRingSize;
   ASSERT_GT(others, room);
   EXPECT_EQ(spreader.passed_on(), others);
   EXPECT_EQ(spreader.dropped(), others - room);

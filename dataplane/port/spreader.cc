@@ -3,13 +3,10 @@
 
 #include <fmt/format.h>
 #include <rte_errno.h>
-#include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
-#include <rte_ring.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "dataplane/decode/address_pair.h"
@@ -45,27 +42,7 @@ Result<std::shared_ptr<SpreadRings>> SpreadRings::Make(uint32_t lcores) {
                                  "else uses them, or give --spread rss",
                                  sizeof(Note), rte_strerror(rte_errno)));
   }
-  static std::atomic<uint32_t> made = 0;  // rings have names, once each
-  const uint32_t set = made.fetch_add(1, std::memory_order_relaxed);
-  for (uint32_t from = 0; from < lcores; ++from) {
-    for (uint32_t to = 0; to < lcores; ++to) {
-      if (from == to) continue;
-      rte_ring*& ring = rings->rings_[from * lcores + to];
-      ring = rte_ring_create(fmt::format("spread_{}_{}_{}", set, from, to).c_str(), kRingSize,
-                             SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-      if (ring == nullptr) {
-        return MakeError(ErrorCode::kResourceExhausted,
-                         fmt::format("no memory for {} rings between lcores: {}; give EAL more "
-                                     "(-m 1024)",
-                                     lcores * (lcores - 1), rte_strerror(rte_errno)));
-      }
-    }
-  }
   return rings;
-}
-
-SpreadRings::~SpreadRings() {
-  for (rte_ring* ring : rings_) rte_ring_free(ring);
 }
 
 Spreader::Spreader(std::shared_ptr<SpreadRings> rings, uint32_t lcore,
@@ -99,9 +76,8 @@ bool Spreader::PassOn() {
   for (uint32_t to = 0; to < rings_->lcores(); ++to) {
     Waiting& waiting = waiting_[to];
     if (waiting.count == 0) continue;
-    const uint32_t put = rte_ring_sp_enqueue_burst(rings_->ring(lcore_, to),
-                                                   reinterpret_cast<void**>(waiting.mbufs.data()),
-                                                   waiting.count, nullptr);
+    const auto put = static_cast<uint32_t>(
+        rings_->ring(lcore_, to).Push(std::span(waiting.mbufs).first(waiting.count)));
     waiting.count -= put;
     std::copy_n(waiting.mbufs.begin() + put, waiting.count, waiting.mbufs.begin());
     all = all && waiting.count == 0;
@@ -118,12 +94,10 @@ void Spreader::DropWaiting() {
 
 size_t Spreader::Take(std::span<rte_mbuf*> mbufs) {
   const uint32_t lcores = rings_->lcores();
-  const auto most = static_cast<uint32_t>(std::min(mbufs.size(), kBurst));
   for (uint32_t tries = 0; tries < lcores; ++tries) {
     next_source_ = next_source_ + 1 < lcores ? next_source_ + 1 : 0;
     if (next_source_ == lcore_) continue;
-    const uint32_t taken = rte_ring_sc_dequeue_burst(
-        rings_->ring(next_source_, lcore_), reinterpret_cast<void**>(mbufs.data()), most, nullptr);
+    const size_t taken = rings_->ring(next_source_, lcore_).Pop(mbufs);
     if (taken > 0) return taken;
   }
   return 0;

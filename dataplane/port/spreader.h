@@ -13,10 +13,10 @@
 
 #include "base/result.h"
 #include "dataplane/decode/frame.h"
+#include "dataplane/lcore/spsc_ring.h"
 #include "dataplane/lcore/tap_table.h"
 
 struct rte_mbuf;
-struct rte_ring;
 
 namespace rocescope {
 
@@ -26,14 +26,14 @@ class SpreadRings {
   static constexpr uint32_t kRingSize = 1024;  // mbufs
   static constexpr uint32_t kMostLcores = 64;
 
-  // For mbufs of ports that are open. The error says that memory, or room in the mbuf, is missing.
+  // Ours and not rte_ring: as fast, and ThreadSanitizer understands it.
+  using Ring = SpscRing<rte_mbuf*, kRingSize>;
+
+  // The error says that mbufs have no room for a note.
   static Result<std::shared_ptr<SpreadRings>> Make(uint32_t lcores);
-  ~SpreadRings();
-  SpreadRings(const SpreadRings&) = delete;
-  SpreadRings& operator=(const SpreadRings&) = delete;
 
   uint32_t lcores() const { return lcores_; }
-  rte_ring* ring(uint32_t from, uint32_t to) const { return rings_[from * lcores_ + to]; }
+  Ring& ring(uint32_t from, uint32_t to) { return rings_[from * lcores_ + to]; }
 
   // Where an mbuf keeps what its receiver found out.
   int note_offset() const { return note_offset_; }
@@ -46,7 +46,7 @@ class SpreadRings {
   explicit SpreadRings(uint32_t lcores) : lcores_(lcores), rings_(size_t{lcores} * lcores) {}
 
   const uint32_t lcores_;
-  std::vector<rte_ring*> rings_;
+  std::vector<Ring> rings_;
   int note_offset_ = -1;
   std::atomic<uint32_t> ended_ = 0;
 };

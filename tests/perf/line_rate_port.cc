@@ -38,7 +38,7 @@ struct Options {
   WorkloadOptions workload;
   bool erspan = false;
   uint32_t rounds = 5;
-  double seconds = 2;        // of a round of pcap, or of the soak
+  double seconds = 2;         // of a round of pcap, or of the soak
   uint64_t rate = 2'000'000;  // frames/s of the soak
   uint32_t mbufs = 65'535;
 };
@@ -161,11 +161,11 @@ class RingPort {
     }
     const int id = rte_eth_from_rings("net_ring_wire", rings_, 2, rings_, 1, 0);
     if (id < 0) throw std::runtime_error("no port on rings");
-    port_ = Must(Port::Open(static_cast<uint16_t>(id),
-                            {.lcores = 2,
-                             .mbufs = static_cast<uint32_t>(size_) + 4096,
-                             .data_room = 320,
-                             .ends = true}));
+    port_ =
+        Must(Port::Open(static_cast<uint16_t>(id), {.lcores = 2,
+                                                    .mbufs = static_cast<uint32_t>(size_) + 4096,
+                                                    .data_room = 320,
+                                                    .ends = true}));
     MustStart(*port_);
   }
   ~RingPort() {
@@ -206,8 +206,11 @@ double Drain(Eal& eal, Port& port, uint32_t lcores) {
     for (uint16_t queue = 0; queue < 2; ++queue) {
       if (queue % lcores == i) queues.push_back({.port = &port, .queue = queue});
     }
-    loops.push_back(std::make_unique<ReceiveLoop>(ReceiveLoop::Options{
-        .queues = queues, .processor = Processor(taps), .spread = rings, .lcore = i, .wait = true}));
+    loops.push_back(std::make_unique<ReceiveLoop>(ReceiveLoop::Options{.queues = queues,
+                                                                       .processor = Processor(taps),
+                                                                       .spread = rings,
+                                                                       .lcore = i,
+                                                                       .wait = true}));
     pointers.push_back(loops.back().get());
   }
   const Reader reader(pointers);
@@ -247,8 +250,8 @@ void RunRings(Eal& eal, const Options& options) {
 struct PacedWire {
   static constexpr unsigned kRingSize = 16'384;  // mbufs: 8 ms of 2 M frames a second
 
-  rte_ring* ring = rte_ring_create("paced", kRingSize, SOCKET_ID_ANY,
-                                   RING_F_SP_ENQ | RING_F_SC_DEQ);
+  rte_ring* ring =
+      rte_ring_create("paced", kRingSize, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
   std::unique_ptr<Port> port;
   uint64_t sent = 0;
   uint64_t missed = 0;  // found the ring full
@@ -281,8 +284,8 @@ struct PacedWire {
         std::copy(frame.begin(), frame.end(),
                   rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.size())));
       }
-      const unsigned put = rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(burst.data()),
-                                                     kBurst, nullptr);
+      const unsigned put =
+          rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(burst.data()), kBurst, nullptr);
       rte_pktmbuf_free_bulk(burst.data() + put, kBurst - put);
       missed += kBurst - put;
     }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The words of --eal: what was split and quoted again splits into the same words.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "appliance/command/shell_words.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto words = SplitWords(text);
+  if (!words) return 0;
+  std::string quoted;
+  for (const std::string& word : *words) {
+    quoted += '\'';
+    for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    quoted += "' ";
+  }
+  if (SplitWords(quoted) != words) std::abort();
+  return 0;
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Group `line_rate`, DPDK ports: virtual devices, without hugepages or rights."""
+
+import json
+import subprocess
+
+import measure
+
+
+def run(settings, *arguments):
+    command = [str(measure.built(settings.build, "line_rate_port")), *arguments]
+    measure.say("Ports: " + " ".join(arguments))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise measure.Unavailable(f"{' '.join(command)}: exit code {done.returncode}\n"
+                                  f"{done.stdout}{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def bars(settings, paced_seconds=10):
+    if not (settings.build / "tests" / "perf" / "line_rate_port").exists():
+        measure.say("Built without DPDK: no bars of ports.")
+        return []
+    rounds = ["--rounds", str(settings.rounds)]
+    capture, _ = measure.generated_capture(settings.build, "port",
+                                           ["--packets", "20000", "--snap", "128"])
+    pcap = run(settings, "pcap", "--capture", str(capture), "--seconds", "1", *rounds)
+    rings = run(settings, "rings", *rounds)
+    paced = run(settings, "paced", "--seconds", str(paced_seconds))
+    return [
+        measure.Bar(name="pcap_port_ratio", value=pcap["record_rate"] / pcap["receive_rate"],
+                    unit="of receive-only", goal=0.55,
+                    reference={"name": "receive-only", "value": pcap["receive_rate"],
+                               "unit": "packets/CPU-s"},
+                    details={"record_rate": pcap["record_rate"]}),
+        measure.Bar(name="two_lcores_ratio",
+                    value=rings["two_lcore_rate"] / rings["one_lcore_rate"],
+                    unit="of one lcore", goal=1.7,
+                    reference={"name": "one lcore", "value": rings["one_lcore_rate"],
+                               "unit": "packets/CPU-s"},
+                    details={"two_lcore_rate": rings["two_lcore_rate"]}),
+        measure.Bar(name="paced_2m_loss", value=paced["missed"], unit="packets", goal=0,
+                    exactly=True, details=paced),
+    ]
