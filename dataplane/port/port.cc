@@ -95,7 +95,7 @@ Status Port::Configure(const PortOptions& options) {
     return tl::unexpected(PortError(name_, "its driver does not describe it", error));
   }
   driver_ = info.driver_name == nullptr ? "" : info.driver_name;
-  is_file_ = options.ends || (driver_ == "net_pcap" && EndsWithItsFile(info));
+  is_file_ = driver_ == "net_pcap" && EndsWithItsFile(info);
   socket_ = rte_eth_dev_socket_id(id_);
 
   const uint64_t rss = info.flow_type_rss_offloads & kAddressesOnly;

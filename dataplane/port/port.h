@@ -18,7 +18,6 @@ struct PortOptions {
   uint16_t lcores = 1;     // that receive: queues of a port that can spread (RSS)
   uint32_t mbufs = 0;      // in the port's pool; 0: what its queues hold, and enough beside
   uint16_t data_room = 0;  // octets of a frame in one mbuf; 0: 1024 without hugepages, else 2048
-  bool ends = false;       // it holds all that will ever come, as a file does; known of net_pcap
 };
 
 // What a port counted since it was started.
@@ -58,7 +57,7 @@ class Port {
   bool spreads() const { return spreads_; }          // both directions of an IP pair to one queue
   PortTime time() const { return time_; }
 
-  // It ends, in place of a wire.
+  // A capture file that ends, in place of a wire.
   bool is_file() const { return is_file_; }
 
   PortCounters Counters() const;

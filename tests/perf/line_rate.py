@@ -5,6 +5,7 @@ with all state and records; the reference is reading them alone in the same run.
 import json
 import subprocess
 
+import line_rate_port
 import measure
 
 # Name, arguments of line_rate_memory, goal in packets per CPU second.
@@ -33,4 +34,4 @@ def from_memory(settings, name, arguments, goal):
 
 
 def bars(settings):
-    return [from_memory(settings, *row) for row in MEMORY]
+    return [from_memory(settings, *row) for row in MEMORY] + line_rate_port.bars(settings)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lcores do with frames of DPDK ports, in CPU time: from a capture that repeats for ever, to
-// nothing and to records; from rings in memory, by one lcore and by two that share the work; and a
+// nothing and to records; from two of them by one lcore, and by two that share the work; and a
 // paced run that must lose nothing. Prints one JSON object; line_rate.py makes bars of it.
 #include <fmt/format.h>
 #include <rte_cycles.h>
@@ -9,11 +9,14 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -26,6 +29,7 @@
 #include "dataplane/port/vdev.h"
 #include "tests/perf/frame.h"
 #include "tests/perf/workload.h"
+#include "tests/support/pcap_writer.h"
 
 namespace rocescope::perf {
 namespace {
@@ -148,100 +152,99 @@ void RunPcap(const Options& options) {
              Median(records));
 }
 
-// --- rings ---------------------------------------------------------------------------------------
-
-// Frames of the workload in mbufs, on two rings that are a port's queues.
-class RingPort {
- public:
-  explicit RingPort(const Options& options) : size_(options.workload.packets) {
-    for (size_t i = 0; i < 2; ++i) {
-      rings_[i] = rte_ring_create(fmt::format("wire{}", i).c_str(),
-                                  rte_align32pow2(static_cast<uint32_t>(size_ + 1)), SOCKET_ID_ANY,
-                                  RING_F_SP_ENQ | RING_F_SC_DEQ);
-    }
-    const int id = rte_eth_from_rings("net_ring_wire", rings_, 2, rings_, 1, 0);
-    if (id < 0) throw std::runtime_error("no port on rings");
-    port_ =
-        Must(Port::Open(static_cast<uint16_t>(id), {.lcores = 2,
-                                                    .mbufs = static_cast<uint32_t>(size_) + 4096,
-                                                    .data_room = 320,
-                                                    .ends = true}));
-    MustStart(*port_);
-  }
-  ~RingPort() {
-    port_.reset();
-    for (rte_ring* ring : rings_) rte_ring_free(ring);
-  }
-
-  Port& operator*() { return *port_; }
-
-  // The workload's next packets, dealt out to the rings as RSS on outer addresses would not: in
-  // turn. Both rings hold half.
-  void Fill(Workload& workload, FrameBuilder& builder) {
-    for (size_t i = 0; i < size_; ++i) {
-      const Frame frame = builder.Build(workload.Next());
-      rte_mbuf* mbuf = rte_pktmbuf_alloc(port_->pool());
-      if (mbuf == nullptr) throw std::runtime_error("the pool is empty");
-      char* octets = rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.bytes.size()));
-      if (octets == nullptr) throw std::runtime_error("a frame is larger than its mbuf");
-      std::copy(frame.bytes.begin(), frame.bytes.end(), octets);
-      rte_ring_enqueue(rings_[i % 2], mbuf);
-    }
-  }
-
- private:
-  size_t size_;
-  rte_ring* rings_[2] = {};
-  std::unique_ptr<Port> port_;
+// Two ports that never end, by one lcore or by two that share the work. No frame is dropped: who
+// waits for the other's ring empties its own meanwhile.
+struct Shared {
+  double rate;
+  double largest_share;  // of the frames, one lcore's
 };
-
-// CPU seconds of the slower lcore for all frames on the rings.
-double Drain(Eal& eal, Port& port, uint32_t lcores) {
+Shared Share(Eal& eal, const Port& first, const Port& second, uint32_t lcores, double seconds) {
   const auto taps = OneTap();
   const auto rings = lcores > 1 ? Must(SpreadRings::Make(lcores)) : nullptr;
   std::vector<std::unique_ptr<ReceiveLoop>> loops;
   std::vector<ReceiveLoop*> pointers;
+  const std::vector<ReceiveQueue> queues = {{.port = &first}, {.port = &second}};
   for (uint32_t i = 0; i < lcores; ++i) {
-    std::vector<ReceiveQueue> queues;
-    for (uint16_t queue = 0; queue < 2; ++queue) {
-      if (queue % lcores == i) queues.push_back({.port = &port, .queue = queue});
-    }
-    loops.push_back(std::make_unique<ReceiveLoop>(ReceiveLoop::Options{.queues = queues,
-                                                                       .processor = Processor(taps),
-                                                                       .spread = rings,
-                                                                       .lcore = i,
-                                                                       .wait = true}));
+    loops.push_back(std::make_unique<ReceiveLoop>(
+        ReceiveLoop::Options{.queues = lcores == 1 ? queues : std::vector{queues[i]},
+                             .processor = Processor(taps),
+                             .spread = rings,
+                             .lcore = i,
+                             .wait = true}));
     pointers.push_back(loops.back().get());
   }
   const Reader reader(pointers);
-  const std::atomic<bool> never = false;
+  std::atomic<bool> stop = false;
+  std::thread timer([&] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    stop = true;
+  });
   std::vector<double> used(lcores);
   eal.RunOnLcores(lcores, [&](size_t i) {
     const double begin = CpuSeconds();
-    loops[i]->Run(never);
+    loops[i]->Run(stop);
     used[i] = CpuSeconds() - begin;
   });
-  return *std::max_element(used.begin(), used.end());
+  timer.join();
+  uint64_t frames = 0;
+  uint64_t largest = 0;
+  double most = 0;
+  for (uint32_t i = 0; i < lcores; ++i) {
+    frames += loops[i]->Statistics().frames.ledger.received;
+    most = std::max(most, used[i]);
+    largest = std::max(largest, loops[i]->Statistics().frames.ledger.received);
+  }
+  return {.rate = static_cast<double>(frames) / most,
+          .largest_share = static_cast<double>(largest) / static_cast<double>(frames)};
 }
 
-void RunRings(Eal& eal, const Options& options) {
-  RingPort port(options);
+// The workload's packets in turn on two files, as spraying or a mirror's outer addresses deal them
+// out.
+std::array<std::vector<uint8_t>, 2> TwoCaptures(const Options& options) {
   Workload workload(options.workload);
   FrameBuilder builder(options.erspan ? 190 : 128, options.erspan);
+  const test::CaptureFormat format;
+  std::array<std::vector<uint8_t>, 2> files;
+  for (auto& file : files) test::AppendPcapHeader(file, format);
+  for (uint64_t i = 0; i < options.workload.packets; ++i) {
+    const Packet packet = workload.Next();
+    const Frame frame = builder.Build(packet);
+    test::AppendPcapRecord(files[i % 2], format, options.workload.start_ns, frame.bytes,
+                           frame.length);
+  }
+  return files;
+}
+
+void RunShared(Eal& eal, const Options& options) {
+  std::vector<std::unique_ptr<VirtualDevice>> devices;
+  std::vector<std::unique_ptr<Port>> ports;
+  const auto files = TwoCaptures(options);
+  for (size_t i = 0; i < 2; ++i) {
+    // The device reads it whole while it is plugged in and started.
+    const std::string path = fmt::format(
+        "{}/rocescope_{}_{}.pcap", std::filesystem::temp_directory_path().string(), getpid(), i);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(files[i].data()),
+               static_cast<std::streamsize>(files[i].size()));
+    devices.push_back(Must(VirtualDevice::Plug(fmt::format("net_pcap{}", i),
+                                               fmt::format("rx_pcap={},infinite_rx=1", path))));
+    ports.push_back(
+        Must(Port::Open(devices.back()->port(), {.lcores = 2, .mbufs = options.mbufs})));
+    MustStart(*ports.back());
+    std::filesystem::remove(path);
+  }
   std::vector<double> one;
   std::vector<double> two;
-  const auto frames = static_cast<double>(options.workload.packets);
-  for (uint32_t round = 0; round <= options.rounds; ++round) {
-    port.Fill(workload, builder);
-    const double alone = Drain(eal, *port, 1);
-    port.Fill(workload, builder);
-    const double together = Drain(eal, *port, 2);
-    if (round == 0) continue;
-    one.push_back(frames / alone);
-    two.push_back(frames / together);
+  double largest_share = 0;
+  for (uint32_t round = 0; round < options.rounds; ++round) {
+    one.push_back(Share(eal, *ports[0], *ports[1], 1, options.seconds).rate);
+    const Shared both = Share(eal, *ports[0], *ports[1], 2, options.seconds);
+    two.push_back(both.rate);
+    largest_share = both.largest_share;
   }
-  fmt::print("{{\"one_lcore_rate\": {:.0f}, \"two_lcore_rate\": {:.0f}}}\n", Median(one),
-             Median(two));
+  fmt::print(
+      "{{\"one_lcore_rate\": {:.0f}, \"two_lcore_rate\": {:.0f}, \"largest_share\": {:.3f}}}\n",
+      Median(one), Median(two), largest_share);
 }
 
 // --- paced ---------------------------------------------------------------------------------------
@@ -335,7 +338,7 @@ int Run(const Options& options) {
   const auto eal = Must(Eal::Start({"--no-huge", "--no-shconf", "-m", "4096", "--no-pci",
                                     "--no-telemetry", "-l", options.mode == "pcap" ? "0" : "0,1"}));
   if (options.mode == "pcap") RunPcap(options);
-  if (options.mode == "rings") RunRings(*eal, options);
+  if (options.mode == "shared") RunShared(*eal, options);
   return options.mode == "paced" ? RunPaced(*eal, options) : 0;
 }
 
@@ -346,11 +349,12 @@ int main(int argc, char** argv) {
   rocescope::perf::Options options;
   options.workload.packets = 500'000;
   CLI::App app("What lcores do with frames of DPDK ports, in frames per CPU second");
-  app.add_option("MODE", options.mode, "pcap, rings or paced")
+  app.add_option("MODE", options.mode, "pcap, shared or paced")
       ->required()
-      ->check(CLI::IsMember({"pcap", "rings", "paced"}));
+      ->check(CLI::IsMember({"pcap", "shared", "paced"}));
   app.add_option("--capture", options.capture, "of pcap: plain file, repeated for ever")
       ->check(CLI::ExistingFile);
+  app.add_option("--seed", options.workload.seed, "of the workload");
   app.add_option("--qps", options.workload.queue_pairs, "queue pairs");
   app.add_option("--frames", options.workload.packets, "of a round on the rings, or paced");
   app.add_flag("--erspan", options.erspan, "frames come wrapped up as ERSPAN III");

@@ -25,7 +25,7 @@ def bars(settings, paced_seconds=10):
     capture, _ = measure.generated_capture(settings.build, "port",
                                            ["--packets", "20000", "--snap", "128"])
     pcap = run(settings, "pcap", "--capture", str(capture), "--seconds", "1", *rounds)
-    rings = run(settings, "rings", *rounds)
+    shared = run(settings, "shared", "--frames", "40000", "--seed", "6", "--seconds", "1", *rounds)
     paced = run(settings, "paced", "--seconds", str(paced_seconds))
     return [
         measure.Bar(name="pcap_port_ratio", value=pcap["record_rate"] / pcap["receive_rate"],
@@ -34,11 +34,12 @@ def bars(settings, paced_seconds=10):
                                "unit": "packets/CPU-s"},
                     details={"record_rate": pcap["record_rate"]}),
         measure.Bar(name="two_lcores_ratio",
-                    value=rings["two_lcore_rate"] / rings["one_lcore_rate"],
+                    value=shared["two_lcore_rate"] / shared["one_lcore_rate"],
                     unit="of one lcore", goal=1.7,
-                    reference={"name": "one lcore", "value": rings["one_lcore_rate"],
+                    reference={"name": "one lcore", "value": shared["one_lcore_rate"],
                                "unit": "packets/CPU-s"},
-                    details={"two_lcore_rate": rings["two_lcore_rate"]}),
+                    details={"two_lcore_rate": shared["two_lcore_rate"],
+                             "largest_share": shared["largest_share"]}),
         measure.Bar(name="paced_2m_loss", value=paced["missed"], unit="packets", goal=0,
                     exactly=True, details=paced),
     ]

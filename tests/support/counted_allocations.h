@@ -21,9 +21,13 @@ inline void* CountedAllocation(std::size_t size) {
 
 }  // namespace rocescope::test
 
-void* operator new(std::size_t size) { return rocescope::test::CountedAllocation(size); }
-void* operator new[](std::size_t size) { return rocescope::test::CountedAllocation(size); }
-// Inlined, they would let g++ see free() on what operator new returned, and warn.
+// Inlined, one of them would let g++ see malloc or free meet the other's operator, and warn.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  return rocescope::test::CountedAllocation(size);
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) {
+  return rocescope::test::CountedAllocation(size);
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
