@@ -96,6 +96,7 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
   static std::vector<std::string> own_words = {"rocescope"};
   static std::vector<char*> arguments;
   own_words.insert(own_words.end(), words.begin(), words.end());
+  arguments.reserve(own_words.size() + 1);
   for (std::string& word : own_words) arguments.push_back(word.data());
   const auto count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
@@ -134,6 +135,7 @@ void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
     size_t index = 0;
   };
   std::vector<Work> work;
+  work.reserve(count);
   for (size_t i = 0; i < count; ++i) work.push_back({.loop = &loop, .index = i});
   const auto run = [](void* argument) {
     const auto* mine = static_cast<const Work*>(argument);

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "dataplane/record/record.h"
 
-struct rte_mempool;
+struct rte_mempool;  // NOLINT(readability-identifier-naming): DPDK's
 
 namespace rocescope {
 

@@ -24,10 +24,12 @@ size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
 // A file's driver says nothing at its end. Nor does it deliver then, or lose a frame for want of an
 // mbuf.
 void QueueReader::LookForEnd() {
-  if (empty_bursts_++ > 0 && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
+  const bool first = empty_bursts_ == 0;
+  ++empty_bursts_;
+  if (!first && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
   const PortCounters counters = queue_.port->Counters();
   const uint64_t frames = counters.delivered + counters.no_mbuf;
-  ended_ = empty_bursts_ > 1 && frames == frames_when_idle_;
+  ended_ = !first && frames == frames_when_idle_;
   frames_when_idle_ = frames;
   empty_bursts_ = 1;
 }

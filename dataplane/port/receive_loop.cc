@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <span>
 #include <thread>
 
@@ -41,7 +40,7 @@ struct Burst {
 
 struct ReceiveLoop::Work {
   std::vector<QueueReader> queues;
-  std::optional<Spreader> spreader;
+  std::unique_ptr<Spreader> spreader;  // null: this lcore owns all that it receives
   Burst received;
   Burst taken;               // from other lcores
   uint64_t next_chores = 0;  // TSC
@@ -55,7 +54,8 @@ ReceiveLoop::ReceiveLoop(Options options)
       exchange_(kWorthHandingOver * 2, options.most_records) {
   for (const ReceiveQueue& queue : options.queues) work_->queues.emplace_back(queue);
   if (options.spread) {
-    work_->spreader.emplace(std::move(options.spread), options.lcore, options.processor.taps);
+    work_->spreader = std::make_unique<Spreader>(std::move(options.spread), options.lcore,
+                                                 options.processor.taps);
   }
 }
 

@@ -16,7 +16,7 @@
 #include "dataplane/lcore/spsc_ring.h"
 #include "dataplane/lcore/tap_table.h"
 
-struct rte_mbuf;
+struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
 
 namespace rocescope {
 
