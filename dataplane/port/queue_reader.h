@@ -4,6 +4,7 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -28,8 +29,12 @@ class QueueReader {
   // A file ended: there will be no more bursts.
   bool ended() const { return ended_; }
 
-  // Bursts that the queue may hold at once.
-  uint32_t BurstsHeld(size_t burst) const { return queue_.port->ring_size() / burst + 1; }
+  // Bursts that the queue may hold at once. Rings and sockets of virtual devices hold more than
+  // their descriptors.
+  size_t BurstsHeld(size_t burst) const {
+    constexpr size_t kVirtual = 65'536;  // frames
+    return std::max<size_t>(queue_.port->ring_size(), kVirtual) / burst + 1;
+  }
 
   // Now and then: where the NIC's clock stands.
   void ReadClock(Timestamp now);

@@ -159,7 +159,7 @@ void ReceiveLoop::Account(std::span<RawFrame> frames) {
 // What the queues held when they were told to stop, and not what comes meanwhile.
 void ReceiveLoop::Drain() {
   for (QueueReader& queue : work_->queues) {
-    for (uint32_t bursts = queue.BurstsHeld(kBurst); bursts > 0; --bursts) {
+    for (size_t bursts = queue.BurstsHeld(kBurst); bursts > 0; --bursts) {
       if (!ReceiveFrom(queue)) break;
     }
   }

@@ -155,7 +155,7 @@ class RingPort {
     }
     const int id = rte_eth_from_rings(name.c_str(), rings_, 2, rings_, 1, 0);
     EXPECT_GE(id, 0);
-    port_ = std::move(*Port::Open(static_cast<uint16_t>(id), {.mbufs = 8191}));
+    port_ = std::move(*Port::Open(static_cast<uint16_t>(id), {.mbufs = 16383}));
   }
   ~RingPort() {
     port_.reset();
@@ -205,6 +205,19 @@ TEST(Spread, OfAWireAccountsForEveryFrameAndGivesAllMbufsBack) {
   EXPECT_EQ(outcome.totals.counters.ledger.received + outcome.lcores[0].passing_dropped +
                 outcome.lcores[1].passing_dropped,
             6000u);
+  EXPECT_EQ(port->MbufsInUse(), 0u);
+}
+
+TEST(Spread, OfAWireLeavesNothingBehindWhenItStops) {
+  const FrameMix mix(8000);
+  RingPort port("net_ring_c");
+  ASSERT_TRUE(port->Start());
+  for (size_t i = 0; i < mix.frames().size(); ++i) port.Put(i % 2, mix.frames()[i]);
+  Lcores lcores(2, {{.port = &*port, .queue = 0}, {.port = &*port, .queue = 1}}, {"wire"});
+  const std::atomic<bool> stopped = true;
+  const Outcome outcome = lcores.Run(stopped);
+  EXPECT_GT(8000u, 2u * port->ring_size());  // more than its descriptors
+  EXPECT_EQ(outcome.totals.counters.ledger.received, 8000u);
   EXPECT_EQ(port->MbufsInUse(), 0u);
 }
 
