@@ -25,7 +25,12 @@ def bars(settings, paced_seconds=10):
     capture, _ = measure.generated_capture(settings.build, "port",
                                            ["--packets", "20000", "--snap", "128"])
     pcap = run(settings, "pcap", "--capture", str(capture), "--seconds", "1", *rounds)
-    shared = run(settings, "shared", "--frames", "40000", "--seed", "6", "--seconds", "1", *rounds)
+    # How evenly the host pairs fall on two lcores is luck, since a pair cannot be divided and Zipf's
+    # first one has a large share: the median over workloads counts.
+    lucks = [run(settings, "shared", "--frames", "40000", "--seed", str(seed), "--seconds", "0.5",
+                 "--rounds", str(min(3, settings.rounds))) for seed in range(1, 8)]
+    lucks.sort(key=lambda shared: shared["two_lcore_rate"] / shared["one_lcore_rate"])
+    shared = lucks[len(lucks) // 2]
     paced = run(settings, "paced", "--seconds", str(paced_seconds))
     return [
         measure.Bar(name="pcap_port_ratio", value=pcap["record_rate"] / pcap["receive_rate"],
@@ -39,7 +44,9 @@ def bars(settings, paced_seconds=10):
                     reference={"name": "one lcore", "value": shared["one_lcore_rate"],
                                "unit": "packets/CPU-s"},
                     details={"two_lcore_rate": shared["two_lcore_rate"],
-                             "largest_share": shared["largest_share"]}),
+                             "largest_share": shared["largest_share"],
+                             "all": [round(luck["two_lcore_rate"] / luck["one_lcore_rate"], 2)
+                                     for luck in lucks]}),
         measure.Bar(name="paced_2m_loss", value=paced["missed"], unit="packets", goal=0,
                     exactly=True, details=paced),
     ]
