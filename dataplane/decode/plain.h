@@ -114,8 +114,9 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
 inline bool MayBeMirrored(const uint8_t* data) {
   constexpr size_t kProtocol = kEthernet + 9;
   const wire::Block<kProtocol + kTag + 1> at(data);
-  return (at.U8<kProtocol>() == wire::kIpProtocolGre) |
-         (at.U8<kProtocol + kTag>() == wire::kIpProtocolGre);
+  const bool untagged = at.U8<kProtocol>() == wire::kIpProtocolGre;
+  const bool tagged = at.U8<kProtocol + kTag>() == wire::kIpProtocolGre;
+  return untagged | tagged;
 }
 
 // How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
