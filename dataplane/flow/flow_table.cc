@@ -32,7 +32,7 @@ FlowTable::Options Checked(FlowTable::Options options) {
 
 }  // namespace
 
-FlowTable::FlowTable(Options options)
+FlowTable::FlowTable(const Options& options)
     : options_(Checked(options)),
       entries_(options_.capacity),
       free_(options_.capacity),

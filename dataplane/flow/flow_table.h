@@ -58,7 +58,7 @@ class FlowTable {
 
   // A capacity of 0 is taken for 1; an interval outside of 1 ms to kMaximumInterval is moved into
   // it.
-  explicit FlowTable(Options options);
+  explicit FlowTable(const Options& options);
 
   // Where a packet's state is looked for.
   struct Place {
