@@ -103,8 +103,8 @@ enum PartBit : uint16_t {
   kPartCm = 1 << 9,
 };
 
-// What accounting needs of a RoCE packet, and no more: a hundred million of these a second are
-// written and read. Extended headers stay where they are until somebody asks for them.
+// What accounting needs of a RoCE packet, and no more: one is written and
+// read for each. Extended headers stay where they are until somebody asks for them.
 struct RocePacket {
   IpAddress source;
   IpAddress destination;

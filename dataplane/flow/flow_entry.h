@@ -13,15 +13,15 @@
 namespace rocescope {
 
 enum FlowEntryFlag : uint16_t {
-  kFlowActive = 1 << 1,  // saw a packet in the open interval: is on the active list
-  kFlowDscpChanged = 1 << 2,
-  kFlowMessageEnded = 1 << 3,   // message_end_ns means something
-  kFlowReadPending = 1 << 4,    // pending_length is that of a READ whose PSNs are reserved
-  kFlowSequenceBegan = 1 << 5,  // in the open interval
-  kFlowRequestSeen = 1 << 6,    // in the open interval: first_request_psn means something
-  kFlowDatagrams = 1 << 7,      // a UD queue pair: SENDs are datagrams of many senders
-  kFlowZeroKnown = 1 << 8,      // zero_memory means something
-  kFlowCounterFull = 1 << 9,    // a small counter reached its end: the record is due
+  kFlowActive = 1 << 0,  // saw a packet in the open interval: is on the active list
+  kFlowDscpChanged = 1 << 1,
+  kFlowMessageEnded = 1 << 2,   // message_end_ns means something
+  kFlowReadPending = 1 << 3,    // pending_length is that of a READ whose PSNs are reserved
+  kFlowSequenceBegan = 1 << 4,  // in the open interval
+  kFlowRequestSeen = 1 << 5,    // in the open interval: first_request_psn means something
+  kFlowDatagrams = 1 << 6,      // a UD queue pair: SENDs are datagrams of many senders
+  kFlowZeroKnown = 1 << 7,      // zero_memory means something
+  kFlowCounterFull = 1 << 8,    // a small counter reached its end: the record is due
 };
 
 inline constexpr int64_t kGapUnitNs = 64;

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address pair that spreads frames, against the decoder's. The input is that of decode_fuzz.
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <vector>
 
 #include "dataplane/decode/address_pair.h"
 #include "dataplane/decode/decode.h"
+#include "tests/fuzz/link_types.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/decode_difference.h"
 
 namespace rocescope {
 namespace {
-
-constexpr LinkType kLinkTypes[] = {
-    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
-    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 // Returns true for RoCE.
 bool Compare(const RawFrame& raw, uint64_t hash) {

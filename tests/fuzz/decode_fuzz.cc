@@ -2,25 +2,16 @@
 // The walk through a frame. The input's first octet chooses the link type (low three bits) and how
 // much longer than the capture the frame says it was; the rest is the frame.
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 
 #include "dataplane/decode/decode.h"
 #include "dataplane/decode/plain.h"
+#include "tests/fuzz/link_types.h"
+#include "tests/fuzz/require.h"
 #include "tests/support/decode_difference.h"
 
 namespace rocescope {
 namespace {
-
-constexpr LinkType kLinkTypes[] = {
-    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
-    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 bool IsInside(std::span<const uint8_t> part, std::span<const uint8_t> whole) {
   return part.empty() ||

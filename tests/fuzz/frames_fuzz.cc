@@ -7,28 +7,18 @@
 // octets; its time, 8 octets of nanoseconds or 2 of 10 us since the last; and unless it repeats,
 // its length in 2 octets and its octets. Most significant octets first.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <vector>
 
 #include "dataplane/lcore/frame_processor.h"
 #include "dataplane/wire/reader.h"
+#include "tests/fuzz/link_types.h"
+#include "tests/fuzz/require.h"
 
 namespace rocescope {
 namespace {
 
 constexpr size_t kMaxFrames = 256;
-constexpr LinkType kLinkTypes[] = {
-    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
-    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
-
 struct Step {
   RawFrame frame;
   bool advance = false;

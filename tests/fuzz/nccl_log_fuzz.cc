@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NCCL logs, up to the jobs they make. Octet 1 parts the input into logs of their own.
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "analytics/job/attribution.h"
+#include "tests/fuzz/require.h"
 
 namespace rocescope {
 namespace {
-
-void Require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 void RequireSane(const NcclProcess& process) {
   for (const NcclCommunicator& communicator : process.communicators) {

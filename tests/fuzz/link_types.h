@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The link types of the fuzzers of frames, by the low three bits of an octet of their input.
+#pragma once
+
+#include "dataplane/decode/frame.h"
+
+namespace rocescope {
+
+inline constexpr LinkType kLinkTypes[] = {
+    LinkType::kEthernet, LinkType::kRawIp,        LinkType::kLinuxCooked,      LinkType::kIpv4,
+    LinkType::kIpv6,     LinkType::kLinuxCooked2, static_cast<LinkType>(9999), LinkType::kEthernet};
+
+}  // namespace rocescope
