@@ -44,6 +44,7 @@ struct Options {
   uint32_t rounds = 5;
   double seconds = 2;         // of a round of pcap, or of the soak
   uint64_t rate = 2'000'000;  // frames/s of the soak
+  double share = 0;           // of the limit, which is then measured first, in place of a rate
   uint32_t mbufs = 65'535;
 };
 
@@ -68,6 +69,16 @@ void MustStart(Port& port) {
   if (const Status started = port.Start(); !started) {
     throw std::runtime_error(started.error().message);
   }
+}
+
+// Time that the hypervisor gave to others instead of this machine's processors, since it started:
+// what tells a lost frame from a lost millisecond. 0 where the system does not say.
+double StolenSeconds() {
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  uint64_t user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, stolen = 0;
+  stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> soft >> stolen;
+  return stat ? static_cast<double>(stolen) / static_cast<double>(sysconf(_SC_CLK_TCK)) : 0;
 }
 
 // Takes records and throws them away, as long as it lives.
@@ -268,14 +279,14 @@ struct PacedWire {
 
   // Sends `frames` again and again until `stop`, which it sets itself after `seconds`.
   void Generate(const std::vector<std::vector<uint8_t>>& frames, double rate, double seconds,
-                std::atomic<bool>& stop) {
+                uint64_t sent_before, std::atomic<bool>& stop) {
     const uint64_t hz = rte_get_tsc_hz();
     const uint64_t begin = rte_rdtsc();
     std::array<rte_mbuf*, kBurst> burst;
     for (size_t next = 0; !stop.load(std::memory_order_relaxed);) {
       const double elapsed = static_cast<double>(rte_rdtsc() - begin) / static_cast<double>(hz);
       if (elapsed >= seconds) stop = true;
-      if (static_cast<double>(sent) > elapsed * rate) continue;
+      if (static_cast<double>(sent - sent_before) > elapsed * rate) continue;
       sent += kBurst;
       if (rte_pktmbuf_alloc_bulk(port->pool(), burst.data(), kBurst) != 0) {
         missed += kBurst;
@@ -295,6 +306,51 @@ struct PacedWire {
   }
 };
 
+struct Paced {
+  uint64_t sent = 0;
+  uint64_t received = 0;
+  uint64_t missed = 0;
+  uint64_t records_dropped = 0;
+  bool balances = true;
+  double stolen = 0;  // seconds
+};
+
+// Sends `rate` frames a second to one lcore for `seconds`, while another thread reads its
+// statistics each second.
+Paced Pace(Eal& eal, PacedWire& wire, const std::vector<std::vector<uint8_t>>& frames, double rate,
+           double seconds) {
+  const uint64_t sent_before = wire.sent;
+  const uint64_t missed_before = wire.missed;
+  const double stolen_before = StolenSeconds();
+  ReceiveLoop loop({.queues = {{.port = wire.port.get()}}, .processor = Processor(OneTap())});
+  std::atomic<bool> stop = false;
+  std::atomic<bool> sent_all = false;
+  std::atomic<bool> balanced = true;
+  const Reader reader({&loop});
+  std::thread watcher([&] {
+    while (!stop) {
+      if (!loop.Statistics().frames.ledger.Balances()) balanced = false;
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
+  });
+  eal.RunOnLcores(2, [&](size_t i) {
+    if (i == 0) {
+      loop.Run(sent_all);
+    } else {
+      wire.Generate(frames, rate, seconds, sent_before, stop);
+      sent_all = true;
+    }
+  });
+  watcher.join();
+  const LcoreStatistics statistics = loop.Statistics();
+  return {.sent = wire.sent - sent_before,
+          .received = statistics.frames.ledger.received,
+          .missed = wire.missed - missed_before,
+          .records_dropped = statistics.records_dropped,
+          .balances = balanced && statistics.frames.ledger.Balances(),
+          .stolen = StolenSeconds() - stolen_before};
+}
+
 int RunPaced(Eal& eal, const Options& options) {
   PacedWire wire(options.mbufs);
   Workload workload(options.workload);
@@ -304,34 +360,21 @@ int RunPaced(Eal& eal, const Options& options) {
     const Frame built = builder.Build(workload.Next());
     frame.assign(built.bytes.begin(), built.bytes.end());
   }
-  ReceiveLoop loop({.queues = {{.port = wire.port.get()}}, .processor = Processor(OneTap())});
-  std::atomic<bool> stop = false;
-  std::atomic<bool> sent_all = false;
-  const Reader reader({&loop});
-  std::thread watcher([&] {  // statistics are read each second, and must balance each time
-    while (!stop) {
-      const Ledger ledger = loop.Statistics().frames.ledger;
-      if (!ledger.Balances()) throw std::runtime_error("a published ledger does not balance");
-      std::this_thread::sleep_for(std::chrono::seconds(1));
-    }
-  });
-  eal.RunOnLcores(2, [&](size_t i) {
-    if (i == 0) {
-      loop.Run(sent_all);
-    } else {
-      wire.Generate(frames, static_cast<double>(options.rate), options.seconds, stop);
-      sent_all = true;
-    }
-  });
-  watcher.join();
-  const LcoreStatistics statistics = loop.Statistics();
-  const uint64_t received = statistics.frames.ledger.received;
+  double rate = static_cast<double>(options.rate);
+  double limit = 0;
+  if (options.share > 0) {  // of what gets through when the wire is never idle
+    constexpr double kSeconds = 3;
+    constexpr double kNeverIdle = 1e12;
+    limit = static_cast<double>(Pace(eal, wire, frames, kNeverIdle, kSeconds).received) / kSeconds;
+    rate = limit * options.share;
+  }
+  const Paced paced = Pace(eal, wire, frames, rate, options.seconds);
   fmt::print(
-      "{{\"sent\": {}, \"received\": {}, \"missed\": {}, \"records_dropped\": {}, "
-      "\"balances\": {}}}\n",
-      wire.sent, received, wire.missed, statistics.records_dropped,
-      statistics.frames.ledger.Balances());
-  return received + wire.missed == wire.sent && statistics.frames.ledger.Balances() ? 0 : 1;
+      "{{\"rate\": {:.0f}, \"limit\": {:.0f}, \"sent\": {}, \"received\": {}, \"missed\": {}, "
+      "\"records_dropped\": {}, \"balances\": {}, \"stolen_s\": {:.2f}}}\n",
+      rate, limit, paced.sent, paced.received, paced.missed, paced.records_dropped, paced.balances,
+      paced.stolen);
+  return paced.received + paced.missed == paced.sent && paced.balances ? 0 : 1;
 }
 
 int Run(const Options& options) {
@@ -361,6 +404,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "medians are taken over these");
   app.add_option("--seconds", options.seconds, "of a round of pcap, or paced");
   app.add_option("--rate", options.rate, "frames/s, paced");
+  app.add_option("--share", options.share, "paced at this share of the limit, in place of --rate")
+      ->check(CLI::Range(0.0, 1.0));
   app.add_option("--mbufs", options.mbufs, "of the pool; more than the capture has packets");
   CLI11_PARSE(app, argc, argv);
   try {
