@@ -23,6 +23,13 @@ class ByteWriter {
   constexpr void U24(uint32_t value) { Store(value, 3); }
   constexpr void U32(uint32_t value) { Store(value, 4); }
   constexpr void U64(uint64_t value) { Store(value, 8); }
+  // Over what was written at `offset`: a length that is known only behind what it is about.
+  constexpr void PatchU32(size_t offset, uint32_t value) {
+    if (offset + 4 > offset_) return;
+    for (size_t i = 0; i < 4; ++i) {
+      bytes_[offset + 3 - i] = static_cast<uint8_t>(value >> (8 * i));
+    }
+  }
   constexpr void Bytes(std::span<const uint8_t> source) {
     if (!Take(source.size())) return;
     for (size_t i = 0; i < source.size(); ++i) bytes_[offset_ - source.size() + i] = source[i];
