@@ -37,9 +37,11 @@ std::vector<PortIndex> SortPorts(const Fabric::Parts& parts, KeyOf key_of) {
   std::vector<PortIndex> sorted = Numbers(parts.ports.size());
   for (const Node& node : parts.nodes) {
     const auto begin = sorted.begin() + node.first_port;
-    std::sort(begin, begin + node.port_count, [&](PortIndex a, PortIndex b) {
+    const auto before = [&](PortIndex a, PortIndex b) {
       return key_of(parts.ports[a]) < key_of(parts.ports[b]);
-    });
+    };
+    const auto end = begin + node.port_count;
+    if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
   }
   return sorted;
 }
