@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/host/nic.h"
+
+#include <algorithm>
+
+#include "dataplane/wire/ethernet.h"
+#include "dataplane/wire/icrc.h"
+#include "dataplane/wire/ip.h"
+#include "dataplane/wire/opcode.h"
+#include "dataplane/wire/roce.h"
+#include "sim/host/queue_pair.h"
+
+namespace rocescope::sim {
+namespace {
+
+constexpr uint16_t kLongestPause = 0xffff;
+constexpr uint32_t kCnpReservedOctets = 16;  // IBTA Annex A17.9.3
+
+}  // namespace
+
+void FrameSizes::Set(Frame& frame) const {
+  const bool data = frame.kind == FrameKind::kRequest || frame.kind == FrameKind::kReadResponse;
+  if (data && payload_overhead != 0) {
+    frame.length = frame.wire_octets = frame.payload + payload_overhead;
+    return;
+  }
+  if (!data && control_octets != 0) {
+    frame.length = frame.wire_octets = control_octets;
+    return;
+  }
+  const uint32_t padded = (frame.payload + 3) & ~3u;
+  const uint32_t extended = frame.kind == FrameKind::kCnp
+                                ? kCnpReservedOctets
+                                : wire::TraitsOf(frame.opcode).header_octets;
+  frame.length = static_cast<uint32_t>(wire::EthernetHeader::kSize + wire::Ipv4Header::kSize +
+                                       wire::UdpHeader::kSize + wire::Bth::kSize +
+                                       wire::kIcrcSize) +
+                 extended + padded;
+  frame.wire_octets = frame.length + wire_overhead;
+}
+
+Nic::Nic(Shared& shared, uint32_t number, NicOptions options, uint64_t bits_per_second)
+    : shared_(shared),
+      number_(number),
+      options_(options),
+      port_(shared, *this, 0, bits_per_second),
+      wake_timer_(shared.engine, *this),
+      drain_timer_(shared.engine, *this),
+      storm_timer_(shared.engine, *this) {}
+
+Nic::~Nic() = default;
+
+void Nic::Schedule(QueuePair& queue_pair, uint8_t priority, SimTime ready) {
+  turns_[priority].push({.ready = ready, .order = order_++, .queue_pair = &queue_pair});
+  ++scheduled_;
+  if (pulling_) return;  // asked again when the wire is free
+  if (ready <= shared_.engine.Now()) {
+    port_.Wake();
+  } else if (!wake_timer_.armed() || ready < wake_timer_.deadline()) {
+    wake_timer_.Arm(ready);
+  }
+}
+
+void Nic::Answer(Frame& frame) {
+  options_.sizes.Set(frame);
+  frame.sent = shared_.engine.Now();
+  ++counters_.tx_frames;
+  port_.Enqueue(frame);
+}
+
+void Nic::Departs(Frame&, Port&) {}
+
+// The queue pair that has waited longest goes next: with all of them ready, that is in turn.
+Frame* Nic::Pull(Port&) {
+  if (!up_) return nullptr;
+  const SimTime now = shared_.engine.Now();
+  SimTime next = kNever;
+  for (uint32_t priority = kPriorities; priority-- > 0;) {
+    Turns& turns = turns_[priority];
+    if (turns.empty() || port_.IsPaused(priority)) continue;
+    while (!turns.empty() && turns.top().ready <= now) {
+      QueuePair& queue_pair = *turns.top().queue_pair;
+      turns.pop();
+      --scheduled_;
+      pulling_ = true;
+      Frame* frame = queue_pair.Send();
+      pulling_ = false;
+      if (frame != nullptr) {
+        ++counters_.tx_frames;
+        return frame;
+      }
+    }
+    if (!turns.empty()) next = std::min(next, turns.top().ready);
+  }
+  if (next != kNever && (!wake_timer_.armed() || next < wake_timer_.deadline())) {
+    wake_timer_.Arm(next);
+  }
+  return nullptr;
+}
+
+void Nic::Receive(Frame& frame, Port&) {
+  if (!up_) {
+    shared_.Lose(frame, LossCause::kDeviceDown);
+    return;
+  }
+  ++counters_.rx_frames;
+  if (options_.receive_rate <= 0 && received_.empty()) {
+    Deliver(frame);
+    return;
+  }
+  if (received_octets_ + frame.length > options_.receive_buffer) {
+    ++counters_.rx_discards;
+    shared_.Lose(frame, LossCause::kBufferFull);
+    return;
+  }
+  received_octets_ += frame.length;
+  received_.Push(frame);
+  if (!holds_ && received_octets_ > options_.receive_buffer / 2) {
+    holds_ = true;
+    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
+    storm_timer_.Arm(shared_.engine.Now() +
+                     TransmitTime(uint64_t{kLongestPause} * 64, port_.bits_per_second()) / 2);
+  }
+  if (!drain_timer_.armed()) {
+    const double rate = options_.receive_rate > 0 ? options_.receive_rate
+                                                  : static_cast<double>(port_.bits_per_second());
+    drain_timer_.Arm(shared_.engine.Now() +
+                     TransmitTime(frame.length, static_cast<uint64_t>(rate)));
+  }
+}
+
+void Nic::Drain() {
+  Frame& frame = received_.Pop();
+  received_octets_ -= frame.length;
+  if (holds_ && received_octets_ < options_.receive_buffer / 4) {
+    holds_ = false;
+    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), 0);
+  }
+  if (!received_.empty()) {
+    const double rate = options_.receive_rate > 0 ? options_.receive_rate
+                                                  : static_cast<double>(port_.bits_per_second());
+    drain_timer_.Arm(shared_.engine.Now() +
+                     TransmitTime(received_.front().length, static_cast<uint64_t>(rate)));
+  }
+  Deliver(frame);
+}
+
+void Nic::SetStorm(bool on) {
+  storm_ = on;
+  if (on) {
+    Storm();
+  } else if (!holds_) {
+    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), 0);
+  }
+}
+
+// Says its pause again before it is over.
+void Nic::Storm() {
+  if (!storm_ && !holds_) return;
+  port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
+  storm_timer_.Arm(shared_.engine.Now() +
+                   TransmitTime(uint64_t{kLongestPause} * 64, port_.bits_per_second()) / 2);
+}
+
+void Nic::Deliver(Frame& frame) {
+  if (frame.corrupt) {
+    ++counters_.rx_icrc_encapsulated;
+    shared_.Lose(frame, LossCause::kBadIcrc);
+    return;
+  }
+  if (QueuePair* receiver = find_(frame.queue_pair); receiver != nullptr) receiver->Receive(frame);
+  shared_.frames.GiveBack(frame);
+}
+
+void Nic::SetUp(bool up) {
+  up_ = up;
+  port_.SetUp(up);
+  if (up) port_.Wake();
+}
+
+}  // namespace rocescope::sim

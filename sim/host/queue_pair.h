@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One end of a reliable connection (IBTA vol. 1, section 9.7): a requester that segments messages
+// and goes back on loss, and a responder that acknowledges them in order.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "base/qpn.h"
+#include "sim/engine/engine.h"
+#include "sim/host/dcqcn.h"
+#include "sim/host/nic.h"
+#include "sim/net/frame.h"
+
+namespace rocescope::sim {
+
+enum class Verb : uint8_t { kWrite, kWriteWithImmediate, kSend, kRead };
+
+struct Message {
+  Verb verb = Verb::kWrite;
+  uint64_t length = 0;  // octets
+  uint64_t address = 0;  // RETH
+  uint32_t rkey = 0;
+  uint32_t immediate = 0;
+  uint64_t granted_address = 0;  // not 0: a clear-to-send, whose payload says this and
+  uint32_t granted_rkey = 0;     // this
+  uint64_t context = 0;          // the workload's
+
+  // Filled in by Post.
+  uint64_t first = 0;    // sequence of its first packet
+  uint32_t packets = 0;  // that it takes, a READ's response's
+};
+
+// Told by both ends.
+class QueuePairObserver {
+ public:
+  virtual ~QueuePairObserver() = default;
+  virtual void Delivered(QueuePair& receiver, const Message& message) = 0;
+  virtual void Completed(QueuePair& requester, const Message& message) = 0;  // acknowledged
+  virtual void Failed(QueuePair& requester) = 0;  // retries exceeded: in error from now on
+};
+
+class QueuePair {
+ public:
+  struct Identity {
+    uint32_t number = 0;  // in the network
+    Qpn qpn;
+    uint16_t udp_source_port = 0;
+    uint8_t ttl = 64;
+  };
+
+  QueuePair(Nic& nic, const Identity& identity, QueuePairObserver* observer);
+  static void Connect(QueuePair& a, QueuePair& b);
+  void SetDigest(uint64_t digest) { digest_ = digest; }  // of the five-tuple towards the peer
+
+  // Takes a message to send, behind those before it.
+  void Post(Message message);
+
+  // The NIC's turn: the next frame, or nullptr if there is none after all.
+  Frame* Send();
+  void Receive(const Frame& frame);
+
+  const Identity& identity() const { return identity_; }
+  const Nic& nic() const { return nic_; }
+  Nic& nic() { return nic_; }
+  const QueuePair& peer() const { return *peer_; }
+  QueuePair& peer() { return *peer_; }
+  double rate() const { return dcqcn_.rate(); }
+  bool failed() const { return failed_; }
+  // Payload octets acknowledged, since the beginning.
+  uint64_t octets_acknowledged() const { return octets_acknowledged_; }
+  uint64_t frames_sent() const { return frames_sent_; }
+  uint64_t frames_resent() const { return frames_resent_; }
+
+ private:
+  // Packets of a READ's response that are still to send.
+  struct Response {
+    Message message;
+    uint64_t next = 0;  // sequence
+  };
+
+  Frame& NewFrame(FrameKind kind);
+  void ScheduleIfReady();
+  bool HasWork() const;
+  Frame* SendRequest();
+  Frame* SendResponse();
+  // That which has this sequence among its own; messages_.size() if none has.
+  size_t IndexOf(uint64_t sequence) const;
+  const Message* Find(uint64_t sequence) const;
+  uint64_t Outstanding() const { return next_ > unacknowledged_ ? next_ - unacknowledged_ : 0; }
+  void Respond(const Message& message, uint64_t from);
+
+  void ReceiveRequest(const Frame& frame);
+  void ReceiveResponse(const Frame& frame);
+  void ReceiveAcknowledge(const Frame& frame);
+  void Accept(const Frame& frame);
+  void Acknowledge(uint64_t sequence, uint8_t syndrome);
+  void NotePointOfCongestion(const Frame& frame);
+  void Progress(uint64_t acknowledged);  // all below this sequence
+  void GoBack(uint64_t sequence);
+  void TimeOut();
+
+  Nic& nic_;
+  const Identity identity_;
+  QueuePairObserver* const observer_;
+  QueuePair* peer_ = nullptr;
+  uint64_t digest_ = 0;
+  Dcqcn dcqcn_;
+
+  // Requester.
+  std::deque<Message> messages_;  // not yet acknowledged
+  size_t cursor_ = 0;             // of messages_: that which is next to send
+  uint64_t unacknowledged_ = 0;   // the oldest
+  uint64_t next_ = 0;             // to send
+  uint64_t furthest_ = 0;         // sent so far: what lies below is sent again
+  uint64_t end_ = 0;              // behind all that is posted
+  uint64_t expected_response_ = 0;
+  SimTime ready_ = 0;             // when the pace allows the next frame
+  bool scheduled_ = false;
+  bool failed_ = false;
+  uint32_t since_ack_request_ = 0;
+  uint32_t retries_ = 0;
+  uint64_t octets_acknowledged_ = 0;
+  uint64_t frames_sent_ = 0;
+  uint64_t frames_resent_ = 0;
+  Timer<QueuePair, &QueuePair::TimeOut> timeout_;
+
+  // Responder.
+  uint64_t expected_ = 0;
+  uint32_t messages_received_ = 0;  // MSN
+  bool nak_sent_ = false;
+  std::deque<Response> responses_;
+  SimTime next_cnp_ = 0;
+};
+
+}  // namespace rocescope::sim

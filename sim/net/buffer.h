@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A switch's shared packet buffer, as shared-memory ASICs keep it: each port's priority has a small
+// reserve, then a share of what is free (dynamic threshold: Choudhury and Hahne, 1998), then, once
+// its sender was told to pause, headroom for what is still on the way.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/net/frame.h"
+
+namespace rocescope::sim {
+
+struct BufferOptions {
+  uint64_t octets = 9u << 20;
+  double alpha = 1.0 / 8;          // a lossless ingress queue may hold this share of what is free
+  double egress_alpha = 1.0;       // a lossy egress queue, likewise
+  uint64_t reserve = 4096;         // of a port's priority
+  uint64_t resume_offset = 3072;   // XON is this far below XOFF
+  uint64_t headroom = 0;           // of a port's lossless priority; 0: made from its link's rate
+                                   // and delay
+  uint8_t lossless = 1u << 3;      // mask of priorities with PFC
+};
+
+class SharedBuffer {
+ public:
+  SharedBuffer(const BufferOptions& options, size_t ports)
+      : options_(options), headroom_limit_(ports, options.headroom), places_(ports * kPriorities) {}
+
+  // Before the first frame. Reserves and headroom are taken out of what is shared.
+  void SetHeadroom(size_t port, uint64_t octets) { headroom_limit_[port] = octets; }
+  void Seal() {
+    uint64_t set_apart = 0;
+    for (const uint64_t octets : headroom_limit_) {
+      set_apart += octets * static_cast<uint64_t>(__builtin_popcount(options_.lossless));
+      set_apart += options_.reserve * kPriorities;
+    }
+    shared_ = options_.octets > set_apart ? options_.octets - set_apart : 0;
+  }
+
+  // False if there is no room: the frame is lost.
+  bool Admit(size_t port, uint32_t priority, uint32_t octets, uint64_t egress_queued) {
+    Place& place = At(port, priority);
+    const bool lossless = IsLossless(priority);
+    const uint64_t limit = Threshold();
+    const uint64_t held = place.octets + octets;
+    if (held > options_.reserve) {
+      if (lossless) {
+        if (held - options_.reserve > limit) {
+          if (place.headroom + octets > headroom_limit_[port]) return false;
+          place.headroom += octets;
+          used_ += octets;
+          return true;
+        }
+      } else if (static_cast<double>(egress_queued + octets) >
+                 options_.egress_alpha * static_cast<double>(Free())) {
+        return false;
+      }
+      shared_used_ += std::min<uint64_t>(octets, held - options_.reserve);
+    }
+    place.octets = held;
+    used_ += octets;
+    return true;
+  }
+
+  void Release(size_t port, uint32_t priority, uint32_t octets) {
+    Place& place = At(port, priority);
+    used_ -= octets;
+    const uint64_t from_headroom = std::min<uint64_t>(place.headroom, octets);
+    place.headroom -= from_headroom;
+    const uint64_t rest = octets - from_headroom;
+    shared_used_ -= std::min(rest, SharedBy(place));
+    place.octets -= rest;
+  }
+
+  bool ShouldPause(size_t port, uint32_t priority) const {
+    const Place& place = At(port, priority);
+    return IsLossless(priority) && (place.headroom > 0 || SharedBy(place) >= Threshold());
+  }
+  bool ShouldResume(size_t port, uint32_t priority) const {
+    const Place& place = At(port, priority);
+    const uint64_t shared = SharedBy(place);
+    return place.headroom == 0 && (shared == 0 || shared + options_.resume_offset <= Threshold());
+  }
+
+  bool IsLossless(uint32_t priority) const { return (options_.lossless >> priority & 1) != 0; }
+  uint64_t used() const { return used_; }
+  uint64_t Held(size_t port, uint32_t priority) const {
+    return At(port, priority).octets + At(port, priority).headroom;
+  }
+  void SetAlpha(double alpha) { options_.alpha = alpha; }
+
+ private:
+  struct Place {
+    uint64_t octets = 0;    // in the reserve and the shared part
+    uint64_t headroom = 0;  // beyond
+  };
+
+  Place& At(size_t port, uint32_t priority) { return places_[port * kPriorities + priority]; }
+  const Place& At(size_t port, uint32_t priority) const {
+    return places_[port * kPriorities + priority];
+  }
+  uint64_t SharedBy(const Place& place) const {
+    return place.octets > options_.reserve ? place.octets - options_.reserve : 0;
+  }
+  uint64_t Free() const { return shared_ > shared_used_ ? shared_ - shared_used_ : 0; }
+  uint64_t Threshold() const {
+    return static_cast<uint64_t>(options_.alpha * static_cast<double>(Free()));
+  }
+
+  BufferOptions options_;
+  std::vector<uint64_t> headroom_limit_;
+  std::vector<Place> places_;
+  uint64_t shared_ = 0;
+  uint64_t shared_used_ = 0;
+  uint64_t used_ = 0;
+};
+
+}  // namespace rocescope::sim

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame on the simulated wire: what forwarding, queues and endpoints need, and the header fields
+// from which taps make octets (emit/). Two cache lines, from a pool.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/engine/time.h"
+
+namespace rocescope::sim {
+
+enum class FrameKind : uint8_t {
+  kRequest,       // what a requester sends
+  kReadResponse,
+  kAcknowledge,   // ACK or NAK
+  kCnp,
+  kPause,         // PFC: never leaves its link
+};
+
+inline constexpr uint32_t kPriorities = 8;
+
+struct alignas(64) Frame {
+  Frame* next = nullptr;   // in the queue, or on the wire
+  uint64_t digest = 0;     // of the five-tuple, for ECMP
+  uint64_t sequence = 0;   // PSN before it is cut to 24 bits
+  uint32_t queue_pair = 0;   // the sender's, in Network
+  uint32_t destination = 0;  // NicIndex
+  uint32_t length = 0;       // octets without FCS
+  uint32_t wire_octets = 0;  // with FCS, preamble and gap: what occupies the link
+  uint32_t payload = 0;
+  uint16_t ingress = 0;  // port's number in the switch where it waits, from 0
+  FrameKind kind = FrameKind::kRequest;
+  uint8_t opcode = 0;  // wire/opcode.h
+  uint8_t priority = 0;
+  uint8_t ttl = 64;
+  bool ecn_capable = false;
+  bool congestion_experienced = false;
+
+  // Second line: what only endpoints and taps look at.
+  uint64_t address = 0;  // RETH
+  uint64_t granted_address = 0;  // in the payload of a clear-to-send
+  uint32_t rkey = 0;
+  uint32_t dma_length = 0;
+  uint32_t granted_rkey = 0;
+  uint32_t immediate = 0;
+  uint32_t message_sequence = 0;  // AETH
+  uint16_t pause_quanta = 0;      // of kPause
+  uint8_t pause_priorities = 0;   // mask
+  uint8_t syndrome = 0;           // AETH
+  bool ack_request = false;
+  bool corrupt = false;  // a switch changed it: good FCS, bad iCRC
+  SimTime sent = 0;      // when its first bit left the NIC
+};
+static_assert(sizeof(Frame) == 128);
+
+// Frames that are taken and given back. All of them are counted: what is out is in a queue, on a
+// wire, or lost by a defect.
+class FramePool {
+ public:
+  Frame& Take() {
+    if (free_ == nullptr) Grow();
+    Frame& frame = *free_;
+    free_ = frame.next;
+    ++out_;
+    frame = Frame{};
+    return frame;
+  }
+  void GiveBack(Frame& frame) {
+    frame.next = free_;
+    free_ = &frame;
+    --out_;
+  }
+  uint64_t out() const { return out_; }
+
+ private:
+  static constexpr size_t kBlock = 1024;
+
+  void Grow() {
+    blocks_.push_back(std::make_unique<std::array<Frame, kBlock>>());
+    for (Frame& frame : *blocks_.back()) {
+      frame.next = free_;
+      free_ = &frame;
+    }
+  }
+
+  std::vector<std::unique_ptr<std::array<Frame, kBlock>>> blocks_;
+  Frame* free_ = nullptr;
+  uint64_t out_ = 0;
+};
+
+// First in, first out; the frames themselves are the list.
+class FrameQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  Frame& front() const { return *head_; }
+  void Push(Frame& frame) {
+    frame.next = nullptr;
+    (head_ == nullptr ? head_ : tail_->next) = &frame;
+    tail_ = &frame;
+  }
+  Frame& Pop() {
+    Frame& frame = *head_;
+    head_ = frame.next;
+    return frame;
+  }
+
+ private:
+  Frame* head_ = nullptr;
+  Frame* tail_ = nullptr;
+};
+
+}  // namespace rocescope::sim

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/net/port.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace rocescope::sim {
+namespace {
+
+// IEEE 802.3 clause 31B: 64 octets with FCS; preamble and gap take 20 more.
+constexpr uint32_t kPauseLength = 60;
+constexpr uint32_t kPauseWireOctets = 84;
+constexpr uint32_t kBitsPerQuantum = 512;
+
+}  // namespace
+
+void Port::Connect(Port& a, Port& b, SimTime delay) {
+  a.peer_ = &b;
+  b.peer_ = &a;
+  a.delay_ = b.delay_ = delay;
+}
+
+void Port::Enqueue(Frame& frame) {
+  if (!up_) {
+    ++counters_.dropped[frame.priority];
+    shared_.Lose(frame, LossCause::kLinkDown);
+    return;
+  }
+  const uint32_t priority = frame.priority;
+  queues_[priority].Push(frame);
+  waiting_ |= static_cast<uint8_t>(1u << priority);
+  queued_[priority] += frame.length;
+  queued_all_ += frame.length;
+  counters_.watermark[priority] = std::max(counters_.watermark[priority], queued_[priority]);
+  TryTransmit();
+}
+
+void Port::SendPause(uint8_t priorities, uint16_t quanta) {
+  if (!up_) return;
+  Frame& frame = shared_.frames.Take();
+  frame.kind = FrameKind::kPause;
+  frame.pause_priorities = priorities;
+  frame.pause_quanta = quanta;
+  frame.length = kPauseLength;
+  frame.wire_octets = kPauseWireOctets;
+  for (uint32_t i = 0; i < kPriorities; ++i) counters_.pause_tx[i] += priorities >> i & 1;
+  urgent_.Push(frame);
+  TryTransmit();
+}
+
+void Port::Wake() { TryTransmit(); }
+
+void Port::TryTransmit() {
+  const SimTime now = shared_.engine.Now();
+  if (now < busy_until_) {
+    if (!wakes_) {
+      wakes_ = true;
+      shared_.engine.At(busy_until_, free_);
+    }
+    return;
+  }
+  if (!up_) return;
+  if (Frame* frame = Next(); frame != nullptr) Transmit(*frame);
+}
+
+void Port::Free() {
+  wakes_ = false;
+  TryTransmit();
+}
+
+// What goes out next: pause frames, then strict priorities, then the others in turn.
+Frame* Port::Next() {
+  if (!urgent_.empty()) return &urgent_.Pop();
+  const uint32_t ready = waiting_ & ~paused_ & 0xffu;
+  if (ready == 0) return device_.Pull(*this);
+  uint32_t priority;
+  if (ready >> kStrict != 0) {
+    priority = static_cast<uint32_t>(std::bit_width(ready)) - 1;
+  } else {
+    // The first one behind the last, around the circle.
+    const uint32_t behind = ready & ~((2u << turn_) - 1);
+    priority = static_cast<uint32_t>(std::countr_zero(behind != 0 ? behind : ready));
+    turn_ = static_cast<uint8_t>(priority);
+  }
+  Frame& frame = queues_[priority].Pop();
+  if (queues_[priority].empty()) waiting_ &= static_cast<uint8_t>(~(1u << priority));
+  queued_[priority] -= frame.length;
+  queued_all_ -= frame.length;
+  device_.Departs(frame, *this);
+  return &frame;
+}
+
+void Port::Transmit(Frame& frame) {
+  const SimTime now = shared_.engine.Now();
+  busy_until_ = now + TransmitTime(frame.wire_octets, bits_per_second_);
+  if (frame.kind != FrameKind::kPause) {
+    ++counters_.tx_frames;
+    counters_.tx_octets += frame.length;
+  }
+  // A shorter delay than before overtakes nothing.
+  last_arrival_ = std::max(last_arrival_, busy_until_ + delay_);
+  in_flight_.Push(frame);
+  shared_.engine.At(last_arrival_, arrival_);
+  // Who may have more is asked when the wire is free; else who comes meanwhile finds it busy.
+  if (!wakes_ && (waiting_ != 0 || !urgent_.empty() || device_.Pulls())) {
+    wakes_ = true;
+    shared_.engine.At(busy_until_, free_);
+  }
+}
+
+// The event is the sender's, the arrival its peer's.
+void Port::Arrive() {
+  Frame& frame = in_flight_.Pop();
+  Port& receiver = *peer_;
+  if (!up_ || !receiver.up_) {
+    shared_.Lose(frame, LossCause::kLinkDown);
+    return;
+  }
+  if (fault_ != nullptr && fault_->Loses(frame)) {
+    if (frame.corrupt) ++receiver.counters_.fcs_errors;
+    shared_.Lose(frame, frame.corrupt ? LossCause::kBitError : LossCause::kWireFault);
+    return;
+  }
+  if (frame.kind == FrameKind::kPause) {
+    receiver.ReceivePause(frame);
+    shared_.frames.GiveBack(frame);
+    return;
+  }
+  ++receiver.counters_.rx_frames;
+  receiver.counters_.rx_octets += frame.length;
+  receiver.device_.Receive(frame, receiver);
+}
+
+void Port::ReceivePause(const Frame& frame) {
+  const SimTime length = TransmitTime(uint64_t{frame.pause_quanta} * kBitsPerQuantum / 8,
+                                      bits_per_second_);
+  for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+    if ((frame.pause_priorities >> priority & 1) == 0) continue;
+    ++counters_.pause_rx[priority];
+    if (frame.pause_quanta == 0) {
+      Release(priority);
+    } else {
+      Hold(priority, shared_.engine.Now() + length);
+    }
+  }
+  TryTransmit();
+}
+
+void Port::Hold(uint32_t priority, SimTime until) {
+  if (!IsPaused(priority)) paused_since_[priority] = shared_.engine.Now();
+  paused_ |= static_cast<uint8_t>(1u << priority);
+  paused_until_[priority] = until;
+  pause_timer_.Arm(pause_timer_.armed() ? std::min(until, pause_timer_.deadline()) : until);
+}
+
+void Port::Release(uint32_t priority) {
+  if (!IsPaused(priority)) return;
+  paused_ &= static_cast<uint8_t>(~(1u << priority));
+  counters_.paused[priority] += shared_.engine.Now() - paused_since_[priority];
+}
+
+SimTime Port::PausedFor(uint32_t priority) const {
+  const SimTime now = IsPaused(priority) ? shared_.engine.Now() - paused_since_[priority] : 0;
+  return counters_.paused[priority] + now;
+}
+
+void Port::PauseEnds() {
+  const SimTime now = shared_.engine.Now();
+  SimTime next = kNever;
+  for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+    if (!IsPaused(priority)) continue;
+    if (paused_until_[priority] <= now) {
+      Release(priority);
+    } else {
+      next = std::min(next, paused_until_[priority]);
+    }
+  }
+  if (next != kNever) pause_timer_.Arm(next);
+  TryTransmit();
+}
+
+// A port that goes down loses what waits in it, and forgets pauses.
+void Port::SetUp(bool up) {
+  if (up == up_) return;
+  up_ = up;
+  if (up) {
+    TryTransmit();
+    return;
+  }
+  for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+    Release(priority);
+    while (!queues_[priority].empty()) {
+      Frame& frame = queues_[priority].Pop();
+      device_.Departs(frame, *this);
+      ++counters_.dropped[priority];
+      shared_.Lose(frame, LossCause::kLinkDown);
+    }
+    queued_[priority] = 0;
+  }
+  while (!urgent_.empty()) shared_.frames.GiveBack(urgent_.Pop());
+  queued_all_ = 0;
+  waiting_ = 0;
+}
+
+}  // namespace rocescope::sim

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/net/switch.h"
+
+#include <algorithm>
+
+namespace rocescope::sim {
+namespace {
+
+constexpr uint32_t kEthernetHeader = 14;
+
+// A pause is said again before it is over: at four fifths of its length.
+SimTime RefreshAfter(const Port& port, uint16_t quanta) {
+  return TransmitTime(uint64_t{quanta} * 64, port.bits_per_second()) / 5 * 4;
+}
+
+}  // namespace
+
+Switch::Switch(Shared& shared, Forwarding& forwarding, uint32_t number, SwitchOptions options)
+    : shared_(shared),
+      forwarding_(forwarding),
+      number_(number),
+      options_(options),
+      random_(options.random_seed, "switch", number),
+      buffer_(options.buffer, 0),
+      refresh_timer_(shared.engine, *this) {}
+
+Port& Switch::AddPort(uint64_t bits_per_second) {
+  ports_.push_back(std::make_unique<Port>(shared_, *this, static_cast<uint32_t>(ports_.size()),
+                                          bits_per_second));
+  return *ports_.back();
+}
+
+void Switch::Start() {
+  buffer_ = SharedBuffer(options_.buffer, ports_.size());
+  upstream_.resize(ports_.size() * kPriorities);
+  if (options_.buffer.headroom == 0) {
+    // What still comes after XOFF was said: the link's octets both ways, a frame at either end.
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      constexpr uint64_t kFramesUnderWay = 2 * 9216;
+      const auto wire = static_cast<uint64_t>(
+          static_cast<double>(ports_[i]->delay()) * 2 / static_cast<double>(kSecond) *
+          static_cast<double>(ports_[i]->bits_per_second()) / 8);
+      buffer_.SetHeadroom(i, wire + kFramesUnderWay);
+    }
+  }
+  buffer_.Seal();
+}
+
+Port* Switch::Choose(const Frame& frame) {
+  const Forwarding::Hops hops = forwarding_.NextHops(number_, frame);
+  if (hops.count == 0) return nullptr;
+  if (hops.count == 1) return ports_[hops.ports[0]].get();
+  uint64_t number;
+  if (options_.spray) {
+    number = random_.Below(hops.count);
+  } else {
+    const uint64_t digest = options_.hash_fields == HashFields::kFiveTuple
+                                ? frame.digest
+                                : forwarding_.Digest(frame, options_.hash_fields);
+    number = Mix64(digest ^ options_.hash_seed * 0x9e3779b97f4a7c15ull) % hops.count;
+  }
+  return ports_[hops.ports[number]].get();
+}
+
+void Switch::Receive(Frame& frame, Port& port) {
+  if (!up_) {
+    shared_.Lose(frame, LossCause::kDeviceDown);
+    return;
+  }
+  if (observer_ != nullptr) observer_->Arrives(*this, port, frame);
+  if (frame.ttl <= 1) {
+    shared_.Lose(frame, LossCause::kTtlExpired);
+    return;
+  }
+  if (!blackholes_.empty() && std::find(blackholes_.begin(), blackholes_.end(),
+                                        frame.destination) != blackholes_.end()) {
+    shared_.Lose(frame, LossCause::kBlackhole);
+    return;
+  }
+  Port* out = Choose(frame);
+  if (out == nullptr) {
+    shared_.Lose(frame, LossCause::kNoRoute);
+    return;
+  }
+  if (frame.length > options_.mtu + kEthernetHeader) {
+    ++out->counters().dropped[frame.priority];
+    shared_.Lose(frame, LossCause::kTooLong);
+    return;
+  }
+  --frame.ttl;
+  frame.ingress = static_cast<uint16_t>(port.number());
+  if (observer_ != nullptr) observer_->Queues(*this, *out, frame);
+  if (!buffer_.Admit(port.number(), frame.priority, frame.length, out->queued(frame.priority))) {
+    ++port.counters().dropped[frame.priority];
+    shared_.Lose(frame, LossCause::kBufferFull);
+    return;
+  }
+  const uint32_t priority = frame.priority;
+  out->Enqueue(frame);
+  CheckPause(port, priority);
+}
+
+// RED's line between the thresholds, on the queue as it is when the frame leaves.
+bool Switch::Marks(uint64_t queue_octets) {
+  const EcnOptions& ecn = options_.ecn;
+  if (queue_octets <= ecn.minimum) return false;
+  if (queue_octets > ecn.maximum) return true;
+  return random_.Chance(ecn.maximum_probability * static_cast<double>(queue_octets - ecn.minimum) /
+                        static_cast<double>(ecn.maximum - ecn.minimum));
+}
+
+void Switch::Departs(Frame& frame, Port& port) {
+  Port& from = *ports_[frame.ingress];
+  buffer_.Release(frame.ingress, frame.priority, frame.length);
+  const uint64_t queue = port.queued(frame.priority);
+  if (frame.ecn_capable && (options_.ecn_priorities >> frame.priority & 1) != 0 && Marks(queue)) {
+    if (!frame.congestion_experienced) ++port.counters().ecn_marked[frame.priority];
+    frame.congestion_experienced = true;
+  }
+  if (observer_ != nullptr) observer_->Departs(*this, port, frame, queue);
+  CheckResume(from, frame.priority);
+}
+
+void Switch::CheckPause(Port& port, uint32_t priority) {
+  Upstream& upstream = upstream_[port.number() * kPriorities + priority];
+  if (upstream.paused || !buffer_.ShouldPause(port.number(), priority)) return;
+  upstream.paused = true;
+  port.SendPause(static_cast<uint8_t>(1u << priority), options_.pause_quanta);
+  upstream.refresh = shared_.engine.Now() + RefreshAfter(port, options_.pause_quanta);
+  if (!refresh_timer_.armed() || upstream.refresh < refresh_timer_.deadline()) {
+    refresh_timer_.Arm(upstream.refresh);
+  }
+}
+
+void Switch::CheckResume(Port& port, uint32_t priority) {
+  Upstream& upstream = upstream_[port.number() * kPriorities + priority];
+  if (!upstream.paused || !buffer_.ShouldResume(port.number(), priority)) return;
+  upstream = {};
+  port.SendPause(static_cast<uint8_t>(1u << priority), 0);
+}
+
+void Switch::Refresh() {
+  const SimTime now = shared_.engine.Now();
+  SimTime next = kNever;
+  for (size_t i = 0; i < upstream_.size(); ++i) {
+    Upstream& upstream = upstream_[i];
+    if (!upstream.paused) continue;
+    if (upstream.refresh <= now) {
+      Port& port = *ports_[i / kPriorities];
+      port.SendPause(static_cast<uint8_t>(1u << i % kPriorities), options_.pause_quanta);
+      upstream.refresh = now + RefreshAfter(port, options_.pause_quanta);
+    }
+    next = std::min(next, upstream.refresh);
+  }
+  if (next != kNever) refresh_timer_.Arm(next);
+}
+
+void Switch::SetUp(bool up) {
+  up_ = up;
+  for (const auto& port : ports_) port->SetUp(up);
+  if (!up) std::fill(upstream_.begin(), upstream_.end(), Upstream{});
+}
+
+void Switch::SetBlackhole(uint32_t destination, bool on) {
+  std::erase(blackholes_, destination);
+  if (on) blackholes_.push_back(destination);
+}
+
+}  // namespace rocescope::sim

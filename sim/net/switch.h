@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A switch: looks up the next hops, chooses one by a hash of the flow, queues in the shared buffer,
+// marks (WRED/ECN), and pauses those who send too much (PFC).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/engine.h"
+#include "sim/engine/random.h"
+#include "sim/net/buffer.h"
+#include "sim/net/port.h"
+
+namespace rocescope::sim {
+
+struct EcnOptions {  // of every egress queue: none below the minimum, all above the maximum
+  uint64_t minimum = 100'000;  // octets
+  uint64_t maximum = 400'000;
+  double maximum_probability = 0.2;  // at the maximum
+};
+
+// What of a packet enters the hash: all of the five-tuple, or addresses alone.
+enum class HashFields : uint8_t { kFiveTuple, kAddresses };
+
+struct SwitchOptions {
+  BufferOptions buffer;
+  EcnOptions ecn;
+  uint8_t ecn_priorities = 1u << 3;  // mask
+  uint64_t hash_seed = 0;
+  HashFields hash_fields = HashFields::kFiveTuple;
+  bool spray = false;                // each packet by dice
+  uint32_t mtu = 9216;               // octets of IP: a longer frame is lost
+  uint16_t pause_quanta = 0xffff;
+  SimTime pause_watchdog = 0;        // a queue held for so long is let go and emptied; 0: none
+  uint64_t random_seed = 0;
+};
+
+class Switch;
+
+// Sees every frame as it arrives, before anything can happen to it; as it begins to leave; and as it
+// is lost.
+class SwitchObserver {
+ public:
+  virtual ~SwitchObserver() = default;
+  virtual void Arrives(const Switch& at, const Port& port, const Frame& frame) = 0;
+  virtual void Queues(const Switch& at, const Port& port, const Frame& frame) = 0;
+  virtual void Departs(const Switch& at, const Port& port, const Frame& frame,
+                       uint64_t queue_octets) = 0;
+};
+
+// Who knows where a destination lies. Ports by their number in the switch, from 0.
+class Forwarding {
+ public:
+  virtual ~Forwarding() = default;
+  struct Hops {
+    const uint16_t* ports;
+    uint32_t count;
+  };
+  virtual Hops NextHops(uint32_t switch_number, const Frame& frame) = 0;
+  // The digest of the fields alone.
+  virtual uint64_t Digest(const Frame& frame, HashFields fields) const = 0;
+};
+
+class Switch final : public Device {
+ public:
+  Switch(Shared& shared, Forwarding& forwarding, uint32_t number, SwitchOptions options);
+
+  // Before Start.
+  Port& AddPort(uint64_t bits_per_second);
+  void Start();  // the ports are connected
+
+  void Receive(Frame& frame, Port& port) override;
+  void Departs(Frame& frame, Port& port) override;
+
+  void SetObserver(SwitchObserver* observer) { observer_ = observer; }
+  SwitchOptions& options() { return options_; }
+  void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
+  void SetUp(bool up);                        // crash, and reboot: ports go down, queues are lost
+  void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
+
+  uint32_t number() const { return number_; }
+  size_t port_count() const { return ports_.size(); }
+  Port& port(size_t number) { return *ports_[number]; }
+  const Port& port(size_t number) const { return *ports_[number]; }
+  const SharedBuffer& buffer() const { return buffer_; }
+
+ private:
+  struct Upstream {  // of a port's priority
+    bool paused = false;
+    SimTime refresh = kNever;
+  };
+
+  Port* Choose(const Frame& frame);
+  void CheckPause(Port& port, uint32_t priority);
+  void CheckResume(Port& port, uint32_t priority);
+  void Refresh();
+  bool Marks(uint64_t queue_octets);
+
+  Shared& shared_;
+  Forwarding& forwarding_;
+  const uint32_t number_;
+  SwitchOptions options_;
+  Random random_;
+  SharedBuffer buffer_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<Upstream> upstream_;  // by port and priority
+  std::vector<uint32_t> blackholes_;
+  SwitchObserver* observer_ = nullptr;
+  bool up_ = true;
+  Timer<Switch, &Switch::Refresh> refresh_timer_;
+};
+
+}  // namespace rocescope::sim
