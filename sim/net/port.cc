@@ -116,15 +116,19 @@ void Port::Arrive() {
     shared_.Lose(frame, LossCause::kLinkDown);
     return;
   }
-  if (fault_ != nullptr && fault_->Loses(frame)) {
-    if (frame.corrupt) ++receiver.counters_.fcs_errors;
-    shared_.Lose(frame, frame.corrupt ? LossCause::kBitError : LossCause::kWireFault);
-    return;
-  }
   if (frame.kind == FrameKind::kPause) {
     receiver.ReceivePause(frame);
     shared_.frames.GiveBack(frame);
     return;
+  }
+  if (fault_ != nullptr) {
+    const WireFault::Fate fate = fault_->FateOf(frame);
+    if (fate != WireFault::Fate::kPasses) {
+      const bool bit_error = fate == WireFault::Fate::kBitError;
+      receiver.counters_.fcs_errors += bit_error;
+      shared_.Lose(frame, bit_error ? LossCause::kBitError : LossCause::kWireFault);
+      return;
+    }
   }
   ++receiver.counters_.rx_frames;
   receiver.counters_.rx_octets += frame.length;

@@ -27,11 +27,17 @@ class Device {
   virtual bool Pulls() const { return false; }
 };
 
-// What a link's faults do to frames on it. Asked in the order of arrival.
+// What a link's faults do to frames on it. Asked in the order of arrival, of every frame but those
+// of PFC.
 class WireFault {
  public:
+  enum class Fate : uint8_t {
+    kPasses,
+    kLost,      // without a trace
+    kBitError,  // the next MAC counts a bad FCS and drops it
+  };
   virtual ~WireFault() = default;
-  virtual bool Loses(const Frame& frame) = 0;
+  virtual Fate FateOf(const Frame& frame) = 0;
 };
 
 // Why a frame ended other than at its receiver.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sim/host/experiment.h"
+#include "sim/validation/experiment.h"
 
 #include <algorithm>
 #include <numeric>
