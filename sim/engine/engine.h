@@ -87,7 +87,8 @@ class Timer {
  private:
   void Wake() {
     const SimTime now = engine_.Now();
-    if (now == waiting_) waiting_ = kNever;  // one that was overtaken by an earlier one does nothing
+    if (now == waiting_)
+      waiting_ = kNever;  // one that was overtaken by an earlier one does nothing
     if (deadline_ == kNever) return;
     if (now < deadline_) {
       if (deadline_ < waiting_) {

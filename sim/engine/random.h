@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random numbers that are the same everywhere: xoshiro256** (Blackman and Vigna, 2018), seeded by
-// SplitMix64. Each element of the fabric draws from a stream of its own, so that a frame more in one
-// place changes no dice elsewhere.
+// SplitMix64. Each element of the fabric draws from a stream of its own, so that a frame more in
+// one place changes no dice elsewhere.
 #pragma once
 
 #include <bit>

@@ -40,9 +40,8 @@ void Network::MakeSwitches(const NetworkOptions& options) {
     nodes_.push_back(node);
     for (const topology::Port& port : fabric_.PortsOf(node)) {
       constexpr uint64_t kUnplugged = 100'000'000'000;
-      switches_.back()->AddPort(port.link == topology::kNone
-                                    ? kUnplugged
-                                    : fabric_.link(port.link).bits_per_second);
+      switches_.back()->AddPort(
+          port.link == topology::kNone ? kUnplugged : fabric_.link(port.link).bits_per_second);
     }
   }
 }
@@ -58,7 +57,8 @@ void Network::MakeNics(const NetworkOptions& options) {
     nics_.back()->SetFind([this](uint32_t sender) { return &queue_pairs_[sender]->peer(); });
     next_qpn_.push_back(kFirstQpn);
     const topology::PortIndex edge = fabric_.Peer(nic.port);
-    const bool switched = edge != topology::kNone && fabric_.node(fabric_.port(edge).node).IsSwitch();
+    const bool switched =
+        edge != topology::kNone && fabric_.node(fabric_.port(edge).node).IsSwitch();
     edge_of_nic_.push_back(switched ? switch_of_node_[fabric_.port(edge).node] : kUnknown);
     edge_port_of_nic_.push_back(
         switched ? static_cast<uint16_t>(edge - fabric_.node(fabric_.port(edge).node).first_port)
@@ -83,12 +83,11 @@ uint64_t Network::DigestOf(const QueuePair& sender, HashFields fields) const {
   const topology::Nic& to = fabric_.nic(sender.peer().nic().number());
   uint64_t digest = HashCombine(sender.nic().number(), sender.peer().nic().number());
   if (!from.addresses.empty() && !to.addresses.empty()) {
-    digest = HashCombine(FoldAddress(from.addresses[0].address),
-                         FoldAddress(to.addresses[0].address));
+    digest =
+        HashCombine(FoldAddress(from.addresses[0].address), FoldAddress(to.addresses[0].address));
   }
-  return fields == HashFields::kAddresses
-             ? digest
-             : HashCombine(digest, sender.identity().udp_source_port);
+  return fields == HashFields::kAddresses ? digest
+                                          : HashCombine(digest, sender.identity().udp_source_port);
 }
 
 Network::Connection Network::Connect(topology::NicIndex first, topology::NicIndex second) {

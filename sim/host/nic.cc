@@ -32,10 +32,10 @@ void FrameSizes::Set(Frame& frame) const {
   const uint32_t extended = frame.kind == FrameKind::kCnp
                                 ? kCnpReservedOctets
                                 : wire::TraitsOf(frame.opcode).header_octets;
-  frame.length = static_cast<uint32_t>(wire::EthernetHeader::kSize + wire::Ipv4Header::kSize +
-                                       wire::UdpHeader::kSize + wire::Bth::kSize +
-                                       wire::kIcrcSize) +
-                 extended + padded;
+  frame.length =
+      static_cast<uint32_t>(wire::EthernetHeader::kSize + wire::Ipv4Header::kSize +
+                            wire::UdpHeader::kSize + wire::Bth::kSize + wire::kIcrcSize) +
+      extended + padded;
   frame.wire_octets = frame.length + wire_overhead;
 }
 

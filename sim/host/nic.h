@@ -19,9 +19,9 @@ class QueuePair;
 
 // How many octets headers take. What is overridden is for comparison with other simulators.
 struct FrameSizes {
-  uint32_t wire_overhead = 24;      // FCS, preamble, gap: on the link alone
-  uint32_t payload_overhead = 0;    // not 0: a frame with payload has just so many octets more
-  uint32_t control_octets = 0;      // not 0: an ACK, NAK or CNP has so many octets
+  uint32_t wire_overhead = 24;    // FCS, preamble, gap: on the link alone
+  uint32_t payload_overhead = 0;  // not 0: a frame with payload has just so many octets more
+  uint32_t control_octets = 0;    // not 0: an ACK, NAK or CNP has so many octets
 
   // Sets both lengths of a frame whose opcode and payload are known.
   void Set(Frame& frame) const;
@@ -32,15 +32,15 @@ enum class Recovery : uint8_t { kGoBackN, kGoBackZero };
 struct NicOptions {
   FrameSizes sizes;
   DcqcnOptions dcqcn;
-  uint32_t mtu = 4096;              // octets of payload
-  uint32_t ack_every = 16;          // packets of a message that ask for an ACK; its last one does
-  uint32_t window = 0;              // packets not acknowledged; 0: no limit
+  uint32_t mtu = 4096;      // octets of payload
+  uint32_t ack_every = 16;  // packets of a message that ask for an ACK; its last one does
+  uint32_t window = 0;      // packets not acknowledged; 0: no limit
   SimTime ack_timeout = 67 * kMillisecond;  // 4.096 us * 2^14
   uint32_t retries = 7;
   Recovery recovery = Recovery::kGoBackN;
   uint8_t data_priority = 3;
   uint8_t cnp_priority = 6;
-  double receive_rate = 0;          // bit/s that the host takes; 0: whatever comes
+  double receive_rate = 0;               // bit/s that the host takes; 0: whatever comes
   uint64_t receive_buffer = 512u << 10;  // octets, where receive_rate limits
 };
 
@@ -52,12 +52,12 @@ struct NicCounters {
   uint64_t np_ecn_marked_roce_packets = 0;
   uint64_t rp_cnp_handled = 0;
   uint64_t out_of_sequence = 0;
-  uint64_t packet_seq_err = 0;         // NAKs received
+  uint64_t packet_seq_err = 0;  // NAKs received
   uint64_t duplicate_request = 0;
   uint64_t local_ack_timeout_err = 0;
   uint64_t req_transport_retries_exceeded = 0;
   uint64_t rx_icrc_encapsulated = 0;
-  uint64_t rx_discards = 0;            // the receive buffer was full
+  uint64_t rx_discards = 0;  // the receive buffer was full
   uint64_t rx_read_requests = 0;
   uint64_t rx_write_requests = 0;
 };

@@ -74,8 +74,7 @@ bool QueuePair::HasWork() const {
 void QueuePair::ScheduleIfReady() {
   if (scheduled_ || !HasWork()) return;
   scheduled_ = true;
-  nic_.Schedule(*this, nic_.options().data_priority,
-                std::max(ready_, nic_.shared().engine.Now()));
+  nic_.Schedule(*this, nic_.options().data_priority, std::max(ready_, nic_.shared().engine.Now()));
 }
 
 Frame& QueuePair::NewFrame(FrameKind kind) {

@@ -19,7 +19,7 @@ enum class Verb : uint8_t { kWrite, kWriteWithImmediate, kSend, kRead };
 
 struct Message {
   Verb verb = Verb::kWrite;
-  uint64_t length = 0;  // octets
+  uint64_t length = 0;   // octets
   uint64_t address = 0;  // RETH
   uint32_t rkey = 0;
   uint32_t immediate = 0;
@@ -116,7 +116,7 @@ class QueuePair {
   uint64_t furthest_ = 0;         // sent so far: what lies below is sent again
   uint64_t end_ = 0;              // behind all that is posted
   uint64_t expected_response_ = 0;
-  SimTime ready_ = 0;             // when the pace allows the next frame
+  SimTime ready_ = 0;  // when the pace allows the next frame
   bool scheduled_ = false;
   bool failed_ = false;
   uint32_t since_ack_request_ = 0;

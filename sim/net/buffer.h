@@ -14,13 +14,13 @@ namespace rocescope::sim {
 
 struct BufferOptions {
   uint64_t octets = 9u << 20;
-  double alpha = 1.0 / 8;          // a lossless ingress queue may hold this share of what is free
-  double egress_alpha = 1.0;       // a lossy egress queue, likewise
-  uint64_t reserve = 4096;         // of a port's priority
-  uint64_t resume_offset = 3072;   // XON is this far below XOFF
-  uint64_t headroom = 0;           // of a port's lossless priority; 0: made from its link's rate
-                                   // and delay
-  uint8_t lossless = 1u << 3;      // mask of priorities with PFC
+  double alpha = 1.0 / 8;         // a lossless ingress queue may hold this share of what is free
+  double egress_alpha = 1.0;      // a lossy egress queue, likewise
+  uint64_t reserve = 4096;        // of a port's priority
+  uint64_t resume_offset = 3072;  // XON is this far below XOFF
+  uint64_t headroom = 0;          // of a port's lossless priority; 0: made from its link's rate
+                                  // and delay
+  uint8_t lossless = 1u << 3;     // mask of priorities with PFC
 };
 
 class SharedBuffer {

@@ -13,19 +13,19 @@
 namespace rocescope::sim {
 
 enum class FrameKind : uint8_t {
-  kRequest,       // what a requester sends
+  kRequest,  // what a requester sends
   kReadResponse,
-  kAcknowledge,   // ACK or NAK
+  kAcknowledge,  // ACK or NAK
   kCnp,
-  kPause,         // PFC: never leaves its link
+  kPause,  // PFC: never leaves its link
 };
 
 inline constexpr uint32_t kPriorities = 8;
 
 struct alignas(64) Frame {
-  Frame* next = nullptr;   // in the queue, or on the wire
-  uint64_t digest = 0;     // of the five-tuple, for ECMP
-  uint64_t sequence = 0;   // PSN before it is cut to 24 bits
+  Frame* next = nullptr;     // in the queue, or on the wire
+  uint64_t digest = 0;       // of the five-tuple, for ECMP
+  uint64_t sequence = 0;     // PSN before it is cut to 24 bits
   uint32_t queue_pair = 0;   // the sender's, in Network
   uint32_t destination = 0;  // NicIndex
   uint32_t length = 0;       // octets without FCS
@@ -40,7 +40,7 @@ struct alignas(64) Frame {
   bool congestion_experienced = false;
 
   // Second line: what only endpoints and taps look at.
-  uint64_t address = 0;  // RETH
+  uint64_t address = 0;          // RETH
   uint64_t granted_address = 0;  // in the payload of a clear-to-send
   uint32_t rkey = 0;
   uint32_t dma_length = 0;

@@ -136,8 +136,8 @@ void Port::Arrive() {
 }
 
 void Port::ReceivePause(const Frame& frame) {
-  const SimTime length = TransmitTime(uint64_t{frame.pause_quanta} * kBitsPerQuantum / 8,
-                                      bits_per_second_);
+  const SimTime length =
+      TransmitTime(uint64_t{frame.pause_quanta} * kBitsPerQuantum / 8, bits_per_second_);
   for (uint32_t priority = 0; priority < kPriorities; ++priority) {
     if ((frame.pause_priorities >> priority & 1) == 0) continue;
     ++counters_.pause_rx[priority];

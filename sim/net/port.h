@@ -43,15 +43,15 @@ class WireFault {
 // Why a frame ended other than at its receiver.
 enum class LossCause : uint8_t {
   kLinkDown,
-  kWireFault,      // gray loss
-  kBitError,       // bad FCS at the next MAC
+  kWireFault,  // gray loss
+  kBitError,   // bad FCS at the next MAC
   kBufferFull,
   kNoRoute,
   kTtlExpired,
   kBlackhole,
-  kTooLong,        // for the egress port's MTU
-  kDeviceDown,     // switch or NIC crashed
-  kBadIcrc,        // the receiving NIC's check
+  kTooLong,     // for the egress port's MTU
+  kDeviceDown,  // switch or NIC crashed
+  kBadIcrc,     // the receiving NIC's check
   kCount
 };
 inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);
@@ -77,7 +77,8 @@ struct PortCounters {
   uint64_t fcs_errors = 0;
   std::array<uint64_t, kPriorities> pause_tx{};
   std::array<uint64_t, kPriorities> pause_rx{};
-  std::array<SimTime, kPriorities> paused{};  // that the transmitter was held, up to its last change
+  std::array<SimTime, kPriorities>
+      paused{};  // that the transmitter was held, up to its last change
   std::array<uint64_t, kPriorities> ecn_marked{};
   std::array<uint64_t, kPriorities> dropped{};
   std::array<uint64_t, kPriorities> watermark{};  // most octets queued

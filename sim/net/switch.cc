@@ -72,8 +72,8 @@ void Switch::Receive(Frame& frame, Port& port) {
     shared_.Lose(frame, LossCause::kTtlExpired);
     return;
   }
-  if (!blackholes_.empty() && std::find(blackholes_.begin(), blackholes_.end(),
-                                        frame.destination) != blackholes_.end()) {
+  if (!blackholes_.empty() &&
+      std::find(blackholes_.begin(), blackholes_.end(), frame.destination) != blackholes_.end()) {
     shared_.Lose(frame, LossCause::kBlackhole);
     return;
   }

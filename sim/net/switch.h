@@ -30,17 +30,17 @@ struct SwitchOptions {
   uint8_t ecn_priorities = 1u << 3;  // mask
   uint64_t hash_seed = 0;
   HashFields hash_fields = HashFields::kFiveTuple;
-  bool spray = false;                // each packet by dice
-  uint32_t mtu = 9216;               // octets of IP: a longer frame is lost
+  bool spray = false;   // each packet by dice
+  uint32_t mtu = 9216;  // octets of IP: a longer frame is lost
   uint16_t pause_quanta = 0xffff;
-  SimTime pause_watchdog = 0;        // a queue held for so long is let go and emptied; 0: none
+  SimTime pause_watchdog = 0;  // a queue held for so long is let go and emptied; 0: none
   uint64_t random_seed = 0;
 };
 
 class Switch;
 
-// Sees every frame as it arrives, before anything can happen to it; as it begins to leave; and as it
-// is lost.
+// Sees every frame as it arrives, before anything can happen to it; as it begins to leave; and as
+// it is lost.
 class SwitchObserver {
  public:
   virtual ~SwitchObserver() = default;
@@ -77,7 +77,7 @@ class Switch final : public Device {
   void SetObserver(SwitchObserver* observer) { observer_ = observer; }
   SwitchOptions& options() { return options_; }
   void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
-  void SetUp(bool up);                        // crash, and reboot: ports go down, queues are lost
+  void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
   void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
 
   uint32_t number() const { return number_; }

@@ -54,7 +54,7 @@ TEST(Validation, OneFlowOverFourLinksTakesWhatItMust) {
 }
 
 struct Incast {
-  double mean = 0;   // us
+  double mean = 0;      // us
   double first = 1e12;  // us, the run whose last flow ended first
 };
 Incast RunIncast(void (*set)(NetworkOptions&), uint64_t octets, uint64_t seeds) {
