@@ -15,9 +15,8 @@ SimTime ToSimTime(Duration duration) { return duration.count() * kNanosecond; }
 
 }  // namespace
 
-Network::Network(const topology::Fabric& fabric, const NetworkOptions& options,
-                 QueuePairObserver* observer)
-    : fabric_(fabric), routes_(fabric), random_(options.seed, "network", 0), observer_(observer) {
+Network::Network(const topology::Fabric& fabric, const NetworkOptions& options)
+    : fabric_(fabric), routes_(fabric), random_(options.seed, "network", 0) {
   MakeSwitches(options);
   MakeNics(options);
   ConnectPorts();
@@ -90,13 +89,14 @@ uint64_t Network::DigestOf(const QueuePair& sender, HashFields fields) const {
                                           : HashCombine(digest, sender.identity().udp_source_port);
 }
 
-Network::Connection Network::Connect(topology::NicIndex first, topology::NicIndex second) {
+Network::Connection Network::Connect(topology::NicIndex first, topology::NicIndex second,
+                                     QueuePairObserver* observer) {
   const auto make = [&](topology::NicIndex index) -> QueuePair* {
     const QueuePair::Identity identity = {
         .number = static_cast<uint32_t>(queue_pairs_.size()),
         .qpn = Qpn{next_qpn_[index]++},
         .udp_source_port = static_cast<uint16_t>(kFirstSourcePort | random_.Below(0x4000))};
-    queue_pairs_.push_back(std::make_unique<QueuePair>(*nics_[index], identity, observer_));
+    queue_pairs_.push_back(std::make_unique<QueuePair>(*nics_[index], identity, observer));
     return queue_pairs_.back().get();
   };
   const Connection connection = {make(first), make(second)};

@@ -25,9 +25,7 @@ struct NetworkOptions {
 
 class Network final : public Forwarding {
  public:
-  // The fabric must outlive it; `observer` may be nullptr.
-  Network(const topology::Fabric& fabric, const NetworkOptions& options,
-          QueuePairObserver* observer);
+  Network(const topology::Fabric& fabric, const NetworkOptions& options);  // that outlives it
   ~Network() override;
 
   Engine& engine() { return engine_; }
@@ -39,7 +37,9 @@ class Network final : public Forwarding {
     QueuePair* first;
     QueuePair* second;
   };
-  Connection Connect(topology::NicIndex first, topology::NicIndex second);
+  // `observer` is told of both ends; nullptr: nobody.
+  Connection Connect(topology::NicIndex first, topology::NicIndex second,
+                     QueuePairObserver* observer);
 
   Nic& nic(topology::NicIndex index) { return *nics_[index]; }
   Switch& switch_at(topology::NodeIndex node) { return *switches_[switch_of_node_[node]]; }
@@ -71,7 +71,6 @@ class Network final : public Forwarding {
   Shared shared_{engine_};
   topology::Routes routes_;
   Random random_;
-  QueuePairObserver* const observer_;
   std::vector<std::unique_ptr<Switch>> switches_;
   std::vector<topology::NodeIndex> nodes_;  // of switches_
   std::vector<uint32_t> switch_of_node_;

@@ -44,10 +44,10 @@ topology::Blueprint Star(uint32_t hosts) {
 
 Experiment::Experiment(const topology::Blueprint& blueprint, const NetworkOptions& options)
     : fabric_(topology::Generate(blueprint).value()),
-      network_(std::make_unique<Network>(fabric_, options, this)) {}
+      network_(std::make_unique<Network>(fabric_, options)) {}
 
 QueuePair& Experiment::Add(const Transfer& transfer) {
-  QueuePair& requester = *network_->Connect(transfer.from, transfer.to).first;
+  QueuePair& requester = *network_->Connect(transfer.from, transfer.to, this).first;
   const uint64_t number = starts_.size();
   starts_.push_back(transfer.start);
   durations_.push_back(-1);
