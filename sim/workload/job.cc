@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/workload/job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace rocescope::sim {
+namespace {
+
+constexpr uint32_t kClearToSendOctets = 64;  // sizeof(ncclIbSendFifo)
+constexpr SimTime kLocalLatency = 2 * kMicrosecond;
+
+// Irwin-Hall: nearly normal, mean 0, deviation 1.
+double Normal(Random& random) {
+  double sum = -6;
+  for (int i = 0; i < 12; ++i) sum += random.Uniform();
+  return sum;
+}
+
+}  // namespace
+
+Job::Job(Network& network, const JobOptions& options)
+    : network_(network), options_(options), random_(options.seed, "job", options.id) {}
+
+Result<std::unique_ptr<Job>> Job::Make(Network& network, const JobOptions& options) {
+  std::unique_ptr<Job> job(new Job(network, options));
+  if (Status prepared = job->Prepare(); !prepared) return tl::unexpected(prepared.error());
+  return job;
+}
+
+Status Job::Prepare() {
+  const topology::Fabric& fabric = network_.fabric();
+  for (const topology::GpuIndex index : options_.gpus) {
+    const topology::Gpu& gpu = fabric.gpu(index);
+    if (gpu.nic == topology::kNone) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("job {}: GPU {} of {} has no NIC near it", options_.name,
+                                   gpu.number, fabric.node(gpu.host).name));
+    }
+    ranks_.push_back({.nic = gpu.nic, .host = gpu.host});
+  }
+  if (options_.phases.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("job {} has nothing to do: no phases", options_.name));
+  }
+  group_of_.assign(options_.phases.size(), std::vector<uint32_t>(ranks_.size(), kNoMember));
+  for (uint32_t phase = 0; phase < options_.phases.size(); ++phase) {
+    std::vector<std::vector<uint32_t>> groups = options_.phases[phase].groups;
+    if (groups.empty()) {
+      groups.emplace_back(ranks_.size());
+      std::iota(groups[0].begin(), groups[0].end(), 0);
+    }
+    for (uint32_t number = 0; number < groups.size(); ++number) {
+      if (Status made = PrepareGroup(phase, number, std::move(groups[number])); !made) return made;
+    }
+  }
+  return {};
+}
+
+Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> members) {
+  Group group;
+  group.phase = phase;
+  group.number = number;
+  group.place.assign(ranks_.size(), kNoMember);
+  const auto where = [&] {
+    return fmt::format("job {}, phase {}, group {}", options_.name, options_.phases[phase].name,
+                       number);
+  };
+  for (uint32_t member = 0; member < members.size(); ++member) {
+    const uint32_t rank = members[member];
+    if (rank >= ranks_.size() || group_of_[phase][rank] != kNoMember) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: rank {} is in no job of {} ranks, or in two groups",
+                                   where(), rank, ranks_.size()));
+    }
+    group.place[rank] = member;
+    group_of_[phase][rank] = static_cast<uint32_t>(groups_.size());
+  }
+  CollectiveOptions collective = options_.phases[phase].collective;
+  collective.ranks = static_cast<uint32_t>(members.size());
+  Result<Plan> plan = MakePlan(collective);
+  if (!plan) {
+    return MakeError(plan.error().code, fmt::format("{}: {}", where(), plan.error().message));
+  }
+  group.plan = std::move(*plan);
+  group.members = std::move(members);
+  group.sends_of.resize(group.members.size());
+  group.receives_of.resize(group.members.size());
+  for (uint32_t i = 0; i < group.plan.transfers().size(); ++i) {
+    const Plan::Transfer& transfer = group.plan.transfers()[i];
+    group.sends_of[transfer.from].push_back(i);
+    const uint32_t from = group.members[transfer.from];
+    const uint32_t to = group.members[transfer.to];
+    group.lane_of.push_back(ranks_[from].host == ranks_[to].host ? kWithinHost
+                                                                 : LaneFor(group, from, to));
+  }
+  groups_.push_back(std::move(group));
+  return {};
+}
+
+// The channel from one rank to another, as the group counts its own; made when first asked for.
+uint32_t Job::LaneFor(Group& group, uint32_t from, uint32_t to) {
+  for (const uint32_t lane : group.receives_of[group.place[to]]) {
+    if (channels_[group.lanes[lane]].from == from) return lane;
+  }
+  const auto lane = static_cast<uint32_t>(group.lanes.size());
+  Channel channel;
+  channel.phase = group.phase;
+  channel.group = group.number;
+  channel.from = from;
+  channel.to = to;
+  for (uint32_t i = 0; i < options_.queue_pairs; ++i) {
+    const Network::Connection connection = network_.Connect(ranks_[from].nic, ranks_[to].nic, this);
+    channel.senders.push_back(connection.first);
+    channel.receivers.push_back(connection.second);
+  }
+  constexpr uint64_t kHeap = 0x7f00'0000'0000;
+  channel.rkey = static_cast<uint32_t>(random_.Next()) | 1;
+  channel.fifo_rkey = static_cast<uint32_t>(random_.Next()) | 1;
+  channel.buffer = kHeap | (random_.Below(1u << 20) << 20);
+  channel.fifo = kHeap | (random_.Below(1u << 20) << 16);
+  group.receives_of[group.place[to]].push_back(lane);
+  group.lanes.push_back(static_cast<uint32_t>(channels_.size()));
+  channels_.push_back(std::move(channel));
+  return lane;
+}
+
+uint32_t Job::MessagesOf(const Plan::Transfer& transfer) const {
+  return static_cast<uint32_t>((transfer.octets + options_.chunk - 1) / options_.chunk);
+}
+
+void Job::Start() {
+  network_.engine().At(options_.start, [this] {
+    for (uint32_t rank = 0; rank < ranks_.size(); ++rank) Compute(rank);
+  });
+}
+
+void Job::Compute(uint32_t rank) {
+  Rank& one = ranks_[rank];
+  const SimTime now = network_.engine().Now();
+  if (one.phase == 0 && one.iteration >= done_.size()) {
+    done_.push_back({.begin = now, .end = kNever});
+    finished_ranks_.push_back(0);
+  }
+  const double spread = std::max(0.0, 1 + options_.jitter * Normal(random_));
+  const double time = static_cast<double>(options_.phases[one.phase].compute) * one.slowdown;
+  network_.engine().At(now + static_cast<SimTime>(time * spread), [this, rank] { Enter(rank); });
+}
+
+Job::Run& Job::RunOf(Group& group, uint32_t iteration) {
+  const auto [at, fresh] = group.runs.try_emplace(iteration);
+  Run& run = at->second;
+  if (!fresh) return run;
+  const auto transfers = group.plan.transfers();
+  run.states.resize(transfers.size());
+  run.to_grant.resize(group.lanes.size());
+  run.granted.resize(group.lanes.size());
+  run.started.resize(group.members.size());
+  run.unfinished = static_cast<uint32_t>(group.members.size());
+  for (uint32_t i = 0; i < transfers.size(); ++i) {
+    run.states[i].waits = transfers[i].waits + 1;  // and for its sender
+    run.states[i].messages = MessagesOf(transfers[i]);
+    if (group.lane_of[i] != kWithinHost) run.to_grant[group.lane_of[i]].push_back(i);
+  }
+  for (uint32_t member = 0; member < group.members.size(); ++member) {
+    run.remaining.push_back(group.plan.InvolvedIn(member));
+  }
+  return run;
+}
+
+// A rank has computed, and takes part in the phase's collective.
+void Job::Enter(uint32_t rank) {
+  const uint32_t iteration = ranks_[rank].iteration;
+  const uint32_t number = group_of_[ranks_[rank].phase][rank];
+  if (number == kNoMember) {  // it has no part in this phase
+    NextPhase(rank);
+    return;
+  }
+  Group& group = groups_[number];
+  const uint32_t member = group.place[rank];
+  RunOf(group, iteration).started[member] = true;
+  for (const uint32_t lane : group.receives_of[member]) Grant(number, iteration, lane);
+  for (const uint32_t transfer : group.sends_of[member]) Unblock(number, iteration, transfer);
+  FinishIfDone(number, iteration, member);
+}
+
+// The receiver says where the next messages may go.
+void Job::Grant(uint32_t number, uint32_t iteration, uint32_t lane) {
+  Group& group = groups_[number];
+  Run& run = group.runs.at(iteration);
+  Channel& channel = channels_[group.lanes[lane]];
+  if (!run.started[group.place[channel.to]]) return;
+  std::deque<uint32_t>& transfers = run.to_grant[lane];
+  while (!transfers.empty() && run.granted[lane] < kGrantsAtOnce) {
+    const uint32_t transfer = transfers.front();
+    State& state = run.states[transfer];
+    const uint64_t slot = channel.messages++ % kGrantsAtOnce;
+    const auto queue_pair = static_cast<uint32_t>(channel.messages % channel.senders.size());
+    const uint64_t address = channel.buffer + slot * options_.chunk;
+    const uint64_t reference = Remember({.group = number,
+                                         .iteration = iteration,
+                                         .transfer = transfer,
+                                         .number = state.granted,
+                                         .queue_pair = queue_pair,
+                                         .grant = true,
+                                         .address = address});
+    ++run.granted[lane];
+    if (++state.granted == state.messages) transfers.pop_front();
+    channel.receivers[queue_pair]->Post({.verb = Verb::kWrite,
+                                         .length = kClearToSendOctets,
+                                         .address = channel.fifo + slot * kClearToSendOctets,
+                                         .rkey = channel.fifo_rkey,
+                                         .granted_address = address,
+                                         .granted_rkey = channel.rkey,
+                                         .context = reference});
+  }
+}
+
+void Job::Unblock(uint32_t number, uint32_t iteration, uint32_t transfer) {
+  Group& group = groups_[number];
+  if (--group.runs.at(iteration).states[transfer].waits > 0) return;
+  const SimTime delay = group.plan.transfers()[transfer].delay;
+  if (delay == 0) {
+    Ready(number, iteration, transfer);
+    return;
+  }
+  const double slowdown = ranks_[group.members[group.plan.transfers()[transfer].from]].slowdown;
+  network_.engine().At(
+      network_.engine().Now() + static_cast<SimTime>(static_cast<double>(delay) * slowdown),
+      [this, number, iteration, transfer] { Ready(number, iteration, transfer); });
+}
+
+// The sender has the data.
+void Job::Ready(uint32_t number, uint32_t iteration, uint32_t transfer) {
+  Group& group = groups_[number];
+  State& state = group.runs.at(iteration).states[transfer];
+  if (group.lane_of[transfer] == kWithinHost) {
+    const double seconds =
+        static_cast<double>(group.plan.transfers()[transfer].octets) * 8 / options_.local_rate;
+    network_.engine().At(
+        network_.engine().Now() + kLocalLatency + static_cast<SimTime>(seconds * kSecond),
+        [this, number, iteration, transfer] { Arrived(number, iteration, transfer); });
+    return;
+  }
+  state.ready = true;
+  for (const uint64_t grant : std::exchange(state.grants, {})) SendGranted(grant);
+}
+
+void Job::SendGranted(uint64_t grant) {
+  Reference reference = references_[grant];
+  Forget(grant);
+  const Group& group = groups_[reference.group];
+  Channel& channel = channels_[group.lanes[group.lane_of[reference.transfer]]];
+  const uint64_t whole = group.plan.transfers()[reference.transfer].octets;
+  const uint64_t before = uint64_t{reference.number} * options_.chunk;
+  const uint64_t octets = std::min<uint64_t>(options_.chunk, whole - before);
+  const bool split = options_.split_data && channel.senders.size() > 1;
+  const uint64_t share =
+      split ? (octets + channel.senders.size() - 1) / channel.senders.size() : octets;
+  reference.grant = false;
+  reference.parts = static_cast<uint32_t>((octets + share - 1) / share);
+  const uint64_t context = Remember(reference);
+  for (uint32_t part = 0; part < reference.parts; ++part) {
+    const uint64_t offset = part * share;
+    channel.senders[split ? part : reference.queue_pair]->Post(
+        {.verb = Verb::kWriteWithImmediate,
+         .length = std::min(share, octets - offset),
+         .address = reference.address + offset,
+         .rkey = channel.rkey,
+         .immediate = static_cast<uint32_t>(octets),
+         .context = context});
+  }
+}
+
+void Job::Delivered(QueuePair&, const Message& message) {
+  const uint64_t context = message.context;
+  const Reference reference = references_[context];
+  Group& group = groups_[reference.group];
+  State& state = group.runs.at(reference.iteration).states[reference.transfer];
+  if (reference.grant) {
+    if (state.ready) {
+      SendGranted(context);
+    } else {
+      state.grants.push_back(context);
+    }
+    return;
+  }
+  if (--references_[context].parts > 0) return;
+  Forget(context);
+  const uint32_t lane = group.lane_of[reference.transfer];
+  --group.runs.at(reference.iteration).granted[lane];
+  Grant(reference.group, reference.iteration, lane);
+  if (++state.delivered == state.messages) {
+    Arrived(reference.group, reference.iteration, reference.transfer);
+  }
+}
+
+void Job::Arrived(uint32_t number, uint32_t iteration, uint32_t transfer) {
+  Group& group = groups_[number];
+  const Plan::Transfer& done = group.plan.transfers()[transfer];
+  Run& run = group.runs.at(iteration);
+  --run.remaining[done.from];
+  --run.remaining[done.to];
+  for (const uint32_t later : group.plan.DependantsOf(done)) Unblock(number, iteration, later);
+  FinishIfDone(number, iteration, done.from);
+  FinishIfDone(number, iteration, done.to);
+}
+
+void Job::FinishIfDone(uint32_t number, uint32_t iteration, uint32_t member) {
+  Group& group = groups_[number];
+  Run& run = group.runs.at(iteration);
+  if (!run.started[member] || run.remaining[member] > 0) return;
+  run.remaining[member] = UINT32_MAX;  // once
+  if (--run.unfinished == 0) {
+    // Callers still hold it.
+    network_.engine().At(network_.engine().Now(),
+                         [this, number, iteration] { groups_[number].runs.erase(iteration); });
+  }
+  NextPhase(group.members[member]);
+}
+
+void Job::NextPhase(uint32_t rank) {
+  Rank& one = ranks_[rank];
+  if (++one.phase == options_.phases.size()) {
+    one.phase = 0;
+    if (++finished_ranks_[one.iteration] == ranks_.size()) {
+      done_[one.iteration].end = network_.engine().Now();
+    }
+    if (++one.iteration == options_.iterations) {
+      one.finished = true;
+      return;
+    }
+  }
+  Compute(rank);
+}
+
+uint64_t Job::Remember(const Reference& reference) {
+  if (free_references_.empty()) {
+    references_.push_back(reference);
+    return references_.size() - 1;
+  }
+  const uint64_t place = free_references_.back();
+  free_references_.pop_back();
+  references_[place] = reference;
+  return place;
+}
+
+void Job::Forget(uint64_t reference) { free_references_.push_back(reference); }
+
+}  // namespace rocescope::sim
