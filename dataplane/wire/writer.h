@@ -3,6 +3,7 @@
 // end is dropped and clears ok().
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +33,11 @@ class ByteWriter {
   }
   constexpr void Bytes(std::span<const uint8_t> source) {
     if (!Take(source.size())) return;
-    for (size_t i = 0; i < source.size(); ++i) bytes_[offset_ - source.size() + i] = source[i];
+    std::copy(source.begin(), source.end(), bytes_.begin() + (offset_ - source.size()));
   }
   constexpr void Zeros(size_t count) {
     if (!Take(count)) return;
-    for (size_t i = 0; i < count; ++i) bytes_[offset_ - count + i] = 0;
+    std::fill_n(bytes_.begin() + (offset_ - count), count, uint8_t{0});
   }
 
  private:
