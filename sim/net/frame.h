@@ -38,6 +38,7 @@ struct alignas(64) Frame {
   uint8_t ttl = 64;
   bool ecn_capable = false;
   bool congestion_experienced = false;
+  SimTime arrived = 0;  // at the switch where it waits; kept only where somebody observes
 
   // Second line: what only endpoints and taps look at.
   uint64_t address = 0;          // RETH

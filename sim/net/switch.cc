@@ -67,7 +67,10 @@ void Switch::Receive(Frame& frame, Port& port) {
     shared_.Lose(frame, LossCause::kDeviceDown);
     return;
   }
-  if (observer_ != nullptr) observer_->Arrives(*this, port, frame);
+  if (observer_ != nullptr) {
+    frame.arrived = shared_.engine.Now();
+    observer_->Arrives(*this, port, frame);
+  }
   if (frame.ttl <= 1) {
     shared_.Lose(frame, LossCause::kTtlExpired);
     return;

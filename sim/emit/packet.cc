@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/emit/packet.h"
+
+#include <algorithm>
+#include <array>
+
+#include "dataplane/wire/ethernet.h"
+#include "dataplane/wire/icrc.h"
+#include "dataplane/wire/ip.h"
+#include "dataplane/wire/opcode.h"
+#include "dataplane/wire/roce.h"
+
+namespace rocescope::sim {
+namespace {
+
+constexpr size_t kCnpReservedOctets = 16;  // IBTA Annex A17.9.3
+constexpr size_t kLongestMtu = 4096;       // IBTA vol. 1, 9.2: enum mtu
+constexpr uint16_t kDontFragment = 0x4000;
+constexpr uint16_t kDefaultPartition = 0xffff;
+constexpr size_t kLongestGrant = 512;  // octets: NCCL's FIFO has eight elements of 64
+
+size_t ExtensionOctets(const Frame& frame) {
+  return frame.kind == FrameKind::kCnp ? kCnpReservedOctets
+                                       : wire::TraitsOf(frame.opcode).header_octets;
+}
+size_t PadOctets(const Frame& frame) { return (4 - frame.payload % 4) % 4; }
+
+// From the BTH to the iCRC.
+size_t TransportOctets(const Frame& frame) {
+  return wire::Bth::kSize + ExtensionOctets(frame) + frame.payload + PadOctets(frame) +
+         wire::kIcrcSize;
+}
+
+bool IsGrant(const Frame& frame) {
+  return frame.granted_address != 0 && frame.payload <= kLongestGrant;
+}
+
+uint8_t TrafficClassOf(const Frame& frame) {
+  const uint8_t ecn = frame.congestion_experienced ? wire::kEcnCe
+                      : frame.ecn_capable          ? wire::kEcnEct0
+                                                   : wire::kEcnNotEct;
+  return static_cast<uint8_t>(DscpOf(frame.priority) << 2 | ecn);
+}
+
+void WriteExtension(wire::ByteWriter& out, const Frame& frame) {
+  if (frame.kind == FrameKind::kCnp) {
+    out.Zeros(kCnpReservedOctets);
+    return;
+  }
+  const uint16_t headers = wire::InfoOf(frame.opcode).headers;
+  if ((headers & wire::kHasReth) != 0) {
+    Write(out, wire::Reth{.virtual_address = frame.address,
+                          .rkey = frame.rkey,
+                          .dma_length = frame.dma_length});
+  }
+  if ((headers & wire::kHasAeth) != 0) {
+    Write(out, wire::Aeth{.syndrome = frame.syndrome, .msn = frame.message_sequence & k24BitMask});
+  }
+  if ((headers & wire::kHasImmDt) != 0) Write(out, wire::ImmDt{.data = frame.immediate});
+}
+
+// In the host's byte order, which is x86's; `room` has the payload's and the padding's octets.
+void WriteGrant(std::span<uint8_t> room, const Frame& frame) {
+  const std::array<uint32_t, 8> words = {static_cast<uint32_t>(frame.granted_address),
+                                         static_cast<uint32_t>(frame.granted_address >> 32),
+                                         frame.immediate,
+                                         frame.granted_rkey,
+                                         1,                                          // requests
+                                         0,                                          // tag
+                                         static_cast<uint32_t>(frame.sequence + 1),  // index
+                                         0};
+  wire::ByteWriter out(room);
+  for (size_t i = 0; i < words.size() && out.offset() + 4 <= room.size(); ++i) {
+    out.U32(__builtin_bswap32(words[i]));
+  }
+  out.Zeros(room.size() - out.offset());
+}
+
+size_t LongestPayload(Network& network) {
+  size_t longest = kLongestMtu;
+  for (topology::NicIndex nic = 0; nic < network.fabric().nics().size(); ++nic) {
+    longest = std::max<size_t>(longest, network.nic(nic).options().mtu);
+  }
+  return longest;
+}
+
+}  // namespace
+
+IpAddress AddressOf(const topology::Fabric& fabric, topology::NicIndex nic) {
+  const auto& addresses = fabric.nic(nic).addresses;
+  constexpr uint32_t kUnnamed = 0x0afe'0000;
+  return addresses.empty() ? IpAddress::FromV4(kUnnamed + nic) : addresses[0].address;
+}
+
+PacketWriter::PacketWriter(Network& network)
+    : network_(network), payload_(LongestPayload(network)) {}
+
+const PacketWriter::Flow& PacketWriter::Learn(uint32_t queue_pair) {
+  if (queue_pair >= flows_.size()) flows_.resize(network_.queue_pair_count());
+  const QueuePair& sender = network_.queue_pair(queue_pair);
+  const QueuePair& receiver = sender.peer();
+  Flow& flow = flows_[queue_pair];
+  flow.known = true;
+  flow.from = sender.nic().number();
+  flow.udp_source_port = sender.identity().udp_source_port;
+  flow.destination_qpn = receiver.identity().qpn;
+  flow.source = AddressOf(network_.fabric(), flow.from);
+  flow.destination = AddressOf(network_.fabric(), receiver.nic().number());
+  flow.ipv4 = flow.source.IsV4() && flow.destination.IsV4();
+  return flow;
+}
+
+uint32_t PacketWriter::LengthOf(const Frame& frame) {
+  const size_t network =
+      FlowOf(frame.queue_pair).ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize;
+  return static_cast<uint32_t>(wire::EthernetHeader::kSize + network + wire::UdpHeader::kSize +
+                               TransportOctets(frame));
+}
+
+// Up to the payload.
+size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
+                                  std::span<uint8_t> room) const {
+  wire::ByteWriter out(room);
+  Write(out, wire::EthernetHeader{
+                 .destination = MacOfNic(frame.destination),
+                 .source = MacOfNic(flow.from),
+                 .ether_type = flow.ipv4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6});
+  const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + TransportOctets(frame));
+  const auto psn = static_cast<uint32_t>(frame.sequence) & k24BitMask;
+  if (flow.ipv4) {
+    wire::Ipv4Header header{
+        .traffic_class = TrafficClassOf(frame),
+        .total_length = static_cast<uint16_t>(wire::Ipv4Header::kSize + datagram),
+        .identification = static_cast<uint16_t>(psn),
+        .fragment = kDontFragment,
+        .ttl = frame.ttl,
+        .protocol = wire::kIpProtocolUdp,
+        .source = flow.source.V4(),
+        .destination = flow.destination.V4()};
+    header.checksum = wire::Ipv4Checksum(header);
+    Write(out, header);
+  } else {
+    Write(out, wire::Ipv6Header{.traffic_class = TrafficClassOf(frame),
+                                .payload_length = datagram,
+                                .next_header = wire::kIpProtocolUdp,
+                                .hop_limit = frame.ttl,
+                                .source = flow.source,
+                                .destination = flow.destination});
+  }
+  Write(out, wire::UdpHeader{.source_port = flow.udp_source_port,
+                             .destination_port = wire::kUdpPortRoce,
+                             .length = datagram});
+  Write(out, wire::Bth{.opcode = frame.opcode,
+                       .migration_request = true,  // as connected queue pairs are: "migrated"
+                       .pad_count = static_cast<uint8_t>(PadOctets(frame)),
+                       .partition_key = kDefaultPartition,
+                       .becn = frame.kind == FrameKind::kCnp,
+                       .destination_qpn = flow.destination_qpn,
+                       .ack_request = frame.ack_request,
+                       .psn = psn});
+  WriteExtension(out, frame);
+  return out.offset();
+}
+
+size_t PacketWriter::WriteFrame(const Frame& frame, std::span<uint8_t> room) {
+  const Flow& flow = FlowOf(frame.queue_pair);
+  std::array<uint8_t, kMostHeaders + kLongestGrant + 4> front_octets;
+  size_t front_size = WriteHeaders(frame, flow, front_octets);
+  const size_t padded = frame.payload + PadOctets(frame);
+  const size_t before_icrc = front_size + padded;
+  // A payload of its own belongs to the front; none of the pattern follows.
+  size_t pattern = frame.payload;
+  if (IsGrant(frame)) {
+    WriteGrant(std::span(front_octets).subspan(front_size, padded), frame);
+    front_size += padded;
+    pattern = 0;
+  }
+  const std::span<const uint8_t> front = std::span(front_octets).first(front_size);
+
+  const size_t captured = std::min(room.size(), before_icrc + wire::kIcrcSize);
+  wire::ByteWriter out(room.first(captured));
+  out.Bytes(front.first(std::min(front_size, captured)));
+  out.Bytes(payload_.Octets(std::min(pattern, captured - out.offset())));
+  out.Zeros(std::min(before_icrc, captured) - out.offset());
+  if (captured > before_icrc) {
+    uint32_t icrc = wire::ComputeIcrc(front.subspan(wire::EthernetHeader::kSize));
+    icrc = payload_.CrcBehind(icrc, pattern);
+    if (frame.corrupt) icrc ^= 1u << (frame.sequence & 31);
+    std::array<uint8_t, wire::kIcrcSize> octets;
+    wire::ByteWriter icrc_out(octets);
+    wire::WriteIcrc(icrc_out, icrc);
+    out.Bytes(std::span(octets).first(captured - before_icrc));
+  }
+  return captured;
+}
+
+}  // namespace rocescope::sim
