@@ -14,8 +14,8 @@ namespace {
 struct Pair {
   topology::Fabric fabric =
       topology::Generate({.shape = topology::Shape::kStar, .hosts = 2}).value();
-  Network network{fabric, {}, nullptr};
-  Network::Connection connection = network.Connect(0, 1);
+  Network network{fabric, {}};
+  Network::Connection connection = network.Connect(0, 1, nullptr);
   Frame frame{.queue_pair = connection.first->identity().number,
               .destination = 1,
               .payload = 4096,

@@ -34,8 +34,8 @@ class PacketTest : public ::testing::Test {
  protected:
   explicit PacketTest(bool ipv6 = false)
       : fabric_(TwoHosts(ipv6)),
-        network_(fabric_, {}, nullptr),
-        connection_(network_.Connect(0, 1)),
+        network_(fabric_, {}),
+        connection_(network_.Connect(0, 1, nullptr)),
         writer_(network_) {}
 
   Frame Data(uint8_t opcode, uint32_t payload) const {
