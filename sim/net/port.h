@@ -52,6 +52,7 @@ enum class LossCause : uint8_t {
   kTooLong,     // for the egress port's MTU
   kDeviceDown,  // switch or NIC crashed
   kBadIcrc,     // the receiving NIC's check
+  kSelective,   // a switch that loses frames of one kind
   kCount
 };
 inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);

@@ -62,9 +62,14 @@ Port* Switch::Choose(const Frame& frame) {
   return ports_[hops.ports[number]].get();
 }
 
+void Switch::Lose(Frame& frame, LossCause cause) {
+  ++lost_[static_cast<size_t>(cause)];
+  shared_.Lose(frame, cause);
+}
+
 void Switch::Receive(Frame& frame, Port& port) {
   if (!up_) {
-    shared_.Lose(frame, LossCause::kDeviceDown);
+    Lose(frame, LossCause::kDeviceDown);
     return;
   }
   if (observer_ != nullptr) {
@@ -72,30 +77,39 @@ void Switch::Receive(Frame& frame, Port& port) {
     observer_->Arrives(*this, port, frame);
   }
   if (frame.ttl <= 1) {
-    shared_.Lose(frame, LossCause::kTtlExpired);
+    Lose(frame, LossCause::kTtlExpired);
     return;
   }
   if (!blackholes_.empty() &&
       std::find(blackholes_.begin(), blackholes_.end(), frame.destination) != blackholes_.end()) {
-    shared_.Lose(frame, LossCause::kBlackhole);
+    Lose(frame, LossCause::kBlackhole);
     return;
   }
   Port* out = Choose(frame);
   if (out == nullptr) {
-    shared_.Lose(frame, LossCause::kNoRoute);
+    Lose(frame, LossCause::kNoRoute);
     return;
   }
   if (frame.length > options_.mtu + kEthernetHeader) {
     ++out->counters().dropped[frame.priority];
-    shared_.Lose(frame, LossCause::kTooLong);
+    Lose(frame, LossCause::kTooLong);
     return;
+  }
+  if (frame.kind == FrameKind::kCnp && ailments_.loses_cnps > 0 &&
+      random_.Chance(ailments_.loses_cnps)) {
+    Lose(frame, LossCause::kSelective);
+    return;
+  }
+  if (ailments_.corrupts > 0 && random_.Chance(ailments_.corrupts)) {
+    frame.corrupt = true;
+    ++corrupted_;
   }
   --frame.ttl;
   frame.ingress = static_cast<uint16_t>(port.number());
   if (observer_ != nullptr) observer_->Queues(*this, *out, frame);
   if (!buffer_.Admit(port.number(), frame.priority, frame.length, out->queued(frame.priority))) {
     ++port.counters().dropped[frame.priority];
-    shared_.Lose(frame, LossCause::kBufferFull);
+    Lose(frame, LossCause::kBufferFull);
     return;
   }
   const uint32_t priority = frame.priority;

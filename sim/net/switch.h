@@ -3,6 +3,7 @@
 // marks (WRED/ECN), and pauses those who send too much (PFC).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,12 @@ struct SwitchOptions {
   uint16_t pause_quanta = 0xffff;
   SimTime pause_watchdog = 0;  // a queue held for so long is let go and emptied; 0: none
   uint64_t random_seed = 0;
+};
+
+// What a switch does wrong, frame by frame.
+struct SwitchAilments {
+  double corrupts = 0;    // probability that it damages a frame
+  double loses_cnps = 0;  // probability that it loses one
 };
 
 class Switch;
@@ -77,6 +84,10 @@ class Switch final : public Device {
   void SetObserver(SwitchObserver* observer) { observer_ = observer; }
   SwitchOptions& options() { return options_; }
   void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
+  SwitchAilments& ailments() { return ailments_; }
+  // Frames that ended here, by cause, and those that left damaged.
+  uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
+  uint64_t corrupted() const { return corrupted_; }
   void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
   void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
 
@@ -93,6 +104,7 @@ class Switch final : public Device {
   };
 
   Port* Choose(const Frame& frame);
+  void Lose(Frame& frame, LossCause cause);
   void CheckPause(Port& port, uint32_t priority);
   void CheckResume(Port& port, uint32_t priority);
   void Refresh();
@@ -108,6 +120,9 @@ class Switch final : public Device {
   std::vector<Upstream> upstream_;  // by port and priority
   std::vector<uint32_t> blackholes_;
   SwitchObserver* observer_ = nullptr;
+  SwitchAilments ailments_;
+  std::array<uint64_t, kLossCauses> lost_{};
+  uint64_t corrupted_ = 0;
   bool up_ = true;
   Timer<Switch, &Switch::Refresh> refresh_timer_;
 };

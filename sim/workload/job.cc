@@ -148,7 +148,11 @@ void Job::Compute(uint32_t rank) {
   }
   const double spread = std::max(0.0, 1 + options_.jitter * Normal(random_));
   const double time = static_cast<double>(options_.phases[one.phase].compute) * one.slowdown;
-  network_.engine().At(now + static_cast<SimTime>(time * spread), [this, rank] { Enter(rank); });
+  const bool slow = time > 0 && one.slowdown > 1;
+  network_.engine().At(now + static_cast<SimTime>(time * spread), [this, rank, slow] {
+    ranks_[rank].slow_computations += slow;
+    Enter(rank);
+  });
 }
 
 Job::Run& Job::RunOf(Group& group, uint32_t iteration) {

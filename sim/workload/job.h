@@ -51,6 +51,9 @@ class Job final : public QueuePairObserver {
   // The GPU computes so much slower from now on: 2 is half as fast.
   void SetSlowdown(uint32_t rank, double factor) { ranks_[rank].slowdown = factor; }
 
+  // Computations that it ended while slow.
+  uint64_t SlowComputations(uint32_t rank) const { return ranks_[rank].slow_computations; }
+
   // One direction of a rank pair, for one communicator.
   struct Channel {
     uint32_t phase;
@@ -89,6 +92,7 @@ class Job final : public QueuePairObserver {
     topology::NicIndex nic = 0;
     topology::NodeIndex host = 0;
     double slowdown = 1;
+    uint64_t slow_computations = 0;
     uint32_t phase = 0;
     uint32_t iteration = 0;
     bool finished = false;

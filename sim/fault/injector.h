@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes faults happen in a network, and notes when each could first be seen.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/fault/fault.h"
+#include "sim/fault/wire_fault.h"
+#include "sim/host/network.h"
+#include "sim/workload/job.h"
+#include "sim/workload/stream.h"
+
+namespace rocescope::sim {
+
+class Injector {
+ public:
+  struct Options {
+    SimTime reroute_delay = 200 * kMicrosecond;  // from a link's change to new routes
+    uint64_t seed = 1;
+  };
+  // Both must outlive it; so must `jobs`' jobs.
+  Injector(Network& network, std::vector<Job*> jobs, const Options& options);
+  ~Injector();
+
+  // kInvalidArgument: the place is none for this kind.
+  Status Add(const FaultOptions& options);
+
+  struct Happened {
+    FaultOptions options;
+    // From the fifth frame that it touched, or the first step of a counter; kNever: it never
+    // showed. To within kLook.
+    SimTime visible = kNever;
+    uint64_t affected = 0;           // frames, where they can be told
+    std::vector<uint32_t> culprits;  // queue pairs that it made, by number
+  };
+  const std::vector<Happened>& happened() const { return happened_; }
+
+  static constexpr SimTime kLook = 10 * kMicrosecond;
+
+ private:
+  struct Effect {
+    std::function<void()> begin;
+    std::function<void()> end;
+    std::function<uint64_t()> affected;  // frames touched so far; empty: a counter steps at once
+    uint64_t visible_from = 5;           // of them; 1 where it is a counter's step
+  };
+  Result<Effect> MakeEffect(const FaultOptions& options, Happened& happened);
+  Effect OfLink(const FaultOptions& options);
+  Effect OfWire(const FaultOptions& options);
+  Effect OfSwitch(const FaultOptions& options);
+  Effect OfNic(const FaultOptions& options, Happened& happened);
+  Result<Effect> OfGpu(const FaultOptions& options);
+  void Watch(size_t number, std::function<uint64_t()> affected, uint64_t visible_from,
+             SimTime until);
+  void SetLink(topology::LinkIndex link, bool up);
+  void ChangeRoutes();
+  std::vector<topology::PortIndex> Senders(const FaultOptions& options) const;
+
+  Network& network_;
+  const std::vector<Job*> jobs_;
+  const Options options_;
+  std::vector<bool> failed_links_;
+  std::vector<Happened> happened_;
+  std::vector<std::unique_ptr<LossyWire>> wires_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+}  // namespace rocescope::sim
