@@ -2,10 +2,13 @@
 // What a copy of a frame costs. The bar is 1 us for a whole frame of 4096 octets with its iCRC.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "dataplane/wire/opcode.h"
+#include "sim/emit/mirror.h"
 #include "sim/emit/packet.h"
+#include "sim/emit/pcap_file.h"
 #include "topology/generate.h"
 
 namespace rocescope::sim {
@@ -35,6 +38,31 @@ void BenchmarkPacket(benchmark::State& state) {
   }
 }
 BENCHMARK(BenchmarkPacket)->Arg(192)->Arg(9216);
+
+// Into a capture file that goes nowhere: no disk, but all of the octets.
+void BenchmarkMirror(benchmark::State& state) {
+  topology::Fabric::Parts parts =
+      topology::GenerateParts({.shape = topology::Shape::kStar, .hosts = 2}).value();
+  const auto node = static_cast<topology::NodeIndex>(
+      std::find_if(parts.nodes.begin(), parts.nodes.end(),
+                   [](const topology::Node& each) { return each.IsSwitch(); }) -
+      parts.nodes.begin());
+  parts.taps.push_back({.node = node, .ports = {parts.nodes[node].first_port}});
+  Pair pair{.fabric = topology::Fabric::Make(std::move(parts)).value()};
+  PacketWriter packets(pair.network);
+  const auto file = PcapFile::Open("/dev/null").value();
+  CollectorPort port({.queue_octets = uint64_t{1} << 50}, *file);  // time stands still here
+  const auto mirror = Mirror::Make(pair.network, packets, port,
+                                   {.snap_length = static_cast<uint32_t>(state.range(0))})
+                          .value();
+  const Switch& at = pair.network.switch_at(node);
+  for (auto _ : state) {
+    ++pair.frame.sequence;
+    mirror->Arrives(at, at.port(0), pair.frame);
+  }
+  if (mirror->CountOf(0).lost > 0) state.SkipWithError("the port lost copies");
+}
+BENCHMARK(BenchmarkMirror)->Arg(192)->Arg(0);
 
 }  // namespace
 }  // namespace rocescope::sim

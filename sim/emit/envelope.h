@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ethernet and IP around what a switch sends to a collector.
+#pragma once
+
+#include <cstdint>
+
+#include "base/address.h"
+#include "dataplane/wire/writer.h"
+
+namespace rocescope::sim {
+
+// From a switch, whose MAC is made of its number.
+struct Envelope {
+  uint64_t source_mac = 0;
+  uint64_t destination_mac = 0;
+  IpAddress source;
+  IpAddress destination;
+
+  bool ipv4() const { return source.IsV4() && destination.IsV4(); }
+  uint32_t Octets() const { return ipv4() ? 14 + 20 : 14 + 40; }
+};
+
+// 02:00:01 and the switch's number.
+constexpr uint64_t MacOfSwitch(uint32_t number) { return 0x0200'0100'0000 | number; }
+
+// Headers in front of `length` octets of `protocol`.
+void WriteEnvelope(wire::ByteWriter& out, const Envelope& envelope, uint8_t protocol,
+                   uint16_t identification, size_t length);
+// The same, and a UDP header; its checksum is zero, as it may be over IPv4, and as tunnels and
+// telemetry send it over IPv6 too.
+void WriteUdpEnvelope(wire::ByteWriter& out, const Envelope& envelope, uint16_t source_port,
+                      uint16_t destination_port, uint16_t identification, size_t length);
+
+}  // namespace rocescope::sim
