@@ -23,7 +23,11 @@ constexpr int kExponentBits = 8;
 constexpr uint64_t DecisionWord(int64_t epoch, uint8_t exponent) {
   return static_cast<uint64_t>(epoch) << kExponentBits | exponent;
 }
-constexpr uint8_t ExponentIn(uint64_t decision) { return static_cast<uint8_t>(decision); }
+// Of an epoch that no time has: 2^55 of them before 1970, of a millisecond at least each.
+constexpr uint64_t kNoDecision = DecisionWord(-(int64_t{1} << 55), 0);
+constexpr uint8_t ExponentIn(uint64_t decision) {
+  return std::min(static_cast<uint8_t>(decision), kMaximumSightingExponent);
+}
 constexpr bool IsOf(uint64_t decision, int64_t epoch) {
   return decision >> kExponentBits == DecisionWord(epoch, 0) >> kExponentBits;
 }
@@ -33,7 +37,7 @@ constexpr bool IsOf(uint64_t decision, int64_t epoch) {
 SightingRate::SightingRate(Options options)
     : options_{.chosen_per_interval = options.chosen_per_interval,
                .minimum_exponent = std::min(options.minimum_exponent, kMaximumSightingExponent)} {
-  for (std::atomic<uint64_t>& decision : decisions_) decision.store(UINT64_MAX, kRelaxed);
+  for (std::atomic<uint64_t>& decision : decisions_) decision.store(kNoDecision, kRelaxed);
 }
 
 SightingRate::Member SightingRate::Join() {

@@ -76,6 +76,14 @@ TEST(SightingRate, OfAPastEpochStaysWhatItWas) {
   EXPECT_EQ(behind.Enter(kEpoch + 5), 0);
 }
 
+// Event times before 1970, where a mirror's clock was never set.
+TEST(SightingRate, OfAnEpochIsDecidedByNobodyBeforeItIsEntered) {
+  for (int64_t epoch = -130; epoch < 130; ++epoch) {
+    SightingRate rate({.chosen_per_interval = 100});
+    EXPECT_EQ(rate.Join().Enter(epoch), 0) << epoch;
+  }
+}
+
 TEST(SightingRate, IsNeverLessThanTheFleets) {
   SightingRate rate({.chosen_per_interval = 100, .minimum_exponent = 5});
   SightingRate::Member member = rate.Join();
