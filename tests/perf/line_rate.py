@@ -25,7 +25,7 @@ def from_memory(settings, name, arguments, goal):
     if run.returncode != 0:
         raise measure.Unavailable(f"{' '.join(command)}: exit code {run.returncode}\n{run.stderr}")
     found = json.loads(run.stdout)
-    return measure.Bar(
+    return found, measure.Bar(
         name=f"memory_{name}", value=found["state_rate"], unit="packets/CPU-s", goal=goal,
         reference={"name": "parse alone", "value": found["decode_rate"],
                    "unit": "packets/CPU-s"},
@@ -34,4 +34,15 @@ def from_memory(settings, name, arguments, goal):
 
 
 def bars(settings):
-    return [from_memory(settings, *row) for row in MEMORY] + line_rate_port.bars(settings)
+    runs = [from_memory(settings, *row) for row in MEMORY]
+    found = [run for run, _ in runs]
+    packets = sum(run["lap_packets"] for run in found)
+    return [bar for _, bar in runs] + [
+        measure.Bar(name="octets_per_flow_entry", value=found[0]["entry_octets"], unit="octets",
+                    goal=256, at_most=True),
+        measure.Bar(name="allocations_per_packet",
+                    value=sum(run["lap_allocations"] for run in found) / packets,
+                    unit="allocations", goal=0, exactly=True,
+                    details={"packets": packets,
+                             "allocations": [run["lap_allocations"] for run in found]}),
+    ] + line_rate_port.bars(settings)

@@ -13,10 +13,12 @@
 #include <fmt/format.h>
 
 #include "dataplane/decode/plain.h"
+#include "dataplane/flow/flow_entry.h"
 #include "dataplane/lcore/frame_processor.h"
 #include "dataplane/wire/opcode.h"
 #include "tests/perf/frame.h"
 #include "tests/perf/workload.h"
+#include "tests/support/counted_allocations.h"
 
 namespace rocescope::perf {
 namespace {
@@ -151,16 +153,21 @@ struct Loop {
   }
 };
 
+// Those of the last lap, when the batch of records has grown to what an interval needs.
+uint64_t last_allocations = 0;
+
 double State(Lap& lap, FrameProcessor& processor, RecordBatch& records, uint32_t laps) {
   double seconds = 0;
   for (uint32_t i = 0; i < laps; ++i) {
     lap.Advance();
+    const uint64_t before = test::allocations;
     const double begin = CpuSeconds();
     lap.Run([&](std::span<const RawFrame> burst) {
       processor.Process(burst, records);
       records.Clear();
     });
     seconds += CpuSeconds() - begin;
+    last_allocations = test::allocations - before;
   }
   return seconds;
 }
@@ -189,9 +196,10 @@ int Run(const Options& options) {
   const auto& counters = processor->counters();
   fmt::print(
       "{{\"decode_rate\": {:.0f}, \"state_rate\": {:.0f}, \"flows\": {}, \"received\": {}, "
-      "\"decoded\": {}}}\n",
+      "\"decoded\": {}, \"entry_octets\": {}, \"lap_packets\": {}, \"lap_allocations\": {}}}\n",
       packets / Median(decode), packets / Median(state), processor->flows().size(),
-      counters.ledger.received, counters.ledger.decoded);
+      counters.ledger.received, counters.ledger.decoded, sizeof(FlowEntry), lap.size(),
+      last_allocations);
   // The reference counts for nothing unless it read every frame.
   const bool all_plain = loop.accepted == uint64_t{lap.size()} * options.laps * options.rounds;
   return counters.ledger.received == counters.ledger.decoded && all_plain ? 0 : 1;

@@ -27,7 +27,9 @@ class Bar:
     value: float
     unit: str
     goal: float | None = None
-    exactly: bool = False  # the value must be the goal; else at least the goal
+    exactly: bool = False  # the value must be the goal,
+    at_most: bool = False  # or not more than it; else at least the goal
+    not_held: str | None = None  # why the bar does not hold, whatever the value
     reference: dict | None = None  # name, value, unit; from the same run
     details: dict | None = None
 
@@ -35,11 +37,15 @@ class Bar:
     def holds(self):
         if self.goal is None:
             return None
-        return self.value == self.goal if self.exactly else self.value >= self.goal
+        if self.not_held:
+            return False
+        if self.exactly:
+            return self.value == self.goal
+        return self.value <= self.goal if self.at_most else self.value >= self.goal
 
     def as_dict(self):
         return {"name": self.name, "value": self.value, "unit": self.unit, "goal": self.goal,
-                "holds": self.holds, "reference": self.reference, "details": self.details}
+                "holds": self.holds, "not_held": self.not_held, "reference": self.reference, "details": self.details}
 
 
 @dataclasses.dataclass
