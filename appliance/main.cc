@@ -288,8 +288,9 @@ Command AddCapture(CLI::App& parent) {
   app->add_option(
          "--spread", state->spread,
          "how both directions of a host pair come to one lcore. software: an lcore passes\n"
-         "frames on by their inner addresses; rss: the NIC's hash of the outer ones;\n"
-         "none: they do not; auto: software where more than one lcore receives")
+         "frames on by their inner addresses; rss: the NIC's hash of the outer ones, the\n"
+         "same on all ports; none: they do not; auto: software where more than one\n"
+         "lcore receives")
       ->type_name("WAY")
       ->check(CLI::IsMember({"auto", "rss", "software", "none"}))
       ->capture_default_str();

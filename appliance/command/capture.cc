@@ -2,12 +2,12 @@
 #include "appliance/command/capture.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "appliance/command/exit_code.h"
@@ -15,28 +15,25 @@
 #include "appliance/command/message.h"
 #include "appliance/command/shell_words.h"
 #include "dataplane/port/eal.h"
-#include "dataplane/port/flow_rules.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"
 #include "dataplane/port/spreader.h"
-#include "dataplane/port/trap.h"
 
 namespace rocescope {
 namespace {
+
+bool BySoftware(SpreadBy spread) {
+  return spread == SpreadBy::kAuto || spread == SpreadBy::kSoftware;
+}
 
 Result<Ports> OpenPorts(const CaptureRunOptions& options, uint16_t lcores) {
   const Result<std::vector<uint16_t>> ids = FindPorts(options.ports);
   if (!ids) return tl::unexpected(ids.error());
   Ports ports;
   for (const uint16_t id : *ids) {
-    auto port = Port::Open(id, {.lcores = lcores, .mbufs = options.mbufs});
+    auto port = Port::Open(
+        id, {.lcores = lcores, .steer = BySoftware(options.spread), .mbufs = options.mbufs});
     if (!port) return tl::unexpected(port.error());
-    if (options.spread == SpreadBy::kRss && lcores > 1 && !(*port)->spreads()) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("--spread rss: port {} ({}) has no hash of addresses or only "
-                                   "one queue: leave it out, for software to spread",
-                                   (*port)->name(), (*port)->driver()));
-    }
     ports.push_back(std::move(*port));
   }
   return ports;
@@ -55,7 +52,7 @@ Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, ui
     names.push_back(port->name());
   }
   std::shared_ptr<SpreadRings> rings;
-  if (lcores > 1 && (options.spread == SpreadBy::kAuto || options.spread == SpreadBy::kSoftware)) {
+  if (lcores > 1 && BySoftware(options.spread)) {
     auto result = SpreadRings::Make(lcores);
     if (!result) return tl::unexpected(result.error());
     rings = std::move(*result);
@@ -68,7 +65,11 @@ Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, ui
     ReceiveLoop::Options& loop = loops[lcore];
     loop.processor = ProcessorOptions(options.analysis, {});
     loop.processor.taps = taps;
-    if (lcores > 1) loop.processor.flow_table.sightings.rate = rate;
+    if (lcores > 1) {  // what the box may sight is theirs together
+      SightingBudget::Options& sightings = loop.processor.flow_table.sightings;
+      sightings.rate = rate;
+      sightings.always_per_interval = (sightings.always_per_interval + lcores - 1) / lcores;
+    }
     loop.spread = rings;
     loop.lcore = lcore;
     loop.wait = all([](const auto& port) { return port->is_file(); });
@@ -79,12 +80,44 @@ Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, ui
   return made;
 }
 
+// By the NIC's hash alone each lcore must get one queue of each port, and the same pairs on all.
+Status CheckRss(const Ports& ports, uint16_t lcores) {
+  for (const auto& port : ports) {
+    if (!port->spreads() || port->queues() != lcores) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("--spread rss: port {} ({}) has no hash of IPv4 addresses alone, "
+                      "or not a queue for each of {} lcores: leave --spread out, for "
+                      "software to spread",
+                      port->name(), port->driver(), lcores));
+    }
+    if (ports.size() > 1 &&
+        (port->table_size() == 0 || port->table_size() != ports.front()->table_size())) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("--spread rss: ports {} and {} do not spread alike (their tables "
+                      "have {} and {} entries that rocescope may write), so the two "
+                      "directions of a host pair may come to two lcores: leave "
+                      "--spread out, or capture from one port",
+                      ports.front()->name(), port->name(), ports.front()->table_size(),
+                      port->table_size()));
+    }
+  }
+  return {};
+}
+
 // The cores that the process may use, which EAL narrows to its main lcore's for this thread.
 class Affinity {
  public:
   Affinity() { known_ = sched_getaffinity(0, sizeof cores_, &cores_) == 0; }
   void Restore() const {
     if (known_) sched_setaffinity(0, sizeof cores_, &cores_);
+  }
+  // Those that lcores, which never sleep, leave to others; all of them if they leave none.
+  void RestoreBeside(const std::vector<int>& taken) const {
+    cpu_set_t left = cores_;
+    for (const int core : taken) CPU_CLR(core, &left);
+    if (known_) sched_setaffinity(0, sizeof left, CPU_COUNT(&left) > 0 ? &left : &cores_);
   }
 
  private:
@@ -93,10 +126,13 @@ class Affinity {
 };
 
 // What the ports counted; notes what was wrong with them. True if all was well.
-bool LookAtPorts(const Ports& ports, Analysis& analysis, std::vector<PortFindings>& findings) {
+bool LookAtPorts(const Ports& ports, const std::vector<uint32_t>& mbufs_peaks, Analysis& analysis,
+                 std::vector<PortFindings>& findings) {
   bool well = true;
-  for (const auto& port : ports) {
-    const PortCounters counters = port->Counters();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const Port* port = ports[i].get();
+    const std::optional<PortCounters> told = port->Counters();
+    const PortCounters counters = told.value_or(PortCounters{});
     if (port->is_file() && counters.errors > 0) {
       analysis.Note(fmt::format(
           "port {}: its file is cut or damaged, or its pool too small for a frame (--mbufs): the "
@@ -106,14 +142,14 @@ bool LookAtPorts(const Ports& ports, Analysis& analysis, std::vector<PortFinding
     }
     findings.push_back({.name = port->name(),
                         .driver = port->driver(),
+                        .counted = told.has_value(),
                         .received = counters.delivered,
                         .missed = counters.missed,
                         .no_mbuf = counters.no_mbuf,
-                        .errors = counters.errors});
-    const TrapReading reading = {.on_wire = counters.on_wire, .delivered = counters.delivered};
-    if (const std::string trap = DescribeTrap(port->name(), {}, reading); !trap.empty()) {
-      analysis.Note(trap);
-    }
+                        .errors = counters.errors,
+                        .mbufs = port->mbufs(),
+                        .mbufs_in_use = port->MbufsInUse(),
+                        .mbufs_peak = mbufs_peaks[i]});
   }
   return well;
 }
@@ -124,7 +160,6 @@ Analysis::Seen Sum(const Loops& loops) {
     seen.dataplane.Add(loop->processor(), loop->MirrorStreams());
     const LcoreStatistics lcore = loop->Statistics();
     seen.lcores.records_dropped += lcore.records_dropped;
-    seen.lcores.frames_dropped += lcore.passing_dropped;
     if (!lcore.received_any) continue;
     seen.extent.first =
         std::min(seen.extent.first.value_or(lcore.first_arrival), lcore.first_arrival);
@@ -133,15 +168,22 @@ Analysis::Seen Sum(const Loops& loops) {
   return seen;
 }
 
-// CNPs and ACKs by a queue of their own, where the NIC can and software spreads the frames.
-void Steer(const Port& port, SpreadBy spread) {
-  const bool by_software = spread == SpreadBy::kAuto || spread == SpreadBy::kSoftware;
-  if (!port.spreads() || !by_software) return;
-  const auto last = static_cast<uint16_t>(port.queues() - 1);
-  const SteeringRules rules = SteerCongestionSigns(port.id(), last);
-  if (rules.installed.empty()) return;
-  Message(fmt::format("port {}: {} come by queue {}", port.name(),
-                      fmt::join(rules.installed, " and "), last));
+// One that throws must not leave the others running, nor the reader waiting.
+void RunLoops(Eal& eal, const Loops& loops, LiveRun& control) {
+  try {
+    eal.RunOnLcores(loops.size(), [&](size_t i) {
+      try {
+        loops[i]->Run(control.stop());
+      } catch (...) {
+        control.Stop();
+        throw;
+      }
+    });
+  } catch (...) {
+    control.LcoresEnded();
+    throw;
+  }
+  control.LcoresEnded();
 }
 
 int Fail(const Error& error, ExitCode code) {
@@ -178,21 +220,30 @@ int RunCapture(const CaptureRunOptions& options) {
     if (const Status started = port->Start(); !started) {
       return Fail(started.error(), kExitUnreadable);
     }
-    Steer(*port, options.spread);
+    for (const std::string& remark : port->remarks()) Message(remark);
+  }
+  if (options.spread == SpreadBy::kRss && lcores > 1) {
+    if (const Status alike = CheckRss(*ports, lcores); !alike) {
+      return Fail(alike.error(), kExitUsage);
+    }
   }
 
-  LiveRun control(*ports, *loops, *analysis, options.seconds);
+  LiveRun control(
+      *ports, *loops,
+      {.records = {.ingest = [&](const RecordBatch& records) { analysis->Ingest(records); },
+                   .advance = [&](Timestamp reached) { analysis->Advance(reached); }},
+       .note = [&](std::string note) { analysis->Note(std::move(note)); }},
+      options.seconds);
   std::future<void> reader = std::async(std::launch::async, [&] {
-    affinity.Restore();
+    affinity.RestoreBeside((*eal)->Cores());
     control.Run();
   });
-  (*eal)->RunOnLcores(lcores, [&](size_t i) { (*loops)[i]->Run(control.stop()); });
-  control.LcoresEnded();
+  RunLoops(**eal, *loops, control);
   affinity.Restore();
   reader.get();
 
   Analysis::Seen seen = Sum(*loops);
-  const bool well = LookAtPorts(*ports, *analysis, seen.ports);
+  const bool well = LookAtPorts(*ports, control.mbufs_peaks(), *analysis, seen.ports);
   if (!analysis->Report(seen)) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

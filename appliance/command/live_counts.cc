@@ -46,7 +46,8 @@ std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration b
   AddLoss(now.missed, "missed by the NIC", line);
   AddLoss(now.no_mbuf, "without an mbuf", line);
   AddLoss(now.errors, "broken", line);
-  AddLoss(now.passing_dropped, "lost between lcores", line);
+  AddLoss(ledger.dropped[static_cast<size_t>(DropReason::kLostBetweenLcores)],
+          "of these between lcores", line);
   AddLoss(now.records_dropped, "records lost", line);
   return line;
 }

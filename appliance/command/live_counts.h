@@ -16,7 +16,6 @@ struct LiveCounts {
   uint64_t flows = 0;
   uint64_t records = 0;
   uint64_t records_dropped = 0;
-  uint64_t passing_dropped = 0;
   uint64_t missed = 0;
   uint64_t no_mbuf = 0;
   uint64_t errors = 0;

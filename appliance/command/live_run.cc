@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "appliance/command/message.h"
 #include "appliance/command/stop_signal.h"
 
 namespace rocescope {
 namespace {
-
-// An lcore that has said nothing for so long does not hold the others' time back.
-constexpr auto kSilent = std::chrono::seconds(1);
 
 LiveCounts Count(const Ports& ports, const Loops& loops) {
   LiveCounts counts;
@@ -21,10 +19,9 @@ LiveCounts Count(const Ports& ports, const Loops& loops) {
     counts.flows += lcore.flows_open;
     counts.records += lcore.records;
     counts.records_dropped += lcore.records_dropped;
-    counts.passing_dropped += lcore.passing_dropped;
   }
   for (const auto& port : ports) {
-    const PortCounters port_counts = port->Counters();
+    const PortCounters port_counts = port->Counters().value_or(PortCounters{});
     counts.missed += port_counts.missed;
     counts.no_mbuf += port_counts.no_mbuf;
     counts.errors += port_counts.errors;
@@ -34,19 +31,30 @@ LiveCounts Count(const Ports& ports, const Loops& loops) {
   return counts;
 }
 
+std::vector<RecordExchange*> RecordsOf(const Loops& loops) {
+  std::vector<RecordExchange*> records;
+  for (const auto& loop : loops) records.push_back(&loop->records());
+  return records;
+}
+
 }  // namespace
 
-LiveRun::LiveRun(const Ports& ports, const Loops& loops, Analysis& analysis,
-                 std::optional<Duration> length)
-    : ports_(ports), loops_(loops), analysis_(analysis), length_(length), reached_(loops.size()) {}
+LiveRun::LiveRun(const Ports& ports, const Loops& loops, Sink sink, std::optional<Duration> length)
+    : ports_(ports),
+      loops_(loops),
+      taker_(RecordsOf(loops), std::move(sink.records)),
+      note_(std::move(sink.note)),
+      mbufs_peaks_(ports.size()),
+      traps_(ports.size()),
+      length_(length) {}
 
 void LiveRun::Run() {
   try {
     TakeUntilTheEnd();
   } catch (...) {
     // Nobody takes records any more: the lcores must not wait for that.
-    stop_.store(true, std::memory_order_relaxed);
-    for (const auto& loop : loops_) loop->records().Abandon();
+    Stop();
+    taker_.Abandon();
     throw;
   }
 }
@@ -58,39 +66,35 @@ void LiveRun::TakeUntilTheEnd() {
     // Looked at first: what the lcores handed over before they ended is then there to be taken.
     const bool ended = ended_.load(std::memory_order_acquire);
     const Clock::time_point now = Clock::now();
-    const bool took = TakeRecords(now);
+    const bool took = taker_.TakeRound(now);
     if (InputEndedBySignal() || (length_ && now - begin >= *length_)) {
-      stop_.store(true, std::memory_order_relaxed);
+      Stop();
     }
+    LookAtPools();
     if (now - told_at_ >= std::chrono::seconds(1)) Tell(now);
     if (took) continue;
-    if (ended) return;
+    if (ended) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  LookForTraps();
 }
 
-bool LiveRun::TakeRecords(Clock::time_point now) {
-  bool took = false;
-  for (size_t lcore = 0; lcore < loops_.size(); ++lcore) {
-    RecordExchange& records = loops_[lcore]->records();
-    while (HandedBatch* batch = records.Take()) {
-      took = true;
-      analysis_.Ingest(batch->records);
-      reached_[lcore] = {.event = batch->reached, .said = now};
-      records.GiveBack(batch);
-      Advance(now);
-    }
+void LiveRun::LookAtPools() {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    mbufs_peaks_[i] = std::max(mbufs_peaks_[i], ports_[i]->MbufsInUse());
   }
-  return took;
 }
 
-void LiveRun::Advance(Clock::time_point now) {
-  Timestamp least = Timestamp::max();
-  for (const Reached& reached : reached_) {
-    if (reached.event == Timestamp{} || now - reached.said > kSilent) continue;
-    least = std::min(least, reached.event);
+void LiveRun::LookForTraps() {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const std::optional<PortCounters> counters = ports_[i]->Counters();
+    if (!counters) continue;
+    std::string trap =
+        traps_[i].Look(ports_[i]->name(),
+                       {.on_wire = counters->on_wire,
+                        .delivered = counters->delivered + counters->missed + counters->no_mbuf});
+    if (!trap.empty()) note_(std::move(trap));
   }
-  if (least != Timestamp::max()) analysis_.Advance(least);
 }
 
 void LiveRun::Tell(Clock::time_point now) {
@@ -98,6 +102,7 @@ void LiveRun::Tell(Clock::time_point now) {
   Message(LiveLine(told_, counts, now - told_at_));
   told_ = counts;
   told_at_ = now;
+  LookForTraps();
 }
 
 }  // namespace rocescope

@@ -5,15 +5,19 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "appliance/command/analysis.h"
 #include "appliance/command/live_counts.h"
+#include "appliance/command/record_taker.h"
 #include "base/time.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"
+#include "dataplane/port/trap.h"
 
 namespace rocescope {
 
@@ -22,11 +26,17 @@ using Loops = std::vector<std::unique_ptr<ReceiveLoop>>;
 
 class LiveRun {
  public:
-  LiveRun(const Ports& ports, const Loops& loops, Analysis& analysis,
-          std::optional<Duration> length);
+  struct Sink {
+    RecordTaker::Sink records;
+    std::function<void(std::string)> note;  // for the report too
+  };
 
-  // For the loops to look at: set at a signal, and when `length` is over.
+  LiveRun(const Ports& ports, const Loops& loops, Sink sink, std::optional<Duration> length);
+
+  // For the loops to look at: set at a signal, when `length` is over, and by Stop, which any thread
+  // may call.
   const std::atomic<bool>& stop() const { return stop_; }
+  void Stop() { stop_.store(true, std::memory_order_relaxed); }
 
   // All loops have returned.
   void LcoresEnded() { ended_.store(true, std::memory_order_release); }
@@ -34,25 +44,24 @@ class LiveRun {
   // Until all records are in after LcoresEnded. What it throws ends the loops too.
   void Run();
 
- private:
-  using Clock = std::chrono::steady_clock;
+  // After Run: the most mbufs of each port's pool that were in use at once, as far as it saw.
+  const std::vector<uint32_t>& mbufs_peaks() const { return mbufs_peaks_; }
 
-  // How far an lcore's event time has come, and when it said so.
-  struct Reached {
-    Timestamp event;
-    Clock::time_point said;
-  };
+ private:
+  using Clock = RecordTaker::Clock;
 
   void TakeUntilTheEnd();
-  bool TakeRecords(Clock::time_point now);
-  void Advance(Clock::time_point now);
+  void LookAtPools();
+  void LookForTraps();
   void Tell(Clock::time_point now);
 
   const Ports& ports_;
   const Loops& loops_;
-  Analysis& analysis_;
+  RecordTaker taker_;
+  std::function<void(std::string)> note_;
+  std::vector<uint32_t> mbufs_peaks_;  // by port
+  std::vector<TrapWatch> traps_;       // by port
   const std::optional<Duration> length_;
-  std::vector<Reached> reached_;  // by lcore
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ended_ = false;
   LiveCounts told_;

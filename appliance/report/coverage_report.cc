@@ -38,8 +38,6 @@ constexpr Row kRows[] = {
      [](const ReplayFindings& f) { return Flows(f).sightings_capped; }},
     {"lcore.records_dropped", "records were lost: what reads them was too slow",
      [](const ReplayFindings& f) { return f.lcores.records_dropped; }},
-    {"lcore.frames_dropped", "frames were lost on their way from one core to another",
-     [](const ReplayFindings& f) { return f.lcores.frames_dropped; }},
     {"traffic.evicted", "flows are in the totals only, the table of flows was full",
      [](const ReplayFindings& f) { return Traffic(f).flows_evicted; }},
     {"traffic.late_records", "flow records came late and count for their own tap only",

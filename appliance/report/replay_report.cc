@@ -206,10 +206,14 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
     v1::Port& out = *report.add_ports();
     out.set_name(port.name);
     out.set_driver(port.driver);
+    out.set_counted(port.counted);
     out.set_received(port.received);
     out.set_missed(port.missed);
     out.set_no_mbuf(port.no_mbuf);
     out.set_errors(port.errors);
+    out.set_mbufs(port.mbufs);
+    out.set_mbufs_in_use(port.mbufs_in_use);
+    out.set_mbufs_peak(port.mbufs_peak);
   }
   for (const std::string& note : findings.notes) report.add_notes(note);
   if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));

@@ -40,16 +40,19 @@ struct CaptureExtent {
 struct PortFindings {
   std::string name;
   std::string driver;
+  bool counted = true;  // the driver tells the next four
   uint64_t received = 0;
-  uint64_t missed = 0;   // the NIC's queues were full
-  uint64_t no_mbuf = 0;  // the pool was empty
-  uint64_t errors = 0;   // broken frames
+  uint64_t missed = 0;        // the NIC's queues were full
+  uint64_t no_mbuf = 0;       // the pool was empty
+  uint64_t errors = 0;        // broken frames
+  uint32_t mbufs = 0;         // in the pool,
+  uint32_t mbufs_in_use = 0;  // and of these in use at the end,
+  uint32_t mbufs_peak = 0;    // and at most
 };
 
 // What lcores could not pass on.
 struct LcoreFindings {
   uint64_t records_dropped = 0;  // the reader was slow
-  uint64_t frames_dropped = 0;   // on their way to the lcore that owns them
 };
 
 struct ReplayFindings {

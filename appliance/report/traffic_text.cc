@@ -55,12 +55,17 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
                    {"MISSED", Align::kRight},
                    {"NO MBUF", Align::kRight},
                    {"BROKEN", Align::kRight},
+                   {"MBUFS", Align::kRight},
+                   {"PEAK", Align::kRight},
                    {"PORT"},
                    {"DRIVER"}});
   for (const v1::Port& port : report.ports()) {
-    table.Add({WithThousands(port.received()), WithThousands(port.missed()),
-               WithThousands(port.no_mbuf()), WithThousands(port.errors()), port.name(),
-               port.driver()});
+    const auto told = [&port](uint64_t count) {
+      return port.counted() ? WithThousands(count) : std::string("unknown");
+    };
+    table.Add({told(port.received()), told(port.missed()), told(port.no_mbuf()),
+               told(port.errors()), WithThousands(port.mbufs()), WithThousands(port.mbufs_peak()),
+               port.name(), port.driver()});
   }
   text += "\n" + table.Render(2);
 }

@@ -30,7 +30,9 @@ namespace rocescope {
       "a non-first IP fragment: its transport header travelled in another packet")                \
   ROW(NestedTooDeep, "nested_too_deep", "more than three tunnels inside each other")              \
   ROW(TooManyHeaders, "too_many_headers",                                                         \
-      "more VLAN tags or IPv6 extension headers than any real network stacks")
+      "more VLAN tags or IPv6 extension headers than any real network stacks")                    \
+  ROW(LostBetweenLcores, "lost_between_lcores",                                                   \
+      "the core that decodes such frames was so busy that no more could wait for it")
 
 enum class DropReason : uint8_t {
 #define ROW(id, name, sentence) k##id,

@@ -56,6 +56,12 @@ class FrameProcessor {
     counters_.ledger.filtered += frames;
   }
 
+  // Frames that were received here and given up before anything looked at them.
+  void CountDropped(DropReason reason, uint64_t frames) {
+    counters_.ledger.received += frames;
+    counters_.ledger.dropped[static_cast<size_t>(reason)] += frames;
+  }
+
   // See FlowTable.
   void Advance(Timestamp now, RecordBatch& out) { flows_.Advance(now, out); }
   void Flush(RecordBatch& out) { flows_.Flush(out); }

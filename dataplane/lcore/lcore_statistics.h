@@ -17,8 +17,7 @@ struct LcoreStatistics {
   uint64_t linearised = 0;       // frames of several segments, copied into one piece
   uint64_t records = 0;          // handed over
   uint64_t records_dropped = 0;  // lost because the reader was slow
-  uint64_t passed_on = 0;        // frames that another lcore owns
-  uint64_t passing_dropped = 0;  // of these, lost because the owner's ring was full
+  uint64_t passed_on = 0;        // frames put on the ring of the lcore that owns them
   bool received_any = false;
   Timestamp first_arrival;  // of all frames, before any filter, if received_any
   Timestamp last_arrival;

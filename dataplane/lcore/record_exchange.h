@@ -16,8 +16,9 @@ namespace rocescope {
 
 struct HandedBatch {
   RecordBatch records;
-  // The latest event time at the lcore when it handed the batch over; unset (the epoch) if it has
-  // decoded nothing yet.
+  // The latest capture time of the frames that the lcore had decoded when it handed the batch over;
+  // unset (the epoch) if there were none. What mirrors tell of event time lies within a second of
+  // it, and intervals that silence closed may end later.
   Timestamp reached;
 
   size_t size() const {

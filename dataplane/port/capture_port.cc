@@ -75,7 +75,7 @@ class CapturePort final : public CaptureSource {
     }
     if (begin_ == end_) return AtEnd();
     const std::span<rte_mbuf*> mbufs(&mbufs_[begin_], end_ - begin_);
-    shown_ = gatherer_.Gather(mbufs, out);
+    shown_ = gatherer_.Complete(mbufs, out.first(gatherer_.View(mbufs, out)));
     for (size_t i = 0; i < shown_; ++i) {
       out[i].tap = tap_;
       out[i].timestamp = TimeOf(*mbufs[i], timestamps_, port_->time(), NicClock(), Timestamp{});
@@ -99,7 +99,7 @@ class CapturePort final : public CaptureSource {
 
   Result<size_t> AtEnd() const {
     if (stopped_ || received_ >= survey_.frames) return 0;
-    const PortCounters counters = port_->Counters();
+    const PortCounters counters = port_->Counters().value_or(PortCounters{});
     return MakeError(
         ErrorCode::kInternal,
         fmt::format("{}: net_pcap delivered {} of {} frames ({} without an mbuf, {} "

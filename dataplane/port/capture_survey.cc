@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include "dataplane/port/capture_port.h"
 #include "dataplane/source/byte_stream.h"
@@ -36,6 +38,16 @@ Result<CaptureSurvey> SurveyCapture(const std::string& path) {
   if (path == kStandardInputPath) {
     return MakeError(ErrorCode::kInvalidArgument,
                      "--via dpdk reads files; standard input cannot be a port");
+  }
+  // Read more than once, which pipes cannot be.
+  std::error_code error;
+  if (const auto status = std::filesystem::status(path, error);
+      std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+      !std::filesystem::is_directory(status)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: is no regular file, and --via dpdk reads its input twice: "
+                                 "store it in a file, or replay it without --via dpdk",
+                                 path));
   }
   const auto head = PcapHead(path);
   if (!head) return tl::unexpected(head.error());

@@ -2,8 +2,11 @@
 #include "dataplane/port/eal.h"
 
 #include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
 #include <rte_version.h>
@@ -11,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <exception>
 #include <utility>
 
 #include "dataplane/port/eal_log.h"
@@ -65,6 +69,24 @@ Error StartError(const std::string& said) {
                                  advice.empty() ? "" : ". ", advice)};
 }
 
+// The first device that was named on the command line and is no port; empty if there is none. EAL
+// itself goes on without it.
+std::string DeviceWithoutPort() {
+  std::vector<const rte_devargs*> with_port;
+  for (unsigned id = rte_eth_find_next(0); id < RTE_MAX_ETHPORTS;
+       id = rte_eth_find_next(static_cast<uint16_t>(id + 1))) {
+    rte_eth_dev_info info{};
+    if (rte_eth_dev_info_get(static_cast<uint16_t>(id), &info) != 0) continue;
+    with_port.push_back(rte_dev_devargs(info.device));
+  }
+  for (const rte_devargs* named = rte_devargs_next(nullptr, nullptr); named != nullptr;
+       named = rte_devargs_next(nullptr, named)) {
+    if (named->type == RTE_DEVTYPE_BLOCKED) continue;
+    if (std::find(with_port.begin(), with_port.end(), named) == with_port.end()) return named->name;
+  }
+  return {};
+}
+
 // EAL prints its usage and ends the process at these.
 bool AsksForHelp(std::string_view word) {
   return word == "-h" || (word.size() >= 4 && std::string_view("--help").starts_with(word));
@@ -116,6 +138,14 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("EAL does not take the word \"{}\"", words[taken]));
   }
+  if (const std::string device = DeviceWithoutPort(); !device.empty()) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("EAL has no port for the device {}: is it there, bound to a driver "
+                    "for DPDK (dpdk-devbind.py --status), and a network device?{}{}",
+                    device, said.empty() ? "" : " EAL said: ", OneLine(said)));
+  }
+  if (log && !said.empty()) log(OneLine(said));
   eal_log.SendTo(std::move(log));
   return eal;
 }
@@ -127,19 +157,34 @@ Eal::~Eal() {
 
 size_t Eal::lcore_count() const { return rte_lcore_count(); }
 
-bool Eal::has_hugepages() const { return rte_eal_has_hugepages() != 0; }
+std::vector<int> Eal::Cores() const {
+  std::vector<int> cores;
+  unsigned lcore = 0;
+  RTE_LCORE_FOREACH(lcore) {
+    const rte_cpuset_t set = rte_lcore_cpuset(lcore);
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) cores.push_back(core);
+    }
+  }
+  return cores;
+}
 
 void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
   struct Work {
     const std::function<void(size_t)>* loop = nullptr;
     size_t index = 0;
+    std::exception_ptr thrown = nullptr;
   };
   std::vector<Work> work;
   work.reserve(count);
-  for (size_t i = 0; i < count; ++i) work.push_back({.loop = &loop, .index = i});
+  for (size_t i = 0; i < count; ++i) work.push_back({.loop = &loop, .index = i, .thrown = nullptr});
   const auto run = [](void* argument) {
-    const auto* mine = static_cast<const Work*>(argument);
-    (*mine->loop)(mine->index);
+    auto* mine = static_cast<Work*>(argument);
+    try {
+      (*mine->loop)(mine->index);
+    } catch (...) {  // EAL's threads end the process at what leaves them
+      mine->thrown = std::current_exception();
+    }
     return 0;
   };
   size_t next = 1;
@@ -150,6 +195,9 @@ void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
   }
   run(work.data());
   rte_eal_mp_wait_lcore();
+  for (const Work& done : work) {
+    if (done.thrown) std::rethrow_exception(done.thrown);
+  }
 }
 
 }  // namespace rocescope

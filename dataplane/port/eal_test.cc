@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 
@@ -40,6 +42,27 @@ TEST(Eal, RunsOneLoopAnLcore) {
   });
   EXPECT_EQ(threads.size(), 2u);
   EXPECT_EQ(indices, (std::set<size_t>{0, 1}));
+}
+
+TEST(Eal, ThrowsWhatALoopThrowsWhenAllHaveEnded) {
+  for (const size_t thrower : {0, 1}) {
+    std::atomic<bool> stop = false;
+    std::atomic<int> ended = 0;
+    const auto run = [&](size_t i) {
+      if (i == thrower) {
+        stop = true;
+        throw std::bad_alloc();
+      }
+      while (!stop) std::this_thread::yield();
+      ++ended;
+    };
+    EXPECT_THROW(TestEal().RunOnLcores(2, run), std::bad_alloc) << thrower;
+    EXPECT_EQ(ended, 1);
+  }
+}
+
+TEST(Eal, KnowsTheCoresOfItsLcores) {
+  EXPECT_EQ(TestEal().Cores(), (std::vector<int>{0, 0}));  // two lcores on core 0
 }
 
 TEST(EalAdvice, HelpsWithWhatIsOftenMissing) {

@@ -9,6 +9,7 @@
 
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/opcode.h"
+#include "dataplane/wire/roce.h"
 
 namespace rocescope {
 namespace {
@@ -16,63 +17,92 @@ namespace {
 struct Sign {
   const char* name;
   uint8_t opcode;
+  uint8_t syndrome_mask;  // of the AETH's first octet; 0: there is no AETH
+  uint8_t syndrome;
 };
-constexpr std::array kSigns = {Sign{.name = "CNP", .opcode = wire::kOpcodeCnp},
-                               Sign{.name = "ACK", .opcode = wire::kOpcodeAcknowledge}};
+// IBTA vol. 1, 9.7.5.2.8: bits 6 and 5 of a NAK's syndrome are 11.
+constexpr std::array kSigns = {
+    Sign{.name = "CNPs", .opcode = wire::kOpcodeCnp, .syndrome_mask = 0, .syndrome = 0},
+    Sign{.name = "NAKs",
+         .opcode = wire::kOpcodeAcknowledge,
+         .syndrome_mask = 0x60,
+         .syndrome = 0x60}};
 
-// The BTH's opcode, its first octet: an item of its own since DPDK 23.07, before that octets behind
-// the UDP header.
-class OpcodeItem {
+// One octet, so far behind what the item before it took.
+class OctetItem {
  public:
-  explicit OpcodeItem(uint8_t opcode) : opcode_(opcode) {
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0)
-    spec_.hdr.opcode = opcode_;
-    mask_.hdr.opcode = 0xff;
-    item_ = {.type = RTE_FLOW_ITEM_TYPE_IB_BTH, .spec = &spec_, .last = nullptr, .mask = &mask_};
-#else
+  OctetItem(int32_t offset, uint8_t value, uint8_t mask) : value_(value), mask_octet_(mask) {
     spec_.relative = 1;
+    spec_.offset = offset;
     spec_.length = 1;
-    spec_.pattern = &opcode_;
+    spec_.pattern = &value_;
     mask_.relative = 1;  // of rte_flow_item_raw_mask, which C++ does not see, and all octets
     mask_.search = 1;
     mask_.offset = -1;
     mask_.limit = 0xffff;
     mask_.length = 0xffff;
-    mask_.pattern = &all_;
-    item_ = {.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &spec_, .last = nullptr, .mask = &mask_};
-#endif
+    mask_.pattern = &mask_octet_;
+  }
+  OctetItem(const OctetItem&) = delete;
+  OctetItem& operator=(const OctetItem&) = delete;
+
+  rte_flow_item item() const {
+    return {.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &spec_, .last = nullptr, .mask = &mask_};
+  }
+
+ private:
+  uint8_t value_;
+  uint8_t mask_octet_;
+  rte_flow_item_raw spec_{};
+  rte_flow_item_raw mask_{};
+};
+
+// The BTH's opcode, its first octet: an item of its own since DPDK 23.07.
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0)
+class OpcodeItem {
+ public:
+  explicit OpcodeItem(uint8_t opcode) {
+    spec_.hdr.opcode = opcode;
+    mask_.hdr.opcode = 0xff;
   }
   OpcodeItem(const OpcodeItem&) = delete;
   OpcodeItem& operator=(const OpcodeItem&) = delete;
 
-  const rte_flow_item& item() const { return item_; }
+  static constexpr int32_t kBeforeAeth = 0;
+  rte_flow_item item() const {
+    return {.type = RTE_FLOW_ITEM_TYPE_IB_BTH, .spec = &spec_, .last = nullptr, .mask = &mask_};
+  }
 
  private:
-  uint8_t opcode_;
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0)
   rte_flow_item_ib_bth spec_{};
   rte_flow_item_ib_bth mask_{};
-#else
-  uint8_t all_ = 0xff;
-  rte_flow_item_raw spec_{};
-  rte_flow_item_raw mask_{};
-#endif
-  rte_flow_item item_{};
 };
+#else
+class OpcodeItem : public OctetItem {
+ public:
+  explicit OpcodeItem(uint8_t opcode) : OctetItem(0, opcode, 0xff) {}
+
+  static constexpr int32_t kBeforeAeth = wire::Bth::kSize - 1;
+};
+#endif
 
 // Empty, or why the driver does not take it.
-std::string Steer(uint16_t port, uint16_t queue, uint8_t opcode) {
+std::string Steer(uint16_t port, uint16_t queue, const Sign& sign) {
   rte_flow_item_udp udp{};
   udp.hdr.dst_port = rte_cpu_to_be_16(wire::kUdpPortRoce);
   rte_flow_item_udp udp_mask{};
   udp_mask.hdr.dst_port = 0xffff;
-  const OpcodeItem bth(opcode);
-  const std::array<rte_flow_item, 5> pattern = {{
+  const OpcodeItem bth(sign.opcode);
+  const OctetItem aeth(OpcodeItem::kBeforeAeth, sign.syndrome, sign.syndrome_mask);
+  constexpr rte_flow_item kEnd = {
+      .type = RTE_FLOW_ITEM_TYPE_END, .spec = nullptr, .last = nullptr, .mask = nullptr};
+  const std::array<rte_flow_item, 6> pattern = {{
       {.type = RTE_FLOW_ITEM_TYPE_ETH, .spec = nullptr, .last = nullptr, .mask = nullptr},
       {.type = RTE_FLOW_ITEM_TYPE_IPV4, .spec = nullptr, .last = nullptr, .mask = nullptr},
       {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .last = nullptr, .mask = &udp_mask},
       bth.item(),
-      {.type = RTE_FLOW_ITEM_TYPE_END, .spec = nullptr, .last = nullptr, .mask = nullptr},
+      sign.syndrome_mask != 0 ? aeth.item() : kEnd,
+      kEnd,
   }};
   const rte_flow_action_queue to{.index = queue};
   const std::array<rte_flow_action, 2> actions = {{
@@ -94,10 +124,11 @@ std::string Steer(uint16_t port, uint16_t queue, uint8_t opcode) {
 SteeringRules SteerCongestionSigns(uint16_t port, uint16_t queue) {
   SteeringRules rules;
   for (const Sign& sign : kSigns) {
-    std::string refused = Steer(port, queue, sign.opcode);
+    std::string refused = Steer(port, queue, sign);
     if (refused.empty()) {
       rules.installed.emplace_back(sign.name);
     } else {
+      rules.not_installed.emplace_back(sign.name);
       rules.refused = std::move(refused);
     }
   }

@@ -14,6 +14,7 @@ TEST(SteerCongestionSigns, LeavesAPortAloneThatHasNoRules) {
   ASSERT_TRUE(port->Start());
   const SteeringRules rules = SteerCongestionSigns(port->id(), 0);
   EXPECT_THAT(rules.installed, testing::IsEmpty());
+  EXPECT_THAT(rules.not_installed, testing::ElementsAre("CNPs", "NAKs"));
   EXPECT_THAT(rules.refused, testing::Not(testing::IsEmpty()));
 }
 

@@ -8,14 +8,22 @@
 
 namespace rocescope {
 
+// Our clock.
+inline Timestamp WallClock() {
+  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
+}
+
 // Both clocks are read together from time to time. The rate comes from readings that lie far enough
-// apart; until there are two, frames have the time of their arrival.
+// apart; until there are two, frames have the time of their arrival. So they have when one of the
+// clocks has stepped: a reading that lies far from where the ones before lead is a new first one.
 class NicClock {
  public:
-  // The NIC's clock stood at `ticks` when ours said `now`.
-  void Anchor(uint64_t ticks, Timestamp now) {
-    if (!anchored_ || ticks <= first_ticks_ ||
-        now < first_) {  // the first, or a clock was set back
+  // The NIC's clock stood at `ticks` between two looks at ours. Too far apart, they say nothing:
+  // something else had the core meanwhile.
+  void Anchor(uint64_t ticks, Timestamp before, Timestamp after) {
+    if (after - before > kTooLong || after < before) return;
+    const Timestamp now = before + (after - before) / 2;
+    if (!anchored_ || ticks <= first_ticks_ || now < first_ || HasStepped(ticks, now)) {
       first_ticks_ = ticks;
       first_ = now;
       anchored_ = true;
@@ -33,8 +41,7 @@ class NicClock {
   // a second from it, is replaced by it.
   Timestamp TimeOf(uint64_t ticks, Timestamp arrival) const {
     if (!known_) return arrival;
-    const auto apart = static_cast<int64_t>(ticks - ticks_);
-    const double ns = static_cast<double>(apart) * ns_per_tick_;
+    const double ns = Since(ticks);
     if (ns > kFar || ns < -kFar) return arrival;
     const Timestamp time = now_ + Duration(static_cast<int64_t>(ns));
     const Duration off = time - arrival;
@@ -42,9 +49,19 @@ class NicClock {
   }
 
  private:
+  static constexpr Duration kTooLong = std::chrono::microseconds(100);
+  static constexpr double kStep = 1e6;  // ns; clocks that are slewed stray by 0.05 % at most
   static constexpr Duration kApart = std::chrono::milliseconds(100);
   static constexpr Duration kBelievable = std::chrono::seconds(1);
   static constexpr double kFar = 1e12;  // ns
+
+  double Since(uint64_t ticks) const {
+    return static_cast<double>(static_cast<int64_t>(ticks - ticks_)) * ns_per_tick_;
+  }
+  bool HasStepped(uint64_t ticks, Timestamp now) const {
+    const double off = Since(ticks) - static_cast<double>((now - now_).count());
+    return known_ && (off > kStep || off < -kStep);
+  }
 
   bool anchored_ = false;
   bool known_ = false;

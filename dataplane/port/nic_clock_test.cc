@@ -10,37 +10,76 @@ constexpr Timestamp At(int64_t ms) {
   return FromNanoseconds(1'700'000'000'000'000'000 + ms * 1'000'000);
 }
 
+void Read(NicClock& clock, uint64_t ticks, Timestamp now) {
+  constexpr auto kApart = std::chrono::nanoseconds(50);
+  clock.Anchor(ticks, now - kApart, now + kApart);
+}
+
 TEST(NicClock, SaysTheArrivalUntilItKnowsTheRate) {
   NicClock clock;
   EXPECT_EQ(clock.TimeOf(500, At(3)), At(3));
-  clock.Anchor(1'000, At(0));
+  Read(clock, 1'000, At(0));
   EXPECT_EQ(clock.TimeOf(1'500, At(3)), At(3));
 }
 
 TEST(NicClock, TurnsTicksIntoTimes) {
   NicClock clock;  // 1 MHz
-  clock.Anchor(5'000'000, At(0));
-  clock.Anchor(6'000'000, At(1000));
+  Read(clock, 5'000'000, At(0));
+  Read(clock, 6'000'000, At(1000));
   EXPECT_EQ(clock.TimeOf(6'002'000, At(1100)), At(1002));
   EXPECT_EQ(clock.TimeOf(5'999'000, At(1100)), At(999));
 }
 
 TEST(NicClock, DoesNotBelieveATimeFarFromTheArrival) {
   NicClock clock;
-  clock.Anchor(0, At(0));
-  clock.Anchor(1'000'000, At(1000));
+  Read(clock, 0, At(0));
+  Read(clock, 1'000'000, At(1000));
   EXPECT_EQ(clock.TimeOf(9'000'000, At(1001)), At(1001));
   EXPECT_EQ(clock.TimeOf(UINT64_MAX / 2, At(1001)), At(1001));
 }
 
 TEST(NicClock, BeginsAnewWhenAClockIsSetBack) {
   NicClock clock;
-  clock.Anchor(1'000'000, At(0));
-  clock.Anchor(2'000'000, At(1000));
-  clock.Anchor(10, At(2000));
+  Read(clock, 1'000'000, At(0));
+  Read(clock, 2'000'000, At(1000));
+  Read(clock, 10, At(2000));
   EXPECT_EQ(clock.TimeOf(20, At(2001)), At(2001));
-  clock.Anchor(1'000'010, At(3000));
+  Read(clock, 1'000'010, At(3000));
   EXPECT_EQ(clock.TimeOf(1'001'010, At(3002)), At(3001));
+}
+
+// NTP or a person moves our clock; or the NIC's is set by PTP. 1 MHz, read each 100 ms.
+TEST(NicClock, BeginsAnewWhenAClockStepsForward) {
+  for (const int64_t nic_step : {0, 500'000}) {
+    const int64_t our_step = 500'000 - nic_step;  // us
+    NicClock clock;
+    Read(clock, 0, At(0));
+    Read(clock, 100'000, At(100));
+    Read(clock, 200'000 + nic_step, At(200 + our_step / 1000));
+    EXPECT_EQ(clock.TimeOf(200'010 + nic_step, At(201)), At(201)) << "it knows no rate now";
+    Read(clock, 300'000 + nic_step, At(300 + our_step / 1000));
+    EXPECT_EQ(clock.TimeOf(301'000 + nic_step, At(305 + our_step / 1000)),
+              At(301 + our_step / 1000));
+  }
+}
+
+TEST(NicClock, GoesOnWhenOurClockIsSlewed) {
+  NicClock clock;
+  for (int64_t i = 0; i < 100; ++i) {  // 500 ppm, as much as ntpd and chrony do
+    clock.Anchor(i * 100'000, At(i * 100) + Duration(i * 50'000),
+                 At(i * 100) + Duration(i * 50'000));
+  }
+  const Duration off = clock.TimeOf(9'901'000, At(9'906)) - (At(9'901) + Duration(99 * 50'000));
+  EXPECT_LT(off, std::chrono::microseconds(2));
+  EXPECT_GT(off, std::chrono::microseconds(-2));
+}
+
+TEST(NicClock, DoesNotBelieveAReadingThatTookLong) {
+  NicClock clock;
+  Read(clock, 0, At(0));
+  Read(clock, 1'000'000, At(1000));
+  clock.Anchor(1'100'000, At(1100), At(1103));  // something else had the core
+  EXPECT_EQ(clock.TimeOf(1'101'000, At(1105)), At(1101));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <rte_devargs.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_flow.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_mbuf_dyn.h>
@@ -17,6 +18,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "dataplane/port/address_hash.h"
+#include "dataplane/port/flow_rules.h"
 #include "dataplane/port/hardware_count.h"
 
 namespace rocescope {
@@ -27,25 +30,13 @@ constexpr uint32_t kBetweenLcores = 8191;  // mbufs on their way from one to ano
 constexpr uint32_t kCache = 256;           // mbufs that each lcore keeps for itself
 constexpr uint16_t kRoceMtu = 9216 - 26;   // mirrors put headers around jumbo frames
 
-// Without hugepages each mbuf of 2 KiB lies alone in its page, all at the same offset: they share
-// a few sets of the first-level cache, and reception falls to a quarter.
+// A packet of RoCE's largest MTU, 4096 octets, and what a mirror puts around it.
+constexpr uint16_t kRoceRoom = 4352;
+// Without hugepages an mbuf of 2 KiB or more lies alone in its pages, all at the same offset: they
+// share a few sets of the first-level cache, and reception falls to a quarter.
 constexpr uint16_t kSmallRoom = 1024;
 constexpr uint16_t kUsualRoom = 2048;
 constexpr uint16_t kJumboRoom = 9216;
-
-// Repeated, so that swapping source and destination changes nothing (Woo and Park: Scalable TCP
-// session monitoring with symmetric receive-side scaling, 2012).
-constexpr std::array<uint8_t, 52> kSymmetricKey = [] {
-  std::array<uint8_t, 52> key{};
-  for (size_t i = 0; i < key.size(); ++i) key[i] = i % 2 == 0 ? 0x6d : 0x5a;
-  return key;
-}();
-
-// The addresses alone: both directions of a RoCE connection have 4791 as destination and unrelated
-// source ports.
-constexpr uint64_t kAddressesOnly = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
-                                    RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
-                                    RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
 
 Error PortError(const std::string& name, std::string_view step, int error) {
   return {.code = error == -ENOMEM ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
@@ -98,23 +89,29 @@ Status Port::Configure(const PortOptions& options) {
   is_file_ = driver_ == "net_pcap" && EndsWithItsFile(info);
   socket_ = rte_eth_dev_socket_id(id_);
 
-  const uint64_t rss = info.flow_type_rss_offloads & kAddressesOnly;
+  const AddressHash hash = AddressHashOf(info.flow_type_rss_offloads);
+  hash_ = hash.types;
   // Queues of a vdev are sources of their own (files, rings, sockets): all must be read.
-  const uint16_t queues = rss != 0 ? options.lcores : std::max<uint16_t>(info.nb_rx_queues, 1);
-  queues_ = std::clamp<uint16_t>(queues, 1, std::max<uint16_t>(info.max_rx_queues, 1));
-  spreads_ = rss != 0 && queues_ > 1;
+  const uint16_t queues = hash_ != 0 ? options.lcores : std::max<uint16_t>(info.nb_rx_queues, 1);
+  const uint16_t most = std::max<uint16_t>(info.max_rx_queues, 1);
+  spread_queues_ = queues_ = std::clamp<uint16_t>(queues, 1, most);
+  if (options.steer && spreads() && queues_ < most) ++queues_;
+  if (spreads() && !hash.ipv6) {
+    remarks_.push_back(fmt::format(
+        "port {}: its NIC has no hash of IPv6 addresses: IPv6 comes by one queue", name_));
+  }
 
   rte_eth_conf conf{};
   conf.rxmode.offloads =
       info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_TIMESTAMP);
   conf.rxmode.mtu = std::clamp(kRoceMtu, info.min_mtu, info.max_mtu);
   std::array<uint8_t, kSymmetricKey.size()> key = kSymmetricKey;
-  if (spreads_) {
+  if (spreads()) {
     conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
     conf.rx_adv_conf.rss_conf.rss_key = key.data();
     conf.rx_adv_conf.rss_conf.rss_key_len =
         std::min<uint8_t>(info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size());
-    conf.rx_adv_conf.rss_conf.rss_hf = rss;
+    conf.rx_adv_conf.rss_conf.rss_hf = hash_;
   }
   const uint16_t transmit = info.max_tx_queues == 0 ? 0 : 1;  // some drivers refuse to have none
   int error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
@@ -123,6 +120,13 @@ Status Port::Configure(const PortOptions& options) {
     error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
   }
   if (error != 0) return tl::unexpected(PortError(name_, "cannot be configured", error));
+  if (conf.rxmode.mtu < kRoceRoom) {
+    remarks_.push_back(fmt::format(
+        "port {}: its driver takes packets of at most {} octets; mirrored RoCE packets of 4096 are "
+        "larger, and the NIC drops what does not fit",
+        name_, conf.rxmode.mtu));
+  }
+  remarks_of_start_ = remarks_.size();
   time_ = TimeOfPort(id_, driver_, conf.rxmode.offloads);
 
   uint16_t transmit_ring = 512;
@@ -140,15 +144,18 @@ Status Port::SetUpQueues(const PortOptions& options) {
   const uint32_t held = uint32_t{queues_} * ring_size_;
   mbufs_ =
       options.mbufs != 0 ? options.mbufs : held * 2 + options.lcores * kCache * 2 + kBetweenLcores;
-  uint16_t room = options.data_room;
-  if (room == 0) room = rte_eal_has_hugepages() != 0 ? kUsualRoom : kSmallRoom;
-  Status done = TryQueues(room);
-  // Some drivers put no frame into several mbufs and refuse ones that are too small for it.
+  if (options.data_room != 0) return TryQueues(options.data_room);
+  const bool hugepages = rte_eal_has_hugepages() != 0;
+  const Status first = TryQueues(hugepages ? kRoceRoom : kSmallRoom);
+  if (first) return first;
+  const bool no_memory = first.error().code == ErrorCode::kResourceExhausted;
+  // Less memory may do. Else, some drivers put no frame into several mbufs and refuse ones that are
+  // too small for it. What was wrong at first is what the user should hear.
+  if (no_memory && hugepages && TryQueues(kUsualRoom)) return {};
   for (const uint16_t larger : {kUsualRoom, kJumboRoom}) {
-    if (done || options.data_room != 0 || larger <= room) continue;
-    done = TryQueues(larger);
+    if (!no_memory && TryQueues(larger)) return {};
   }
-  return done;
+  return first;
 }
 
 Status Port::TryQueues(uint16_t data_room) {
@@ -180,34 +187,78 @@ Port::~Port() {
 }
 
 Status Port::Start() {
+  remarks_.resize(remarks_of_start_);
+  // Before it, so that no frame is forgotten.
+  rte_eth_stats_reset(id_);
+  rte_eth_xstats_reset(id_);
   if (const int error = rte_eth_dev_start(id_); error != 0) {
     return tl::unexpected(PortError(name_, "does not start", error));
   }
   started_ = true;
-  rte_eth_stats_reset(id_);
-  rte_eth_xstats_reset(id_);
   // A mirror's frames go to other MAC addresses. Drivers that have no such mode take everything.
   const int error = rte_eth_promiscuous_enable(id_);
   if (error != 0 && error != -ENOTSUP) {
     return tl::unexpected(PortError(name_, "does not take other hosts' frames", error));
   }
+  if (spreads()) WriteTable();
+  Steer();
   return {};
+}
+
+// Hashes go round the queues: the same on every port whose table is as long, and the queue that is
+// kept for rules gets none of them.
+void Port::WriteTable() {
+  table_size_ = 0;
+  rte_eth_dev_info info{};
+  if (rte_eth_dev_info_get(id_, &info) != 0 || info.reta_size == 0) return;
+  std::vector<rte_eth_rss_reta_entry64> table((info.reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) /
+                                              RTE_ETH_RETA_GROUP_SIZE);
+  for (uint16_t i = 0; i < info.reta_size; ++i) {
+    rte_eth_rss_reta_entry64& group = table[i / RTE_ETH_RETA_GROUP_SIZE];
+    group.mask |= uint64_t{1} << i % RTE_ETH_RETA_GROUP_SIZE;
+    group.reta[i % RTE_ETH_RETA_GROUP_SIZE] = i % spread_queues_;
+  }
+  if (rte_eth_dev_rss_reta_update(id_, table.data(), info.reta_size) == 0) {
+    table_size_ = info.reta_size;
+  }
+}
+
+void Port::Steer() {
+  steers_ = false;
+  if (queues_ == spread_queues_) return;
+  if (table_size_ == 0) {
+    spread_queues_ = queues_;  // the driver spreads over the last one too
+    return;
+  }
+  const uint16_t queue = queues_ - 1;
+  const SteeringRules rules = SteerCongestionSigns(id_, queue);
+  steers_ = !rules.installed.empty();
+  if (steers_) {
+    remarks_.push_back(fmt::format("port {}: {} of plain IPv4 come by queue {}, and nothing else",
+                                   name_, fmt::join(rules.installed, " and "), queue));
+  }
+  if (!rules.refused.empty()) {
+    remarks_.push_back(fmt::format("port {}: its NIC has no queue for {}: {}", name_,
+                                   fmt::join(rules.not_installed, " and "), rules.refused));
+  }
 }
 
 void Port::Stop() {
   if (!started_) return;
+  rte_flow_error error{};
+  if (steers_) rte_flow_flush(id_, &error);
   rte_eth_dev_stop(id_);
   started_ = false;
 }
 
-PortCounters Port::Counters() const {
+std::optional<PortCounters> Port::Counters() const {
   rte_eth_stats stats{};
-  if (rte_eth_stats_get(id_, &stats) != 0) return {};
-  return {.delivered = stats.ipackets,
-          .missed = stats.imissed,
-          .no_mbuf = stats.rx_nombuf,
-          .errors = stats.ierrors,
-          .on_wire = HardwareCount(id_)};
+  if (rte_eth_stats_get(id_, &stats) != 0) return std::nullopt;
+  return PortCounters{.delivered = stats.ipackets,
+                      .missed = stats.imissed,
+                      .no_mbuf = stats.rx_nombuf,
+                      .errors = stats.ierrors,
+                      .on_wire = HardwareCount(id_)};
 }
 
 uint32_t Port::MbufsInUse() const { return rte_mempool_in_use_count(pool_); }

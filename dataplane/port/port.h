@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace rocescope {
 
 struct PortOptions {
   uint16_t lcores = 1;     // that receive: queues of a port that can spread (RSS)
+  bool steer = false;      // and one more for what tells of congestion and loss, if the NIC can
   uint32_t mbufs = 0;      // in the port's pool; 0: what its queues hold, and enough beside
-  uint16_t data_room = 0;  // octets of a frame in one mbuf; 0: 1024 without hugepages, else 2048
+  uint16_t data_room = 0;  // octets of a frame in one mbuf; 0: as README.md says
 };
 
 // What a port counted since it was started.
@@ -49,20 +51,31 @@ class Port {
   Status Start();  // counters begin at 0
   void Stop();
 
+  // Sentences about what the port cannot do, for people; more of them once it has started.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+
   uint16_t id() const { return id_; }
   const std::string& name() const { return name_; }      // "0000:3b:00.0", "net_pcap0"
   const std::string& driver() const { return driver_; }  // "mlx5_pci", "net_pcap"
   uint16_t queues() const { return queues_; }
   uint16_t ring_size() const { return ring_size_; }  // descriptors a queue
-  bool spreads() const { return spreads_; }          // both directions of an IP pair to one queue
+  // Both directions of an address pair come to one of the first spread_queues() queues.
+  bool spreads() const { return hash_ != 0 && spread_queues_ > 1; }
+  uint16_t spread_queues() const { return spread_queues_; }
+  // Of a started port that spreads: entries of the table from hashes to queues, which go round; 0
+  // if the driver does not let us write it, and they are as the driver likes.
+  uint16_t table_size() const { return table_size_; }
+  // Nothing comes by this queue of a started port.
+  bool IsIdle(uint16_t queue) const { return queue >= spread_queues_ && !steers_; }
   PortTime time() const { return time_; }
 
   // A capture file that ends, in place of a wire.
   bool is_file() const { return is_file_; }
 
-  PortCounters Counters() const;
+  // nullopt: the driver does not say.
+  std::optional<PortCounters> Counters() const;
   uint32_t mbufs() const { return mbufs_; }
-  uint32_t MbufsInUse() const;  // held by the driver, the caches and whoever received them
+  uint32_t MbufsInUse() const;  // held by the driver and whoever received them
   rte_mempool* pool() const { return pool_; }
 
  private:
@@ -70,13 +83,20 @@ class Port {
   Status Configure(const PortOptions& options);
   Status SetUpQueues(const PortOptions& options);
   Status TryQueues(uint16_t data_room);
+  void WriteTable();
+  void Steer();
 
   uint16_t id_ = 0;
   std::string name_;
   std::string driver_;
+  std::vector<std::string> remarks_;
+  size_t remarks_of_start_ = 0;  // where those begin
   uint16_t queues_ = 1;
+  uint16_t spread_queues_ = 1;
   uint16_t ring_size_ = 0;
-  bool spreads_ = false;
+  uint64_t hash_ = 0;
+  uint16_t table_size_ = 0;
+  bool steers_ = false;
   bool is_file_ = false;
   bool started_ = false;
   PortTime time_ = PortTime::kArrival;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
 
 #include "dataplane/port/test_port.h"
 #include "tests/support/frame_mix.h"
@@ -41,6 +42,39 @@ TEST(Port, KnowsAFileFromAWire) {
   const TemporaryFile file(PcapOf({}));
   EXPECT_TRUE(TestPort("net_pcap8", "rx_pcap=" + file.path())->is_file());
   EXPECT_FALSE(TestPort("net_null3", "size=64")->is_file());
+}
+
+// net_null has a hash by its word, a table of hashes that it keeps, and no rules.
+TEST(Port, SpreadsByATableThatGoesRoundItsQueues) {
+  TestPort port("net_null8", "size=64", {.lcores = 3, .steer = true});
+  EXPECT_TRUE(port->spreads());
+  EXPECT_EQ(port->spread_queues(), 3);
+  EXPECT_EQ(port->queues(), 4);
+  ASSERT_TRUE(port->Start());
+  const uint16_t size = port->table_size();
+  ASSERT_GE(size, RTE_ETH_RETA_GROUP_SIZE);
+  std::vector<rte_eth_rss_reta_entry64> table(size / RTE_ETH_RETA_GROUP_SIZE);
+  for (auto& group : table) group.mask = UINT64_MAX;
+  ASSERT_EQ(rte_eth_dev_rss_reta_query(port->id(), table.data(), size), 0);
+  for (uint16_t i = 0; i < size; ++i) {
+    EXPECT_EQ(table[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE], i % 3) << i;
+  }
+}
+
+TEST(Port, SaysThatItsNicTakesNoRulesAndLeavesTheirQueueAlone) {
+  TestPort port("net_null9", "size=64,copy=0", {.lcores = 2, .steer = true});
+  ASSERT_TRUE(port->Start());
+  EXPECT_THAT(port->remarks(), ElementsAre(HasSubstr("no queue for CNPs and NAKs: ")));
+  EXPECT_FALSE(port->IsIdle(1));
+  EXPECT_TRUE(port->IsIdle(2));
+  ReceiveLoop loop({.queues = {{.port = &*port, .queue = 2}},
+                    .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}});
+  const std::atomic<bool> never = false;
+  loop.Run(never);  // would not end if it looked into the queue
+  EXPECT_EQ(loop.Statistics().frames.ledger.received, 0u);
+  port->Stop();
+  ASSERT_TRUE(port->Start());
+  EXPECT_EQ(port->remarks().size(), 1u) << "said once a start";
 }
 
 TEST(Port, SaysThatMemoryIsMissing) {

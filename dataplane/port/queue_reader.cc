@@ -10,6 +10,13 @@ constexpr uint32_t kEmptyBurstsOfAnEnd = 256;
 
 }  // namespace
 
+void QueueReader::Begin() {
+  timestamps_ = TimestampField::Find();
+  clock_ = {};
+  ended_ = queue_.port->IsIdle(queue_.queue);
+  empty_bursts_ = 0;
+}
+
 size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
   const uint16_t received = rte_eth_rx_burst(queue_.port->id(), queue_.queue, mbufs.data(),
                                              static_cast<uint16_t>(mbufs.size()));
@@ -27,7 +34,7 @@ void QueueReader::LookForEnd() {
   const bool first = empty_bursts_ == 0;
   ++empty_bursts_;
   if (!first && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
-  const PortCounters counters = queue_.port->Counters();
+  const PortCounters counters = queue_.port->Counters().value_or(PortCounters{});
   const uint64_t frames = counters.delivered + counters.no_mbuf;
   ended_ = !first && frames == frames_when_idle_;
   frames_when_idle_ = frames;
@@ -42,10 +49,12 @@ void QueueReader::Stamp(std::span<rte_mbuf* const> mbufs, Timestamp arrival,
   }
 }
 
-void QueueReader::ReadClock(Timestamp now) {
+void QueueReader::ReadClock() {
+  if (time_ != PortTime::kNicClock) return;
   uint64_t ticks = 0;
-  if (time_ == PortTime::kNicClock && rte_eth_read_clock(queue_.port->id(), &ticks) == 0) {
-    clock_.Anchor(ticks, now);
+  const Timestamp before = WallClock();
+  if (rte_eth_read_clock(queue_.port->id(), &ticks) == 0) {
+    clock_.Anchor(ticks, before, WallClock());
   }
 }
 

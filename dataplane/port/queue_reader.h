@@ -17,8 +17,10 @@ namespace rocescope {
 
 class QueueReader {
  public:
-  explicit QueueReader(const ReceiveQueue& queue)
-      : queue_(queue), time_(queue.port->time()), timestamps_(TimestampField::Find()) {}
+  explicit QueueReader(const ReceiveQueue& queue) : queue_(queue), time_(queue.port->time()) {}
+
+  // The port has started: only now have all drivers said where they write timestamps.
+  void Begin();
 
   // The next burst; 0 if there is none now.
   size_t Receive(std::span<rte_mbuf*> mbufs);
@@ -26,7 +28,7 @@ class QueueReader {
   // Fills in the tap and the times of frames that came in one burst.
   void Stamp(std::span<rte_mbuf* const> mbufs, Timestamp arrival, std::span<RawFrame> frames) const;
 
-  // A file ended: there will be no more bursts.
+  // A file ended, or nothing comes by this queue: there will be no more bursts.
   bool ended() const { return ended_; }
 
   // Bursts that the queue may hold at once. Rings and sockets of virtual devices hold more than
@@ -37,7 +39,7 @@ class QueueReader {
   }
 
   // Now and then: where the NIC's clock stands.
-  void ReadClock(Timestamp now);
+  void ReadClock();
 
  private:
   void LookForEnd();

@@ -23,8 +23,6 @@ constexpr int kChoresPerSecond = 20;
 // Event time lags arrival by this much at most where no packet moves it.
 constexpr Duration kLateness = std::chrono::seconds(1);
 
-Timestamp Now() { return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now()); }
-
 void Prefetch(std::span<rte_mbuf* const> mbufs) {
   for (rte_mbuf* mbuf : mbufs) rte_prefetch0(rte_pktmbuf_mtod(mbuf, void*));
 }
@@ -62,14 +60,26 @@ ReceiveLoop::ReceiveLoop(Options options)
 ReceiveLoop::~ReceiveLoop() = default;
 
 void ReceiveLoop::Run(const std::atomic<bool>& stop) {
+  for (QueueReader& queue : work_->queues) queue.Begin();
+  if (work_->spreader) work_->spreader->Begin();
+  try {
+    RunToTheEnd(stop);
+  } catch (...) {
+    if (work_->spreader) {
+      work_->spreader->rings().LcoreFailed();
+      work_->spreader->End();
+    }
+    throw;
+  }
+}
+
+void ReceiveLoop::RunToTheEnd(const std::atomic<bool>& stop) {
   bool receiving = true;
   const auto stop_receiving = [&] {
-    if (receiving && work_->spreader) work_->spreader->rings().LcoreEnded();
+    if (work_->spreader) work_->spreader->End();
     receiving = false;
   };
-  const auto others_receive = [&] {
-    return work_->spreader && !work_->spreader->rings().AllEnded();
-  };
+  const auto others_receive = [&] { return work_->spreader && !work_->spreader->AllEnded(); };
   while (!stop.load(std::memory_order_relaxed) && (receiving || others_receive())) {
     if (!ReceiveRound()) stop_receiving();
     TakeFromOthers();
@@ -77,7 +87,9 @@ void ReceiveLoop::Run(const std::atomic<bool>& stop) {
   }
   Drain();
   stop_receiving();
-  while (others_receive()) TakeFromOthers();
+  while (others_receive()) {
+    if (!TakeFromOthers()) std::this_thread::yield();
+  }
   while (TakeFromOthers()) {  // what they left on the rings
   }
   processor_.Flush(exchange_.current());
@@ -100,24 +112,17 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
   Burst& burst = work_->received;
   const size_t received = queue.ended() ? 0 : queue.Receive(burst.mbufs);
   if (received == 0) return false;
-  std::span<rte_mbuf*> left(burst.mbufs.data(), received);
-  Prefetch(left);
-  const Timestamp arrival = Now();
-  while (!left.empty()) {
-    const size_t gathered = burst.gatherer.Gather(left, burst.frames);
-    const std::span frames = std::span(burst.frames).first(gathered);
-    queue.Stamp(left, arrival, frames);
-    if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
-    statistics_.received_any = true;
-    statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);
-    statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
-    const size_t own =
-        work_->spreader ? work_->spreader->KeepOwn(left.first(gathered), frames) : gathered;
-    Account(frames.first(own));
-    rte_pktmbuf_free_bulk(left.data(), static_cast<unsigned>(own));
-    if (own < gathered) PassOn();
-    left = left.subspan(gathered);
-  }
+  const std::span<rte_mbuf*> mbufs(burst.mbufs.data(), received);
+  Prefetch(mbufs);
+  const std::span frames(burst.frames.data(), burst.gatherer.View(mbufs, burst.frames));
+  queue.Stamp(mbufs, WallClock(), frames);
+  if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
+  statistics_.received_any = true;
+  statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);
+  statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
+  const size_t own = work_->spreader ? work_->spreader->KeepOwn(mbufs, frames) : received;
+  Account(burst.gatherer, mbufs.first(own), frames.first(own));
+  if (own < received) PassOn();
   return true;
 }
 
@@ -125,8 +130,8 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
 // rings that lead here is what the others wait for.
 void ReceiveLoop::PassOn() {
   while (!work_->spreader->PassOn()) {
-    if (when_full_ == RecordExchange::WhenFull::kKeep) {
-      work_->spreader->DropWaiting();
+    if (when_full_ == RecordExchange::WhenFull::kKeep || work_->spreader->rings().failed()) {
+      processor_.CountDropped(DropReason::kLostBetweenLcores, work_->spreader->DropWaiting());
     } else if (!TakeFromOthers()) {
       std::this_thread::yield();
     }
@@ -137,26 +142,31 @@ bool ReceiveLoop::TakeFromOthers() {
   if (!work_->spreader) return false;
   Burst& burst = work_->taken;
   const size_t taken = work_->spreader->Take(burst.mbufs);
-  std::span<rte_mbuf*> left(burst.mbufs.data(), taken);
-  Prefetch(left);
-  while (!left.empty()) {
-    const size_t gathered = burst.gatherer.Gather(left, burst.frames);
-    const std::span frames = std::span(burst.frames).first(gathered);
-    for (size_t i = 0; i < gathered; ++i) work_->spreader->Recall(*left[i], frames[i]);
-    Account(frames);
-    left = left.subspan(gathered);
+  if (taken == 0) return false;
+  const std::span<rte_mbuf*> mbufs(burst.mbufs.data(), taken);
+  Prefetch(mbufs);
+  const std::span frames(burst.frames.data(), burst.gatherer.View(mbufs, burst.frames));
+  for (size_t i = 0; i < taken; ++i) work_->spreader->Recall(*mbufs[i], frames[i]);
+  Account(burst.gatherer, mbufs, frames);
+  return true;
+}
+
+// And frees them.
+void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
+                          std::span<RawFrame> frames) {
+  while (!frames.empty()) {
+    const size_t whole = gatherer.Complete(mbufs, frames);
+    processor_.Process(frames.first(whole), exchange_.current());
+    rte_pktmbuf_free_bulk(mbufs.data(), static_cast<unsigned>(whole));
+    frames = frames.subspan(whole);
+    mbufs = mbufs.subspan(whole);
+    if (exchange_.current_size() < kWorthHandingOver) continue;
+    exchange_.HandOver(processor_.counters().last, when_full_);
   }
-  rte_pktmbuf_free_bulk(burst.mbufs.data(), static_cast<unsigned>(taken));
-  return taken > 0;
 }
 
-void ReceiveLoop::Account(std::span<RawFrame> frames) {
-  processor_.Process(frames, exchange_.current());
-  if (exchange_.current_size() < kWorthHandingOver) return;
-  exchange_.HandOver(processor_.counters().last, when_full_);
-}
-
-// What the queues held when they were told to stop, and not what comes meanwhile.
+// Until each queue was empty once, or has given all that it can have held: what goes on coming must
+// not keep a loop that was told to stop.
 void ReceiveLoop::Drain() {
   for (QueueReader& queue : work_->queues) {
     for (size_t bursts = queue.BurstsHeld(kBurst); bursts > 0; --bursts) {
@@ -167,9 +177,8 @@ void ReceiveLoop::Drain() {
 
 void ReceiveLoop::DoNowAndThen() {
   work_->next_chores = rte_rdtsc() + rte_get_tsc_hz() / kChoresPerSecond;
-  const Timestamp now = Now();
-  for (QueueReader& queue : work_->queues) queue.ReadClock(now);
-  if (our_clock_) processor_.Advance(now - kLateness, exchange_.current());
+  for (QueueReader& queue : work_->queues) queue.ReadClock();
+  if (our_clock_) processor_.Advance(WallClock() - kLateness, exchange_.current());
   exchange_.HandOver(processor_.counters().last, when_full_);
   Publish();
 }
@@ -182,10 +191,7 @@ void ReceiveLoop::Publish() {
   statistics_.records_dropped = exchange_.dropped();
   statistics_.linearised =
       work_->received.gatherer.linearised() + work_->taken.gatherer.linearised();
-  if (work_->spreader) {
-    statistics_.passed_on = work_->spreader->passed_on();
-    statistics_.passing_dropped = work_->spreader->dropped();
-  }
+  if (work_->spreader) statistics_.passed_on = work_->spreader->passed_on();
   published_.Publish(statistics_);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "dataplane/lcore/frame_processor.h"
@@ -13,8 +14,11 @@
 #include "dataplane/lcore/record_exchange.h"
 #include "dataplane/port/port.h"
 
+struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
+
 namespace rocescope {
 
+class FrameGatherer;
 class QueueReader;
 class SpreadRings;
 
@@ -42,7 +46,9 @@ class ReceiveLoop {
 
   // Until `stop` is set, or until all queues, those of other lcores too if frames are spread, are
   // files that have ended. Then drains the queues and hands over all records, for which it waits:
-  // the reader must go on until Run has returned.
+  // the reader must go on until Run has returned. May be called again, by all lcores that share
+  // rings, when all have returned. What it throws (std::bad_alloc) ends this lcore alone: set
+  // `stop` for the others.
   void Run(const std::atomic<bool>& stop);
 
   // Any thread, any time.
@@ -58,11 +64,12 @@ class ReceiveLoop {
  private:
   struct Work;  // the queues, and buffers of a burst
 
+  void RunToTheEnd(const std::atomic<bool>& stop);
   bool ReceiveRound();
   bool ReceiveFrom(QueueReader& queue);
   void PassOn();
   bool TakeFromOthers();
-  void Account(std::span<RawFrame> frames);
+  void Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames);
   void Drain();
   void DoNowAndThen();
   void Publish();

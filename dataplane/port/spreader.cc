@@ -67,7 +67,6 @@ size_t Spreader::KeepOwn(std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames)
         .event_offset_ns = frame.event_offset_ns};
     waiting_[owner].mbufs[waiting_[owner].count++] = mbufs[i];
   }
-  passed_on_ += frames.size() - own;
   return own;
 }
 
@@ -78,6 +77,7 @@ bool Spreader::PassOn() {
     if (waiting.count == 0) continue;
     const auto put = static_cast<uint32_t>(
         rings_->ring(lcore_, to).Push(std::span(waiting.mbufs).first(waiting.count)));
+    passed_on_ += put;
     waiting.count -= put;
     std::copy_n(waiting.mbufs.begin() + put, waiting.count, waiting.mbufs.begin());
     all = all && waiting.count == 0;
@@ -85,11 +85,13 @@ bool Spreader::PassOn() {
   return all;
 }
 
-void Spreader::DropWaiting() {
+uint64_t Spreader::DropWaiting() {
+  uint64_t dropped = 0;
   for (Waiting& waiting : waiting_) {
     rte_pktmbuf_free_bulk(waiting.mbufs.data(), waiting.count);
-    dropped_ += std::exchange(waiting.count, 0);
+    dropped += std::exchange(waiting.count, 0);
   }
+  return dropped;
 }
 
 size_t Spreader::Take(std::span<rte_mbuf*> mbufs) {

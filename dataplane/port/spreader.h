@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -38,9 +39,15 @@ class SpreadRings {
   // Where an mbuf keeps what its receiver found out.
   int note_offset() const { return note_offset_; }
 
-  // An lcore says once that it will put no more on its rings.
+  // An lcore says once a run that it will put no more on its rings. A run is over when all have.
   void LcoreEnded() { ended_.fetch_add(1, std::memory_order_release); }
-  bool AllEnded() const { return ended_.load(std::memory_order_acquire) == lcores_; }
+  bool AllEnded(uint64_t run) const {  // the first is 1
+    return ended_.load(std::memory_order_acquire) >= run * lcores_;
+  }
+
+  // One takes nothing any more: nobody may wait for its rings.
+  void LcoreFailed() { failed_.store(true, std::memory_order_relaxed); }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
   explicit SpreadRings(uint32_t lcores) : lcores_(lcores), rings_(size_t{lcores} * lcores) {}
@@ -48,7 +55,8 @@ class SpreadRings {
   const uint32_t lcores_;
   std::vector<Ring> rings_;
   int note_offset_ = -1;
-  std::atomic<uint32_t> ended_ = 0;
+  std::atomic<uint64_t> ended_ = 0;
+  std::atomic<bool> failed_ = false;
 };
 
 // One lcore's end of them.
@@ -58,6 +66,18 @@ class Spreader {
 
   Spreader(std::shared_ptr<SpreadRings> rings, uint32_t lcore, std::shared_ptr<TapRegistry> taps);
 
+  // All lcores run, once more.
+  void Begin() {
+    ++run_;
+    ended_ = false;
+  }
+  // This one will pass no more on; said twice is said once.
+  void End() {
+    if (!std::exchange(ended_, true)) rings_->LcoreEnded();
+  }
+  // All have ended this time.
+  bool AllEnded() const { return rings_->AllEnded(run_); }
+
   // Follows the mirrors of received frames (TapTable::Settle) and keeps this lcore's own, moved to
   // the front of both spans; returns how many. The others wait for PassOn. At most kBurst at once,
   // and PassOn each time before the next.
@@ -66,8 +86,8 @@ class Spreader {
   // Puts what waits on the owners' rings; false if some are full.
   bool PassOn();
 
-  // Frees what waits still, and counts it.
-  void DropWaiting();
+  // Frees what waits still; returns how many frames that were.
+  uint64_t DropWaiting();
 
   // Mbufs that others received and this lcore owns, at most kBurst; the caller frees them. 0 if all
   // rings are empty now.
@@ -78,8 +98,7 @@ class Spreader {
 
   SpreadRings& rings() { return *rings_; }
   const TapTable& taps() const { return taps_; }
-  uint64_t passed_on() const { return passed_on_; }
-  uint64_t dropped() const { return dropped_; }
+  uint64_t passed_on() const { return passed_on_; }  // put on others' rings
 
  private:
   struct Waiting {
@@ -92,8 +111,9 @@ class Spreader {
   TapTable taps_;
   std::vector<Waiting> waiting_;  // by owner
   uint32_t next_source_ = 0;
+  uint64_t run_ = 0;
+  bool ended_ = false;
   uint64_t passed_on_ = 0;
-  uint64_t dropped_ = 0;
 };
 
 }  // namespace rocescope

@@ -24,12 +24,25 @@ std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after) {
   if (!LooksTrapped(before, after)) return {};
   return fmt::format(
-      "port {}: its hardware counted {} frames and delivered {}: a NIC with RDMA takes UDP 4791 "
+      "port {}: its hardware counted {} frames, of which {} arrived here or found no room: a NIC "
+      "with RDMA takes UDP 4791 "
       "for itself. Unbind its RDMA driver (rmmod mlx5_ib, or devlink dev param set pci/{} name "
       "enable_roce value false cmode driverinit and devlink dev reload), or receive on a NIC "
       "without RDMA",
       port, Between(before.on_wire, after.on_wire), Between(before.delivered, after.delivered),
       port);
+}
+
+std::string TrapWatch::Look(std::string_view port, const TrapReading& now) {
+  if (told_) return {};
+  const bool trapped = LooksTrapped(well_, now);
+  told_ = trapped;
+  if (trapped) return DescribeTrap(port, well_, now);
+  // A few frames more may be needed to say anything.
+  if (Between(well_.on_wire, now.on_wire) >= kEnoughFrames || now.on_wire < well_.on_wire) {
+    well_ = now;
+  }
+  return {};
 }
 
 }  // namespace rocescope

@@ -21,4 +21,15 @@ bool LooksTrapped(const TrapReading& before, const TrapReading& after);
 std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after);
 
+// Looks at a port again and again.
+class TrapWatch {
+ public:
+  // The sentence above, when what came since it last looked all was well says so: once.
+  std::string Look(std::string_view port, const TrapReading& now);
+
+ private:
+  TrapReading well_;
+  bool told_ = false;
+};
+
 }  // namespace rocescope

@@ -7,6 +7,7 @@ usage: capture_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 
 import gzip
 import json
+import os
 import re
 import signal
 import subprocess
@@ -39,12 +40,21 @@ class Capture(CommandLine):
         replayed = self.report(path)
         captured = json.loads(
             self.capture(f"--vdev 'net_pcap0,rx_pcap={path}'", "-o", "json").stdout)
-        self.assertEqual(captured.pop("ports"),
-                         [{"name": "net_pcap0", "driver": "net_pcap", "received": "2500",
-                           "missed": "0", "no_mbuf": "0", "errors": "0"}])
+        port, = captured.pop("ports")
+        self.assertGreater(port["mbufs"], 2 * port["mbufs_peak"])
+        self.assertGreaterEqual(port.pop("mbufs_peak"), port["mbufs_in_use"])
+        self.assertEqual({key: port[key] for key in port if key != "mbufs"},
+                         {"name": "net_pcap0", "driver": "net_pcap", "counted": True,
+                          "received": "2500", "missed": "0", "no_mbuf": "0", "errors": "0",
+                          "mbufs_in_use": 0})
         self.assertEqual(replayed.pop("ports"), [])
         self.assertEqual(captured, replayed)
         self.assertEqual(captured["ledger"]["received"], "2500")
+
+    def fifo(self, name):
+        path = f"{self.scratch.name}/{name}"
+        os.mkfifo(path)
+        return path
 
     def test_replay_via_dpdk_reports_the_same(self):
         captures_ = [self.file("a.pcap", microseconds(700)),
@@ -66,7 +76,8 @@ class Capture(CommandLine):
                 (self.file("x.pcap.gz", gzip.compress(microseconds(1))), "not a plain pcap"),
                 (self.file("x.pcapng", bytes.fromhex("0a0d0d0a1c000000")), "not a plain pcap"),
                 (self.file("wifi.pcap", captures.header(105)), "link"),
-                ("-", "standard input"), (self.scratch.name, "is a directory")):
+                ("-", "standard input"), (self.scratch.name, "is a directory"),
+                (self.fifo("pipe"), "is no regular file"), ("/dev/null", "is no regular file")):
             run = self.run_it("replay", "--via", "dpdk", path, expect=UNREADABLE)
             self.assertEqual(run.stdout, "")
             self.assertIn(said, run.stderr)
@@ -103,6 +114,29 @@ class Capture(CommandLine):
         report = json.loads(run.stdout)
         self.assertEqual(report["ledger"]["received"], report["ports"][0]["received"])
 
+    def test_two_lcores_account_for_all_that_one_does(self):
+        path = self.file("net_pcap0.pcap", microseconds(2500))
+        device = f"--vdev 'net_pcap0,rx_pcap={path}'"
+        reports = []
+        for lcores in ("-l 0", "--lcores 0@0,1@0"):
+            eal = EAL.replace("-l 0", lcores)
+            run = self.run_it("capture", "--eal", f"{eal} {device}", "-o", "json", expect=SUCCESS)
+            reports.append(json.loads(run.stdout))
+            reports[-1].pop("ports")
+        self.assertEqual(*reports)
+
+    def test_ports_that_spread_alike_do_so_by_their_hash(self):
+        eal = EAL.replace("-l 0", "--lcores 0@0,1@0")
+        two = self.file("two.pcap", microseconds(2))
+        run = self.run_it("capture", "--eal", f"{eal} --vdev net_null0 --vdev net_pcap1,rx_pcap={two}",
+                          "--spread", "rss", expect=USAGE)
+        self.assertIn("port net_pcap1 (net_pcap) has no hash", run.stderr)
+        run = self.run_it("capture", "--eal", f"{eal} --vdev net_null0,copy=0 --vdev net_null1,copy=0",
+                          "--spread", "rss", "--seconds", "0.3", "-o", "json", expect=SUCCESS)
+        report = json.loads(run.stdout)
+        self.assertEqual(int(report["ledger"]["received"]),
+                         sum(int(port["received"]) for port in report["ports"]))
+
     def test_ends_with_its_report_at_a_signal(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(
@@ -123,6 +157,8 @@ class Capture(CommandLine):
                 ((f"--vdev net_pcap0,rx_pcap={garbage}",), USAGE, "unknown file format"),
                 (("--vdev net_pcap0,rx_pcap=/nonexistent",), USAGE, "No such file"),
                 (("--vdev net_nosuch0",), USAGE, "net_nosuch0"),
+                (("-a 0000:00:1f.7 --vdev net_null0",), USAGE, "no port for the device 0000:00:1f.7"),
+                (("--vdev crypto_null0",), USAGE, "crypto_null0"),
                 (("--bogus",), USAGE, "'--bogus'"),
                 (("--help",), USAGE, "EAL parameters"),
                 (("'--vdev",), USAGE, "is not closed"),
