@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/emit/pcap_file.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
 namespace rocescope::sim {
 namespace {
@@ -27,24 +21,18 @@ void Put32(uint8_t* at, uint32_t value) {
 }  // namespace
 
 Result<std::unique_ptr<PcapFile>> PcapFile::Open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) {
-    return MakeError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
-                     fmt::format("{}: cannot be made: {}", path, std::strerror(errno)));
-  }
-  return std::unique_ptr<PcapFile>(new PcapFile(path, descriptor));
+  Result<OutputFile> file = OutputFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  return std::unique_ptr<PcapFile>(new PcapFile(std::move(*file)));
 }
 
-PcapFile::PcapFile(std::string path, int descriptor)
-    : path_(std::move(path)), descriptor_(descriptor), buffer_(kBuffer), used_(kFileHeader) {
+PcapFile::PcapFile(OutputFile file) : file_(std::move(file)), buffer_(kBuffer), used_(kFileHeader) {
   uint8_t* header = buffer_.data();
   Put32(header, kMagicNanoseconds);
   Put32(header + 4, 2 | 4 << 16);  // version 2.4
   Put32(header + 16, kSnapLength);
   Put32(header + 20, kEthernet);
 }
-
-PcapFile::~PcapFile() { static_cast<void>(Close()); }
 
 std::span<uint8_t> PcapFile::Room() {
   if (buffer_.size() - used_ < kRecordHeader + kMostOctets) Flush();
@@ -63,33 +51,13 @@ void PcapFile::Add(Timestamp arrival, size_t captured, uint32_t original) {
 }
 
 void PcapFile::Flush() {
-  size_t done = 0;
-  while (status_ && done < used_) {
-    const ssize_t count = ::write(descriptor_, buffer_.data() + done, used_ - done);
-    if (count >= 0) {
-      done += static_cast<size_t>(count);
-    } else if (errno != EINTR) {
-      status_ = MakeError(
-          errno == ENOSPC || errno == EDQUOT ? ErrorCode::kResourceExhausted
-                                             : ErrorCode::kUnavailable,
-          fmt::format(
-              "{}: writing failed behind {} octets: {}; make room, or choose another folder", path_,
-              written_ + done, std::strerror(errno)));
-    }
-  }
-  written_ += done;
+  file_.Write(std::span(buffer_).first(used_));
   used_ = 0;
 }
 
 Status PcapFile::Close() {
-  if (descriptor_ < 0) return status_;
   Flush();
-  const int descriptor = std::exchange(descriptor_, -1);
-  if (::close(descriptor) != 0 && status_) {
-    status_ = MakeError(ErrorCode::kUnavailable,
-                        fmt::format("{}: closing failed: {}", path_, std::strerror(errno)));
-  }
-  return status_;
+  return file_.Close();
 }
 
 }  // namespace rocescope::sim

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "sim/emit/frame_sink.h"
+#include "sim/emit/output_file.h"
 
 namespace rocescope::sim {
 
@@ -18,30 +19,23 @@ class PcapFile final : public FrameSink {
 
   // Makes the file, or empties it. The error names the path.
   static Result<std::unique_ptr<PcapFile>> Open(const std::string& path);
-  ~PcapFile() override;  // what is still in the buffer is written, and an error lost: call Close
-  PcapFile(const PcapFile&) = delete;
-  PcapFile& operator=(const PcapFile&) = delete;
 
   std::span<uint8_t> Room() override;
   void Add(Timestamp arrival, size_t captured, uint32_t original) override;
 
-  // Writes the rest. The first error of all writing, say of a full disk: what came behind it is
-  // not in the file.
+  // Writes what is still in the buffer; without, that is lost. The first error of all writing.
   Status Close();
 
   uint64_t frames() const { return frames_; }
 
  private:
-  PcapFile(std::string path, int descriptor);
+  explicit PcapFile(OutputFile file);
   void Flush();
 
-  std::string path_;
-  int descriptor_;
+  OutputFile file_;
   std::vector<uint8_t> buffer_;
   size_t used_ = 0;
-  uint64_t written_ = 0;  // octets in the file
   uint64_t frames_ = 0;
-  Status status_;
 };
 
 }  // namespace rocescope::sim

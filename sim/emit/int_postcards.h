@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// INT-XD: switches report each hop of chosen packets to a collector, and leave the packets alone
+// (P4.org, INT v2.1, "INT-XD"; Telemetry Report Format v2.0).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/hash.h"
+#include "sim/emit/collector_port.h"
+#include "sim/emit/envelope.h"
+#include "sim/emit/packet.h"
+#include "sim/net/switch.h"
+
+namespace rocescope::sim {
+
+struct IntOptions {
+  uint32_t shift = 8;                   // one packet in 2^shift
+  uint16_t udp_port = 32766;            // of the collector
+  uint32_t inner_octets = 128;          // of the packet's front
+  uint64_t congested_octets = 100'000;  // a queue that holds more is said to be congested
+};
+
+// A postcard as a packet begins to leave a switch that has an INT id: its ports, how long it
+// stayed, what it left behind in its queue, both times in nanoseconds of the wall, and the packet's
+// front. All hops of a packet choose alike, and so do its copies that are sent again. What is
+// dropped leaves no postcard.
+class IntPostcards final : public SwitchObserver {
+ public:
+  IntPostcards(Network& network, PacketWriter& packets, CollectorPort& port,
+               const IntOptions& options);
+
+  bool Chooses(const Frame& frame) const {
+    return (HashCombine(frame.digest, frame.sequence) & mask_) == 0;
+  }
+
+  void Arrives(const Switch&, const Port&, const Frame&) override {}
+  void Queues(const Switch&, const Port&, const Frame&) override {}
+  void Departs(const Switch& at, const Port& port, const Frame& frame,
+               uint64_t queue_octets) override {
+    if (Chooses(frame) && port.up()) Report(at, port, frame, queue_octets);
+  }
+
+  uint64_t reports() const { return reports_; }  // sent, lost ones too
+
+ private:
+  struct Node {  // by switch number
+    uint32_t id = topology::kNone;
+    uint32_t sequence = 0;
+    topology::PortIndex first_port = 0;
+    Envelope envelope;
+  };
+
+  void Report(const Switch& at, const Port& port, const Frame& frame, uint64_t queue_octets);
+
+  Network& network_;
+  PacketWriter& packets_;
+  CollectorPort& port_;
+  const IntOptions options_;
+  const uint64_t mask_;
+  std::vector<Node> nodes_;
+  uint64_t reports_ = 0;
+};
+
+}  // namespace rocescope::sim
