@@ -58,6 +58,12 @@ class Checker {
     if (parts_.nodes.size() > kMostNodes) {
       return MakeFault(PartKind::kNode, kMostNodes, "more than {} nodes", kMostNodes);
     }
+    if (parts_.gpus.size() > kMostGpus) {
+      return MakeFault(PartKind::kGpu, kMostGpus, "more than {} GPUs", kMostGpus);
+    }
+    if (!parts_.name.empty() && !IsPortName(parts_.name)) {
+      return MakeFault(PartKind::kNode, 0, "\"{}\" cannot name a fabric", parts_.name);
+    }
     if (parts_.ports.size() > kMostPorts) {
       return MakeFault(PartKind::kPort, kMostPorts, "more than {} ports", kMostPorts);
     }
@@ -70,8 +76,8 @@ class Checker {
       const Node& node = parts_.nodes[i];
       if (!IsNodeName(node.name)) {
         return MakeFault(PartKind::kNode, i,
-                         "\"{}\" cannot name a node: expected 1 to {} characters, none of them a "
-                         "space, a control, a quote or ':'",
+                         "\"{}\" cannot name a node: expected 1 to {} letters, digits and signs "
+                         "of ASCII without spaces, ':', ',', '\"', '[' and ']'",
                          node.name, kLongestName);
       }
       if (node.first_port != next || node.port_count > parts_.ports.size() - next) {
@@ -127,8 +133,8 @@ class Checker {
         const Port& port = parts_.ports[i];
         if (!IsPortName(port.name)) {
           return MakeFault(PartKind::kPort, i,
-                           "\"{}\" cannot name a port of {}: expected 1 to {} characters, none of "
-                           "them a control or a quote",
+                           "\"{}\" cannot name a port of {}: expected 1 to {} letters, digits and "
+                           "signs of ASCII without ',', '\"', '[' and ']'",
                            port.name, node.name, kLongestName);
         }
         if (port.node != n) {
@@ -346,7 +352,8 @@ class Checker {
 
 bool IsPlain(char c) {
   const auto octet = static_cast<unsigned char>(c);
-  return octet >= ' ' && octet != 0x7f && c != '"';
+  return octet >= ' ' && octet < 0x7f &&
+         std::string_view("\"[],").find(c) == std::string_view::npos;
 }
 
 }  // namespace

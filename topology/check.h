@@ -12,7 +12,8 @@ namespace rocescope::topology {
 
 // Far above what is built, and low enough that hostile sizes end in an error.
 inline constexpr size_t kMostNodes = size_t{1} << 20;
-inline constexpr size_t kMostPorts = size_t{1} << 22;
+inline constexpr size_t kMostPorts = size_t{1} << 20;
+inline constexpr size_t kMostGpus = size_t{1} << 20;
 inline constexpr uint32_t kMostRail = 1023;
 inline constexpr uint64_t kMostBitsPerSecond = 100'000'000'000'000;  // 100 Tb/s
 inline constexpr Duration kMostDelay = std::chrono::seconds(1);
@@ -31,9 +32,10 @@ struct Fault {
 // with another host's NIC, a tap on a host or on ports of another switch.
 std::optional<Fault> FindFault(const Fabric::Parts& parts);
 
-// Whether it may name a node: 1 to 255 octets, neither space, control, ':' nor quote.
+// Whether it may name a node: 1 to 255 printable characters of ASCII without spaces, ':' (it parts
+// node and port), '"', and '[', ']' and ',' (they make ranges of names).
 bool IsNodeName(std::string_view name);
-// Whether it may name a port or device: as a node's, but ':' and inner spaces are allowed.
+// Whether it may name a port, a device or a fabric: likewise, but ':' and inner spaces are allowed.
 bool IsPortName(std::string_view name);
 
 }  // namespace rocescope::topology

@@ -44,6 +44,10 @@ class Generator {
     if (const uint64_t ports = Ports(); ports > kMostPorts) {
       return Refuse("{} ports are too many; a fabric has at most {}", ports, kMostPorts);
     }
+    if (hosts_ * uint64_t{plan_.gpus_per_host.value_or(0)} > kMostGpus) {
+      return Refuse("more than {} GPUs; a fabric has at most as many", kMostGpus);
+    }
+    if (Status names = CheckNames(); !names) return tl::unexpected(names.error());
     AddSwitches();
     AddHosts(*groups);
     LinkSwitches();
@@ -145,12 +149,29 @@ class Generator {
     return 2 * (fabric_links + uint64_t{hosts_} * plan_.nics_per_host);
   }
 
+  Status CheckNames() const {
+    const auto check = [](const std::vector<std::string>& names, uint32_t count,
+                          std::string_view what) -> Status {
+      if (names.empty() || names.size() == count) return {};
+      return Refuse("{} names for {} {}", names.size(), count, what);
+    };
+    if (Status hosts = check(plan_.host_names, hosts_, "hosts"); !hosts) return hosts;
+    if (Status leaves = check(plan_.leaf_names, leaves_, "leaves"); !leaves) return leaves;
+    if (Status spines = check(plan_.spine_names, spines_, "spines"); !spines) return spines;
+    return check(plan_.core_names, cores_, "cores");
+  }
+
+  static std::string NameOf(const std::vector<std::string>& names, Tier tier, uint32_t number) {
+    return names.empty() ? fmt::format("{}{}", topology::NameOf(tier), number) : names[number];
+  }
+
   void AddSwitches() {
-    const auto add = [this](Tier tier, uint32_t count, uint32_t per_pod) {
+    const auto add = [this](Tier tier, uint32_t count, uint32_t per_pod,
+                            const std::vector<std::string>& names) {
       for (uint32_t i = 0; i < count; ++i) {
         const uint32_t id = ++switches_;
         const IpAddress loopback = IpAddress::FromV4(0xac100000u + id);
-        builder_.AddNode({.name = fmt::format("{}{}", NameOf(tier), i),
+        builder_.AddNode({.name = NameOf(names, tier, i),
                           .tier = tier,
                           .pod = per_pod == 0 ? kNone : i / per_pod,
                           .erspan_source = loopback,
@@ -158,16 +179,16 @@ class Generator {
                           .int_switch_id = id});
       }
     };
-    add(Tier::kLeaf, leaves_, half_);
-    add(Tier::kSpine, spines_, half_);
-    add(Tier::kCore, cores_, 0);
+    add(Tier::kLeaf, leaves_, half_, plan_.leaf_names);
+    add(Tier::kSpine, spines_, half_, plan_.spine_names);
+    add(Tier::kCore, cores_, 0, plan_.core_names);
   }
 
   void AddHosts(const Groups& groups) {
     const uint32_t gpus = plan_.gpus_per_host.value_or(plan_.nics_per_host);
     for (uint32_t h = 0; h < hosts_; ++h) {
       const NodeIndex host =
-          builder_.AddNode({.name = fmt::format("host{}", h), .tier = Tier::kHost});
+          builder_.AddNode({.name = NameOf(plan_.host_names, Tier::kHost, h), .tier = Tier::kHost});
       std::vector<NicIndex> nics;
       for (uint32_t n = 0; n < plan_.nics_per_host; ++n) {
         nics.push_back(builder_.AddNic(

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "topology/fabric.h"
 
@@ -42,6 +43,12 @@ struct Blueprint {
   uint32_t parallel_links = 1;  // between a leaf and a spine
 
   uint32_t k = 0;  // fat tree: even
+
+  // In place of host0...; as many as there are, or none.
+  std::vector<std::string> host_names;
+  std::vector<std::string> leaf_names;
+  std::vector<std::string> spine_names;
+  std::vector<std::string> core_names;
 
   uint64_t host_bits_per_second = 100'000'000'000;
   uint64_t fabric_bits_per_second = 100'000'000'000;  // between switches

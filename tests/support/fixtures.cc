@@ -30,6 +30,15 @@ std::optional<std::filesystem::path> Fixture(std::string_view name) {
   return path;
 }
 
+std::filesystem::path SourceFile(std::string_view path) {
+  return std::filesystem::path(ROCESCOPE_SOURCE_FOLDER) / path;
+}
+
+std::string ReadText(const std::filesystem::path& path) {
+  const std::vector<uint8_t> octets = ReadWhole(path);
+  return {octets.begin(), octets.end()};
+}
+
 std::vector<CapturedFrame> ReadPcap(const std::filesystem::path& path) {
   const std::vector<uint8_t> file = ReadWhole(path);
   const auto fail = [&path](const char* what) {

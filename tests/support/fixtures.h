@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,12 @@ std::filesystem::path FixtureFolder();
 
 // The file or folder `name` in it; nullopt where it is absent.
 std::optional<std::filesystem::path> Fixture(std::string_view name);
+
+// A file of this repository, by its path from the root.
+std::filesystem::path SourceFile(std::string_view path);
+
+// A file's text; throws std::runtime_error if it cannot be read.
+std::string ReadText(const std::filesystem::path& path);
 
 // All frames of a pcap file (not pcapng), of either byte order; throws
 // std::runtime_error if it is none.

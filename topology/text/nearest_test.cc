@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "topology/text/nearest.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace rocescope::topology {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKeys = {"ends", "speed", "delay", "switches", "links"};
+
+TEST(NearestNameTest, OneLetterIsForgiven) {
+  EXPECT_EQ(NearestName("sped", kKeys), "speed");
+  EXPECT_EQ(NearestName("spee", kKeys), "speed");
+  EXPECT_EQ(NearestName("speedd", kKeys), "speed");
+  EXPECT_EQ(NearestName("link", kKeys), "links");
+}
+
+TEST(NearestNameTest, TwoLettersSwappedAreOneMistake) {
+  EXPECT_EQ(NearestName("ensd", kKeys), "ends");
+  EXPECT_EQ(NearestName("dealy", kKeys), "delay");
+}
+
+TEST(NearestNameTest, LongerWordsMayHaveMoreMistakes) {
+  EXPECT_EQ(NearestName("swtchs", kKeys), "switches");
+  EXPECT_EQ(NearestName("dly", kKeys), "");
+}
+
+TEST(NearestNameTest, WhatIsFarIsNotGuessed) {
+  EXPECT_EQ(NearestName("bandwidth", kKeys), "");
+  EXPECT_EQ(NearestName("", kKeys), "");
+  EXPECT_EQ(NearestName(std::string(1000, 's'), kKeys), "");
+  EXPECT_EQ(DidYouMean("bandwidth", kKeys), "");
+  EXPECT_EQ(DidYouMean("sped", kKeys), "; did you mean \"speed\"?");
+}
+
+}  // namespace
+}  // namespace rocescope::topology
