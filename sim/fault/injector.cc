@@ -224,8 +224,16 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
               .end = [&at] { at.ailments().loses_cnps = 0; },
               .affected = [&at] { return at.lost(LossCause::kSelective); }};
     case FaultKind::kPolarisation:
-      return {.begin = [&at] { at.options().hash_fields = HashFields::kAddresses; },
-              .end = [&at] { at.options().hash_fields = HashFields::kFiveTuple; },
+      return {.begin =
+                  [this, &at] {
+                    at.options().hash_fields = HashFields::kAddresses;
+                    network_.NoteRoutingChange();
+                  },
+              .end =
+                  [this, &at] {
+                    at.options().hash_fields = HashFields::kFiveTuple;
+                    network_.NoteRoutingChange();
+                  },
               .affected = forwarded};
     case FaultKind::kBlackhole:
       return {.begin = [&at, nic = options.nic] { at.SetBlackhole(nic, true); },

@@ -115,6 +115,28 @@ void Network::Reroute(const std::vector<bool>& failed_links) {
   routes_.SetFailed(failed_links);
   cache_.assign(cache_.size(), {});
   next_hops_.clear();
+  NoteRoutingChange();
+}
+
+std::vector<topology::PortIndex> Network::PathOf(const QueuePair& sender) {
+  Frame frame;
+  frame.queue_pair = sender.identity().number;
+  frame.destination = sender.peer().nic().number();
+  frame.digest = DigestOf(sender, HashFields::kFiveTuple);
+  std::vector<topology::PortIndex> path;
+  topology::PortIndex at = fabric_.Peer(fabric_.nic(sender.nic().number()).port);
+  // A way through a Clos has at most five switches; more would be a loop.
+  constexpr size_t kMostSwitches = 16;
+  while (path.size() < kMostSwitches) {
+    if (at == topology::kNone) return {};
+    const topology::NodeIndex node = fabric_.port(at).node;
+    if (!fabric_.node(node).IsSwitch()) return path;
+    const Port* out = switch_at(node).WouldChoose(frame);
+    if (out == nullptr) return {};
+    path.push_back(fabric_.node(node).first_port + out->number());
+    at = fabric_.Peer(path.back());
+  }
+  return {};
 }
 
 Forwarding::Hops Network::NextHops(uint32_t switch_number, const Frame& frame) {

@@ -50,6 +50,12 @@ class Network final : public Forwarding {
 
   // What routing uses from now on; by LinkIndex.
   void Reroute(const std::vector<bool>& failed_links);
+  // The egress ports of the switches that the sender's packets pass from now on; empty if there is
+  // no way, or packets are sprayed.
+  std::vector<topology::PortIndex> PathOf(const QueuePair& sender);
+  // Raised whenever paths may have changed.
+  uint64_t routing_version() const { return routing_version_; }
+  void NoteRoutingChange() { ++routing_version_; }
 
   Hops NextHops(uint32_t switch_number, const Frame& frame) override;
   uint64_t Digest(const Frame& frame, HashFields fields) const override;
@@ -81,6 +87,7 @@ class Network final : public Forwarding {
   std::vector<uint16_t> edge_port_of_nic_;  // that switch's port towards it
   std::vector<Cached> cache_;               // by switch and edge switch
   std::vector<uint16_t> next_hops_;
+  uint64_t routing_version_ = 0;
 };
 
 }  // namespace rocescope::sim

@@ -84,6 +84,8 @@ class Switch final : public Device {
   void SetObserver(SwitchObserver* observer) { observer_ = observer; }
   SwitchOptions& options() { return options_; }
   void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
+  // The port that a frame would leave by; nullptr: none, or another one each time (spraying).
+  const Port* WouldChoose(const Frame& frame) { return options_.spray ? nullptr : Choose(frame); }
   SwitchAilments& ailments() { return ailments_; }
   // Frames that ended here, by cause, and those that left damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }

@@ -15,7 +15,9 @@ ALLOWED = {
     "base": ["base"],
     "dataplane": ["base", "dataplane"],
     "topology": ["base", "topology"],
-    "sim": ["base", "topology", "dataplane/wire", "sim"],
+    # What simulator and appliance tell each other stands in dataplane/run and truth.proto.
+    "sim": ["base", "topology", "dataplane/wire", "dataplane/run",
+            "appliance/api/rocescope/v1/truth.pb.h", "sim"],
     "analytics": ["base", "dataplane/wire", "dataplane/record", "topology", "analytics"],
     "appliance": ["base", "dataplane", "topology", "analytics", "appliance"],
     "tests": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "tests"],

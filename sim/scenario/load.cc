@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "sim/scenario/scenario.h"
+#include "topology/text/name_range.h"
+#include "topology/text/nearest.h"
+#include "topology/text/quantity.h"
+#include "topology/text/yaml_fields.h"
+#include "topology/yaml.h"
+
+namespace rocescope::sim {
+namespace {
+
+using topology::PlaceOf;
+using topology::YamlErrors;
+using topology::YamlMap;
+using topology::YamlNode;
+
+constexpr size_t kMostNames = 1u << 20;
+constexpr std::array<std::string_view, 4> kMirrorPlans = {"none", "leaf", "all", "port_sets"};
+
+// Reads a scenario's sections; what is wrong is gathered in `errors_`.
+class Loader {
+ public:
+  explicit Loader(std::string_view file) : file_(file), errors_(std::string(file)) {}
+
+  Result<Scenario> Load(const YamlNode& root);
+
+ private:
+  // Of the key's value if it is there; the value stays as it was otherwise.
+  template <typename T>
+  void Number(const YamlMap& map, std::string_view key, uint64_t least, uint64_t most, T& value) {
+    const YamlNode* node = map.Find(key);
+    if (node == nullptr) return;
+    if (const auto read = ReadNumber(*node, least, most, errors_)) value = static_cast<T>(*read);
+  }
+  void Flag(const YamlMap& map, std::string_view key, bool& value) {
+    const YamlNode* node = map.Find(key);
+    if (node != nullptr) value = ReadBool(*node, errors_).value_or(value);
+  }
+  void Text(const YamlMap& map, std::string_view key, std::string& value) {
+    const YamlNode* node = map.Find(key);
+    if (node == nullptr) return;
+    if (const auto read = ReadText(*node, errors_)) value = std::string(*read);
+  }
+  template <typename Parse, typename T>
+  void Parsed(const YamlMap& map, std::string_view key, Parse parse, T& value) {
+    const YamlNode* node = map.Find(key);
+    if (node == nullptr) return;
+    if (const auto read = ReadParsed(*node, parse, errors_)) value = static_cast<T>(*read);
+  }
+  void Ratio(const YamlMap& map, std::string_view key, double least, double most, double& value) {
+    Parsed(map, key,
+           [least, most](std::string_view text) { return ParseReal(text, least, most); }, value);
+  }
+  static Result<double> ParseReal(std::string_view text, double least, double most);
+
+  void ReadFabric(const YamlNode& node);
+  void ReadNetwork(const YamlNode& node);
+  void ReadDcqcn(const YamlNode& node);
+  void ReadTelemetry(const YamlNode& node);
+  void ReadJob(const YamlNode& node);
+  void ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local, JobOptions& job);
+  void ReadStream(const YamlNode& node);
+  void ReadFault(const YamlNode& node);
+  void ReadPlace(const YamlMap& map, FaultOptions& fault);
+
+  topology::NodeIndex Host(const YamlNode& node, std::string_view name);
+  std::optional<topology::NicIndex> NicAt(const YamlNode& node, std::string_view text);
+  std::optional<topology::GpuIndex> GpuAt(const YamlNode& node, std::string_view text);
+  std::optional<topology::PortIndex> PortAt(const YamlNode& node, std::string_view text);
+  std::vector<topology::NicIndex> NicsAt(const YamlNode& node);
+  std::string DidYouMeanNode(std::string_view name) const;
+
+  const std::string file_;
+  YamlErrors errors_;
+  Scenario scenario_;
+};
+
+Result<double> Loader::ParseReal(std::string_view text, double least, double most) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      value < least || value > most) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is no number from {} to {}", text, least, most));
+  }
+  return value;
+}
+
+Result<Scenario> Loader::Load(const YamlNode& root) {
+  const YamlMap map(root, "a scenario",
+                    {"name", "about", "seed", "duration", "time_scale", "record_interval",
+                     "analysis_window", "reroute_delay", "fabric", "network", "jobs", "streams",
+                     "faults", "telemetry"},
+                    errors_);
+  if (const YamlNode* name = map.Require("name")) {
+    scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
+  }
+  Text(map, "about", scenario_.about);
+  Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
+  Parsed(map, "duration", ParseSimTime, scenario_.duration);
+  Ratio(map, "time_scale", 1e-6, 1, scenario_.time_scale);
+  Parsed(map, "reroute_delay", ParseSimTime, scenario_.reroute_delay);
+  const auto interval = [&](std::string_view key, Duration& value) {
+    SimTime time = value.count() * kNanosecond;
+    Parsed(map, key, ParseSimTime, time);
+    value = Duration(time / kNanosecond);
+  };
+  interval("record_interval", scenario_.record_interval);
+  interval("analysis_window", scenario_.analysis_window);
+  if (const YamlNode* node = map.Require("fabric")) ReadFabric(*node);
+  if (!errors_.empty()) return tl::unexpected(errors_.Take());  // places mean nothing without it
+  if (const YamlNode* node = map.Find("network")) ReadNetwork(*node);
+  if (const YamlNode* node = map.Find("telemetry")) ReadTelemetry(*node);
+  const auto each = [&](std::string_view key, void (Loader::*read)(const YamlNode&)) {
+    const YamlNode* node = map.Find(key);
+    if (node == nullptr) return;
+    for (const YamlNode& item : ReadList(*node, errors_)) {
+      if (!errors_.full()) (this->*read)(item);
+    }
+  };
+  each("jobs", &Loader::ReadJob);
+  each("streams", &Loader::ReadStream);
+  each("faults", &Loader::ReadFault);
+  if (scenario_.duration <= 0) errors_.Add(root, "the run's duration is zero");
+  if (!errors_.empty()) return tl::unexpected(errors_.Take());
+  scenario_.network.seed = scenario_.seed;
+  return std::move(scenario_);
+}
+
+void Loader::ReadFabric(const YamlNode& node) {
+  auto fabric = topology::ReadFabric(node, file_);
+  if (!fabric) {
+    // Its lines name their places already.
+    errors_.Add(topology::Place{}, fabric.error().message);
+    return;
+  }
+  scenario_.fabric = *std::move(fabric);
+}
+
+void Loader::ReadNetwork(const YamlNode& node) {
+  const YamlMap map(node, "the network",
+                    {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha",
+                     "headroom", "ecn_minimum", "ecn_maximum", "ecn_probability", "spray",
+                     "one_hash_seed", "switch_mtu", "dcqcn"},
+                    errors_);
+  NicOptions& nics = scenario_.network.nics;
+  SwitchOptions& switches = scenario_.network.switches;
+  if (const YamlNode* mtu = map.Find("mtu")) {
+    constexpr std::array<std::string_view, 5> kMtus = {"256", "512", "1024", "2048", "4096"};
+    if (const auto choice = ReadChoice(*mtu, kMtus, errors_)) nics.mtu = 256u << *choice;
+  }
+  Number(map, "ack_every", 1, 1u << 16, nics.ack_every);
+  Parsed(map, "ack_timeout", ParseSimTime, nics.ack_timeout);
+  Number(map, "retries", 0, 7, nics.retries);
+  Number(map, "window", 0, 1u << 20, nics.window);
+  Parsed(map, "buffer", ParseSize, switches.buffer.octets);
+  Ratio(map, "alpha", 1e-4, 64, switches.buffer.alpha);
+  Parsed(map, "headroom", ParseSize, switches.buffer.headroom);
+  Parsed(map, "ecn_minimum", ParseSize, switches.ecn.minimum);
+  Parsed(map, "ecn_maximum", ParseSize, switches.ecn.maximum);
+  Ratio(map, "ecn_probability", 0, 1, switches.ecn.maximum_probability);
+  if (switches.ecn.minimum > switches.ecn.maximum) {
+    errors_.Add(node, "ecn_minimum lies above ecn_maximum");
+  }
+  Flag(map, "spray", switches.spray);
+  Flag(map, "one_hash_seed", scenario_.network.one_hash_seed);
+  Number(map, "switch_mtu", 256, 9216, switches.mtu);
+  if (const YamlNode* dcqcn = map.Find("dcqcn")) ReadDcqcn(*dcqcn);
+}
+
+void Loader::ReadDcqcn(const YamlNode& node) {
+  const YamlMap map(node, "DCQCN",
+                    {"enabled", "g", "alpha_timer", "decrease_interval", "rate_timer",
+                     "byte_counter", "fast_recovery", "additive", "hyper", "minimum",
+                     "cnp_interval"},
+                    errors_);
+  DcqcnOptions& dcqcn = scenario_.network.nics.dcqcn;
+  Flag(map, "enabled", dcqcn.enabled);
+  Ratio(map, "g", 1e-6, 1, dcqcn.g);
+  Parsed(map, "alpha_timer", ParseSimTime, dcqcn.alpha_timer);
+  Parsed(map, "decrease_interval", ParseSimTime, dcqcn.decrease_interval);
+  Parsed(map, "rate_timer", ParseSimTime, dcqcn.rate_timer);
+  Parsed(map, "byte_counter", ParseSize, dcqcn.byte_counter);
+  Number(map, "fast_recovery", 0, 1000, dcqcn.fast_recovery);
+  Parsed(map, "additive", topology::ParseSpeed, dcqcn.additive);
+  Parsed(map, "hyper", topology::ParseSpeed, dcqcn.hyper);
+  Parsed(map, "minimum", topology::ParseSpeed, dcqcn.minimum);
+  Parsed(map, "cnp_interval", ParseSimTime, dcqcn.cnp_interval);
+  if (dcqcn.alpha_timer <= 0 || dcqcn.decrease_interval <= 0 || dcqcn.rate_timer <= 0) {
+    errors_.Add(node, "DCQCN's timers must be longer than 0");
+  }
+}
+
+void Loader::ReadTelemetry(const YamlNode& node) {
+  const YamlMap map(node, "telemetry",
+                    {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
+                     "counter_period", "nccl", "rdma", "slurm"},
+                    errors_);
+  TelemetryOptions& telemetry = scenario_.telemetry;
+  if (const YamlNode* mirror = map.Find("mirror")) {
+    telemetry.mirror =
+        static_cast<MirrorPlan>(ReadChoice(*mirror, kMirrorPlans, errors_).value_or(0));
+  }
+  Number(map, "snap_length", 64, 65'535, telemetry.snap_length);
+  Parsed(map, "collector_rate", topology::ParseSpeed, telemetry.collector_rate);
+  if (const YamlNode* exponent = map.Find("int_exponent")) {
+    const auto read = ReadNumber(*exponent, 0, 32, errors_);
+    if (read) telemetry.int_exponent = static_cast<uint32_t>(*read);
+  }
+  Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
+  Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
+  Text(map, "nccl", telemetry.nccl_version);
+  if (telemetry.nccl_version == "none") telemetry.nccl_version.clear();
+  Flag(map, "rdma", telemetry.rdma);
+  Flag(map, "slurm", telemetry.slurm);
+}
+
+std::string Loader::DidYouMeanNode(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const topology::Node& node : scenario_.fabric.nodes()) names.push_back(node.name);
+  return topology::DidYouMean(name, names);
+}
+
+topology::NodeIndex Loader::Host(const YamlNode& node, std::string_view name) {
+  const topology::NodeIndex host = scenario_.fabric.FindNode(name);
+  if (host != topology::kNone && !scenario_.fabric.node(host).IsSwitch()) return host;
+  errors_.Add(node, fmt::format("the fabric has no host \"{}\"{}", name, DidYouMeanNode(name)));
+  return topology::kNone;
+}
+
+// HOST:DEVICE, or HOST alone where it has one NIC.
+std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::string_view text) {
+  const size_t colon = text.find(':');
+  const topology::NodeIndex host = Host(node, text.substr(0, colon));
+  if (host == topology::kNone) return std::nullopt;
+  const auto nics = scenario_.fabric.NicsOf(host);
+  if (colon == std::string_view::npos && nics.size() == 1) return nics[0];
+  const topology::NicIndex nic =
+      colon == std::string_view::npos
+          ? topology::kNone
+          : scenario_.fabric.FindNicByDevice(host, text.substr(colon + 1));
+  if (nic != topology::kNone) return nic;
+  errors_.Add(node, fmt::format("\"{}\" names no NIC: expected HOST:DEVICE, such as {}:{}", text,
+                                text.substr(0, colon),
+                                nics.empty() ? "mlx5_0" : scenario_.fabric.nic(nics[0]).device));
+  return std::nullopt;
+}
+
+// HOST:NUMBER.
+std::optional<topology::GpuIndex> Loader::GpuAt(const YamlNode& node, std::string_view text) {
+  const size_t colon = text.find(':');
+  const topology::NodeIndex host = Host(node, text.substr(0, colon));
+  if (host == topology::kNone) return std::nullopt;
+  const auto number = colon == std::string_view::npos
+                          ? std::nullopt
+                          : topology::ParseWholeNumber(text.substr(colon + 1), 0, UINT32_MAX);
+  for (const topology::GpuIndex gpu : scenario_.fabric.GpusOf(host)) {
+    if (number && scenario_.fabric.gpu(gpu).number == *number) return gpu;
+  }
+  errors_.Add(node, fmt::format("\"{}\" names no GPU: expected HOST:NUMBER, such as {}:0", text,
+                                text.substr(0, colon)));
+  return std::nullopt;
+}
+
+// NODE:PORT.
+std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const topology::NodeIndex at = scenario_.fabric.FindNode(name);
+  if (at == topology::kNone) {
+    errors_.Add(node, fmt::format("the fabric has no \"{}\"{}", name, DidYouMeanNode(name)));
+    return std::nullopt;
+  }
+  const topology::PortIndex port =
+      colon == std::string_view::npos ? topology::kNone
+                                      : scenario_.fabric.FindPort(at, text.substr(colon + 1));
+  if (port != topology::kNone && scenario_.fabric.port(port).link != topology::kNone) return port;
+  const auto ports = scenario_.fabric.PortsOf(at);
+  errors_.Add(node, fmt::format("\"{}\" names no port with a link: expected NODE:PORT, such as "
+                                "{}:{}",
+                                text, name, ports.empty() ? "Ethernet1" : ports[0].name));
+  return std::nullopt;
+}
+
+std::vector<topology::NicIndex> Loader::NicsAt(const YamlNode& node) {
+  const auto text = ReadText(node, errors_);
+  if (!text) return {};
+  const auto names = topology::ExpandNames(*text, kMostNames);
+  if (!names) {
+    errors_.Add(node, names.error().message);
+    return {};
+  }
+  std::vector<topology::NicIndex> nics;
+  for (const std::string& name : *names) {
+    const auto nic = NicAt(node, name);
+    if (!nic) break;
+    nics.push_back(*nic);
+  }
+  return nics;
+}
+
+void Loader::ReadJob(const YamlNode& node) {
+  const YamlMap map(node, "a job",
+                    {"name", "id", "hosts", "gpus", "start", "iterations", "jitter", "queue_pairs",
+                     "split_data", "chunk", "phases"},
+                    errors_);
+  JobOptions job;
+  job.id = scenario_.jobs.size() + 1;
+  job.name = fmt::format("job{}", job.id);
+  job.seed = HashCombine(scenario_.seed, job.id);
+  Text(map, "name", job.name);
+  Number(map, "id", 1, UINT32_MAX, job.id);
+  Parsed(map, "start", ParseSimTime, job.start);
+  Number(map, "iterations", 0, 1u << 20, job.iterations);
+  Ratio(map, "jitter", 0, 0.5, job.jitter);
+  Number(map, "queue_pairs", 1, 64, job.queue_pairs);
+  Flag(map, "split_data", job.split_data);
+  Parsed(map, "chunk", ParseSize, job.chunk);
+  if (job.chunk == 0) errors_.Add(node, "a job's chunk must be longer than 0");
+  uint32_t gpus_per_host = UINT32_MAX;
+  Number(map, "gpus", 1, 64, gpus_per_host);
+  std::vector<uint32_t> local;  // by rank: its GPU's place on its host
+  if (const YamlNode* hosts = map.Require("hosts")) {
+    const auto text = ReadText(*hosts, errors_);
+    const auto names = topology::ExpandNames(text.value_or(""), kMostNames);
+    if (!names) errors_.Add(*hosts, names.error().message);
+    for (const std::string& name : names.value_or(std::vector<std::string>())) {
+      const topology::NodeIndex host = Host(*hosts, name);
+      if (host == topology::kNone) break;
+      uint32_t number = 0;
+      for (const topology::GpuIndex gpu : scenario_.fabric.GpusOf(host)) {
+        if (number == gpus_per_host) break;
+        job.gpus.push_back(gpu);
+        local.push_back(number++);
+      }
+    }
+  }
+  if (const YamlNode* phases = map.Require("phases")) {
+    for (const YamlNode& phase : ReadList(*phases, errors_)) ReadPhase(phase, local, job);
+  }
+  scenario_.jobs.push_back(std::move(job));
+}
+
+void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local, JobOptions& job) {
+  const YamlMap map(node, "a phase",
+                    {"name", "collective", "size", "compute", "groups", "chunks", "at_once",
+                     "microbatches", "microbatch_compute"},
+                    errors_);
+  JobOptions::Phase phase;
+  phase.name = fmt::format("phase{}", job.phases.size());
+  Text(map, "name", phase.name);
+  if (const YamlNode* kind = map.Require("collective")) {
+    if (const auto read = ReadParsed(*kind, ParseCollectiveKind, errors_)) {
+      phase.collective.kind = *read;
+    }
+  }
+  if (map.Require("size") != nullptr) Parsed(map, "size", ParseSize, phase.collective.octets);
+  Parsed(map, "compute", ParseSimTime, phase.compute);
+  Number(map, "chunks", 1, 1024, phase.collective.chunks);
+  Number(map, "at_once", 1, 1024, phase.collective.at_once);
+  Number(map, "microbatches", 1, 1024, phase.collective.microbatches);
+  Parsed(map, "microbatch_compute", ParseSimTime, phase.collective.compute);
+  if (const YamlNode* groups = map.Find("groups")) {
+    if (groups->kind == YamlNode::Kind::kSequence) {
+      for (const YamlNode& group : groups->items) {
+        std::vector<uint32_t> ranks;
+        for (const YamlNode& rank : ReadList(group, errors_)) {
+          const uint64_t most = local.empty() ? 0 : local.size() - 1;
+          const auto read = ReadNumber(rank, 0, most, errors_);
+          if (read) ranks.push_back(static_cast<uint32_t>(*read));
+        }
+        phase.groups.push_back(std::move(ranks));
+      }
+    } else {
+      constexpr std::array<std::string_view, 2> kGroupings = {"all", "rails"};
+      if (ReadChoice(*groups, kGroupings, errors_).value_or(0) == 1) {
+        const uint32_t most = local.empty() ? 0 : *std::max_element(local.begin(), local.end());
+        phase.groups.resize(most + 1);
+        for (uint32_t rank = 0; rank < local.size(); ++rank) {
+          phase.groups[local[rank]].push_back(rank);
+        }
+      }
+    }
+  }
+  CollectiveOptions tried = phase.collective;
+  tried.octets = 1;
+  for (const auto& group : phase.groups.empty()
+                               ? std::vector{std::vector<uint32_t>(local.size())}
+                               : phase.groups) {
+    tried.ranks = static_cast<uint32_t>(group.size());
+    if (const auto plan = MakePlan(tried); !plan) {
+      errors_.Add(node, plan.error().message);
+      break;
+    }
+  }
+  job.phases.push_back(std::move(phase));
+}
+
+void Loader::ReadStream(const YamlNode& node) {
+  const YamlMap map(node, "a stream", {"from", "to", "verb", "message", "load"}, errors_);
+  Stream::Options stream;
+  stream.seed = HashCombine(scenario_.seed, scenario_.streams.size());
+  constexpr std::array<std::string_view, 3> kVerbs = {"write", "send", "read"};
+  constexpr std::array<Verb, 3> kOfVerb = {Verb::kWrite, Verb::kSend, Verb::kRead};
+  if (const YamlNode* verb = map.Find("verb")) {
+    stream.verb = kOfVerb[ReadChoice(*verb, kVerbs, errors_).value_or(0)];
+  }
+  Parsed(map, "message", ParseSize, stream.message);
+  Ratio(map, "load", 1e-4, 1, stream.load);
+  const auto end = [&](std::string_view key, topology::NicIndex& nic) {
+    const YamlNode* at = map.Require(key);
+    if (at == nullptr) return;
+    if (const auto text = ReadText(*at, errors_)) nic = NicAt(*at, *text).value_or(nic);
+  };
+  end("from", stream.from);
+  end("to", stream.to);
+  if (stream.from == stream.to) errors_.Add(node, "a stream's ends are one NIC");
+  scenario_.streams.push_back(stream);
+}
+
+void Loader::ReadFault(const YamlNode& node) {
+  const YamlMap map(node, "a fault",
+                    {"kind", "onset", "duration", "link", "sender", "switch", "nic", "gpu",
+                     "probability", "burst", "least_length", "factor", "delay", "period", "rate",
+                     "mtu", "alpha", "ecn_minimum", "ecn_maximum", "senders", "message"},
+                    errors_);
+  FaultOptions fault;
+  const YamlNode* kind = map.Require("kind");
+  if (kind == nullptr) return;
+  std::array<std::string_view, kFaultKinds> names;
+  for (size_t i = 0; i < kFaultKinds; ++i) names[i] = kFaults[i].name;
+  const auto choice = ReadChoice(*kind, names, errors_);
+  if (!choice) return;
+  fault.kind = static_cast<FaultKind>(*choice);
+  Parsed(map, "onset", ParseSimTime, fault.onset);
+  Parsed(map, "duration", ParseSimTime, fault.duration);
+  if (fault.onset >= scenario_.duration) {
+    errors_.Add(node, "the fault begins when the run is over: its onset must lie before the "
+                      "scenario's duration");
+  }
+  Ratio(map, "probability", 0, 1, fault.probability);
+  Ratio(map, "burst", 1, 1e6, fault.burst);
+  Number(map, "least_length", 0, 65'535, fault.least_length);
+  Ratio(map, "factor", 1e-3, 1e3, fault.factor);
+  Parsed(map, "delay", ParseSimTime, fault.delay);
+  Parsed(map, "period", ParseSimTime, fault.period);
+  Parsed(map, "rate", topology::ParseSpeed, fault.rate);
+  Number(map, "mtu", 256, 9216, fault.mtu);
+  Ratio(map, "alpha", 1e-6, 64, fault.alpha);
+  Parsed(map, "ecn_minimum", ParseSize, fault.ecn_minimum);
+  Parsed(map, "ecn_maximum", ParseSize, fault.ecn_maximum);
+  Parsed(map, "message", ParseSize, fault.message);
+  if (fault.period < 2) errors_.Add(node, "a flap's period must be longer than 0");
+  if (fault.kind == FaultKind::kDegradedRate && fault.factor > 1) {
+    errors_.Add(node, "a degraded link has less than its rate: factor must be 1 at most");
+  }
+  if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
+  ReadPlace(map, fault);
+  scenario_.faults.push_back(std::move(fault));
+}
+
+void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
+  const auto text = [&](const YamlNode& node) { return ReadText(node, errors_).value_or(""); };
+  if (const YamlNode* link = map.Find("link")) {
+    if (const auto port = PortAt(*link, text(*link))) {
+      fault.link = scenario_.fabric.port(*port).link;
+    }
+  }
+  if (const YamlNode* sender = map.Find("sender")) {
+    if (const auto port = PortAt(*sender, text(*sender))) {
+      fault.sender = *port;
+      fault.link = scenario_.fabric.port(*port).link;
+    }
+  }
+  if (const YamlNode* at = map.Find("switch")) {
+    const std::string_view name = text(*at);
+    fault.node = scenario_.fabric.FindNode(name);
+    if (fault.node == topology::kNone || !scenario_.fabric.node(fault.node).IsSwitch()) {
+      errors_.Add(*at, fmt::format("the fabric has no switch \"{}\"{}", name,
+                                   DidYouMeanNode(name)));
+    }
+  }
+  if (const YamlNode* nic = map.Find("nic")) {
+    fault.nic = NicAt(*nic, text(*nic)).value_or(topology::kNone);
+  }
+  if (const YamlNode* gpu = map.Find("gpu")) {
+    fault.gpu = GpuAt(*gpu, text(*gpu)).value_or(topology::kNone);
+  }
+  if (!errors_.empty()) return;
+  const bool missing[] = {fault.link == topology::kNone, fault.node == topology::kNone,
+                          fault.nic == topology::kNone, fault.gpu == topology::kNone};
+  constexpr std::string_view kNeeded[] = {"link: NODE:PORT or sender: NODE:PORT", "switch: NAME",
+                                          "nic: HOST:DEVICE", "gpu: HOST:NUMBER"};
+  const FaultInfo& info = InfoOf(fault.kind);
+  const auto place = static_cast<size_t>(info.place);
+  if (missing[place]) {
+    errors_.Add(map.node(), fmt::format("{} needs its place: {}", info.name, kNeeded[place]));
+  }
+  const bool sends = fault.kind == FaultKind::kIncast || fault.kind == FaultKind::kNoisyNeighbour;
+  if (sends && fault.senders.empty()) {
+    errors_.Add(map.node(), fmt::format("{} needs senders: HOST:DEVICE,...", info.name));
+  }
+  if (fault.kind == FaultKind::kBlackhole && fault.nic == topology::kNone) {
+    errors_.Add(map.node(), "blackhole needs the destination that is lost: nic: HOST:DEVICE");
+  }
+}
+
+}  // namespace
+
+Result<Scenario> LoadScenario(std::string_view text, std::string_view file) {
+  auto root = topology::ParseYaml(text, file);
+  if (!root) return tl::unexpected(root.error());
+  return Loader(file).Load(*root);
+}
+
+}  // namespace rocescope::sim

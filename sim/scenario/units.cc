@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "sim/scenario/scenario.h"
+
+namespace rocescope::sim {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// A number without sign or exponent, and what stands behind it; nullopt if there is none.
+std::optional<double> Split(std::string_view text, std::string_view& unit) {
+  const size_t digits = text.find_first_not_of("0123456789.");
+  const std::string_view number = text.substr(0, digits);
+  unit = digits == std::string_view::npos ? std::string_view() : text.substr(digits);
+  double value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value,
+                                            std::chars_format::fixed);
+  if (number.empty() || error != std::errc() || end != number.data() + number.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+template <size_t kCount>
+std::optional<double> Scale(std::string_view text, const std::array<Unit, kCount>& units) {
+  std::string_view name;
+  const std::optional<double> value = Split(text, name);
+  if (!value) return std::nullopt;
+  for (const Unit& unit : units) {
+    if (unit.name == name) return *value * unit.factor;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<uint64_t> ParseSize(std::string_view text) {
+  constexpr std::array<Unit, 4> kUnits = {
+      {{"", 1}, {"K", 1024}, {"M", 1024.0 * 1024}, {"G", 1024.0 * 1024 * 1024}}};
+  const std::optional<double> octets = Scale(text, kUnits);
+  constexpr double kMost = 1e15;
+  if (!octets || *octets > kMost || *octets != std::floor(*octets)) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is no size: expected octets, or such as 512K or 64M",
+                                 text));
+  }
+  return static_cast<uint64_t>(*octets);
+}
+
+Result<SimTime> ParseSimTime(std::string_view text) {
+  constexpr std::array<Unit, 4> kUnits = {
+      {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
+  const std::optional<double> time =
+      text == "0" ? std::optional<double>(0) : Scale(text, kUnits);
+  constexpr double kMost = 1e15;
+  if (!time || *time > kMost) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is no time up to 1000 s: expected such as 10ms or 1.5us",
+                                 text));
+  }
+  return static_cast<SimTime>(std::llround(*time));
+}
+
+}  // namespace rocescope::sim
