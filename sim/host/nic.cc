@@ -168,6 +168,7 @@ void Nic::Deliver(Frame& frame) {
     shared_.Lose(frame, LossCause::kBadIcrc);
     return;
   }
+  ++delivered_;
   if (QueuePair* receiver = find_(frame.queue_pair); receiver != nullptr) receiver->Receive(frame);
   shared_.frames.GiveBack(frame);
 }

@@ -92,6 +92,7 @@ class Nic final : public Device {
   NicCounters& counters() { return counters_; }
   const NicCounters& counters() const { return counters_; }
   Shared& shared() { return shared_; }
+  uint64_t delivered() const { return delivered_; }  // frames that reached a queue pair
 
  private:
   struct Turn {
@@ -119,6 +120,7 @@ class Nic final : public Device {
   uint64_t scheduled_ = 0;
   bool pulling_ = false;
   NicCounters counters_;
+  uint64_t delivered_ = 0;
   bool up_ = true;
 
   FrameQueue received_;  // of a slow host

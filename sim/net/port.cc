@@ -38,6 +38,7 @@ void Port::Enqueue(Frame& frame) {
 void Port::SendPause(uint8_t priorities, uint16_t quanta) {
   if (!up_) return;
   Frame& frame = shared_.frames.Take();
+  ++shared_.pauses_out;
   frame.kind = FrameKind::kPause;
   frame.pause_priorities = priorities;
   frame.pause_quanta = quanta;
@@ -118,7 +119,7 @@ void Port::Arrive() {
   }
   if (frame.kind == FrameKind::kPause) {
     receiver.ReceivePause(frame);
-    shared_.frames.GiveBack(frame);
+    shared_.RetirePause(frame);
     return;
   }
   if (fault_ != nullptr) {
@@ -201,7 +202,7 @@ void Port::SetUp(bool up) {
     }
     queued_[priority] = 0;
   }
-  while (!urgent_.empty()) shared_.frames.GiveBack(urgent_.Pop());
+  while (!urgent_.empty()) shared_.RetirePause(urgent_.Pop());
   queued_all_ = 0;
   waiting_ = 0;
 }

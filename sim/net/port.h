@@ -61,11 +61,20 @@ inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);
 struct Shared {
   Engine& engine;
   FramePool frames;
-  std::array<uint64_t, kLossCauses> lost{};
+  std::array<uint64_t, kLossCauses> lost{};  // frames of queue pairs
+  uint64_t pauses_out = 0;                   // of PFC, on their way
 
   explicit Shared(Engine& the_engine) : engine(the_engine) {}
   void Lose(Frame& frame, LossCause cause) {
+    if (frame.kind == FrameKind::kPause) {
+      RetirePause(frame);
+      return;
+    }
     ++lost[static_cast<size_t>(cause)];
+    frames.GiveBack(frame);
+  }
+  void RetirePause(Frame& frame) {
+    --pauses_out;
     frames.GiveBack(frame);
   }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -224,13 +225,13 @@ void Loader::ReadTelemetry(const YamlNode& node) {
 
 std::string Loader::DidYouMeanNode(std::string_view name) const {
   std::vector<std::string_view> names;
-  for (const topology::Node& node : scenario_.fabric.nodes()) names.push_back(node.name);
+  for (const topology::Node& node : scenario_.fabric->nodes()) names.push_back(node.name);
   return topology::DidYouMean(name, names);
 }
 
 topology::NodeIndex Loader::Host(const YamlNode& node, std::string_view name) {
-  const topology::NodeIndex host = scenario_.fabric.FindNode(name);
-  if (host != topology::kNone && !scenario_.fabric.node(host).IsSwitch()) return host;
+  const topology::NodeIndex host = scenario_.fabric->FindNode(name);
+  if (host != topology::kNone && !scenario_.fabric->node(host).IsSwitch()) return host;
   errors_.Add(node, fmt::format("the fabric has no host \"{}\"{}", name, DidYouMeanNode(name)));
   return topology::kNone;
 }
@@ -240,16 +241,16 @@ std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::strin
   const size_t colon = text.find(':');
   const topology::NodeIndex host = Host(node, text.substr(0, colon));
   if (host == topology::kNone) return std::nullopt;
-  const auto nics = scenario_.fabric.NicsOf(host);
+  const auto nics = scenario_.fabric->NicsOf(host);
   if (colon == std::string_view::npos && nics.size() == 1) return nics[0];
   const topology::NicIndex nic =
       colon == std::string_view::npos
           ? topology::kNone
-          : scenario_.fabric.FindNicByDevice(host, text.substr(colon + 1));
+          : scenario_.fabric->FindNicByDevice(host, text.substr(colon + 1));
   if (nic != topology::kNone) return nic;
   errors_.Add(node, fmt::format("\"{}\" names no NIC: expected HOST:DEVICE, such as {}:{}", text,
                                 text.substr(0, colon),
-                                nics.empty() ? "mlx5_0" : scenario_.fabric.nic(nics[0]).device));
+                                nics.empty() ? "mlx5_0" : scenario_.fabric->nic(nics[0]).device));
   return std::nullopt;
 }
 
@@ -261,8 +262,8 @@ std::optional<topology::GpuIndex> Loader::GpuAt(const YamlNode& node, std::strin
   const auto number = colon == std::string_view::npos
                           ? std::nullopt
                           : topology::ParseWholeNumber(text.substr(colon + 1), 0, UINT32_MAX);
-  for (const topology::GpuIndex gpu : scenario_.fabric.GpusOf(host)) {
-    if (number && scenario_.fabric.gpu(gpu).number == *number) return gpu;
+  for (const topology::GpuIndex gpu : scenario_.fabric->GpusOf(host)) {
+    if (number && scenario_.fabric->gpu(gpu).number == *number) return gpu;
   }
   errors_.Add(node, fmt::format("\"{}\" names no GPU: expected HOST:NUMBER, such as {}:0", text,
                                 text.substr(0, colon)));
@@ -273,16 +274,16 @@ std::optional<topology::GpuIndex> Loader::GpuAt(const YamlNode& node, std::strin
 std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const topology::NodeIndex at = scenario_.fabric.FindNode(name);
+  const topology::NodeIndex at = scenario_.fabric->FindNode(name);
   if (at == topology::kNone) {
     errors_.Add(node, fmt::format("the fabric has no \"{}\"{}", name, DidYouMeanNode(name)));
     return std::nullopt;
   }
   const topology::PortIndex port =
       colon == std::string_view::npos ? topology::kNone
-                                      : scenario_.fabric.FindPort(at, text.substr(colon + 1));
-  if (port != topology::kNone && scenario_.fabric.port(port).link != topology::kNone) return port;
-  const auto ports = scenario_.fabric.PortsOf(at);
+                                      : scenario_.fabric->FindPort(at, text.substr(colon + 1));
+  if (port != topology::kNone && scenario_.fabric->port(port).link != topology::kNone) return port;
+  const auto ports = scenario_.fabric->PortsOf(at);
   errors_.Add(node, fmt::format("\"{}\" names no port with a link: expected NODE:PORT, such as "
                                 "{}:{}",
                                 text, name, ports.empty() ? "Ethernet1" : ports[0].name));
@@ -335,7 +336,7 @@ void Loader::ReadJob(const YamlNode& node) {
       const topology::NodeIndex host = Host(*hosts, name);
       if (host == topology::kNone) break;
       uint32_t number = 0;
-      for (const topology::GpuIndex gpu : scenario_.fabric.GpusOf(host)) {
+      for (const topology::GpuIndex gpu : scenario_.fabric->GpusOf(host)) {
         if (number == gpus_per_host) break;
         job.gpus.push_back(gpu);
         local.push_back(number++);
@@ -470,19 +471,19 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   const auto text = [&](const YamlNode& node) { return ReadText(node, errors_).value_or(""); };
   if (const YamlNode* link = map.Find("link")) {
     if (const auto port = PortAt(*link, text(*link))) {
-      fault.link = scenario_.fabric.port(*port).link;
+      fault.link = scenario_.fabric->port(*port).link;
     }
   }
   if (const YamlNode* sender = map.Find("sender")) {
     if (const auto port = PortAt(*sender, text(*sender))) {
       fault.sender = *port;
-      fault.link = scenario_.fabric.port(*port).link;
+      fault.link = scenario_.fabric->port(*port).link;
     }
   }
   if (const YamlNode* at = map.Find("switch")) {
     const std::string_view name = text(*at);
-    fault.node = scenario_.fabric.FindNode(name);
-    if (fault.node == topology::kNone || !scenario_.fabric.node(fault.node).IsSwitch()) {
+    fault.node = scenario_.fabric->FindNode(name);
+    if (fault.node == topology::kNone || !scenario_.fabric->node(fault.node).IsSwitch()) {
       errors_.Add(*at, fmt::format("the fabric has no switch \"{}\"{}", name,
                                    DidYouMeanNode(name)));
     }

@@ -47,7 +47,7 @@ struct Scenario {
   Duration analysis_window = std::chrono::milliseconds(1);
   double time_scale = 0.01;  // of timers and polling periods, which are given as in life
   SimTime reroute_delay = 20 * kMillisecond;
-  topology::Fabric fabric;
+  std::optional<topology::Fabric> fabric;  // never empty once loaded
   NetworkOptions network;
   std::vector<JobOptions> jobs;
   std::vector<Stream::Options> streams;  // background

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rocescope-sim: simulates a fabric, and writes what it would have sent. Links ns-3 (GPL-2.0-only).
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/run/simulation.h"
+#include "sim/scenario/scenario.h"
+
+namespace rocescope::sim {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitInput = 3;
+constexpr int kExitOutput = 4;
+
+constexpr const char* kFooter =
+    "Exit codes: 0 success, 2 the command line is wrong, 3 the scenario cannot be read or does not\n"
+    "hold together (nothing was simulated), 4 the output could not be written.\n"
+    "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
+
+int Fail(const Error& error, int code) {
+  fmt::print(stderr, "rocescope-sim: {}\n", error.message);
+  return code;
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: cannot be opened; `rocescope-sim list` shows the scenarios "
+                                 "that come with it",
+                                 path));
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// One line that is written over, on a terminal alone.
+class ProgressLine {
+ public:
+  explicit ProgressLine(SimTime end) : end_(end), shows_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() {
+    if (shows_) fmt::print(stderr, "\r\033[K");
+  }
+
+  void Show(SimTime now, uint64_t events) {
+    const auto wall = std::chrono::steady_clock::now();
+    if (!shows_ || wall - shown_ < std::chrono::milliseconds(200)) return;
+    shown_ = wall;
+    const double took = std::chrono::duration<double>(wall - begin_).count();
+    const double share = static_cast<double>(now) / static_cast<double>(end_);
+    fmt::print(stderr, "\r\033[K{:.2f} of {:.2f} ms, {:.1f} M events/s, {:.0f} s left",
+               static_cast<double>(now) / kMillisecond, static_cast<double>(end_) / kMillisecond,
+               static_cast<double>(events) / took / 1e6, share > 0 ? took / share - took : 0);
+  }
+
+ private:
+  const SimTime end_;
+  const bool shows_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point shown_{};
+};
+
+int Run(const std::string& path, const std::string& directory, std::optional<uint64_t> seed) {
+  const auto text = ReadFile(path);
+  if (!text) return Fail(text.error(), kExitInput);
+  auto scenario = LoadScenario(*text, path);
+  if (!scenario) return Fail(scenario.error(), kExitInput);
+  if (seed) scenario->network.seed = scenario->seed = *seed;
+  auto simulation = Simulation::Make(*scenario, directory);
+  if (!simulation) {
+    const bool output = simulation.error().code == ErrorCode::kUnavailable;
+    return Fail(simulation.error(), output ? kExitOutput : kExitInput);
+  }
+  {
+    ProgressLine line(scenario->duration);
+    const Status ran = (*simulation)->Run([&](SimTime now) {
+      line.Show(now, (*simulation)->network().engine().events());
+    });
+    if (!ran) return Fail(ran.error(), kExitOutput);
+  }
+  uint64_t frames = 0;
+  for (topology::NicIndex i = 0; i < (*simulation)->fabric().nics().size(); ++i) {
+    frames += (*simulation)->network().nic(i).counters().tx_frames;
+  }
+  fmt::print("{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name, frames,
+             static_cast<double>(scenario->duration) / kMillisecond, scenario->seed, directory);
+  for (const Injector::Happened& fault : (*simulation)->injector().happened()) {
+    fmt::print("  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
+               fault.visible == kNever
+                   ? std::string("never showed")
+                   : fmt::format("visible from {:.3f} ms",
+                                 static_cast<double>(fault.visible) / kMillisecond));
+  }
+  return 0;
+}
+
+int List(const std::string& directory) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  if (error || files.empty()) {
+    return Fail({.code = ErrorCode::kNotFound,
+                 .message = fmt::format("{}: no scenarios there; name their folder by --scenarios",
+                                        directory)},
+                kExitInput);
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::filesystem::path& file : files) {
+    const auto text = ReadFile(file.string());
+    if (!text) return Fail(text.error(), kExitInput);
+    const auto scenario = LoadScenario(*text, file.string());
+    if (!scenario) return Fail(scenario.error(), kExitInput);
+    fmt::print("{:<28} {}\n", file.filename().string(), scenario->about);
+  }
+  fmt::print("\nKinds of faults:\n");
+  for (const FaultInfo& fault : kFaults) fmt::print("{:<28} {}\n", fault.name, fault.sentence);
+  return 0;
+}
+
+}  // namespace
+}  // namespace rocescope::sim
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulates RoCEv2 fabrics: what they send, and the truth beside it.");
+  app.require_subcommand(1);
+  app.footer(rocescope::sim::kFooter);
+  std::string path;
+  std::string directory;
+  std::string scenarios = ROCESCOPE_SCENARIOS;
+  uint64_t seed = 0;
+  CLI::App* run = app.add_subcommand("run", "Simulates a scenario and writes a run directory");
+  run->add_option("SCENARIO", path, "its YAML file")->required()->type_name("");
+  run->add_option("-d", directory, "run directory, made if it is not there")
+      ->required()
+      ->type_name("DIR");
+  const CLI::Option* seeded =
+      run->add_option("--seed", seed, "in place of the scenario's")->type_name("N");
+  CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
+  list->add_option("--scenarios", scenarios, "folder of the scenarios")->type_name("DIR");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
+  }
+  if (*list) return rocescope::sim::List(scenarios);
+  return rocescope::sim::Run(path, directory,
+                             *seeded ? std::optional<uint64_t>(seed) : std::nullopt);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/run/simulation.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "dataplane/run/manifest.h"
+#include "sim/run/telemetry.h"
+#include "sim/run/write_truth.h"
+#include "topology/yaml.h"
+
+namespace rocescope::sim {
+namespace {
+
+constexpr int kProgressSteps = 200;
+
+SimTime Scaled(SimTime time, double scale) {
+  return static_cast<SimTime>(static_cast<double>(time) * scale);
+}
+
+RunManifest ManifestOf(const Scenario& scenario) {
+  const TelemetryOptions& on = scenario.telemetry;
+  return {.scenario = scenario.name,
+          .seed = scenario.seed,
+          .epoch = scenario.epoch,
+          .duration = Duration(scenario.duration / kNanosecond),
+          .record_interval = scenario.record_interval,
+          .analysis_window = scenario.analysis_window,
+          .counter_period = Duration(on.counter_period / kNanosecond),
+          .time_scale = scenario.time_scale,
+          .telemetry = {.mirror = on.mirror != MirrorPlan::kNone}};
+}
+
+}  // namespace
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(partial.c_str());
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("{}: cannot be written: {}", path, std::strerror(error)));
+  }
+  return {};
+}
+
+Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric)
+    : scenario_(scenario), fabric_(std::move(fabric)) {}
+
+Simulation::~Simulation() {
+  if (network_) network_->engine().Clear();  // what waits there calls the others
+}
+
+Result<std::unique_ptr<Simulation>> Simulation::Make(const Scenario& scenario,
+                                                     const std::string& directory) {
+  auto fabric = WithTaps(*scenario.fabric, scenario.telemetry.mirror);
+  if (!fabric) return tl::unexpected(fabric.error());
+  std::unique_ptr<Simulation> simulation(new Simulation(scenario, *std::move(fabric)));
+  if (Status prepared = simulation->Prepare(directory); !prepared) {
+    return tl::unexpected(prepared.error());
+  }
+  return simulation;
+}
+
+Status Simulation::Prepare(const std::string& directory) {
+  directory_ = directory;
+  NetworkOptions options = scenario_.network;
+  options.nics.ack_timeout = Scaled(options.nics.ack_timeout, scenario_.time_scale);
+  network_ = std::make_unique<Network>(fabric_, options);
+  std::vector<Job*> jobs;
+  for (const JobOptions& job : scenario_.jobs) {
+    auto made = Job::Make(*network_, job);
+    if (!made) return tl::unexpected(made.error());
+    jobs_.push_back(*std::move(made));
+    jobs.push_back(jobs_.back().get());
+  }
+  for (const Stream::Options& stream : scenario_.streams) {
+    streams_.push_back(std::make_unique<Stream>(*network_, stream));
+  }
+  injector_ = std::make_unique<Injector>(
+      *network_, jobs,
+      Injector::Options{.reroute_delay = Scaled(scenario_.reroute_delay, scenario_.time_scale),
+                        .seed = scenario_.seed});
+  for (const FaultOptions& fault : scenario_.faults) {
+    if (Status added = injector_->Add(fault); !added) return added;
+  }
+  recorder_ = std::make_unique<Recorder>(*network_, options.switches.ecn.minimum);
+  if (directory.empty()) return {};
+
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("{}: cannot be made: {}", directory, error.message()));
+  }
+  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(fabric_));
+      !written) {
+    return written;
+  }
+  if (Status written = WriteFile(directory + "/run.json", RenderRunManifest(ManifestOf(scenario_)));
+      !written) {
+    return written;
+  }
+  auto telemetry = Telemetry::Make(scenario_, *network_, directory);
+  if (!telemetry) return tl::unexpected(telemetry.error());
+  telemetry_ = *std::move(telemetry);
+  return {};
+}
+
+Status Simulation::Run(const Progress& progress) {
+  recorder_->Start();
+  for (const auto& job : jobs_) job->Start();
+  for (const auto& stream : streams_) stream->Begin();
+  for (int step = 1; step <= kProgressSteps; ++step) {
+    const SimTime until = scenario_.duration / kProgressSteps * step;
+    network_->engine().Run(step == kProgressSteps ? scenario_.duration : until);
+    if (progress) progress(network_->engine().Now());
+  }
+  recorder_->Finish();
+  if (!telemetry_) return {};
+  if (Status finished = telemetry_->Finish(); !finished) return finished;
+  return WriteFile(directory_ + "/truth.json", RenderTruth(*this));
+}
+
+}  // namespace rocescope::sim

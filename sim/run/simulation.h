@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A scenario made to happen, and a run directory of what came of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/fault/injector.h"
+#include "sim/host/network.h"
+#include "sim/scenario/scenario.h"
+#include "sim/truth/recorder.h"
+#include "sim/workload/job.h"
+#include "sim/workload/stream.h"
+
+namespace rocescope::sim {
+
+class Telemetry;
+
+class Simulation {
+ public:
+  // The scenario must outlive it. Writes into `directory`, which is made if it is not there; an
+  // empty one writes nothing. Errors name the file, or what of the scenario does not fit.
+  static Result<std::unique_ptr<Simulation>> Make(const Scenario& scenario,
+                                                  const std::string& directory);
+  ~Simulation();
+
+  // Tells, now and then, what time it is in the run.
+  using Progress = std::function<void(SimTime now)>;
+  // Until the scenario's end; then writes what is still to be written.
+  Status Run(const Progress& progress);
+
+  Network& network() { return *network_; }
+  const Scenario& scenario() const { return scenario_; }
+  const topology::Fabric& fabric() const { return fabric_; }
+  const std::vector<std::unique_ptr<Job>>& jobs() const { return jobs_; }
+  const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
+  const Injector& injector() const { return *injector_; }
+  const Recorder& recorder() const { return *recorder_; }
+
+ private:
+  Simulation(const Scenario& scenario, topology::Fabric fabric);
+  Status Prepare(const std::string& directory);
+
+  const Scenario& scenario_;
+  const topology::Fabric fabric_;  // the scenario's, with the taps that its telemetry asks for
+  std::string directory_;
+  std::unique_ptr<Network> network_;
+  std::vector<std::unique_ptr<Job>> jobs_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<Injector> injector_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Telemetry> telemetry_;
+};
+
+// The fabric with mirror sessions as planned, beside those that it has.
+Result<topology::Fabric> WithTaps(const topology::Fabric& fabric, MirrorPlan plan);
+
+// Writes `text` as the file, whole or not at all.
+Status WriteFile(const std::string& path, const std::string& text);
+
+}  // namespace rocescope::sim

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/run/write_truth.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "rocescope/v1/truth.pb.h"
+#include "sim/run/simulation.h"
+
+namespace rocescope::sim {
+namespace {
+
+// By LossCause.
+constexpr std::string_view kCauses[] = {"link_down",   "wire",    "bit_error",  "buffer_full",
+                                        "no_route",    "ttl",     "blackhole",  "too_long",
+                                        "device_down", "bad_icrc", "selective"};
+static_assert(std::size(kCauses) == kLossCauses);
+
+class Writer {
+ public:
+  explicit Writer(Simulation& simulation)
+      : simulation_(simulation), fabric_(simulation.fabric()) {}
+
+  v1::Truth Write();
+
+ private:
+  int64_t Wall(SimTime time) const {
+    return ToNanoseconds(simulation_.scenario().epoch) + time / kNanosecond;
+  }
+  std::string NicName(topology::NicIndex index) const {
+    const topology::Nic& nic = fabric_.nic(index);
+    return fmt::format("{}:{}", fabric_.node(nic.host).name, nic.device);
+  }
+  void WriteJob(const Job& job, v1::TruthJob& out);
+  void WriteEnd(const QueuePair& end, v1::TruthEnd& out) const;
+  void WritePaths(const QueuePair& sender, google::protobuf::RepeatedPtrField<v1::TruthPath>& out);
+  v1::TruthConnection& AddConnection(const QueuePair& first, v1::Truth& truth);
+  void WriteConnections(v1::Truth& truth);
+  void WriteFault(const Injector::Happened& happened, v1::Truth& truth);
+  void WriteFrames(v1::TruthFrames& out);
+  bool Passes(const Recorder::Path& path, const FaultOptions& fault, const QueuePair& sender) const;
+
+  Simulation& simulation_;
+  const topology::Fabric& fabric_;
+  std::map<uint32_t, uint32_t> connection_of_;  // by queue pair
+};
+
+void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
+  const JobOptions& options = job.options();
+  out.set_name(options.name);
+  out.set_id(options.id);
+  for (uint32_t rank = 0; rank < options.gpus.size(); ++rank) {
+    const topology::Gpu& gpu = fabric_.gpu(options.gpus[rank]);
+    v1::TruthRank& one = *out.add_ranks();
+    one.set_host(fabric_.node(gpu.host).name);
+    one.set_gpu(gpu.number);
+    one.set_device(fabric_.nic(job.NicOf(rank)).device);
+  }
+  for (const JobOptions::Phase& phase : options.phases) {
+    v1::TruthPhase& one = *out.add_phases();
+    one.set_name(phase.name);
+    one.set_collective(std::string(NameOf(phase.collective.kind)));
+    for (const auto& group : phase.groups) {
+      v1::TruthGroup& ranks = *one.add_groups();
+      for (const uint32_t rank : group) ranks.add_ranks(rank);
+    }
+    if (!phase.groups.empty()) continue;
+    v1::TruthGroup& all = *one.add_groups();
+    for (uint32_t rank = 0; rank < options.gpus.size(); ++rank) all.add_ranks(rank);
+  }
+  for (const Job::Iteration& iteration : job.iterations()) {
+    v1::TruthIteration& one = *out.add_iterations();
+    one.set_start_ns(Wall(iteration.begin));
+    one.set_end_ns(iteration.end == kNever ? 0 : Wall(iteration.end));
+  }
+}
+
+void Writer::WriteEnd(const QueuePair& end, v1::TruthEnd& out) const {
+  const topology::Nic& nic = fabric_.nic(end.nic().number());
+  out.set_host(fabric_.node(nic.host).name);
+  out.set_device(nic.device);
+  out.set_address(ToString(AddressOf(fabric_, end.nic().number())));
+  out.set_qpn(end.identity().qpn.value);
+  out.set_udp_source_port(end.identity().udp_source_port);
+}
+
+void Writer::WritePaths(const QueuePair& sender,
+                        google::protobuf::RepeatedPtrField<v1::TruthPath>& out) {
+  for (const Recorder::Path& path : simulation_.recorder().paths()[sender.identity().number]) {
+    v1::TruthPath& one = *out.Add();
+    one.set_start_ns(Wall(path.start));
+    one.set_end_ns(Wall(path.end));
+    for (const topology::PortIndex port : path.ports) one.add_ports(fabric_.NameOf(port));
+  }
+}
+
+v1::TruthConnection& Writer::AddConnection(const QueuePair& first, v1::Truth& truth) {
+  const auto number = static_cast<uint32_t>(truth.connections_size());
+  connection_of_[first.identity().number] = number;
+  connection_of_[first.peer().identity().number] = number;
+  v1::TruthConnection& out = *truth.add_connections();
+  WriteEnd(first, *out.mutable_first());
+  WriteEnd(first.peer(), *out.mutable_second());
+  WritePaths(first, *out.mutable_forward());
+  WritePaths(first.peer(), *out.mutable_backward());
+  return out;
+}
+
+void Writer::WriteConnections(v1::Truth& truth) {
+  for (const auto& job : simulation_.jobs()) {
+    for (const Job::Channel& channel : job->channels()) {
+      for (uint32_t stripe = 0; stripe < channel.senders.size(); ++stripe) {
+        v1::TruthConnection& out = AddConnection(*channel.senders[stripe], truth);
+        out.set_job(job->options().name);
+        out.set_phase(channel.phase);
+        out.set_group(channel.group);
+        out.set_from_rank(channel.from);
+        out.set_to_rank(channel.to);
+        out.set_stripe(stripe);
+      }
+    }
+  }
+  // The rest is background: streams, and those that faults made.
+  Network& network = simulation_.network();
+  for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
+    if (!connection_of_.contains(i)) AddConnection(network.queue_pair(i), truth);
+  }
+}
+
+bool Writer::Passes(const Recorder::Path& path, const FaultOptions& fault,
+                    const QueuePair& sender) const {
+  const auto at_nic = [&](topology::NicIndex nic) {
+    return sender.nic().number() == nic || sender.peer().nic().number() == nic;
+  };
+  switch (InfoOf(fault.kind).place) {
+    case FaultPlace::kNic:
+      return at_nic(fault.nic);
+    case FaultPlace::kGpu:
+      return false;
+    case FaultPlace::kSwitch:
+      return std::any_of(path.ports.begin(), path.ports.end(), [&](topology::PortIndex port) {
+        return fabric_.port(port).node == fault.node;
+      });
+    case FaultPlace::kLink:
+      break;
+  }
+  const topology::PortIndex first = fabric_.nic(sender.nic().number()).port;
+  const auto over = [&](topology::PortIndex port) {
+    return fabric_.port(port).link == fault.link &&
+           (fault.sender == topology::kNone || fault.sender == port);
+  };
+  return over(first) || std::any_of(path.ports.begin(), path.ports.end(), over);
+}
+
+void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
+  const FaultOptions& options = happened.options;
+  const SimTime end = options.duration > simulation_.scenario().duration - options.onset
+                          ? simulation_.scenario().duration
+                          : options.onset + options.duration;
+  v1::TruthFault& out = *truth.add_faults();
+  out.set_kind(std::string(InfoOf(options.kind).name));
+  switch (InfoOf(options.kind).place) {
+    case FaultPlace::kLink:
+      out.set_place(fabric_.NameOfLink(options.link));
+      if (options.sender != topology::kNone) out.set_direction(fabric_.NameOf(options.sender));
+      break;
+    case FaultPlace::kSwitch:
+      out.set_place(fabric_.node(options.node).name);
+      break;
+    case FaultPlace::kNic:
+      out.set_place(NicName(options.nic));
+      break;
+    case FaultPlace::kGpu: {
+      const topology::Gpu& gpu = fabric_.gpu(options.gpu);
+      out.set_place(fmt::format("{}:gpu:{}", fabric_.node(gpu.host).name, gpu.number));
+      break;
+    }
+  }
+  out.set_start_ns(Wall(options.onset));
+  out.set_end_ns(Wall(end));
+  out.set_visible_ns(happened.visible == kNever ? 0 : Wall(happened.visible));
+  out.set_affected_frames(happened.affected);
+  for (const uint32_t culprit : happened.culprits) out.add_culprits(connection_of_.at(culprit));
+  for (const auto& job : simulation_.jobs()) {
+    bool hurt = options.kind == FaultKind::kStraggler &&
+                std::find(job->options().gpus.begin(), job->options().gpus.end(), options.gpu) !=
+                    job->options().gpus.end();
+    for (const Job::Channel& channel : job->channels()) {
+      for (const QueuePair* first : channel.senders) {
+        for (const QueuePair* sender : {first, &first->peer()}) {
+          for (const Recorder::Path& path :
+               simulation_.recorder().paths()[sender->identity().number]) {
+            hurt |= path.start < end && path.end > options.onset && Passes(path, options, *sender);
+          }
+        }
+      }
+    }
+    if (hurt) out.add_victims(job->options().name);
+  }
+}
+
+void Writer::WriteFrames(v1::TruthFrames& out) {
+  Network& network = simulation_.network();
+  uint64_t sent = 0;
+  uint64_t delivered = 0;
+  for (topology::NicIndex i = 0; i < fabric_.nics().size(); ++i) {
+    sent += network.nic(i).counters().tx_frames;
+    delivered += network.nic(i).delivered();
+  }
+  out.set_sent(sent);
+  out.set_delivered(delivered);
+  out.set_in_flight(network.shared().frames.out() - network.shared().pauses_out);
+  for (size_t i = 0; i < kLossCauses; ++i) {
+    if (network.shared().lost[i] == 0) continue;
+    v1::TruthLoss& loss = *out.add_lost();
+    loss.set_cause(std::string(kCauses[i]));
+    loss.set_frames(network.shared().lost[i]);
+  }
+}
+
+v1::Truth Writer::Write() {
+  v1::Truth truth;
+  truth.set_schema_version(1);
+  truth.set_scenario(simulation_.scenario().name);
+  truth.set_seed(simulation_.scenario().seed);
+  truth.set_start_ns(Wall(0));
+  truth.set_end_ns(Wall(simulation_.scenario().duration));
+  for (const auto& job : simulation_.jobs()) WriteJob(*job, *truth.add_jobs());
+  WriteConnections(truth);
+  for (const Injector::Happened& happened : simulation_.injector().happened()) {
+    WriteFault(happened, truth);
+  }
+  for (const Recorder::Queue& queue : simulation_.recorder().queues()) {
+    v1::TruthQueue& out = *truth.add_congested();
+    out.set_port(fabric_.NameOf(queue.port));
+    out.set_priority(queue.priority);
+    out.set_start_ns(Wall(queue.start));
+    out.set_end_ns(Wall(queue.end));
+    out.set_peak_bytes(queue.peak);
+  }
+  WriteFrames(*truth.mutable_frames());
+  return truth;
+}
+
+}  // namespace
+
+std::string RenderTruth(Simulation& simulation) {
+  std::string json;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(Writer(simulation).Write(), &json, options);
+  return status.ok() ? json : std::string();
+}
+
+}  // namespace rocescope::sim
