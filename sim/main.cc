@@ -25,7 +25,8 @@ constexpr int kExitInput = 3;
 constexpr int kExitOutput = 4;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 success, 2 the command line is wrong, 3 the scenario cannot be read or does not\n"
+    "Exit codes: 0 success, 2 the command line is wrong, 3 the scenario cannot be read or does "
+    "not\n"
     "hold together (nothing was simulated), 4 the output could not be written.\n"
     "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
 

@@ -9,21 +9,21 @@
 #include <set>
 
 #include "rocescope/v1/truth.pb.h"
+#include "sim/emit/packet.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
 namespace {
 
 // By LossCause.
-constexpr std::string_view kCauses[] = {"link_down",   "wire",    "bit_error",  "buffer_full",
-                                        "no_route",    "ttl",     "blackhole",  "too_long",
+constexpr std::string_view kCauses[] = {"link_down",   "wire",     "bit_error", "buffer_full",
+                                        "no_route",    "ttl",      "blackhole", "too_long",
                                         "device_down", "bad_icrc", "selective"};
 static_assert(std::size(kCauses) == kLossCauses);
 
 class Writer {
  public:
-  explicit Writer(Simulation& simulation)
-      : simulation_(simulation), fabric_(simulation.fabric()) {}
+  explicit Writer(Simulation& simulation) : simulation_(simulation), fabric_(simulation.fabric()) {}
 
   v1::Truth Write();
 

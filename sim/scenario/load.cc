@@ -56,8 +56,9 @@ class Loader {
     if (const auto read = ReadParsed(*node, parse, errors_)) value = static_cast<T>(*read);
   }
   void Ratio(const YamlMap& map, std::string_view key, double least, double most, double& value) {
-    Parsed(map, key,
-           [least, most](std::string_view text) { return ParseReal(text, least, most); }, value);
+    Parsed(
+        map, key, [least, most](std::string_view text) { return ParseReal(text, least, most); },
+        value);
   }
   static Result<double> ParseReal(std::string_view text, double least, double most);
 
@@ -95,11 +96,11 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
 }
 
 Result<Scenario> Loader::Load(const YamlNode& root) {
-  const YamlMap map(root, "a scenario",
-                    {"name", "about", "seed", "duration", "time_scale", "record_interval",
-                     "analysis_window", "reroute_delay", "fabric", "network", "jobs", "streams",
-                     "faults", "telemetry"},
-                    errors_);
+  const YamlMap map(
+      root, "a scenario",
+      {"name", "about", "seed", "duration", "time_scale", "record_interval", "analysis_window",
+       "reroute_delay", "fabric", "network", "jobs", "streams", "faults", "telemetry"},
+      errors_);
   if (const YamlNode* name = map.Require("name")) {
     scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
   }
@@ -177,11 +178,11 @@ void Loader::ReadNetwork(const YamlNode& node) {
 }
 
 void Loader::ReadDcqcn(const YamlNode& node) {
-  const YamlMap map(node, "DCQCN",
-                    {"enabled", "g", "alpha_timer", "decrease_interval", "rate_timer",
-                     "byte_counter", "fast_recovery", "additive", "hyper", "minimum",
-                     "cnp_interval"},
-                    errors_);
+  const YamlMap map(
+      node, "DCQCN",
+      {"enabled", "g", "alpha_timer", "decrease_interval", "rate_timer", "byte_counter",
+       "fast_recovery", "additive", "hyper", "minimum", "cnp_interval"},
+      errors_);
   DcqcnOptions& dcqcn = scenario_.network.nics.dcqcn;
   Flag(map, "enabled", dcqcn.enabled);
   Ratio(map, "g", 1e-6, 1, dcqcn.g);
@@ -279,9 +280,9 @@ std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::str
     errors_.Add(node, fmt::format("the fabric has no \"{}\"{}", name, DidYouMeanNode(name)));
     return std::nullopt;
   }
-  const topology::PortIndex port =
-      colon == std::string_view::npos ? topology::kNone
-                                      : scenario_.fabric->FindPort(at, text.substr(colon + 1));
+  const topology::PortIndex port = colon == std::string_view::npos
+                                       ? topology::kNone
+                                       : scenario_.fabric->FindPort(at, text.substr(colon + 1));
   if (port != topology::kNone && scenario_.fabric->port(port).link != topology::kNone) return port;
   const auto ports = scenario_.fabric->PortsOf(at);
   errors_.Add(node, fmt::format("\"{}\" names no port with a link: expected NODE:PORT, such as "
@@ -392,9 +393,9 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
   }
   CollectiveOptions tried = phase.collective;
   tried.octets = 1;
-  for (const auto& group : phase.groups.empty()
-                               ? std::vector{std::vector<uint32_t>(local.size())}
-                               : phase.groups) {
+  std::vector<std::vector<uint32_t>> groups = phase.groups;
+  if (groups.empty()) groups.emplace_back(local.size());
+  for (const std::vector<uint32_t>& group : groups) {
     tried.ranks = static_cast<uint32_t>(group.size());
     if (const auto plan = MakePlan(tried); !plan) {
       errors_.Add(node, plan.error().message);
@@ -427,11 +428,12 @@ void Loader::ReadStream(const YamlNode& node) {
 }
 
 void Loader::ReadFault(const YamlNode& node) {
-  const YamlMap map(node, "a fault",
-                    {"kind", "onset", "duration", "link", "sender", "switch", "nic", "gpu",
-                     "probability", "burst", "least_length", "factor", "delay", "period", "rate",
-                     "mtu", "alpha", "ecn_minimum", "ecn_maximum", "senders", "message"},
-                    errors_);
+  const YamlMap map(
+      node, "a fault",
+      {"kind", "onset",       "duration", "link",         "sender",      "switch",  "nic",
+       "gpu",  "probability", "burst",    "least_length", "factor",      "delay",   "period",
+       "rate", "mtu",         "alpha",    "ecn_minimum",  "ecn_maximum", "senders", "message"},
+      errors_);
   FaultOptions fault;
   const YamlNode* kind = map.Require("kind");
   if (kind == nullptr) return;
@@ -443,8 +445,9 @@ void Loader::ReadFault(const YamlNode& node) {
   Parsed(map, "onset", ParseSimTime, fault.onset);
   Parsed(map, "duration", ParseSimTime, fault.duration);
   if (fault.onset >= scenario_.duration) {
-    errors_.Add(node, "the fault begins when the run is over: its onset must lie before the "
-                      "scenario's duration");
+    errors_.Add(node,
+                "the fault begins when the run is over: its onset must lie before the "
+                "scenario's duration");
   }
   Ratio(map, "probability", 0, 1, fault.probability);
   Ratio(map, "burst", 1, 1e6, fault.burst);
@@ -484,8 +487,8 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
     const std::string_view name = text(*at);
     fault.node = scenario_.fabric->FindNode(name);
     if (fault.node == topology::kNone || !scenario_.fabric->node(fault.node).IsSwitch()) {
-      errors_.Add(*at, fmt::format("the fabric has no switch \"{}\"{}", name,
-                                   DidYouMeanNode(name)));
+      errors_.Add(*at,
+                  fmt::format("the fabric has no switch \"{}\"{}", name, DidYouMeanNode(name)));
     }
   }
   if (const YamlNode* nic = map.Find("nic")) {

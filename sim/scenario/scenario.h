@@ -27,12 +27,12 @@ enum class MirrorPlan : uint8_t {
 
 struct TelemetryOptions {
   MirrorPlan mirror = MirrorPlan::kLeaf;
-  uint32_t snap_length = 192;                       // octets of a mirrored frame
-  uint64_t collector_rate = 400'000'000'000;        // bit/s, of the box's port
-  std::optional<uint32_t> int_exponent;             // postcards of one frame in 2^k
-  uint32_t sflow_rate = 0;                          // one frame in so many; 0: no sFlow
-  SimTime counter_period = kMillisecond;            // 0: no counters
-  std::string nccl_version = "2.20";                // of the logs; empty: none
+  uint32_t snap_length = 192;                 // octets of a mirrored frame
+  uint64_t collector_rate = 400'000'000'000;  // bit/s, of the box's port
+  std::optional<uint32_t> int_exponent;       // postcards of one frame in 2^k
+  uint32_t sflow_rate = 0;                    // one frame in so many; 0: no sFlow
+  SimTime counter_period = kMillisecond;      // 0: no counters
+  std::string nccl_version = "2.20";          // of the logs; empty: none
   bool rdma = false;
   bool slurm = true;
 };

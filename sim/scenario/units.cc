@@ -48,23 +48,21 @@ Result<uint64_t> ParseSize(std::string_view text) {
   const std::optional<double> octets = Scale(text, kUnits);
   constexpr double kMost = 1e15;
   if (!octets || *octets > kMost || *octets != std::floor(*octets)) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is no size: expected octets, or such as 512K or 64M",
-                                 text));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("\"{}\" is no size: expected octets, or such as 512K or 64M", text));
   }
   return static_cast<uint64_t>(*octets);
 }
 
 Result<SimTime> ParseSimTime(std::string_view text) {
-  constexpr std::array<Unit, 4> kUnits = {
-      {{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
-  const std::optional<double> time =
-      text == "0" ? std::optional<double>(0) : Scale(text, kUnits);
+  constexpr std::array<Unit, 4> kUnits = {{{"ns", 1e3}, {"us", 1e6}, {"ms", 1e9}, {"s", 1e12}}};
+  const std::optional<double> time = text == "0" ? std::optional<double>(0) : Scale(text, kUnits);
   constexpr double kMost = 1e15;
   if (!time || *time > kMost) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is no time up to 1000 s: expected such as 10ms or 1.5us",
-                                 text));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("\"{}\" is no time up to 1000 s: expected such as 10ms or 1.5us", text));
   }
   return static_cast<SimTime>(std::llround(*time));
 }

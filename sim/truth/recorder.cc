@@ -45,15 +45,11 @@ void Recorder::LookAtQueues(SimTime now) {
     for (uint32_t priority = 0; priority < kPriorities; ++priority) {
       uint32_t& open = open_[i * kPriorities + priority];
       const uint64_t queued = port.queued(priority);
-      const bool congested =
-          queued >= congested_from_ || (queued > 0 && port.IsPaused(priority));
+      const bool congested = queued >= congested_from_ || (queued > 0 && port.IsPaused(priority));
       if (congested && open == kNoQueue) {
         open = static_cast<uint32_t>(queues_.size());
-        queues_.push_back({.port = watched_[i],
-                           .priority = priority,
-                           .start = now,
-                           .end = kNever,
-                           .peak = 0});
+        queues_.push_back(
+            {.port = watched_[i], .priority = priority, .start = now, .end = kNever, .peak = 0});
         ++open_count_[i];
       }
       if (open == kNoQueue) continue;

@@ -19,10 +19,8 @@ using ::testing::SizeIs;
 class RecorderTest : public ::testing::Test {
  protected:
   RecorderTest()
-      : fabric_(topology::Generate({.shape = topology::Shape::kLeafSpine,
-                                    .hosts = 4,
-                                    .leaves = 2,
-                                    .spines = 2})
+      : fabric_(topology::Generate(
+                    {.shape = topology::Shape::kLeafSpine, .hosts = 4, .leaves = 2, .spines = 2})
                     .value()),
         network_(std::make_unique<Network>(fabric_, NetworkOptions{})),
         recorder_(*network_, 100'000) {}

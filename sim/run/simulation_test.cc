@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/run/simulation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "sim/run/write_truth.h"
+
+namespace rocescope::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ReadAll(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class SimulationTest : public ::testing::Test {
+ protected:
+  SimulationTest()
+      : directory_(std::filesystem::temp_directory_path() /
+                   ("rocescope-sim-" + std::to_string(getpid()))) {}
+  ~SimulationTest() override { std::filesystem::remove_all(directory_); }
+
+  // Eight hosts under a fault of their own choosing.
+  static Scenario Make(const std::string& fault) {
+    const std::string text =
+        "name: test\n"
+        "duration: 2ms\n"
+        "fabric: {generate: {shape: leaf-spine, hosts: 8, leaves: 4, spines: 2, host_speed: 100G, "
+        "fabric_speed: 100G}}\n"
+        "jobs: [{name: train, hosts: 'host[0-5]', queue_pairs: 2, phases: [{collective: ring, "
+        "size: 2M, compute: 50us}]}]\n"
+        "streams: [{from: host6, to: host7, load: 0.2, message: 64K}]\n" +
+        fault;
+    auto scenario = LoadScenario(text, "test.yaml");
+    EXPECT_TRUE(scenario.has_value()) << scenario.error().message;
+    return *std::move(scenario);
+  }
+
+  std::filesystem::path directory_;
+};
+
+TEST_F(SimulationTest, WritesItsRunDirectory) {
+  const Scenario scenario = Make("");
+  auto simulation = Simulation::Make(scenario, directory_.string());
+  ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
+  ASSERT_TRUE((*simulation)->Run({}).has_value());
+  for (const char* file : {"run.json", "topology.yaml", "truth.json", "mirror.pcap"}) {
+    EXPECT_GT(std::filesystem::file_size(directory_ / file), 0u) << file;
+  }
+}
+
+TEST_F(SimulationTest, OneSeedGivesOneRun) {
+  const Scenario scenario = Make("");
+  const auto run = [&](const std::string& name) {
+    const std::filesystem::path directory = directory_ / name;
+    auto simulation = Simulation::Make(scenario, directory.string()).value();
+    EXPECT_TRUE(simulation->Run({}).has_value());
+    return ReadAll(directory / "mirror.pcap") + ReadAll(directory / "truth.json");
+  };
+  EXPECT_EQ(run("a"), run("b"));
+}
+
+TEST_F(SimulationTest, AFolderThatCannotBeMadeIsNamed) {
+  const Scenario scenario = Make("");
+  const auto simulation = Simulation::Make(scenario, "/dev/null/run");
+  ASSERT_FALSE(simulation.has_value());
+  EXPECT_THAT(simulation.error().message, HasSubstr("/dev/null/run"));
+}
+
+// What NICs sent reached a queue pair, ended in a counter, or is still on its way, whatever goes
+// wrong.
+class ConservationOf : public SimulationTest, public ::testing::WithParamInterface<FaultKind> {
+ protected:
+  static std::string FaultText(FaultKind kind) {
+    const FaultInfo& info = InfoOf(kind);
+    constexpr std::string_view kPlaces[] = {"link: 'leaf0:Ethernet3'", "switch: leaf0",
+                                            "nic: host0", "gpu: 'host0:0'"};
+    std::string text = "faults: [{kind: " + std::string(info.name) + ", " +
+                       std::string(kPlaces[static_cast<size_t>(info.place)]) +
+                       ", onset: 500us, duration: 1ms, probability: 0.05, period: 200us, rate: "
+                       "10G, delay: 5us, factor: 0.5";
+    if (kind == FaultKind::kBlackhole) text += ", nic: host2";
+    if (kind == FaultKind::kIncast || kind == FaultKind::kNoisyNeighbour) {
+      text += ", senders: 'host[3-7]'";
+    }
+    return text + "}]\n";
+  }
+};
+
+TEST_P(ConservationOf, FramesHolds) {
+  const Scenario scenario = Make(FaultText(GetParam()));
+  auto simulation = Simulation::Make(scenario, "").value();
+  ASSERT_TRUE(simulation->Run({}).has_value());
+  Network& network = simulation->network();
+  uint64_t sent = 0;
+  uint64_t ended = network.shared().frames.out() - network.shared().pauses_out;
+  for (topology::NicIndex i = 0; i < network.fabric().nics().size(); ++i) {
+    sent += network.nic(i).counters().tx_frames;
+    ended += network.nic(i).delivered();
+  }
+  for (const uint64_t lost : network.shared().lost) ended += lost;
+  EXPECT_GT(sent, 1000u);
+  EXPECT_EQ(sent, ended);
+}
+
+std::vector<FaultKind> AllFaults() {
+  std::vector<FaultKind> kinds;
+  for (size_t i = 0; i < kFaultKinds; ++i) kinds.push_back(static_cast<FaultKind>(i));
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulation, ConservationOf, ::testing::ValuesIn(AllFaults()),
+                         [](const auto& kind) { return std::string(InfoOf(kind.param).name); });
+
+TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
+  const Scenario scenario = Make(
+      "faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 500us, probability: "
+      "0.2}]\n");
+  auto simulation = Simulation::Make(scenario, "").value();
+  ASSERT_TRUE(simulation->Run({}).has_value());
+  const std::string truth = RenderTruth(*simulation);
+  EXPECT_THAT(truth, HasSubstr("\"kind\": \"gray_loss\""));
+  EXPECT_THAT(truth, HasSubstr("\"direction\": \"leaf0:Ethernet3\""));
+  EXPECT_THAT(truth, HasSubstr("\"victims\": [\n    \"train\""));
+}
+
+}  // namespace
+}  // namespace rocescope::sim

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/scenario/scenario.h"
+
+namespace rocescope::sim {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr std::string_view kFabric =
+    "name: test\n"
+    "fabric: {generate: {shape: leaf-spine, hosts: 4, leaves: 2, spines: 2, host_speed: 100G, "
+    "fabric_speed: 100G}}\n";
+
+std::string Message(std::string_view rest) {
+  const auto scenario = LoadScenario(std::string(kFabric) + std::string(rest), "test.yaml");
+  return scenario ? std::string() : scenario.error().message;
+}
+
+TEST(LoadScenarioTest, ReadsWhatItSays) {
+  const auto scenario = LoadScenario(std::string(kFabric) +
+                                         "seed: 7\n"
+                                         "duration: 2.5ms\n"
+                                         "network: {mtu: 1024, ecn_minimum: 64K}\n"
+                                         "jobs:\n"
+                                         "- {name: a, hosts: 'host[0-3]', phases: [{collective: "
+                                         "ring, size: 1M, compute: 50us}]}\n"
+                                         "faults:\n"
+                                         "- {kind: gray_loss, sender: 'leaf0:Ethernet3', onset: "
+                                         "1ms, probability: 0.5}\n"
+                                         "- {kind: incast, nic: host0, senders: 'host[1-3]'}\n",
+                                     "test.yaml");
+  ASSERT_TRUE(scenario.has_value()) << scenario.error().message;
+  EXPECT_EQ(scenario->seed, 7u);
+  EXPECT_EQ(scenario->duration, 2'500 * kMicrosecond);
+  EXPECT_EQ(scenario->network.nics.mtu, 1024u);
+  EXPECT_EQ(scenario->network.switches.ecn.minimum, 65'536u);
+  ASSERT_THAT(scenario->jobs, SizeIs(1));
+  EXPECT_THAT(scenario->jobs[0].gpus, SizeIs(4));
+  EXPECT_EQ(scenario->jobs[0].phases[0].compute, 50 * kMicrosecond);
+  ASSERT_THAT(scenario->faults, SizeIs(2));
+  const topology::Fabric& fabric = *scenario->fabric;
+  EXPECT_EQ(fabric.NameOf(scenario->faults[0].sender), "leaf0:Ethernet3");
+  EXPECT_EQ(scenario->faults[0].duration, kNever);
+  EXPECT_THAT(scenario->faults[1].senders, SizeIs(3));
+}
+
+TEST(LoadScenarioTest, AnUnknownKeyNamesTheNearest) {
+  EXPECT_THAT(Message("jubs: []\n"), HasSubstr("test.yaml:3:1"));
+  EXPECT_THAT(Message("jubs: []\n"), HasSubstr("jobs"));
+}
+
+TEST(LoadScenarioTest, AnImpossiblePlaceIsAnError) {
+  EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf0:Ethernet99'}]\n"),
+              HasSubstr("leaf0:Ethernet99"));
+  EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf9:Ethernet1'}]\n"),
+              HasSubstr("the fabric has no \"leaf9\""));
+  EXPECT_THAT(Message("faults: [{kind: link_down, nic: host0}]\n"),
+              HasSubstr("link_down needs its place: link"));
+  EXPECT_THAT(Message("faults: [{kind: switch_crash, switch: host0}]\n"),
+              HasSubstr("no switch \"host0\""));
+  EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:9'}]\n"), HasSubstr("names no GPU"));
+}
+
+TEST(LoadScenarioTest, AFaultBehindTheEndIsAnError) {
+  EXPECT_THAT(Message("duration: 1ms\nfaults: [{kind: pfc_storm, nic: host0, onset: 1ms}]\n"),
+              HasSubstr("test.yaml:4:10"));
+}
+
+TEST(LoadScenarioTest, NegativeAndSenselessNumbersAreErrors) {
+  EXPECT_NE(Message("faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', probability: -0.1}]\n"),
+            "");
+  EXPECT_NE(Message("faults: [{kind: slow_receiver, nic: host0, rate: -5G}]\n"), "");
+  EXPECT_NE(Message("network: {dcqcn: {alpha_timer: 0}}\n"), "");
+  EXPECT_NE(Message("duration: 0\n"), "");
+  EXPECT_NE(Message("duration: nan\n"), "");
+}
+
+TEST(LoadScenarioTest, ACollectiveThatDoesNotFitItsRanksIsAnError) {
+  EXPECT_THAT(Message("jobs: [{hosts: 'host[0-2]', phases: [{collective: halving_doubling, size: "
+                      "1M}]}]\n"),
+              HasSubstr("power of two"));
+  EXPECT_THAT(Message("jobs: [{hosts: host0, phases: [{collective: ring, size: 1M}]}]\n"),
+              HasSubstr("at least two ranks"));
+}
+
+TEST(LoadScenarioTest, AllMistakesAreToldAtOnce) {
+  const std::string message = Message("seed: x\nduration: y\n");
+  EXPECT_THAT(message, HasSubstr("test.yaml:3:7"));
+  EXPECT_THAT(message, HasSubstr("test.yaml:4:11"));
+}
+
+TEST(UnitsTest, SizesAreOctetsByPowersOf1024) {
+  EXPECT_EQ(ParseSize("512K").value(), 524'288u);
+  EXPECT_EQ(ParseSize("1.5M").value(), 1'572'864u);
+  EXPECT_EQ(ParseSize("9000").value(), 9'000u);
+  for (const std::string_view wrong : {"", "M", "1T", "0.3", "-1", "1e6", "1 K", "9999999G"}) {
+    EXPECT_FALSE(ParseSize(wrong).has_value()) << wrong;
+  }
+}
+
+TEST(UnitsTest, TimesArePicoseconds) {
+  EXPECT_EQ(ParseSimTime("1.5us").value(), 1'500'000);
+  EXPECT_EQ(ParseSimTime("10ms").value(), 10 * kMillisecond);
+  EXPECT_EQ(ParseSimTime("0").value(), 0);
+  for (const std::string_view wrong : {"", "10", "ms", "1m", "-1ms", "1001s", "nan"}) {
+    EXPECT_FALSE(ParseSimTime(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace rocescope::sim
