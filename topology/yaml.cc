@@ -27,6 +27,10 @@ Result<Fabric> LoadFabric(std::string_view text, std::string_view file) {
   return FabricReader(file).Read(*root);
 }
 
+Result<Fabric> ReadFabric(const YamlNode& node, std::string_view file) {
+  return FabricReader(file).Read(node);
+}
+
 Result<Fabric> FabricReader::Read(const YamlNode& root) {
   const YamlMap map(
       root, "a fabric",

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/run/json_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json kEmptyObject = Json::object();
+
+// Levenshtein's distance.
+size_t DistanceOf(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string_view NearestOf(std::string_view key, const std::vector<std::string>& known) {
+  const auto nearest =
+      std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
+        return DistanceOf(key, a) < DistanceOf(key, b);
+      });
+  return nearest == known.end() ? std::string_view() : std::string_view(*nearest);
+}
+
+// Keys come from outside; what is shown of one stays short.
+std::string Shown(std::string_view key) {
+  constexpr size_t kMost = 40;
+  return key.size() <= kMost ? std::string(key) : std::string(key.substr(0, kMost)) + "...";
+}
+
+}  // namespace
+
+Result<Json> ParseJsonStrictly(std::string_view text) {
+  // A second value of a key would silently take the place of the first.
+  std::vector<std::set<std::string>> open;
+  std::string twice;
+  const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!open.back().insert(key).second && twice.empty()) twice = key;
+    }
+    return true;
+  };
+  try {
+    Json value = Json::parse(text, look);
+    if (twice.empty()) return value;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("key \"{}\" is there twice", Shown(twice)));
+  } catch (const Json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    std::string message = error.what();
+    if (const size_t end = message.find("] "); end != std::string::npos) message.erase(0, end + 2);
+    constexpr size_t kMost = 200;
+    if (message.size() > kMost) message.resize(kMost);
+    return MakeError(ErrorCode::kInvalidArgument, std::move(message));
+  }
+}
+
+JsonObject::JsonObject(const Json& value, std::string path)
+    : value_(&value), path_(std::move(path)) {
+  if (value.is_object()) return;
+  failure_ = path_.empty() ? "expected an object" : fmt::format("{}: expected an object", path_);
+  value_ = &kEmptyObject;
+}
+
+std::string JsonObject::PathOf(std::string_view key) const {
+  return path_.empty() ? Shown(key) : fmt::format("{}.{}", path_, Shown(key));
+}
+
+const Json* JsonObject::Find(std::string_view key) {
+  known_.emplace_back(key);
+  const auto at = value_->find(key);
+  if (at != value_->end()) return &*at;
+  Fail(fmt::format("{}: missing", PathOf(key)));
+  return nullptr;
+}
+
+bool JsonObject::Has(std::string_view key) {
+  known_.emplace_back(key);
+  return value_->contains(key);
+}
+
+std::vector<std::string> JsonObject::Keys() {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : value_->items()) keys.push_back(key);
+  known_.insert(known_.end(), keys.begin(), keys.end());
+  return keys;
+}
+
+uint64_t JsonObject::Unsigned(std::string_view key, uint64_t least, uint64_t most) {
+  const Json* found = Find(key);
+  if (found == nullptr) return 0;
+  if (found->is_number_unsigned()) {
+    const auto value = found->get<uint64_t>();
+    if (value >= least && value <= most) return value;
+  }
+  Fail(fmt::format("{}: expected a whole number, {} to {}", PathOf(key), least, most));
+  return 0;
+}
+
+double JsonObject::Number(std::string_view key) {
+  const Json* found = Find(key);
+  if (found == nullptr) return 0;
+  if (found->is_number() && std::isfinite(found->get<double>())) return found->get<double>();
+  Fail(fmt::format("{}: expected a number", PathOf(key)));
+  return 0;
+}
+
+bool JsonObject::Bool(std::string_view key) {
+  const Json* found = Find(key);
+  if (found == nullptr) return false;
+  if (found->is_boolean()) return found->get<bool>();
+  Fail(fmt::format("{}: expected true or false", PathOf(key)));
+  return false;
+}
+
+std::string JsonObject::Text(std::string_view key, size_t longest) {
+  const Json* found = Find(key);
+  if (found == nullptr) return {};
+  if (found->is_string()) {
+    const auto& text = found->get_ref<const std::string&>();
+    if (!text.empty() && text.size() <= longest) return text;
+  }
+  Fail(fmt::format("{}: expected a text of 1 to {} octets", PathOf(key), longest));
+  return {};
+}
+
+JsonObject JsonObject::Object(std::string_view key) {
+  const Json* found = Find(key);
+  return {found == nullptr ? kEmptyObject : *found, PathOf(key)};
+}
+
+void JsonObject::Fail(std::string message) {
+  if (!failure_) failure_ = std::move(message);
+}
+
+void JsonObject::Adopt(JsonObject& inner) {
+  if (const Status finished = inner.Finish(); !finished) Fail(finished.error().message);
+}
+
+Status JsonObject::Finish() {
+  for (const auto& [key, value] : value_->items()) {
+    if (failure_) break;
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    const std::string_view nearest = NearestOf(Shown(key), known_);
+    Fail(fmt::format("{}: no such key{}", PathOf(key),
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  }
+  if (failure_) return MakeError(ErrorCode::kInvalidArgument, *failure_);
+  return {};
+}
+
+}  // namespace rocescope
