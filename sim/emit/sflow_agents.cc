@@ -136,13 +136,14 @@ wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t octets) {
                         .uptime_ms = static_cast<uint32_t>((kUptimeBefore + now) / kMillisecond)});
     // Not by an event of this object's: it may go before the engine does.
     network_.engine().At(now + options_.longest_wait, [this, &agent, sequence = agent.sequence] {
-      if (agent.datagram && agent.sequence == sequence) Send(agent);
+      if (agent.sequence == sequence) Send(agent);
     });
   }
   return *agent.datagram;
 }
 
 void SflowAgents::Send(Agent& agent) {
+  if (!agent.datagram) return;
   const std::span<const uint8_t> contents = agent.datagram->Finish();
   const auto length =
       static_cast<uint32_t>(agent.envelope.Octets() + wire::UdpHeader::kSize + contents.size());
@@ -174,9 +175,7 @@ void SflowAgents::CountersAndAgain(uint32_t number) {
 }
 
 void SflowAgents::Finish() {
-  for (Agent& agent : agents_) {
-    if (agent.datagram) Send(agent);
-  }
+  for (Agent& agent : agents_) Send(agent);
 }
 
 }  // namespace rocescope::sim
