@@ -110,15 +110,18 @@ void SflowAgents::ReadCounters(Agent& agent) {
                                                   .source = {.index = index}});
     datagram.AddRecord(
         wire::kSflowInterfaceCounters,
-        wire::SflowInterfaceRecord{.index = index,
-                                   .speed = port.bits_per_second(),
-                                   .status = port.up() ? 3u : 1u,
-                                   .in_octets = counters.rx_octets + kFcs * counters.rx_frames,
-                                   .in_unicast = static_cast<uint32_t>(counters.rx_frames),
-                                   .in_discards = static_cast<uint32_t>(SumOf(counters.dropped)),
-                                   .in_errors = static_cast<uint32_t>(counters.fcs_errors),
-                                   .out_octets = counters.tx_octets + kFcs * counters.tx_frames,
-                                   .out_unicast = static_cast<uint32_t>(counters.tx_frames)});
+        wire::SflowInterfaceRecord{
+            .index = index,
+            .speed = port.bits_per_second(),
+            .status = port.up() ? 3u : 1u,
+            .in_octets = counters.rx_octets + kFcs * counters.rx_frames,
+            .in_unicast = static_cast<uint32_t>(counters.rx_frames),
+            .in_discards = static_cast<uint32_t>(SumOf(counters.dropped) + counters.ttl_expired +
+                                                 counters.no_route),
+            .in_errors = static_cast<uint32_t>(counters.fcs_errors),
+            .out_octets = counters.tx_octets + kFcs * counters.tx_frames,
+            .out_unicast = static_cast<uint32_t>(counters.tx_frames),
+            .out_discards = static_cast<uint32_t>(counters.discarded + counters.too_long)});
     datagram.AddRecord(
         wire::kSflowEthernetCounters,
         wire::SflowEthernetRecord{.fcs_errors = static_cast<uint32_t>(counters.fcs_errors)});

@@ -22,7 +22,7 @@ void Port::Connect(Port& a, Port& b, SimTime delay) {
 
 void Port::Enqueue(Frame& frame) {
   if (!up_) {
-    ++counters_.dropped[frame.priority];
+    ++counters_.discarded;
     shared_.Lose(frame, LossCause::kLinkDown);
     return;
   }
@@ -197,7 +197,7 @@ void Port::SetUp(bool up) {
     while (!queues_[priority].empty()) {
       Frame& frame = queues_[priority].Pop();
       device_.Departs(frame, *this);
-      ++counters_.dropped[priority];
+      ++counters_.discarded;
       shared_.Lose(frame, LossCause::kLinkDown);
     }
     queued_[priority] = 0;

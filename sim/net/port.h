@@ -85,12 +85,16 @@ struct PortCounters {
   uint64_t rx_frames = 0;
   uint64_t rx_octets = 0;
   uint64_t fcs_errors = 0;
+  uint64_t ttl_expired = 0;  // received and dropped, as no_route
+  uint64_t no_route = 0;
+  uint64_t too_long = 0;   // not sent, as discarded
+  uint64_t discarded = 0;  // the link was down
   std::array<uint64_t, kPriorities> pause_tx{};
   std::array<uint64_t, kPriorities> pause_rx{};
   std::array<SimTime, kPriorities>
       paused{};  // that the transmitter was held, up to its last change
   std::array<uint64_t, kPriorities> ecn_marked{};
-  std::array<uint64_t, kPriorities> dropped{};
+  std::array<uint64_t, kPriorities> dropped{};    // received, and the buffer was full
   std::array<uint64_t, kPriorities> watermark{};  // most octets queued
 };
 

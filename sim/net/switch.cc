@@ -77,6 +77,7 @@ void Switch::Receive(Frame& frame, Port& port) {
     observer_->Arrives(*this, port, frame);
   }
   if (frame.ttl <= 1) {
+    ++port.counters().ttl_expired;
     Lose(frame, LossCause::kTtlExpired);
     return;
   }
@@ -87,11 +88,12 @@ void Switch::Receive(Frame& frame, Port& port) {
   }
   Port* out = Choose(frame);
   if (out == nullptr) {
+    ++port.counters().no_route;
     Lose(frame, LossCause::kNoRoute);
     return;
   }
   if (frame.length > options_.mtu + kEthernetHeader) {
-    ++out->counters().dropped[frame.priority];
+    ++out->counters().too_long;
     Lose(frame, LossCause::kTooLong);
     return;
   }
