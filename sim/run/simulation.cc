@@ -33,9 +33,10 @@ RunManifest ManifestOf(const Scenario& scenario) {
           .duration = Duration(scenario.duration / kNanosecond),
           .record_interval = scenario.record_interval,
           .analysis_window = scenario.analysis_window,
-          .counter_period = Duration(on.counter_period / kNanosecond),
           .time_scale = scenario.time_scale,
-          .telemetry = {.mirror = on.mirror != MirrorPlan::kNone}};
+          .telemetry = {.mirror = on.mirror != MirrorPlan::kNone,
+                        .int_reports = on.int_exponent.has_value(),
+                        .sflow = on.sflow_rate > 0}};
 }
 
 }  // namespace

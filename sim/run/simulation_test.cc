@@ -49,11 +49,12 @@ class SimulationTest : public ::testing::Test {
 };
 
 TEST_F(SimulationTest, WritesItsRunDirectory) {
-  const Scenario scenario = Make("");
+  const Scenario scenario = Make("telemetry: {mirror: all, int_exponent: 4, sflow_rate: 100}\n");
   auto simulation = Simulation::Make(scenario, directory_.string());
   ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
   ASSERT_TRUE((*simulation)->Run({}).has_value());
-  for (const char* file : {"run.json", "topology.yaml", "truth.json", "mirror.pcap"}) {
+  for (const char* file :
+       {"run.json", "topology.yaml", "truth.json", "mirror.pcap", "int.pcap", "sflow.pcap"}) {
     EXPECT_GT(std::filesystem::file_size(directory_ / file), 0u) << file;
   }
 }

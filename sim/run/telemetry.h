@@ -7,35 +7,46 @@
 
 #include "sim/emit/collector_port.h"
 #include "sim/emit/fan_out.h"
+#include "sim/emit/int_postcards.h"
 #include "sim/emit/mirror.h"
 #include "sim/emit/packet.h"
 #include "sim/emit/pcap_file.h"
+#include "sim/emit/sflow_agents.h"
 #include "sim/scenario/scenario.h"
 
 namespace rocescope::sim {
 
 class Telemetry {
  public:
-  // The network must outlive it.
+  // Scenario and network must outlive it.
   static Result<std::unique_ptr<Telemetry>> Make(const Scenario& scenario, Network& network,
                                                  const std::string& directory);
 
   // Writes the rest.
   Status Finish();
 
-  const CollectorPort::Counts* mirror_counts() const {
-    return mirror_port_ ? &mirror_port_->counts() : nullptr;
-  }
-
  private:
-  explicit Telemetry(Network& network) : packets_(network) {}
-  Status OpenMirror(const Scenario& scenario, Network& network, const std::string& directory);
+  // A file of what one kind of telemetry sends to the box.
+  struct Capture {
+    std::unique_ptr<PcapFile> file;
+    std::unique_ptr<CollectorPort> port;
+  };
 
+  Telemetry(const Scenario& scenario, Network& network)
+      : scenario_(scenario), network_(network), packets_(network) {}
+  Status Open(Capture& capture, const std::string& path);
+  Status OpenAll(const std::string& directory);
+
+  const Scenario& scenario_;
+  Network& network_;
   PacketWriter packets_;
   FanOut observers_;
-  std::unique_ptr<PcapFile> mirror_file_;
-  std::unique_ptr<CollectorPort> mirror_port_;
+  Capture mirror_capture_;
+  Capture int_capture_;
+  Capture sflow_capture_;
   std::unique_ptr<Mirror> mirror_;
+  std::unique_ptr<IntPostcards> postcards_;
+  std::unique_ptr<SflowAgents> sflow_;
 };
 
 }  // namespace rocescope::sim

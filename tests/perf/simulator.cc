@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast the simulator is: the cases that public simulators are compared by. Prints one JSON
+// object; simulator.py makes bars of it.
+#include <fmt/format.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "sim/validation/experiment.h"
+
+namespace rocescope::sim {
+namespace {
+
+double CpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// How fast the processor is at present: additions that wait for each other, one a cycle.
+double Gigahertz() {
+  constexpr uint64_t kAdditions = 200'000'000;
+  const double begin = CpuSeconds();
+  uint64_t sum = 0;
+  for (uint64_t i = 0; i < kAdditions; ++i) asm volatile("add $1, %0" : "+r"(sum));
+  return static_cast<double>(kAdditions) / (CpuSeconds() - begin) / 1e9;
+}
+
+// Each NIC sends to another one (Sattolo's cycle).
+std::vector<uint32_t> Derangement(uint32_t count, uint64_t seed) {
+  std::vector<uint32_t> to(count);
+  std::iota(to.begin(), to.end(), 0);
+  Random random(seed);
+  for (uint32_t i = count - 1; i > 0; --i) std::swap(to[i], to[random.Below(i)]);
+  return to;
+}
+
+struct Case {
+  topology::Blueprint fabric;
+  NetworkOptions network;
+  uint64_t octets;
+  SimTime end;
+};
+
+void Run(const Case& one, uint64_t seed) {
+  NetworkOptions options = one.network;
+  options.seed = seed;
+  test::Experiment experiment(one.fabric, options);
+  const auto count = static_cast<uint32_t>(experiment.network().fabric().nics().size());
+  const std::vector<uint32_t> to = Derangement(count, seed);
+  for (uint32_t i = 0; i < count; ++i) {
+    experiment.Add({.from = i, .to = to[i], .octets = one.octets});
+  }
+  const double speed = Gigahertz();
+  const double begin = CpuSeconds();
+  experiment.Run(one.end);
+  const double used = CpuSeconds() - begin;
+  uint64_t hops = 0;
+  const size_t ports = experiment.network().fabric().ports().size();
+  for (topology::PortIndex port = 0; port < ports; ++port) {
+    hops += experiment.network().port(port).counters().tx_frames;
+  }
+  fmt::print("{{\"cpu_s\": {:.4f}, \"hops\": {}, \"events\": {}, \"gigahertz\": {:.3f}}}\n", used,
+             hops, experiment.network().engine().events(), speed);
+}
+
+Case Permutation() {
+  NetworkOptions options = test::Reference();
+  test::SetA(options);
+  return {.fabric = {.shape = topology::Shape::kFatTree, .k = 8},
+          .network = options,
+          .octets = 1'000'000,
+          .end = kNever};
+}
+
+// 128 hosts at 100 Gb/s that send all the time, with full-length frames.
+Case Busy() {
+  NetworkOptions options;
+  test::SetA(options);
+  return {.fabric = {.shape = topology::Shape::kFatTree, .k = 8},
+          .network = options,
+          .octets = 1'000'000'000,
+          .end = 10 * kMillisecond};
+}
+
+}  // namespace
+}  // namespace rocescope::sim
+
+int main(int argc, char** argv) {
+  CLI::App app("CPU time of the simulator, by case");
+  std::string which;
+  uint64_t seed = 1;
+  app.add_option("CASE", which, "permutation or busy")
+      ->required()
+      ->check(CLI::IsMember({"permutation", "busy"}));
+  app.add_option("--seed", seed, "of hashes and who sends to whom");
+  CLI11_PARSE(app, argc, argv);
+  using namespace rocescope::sim;
+  Run(which == "busy" ? Busy() : Permutation(), seed);
+  return 0;
+}
