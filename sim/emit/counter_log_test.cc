@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Read back by dataplane/run's reader.
+#include "sim/emit/counter_log.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "sim/emit/star_network.h"
+
+namespace rocescope::sim {
+namespace {
+
+class CounterLogTest : public ::testing::Test {
+ protected:
+  explicit CounterLogTest() : path_(::testing::TempDir() + "counter_log_test.jsonl") {}
+  ~CounterLogTest() override { std::filesystem::remove(path_); }
+
+  void Start(const NetworkOptions& options = {}) {
+    star_ = std::make_unique<StarNetwork>(std::vector<topology::Tap>{}, options);
+    file_.emplace(TextFile::Open(path_).value());
+    log_ = std::make_unique<CounterLog>(
+        star_->network(),
+        CounterLogOptions{.epoch = FromNanoseconds(kTestEpochNs), .period = 10 * kMillisecond},
+        *file_);
+    log_->Start();
+  }
+  void Run(SimTime end) {
+    star_->Run(end);
+    EXPECT_TRUE(file_->Close());
+    std::ifstream in(path_);
+    for (std::string text; std::getline(in, text);) {
+      auto line = ParseCounterLine(text);
+      ASSERT_TRUE(line) << text << ": " << line.error().message;
+      EXPECT_TRUE(lines_.empty() || line->time >= lines_.back().time);
+      lines_.push_back(std::move(*line));
+    }
+  }
+
+  // At so many milliseconds; -1 if there is none.
+  int64_t Value(int64_t ms, std::string_view port, Metric metric,
+                uint8_t priority = CounterEntity::kAllPriorities) const {
+    for (const CounterLine& line : lines_) {
+      if (line.entity.port != port || line.entity.priority != priority ||
+          ToNanoseconds(line.time) != kTestEpochNs + ms * 1'000'000 ||
+          (line.entity.kind == EntityKind::kNic && line.entity.node != "host2")) {
+        continue;
+      }
+      for (const auto& [which, value] : line.metrics) {
+        if (which == metric) return static_cast<int64_t>(value);
+      }
+    }
+    return -1;
+  }
+
+  const std::string path_;
+  std::unique_ptr<StarNetwork> star_;
+  std::optional<TextFile> file_;
+  std::unique_ptr<CounterLog> log_;
+  std::vector<CounterLine> lines_;
+};
+
+TEST_F(CounterLogTest, ReadsPortsAndNicsAtOnceAndAfterEachPeriod) {
+  Start();
+  star_->Write(0, 2);
+  Run(25 * kMillisecond);
+  std::map<int64_t, size_t> lines_at;
+  for (const CounterLine& line : lines_) ++lines_at[ToNanoseconds(line.time) - kTestEpochNs];
+  // Three ports and three NICs, each with a line of its own and those of priorities 3 and 6.
+  EXPECT_EQ(lines_at, (std::map<int64_t, size_t>{{0, 18}, {10'000'000, 18}, {20'000'000, 18}}));
+  EXPECT_EQ(Value(0, "Ethernet1", Metric::kRxPackets), 0);
+  EXPECT_EQ(Value(10, "Ethernet1", Metric::kRxPackets), 1);
+  EXPECT_EQ(Value(10, "Ethernet1", Metric::kRxBytes), 1074);
+  EXPECT_EQ(Value(20, "Ethernet3", Metric::kTxBytes), 1074);
+  EXPECT_EQ(Value(20, "mlx5_0", Metric::kRxPackets), 1);
+  EXPECT_EQ(Value(20, "Ethernet3", Metric::kLinkSpeed), 100'000'000'000);
+}
+
+TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
+  NetworkOptions options;
+  options.switches.buffer.octets = 400'000;
+  options.switches.ecn = {.minimum = 20'000, .maximum = 60'000};
+  Start(options);
+  star_->Write(0, 2, 1'000'000);
+  star_->Write(1, 2, 1'000'000);
+  Run(25 * kMillisecond);
+  const Port& ingress = star_->switch_at().port(0);
+  EXPECT_GT(Value(10, "Ethernet1", Metric::kPfcTx, 3), 0);
+  EXPECT_EQ(Value(10, "Ethernet1", Metric::kPfcTx, 3),
+            static_cast<int64_t>(ingress.counters().pause_tx[3]));
+  EXPECT_EQ(Value(0, "Ethernet1", Metric::kPfcTx, 3), 0);
+  EXPECT_GT(Value(10, "Ethernet3", Metric::kQueueWatermark, 3), 50'000);
+  EXPECT_EQ(Value(20, "Ethernet3", Metric::kQueueWatermark, 3), 0) << "since the last reading";
+  EXPECT_EQ(Value(20, "Ethernet3", Metric::kEcnMarked, 3),
+            Value(20, "mlx5_0", Metric::kEcnMarkedRoce));
+  EXPECT_GT(Value(20, "mlx5_0", Metric::kCnpSent), 0);
+}
+
+TEST_F(CounterLogTest, TellsWhyFramesWereDropped) {
+  Start();
+  star_->switch_at().options().mtu = 1500;
+  star_->Write(0, 2, 4096);
+  star_->network().engine().At(kMicrosecond * 100,
+                               [this] { star_->switch_at().port(1).SetUp(false); });
+  star_->WriteAt(kMillisecond, 0, 1);
+  Run(15 * kMillisecond);
+  EXPECT_EQ(Value(10, "Ethernet3", Metric::kMtuDrops), 1);
+  EXPECT_EQ(Value(10, "Ethernet2", Metric::kTxDiscards), 1);
+  EXPECT_EQ(Value(10, "Ethernet2", Metric::kLinkUp), 0);
+  EXPECT_EQ(Value(10, "Ethernet1", Metric::kRxDiscards), 0);
+}
+
+}  // namespace
+}  // namespace rocescope::sim
