@@ -3,15 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
 #include "dataplane/run/manifest.h"
+#include "sim/emit/output_file.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
 #include "topology/yaml.h"
@@ -33,27 +30,15 @@ RunManifest ManifestOf(const Scenario& scenario) {
           .duration = Duration(scenario.duration / kNanosecond),
           .record_interval = scenario.record_interval,
           .analysis_window = scenario.analysis_window,
+          .counter_period = Duration(on.counter_period / kNanosecond),
           .time_scale = scenario.time_scale,
           .telemetry = {.mirror = on.mirror != MirrorPlan::kNone,
                         .int_reports = on.int_exponent.has_value(),
-                        .sflow = on.sflow_rate > 0}};
+                        .sflow = on.sflow_rate > 0,
+                        .counters = on.counter_period > 0}};
 }
 
 }  // namespace
-
-Status WriteFile(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    std::remove(partial.c_str());
-    return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("{}: cannot be written: {}", path, std::strerror(error)));
-  }
-  return {};
-}
 
 Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric)
     : scenario_(scenario), fabric_(std::move(fabric)) {}
@@ -120,6 +105,7 @@ Status Simulation::Prepare(const std::string& directory) {
 
 Status Simulation::Run(const Progress& progress) {
   recorder_->Start();
+  if (telemetry_) telemetry_->Start();
   for (const auto& job : jobs_) job->Start();
   for (const auto& stream : streams_) stream->Begin();
   for (int step = 1; step <= kProgressSteps; ++step) {

@@ -58,7 +58,4 @@ class Simulation {
 // The fabric with mirror sessions as planned, beside those that it has.
 Result<topology::Fabric> WithTaps(const topology::Fabric& fabric, MirrorPlan plan);
 
-// Writes `text` as the file, whole or not at all.
-Status WriteFile(const std::string& path, const std::string& text);
-
 }  // namespace rocescope::sim

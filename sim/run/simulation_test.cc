@@ -53,8 +53,8 @@ TEST_F(SimulationTest, WritesItsRunDirectory) {
   auto simulation = Simulation::Make(scenario, directory_.string());
   ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
   ASSERT_TRUE((*simulation)->Run({}).has_value());
-  for (const char* file :
-       {"run.json", "topology.yaml", "truth.json", "mirror.pcap", "int.pcap", "sflow.pcap"}) {
+  for (const char* file : {"run.json", "topology.yaml", "truth.json", "mirror.pcap", "int.pcap",
+                           "sflow.pcap", "counters.jsonl"}) {
     EXPECT_GT(std::filesystem::file_size(directory_ / file), 0u) << file;
   }
 }
@@ -65,7 +65,8 @@ TEST_F(SimulationTest, OneSeedGivesOneRun) {
     const std::filesystem::path directory = directory_ / name;
     auto simulation = Simulation::Make(scenario, directory.string()).value();
     EXPECT_TRUE(simulation->Run({}).has_value());
-    return ReadAll(directory / "mirror.pcap") + ReadAll(directory / "truth.json");
+    return ReadAll(directory / "mirror.pcap") + ReadAll(directory / "counters.jsonl") +
+           ReadAll(directory / "truth.json");
   };
   EXPECT_EQ(run("a"), run("b"));
 }

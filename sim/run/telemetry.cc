@@ -61,9 +61,21 @@ Status Telemetry::OpenAll(const std::string& directory) {
                                                    .longest_wait = scaled(life.longest_wait),
                                                    .seed = scenario_.seed});
     observers_.Add(*sflow_);
-    sflow_->Start();
+  }
+  if (on.counter_period > 0) {
+    auto file = TextFile::Open(directory + "/counters.jsonl");
+    if (!file) return tl::unexpected(file.error());
+    counter_file_ = std::make_unique<TextFile>(*std::move(file));
+    counters_ = std::make_unique<CounterLog>(
+        network_, CounterLogOptions{.epoch = scenario_.epoch, .period = on.counter_period},
+        *counter_file_);
   }
   return {};
+}
+
+void Telemetry::Start() {
+  if (sflow_) sflow_->Start();
+  if (counters_) counters_->Start();
 }
 
 Status Telemetry::Finish() {
@@ -72,7 +84,7 @@ Status Telemetry::Finish() {
     if (!capture->file) continue;
     if (Status closed = capture->file->Close(); !closed) return closed;
   }
-  return {};
+  return counter_file_ ? counter_file_->Close() : Status();
 }
 
 }  // namespace rocescope::sim

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "sim/emit/collector_port.h"
+#include "sim/emit/counter_log.h"
 #include "sim/emit/fan_out.h"
 #include "sim/emit/int_postcards.h"
 #include "sim/emit/mirror.h"
@@ -22,6 +23,8 @@ class Telemetry {
   static Result<std::unique_ptr<Telemetry>> Make(const Scenario& scenario, Network& network,
                                                  const std::string& directory);
 
+  // The run begins.
+  void Start();
   // Writes the rest.
   Status Finish();
 
@@ -47,6 +50,8 @@ class Telemetry {
   std::unique_ptr<Mirror> mirror_;
   std::unique_ptr<IntPostcards> postcards_;
   std::unique_ptr<SflowAgents> sflow_;
+  std::unique_ptr<TextFile> counter_file_;
+  std::unique_ptr<CounterLog> counters_;
 };
 
 }  // namespace rocescope::sim
