@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -132,6 +133,7 @@ void CheckFilter(const FrameFilter& filter) {
 struct Command {
   CLI::App* app = nullptr;
   std::function<int()> run;
+  bool ends_input_itself = false;  // calls EndInputOnSignal when it can look at it
 };
 
 Command AddDecode(CLI::App& parent) {
@@ -227,7 +229,7 @@ Command AddReplay(CLI::App& parent) {
   app->add_option(
          "--via", state->via,
          "how frames come in; dpdk: by net_pcap, as those of a port do (plain\nmicrosecond "
-         "pcap files)")
+         "pcap files, no pcapng)")
       ->type_name("WAY")
       ->check(CLI::IsMember({"file", "dpdk"}))
       ->capture_default_str();
@@ -300,15 +302,20 @@ Command AddCapture(CLI::App& parent) {
       ->check(CLI::Range(64u, 1u << 26));
   AddAnalysis(*app, options.analysis, state->format);
   AddPairingFilter(*app, options.analysis.filter);
-  return {.app = app, .run = [state] {
-            if (state->seconds > 0) {
-              state->options.seconds = std::chrono::duration_cast<Duration>(
-                  std::chrono::duration<double>(state->seconds));
-            }
-            state->options.analysis.format = FormatOf(state->format);
-            state->options.spread = SpreadOf(state->spread);
-            return RunCapture(state->options);
-          }};
+  return {.app = app,
+          .run =
+              [state] {
+                if (std::isnan(state->seconds))
+                  throw CLI::ValidationError("--seconds", "is no number");
+                if (state->seconds > 0) {
+                  state->options.seconds = std::chrono::duration_cast<Duration>(
+                      std::chrono::duration<double>(state->seconds));
+                }
+                state->options.analysis.format = FormatOf(state->format);
+                state->options.spread = SpreadOf(state->spread);
+                return RunCapture(state->options);
+              },
+          .ends_input_itself = true};
 }
 
 // The usual slip, a mistyped command, deserves better than "a subcommand is required".
@@ -353,7 +360,7 @@ int Main(int argc, char** argv) {
     app.parse(argc, argv);
     for (const Command& command : commands) {
       if (!command.app->parsed()) continue;
-      EndInputOnSignal();
+      if (!command.ends_input_itself) EndInputOnSignal();
       return command.run();
     }
   } catch (const CLI::CallForHelp&) {
@@ -377,8 +384,8 @@ int main(int argc, char** argv) {
     return rocescope::Main(argc, argv);
   } catch (const std::bad_alloc&) {
     rocescope::Message(
-        "out of memory: give fewer captures or logs at once, or less of them by --since and "
-        "--until");
+        "out of memory: give fewer captures or logs at once, less of a capture (replay's --since "
+        "and --until), or fewer mbufs");
     return rocescope::kExitOutput;
   } catch (const std::exception& error) {
     rocescope::Message(fmt::format("internal error: {}", error.what()));

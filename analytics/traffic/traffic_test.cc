@@ -67,6 +67,14 @@ TEST(TrafficTotals, TakeControlOutOfTheDataBytes) {
   EXPECT_EQ(SummaryOf({record}).DataBytes(), 4936u);
 }
 
+// Captures whose clocks jump from the epoch to its end and back.
+TEST(TrafficTotals, StopDurationsAtTheirGreatest) {
+  FlowRecord record = RecordOf(kWrites, 1);
+  record.message_gap = {
+      .count = 1, .sum = Duration::max() - Duration(1), .minimum = {}, .maximum = Duration(1)};
+  EXPECT_EQ(SummaryOf({record, record}).total.message_gap.sum, Duration::max());
+}
+
 TEST(TrafficTotals, KeepTheExtremesOfRoundTrips) {
   FlowRecord first = RecordOf(kAcks, 2);
   first.ack_round_trip = {

@@ -14,6 +14,7 @@
 #include "appliance/command/live_run.h"
 #include "appliance/command/message.h"
 #include "appliance/command/shell_words.h"
+#include "appliance/command/stop_signal.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"
@@ -125,24 +126,69 @@ class Affinity {
   bool known_ = false;
 };
 
+// Notes what was wrong with a capture file as a port; true if nothing was.
+bool LookAtFile(const Port& port, const PortCounters& counters, bool ended, Analysis& analysis) {
+  if (counters.failed_reads > 0) {
+    analysis.Note(fmt::format(
+        "port {}: its file is cut or damaged, or its pool too small for a frame (--mbufs): the "
+        "report covers the {} frames before that",
+        port.name(), counters.delivered));
+  } else if (!ended) {
+    analysis.Note(fmt::format(
+        "port {}: its file had not come to its end: the report covers the first {} frames",
+        port.name(), counters.delivered));
+  }
+  if (counters.no_mbuf > 0) {
+    analysis.Note(fmt::format("port {}: {} frames of its file found no mbuf: give more (--mbufs)",
+                              port.name(), counters.no_mbuf));
+  }
+  return counters.failed_reads == 0 && ended && counters.no_mbuf == 0;
+}
+
+// Notes what a wire lost.
+void LookAtWire(const Port& port, const PortCounters& counters, Analysis& analysis) {
+  const uint64_t lost = counters.missed + counters.no_mbuf + counters.errors;
+  if (lost > 0) {
+    analysis.Note(
+        fmt::format("port {}: lost {} frames before rocescope saw them ({} missed, {} "
+                    "without an mbuf, {} broken)",
+                    port.name(), lost, counters.missed, counters.no_mbuf, counters.errors));
+  }
+  if (counters.failed_reads > 0) {
+    analysis.Note(fmt::format("port {}: its interface could not be read: was it down, or gone?",
+                              port.name()));
+  }
+  if (!port.counts_losses()) {
+    analysis.Note(
+        fmt::format("port {}: its driver ({}) does not count what it loses; net_pcap with "
+                    "rx_iface= does",
+                    port.name(), port.driver()));
+  }
+}
+
 // What the ports counted; notes what was wrong with them. True if all was well.
-bool LookAtPorts(const Ports& ports, const std::vector<uint32_t>& mbufs_peaks, Analysis& analysis,
-                 std::vector<PortFindings>& findings) {
+bool LookAtPorts(const Ports& ports, const Loops& loops, const std::vector<uint32_t>& mbufs_peaks,
+                 Analysis& analysis, std::vector<PortFindings>& findings) {
+  std::vector<const Port*> unfinished;
+  for (const auto& loop : loops) {
+    const std::vector<const Port*> more = loop->UnfinishedFiles();
+    unfinished.insert(unfinished.end(), more.begin(), more.end());
+  }
   bool well = true;
   for (size_t i = 0; i < ports.size(); ++i) {
     const Port* port = ports[i].get();
     const std::optional<PortCounters> told = port->Counters();
     const PortCounters counters = told.value_or(PortCounters{});
-    if (port->is_file() && counters.errors > 0) {
-      analysis.Note(fmt::format(
-          "port {}: its file is cut or damaged, or its pool too small for a frame (--mbufs): the "
-          "report covers the {} frames that could be read",
-          port->name(), counters.delivered));
-      well = false;
+    if (port->is_file()) {
+      const bool ended = std::find(unfinished.begin(), unfinished.end(), port) == unfinished.end();
+      well = LookAtFile(*port, counters, ended, analysis) && well;
+    } else {
+      LookAtWire(*port, counters, analysis);
     }
     findings.push_back({.name = port->name(),
                         .driver = port->driver(),
                         .counted = told.has_value(),
+                        .losses_counted = told.has_value() && port->counts_losses(),
                         .received = counters.delivered,
                         .missed = counters.missed,
                         .no_mbuf = counters.no_mbuf,
@@ -204,7 +250,11 @@ int RunCapture(const CaptureRunOptions& options) {
 
   const Affinity affinity;
   const auto eal = Eal::Start(*words, Message);
-  if (!eal) return Fail(eal.error(), kExitUsage);
+  if (!eal) {
+    return Fail(eal.error(),
+                eal.error().code == ErrorCode::kUnavailable ? kExitUnreadable : kExitUsage);
+  }
+  EndInputOnSignal();  // not before: nobody would look at it while EAL starts
   const size_t there = (*eal)->lcore_count();
   if (options.lcores > there) {
     return Fail({.message = fmt::format("--lcores {}: EAL has {}: name more by -l in --eal",
@@ -243,7 +293,7 @@ int RunCapture(const CaptureRunOptions& options) {
   reader.get();
 
   Analysis::Seen seen = Sum(*loops);
-  const bool well = LookAtPorts(*ports, control.mbufs_peaks(), *analysis, seen.ports);
+  const bool well = LookAtPorts(*ports, *loops, control.mbufs_peaks(), *analysis, seen.ports);
   if (!analysis->Report(seen)) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

@@ -35,14 +35,16 @@ std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration b
   const auto rate = [&](uint64_t from, uint64_t to) {
     return to < from ? 0.0 : static_cast<double>(to - from) / seconds;
   };
+  const uint64_t other = ledger.dropped[static_cast<size_t>(DropReason::kNotRoce)];
   std::string line = fmt::format(
-      "{} frames/s, {}bit/s; received {} = decoded {} + filtered {} + dropped {}; {} flows, {} "
+      "{} frames/s, {}bit/s; received {} = decoded {} + filtered {} + not RoCE {} + dropped {}; {} "
+      "flows, {} "
       "records; mbufs {:.0f} %",
       Trimmed(Short(rate(before.frames.ledger.received, ledger.received))),
-      Short(8 * rate(before.frames.wire_bytes, now.frames.wire_bytes)),
-      WithThousands(ledger.received), WithThousands(ledger.decoded), WithThousands(ledger.filtered),
-      WithThousands(ledger.DroppedTotal()), WithThousands(now.flows), WithThousands(now.records),
-      now.mbufs_in_use * 100);
+      Short(8 * rate(before.octets, now.octets)), WithThousands(ledger.received),
+      WithThousands(ledger.decoded), WithThousands(ledger.filtered), WithThousands(other),
+      WithThousands(ledger.DroppedTotal() - other), WithThousands(now.flows),
+      WithThousands(now.records), now.mbufs_in_use * 100);
   AddLoss(now.missed, "missed by the NIC", line);
   AddLoss(now.no_mbuf, "without an mbuf", line);
   AddLoss(now.errors, "broken", line);

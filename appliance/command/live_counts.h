@@ -13,6 +13,7 @@ namespace rocescope {
 // Sums over lcores and ports since the start.
 struct LiveCounts {
   FrameProcessor::Counters frames;
+  uint64_t octets = 0;  // of all frames
   uint64_t flows = 0;
   uint64_t records = 0;
   uint64_t records_dropped = 0;
@@ -22,7 +23,8 @@ struct LiveCounts {
   double mbufs_in_use = 0;  // ratio, of the fullest pool
 };
 
-// "1.20 M frames/s, 5.1 Gbit/s; received 12 = decoded 10 + filtered 0 + dropped 2; ..." with what
+// "1.20 M frames/s, 5.1 Gbit/s; received 12 = decoded 9 + filtered 0 + not RoCE 1 + dropped
+// 2; ..." with what
 // was lost only where something was.
 std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration between);
 

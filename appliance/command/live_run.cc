@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/command/live_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -16,6 +18,7 @@ LiveCounts Count(const Ports& ports, const Loops& loops) {
   for (const auto& loop : loops) {
     const LcoreStatistics lcore = loop->Statistics();
     counts.frames += lcore.frames;
+    counts.octets += lcore.octets;
     counts.flows += lcore.flows_open;
     counts.records += lcore.records;
     counts.records_dropped += lcore.records_dropped;
@@ -46,6 +49,7 @@ LiveRun::LiveRun(const Ports& ports, const Loops& loops, Sink sink, std::optiona
       note_(std::move(sink.note)),
       mbufs_peaks_(ports.size()),
       traps_(ports.size()),
+      links_(ports.size(), Port::Link::kUp),
       length_(length) {}
 
 void LiveRun::Run() {
@@ -97,11 +101,24 @@ void LiveRun::LookForTraps() {
   }
 }
 
+void LiveRun::LookAtLinks() {
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const Port::Link link = ports_[i]->GetLink();
+    if (link == links_[i]) continue;
+    links_[i] = link;
+    Message(fmt::format("port {}: {}", ports_[i]->name(),
+                        link == Port::Link::kUp     ? "its link is up"
+                        : link == Port::Link::kDown ? "its link is down"
+                                                    : "its device is gone"));
+  }
+}
+
 void LiveRun::Tell(Clock::time_point now) {
   const LiveCounts counts = Count(ports_, loops_);
   Message(LiveLine(told_, counts, now - told_at_));
   told_ = counts;
   told_at_ = now;
+  LookAtLinks();
   LookForTraps();
 }
 

@@ -53,6 +53,7 @@ class LiveRun {
   void TakeUntilTheEnd();
   void LookAtPools();
   void LookForTraps();
+  void LookAtLinks();
   void Tell(Clock::time_point now);
 
   const Ports& ports_;
@@ -61,6 +62,7 @@ class LiveRun {
   std::function<void(std::string)> note_;
   std::vector<uint32_t> mbufs_peaks_;  // by port
   std::vector<TrapWatch> traps_;       // by port
+  std::vector<Port::Link> links_;      // by port, as told last
   const std::optional<Duration> length_;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> ended_ = false;

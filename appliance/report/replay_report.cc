@@ -207,6 +207,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
     out.set_name(port.name);
     out.set_driver(port.driver);
     out.set_counted(port.counted);
+    out.set_losses_counted(port.losses_counted);
     out.set_received(port.received);
     out.set_missed(port.missed);
     out.set_no_mbuf(port.no_mbuf);

@@ -40,7 +40,8 @@ struct CaptureExtent {
 struct PortFindings {
   std::string name;
   std::string driver;
-  bool counted = true;  // the driver tells the next four
+  bool counted = true;         // the driver tells `received` and `errors`
+  bool losses_counted = true;  // and `missed` and `no_mbuf`
   uint64_t received = 0;
   uint64_t missed = 0;        // the NIC's queues were full
   uint64_t no_mbuf = 0;       // the pool was empty

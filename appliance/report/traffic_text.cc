@@ -60,12 +60,13 @@ void AppendPorts(const v1::ReplayReport& report, std::string& text) {
                    {"PORT"},
                    {"DRIVER"}});
   for (const v1::Port& port : report.ports()) {
-    const auto told = [&port](uint64_t count) {
-      return port.counted() ? WithThousands(count) : std::string("unknown");
+    const auto told = [](bool counted, uint64_t count) {
+      return counted ? WithThousands(count) : std::string("-");
     };
-    table.Add({told(port.received()), told(port.missed()), told(port.no_mbuf()),
-               told(port.errors()), WithThousands(port.mbufs()), WithThousands(port.mbufs_peak()),
-               port.name(), port.driver()});
+    table.Add({told(port.counted(), port.received()), told(port.losses_counted(), port.missed()),
+               told(port.losses_counted(), port.no_mbuf()), told(port.counted(), port.errors()),
+               WithThousands(port.mbufs()), WithThousands(port.mbufs_peak()), port.name(),
+               port.driver()});
   }
   text += "\n" + table.Render(2);
 }

@@ -7,6 +7,10 @@
 namespace rocescope {
 namespace {
 
+Duration DurationOf(uint64_t nanoseconds) {
+  return Duration(static_cast<int64_t>(std::min<uint64_t>(nanoseconds, INT64_MAX)));
+}
+
 PsnCounts CountsOf(const PsnTracker& tracker) {
   return {.unseen = tracker.unseen(),
           .reordered = tracker.reordered(),
@@ -54,41 +58,40 @@ uint32_t ReservedByRead(uint32_t length, int32_t ahead) {
 
 FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp interval_start,
                           Duration width) {
-  FlowRecord record{
-      .flow = entry.Key(),
-      .hint = number,
-      .tap = entry.Tap(),
-      .ttl = entry.Ttl(),
-      .dscp = entry.Dscp(),
-      .dscp_changed = (entry.flags & kFlowDscpChanged) != 0,
-      .udp_source_port = entry.udp_source_port,
-      .udp_source_port_changes = entry.udp_source_port_changes,
-      .interval_start = interval_start,
-      .interval_width = width,
-      // A late packet alone lies before the interval's start.
-      .first_seen = std::min(interval_start + Duration(entry.first_seen_offset_ns),
-                             FromNanoseconds(entry.last_seen_ns)),
-      .last_seen = FromNanoseconds(entry.last_seen_ns),
-      .bytes = entry.bytes,
-      .payload_bytes = entry.payload_bytes,
-      .hop_copies = entry.hop_copies,
-      .messages = entry.messages,
-      .control_messages = entry.control_messages,
-      .control_bytes = entry.control_bytes,
-      .requests = CountsOf(entry.requests),
-      .responses = CountsOf(entry.responses),
-      .last_credits = entry.credits,
-      .ce_marked = entry.ce_marked,
-      .last_rkey = entry.last_rkey,
-      .first_request_psn = entry.first_request_psn,
-      .began = (entry.flags & kFlowSequenceBegan) != 0,
-      .ack_round_trip = {.count = entry.round_trip_count,
-                         .sum = Duration(static_cast<int64_t>(entry.round_trip_sum_ns)),
-                         .minimum = Duration(entry.round_trip_minimum_ns),
-                         .maximum = Duration(entry.round_trip_maximum_ns)},
-      .message_gap = {.count = entry.gap_count,
-                      .sum = Duration(static_cast<int64_t>(entry.gap_sum_ns)),
-                      .maximum = Duration(entry.gap_maximum * kGapUnitNs)}};
+  FlowRecord record{.flow = entry.Key(),
+                    .hint = number,
+                    .tap = entry.Tap(),
+                    .ttl = entry.Ttl(),
+                    .dscp = entry.Dscp(),
+                    .dscp_changed = (entry.flags & kFlowDscpChanged) != 0,
+                    .udp_source_port = entry.udp_source_port,
+                    .udp_source_port_changes = entry.udp_source_port_changes,
+                    .interval_start = interval_start,
+                    .interval_width = width,
+                    // A late packet alone lies before the interval's start.
+                    .first_seen = std::min(interval_start + Duration(entry.first_seen_offset_ns),
+                                           FromNanoseconds(entry.last_seen_ns)),
+                    .last_seen = FromNanoseconds(entry.last_seen_ns),
+                    .bytes = entry.bytes,
+                    .payload_bytes = entry.payload_bytes,
+                    .hop_copies = entry.hop_copies,
+                    .messages = entry.messages,
+                    .control_messages = entry.control_messages,
+                    .control_bytes = entry.control_bytes,
+                    .requests = CountsOf(entry.requests),
+                    .responses = CountsOf(entry.responses),
+                    .last_credits = entry.credits,
+                    .ce_marked = entry.ce_marked,
+                    .last_rkey = entry.last_rkey,
+                    .first_request_psn = entry.first_request_psn,
+                    .began = (entry.flags & kFlowSequenceBegan) != 0,
+                    .ack_round_trip = {.count = entry.round_trip_count,
+                                       .sum = DurationOf(entry.round_trip_sum_ns),
+                                       .minimum = Duration(entry.round_trip_minimum_ns),
+                                       .maximum = Duration(entry.round_trip_maximum_ns)},
+                    .message_gap = {.count = entry.gap_count,
+                                    .sum = DurationOf(entry.gap_sum_ns),
+                                    .maximum = Duration(entry.gap_maximum * kGapUnitNs)}};
   record.requests.valid = (entry.flags & kFlowRequestSeen) != 0;
   for (size_t i = 0; i < entry.class_packets.size(); ++i) {
     record.class_packets[i] = entry.class_packets[i];

@@ -84,7 +84,15 @@ class CapturePort final : public CaptureSource {
   }
 
   const std::string& name() const override { return name_; }
-  CaptureStatistics Statistics() const override { return survey_.statistics; }
+  CaptureStatistics Statistics() const override {
+    CaptureStatistics statistics = survey_.statistics;
+    if (stopped_ && received_ < survey_.frames) {
+      ++statistics.damaged_tails;
+      statistics.notes.push_back(fmt::format("{}: a signal ended the reading after {} of {} frames",
+                                             name_, received_, survey_.frames));
+    }
+    return statistics;
+  }
 
  private:
   size_t Receive(uint16_t most) {

@@ -29,7 +29,7 @@ struct CaptureSurvey {
   CaptureStatistics statistics;
 };
 
-// Reads `path` once. The error says why DPDK should not open it.
+// Reads `path` once, as far as it is good. The error says why DPDK should not open it.
 Result<CaptureSurvey> SurveyCapture(const std::string& path);
 
 }  // namespace rocescope

@@ -54,11 +54,12 @@ Result<CaptureSurvey> SurveyCapture(const std::string& path) {
   const auto source = OpenCapture(path);  // also refuses an empty file
   if (!source) return tl::unexpected(source.error());
   CaptureSurvey survey;
+  std::string damage;
   std::array<RawFrame, kBatchFrames> batch;
   while (true) {
     const Result<size_t> count = (*source)->ReadBatch(batch);
-    if (!count) return tl::unexpected(count.error());
-    if (*count == 0) break;
+    if (!count) damage = count.error().message;
+    if (!count || *count == 0) break;
     if (batch[0].link_type != LinkType::kEthernet) {
       return MakeError(ErrorCode::kInvalidArgument,
                        fmt::format("{}: its link layer is {}, and a port's is Ethernet: replay it "
@@ -71,6 +72,10 @@ Result<CaptureSurvey> SurveyCapture(const std::string& path) {
     }
   }
   survey.statistics = (*source)->Statistics();
+  if (!damage.empty()) {  // what is before it counts
+    ++survey.statistics.damaged_tails;
+    survey.statistics.notes.push_back(std::move(damage));
+  }
   const bool nanoseconds = (*head)[0] == 0x4d || (*head)[3] == 0x4d;
   if (nanoseconds) {
     survey.statistics.notes.push_back(

@@ -30,6 +30,8 @@ struct Advice {
 constexpr std::array kAdvice = {
     Advice{.said = "unknown file format",
            .advice = "net_pcap reads plain pcap and pcapng: decompress the file first"},
+    Advice{.said = "not permitted",
+           .advice = "Network interfaces need root, or CAP_NET_RAW (setcap cap_net_raw+ep)"},
     Advice{
         .said = "nother primary process",
         .advice =
@@ -44,6 +46,8 @@ constexpr std::array kAdvice = {
            .advice = "Without hugepages give --no-huge -m 512, or reserve some as root: "
                      "echo 512 > /proc/sys/vm/nr_hugepages"},
     Advice{.said = "no-huge", .advice = "--no-huge and --in-memory exclude each other"},
+    Advice{.said = "core list",
+           .advice = "-l names cores of this machine, from 0, that the process may use"},
     Advice{.said = "lcore",
            .advice = "-l names cores of this machine, from 0, that the process may use"},
     Advice{.said = "ermission denied",
@@ -60,10 +64,22 @@ std::string ComplaintOfGetopt(std::string_view printed) {
   return std::string(rest.substr(0, rest.find('\n'))) + '\n';
 }
 
+// What is said of inputs, in place of words.
+constexpr std::array<std::string_view, 6> kOfInputs = {"unknown file format", "truncated dump file",
+                                                       "No such file",        "ermission denied",
+                                                       "not permitted",       "No such device"};
+
 Error StartError(const std::string& said) {
   const std::string advice = EalAdvice(said);
-  const std::string line = OneLine(said);
-  return {.code = ErrorCode::kInvalidArgument,
+  std::string line = OneLine(said);
+  while (line.ends_with('.') || line.ends_with('!')) line.pop_back();
+  const bool of_input = said.find("rx_") != std::string::npos ||
+                        said.find("failed to initialize") != std::string::npos;
+  const bool unavailable =
+      of_input && std::any_of(kOfInputs.begin(), kOfInputs.end(), [&said](std::string_view part) {
+        return said.find(part) != std::string::npos;
+      });
+  return {.code = unavailable ? ErrorCode::kUnavailable : ErrorCode::kInvalidArgument,
           .message = fmt::format("EAL did not start: {}{}{}",
                                  line.empty() ? rte_strerror(rte_errno) : line,
                                  advice.empty() ? "" : ". ", advice)};
@@ -92,6 +108,40 @@ bool AsksForHelp(std::string_view word) {
   return word == "-h" || (word.size() >= 4 && std::string_view("--help").starts_with(word));
 }
 
+// A secondary process has no ports of its own, and waits for a primary's.
+bool AsksForSecondary(const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const size_t equals = std::min(word.find('='), word.size());
+    if (equals < 4 || !std::string_view("--proc-type").starts_with(word.substr(0, equals)))
+      continue;
+    const std::string_view value = equals < word.size()   ? word.substr(equals + 1)
+                                   : i + 1 < words.size() ? std::string_view(words[i + 1])
+                                                          : std::string_view();
+    if (value != "primary") return true;
+  }
+  return false;
+}
+
+// The name of a virtual device that is given twice, which EAL would start once; else empty.
+std::string DeviceNamedTwice(const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string_view value = words[i];
+    if (value == "--vdev" && i + 1 < words.size()) {
+      value = words[++i];
+    } else if (value.starts_with("--vdev=")) {
+      value.remove_prefix(7);
+    } else {
+      continue;
+    }
+    std::string name(value.substr(0, value.find(',')));
+    if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+    names.push_back(std::move(name));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string EalAdvice(std::string_view said) {
@@ -108,6 +158,18 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
                      "(https://doc.dpdk.org/guides-22.11/linux_gsg/linux_eal_parameters.html); "
                      "a start without a NIC: --no-huge -m 512 --no-pci -l 0 "
                      "--vdev net_pcap0,rx_pcap=FILE");
+  }
+  if (AsksForSecondary(words)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        "EAL's --proc-type: rocescope is a primary process, which owns its ports; leave "
+        "the option out, and give --file-prefix=NAME beside other DPDK programs");
+  }
+  if (const std::string twice = DeviceNamedTwice(words); !twice.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("--vdev: {} is given twice; number them: {}0, {}1", twice,
+                                 twice.substr(0, twice.find_last_not_of("0123456789") + 1),
+                                 twice.substr(0, twice.find_last_not_of("0123456789") + 1)));
   }
   static std::atomic<bool> started = false;
   if (started.exchange(true)) {

@@ -21,8 +21,10 @@ class Eal {
   // Starts EAL with `words` as dpdk programs take them behind their name ("--no-huge", "-l", "0").
   // The calling thread becomes EAL's main lcore and is pinned to its core. DPDK starts once a
   // process: a second start is an error, also after this object is gone. The error has what EAL
-  // said and, where it is known, what to do; nothing is printed. It is an error too if a device
-  // that `words` name (-a, --vdev) is no port; complaints of a start that succeeds go to `log`.
+  // said and, where it is known, what to do; nothing is printed. It is kUnavailable where a file or
+  // interface that a device needs is not there or not what it takes, else kInvalidArgument. It is
+  // an error too if a device that `words` name (-a, --vdev) is no port; complaints of a start that
+  // succeeds go to `log`.
   static Result<std::unique_ptr<Eal>> Start(const std::vector<std::string>& words, Log log = {});
 
   ~Eal();

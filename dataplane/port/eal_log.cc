@@ -68,6 +68,8 @@ std::string OneLine(std::string_view lines) {
     std::string_view part = lines.substr(0, end);
     lines.remove_prefix(std::min(end + 1, lines.size()));
     if (part.starts_with("EAL: ")) part.remove_prefix(5);
+    // Said at each start that has telemetry, and means nothing.
+    if (part.starts_with("TELEMETRY: No legacy callbacks")) continue;
     if (part.empty() || line.find(part) != std::string::npos) continue;
     if (!line.empty()) line += "; ";
     line += part;

@@ -29,6 +29,22 @@ TEST(Eal, ExplainsItsOptionsInsteadOfEndingTheProcess) {
   }
 }
 
+TEST(Eal, IsAPrimaryProcess) {
+  TestEal();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"--proc-type=secondary"}, {"--proc-type", "auto"}, {"--proc=s"}}) {
+    EXPECT_THAT(Eal::Start(words).error().message, HasSubstr("--proc-type")) << words[0];
+  }
+  EXPECT_THAT(Eal::Start({"--no-pci", "--proc-type=primary"}).error().message,
+              testing::Not(HasSubstr("--proc-type")));
+}
+
+TEST(Eal, RefusesADeviceThatIsNamedTwice) {
+  TestEal();
+  EXPECT_THAT(Eal::Start({"--vdev", "net_null0,size=64", "--vdev=net_null0"}).error().message,
+              HasSubstr("net_null0 is given twice"));
+}
+
 TEST(Eal, RunsOneLoopAnLcore) {
   Eal& eal = TestEal();
   ASSERT_EQ(eal.lcore_count(), 2u);
@@ -68,6 +84,8 @@ TEST(Eal, KnowsTheCoresOfItsLcores) {
 TEST(EalAdvice, HelpsWithWhatIsOftenMissing) {
   EXPECT_THAT(EalAdvice("Cannot get hugepage information."), HasSubstr("--no-huge"));
   EXPECT_THAT(EalAdvice("Is another primary process running?"), HasSubstr("--file-prefix"));
+  EXPECT_THAT(EalAdvice("invalid core list syntax"), HasSubstr("-l names cores"));
+  EXPECT_THAT(EalAdvice("Operation not permitted"), HasSubstr("CAP_NET_RAW"));
   EXPECT_THAT(EalAdvice("Something else"), IsEmpty());
 }
 

@@ -16,11 +16,17 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "dataplane/port/address_hash.h"
+#include "dataplane/port/eal_log.h"
 #include "dataplane/port/flow_rules.h"
 #include "dataplane/port/hardware_count.h"
+#include "dataplane/source/capture.h"
 
 namespace rocescope {
 namespace {
@@ -54,6 +60,36 @@ std::string_view DeviceArguments(const rte_eth_dev_info& info) {
   return arguments->args;
 }
 
+// The value of `key` ("iface=") in a device's arguments; empty if it is not there.
+std::string ArgumentOf(const rte_eth_dev_info& info, std::string_view key) {
+  std::string_view rest = DeviceArguments(info);
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    if (word.starts_with(key)) return std::string(word.substr(key.size()));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
+  return {};
+}
+
+// What a driver says while it lives stays here: an attempt that failed and was repeated in another
+// way need not alarm anybody.
+class CollectedLog {
+ public:
+  CollectedLog() { EalLog::Install().Collect(true); }
+  ~CollectedLog() {
+    EalLog::Install().TakeComplaints();
+    EalLog::Install().Collect(false);
+  }
+  CollectedLog(const CollectedLog&) = delete;
+  CollectedLog& operator=(const CollectedLog&) = delete;
+
+  Error AddTo(Error error) const {
+    const std::string said = OneLine(EalLog::Install().TakeComplaints());
+    if (!said.empty()) error.message += fmt::format(" (the driver said: {})", said);
+    return error;
+  }
+};
+
 // net_pcap with rx_pcap ends with its file, unless it repeats that for ever.
 bool EndsWithItsFile(const rte_eth_dev_info& info) {
   const std::string_view arguments = DeviceArguments(info);
@@ -75,8 +111,9 @@ Result<std::unique_ptr<Port>> Port::Open(uint16_t id, const PortOptions& options
   std::unique_ptr<Port> port(new Port);
   port->id_ = id;
   port->name_ = NameOf(id);
-  if (auto done = port->Configure(options); !done) return tl::unexpected(done.error());
-  if (auto done = port->SetUpQueues(options); !done) return tl::unexpected(done.error());
+  const CollectedLog log;
+  if (auto done = port->Configure(options); !done) return tl::unexpected(log.AddTo(done.error()));
+  if (auto done = port->SetUpQueues(options); !done) return tl::unexpected(log.AddTo(done.error()));
   return port;
 }
 
@@ -88,6 +125,12 @@ Status Port::Configure(const PortOptions& options) {
   driver_ = info.driver_name == nullptr ? "" : info.driver_name;
   is_file_ = driver_ == "net_pcap" && EndsWithItsFile(info);
   socket_ = rte_eth_dev_socket_id(id_);
+  for (const std::string_view key : {"iface=", "rx_iface=", "rx_iface_in="}) {
+    if (interface_.empty()) interface_ = ArgumentOf(info, key);
+  }
+  if (is_file_) {
+    if (Status ethernet = CheckFile(ArgumentOf(info, "rx_pcap=")); !ethernet) return ethernet;
+  }
 
   const AddressHash hash = AddressHashOf(info.flow_type_rss_offloads);
   hash_ = hash.types;
@@ -140,6 +183,38 @@ Status Port::Configure(const PortOptions& options) {
   return {};
 }
 
+// net_pcap takes the octets of any link layer for Ethernet's.
+Status Port::CheckFile(const std::string& path) const {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  const auto source = OpenCapture(path);
+  if (!source) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("port {}: {}", name_, source.error().message));
+  }
+  RawFrame frame;
+  const Result<size_t> count = (*source)->ReadBatch({&frame, 1});
+  if (!count || *count == 0 || frame.link_type == LinkType::kEthernet) return {};
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("port {}: the link layer of {} is {}, and a port's is Ethernet: replay "
+                  "it",
+                  name_, path, static_cast<int>(frame.link_type)));
+}
+
+Port::Link Port::GetLink() const {
+  if (!interface_.empty()) {
+    std::ifstream file("/sys/class/net/" + interface_ + "/operstate");
+    std::string state;
+    if (!(file >> state)) return Link::kGone;
+    return state == "down" || state == "lowerlayerdown" ? Link::kDown : Link::kUp;
+  }
+  rte_eth_link link{};
+  const int error = rte_eth_link_get_nowait(id_, &link);
+  if (error == -ENODEV || error == -EIO) return Link::kGone;
+  return error == 0 && link.link_status == RTE_ETH_LINK_DOWN ? Link::kDown : Link::kUp;
+}
+
 Status Port::SetUpQueues(const PortOptions& options) {
   const uint32_t held = uint32_t{queues_} * ring_size_;
   mbufs_ =
@@ -166,7 +241,7 @@ Status Port::TryQueues(uint16_t data_room) {
   if (pool_ == nullptr) {
     return MakeError(ErrorCode::kResourceExhausted,
                      fmt::format("port {}: no memory for {} mbufs of {} octets: {}; give EAL more "
-                                 "(-m 1024), or fewer mbufs",
+                                 "(-m 1024), or fewer mbufs (--mbufs)",
                                  name_, mbufs_, data_room, rte_strerror(rte_errno)));
   }
   for (uint16_t queue = 0; queue < queues_; ++queue) {
@@ -196,7 +271,9 @@ Status Port::Start() {
   }
   started_ = true;
   // A mirror's frames go to other MAC addresses. Drivers that have no such mode take everything.
+  const bool was_promiscuous = rte_eth_promiscuous_get(id_) == 1;
   const int error = rte_eth_promiscuous_enable(id_);
+  set_promiscuous_ = error == 0 && !was_promiscuous;
   if (error != 0 && error != -ENOTSUP) {
     return tl::unexpected(PortError(name_, "does not take other hosts' frames", error));
   }
@@ -247,6 +324,7 @@ void Port::Stop() {
   if (!started_) return;
   rte_flow_error error{};
   if (steers_) rte_flow_flush(id_, &error);
+  if (std::exchange(set_promiscuous_, false)) rte_eth_promiscuous_disable(id_);
   rte_eth_dev_stop(id_);
   started_ = false;
 }
@@ -254,10 +332,12 @@ void Port::Stop() {
 std::optional<PortCounters> Port::Counters() const {
   rte_eth_stats stats{};
   if (rte_eth_stats_get(id_, &stats) != 0) return std::nullopt;
+  const bool polls = driver_ == "net_pcap";
   return PortCounters{.delivered = stats.ipackets,
                       .missed = stats.imissed,
                       .no_mbuf = stats.rx_nombuf,
-                      .errors = stats.ierrors,
+                      .errors = polls ? 0 : stats.ierrors,
+                      .failed_reads = polls ? stats.ierrors : 0,
                       .on_wire = HardwareCount(id_)};
 }
 

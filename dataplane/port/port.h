@@ -24,11 +24,13 @@ struct PortOptions {
 
 // What a port counted since it was started.
 struct PortCounters {
-  uint64_t delivered = 0;  // frames that the driver handed over
-  uint64_t missed = 0;     // frames that found the receive queues full (imissed)
-  uint64_t no_mbuf = 0;    // frames for which the pool had no mbuf (rx_nombuf)
-  uint64_t errors = 0;     // broken frames (ierrors)
-  uint64_t on_wire = 0;    // frames that the hardware saw, delivered or not; 0 if it does not tell
+  uint64_t delivered = 0;     // frames that the driver handed over
+  uint64_t missed = 0;        // frames that found the receive queues full (imissed)
+  uint64_t no_mbuf = 0;       // frames for which the pool had no mbuf (rx_nombuf)
+  uint64_t errors = 0;        // broken frames (ierrors)
+  uint64_t failed_reads = 0;  // net_pcap's errors, which are no frames: a damaged file, or an
+                              // interface that is down, once for each poll
+  uint64_t on_wire = 0;  // frames that the hardware saw, delivered or not; 0 if it does not tell
 };
 
 // How a port's frames tell when they came.
@@ -72,6 +74,13 @@ class Port {
   // A capture file that ends, in place of a wire.
   bool is_file() const { return is_file_; }
 
+  // Whether its driver can tell `missed` and `no_mbuf`, which else are 0 whatever was lost.
+  bool counts_losses() const { return driver_ != "net_af_packet"; }
+
+  enum class Link : uint8_t { kUp, kDown, kGone };
+  // Of the NIC, or of the network interface that a virtual device reads. May open a file.
+  Link GetLink() const;
+
   // nullopt: the driver does not say.
   std::optional<PortCounters> Counters() const;
   uint32_t mbufs() const { return mbufs_; }
@@ -81,6 +90,7 @@ class Port {
  private:
   Port() = default;
   Status Configure(const PortOptions& options);
+  Status CheckFile(const std::string& path) const;
   Status SetUpQueues(const PortOptions& options);
   Status TryQueues(uint16_t data_room);
   void WriteTable();
@@ -99,6 +109,8 @@ class Port {
   bool steers_ = false;
   bool is_file_ = false;
   bool started_ = false;
+  bool set_promiscuous_ = false;
+  std::string interface_;  // that a virtual device reads; may be empty
   PortTime time_ = PortTime::kArrival;
   uint32_t mbufs_ = 0;
   int socket_ = 0;

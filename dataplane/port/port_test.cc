@@ -11,6 +11,12 @@
 namespace rocescope::test {
 namespace {
 
+std::vector<RawFrame> AtOneTap(const FrameMix& mix) {
+  std::vector<RawFrame> frames(mix.frames().begin(), mix.frames().end());
+  for (RawFrame& frame : frames) frame.tap = 0;
+  return frames;
+}
+
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -42,6 +48,31 @@ TEST(Port, KnowsAFileFromAWire) {
   const TemporaryFile file(PcapOf({}));
   EXPECT_TRUE(TestPort("net_pcap8", "rx_pcap=" + file.path())->is_file());
   EXPECT_FALSE(TestPort("net_null3", "size=64")->is_file());
+}
+
+TEST(Port, RefusesAFileOfAnotherLinkLayer) {
+  TestEal();
+  const FrameMix mix(3);
+  std::vector<uint8_t> bytes = PcapOf(AtOneTap(mix));
+  bytes[20] = 101;  // raw IP
+  const TemporaryFile file(bytes);
+  const auto device = VirtualDevice::Plug("net_pcap10", "rx_pcap=" + file.path());
+  ASSERT_TRUE(device);
+  EXPECT_THAT(Port::Open((*device)->port(), {}).error().message, HasSubstr("link layer"));
+}
+
+TEST(Port, LeavesPromiscuousModeAsItWas) {
+  TestPort port("net_null10", "size=64");
+  const int before = rte_eth_promiscuous_get(port->id());
+  ASSERT_TRUE(port->Start());
+  port->Stop();
+  EXPECT_EQ(rte_eth_promiscuous_get(port->id()), before);
+}
+
+TEST(Port, KnowsItsLink) {
+  TestPort port("net_null11", "size=64");
+  ASSERT_TRUE(port->Start());
+  EXPECT_EQ(port->GetLink(), Port::Link::kUp);
 }
 
 // net_null has a hash by its word, a table of hashes that it keeps, and no rules.

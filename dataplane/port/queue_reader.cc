@@ -20,21 +20,22 @@ void QueueReader::Begin() {
 size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
   const uint16_t received = rte_eth_rx_burst(queue_.port->id(), queue_.queue, mbufs.data(),
                                              static_cast<uint16_t>(mbufs.size()));
-  if (received > 0) {
-    empty_bursts_ = 0;
-  } else if (queue_.port->is_file()) {
-    LookForEnd();
-  }
+  if (queue_.port->is_file() && received < mbufs.size()) [[unlikely]]
+    LookForEnd(received);
   return received;
 }
 
 // A file's driver says nothing at its end. Nor does it deliver then, or lose a frame for want of an
-// mbuf.
-void QueueReader::LookForEnd() {
-  const bool first = empty_bursts_ == 0;
-  ++empty_bursts_;
+// mbuf. Behind damage libpcap reads on from anywhere.
+void QueueReader::LookForEnd(size_t received) {
+  const bool first = empty_bursts_ == 0 || received > 0;
+  empty_bursts_ = first ? 1 : empty_bursts_ + 1;
   if (!first && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
   const PortCounters counters = queue_.port->Counters().value_or(PortCounters{});
+  if (counters.failed_reads > 0) {
+    ended_ = true;
+    return;
+  }
   const uint64_t frames = counters.delivered + counters.no_mbuf;
   ended_ = !first && frames == frames_when_idle_;
   frames_when_idle_ = frames;

@@ -30,6 +30,7 @@ class QueueReader {
 
   // A file ended, or nothing comes by this queue: there will be no more bursts.
   bool ended() const { return ended_; }
+  const Port& port() const { return *queue_.port; }
 
   // Bursts that the queue may hold at once. Rings and sockets of virtual devices hold more than
   // their descriptors.
@@ -42,14 +43,14 @@ class QueueReader {
   void ReadClock();
 
  private:
-  void LookForEnd();
+  void LookForEnd(size_t received);
 
   ReceiveQueue queue_;
   PortTime time_;
   TimestampField timestamps_;
   NicClock clock_;
   bool ended_ = false;
-  uint32_t empty_bursts_ = 0;      // in a row
+  uint32_t empty_bursts_ = 0;      // in a row, the one that was only short included
   uint64_t frames_when_idle_ = 0;  // of the port, when they began
 };
 

@@ -116,6 +116,7 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
   Prefetch(mbufs);
   const std::span frames(burst.frames.data(), burst.gatherer.View(mbufs, burst.frames));
   queue.Stamp(mbufs, WallClock(), frames);
+  for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;
   if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
   statistics_.received_any = true;
   statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);
@@ -170,7 +171,7 @@ void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
 void ReceiveLoop::Drain() {
   for (QueueReader& queue : work_->queues) {
     for (size_t bursts = queue.BurstsHeld(kBurst); bursts > 0; --bursts) {
-      if (!ReceiveFrom(queue)) break;
+      if (!ReceiveFrom(queue) && (queue.ended() || !queue.port().is_file())) break;
     }
   }
 }
@@ -193,6 +194,14 @@ void ReceiveLoop::Publish() {
       work_->received.gatherer.linearised() + work_->taken.gatherer.linearised();
   if (work_->spreader) statistics_.passed_on = work_->spreader->passed_on();
   published_.Publish(statistics_);
+}
+
+std::vector<const Port*> ReceiveLoop::UnfinishedFiles() const {
+  std::vector<const Port*> files;
+  for (const QueueReader& queue : work_->queues) {
+    if (queue.port().is_file() && !queue.ended()) files.push_back(&queue.port());
+  }
+  return files;
 }
 
 std::vector<MirrorStream> ReceiveLoop::MirrorStreams() const {

@@ -60,6 +60,7 @@ class ReceiveLoop {
   // After Run.
   const FrameProcessor& processor() const { return processor_; }
   std::vector<MirrorStream> MirrorStreams() const;
+  std::vector<const Port*> UnfinishedFiles() const;  // stopped before their end
 
  private:
   struct Work;  // the queues, and buffers of a burst

@@ -27,6 +27,31 @@ class ReplayTruthTest(unittest.TestCase):
                                     capture_output=True).stdout
         self.assertEqual(report_totals.differences(json.loads(report), truth), [])
 
+    def test_answers_do_not_depend_on_how_frames_are_handed_over(self):
+        """Read from a file in batches of 256, and as a port's in bursts of 64."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "capture.pcap")
+            subprocess.run([GENERATE, str(path), "--packets", "150000", "--qps", "300", "--gap",
+                            "0.01", "--seed", "5"], check=True)
+            octets = bytearray(path.read_bytes())
+            octets[:4] = bytes.fromhex("d4c3b2a1")  # microseconds
+            at = 24
+            while at < len(octets):
+                nanoseconds, captured = (int.from_bytes(octets[at + n:at + n + 4], "little")
+                                         for n in (4, 8))
+                octets[at + 4:at + 8] = (nanoseconds // 1000).to_bytes(4, "little")
+                at += 16 + captured
+            path.write_bytes(octets)
+            reports = []
+            for words in ((), ("--via", "dpdk")):
+                run = subprocess.run([ROCESCOPE, "replay", "-o", "json", *words, str(path)],
+                                     check=False, capture_output=True)
+                if b"without DPDK" in run.stderr:
+                    self.skipTest("built without DPDK")
+                reports.append(run.stdout)
+        self.assertGreater(len(reports[0]), 10_000)
+        self.assertEqual(*reports)
+
     def test_many_flows_with_gaps_and_marks(self):
         self.expect_truth("--packets", "200000", "--qps", "4000")
 
