@@ -221,7 +221,7 @@ Status Port::SetUpQueues(const PortOptions& options) {
       options.mbufs != 0 ? options.mbufs : held * 2 + options.lcores * kCache * 2 + kBetweenLcores;
   if (options.data_room != 0) return TryQueues(options.data_room);
   const bool hugepages = rte_eal_has_hugepages() != 0;
-  const Status first = TryQueues(hugepages ? kRoceRoom : kSmallRoom);
+  Status first = TryQueues(hugepages ? kRoceRoom : kSmallRoom);
   if (first) return first;
   const bool no_memory = first.error().code == ErrorCode::kResourceExhausted;
   // Less memory may do. Else, some drivers put no frame into several mbufs and refuse ones that are
