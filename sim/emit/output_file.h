@@ -54,7 +54,4 @@ class TextFile {
   std::string text_;
 };
 
-// A whole file at once.
-Status WriteFile(const std::string& path, std::string_view text);
-
 }  // namespace rocescope::sim
