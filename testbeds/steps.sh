@@ -4,6 +4,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+# Another checkout of the same sources finds in ccache what this one compiled.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
+
 say() { printf '[%3d s] %s\n' "$SECONDS" "$*" >&2; }
 
 # Shows a command's output only if it fails.
