@@ -223,7 +223,7 @@ Status Port::SetUpQueues(const PortOptions& options) {
   const bool hugepages = rte_eal_has_hugepages() != 0;
   Status first = TryQueues(hugepages ? kRoceRoom : kSmallRoom);
   if (first) return first;
-  const bool no_memory = first.error().code == ErrorCode::kResourceExhausted;
+  const bool no_memory = pool_ == nullptr;  // drivers say ENOMEM to small mbufs too
   // Less memory may do. Else, some drivers put no frame into several mbufs and refuse ones that are
   // too small for it. What was wrong at first is what the user should hear.
   if (no_memory && hugepages && TryQueues(kUsualRoom)) return {};

@@ -108,6 +108,17 @@ TEST(Port, SaysThatItsNicTakesNoRulesAndLeavesTheirQueueAlone) {
   EXPECT_EQ(port->remarks().size(), 1u) << "said once a start";
 }
 
+// It puts no frame into several mbufs. Needs CAP_NET_RAW.
+TEST(Port, TakesLargerMbufsWhereADriverWantsThem) {
+  TestEal();
+  const auto device = VirtualDevice::Plug("net_af_packet0", "iface=lo,framecnt=512");
+  if (!device) GTEST_SKIP() << device.error().message;
+  const auto port = Port::Open((*device)->port(), {.mbufs = 4095});
+  ASSERT_TRUE(port) << port.error().message;
+  EXPECT_FALSE((*port)->counts_losses());
+  EXPECT_THAT((*port)->remarks(), ElementsAre(HasSubstr("at most 1500 octets")));
+}
+
 TEST(Port, SaysThatMemoryIsMissing) {
   TestEal();
   const auto device = VirtualDevice::Plug("net_null4", "size=64");
