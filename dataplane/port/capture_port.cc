@@ -146,7 +146,8 @@ Result<std::unique_ptr<CaptureSource>> OpenAsPort(const TapFile& file, CaptureSu
   if (!device) {
     return MakeError(device.error().code, fmt::format("{}: {}", file.path, device.error().message));
   }
-  auto port = Port::Open((*device)->port(), {.mbufs = MbufsFor(survey), .data_room = kDataRoom});
+  auto port = Port::Open((*device)->port(),
+                         {.mbufs = MbufsFor(survey), .data_room = kDataRoom, .surveyed = true});
   if (!port) return tl::unexpected(port.error());
   if (const Status started = (*port)->Start(); !started) return tl::unexpected(started.error());
   return std::make_unique<CapturePort>(file, std::move(survey), options, std::move(descriptor),

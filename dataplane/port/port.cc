@@ -128,7 +128,7 @@ Status Port::Configure(const PortOptions& options) {
   for (const std::string_view key : {"iface=", "rx_iface=", "rx_iface_in="}) {
     if (interface_.empty()) interface_ = ArgumentOf(info, key);
   }
-  if (is_file_) {
+  if (is_file_ && !options.surveyed) {
     if (Status ethernet = CheckFile(ArgumentOf(info, "rx_pcap=")); !ethernet) return ethernet;
   }
 

@@ -20,6 +20,7 @@ struct PortOptions {
   bool steer = false;      // and one more for what tells of congestion and loss, if the NIC can
   uint32_t mbufs = 0;      // in the port's pool; 0: what its queues hold, and enough beside
   uint16_t data_room = 0;  // octets of a frame in one mbuf; 0: as README.md says
+  bool surveyed = false;   // somebody has looked at the link layer of its file
 };
 
 // What a port counted since it was started.
