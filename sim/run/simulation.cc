@@ -9,6 +9,7 @@
 
 #include "dataplane/run/manifest.h"
 #include "sim/emit/output_file.h"
+#include "sim/run/host_logs.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
 #include "topology/yaml.h"
@@ -17,6 +18,13 @@ namespace rocescope::sim {
 namespace {
 
 constexpr int kProgressSteps = 200;
+
+Status WriteFile(const std::string& path, const std::string& text) {
+  Result<TextFile> file = TextFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  file->text() = text;
+  return file->Close();
+}
 
 SimTime Scaled(SimTime time, double scale) {
   return static_cast<SimTime>(static_cast<double>(time) * scale);
@@ -35,7 +43,9 @@ RunManifest ManifestOf(const Scenario& scenario) {
           .telemetry = {.mirror = on.mirror != MirrorPlan::kNone,
                         .int_reports = on.int_exponent.has_value(),
                         .sflow = on.sflow_rate > 0,
-                        .counters = on.counter_period > 0}};
+                        .counters = on.counter_period > 0,
+                        .nccl_logs = !on.nccl_version.empty(),
+                        .rdma = on.rdma}};
 }
 
 }  // namespace
@@ -116,6 +126,7 @@ Status Simulation::Run(const Progress& progress) {
   recorder_->Finish();
   if (!telemetry_) return {};
   if (Status finished = telemetry_->Finish(); !finished) return finished;
+  if (Status written = WriteHostLogs(*this, directory_); !written) return written;
   return WriteFile(directory_ + "/truth.json", RenderTruth(*this));
 }
 

@@ -49,12 +49,13 @@ class SimulationTest : public ::testing::Test {
 };
 
 TEST_F(SimulationTest, WritesItsRunDirectory) {
-  const Scenario scenario = Make("telemetry: {mirror: all, int_exponent: 4, sflow_rate: 100}\n");
+  const Scenario scenario =
+      Make("telemetry: {mirror: all, int_exponent: 4, sflow_rate: 100, rdma: true}\n");
   auto simulation = Simulation::Make(scenario, directory_.string());
   ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
   ASSERT_TRUE((*simulation)->Run({}).has_value());
   for (const char* file : {"run.json", "topology.yaml", "truth.json", "mirror.pcap", "int.pcap",
-                           "sflow.pcap", "counters.jsonl"}) {
+                           "sflow.pcap", "counters.jsonl", "slurm.json"}) {
     EXPECT_GT(std::filesystem::file_size(directory_ / file), 0u) << file;
   }
 }

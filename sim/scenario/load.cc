@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/emit/host_files.h"
 #include "sim/scenario/scenario.h"
 #include "topology/text/name_range.h"
 #include "topology/text/nearest.h"
@@ -218,8 +219,14 @@ void Loader::ReadTelemetry(const YamlNode& node) {
   }
   Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
   Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
-  Text(map, "nccl", telemetry.nccl_version);
-  if (telemetry.nccl_version == "none") telemetry.nccl_version.clear();
+  if (const YamlNode* nccl = map.Find("nccl")) {
+    telemetry.nccl_version = std::string(ReadText(*nccl, errors_).value_or(""));
+    if (telemetry.nccl_version == "none") {
+      telemetry.nccl_version.clear();
+    } else if (const auto release = FindNcclRelease(telemetry.nccl_version); !release) {
+      errors_.Add(*nccl, release.error().message);
+    }
+  }
   Flag(map, "rdma", telemetry.rdma);
   Flag(map, "slurm", telemetry.slurm);
 }

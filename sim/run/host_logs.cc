@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/run/host_logs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/hash.h"
+#include "sim/emit/host_files.h"
+#include "sim/run/simulation.h"
+
+namespace rocescope::sim {
+namespace {
+
+constexpr uint32_t kFirstProcess = 40'000;  // of a host's jobs, counted up by its GPUs
+constexpr uint32_t kFirstBenchmark = 90'000;
+
+// One for each group of a phase: that of all ranks is the job's own, others are splits of it or,
+// before NCCL 2.18 knew them, communicators of their own.
+LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
+  const JobOptions& options = job.options();
+  const topology::Fabric& fabric = simulation.fabric();
+  LoggedJob logged = {.id = options.id,
+                      .name = options.name,
+                      .start = simulation.scenario().epoch,
+                      .mtu = simulation.scenario().network.nics.mtu};
+  std::map<topology::NodeIndex, uint32_t> devices;  // how many GPUs of a host the job has
+  for (const topology::GpuIndex index : options.gpus) {
+    const topology::Gpu& gpu = fabric.gpu(index);
+    logged.ranks.push_back(
+        {.gpu = index,
+         .process_id = kFirstProcess + static_cast<uint32_t>(options.id) * 100 + gpu.number,
+         .cuda_device = devices[gpu.host]++,
+         .nvml_device = gpu.number});
+  }
+  const uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
+  std::vector<uint32_t> everyone(options.gpus.size());
+  for (uint32_t rank = 0; rank < everyone.size(); ++rank) everyone[rank] = rank;
+  logged.communicators.push_back({.id = Mix64(seed), .ranks = everyone});
+  std::map<std::vector<uint32_t>, uint32_t> known = {{everyone, 0}};
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_group;  // by phase and group
+  for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
+    const auto& groups = options.phases[phase].groups;
+    if (groups.empty()) of_group[{phase, 0}] = 0;
+    for (uint32_t group = 0; group < groups.size(); ++group) {
+      const auto [at, fresh] =
+          known.try_emplace(groups[group], static_cast<uint32_t>(logged.communicators.size()));
+      of_group[{phase, group}] = at->second;
+      if (!fresh) continue;
+      LoggedCommunicator communicator = {.id = Mix64(HashCombine(seed, at->second)),
+                                         .ranks = groups[group],
+                                         .color = static_cast<int>(group)};
+      if (splits) communicator.parent = 0;
+      logged.communicators.push_back(std::move(communicator));
+    }
+  }
+  for (const Job::Channel& channel : job.channels()) {
+    const uint32_t number = of_group.at({channel.phase, channel.group});
+    const std::vector<uint32_t>& ranks = logged.communicators[number].ranks;
+    const auto place = [&](uint32_t rank) {
+      return static_cast<uint32_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
+    };
+    LoggedConnection connection = {.communicator = number,
+                                   .from = place(channel.from),
+                                   .to = place(channel.to),
+                                   .sender = job.NicOf(channel.from),
+                                   .receiver = job.NicOf(channel.to),
+                                   .fifo_rkey = channel.fifo_rkey};
+    for (const QueuePair* sender : channel.senders) {
+      connection.queue_pairs.push_back(
+          {.sender = sender->identity().qpn, .receiver = sender->peer().identity().qpn});
+    }
+    logged.connections.push_back(std::move(connection));
+  }
+  return logged;
+}
+
+}  // namespace
+
+Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
+  const Scenario& scenario = simulation.scenario();
+  const TelemetryOptions& on = scenario.telemetry;
+  HostFilesOptions options = {.rdma = on.rdma, .slurm = on.slurm, .rdma_time = scenario.epoch};
+  if (!on.nccl_version.empty()) {
+    const auto release = FindNcclRelease(on.nccl_version);
+    if (!release) return tl::unexpected(release.error());
+    options.nccl = *release;
+  }
+  constexpr int kFirstWithSplits = 18;
+  const bool splits = options.nccl && options.nccl->minor >= kFirstWithSplits;
+  std::vector<LoggedJob> jobs;
+  std::set<uint32_t> of_jobs;  // queue pairs
+  for (const auto& job : simulation.jobs()) {
+    jobs.push_back(Describe(simulation, *job, splits));
+    for (const Job::Channel& channel : job->channels()) {
+      for (const QueuePair* sender : channel.senders) {
+        of_jobs.insert(sender->identity().number);
+        of_jobs.insert(sender->peer().identity().number);
+      }
+    }
+  }
+  std::vector<LoggedQueuePair> others;
+  Network& network = simulation.network();
+  for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
+    if (of_jobs.contains(i)) continue;
+    const QueuePair& one = network.queue_pair(i);
+    others.push_back({.nic = one.nic().number(),
+                      .local = one.identity().qpn,
+                      .remote = one.peer().identity().qpn,
+                      .process_id = kFirstBenchmark + i,
+                      .command = "ib_write_bw"});
+  }
+  return WriteHostFiles(directory, simulation.fabric(), jobs, others, options);
+}
+
+}  // namespace rocescope::sim

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the hosts and the scheduler of a simulation would have said: from its jobs to the plain
+// values that emit/host_files.h writes.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace rocescope::sim {
+
+class Simulation;
+
+// nccl/, rdma/ and slurm.json, as the scenario's telemetry asks for them. The directory exists.
+Status WriteHostLogs(Simulation& simulation, const std::string& directory);
+
+}  // namespace rocescope::sim
