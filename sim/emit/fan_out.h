@@ -24,6 +24,10 @@ class FanOut final : public SwitchObserver {
     for (SwitchObserver* each : observers_) each->Departs(at, port, frame, queue_octets);
   }
 
+  void Loses(const Switch& at, const Port* out, const Frame& frame, LossCause cause) override {
+    for (SwitchObserver* each : observers_) each->Loses(at, out, frame, cause);
+  }
+
  private:
   std::vector<SwitchObserver*> observers_;
 };

@@ -12,17 +12,32 @@ namespace {
 
 constexpr uint32_t kFcs = 4;
 constexpr uint16_t kSourcePort = 0xe000;
-constexpr size_t kMostHeader = 512;
 // Since when agents run: their clocks have nothing to do with the run's.
 constexpr SimTime kUptimeBefore = 86'400 * kSecond;
 
-constexpr size_t FlowSampleOctets(size_t header) {
-  return 2 * wire::SflowBlock::kSize + wire::SflowFlowSample::kSize +
-         wire::SflowSampledHeader::kSize + (header + 3) / 4 * 4;
+// Of a packet.
+constexpr size_t SampleOctets(size_t sample, size_t header) {
+  return 2 * wire::SflowBlock::kSize + sample + wire::SflowSampledHeader::kSize +
+         (header + 3) / 4 * 4;
 }
 constexpr size_t kCounterSampleOctets =
     3 * wire::SflowBlock::kSize + wire::SflowCounterSample::kSize +
     wire::SflowInterfaceRecord::kSize + wire::SflowEthernetRecord::kSize;
+
+std::optional<uint32_t> ReasonOf(LossCause cause) {
+  switch (cause) {
+    case LossCause::kBufferFull:
+      return wire::kSflowDropNoBufferSpace;
+    case LossCause::kTtlExpired:
+      return wire::kSflowDropTtlExceeded;
+    case LossCause::kNoRoute:
+      return wire::kSflowDropHostUnreachable;
+    case LossCause::kTooLong:
+      return wire::kSflowDropPacketTooBig;
+    default:
+      return std::nullopt;
+  }
+}
 
 uint64_t SumOf(const std::array<uint64_t, kPriorities>& counts) {
   uint64_t sum = 0;
@@ -72,18 +87,23 @@ void SflowAgents::Queues(const Switch& at, const Port& port, const Frame& frame)
   Sample(agent, port, frame);
 }
 
-void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
+// The front of the packet as it came; until the next call.
+std::span<const uint8_t> SflowAgents::HeaderOf(const Frame& frame, bool counted_down) {
   Frame as_it_came = frame;
-  ++as_it_came.ttl;
-  std::array<uint8_t, kMostHeader> header_room;
-  const size_t header = packets_.WriteFrame(
-      as_it_came,
-      std::span(header_room).first(std::min<size_t>(options_.header_octets, kMostHeader)));
+  if (counted_down) ++as_it_came.ttl;
+  const std::span<uint8_t> room(header_room_);
+  return room.first(packets_.WriteFrame(
+      as_it_came, room.first(std::min<size_t>(options_.header_octets, room.size()))));
+}
+
+void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
+  const std::span<const uint8_t> header = HeaderOf(frame, true);
   const auto number = [&](uint32_t which) {
     return network_.fabric().port(agent.first_port + which).number;
   };
   Source& source = agent.sources[frame.ingress];
-  wire::SflowWriter& datagram = DatagramFor(agent, FlowSampleOctets(header));
+  wire::SflowWriter& datagram =
+      DatagramFor(agent, SampleOctets(wire::SflowFlowSample::kSize, header.size()));
   datagram.BeginSample(wire::kSflowFlowSample,
                        wire::SflowFlowSample{.sequence = ++source.flow_sequence,
                                              .source = {.index = number(frame.ingress)},
@@ -91,11 +111,46 @@ void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
                                              .sample_pool = source.pool,
                                              .input = {.value = number(frame.ingress)},
                                              .output = {.value = number(port.number())}});
-  datagram.AddRecord(wire::kSflowSampledHeader,
-                     wire::SflowSampledHeader{.frame_length = packets_.LengthOf(frame) + kFcs,
-                                              .stripped = kFcs,
-                                              .octets = std::span(header_room).first(header)});
+  datagram.AddRecord(
+      wire::kSflowSampledHeader,
+      wire::SflowSampledHeader{
+          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .octets = header});
   ++samples_;
+}
+
+void SflowAgents::Loses(const Switch& at, const Port* out, const Frame& frame, LossCause cause) {
+  Agent& agent = agents_[at.number()];
+  const std::optional<uint32_t> reason = ReasonOf(cause);
+  if (agent.node == topology::kNone || !reason) return;
+  const SimTime now = network_.engine().Now();
+  if (now >= agent.discards_until) {
+    agent.discards_until = now + options_.longest_wait;
+    agent.discards = 0;
+  }
+  if (agent.discards >= options_.most_discards) {
+    ++agent.discards_missed;
+    return;
+  }
+  ++agent.discards;
+  ++discards_;
+  const auto number = [&](uint32_t which) {
+    return network_.fabric().port(agent.first_port + which).number;
+  };
+  const std::span<const uint8_t> header = HeaderOf(frame, cause == LossCause::kBufferFull);
+  wire::SflowWriter& datagram =
+      DatagramFor(agent, SampleOctets(wire::SflowDiscardedPacket::kSize, header.size()));
+  datagram.BeginSample(
+      wire::kSflowDiscardedPacket,
+      wire::SflowDiscardedPacket{.sequence = ++agent.sources[frame.ingress].discard_sequence,
+                                 .source = {.index = number(frame.ingress)},
+                                 .drops = agent.discards_missed,
+                                 .input = number(frame.ingress),
+                                 .output = out == nullptr ? 0 : number(out->number()),
+                                 .reason = *reason});
+  datagram.AddRecord(
+      wire::kSflowSampledHeader,
+      wire::SflowSampledHeader{
+          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .octets = header});
 }
 
 void SflowAgents::ReadCounters(Agent& agent) {

@@ -22,14 +22,17 @@ struct SflowOptions {
   uint32_t header_octets = 128;  // of a sampled packet, at most 512
   SimTime counter_period = 20 * kSecond;  // 0: no counter samples
   SimTime longest_wait = kSecond;         // of a sample in an unfinished datagram
+  // Of dropped packets an agent tells so many in each span of longest_wait, and of the others their
+  // number. What a switch loses without knowing is not among them.
+  uint32_t most_discards = 100;
   uint16_t udp_port = 6343;
   uint64_t seed = 1;
 };
 
 // A packet is sampled when it is queued, so that its output port is known, dropped or not; what is
-// dropped before has no sample. The sampled header is that of the packet as it came. Counters are
-// those of RFC 2863 and 3635, whose octets include the frame check sequence. Switches without an
-// sFlow agent's address have none.
+// dropped before has no such sample, but may be told as a discarded packet. The sampled header is
+// that of the packet as it came. Counters are those of RFC 2863 and 3635, whose octets include the
+// frame check sequence. Switches without an sFlow agent's address have none.
 class SflowAgents final : public SwitchObserver {
  public:
   SflowAgents(Network& network, PacketWriter& packets, CollectorPort& port,
@@ -46,11 +49,15 @@ class SflowAgents final : public SwitchObserver {
   void Arrives(const Switch&, const Port&, const Frame&) override {}
   void Queues(const Switch& at, const Port& port, const Frame& frame) override;
   void Departs(const Switch&, const Port&, const Frame&, uint64_t) override {}
+  void Loses(const Switch& at, const Port* out, const Frame& frame, LossCause cause) override;
 
-  uint64_t samples() const { return samples_; }  // of packets, in datagrams that got lost too
+  // In datagrams that got lost too: of packets; of dropped ones.
+  uint64_t samples() const { return samples_; }
+  uint64_t discards() const { return discards_; }
 
  private:
   static constexpr size_t kMostDatagram = 1400;  // octets behind the UDP header
+  static constexpr size_t kMostHeader = 512;
 
   struct Source {  // a port
     Random random{0};
@@ -58,6 +65,7 @@ class SflowAgents final : public SwitchObserver {
     uint32_t pool = 0;
     uint32_t flow_sequence = 0;
     uint32_t counter_sequence = 0;
+    uint32_t discard_sequence = 0;
   };
   struct Agent {
     topology::NodeIndex node = topology::kNone;  // kNone: it has no address
@@ -66,11 +74,15 @@ class SflowAgents final : public SwitchObserver {
     Envelope envelope;
     uint32_t sequence = 0;
     std::vector<Source> sources;
+    SimTime discards_until = 0;  // the span under way
+    uint32_t discards = 0;       // in it
+    uint32_t discards_missed = 0;
     std::vector<uint8_t> room;
     std::optional<wire::SflowWriter> datagram;  // in `room`
   };
 
   void Sample(Agent& agent, const Port& port, const Frame& frame);
+  std::span<const uint8_t> HeaderOf(const Frame& frame, bool counted_down);
   void ReadCounters(Agent& agent);
   void CountersAndAgain(uint32_t number);
   wire::SflowWriter& DatagramFor(Agent& agent, size_t octets);
@@ -84,7 +96,9 @@ class SflowAgents final : public SwitchObserver {
   CollectorPort& port_;
   const SflowOptions options_;
   std::vector<Agent> agents_;  // by switch number
+  std::array<uint8_t, kMostHeader> header_room_{};
   uint64_t samples_ = 0;
+  uint64_t discards_ = 0;
 };
 
 }  // namespace rocescope::sim

@@ -27,6 +27,7 @@ struct Datagrams {
   std::vector<Timestamp> arrivals;
   std::vector<FlowSample> flows;
   std::vector<CounterSample> counters;
+  std::vector<std::pair<wire::SflowDiscardedPacket, wire::SflowSampledHeader>> discards;
 };
 
 void ReadDatagram(std::span<const uint8_t> bytes, Datagrams& all) {
@@ -51,6 +52,12 @@ void ReadDatagram(std::span<const uint8_t> bytes, Datagrams& all) {
       Read(body, record);
       EXPECT_EQ(record.tag, wire::kSflowSampledHeader);
       Read(body, flow.header);
+    } else if (block.tag == wire::kSflowDiscardedPacket) {
+      auto& [sample, header_record] = all.discards.emplace_back();
+      Read(body, sample);
+      EXPECT_EQ(sample.records, 1u);
+      Read(body, record);
+      Read(body, header_record);
     } else {
       EXPECT_EQ(block.tag, wire::kSflowCounterSample);
       CounterSample& counter = all.counters.emplace_back();
@@ -165,6 +172,24 @@ TEST_F(SflowAgentsTest, ReadsEachPortsCountersOnceAPeriod) {
   EXPECT_EQ(all.counters[1].interface.status, 1u);
   EXPECT_EQ(all.counters[2].interface.out_unicast, 1u);
   EXPECT_EQ(all.counters[6].sample.sequence, 3u);
+}
+
+TEST_F(SflowAgentsTest, TellsWhichPacketsTheSwitchDroppedAndWhy) {
+  Start({.rate = 1'000'000, .counter_period = 0, .longest_wait = kMillisecond, .most_discards = 3});
+  star_.switch_at().options().mtu = 1500;
+  star_.Write(0, 2, 4 * 4096 + 1000);
+  star_.Write(1, 2, 4096);
+  const Datagrams all = Run(2 * kMillisecond);
+  ASSERT_EQ(all.discards.size(), 3u);
+  EXPECT_EQ(agents_->discards(), 3u);
+  for (const auto& [sample, header] : all.discards) {
+    EXPECT_EQ(sample.reason, wire::kSflowDropPacketTooBig);
+    EXPECT_EQ(sample.input, sample.source.index);
+    EXPECT_EQ(sample.output, 3u);
+    EXPECT_EQ(sample.drops, 0u);
+    EXPECT_EQ(test::Decode(header.octets).ttl, 64);
+  }
+  EXPECT_EQ(all.discards[0].second.frame_length, 14u + 20 + 8 + 12 + 16 + 4096 + 4 + 4);
 }
 
 }  // namespace

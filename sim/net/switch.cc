@@ -62,7 +62,8 @@ Port* Switch::Choose(const Frame& frame) {
   return ports_[hops.ports[number]].get();
 }
 
-void Switch::Lose(Frame& frame, LossCause cause) {
+void Switch::Lose(Frame& frame, LossCause cause, const Port* out) {
+  if (observer_ != nullptr && up_) observer_->Loses(*this, out, frame, cause);
   ++lost_[static_cast<size_t>(cause)];
   shared_.Lose(frame, cause);
 }
@@ -72,6 +73,7 @@ void Switch::Receive(Frame& frame, Port& port) {
     Lose(frame, LossCause::kDeviceDown);
     return;
   }
+  frame.ingress = static_cast<uint16_t>(port.number());
   if (observer_ != nullptr) {
     frame.arrived = shared_.engine.Now();
     observer_->Arrives(*this, port, frame);
@@ -94,12 +96,12 @@ void Switch::Receive(Frame& frame, Port& port) {
   }
   if (frame.length > options_.mtu + kEthernetHeader) {
     ++out->counters().too_long;
-    Lose(frame, LossCause::kTooLong);
+    Lose(frame, LossCause::kTooLong, out);
     return;
   }
   if (frame.kind == FrameKind::kCnp && ailments_.loses_cnps > 0 &&
       random_.Chance(ailments_.loses_cnps)) {
-    Lose(frame, LossCause::kSelective);
+    Lose(frame, LossCause::kSelective, out);
     return;
   }
   if (ailments_.corrupts > 0 && random_.Chance(ailments_.corrupts)) {
@@ -107,11 +109,10 @@ void Switch::Receive(Frame& frame, Port& port) {
     ++corrupted_;
   }
   --frame.ttl;
-  frame.ingress = static_cast<uint16_t>(port.number());
   if (observer_ != nullptr) observer_->Queues(*this, *out, frame);
   if (!buffer_.Admit(port.number(), frame.priority, frame.length, out->queued(frame.priority))) {
     ++port.counters().dropped[frame.priority];
-    Lose(frame, LossCause::kBufferFull);
+    Lose(frame, LossCause::kBufferFull, out);
     return;
   }
   const uint32_t priority = frame.priority;

@@ -55,6 +55,10 @@ class SwitchObserver {
   virtual void Queues(const Switch& at, const Port& port, const Frame& frame) = 0;
   virtual void Departs(const Switch& at, const Port& port, const Frame& frame,
                        uint64_t queue_octets) = 0;
+  // `out` is the port that it was for, or nullptr if none was chosen yet; one that found the buffer
+  // full has its TTL counted down. What is lost with a link or the whole switch is not told.
+  virtual void Loses(const Switch& /*at*/, const Port* /*out*/, const Frame& /*frame*/,
+                     LossCause /*cause*/) {}
 };
 
 // Who knows where a destination lies. Ports by their number in the switch, from 0.
@@ -106,7 +110,7 @@ class Switch final : public Device {
   };
 
   Port* Choose(const Frame& frame);
-  void Lose(Frame& frame, LossCause cause);
+  void Lose(Frame& frame, LossCause cause, const Port* out = nullptr);
   void CheckPause(Port& port, uint32_t priority);
   void CheckResume(Port& port, uint32_t priority);
   void Refresh();
