@@ -104,13 +104,6 @@ Status MakeFolder(const std::string& path) {
                    fmt::format("{}: cannot be made: {}", path, error.message()));
 }
 
-Status WriteText(const std::string& path, std::string text) {
-  Result<TextFile> file = TextFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
-  file->text() = std::move(text);
-  return file->Close();
-}
-
 Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,
                  std::span<const LoggedJob> jobs, const NcclRelease& release) {
   if (Status made = MakeFolder(folder); !made) return made;
@@ -119,7 +112,7 @@ Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,
       const std::string& host = fabric.node(fabric.gpu(job.ranks[rank].gpu).host).name;
       const std::string path =
           fmt::format("{}/{}-{}.log", folder, host, job.ranks[rank].process_id);
-      if (Status written = WriteText(path, RenderNcclLog(fabric, job, rank, release)); !written) {
+      if (Status written = WriteFile(path, RenderNcclLog(fabric, job, rank, release)); !written) {
         return written;
       }
     }
@@ -135,7 +128,7 @@ Status WriteRdma(const std::string& folder, const topology::Fabric& fabric,
     if (fabric.node(host).IsSwitch()) continue;
     const std::string path =
         fmt::format("{}/{}.{}.json", folder, fabric.node(host).name, ToNanoseconds(time));
-    if (Status written = WriteText(path, RenderRdma(fabric, host, jobs, others)); !written) {
+    if (Status written = WriteFile(path, RenderRdma(fabric, host, jobs, others)); !written) {
       return written;
     }
   }
@@ -200,7 +193,7 @@ Status WriteHostFiles(const std::string& directory, const topology::Fabric& fabr
     if (!written) return written;
   }
   if (!options.slurm) return {};
-  return WriteText(directory + "/slurm.json", RenderSlurm(fabric, jobs));
+  return WriteFile(directory + "/slurm.json", RenderSlurm(fabric, jobs));
 }
 
 }  // namespace rocescope::sim

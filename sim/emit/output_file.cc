@@ -84,4 +84,11 @@ Status TextFile::Close() {
   return file_.Close();
 }
 
+Status WriteFile(const std::string& path, std::string_view text) {
+  Result<OutputFile> file = OutputFile::Open(path);
+  if (!file) return tl::unexpected(file.error());
+  file->Write(OctetsOf(text));
+  return file->Close();
+}
+
 }  // namespace rocescope::sim

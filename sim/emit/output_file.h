@@ -54,4 +54,7 @@ class TextFile {
   std::string text_;
 };
 
+// A whole file at once.
+Status WriteFile(const std::string& path, std::string_view text);
+
 }  // namespace rocescope::sim
