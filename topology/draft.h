@@ -59,6 +59,7 @@ class Draft {
   void AddTap(Tap tap, Place place);
   // In the order of adding.
   std::span<const PortIndex> PortsOf(NodeIndex node) const { return ports_of_[node]; }
+  std::span<const NicIndex> NicsOf(NodeIndex host) const { return nics_of_[host]; }
   // Takes the place of generated links at these ports, and their speed and delay where it has none;
   // an error where a described one is.
   void AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_second,

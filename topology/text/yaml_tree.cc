@@ -96,8 +96,11 @@ class TreeBuilder : public YAML::EventHandler {
   void RequireClosed(const YAML::Mark& mark) const {
     size_t i = static_cast<size_t>(std::max(mark.pos, 0));
     const char quote = i < text_.size() ? text_[i] : '\0';
-    if (quote != '"' && quote != '\'') throw Refused{mark, "a text must stand in one line"};
-    for (++i; i < text_.size() && text_[i] != '\n'; ++i) {
+    if (quote != '"' && quote != '\'') {
+      if (limits_.long_texts) return;
+      throw Refused{mark, "a text must stand in one line"};
+    }
+    for (++i; i < text_.size() && (limits_.long_texts || text_[i] != '\n'); ++i) {
       const bool escapes = quote == '"' && text_[i] == '\\';
       const bool doubles = quote == '\'' && text_.substr(i).starts_with("''");
       if (escapes || doubles) {
@@ -106,7 +109,8 @@ class TreeBuilder : public YAML::EventHandler {
         return;
       }
     }
-    throw Refused{mark, fmt::format("the quoted text lacks its {} in this line", quote)};
+    throw Refused{mark, fmt::format("the quoted text lacks its {}{}", quote,
+                                    limits_.long_texts ? "" : " in this line")};
   }
 
   bool AtKey() const {

@@ -30,6 +30,7 @@ struct YamlLimits {
   size_t bytes = size_t{64} << 20;
   size_t nodes = size_t{8} << 20;
   size_t depth = 32;
+  bool long_texts = false;  // texts may go over several lines, as in files of other programs
 };
 
 // An empty text is a null node. The error is "FILE:LINE:COLUMN: what is wrong".

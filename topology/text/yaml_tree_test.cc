@@ -67,6 +67,12 @@ TEST(YamlTreeTest, BrokenYamlIsToldByItsPlace) {
   EXPECT_EQ(ErrorOf("a: \"\\\"x\"\nb: 'it''s'\nc: \"\"\n"), "none");
 }
 
+TEST(YamlTreeTest, LongTextsAreTakenIfAskedFor) {
+  EXPECT_EQ(ErrorOf("a: |\n  x\n  y\nb: \"x\n  y\"\n", {.long_texts = true}), "none");
+  EXPECT_EQ(ErrorOf("b: \"x\n  y\n", {.long_texts = true}),
+            "f.yaml:1:4: the quoted text lacks its \"");
+}
+
 TEST(YamlTreeTest, DepthAndSizeHaveBounds) {
   EXPECT_EQ(ErrorOf("[[[1]]]", {.depth = 3}), "none");
   EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 levels within each other");

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Slurm's topology.conf.
+#include "tests/fuzz/convert_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope::topology;
+  return FuzzConversion(Format::kSlurm, data, size);
+}
