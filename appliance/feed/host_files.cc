@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include "analytics/job/communicator.h"
 #include "analytics/job/nccl_log.h"
 #include "analytics/job/rdma_resource.h"
+#include "appliance/feed/text_file.h"
 
 namespace rocescope {
 namespace {
@@ -21,33 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
-
-Result<std::string> ReadWhole(const std::string& path) {
-  std::error_code error;
-  const uintmax_t size = fs::file_size(path, error);
-  if (!error && size > kLargestFile) {
-    return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("{}: more than 4 GiB; split the log by process", path));
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return MakeError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
-                     fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  }
-  std::string text;
-  if (!error) text.reserve(static_cast<size_t>(size));
-  char block[size_t{64} << 10];
-  while (file.read(block, sizeof block) || file.gcount() > 0) {
-    text.append(block, static_cast<size_t>(file.gcount()));
-    if (text.size() > kLargestFile) {
-      return MakeError(ErrorCode::kResourceExhausted, fmt::format("{}: more than 4 GiB", path));
-    }
-  }
-  if (file.bad()) {
-    return MakeError(ErrorCode::kUnavailable, fmt::format("{}: reading it failed", path));
-  }
-  return text;
-}
 
 // A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
 bool IsCapture(const fs::path& path) {
@@ -123,7 +95,7 @@ Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
   if (!log_files) return tl::unexpected(log_files.error());
   std::vector<NcclLog> logs;
   for (const std::string& path : *log_files) {
-    const Result<std::string> text = ReadWhole(path);
+    const Result<std::string> text = ReadTextFile(path, kLargestFile);
     if (!text) return tl::unexpected(text.error());
     logs.push_back(ParseNcclLog(*text, path));
     const NcclLog& log = logs.back();
@@ -150,7 +122,7 @@ Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
   Result<std::vector<std::string>> rdma_files = Expand(rdma, "--rdma", result.notes);
   if (!rdma_files) return tl::unexpected(rdma_files.error());
   for (const std::string& path : *rdma_files) {
-    const Result<std::string> text = ReadWhole(path);
+    const Result<std::string> text = ReadTextFile(path, kLargestFile);
     if (!text) return tl::unexpected(text.error());
     RdmaResource resource = ParseRdmaResource(*text);
     for (const std::string& note : resource.notes) {

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "topology/survey.h"
+
+#include <gtest/gtest.h>
+
+#include "topology/generate.h"
+#include "topology/yaml.h"
+
+namespace rocescope::topology {
+namespace {
+
+TEST(SurveyTest, CountsEachTier) {
+  const Survey survey = SurveyOf(*Generate({.shape = Shape::kFatTree, .k = 4}));
+
+  const TierSurvey& leaves = survey.tiers[static_cast<size_t>(Tier::kLeaf)];
+  EXPECT_EQ(leaves.nodes, 8u);
+  EXPECT_EQ(leaves.ports, 32u);
+  EXPECT_EQ(leaves.plugged, 32u);
+  EXPECT_EQ(leaves.down_bits_per_second, 16 * 100'000'000'000u);
+  EXPECT_EQ(leaves.up_bits_per_second, 16 * 100'000'000'000u);
+  EXPECT_EQ(survey.tiers[static_cast<size_t>(Tier::kHost)].down_bits_per_second, 0u);
+  EXPECT_EQ(survey.switches, 20u);
+  EXPECT_EQ(survey.rails, 1u);
+  EXPECT_TRUE(survey.notes.empty());
+}
+
+TEST(SurveyTest, TellsWhatMayHaveBeenOverlooked) {
+  const auto fabric = LoadFabric(
+      "defaults: {speed: 1G}\n"
+      "switches:\n"
+      "  - {name: a, tier: leaf, int_switch_id: 1}\n"
+      "  - {name: b, tier: leaf, int_switch_id: 2}\n"
+      "  - {name: c, tier: spine}\n"
+      "hosts:\n"
+      "  - {name: h, nics: [{device: x, addresses: 10.0.0.1}, {device: y, addresses: 10.0.0.2}, "
+      "{device: z}]}\n"
+      "links: [[\"h:x\", \"a:1\"], [\"h:y\", \"b:1\"], [\"a:2\", \"b:2\"], [\"a:3\", \"c:1\"]]\n"
+      "mirrors: [{switch: a, session: 1, direction: both}]\n",
+      "f");
+  ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
+
+  EXPECT_EQ(SurveyOf(*fabric).notes,
+            (std::vector<std::string>{
+                "1 link joins nodes of one tier and carries nothing: a:2-b:2",
+                "1 NIC is not plugged in: h:z",
+                "1 NIC has no address, so that no packet is known as its own: h:z",
+                "1 switch has neither ERSPAN source nor sFlow agent nor INT switch id: c",
+                "1 mirror session is of a switch without an ERSPAN source: a session 1",
+                "1 pair of edge switches has no way between them: a and b"}));
+}
+
+}  // namespace
+}  // namespace rocescope::topology
