@@ -151,7 +151,7 @@ Result<Conversion> Cabling::Build(std::string name, const ConvertOptions& option
       index[i] = draft.Describe(nodes_[i].name, switches, nodes_[i].place);
       if (index[i] == kNone) return tl::unexpected(errors.Take());
       topology::Node& node = draft.parts().nodes[index[i]];
-      node.tier = *nodes_[i].tier;
+      node.tier = nodes_[i].tier.value_or(Tier::kHost);
       node.pod = pods[i];
     }
   }

@@ -3,7 +3,7 @@
 // kind, links with two endpoints, "node:interface" or, in the extended form, a map with both.
 #include <fmt/format.h>
 
-#include <array>
+#include <utility>
 
 #include "topology/convert/cabling.h"
 #include "topology/text/yaml_tree.h"
@@ -87,20 +87,19 @@ class ContainerlabReader {
                   "\"spine1:e1-1\"]");
       return;
     }
-    std::array<std::optional<size_t>, 2> nodes;
-    std::array<std::string, 2> ports;
-    for (size_t i = 0; i < 2; ++i) {
-      if (!ReadEnd(endpoints->items[i], nodes[i], ports[i])) return;
-    }
-    if (!nodes[0] || !nodes[1]) {
+    std::optional<size_t> a;
+    std::optional<size_t> b;
+    Cabling::Cable cable;
+    cable.place = PlaceOf(link);
+    if (!ReadEnd(endpoints->items[0], a, cable.a_port)) return;
+    if (!ReadEnd(endpoints->items[1], b, cable.b_port)) return;
+    if (!a || !b) {
       ++passed_over_;
       return;
     }
-    cabling_.AddCable({.a = *nodes[0],
-                       .b = *nodes[1],
-                       .a_port = ports[0],
-                       .b_port = ports[1],
-                       .place = PlaceOf(link)});
+    cable.a = *a;
+    cable.b = *b;
+    cabling_.AddCable(std::move(cable));
   }
 
   // False after an error. No node: the end is the lab's host or a bridge of it.
