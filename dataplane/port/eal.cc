@@ -261,10 +261,11 @@ void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
   }
   run(work.data());
   rte_eal_mp_wait_lcore();
+  std::exception_ptr first;
   for (const Work& done : work) {
-    if (done.ended.load(std::memory_order_acquire) && done.thrown)
-      std::rethrow_exception(done.thrown);
+    if (done.ended.load(std::memory_order_acquire) && !first) first = done.thrown;
   }
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace rocescope
