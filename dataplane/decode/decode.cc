@@ -7,6 +7,7 @@
 #include "dataplane/decode/mirror_note.h"
 #include "dataplane/decode/transport.h"
 #include "dataplane/wire/ethernet.h"
+#include "dataplane/wire/int_metadata.h"
 #include "dataplane/wire/ip.h"
 #include "dataplane/wire/mirror.h"
 
@@ -20,6 +21,7 @@ using wire::ByteReader;
 struct Walk {
   ByteReader in;
   DecodedFrame& frame;
+  const TelemetryPorts& ports;
   bool cut = false;
   bool fragmented = false;  // the first fragment: the UDP length counts the others too
   size_t missing = 0;       // octets that the packet has behind `in`'s end, as its length says
@@ -156,6 +158,58 @@ DropReason WalkGeneve(Walk& walk) {
   return WalkEtherType(walk, header.protocol);
 }
 
+// Telemetry that somebody sends through a tunnel is not for us.
+DropReason TakeTelemetry(Walk& walk, FrameKind kind, const wire::UdpHeader& udp, size_t data) {
+  if (walk.tunnels > 0) return DropReason::kNotRoce;
+  walk.Limit(data);
+  DecodedFrame& frame = walk.frame;
+  frame.kind = kind;
+  frame.roce_v1 = false;
+  frame.udp_source_port = udp.source_port;
+  frame.cut = walk.cut;
+  frame.parts = 0;
+  frame.network_packet = {};
+  frame.telemetry = walk.in.Rest();
+  return DropReason::kNone;
+}
+
+// INT-MD over UDP: a shim, INT's headers, then RoCE, or the UDP header of RoCE if INT brought one
+// of its own. `data` octets follow the outer UDP header.
+DropReason WalkInt(Walk& walk, const wire::UdpHeader& outer, size_t data) {
+  walk.Limit(data);
+  const auto ends = [&walk](DropReason wrong) {
+    return walk.cut ? DropReason::kTruncatedTelemetry : wrong;
+  };
+  wire::IntShim shim;
+  Read(walk.in, shim);
+  const std::span<const uint8_t> stack = walk.in.Bytes(size_t{shim.length_words} * 4);
+  if (!walk.in.ok()) return ends(DropReason::kBadInt);
+  const bool is_md = shim.type == wire::kIntTypeMd;
+  if (is_md && stack.size() < wire::IntMdHeader::kSize) return DropReason::kBadInt;
+  wire::UdpHeader udp = outer;
+  size_t left = data - wire::IntShim::kSize - stack.size();
+  if (shim.next_protocol == wire::IntShim::kUdpPayload) {
+    udp.destination_port = shim.original;
+  } else if (shim.next_protocol == wire::IntShim::kLayer4 &&
+             shim.original == wire::kIpProtocolUdp) {
+    Read(walk.in, udp);
+    if (!walk.in.ok()) return ends(DropReason::kBadUdp);
+    if (udp.length < wire::UdpHeader::kSize || udp.length > left) return DropReason::kBadUdp;
+    left = udp.length - wire::UdpHeader::kSize;
+    walk.Limit(left);
+  } else {
+    return DropReason::kNotRoce;
+  }
+  if (udp.destination_port != wire::kUdpPortRoce) return DropReason::kNotRoce;
+  DecodedFrame& frame = walk.frame;
+  if (is_md) frame.int_stack = stack;
+  frame.roce_v1 = false;
+  frame.udp_source_port = udp.source_port;
+  frame.cut = walk.cut;
+  frame.network_packet = {};
+  return DecodeTransport(walk.in.Rest(), left, frame);
+}
+
 // `ip_packet` begins with the IP header and ends where the capture or the IP packet does.
 DropReason WalkUdp(Walk& walk, std::span<const uint8_t> ip_packet) {
   const bool fits = walk.in.Has(wire::UdpHeader::kSize);
@@ -183,8 +237,17 @@ DropReason WalkUdp(Walk& walk, std::span<const uint8_t> ip_packet) {
       walk.Limit(data);
       return WalkGeneve(walk);
     default:
-      return DropReason::kNotRoce;
+      break;
   }
+  if (udp.destination_port == 0) return DropReason::kNotRoce;
+  if (udp.destination_port == walk.ports.int_reports) {
+    return TakeTelemetry(walk, FrameKind::kIntReport, udp, data);
+  }
+  if (udp.destination_port == walk.ports.sflow) {
+    return TakeTelemetry(walk, FrameKind::kSflow, udp, data);
+  }
+  if (udp.destination_port == walk.ports.int_md) return WalkInt(walk, udp, data);
+  return DropReason::kNotRoce;
 }
 
 DropReason WalkIpPayload(Walk& walk, uint8_t protocol, std::span<const uint8_t> ip_packet) {
@@ -387,12 +450,13 @@ DropReason WalkLink(const RawFrame& raw, Walk& walk) {
 
 }  // namespace
 
-DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame) {
+DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame, const TelemetryPorts& ports) {
   // What not every walk writes.
   frame.segment = 0;
   frame.vlan_count = 0;
   frame.mirror.kind = MirrorKind::kNone;
-  Walk walk{.in = ByteReader(raw.bytes), .frame = frame};
+  frame.int_stack = {};
+  Walk walk{.in = ByteReader(raw.bytes), .frame = frame, .ports = ports};
   const DropReason reason = WalkLink(raw, walk);
   if (reason != DropReason::kNone) return reason;  // which may lie before the MACs
   frame.mac_signature =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every reason why a frame leaves no record: one row yields the enum, the ledger's counter, the
-// metric's help text and the table in the documentation.
+// Every reason why a frame, or a report, datagram, sample or line in one, leaves no record: one row
+// yields the enum, the ledger's counter, the metric's help text and the table in the documentation.
 #pragma once
 
 #include <array>
@@ -31,6 +31,17 @@ namespace rocescope {
   ROW(NestedTooDeep, "nested_too_deep", "more than three tunnels inside each other")              \
   ROW(TooManyHeaders, "too_many_headers",                                                         \
       "more VLAN tags or IPv6 extension headers than any real network stacks")                    \
+  ROW(TruncatedTelemetry, "truncated_telemetry",                                                  \
+      "the capture ends inside an INT header, an INT report or an sFlow datagram")                \
+  ROW(BadInt, "bad_int",                                                                          \
+      "an INT header or report whose version is not 2 or whose lengths contradict each other")    \
+  ROW(UnknownReport, "unknown_report",                                                            \
+      "an INT report of a type that rocescope does not read, such as IOAM")                       \
+  ROW(BadSflow, "bad_sflow",                                                                      \
+      "an sFlow datagram or sample of another version than 5, or with lengths that contradict "   \
+      "each other")                                                                               \
+  ROW(UnknownSample, "unknown_sample", "an sFlow sample of a type that rocescope does not read")  \
+  ROW(BadCounters, "bad_counters", "a line that is not what counters.jsonl may hold")             \
   ROW(LostBetweenLcores, "lost_between_lcores",                                                   \
       "the core that decodes such frames was so busy that no more could wait for it")
 

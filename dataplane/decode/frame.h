@@ -87,7 +87,15 @@ std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror);
 // The value congruent to `time` that lies nearest to `arrival`: at most half a wrap from it.
 Timestamp Unwrap(const MirrorTime& time, Timestamp arrival);
 
-enum class FrameKind : uint8_t { kRoce, kPause };
+enum class FrameKind : uint8_t {
+  kRoce,
+  kPause,
+  kIntReport,  // a datagram of INT reports
+  kSflow,
+};
+constexpr bool IsTelemetry(FrameKind kind) {
+  return kind == FrameKind::kIntReport || kind == FrameKind::kSflow;
+}
 
 // Optional parts of a RoCE packet that were there and captured whole.
 enum PartBit : uint16_t {
@@ -189,8 +197,14 @@ struct DecodedFrame : RocePacket {
 
   wire::PauseFrame pause;
 
+  std::span<const uint8_t> telemetry;  // of those two kinds: what was captured of UDP's payload
+
+  // What stood between the UDP header and the BTH, if a switch put it there: INT's metadata header
+  // and the stack behind it (wire::IntMdHeader). Empty if not.
+  std::span<const uint8_t> int_stack;
+
   // From the first octet of the IP header (GRH for RoCEv1) to the end of the iCRC; empty if the
-  // frame was cut. For wire::ComputeIcrc.
+  // frame was cut or carries INT, which changed its headers. For wire::ComputeIcrc.
   std::span<const uint8_t> network_packet;
 
   bool Has(PartBit part) const { return (parts & part) != 0; }

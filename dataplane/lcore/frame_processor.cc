@@ -16,11 +16,14 @@ FrameProcessor::Counters& FrameProcessor::Counters::operator+=(const Counters& o
   ledger += other.ledger;
   roce_frames += other.roce_frames;
   pause_frames += other.pause_frames;
+  int_frames += other.int_frames;
+  sflow_frames += other.sflow_frames;
   cut_frames += other.cut_frames;
   cut_at = std::max(cut_at, other.cut_at);
   icrc_valid += other.icrc_valid;
   icrc_invalid += other.icrc_invalid;
   wire_bytes += other.wire_bytes;
+  telemetry += other.telemetry;
   return *this;
 }
 
@@ -29,7 +32,8 @@ FrameProcessor::FrameProcessor(Options options)
       walks_always_(options_.check_icrc || !options_.filter.hosts.empty() ||
                     !options_.filter.qpns.empty()),
       flows_(options_.flow_table),
-      taps_(options_.taps ? options_.taps : std::make_shared<TapRegistry>(options_.captures)) {}
+      taps_(options_.taps ? options_.taps : std::make_shared<TapRegistry>(options_.captures)),
+      telemetry_({.filter = options_.filter, .ports = options_.ports}) {}
 
 inline void FrameProcessor::Count(const RawFrame& raw, const RocePacket& packet, Tally& tally) {
   ++tally.decoded;
@@ -61,10 +65,8 @@ inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) 
     if (!Walk(raw, slot.packet)) return false;
     Count(raw, slot.packet, tally);
     slot.sighted = taps_.Resolve(raw, frame_.mirror);
-    if (frame_.kind == FrameKind::kPause) {
-      ++counters_.pause_frames;
-      return false;
-    }
+    const bool is_plain = frame_.kind == FrameKind::kRoce && frame_.int_stack.empty();
+    if (!is_plain && !TakeWalked(raw, slot.sighted.tap)) return false;
   }
   flows_.Prepare(slot.packet, slot.sighted.tap, slot.place);
   return true;
@@ -73,13 +75,14 @@ inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) 
 // What the short way does not know, and what options ask of every frame. False for a frame that is
 // dropped or filtered.
 bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
-  const DropReason reason = DecodeFrame(raw, frame_);
+  const DropReason reason = DecodeFrame(raw, frame_, options_.ports);
   if (reason != DropReason::kNone) {
     ++counters_.ledger.dropped[static_cast<size_t>(reason)];
     taps_.Follow(raw);
     return false;
   }
-  if (!options_.filter.Keeps(frame_)) {
+  // Filters are about packets: of telemetry, about those that it tells of.
+  if (!IsTelemetry(frame_.kind) && !options_.filter.Keeps(frame_)) {
     ++counters_.ledger.filtered;
     taps_.Follow(raw);
     return false;
@@ -93,10 +96,34 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
   return true;
 }
 
+// What is to be done with the frame that took the long way, beside accounting; false if that is
+// all.
+bool FrameProcessor::TakeWalked(const RawFrame& raw, TapId tap) {
+  switch (frame_.kind) {
+    case FrameKind::kRoce:
+      telemetry_.TakeStack(frame_, tap, raw.timestamp, *out_);
+      counters_.telemetry = telemetry_.counters();
+      return true;
+    case FrameKind::kPause:
+      ++counters_.pause_frames;
+      return false;
+    case FrameKind::kIntReport:
+      ++counters_.int_frames;
+      break;
+    case FrameKind::kSflow:
+      ++counters_.sflow_frames;
+      break;
+  }
+  telemetry_.Take(frame_, tap, raw.timestamp, *out_);
+  counters_.telemetry = telemetry_.counters();
+  return false;
+}
+
 // While a group's flow entries are on their way from memory the next group is read, and while that
 // one's index lines are on theirs, the first is accounted.
 void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {
   counters_.ledger.received += frames.size();
+  out_ = &out;
   Tally tally;
   Group* coming = &groups_[0];
   Group* going = &groups_[1];
@@ -128,7 +155,7 @@ inline void FrameProcessor::Account(const Group& group, RecordBatch& out) {
 
 void FrameProcessor::NoteManagement(const Slot& slot, RecordBatch& out) {
   // Rare, so read again: frames behind it in the group took the decoder's place.
-  if (DecodeFrame(*slot.raw, frame_) != DropReason::kNone || !frame_.Has(kPartCm) ||
+  if (DecodeFrame(*slot.raw, frame_, options_.ports) != DropReason::kNone || !frame_.Has(kPartCm) ||
       !flows_.AdmitAlways()) {
     return;
   }

@@ -16,6 +16,7 @@
 #include "dataplane/record/ledger.h"
 #include "dataplane/record/record.h"
 #include "dataplane/source/filter.h"
+#include "dataplane/telemetry/telemetry_reader.h"
 
 namespace rocescope {
 
@@ -23,8 +24,9 @@ class FrameProcessor {
  public:
   struct Options {
     FlowTable::Options flow_table;
-    FrameFilter filter;                 // hosts and QPs; times are the source's matter
-    bool check_icrc = false;            // costs a pass over every octet
+    FrameFilter filter;       // hosts and QPs; times are the source's matter
+    bool check_icrc = false;  // costs a pass over every octet
+    TelemetryPorts ports;
     std::vector<std::string> captures;  // names of the taps that RawFrame::tap counts
     std::shared_ptr<TapRegistry> taps;  // of cores that work together, in place of `captures`
   };
@@ -33,13 +35,16 @@ class FrameProcessor {
     Ledger ledger;
     uint64_t roce_frames = 0;
     uint64_t pause_frames = 0;  // PAUSE and PFC
-    uint64_t cut_frames = 0;    // decoded, though the capture or the switch cut them
-    uint32_t cut_at = 0;        // captured octets of the longest of them
+    uint64_t int_frames = 0;    // of INT reports
+    uint64_t sflow_frames = 0;
+    uint64_t cut_frames = 0;  // decoded, though the capture or the switch cut them
+    uint32_t cut_at = 0;      // captured octets of the longest of them
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
-    uint64_t wire_bytes = 0;  // of decoded frames
-    Timestamp first;          // capture times of the decoded frames: earliest and latest,
-    Timestamp last;           // the epoch if there are none
+    uint64_t wire_bytes = 0;      // of decoded frames
+    Timestamp first;              // capture times of the decoded frames: earliest and latest,
+    Timestamp last;               // the epoch if there are none
+    TelemetryCounters telemetry;  // what was in those frames
 
     // Those of another core, or of another port.
     Counters& operator+=(const Counters& other);
@@ -69,6 +74,7 @@ class FrameProcessor {
   const Counters& counters() const { return counters_; }
   const FlowTable& flows() const { return flows_; }
   const TapTable& taps() const { return taps_; }
+  const TelemetryReader& telemetry() const { return telemetry_; }
 
  private:
   // Two groups are under way at a time: few enough frames to stay in the first-level cache, enough
@@ -101,6 +107,7 @@ class FrameProcessor {
                                                   Tally& tally);
   void Add(const Tally& tally);
   bool Walk(const RawFrame& raw, RocePacket& packet);
+  bool TakeWalked(const RawFrame& raw, TapId tap);
   void Account(const Group& group, RecordBatch& out);
   void NoteManagement(const Slot& slot, RecordBatch& out);
 
@@ -108,6 +115,8 @@ class FrameProcessor {
   const bool walks_always_;
   FlowTable flows_;
   TapTable taps_;
+  TelemetryReader telemetry_;
+  RecordBatch* out_ = nullptr;  // of the call of Process at hand
   Counters counters_;
   ErspanMark mark_;       // of the frame at hand
   DecodedFrame frame_{};  // the last one that took the long walk

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dataplane/lcore/totals.h"
+#include "tests/support/frame_builder.h"
 #include "tests/support/frame_mix.h"
 #include "tests/support/record_text.h"
 
@@ -49,6 +51,60 @@ TEST(FrameProcessor, AccountsForFramesOfNoiseAndOfNothing) {
   processor.Process(mix.frames(), out);
   EXPECT_TRUE(processor.counters().ledger.Balances());
   EXPECT_EQ(processor.counters().ledger.received, 2000u);
+}
+
+// An empty datagram of sFlow: version 5, agent 0.0.0.1, no samples.
+Bytes SflowFrame() {
+  const Bytes datagram = {0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0,
+                          0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0};
+  return Frame().Eth().Ipv4("192.0.2.1", "192.0.2.9").Udp(50000, 6343).Payload(datagram).Build();
+}
+
+// A report without metadata and packet, of node 7: group header, then one word and the main
+// contents.
+Bytes ReportFrame(uint16_t port) {
+  const Bytes datagram = {0x20, 0, 0, 1, 0, 0, 0, 7, 0x10, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  return Frame().Eth().Ipv4("192.0.2.1", "192.0.2.9").Udp(50000, port).Payload(datagram).Build();
+}
+
+TEST(FrameProcessor, TakesTelemetryByItsPortAndCountsWhatIsInIt) {
+  FrameProcessor::Options options = Options();
+  options.ports.int_reports = 9555;
+  options.filter.qpns = {Qpn{17}};  // about packets: a report that tells of none is left out
+  FrameProcessor processor(options);
+  const Bytes sflow = SflowFrame();
+  const Bytes report = ReportFrame(9555);
+  const Bytes elsewhere = ReportFrame(32766);
+  const std::array<RawFrame, 3> frames = {
+      RawFrame{.bytes = sflow}, RawFrame{.bytes = report, .tap = 1}, RawFrame{.bytes = elsewhere}};
+  RecordBatch out;
+  processor.Process(frames, out);
+  const FrameProcessor::Counters& counters = processor.counters();
+  EXPECT_EQ(counters.ledger.decoded, 2u);
+  EXPECT_EQ(counters.ledger.dropped[static_cast<size_t>(DropReason::kNotRoce)], 1u);
+  EXPECT_TRUE(counters.ledger.Balances());
+  EXPECT_EQ(counters.sflow_frames, 1u);
+  EXPECT_EQ(counters.int_frames, 1u);
+  EXPECT_EQ(counters.telemetry.sflow_datagrams.decoded, 1u);
+  EXPECT_EQ(counters.telemetry.int_reports.filtered, 1u);
+  EXPECT_TRUE(out.empty());
+  DataplaneTotals totals;
+  totals.Add(processor);
+  ASSERT_EQ(totals.telemetry.size(), 2u);
+  EXPECT_EQ(totals.telemetry[0].node_id, 7u);
+  EXPECT_EQ(totals.telemetry[0].tap, 1u);
+  EXPECT_TRUE(totals.telemetry[1].is_sflow);
+}
+
+TEST(FrameProcessor, MakesARecordOfAReport) {
+  FrameProcessor processor(Options());
+  const Bytes report = ReportFrame(32766);
+  const std::array<RawFrame, 1> frames = {RawFrame{.bytes = report, .tap = 1}};
+  RecordBatch out;
+  processor.Process(frames, out);
+  ASSERT_EQ(out.hops.size(), 1u);
+  EXPECT_EQ(out.hops[0].node_id, 7u);
+  EXPECT_EQ(out.hops[0].tap, 1u);
 }
 
 TEST(FrameProcessor, TellsEveryDecodedRoceFrameInItsRecords) {

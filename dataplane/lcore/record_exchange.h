@@ -21,10 +21,7 @@ struct HandedBatch {
   // it, and intervals that silence closed may end later.
   Timestamp reached;
 
-  size_t size() const {
-    return records.flows.size() + records.sightings.size() + records.management.size() +
-           records.coverage.size();
-  }
+  size_t size() const { return records.size(); }
 };
 
 class RecordExchange {

@@ -14,6 +14,7 @@ struct DataplaneTotals {
   FlowTable::Statistics flows;
   std::vector<Tap> taps;  // by number
   std::vector<MirrorStream> mirrors;
+  std::vector<TelemetrySource> telemetry;  // who sent INT reports and sFlow
 
   // `followed`: the mirrors of frames that this lcore received, whoever decoded them.
   void Add(const FrameProcessor& processor, const std::vector<MirrorStream>& followed);

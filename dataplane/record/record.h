@@ -11,6 +11,9 @@
 #include "base/qpn.h"
 #include "base/segment.h"
 #include "base/time.h"
+#include "dataplane/run/counter_entity.h"
+#include "dataplane/run/metric.h"
+#include "dataplane/wire/int_metadata.h"
 #include "dataplane/wire/mad.h"
 
 namespace rocescope {
@@ -182,21 +185,93 @@ struct CoverageRecord {
   uint64_t late_packets = 0;  // event time before the open interval
 };
 
+// The RoCE packet that a switch tells about, as far as it included the packet's front.
+struct TelemetryPacket {
+  bool known = false;  // else it had no such part, or was no RoCE packet
+  FlowKey flow;
+  uint8_t opcode = 0;
+  uint8_t ttl = 0;
+  uint8_t traffic_class = 0;  // DSCP << 2 | ECN
+  uint32_t psn = 0;
+};
+
+// What one node says of one packet, by INT. A postcard makes one of these; a report with the
+// stacked metadata of a path makes one for each hop, which then have hop_count > 1 and one packet.
+struct HopRecord {
+  TapId tap = 0;  // the capture or port by which the report came
+  TelemetryPacket packet;
+  uint32_t node_id = 0;
+  uint8_t hop = 0;  // on the packet's way, 0 first
+  uint8_t hop_count = 1;
+  bool dropped = false;    // the node dropped the packet
+  bool congested = false;  // a queue of its was congested
+  bool tracked = false;    // the flow is on a watch list
+  // Ports, latency (ns), queue and buffer (octets), timestamps; metadata.Has tells which are there.
+  wire::IntMetadata metadata;
+  // When the packet came to the node, or else left it, by the node's clock, if that is told and
+  // within a second of the report's arrival; else the arrival.
+  Timestamp event_time;
+  Timestamp arrival_time;  // of the report
+  bool event_time_told = false;
+};
+
+// A packet that an sFlow agent picked out, or told of because it was discarded.
+struct SampleRecord {
+  TapId tap = 0;
+  IpAddress agent;
+  uint32_t sub_agent = 0;
+  uint32_t source_index = 0;   // the interface at which it was sampled, mostly
+  uint32_t input_port = 0;     // ifIndex; 0: not known
+  uint32_t output_port = 0;    // likewise; several, or none, is 0
+  uint32_t sampling_rate = 0;  // stands for so many packets; 0 for a discarded one
+  TelemetryPacket packet;
+  uint32_t frame_length = 0;  // octets without frame check sequence
+  uint16_t vlan = 0;          // as it came; 0: none, or not told
+  bool discarded = false;
+  uint32_t discard_reason = 0;  // wire::SflowDropReason
+  bool has_queue = false;
+  uint32_t queue_id = 0;
+  bool has_queue_depth = false;
+  uint32_t queue_depth = 0;  // octets in the queue when the packet came to it
+  bool has_transit_delay = false;
+  uint32_t transit_delay_ns = 0;  // in the switch; the largest value stands for itself and more
+  Timestamp event_time;           // of arrival: sFlow has no times of packets
+  Timestamp arrival_time;
+};
+
+struct CounterRecord {
+  TapId tap = 0;  // means nothing for a line of counters.jsonl
+  CounterEntity entity;
+  Metric metric = Metric::kRxBytes;
+  uint8_t bits = 64;  // where a counter wraps
+  uint64_t value = 0;
+  Timestamp event_time;  // when it was read, where that is told; else arrival
+  Timestamp arrival_time;
+};
+
 struct RecordBatch {
   std::vector<FlowRecord> flows;
   std::vector<SightingRecord> sightings;
   std::vector<ManagementRecord> management;
   std::vector<CoverageRecord> coverage;
+  std::vector<HopRecord> hops;
+  std::vector<SampleRecord> samples;
+  std::vector<CounterRecord> counters;
 
   void Clear() {
     flows.clear();
     sightings.clear();
     management.clear();
     coverage.clear();
+    hops.clear();
+    samples.clear();
+    counters.clear();
   }
-  bool empty() const {
-    return flows.empty() && sightings.empty() && management.empty() && coverage.empty();
+  size_t size() const {
+    return flows.size() + sightings.size() + management.size() + coverage.size() + hops.size() +
+           samples.size() + counters.size();
   }
+  bool empty() const { return size() == 0; }
 };
 
 }  // namespace rocescope

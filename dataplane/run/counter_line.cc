@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "dataplane/run/json_object.h"
 
@@ -57,7 +58,13 @@ void ReadMetrics(JsonObject& object, CounterLine& line) {
 
 Result<CounterLine> ParseCounterLine(std::string_view text) {
   const Result<nlohmann::json> json = ParseJsonStrictly(text);
-  if (!json) return tl::unexpected(json.error());
+  if (!json) {
+    // Which line of its file this is the caller knows.
+    constexpr std::string_view kFirstLine = "line 1, ";
+    std::string message = json.error().message;
+    if (message.starts_with(kFirstLine)) message.erase(0, kFirstLine.size());
+    return MakeError(json.error().code, std::move(message));
+  }
   CounterLine line;
   JsonObject object(*json, "");
   const uint64_t time =

@@ -92,7 +92,7 @@ TEST(CounterLine, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(ErrorOf(Replaced("\"pfc_rx\":12", "\"pfc_rx\":12,\"pfc_rx\":13")),
               HasSubstr("key \"pfc_rx\" is there twice"));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("expected an object"));
-  EXPECT_THAT(ErrorOf("{"), HasSubstr("line 1, column 2"));
+  EXPECT_THAT(ErrorOf("{"), testing::StartsWith("column 2: "));
 }
 
 }  // namespace

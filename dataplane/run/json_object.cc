@@ -69,7 +69,7 @@ Result<Json> ParseJsonStrictly(std::string_view text) {
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     std::string message = error.what();
-    if (const size_t end = message.find("] "); end != std::string::npos) message.erase(0, end + 2);
+    if (const size_t at = message.find("line "); at != std::string::npos) message.erase(0, at);
     constexpr size_t kMost = 200;
     if (message.size() > kMost) message.resize(kMost);
     return MakeError(ErrorCode::kInvalidArgument, std::move(message));

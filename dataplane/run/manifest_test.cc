@@ -65,7 +65,7 @@ TEST(RunManifest, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(ErrorWith("\"mirror\": true", "\"mirror\": 1"),
               HasSubstr("telemetry.mirror: expected true or false"));
   EXPECT_THAT(ErrorWith("{\n", "{\n\"seed\": 1,"), HasSubstr("\"seed\" is there twice"));
-  EXPECT_THAT(ErrorWith("}", ""), HasSubstr("line "));
+  EXPECT_THAT(ErrorWith("}", ""), testing::StartsWith("line "));
 }
 
 }  // namespace

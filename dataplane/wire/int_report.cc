@@ -11,7 +11,8 @@ void ReadMetadata(ByteReader& in, uint16_t bits, IntMetadata& metadata) {
   internal::ReadSharedMetadata(in, bits, metadata);
   if (bits & kIntDropReason) {
     const uint32_t drop = internal::TakeU32(in, kIntDropReason, metadata);
-    metadata.queue_id = static_cast<uint8_t>(drop >> 24);
+    // Where the queue's own metadata is there, both name the same queue.
+    if (!metadata.Has(kIntQueue)) metadata.queue_id = static_cast<uint8_t>(drop >> 24);
     metadata.drop_reason = static_cast<uint8_t>(drop >> 16);
   }
 }

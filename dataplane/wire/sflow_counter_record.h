@@ -32,7 +32,7 @@ namespace internal {
 // Records whose fields are all of one width, read and written in the order of a list.
 template <typename Record, typename Visit>
 constexpr void ReadWords(ByteReader& in, Record& record, Visit visit) {
-  visit(record, [&in](auto& field) {
+  visit(record, [&in](std::string_view, auto& field) {
     if constexpr (sizeof(field) == 8) {
       field = in.U64();
     } else {
@@ -42,7 +42,7 @@ constexpr void ReadWords(ByteReader& in, Record& record, Visit visit) {
 }
 template <typename Record, typename Visit>
 constexpr void WriteWords(ByteWriter& out, const Record& record, Visit visit) {
-  visit(record, [&out](const auto& field) {
+  visit(record, [&out](std::string_view, const auto& field) {
     if constexpr (sizeof(field) == 8) {
       out.U64(field);
     } else {
@@ -76,27 +76,27 @@ struct SflowInterfaceRecord {
   uint32_t out_errors = 0;
   uint32_t promiscuous = 0;
 
-  // The fields in the order of the wire.
+  // The fields, with their names, in the order of the wire.
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.index);
-    visit(r.type);
-    visit(r.speed);
-    visit(r.direction);
-    visit(r.status);
-    visit(r.in_octets);
-    visit(r.in_unicast);
-    visit(r.in_multicast);
-    visit(r.in_broadcast);
-    visit(r.in_discards);
-    visit(r.in_errors);
-    visit(r.in_unknown);
-    visit(r.out_octets);
-    visit(r.out_unicast);
-    visit(r.out_multicast);
-    visit(r.out_broadcast);
-    visit(r.out_discards);
-    visit(r.out_errors);
-    visit(r.promiscuous);
+    visit("index", r.index);
+    visit("type", r.type);
+    visit("speed", r.speed);
+    visit("direction", r.direction);
+    visit("status", r.status);
+    visit("in_octets", r.in_octets);
+    visit("in_unicast", r.in_unicast);
+    visit("in_multicast", r.in_multicast);
+    visit("in_broadcast", r.in_broadcast);
+    visit("in_discards", r.in_discards);
+    visit("in_errors", r.in_errors);
+    visit("in_unknown", r.in_unknown);
+    visit("out_octets", r.out_octets);
+    visit("out_unicast", r.out_unicast);
+    visit("out_multicast", r.out_multicast);
+    visit("out_broadcast", r.out_broadcast);
+    visit("out_discards", r.out_discards);
+    visit("out_errors", r.out_errors);
+    visit("promiscuous", r.promiscuous);
   };
 };
 constexpr void Read(ByteReader& in, SflowInterfaceRecord& h) {
@@ -125,19 +125,19 @@ struct SflowEthernetRecord {
   uint32_t symbol_errors = 0;
 
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.alignment_errors);
-    visit(r.fcs_errors);
-    visit(r.single_collisions);
-    visit(r.multiple_collisions);
-    visit(r.sqe_test_errors);
-    visit(r.deferred_transmissions);
-    visit(r.late_collisions);
-    visit(r.excessive_collisions);
-    visit(r.internal_transmit_errors);
-    visit(r.carrier_sense_errors);
-    visit(r.too_long_frames);
-    visit(r.internal_receive_errors);
-    visit(r.symbol_errors);
+    visit("alignment_errors", r.alignment_errors);
+    visit("fcs_errors", r.fcs_errors);
+    visit("single_collisions", r.single_collisions);
+    visit("multiple_collisions", r.multiple_collisions);
+    visit("sqe_test_errors", r.sqe_test_errors);
+    visit("deferred_transmissions", r.deferred_transmissions);
+    visit("late_collisions", r.late_collisions);
+    visit("excessive_collisions", r.excessive_collisions);
+    visit("internal_transmit_errors", r.internal_transmit_errors);
+    visit("carrier_sense_errors", r.carrier_sense_errors);
+    visit("too_long_frames", r.too_long_frames);
+    visit("internal_receive_errors", r.internal_receive_errors);
+    visit("symbol_errors", r.symbol_errors);
   };
 };
 constexpr void Read(ByteReader& in, SflowEthernetRecord& h) {
@@ -212,23 +212,23 @@ struct SflowCpuRecord {
   uint32_t context_switches = 0;
 
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.load_one);
-    visit(r.load_five);
-    visit(r.load_fifteen);
-    visit(r.running);
-    visit(r.total);
-    visit(r.processors);
-    visit(r.speed_mhz);
-    visit(r.uptime_s);
-    visit(r.user_ms);
-    visit(r.nice_ms);
-    visit(r.system_ms);
-    visit(r.idle_ms);
-    visit(r.wait_ms);
-    visit(r.interrupt_ms);
-    visit(r.soft_interrupt_ms);
-    visit(r.interrupts);
-    visit(r.context_switches);
+    visit("load_one", r.load_one);
+    visit("load_five", r.load_five);
+    visit("load_fifteen", r.load_fifteen);
+    visit("running", r.running);
+    visit("total", r.total);
+    visit("processors", r.processors);
+    visit("speed_mhz", r.speed_mhz);
+    visit("uptime_s", r.uptime_s);
+    visit("user_ms", r.user_ms);
+    visit("nice_ms", r.nice_ms);
+    visit("system_ms", r.system_ms);
+    visit("idle_ms", r.idle_ms);
+    visit("wait_ms", r.wait_ms);
+    visit("interrupt_ms", r.interrupt_ms);
+    visit("soft_interrupt_ms", r.soft_interrupt_ms);
+    visit("interrupts", r.interrupts);
+    visit("context_switches", r.context_switches);
   };
 };
 constexpr void Read(ByteReader& in, SflowCpuRecord& h) {
@@ -255,17 +255,17 @@ struct SflowMemoryRecord {
   uint32_t swapped_out = 0;
 
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.total);
-    visit(r.free);
-    visit(r.shared);
-    visit(r.buffers);
-    visit(r.cached);
-    visit(r.swap_total);
-    visit(r.swap_free);
-    visit(r.pages_in);
-    visit(r.pages_out);
-    visit(r.swapped_in);
-    visit(r.swapped_out);
+    visit("total", r.total);
+    visit("free", r.free);
+    visit("shared", r.shared);
+    visit("buffers", r.buffers);
+    visit("cached", r.cached);
+    visit("swap_total", r.swap_total);
+    visit("swap_free", r.swap_free);
+    visit("pages_in", r.pages_in);
+    visit("pages_out", r.pages_out);
+    visit("swapped_in", r.swapped_in);
+    visit("swapped_out", r.swapped_out);
   };
 };
 constexpr void Read(ByteReader& in, SflowMemoryRecord& h) {
@@ -289,14 +289,14 @@ struct SflowNetworkRecord {
   uint32_t out_drops = 0;
 
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.in_octets);
-    visit(r.in_packets);
-    visit(r.in_errors);
-    visit(r.in_drops);
-    visit(r.out_octets);
-    visit(r.out_packets);
-    visit(r.out_errors);
-    visit(r.out_drops);
+    visit("in_octets", r.in_octets);
+    visit("in_packets", r.in_packets);
+    visit("in_errors", r.in_errors);
+    visit("in_drops", r.in_drops);
+    visit("out_octets", r.out_octets);
+    visit("out_packets", r.out_packets);
+    visit("out_errors", r.out_errors);
+    visit("out_drops", r.out_drops);
   };
 };
 constexpr void Read(ByteReader& in, SflowNetworkRecord& h) {
@@ -322,16 +322,16 @@ struct SflowGpuRecord {
   uint32_t fan_speed = 0;    // per cent, the fastest
 
   static constexpr auto kFields = [](auto& r, auto visit) {
-    visit(r.devices);
-    visit(r.processes);
-    visit(r.busy_ms);
-    visit(r.memory_busy_ms);
-    visit(r.memory_total);
-    visit(r.memory_free);
-    visit(r.ecc_errors);
-    visit(r.energy_mj);
-    visit(r.temperature);
-    visit(r.fan_speed);
+    visit("devices", r.devices);
+    visit("processes", r.processes);
+    visit("busy_ms", r.busy_ms);
+    visit("memory_busy_ms", r.memory_busy_ms);
+    visit("memory_total", r.memory_total);
+    visit("memory_free", r.memory_free);
+    visit("ecc_errors", r.ecc_errors);
+    visit("energy_mj", r.energy_mj);
+    visit("temperature", r.temperature);
+    visit("fan_speed", r.fan_speed);
   };
 };
 constexpr void Read(ByteReader& in, SflowGpuRecord& h) {

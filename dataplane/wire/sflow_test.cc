@@ -184,7 +184,7 @@ template <typename Record>
 void ExpectFields(const std::vector<size_t>& widths) {
   Record record;
   uint32_t next = 0;
-  Record::kFields(record, [&next](auto& field) { field = ++next; });
+  Record::kFields(record, [&next](std::string_view, auto& field) { field = ++next; });
   Octets golden;
   for (size_t i = 0; i < widths.size(); ++i) {
     golden.resize(golden.size() + widths[i]);

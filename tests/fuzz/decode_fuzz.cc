@@ -23,6 +23,11 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
     Require(CheckIcrc(frame) == IcrcVerdict::kUnknown, "a pause frame has no iCRC");
     return;
   }
+  if (IsTelemetry(frame.kind)) {
+    Require(CheckIcrc(frame) == IcrcVerdict::kUnknown, "telemetry has no iCRC");
+    Require(IsInside(frame.telemetry, raw.bytes), "telemetry inside the input");
+    return;
+  }
   const wire::OpcodeInfo& opcode = wire::InfoOf(frame.bth.opcode);
   Require(!opcode.name.empty(), "a decoded opcode has a name");
   Require(frame.ip_version == 4 || frame.ip_version == 6, "IP version");
@@ -32,7 +37,10 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   Require(frame.cut || frame.payload_length < frame.wire_length, "payload within the frame");
   Require(!frame.cut || frame.network_packet.empty(), "a cut packet is not whole");
   Require(frame.cut || frame.payload.size() == frame.payload_length, "a whole packet's payload");
-  Require((CheckIcrc(frame) == IcrcVerdict::kUnknown) == frame.cut, "iCRC of whole packets");
+  const bool whole = !frame.cut && !frame.network_packet.empty();
+  Require((CheckIcrc(frame) == IcrcVerdict::kUnknown) == !whole, "iCRC of whole packets");
+  Require(frame.int_stack.empty() || (!whole && IsInside(frame.int_stack, raw.bytes)),
+          "INT inside the input, and no iCRC beside it");
   Require((opcode.headers & wire::kHasReth) != 0 || !frame.Has(kPartReth), "RETH by opcode");
   if (const auto time = TimeOf(frame.mirror); frame.mirror.kind == MirrorKind::kErspan3 && time) {
     const Timestamp arrival = FromNanoseconds(1'700'000'000'000'000'000);

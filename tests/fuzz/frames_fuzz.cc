@@ -79,6 +79,9 @@ struct Totals {
   uint64_t bytes = 0;
   uint64_t sightings = 0;
   uint64_t management = 0;
+  uint64_t hops = 0;
+  uint64_t samples = 0;
+  uint64_t counters = 0;
   uint64_t digest = 0;
 
   friend bool operator==(const Totals&, const Totals&) = default;
@@ -87,7 +90,10 @@ struct Totals {
 Totals TotalsOf(const RecordBatch& batch) {
   Totals totals{.records = batch.flows.size(),
                 .sightings = batch.sightings.size(),
-                .management = batch.management.size()};
+                .management = batch.management.size(),
+                .hops = batch.hops.size(),
+                .samples = batch.samples.size(),
+                .counters = batch.counters.size()};
   const auto mix = [&totals](uint64_t value) { totals.digest = totals.digest * 31 + value; };
   for (const FlowRecord& record : batch.flows) {
     Require(record.packets > 0, "a record has packets");
@@ -113,10 +119,20 @@ void RequireBalance(const FrameProcessor& processor, size_t frames, const Totals
   const FrameProcessor::Counters& counters = processor.counters();
   Require(counters.ledger.received == frames, "every frame was received");
   Require(counters.ledger.Balances(), "every frame has one fate");
-  Require(counters.roce_frames + counters.pause_frames == counters.ledger.decoded,
-          "a decoded frame is RoCE or pause");
+  Require(
+      counters.roce_frames + counters.pause_frames + counters.int_frames + counters.sflow_frames ==
+          counters.ledger.decoded,
+      "a decoded frame is RoCE, pause or telemetry");
+  const TelemetryCounters& telemetry = counters.telemetry;
+  Require(telemetry.int_reports.Balances() && telemetry.samples.Balances() &&
+              telemetry.sflow_datagrams.Balances(),
+          "every report, datagram and sample has one fate");
+  Require(telemetry.sflow_datagrams.received == counters.sflow_frames, "one datagram a frame");
   Require(counters.icrc_valid + counters.icrc_invalid <= counters.roce_frames, "iCRCs of frames");
   Require(totals.packets == counters.roce_frames, "records tell every RoCE frame");
+  Require(totals.hops == telemetry.hop_records && totals.samples == telemetry.sample_records &&
+              totals.counters == telemetry.counter_records,
+          "records of telemetry are counted");
   Require(totals.bytes <= counters.wire_bytes, "records tell no more octets than there were");
   uint64_t frames_of_taps = 0;
   for (const Tap& tap : processor.taps().taps()) frames_of_taps += tap.frames;

@@ -76,6 +76,18 @@ void AddPackets(Seeds& seeds) {
                       .Build());
   seeds.Add("pfc", Frame().Eth().Pause({.class_enable = 8}).Build());
   seeds.Add("pause", Frame().Eth().Pause({.opcode = wire::kPauseOpcode}).Build());
+  seeds.Add("int_report",
+            Frame().Eth().Ipv4("10.0.0.1", "10.0.0.2").Udp(1, 32766).Payload(40).Build());
+  seeds.Add("sflow", Frame().Eth().Ipv6("fd00::1", "fd00::2").Udp(1, 6343).Payload(40).Build());
+  const Bytes shim = {0x14, 3, 0x12, 0xb7, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  const Bytes transport = Write(Frame()).Build();
+  seeds.Add("int_md", Frame()
+                          .Eth()
+                          .Ipv4("10.0.0.1", "10.0.0.2")
+                          .Udp(1, 555)
+                          .Payload(shim)
+                          .Payload(transport)
+                          .Build());
   seeds.Add("cooked", Write(Frame().LinuxCooked().Ipv4("10.0.0.1", "10.0.0.2").Udp()).Build(),
             kCooked);
   seeds.Add("cooked2", Write(Frame().LinuxCooked2().Ipv4("10.0.0.1", "10.0.0.2").Udp()).Build(),

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// counters.jsonl as CounterRecords, line by line.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "dataplane/record/ledger.h"
+#include "dataplane/record/record.h"
+#include "dataplane/run/counter_line.h"
+#include "dataplane/source/byte_stream.h"
+#include "dataplane/source/filter.h"
+
+namespace rocescope {
+
+class CounterFile {
+ public:
+  static constexpr size_t kMostNotes = 20;
+
+  // The error names the path.
+  static Result<std::unique_ptr<CounterFile>> Open(const std::string& path);
+  CounterFile(std::unique_ptr<ByteStream> stream, std::string name);
+
+  // Lines outside are filtered.
+  void KeepWithin(const TimeWindow& window) { window_ = window; }
+
+  // Appends the records of all lines up to the first one that is later than `until`, of at most
+  // `most` lines: true if it stopped there. A file that cannot be read any further is an error,
+  // once; it then is at its end.
+  Result<bool> TakeUntil(Timestamp until, RecordBatch& out, size_t most = SIZE_MAX);
+
+  // Of lines; those that are empty do not count.
+  const Ledger& ledger() const { return ledger_; }
+  uint64_t records() const { return records_; }
+  // "NAME:LINE: what was expected", of the first lines that were wrong.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  bool NextLine(std::string_view& line);
+  Status Fill();
+  void Refuse(std::string_view why);
+  Status ReadNext();
+  void Emit(const CounterLine& line, RecordBatch& out);
+
+  std::unique_ptr<ByteStream> stream_;
+  const std::string name_;
+  TimeWindow window_;
+  std::string buffer_;  // what was read and not taken, from `begin_` on
+  size_t begin_ = 0;
+  bool ended_ = false;
+  bool skipping_ = false;  // the rest of a line that was too long
+  uint64_t line_number_ = 0;
+  std::optional<CounterLine> next_;
+  Ledger ledger_;
+  uint64_t records_ = 0;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/telemetry/counter_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Octets that come a few at a time.
+class TextStream final : public ByteStream {
+ public:
+  TextStream(std::string text, size_t at_a_time) : text_(std::move(text)), at_a_time_(at_a_time) {}
+  Result<size_t> Read(std::span<uint8_t> out) override {
+    const size_t count = std::min({out.size(), at_a_time_, text_.size() - at_});
+    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), count, out.begin());
+    at_ += count;
+    return count;
+  }
+
+ private:
+  std::string text_;
+  size_t at_a_time_;
+  size_t at_ = 0;
+};
+
+CounterFile FileOf(std::string text, size_t at_a_time = SIZE_MAX) {
+  return {std::make_unique<TextStream>(std::move(text), at_a_time), "counters.jsonl"};
+}
+
+std::string Line(int64_t time_ns, uint64_t value, const std::string& metric = "pfc_rx") {
+  return R"({"time_ns":)" + std::to_string(time_ns) +
+         R"(,"kind":"port","entity":{"node":"leaf0","port":"Ethernet4","priority":3},"metrics":{")" +
+         metric + "\":" + std::to_string(value) + "}}\n";
+}
+
+TEST(CounterFile, TellsEachMetricOfALine) {
+  CounterFile file = FileOf(
+      R"({"time_ns":50,"kind":"port","entity":{"node":"leaf0","port":"Ethernet4","priority":3},)"
+      R"("metrics":{"queue_bytes":4096,"pfc_rx":18446744073709551615}})"
+      "\n");
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+  ASSERT_EQ(out.counters.size(), 2u);
+  const CounterRecord& record = out.counters[0];
+  EXPECT_EQ(record.entity.kind, EntityKind::kPort);
+  EXPECT_EQ(record.entity.node, "leaf0");
+  EXPECT_EQ(record.entity.port, "Ethernet4");
+  EXPECT_EQ(record.entity.priority, 3u);
+  EXPECT_EQ(record.metric, Metric::kPfcRx);
+  EXPECT_EQ(record.value, UINT64_MAX);
+  EXPECT_EQ(record.event_time, FromNanoseconds(50));
+  EXPECT_EQ(out.counters[1].metric, Metric::kQueueBytes);
+  EXPECT_EQ(file.records(), 2u);
+}
+
+TEST(CounterFile, GivesLinesWhenTheirTimeHasCome) {
+  CounterFile file = FileOf(Line(10, 1) + Line(20, 2) + Line(30, 3));
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(FromNanoseconds(9), out));
+  EXPECT_EQ(out.counters.size(), 0u);
+  ASSERT_TRUE(file.TakeUntil(FromNanoseconds(20), out));
+  EXPECT_EQ(out.counters.size(), 2u);
+  EXPECT_EQ(file.ledger().received, 2u) << "the third was looked at, not received";
+  ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+  EXPECT_EQ(out.counters.size(), 3u);
+}
+
+TEST(CounterFile, ReadsTheSameHoweverItsOctetsCome) {
+  const std::string text = "\n" + Line(10, 1) + "{\n" + Line(20, 2) + "\r\n" + Line(30, 3) + "x";
+  for (const size_t at_a_time : {1u, 7u, 100u, 100'000u}) {
+    CounterFile file = FileOf(text, at_a_time);
+    RecordBatch out;
+    ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+    EXPECT_EQ(out.counters.size(), 3u);
+    EXPECT_EQ(file.ledger().received, 5u);
+    EXPECT_TRUE(file.ledger().Balances());
+    EXPECT_THAT(file.notes(),
+                ElementsAre(HasSubstr("counters.jsonl:3: "), HasSubstr("counters.jsonl:7: ")));
+  }
+}
+
+TEST(CounterFile, StopsAfterAsManyLinesAsItIsAskedFor) {
+  CounterFile file = FileOf(Line(10, 1) + Line(20, 2) + Line(30, 3));
+  RecordBatch out;
+  EXPECT_TRUE(file.TakeUntil(Timestamp::max(), out, 2).value());
+  EXPECT_EQ(out.counters.size(), 2u);
+  EXPECT_FALSE(file.TakeUntil(Timestamp::max(), out, 2).value());
+  EXPECT_EQ(out.counters.size(), 3u);
+}
+
+TEST(CounterFile, CountsLinesOutsideTheWindowAsFiltered) {
+  CounterFile file = FileOf(Line(10, 1) + Line(20, 2) + Line(30, 3));
+  file.KeepWithin({.first = FromNanoseconds(15), .last = FromNanoseconds(25)});
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+  EXPECT_EQ(out.counters.size(), 1u);
+  EXPECT_EQ(file.ledger().filtered, 2u);
+  EXPECT_TRUE(file.ledger().Balances());
+}
+
+TEST(CounterFile, NeitherALineNorTheNotesGrowWithoutBound) {
+  std::string text = std::string(1'000'000, 'x') + "\n" + Line(10, 1);
+  for (int i = 0; i < 100; ++i) text += "{}\n";
+  CounterFile file = FileOf(text, 4096);
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+  EXPECT_EQ(out.counters.size(), 1u);
+  EXPECT_EQ(file.ledger().received, 102u);
+  EXPECT_EQ(file.ledger().dropped[static_cast<size_t>(DropReason::kBadCounters)], 101u);
+  EXPECT_EQ(file.notes().size(), CounterFile::kMostNotes);
+  EXPECT_THAT(file.notes()[0], HasSubstr("counters.jsonl:1: expected at most 16384 octets"));
+  EXPECT_THAT(file.notes()[1], HasSubstr("counters.jsonl:3: "));
+}
+
+TEST(CounterFile, NamesThePathThatIsMissing) {
+  const auto file = CounterFile::Open("/nonexistent/counters.jsonl");
+  ASSERT_FALSE(file);
+  EXPECT_THAT(file.error().message, HasSubstr("/nonexistent/counters.jsonl"));
+}
+
+}  // namespace
+}  // namespace rocescope

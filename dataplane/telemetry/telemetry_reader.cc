@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/telemetry/telemetry_reader.h"
+
+#include <utility>
+
+namespace rocescope {
+
+TelemetryReader::TelemetryReader(Options options)
+    : options_(std::move(options)),
+      chooses_(!options_.filter.hosts.empty() || !options_.filter.qpns.empty()) {}
+
+void TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp arrival,
+                           RecordBatch& out) {
+  const Datagram datagram = {.tap = tap, .arrival = arrival, .cut = frame.cut, .out = out};
+  if (frame.kind == FrameKind::kIntReport) TakeIntReports(frame.telemetry, datagram);
+  if (frame.kind == FrameKind::kSflow) TakeSflow(frame.telemetry, datagram);
+}
+
+bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> octets,
+                                 TelemetryPacket& packet) {
+  // Telemetry about telemetry is about no RoCE packet.
+  const TelemetryPorts ports = {.int_reports = 0, .int_md = options_.ports.int_md, .sflow = 0};
+  const RawFrame raw = {.bytes = octets,
+                        .original_length = static_cast<uint32_t>(octets.size()),
+                        .link_type = link_type};
+  packet.known = !octets.empty() && DecodeFrame(raw, packet_, ports) == DropReason::kNone &&
+                 packet_.kind == FrameKind::kRoce;
+  if (!packet.known) return false;
+  packet.flow = {.source = packet_.source,
+                 .destination = packet_.destination,
+                 .destination_qpn = packet_.destination_qpn,
+                 .segment = packet_.segment};
+  packet.opcode = packet_.opcode;
+  packet.ttl = packet_.ttl;
+  packet.traffic_class = packet_.traffic_class;
+  packet.psn = packet_.psn;
+  return true;
+}
+
+// A packet that is not known may be anybody's.
+bool TelemetryReader::Filters(const TelemetryPacket& packet) const {
+  return chooses_ && (!packet.known || !options_.filter.Keeps(packet_));
+}
+
+template <typename Key>
+SequenceFollower* TelemetryReader::FollowerOf(std::map<Key, SequenceFollower>& followers,
+                                              const Key& key) {
+  const auto known = followers.find(key);
+  if (known != followers.end()) return &known->second;
+  if (int_followers_.size() + sflow_followers_.size() >= kMaximumSources) return nullptr;
+  return &followers[key];
+}
+template SequenceFollower* TelemetryReader::FollowerOf(
+    std::map<TelemetryReader::IntKey, SequenceFollower>&, const TelemetryReader::IntKey&);
+template SequenceFollower* TelemetryReader::FollowerOf(
+    std::map<TelemetryReader::SflowKey, SequenceFollower>&, const TelemetryReader::SflowKey&);
+
+void TelemetryReader::Follow(SequenceFollower* follower, uint32_t sequence, uint32_t mask) {
+  if (follower == nullptr) {
+    ++counters_.untracked;
+  } else {
+    follower->Count(sequence, mask);
+  }
+}
+
+std::vector<TelemetrySource> TelemetryReader::Sources() const {
+  std::vector<TelemetrySource> sources;
+  for (const auto& [key, follower] : int_followers_) {
+    const auto& [tap, node_id, hardware_id] = key;
+    sources.push_back({.tap = tap,
+                       .node_id = node_id,
+                       .hardware_id = hardware_id,
+                       .datagrams = follower.received(),
+                       .lost = follower.lost()});
+  }
+  for (const auto& [key, follower] : sflow_followers_) {
+    const auto& [tap, agent, sub_agent] = key;
+    sources.push_back({.is_sflow = true,
+                       .tap = tap,
+                       .agent = agent,
+                       .sub_agent = sub_agent,
+                       .datagrams = follower.received(),
+                       .lost = follower.lost()});
+  }
+  return sources;
+}
+
+}  // namespace rocescope
