@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <new>
@@ -81,12 +82,40 @@ struct CaptureArguments {
                   ParseTapSpec, [this](TapSpec tap) { taps.push_back(std::move(tap)); }));
   }
 
+  // The folder that was given in place of captures, or nothing.
+  std::string RunDirectory() const {
+    const auto is_folder = [](const std::string& path) {
+      std::error_code ignored;
+      return std::filesystem::is_directory(path, ignored);
+    };
+    const auto folder = std::find_if(files.begin(), files.end(), is_folder);
+    if (folder == files.end()) return {};
+    if (files.size() == 1 && taps.empty()) return *folder;
+    throw CLI::ValidationError(
+        "CAPTURE", fmt::format("{}: a run's folder is given alone, without captures", *folder));
+  }
+
   CaptureTaps Take() const {
     Result<CaptureTaps> captures = MakeCaptureTaps(files, taps);
     if (!captures) throw CLI::ValidationError("CAPTURE", captures.error().message);
     return *std::move(captures);
   }
 };
+
+void AddIntPort(CLI::App& app, const std::function<void(uint16_t)>& store) {
+  app.add_option_function<uint16_t>(
+         "--int-port", store,
+         "UDP destination port of INT reports; 32766, or what a run says, if not given.\n"
+         "sFlow's is 6343")
+      ->type_name("PORT")
+      ->check([](const std::string& text) {
+        uint16_t port = 0;
+        const bool read = CLI::detail::lexical_cast(text, port);
+        const bool taken = port == 0 || port == 4789 || port == 4791 || port == 6081;
+        return read && !taken ? std::string()
+                              : text + ": expected 1 to 65535, and no port of RoCE or tunnels";
+      });
+}
 
 constexpr const char* kFilters = "Filters";
 
@@ -160,6 +189,7 @@ Command AddDecode(CLI::App& parent) {
       ->capture_default_str();
   app->add_flag("--icrc", state->options.check_icrc,
                 "compute the invariant CRC of uncut frames (key icrc_ok)");
+  AddIntPort(*app, [state](uint16_t port) { state->options.ports.int_reports = port; });
   AddTimeFilter(*app, state->options.filter);
   AddPacketFilter(*app, state->options.filter);
   return {.app = app, .run = [state] {
@@ -202,6 +232,7 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
   app.add_flag("--icrc", options.check_icrc,
                "compute the invariant CRC of uncut frames and count the wrong ones");
+  AddIntPort(app, [&options](uint16_t port) { options.int_port = port; });
 }
 
 ReportFormat FormatOf(std::string_view name) {
@@ -225,6 +256,7 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay capture.pcap\n"
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
+      "  rocescope replay run/        (a folder with run.json: dataplane/run/README.md)\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   AddAnalysis(*app, state->options.analysis, state->format);
@@ -241,7 +273,8 @@ Command AddReplay(CLI::App& parent) {
             ReplayOptions& options = state->options;
             CheckSwallowed(state->captures, {{"--nccl-logs", &options.analysis.nccl_logs},
                                              {"--rdma", &options.analysis.rdma}});
-            options.captures = state->captures.Take();
+            options.run_directory = state->captures.RunDirectory();
+            if (options.run_directory.empty()) options.captures = state->captures.Take();
             CheckFilter(options.analysis.filter);
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);

@@ -13,10 +13,15 @@
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
+namespace {
+
+constexpr Duration kDefaultInterval = std::chrono::milliseconds(100);
+
+}  // namespace
 
 Status CheckAnalysis(const AnalysisOptions& options) {
-  if (options.interval > FlowTable::kMaximumInterval ||
-      options.interval < std::chrono::milliseconds(1)) {
+  const Duration interval = options.interval.value_or(kDefaultInterval);
+  if (interval > FlowTable::kMaximumInterval || interval < std::chrono::milliseconds(1)) {
     return MakeError(ErrorCode::kInvalidArgument, "--interval: a flow record covers 1 ms to 4 s");
   }
   return {};
@@ -25,7 +30,9 @@ Status CheckAnalysis(const AnalysisOptions& options) {
 FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures) {
   FrameProcessor::Options result;
-  result.flow_table.interval = options.interval;
+  result.flow_table.interval = options.interval.value_or(kDefaultInterval);
+  result.ports = options.ports;
+  result.ports.int_reports = options.int_port.value_or(options.ports.int_reports);
   result.filter = options.filter;
   result.check_icrc = options.check_icrc;
   result.captures = std::move(captures);
@@ -58,6 +65,7 @@ bool Analysis::Report(const Seen& seen) {
                                                       .extent = seen.extent,
                                                       .ports = seen.ports,
                                                       .lcores = seen.lcores,
+                                                      .counters = seen.counters,
                                                       .notes = std::move(notes)},
                                                      arena);
   const std::string text = format_ == ReportFormat::kJson ? RenderJson(report) : RenderText(report);

@@ -2,6 +2,7 @@
 // What replay and capture have in common: what hosts say, the engine, and the report at the end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,10 @@ struct AnalysisOptions {
   std::vector<std::string> nccl_logs;  // files, or folders of them
   std::vector<std::string> rdma;       // output of `rdma -j resource show qp`, likewise
   FrameFilter filter;
-  Duration interval = std::chrono::milliseconds(100);  // of flow records, aligned to the epoch
+  // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.
+  std::optional<Duration> interval;
+  TelemetryPorts ports;
+  std::optional<uint16_t> int_port;  // of INT reports, in place of what `ports` or a run says
   bool check_icrc = false;
   ReportFormat format = ReportFormat::kText;
 };
@@ -53,6 +57,7 @@ class Analysis {
     CaptureExtent extent;
     std::vector<PortFindings> ports;
     LcoreFindings lcores;
+    CounterFindings counters;
   };
   bool Report(const Seen& seen);
 

@@ -61,7 +61,7 @@ class FramePrinter {
       ++ledger_.filtered;
       return;
     }
-    const DropReason drop = DecodeFrame(raw, frame_);
+    const DropReason drop = DecodeFrame(raw, frame_, options_.ports);
     if (drop != DropReason::kNone) {
       ++ledger_.dropped[static_cast<size_t>(drop)];
       if (chooses_) return;  // it may be anybody's
@@ -77,7 +77,8 @@ class FramePrinter {
                              .raw = raw,
                              .drop = drop,
                              .decoded = frame_,
-                             .icrc = check ? CheckIcrc(frame_) : IcrcVerdict::kUnknown});
+                             .icrc = check ? CheckIcrc(frame_) : IcrcVerdict::kUnknown,
+                             .ports = options_.ports});
   }
 
   bool WorthWriting() const { return lines_.size() >= kWriteSize; }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/command/replay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -11,7 +13,9 @@
 #include "appliance/command/message.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/command/via_dpdk.h"
+#include "appliance/feed/run_directory.h"
 #include "dataplane/source/merge.h"
+#include "dataplane/telemetry/counter_file.h"
 
 namespace rocescope {
 namespace {
@@ -19,9 +23,11 @@ namespace {
 // The captures' way through the dataplane into the engine.
 class Replay {
  public:
-  Replay(const ReplayOptions& options, Analysis& analysis)
+  // `counters` may be null.
+  Replay(const ReplayOptions& options, Analysis& analysis, CounterFile* counters)
       : filter_(options.analysis.filter),
         analysis_(analysis),
+        counters_(counters),
         processor_(ProcessorOptions(options.analysis, options.captures.names)) {}
 
   const FrameProcessor& processor() const { return processor_; }
@@ -30,17 +36,16 @@ class Replay {
   // The error is one of the command line: a time window that nothing can fall into.
   Status Take(std::span<RawFrame> batch) {
     if (!opened_) {
-      const Result<TimeWindow> window = filter_.WindowFrom(batch[0].timestamp);
-      if (!window) return tl::unexpected(window.error());
-      window_ = *window;
-      opened_ = true;
+      if (const Status opened = OpenWindow(batch[0].timestamp); !opened) return opened;
     }
     extent_.Add(batch);
     while (!batch.empty()) {
       const std::span<RawFrame> next =
           batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce));
       frames_ += next.size();
+      const Timestamp reached = next.back().timestamp;
       Account(next);
+      TakeCounters(reached);
       if (frames_ % kFramesAtOnce == 0) Ingest();
       batch = batch.subspan(next.size());
     }
@@ -49,8 +54,13 @@ class Replay {
 
   void Finish() {
     processor_.Flush(records_);
+    // Without a frame there is no window that begins with one.
+    if (!opened_) (void)OpenWindow(Timestamp{});
+    TakeCounters(Timestamp::max());
     Ingest();
   }
+
+  bool counters_damaged() const { return counters_damaged_; }
 
  private:
   // Between two steps of the engine: counted from the input's first frame, so that answers do not
@@ -66,6 +76,31 @@ class Replay {
     processor_.Process(batch, records_);
   }
 
+  Status OpenWindow(Timestamp first) {
+    const Result<TimeWindow> window = filter_.WindowFrom(first);
+    if (!window) return tl::unexpected(window.error());
+    window_ = *window;
+    opened_ = true;
+    if (counters_ != nullptr) counters_->KeepWithin(window_);
+    return {};
+  }
+
+  void TakeCounters(Timestamp until) {
+    if (counters_ == nullptr || counters_damaged_) return;
+    constexpr size_t kLinesAtOnce = 4096;
+    bool more = true;
+    while (more) {
+      const Result<bool> taken = counters_->TakeUntil(until, counter_records_, kLinesAtOnce);
+      if (!taken) {
+        counters_damaged_ = true;
+        analysis_.Note(taken.error().message);
+      }
+      more = taken.value_or(false);
+      analysis_.Ingest(counter_records_);
+      counter_records_.Clear();
+    }
+  }
+
   void Ingest() {
     analysis_.Ingest(records_);
     if (processor_.counters().ledger.decoded > 0) analysis_.Advance(processor_.counters().last);
@@ -74,26 +109,85 @@ class Replay {
 
   const FrameFilter& filter_;
   Analysis& analysis_;
+  CounterFile* const counters_;
+  bool counters_damaged_ = false;
   FrameProcessor processor_;
   CaptureExtent extent_;
   RecordBatch records_;
+  RecordBatch counter_records_;  // apart, as they come by time and not by frames
   size_t frames_ = 0;
   TimeWindow window_;
   bool opened_ = false;
 };
 
+// What a run directory adds to what was given. The error names its path.
+Status Adopt(const RunDirectory& run, ReplayOptions& options) {
+  AnalysisOptions& analysis = options.analysis;
+  if (!run.captures.empty()) {
+    Result<CaptureTaps> captures = MakeCaptureTaps(run.captures, {});
+    if (!captures) return tl::unexpected(captures.error());
+    options.captures = *std::move(captures);
+  }
+  const auto append = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(run.nccl_logs, analysis.nccl_logs);
+  append(run.rdma, analysis.rdma);
+  analysis.ports = {.int_reports = run.manifest.ports.int_reports,
+                    .int_md = run.manifest.ports.int_md,
+                    .sflow = run.manifest.ports.sflow};
+  if (analysis.interval) return {};
+  analysis.interval = run.manifest.record_interval;
+  if (CheckAnalysis(analysis)) return {};
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}/run.json: record_interval_ns: expected 1 ms to 4 s, in "
+                               "nanoseconds; --interval can stand in for it",
+                               options.run_directory));
+}
+
+// What counters.jsonl was; true if all of it could be read.
+bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
+  findings = {.lines = counters.ledger(), .records = counters.records()};
+  for (const std::string& note : counters.notes()) analysis.Note(note);
+  const uint64_t refused = counters.ledger().DroppedTotal();
+  if (refused > counters.notes().size()) {
+    analysis.Note(
+        fmt::format("counters.jsonl: {} lines more are wrong", refused - counters.notes().size()));
+  }
+  return refused == 0;
+}
+
 }  // namespace
 
-int RunReplay(const ReplayOptions& options) {
+int RunReplay(const ReplayOptions& given) {
+  ReplayOptions options = given;
   if (const Status checked = CheckAnalysis(options.analysis); !checked) {
     Message(checked.error().message);
     return kExitUsage;
+  }
+  RunDirectory run;
+  std::unique_ptr<CounterFile> counters;
+  if (!options.run_directory.empty()) {
+    const auto unreadable = [](const Error& error) {
+      Message(error.message);
+      return kExitUnreadable;
+    };
+    Result<RunDirectory> opened = OpenRunDirectory(options.run_directory);
+    if (!opened) return unreadable(opened.error());
+    run = *std::move(opened);
+    if (const Status adopted = Adopt(run, options); !adopted) return unreadable(adopted.error());
+    if (!run.counters.empty()) {
+      Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
+      if (!file) return unreadable(file.error());
+      counters = *std::move(file);
+    }
   }
   Result<Analysis> analysis = Analysis::Begin(options.analysis);
   if (!analysis) {
     Message(analysis.error().message);
     return kExitUnreadable;
   }
+  for (const std::string& note : run.notes) analysis->Note(note);
   auto source =
       options.via_dpdk ? OpenViaDpdk(options.captures) : OpenCaptures(options.captures.files);
   if (!source) {
@@ -101,7 +195,7 @@ int RunReplay(const ReplayOptions& options) {
     return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
 
-  Replay replay(options, *analysis);
+  Replay replay(options, *analysis, counters.get());
   std::array<RawFrame, kBatchFrames> batch;
   bool damaged = false;
   while (true) {
@@ -122,11 +216,11 @@ int RunReplay(const ReplayOptions& options) {
   if (InputEndedBySignal()) {
     analysis->Note("a signal ended the input: the report covers what came before");
   }
-  DataplaneTotals totals;
-  totals.Add(replay.processor());
-  if (!analysis->Report({.dataplane = std::move(totals), .extent = replay.extent()})) {
-    return kExitOutput;
-  }
+  Analysis::Seen seen = {.extent = replay.extent()};
+  seen.dataplane.Add(replay.processor());
+  damaged |= replay.counters_damaged();
+  if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
+  if (!analysis->Report(seen)) return kExitOutput;
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `rocescope replay`: captures and what hosts say about their queue pairs in, one report out.
+// `rocescope replay`: captures and what hosts say about their queue pairs in, or a run directory
+// that has it all; one report out.
 #pragma once
+
+#include <string>
 
 #include "appliance/command/analysis.h"
 #include "dataplane/source/tap.h"
@@ -8,8 +11,9 @@
 namespace rocescope {
 
 struct ReplayOptions {
-  CaptureTaps captures;   // merged by time
-  bool via_dpdk = false;  // as ports of net_pcap
+  CaptureTaps captures;       // merged by time
+  std::string run_directory;  // in place of captures; its run.json says what is not given here
+  bool via_dpdk = false;      // as ports of net_pcap
   AnalysisOptions analysis;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "appliance/report/json_line.h"
+#include "appliance/report/telemetry_json.h"
 
 namespace rocescope {
 namespace {
@@ -229,6 +230,12 @@ void WriteTransport(JsonLine& json, const DecodedFrame& frame) {
 
 }  // namespace
 
+void WritePacketJson(JsonLine& json, const DecodedFrame& frame) {
+  WriteNetwork(json, frame);
+  WriteTransport(json, frame);
+  if (!frame.int_stack.empty()) WriteIntStackJson(json, frame.int_stack);
+}
+
 void AppendFrameJson(fmt::memory_buffer& out, const FrameLine& line) {
   const DecodedFrame& frame = line.decoded;
   const bool dropped = line.drop != DropReason::kNone;
@@ -248,9 +255,12 @@ void AppendFrameJson(fmt::memory_buffer& out, const FrameLine& line) {
   if (frame.mirror.kind != MirrorKind::kNone) WriteMirror(json, frame.mirror, line.raw.timestamp);
   if (frame.kind == FrameKind::kPause) {
     WritePause(json, frame.pause);
-  } else {
+  } else if (IsTelemetry(frame.kind)) {
     WriteNetwork(json, frame);
-    WriteTransport(json, frame);
+    if (frame.kind == FrameKind::kIntReport) WriteIntReportJson(json, frame, line.ports);
+    if (frame.kind == FrameKind::kSflow) WriteSflowJson(json, frame, line.ports);
+  } else {
+    WritePacketJson(json, frame);
     if (line.icrc != IcrcVerdict::kUnknown) json.Bool("icrc_ok", line.icrc == IcrcVerdict::kValid);
   }
   json.Finish();

@@ -20,7 +20,13 @@ struct FrameLine {
   DropReason drop = DropReason::kNone;
   const DecodedFrame& decoded;  // read only if drop is kNone
   IcrcVerdict icrc = IcrcVerdict::kUnknown;
+  TelemetryPorts ports = {};  // by which INT inside the packets of reports and samples is known
 };
+
+class JsonLine;
+
+// The keys of a RoCE packet, from the IP addresses on.
+void WritePacketJson(JsonLine& json, const DecodedFrame& frame);
 
 // Appends the object and a line feed.
 void AppendFrameJson(fmt::memory_buffer& out, const FrameLine& line);

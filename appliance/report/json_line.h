@@ -34,6 +34,11 @@ class JsonLine {
     Open('[');
   }
   void EndArray() { Close(']'); }
+  // An object in an array; EndObject closes it.
+  void BeginElement() {
+    Separate();
+    Open('{');
+  }
 
   void Number(std::string_view key, std::unsigned_integral auto value) {
     Key(key);

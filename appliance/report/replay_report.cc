@@ -9,25 +9,13 @@
 #include "appliance/report/coverage_report.h"
 #include "appliance/report/job_report.h"
 #include "appliance/report/table.h"
+#include "appliance/report/telemetry_report.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
 
 constexpr uint32_t kSchemaVersion = 1;
-
-void FillLedger(const Ledger& ledger, v1::Ledger& out) {
-  out.set_received(ledger.received);
-  out.set_decoded(ledger.decoded);
-  out.set_filtered(ledger.filtered);
-  for (size_t i = 0; i < kDropReasonCount; ++i) {
-    if (ledger.dropped[i] == 0) continue;
-    v1::DropCount& row = *out.add_dropped();
-    row.set_reason(std::string(kDropReasons[i].name));
-    row.set_frames(ledger.dropped[i]);
-    row.set_meaning(std::string(kDropReasons[i].sentence));
-  }
-}
 
 void FillOperations(const FlowCounts& counts, v1::Operations& out) {
   out.set_send(counts.ClassPackets(OperationClass::kSend));
@@ -134,6 +122,8 @@ void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
   out.set_cut_frames(counters.cut_frames);
   out.set_icrc_valid(counters.icrc_valid);
   out.set_icrc_invalid(counters.icrc_invalid);
+  out.set_int_frames(counters.int_frames);
+  out.set_sflow_frames(counters.sflow_frames);
 }
 
 // A clear-to-send shows in the octets behind its WRITE's header: 18 (Ethernet and a VLAN tag), 20
@@ -201,6 +191,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   }
   FillConnections(findings.snapshot, ids, report);
   FillJobs(findings.snapshot, report);
+  FillTelemetry(findings, *report.mutable_telemetry());
   FillCoverage(findings, *report.mutable_coverage());
   for (const PortFindings& port : findings.ports) {
     v1::Port& out = *report.add_ports();

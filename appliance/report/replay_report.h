@@ -12,6 +12,7 @@
 
 #include "analytics/engine/snapshot.h"
 #include "dataplane/lcore/totals.h"
+#include "dataplane/record/ledger.h"
 
 namespace google::protobuf {
 class Arena;
@@ -56,12 +57,19 @@ struct LcoreFindings {
   uint64_t records_dropped = 0;  // the reader was slow
 };
 
+// What was in counters.jsonl.
+struct CounterFindings {
+  Ledger lines;
+  uint64_t records = 0;
+};
+
 struct ReplayFindings {
   const DataplaneTotals& dataplane;
   const Snapshot& snapshot;
   CaptureExtent extent;
   std::vector<PortFindings> ports;
   LcoreFindings lcores;
+  CounterFindings counters;
   std::vector<std::string> notes;
 };
 

@@ -10,11 +10,13 @@ std::string RenderText(const v1::ReplayReport& report) {
   std::string text;
   AppendSummary(report, text);
   for (const v1::Job& job : report.jobs()) AppendJob(job, text);
-  if (report.ledger().decoded() > 0) {
+  const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();
+  if (report.ledger().decoded() > telemetry) {
     AppendTrouble(report, text);
     AppendConnections(report, text);
     AppendFlows(report, text);
   }
+  AppendTelemetry(report, text);
   AppendLedger(report, text);
   if (report.notes_size() > 0) text += "\nNOTES\n\n";
   for (const std::string& note : report.notes()) text += "  " + Visible(note) + "\n";

@@ -39,7 +39,8 @@ std::string RangeText(const v1::TimeRange& range) {
 std::string PacketsText(const v1::ReplayReport& report) {
   const v1::Totals& totals = report.totals();
   const uint64_t pauses = totals.pause_frames();
-  const uint64_t copies = report.ledger().decoded() - std::min(report.ledger().decoded(), pauses);
+  const uint64_t others = pauses + totals.int_frames() + totals.sflow_frames();
+  const uint64_t copies = report.ledger().decoded() - std::min(report.ledger().decoded(), others);
   std::string text = Counted(totals.packets(), "packet");
   if (copies != totals.packets()) {
     const auto places =
@@ -50,6 +51,12 @@ std::string PacketsText(const v1::ReplayReport& report) {
                         Counted(places, report.coverage().mirrors_size() > 0 ? "tap" : "capture"));
   }
   if (pauses > 0) text += fmt::format(", and {}", Counted(pauses, "PAUSE or PFC frame"));
+  if (totals.int_frames() > 0) {
+    text += fmt::format(", and {} of INT reports", Counted(totals.int_frames(), "frame"));
+  }
+  if (totals.sflow_frames() > 0) {
+    text += fmt::format(", and {} of sFlow", Counted(totals.sflow_frames(), "frame"));
+  }
   return text;
 }
 

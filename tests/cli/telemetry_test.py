@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""INT reports, sFlow and run directories: what replay counts and decode prints.
+
+usage: telemetry_test.py PATH/rocescope [UNITTEST ARGUMENT...]
+"""
+
+import os
+import sys
+import unittest
+
+import captures
+import command_line
+import telemetry
+from command_line import DAMAGED, SUCCESS, UNREADABLE, USAGE, CommandLine
+
+FIRST = captures.FIRST_NS
+
+
+class Ledgers(CommandLine):
+    def closed(self, ledger):
+        dropped = sum(int(row["frames"]) for row in ledger["dropped"])
+        self.assertEqual(int(ledger["received"]),
+                         int(ledger["decoded"]) + int(ledger["filtered"]) + dropped)
+        return int(ledger["received"]), int(ledger["decoded"]), int(ledger["filtered"]), dropped
+
+
+class Telemetry(Ledgers):
+    def int_capture(self, port=telemetry.INT_PORT):
+        frames = [(FIRST + n, telemetry.udp(port, telemetry.postcard(n, n, FIRST + n)))
+                  for n in (1, 2, 5)]
+        return self.file("int.pcap", telemetry.capture(frames))
+
+    def test_replay_counts_int_reports_and_the_lost_ones(self):
+        report = self.report(self.int_capture())
+        told = report["telemetry"]
+        self.assertEqual(self.closed(told["int_reports"]), (3, 3, 0, 0))
+        self.assertEqual(self.closed(report["ledger"]), (3, 3, 0, 0))
+        self.assertEqual(told["hop_records"], "3")
+        self.assertEqual([(s["kind"], s["node_id"], s["datagrams"], s["lost"])
+                          for s in told["sources"]], [("int", 1001, "3", "2")])
+        self.assertEqual(report["totals"]["int_frames"], "3")
+        self.assertEqual(report["totals"]["packets"], "0", "the packets were not seen, but told of")
+
+    def test_the_port_of_int_reports_can_be_chosen(self):
+        path = self.int_capture(port=9555)
+        self.assertEqual(self.report(path)["telemetry"]["int_reports"]["received"], "0")
+        report = self.report("--int-port", "9555", path)
+        self.assertEqual(report["telemetry"]["int_reports"]["decoded"], "3")
+        frames, _ = self.decode("--int-port", "9555", path)
+        self.assertEqual(frames[0]["int"]["node_id"], 1001)
+        for port in ("0", "4791", "4789", "65536", "x"):
+            run = self.run_it("replay", "--int-port", port, path, expect=USAGE)
+            self.assertIn("--int-port", run.stderr)
+
+    def test_filters_are_about_the_packets_that_are_told_of(self):
+        report = self.report(self.int_capture(), "--qp", "18")
+        self.assertEqual(self.closed(report["telemetry"]["int_reports"]), (3, 0, 3, 0))
+        report = self.report(self.int_capture(), "--qp", "17")
+        self.assertEqual(self.closed(report["telemetry"]["int_reports"]), (3, 3, 0, 0))
+
+    def test_what_is_cut_or_wrong_has_a_reason(self):
+        good = telemetry.postcard(1, 1, FIRST)
+        frames = [telemetry.udp(telemetry.INT_PORT, good),
+                  telemetry.udp(telemetry.INT_PORT, b"\x10" + good[1:]),
+                  telemetry.udp(telemetry.INT_PORT, good)[:100],
+                  telemetry.udp(telemetry.SFLOW_PORT, telemetry.sflow(1, 1)),
+                  telemetry.udp(telemetry.SFLOW_PORT, telemetry.sflow(1, 1)[:-8])]
+        path = self.file("a.pcap", captures.header() + b"".join(
+            captures.record(FIRST + n, frame, 142) for n, frame in enumerate(frames)))
+        report = self.report(path)
+        told = report["telemetry"]
+        self.assertEqual(self.closed(told["int_reports"]), (3, 1, 0, 2))
+        self.assertEqual({row["reason"]: row["frames"] for row in told["int_reports"]["dropped"]},
+                         {"bad_int": "1", "truncated_telemetry": "1"})
+        self.assertEqual(self.closed(told["sflow_datagrams"]), (2, 1, 0, 1))
+        self.assertEqual(self.closed(told["samples"]), (2, 1, 0, 1))
+        text = self.run_it("replay", path, expect=SUCCESS).stdout
+        self.assertRegex(text, r"3 +1 +2 +INT reports +1 truncated_telemetry, 1 bad_int|"
+                               r"3 +1 +2 +INT reports +1 bad_int, 1 truncated_telemetry")
+
+    def test_decode_prints_both_field_by_field(self):
+        frames = [(FIRST, telemetry.udp(telemetry.INT_PORT, telemetry.postcard(1, 77, FIRST - 5))),
+                  (FIRST + 1, telemetry.udp(telemetry.SFLOW_PORT, telemetry.sflow(9, 78)))]
+        lines, _ = self.decode(self.file("a.pcap", telemetry.capture(frames)))
+        report = lines[0]["int"]["reports"][0]
+        self.assertEqual(report["ingress_port"], 7)
+        self.assertEqual(report["ingress_ts"], str(FIRST - 5))
+        self.assertEqual(report["packet"]["psn"], 77)
+        sample = lines[1]["sflow"]["samples"][0]
+        self.assertEqual(lines[1]["sflow"]["sequence"], 9)
+        self.assertEqual((sample["rate"], sample["input"], sample["output"]), (100, 5, 6))
+        self.assertEqual(sample["records"][0]["packet"]["psn"], 78)
+
+
+class RunDirectory(Ledgers):
+    def run_directory(self, **changes):
+        frames = [(FIRST + n * 1000, captures.acknowledge(n)) for n in range(4)]
+        self.file("run/mirror.pcap", telemetry.capture(frames))
+        self.file("run/int.pcap", telemetry.capture(
+            [(FIRST + n, telemetry.udp(telemetry.INT_PORT, telemetry.postcard(n, n, FIRST + n)))
+             for n in range(3)]))
+        self.file("run/sflow.pcap", telemetry.capture(
+            [(FIRST + n, telemetry.udp(telemetry.SFLOW_PORT, telemetry.sflow(n, n)))
+             for n in range(2)]))
+        self.file("run/counters.jsonl", "".join(
+            telemetry.counter_line(FIRST + n * 10**6, n) for n in range(5)).encode())
+        return os.path.dirname(self.file("run/run.json", telemetry.manifest(**changes)))
+
+    def test_all_of_it_is_read_with_closed_ledgers(self):
+        report = self.report(self.run_directory())
+        told = report["telemetry"]
+        self.assertEqual(self.closed(report["ledger"]), (9, 9, 0, 0))
+        self.assertEqual(self.closed(told["int_reports"]), (3, 3, 0, 0))
+        self.assertEqual(self.closed(told["sflow_datagrams"]), (2, 2, 0, 0))
+        self.assertEqual(self.closed(told["samples"]), (2, 2, 0, 0))
+        self.assertEqual(self.closed(told["counter_lines"]), (5, 5, 0, 0))
+        self.assertEqual([tap["name"] for tap in report["taps"]], ["mirror", "int", "sflow"])
+        self.assertEqual(report["totals"]["packets"], "4")
+        self.assertEqual(report["notes"], [])
+
+    def test_the_truth_is_not_opened(self):
+        run = self.run_directory()
+        truth = self.file("run/truth.json", b"{}")
+        os.mkfifo(os.path.join(run, "slurm.json"))  # opening it would wait for ever
+        os.remove(truth)
+        os.mkfifo(truth)
+        self.report(run)
+
+    def test_time_filters_hold_for_counters_too(self):
+        report = self.report(self.run_directory(), "--since", "+0.001", "--until", "+0.003")
+        self.assertEqual(self.closed(report["telemetry"]["counter_lines"]), (5, 2, 3, 0))
+
+    def test_what_is_missing_is_noted_and_the_rest_is_read(self):
+        run = self.run_directory()
+        for name in ("mirror.pcap", "sflow.pcap", "counters.jsonl"):
+            os.remove(os.path.join(run, name))
+        report = self.report(run)
+        self.assertEqual(len(report["notes"]), 3)
+        self.assertIn("mirror.pcap: run.json says that it was recorded", report["notes"][0])
+        os.remove(os.path.join(run, "int.pcap"))
+        self.assertEqual(self.report(run)["ledger"]["received"], "0")
+
+    def test_wrong_lines_of_counters_are_named_and_counted(self):
+        run = self.run_directory()
+        with open(os.path.join(run, "counters.jsonl"), "a", encoding="utf-8") as file:
+            file.write('{"time_ns":1}\n{"time_ns"\n')
+        report = self.report(run, expect=DAMAGED)
+        self.assertEqual(self.closed(report["telemetry"]["counter_lines"]), (7, 5, 0, 2))
+        self.assertIn("counters.jsonl:6: kind: missing", report["notes"][0])
+        self.assertIn("counters.jsonl:7: column 11: ", report["notes"][1])
+
+    def test_the_runs_ports_and_interval_hold_unless_given(self):
+        run = self.run_directory(ports={"int_reports": 9555, "int_md": 555, "sflow": 6343})
+        self.assertEqual(self.report(run)["telemetry"]["int_reports"]["received"], "0")
+        report = self.report(run, "--int-port", str(telemetry.INT_PORT))
+        self.assertEqual(report["telemetry"]["int_reports"]["received"], "3")
+        run = self.run_directory(record_interval_ns=1000, analysis_window_ns=1000)
+        refused = self.run_it("replay", run, expect=UNREADABLE)
+        self.assertIn("run.json: record_interval_ns: expected 1 ms", refused.stderr)
+        self.report(run, "--interval", "1ms")
+
+    def test_a_wrong_manifest_is_named_with_its_key(self):
+        run = self.run_directory(sead=1)
+        refused = self.run_it("replay", run, expect=UNREADABLE)
+        self.assertIn("run.json: sead: no such key; did you mean seed?", refused.stderr)
+        self.assertEqual(refused.stdout, "")
+
+    def test_a_folder_without_a_manifest_is_no_run(self):
+        refused = self.run_it("replay", self.scratch.name, expect=UNREADABLE)
+        self.assertRegex(refused.stderr, r"run\.json: .*No such file or directory; only a run's folder")
+
+    def test_a_run_is_given_alone(self):
+        run = self.run_directory()
+        refused = self.run_it("replay", run, "a.pcap", expect=USAGE)
+        self.assertIn("a run's folder is given alone", refused.stderr)
+
+
+if __name__ == "__main__":
+    command_line.rocescope = sys.argv.pop(1)
+    unittest.main()
