@@ -16,11 +16,7 @@ constexpr uintmax_t kLargestManifest = uintmax_t{1} << 20;
 
 Result<RunManifest> ReadManifest(const std::string& path) {
   const Result<std::string> text = ReadTextFile(path, kLargestManifest);
-  if (!text) {
-    const char* hint =
-        text.error().code == ErrorCode::kNotFound ? "; only a run's folder can be replayed" : "";
-    return MakeError(text.error().code, text.error().message + hint);
-  }
+  if (!text) return tl::unexpected(text.error());
   Result<RunManifest> manifest = ParseRunManifest(*text);
   if (manifest) return manifest;
   return MakeError(manifest.error().code, fmt::format("{}: {}", path, manifest.error().message));
@@ -31,6 +27,12 @@ Result<RunManifest> ReadManifest(const std::string& path) {
 Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& parts) {
   const fs::path folder(path);
   Result<RunManifest> manifest = ReadManifest((folder / "run.json").string());
+  if (!manifest && manifest.error().code == ErrorCode::kNotFound) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: is a directory without a run.json: name the capture files in "
+                                 "it, or a run's folder",
+                                 path));
+  }
   if (!manifest) return tl::unexpected(manifest.error());
   RunDirectory run;
   run.manifest = *std::move(manifest);

@@ -84,7 +84,8 @@ TEST_F(RunDirectoryTest, NamesTheManifestThatIsMissingOrWrong) {
   const auto missing = OpenRunDirectory(folder_.string());
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
-  EXPECT_THAT(missing.error().message, HasSubstr(PathOf("run.json") + ": "));
+  EXPECT_THAT(missing.error().message,
+              HasSubstr(folder_.string() + ": is a directory without a run.json"));
   Write("run.json", "{}");
   const auto wrong = OpenRunDirectory(folder_.string());
   ASSERT_FALSE(wrong);
