@@ -76,7 +76,7 @@ class Capture(CommandLine):
                 (self.file("x.pcap.gz", gzip.compress(microseconds(1))), "not a plain pcap"),
                 (self.file("x.pcapng", bytes.fromhex("0a0d0d0a1c000000")), "not a plain pcap"),
                 (self.file("wifi.pcap", captures.header(105)), "link"),
-                ("-", "standard input"), (self.scratch.name, "only a run's folder"),
+                ("-", "standard input"), (self.scratch.name, "is a directory"),
                 (self.fifo("pipe"), "is no regular file"), ("/dev/null", "is no regular file")):
             run = self.run_it("replay", "--via", "dpdk", path, expect=UNREADABLE)
             self.assertEqual(run.stdout, "")
