@@ -281,7 +281,7 @@ class Writer {
     if (!tap.names_port) text += ", names_port: false";
     if (tap.before_queue) text += ", before_queue: true";
     std::vector<std::string> names;
-    names.reserve(names.size() + tap.ports.size());
+    names.reserve(tap.ports.size());
     for (const PortIndex port : tap.ports) names.push_back(fabric_.port(port).name);
     std::vector<std::string> all;
     for (const Port& port : fabric_.PortsOf(tap.node)) all.push_back(port.name);
