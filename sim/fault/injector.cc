@@ -123,6 +123,14 @@ void Injector::SetLink(topology::LinkIndex link, bool up) {
   ChangeRoutes();
 }
 
+// Half of each period in one state, then the other, until the fault ends.
+void Injector::Flap(const FaultOptions& options, bool up) {
+  const SimTime now = network_.engine().Now();
+  if (now >= EndOf(options)) return;
+  SetLink(options.link, up);
+  network_.engine().At(now + options.period / 2, [this, options, up] { Flap(options, !up); });
+}
+
 void Injector::ChangeRoutes() {
   network_.engine().At(network_.engine().Now() + options_.reroute_delay,
                        [this] { network_.Reroute(failed_links_); });
@@ -137,15 +145,8 @@ Injector::Effect Injector::OfLink(const FaultOptions& options) {
             .end = [this, link] { SetLink(link, true); }};
   }
   if (options.kind == FaultKind::kFlap) {
-    const auto toggle = std::make_shared<std::function<void(bool)>>();
-    const SimTime end = EndOf(options);
-    *toggle = [this, link, toggle, half = options.period / 2, end](bool up) {
-      const SimTime now = network_.engine().Now();
-      if (now >= end) return;
-      SetLink(link, up);
-      network_.engine().At(now + half, [toggle, up] { (*toggle)(!up); });
-    };
-    return {.begin = [toggle] { (*toggle)(false); }, .end = [this, link] { SetLink(link, true); }};
+    return {.begin = [this, options] { Flap(options, false); },
+            .end = [this, link] { SetLink(link, true); }};
   }
   const uint64_t rate = network_.fabric().link(link).bits_per_second;
   const SimTime delay = network_.fabric().link(link).delay.count() * kNanosecond;

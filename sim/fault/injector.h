@@ -56,6 +56,7 @@ class Injector {
   void Watch(size_t number, std::function<uint64_t()> affected, uint64_t visible_from,
              SimTime until);
   void SetLink(topology::LinkIndex link, bool up);
+  void Flap(const FaultOptions& options, bool up);
   void ChangeRoutes();
   std::vector<topology::PortIndex> Senders(const FaultOptions& options) const;
 

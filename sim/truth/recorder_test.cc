@@ -24,6 +24,7 @@ class RecorderTest : public ::testing::Test {
                     .value()),
         network_(std::make_unique<Network>(fabric_, NetworkOptions{})),
         recorder_(*network_, 100'000) {}
+  ~RecorderTest() override { network_->engine().Clear(); }  // the recorder's look waits there
 
   std::vector<std::string> Names(const std::vector<topology::PortIndex>& ports) const {
     std::vector<std::string> nodes;
