@@ -24,7 +24,8 @@ struct Path {
   std::array<PortIndex, kMostHops> ports{};
   size_t length = 0;
 
-  std::span<const PortIndex> hops() const { return std::span(ports).first(length); }
+  std::span<const PortIndex> hops() const& { return std::span(ports).first(length); }
+  std::span<const PortIndex> hops() const&& = delete;  // they would outlive the path
 
   friend bool operator==(const Path& a, const Path& b) {
     return a.length == b.length && a.ports == b.ports;

@@ -86,7 +86,8 @@ TEST(PathSetTest, PathsAreInTheOrderOfTheirPorts) {
   std::vector<uint32_t> before;
   for (uint64_t i = 0; i < paths.Count(); ++i) {
     std::vector<uint32_t> numbers;
-    for (const PortIndex port : paths.At(i).hops()) numbers.push_back(fabric.port(port).number);
+    const Path path = paths.At(i);
+    for (const PortIndex port : path.hops()) numbers.push_back(fabric.port(port).number);
     EXPECT_LT(before, numbers);
     before = numbers;
   }

@@ -80,7 +80,8 @@ Json PathsJson(const Fabric& fabric, const FabricPaths& shown) {
   Json list = Json::array();
   for (uint64_t i = 0; i < std::min(shown.paths.Count(), kMostShownPaths); ++i) {
     Json hops = Json::array();
-    for (const topology::PortIndex port : shown.paths.At(i).hops()) {
+    const topology::Path path = shown.paths.At(i);
+    for (const topology::PortIndex port : path.hops()) {
       hops.push_back(fabric.NameOf(port));
     }
     list.push_back(std::move(hops));

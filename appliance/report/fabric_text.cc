@@ -103,7 +103,8 @@ std::string PathRows(const Fabric& fabric, const FabricPaths& shown) {
                   fabric.NameOf(fabric.nic(shown.to).port), WithThousands(count));
   for (uint64_t i = 0; i < std::min(count, kMostShownPaths); ++i) {
     text += "\n ";
-    for (const topology::PortIndex port : shown.paths.At(i).hops()) {
+    const topology::Path path = shown.paths.At(i);
+    for (const topology::PortIndex port : path.hops()) {
       text += " " + fabric.NameOf(port);
     }
   }
