@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same run gives the same octets, of all that watches it at once.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +27,9 @@ struct Written {
 
 // Two senders congest a port; all kinds of telemetry come by one port of the box.
 Written RunOnce(uint64_t seed) {
-  const std::string path = ::testing::TempDir() + "determinism_test.jsonl";
+  // A name of its own: ctest runs these tests side by side, as processes.
+  const std::string path =
+      ::testing::TempDir() + fmt::format("determinism_test_{}.jsonl", ::getpid());
   NetworkOptions options;
   options.seed = seed;
   StarNetwork star({{.session = 1, .direction = topology::TapDirection::kBoth, .ports = {0, 1, 2}}},
