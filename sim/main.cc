@@ -72,16 +72,16 @@ class ProgressLine {
   std::chrono::steady_clock::time_point shown_{};
 };
 
-int Run(const std::string& path, const std::string& directory, std::optional<uint64_t> seed) {
+int Run(const std::string& path, const Simulation::Output& output, std::optional<uint64_t> seed) {
   const auto text = ReadFile(path);
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path);
   if (!scenario) return Fail(scenario.error(), kExitInput);
   if (seed) scenario->network.seed = scenario->seed = *seed;
-  auto simulation = Simulation::Make(*scenario, directory);
+  auto simulation = Simulation::Make(*scenario, output);
   if (!simulation) {
-    const bool output = simulation.error().code == ErrorCode::kUnavailable;
-    return Fail(simulation.error(), output ? kExitOutput : kExitInput);
+    const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
+    return Fail(simulation.error(), unwritten ? kExitOutput : kExitInput);
   }
   {
     ProgressLine line(scenario->duration);
@@ -94,14 +94,16 @@ int Run(const std::string& path, const std::string& directory, std::optional<uin
   for (topology::NicIndex i = 0; i < (*simulation)->fabric().nics().size(); ++i) {
     frames += (*simulation)->network().nic(i).counters().tx_frames;
   }
-  fmt::print("{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name, frames,
-             static_cast<double>(scenario->duration) / kMillisecond, scenario->seed, directory);
+  std::FILE* const out = output.stream ? stderr : stdout;
+  fmt::print(out, "{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name,
+             frames, static_cast<double>(scenario->duration) / kMillisecond, scenario->seed,
+             output.directory.empty() ? "standard output" : output.directory);
   for (const Injector::Happened& fault : (*simulation)->injector().happened()) {
-    fmt::print("  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
-               fault.visible == kNever
-                   ? std::string("never showed")
-                   : fmt::format("visible from {:.3f} ms",
-                                 static_cast<double>(fault.visible) / kMillisecond));
+    fmt::print(
+        out, "  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
+        fault.visible == kNever ? std::string("never showed")
+                                : fmt::format("visible from {:.3f} ms",
+                                              static_cast<double>(fault.visible) / kMillisecond));
   }
   return 0;
 }
@@ -139,14 +141,15 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(rocescope::sim::kFooter);
   std::string path;
-  std::string directory;
+  rocescope::sim::Simulation::Output output;
   std::string scenarios = ROCESCOPE_SCENARIOS;
   uint64_t seed = 0;
   CLI::App* run = app.add_subcommand("run", "Simulates a scenario and writes a run directory");
   run->add_option("SCENARIO", path, "its YAML file")->required()->type_name("");
-  run->add_option("-d", directory, "run directory, made if it is not there")
-      ->required()
+  run->add_option("-d", output.directory, "run directory, made if it is not there")
       ->type_name("DIR");
+  run->add_flag("--stream", output.stream,
+                "write the frames to standard output, as one pcapng, and not to DIR");
   const CLI::Option* seeded =
       run->add_option("--seed", seed, "in place of the scenario's")->type_name("N");
   CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
@@ -157,6 +160,14 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
   }
   if (*list) return rocescope::sim::List(scenarios);
-  return rocescope::sim::Run(path, directory,
-                             *seeded ? std::optional<uint64_t>(seed) : std::nullopt);
+  if (output.directory.empty() && !output.stream) {
+    fmt::print(stderr, "rocescope-sim: give -d DIR or --stream, where the run is to be written\n");
+    return rocescope::sim::kExitUsage;
+  }
+  if (output.stream && isatty(STDOUT_FILENO) != 0) {
+    fmt::print(stderr,
+               "rocescope-sim: --stream writes octets: let standard output be a pipe or a file\n");
+    return rocescope::sim::kExitUsage;
+  }
+  return rocescope::sim::Run(path, output, *seeded ? std::optional<uint64_t>(seed) : std::nullopt);
 }

@@ -2,7 +2,9 @@
 // Read back by dataplane/run's reader.
 #include "sim/emit/counter_log.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +17,9 @@ namespace {
 
 class CounterLogTest : public ::testing::Test {
  protected:
-  explicit CounterLogTest() : path_(::testing::TempDir() + "counter_log_test.jsonl") {}
+  // A name of its own: ctest runs these tests side by side, as processes.
+  explicit CounterLogTest()
+      : path_(::testing::TempDir() + fmt::format("counter_log_test_{}.jsonl", ::getpid())) {}
   ~CounterLogTest() override { std::filesystem::remove(path_); }
 
   void Start(const NetworkOptions& options = {}) {

@@ -27,6 +27,8 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   return OutputFile(path, descriptor);
 }
 
+OutputFile OutputFile::StandardOutput() { return {"standard output", STDOUT_FILENO}; }
+
 OutputFile::OutputFile(std::string path, int descriptor)
     : path_(std::move(path)), descriptor_(descriptor) {}
 

@@ -17,6 +17,7 @@ class OutputFile {
  public:
   // Makes the file, or empties it. The error names the path.
   static Result<OutputFile> Open(const std::string& path);
+  static OutputFile StandardOutput();
   ~OutputFile();  // an error is lost: call Close
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a capture file with nanoseconds (draft-ietf-opsawg-pcap-04), through a buffer of its own
-// into which frames are written straight away.
+// Writes a capture with nanoseconds, through a buffer of its own into which frames are written
+// straight away: a file of pcap (draft-ietf-opsawg-pcap-04), or a stream of pcapng
+// (draft-ietf-opsawg-pcapng-02).
 #pragma once
 
 #include <memory>
@@ -20,6 +21,9 @@ class PcapFile final : public FrameSink {
   // Makes the file, or empties it. The error names the path.
   static Result<std::unique_ptr<PcapFile>> Open(const std::string& path);
 
+  // Pcapng, with one interface.
+  static std::unique_ptr<PcapFile> ToStandardOutput();
+
   std::span<uint8_t> Room() override;
   void Add(Timestamp arrival, size_t captured, uint32_t original) override;
 
@@ -29,10 +33,16 @@ class PcapFile final : public FrameSink {
   uint64_t frames() const { return frames_; }
 
  private:
-  explicit PcapFile(OutputFile file);
+  enum class Format : uint8_t { kPcap, kPcapng };
+
+  PcapFile(OutputFile file, Format format);
+  void BeginPcap();
+  void BeginPcapng();
   void Flush();
 
   OutputFile file_;
+  const Format format_;
+  const size_t header_;  // octets in front of a frame
   std::vector<uint8_t> buffer_;
   size_t used_ = 0;
   uint64_t frames_ = 0;

@@ -30,7 +30,8 @@ SimTime Scaled(SimTime time, double scale) {
   return static_cast<SimTime>(static_cast<double>(time) * scale);
 }
 
-RunManifest ManifestOf(const Scenario& scenario) {
+// `stream`: frames are not in the directory.
+RunManifest ManifestOf(const Scenario& scenario, const topology::Fabric& fabric, bool stream) {
   const TelemetryOptions& on = scenario.telemetry;
   return {.scenario = scenario.name,
           .seed = scenario.seed,
@@ -40,9 +41,9 @@ RunManifest ManifestOf(const Scenario& scenario) {
           .analysis_window = scenario.analysis_window,
           .counter_period = Duration(on.counter_period / kNanosecond),
           .time_scale = scenario.time_scale,
-          .telemetry = {.mirror = on.mirror != MirrorPlan::kNone,
-                        .int_reports = on.int_exponent.has_value(),
-                        .sflow = on.sflow_rate > 0,
+          .telemetry = {.mirror = !stream && !fabric.taps().empty(),
+                        .int_reports = !stream && on.int_exponent.has_value(),
+                        .sflow = !stream && on.sflow_rate > 0,
                         .counters = on.counter_period > 0,
                         .nccl_logs = !on.nccl_version.empty(),
                         .rdma = on.rdma}};
@@ -50,26 +51,25 @@ RunManifest ManifestOf(const Scenario& scenario) {
 
 }  // namespace
 
-Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric)
-    : scenario_(scenario), fabric_(std::move(fabric)) {}
+Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric, const Output& output)
+    : scenario_(scenario), fabric_(std::move(fabric)), output_(output) {}
 
 Simulation::~Simulation() {
   if (network_) network_->engine().Clear();  // what waits there calls the others
 }
 
 Result<std::unique_ptr<Simulation>> Simulation::Make(const Scenario& scenario,
-                                                     const std::string& directory) {
-  auto fabric = WithTaps(*scenario.fabric, scenario.telemetry.mirror);
+                                                     const Output& output) {
+  auto fabric = WithTaps(*scenario.fabric, scenario.telemetry.mirrors);
   if (!fabric) return tl::unexpected(fabric.error());
-  std::unique_ptr<Simulation> simulation(new Simulation(scenario, *std::move(fabric)));
-  if (Status prepared = simulation->Prepare(directory); !prepared) {
+  std::unique_ptr<Simulation> simulation(new Simulation(scenario, *std::move(fabric), output));
+  if (Status prepared = simulation->Prepare(); !prepared) {
     return tl::unexpected(prepared.error());
   }
   return simulation;
 }
 
-Status Simulation::Prepare(const std::string& directory) {
-  directory_ = directory;
+Status Simulation::Prepare() {
   NetworkOptions options = scenario_.network;
   options.nics.ack_timeout = Scaled(options.nics.ack_timeout, scenario_.time_scale);
   network_ = std::make_unique<Network>(fabric_, options);
@@ -91,8 +91,17 @@ Status Simulation::Prepare(const std::string& directory) {
     if (Status added = injector_->Add(fault); !added) return added;
   }
   recorder_ = std::make_unique<Recorder>(*network_, options.switches.ecn.minimum);
-  if (directory.empty()) return {};
+  if (!output_.directory.empty()) {
+    if (Status prepared = PrepareDirectory(); !prepared) return prepared;
+  }
+  auto telemetry = Telemetry::Make(scenario_, *network_, output_);
+  if (!telemetry) return tl::unexpected(telemetry.error());
+  telemetry_ = *std::move(telemetry);
+  return {};
+}
 
+Status Simulation::PrepareDirectory() {
+  const std::string& directory = output_.directory;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -103,19 +112,13 @@ Status Simulation::Prepare(const std::string& directory) {
       !written) {
     return written;
   }
-  if (Status written = WriteFile(directory + "/run.json", RenderRunManifest(ManifestOf(scenario_)));
-      !written) {
-    return written;
-  }
-  auto telemetry = Telemetry::Make(scenario_, *network_, directory);
-  if (!telemetry) return tl::unexpected(telemetry.error());
-  telemetry_ = *std::move(telemetry);
-  return {};
+  return WriteFile(directory + "/run.json",
+                   RenderRunManifest(ManifestOf(scenario_, fabric_, output_.stream)));
 }
 
 Status Simulation::Run(const Progress& progress) {
   recorder_->Start();
-  if (telemetry_) telemetry_->Start();
+  telemetry_->Start();
   for (const auto& job : jobs_) job->Start();
   for (const auto& stream : streams_) stream->Begin();
   for (int step = 1; step <= kProgressSteps; ++step) {
@@ -124,10 +127,10 @@ Status Simulation::Run(const Progress& progress) {
     if (progress) progress(network_->engine().Now());
   }
   recorder_->Finish();
-  if (!telemetry_) return {};
   if (Status finished = telemetry_->Finish(); !finished) return finished;
-  if (Status written = WriteHostLogs(*this, directory_); !written) return written;
-  return WriteFile(directory_ + "/truth.json", RenderTruth(*this));
+  if (output_.directory.empty()) return {};
+  if (Status written = WriteHostLogs(*this, output_.directory); !written) return written;
+  return WriteFile(output_.directory + "/truth.json", RenderTruth(*this));
 }
 
 }  // namespace rocescope::sim

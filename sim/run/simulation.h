@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ class Telemetry;
 
 class Simulation {
  public:
-  // The scenario must outlive it. Writes into `directory`, which is made if it is not there; an
-  // empty one writes nothing. Errors name the file, or what of the scenario does not fit.
-  static Result<std::unique_ptr<Simulation>> Make(const Scenario& scenario,
-                                                  const std::string& directory);
+  struct Output {
+    std::string directory;  // made if it is not there; empty: none
+    // The frames go to standard output, as they would to the box's one port; the directory, if
+    // any, has the rest.
+    bool stream = false;
+  };
+  // The scenario must outlive it. Errors name the file, or what of the scenario does not fit.
+  static Result<std::unique_ptr<Simulation>> Make(const Scenario& scenario, const Output& output);
   ~Simulation();
 
   // Tells, now and then, what time it is in the run.
@@ -41,12 +46,13 @@ class Simulation {
   const Recorder& recorder() const { return *recorder_; }
 
  private:
-  Simulation(const Scenario& scenario, topology::Fabric fabric);
-  Status Prepare(const std::string& directory);
+  Simulation(const Scenario& scenario, topology::Fabric fabric, const Output& output);
+  Status Prepare();
+  Status PrepareDirectory();
 
   const Scenario& scenario_;
   const topology::Fabric fabric_;  // the scenario's, with the taps that its telemetry asks for
-  std::string directory_;
+  const Output output_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Job>> jobs_;
   std::vector<std::unique_ptr<Stream>> streams_;
@@ -56,6 +62,7 @@ class Simulation {
 };
 
 // The fabric with mirror sessions as planned, beside those that it has.
-Result<topology::Fabric> WithTaps(const topology::Fabric& fabric, MirrorPlan plan);
+Result<topology::Fabric> WithTaps(const topology::Fabric& fabric,
+                                  std::span<const MirrorPlan> plans);
 
 }  // namespace rocescope::sim

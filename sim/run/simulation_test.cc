@@ -51,7 +51,7 @@ class SimulationTest : public ::testing::Test {
 TEST_F(SimulationTest, WritesItsRunDirectory) {
   const Scenario scenario =
       Make("telemetry: {mirror: all, int_exponent: 4, sflow_rate: 100, rdma: true}\n");
-  auto simulation = Simulation::Make(scenario, directory_.string());
+  auto simulation = Simulation::Make(scenario, {.directory = directory_.string()});
   ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
   ASSERT_TRUE((*simulation)->Run({}).has_value());
   for (const char* file : {"run.json", "topology.yaml", "truth.json", "mirror.pcap", "int.pcap",
@@ -64,7 +64,7 @@ TEST_F(SimulationTest, OneSeedGivesOneRun) {
   const Scenario scenario = Make("");
   const auto run = [&](const std::string& name) {
     const std::filesystem::path directory = directory_ / name;
-    auto simulation = Simulation::Make(scenario, directory.string()).value();
+    auto simulation = Simulation::Make(scenario, {.directory = directory.string()}).value();
     EXPECT_TRUE(simulation->Run({}).has_value());
     return ReadAll(directory / "mirror.pcap") + ReadAll(directory / "counters.jsonl") +
            ReadAll(directory / "truth.json");
@@ -74,7 +74,7 @@ TEST_F(SimulationTest, OneSeedGivesOneRun) {
 
 TEST_F(SimulationTest, AFolderThatCannotBeMadeIsNamed) {
   const Scenario scenario = Make("");
-  const auto simulation = Simulation::Make(scenario, "/dev/null/run");
+  const auto simulation = Simulation::Make(scenario, {.directory = "/dev/null/run"});
   ASSERT_FALSE(simulation.has_value());
   EXPECT_THAT(simulation.error().message, HasSubstr("/dev/null/run"));
 }
@@ -101,7 +101,7 @@ class ConservationOf : public SimulationTest, public ::testing::WithParamInterfa
 
 TEST_P(ConservationOf, FramesHolds) {
   const Scenario scenario = Make(FaultText(GetParam()));
-  auto simulation = Simulation::Make(scenario, "").value();
+  auto simulation = Simulation::Make(scenario, {}).value();
   ASSERT_TRUE(simulation->Run({}).has_value());
   Network& network = simulation->network();
   uint64_t sent = 0;
@@ -128,7 +128,7 @@ TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
   const Scenario scenario = Make(
       "faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 500us, probability: "
       "0.2}]\n");
-  auto simulation = Simulation::Make(scenario, "").value();
+  auto simulation = Simulation::Make(scenario, {}).value();
   ASSERT_TRUE(simulation->Run({}).has_value());
   const std::string truth = RenderTruth(*simulation);
   EXPECT_THAT(truth, HasSubstr("\"kind\": \"gray_loss\""));

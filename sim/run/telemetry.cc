@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/run/telemetry.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace rocescope::sim {
 
 Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Network& network,
-                                                   const std::string& directory) {
-  std::unique_ptr<Telemetry> telemetry(new Telemetry(scenario, network));
-  if (Status opened = telemetry->OpenAll(directory); !opened) {
-    return tl::unexpected(opened.error());
+                                                   const Simulation::Output& output) {
+  std::unique_ptr<Telemetry> telemetry(new Telemetry(scenario, network, output));
+  if (output.stream || !output.directory.empty()) {
+    if (Status opened = telemetry->OpenFrames(); !opened) return tl::unexpected(opened.error());
+  }
+  if (!output.directory.empty()) {
+    if (Status opened = telemetry->OpenCounters(); !opened) return tl::unexpected(opened.error());
   }
   if (telemetry->observers_.empty()) return telemetry;
   for (topology::NodeIndex node = 0; node < network.fabric().nodes().size(); ++node) {
@@ -20,56 +25,68 @@ Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Net
   return telemetry;
 }
 
-Status Telemetry::Open(Capture& capture, const std::string& path) {
-  auto file = PcapFile::Open(path);
-  if (!file) return tl::unexpected(file.error());
-  capture.file = *std::move(file);
+void Telemetry::Begin(Capture& capture, std::unique_ptr<PcapFile> file) {
+  capture.file = std::move(file);
   capture.port = std::make_unique<CollectorPort>(
       CollectorPortOptions{.epoch = scenario_.epoch,
                            .bits_per_second = scenario_.telemetry.collector_rate},
       *capture.file);
-  return {};
 }
 
-Status Telemetry::OpenAll(const std::string& directory) {
+Result<CollectorPort*> Telemetry::PortOf(Capture& capture, const char* name) {
+  if (output_.stream) return stream_.port.get();
+  auto file = PcapFile::Open(fmt::format("{}/{}", output_.directory, name));
+  if (!file) return tl::unexpected(file.error());
+  Begin(capture, *std::move(file));
+  return capture.port.get();
+}
+
+Status Telemetry::OpenFrames() {
   const TelemetryOptions& on = scenario_.telemetry;
+  if (output_.stream) Begin(stream_, PcapFile::ToStandardOutput());
   if (!network_.fabric().taps().empty()) {
-    if (Status opened = Open(mirror_capture_, directory + "/mirror.pcap"); !opened) return opened;
-    auto mirror =
-        Mirror::Make(network_, packets_, *mirror_capture_.port, {.snap_length = on.snap_length});
+    const auto port = PortOf(mirror_capture_, "mirror.pcap");
+    if (!port) return tl::unexpected(port.error());
+    auto mirror = Mirror::Make(network_, packets_, **port, {.snap_length = on.snap_length});
     if (!mirror) return tl::unexpected(mirror.error());
     mirror_ = *std::move(mirror);
     observers_.Add(*mirror_);
   }
   if (on.int_exponent) {
-    if (Status opened = Open(int_capture_, directory + "/int.pcap"); !opened) return opened;
-    postcards_ = std::make_unique<IntPostcards>(network_, packets_, *int_capture_.port,
+    const auto port = PortOf(int_capture_, "int.pcap");
+    if (!port) return tl::unexpected(port.error());
+    postcards_ = std::make_unique<IntPostcards>(network_, packets_, **port,
                                                 IntOptions{.shift = *on.int_exponent});
     observers_.Add(*postcards_);
   }
   if (on.sflow_rate > 0) {
-    if (Status opened = Open(sflow_capture_, directory + "/sflow.pcap"); !opened) return opened;
+    const auto port = PortOf(sflow_capture_, "sflow.pcap");
+    if (!port) return tl::unexpected(port.error());
     // Polling periods are given as in life, and shrink with the run's timers.
     const auto scaled = [&](SimTime time) {
       return static_cast<SimTime>(static_cast<double>(time) * scenario_.time_scale);
     };
     const SflowOptions life;
     sflow_ =
-        std::make_unique<SflowAgents>(network_, packets_, *sflow_capture_.port,
+        std::make_unique<SflowAgents>(network_, packets_, **port,
                                       SflowOptions{.rate = on.sflow_rate,
                                                    .counter_period = scaled(life.counter_period),
                                                    .longest_wait = scaled(life.longest_wait),
                                                    .seed = scenario_.seed});
     observers_.Add(*sflow_);
   }
-  if (on.counter_period > 0) {
-    auto file = TextFile::Open(directory + "/counters.jsonl");
-    if (!file) return tl::unexpected(file.error());
-    counter_file_ = std::make_unique<TextFile>(*std::move(file));
-    counters_ = std::make_unique<CounterLog>(
-        network_, CounterLogOptions{.epoch = scenario_.epoch, .period = on.counter_period},
-        *counter_file_);
-  }
+  return {};
+}
+
+Status Telemetry::OpenCounters() {
+  const TelemetryOptions& on = scenario_.telemetry;
+  if (on.counter_period <= 0) return {};
+  auto file = TextFile::Open(output_.directory + "/counters.jsonl");
+  if (!file) return tl::unexpected(file.error());
+  counter_file_ = std::make_unique<TextFile>(*std::move(file));
+  counters_ = std::make_unique<CounterLog>(
+      network_, CounterLogOptions{.epoch = scenario_.epoch, .period = on.counter_period},
+      *counter_file_);
   return {};
 }
 
@@ -80,7 +97,7 @@ void Telemetry::Start() {
 
 Status Telemetry::Finish() {
   if (sflow_) sflow_->Finish();
-  for (Capture* capture : {&mirror_capture_, &int_capture_, &sflow_capture_}) {
+  for (Capture* capture : {&stream_, &mirror_capture_, &int_capture_, &sflow_capture_}) {
     if (!capture->file) continue;
     if (Status closed = capture->file->Close(); !closed) return closed;
   }

@@ -13,15 +13,16 @@
 #include "sim/emit/packet.h"
 #include "sim/emit/pcap_file.h"
 #include "sim/emit/sflow_agents.h"
+#include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
 namespace rocescope::sim {
 
 class Telemetry {
  public:
-  // Scenario and network must outlive it.
+  // Scenario and network must outlive it. Without a directory and a stream there is none to make.
   static Result<std::unique_ptr<Telemetry>> Make(const Scenario& scenario, Network& network,
-                                                 const std::string& directory);
+                                                 const Simulation::Output& output);
 
   // The run begins.
   void Start();
@@ -29,21 +30,26 @@ class Telemetry {
   Status Finish();
 
  private:
-  // A file of what one kind of telemetry sends to the box.
+  // A file of what one kind of telemetry sends to the box, or the stream of all of it.
   struct Capture {
     std::unique_ptr<PcapFile> file;
     std::unique_ptr<CollectorPort> port;
   };
 
-  Telemetry(const Scenario& scenario, Network& network)
-      : scenario_(scenario), network_(network), packets_(network) {}
-  Status Open(Capture& capture, const std::string& path);
-  Status OpenAll(const std::string& directory);
+  Telemetry(const Scenario& scenario, Network& network, const Simulation::Output& output)
+      : scenario_(scenario), network_(network), output_(output), packets_(network) {}
+  void Begin(Capture& capture, std::unique_ptr<PcapFile> file);
+  // Where to send what would be in this file of the directory.
+  Result<CollectorPort*> PortOf(Capture& capture, const char* name);
+  Status OpenFrames();
+  Status OpenCounters();
 
   const Scenario& scenario_;
   Network& network_;
+  const Simulation::Output output_;
   PacketWriter packets_;
   FanOut observers_;
+  Capture stream_;
   Capture mirror_capture_;
   Capture int_capture_;
   Capture sflow_capture_;

@@ -24,7 +24,8 @@ using topology::YamlMap;
 using topology::YamlNode;
 
 constexpr size_t kMostNames = 1u << 20;
-constexpr std::array<std::string_view, 4> kMirrorPlans = {"none", "leaf", "all", "port_sets"};
+constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
+constexpr size_t kNoMirror = 3;
 
 // Reads a scenario's sections; what is wrong is gathered in `errors_`.
 class Loader {
@@ -207,9 +208,13 @@ void Loader::ReadTelemetry(const YamlNode& node) {
                      "counter_period", "nccl", "rdma", "slurm"},
                     errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
-  if (const YamlNode* mirror = map.Find("mirror")) {
-    telemetry.mirror =
-        static_cast<MirrorPlan>(ReadChoice(*mirror, kMirrorPlans, errors_).value_or(0));
+  if (const YamlNode* mirrors = map.Find("mirror")) {
+    telemetry.mirrors.clear();
+    const bool several = mirrors->kind == YamlNode::Kind::kSequence;
+    for (const YamlNode& mirror : several ? mirrors->items : std::span(mirrors, 1)) {
+      const auto plan = ReadChoice(mirror, kMirrorPlans, errors_);
+      if (plan && *plan != kNoMirror) telemetry.mirrors.push_back(static_cast<MirrorPlan>(*plan));
+    }
   }
   Number(map, "snap_length", 64, 65'535, telemetry.snap_length);
   Parsed(map, "collector_rate", topology::ParseSpeed, telemetry.collector_rate);

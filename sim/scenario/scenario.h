@@ -19,14 +19,13 @@
 namespace rocescope::sim {
 
 enum class MirrorPlan : uint8_t {
-  kNone,
   kLeaf,      // each leaf, all ports, as frames come in
   kAll,       // each switch, all ports, as frames come in
   kPortSets,  // each switch, four sessions that do not name their ports
 };
 
 struct TelemetryOptions {
-  MirrorPlan mirror = MirrorPlan::kLeaf;
+  std::vector<MirrorPlan> mirrors = {MirrorPlan::kLeaf};
   uint32_t snap_length = 192;                 // octets of a mirrored frame
   uint64_t collector_rate = 400'000'000'000;  // bit/s, of the box's port
   std::optional<uint32_t> int_exponent;       // postcards of one frame in 2^k
