@@ -267,14 +267,32 @@ Command AddReplay(CLI::App& parent) {
       ->type_name("WAY")
       ->check(CLI::IsMember({"file", "dpdk"}))
       ->capture_default_str();
+  CLI::Option* only =
+      AddParsed(*app, "--only", "PARTS",
+                "of a run's telemetry, with commas between: mirror, port-mirror,\nleaf-mirror or "
+                "port-sets, int, sflow, counters, nccl, rdma, slurm",
+                ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
+  CLI::Option* loss =
+      app->add_option("--mirror-loss", state->options.mirror_loss,
+                      "lose this share of a run's mirrored frames, 0 to 1, as an\noverloaded "
+                      "mirror port would; the same ones each time")
+          ->type_name("SHARE")
+          ->check(CLI::Range(0.0, 1.0).description(""));
   AddTimeFilter(*app, state->options.analysis.filter);
   AddPairingFilter(*app, state->options.analysis.filter);
-  return {.app = app, .run = [state] {
+  return {.app = app, .run = [state, only, loss] {
             ReplayOptions& options = state->options;
             CheckSwallowed(state->captures, {{"--nccl-logs", &options.analysis.nccl_logs},
                                              {"--rdma", &options.analysis.rdma}});
             options.run_directory = state->captures.RunDirectory();
-            if (options.run_directory.empty()) options.captures = state->captures.Take();
+            if (options.run_directory.empty()) {
+              options.captures = state->captures.Take();
+              for (const CLI::Option* option : {only, loss}) {
+                if (option->empty()) continue;
+                throw CLI::ValidationError(option->get_name(),
+                                           "it is about a run's folder, not captures");
+              }
+            }
             CheckFilter(options.analysis.filter);
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);

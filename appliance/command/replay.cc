@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,9 +14,13 @@
 #include "appliance/command/message.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/command/via_dpdk.h"
+#include "appliance/feed/mirror_view.h"
 #include "appliance/feed/run_directory.h"
+#include "appliance/feed/text_file.h"
+#include "appliance/report/table.h"
 #include "dataplane/source/merge.h"
 #include "dataplane/telemetry/counter_file.h"
+#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -24,17 +29,22 @@ namespace {
 class Replay {
  public:
   // `counters` may be null.
-  Replay(const ReplayOptions& options, Analysis& analysis, CounterFile* counters)
+  Replay(const ReplayOptions& options, const MirrorView::Options& view, Analysis& analysis,
+         CounterFile* counters)
       : filter_(options.analysis.filter),
         analysis_(analysis),
         counters_(counters),
+        view_(view),
         processor_(ProcessorOptions(options.analysis, options.captures.names)) {}
 
   const FrameProcessor& processor() const { return processor_; }
   const CaptureExtent& extent() const { return extent_; }
+  const MirrorView& view() const { return view_; }
 
   // The error is one of the command line: a time window that nothing can fall into.
   Status Take(std::span<RawFrame> batch) {
+    if (!view_.ShowsAll()) batch = batch.first(view_.Keep(batch));
+    if (batch.empty()) return {};
     if (!opened_) {
       if (const Status opened = OpenWindow(batch[0].timestamp); !opened) return opened;
     }
@@ -111,6 +121,7 @@ class Replay {
   Analysis& analysis_;
   CounterFile* const counters_;
   bool counters_damaged_ = false;
+  MirrorView view_;
   FrameProcessor processor_;
   CaptureExtent extent_;
   RecordBatch records_;
@@ -145,6 +156,29 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
                                options.run_directory));
 }
 
+// The fabric, if the run says what it is.
+Result<std::optional<topology::Fabric>> LoadTopology(const std::string& path) {
+  if (path.empty()) return std::optional<topology::Fabric>();
+  constexpr uintmax_t kLargest = uintmax_t{1} << 30;
+  const Result<std::string> text = ReadTextFile(path, kLargest);
+  if (!text) return tl::unexpected(text.error());
+  Result<topology::Fabric> fabric = topology::LoadFabric(*text, path);
+  if (!fabric) return tl::unexpected(fabric.error());
+  return *std::move(fabric);
+}
+
+// What was looked at, where that is not all.
+void NoteView(const MirrorView& view, Analysis& analysis) {
+  if (view.unsent() > 0) {
+    analysis.Note(fmt::format("{} mirrored frames are of sessions that --only leaves out",
+                              WithThousands(view.unsent())));
+  }
+  if (view.lost() > 0) {
+    analysis.Note(fmt::format("{} mirrored frames were lost on purpose (--mirror-loss)",
+                              WithThousands(view.lost())));
+  }
+}
+
 // What counters.jsonl was; true if all of it could be read.
 bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
   findings = {.lines = counters.ledger(), .records = counters.records()};
@@ -166,16 +200,27 @@ int RunReplay(const ReplayOptions& given) {
     return kExitUsage;
   }
   RunDirectory run;
+  std::optional<topology::Fabric> fabric;
   std::unique_ptr<CounterFile> counters;
   if (!options.run_directory.empty()) {
     const auto unreadable = [](const Error& error) {
       Message(error.message);
       return kExitUnreadable;
     };
-    Result<RunDirectory> opened = OpenRunDirectory(options.run_directory);
+    Result<RunDirectory> opened = OpenRunDirectory(options.run_directory, options.parts);
     if (!opened) return unreadable(opened.error());
     run = *std::move(opened);
     if (const Status adopted = Adopt(run, options); !adopted) return unreadable(adopted.error());
+    Result<std::optional<topology::Fabric>> loaded = LoadTopology(run.topology);
+    if (!loaded) return unreadable(loaded.error());
+    fabric = *std::move(loaded);
+    if (options.parts.mirror == MirrorSessions::kLeafPorts && !fabric) {
+      Message(
+          fmt::format("{}/topology.yaml: is missing, so nobody says which switches are leaves: "
+                      "use --only port-mirror, or add it",
+                      options.run_directory));
+      return kExitUnreadable;
+    }
     if (!run.counters.empty()) {
       Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
       if (!file) return unreadable(file.error());
@@ -195,7 +240,11 @@ int RunReplay(const ReplayOptions& given) {
     return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
 
-  Replay replay(options, *analysis, counters.get());
+  Replay replay(options,
+                {.sessions = options.parts.mirror,
+                 .loss = options.mirror_loss,
+                 .fabric = fabric ? &*fabric : nullptr},
+                *analysis, counters.get());
   std::array<RawFrame, kBatchFrames> batch;
   bool damaged = false;
   while (true) {
@@ -216,6 +265,7 @@ int RunReplay(const ReplayOptions& given) {
   if (InputEndedBySignal()) {
     analysis->Note("a signal ended the input: the report covers what came before");
   }
+  NoteView(replay.view(), *analysis);
   Analysis::Seen seen = {.extent = replay.extent()};
   seen.dataplane.Add(replay.processor());
   damaged |= replay.counters_damaged();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "appliance/command/analysis.h"
+#include "appliance/feed/run_parts.h"
 #include "dataplane/source/tap.h"
 
 namespace rocescope {
@@ -13,6 +14,8 @@ namespace rocescope {
 struct ReplayOptions {
   CaptureTaps captures;       // merged by time
   std::string run_directory;  // in place of captures; its run.json says what is not given here
+  RunParts parts;             // of it
+  double mirror_loss = 0;     // share of its mirrored frames that are to be lost: 0 to 1
   bool via_dpdk = false;      // as ports of net_pcap
   AnalysisOptions analysis;
 };

@@ -49,7 +49,7 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
     return {};
   };
   const RunManifest::Telemetry& on = run.manifest.telemetry;
-  for (std::string capture : {part(parts.mirror, on.mirror, "mirror.pcap"),
+  for (std::string capture : {part(parts.mirror != MirrorSessions::kNone, on.mirror, "mirror.pcap"),
                               part(parts.int_reports, on.int_reports, "int.pcap"),
                               part(parts.sflow, on.sflow, "sflow.pcap")}) {
     if (!capture.empty()) run.captures.push_back(std::move(capture));
@@ -61,6 +61,8 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
   for (std::string dumps : {part(parts.rdma, on.rdma, "rdma")}) {
     if (!dumps.empty()) run.rdma.push_back(std::move(dumps));
   }
+  run.topology = part(true, false, "topology.yaml");
+  run.slurm = part(parts.slurm, false, "slurm.json");
   return run;
 }
 

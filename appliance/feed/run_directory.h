@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/feed/run_parts.h"
 #include "base/result.h"
 #include "dataplane/run/manifest.h"
 
@@ -17,17 +18,9 @@ struct RunDirectory {
   std::string counters;                // counters.jsonl; empty if it is not there
   std::vector<std::string> nccl_logs;  // the folder nccl/, likewise
   std::vector<std::string> rdma;       // the folder rdma/
+  std::string topology;                // topology.yaml; empty if it is not there
+  std::string slurm;                   // slurm.json, likewise
   std::vector<std::string> notes;      // what run.json lets expect and is not there
-};
-
-// The parts to look at; what is off is left alone as if it had not been recorded.
-struct RunParts {
-  bool mirror = true;
-  bool int_reports = true;
-  bool sflow = true;
-  bool counters = true;
-  bool nccl_logs = true;
-  bool rdma = true;
 };
 
 // The error names the path: no run.json in it, or one that is wrong.

@@ -74,7 +74,7 @@ TEST_F(RunDirectoryTest, LeavesAloneWhatIsNotAskedFor) {
   manifest_.telemetry.sflow = true;
   Write("mirror.pcap", "");
   Write("int.pcap", "");
-  const auto run = Open({.mirror = false, .sflow = false});
+  const auto run = Open({.mirror = MirrorSessions::kNone, .sflow = false});
   ASSERT_TRUE(run);
   EXPECT_THAT(run->captures, ElementsAre(PathOf("int.pcap")));
   EXPECT_THAT(run->notes, IsEmpty());

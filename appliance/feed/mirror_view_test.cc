@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/feed/mirror_view.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <vector>
+
+#include "tests/support/frame_builder.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+// Of a fabric with one leaf and one spine, generated: their ERSPAN sources are 172.16.0.1 and .2.
+constexpr const char* kLeaf = "172.16.0.1";
+constexpr const char* kSpine = "172.16.0.2";
+
+class MirrorViewTest : public testing::Test {
+ protected:
+  RawFrame Kept(test::Bytes bytes) {
+    octets_.push_back(std::move(bytes));
+    return {.bytes = octets_.back(), .original_length = 100};
+  }
+  RawFrame Plain() { return Kept(test::RoceFrame().Bth({}).Build()); }
+  RawFrame OfPort(const char* source) {
+    return Kept(test::InErspan3(test::RoceFrame().Bth({}).Build(), {.session = 1}, 0,
+                                {.platform_id = 5, .info = 3}, {.source = source}));
+  }
+  RawFrame OfPortSet(const char* source) {
+    return Kept(test::InErspan3(test::RoceFrame().Bth({}).Build(), {.session = 11}, 0,
+                                {.source = source}));
+  }
+  // What is seen of one frame of each kind, by their places.
+  std::vector<size_t> Seen(MirrorSessions sessions) {
+    const auto fabric = topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value();
+    MirrorView view({.sessions = sessions, .fabric = &fabric});
+    std::vector<RawFrame> frames = {Plain(), OfPort(kLeaf), OfPort(kSpine), OfPortSet(kLeaf),
+                                    OfPortSet(kSpine)};
+    for (size_t i = 0; i < frames.size(); ++i) frames[i].tap = static_cast<uint16_t>(i);
+    frames.resize(view.Keep(frames));
+    EXPECT_EQ(view.unsent(), 5 - frames.size());
+    std::vector<size_t> places;
+    for (const RawFrame& frame : frames) places.push_back(frame.tap);
+    return places;
+  }
+
+  std::deque<test::Bytes> octets_;
+};
+
+using Places = std::vector<size_t>;
+
+TEST_F(MirrorViewTest, ShowsTheSessionsThatAreAskedFor) {
+  EXPECT_EQ(Seen(MirrorSessions::kAll), (Places{0, 1, 2, 3, 4}));
+  EXPECT_EQ(Seen(MirrorSessions::kPorts), (Places{0, 1, 2}));
+  EXPECT_EQ(Seen(MirrorSessions::kLeafPorts), (Places{0, 1}));
+  EXPECT_EQ(Seen(MirrorSessions::kPortSets), (Places{0, 3, 4}));
+}
+
+TEST_F(MirrorViewTest, LosesAShareOfMirroredFramesAndNoOthers) {
+  constexpr size_t kFrames = 10'000;
+  const auto run = [&] {
+    MirrorView view({.loss = 0.2});
+    std::vector<RawFrame> frames(kFrames, OfPort(kLeaf));
+    frames.push_back(Plain());
+    const size_t kept = view.Keep(frames);
+    EXPECT_EQ(view.lost(), kFrames + 1 - kept);
+    EXPECT_EQ(frames[kept - 1].bytes.size(), Plain().bytes.size());
+    return kept;
+  };
+  const size_t kept = run();
+  // Five standard deviations of a binomial distribution.
+  EXPECT_NEAR(static_cast<double>(kept), 8001, 5 * std::sqrt(kFrames * 0.2 * 0.8));
+  EXPECT_EQ(run(), kept);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/feed/run_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "topology/text/nearest.h"
+
+namespace rocescope {
+namespace {
+
+struct Part {
+  std::string_view word;
+  std::string_view meaning;
+  MirrorSessions mirror;  // kNone: the part is no mirror
+  bool RunParts::* flag;
+};
+
+constexpr std::array<Part, 10> kParts = {{
+    {"mirror", "mirrored frames of all sessions", MirrorSessions::kAll, nullptr},
+    {"port-mirror", "of sessions whose frames name their port", MirrorSessions::kPorts, nullptr},
+    {"leaf-mirror", "the same, of leaves alone", MirrorSessions::kLeafPorts, nullptr},
+    {"port-sets", "of sessions whose frames name no port", MirrorSessions::kPortSets, nullptr},
+    {"int", "INT reports", MirrorSessions::kNone, &RunParts::int_reports},
+    {"sflow", "sFlow datagrams", MirrorSessions::kNone, &RunParts::sflow},
+    {"counters", "counters.jsonl", MirrorSessions::kNone, &RunParts::counters},
+    {"nccl", "NCCL's logs", MirrorSessions::kNone, &RunParts::nccl_logs},
+    {"rdma", "what `rdma resource` showed", MirrorSessions::kNone, &RunParts::rdma},
+    {"slurm", "the scheduler's word", MirrorSessions::kNone, &RunParts::slurm},
+}};
+
+Error Unknown(std::string_view word) {
+  std::vector<std::string_view> words;
+  for (const Part& part : kParts) words.push_back(part.word);
+  return {.code = ErrorCode::kInvalidArgument,
+          .message = fmt::format("\"{}\" is no part of a run{}; expected some of {}", word,
+                                 topology::DidYouMean(word, words), fmt::join(words, ", "))};
+}
+
+}  // namespace
+
+Result<RunParts> ParseRunParts(std::string_view text) {
+  RunParts parts = {.mirror = MirrorSessions::kNone,
+                    .int_reports = false,
+                    .sflow = false,
+                    .counters = false,
+                    .nccl_logs = false,
+                    .rdma = false,
+                    .slurm = false};
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    const auto* const part = std::find_if(kParts.begin(), kParts.end(),
+                                          [&](const Part& known) { return known.word == word; });
+    if (part == kParts.end()) return tl::unexpected(Unknown(word));
+    if (part->flag != nullptr) {
+      parts.*part->flag = true;
+    } else if (parts.mirror == MirrorSessions::kNone) {
+      parts.mirror = part->mirror;
+    } else {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("\"{}\": another choice of mirrored frames stands before it", word));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string DescribeRunParts() {
+  std::string text;
+  for (const Part& part : kParts) text += fmt::format("  {:<12} {}\n", part.word, part.meaning);
+  return text;
+}
+
+}  // namespace rocescope
