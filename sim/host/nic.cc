@@ -14,6 +14,7 @@ namespace rocescope::sim {
 namespace {
 
 constexpr uint16_t kLongestPause = 0xffff;
+constexpr uint32_t kOctetsPerQuantum = 64;   // IEEE 802.3 clause 31B
 constexpr uint32_t kCnpReservedOctets = 16;  // IBTA Annex A17.9.3
 
 }  // namespace
@@ -70,6 +71,8 @@ void Nic::Answer(Frame& frame) {
 
 void Nic::Departs(Frame&, Port&) {}
 
+void Nic::Loses(Frame& frame, Port&, LossCause cause) { shared_.Lose(frame, cause); }
+
 // The queue pair that has waited longest goes next: with all of them ready, that is in turn.
 Frame* Nic::Pull(Port&) {
   if (!up_) return nullptr;
@@ -117,16 +120,27 @@ void Nic::Receive(Frame& frame, Port&) {
   received_.Push(frame);
   if (!holds_ && received_octets_ > options_.receive_buffer / 2) {
     holds_ = true;
-    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
-    storm_timer_.Arm(shared_.engine.Now() +
-                     TransmitTime(uint64_t{kLongestPause} * 64, port_.bits_per_second()) / 2);
+    SayPause();
   }
-  if (!drain_timer_.armed()) {
-    const double rate = options_.receive_rate > 0 ? options_.receive_rate
-                                                  : static_cast<double>(port_.bits_per_second());
-    drain_timer_.Arm(shared_.engine.Now() +
-                     TransmitTime(frame.length, static_cast<uint64_t>(rate)));
-  }
+  if (!drain_timer_.armed()) drain_timer_.Arm(shared_.engine.Now() + TakingTime(frame));
+}
+
+SimTime Nic::TakingTime(const Frame& frame) const {
+  const double rate = options_.receive_rate > 0 ? options_.receive_rate
+                                                : static_cast<double>(port_.bits_per_second());
+  return TransmitTime(frame.length, static_cast<uint64_t>(rate));
+}
+
+void Nic::SayPause() {
+  port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
+  storm_timer_.Arm(
+      shared_.engine.Now() +
+      TransmitTime(uint64_t{kLongestPause} * kOctetsPerQuantum, port_.bits_per_second()) / 2);
+}
+
+void Nic::SayResume() {
+  if (holds_ || storm_) return;
+  port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), 0);
 }
 
 void Nic::Drain() {
@@ -134,32 +148,23 @@ void Nic::Drain() {
   received_octets_ -= frame.length;
   if (holds_ && received_octets_ < options_.receive_buffer / 4) {
     holds_ = false;
-    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), 0);
+    SayResume();
   }
-  if (!received_.empty()) {
-    const double rate = options_.receive_rate > 0 ? options_.receive_rate
-                                                  : static_cast<double>(port_.bits_per_second());
-    drain_timer_.Arm(shared_.engine.Now() +
-                     TransmitTime(received_.front().length, static_cast<uint64_t>(rate)));
-  }
+  if (!received_.empty()) drain_timer_.Arm(shared_.engine.Now() + TakingTime(received_.front()));
   Deliver(frame);
 }
 
 void Nic::SetStorm(bool on) {
   storm_ = on;
   if (on) {
-    Storm();
-  } else if (!holds_) {
-    port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), 0);
+    SayPause();
+  } else {
+    SayResume();
   }
 }
 
-// Says its pause again before it is over.
 void Nic::Storm() {
-  if (!storm_ && !holds_) return;
-  port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
-  storm_timer_.Arm(shared_.engine.Now() +
-                   TransmitTime(uint64_t{kLongestPause} * 64, port_.bits_per_second()) / 2);
+  if (storm_ || holds_) SayPause();
 }
 
 void Nic::Deliver(Frame& frame) {

@@ -74,6 +74,7 @@ class Nic final : public Device {
 
   void Receive(Frame& frame, Port& port) override;
   void Departs(Frame& frame, Port& port) override;
+  void Loses(Frame& frame, Port& port, LossCause cause) override;
   Frame* Pull(Port& port) override;
   bool Pulls() const override { return scheduled_ > 0; }
 
@@ -107,6 +108,10 @@ class Nic final : public Device {
 
   void WakePort() { port_.Wake(); }
   void Deliver(Frame& frame);
+  // Until the host has taken this frame. Its octets alone count: preamble and gap end at the MAC.
+  SimTime TakingTime(const Frame& frame) const;
+  void SayPause();  // and again before it is over, as long as there is a reason
+  void SayResume();
   void Drain();
   void Storm();
 

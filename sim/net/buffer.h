@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sim/net/frame.h"
@@ -51,6 +52,7 @@ class SharedBuffer {
           if (place.headroom + octets > headroom_limit_[port]) return false;
           place.headroom += octets;
           used_ += octets;
+          place.peak = std::max(place.peak, place.octets + place.headroom);
           return true;
         }
       } else if (static_cast<double>(egress_queued + octets) >
@@ -61,6 +63,7 @@ class SharedBuffer {
     }
     place.octets = held;
     used_ += octets;
+    place.peak = std::max(place.peak, place.octets + place.headroom);
     return true;
   }
 
@@ -89,12 +92,18 @@ class SharedBuffer {
   uint64_t Held(size_t port, uint32_t priority) const {
     return At(port, priority).octets + At(port, priority).headroom;
   }
+  // Most that was held since the last call.
+  uint64_t TakePeak(size_t port, uint32_t priority) {
+    Place& place = At(port, priority);
+    return std::exchange(place.peak, place.octets + place.headroom);
+  }
   void SetAlpha(double alpha) { options_.alpha = alpha; }
 
  private:
   struct Place {
     uint64_t octets = 0;    // in the reserve and the shared part
     uint64_t headroom = 0;  // beyond
+    uint64_t peak = 0;      // of both
   };
 
   Place& At(size_t port, uint32_t priority) { return places_[port * kPriorities + priority]; }

@@ -52,8 +52,9 @@ struct alignas(64) Frame {
   uint8_t pause_priorities = 0;   // mask
   uint8_t syndrome = 0;           // AETH
   bool ack_request = false;
-  bool corrupt = false;  // a switch changed it: good FCS, bad iCRC
-  SimTime sent = 0;      // when its first bit left the NIC
+  bool corrupt = false;         // a switch changed it: good FCS, bad iCRC
+  uint8_t marked_priority = 0;  // of a CNP: what its DSCP says, whatever class it waits in
+  SimTime sent = 0;             // when its first bit left the NIC
 };
 static_assert(sizeof(Frame) == 128);
 

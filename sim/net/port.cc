@@ -21,18 +21,57 @@ void Port::Connect(Port& a, Port& b, SimTime delay) {
 }
 
 void Port::Enqueue(Frame& frame) {
-  if (!up_) {
-    ++counters_.discarded;
-    shared_.Lose(frame, LossCause::kLinkDown);
+  const uint32_t priority = frame.priority;
+  if ((shut_ >> priority & 1) != 0) [[unlikely]] {
+    Refuse(frame);
     return;
   }
-  const uint32_t priority = frame.priority;
   queues_[priority].Push(frame);
   waiting_ |= static_cast<uint8_t>(1u << priority);
   queued_[priority] += frame.length;
   queued_all_ += frame.length;
   counters_.watermark[priority] = std::max(counters_.watermark[priority], queued_[priority]);
   TryTransmit();
+}
+
+void Port::Refuse(Frame& frame) {
+  ++counters_.discarded;
+  device_.Loses(frame, *this, up_ ? LossCause::kWatchdog : LossCause::kLinkDown);
+}
+
+void Port::Empty(uint32_t priority) {
+  waiting_ &= static_cast<uint8_t>(~(1u << priority));
+  while (!queues_[priority].empty()) {
+    Frame& frame = queues_[priority].Pop();
+    queued_[priority] -= frame.length;
+    queued_all_ -= frame.length;
+    Refuse(frame);
+  }
+}
+
+void Port::SetDropping(uint32_t priority, bool on) {
+  const auto bit = static_cast<uint8_t>(1u << priority);
+  dropping_ = static_cast<uint8_t>(on ? dropping_ | bit : dropping_ & ~bit);
+  if (up_) shut_ = dropping_;
+  if (on) Empty(priority);
+}
+
+void Port::NotePausing(uint32_t priority, bool on) {
+  const auto bit = static_cast<uint8_t>(1u << priority);
+  if (((pausing_ & bit) != 0) == on) return;
+  pausing_ ^= bit;
+  const SimTime now = shared_.engine.Now();
+  if (on) {
+    pausing_since_[priority] = now;
+  } else {
+    counters_.pausing[priority] += now - pausing_since_[priority];
+  }
+}
+
+SimTime Port::PausingFor(uint32_t priority) const {
+  const bool on = (pausing_ >> priority & 1) != 0;
+  return counters_.pausing[priority] +
+         (on ? shared_.engine.Now() - pausing_since_[priority] : SimTime{0});
 }
 
 void Port::SendPause(uint8_t priorities, uint16_t quanta) {
@@ -44,7 +83,11 @@ void Port::SendPause(uint8_t priorities, uint16_t quanta) {
   frame.pause_quanta = quanta;
   frame.length = kPauseLength;
   frame.wire_octets = kPauseWireOctets;
-  for (uint32_t i = 0; i < kPriorities; ++i) counters_.pause_tx[i] += priorities >> i & 1;
+  for (uint32_t i = 0; i < kPriorities; ++i) {
+    if ((priorities >> i & 1) == 0) continue;
+    ++counters_.pause_tx[i];
+    NotePausing(i, quanta > 0);
+  }
   urgent_.Push(frame);
   TryTransmit();
 }
@@ -188,23 +231,18 @@ void Port::PauseEnds() {
 void Port::SetUp(bool up) {
   if (up == up_) return;
   up_ = up;
+  shut_ = up ? dropping_ : uint8_t{0xff};
   if (up) {
     TryTransmit();
     return;
   }
+  ++counters_.went_down;
   for (uint32_t priority = 0; priority < kPriorities; ++priority) {
     Release(priority);
-    while (!queues_[priority].empty()) {
-      Frame& frame = queues_[priority].Pop();
-      device_.Departs(frame, *this);
-      ++counters_.discarded;
-      shared_.Lose(frame, LossCause::kLinkDown);
-    }
-    queued_[priority] = 0;
+    NotePausing(priority, false);
+    Empty(priority);
   }
   while (!urgent_.empty()) shared_.RetirePause(urgent_.Pop());
-  queued_all_ = 0;
-  waiting_ = 0;
 }
 
 }  // namespace rocescope::sim

@@ -13,6 +13,24 @@ namespace rocescope::sim {
 
 class Port;
 
+// Why a frame ended other than at its receiver.
+enum class LossCause : uint8_t {
+  kLinkDown,
+  kWireFault,  // gray loss
+  kBitError,   // bad FCS at the next MAC
+  kBufferFull,
+  kNoRoute,
+  kTtlExpired,
+  kBlackhole,
+  kTooLong,     // for the egress port's MTU
+  kDeviceDown,  // switch or NIC crashed
+  kBadIcrc,     // the receiving NIC's check
+  kSelective,   // a switch that loses frames of one kind
+  kWatchdog,    // a PFC watchdog emptied the queue
+  kCount
+};
+inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);
+
 // A switch, or a NIC.
 class Device {
  public:
@@ -21,6 +39,8 @@ class Device {
   virtual void Receive(Frame& frame, Port& port) = 0;
   // A frame begins to leave through `port`; it left its queue.
   virtual void Departs(Frame& frame, Port& port) = 0;
+  // A frame ended in its queue, or was not let in; the device owns it now.
+  virtual void Loses(Frame& frame, Port& port, LossCause cause) = 0;
   // The transmitter has nothing to send: a NIC makes its next frame now, or says nullptr and calls
   // Port::Wake later. A switch has nothing but what it put into the queues.
   virtual Frame* Pull(Port&) { return nullptr; }
@@ -39,23 +59,6 @@ class WireFault {
   virtual ~WireFault() = default;
   virtual Fate FateOf(const Frame& frame) = 0;
 };
-
-// Why a frame ended other than at its receiver.
-enum class LossCause : uint8_t {
-  kLinkDown,
-  kWireFault,  // gray loss
-  kBitError,   // bad FCS at the next MAC
-  kBufferFull,
-  kNoRoute,
-  kTtlExpired,
-  kBlackhole,
-  kTooLong,     // for the egress port's MTU
-  kDeviceDown,  // switch or NIC crashed
-  kBadIcrc,     // the receiving NIC's check
-  kSelective,   // a switch that loses frames of one kind
-  kCount
-};
-inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);
 
 // What is common to all parts of a network.
 struct Shared {
@@ -88,14 +91,17 @@ struct PortCounters {
   uint64_t ttl_expired = 0;  // received and dropped, as no_route
   uint64_t no_route = 0;
   uint64_t too_long = 0;   // not sent, as discarded
-  uint64_t discarded = 0;  // the link was down
+  uint64_t discarded = 0;  // the link was down, or a watchdog empties the queue
+  uint64_t went_down = 0;  // times
   std::array<uint64_t, kPriorities> pause_tx{};
   std::array<uint64_t, kPriorities> pause_rx{};
   std::array<SimTime, kPriorities>
       paused{};  // that the transmitter was held, up to its last change
+  std::array<SimTime, kPriorities> pausing{};  // that the peer was held, likewise
   std::array<uint64_t, kPriorities> ecn_marked{};
   std::array<uint64_t, kPriorities> dropped{};    // received, and the buffer was full
   std::array<uint64_t, kPriorities> watermark{};  // most octets queued
+  std::array<uint64_t, kPriorities> watchdog{};   // times that it let a held queue go
 };
 
 class Port {
@@ -118,6 +124,8 @@ class Port {
   void SetRate(uint64_t bits_per_second) { bits_per_second_ = bits_per_second; }
   void SetDelay(SimTime delay) { delay_ = delay; }
   void SetFault(WireFault* fault) { fault_ = fault; }  // of frames that this port sends
+  // Loses what waits with this priority, and what is still to come: a watchdog's action "drop".
+  void SetDropping(uint32_t priority, bool on);
 
   uint32_t number() const { return number_; }
   uint64_t bits_per_second() const { return bits_per_second_; }
@@ -130,8 +138,14 @@ class Port {
   bool IsPaused(uint32_t priority) const { return (paused_ >> priority & 1) != 0; }
   const PortCounters& counters() const { return counters_; }
   PortCounters& counters() { return counters_; }
-  // Up to now, also of a pause under way.
+  bool IsDropping(uint32_t priority) const { return (dropping_ >> priority & 1) != 0; }
+  // Since when it is paused, without a break; kNever if it is not.
+  SimTime PausedSince(uint32_t priority) const {
+    return IsPaused(priority) ? paused_since_[priority] : kNever;
+  }
+  // Up to now, also of a pause under way: that the peer held this port, and this one the peer.
   SimTime PausedFor(uint32_t priority) const;
+  SimTime PausingFor(uint32_t priority) const;
 
  private:
   // Control (congestion notifications, acknowledgements where they are set apart) goes first.
@@ -141,6 +155,9 @@ class Port {
   Frame* Next();
   void Transmit(Frame& frame);
   void Arrive();
+  void Refuse(Frame& frame);
+  void Empty(uint32_t priority);
+  void NotePausing(uint32_t priority, bool on);
   void ReceivePause(const Frame& frame);
   void Hold(uint32_t priority, SimTime until);
   void Release(uint32_t priority);
@@ -159,9 +176,12 @@ class Port {
 
   SimTime busy_until_ = 0;
   SimTime last_arrival_ = 0;
-  uint8_t waiting_ = 0;  // mask of priorities with frames
-  uint8_t paused_ = 0;   // mask
-  uint8_t turn_ = 0;     // the priority below kStrict that was served last
+  uint8_t waiting_ = 0;   // mask of priorities with frames
+  uint8_t paused_ = 0;    // mask
+  uint8_t dropping_ = 0;  // mask
+  uint8_t shut_ = 0;      // mask: what is not let in; all while the link is down
+  uint8_t pausing_ = 0;   // mask: the peer was told to
+  uint8_t turn_ = 0;      // the priority below kStrict that was served last
   FrameQueue urgent_;
   std::array<FrameQueue, kPriorities> queues_;
   std::array<uint64_t, kPriorities> queued_{};
@@ -169,6 +189,7 @@ class Port {
   FrameQueue in_flight_;
   std::array<SimTime, kPriorities> paused_since_{};
   std::array<SimTime, kPriorities> paused_until_{};
+  std::array<SimTime, kPriorities> pausing_since_{};
   PortCounters counters_;
 
   MemberEvent<Port, &Port::Arrive> arrival_{*this};

@@ -22,7 +22,8 @@ Switch::Switch(Shared& shared, Forwarding& forwarding, uint32_t number, SwitchOp
       options_(options),
       random_(options.random_seed, "switch", number),
       buffer_(options.buffer, 0),
-      refresh_timer_(shared.engine, *this) {}
+      refresh_timer_(shared.engine, *this),
+      watchdog_(shared.engine, options.watchdog, options.buffer.lossless) {}
 
 Port& Switch::AddPort(uint64_t bits_per_second) {
   ports_.push_back(std::make_unique<Port>(shared_, *this, static_cast<uint32_t>(ports_.size()),
@@ -44,6 +45,8 @@ void Switch::Start() {
     }
   }
   buffer_.Seal();
+  for (const auto& port : ports_) watchdog_.Watch(*port);
+  watchdog_.Start();
 }
 
 Port* Switch::Choose(const Frame& frame) {
@@ -99,10 +102,12 @@ void Switch::Receive(Frame& frame, Port& port) {
     Lose(frame, LossCause::kTooLong, out);
     return;
   }
-  if (frame.kind == FrameKind::kCnp && ailments_.loses_cnps > 0 &&
-      random_.Chance(ailments_.loses_cnps)) {
-    Lose(frame, LossCause::kSelective, out);
-    return;
+  if (frame.kind == FrameKind::kCnp) {
+    if (ailments_.loses_cnps > 0 && random_.Chance(ailments_.loses_cnps)) {
+      Lose(frame, LossCause::kSelective, out);
+      return;
+    }
+    Reclassify(frame, *out);
   }
   if (ailments_.corrupts > 0 && random_.Chance(ailments_.corrupts)) {
     frame.corrupt = true;
@@ -139,6 +144,21 @@ void Switch::Departs(Frame& frame, Port& port) {
   }
   if (observer_ != nullptr) observer_->Departs(*this, port, frame, queue);
   CheckResume(from, frame.priority);
+  if (frame.kind == FrameKind::kCnp) frame.priority = frame.marked_priority;
+}
+
+void Switch::Loses(Frame& frame, Port&, LossCause cause) {
+  buffer_.Release(frame.ingress, frame.priority, frame.length);
+  CheckResume(*ports_[frame.ingress], frame.priority);
+  ++lost_[static_cast<size_t>(cause)];
+  shared_.Lose(frame, cause);
+}
+
+void Switch::Reclassify(Frame& cnp, const Port& out) {
+  cnp.marked_priority = cnp.priority;
+  if (!ailments_.cnp_priority) return;
+  cnp.priority = *ailments_.cnp_priority;
+  if (cnp.priority != cnp.marked_priority) held_up_cnps_ += out.queued(cnp.priority) > 0;
 }
 
 void Switch::CheckPause(Port& port, uint32_t priority) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/engine/random.h"
 #include "sim/net/buffer.h"
 #include "sim/net/port.h"
+#include "sim/net/watchdog.h"
 
 namespace rocescope::sim {
 
@@ -34,7 +36,7 @@ struct SwitchOptions {
   bool spray = false;   // each packet by dice
   uint32_t mtu = 9216;  // octets of IP: a longer frame is lost
   uint16_t pause_quanta = 0xffff;
-  SimTime pause_watchdog = 0;  // a queue held for so long is let go and emptied; 0: none
+  WatchdogOptions watchdog;
   uint64_t random_seed = 0;
 };
 
@@ -42,6 +44,8 @@ struct SwitchOptions {
 struct SwitchAilments {
   double corrupts = 0;    // probability that it damages a frame
   double loses_cnps = 0;  // probability that it loses one
+  // The class that CNPs wait in here, instead of theirs; the next switch trusts their DSCP again.
+  std::optional<uint8_t> cnp_priority;
 };
 
 class Switch;
@@ -56,7 +60,8 @@ class SwitchObserver {
   virtual void Departs(const Switch& at, const Port& port, const Frame& frame,
                        uint64_t queue_octets) = 0;
   // `out` is the port that it was for, or nullptr if none was chosen yet; one that found the buffer
-  // full has its TTL counted down. What is lost with a link or the whole switch is not told.
+  // full has its TTL counted down. What is lost with a link or the whole switch, or to a watchdog,
+  // is not told.
   virtual void Loses(const Switch& /*at*/, const Port* /*out*/, const Frame& /*frame*/,
                      LossCause /*cause*/) {}
 };
@@ -84,6 +89,7 @@ class Switch final : public Device {
 
   void Receive(Frame& frame, Port& port) override;
   void Departs(Frame& frame, Port& port) override;
+  void Loses(Frame& frame, Port& port, LossCause cause) override;
 
   void SetObserver(SwitchObserver* observer) { observer_ = observer; }
   SwitchOptions& options() { return options_; }
@@ -94,6 +100,8 @@ class Switch final : public Device {
   // Frames that ended here, by cause, and those that left damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
   uint64_t corrupted() const { return corrupted_; }
+  // CNPs that found others waiting before them, in a class that is not theirs.
+  uint64_t held_up_cnps() const { return held_up_cnps_; }
   void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
   void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
 
@@ -102,6 +110,7 @@ class Switch final : public Device {
   Port& port(size_t number) { return *ports_[number]; }
   const Port& port(size_t number) const { return *ports_[number]; }
   const SharedBuffer& buffer() const { return buffer_; }
+  SharedBuffer& buffer() { return buffer_; }
 
  private:
   struct Upstream {  // of a port's priority
@@ -115,6 +124,7 @@ class Switch final : public Device {
   void CheckResume(Port& port, uint32_t priority);
   void Refresh();
   bool Marks(uint64_t queue_octets);
+  void Reclassify(Frame& cnp, const Port& out);
 
   Shared& shared_;
   Forwarding& forwarding_;
@@ -129,8 +139,10 @@ class Switch final : public Device {
   SwitchAilments ailments_;
   std::array<uint64_t, kLossCauses> lost_{};
   uint64_t corrupted_ = 0;
+  uint64_t held_up_cnps_ = 0;
   bool up_ = true;
   Timer<Switch, &Switch::Refresh> refresh_timer_;
+  PauseWatchdog watchdog_;
 };
 
 }  // namespace rocescope::sim

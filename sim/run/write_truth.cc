@@ -18,7 +18,7 @@ namespace {
 // By LossCause.
 constexpr std::string_view kCauses[] = {"link_down",   "wire",     "bit_error", "buffer_full",
                                         "no_route",    "ttl",      "blackhole", "too_long",
-                                        "device_down", "bad_icrc", "selective"};
+                                        "device_down", "bad_icrc", "selective", "watchdog"};
 static_assert(std::size(kCauses) == kLossCauses);
 
 class Writer {
