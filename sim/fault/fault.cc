@@ -25,6 +25,11 @@ const std::array<FaultInfo, kFaultKinds> kFaults = {{
     {"nic_crash", "a NIC is gone", FaultPlace::kNic},
     {"mtu_mismatch", "a switch drops frames of the size that hosts send", FaultPlace::kSwitch},
     {"lost_cnps", "a switch loses congestion notifications", FaultPlace::kSwitch},
+    {"deprioritised_cnps", "a switch queues congestion notifications behind data",
+     FaultPlace::kSwitch},
+    {"pfc_deadlock", "routes with a valley let pauses wait for each other in a loop",
+     FaultPlace::kLink},
+    {"swapped_cables", "two cables are plugged into each other's place", FaultPlace::kLink},
 }};
 
 std::optional<FaultKind> FindFault(std::string_view name) {

@@ -35,6 +35,9 @@ enum class FaultKind : uint8_t {
   kNicCrash,
   kMtuMismatch,
   kLostCnps,
+  kDeprioritisedCnps,
+  kPfcDeadlock,
+  kSwappedCables,
   kCount
 };
 inline constexpr size_t kFaultKinds = static_cast<size_t>(FaultKind::kCount);
@@ -59,6 +62,8 @@ struct FaultOptions {
   // The place.
   topology::LinkIndex link = topology::kNone;
   topology::PortIndex sender = topology::kNone;  // one way only: frames that this port sends
+  // swapped_cables: the ports whose cables are in each other's place; `link` is that of the first.
+  std::array<topology::PortIndex, 2> swapped = {topology::kNone, topology::kNone};
   topology::NodeIndex node = topology::kNone;
   topology::NicIndex nic = topology::kNone;
   topology::GpuIndex gpu = topology::kNone;

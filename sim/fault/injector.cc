@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/fault/valley.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -21,6 +23,9 @@ std::function<uint64_t()> Since(std::function<uint64_t()> counter) {
 }
 
 constexpr double kStragglerFactor = 4;
+// A pause of congestion lasts some tens of microseconds; all of a loop held for so long at once do
+// not let go.
+constexpr SimTime kStands = 100 * kMicrosecond;
 
 }  // namespace
 
@@ -51,10 +56,11 @@ Status Injector::Add(const FaultOptions& options) {
   happened_.push_back(std::move(happened));
   Engine& engine = network_.engine();
   const SimTime end = EndOf(options);
-  engine.At(options.onset, [this, number, end, effect = *effect] {
+  engine.At(options.onset, [this, number, end, effect = *effect]() mutable {
     effect.begin();
-    if (effect.affected) {
-      Watch(number, Since(effect.affected), effect.visible_from, end);
+    if (effect.affected) effect.affected = Since(effect.affected);
+    if (effect.affected || effect.shows) {
+      Watch(number, effect, end);
     } else {
       happened_[number].visible = network_.engine().Now();
     }
@@ -64,15 +70,15 @@ Status Injector::Add(const FaultOptions& options) {
 }
 
 // Looks now and then, as long as the fault lasts and a little longer.
-void Injector::Watch(size_t number, std::function<uint64_t()> affected, uint64_t visible_from,
-                     SimTime until) {
+void Injector::Watch(size_t number, const Effect& effect, SimTime until) {
   const SimTime now = network_.engine().Now();
   Happened& happened = happened_[number];
-  happened.affected = affected();
-  if (happened.visible == kNever && happened.affected >= visible_from) happened.visible = now;
+  if (effect.affected) happened.affected = effect.affected();
+  const bool shows = effect.shows ? effect.shows() : happened.affected >= effect.visible_from;
+  if (happened.visible == kNever && shows) happened.visible = now;
   if (until != kNever && now > until + kMillisecond) return;
-  network_.engine().At(now + kLook, [this, number, affected = std::move(affected), visible_from,
-                                     until] { Watch(number, affected, visible_from, until); });
+  network_.engine().At(now + kLook,
+                       [this, number, effect, until] { Watch(number, effect, until); });
 }
 
 Result<Injector::Effect> Injector::MakeEffect(const FaultOptions& options, Happened& happened) {
@@ -93,7 +99,12 @@ Result<Injector::Effect> Injector::MakeEffect(const FaultOptions& options, Happe
     case FaultKind::kMisconfiguredAlpha:
     case FaultKind::kMtuMismatch:
     case FaultKind::kLostCnps:
+    case FaultKind::kDeprioritisedCnps:
       return OfSwitch(options);
+    case FaultKind::kPfcDeadlock:
+      return OfValley(options, happened);
+    case FaultKind::kSwappedCables:
+      return OfCables(options);
     case FaultKind::kIncast:
     case FaultKind::kNoisyNeighbour:
     case FaultKind::kSlowReceiver:
@@ -208,6 +219,49 @@ Injector::Effect Injector::OfWire(const FaultOptions& options) {
           .visible_from = options.kind == FaultKind::kBitErrors ? uint64_t{1} : uint64_t{5}};
 }
 
+// Seen once the loop has closed. That stays when the routes are right again.
+Result<Injector::Effect> Injector::OfValley(const FaultOptions& options, Happened& happened) {
+  const Result<ValleyLoop> loop = FindValleyLoop(network_.fabric(), options.link);
+  if (!loop) return tl::unexpected(loop.error());
+  happened.ports.assign(loop->ports.begin(), loop->ports.end());
+  const auto set = [this, detours = loop->detours](bool on) {
+    for (const ValleyLoop::Detour& detour : detours) {
+      network_.SetDetour(detour.at, detour.edge, on ? detour.out : topology::kNone);
+    }
+  };
+  const auto closed = [this, ports = loop->ports] {
+    return std::all_of(ports.begin(), ports.end(), [this](topology::PortIndex index) {
+      const Port& port = network_.port(index);
+      for (uint32_t priority = 0; priority < kPriorities; ++priority) {
+        const SimTime since = port.PausedSince(priority);
+        if (since != kNever && port.queued(priority) > 0 &&
+            network_.engine().Now() - since >= kStands) {
+          return true;
+        }
+      }
+      return false;
+    });
+  };
+  return Effect{
+      .begin = [set] { set(true); }, .end = [set] { set(false); }, .affected = {}, .shows = closed};
+}
+
+// The network was built that way. Every frame over one of the two cables tells.
+Injector::Effect Injector::OfCables(const FaultOptions& options) {
+  return {.begin = [] {},
+          .end = [] {},
+          .affected =
+              [this, swapped = options.swapped] {
+                uint64_t frames = 0;
+                for (const topology::PortIndex port : swapped) {
+                  if (port == topology::kNone) continue;
+                  frames += network_.port(port).counters().tx_frames +
+                            network_.port(port).counters().rx_frames;
+                }
+                return frames;
+              }};
+}
+
 Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
   const auto forwarded = [&at] {
@@ -224,6 +278,12 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
       return {.begin = [&at, p = options.probability] { at.ailments().loses_cnps = p; },
               .end = [&at] { at.ailments().loses_cnps = 0; },
               .affected = [&at] { return at.lost(LossCause::kSelective); }};
+    case FaultKind::kDeprioritisedCnps:
+      return {
+          .begin = [this,
+                    &at] { at.ailments().cnp_priority = network_.nic(0).options().data_priority; },
+          .end = [&at] { at.ailments().cnp_priority.reset(); },
+          .affected = [&at] { return at.held_up_cnps(); }};
     case FaultKind::kPolarisation:
       return {.begin =
                   [this, &at] {

@@ -35,6 +35,8 @@ class Injector {
     SimTime visible = kNever;
     uint64_t affected = 0;           // frames, where they can be told
     std::vector<uint32_t> culprits;  // queue pairs that it made, by number
+    // pfc_deadlock: the loop's, each of which waits for the next one.
+    std::vector<topology::PortIndex> ports;
   };
   const std::vector<Happened>& happened() const { return happened_; }
 
@@ -46,15 +48,17 @@ class Injector {
     std::function<void()> end;
     std::function<uint64_t()> affected;  // frames touched so far; empty: a counter steps at once
     uint64_t visible_from = 5;           // of them; 1 where it is a counter's step
+    std::function<bool()> shows;         // instead: whether it does now
   };
   Result<Effect> MakeEffect(const FaultOptions& options, Happened& happened);
   Effect OfLink(const FaultOptions& options);
   Effect OfWire(const FaultOptions& options);
+  Result<Effect> OfValley(const FaultOptions& options, Happened& happened);
+  Effect OfCables(const FaultOptions& options);
   Effect OfSwitch(const FaultOptions& options);
   Effect OfNic(const FaultOptions& options, Happened& happened);
   Result<Effect> OfGpu(const FaultOptions& options);
-  void Watch(size_t number, std::function<uint64_t()> affected, uint64_t visible_from,
-             SimTime until);
+  void Watch(size_t number, const Effect& effect, SimTime until);
   void SetLink(topology::LinkIndex link, bool up);
   void Flap(const FaultOptions& options, bool up);
   void ChangeRoutes();

@@ -7,7 +7,9 @@
 #include <memory>
 #include <numeric>
 
+#include "sim/fault/cables.h"
 #include "topology/generate.h"
+#include "topology/yaml.h"
 
 namespace rocescope::sim {
 namespace {
@@ -28,8 +30,10 @@ class InjectorTest : public ::testing::Test {
                     {.shape = topology::Shape::kLeafSpine, .hosts = 16, .leaves = 4, .spines = 4})
                     .value()) {}
 
-  void Start(uint64_t seed = 1) {
-    network_ = std::make_unique<Network>(fabric_, NetworkOptions{.seed = seed});
+  void Start(NetworkOptions network = {}) {
+    const uint64_t seed = network.seed;
+    network_.reset();  // one at a time: it forgets all events as it goes
+    network_ = std::make_unique<Network>(fabric_, network);
     JobOptions options = {
         .name = "train",
         .phases = {{.name = "dp",
@@ -163,6 +167,80 @@ TEST_F(InjectorTest, AStormHoldsItsPortShut) {
               10.0 * kMicrosecond);
 }
 
+// With a port that is held, whom else its switch holds is let go again; once the storm is over, the
+// port forwards.
+TEST_F(InjectorTest, AWatchdogSparesTheOthersAStorm) {
+  const auto held = [this] {
+    int nics = 0;
+    for (topology::NicIndex i = 0; i < fabric_.nics().size(); ++i) {
+      nics += network_->nic(i).port().IsPaused(3);
+    }
+    return nics;
+  };
+  Start();
+  Run({.kind = FaultKind::kPfcStorm, .nic = 3});
+  EXPECT_GT(held(), 0);
+
+  NetworkOptions options;
+  options.switches.watchdog = {.detection = kMillisecond, .restoration = kMillisecond};
+  Start(options);
+  Run({.kind = FaultKind::kPfcStorm, .duration = kEnd - kOnset, .nic = 3});
+  EXPECT_EQ(held(), 0);
+  const Port& port = *network_->nic(3).port().peer();
+  EXPECT_EQ(port.counters().watchdog[3], 1u);
+  EXPECT_TRUE(port.IsDropping(3));
+  EXPECT_GT(network_->shared().lost[static_cast<size_t>(LossCause::kWatchdog)], 0u);
+  network_->engine().Run(kEnd + 2 * kMillisecond);
+  EXPECT_FALSE(port.IsDropping(3));
+}
+
+TEST_F(InjectorTest, AShutPortKeepsNothingOfTheBuffer) {
+  Start();
+  const topology::LinkIndex link = BusyLink();
+  Run({.kind = FaultKind::kLinkDown, .link = link});
+  const Port& leaf = network_->port(fabric_.link(link).ends[0]);
+  EXPECT_GT(leaf.counters().discarded, 0u);
+  EXPECT_EQ(leaf.counters().went_down, 1u);
+  const Switch& at = network_->switch_at(fabric_.FindNode("leaf0"));
+  uint64_t queued = 0;
+  for (size_t i = 0; i < at.port_count(); ++i) queued += at.port(i).queued();
+  EXPECT_EQ(at.buffer().used(), queued);
+}
+
+TEST_F(InjectorTest, DeprioritisedCnpsWaitBehindData) {
+  // A marked stream of host0's comes back as CNPs through a switch whose data stand.
+  const auto run = [this](bool fault) {
+    Start();
+    std::vector<std::unique_ptr<Stream>> streams;
+    for (const topology::NicIndex from : {0u, 1u, 2u}) {
+      streams.push_back(std::make_unique<Stream>(
+          *network_, Stream::Options{.from = from, .to = 13, .seed = from}));
+      streams.back()->Begin();
+    }
+    // The way back is busy as well.
+    for (const topology::NicIndex from : {12u, 13u, 14u}) {
+      streams.push_back(std::make_unique<Stream>(
+          *network_, Stream::Options{.from = from, .to = 0, .seed = from}));
+      streams.back()->Begin();
+    }
+    Injector::Happened happened;
+    if (fault) {
+      happened = Run({.kind = FaultKind::kDeprioritisedCnps, .node = fabric_.FindNode("leaf0")});
+    }
+    network_->engine().Run(kEnd);
+    return happened;
+  };
+  const auto waited = [this] {
+    return network_->switch_at(fabric_.FindNode("leaf0")).held_up_cnps();
+  };
+  run(false);
+  EXPECT_EQ(waited(), 0u);
+  const Injector::Happened happened = run(true);
+  EXPECT_GE(waited(), 5u);
+  EXPECT_LE(happened.affected, waited());  // it looks now and then
+  EXPECT_NE(happened.visible, kNever);
+}
+
 TEST_F(InjectorTest, APolarisedSwitchSendsAPairsStripesOneWay) {
   const auto links_used = [&](bool polarised) {
     network_ = std::make_unique<Network>(fabric_, NetworkOptions{});
@@ -222,6 +300,38 @@ TEST(FaultTest, NamesAndKindsMatch) {
     EXPECT_EQ(FindFault(kFaults[i].name), static_cast<FaultKind>(i));
   }
   EXPECT_EQ(FindFault("gray"), std::nullopt);
+}
+
+TEST(CablesTest, SwappedOnesDifferInTwoLinksAlone) {
+  const topology::Fabric declared =
+      topology::Generate(
+          {.shape = topology::Shape::kLeafSpine, .hosts = 16, .leaves = 4, .spines = 4})
+          .value();
+  const topology::PortIndex a = declared.FindPort(declared.FindNode("leaf0"), "Ethernet5");
+  const topology::PortIndex b = declared.FindPort(declared.FindNode("leaf2"), "Ethernet7");
+  const auto real = SwapCables(declared, {a, b});
+  ASSERT_TRUE(real.has_value()) << real.error().message;
+  EXPECT_EQ(real->Peer(a), declared.Peer(b));
+  EXPECT_EQ(real->Peer(b), declared.Peer(a));
+  int differing = 0;
+  for (topology::PortIndex port = 0; port < declared.ports().size(); ++port) {
+    differing += real->Peer(port) != declared.Peer(port);
+  }
+  EXPECT_EQ(differing, 4);
+  // Back into each other's place.
+  EXPECT_EQ(topology::WriteFabric(SwapCables(*real, {a, b}).value()),
+            topology::WriteFabric(declared));
+}
+
+TEST(CablesTest, ALinkFromANodeToItselfIsRefused) {
+  const topology::Fabric fabric =
+      topology::Generate({.hosts = 4, .leaves = 2, .spines = 1}).value();
+  const topology::PortIndex uplink = fabric.FindPort(fabric.FindNode("leaf0"), "Ethernet3");
+  const topology::PortIndex other_end =
+      fabric.Peer(fabric.FindPort(fabric.FindNode("leaf1"), "Ethernet3"));
+  const auto swapped = SwapCables(fabric, {uplink, other_end});
+  ASSERT_FALSE(swapped.has_value());
+  EXPECT_THAT(swapped.error().message, HasSubstr("one node"));
 }
 
 }  // namespace

@@ -113,9 +113,23 @@ uint64_t Network::Digest(const Frame& frame, HashFields fields) const {
 
 void Network::Reroute(const std::vector<bool>& failed_links) {
   routes_.SetFailed(failed_links);
+  ForgetRoutes();
+}
+
+void Network::ForgetRoutes() {
   cache_.assign(cache_.size(), {});
   next_hops_.clear();
   NoteRoutingChange();
+}
+
+void Network::SetDetour(topology::NodeIndex at, topology::NodeIndex edge, topology::PortIndex out) {
+  const std::pair key(switch_of_node_[at], switch_of_node_[edge]);
+  if (out == topology::kNone) {
+    detours_.erase(key);
+  } else {
+    detours_[key] = static_cast<uint16_t>(out - fabric_.node(at).first_port);
+  }
+  ForgetRoutes();
 }
 
 std::vector<topology::PortIndex> Network::PathOf(const QueuePair& sender) {
@@ -144,16 +158,24 @@ Forwarding::Hops Network::NextHops(uint32_t switch_number, const Frame& frame) {
   if (edge == switch_number) return {&edge_port_of_nic_[frame.destination], 1};
   if (edge == kUnknown) return {nullptr, 0};
   Cached& cached = cache_[size_t{switch_number} * switches_.size() + edge];
-  if (cached.offset == kUnknown) [[unlikely]] {
-    const topology::NodeIndex node = nodes_[switch_number];
-    const auto ports = routes_.NextHops(node, frame.destination);
-    cached = {.offset = static_cast<uint32_t>(next_hops_.size()),
-              .count = static_cast<uint32_t>(ports.size())};
-    for (const topology::PortIndex port : ports) {
-      next_hops_.push_back(static_cast<uint16_t>(port - fabric_.node(node).first_port));
-    }
-  }
+  if (cached.offset == kUnknown) [[unlikely]]
+    Look(cached, switch_number, edge, frame.destination);
   return {next_hops_.data() + cached.offset, cached.count};
+}
+
+void Network::Look(Cached& cached, uint32_t switch_number, uint32_t edge,
+                   topology::NicIndex destination) {
+  cached = {.offset = static_cast<uint32_t>(next_hops_.size()), .count = 1};
+  if (const auto detour = detours_.find({switch_number, edge}); detour != detours_.end()) {
+    next_hops_.push_back(detour->second);
+    return;
+  }
+  const topology::NodeIndex node = nodes_[switch_number];
+  const auto ports = routes_.NextHops(node, destination);
+  cached.count = static_cast<uint32_t>(ports.size());
+  for (const topology::PortIndex port : ports) {
+    next_hops_.push_back(static_cast<uint16_t>(port - fabric_.node(node).first_port));
+  }
 }
 
 }  // namespace rocescope::sim

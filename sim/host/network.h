@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/engine.h"
@@ -50,6 +52,9 @@ class Network final : public Forwarding {
 
   // What routing uses from now on; by LinkIndex.
   void Reroute(const std::vector<bool>& failed_links);
+  // A route that routing did not make: `at` forwards to the NICs of the edge switch by this port of
+  // its alone, whatever becomes of its link. kNone: as routing says.
+  void SetDetour(topology::NodeIndex at, topology::NodeIndex edge, topology::PortIndex out);
   // The egress ports of the switches that the sender's packets pass from now on; empty if there is
   // no way, or packets are sprayed.
   std::vector<topology::PortIndex> PathOf(const QueuePair& sender);
@@ -67,6 +72,8 @@ class Network final : public Forwarding {
     uint32_t count = 0;
   };
 
+  void ForgetRoutes();
+  void Look(Cached& cached, uint32_t switch_number, uint32_t edge, topology::NicIndex destination);
   void MakeSwitches(const NetworkOptions& options);
   void MakeNics(const NetworkOptions& options);
   void ConnectPorts();
@@ -87,6 +94,7 @@ class Network final : public Forwarding {
   std::vector<uint16_t> edge_port_of_nic_;  // that switch's port towards it
   std::vector<Cached> cache_;               // by switch and edge switch
   std::vector<uint16_t> next_hops_;
+  std::map<std::pair<uint32_t, uint32_t>, uint16_t> detours_;  // by switch and edge switch
   uint64_t routing_version_ = 0;
 };
 

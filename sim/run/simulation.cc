@@ -9,6 +9,7 @@
 
 #include "dataplane/run/manifest.h"
 #include "sim/emit/output_file.h"
+#include "sim/fault/cables.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
@@ -51,8 +52,9 @@ RunManifest ManifestOf(const Scenario& scenario, const topology::Fabric& fabric,
 
 }  // namespace
 
-Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric, const Output& output)
-    : scenario_(scenario), fabric_(std::move(fabric)), output_(output) {}
+Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric, topology::Fabric real,
+                       const Output& output)
+    : scenario_(scenario), fabric_(std::move(fabric)), real_(std::move(real)), output_(output) {}
 
 Simulation::~Simulation() {
   if (network_) network_->engine().Clear();  // what waits there calls the others
@@ -62,7 +64,13 @@ Result<std::unique_ptr<Simulation>> Simulation::Make(const Scenario& scenario,
                                                      const Output& output) {
   auto fabric = WithTaps(*scenario.fabric, scenario.telemetry.mirrors);
   if (!fabric) return tl::unexpected(fabric.error());
-  std::unique_ptr<Simulation> simulation(new Simulation(scenario, *std::move(fabric), output));
+  Result<topology::Fabric> real = *fabric;
+  for (const FaultOptions& fault : scenario.faults) {
+    if (fault.kind == FaultKind::kSwappedCables) real = SwapCables(*real, fault.swapped);
+    if (!real) return tl::unexpected(real.error());
+  }
+  std::unique_ptr<Simulation> simulation(
+      new Simulation(scenario, *std::move(fabric), *std::move(real), output));
   if (Status prepared = simulation->Prepare(); !prepared) {
     return tl::unexpected(prepared.error());
   }
@@ -72,7 +80,10 @@ Result<std::unique_ptr<Simulation>> Simulation::Make(const Scenario& scenario,
 Status Simulation::Prepare() {
   NetworkOptions options = scenario_.network;
   options.nics.ack_timeout = Scaled(options.nics.ack_timeout, scenario_.time_scale);
-  network_ = std::make_unique<Network>(fabric_, options);
+  WatchdogOptions& watchdog = options.switches.watchdog;
+  watchdog.detection = Scaled(watchdog.detection, scenario_.time_scale);
+  watchdog.restoration = Scaled(watchdog.restoration, scenario_.time_scale);
+  network_ = std::make_unique<Network>(real_, options);
   std::vector<Job*> jobs;
   for (const JobOptions& job : scenario_.jobs) {
     auto made = Job::Make(*network_, job);

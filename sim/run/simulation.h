@@ -39,19 +39,22 @@ class Simulation {
 
   Network& network() { return *network_; }
   const Scenario& scenario() const { return scenario_; }
-  const topology::Fabric& fabric() const { return fabric_; }
+  const topology::Fabric& fabric() const { return fabric_; }  // as its operator has it
+  const topology::Fabric& real_fabric() const { return real_; }
   const std::vector<std::unique_ptr<Job>>& jobs() const { return jobs_; }
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   const Injector& injector() const { return *injector_; }
   const Recorder& recorder() const { return *recorder_; }
 
  private:
-  Simulation(const Scenario& scenario, topology::Fabric fabric, const Output& output);
+  Simulation(const Scenario& scenario, topology::Fabric fabric, topology::Fabric real,
+             const Output& output);
   Status Prepare();
   Status PrepareDirectory();
 
   const Scenario& scenario_;
   const topology::Fabric fabric_;  // the scenario's, with the taps that its telemetry asks for
+  const topology::Fabric real_;    // as it is cabled: what is simulated; indexes are the same
   const Output output_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Job>> jobs_;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/run/write_truth.h"
+#include "topology/yaml.h"
 
 namespace rocescope::sim {
 namespace {
@@ -87,6 +88,10 @@ class ConservationOf : public SimulationTest, public ::testing::WithParamInterfa
     const FaultInfo& info = InfoOf(kind);
     constexpr std::string_view kPlaces[] = {"link: 'leaf0:Ethernet3'", "switch: leaf0",
                                             "nic: host0", "gpu: 'host0:0'"};
+    if (kind == FaultKind::kSwappedCables) {
+      return "faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: "
+             "'leaf1:Ethernet4'}]\n";
+    }
     std::string text = "faults: [{kind: " + std::string(info.name) + ", " +
                        std::string(kPlaces[static_cast<size_t>(info.place)]) +
                        ", onset: 500us, duration: 1ms, probability: 0.05, period: 200us, rate: "
@@ -123,6 +128,26 @@ std::vector<FaultKind> AllFaults() {
 
 INSTANTIATE_TEST_SUITE_P(Simulation, ConservationOf, ::testing::ValuesIn(AllFaults()),
                          [](const auto& kind) { return std::string(InfoOf(kind.param).name); });
+
+TEST_F(SimulationTest, SwappedCablesAreTheTruthsAloneAndTrafficArrives) {
+  const Scenario scenario =
+      Make("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: 'leaf1:Ethernet3'}]\n");
+  auto simulation = Simulation::Make(scenario, {.directory = directory_.string()}).value();
+  ASSERT_TRUE(simulation->Run({}).has_value());
+  EXPECT_EQ(ReadAll(directory_ / "topology.yaml"), topology::WriteFabric(simulation->fabric()));
+  const topology::Fabric& real = simulation->network().fabric();
+  EXPECT_NE(topology::WriteFabric(real), topology::WriteFabric(simulation->fabric()));
+  const std::string truth = RenderTruth(*simulation);
+  EXPECT_THAT(truth, HasSubstr("\"declared_links\": [\n"
+                               "    \"leaf0:Ethernet3-spine0:Ethernet1\",\n"
+                               "    \"leaf1:Ethernet3-spine0:Ethernet2\""));
+  EXPECT_THAT(truth, HasSubstr("\"real_links\": [\n"
+                               "    \"leaf0:Ethernet3-spine0:Ethernet2\",\n"
+                               "    \"leaf1:Ethernet3-spine0:Ethernet1\""));
+  EXPECT_FALSE(simulation->jobs()[0]->iterations().empty());
+  EXPECT_NE(simulation->jobs()[0]->iterations()[0].end, kNever);
+  for (const uint64_t lost : simulation->network().shared().lost) EXPECT_EQ(lost, 0u);
+}
 
 TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
   const Scenario scenario = Make(

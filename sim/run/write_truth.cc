@@ -42,7 +42,9 @@ class Writer {
   void WriteConnections(v1::Truth& truth);
   void WriteFault(const Injector::Happened& happened, v1::Truth& truth);
   void WriteFrames(v1::TruthFrames& out);
-  bool Passes(const Recorder::Path& path, const FaultOptions& fault, const QueuePair& sender) const;
+  void WriteCulprits(const Injector::Happened& happened, SimTime end, v1::TruthFault& out);
+  bool Passes(const Recorder::Path& path, const Injector::Happened& happened,
+              const QueuePair& sender) const;
 
   Simulation& simulation_;
   const topology::Fabric& fabric_;
@@ -131,8 +133,9 @@ void Writer::WriteConnections(v1::Truth& truth) {
   }
 }
 
-bool Writer::Passes(const Recorder::Path& path, const FaultOptions& fault,
+bool Writer::Passes(const Recorder::Path& path, const Injector::Happened& happened,
                     const QueuePair& sender) const {
+  const FaultOptions& fault = happened.options;
   const auto at_nic = [&](topology::NicIndex nic) {
     return sender.nic().number() == nic || sender.peer().nic().number() == nic;
   };
@@ -149,9 +152,16 @@ bool Writer::Passes(const Recorder::Path& path, const FaultOptions& fault,
       break;
   }
   const topology::PortIndex first = fabric_.nic(sender.nic().number()).port;
+  const topology::Fabric& real = simulation_.real_fabric();
   const auto over = [&](topology::PortIndex port) {
-    return fabric_.port(port).link == fault.link &&
-           (fault.sender == topology::kNone || fault.sender == port);
+    const topology::LinkIndex link = real.port(port).link;
+    if (std::find(happened.ports.begin(), happened.ports.end(), port) != happened.ports.end()) {
+      return true;
+    }
+    if (fault.kind == FaultKind::kSwappedCables) {
+      return link == real.port(fault.swapped[0]).link || link == real.port(fault.swapped[1]).link;
+    }
+    return link == fault.link && (fault.sender == topology::kNone || fault.sender == port);
   };
   return over(first) || std::any_of(path.ports.begin(), path.ports.end(), over);
 }
@@ -184,7 +194,15 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   out.set_end_ns(Wall(end));
   out.set_visible_ns(happened.visible == kNever ? 0 : Wall(happened.visible));
   out.set_affected_frames(happened.affected);
-  for (const uint32_t culprit : happened.culprits) out.add_culprits(connection_of_.at(culprit));
+  for (const topology::PortIndex port : happened.ports) out.add_loop_ports(fabric_.NameOf(port));
+  if (options.kind == FaultKind::kSwappedCables) {
+    for (const topology::PortIndex port : options.swapped) {
+      const topology::LinkIndex link = fabric_.port(port).link;
+      out.add_declared_links(fabric_.NameOfLink(link));
+      out.add_real_links(simulation_.real_fabric().NameOfLink(link));
+    }
+  }
+  WriteCulprits(happened, end, out);
   for (const auto& job : simulation_.jobs()) {
     bool hurt = options.kind == FaultKind::kStraggler &&
                 std::find(job->options().gpus.begin(), job->options().gpus.end(), options.gpu) !=
@@ -194,13 +212,34 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
         for (const QueuePair* sender : {first, &first->peer()}) {
           for (const Recorder::Path& path :
                simulation_.recorder().paths()[sender->identity().number]) {
-            hurt |= path.start < end && path.end > options.onset && Passes(path, options, *sender);
+            hurt |= path.start < end && path.end > options.onset && Passes(path, happened, *sender);
           }
         }
       }
     }
     if (hurt) out.add_victims(job->options().name);
   }
+}
+
+// Connections that the fault made; of a loop, those whose packets bounce within it.
+void Writer::WriteCulprits(const Injector::Happened& happened, SimTime end, v1::TruthFault& out) {
+  std::set<uint32_t> culprits;
+  for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));
+  const std::vector<topology::PortIndex>& loop = happened.ports;
+  const auto in_loop = [&](topology::PortIndex port) {
+    return std::find(loop.begin(), loop.end(), port) != loop.end();
+  };
+  constexpr int kBounce = 3;  // up, down and up again
+  for (uint32_t number = 0; !loop.empty() && number < simulation_.recorder().paths().size();
+       ++number) {
+    for (const Recorder::Path& path : simulation_.recorder().paths()[number]) {
+      if (path.start >= end || path.end <= happened.options.onset) continue;
+      if (std::count_if(path.ports.begin(), path.ports.end(), in_loop) >= kBounce) {
+        culprits.insert(connection_of_.at(number));
+      }
+    }
+  }
+  for (const uint32_t culprit : culprits) out.add_culprits(culprit);
 }
 
 void Writer::WriteFrames(v1::TruthFrames& out) {

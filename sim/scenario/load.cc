@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "sim/emit/host_files.h"
+#include "sim/fault/cables.h"
+#include "sim/fault/valley.h"
 #include "sim/scenario/scenario.h"
 #include "topology/text/name_range.h"
 #include "topology/text/nearest.h"
@@ -73,6 +75,7 @@ class Loader {
   void ReadStream(const YamlNode& node);
   void ReadFault(const YamlNode& node);
   void ReadPlace(const YamlMap& map, FaultOptions& fault);
+  void CheckCabling(const YamlNode& node, const FaultOptions& fault);
 
   topology::NodeIndex Host(const YamlNode& node, std::string_view name);
   std::optional<topology::NicIndex> NicAt(const YamlNode& node, std::string_view text);
@@ -149,11 +152,12 @@ void Loader::ReadFabric(const YamlNode& node) {
 }
 
 void Loader::ReadNetwork(const YamlNode& node) {
-  const YamlMap map(node, "the network",
-                    {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha",
-                     "headroom", "ecn_minimum", "ecn_maximum", "ecn_probability", "spray",
-                     "one_hash_seed", "switch_mtu", "dcqcn"},
-                    errors_);
+  const YamlMap map(
+      node, "the network",
+      {"mtu", "ack_every", "ack_timeout", "retries", "window", "buffer", "alpha", "headroom",
+       "ecn_minimum", "ecn_maximum", "ecn_probability", "spray", "one_hash_seed", "switch_mtu",
+       "pfc_watchdog", "pfc_watchdog_restoration", "dcqcn"},
+      errors_);
   NicOptions& nics = scenario_.network.nics;
   SwitchOptions& switches = scenario_.network.switches;
   if (const YamlNode* mtu = map.Find("mtu")) {
@@ -176,6 +180,8 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Flag(map, "spray", switches.spray);
   Flag(map, "one_hash_seed", scenario_.network.one_hash_seed);
   Number(map, "switch_mtu", 256, 9216, switches.mtu);
+  Parsed(map, "pfc_watchdog", ParseSimTime, switches.watchdog.detection);
+  Parsed(map, "pfc_watchdog_restoration", ParseSimTime, switches.watchdog.restoration);
   if (const YamlNode* dcqcn = map.Find("dcqcn")) ReadDcqcn(*dcqcn);
 }
 
@@ -442,9 +448,9 @@ void Loader::ReadStream(const YamlNode& node) {
 void Loader::ReadFault(const YamlNode& node) {
   const YamlMap map(
       node, "a fault",
-      {"kind", "onset",       "duration", "link",         "sender",      "switch",  "nic",
-       "gpu",  "probability", "burst",    "least_length", "factor",      "delay",   "period",
-       "rate", "mtu",         "alpha",    "ecn_minimum",  "ecn_maximum", "senders", "message"},
+      {"kind",        "onset",       "duration",     "link",    "sender",  "switch", "nic",  "gpu",
+       "probability", "burst",       "least_length", "factor",  "delay",   "period", "rate", "mtu",
+       "alpha",       "ecn_minimum", "ecn_maximum",  "senders", "message", "other"},
       errors_);
   FaultOptions fault;
   const YamlNode* kind = map.Require("kind");
@@ -454,6 +460,10 @@ void Loader::ReadFault(const YamlNode& node) {
   const auto choice = ReadChoice(*kind, names, errors_);
   if (!choice) return;
   fault.kind = static_cast<FaultKind>(*choice);
+  if (fault.kind == FaultKind::kSwappedCables &&
+      (map.Find("onset") != nullptr || map.Find("duration") != nullptr)) {
+    errors_.Add(node, "swapped_cables holds for the whole run: it has no onset and no duration");
+  }
   Parsed(map, "onset", ParseSimTime, fault.onset);
   Parsed(map, "duration", ParseSimTime, fault.duration);
   if (fault.onset >= scenario_.duration) {
@@ -487,7 +497,11 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   if (const YamlNode* link = map.Find("link")) {
     if (const auto port = PortAt(*link, text(*link))) {
       fault.link = scenario_.fabric->port(*port).link;
+      if (fault.kind == FaultKind::kSwappedCables) fault.swapped[0] = *port;
     }
+  }
+  if (const YamlNode* other = map.Find("other")) {
+    fault.swapped[1] = PortAt(*other, text(*other)).value_or(topology::kNone);
   }
   if (const YamlNode* sender = map.Find("sender")) {
     if (const auto port = PortAt(*sender, text(*sender))) {
@@ -525,6 +539,23 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   }
   if (fault.kind == FaultKind::kBlackhole && fault.nic == topology::kNone) {
     errors_.Add(map.node(), "blackhole needs the destination that is lost: nic: HOST:DEVICE");
+  }
+  if (errors_.empty()) CheckCabling(map.node(), fault);
+}
+
+// Of kinds that ask for more of the fabric than that their place is there.
+void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
+  if (fault.kind == FaultKind::kPfcDeadlock) {
+    const auto loop = FindValleyLoop(*scenario_.fabric, fault.link);
+    if (!loop) errors_.Add(node, loop.error().message);
+  }
+  if (fault.kind == FaultKind::kSwappedCables) {
+    if (fault.swapped[0] == topology::kNone || fault.swapped[1] == topology::kNone) {
+      errors_.Add(node, "swapped_cables needs two ports: link: NODE:PORT and other: NODE:PORT");
+      return;
+    }
+    const auto swapped = SwapCables(*scenario_.fabric, fault.swapped);
+    if (!swapped) errors_.Add(node, swapped.error().message);
   }
 }
 

@@ -70,6 +70,23 @@ TEST(LoadScenarioTest, AFaultBehindTheEndIsAnError) {
               HasSubstr("test.yaml:4:10"));
 }
 
+TEST(LoadScenarioTest, CablesAreSwappedForTheWholeRunAndTwoAtATime) {
+  EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: "
+                      "'leaf1:Ethernet3', onset: 1ms}]\n"),
+              HasSubstr("test.yaml:3:10: swapped_cables holds for the whole run"));
+  EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3'}]\n"),
+              HasSubstr("other: NODE:PORT"));
+  EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: "
+                      "'leaf0:Ethernet3'}]\n"),
+              HasSubstr("they are one"));
+}
+
+// There are two leaves: nothing lies beyond them.
+TEST(LoadScenarioTest, ADeadlockNeedsALoop) {
+  EXPECT_THAT(Message("faults: [{kind: pfc_deadlock, link: 'leaf0:Ethernet3'}]\n"),
+              HasSubstr("test.yaml:3:10: no loop of pauses can close"));
+}
+
 TEST(LoadScenarioTest, NegativeAndSenselessNumbersAreErrors) {
   EXPECT_NE(Message("faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', probability: -0.1}]\n"),
             "");
