@@ -226,6 +226,9 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  app.add_option("--topology", options.topology,
+                 "the fabric, in YAML (see `rocescope topology`): paths are worked out")
+      ->type_name("FILE");
   AddParsed(app, "--interval", "TIME",
             "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
             "100ms if not given",

@@ -12,6 +12,16 @@ void Engine::SetHostFacts(HostFacts facts) {
   changed_ = true;
 }
 
+void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
+  fabric_ = std::move(fabric);
+  paths_ = std::make_unique<PathTracker>(*fabric_);
+  changed_ = true;
+}
+
+void Engine::LearnTap(const TapPlace& place) {
+  if (paths_) paths_->LearnTap(place);
+}
+
 void Engine::Ingest(const RecordBatch& batch) {
   if (batch.empty()) return;
   connections_.Add(batch);
@@ -20,6 +30,11 @@ void Engine::Ingest(const RecordBatch& batch) {
   for (size_t i = 0; i < batch.flows.size(); ++i) {
     if (i + kAhead < batch.flows.size()) traffic_.Approach(batch.flows[i + kAhead]);
     traffic_.Add(batch.flows[i]);
+  }
+  if (paths_) {
+    for (const FlowRecord& record : batch.flows) paths_->Add(record);
+    for (const HopRecord& record : batch.hops) paths_->Add(record);
+    for (const SampleRecord& record : batch.samples) paths_->Add(record);
   }
   for (const SightingRecord& record : batch.sightings) {
     largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
@@ -35,6 +50,7 @@ void Engine::Advance(Timestamp now) {
 void Engine::ApplyCuts() {
   for (const FlowCut& cut : connections_.TakeCuts()) {
     traffic_.Cut(cut.flow, cut.time);
+    if (paths_) paths_->Cut(cut.flow, cut.time);
     changed_ = true;
   }
 }
@@ -45,14 +61,18 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto connections = std::make_shared<const std::vector<Connection>>(connections_.Connections());
   auto attribution =
       std::make_shared<const Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
-  last_ = std::make_shared<const Snapshot>(
-      Snapshot{.host_facts = host_facts_,
-               .flows = std::move(flows),
-               .traffic_statistics = traffic_.Statistics(),
-               .connections = std::move(connections),
-               .connection_statistics = connections_.Statistics(),
-               .attribution = std::move(attribution),
-               .largest_sighting_exponent = largest_sighting_exponent_});
+  last_ = std::make_shared<const Snapshot>(Snapshot{
+      .host_facts = host_facts_,
+      .flows = std::move(flows),
+      .traffic_statistics = traffic_.Statistics(),
+      .connections = std::move(connections),
+      .connection_statistics = connections_.Statistics(),
+      .attribution = std::move(attribution),
+      .fabric = fabric_,
+      .paths = std::make_shared<const std::vector<FlowPath>>(paths_ ? paths_->Paths()
+                                                                    : std::vector<FlowPath>()),
+      .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
+      .largest_sighting_exponent = largest_sighting_exponent_});
   changed_ = false;
   return last_;
 }

@@ -9,8 +9,11 @@
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
+#include "analytics/path/path_tracker.h"
 #include "analytics/traffic/traffic.h"
 #include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 
@@ -20,6 +23,12 @@ class Engine {
 
   // What hosts said about themselves; replaces what was said before.
   void SetHostFacts(HostFacts facts);
+
+  // What the fabric is: paths are looked for from now on. Once, before any record.
+  void SetFabric(std::shared_ptr<const topology::Fabric> fabric);
+
+  // Where a tap is; before the first record that names it.
+  void LearnTap(const TapPlace& place);
 
   void Ingest(const RecordBatch& batch);
 
@@ -35,6 +44,8 @@ class Engine {
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;
   ConnectionTracker connections_;
+  std::shared_ptr<const topology::Fabric> fabric_;
+  std::unique_ptr<PathTracker> paths_;  // null without a fabric
   uint8_t largest_sighting_exponent_ = 0;
   bool changed_ = true;
   std::shared_ptr<const Snapshot> last_;

@@ -9,7 +9,9 @@
 
 #include "analytics/connection/connection.h"
 #include "analytics/job/attribution.h"
+#include "analytics/path/path.h"
 #include "analytics/traffic/traffic.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 
@@ -20,6 +22,9 @@ struct Snapshot {
   std::shared_ptr<const std::vector<Connection>> connections;  // by endpoints
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;
+  std::shared_ptr<const topology::Fabric> fabric;      // null: nobody said what it is
+  std::shared_ptr<const std::vector<FlowPath>> paths;  // by flow; none without a fabric
+  PathStatistics path_statistics;
   uint8_t largest_sighting_exponent = 0;
 };
 

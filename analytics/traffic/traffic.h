@@ -13,8 +13,8 @@
 
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
-#include "base/hash.h"
 #include "dataplane/record/capacity.h"
+#include "dataplane/record/flow_key_hash.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
@@ -109,12 +109,6 @@ class TrafficTotals {
     std::vector<Timestamp> cuts;         // to come
     std::vector<FlowIncarnation> ended;
     std::unique_ptr<FlowCounts> merged;  // incarnations before those
-  };
-  struct FlowKeyHash {
-    size_t operator()(const FlowKey& key) const {
-      return HashCombine(FoldAddress(key.source) * 3 + FoldAddress(key.destination),
-                         uint64_t{key.segment} << 32 | key.destination_qpn.value);
-    }
   };
   uint32_t FindOrAdd(const FlowRecord& record);
   uint32_t AddStream(uint32_t flow, const FlowRecord& record);

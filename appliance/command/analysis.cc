@@ -9,8 +9,10 @@
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
 #include "appliance/feed/host_files.h"
+#include "appliance/feed/text_file.h"
 #include "appliance/report/traffic_notes.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -43,9 +45,28 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
   Result<HostFiles> hosts = ReadHostFiles(options.nccl_logs, options.rdma);
   if (!hosts) return tl::unexpected(hosts.error());
   Analysis analysis(options.format);
+  if (!options.topology.empty()) {
+    constexpr uintmax_t kLargest = uintmax_t{1} << 30;
+    const Result<std::string> text = ReadTextFile(options.topology, kLargest);
+    if (!text) return tl::unexpected(text.error());
+    Result<topology::Fabric> fabric = topology::LoadFabric(*text, options.topology);
+    if (!fabric) return tl::unexpected(fabric.error());
+    analysis.fabric_ = std::make_shared<const topology::Fabric>(*std::move(fabric));
+    analysis.engine_.SetFabric(analysis.fabric_);
+  }
   analysis.engine_.SetHostFacts(std::move(hosts->facts));
   analysis.notes_ = std::move(hosts->notes);
   return analysis;
+}
+
+void Analysis::Ingest(const RecordBatch& records) {
+  if (taps_ && taps_->count() > taps_learnt_) {
+    for (const TapPlace& place : taps_->PlacesFrom(taps_learnt_)) {
+      engine_.LearnTap(place);
+      taps_learnt_ = size_t{place.tap} + 1;
+    }
+  }
+  engine_.Ingest(records);
 }
 
 void Analysis::Note(std::string note) {

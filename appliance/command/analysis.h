@@ -2,6 +2,7 @@
 // What replay and capture have in common: what hosts say, the engine, and the report at the end.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "dataplane/lcore/frame_processor.h"
+#include "dataplane/lcore/tap_registry.h"
 #include "dataplane/lcore/totals.h"
 #include "dataplane/source/filter.h"
 
@@ -21,6 +23,7 @@ enum class ReportFormat { kText, kJson };
 struct AnalysisOptions {
   std::vector<std::string> nccl_logs;  // files, or folders of them
   std::vector<std::string> rdma;       // output of `rdma -j resource show qp`, likewise
+  std::string topology;                // YAML; empty: none
   FrameFilter filter;
   // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.
   std::optional<Duration> interval;
@@ -42,13 +45,19 @@ class Analysis {
   // Reads what hosts left in files; the error names the one that cannot be read.
   static Result<Analysis> Begin(const AnalysisOptions& options);
 
-  void Ingest(const RecordBatch& records) { engine_.Ingest(records); }
+  // Records of taps that this one numbers.
+  void Follow(std::shared_ptr<TapRegistry> taps) { taps_ = std::move(taps); }
+
+  void Ingest(const RecordBatch& records);
 
   // Event time has reached `now`.
   void Advance(Timestamp now) { engine_.Advance(now); }
 
   // A sentence for the report, and now on standard error.
   void Note(std::string note);
+
+  // What `options.topology` said; null without.
+  const topology::Fabric* fabric() const { return fabric_.get(); }
 
   // Prints the report to standard output; false if that failed, which has been said then.
   // `findings` need no snapshot and no notes.
@@ -65,8 +74,11 @@ class Analysis {
   explicit Analysis(ReportFormat format) : format_(format) {}
 
   ReportFormat format_;
+  std::shared_ptr<const topology::Fabric> fabric_;
   // What was paired in the first hour still counts in the last.
   Engine engine_{ConnectionOptions{.forget_after = Duration::max()}};
+  std::shared_ptr<TapRegistry> taps_;
+  size_t taps_learnt_ = 0;
   std::vector<std::string> notes_;
 };
 

@@ -266,6 +266,7 @@ int RunCapture(const CaptureRunOptions& options) {
   if (!ports) return Fail(ports.error(), kExitUnreadable);
   const Result<Loops> loops = MakeLoops(options, *ports, lcores);
   if (!loops) return Fail(loops.error(), kExitUsage);
+  analysis->Follow(loops->front()->processor().taps().registry());  // all loops share it
   for (const auto& port : *ports) {
     if (const Status started = port->Start(); !started) {
       return Fail(started.error(), kExitUnreadable);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -16,11 +15,9 @@
 #include "appliance/command/via_dpdk.h"
 #include "appliance/feed/mirror_view.h"
 #include "appliance/feed/run_directory.h"
-#include "appliance/feed/text_file.h"
 #include "appliance/report/table.h"
 #include "dataplane/source/merge.h"
 #include "dataplane/telemetry/counter_file.h"
-#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -35,7 +32,9 @@ class Replay {
         analysis_(analysis),
         counters_(counters),
         view_(view),
-        processor_(ProcessorOptions(options.analysis, options.captures.names)) {}
+        processor_(ProcessorOptions(options.analysis, options.captures.names)) {
+    analysis_.Follow(processor_.taps().registry());
+  }
 
   const FrameProcessor& processor() const { return processor_; }
   const CaptureExtent& extent() const { return extent_; }
@@ -144,6 +143,7 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
   };
   append(run.nccl_logs, analysis.nccl_logs);
   append(run.rdma, analysis.rdma);
+  if (analysis.topology.empty()) analysis.topology = run.topology;
   analysis.ports = {.int_reports = run.manifest.ports.int_reports,
                     .int_md = run.manifest.ports.int_md,
                     .sflow = run.manifest.ports.sflow};
@@ -154,17 +154,6 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
                    fmt::format("{}/run.json: record_interval_ns: expected 1 ms to 4 s, in "
                                "nanoseconds; --interval can stand in for it",
                                options.run_directory));
-}
-
-// The fabric, if the run says what it is.
-Result<std::optional<topology::Fabric>> LoadTopology(const std::string& path) {
-  if (path.empty()) return std::optional<topology::Fabric>();
-  constexpr uintmax_t kLargest = uintmax_t{1} << 30;
-  const Result<std::string> text = ReadTextFile(path, kLargest);
-  if (!text) return tl::unexpected(text.error());
-  Result<topology::Fabric> fabric = topology::LoadFabric(*text, path);
-  if (!fabric) return tl::unexpected(fabric.error());
-  return *std::move(fabric);
 }
 
 // What was looked at, where that is not all.
@@ -200,7 +189,6 @@ int RunReplay(const ReplayOptions& given) {
     return kExitUsage;
   }
   RunDirectory run;
-  std::optional<topology::Fabric> fabric;
   std::unique_ptr<CounterFile> counters;
   if (!options.run_directory.empty()) {
     const auto unreadable = [](const Error& error) {
@@ -211,10 +199,7 @@ int RunReplay(const ReplayOptions& given) {
     if (!opened) return unreadable(opened.error());
     run = *std::move(opened);
     if (const Status adopted = Adopt(run, options); !adopted) return unreadable(adopted.error());
-    Result<std::optional<topology::Fabric>> loaded = LoadTopology(run.topology);
-    if (!loaded) return unreadable(loaded.error());
-    fabric = *std::move(loaded);
-    if (options.parts.mirror == MirrorSessions::kLeafPorts && !fabric) {
+    if (options.parts.mirror == MirrorSessions::kLeafPorts && run.topology.empty()) {
       Message(
           fmt::format("{}/topology.yaml: is missing, so nobody says which switches are leaves: "
                       "use --only port-mirror, or add it",
@@ -240,11 +225,10 @@ int RunReplay(const ReplayOptions& given) {
     return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
 
-  Replay replay(options,
-                {.sessions = options.parts.mirror,
-                 .loss = options.mirror_loss,
-                 .fabric = fabric ? &*fabric : nullptr},
-                *analysis, counters.get());
+  Replay replay(
+      options,
+      {.sessions = options.parts.mirror, .loss = options.mirror_loss, .fabric = analysis->fabric()},
+      *analysis, counters.get());
   std::array<RawFrame, kBatchFrames> batch;
   bool damaged = false;
   while (true) {

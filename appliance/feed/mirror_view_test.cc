@@ -29,8 +29,8 @@ class MirrorViewTest : public testing::Test {
                                 {.platform_id = 5, .info = 3}, {.source = source}));
   }
   RawFrame OfPortSet(const char* source) {
-    return Kept(test::InErspan3(test::RoceFrame().Bth({}).Build(), {.session = 11}, 0,
-                                {.source = source}));
+    return Kept(
+        test::InErspan3(test::RoceFrame().Bth({}).Build(), {.session = 11}, 0, {.source = source}));
   }
   // What is seen of one frame of each kind, by their places.
   std::vector<size_t> Seen(MirrorSessions sessions) {

@@ -10,6 +10,7 @@ std::string RenderText(const v1::ReplayReport& report) {
   std::string text;
   AppendSummary(report, text);
   for (const v1::Job& job : report.jobs()) AppendJob(job, text);
+  AppendPaths(report, text);
   const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();
   if (report.ledger().decoded() > telemetry) {
     AppendTrouble(report, text);

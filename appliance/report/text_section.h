@@ -32,6 +32,7 @@ void AppendJob(const v1::Job& job, std::string& text);
 void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
+void AppendPaths(const v1::ReplayReport& report, std::string& text);  // likewise
 void AppendTelemetry(const v1::ReplayReport& report,
                      std::string& text);  // nothing if there is none
 void AppendLedger(const v1::ReplayReport& report, std::string& text);

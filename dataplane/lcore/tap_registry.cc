@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace rocescope {
 namespace {
 
@@ -13,6 +15,18 @@ std::string NameOf(const std::string& capture, const MirrorPlace& place) {
   if (place.direction == MirrorDirection::kEgress) name += " egress";
   if (place.has_port_index) name += fmt::format(" port {}", place.port_index);
   return name;
+}
+
+TapSide SideOf(MirrorDirection direction) {
+  switch (direction) {
+    case MirrorDirection::kIngress:
+      return TapSide::kIngress;
+    case MirrorDirection::kEgress:
+      return TapSide::kEgress;
+    case MirrorDirection::kUnknown:
+      break;
+  }
+  return TapSide::kUnknown;
 }
 
 }  // namespace
@@ -31,12 +45,30 @@ std::optional<TapId> TapRegistry::NumberOf(const MirrorPlace& place) {
   const auto number = static_cast<TapId>(taps_.size());
   taps_.push_back({.name = NameOf(taps_[place.capture].name, place), .capture = place.capture});
   numbers_.emplace(place, number);
+  places_.push_back({.tap = number,
+                     .switch_address = place.source,
+                     .session = place.session,
+                     .side = SideOf(place.direction),
+                     .has_port = place.has_port_index,
+                     .port = place.port_index});
   return number;
 }
 
 std::vector<Tap> TapRegistry::Taps() const {
   const std::lock_guard lock(mutex_);
   return taps_;
+}
+
+std::vector<TapPlace> TapRegistry::PlacesFrom(size_t number) const {
+  const std::lock_guard lock(mutex_);
+  const size_t captures = taps_.size() - places_.size();
+  const size_t first = std::min(number - std::min(number, captures), places_.size());
+  return {places_.begin() + static_cast<ptrdiff_t>(first), places_.end()};
+}
+
+size_t TapRegistry::count() const {
+  const std::lock_guard lock(mutex_);
+  return taps_.size();
 }
 
 std::map<MirrorPlace, TapId> TapRegistry::Places() const {

@@ -14,6 +14,7 @@
 #include "base/address.h"
 #include "dataplane/decode/frame.h"
 #include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
 
 namespace rocescope {
 
@@ -53,11 +54,15 @@ class TapRegistry {
   // All of them, by number, without frames.
   std::vector<Tap> Taps() const;
   std::map<MirrorPlace, TapId> Places() const;
+  // Where those from this number on are, captures and ports left out.
+  std::vector<TapPlace> PlacesFrom(size_t number) const;
+  size_t count() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<Tap> taps_;
   std::map<MirrorPlace, TapId> numbers_;
+  std::vector<TapPlace> places_;  // by number less the count of captures
 };
 
 }  // namespace rocescope

@@ -71,6 +71,7 @@ class TapTable {
 
   // All taps that any core knows, by number, with this core's frames.
   std::vector<Tap> taps() const;
+  const std::shared_ptr<TapRegistry>& registry() const { return registry_; }
   // By capture, switch, session and kind.
   std::vector<MirrorStream> MirrorStreams() const;
   // Mirrored frames that belong to their capture because there were too many taps or sessions.

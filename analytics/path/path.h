@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The answer of the path analysis: by which links a flow went, when, and how sure that is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/time.h"
+#include "dataplane/record/record.h"
+#include "topology/ecmp.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+enum class PathState : uint8_t {
+  kExact,      // one path alone agrees with what was seen
+  kLikely,     // another one is possible and not believed
+  kAmbiguous,  // several are
+  kSpread,     // packets take several paths at a time
+  kStray,      // what was seen agrees with no path of the declared fabric
+  kUnknown,    // an address that the fabric has not, or no way between the two
+};
+
+enum class PathChange : uint8_t {
+  kFirstSeen,
+  kRerouted,
+  kNewSourcePort,  // the UDP source port changed, and so may a hash
+  kNewOwner,       // the queue pair number belongs to another connection from here on
+};
+
+// Where evidence comes from.
+enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
+
+struct PathShare {
+  topology::PortIndex port = topology::kNone;  // that sends
+  double share = 0;  // of the packets that went from its tier to the next: 0 to 1
+};
+
+// A flow's way over a stretch of time.
+struct PathStretch {
+  Timestamp from;   // the first packet seen on it,
+  Timestamp until;  // and the last
+  PathChange began = PathChange::kFirstSeen;
+  PathState state = PathState::kUnknown;
+  topology::Path path;                       // exact, likely: this one; ambiguous: the likeliest
+  double probability = 0;                    // that it is `path`; 0 where there is none
+  uint64_t candidates = 0;                   // paths that agree
+  std::vector<topology::PortIndex> certain;  // sending ports of all that agree, in order
+  std::vector<PathShare> shares;             // spread: where it was seen, by port
+  uint8_t sources = 0;                       // PathSource
+  uint64_t packets = 0;  // where most were seen; of sFlow, times the sampling rate
+  uint64_t bytes = 0;    // likewise: octets on the wire
+};
+
+struct FlowPath {
+  FlowKey flow;
+  topology::NicIndex source = topology::kNone;
+  topology::NicIndex destination = topology::kNone;
+  std::vector<PathStretch> stretches;  // in order of time; at least one
+};
+
+struct PathStatistics {
+  uint64_t flows_refused = 0;      // records of flows beyond the capacity
+  uint64_t stretches_dropped = 0;  // of flows that changed their ways very often
+  uint64_t stray = 0;              // records that agree with no path of the declared fabric
+};
+
+}  // namespace rocescope

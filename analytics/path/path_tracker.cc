@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/path/path_tracker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace rocescope {
+
+using topology::kNone;
+using topology::NodeIndex;
+using topology::Path;
+using topology::PortIndex;
+
+namespace {
+
+// From this probability on no other path is worth a word.
+constexpr double kCertain = 0.999;
+
+// That a tap which watches a link shows none of the packets that crossed it: of one, and of many.
+constexpr double kOneMissed = 0.1;
+constexpr double kAllMissed = 1e-4;
+
+}  // namespace
+
+PathTracker::PathTracker(const topology::Fabric& fabric, const PathOptions& options)
+    : options_(options), routes_(fabric), crossings_(fabric), finder_(routes_, crossings_) {}
+
+void PathTracker::Add(const FlowRecord& record) {
+  const CrossingId crossing = crossings_.OfTap(record.tap);
+  if (crossing == kNoCrossing || record.packets == 0) return;
+  if (crossing >= active_.size()) active_.resize(size_t{crossing} + 1);
+  Activity& active = active_[crossing];
+  active.first = std::min(active.first, record.first_seen);
+  active.last = std::max(active.last, record.last_seen);
+  const uint32_t index = FindOrAdd(record.flow);
+  if (index == kNoFlow) return;
+  Flow& flow = flows_[index];
+  if (flow.cut && record.last_seen >= *flow.cut) {
+    flow.cut.reset();
+    Begin(flow, PathChange::kNewOwner);
+  }
+  Add(flow, {.crossing = crossing,
+             .sources = kFromMirror,
+             .first = record.first_seen,
+             .last = record.last_seen,
+             .packets = record.packets,
+             .bytes = record.bytes});
+  if (flow.udp_source_port != record.udp_source_port) {
+    const bool changed = flow.udp_source_port != 0;
+    flow.udp_source_port = record.udp_source_port;
+    Stretch& now = flow.stretches.back();
+    if (changed && now.began == PathChange::kRerouted) now.began = PathChange::kNewSourcePort;
+  }
+}
+
+void PathTracker::Add(const HopRecord& record) {
+  if (!record.packet.known) return;
+  const NodeIndex node = crossings_.fabric().FindSwitchByInt(record.node_id);
+  if (node == kNone || !record.metadata.Has(wire::kIntPorts)) return;
+  const uint32_t index = FindOrAdd(record.packet.flow);
+  if (index == kNoFlow) return;
+  Seen seen = {
+      .sources = kFromInt, .first = record.event_time, .last = record.event_time, .packets = 1};
+  for (const CrossingId crossing : {crossings_.Entering(node, record.metadata.ingress_port),
+                                    crossings_.Leaving(node, record.metadata.egress_port)}) {
+    seen.crossing = crossing;
+    if (crossing != kNoCrossing) Add(flows_[index], seen);
+  }
+}
+
+void PathTracker::Add(const SampleRecord& record) {
+  if (!record.packet.known || record.discarded) return;
+  const NodeIndex node = crossings_.fabric().FindSwitchBySflow(record.agent);
+  if (node == kNone) return;
+  const uint32_t index = FindOrAdd(record.packet.flow);
+  if (index == kNoFlow) return;
+  Seen seen = {.sources = kFromSflow,
+               .first = record.event_time,
+               .last = record.event_time,
+               .packets = record.sampling_rate,
+               .bytes = uint64_t{record.sampling_rate} * record.frame_length};
+  for (const CrossingId crossing : {crossings_.Entering(node, record.input_port),
+                                    crossings_.Leaving(node, record.output_port)}) {
+    seen.crossing = crossing;
+    if (crossing != kNoCrossing) Add(flows_[index], seen);
+  }
+}
+
+void PathTracker::Cut(const FlowKey& flow, Timestamp time) {
+  const auto at = index_.find(flow);
+  if (at != index_.end()) flows_[at->second].cut = time;
+}
+
+uint32_t PathTracker::FindOrAdd(const FlowKey& key) {
+  const auto at = index_.find(key);
+  if (at != index_.end()) return at->second;
+  if (flows_.size() >= options_.flows) {
+    ++statistics_.flows_refused;
+    return kNoFlow;
+  }
+  const topology::Fabric& fabric = crossings_.fabric();
+  const auto index = static_cast<uint32_t>(flows_.size());
+  index_.emplace(key, index);
+  flows_.push_back(
+      {.key = key,
+       .source = fabric.FindNic({.segment = key.segment, .address = key.source}),
+       .destination = fabric.FindNic({.segment = key.segment, .address = key.destination}),
+       .stretches = {Stretch{}}});
+  return index;
+}
+
+void PathTracker::Begin(Flow& flow, PathChange change) {
+  if (flow.stretches.size() >= options_.stretches) {
+    flow.stretches.erase(flow.stretches.begin());
+    ++statistics_.stretches_dropped;
+  }
+  flow.stretches.push_back({.began = change});
+}
+
+void PathTracker::Add(Flow& flow, const Seen& seen) {
+  Stretch& now = flow.stretches.back();
+  const auto known = std::ranges::find(now.seen, seen.crossing, &Seen::crossing);
+  if (known == now.seen.end()) return AddNew(flow, seen);
+  if (now.spread) {
+    // One of its ways is not taken any more.
+    const auto quiet = std::ranges::min_element(now.seen, {}, &Seen::last);
+    if (seen.first - quiet->last > options_.calm) {
+      Begin(flow, PathChange::kRerouted);
+      flow.stretches.back().seen.push_back(seen);
+      return;
+    }
+  }
+  known->sources |= seen.sources;
+  known->first = std::min(known->first, seen.first);
+  known->last = std::max(known->last, seen.last);
+  known->packets += seen.packets;
+  known->bytes += seen.bytes;
+}
+
+bool PathTracker::Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing) {
+  asked_.assign(1, crossing);
+  for (const Seen& seen : stretch.seen) asked_.push_back(seen.crossing);
+  return finder_.Exists(
+      {.source = flow.source, .destination = flow.destination, .crossings = asked_});
+}
+
+bool PathTracker::AgreePair(const Flow& flow, CrossingId a, CrossingId b) {
+  const std::array<CrossingId, 2> both = {a, b};
+  return finder_.Exists(
+      {.source = flow.source, .destination = flow.destination, .crossings = both});
+}
+
+// A way that was taken for a moment alone cannot have left packets behind for longer.
+Duration PathTracker::SlackOf(const Seen& a, const Seen& b) const {
+  return std::min(options_.slack, std::min(a.last - a.first, b.last - b.first) / 4);
+}
+
+// A crossing at which the flow was not seen on its present way.
+void PathTracker::AddNew(Flow& flow, const Seen& seen) {
+  Stretch& now = flow.stretches.back();
+  if (flow.source == kNone || flow.destination == kNone || Agrees(flow, now, seen.crossing)) {
+    now.seen.push_back(seen);
+    return;
+  }
+  const auto disagrees = [&](const Seen& other) {
+    return !AgreePair(flow, seen.crossing, other.crossing);
+  };
+  if (disagrees(seen)) {
+    ++statistics_.stray;
+    now.stray = true;
+    now.seen.push_back(seen);
+    return;
+  }
+  // When the way was taken that this one cannot be part of.
+  Seen other;
+  for (const Seen& old : now.seen) {
+    if (!disagrees(old)) continue;
+    if (other.crossing == kNoCrossing) other = old;
+    other.first = std::min(other.first, old.first);
+    other.last = std::max(other.last, old.last);
+  }
+  if (now.spread || other.crossing == kNoCrossing) {
+    now.spread = true;
+    now.seen.push_back(seen);
+  } else if (seen.first >= other.last - SlackOf(seen, other)) {
+    Begin(flow, PathChange::kRerouted);
+    flow.stretches.back().seen.push_back(seen);
+  } else if (seen.last > other.first + SlackOf(seen, other) || !AddToEarlier(flow, seen)) {
+    now.spread = true;
+    now.seen.push_back(seen);
+  }
+}
+
+// What a tap tells late, of the way before the present one.
+bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
+  if (flow.stretches.size() < 2) {
+    Stretch earlier = {.began = PathChange::kFirstSeen, .seen = {seen}};
+    if (flow.stretches.back().began == PathChange::kFirstSeen) {
+      flow.stretches.back().began = PathChange::kRerouted;
+    }
+    flow.stretches.insert(flow.stretches.begin(), std::move(earlier));
+    return true;
+  }
+  Stretch& before = flow.stretches[flow.stretches.size() - 2];
+  const auto known = std::ranges::find(before.seen, seen.crossing, &Seen::crossing);
+  if (known != before.seen.end()) {
+    known->first = std::min(known->first, seen.first);
+    known->last = std::max(known->last, seen.last);
+    known->packets += seen.packets;
+    known->bytes += seen.bytes;
+    return true;
+  }
+  if (!Agrees(flow, before, seen.crossing)) return false;
+  before.seen.push_back(seen);
+  return true;
+}
+
+std::vector<FlowPath> PathTracker::Paths() {
+  std::vector<FlowPath> paths;
+  paths.reserve(flows_.size());
+  for (const Flow& flow : flows_) {
+    FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
+    for (const Stretch& stretch : flow.stretches) {
+      if (!stretch.seen.empty()) path.stretches.push_back(AnswerOf(flow, stretch));
+    }
+    if (path.stretches.empty()) continue;
+    // What was seen both before and after a change does not say when that was.
+    for (size_t i = 1; i < path.stretches.size(); ++i) {
+      path.stretches[i - 1].until = std::min(path.stretches[i - 1].until, path.stretches[i].until);
+    }
+    paths.push_back(std::move(path));
+  }
+  std::ranges::sort(paths, {}, &FlowPath::flow);
+  return paths;
+}
+
+PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
+  PathStretch answer = {.from = stretch.seen.front().first,
+                        .until = stretch.seen.front().last,
+                        .began = stretch.began};
+  asked_.clear();
+  for (const Seen& seen : stretch.seen) {
+    asked_.push_back(seen.crossing);
+    answer.sources |= seen.sources;
+    answer.packets = std::max(answer.packets, seen.packets);
+    answer.bytes = std::max(answer.bytes, seen.bytes);
+    // The first thing that was seen of a new way tells when it began: others may be of both.
+    if (stretch.began == PathChange::kFirstSeen) answer.from = std::min(answer.from, seen.first);
+    answer.until = std::max(answer.until, seen.last);
+  }
+  if (flow.source == kNone || flow.destination == kNone) return answer;
+  if (stretch.stray) {
+    answer.state = PathState::kStray;
+    Spread(stretch, answer);
+    return answer;
+  }
+  if (stretch.spread) {
+    answer.state = PathState::kSpread;
+    Spread(stretch, answer);
+    return answer;
+  }
+  Weigh(stretch,
+        finder_.Find({.source = flow.source, .destination = flow.destination, .crossings = asked_}),
+        answer);
+  return answer;
+}
+
+// How far a path can be believed in though taps that watch it saw nothing: 1 if there are none.
+double PathTracker::Believable(const Stretch& stretch, const Path& path, uint64_t mirrored) const {
+  double factor = 1;
+  for (const PortIndex port : path.hops()) {
+    for (const CrossingId watched : crossings_.WatchedOf(port)) {
+      if (std::ranges::find(stretch.seen, watched, &Seen::crossing) != stretch.seen.end()) continue;
+      if (watched >= active_.size()) continue;
+      const Activity& active = active_[watched];
+      const bool awake =
+          active.first <= stretch.seen.front().last && active.last >= stretch.seen.front().first;
+      if (awake) {
+        factor *= std::max(kAllMissed, std::pow(kOneMissed, static_cast<double>(mirrored)));
+      }
+    }
+  }
+  return factor;
+}
+
+void PathTracker::Weigh(const Stretch& stretch, std::span<const Path> paths, PathStretch& answer) {
+  answer.candidates = paths.size();
+  if (paths.empty()) return;
+  uint64_t mirrored = 0;
+  for (const Seen& seen : stretch.seen) {
+    if ((seen.sources & kFromMirror) != 0) mirrored = std::max(mirrored, seen.packets);
+  }
+  std::vector<double> weights;
+  double sum = 0;
+  for (const Path& path : paths) {
+    weights.push_back(mirrored > 0 ? Believable(stretch, path, mirrored) : 1);
+    sum += weights.back();
+  }
+  const auto best = static_cast<size_t>(std::ranges::max_element(weights) - weights.begin());
+  answer.path = paths[best];
+  answer.probability = weights[best] / sum;
+  answer.state = answer.probability >= kCertain          ? PathState::kExact
+                 : answer.probability >= options_.likely ? PathState::kLikely
+                                                         : PathState::kAmbiguous;
+  for (const PortIndex port : paths.front().hops()) {
+    const bool in_all = std::ranges::all_of(paths, [&](const Path& path) {
+      return std::ranges::find(path.hops(), port) != path.hops().end();
+    });
+    if (in_all) answer.certain.push_back(port);
+  }
+}
+
+// Of the packets that went from one tier to another, how many over which link, as far as single
+// links were told.
+void PathTracker::Spread(const Stretch& stretch, PathStretch& answer) const {
+  const topology::Fabric& fabric = crossings_.fabric();
+  const auto tiers = [&](PortIndex port) {
+    return std::pair(fabric.node(fabric.port(port).node).tier,
+                     fabric.node(fabric.PeerNode(port)).tier);
+  };
+  std::map<std::pair<topology::Tier, topology::Tier>, uint64_t> of_tiers;
+  const auto is_port = [&](const Seen& seen) { return seen.crossing < fabric.ports().size(); };
+  for (const Seen& seen : stretch.seen) {
+    if (is_port(seen)) of_tiers[tiers(seen.crossing)] += seen.packets;
+  }
+  for (const Seen& seen : stretch.seen) {
+    if (!is_port(seen)) continue;
+    const uint64_t all = of_tiers[tiers(seen.crossing)];
+    answer.shares.push_back({.port = seen.crossing,
+                             .share = static_cast<double>(seen.packets) /
+                                      static_cast<double>(std::max<uint64_t>(all, 1))});
+  }
+  std::ranges::sort(answer.shares, {}, &PathShare::port);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Follows by which links flows go. Mirrored copies, INT hops and sFlow samples each say that a
+// packet crossed one of some links; the paths of the fabric that agree with all of it are the
+// answer. What agrees with none of them any more is another way: later than the old one it is a
+// change, at the same time the flow is spread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "analytics/path/crossing.h"
+#include "analytics/path/path.h"
+#include "analytics/path/path_finder.h"
+#include "dataplane/record/capacity.h"
+#include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/record.h"
+#include "topology/route.h"
+
+namespace rocescope {
+
+struct PathOptions {
+  size_t flows = 2 * kFlowCapacity;
+  size_t stretches = 64;  // of a flow, kept
+  // Packets of an old way may be seen so long behind the first one of a new way: they waited in
+  // other queues.
+  Duration slack = std::chrono::microseconds(200);
+  Duration calm = std::chrono::milliseconds(10);  // a spread flow that shuns a way for so long
+  double likely = 0.95;                           // probability from which a path is asserted
+};
+
+class PathTracker {
+ public:
+  // The fabric must outlive it.
+  explicit PathTracker(const topology::Fabric& fabric, const PathOptions& options = {});
+  PathTracker(const PathTracker&) = delete;
+  PathTracker& operator=(const PathTracker&) = delete;
+
+  void LearnTap(const TapPlace& place) { crossings_.LearnTap(place); }
+
+  void Add(const FlowRecord& record);
+  void Add(const HopRecord& record);
+  void Add(const SampleRecord& record);
+
+  // Packets of the flow from `time` on are another incarnation's.
+  void Cut(const FlowKey& flow, Timestamp time);
+
+  // By key.
+  std::vector<FlowPath> Paths();
+  const PathStatistics& Statistics() const { return statistics_; }
+
+ private:
+  static constexpr uint32_t kNoFlow = UINT32_MAX;
+
+  // Packets of a flow that were seen at a crossing.
+  struct Seen {
+    CrossingId crossing = kNoCrossing;
+    uint8_t sources = 0;
+    Timestamp first;
+    Timestamp last;
+    uint64_t packets = 0;
+    uint64_t bytes = 0;
+  };
+  struct Stretch {
+    PathChange began = PathChange::kFirstSeen;
+    bool spread = false;
+    bool stray = false;
+    std::vector<Seen> seen;
+  };
+  struct Flow {
+    FlowKey key;
+    topology::NicIndex source = topology::kNone;
+    topology::NicIndex destination = topology::kNone;
+    uint16_t udp_source_port = 0;
+    std::optional<Timestamp> cut;
+    std::vector<Stretch> stretches;  // the last one is open; at least one
+  };
+  // When anything was seen at a crossing that a tap watches.
+  struct Activity {
+    Timestamp first = Timestamp::max();
+    Timestamp last = Timestamp::min();
+  };
+
+  uint32_t FindOrAdd(const FlowKey& key);
+  void Add(Flow& flow, const Seen& seen);
+  void AddNew(Flow& flow, const Seen& seen);
+  bool AddToEarlier(Flow& flow, const Seen& seen);
+  void Begin(Flow& flow, PathChange change);
+  bool Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing);
+  bool AgreePair(const Flow& flow, CrossingId a, CrossingId b);
+  Duration SlackOf(const Seen& a, const Seen& b) const;
+  PathStretch AnswerOf(const Flow& flow, const Stretch& stretch);
+  void Weigh(const Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
+  double Believable(const Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
+  void Spread(const Stretch& stretch, PathStretch& answer) const;
+
+  const PathOptions options_;
+  topology::Routes routes_;
+  CrossingTable crossings_;
+  PathFinder finder_;
+  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  std::vector<Flow> flows_;
+  std::vector<Activity> active_;   // by crossing
+  std::vector<CrossingId> asked_;  // of the question at hand
+  PathStatistics statistics_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "appliance/report/job_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+v1::PathStretch::State StateOf(PathState state) {
+  switch (state) {
+    case PathState::kExact:
+      return v1::PathStretch::STATE_EXACT;
+    case PathState::kLikely:
+      return v1::PathStretch::STATE_LIKELY;
+    case PathState::kAmbiguous:
+      return v1::PathStretch::STATE_AMBIGUOUS;
+    case PathState::kSpread:
+      return v1::PathStretch::STATE_SPREAD;
+    case PathState::kStray:
+      return v1::PathStretch::STATE_STRAY;
+    case PathState::kUnknown:
+      break;
+  }
+  return v1::PathStretch::STATE_UNKNOWN;
+}
+
+std::string_view NameOf(PathChange change) {
+  switch (change) {
+    case PathChange::kFirstSeen:
+      return "first_seen";
+    case PathChange::kRerouted:
+      return "rerouted";
+    case PathChange::kNewSourcePort:
+      return "new_source_port";
+    case PathChange::kNewOwner:
+      break;
+  }
+  return "new_owner";
+}
+
+constexpr std::array<std::pair<PathSource, std::string_view>, 3> kSources = {
+    {{kFromMirror, "mirror"}, {kFromInt, "int"}, {kFromSflow, "sflow"}}};
+
+std::string NicName(const topology::Fabric& fabric, topology::NicIndex index) {
+  if (index == topology::kNone) return "";
+  const topology::Nic& nic = fabric.nic(index);
+  return fmt::format("{}:{}", fabric.node(nic.host).name, nic.device);
+}
+
+void FillStretch(const topology::Fabric& fabric, const PathStretch& stretch, v1::PathStretch& out) {
+  out.set_from_ns(ToNanoseconds(stretch.from));
+  out.set_until_ns(ToNanoseconds(stretch.until));
+  out.set_began(std::string(NameOf(stretch.began)));
+  out.set_state(StateOf(stretch.state));
+  out.set_probability(stretch.probability);
+  for (const topology::PortIndex port : stretch.path.hops()) out.add_ports(fabric.NameOf(port));
+  out.set_candidates(stretch.candidates);
+  for (const topology::PortIndex port : stretch.certain) {
+    out.add_certain_ports(fabric.NameOf(port));
+  }
+  for (const PathShare& share : stretch.shares) {
+    v1::PortShare& one = *out.add_shares();
+    one.set_port(fabric.NameOf(share.port));
+    one.set_share(share.share);
+  }
+  for (const auto& [source, name] : kSources) {
+    if ((stretch.sources & source) != 0) out.add_sources(std::string(name));
+  }
+  out.set_packets(stretch.packets);
+  out.set_bytes(stretch.bytes);
+}
+
+}  // namespace
+
+void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report) {
+  if (!snapshot.fabric) return;
+  for (const FlowPath& path : *snapshot.paths) {
+    v1::FlowPath& out = *report.add_paths();
+    out.set_segment(path.flow.segment);
+    out.set_source(ToString(path.flow.source));
+    out.set_destination(ToString(path.flow.destination));
+    out.set_destination_qpn(path.flow.destination_qpn.value);
+    out.set_source_nic(NicName(*snapshot.fabric, path.source));
+    out.set_destination_nic(NicName(*snapshot.fabric, path.destination));
+    for (const PathStretch& stretch : path.stretches) {
+      FillStretch(*snapshot.fabric, stretch, *out.add_stretches());
+    }
+  }
+}
+
+}  // namespace rocescope
