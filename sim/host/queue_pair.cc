@@ -97,6 +97,7 @@ Frame* QueuePair::Send() {
   frame->sent = now;
   frame->ecn_capable = true;
   ++frames_sent_;
+  octets_sent_ += frame->length;
   ready_ = now + TransmitTime(frame->wire_octets, static_cast<uint64_t>(dcqcn_.rate()));
   dcqcn_.CountSent(frame->length);
   ScheduleIfReady();

@@ -72,6 +72,8 @@ class QueuePair {
   uint64_t octets_acknowledged() const { return octets_acknowledged_; }
   uint64_t frames_sent() const { return frames_sent_; }
   uint64_t frames_resent() const { return frames_resent_; }
+  // Of requests and READ responses, without FCS, re-sent ones too.
+  uint64_t octets_sent() const { return octets_sent_; }
 
  private:
   // Packets of a READ's response that are still to send.
@@ -124,6 +126,7 @@ class QueuePair {
   uint64_t octets_acknowledged_ = 0;
   uint64_t frames_sent_ = 0;
   uint64_t frames_resent_ = 0;
+  uint64_t octets_sent_ = 0;
   Timer<QueuePair, &QueuePair::TimeOut> timeout_;
 
   // Responder.

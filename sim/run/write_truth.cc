@@ -97,6 +97,7 @@ void Writer::WritePaths(const QueuePair& sender,
     one.set_start_ns(Wall(path.start));
     one.set_end_ns(Wall(path.end));
     for (const topology::PortIndex port : path.ports) one.add_ports(fabric_.NameOf(port));
+    one.set_bytes(path.octets);
   }
 }
 

@@ -17,6 +17,7 @@ void Recorder::Start() {
   open_.assign(watched_.size() * kPriorities, kNoQueue);
   open_count_.assign(watched_.size(), 0);
   paths_.resize(network_.queue_pair_count());
+  octets_before_.resize(network_.queue_pair_count());
   Look();
 }
 
@@ -33,9 +34,18 @@ void Recorder::LookAtPaths(SimTime now) {
     std::vector<Path>& known = paths_[i];
     std::vector<topology::PortIndex> ports = network_.PathOf(network_.queue_pair(i));
     if (!known.empty() && known.back().ports == ports) continue;
-    if (!known.empty()) known.back().end = now;
+    EndPath(i, now);
     known.push_back({.start = now, .end = kNever, .ports = std::move(ports)});
   }
+}
+
+void Recorder::EndPath(uint32_t queue_pair, SimTime now) {
+  if (paths_[queue_pair].empty()) return;
+  const uint64_t sent = network_.queue_pair(queue_pair).octets_sent();
+  Path& path = paths_[queue_pair].back();
+  path.end = now;
+  path.octets = sent - octets_before_[queue_pair];
+  octets_before_[queue_pair] = sent;
 }
 
 void Recorder::LookAtQueues(SimTime now) {
@@ -64,9 +74,7 @@ void Recorder::LookAtQueues(SimTime now) {
 
 void Recorder::Finish() {
   const SimTime now = network_.engine().Now();
-  for (std::vector<Path>& known : paths_) {
-    if (!known.empty()) known.back().end = now;
-  }
+  for (uint32_t i = 0; i < paths_.size(); ++i) EndPath(i, now);
   for (Queue& queue : queues_) queue.end = std::min(queue.end, now);
 }
 

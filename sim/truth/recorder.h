@@ -17,6 +17,7 @@ class Recorder {
     SimTime start;
     SimTime end;
     std::vector<topology::PortIndex> ports;
+    uint64_t octets = 0;  // that the queue pair sent meanwhile: QueuePair::octets_sent
   };
   struct Queue {
     topology::PortIndex port;
@@ -41,11 +42,13 @@ class Recorder {
   void Look();
   void LookAtPaths(SimTime now);
   void LookAtQueues(SimTime now);
+  void EndPath(uint32_t queue_pair, SimTime now);
 
   Network& network_;
   const uint64_t congested_from_;
   uint64_t version_ = UINT64_MAX;
   std::vector<std::vector<Path>> paths_;
+  std::vector<uint64_t> octets_before_;  // by queue pair: sent before its open path
   std::vector<Queue> queues_;
   std::vector<topology::PortIndex> watched_;  // switches' ports
   std::vector<uint32_t> open_;                // by watched port and priority: in queues_
