@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "sim/draw/draw.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
 
@@ -35,13 +37,10 @@ int Fail(const Error& error, int code) {
   return code;
 }
 
-Result<std::string> ReadFile(const std::string& path) {
+Result<std::string> ReadFile(const std::string& path, std::string_view hint = "") {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: cannot be opened; `rocescope-sim list` shows the scenarios "
-                                 "that come with it",
-                                 path));
+    return MakeError(ErrorCode::kNotFound, fmt::format("{}: cannot be opened{}", path, hint));
   }
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
@@ -73,7 +72,7 @@ class ProgressLine {
 };
 
 int Run(const std::string& path, const Simulation::Output& output, std::optional<uint64_t> seed) {
-  const auto text = ReadFile(path);
+  const auto text = ReadFile(path, "; `rocescope-sim list` shows the scenarios that come with it");
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path);
   if (!scenario) return Fail(scenario.error(), kExitInput);
@@ -133,6 +132,40 @@ int List(const std::string& directory) {
   return 0;
 }
 
+int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
+            const std::string& directory) {
+  const auto text = ReadFile(priors, "; name the data file by --priors");
+  if (!text) return Fail(text.error(), kExitInput);
+  auto loaded = LoadPriors(*text, priors);
+  if (!loaded) return Fail(loaded.error(), kExitInput);
+  options.priors = *std::move(loaded);
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return Fail({.code = ErrorCode::kUnavailable,
+                 .message = fmt::format("{}: cannot be made: {}", directory, error.message())},
+                kExitOutput);
+  }
+  std::map<std::string_view, uint32_t> kinds;
+  for (uint32_t number = 1; number <= count; ++number) {
+    const auto drawn = DrawScenario(options, number);
+    if (!drawn) return Fail(drawn.error(), kExitInput);
+    const std::string path = fmt::format("{}/{}.yaml", directory, drawn->name);
+    std::ofstream file(path, std::ios::binary);
+    file << drawn->yaml;
+    if (!file.flush()) {
+      return Fail(
+          {.code = ErrorCode::kUnavailable, .message = fmt::format("{}: cannot be written", path)},
+          kExitOutput);
+    }
+    const std::optional<FaultKind> kind = drawn->kind;
+    ++kinds[kind ? InfoOf(*kind).name : "healthy"];
+  }
+  fmt::print("{} scenarios in {}, seed {}:\n", count, directory, options.seed);
+  for (const auto& [kind, number] : kinds) fmt::print("  {:<22} {}\n", kind, number);
+  return 0;
+}
+
 }  // namespace
 }  // namespace rocescope::sim
 
@@ -154,12 +187,33 @@ int main(int argc, char** argv) {
       run->add_option("--seed", seed, "in place of the scenario's")->type_name("N");
   CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
   list->add_option("--scenarios", scenarios, "folder of the scenarios")->type_name("DIR");
+  std::string priors = ROCESCOPE_PRIORS;
+  rocescope::sim::DrawOptions drawing;
+  uint32_t count = 0;
+  std::string drawn;
+  CLI::App* draw = app.add_subcommand("draw", "Draws random scenarios, each a file for `run`");
+  draw->add_option("--count", count, "how many")
+      ->required()
+      ->check(CLI::Range(1, 9999))
+      ->type_name("N");
+  draw->add_option("--seed", drawing.seed, "the same one draws the same files (1)")->type_name("N");
+  draw->add_option("-d", drawn, "folder of the files, made if it is not there")
+      ->required()
+      ->type_name("DIR");
+  draw->add_flag("--stratified", drawing.stratified,
+                 "every kind of fault equally often, not by weight");
+  draw->add_option("--priors", priors, "weights of the kinds, and rates of loss")
+      ->type_name("FILE");
+  draw->add_option("--healthy", drawing.healthy, "share of controls without a fault (0.3)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
   }
   if (*list) return rocescope::sim::List(scenarios);
+  if (*draw) return rocescope::sim::DrawAll(priors, drawing, count, drawn);
   if (output.directory.empty() && !output.stream) {
     fmt::print(stderr, "rocescope-sim: give -d DIR or --stream, where the run is to be written\n");
     return rocescope::sim::kExitUsage;

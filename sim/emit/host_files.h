@@ -75,6 +75,7 @@ struct NcclRelease {
   int minor = 0;
   std::string_view version;  // "2.20.5+cuda12.4"
 };
+std::span<const NcclRelease> NcclReleases();
 // "2.20". The error names those that there are.
 Result<NcclRelease> FindNcclRelease(std::string_view name);
 

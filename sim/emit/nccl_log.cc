@@ -305,6 +305,8 @@ class Log {
 
 }  // namespace
 
+std::span<const NcclRelease> NcclReleases() { return kReleases; }
+
 Result<NcclRelease> FindNcclRelease(std::string_view name) {
   std::string known;
   for (const NcclRelease& release : kReleases) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random choices. Each thing that is chosen has dice of its own, so that a choice more of one thing
+// changes nothing of the others.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/engine/random.h"
+#include "sim/engine/time.h"
+
+namespace rocescope::sim {
+
+class Dice {
+ public:
+  Dice(uint64_t seed, std::string_view purpose, uint64_t number) : random_(seed, purpose, number) {}
+
+  bool Chance(double probability) { return random_.Chance(probability); }
+  // Both ends included.
+  uint64_t Between(uint64_t least, uint64_t most) {
+    return least + random_.Below(most - least + 1);
+  }
+  double Uniform(double least, double most) { return least + (most - least) * random_.Uniform(); }
+  // Each decade as likely as the other.
+  double LogUniform(double least, double most) {
+    return least * std::pow(most / least, random_.Uniform());
+  }
+  // Whole microseconds.
+  SimTime Time(SimTime least, SimTime most) {
+    return static_cast<SimTime>(Between(static_cast<uint64_t>(least / kMicrosecond),
+                                        static_cast<uint64_t>(most / kMicrosecond))) *
+           kMicrosecond;
+  }
+  // Of what is not empty.
+  template <typename T>
+  const T& Pick(const std::vector<T>& choices) {
+    return choices[random_.Below(choices.size())];
+  }
+  // A place in `weights`, whose sum is above 0.
+  size_t Weighted(const std::vector<double>& weights) {
+    double sum = 0;
+    for (const double weight : weights) sum += weight;
+    double left = sum * random_.Uniform();
+    size_t last = 0;  // rounding may leave a little behind the last one
+    for (size_t i = 0; i < weights.size(); ++i) {
+      if (weights[i] <= 0) continue;
+      last = i;
+      if (left < weights[i]) break;
+      left -= weights[i];
+    }
+    return last;
+  }
+  template <typename T>
+  void Shuffle(std::vector<T>& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random_.Below(i)]);
+  }
+
+ private:
+  Random random_;
+};
+
+}  // namespace rocescope::sim

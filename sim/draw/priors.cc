@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/draw/priors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "topology/text/nearest.h"
+#include "topology/text/yaml_fields.h"
+
+namespace rocescope::sim {
+namespace {
+
+using topology::YamlErrors;
+using topology::YamlMap;
+using topology::YamlNode;
+
+constexpr double kMostWeight = 1e9;
+
+auto RealUpTo(double most) {
+  return [most](std::string_view text) -> Result<double> {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most)
+      return value;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is no number from 0 to {}", text, most));
+  };
+}
+
+void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
+  if (node.kind != YamlNode::Kind::kMap) {
+    errors.Add(node, "expected kinds of faults, each with its weight, such as flap: 30");
+    return;
+  }
+  std::vector<std::string_view> names;
+  names.reserve(kFaultKinds);
+  for (const FaultInfo& fault : kFaults) names.push_back(fault.name);
+  for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
+    const YamlNode& key = node.items[i];
+    const auto kind = FindFault(key.text);
+    if (!kind) {
+      errors.Add(key, fmt::format("\"{}\" is no kind of fault{}", key.text,
+                                  topology::DidYouMean(key.text, names)));
+      continue;
+    }
+    priors.kinds[static_cast<size_t>(*kind)] =
+        ReadParsed(node.items[i + 1], RealUpTo(kMostWeight), errors).value_or(0);
+  }
+  if (errors.empty() && std::all_of(priors.kinds.begin(), priors.kinds.end(),
+                                    [](double weight) { return weight == 0; })) {
+    errors.Add(node, "no kind of fault has a weight above 0");
+  }
+}
+
+void ReadLossRates(const YamlNode& node, YamlErrors& errors, Priors& priors) {
+  double shares = 0;
+  for (const YamlNode& item : ReadList(node, errors)) {
+    const YamlMap map(item, "loss rates", {"least", "most", "share"}, errors);
+    const auto real = [&](std::string_view key, double most, double& value) {
+      const YamlNode* at = map.Require(key);
+      if (at != nullptr) value = ReadParsed(*at, RealUpTo(most), errors).value_or(0);
+    };
+    Priors::LossRates rates;
+    real("least", 1, rates.least);
+    real("most", 1, rates.most);
+    real("share", kMostWeight, rates.share);
+    if (errors.empty() && (rates.least <= 0 || rates.least > rates.most)) {
+      errors.Add(item, "loss rates lie above 0, and `least` is not above `most`");
+    }
+    shares += rates.share;
+    priors.loss_rates.push_back(rates);
+  }
+  if (errors.empty() && shares == 0) errors.Add(node, "no loss rates have a share above 0");
+}
+
+}  // namespace
+
+Result<Priors> LoadPriors(std::string_view text, std::string_view file) {
+  auto root = topology::ParseYaml(text, file);
+  if (!root) return tl::unexpected(root.error());
+  YamlErrors errors{std::string(file)};
+  const YamlMap map(*root, "the priors", {"kinds", "loss_rates"}, errors);
+  Priors priors;
+  if (const YamlNode* kinds = map.Require("kinds")) ReadKinds(*kinds, errors, priors);
+  if (const YamlNode* rates = map.Require("loss_rates")) ReadLossRates(*rates, errors, priors);
+  if (!errors.empty()) return tl::unexpected(errors.Take());
+  return priors;
+}
+
+}  // namespace rocescope::sim

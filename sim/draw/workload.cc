@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sim/draw/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+
+namespace rocescope::sim {
+namespace {
+
+using std::chrono::nanoseconds;
+using topology::Shape;
+
+constexpr uint64_t kMostJobs = 6;
+constexpr uint32_t kMostJobHosts = 32;  // a ring's steps take longer than its data beyond that
+constexpr uint32_t kMostAllToAll = 32;  // ranks: connections grow by the square
+constexpr double kBytesPerMicrosecond = 12'500;  // of a host's link, 100 Gb/s
+// Of a transfer that waits for another: propagation, four switches and a clear-to-send.
+constexpr SimTime kStep = 6 * kMicrosecond;
+
+struct Pattern {
+  std::string_view name;
+  uint32_t least_hosts;
+};
+// "expert": all-to-all of a mixture of experts, then a ring. "parallel": tensor, pipeline and data
+// parallel groups, each with its communicator.
+constexpr Pattern kPatterns[] = {{"ring", 2},     {"tree", 2},   {"all_to_all", 2}, {"halving", 2},
+                                 {"pipeline", 3}, {"expert", 2}, {"parallel", 4}};
+
+// What a phase costs each rank at most: octets sent in octets of its buffer, and steps that wait
+// for each other.
+struct Cost {
+  double octets;
+  uint32_t steps;
+};
+Cost CostOf(CollectiveKind kind, uint32_t ranks) {
+  const double n = ranks;
+  const auto log = static_cast<uint32_t>(std::bit_width(ranks - 1));
+  const CollectiveOptions usual;
+  switch (kind) {
+    case CollectiveKind::kRing:
+      return {2 * (n - 1) / n, 2 * (ranks - 1)};
+    case CollectiveKind::kTree:
+      return {2, 2 * log + usual.chunks};
+    case CollectiveKind::kAllToAll:
+      return {(n - 1) / n, ranks / usual.at_once + 1};
+    case CollectiveKind::kHalvingDoubling:
+      return {2 * (n - 1) / n, 2 * log};
+    case CollectiveKind::kPipeline: {
+      // The last microbatch arrives n-2 transfers behind the time that the data alone takes.
+      const double m = usual.microbatches;
+      return {2 * (m + n - 2) / m, 2 * (usual.microbatches + ranks)};
+    }
+  }
+  return {1, 1};
+}
+
+class JobDrawer {
+ public:
+  JobDrawer(Outline::Job& job, Dice& dice) : job_(job), dice_(dice) {}
+
+  void Draw() {
+    const auto hosts = static_cast<uint32_t>(job_.hosts.size());
+    // Two thirds of the duty that is wanted is data on an idle link, the rest is waiting.
+    wire_ = static_cast<SimTime>(dice_.LogUniform(60, 120) * kMicrosecond);
+    const double duty = dice_.Uniform(0.15, 0.25);
+    std::vector<std::string_view> fits;
+    for (const Pattern& pattern : kPatterns) {
+      const bool power = std::has_single_bit(hosts);
+      const bool divides = hosts % 2 == 0;
+      if (hosts < pattern.least_hosts || (pattern.name == "halving" && !power) ||
+          (pattern.name == "parallel" && !divides)) {
+        continue;
+      }
+      fits.push_back(pattern.name);
+    }
+    const std::string_view pattern = dice_.Pick(fits);
+    if (pattern == "parallel") {
+      DrawParallel(hosts);
+    } else if (pattern == "expert") {
+      Add("ep", CollectiveKind::kAllToAll, 0.5, true, hosts);
+      Add("dp", CollectiveKind::kRing, 0.5, true, hosts);
+    } else if (pattern == "halving") {
+      Add("dp", CollectiveKind::kHalvingDoubling, 1, true, hosts);
+    } else {
+      const CollectiveKind kind = ParseCollectiveKind(pattern).value();
+      // Over all ranks at once: the data of a host then leaves by few of its NICs.
+      const uint32_t all = hosts * job_.gpus;
+      const bool rails = kind == CollectiveKind::kPipeline || all > kMostAllToAll ||
+                         job_.gpus == 1 || dice_.Chance(0.5);
+      Add(kind == CollectiveKind::kPipeline ? "pp" : "dp", kind, 1, rails, rails ? hosts : all);
+    }
+    const auto compute = static_cast<SimTime>(static_cast<double>(wire_) * 1.5 * (1 / duty - 1));
+    const auto phases = static_cast<SimTime>(job_.phases.size());
+    for (Outline::Phase& phase : job_.phases) {
+      phase.compute = compute / phases / kMicrosecond * kMicrosecond;
+      job_.period += phase.compute;
+    }
+    job_.period += 2 * wire_ + waiting_;
+  }
+
+ private:
+  void Add(std::string name, CollectiveKind kind, double share, bool rails, uint32_t ranks) {
+    const Cost cost = CostOf(kind, ranks);
+    const double octets = static_cast<double>(wire_) / kMicrosecond * kBytesPerMicrosecond * share;
+    constexpr double kGrain = 4096;
+    job_.phases.push_back(
+        {.name = std::move(name),
+         .collective = kind,
+         .octets = static_cast<uint64_t>(std::ceil(octets / cost.octets / kGrain) * kGrain),
+         .rails = rails});
+    waiting_ += cost.steps * kStep;
+  }
+
+  // Stages are blocks of hosts, and replicas stand at the same place of each block; every GPU of a
+  // host is in a pipeline and in a data-parallel group of its own.
+  void DrawParallel(uint32_t hosts) {
+    const uint32_t stages = hosts % 4 == 0 && hosts > 4 && dice_.Chance(0.5) ? 4 : 2;
+    const uint32_t replicas = hosts / stages;
+    const auto rank = [&](uint32_t stage, uint32_t replica, uint32_t gpu) {
+      return (stage * replicas + replica) * job_.gpus + gpu;
+    };
+    if (job_.gpus > 1) {  // does not leave the host
+      Add("tp", CollectiveKind::kRing, 0.1, false, job_.gpus);
+      for (uint32_t host = 0; host < hosts; ++host) {
+        auto& group = job_.phases.back().groups.emplace_back();
+        for (uint32_t gpu = 0; gpu < job_.gpus; ++gpu) group.push_back(host * job_.gpus + gpu);
+      }
+    }
+    Add("pp", CollectiveKind::kPipeline, 0.4, false, stages);
+    for (uint32_t replica = 0; replica < replicas; ++replica) {
+      for (uint32_t gpu = 0; gpu < job_.gpus; ++gpu) {
+        auto& group = job_.phases.back().groups.emplace_back();
+        for (uint32_t stage = 0; stage < stages; ++stage) {
+          group.push_back(rank(stage, replica, gpu));
+        }
+      }
+    }
+    const auto kind = dice_.Chance(0.5) ? CollectiveKind::kRing : CollectiveKind::kTree;
+    Add("dp", kind, 0.6, false, replicas);
+    for (uint32_t stage = 0; stage < stages; ++stage) {
+      for (uint32_t gpu = 0; gpu < job_.gpus; ++gpu) {
+        auto& group = job_.phases.back().groups.emplace_back();
+        for (uint32_t replica = 0; replica < replicas; ++replica) {
+          group.push_back(rank(stage, replica, gpu));
+        }
+      }
+    }
+  }
+
+  Outline::Job& job_;
+  Dice& dice_;
+  SimTime wire_ = 0;     // what an iteration's data takes on an idle link
+  SimTime waiting_ = 0;  // for one another
+};
+
+// Which hosts each job has: side by side, or as a busy scheduler deals them out. Some stay idle.
+std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Dice& dice) {
+  const uint64_t idle = dice.Between(1, std::max(1u, hosts / 4));
+  const uint64_t busy = hosts - idle;
+  const uint64_t fewest = (busy + kMostJobHosts - 1) / kMostJobHosts;
+  std::vector<uint64_t> sizes(dice.Between(fewest, std::min(kMostJobs, busy / 2)), 2);
+  for (uint64_t left = busy - 2 * sizes.size(); left > 0; --left) {
+    uint64_t& size = sizes[dice.Between(0, sizes.size() - 1)];
+    if (size < kMostJobHosts) ++size;
+  }
+  std::vector<uint32_t> owner;  // of each host; the number of jobs: none
+  for (uint32_t job = 0; job < sizes.size(); ++job) owner.insert(owner.end(), sizes[job], job);
+  owner.resize(hosts, static_cast<uint32_t>(sizes.size()));
+  if (interleaved) dice.Shuffle(owner);
+  std::vector<std::vector<uint32_t>> of(sizes.size());
+  for (uint32_t host = 0; host < hosts; ++host) {
+    if (owner[host] < sizes.size()) of[owner[host]].push_back(host);
+  }
+  return of;
+}
+
+// Two or three hosts send to a NIC, more together than its link takes.
+void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic, Dice& dice,
+                    Outline& outline) {
+  Outline::Stream stream;
+  stream.to_host = to_host;
+  stream.to_nic = to_nic;
+  const uint64_t senders = dice.Between(2, 3);
+  const uint64_t first = dice.Between(1, hosts - senders);
+  for (uint64_t i = 0; i < senders; ++i) {
+    stream.from_host = static_cast<uint32_t>((stream.to_host + first + i) % hosts);
+    stream.from_nic = static_cast<uint32_t>(dice.Between(0, nics - 1));
+    stream.load = dice.Uniform(0.6, 0.9);
+    stream.message = uint64_t{1} << dice.Between(17, 20);
+    outline.streams.push_back(stream);
+  }
+}
+
+void DrawStream(uint32_t hosts, uint32_t nics, Dice& dice, Outline& outline) {
+  Outline::Stream stream;
+  stream.from_host = static_cast<uint32_t>(dice.Between(0, hosts - 1));
+  stream.to_host = static_cast<uint32_t>((stream.from_host + dice.Between(1, hosts - 1)) % hosts);
+  stream.from_nic = stream.to_nic = static_cast<uint32_t>(dice.Between(0, nics - 1));
+  stream.verb = dice.Pick(std::vector<Verb>{Verb::kWrite, Verb::kSend, Verb::kRead});
+  stream.message = uint64_t{1} << dice.Between(16, 20);
+  stream.load = dice.LogUniform(0.02, 0.2);
+  outline.streams.push_back(stream);
+}
+
+// Senders that wait for nothing, and switches that pause at once; at the usual alpha, buffers of so
+// small a fabric would still take what comes.
+void DrawFullBuffers(uint32_t hosts, Dice& dice, Outline& outline) {
+  outline.alpha = 1.0 / 32;
+  Outline::Job job = {.name = "job1", .gpus = 1};
+  for (uint32_t host = 0; host < hosts; ++host) job.hosts.push_back(host);
+  job.queue_pairs = static_cast<uint32_t>(dice.Between(1, 4));
+  constexpr uint64_t kGrain = 4096;
+  const uint64_t octets = dice.Between(3u << 20, 5u << 20) / kGrain * kGrain;
+  job.phases.push_back({.name = "ep",
+                        .collective = CollectiveKind::kAllToAll,
+                        .octets = octets,
+                        .compute = dice.Time(300 * kMicrosecond, 500 * kMicrosecond)});
+  // Twice what the data takes on an idle link: leaves have half the links up that they have down.
+  job.period =
+      job.phases[0].compute +
+      2 * static_cast<SimTime>(static_cast<double>(octets) / kBytesPerMicrosecond) * kMicrosecond;
+  outline.jobs.push_back(std::move(job));
+}
+
+}  // namespace
+
+topology::Blueprint DrawNarrowFabric(Dice& dice) {
+  topology::Blueprint plan;
+  plan.host_delay = plan.fabric_delay = nanoseconds(dice.Chance(0.5) ? 500 : 1000);
+  plan.leaves = static_cast<uint32_t>(dice.Between(4, 6));
+  plan.spines = 2;
+  plan.hosts = 4 * plan.leaves;
+  return plan;
+}
+
+topology::Blueprint DrawFabric(Dice& dice) {
+  topology::Blueprint plan;
+  plan.host_delay = plan.fabric_delay = nanoseconds(dice.Chance(0.5) ? 500 : 1000);
+  const uint64_t shape = dice.Between(0, 2);
+  if (shape == 2) {
+    plan.shape = Shape::kFatTree;
+    plan.k = 8;
+    plan.nics_per_host = dice.Pick(std::vector<uint32_t>{1, 2, 4});
+    plan.rail_optimised = plan.nics_per_host > 1 && dice.Chance(0.5);
+    return plan;
+  }
+  const bool large = dice.Chance(0.5);
+  plan.rail_optimised = shape == 1;
+  plan.nics_per_host = 8;
+  plan.hosts = large ? 16 : 8;
+  // Rail-optimised in two groups, so that rails too go by the spines; else two hosts to a rack.
+  plan.leaves = plan.rail_optimised ? 2 * plan.nics_per_host : plan.hosts / 2;
+  // Full bisection or half of it, with hosts' links as fast as the fabric's.
+  const uint32_t down = plan.hosts * plan.nics_per_host / plan.leaves;
+  plan.spines = dice.Chance(0.5) ? down : down / 2;
+  return plan;
+}
+
+void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Dice& dice,
+                  Outline& outline) {
+  outline.jobs.clear();
+  outline.streams.clear();
+  const uint32_t nics = outline.fabric.nics_per_host;
+  const auto hosts = static_cast<uint32_t>(fabric.nics().size() / nics);
+  const bool interleaved = dice.Chance(0.5);
+  if (needs.full_buffers) DrawFullBuffers(hosts, dice, outline);
+  SimTime longest = needs.full_buffers ? outline.jobs[0].period : 0;
+  std::vector<std::vector<uint32_t>> allocation;
+  if (!needs.full_buffers) allocation = Allocate(hosts, interleaved, dice);
+  for (std::vector<uint32_t>& of : allocation) {
+    Outline::Job job;
+    job.name = fmt::format("job{}", outline.jobs.size() + 1);
+    job.hosts = std::move(of);
+    job.gpus = nics > 2 && dice.Chance(0.2) ? nics / 2 : nics;
+    job.queue_pairs = static_cast<uint32_t>(dice.Between(needs.least_queue_pairs, 4));
+    job.split_data = job.queue_pairs > 1 && dice.Chance(0.3);
+    job.start = dice.Time(0, 200 * kMicrosecond);
+    JobDrawer(job, dice).Draw();
+    longest = std::max(longest, job.period);
+    outline.jobs.push_back(std::move(job));
+  }
+  if (needs.congestion || dice.Chance(0.2)) {
+    const Outline::Job& job = dice.Pick(outline.jobs);
+    DrawCongestion(hosts, nics, dice.Pick(job.hosts),
+                   static_cast<uint32_t>(dice.Between(0, job.gpus - 1)), dice, outline);
+  }
+  if (needs.both_ways) {
+    const Outline::Stream first = outline.streams.front();
+    DrawCongestion(hosts, nics, first.from_host, first.from_nic, dice, outline);
+  }
+  for (uint64_t i = dice.Between(0, 2); i > 0; --i) DrawStream(hosts, nics, dice, outline);
+  constexpr SimTime kRounding = 500 * kMicrosecond;
+  outline.duration = (longest * (kIterations + 2) / kRounding + 1) * kRounding;
+  const char* const placed = interleaved ? " interleaved" : " side by side";
+  outline.about = fmt::format("{} on {} GPUs{}, {} job{}", fabric.name(), fabric.gpus().size(),
+                              outline.fabric.rail_optimised ? " by rails" : "", outline.jobs.size(),
+                              outline.jobs.size() == 1 ? "" : "s");
+  if (outline.jobs.size() > 1) outline.about += placed;
+}
+
+}  // namespace rocescope::sim

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include "sim/draw/outline.h"
+#include "topology/text/name_range.h"
+
+namespace rocescope::sim {
+namespace {
+
+// Everything is on, so that one run can be looked at through fewer eyes. One frame in a thousand is
+// what sFlow takes in life at such speeds; postcards of one packet in 64.
+constexpr std::string_view kTelemetry =
+    "mirror: all, int_exponent: 6, sflow_rate: 1000, rdma: true, slurm: true";
+// An iteration lasts about half a millisecond: ten intervals.
+constexpr std::string_view kIntervals = "record_interval: 50us\nanalysis_window: 1ms\n";
+
+class Writer {
+ public:
+  Writer(const Outline& outline, const topology::Fabric& fabric)
+      : outline_(outline), fabric_(fabric) {}
+
+  std::string Write() {
+    Add("# SPDX-License-Identifier: BSD-3-Clause\nname: {}\nabout: \"{}\"\nseed: {}\n",
+        outline_.name, outline_.about, outline_.seed);
+    Add("duration: {}\n{}", Text(outline_.duration), kIntervals);
+    WriteFabric();
+    if (outline_.alpha) Add("network: {{alpha: {}}}\n", *outline_.alpha);
+    Add("jobs:\n");
+    for (const Outline::Job& job : outline_.jobs) WriteJob(job);
+    if (!outline_.streams.empty()) Add("streams:\n");
+    for (const Outline::Stream& stream : outline_.streams) WriteStream(stream);
+    if (outline_.fault) Add("faults:\n");
+    if (outline_.fault) WriteFault(*outline_.fault);
+    Add("telemetry: {{{}, nccl: \"{}\"}}\n", kTelemetry, outline_.nccl);
+    return std::move(text_);
+  }
+
+ private:
+  template <typename... Arguments>
+  void Add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Arguments>(arguments)...);
+  }
+  static std::string Text(SimTime time) {
+    return time % kMicrosecond == 0 ? fmt::format("{}us", time / kMicrosecond)
+                                    : fmt::format("{}ns", time / kNanosecond);
+  }
+
+  void WriteFabric() {
+    const topology::Blueprint& plan = outline_.fabric;
+    constexpr std::string_view kShapes[] = {"star", "leaf-spine", "fat-tree"};
+    Add("fabric:\n  generate: {{shape: {}", kShapes[static_cast<size_t>(plan.shape)]);
+    if (plan.shape == topology::Shape::kFatTree) {
+      Add(", k: {}", plan.k);
+    } else {
+      Add(", hosts: {}, leaves: {}, spines: {}", plan.hosts, plan.leaves, plan.spines);
+    }
+    Add(", nics: {0}, gpus: {0}, rail_optimised: {1},\n", plan.nics_per_host, plan.rail_optimised);
+    Add("             host_speed: {}G, fabric_speed: {}G, host_delay: {}ns, fabric_delay: {}ns}}\n",
+        plan.host_bits_per_second / 1'000'000'000, plan.fabric_bits_per_second / 1'000'000'000,
+        plan.host_delay.count(), plan.fabric_delay.count());
+  }
+
+  void WriteJob(const Outline::Job& job) {
+    std::vector<std::string> hosts;
+    hosts.reserve(job.hosts.size());
+    for (const uint32_t host : job.hosts) hosts.push_back(fmt::format("host{}", host));
+    Add("  - name: {}\n    hosts: \"{}\"\n    gpus: {}\n    queue_pairs: {}\n", job.name,
+        topology::CompressNames(hosts), job.gpus, job.queue_pairs);
+    if (job.split_data) Add("    split_data: true\n");
+    if (job.start > 0) Add("    start: {}\n", Text(job.start));
+    Add("    phases:\n");
+    for (const Outline::Phase& phase : job.phases) {
+      Add("      - {{name: {}, collective: {}, size: {}, compute: {}", phase.name,
+          NameOf(phase.collective), phase.octets, Text(phase.compute));
+      if (phase.rails) Add(", groups: rails");
+      if (!phase.groups.empty()) {
+        Add(",\n         groups: [");
+        for (size_t i = 0; i < phase.groups.size(); ++i) {
+          Add("{}[{}]",
+              i == 0       ? ""
+              : i % 4 == 0 ? ",\n                  "
+                           : ", ",
+              fmt::join(phase.groups[i], ", "));
+        }
+        Add("]");
+      }
+      Add("}}\n");
+    }
+  }
+
+  void WriteStream(const Outline::Stream& stream) {
+    constexpr std::string_view kVerbs[] = {"write", "write_with_immediate", "send", "read"};
+    Add("  - {{from: \"host{}:mlx5_{}\", to: \"host{}:mlx5_{}\", verb: {}, message: {}, load: "
+        "{:.3f}}}\n",
+        stream.from_host, stream.from_nic, stream.to_host, stream.to_nic,
+        kVerbs[static_cast<size_t>(stream.verb)], stream.message, stream.load);
+  }
+
+  std::string NicName(topology::NicIndex nic) const {
+    return fmt::format("{}:{}", fabric_.node(fabric_.nic(nic).host).name, fabric_.nic(nic).device);
+  }
+
+  // What is as it would be anyway is left out.
+  void WriteFault(const FaultOptions& fault) {
+    const FaultOptions usual;
+    Add("  - {{kind: {}", InfoOf(fault.kind).name);
+    if (fault.onset > 0) Add(", onset: {}", Text(fault.onset));
+    if (fault.duration != kNever) Add(", duration: {}", Text(fault.duration));
+    if (fault.swapped[0] != topology::kNone) {
+      Add(", link: \"{}\", other: \"{}\"", fabric_.NameOf(fault.swapped[0]),
+          fabric_.NameOf(fault.swapped[1]));
+    } else if (fault.sender != topology::kNone) {
+      Add(", sender: \"{}\"", fabric_.NameOf(fault.sender));
+    } else if (fault.link != topology::kNone) {
+      Add(", link: \"{}\"", fabric_.NameOf(fabric_.link(fault.link).ends[0]));
+    }
+    if (fault.node != topology::kNone) Add(", switch: {}", fabric_.node(fault.node).name);
+    if (fault.nic != topology::kNone) Add(", nic: \"{}\"", NicName(fault.nic));
+    if (fault.gpu != topology::kNone) {
+      const topology::Gpu& gpu = fabric_.gpu(fault.gpu);
+      Add(", gpu: \"{}:{}\"", fabric_.node(gpu.host).name, gpu.number);
+    }
+    const auto number = [&](std::string_view key, auto value, auto usually) {
+      if (value == usually) return;
+      if constexpr (std::is_floating_point_v<decltype(value)>) {
+        Add(", {}: {:.3g}", key, value);
+      } else {
+        Add(", {}: {}", key, value);
+      }
+    };
+    number("probability", fault.probability, usual.probability);
+    number("burst", fault.burst, usual.burst);
+    number("least_length", fault.least_length, usual.least_length);
+    number("factor", fault.factor, usual.factor);
+    if (fault.delay != usual.delay) Add(", delay: {}", Text(fault.delay));
+    if (fault.period != usual.period) Add(", period: {}", Text(fault.period));
+    if (fault.rate != usual.rate) Add(", rate: {:.0f}M", fault.rate / 1e6);
+    number("mtu", fault.mtu, usual.mtu);
+    number("alpha", fault.alpha, usual.alpha);
+    number("ecn_minimum", fault.ecn_minimum, usual.ecn_minimum);
+    number("ecn_maximum", fault.ecn_maximum, usual.ecn_maximum);
+    if (!fault.senders.empty()) {
+      std::vector<std::string> senders;
+      senders.reserve(fault.senders.size());
+      for (const topology::NicIndex nic : fault.senders) senders.push_back(NicName(nic));
+      Add(",\n     senders: \"{}\"", fmt::join(senders, ","));
+    }
+    number("message", fault.message, usual.message);
+    Add("}}\n");
+  }
+
+  const Outline& outline_;
+  const topology::Fabric& fabric_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string WriteOutline(const Outline& outline, const topology::Fabric& fabric) {
+  return Writer(outline, fabric).Write();
+}
+
+}  // namespace rocescope::sim
