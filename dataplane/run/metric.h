@@ -81,6 +81,9 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
   ROW(GpuProcesses, "gpu_processes", Gauge, "processes", "that compute on them")                   \
   ROW(GpuBusy, "gpu_busy", Counter, "ms", "time with a kernel running")                            \
   ROW(GpuMemoryBusy, "gpu_memory_busy", Counter, "ms", "time with memory being read or written")   \
+  ROW(GpuUtilisation, "gpu_utilisation", Gauge, "per cent",                                        \
+      "of the time since the last reading that it computed, waiting left out (DCGM: SM activity)") \
+  ROW(GpuClock, "gpu_clock", Gauge, "Hz", "of its multiprocessors now")                            \
   ROW(EccErrors, "ecc_errors", Counter, "errors", "of memory, volatile")                           \
   ROW(Energy, "energy", Counter, "mJ", "used")                                                     \
   ROW(Temperature, "temperature", Gauge, "degrees Celsius", "of the hottest")

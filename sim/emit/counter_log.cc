@@ -21,13 +21,14 @@ void AppendLink(const Port& port, CounterLine& line) {
                                            {Metric::kTxPackets, counters.tx_frames},
                                            {Metric::kFcsErrors, counters.fcs_errors},
                                            {Metric::kLinkUp, port.up() ? 1u : 0u},
+                                           {Metric::kLinkFlaps, counters.went_down},
                                            {Metric::kLinkSpeed, port.bits_per_second()}});
 }
 
 bool IsUntouched(const PortCounters& counters, uint32_t priority) {
   return (counters.pause_rx[priority] | counters.pause_tx[priority] |
           counters.ecn_marked[priority] | counters.dropped[priority] |
-          counters.watermark[priority]) == 0;
+          counters.watermark[priority] | counters.watchdog[priority]) == 0;
 }
 
 }  // namespace
@@ -107,13 +108,17 @@ void CounterLog::ReadPriorities(CounterLine& line, Port& port, topology::PortInd
     line.metrics = {
         {Metric::kPfcRx, counters.pause_rx[priority]},
         {Metric::kPfcTx, counters.pause_tx[priority]},
-        {Metric::kPfcRxTime, static_cast<uint64_t>(port.PausedFor(priority) / kNanosecond)}};
+        {Metric::kPfcRxTime, static_cast<uint64_t>(port.PausedFor(priority) / kNanosecond)},
+        {Metric::kPfcTxTime, static_cast<uint64_t>(port.PausingFor(priority) / kNanosecond)}};
     if (is_switch) {
+      SharedBuffer& buffer = network_.switch_at(network_.fabric().port(index).node).buffer();
       line.metrics.insert(line.metrics.end(),
                           {{Metric::kEcnMarked, counters.ecn_marked[priority]},
                            {Metric::kQueueBytes, port.queued(priority)},
                            {Metric::kQueueWatermark, counters.watermark[priority]},
-                           {Metric::kQueueDrops, counters.dropped[priority]}});
+                           {Metric::kBufferWatermark, buffer.TakePeak(port.number(), priority)},
+                           {Metric::kQueueDrops, counters.dropped[priority]},
+                           {Metric::kPfcWatchdog, counters.watchdog[priority]}});
       counters.watermark[priority] = port.queued(priority);
     }
     Put(line);

@@ -22,7 +22,8 @@ struct CounterLogOptions {
 };
 
 // A line for each port of a switch and for each NIC, and for each of their priorities. Reading a
-// queue's watermark begins it anew, as it does in a switch; nothing else of the network changes.
+// queue's or buffer's watermark begins it anew, as it does in a switch; nothing else of the network
+// changes.
 class CounterLog {
  public:
   // Network and file must outlive it.
@@ -35,6 +36,7 @@ class CounterLog {
   void Read();
   // Somebody else's line, a GPU's say; its time is filled in.
   void Add(CounterLine line);
+  const CounterLogOptions& options() const { return options_; }
 
  private:
   void ReadPort(std::string_view node, topology::PortIndex index);

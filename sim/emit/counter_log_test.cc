@@ -95,6 +95,17 @@ TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
   EXPECT_EQ(Value(10, "Ethernet1", Metric::kPfcTx, 3),
             static_cast<int64_t>(ingress.counters().pause_tx[3]));
   EXPECT_EQ(Value(0, "Ethernet1", Metric::kPfcTx, 3), 0);
+  // The sender was held as long as it was told to be, but for the XOFF's and XON's way to it.
+  EXPECT_GT(Value(10, "Ethernet1", Metric::kPfcTxTime, 3), 1000);
+  EXPECT_EQ(Value(10, "Ethernet1", Metric::kPfcTxTime, 3), ingress.PausingFor(3) / kNanosecond);
+  EXPECT_NEAR(static_cast<double>(ingress.PausingFor(3)),
+              static_cast<double>(ingress.peer()->PausedFor(3)),
+              static_cast<double>(ingress.counters().pause_tx[3] * 200 * kNanosecond));
+  // All that waits came in by one of the two ports, and is in one of their buffers.
+  EXPECT_GE(Value(10, "Ethernet1", Metric::kBufferWatermark, 3) +
+                Value(10, "Ethernet2", Metric::kBufferWatermark, 3),
+            Value(10, "Ethernet3", Metric::kQueueWatermark, 3));
+  EXPECT_EQ(Value(20, "Ethernet1", Metric::kBufferWatermark, 3), 0) << "since the last reading";
   EXPECT_GT(Value(10, "Ethernet3", Metric::kQueueWatermark, 3), 50'000);
   EXPECT_EQ(Value(20, "Ethernet3", Metric::kQueueWatermark, 3), 0) << "since the last reading";
   EXPECT_EQ(Value(20, "Ethernet3", Metric::kEcnMarked, 3),
@@ -113,6 +124,8 @@ TEST_F(CounterLogTest, TellsWhyFramesWereDropped) {
   EXPECT_EQ(Value(10, "Ethernet3", Metric::kMtuDrops), 1);
   EXPECT_EQ(Value(10, "Ethernet2", Metric::kTxDiscards), 1);
   EXPECT_EQ(Value(10, "Ethernet2", Metric::kLinkUp), 0);
+  EXPECT_EQ(Value(0, "Ethernet2", Metric::kLinkFlaps), 0);
+  EXPECT_EQ(Value(10, "Ethernet2", Metric::kLinkFlaps), 1);
   EXPECT_EQ(Value(10, "Ethernet1", Metric::kRxDiscards), 0);
 }
 

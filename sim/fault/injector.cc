@@ -18,7 +18,7 @@ SimTime EndOf(const FaultOptions& options) {
 }
 
 // How far a counter has come since its beginning was noted.
-std::function<uint64_t()> Since(std::function<uint64_t()> counter) {
+std::function<uint64_t()> Since(const std::function<uint64_t()>& counter) {
   return [counter, start = counter()] { return counter() - start; };
 }
 

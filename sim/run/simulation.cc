@@ -10,6 +10,7 @@
 #include "dataplane/run/manifest.h"
 #include "sim/emit/output_file.h"
 #include "sim/fault/cables.h"
+#include "sim/run/gpu_readings.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/telemetry.h"
 #include "sim/run/write_truth.h"
@@ -130,6 +131,10 @@ Status Simulation::PrepareDirectory() {
 Status Simulation::Run(const Progress& progress) {
   recorder_->Start();
   telemetry_->Start();
+  if (telemetry_->counters() != nullptr) {
+    gpus_ = std::make_unique<GpuReadings>(*network_, jobs_, *telemetry_->counters());
+    gpus_->Start();
+  }
   for (const auto& job : jobs_) job->Start();
   for (const auto& stream : streams_) stream->Begin();
   for (int step = 1; step <= kProgressSteps; ++step) {

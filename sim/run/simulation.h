@@ -18,6 +18,7 @@
 
 namespace rocescope::sim {
 
+class GpuReadings;
 class Telemetry;
 
 class Simulation {
@@ -62,6 +63,7 @@ class Simulation {
   std::unique_ptr<Injector> injector_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Telemetry> telemetry_;
+  std::unique_ptr<GpuReadings> gpus_;
 };
 
 // The fabric with mirror sessions as planned, beside those that it has.

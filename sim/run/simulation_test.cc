@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 
+#include "dataplane/run/counter_line.h"
 #include "sim/run/write_truth.h"
 #include "topology/yaml.h"
 
@@ -128,6 +130,30 @@ std::vector<FaultKind> AllFaults() {
 
 INSTANTIATE_TEST_SUITE_P(Simulation, ConservationOf, ::testing::ValuesIn(AllFaults()),
                          [](const auto& kind) { return std::string(InfoOf(kind.param).name); });
+
+// A straggler computes longer and others wait for it: it is the busiest, at half the clock.
+TEST_F(SimulationTest, AStragglersGpuIsBusyAndSlow) {
+  const Scenario scenario = Make(
+      "faults: [{kind: straggler, gpu: 'host2:0', factor: 2}]\n"
+      "telemetry: {mirror: none, counter_period: 1ms}\n");
+  auto simulation = Simulation::Make(scenario, {.directory = directory_.string()}).value();
+  ASSERT_TRUE(simulation->Run({}).has_value());
+  std::map<std::string, std::map<Metric, uint64_t>> last;  // by host
+  std::ifstream file(directory_ / "counters.jsonl");
+  for (std::string text; std::getline(file, text);) {
+    const CounterLine line = ParseCounterLine(text).value();
+    if (line.entity.kind != EntityKind::kGpu) continue;
+    for (const auto& [metric, value] : line.metrics) last[line.entity.node][metric] = value;
+  }
+  ASSERT_EQ(last.size(), 8u);
+  for (const char* other : {"host0", "host1", "host3", "host4", "host5"}) {
+    EXPECT_GT(last["host2"][Metric::kGpuUtilisation], last[other][Metric::kGpuUtilisation] * 3 / 2);
+    EXPECT_EQ(last["host2"][Metric::kGpuClock] * 2, last[other][Metric::kGpuClock]);
+    EXPECT_GT(last["host2"][Metric::kTemperature], last[other][Metric::kTemperature]);
+  }
+  EXPECT_EQ(last["host6"][Metric::kGpuUtilisation], 0u);  // no job uses it
+  EXPECT_GT(last["host6"][Metric::kMemoryFree], last["host0"][Metric::kMemoryFree]);
+}
 
 TEST_F(SimulationTest, SwappedCablesAreTheTruthsAloneAndTrafficArrives) {
   const Scenario scenario =

@@ -28,6 +28,7 @@ class Telemetry {
   void Start();
   // Writes the rest.
   Status Finish();
+  CounterLog* counters() { return counters_.get(); }  // nullptr: none are written
 
  private:
   // A file of what one kind of telemetry sends to the box, or the stream of all of it.

@@ -147,12 +147,29 @@ void Job::Compute(uint32_t rank) {
     finished_ranks_.push_back(0);
   }
   const double spread = std::max(0.0, 1 + options_.jitter * Normal(random_));
-  const double time = static_cast<double>(options_.phases[one.phase].compute) * one.slowdown;
-  const bool slow = time > 0 && one.slowdown > 1;
-  network_.engine().At(now + static_cast<SimTime>(time * spread), [this, rank, slow] {
+  const double mean = static_cast<double>(options_.phases[one.phase].compute) * one.slowdown;
+  const auto time = static_cast<SimTime>(mean * spread);
+  const bool slow = mean > 0 && one.slowdown > 1;
+  NoteComputing(rank, time);
+  network_.engine().At(now + time, [this, rank, slow] {
     ranks_[rank].slow_computations += slow;
     Enter(rank);
   });
+}
+
+// Microbatches may overlap: what counts is the time with any of them.
+void Job::NoteComputing(uint32_t rank, SimTime time) {
+  Rank& one = ranks_[rank];
+  const SimTime now = network_.engine().Now();
+  const SimTime end = now + time;
+  if (end <= one.computes_until) return;
+  one.computed += end - std::max(now, one.computes_until);
+  one.computes_until = end;
+}
+
+SimTime Job::ComputedFor(uint32_t rank) const {
+  const Rank& one = ranks_[rank];
+  return one.computed - std::max<SimTime>(0, one.computes_until - network_.engine().Now());
 }
 
 Job::Run& Job::RunOf(Group& group, uint32_t iteration) {
@@ -232,10 +249,11 @@ void Job::Unblock(uint32_t number, uint32_t iteration, uint32_t transfer) {
     Ready(number, iteration, transfer);
     return;
   }
-  const double slowdown = ranks_[group.members[group.plan.transfers()[transfer].from]].slowdown;
-  network_.engine().At(
-      network_.engine().Now() + static_cast<SimTime>(static_cast<double>(delay) * slowdown),
-      [this, number, iteration, transfer] { Ready(number, iteration, transfer); });
+  const uint32_t rank = group.members[group.plan.transfers()[transfer].from];
+  const auto time = static_cast<SimTime>(static_cast<double>(delay) * ranks_[rank].slowdown);
+  NoteComputing(rank, time);
+  network_.engine().At(network_.engine().Now() + time,
+                       [this, number, iteration, transfer] { Ready(number, iteration, transfer); });
 }
 
 // The sender has the data.

@@ -51,6 +51,10 @@ class Job final : public QueuePairObserver {
   // The GPU computes so much slower from now on: 2 is half as fast.
   void SetSlowdown(uint32_t rank, double factor) { ranks_[rank].slowdown = factor; }
 
+  double slowdown(uint32_t rank) const { return ranks_[rank].slowdown; }
+  // Time that its GPU has computed so far, not waited for others.
+  SimTime ComputedFor(uint32_t rank) const;
+
   // Computations that it ended while slow.
   uint64_t SlowComputations(uint32_t rank) const { return ranks_[rank].slow_computations; }
 
@@ -93,6 +97,8 @@ class Job final : public QueuePairObserver {
     topology::NodeIndex host = 0;
     double slowdown = 1;
     uint64_t slow_computations = 0;
+    SimTime computed = 0;        // of all computations begun
+    SimTime computes_until = 0;  // the last of them
     uint32_t phase = 0;
     uint32_t iteration = 0;
     bool finished = false;
@@ -148,6 +154,7 @@ class Job final : public QueuePairObserver {
   uint32_t MessagesOf(const Plan::Transfer& transfer) const;
 
   void Compute(uint32_t rank);
+  void NoteComputing(uint32_t rank, SimTime time);
   void Enter(uint32_t rank);
   Run& RunOf(Group& group, uint32_t iteration);
   void Grant(uint32_t group, uint32_t iteration, uint32_t lane);

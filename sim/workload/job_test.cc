@@ -119,6 +119,19 @@ TEST_F(JobTest, AStragglerStretchesEveryIteration) {
   EXPECT_GT(duration(5), healthy + 300 * kMicrosecond);  // 400 us more to compute, less jitter
 }
 
+TEST_F(JobTest, AGpuComputesAsLongAsItsPhasesAsk) {
+  JobOptions options = Simple(CollectiveKind::kRing, 8);
+  options.jitter = 0;
+  Job& job = Start(LeafSpine(8, 1), options);
+  job.SetSlowdown(3, 2);
+  Run(150 * kMicrosecond);
+  EXPECT_EQ(job.ComputedFor(0), 100 * kMicrosecond);
+  EXPECT_EQ(job.ComputedFor(3), 150 * kMicrosecond);  // of 200
+  Run(kSecond);
+  EXPECT_EQ(job.ComputedFor(0), 3 * 100 * kMicrosecond);
+  EXPECT_EQ(job.ComputedFor(3), 3 * 200 * kMicrosecond);
+}
+
 // Two stages of two data-parallel ranks each.
 TEST_F(JobTest, GroupsOfAPhaseRunSideBySide) {
   JobOptions options = Simple(CollectiveKind::kPipeline, 4);
