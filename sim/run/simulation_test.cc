@@ -131,6 +131,19 @@ std::vector<FaultKind> AllFaults() {
 INSTANTIATE_TEST_SUITE_P(Simulation, ConservationOf, ::testing::ValuesIn(AllFaults()),
                          [](const auto& kind) { return std::string(InfoOf(kind.param).name); });
 
+// 50 ms as in life are half of one in the run.
+TEST_F(SimulationTest, AWatchdogsTimesShrinkWithTheRuns) {
+  const std::string storm = "faults: [{kind: pfc_storm, nic: host1, onset: 500us}]\n";
+  const auto dropped = [](const Scenario& scenario) {
+    auto simulation = Simulation::Make(scenario, {}).value();
+    EXPECT_TRUE(simulation->Run({}).has_value());
+    return simulation->network().shared().lost[static_cast<size_t>(LossCause::kWatchdog)];
+  };
+  EXPECT_EQ(dropped(Make(storm)), 0u);
+  EXPECT_GT(dropped(Make("network: {pfc_watchdog: 50ms}\n" + storm)), 0u);
+  EXPECT_EQ(dropped(Make("network: {pfc_watchdog: 200ms}\n" + storm)), 0u);
+}
+
 // A straggler computes longer and others wait for it: it is the busiest, at half the clock.
 TEST_F(SimulationTest, AStragglersGpuIsBusyAndSlow) {
   const Scenario scenario = Make(
