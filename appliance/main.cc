@@ -25,6 +25,7 @@
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
 #include "appliance/command/replay.h"
+#include "appliance/command/score.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/command/topology.h"
 #include "topology/text/quantity.h"
@@ -374,6 +375,42 @@ Command AddCapture(CLI::App& parent) {
           .ends_input_itself = true};
 }
 
+Command AddScore(CLI::App& parent) {
+  struct State {
+    ScoreRunOptions options;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app =
+      parent.add_subcommand("score", "Hold the answers about a simulated run against its truth");
+  app->footer(
+      "A run's folder is replayed once for each view, that is with some of its telemetry; a "
+      "folder\n"
+      "of scores, as testbeds/campaign leaves them, is summed up.\n\n"
+      "Exit codes: 0 every bar holds, 1 one is missed, 2 an error.\n\n"
+      "Examples:\n"
+      "  rocescope score run/\n"
+      "  rocescope score run/ --view leaves -o json > 0001.score.json");
+  app->add_option("PATH", state->options.path, "a run's folder, or one of files *.score.json")
+      ->type_name("")
+      ->required();
+  Repeatable(app->add_option("--view", state->options.views,
+                             "one view alone; may be repeated; all whose telemetry the run has if "
+                             "not\ngiven")
+                 ->type_name("NAME"));
+  app->add_option("--report", state->options.report,
+                  "what `rocescope replay -o json` printed, in place of a replay")
+      ->type_name("FILE");
+  app->add_option("-o,--output", state->format, "text: to be read; json: one object a run")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  return {.app = app, .run = [state] {
+            state->options.format = FormatOf(state->format);
+            return RunScore(state->options);
+          }};
+}
+
 TopologyFormat TopologyFormatOf(std::string_view name) {
   if (name == "yaml") return TopologyFormat::kYaml;
   if (name == "json") return TopologyFormat::kJson;
@@ -600,7 +637,7 @@ int Main(int argc, char** argv) {
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
   const std::vector<Command> commands = {AddDecode(app), AddReplay(app), AddCapture(app),
-                                         AddTopology(app)};
+                                         AddScore(app), AddTopology(app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {

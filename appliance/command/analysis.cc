@@ -74,23 +74,30 @@ void Analysis::Note(std::string note) {
   notes_.push_back(std::move(note));
 }
 
-bool Analysis::Report(const Seen& seen) {
+const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Arena& arena) {
   const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
   std::vector<std::string> notes = notes_;
   for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
     notes.push_back(std::move(note));
   }
-  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
-  const v1::ReplayReport& report = BuildReplayReport({.dataplane = seen.dataplane,
-                                                      .snapshot = *snapshot,
-                                                      .extent = seen.extent,
-                                                      .ports = seen.ports,
-                                                      .lcores = seen.lcores,
-                                                      .counters = seen.counters,
-                                                      .notes = std::move(notes)},
-                                                     arena);
-  const std::string text = format_ == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
+  return BuildReplayReport({.dataplane = seen.dataplane,
+                            .snapshot = *snapshot,
+                            .extent = seen.extent,
+                            .ports = seen.ports,
+                            .lcores = seen.lcores,
+                            .counters = seen.counters,
+                            .notes = std::move(notes)},
+                           arena);
+}
+
+bool PrintReport(const v1::ReplayReport& report, ReportFormat format) {
+  const std::string text = format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
   return WriteToStdout(text) != OutputState::kFailed;
+}
+
+bool Analysis::Report(const Seen& seen) {
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  return PrintReport(Build(seen, arena), format_);
 }
 
 }  // namespace rocescope

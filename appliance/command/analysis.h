@@ -36,6 +36,9 @@ struct AnalysisOptions {
 // An error, of the command line, if the options cannot be.
 Status CheckAnalysis(const AnalysisOptions& options);
 
+// To standard output; false if that failed, which has been said then.
+bool PrintReport(const v1::ReplayReport& report, ReportFormat format);
+
 // For frames whose taps have these names.
 FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures);
@@ -59,7 +62,6 @@ class Analysis {
   // What `options.topology` said; null without.
   const topology::Fabric* fabric() const { return fabric_.get(); }
 
-  // Prints the report to standard output; false if that failed, which has been said then.
   // `findings` need no snapshot and no notes.
   struct Seen {
     DataplaneTotals dataplane;
@@ -68,6 +70,9 @@ class Analysis {
     LcoreFindings lcores;
     CounterFindings counters;
   };
+  // Lives in `arena`.
+  const v1::ReplayReport& Build(const Seen& seen, google::protobuf::Arena& arena);
+  // The same, printed to standard output; false if that failed, which has been said then.
   bool Report(const Seen& seen);
 
  private:

@@ -2,6 +2,7 @@
 #include "appliance/command/replay.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/arena.h>
 
 #include <algorithm>
 #include <array>
@@ -23,11 +24,11 @@ namespace rocescope {
 namespace {
 
 // The captures' way through the dataplane into the engine.
-class Replay {
+class ReplayRun {
  public:
   // `counters` may be null.
-  Replay(const ReplayOptions& options, const MirrorView::Options& view, Analysis& analysis,
-         CounterFile* counters)
+  ReplayRun(const ReplayOptions& options, const MirrorView::Options& view, Analysis& analysis,
+            CounterFile* counters)
       : filter_(options.analysis.filter),
         analysis_(analysis),
         counters_(counters),
@@ -182,7 +183,8 @@ bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFind
 
 }  // namespace
 
-int RunReplay(const ReplayOptions& given) {
+int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
+           const v1::ReplayReport*& report) {
   ReplayOptions options = given;
   if (const Status checked = CheckAnalysis(options.analysis); !checked) {
     Message(checked.error().message);
@@ -225,7 +227,7 @@ int RunReplay(const ReplayOptions& given) {
     return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
   }
 
-  Replay replay(
+  ReplayRun replay(
       options,
       {.sessions = options.parts.mirror, .loss = options.mirror_loss, .fabric = analysis->fabric()},
       *analysis, counters.get());
@@ -254,9 +256,17 @@ int RunReplay(const ReplayOptions& given) {
   seen.dataplane.Add(replay.processor());
   damaged |= replay.counters_damaged();
   if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
-  if (!analysis->Report(seen)) return kExitOutput;
+  report = &analysis->Build(seen, arena);
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
+}
+
+int RunReplay(const ReplayOptions& options) {
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  const v1::ReplayReport* report = nullptr;
+  const int code = Replay(options, arena, report);
+  if (report == nullptr) return code;
+  return PrintReport(*report, options.analysis.format) ? code : kExitOutput;
 }
 
 }  // namespace rocescope

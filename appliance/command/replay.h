@@ -9,7 +9,15 @@
 #include "appliance/feed/run_parts.h"
 #include "dataplane/source/tap.h"
 
+namespace google::protobuf {
+class Arena;
+}
+
 namespace rocescope {
+
+namespace v1 {
+class ReplayReport;
+}
 
 struct ReplayOptions {
   CaptureTaps captures;       // merged by time
@@ -19,6 +27,12 @@ struct ReplayOptions {
   bool via_dpdk = false;      // as ports of net_pcap
   AnalysisOptions analysis;
 };
+
+// The report of a replay, in `arena`, and the ExitCode that it ends with: kExitSuccess, or
+// kExitDamaged where an input could not be read to its end. With any other there is no report.
+// Messages go to standard error.
+int Replay(const ReplayOptions& options, google::protobuf::Arena& arena,
+           const v1::ReplayReport*& report);
 
 // Prints to standard output; messages go to standard error. Returns an ExitCode.
 int RunReplay(const ReplayOptions& options);

@@ -29,11 +29,10 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   std::map<topology::NodeIndex, uint32_t> devices;  // how many GPUs of a host the job has
   for (const topology::GpuIndex index : options.gpus) {
     const topology::Gpu& gpu = fabric.gpu(index);
-    logged.ranks.push_back(
-        {.gpu = index,
-         .process_id = kFirstProcess + static_cast<uint32_t>(options.id) * 100 + gpu.number,
-         .cuda_device = devices[gpu.host]++,
-         .nvml_device = gpu.number});
+    logged.ranks.push_back({.gpu = index,
+                            .process_id = ProcessOf(options.id, gpu.number),
+                            .cuda_device = devices[gpu.host]++,
+                            .nvml_device = gpu.number});
   }
   const uint64_t seed = HashCombine(simulation.scenario().seed, options.id);
   std::vector<uint32_t> everyone(options.gpus.size());
@@ -78,6 +77,10 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
 }
 
 }  // namespace
+
+uint32_t ProcessOf(uint64_t job_id, uint32_t gpu_number) {
+  return kFirstProcess + static_cast<uint32_t>(job_id) * 100 + gpu_number;
+}
 
 Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   const Scenario& scenario = simulation.scenario();

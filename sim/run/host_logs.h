@@ -3,6 +3,7 @@
 // values that emit/host_files.h writes.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -10,6 +11,9 @@
 namespace rocescope::sim {
 
 class Simulation;
+
+// The process of a job that uses a GPU of a host.
+uint32_t ProcessOf(uint64_t job_id, uint32_t gpu_number);
 
 // nccl/, rdma/ and slurm.json, as the scenario's telemetry asks for them. The directory exists.
 Status WriteHostLogs(Simulation& simulation, const std::string& directory);

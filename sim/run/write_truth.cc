@@ -10,6 +10,7 @@
 
 #include "rocescope/v1/truth.pb.h"
 #include "sim/emit/packet.h"
+#include "sim/run/host_logs.h"
 #include "sim/run/simulation.h"
 
 namespace rocescope::sim {
@@ -61,6 +62,7 @@ void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
     one.set_host(fabric_.node(gpu.host).name);
     one.set_gpu(gpu.number);
     one.set_device(fabric_.nic(job.NicOf(rank)).device);
+    one.set_process_id(ProcessOf(options.id, gpu.number));
   }
   for (const JobOptions::Phase& phase : options.phases) {
     v1::TruthPhase& one = *out.add_phases();
@@ -283,6 +285,12 @@ v1::Truth Writer::Write() {
     out.set_peak_bytes(queue.peak);
   }
   WriteFrames(*truth.mutable_frames());
+  std::set<topology::Tier> tiers;
+  for (const topology::Node& node : fabric_.nodes()) {
+    if (node.IsSwitch()) tiers.insert(node.tier);
+  }
+  truth.set_switch_tiers(static_cast<uint32_t>(tiers.size()));
+  truth.set_sflow_rate(simulation_.scenario().telemetry.sflow_rate);
   return truth;
 }
 

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/command/score.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "appliance/command/exit_code.h"
+#include "appliance/command/message.h"
+#include "appliance/command/output.h"
+#include "appliance/command/replay.h"
+#include "appliance/feed/run_directory.h"
+#include "appliance/feed/text_file.h"
+#include "appliance/report/message_json.h"
+#include "appliance/score/score.h"
+#include "appliance/score/score_text.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/score.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBarMissed = 1;
+constexpr int kError = 2;
+constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+constexpr std::string_view kScoreSuffix = ".score.json";
+
+int Fail(const Error& error) {
+  Message(error.message);
+  return kError;
+}
+
+// A flow of so many octets has ten samples in a switch, at full frames of 4 KiB.
+double ElephantBytes(const v1::Truth& truth) {
+  constexpr double kSamples = 10;
+  constexpr double kFrame = 4170;
+  return kSamples * truth.sflow_rate() * kFrame;
+}
+
+bool HasAll(const RunDirectory& run, const RunParts& parts) {
+  const RunManifest::Telemetry& on = run.manifest.telemetry;
+  return (parts.mirror == MirrorSessions::kNone || on.mirror) &&
+         (!parts.int_reports || on.int_reports) && (!parts.sflow || on.sflow) &&
+         (!parts.nccl_logs || on.nccl_logs) && (!parts.rdma || on.rdma);
+}
+
+// Replays the run as the view has it, or reads the report that was given, and scores it.
+Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Truth& truth,
+                std::string_view parts, v1::Score& score) {
+  google::protobuf::Arena arena;
+  const v1::ReplayReport* report = nullptr;
+  if (options.report.empty()) {
+    ReplayOptions replay;
+    replay.run_directory = options.path;
+    replay.parts = ParseRunParts(parts).value();
+    replay.mirror_loss = view.mirror_loss;
+    Replay(replay, arena, report);
+    if (report == nullptr) {
+      return MakeError(ErrorCode::kUnavailable,
+                       fmt::format("{}: could not be replayed", options.path));
+    }
+  } else {
+    const Result<std::string> text = ReadTextFile(options.report, kLargestFile);
+    if (!text) return tl::unexpected(text.error());
+    auto* const read = google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
+    const auto status = google::protobuf::util::JsonStringToMessage(*text, read);
+    if (!status.ok()) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is no report of `rocescope replay -o json`: {}",
+                                   options.report, std::string(status.message())));
+    }
+    report = read;
+  }
+  v1::ViewScore& out = *score.add_views();
+  out.set_view(std::string(view.name));
+  out.set_parts(std::string(parts));
+  out.set_mirror_loss(view.mirror_loss);
+  ScoreView(truth, *report, {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0},
+            out);
+  return {};
+}
+
+Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
+  Result<RunDirectory> run = OpenRunDirectory(options.path);
+  if (!run) return tl::unexpected(run.error());
+  const std::string file = options.path + "/truth.json";
+  const Result<std::string> text = ReadTextFile(file, kLargestFile);
+  if (!text) return tl::unexpected(text.error());
+  v1::Truth truth;
+  if (const Status parsed = ParseTruth(*text, file, truth); !parsed) {
+    return tl::unexpected(parsed.error());
+  }
+  v1::Score score;
+  score.set_schema_version(1);
+  score.set_scenario(truth.scenario());
+  score.set_seed(truth.seed());
+  score.set_switch_tiers(truth.switch_tiers());
+  for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
+  for (const View& view : Views()) {
+    const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
+    if (!options.views.empty() && !asked) continue;
+    const std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
+                                       ? view.three_tiers_parts
+                                       : view.parts;
+    if (!asked && !HasAll(*run, ParseRunParts(parts).value())) continue;
+    if (const Status scored = ScoreOne(options, view, truth, parts, score); !scored) {
+      return tl::unexpected(scored.error());
+    }
+  }
+  return score;
+}
+
+// The scores that a campaign left in a folder, by name.
+Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().string().ends_with(kScoreSuffix)) files.push_back(entry.path().string());
+  }
+  if (files.empty()) {
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: has neither a run.json nor files *{}: expected a run's folder "
+                    "or a campaign's",
+                    folder, kScoreSuffix));
+  }
+  std::ranges::sort(files);
+  std::vector<v1::Score> scores;
+  for (const std::string& file : files) {
+    const Result<std::string> text = ReadTextFile(file, kLargestFile);
+    if (!text) return tl::unexpected(text.error());
+    v1::Score score;
+    if (const Status parsed = ParseScore(*text, file, score); !parsed) {
+      return tl::unexpected(parsed.error());
+    }
+    scores.push_back(std::move(score));
+  }
+  return scores;
+}
+
+}  // namespace
+
+int RunScore(const ScoreRunOptions& options) {
+  for (const std::string& name : options.views) {
+    if (FindView(name) != nullptr) continue;
+    std::vector<std::string_view> names;
+    for (const View& view : Views()) names.push_back(view.name);
+    return Fail(
+        {.message = fmt::format("--view {}: expected one of {}", name, fmt::join(names, ", "))});
+  }
+  if (!options.report.empty() && options.views.size() != 1) {
+    return Fail({.message = "--report: say by one --view what the report was made from"});
+  }
+  std::vector<v1::Score> scores;
+  std::error_code ignored;
+  if (fs::exists(fs::path(options.path) / "run.json", ignored)) {
+    Result<v1::Score> score = ScoreDirectory(options);
+    if (!score) return Fail(score.error());
+    scores.push_back(*std::move(score));
+  } else {
+    auto read = ReadScores(options.path);
+    if (!read) return Fail(read.error());
+    scores = *std::move(read);
+  }
+  const ScoreTable table = RenderScores(scores);
+  std::string text = table.text;
+  if (options.format == ReportFormat::kJson) {
+    text.clear();
+    for (const v1::Score& score : scores) {
+      AppendJson(score, false, text);
+      text += '\n';
+    }
+  }
+  if (WriteToStdout(text) == OutputState::kFailed) return kError;
+  return table.all_hold ? kExitSuccess : kBarMissed;
+}
+
+}  // namespace rocescope

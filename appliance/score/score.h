@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Holds a report against the truth of a simulated run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/score/view.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+namespace v1 {
+class ReplayReport;
+class Score;
+class Truth;
+class ViewScore;
+}  // namespace v1
+
+// `file` names the text in the error.
+Status ParseTruth(std::string_view text, std::string_view file, v1::Truth& truth);
+Status ParseScore(std::string_view text, std::string_view file, v1::Score& score);
+
+struct ScoreOptions {
+  // Octets from which a flow counts for its path and its ranks: what ten samples stand for, where
+  // a view is about elephants.
+  double elephant_bytes = 0;
+};
+
+// What `report`, a replay of the run with the view's telemetry, got right.
+void ScoreView(const v1::Truth& truth, const v1::ReplayReport& report, const ScoreOptions& options,
+               v1::ViewScore& score);
+
+// Adds the counts of `from`, of the same view, to `into`; its misses if there is room.
+void AddScore(const v1::ViewScore& from, v1::ViewScore& into);
+
+}  // namespace rocescope

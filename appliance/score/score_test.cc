@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/score/score.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/score/score_text.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/score.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+// Two ranks with a stripe of two connections: 10.0.0.1 qp 11 and 12, 10.0.0.2 qp 21 and 22. The
+// first one's data takes path "A" for 1000 octets, then "B" for 3000.
+class ScoreTest : public testing::Test {
+ protected:
+  ScoreTest() {
+    v1::TruthJob& job = *truth_.add_jobs();
+    job.set_name("train");
+    for (const uint32_t rank : {0u, 1u}) {
+      v1::TruthRank& one = *job.add_ranks();
+      one.set_host("host" + std::to_string(rank));
+      one.set_process_id(100 + rank);
+    }
+    for (const uint32_t stripe : {1u, 2u}) {
+      v1::TruthConnection& connection = *truth_.add_connections();
+      connection.set_job("train");
+      connection.set_from_rank(0);
+      connection.set_to_rank(1);
+      connection.set_stripe(stripe);
+      connection.mutable_first()->set_address("10.0.0.1");
+      connection.mutable_first()->set_qpn(10 + stripe);
+      connection.mutable_second()->set_address("10.0.0.2");
+      connection.mutable_second()->set_qpn(20 + stripe);
+      AddPath(connection, 0, 100, "leaf0:A", 1000);
+      if (stripe == 1) AddPath(connection, 100, 200, "leaf0:B", 3000);
+    }
+  }
+
+  static void AddPath(v1::TruthConnection& connection, int64_t start, int64_t end,
+                      const std::string& port, uint64_t bytes) {
+    v1::TruthPath& path = *connection.add_forward();
+    path.set_start_ns(start);
+    path.set_end_ns(end);
+    path.add_ports(port);
+    path.set_bytes(bytes);
+  }
+  v1::Connection& Pair(int a, int b) {
+    v1::Connection& connection = *report_.add_connections();
+    connection.set_state(v1::Connection::STATE_PAIRED);
+    connection.set_confidence(0.99);
+    connection.mutable_a()->set_address("10.0.0.1");
+    connection.mutable_a()->set_qpn(a);
+    connection.mutable_b()->set_address("10.0.0.2");
+    connection.mutable_b()->set_qpn(b);
+    connection.mutable_a()->set_rank(-1);
+    connection.mutable_b()->set_rank(-1);
+    return connection;
+  }
+  void Stretch(int64_t from, int64_t until, const std::string& port,
+               v1::PathStretch::State state = v1::PathStretch::STATE_EXACT) {
+    if (report_.paths().empty()) {
+      v1::FlowPath& path = *report_.add_paths();
+      path.set_source("10.0.0.1");
+      path.set_destination("10.0.0.2");
+      path.set_destination_qpn(21);
+    }
+    v1::PathStretch& stretch = *report_.mutable_paths(0)->add_stretches();
+    stretch.set_from_ns(from);
+    stretch.set_until_ns(until);
+    stretch.set_state(state);
+    stretch.add_ports("host0:mlx5_0");
+    stretch.add_ports(port);
+  }
+  // right / of.
+  double Share(MeasureKind kind, const ScoreOptions& options = {}) {
+    v1::ViewScore score;
+    score.set_view("leaves");
+    ScoreView(truth_, report_, options, score);
+    for (const v1::Measure& measure : score.measures()) {
+      if (measure.name() == NameOf(kind)) return measure.right() / measure.of();
+    }
+    return -1;
+  }
+
+  v1::Truth truth_;
+  v1::ReplayReport report_;
+};
+
+TEST_F(ScoreTest, TheRightPairsAreRight) {
+  Pair(11, 21);
+  Pair(12, 22);
+  EXPECT_EQ(Share(MeasureKind::kPairPrecision), 1);
+  EXPECT_EQ(Share(MeasureKind::kPairRecall), 1);
+}
+
+TEST_F(ScoreTest, APermutationWithinAStripeIsRightForTheStripeAlone) {
+  Pair(11, 22);
+  Pair(12, 21);
+  EXPECT_EQ(Share(MeasureKind::kPairPrecision), 0);
+  EXPECT_EQ(Share(MeasureKind::kStripePrecision), 1);
+  EXPECT_EQ(Share(MeasureKind::kStripeRecall), 1);
+}
+
+TEST_F(ScoreTest, WhatIsNotStatedLacksInTheRecall) {
+  Pair(11, 21);
+  EXPECT_EQ(Share(MeasureKind::kPairPrecision), 1);
+  EXPECT_EQ(Share(MeasureKind::kPairRecall), 0.5);
+}
+
+TEST_F(ScoreTest, AConnectionWithoutTrafficCountsNowhere) {
+  Pair(11, 21);
+  truth_.mutable_connections(1)->mutable_forward(0)->set_bytes(0);
+  EXPECT_EQ(Share(MeasureKind::kPairRecall), 1);
+}
+
+TEST_F(ScoreTest, AnEndIsRightByItsRanksNumber) {
+  v1::Connection& pair = Pair(11, 21);
+  for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) end->set_job("nccl-1");
+  pair.mutable_a()->set_rank(0);
+  pair.mutable_b()->set_rank(0);  // it is rank 1
+  EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
+}
+
+TEST_F(ScoreTest, WithoutANumberByHostAndProcess) {
+  v1::Connection& pair = Pair(11, 21);
+  pair.mutable_b()->set_host("host1");
+  pair.mutable_b()->set_process_id(101);
+  EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
+}
+
+TEST_F(ScoreTest, APathIsRightForTheOctetsOfItsTime) {
+  Stretch(10, 90, "leaf0:A");
+  Stretch(110, 190, "leaf0:B");
+  // Of 5000 octets in all; the second connection's 1000 are not asserted.
+  EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath), 0.8);
+  EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
+}
+
+TEST_F(ScoreTest, AChangeThatIsMissedIsWrongForItsOctets) {
+  Stretch(10, 190, "leaf0:A");
+  EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath), 0.2);
+  EXPECT_DOUBLE_EQ(Share(MeasureKind::kPathWrong), 0.6);
+}
+
+TEST_F(ScoreTest, WhatIsNotAssertedIsNotWrong) {
+  Stretch(10, 190, "leaf0:A", v1::PathStretch::STATE_AMBIGUOUS);
+  EXPECT_EQ(Share(MeasureKind::kPath), 0);
+  EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
+}
+
+TEST_F(ScoreTest, ElephantsAloneAreThoseOfSoManyOctets) {
+  Stretch(10, 90, "leaf0:A");
+  Stretch(110, 190, "leaf0:B");
+  EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath, {.elephant_bytes = 2000}), 1);
+}
+
+TEST_F(ScoreTest, ScoresAddUpInCountsAndNotInShares) {
+  v1::ViewScore one;
+  v1::Measure& measure = *one.add_measures();
+  measure.set_name("path");
+  measure.set_right(1);
+  measure.set_of(1);
+  v1::ViewScore other = one;
+  other.mutable_measures(0)->set_right(0);
+  other.mutable_measures(0)->set_of(3);
+  AddScore(other, one);
+  EXPECT_EQ(one.measures(0).right(), 1);
+  EXPECT_EQ(one.measures(0).of(), 4);
+}
+
+TEST_F(ScoreTest, ATableSaysWhichBarIsMissed) {
+  v1::Score score;
+  v1::ViewScore& view = *score.add_views();
+  view.set_view("leaves");
+  v1::Measure& measure = *view.add_measures();
+  measure.set_name("path");
+  measure.set_right(989);
+  measure.set_of(1000);
+  const ScoreTable two_tiers = RenderScores(std::span(&score, 1));
+  EXPECT_FALSE(two_tiers.all_hold);
+  EXPECT_THAT(two_tiers.text, HasSubstr("98.90 !"));
+  EXPECT_THAT(two_tiers.text, HasSubstr("path is 98.900 %, and should be at least 99.00 %"));
+  score.set_switch_tiers(3);  // where 95 % are enough
+  EXPECT_TRUE(RenderScores(std::span(&score, 1)).all_hold);
+}
+
+TEST_F(ScoreTest, ATextThatIsNoTruthIsNamed) {
+  v1::Truth truth;
+  const Status status = ParseTruth("{", "run/truth.json", truth);
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().message, HasSubstr("run/truth.json: "));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/score/score_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "appliance/report/table.h"
+#include "appliance/score/score.h"
+#include "appliance/score/view.h"
+#include "rocescope/v1/score.pb.h"
+
+namespace rocescope {
+namespace {
+
+// Bins of fewer answers say little (and are shown all the same).
+constexpr uint64_t kEnoughAnswers = 500;
+constexpr double kCalibrated = 0.03;
+
+struct Row {
+  const View* view = nullptr;
+  bool three_tiers = false;
+  int runs = 0;
+  v1::ViewScore sum;
+};
+
+std::optional<double> ShareOf(const v1::ViewScore& score, MeasureKind kind) {
+  for (const v1::Measure& measure : score.measures()) {
+    if (measure.name() == NameOf(kind) && measure.of() > 0) return measure.right() / measure.of();
+  }
+  return std::nullopt;
+}
+
+std::optional<double> BoundOf(const View& view, MeasureKind kind, bool three_tiers) {
+  std::optional<double> bound;
+  for (const Bar& bar : view.bars) {
+    if (bar.measure == kind && (three_tiers || !bar.three_tiers)) bound = bar.bound;
+  }
+  return bound;
+}
+
+bool Holds(MeasureKind kind, double share, double bound) {
+  constexpr double kRounding = 1e-9;
+  return kind == MeasureKind::kPathWrong ? share <= bound + kRounding : share >= bound - kRounding;
+}
+
+std::string TitleOf(const Row& row) {
+  return fmt::format("{}{}", row.view->title, row.three_tiers ? " (three tiers)" : "");
+}
+
+std::vector<Row> Sum(std::span<const v1::Score> scores) {
+  std::vector<Row> rows;
+  for (const View& view : Views()) {
+    for (const bool three_tiers : {false, true}) {
+      rows.push_back({.view = &view, .three_tiers = three_tiers});
+    }
+  }
+  for (const v1::Score& score : scores) {
+    for (const v1::ViewScore& view : score.views()) {
+      const auto row = std::ranges::find_if(rows, [&](const Row& known) {
+        return known.view->name == view.view() && known.three_tiers == (score.switch_tiers() > 2);
+      });
+      if (row == rows.end()) continue;
+      ++row->runs;
+      AddScore(view, row->sum);
+    }
+  }
+  std::erase_if(rows, [](const Row& row) { return row.runs == 0; });
+  return rows;
+}
+
+// "99.95", and "99.95 !" where the bar is missed.
+std::string Cell(const Row& row, MeasureKind kind) {
+  const std::optional<double> share = ShareOf(row.sum, kind);
+  if (!share) return "";
+  const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
+  // Rounded so that a miss never looks like a hit.
+  const bool wrong = kind == MeasureKind::kPathWrong;
+  const double percent = (wrong ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
+  return fmt::format("{:.2f}{}", percent, bound && !Holds(kind, *share, *bound) ? " !" : "");
+}
+
+std::string CalibrationText(const std::vector<Row>& rows) {
+  std::map<std::pair<std::string, uint32_t>, v1::Bin> bins;
+  for (const Row& row : rows) {
+    for (const v1::Bin& bin : row.sum.bins()) {
+      v1::Bin& sum = bins[{bin.answer(), bin.percent()}];
+      sum.set_answers(sum.answers() + bin.answers());
+      sum.set_right(sum.right() + bin.right());
+      sum.set_confidence(sum.confidence() + bin.confidence());
+    }
+  }
+  TextTable table({{"ANSWER"},
+                   {"STATED %", Align::kRight},
+                   {"RIGHT %", Align::kRight},
+                   {"OF", Align::kRight},
+                   {""}});
+  for (const auto& [key, bin] : bins) {
+    const auto answers = static_cast<double>(bin.answers());
+    const double stated = bin.confidence() / answers;
+    const double right = static_cast<double>(bin.right()) / answers;
+    const bool off = bin.answers() >= kEnoughAnswers && std::abs(stated - right) > kCalibrated;
+    table.Add({key.first, fmt::format("{:.1f}", 100 * stated), fmt::format("{:.1f}", 100 * right),
+               WithThousands(bin.answers()),
+               off ? "!" : (bin.answers() < kEnoughAnswers ? "few" : "")});
+  }
+  return table.empty() ? ""
+                       : "\nSTATED CONFIDENCE, and how often it was right\n\n" + table.Render(2);
+}
+
+}  // namespace
+
+std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers) {
+  std::vector<std::string> missed;
+  const View* view = FindView(score.view());
+  if (view == nullptr) return missed;
+  for (size_t i = 0; i < kMeasures; ++i) {
+    const auto kind = static_cast<MeasureKind>(i);
+    const std::optional<double> bound = BoundOf(*view, kind, three_tiers);
+    const std::optional<double> share = ShareOf(score, kind);
+    if (!bound || !share || Holds(kind, *share, *bound)) continue;
+    missed.push_back(fmt::format("{}{}: {} is {:.3f} %, and should be at {} {:.2f} %", view->title,
+                                 three_tiers ? " (three tiers)" : "", NameOf(kind), 100 * *share,
+                                 kind == MeasureKind::kPathWrong ? "most" : "least", 100 * *bound));
+  }
+  return missed;
+}
+
+ScoreTable RenderScores(std::span<const v1::Score> scores) {
+  const std::vector<Row> rows = Sum(scores);
+  ScoreTable out;
+  TextTable table({{"TELEMETRY"},
+                   {"RUNS", Align::kRight},
+                   {"STRIPE P", Align::kRight},
+                   {"STRIPE R", Align::kRight},
+                   {"PAIR P", Align::kRight},
+                   {"PAIR R", Align::kRight},
+                   {"RANKS", Align::kRight},
+                   {"PATH", Align::kRight},
+                   {"PATH WRONG", Align::kRight}});
+  std::string missed;
+  std::string misses;
+  for (const Row& row : rows) {
+    std::vector<std::string> cells = {TitleOf(row), std::to_string(row.runs)};
+    for (size_t i = 0; i < kMeasures; ++i) cells.push_back(Cell(row, static_cast<MeasureKind>(i)));
+    table.Add(std::move(cells));
+    for (const std::string& sentence : MissedBars(row.sum, row.three_tiers)) {
+      missed += "  " + sentence + "\n";
+    }
+    for (const std::string& miss : row.sum.misses()) {
+      misses += fmt::format("  {}: {}\n", row.view->name, miss);
+    }
+  }
+  if (rows.empty()) {
+    out.text = "Nothing to score: no view has its telemetry in the run.\n";
+    return out;
+  }
+  out.text = "PER CENT of what the bars are about (!: missed)\n\n" + table.Render(2);
+  out.all_hold = missed.empty();
+  if (!missed.empty()) out.text += "\nBARS MISSED\n\n" + missed;
+  out.text += CalibrationText(rows);
+  if (!misses.empty()) out.text += "\nWHAT WAS WRONG, the first of each view\n\n" + misses;
+  return out;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tables that `rocescope score` prints.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rocescope {
+
+namespace v1 {
+class Score;
+class ViewScore;
+}  // namespace v1
+
+// A sentence for each bar that the counts miss.
+std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers);
+
+struct ScoreTable {
+  std::string text;
+  bool all_hold = true;  // every bar for which anything was measured
+};
+
+// Of one run or of many: a row for each view, the bars that were missed, and how far stated
+// confidence was right.
+ScoreTable RenderScores(std::span<const v1::Score> scores);
+
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a run is looked at through, and how well its answers must then be: the rows of the table
+// that a campaign prints.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocescope {
+
+// What is measured, in the order of the table's columns. NameOf gives the names that reports have.
+enum class MeasureKind : uint8_t {
+  kStripePrecision,  // of pairs stated, those within the right stripe
+  kStripeRecall,     // of connections with traffic, those stated so
+  kPairPrecision,    // of pairs stated, those of the right two queue pairs
+  kPairRecall,
+  kRanks,      // of the ends of jobs' connections, those given to the right process
+  kPath,       // of octets, those whose path is asserted and right
+  kPathWrong,  // of octets, those whose path is asserted and wrong
+  kCount,
+};
+inline constexpr size_t kMeasures = static_cast<size_t>(MeasureKind::kCount);
+std::string_view NameOf(MeasureKind kind);
+
+// Of kPathWrong at most, of all others at least.
+struct Bar {
+  MeasureKind measure;
+  double bound;
+  bool three_tiers = false;  // in fabrics of three tiers this holds in place of the one before
+};
+
+struct View {
+  std::string_view name;
+  std::string_view title;
+  std::string_view parts;              // as --only takes them
+  std::string_view three_tiers_parts;  // in fabrics of three tiers; empty: the same
+  double mirror_loss = 0;
+  bool elephants_alone = false;  // only flows of which ten samples are to be expected count
+  std::vector<Bar> bars;
+};
+
+std::span<const View> Views();
+// nullptr if there is none of the name.
+const View* FindView(std::string_view name);
+
+}  // namespace rocescope
