@@ -245,8 +245,8 @@ void Scorer::ScorePaths() {
   }
 }
 
-// The truth's octets lie evenly over the time for which its path held, as far as the flow was seen
-// then: an assertion is for the time until the next one.
+// The truth's octets are taken to lie evenly over the time for which its path held and the flow was
+// seen.
 void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& truth,
                        const v1::FlowPath* found) {
   for (const v1::TruthPath& path : truth) {
@@ -266,8 +266,9 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
     std::vector<Part> parts;
     for (int i = 0; found != nullptr && i < found->stretches_size(); ++i) {
       const v1::PathStretch& stretch = found->stretches(i);
-      const int64_t until =
-          i + 1 < found->stretches_size() ? found->stretches(i + 1).from_ns() : stretch.until_ns();
+      const int64_t until = i + 1 < found->stretches_size()
+                                ? std::min(stretch.until_ns(), found->stretches(i + 1).from_ns())
+                                : stretch.until_ns();
       const int64_t from = std::max(stretch.from_ns(), path.start_ns());
       const int64_t to = std::min(until, path.end_ns());
       if (to < from) continue;
