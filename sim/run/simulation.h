@@ -46,6 +46,7 @@ class Simulation {
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
   const Injector& injector() const { return *injector_; }
   const Recorder& recorder() const { return *recorder_; }
+  const Telemetry& telemetry() const { return *telemetry_; }
 
  private:
   Simulation(const Scenario& scenario, topology::Fabric fabric, topology::Fabric real,

@@ -30,6 +30,11 @@ class Telemetry {
   Status Finish();
   CounterLog* counters() { return counters_.get(); }  // nullptr: none are written
 
+  // By which mirrored frames come to the box; nullptr: none do.
+  const CollectorPort* mirror_port() const {
+    return output_.stream ? stream_.port.get() : mirror_capture_.port.get();
+  }
+
  private:
   // A file of what one kind of telemetry sends to the box, or the stream of all of it.
   struct Capture {
