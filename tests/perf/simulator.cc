@@ -2,7 +2,6 @@
 // How fast the simulator is: the cases that public simulators are compared by. Prints one JSON
 // object; simulator.py makes bars of it.
 #include <fmt/format.h>
-#include <time.h>
 
 #include <CLI/CLI.hpp>
 #include <numeric>
@@ -10,24 +9,10 @@
 #include <vector>
 
 #include "sim/validation/experiment.h"
+#include "tests/perf/processor.h"
 
 namespace rocescope::sim {
 namespace {
-
-double CpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-// How fast the processor is at present: additions that wait for each other, one a cycle.
-double Gigahertz() {
-  constexpr uint64_t kAdditions = 200'000'000;
-  const double begin = CpuSeconds();
-  uint64_t sum = 0;
-  for (uint64_t i = 0; i < kAdditions; ++i) asm volatile("add $1, %0" : "+r"(sum));
-  return static_cast<double>(kAdditions) / (CpuSeconds() - begin) / 1e9;
-}
 
 // Each NIC sends to another one (Sattolo's cycle).
 std::vector<uint32_t> Derangement(uint32_t count, uint64_t seed) {

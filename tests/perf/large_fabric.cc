@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long a fabric of 8,192 hosts takes to load, and a set of paths in it. Prints one JSON object;
+// topology.py makes bars of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "base/hash.h"
+#include "tests/perf/processor.h"
+#include "topology/ecmp.h"
+#include "topology/generate.h"
+#include "topology/route.h"
+#include "topology/yaml.h"
+
+namespace rocescope::topology {
+namespace {
+
+constexpr uint32_t kArity = 32;
+constexpr uint32_t kHosts = kArity * kArity * kArity / 4;
+constexpr uint32_t kPairs = 2000;
+
+Fabric Checked(Result<Fabric> fabric) {
+  if (!fabric) {
+    fmt::print(stderr, "large_fabric: {}\n", fabric.error().message);
+    std::exit(1);
+  }
+  return *std::move(fabric);
+}
+
+// As somebody writes it who has an inventory: a line for each switch, host and link.
+std::string List(const Fabric& fabric) {
+  std::string text = "name: listed\ndefaults: {speed: 100G}\nswitches:\n";
+  const auto out = std::back_inserter(text);
+  for (const Node& node : fabric.nodes()) {
+    if (!node.IsSwitch()) continue;
+    fmt::format_to(out, "  - {{name: {}, tier: {}, int_switch_id: {}{}}}\n", node.name,
+                   NameOf(node.tier), node.int_switch_id,
+                   node.pod == kNone ? "" : fmt::format(", pod: {}", node.pod));
+  }
+  text += "hosts:\n";
+  for (const Nic& nic : fabric.nics()) {
+    fmt::format_to(out, "  - {{name: {}, nics: [{{device: {}, addresses: 10.{}.{}.{}}}]}}\n",
+                   fabric.node(nic.host).name, nic.device, nic.host >> 16 & 255,
+                   nic.host >> 8 & 255, nic.host & 255);
+  }
+  text += "links:\n";
+  for (const Link& link : fabric.links()) {
+    fmt::format_to(out, "  - [\"{}\", \"{}\"]\n", fabric.NameOf(link.ends[0]),
+                   fabric.NameOf(link.ends[1]));
+  }
+  return text;
+}
+
+void Load(const std::string& text) {
+  const double speed = Gigahertz();
+  const double begin = CpuSeconds();
+  const Fabric fabric = Checked(LoadFabric(text, "fabric.yaml"));
+  const double used = CpuSeconds() - begin;
+  fmt::print("{{\"cpu_s\": {:.4f}, \"octets\": {}, \"hosts\": {}, \"gigahertz\": {:.3f}}}\n", used,
+             text.size(), fabric.nics().size(), speed);
+}
+
+void FindPaths(const Fabric& fabric) {
+  const double speed = Gigahertz();
+  double sum = 0;
+  double most = 0;
+  uint64_t paths = 0;
+  Routes routes(fabric);
+  for (uint64_t i = 0; i < kPairs; ++i) {
+    const auto from = static_cast<NicIndex>(Mix64(2 * i) % kHosts);
+    const auto to = static_cast<NicIndex>(Mix64(2 * i + 1) % kHosts);
+    routes.SetFailed({});  // forgets what it knows
+    const double begin = CpuSeconds();
+    const PathSet set(routes, from, to);
+    paths += set.Count();
+    const double used = CpuSeconds() - begin;
+    sum += used;
+    most = std::max(most, used);
+  }
+  fmt::print("{{\"cpu_s\": {:.9f}, \"most_s\": {:.9f}, \"paths\": {}, \"gigahertz\": {:.3f}}}\n",
+             sum / kPairs, most, paths / kPairs, speed);
+}
+
+}  // namespace
+}  // namespace rocescope::topology
+
+int main(int argc, char** argv) {
+  CLI::App app("CPU time of a large fabric, by case");
+  std::string which;
+  app.add_option("CASE", which, "ranges, listed or paths")
+      ->required()
+      ->check(CLI::IsMember({"ranges", "listed", "paths"}));
+  CLI11_PARSE(app, argc, argv);
+  using namespace rocescope::topology;
+  const Fabric fabric = Checked(Generate({.shape = Shape::kFatTree, .k = kArity}));
+  if (which == "paths") {
+    FindPaths(fabric);
+  } else {
+    Load(which == "ranges" ? WriteFabric(fabric) : List(fabric));
+  }
+  return 0;
+}
