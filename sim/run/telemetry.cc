@@ -3,9 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace rocescope::sim {
+namespace {
+
+// By an sFlow agent: 20 s shrunk by the time scale would still be longer than most runs, and of one
+// reading there is no difference to take.
+constexpr SimTime kLeastReadings = 2;
+
+}  // namespace
 
 Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Network& network,
                                                    const Simulation::Output& output) {
@@ -67,12 +75,13 @@ Status Telemetry::OpenFrames() {
       return static_cast<SimTime>(static_cast<double>(time) * scenario_.time_scale);
     };
     const SflowOptions life;
-    sflow_ =
-        std::make_unique<SflowAgents>(network_, packets_, **port,
-                                      SflowOptions{.rate = on.sflow_rate,
-                                                   .counter_period = scaled(life.counter_period),
-                                                   .longest_wait = scaled(life.longest_wait),
-                                                   .seed = scenario_.seed});
+    sflow_ = std::make_unique<SflowAgents>(
+        network_, packets_, **port,
+        SflowOptions{.rate = on.sflow_rate,
+                     .counter_period =
+                         std::min(scaled(life.counter_period), scenario_.duration / kLeastReadings),
+                     .longest_wait = scaled(life.longest_wait),
+                     .seed = scenario_.seed});
     observers_.Add(*sflow_);
   }
   return {};

@@ -30,6 +30,7 @@ using test::RunFiles;
 using topology::PortIndex;
 
 constexpr uint64_t kNoCollectorLoses = 100'000'000'000'000;  // bit/s
+constexpr uint64_t kFcs = 4;  // octets, which sFlow counts and counters.jsonl does not
 constexpr SimTime kBehindOnset = 3 * kMillisecond;
 
 std::string ReadAll(const std::filesystem::path& path) {
@@ -292,6 +293,11 @@ void Conservation::SamplesAreTheShareAskedFor() {
       const auto samples = static_cast<double>(sampled.samples.arrived);
       EXPECT_LE(samples, mean + 5 * sigma + 1);
       EXPECT_GE(samples, mean - static_cast<double>(early) * one_in - 5 * sigma - 1);
+      EXPECT_GE(sampled.readings, 2u);
+      EXPECT_LE(sampled.received, received);
+      EXPECT_LE(sampled.received_octets, Counts(port)[Metric::kRxBytes] + kFcs * received);
+      EXPECT_EQ(sampled.received == received,
+                sampled.received_octets == Counts(port)[Metric::kRxBytes] + kFcs * received);
       discards += sampled.discards.arrived;
       return 0;
     });

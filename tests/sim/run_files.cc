@@ -12,6 +12,7 @@
 #include "dataplane/wire/mirror.h"
 #include "dataplane/wire/reader.h"
 #include "dataplane/wire/sflow.h"
+#include "dataplane/wire/sflow_counter_record.h"
 
 namespace rocescope::sim::test {
 namespace {
@@ -124,6 +125,18 @@ void RunFiles::ReadSflow(const std::string& path) {
         if (port == topology::kNone) continue;
         samples[port].samples.Add(sample.sequence - 1);
         samples[port].pool = sample.sample_pool;
+      } else if (block.tag == wire::kSflowCounterSample) {
+        wire::SflowCounterSample sample;
+        wire::SflowBlock record;
+        wire::SflowInterfaceRecord interface;
+        Read(contents, sample);
+        Read(contents, record);
+        Read(contents, interface);
+        const topology::PortIndex port = fabric.FindPortByNumber(node, interface.index);
+        if (port == topology::kNone || record.tag != wire::kSflowInterfaceCounters) continue;
+        ++samples[port].readings;
+        samples[port].received = interface.in_unicast;
+        samples[port].received_octets = interface.in_octets;
       } else if (block.tag == wire::kSflowDiscardedPacket) {
         wire::SflowDiscardedPacket discard;
         Read(contents, discard);

@@ -41,11 +41,14 @@ struct MirrorSums {  // of a session that does not name its ports, and one that 
   FrameSums sums;
 };
 
-struct SampleSums {     // of a port
-  Sequence samples;     // of packets; sFlow counts from 1, this from 0
-  uint64_t pool = 0;    // of the last one
-  Sequence discards;    // dropped packets, likewise
-  uint64_t missed = 0;  // of these, by the agent, until its last one
+struct SampleSums {       // of a port
+  Sequence samples;       // of packets; sFlow counts from 1, this from 0
+  uint64_t pool = 0;      // of the last one
+  Sequence discards;      // dropped packets, likewise
+  uint64_t missed = 0;    // of these, by the agent, until its last one
+  uint64_t readings = 0;  // of its counters, and what the last one said: frames, octets with FCS
+  uint64_t received = 0;
+  uint64_t received_octets = 0;
 };
 
 struct PortCounts {
