@@ -32,6 +32,26 @@ void ConnectionTracker::Approach(const std::vector<Record>& records, size_t now)
   if (now + kTap < records.size()) store_.ApproachTap(records[now + kTap].hint);
 }
 
+void ConnectionTracker::LearnTap(const TapPlace& place) {
+  for (size_t tap = observers_.size(); tap <= place.tap; ++tap) {
+    observers_.push_back(static_cast<TapId>(tap));
+  }
+  observer_nodes_.resize(observers_.size(), topology::kNone);
+  if (fabric_ != nullptr) {
+    observer_nodes_[place.tap] = fabric_->FindSwitchByErspan(place.switch_address);
+  }
+  observers_[place.tap] = switches_.try_emplace(place.switch_address, place.tap).first->second;
+}
+
+// Whether an observer is the switch that the flow's source is plugged into.
+bool ConnectionTracker::IsNearSource(const FlowKey& flow, TapId observer) const {
+  if (fabric_ == nullptr || observer >= observer_nodes_.size()) return false;
+  const topology::NicIndex nic =
+      fabric_->FindNic({.segment = flow.segment, .address = flow.source});
+  return nic != topology::kNone && observer_nodes_[observer] != topology::kNone &&
+         fabric_->PeerNode(fabric_->nic(nic).port) == observer_nodes_[observer];
+}
+
 void ConnectionTracker::Add(const RecordBatch& batch) {
   // A CM exchange comes before the packets of its connection, a disconnect after them.
   auto management = batch.management.begin();
@@ -84,7 +104,7 @@ void ConnectionTracker::Add(const FlowRecord& record) {
   uint32_t number = Touch(record.flow, record.last_seen, record.hint);
   if (number == kNoFlow) return;
   RestartSign sign = RestartSign::kNone;
-  if (FlowAtTap* const at_tap = store_.AtTap(number, record.tap); at_tap != nullptr) {
+  if (FlowAtTap* const at_tap = store_.AtTap(number, ObserverOf(record.tap)); at_tap != nullptr) {
     sign = RestartSignOf(store_.flow(number), *at_tap, record);
   }
   statistics_.restarts_ignored += sign == RestartSign::kMirrorGap;
@@ -113,8 +133,11 @@ void ConnectionTracker::Add(const SightingRecord& record) {
     number = Touch(record.flow, record.event_time, record.hint);
     if (number == kNoFlow) return;
   }
-  FlowAtTap* const at_tap = store_.AtTap(number, record.tap);
+  bool is_new = false;
+  FlowAtTap* const at_tap = store_.AtTap(number, ObserverOf(record.tap), &is_new);
   if (at_tap == nullptr) return;
+  if (is_new) at_tap->near_source = IsNearSource(record.flow, at_tap->tap);
+  at_tap->ttl = record.ttl;
   if (record.kind == SightingKind::kRequest) {
     AddRequest(number, *at_tap, record);
   } else {

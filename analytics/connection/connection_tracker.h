@@ -7,12 +7,13 @@
 // Pure and single-threaded; the same records in the same order give the same answer. As long as no
 // table is full, order across host pairs does not matter: tables are shared, and what one host pair
 // puts in may push out another's (counted: requests_evicted, flows_refused, closed_dropped).
-// Records of one tap must come in the order of their event times; times of different taps are not
-// compared.
+// Records of one switch's taps must come in the order of their event times; times of different
+// switches, or of captures, are not compared.
 #pragma once
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@
 #include "analytics/connection/psn_echo.h"
 #include "analytics/connection/reth_echo.h"
 #include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 
@@ -46,6 +49,13 @@ struct ConnectionOptions {
 class ConnectionTracker {
  public:
   explicit ConnectionTracker(const ConnectionOptions& options = {});
+
+  // What the fabric is, if anybody knows; must outlive the tracker. Before any tap is learnt.
+  void SetFabric(const topology::Fabric& fabric) { fabric_ = &fabric; }
+
+  // Says where a tap is: sessions and ports of one switch have one clock and see both directions
+  // together. Before the tap's first record.
+  void LearnTap(const TapPlace& place);
 
   void Add(const FlowRecord& record);
   void Add(const SightingRecord& record);
@@ -71,6 +81,9 @@ class ConnectionTracker {
  private:
   template <typename Record>
   void Approach(const std::vector<Record>& records, size_t now) const;
+  // What stands for all taps of a switch: the first of them.
+  TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
+  bool IsNearSource(const FlowKey& flow, TapId observer) const;
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
   void Restart(uint32_t flow, Timestamp time);
@@ -86,6 +99,10 @@ class ConnectionTracker {
   RethEcho reth_echo_;
   ConnectRequests connect_requests_;
   ClosingAnswers closings_;
+  const topology::Fabric* fabric_ = nullptr;
+  std::vector<TapId> observers_;                     // by tap
+  std::vector<topology::NodeIndex> observer_nodes_;  // likewise; kNone: not in the fabric
+  std::map<IpAddress, TapId> switches_;
   std::deque<Connection> closed_;
   std::vector<FlowCut> cuts_;
   std::optional<Timestamp> last_sweep_;

@@ -56,6 +56,8 @@ struct FlowAtTap {
   uint32_t next = kNoFlow;  // the flow at its next tap
   uint32_t channel = 0;     // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
+  bool near_source = false;  // the fabric says that the tap is at its source's first switch
+  uint8_t ttl = 0;           // of its packets, the last seen
   bool sends_requests = false;
   // Furthest request PSNs that flow records gave: of the latest interval, and before it.
   Timestamp psn_interval;
@@ -64,6 +66,7 @@ struct FlowAtTap {
   bool responded = false;
   uint32_t furthest_response = 0;  // PSN; a response counts once, whatever copies there are
   uint32_t trials = 0;             // responses compared with the requests of the other direction
+  uint32_t ordered = 0;            // of these, seen where the order tells which request is meant
   Duration usual_age{};            // moving mean of the youngest matching request's age
   Timestamp first_request;
   Timestamp first_trial;

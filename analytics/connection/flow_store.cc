@@ -100,7 +100,7 @@ uint32_t FlowStore::ChannelOf(HostPair& pair, TapId tap) {
   return channel;
 }
 
-FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
+FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap, bool* is_new) {
   FlowState& state = flows_[flow_number];
   for (uint32_t i = state.first_at_tap; i != kNoFlow; i = at_taps_[i].next) {
     if (at_taps_[i].tap == tap) return &at_taps_[i];
@@ -114,6 +114,7 @@ FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap) {
   at_tap.channel = channel + state.side;
   at_tap.reverse_channel = channel + 1 - state.side;
   at_tap.next = std::exchange(state.first_at_tap, number);
+  if (is_new != nullptr) *is_new = true;
   return &at_tap;
 }
 
@@ -129,6 +130,7 @@ void FlowStore::Reset(uint32_t number) {
     fresh.next = old.next;
     fresh.channel = old.channel;
     fresh.reverse_channel = old.reverse_channel;
+    fresh.near_source = old.near_source;
     i = old.next;
     old = fresh;
   }

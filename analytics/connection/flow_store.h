@@ -32,7 +32,8 @@ class FlowStore {
   uint32_t Find(const FlowKey& key) const;
 
   // The flow's state at the tap; nullptr if it is new and the pair has too many taps.
-  FlowAtTap* AtTap(uint32_t flow, TapId tap);
+  // `is_new`, if not null, is set to whether it was made by this call.
+  FlowAtTap* AtTap(uint32_t flow, TapId tap, bool* is_new = nullptr);
 
   FlowState& flow(uint32_t index) { return flows_[index]; }
   const FlowState& flow(uint32_t index) const { return flows_[index]; }

@@ -35,6 +35,8 @@ struct MatchRow {
   uint32_t suspects = 0;
   // The PSNs count from 0, as with NCCL: any two flows may be in step.
   bool zero_based = false;
+  // The tap is where the order of packets tells flows in step apart (psn_echo.h).
+  bool ordered = false;
   std::vector<PartnerClaim> claims{};  // at most one per partner
 };
 

@@ -127,6 +127,7 @@ class PairMatcher {
     MatchRow& row = rows_[side][member];
     row.tap = at_tap->tap;
     row.trials = at_tap->trials;
+    row.ordered = IsOrdered(*at_tap);
     row.visible = std::min<uint32_t>(store_.requesters(at_tap->reverse_channel),
                                      static_cast<uint32_t>(others));
     if (row.visible < others) row.suspects = SuspectsOf(*at_tap, 1 - side);
@@ -217,9 +218,12 @@ PairMatching MatchPair(const FlowStore& store, const KnownPairs& known, uint32_t
   return PairMatcher(store, known, pair).Run();
 }
 
+// Most responses there were told apart by their order.
+bool IsOrdered(const FlowAtTap& at_tap) { return 2 * at_tap.ordered > at_tap.trials; }
+
 const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow) {
   const FlowAtTap* best = nullptr;
-  std::tuple<uint32_t, uint32_t, int> best_rank;
+  std::tuple<bool, uint32_t, uint32_t, int> best_rank;
   for (uint32_t i = flow.first_at_tap; i != kNoFlow; i = store.at_tap(i).next) {
     const FlowAtTap& at_tap = store.at_tap(i);
     if (at_tap.trials == 0) continue;
@@ -228,7 +232,8 @@ const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow) {
       const EchoCandidate& candidate = at_tap.candidates[c];
       if (store.IsCurrent(candidate.requester)) hits = std::max(hits, candidate.hits);
     }
-    const std::tuple rank(hits, at_tap.trials, -static_cast<int>(at_tap.tap));
+    const std::tuple rank(hits > 0 && IsOrdered(at_tap), hits, at_tap.trials,
+                          -static_cast<int>(at_tap.tap));
     if (best != nullptr && rank <= best_rank) continue;
     best = &at_tap;
     best_rank = rank;

@@ -33,6 +33,9 @@ struct PairMatching {
 // Flows whose partners a CM exchange named are left out.
 PairMatching MatchPair(const FlowStore& store, const KnownPairs& known, uint32_t pair);
 
+// Whether the tap's view of the flow's responses tells flows in lock step apart.
+bool IsOrdered(const FlowAtTap& at_tap);
+
 // The tap whose view of the flow's responses says most; nullptr if none says anything.
 const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow);
 

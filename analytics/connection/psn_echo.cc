@@ -51,6 +51,21 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Sight
   at_tap.usual_age += first ? youngest : (youngest - at_tap.usual_age) / kAgeMemory;
   const Duration oldest =
       first ? maximum_response_time_ : at_tap.usual_age * kAgeSlack + kAgeAllowance;
+  const RequestIndex::Match* first_come = nullptr;
+  bool ordered = at_tap.near_source;
+  for (size_t i = 0; i < matches.size; ++i) {
+    const RequestIndex::Match& match = matches.items[i];
+    if (match.age > oldest) continue;
+    // The request was forwarded more often than the response: the responder is the nearer one.
+    ordered |= record.ttl > store.at_tap(match.owner).ttl;
+    if (first_come == nullptr || match.age > first_come->age) first_come = &match;
+  }
+  if (ordered && first_come != nullptr) {
+    ++at_tap.ordered;
+    CountHit(store, at_tap, *first_come, record);
+    requests_.Take(*first_come);
+    return;
+  }
   for (size_t i = 0; i < matches.size; ++i) {
     if (matches.items[i].age <= oldest) CountHit(store, at_tap, matches.items[i], record);
   }
@@ -81,7 +96,8 @@ void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestI
               .hits = 1,
               .trials_before = from.first_request > at_tap.first_trial ? at_tap.trials - 1 : 0,
               .psn = record.psn,
-              .age_us = static_cast<uint32_t>(match.age / std::chrono::microseconds(1)),
+              .age_us = static_cast<uint32_t>(
+                  std::chrono::round<std::chrono::microseconds>(match.age).count()),
               .response_time = record.event_time};
 }
 

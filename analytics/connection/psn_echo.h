@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PSN echo: a response repeats the PSN of a request that its partner has outstanding at the same
 // tap. Counts, for each responding flow, whose requests its responses hit.
+//
+// Queue pairs that are in lock step have the same PSNs outstanding. At the responder's own switch
+// their order tells them apart: all requests to a NIC pass there one behind the other, the NIC
+// answers them in turn, and a switch keeps the order of what goes from port to port. There a
+// response takes the oldest request with its PSN, and counts for that one alone.
 #pragma once
 
 #include <cstdint>

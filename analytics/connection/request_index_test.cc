@@ -19,7 +19,7 @@ TEST(RequestIndex, FindsEveryOwnerOfThePsnOnTheChannel) {
 
   ASSERT_EQ(matches.size, 2u);
   EXPECT_EQ(matches.items[0].owner, 7u);
-  EXPECT_EQ(matches.items[0].age, std::chrono::microseconds(30));
+  EXPECT_NEAR(matches.items[0].age.count(), 30'000, RequestIndex::kTick.count());
   EXPECT_EQ(matches.items[1].owner, 8u);
 }
 

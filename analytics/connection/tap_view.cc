@@ -27,14 +27,18 @@ struct View {
   std::vector<uint32_t> rows;
 };
 
-double MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, size_t requesters) {
+// Of the view's rows, into `most`.
+void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, size_t requesters,
+                        std::vector<double>& most) {
   const auto responders = static_cast<uint32_t>(view.rows.size());
   Groups groups(responders + requesters);
   std::vector<bool> answered(requesters);
   uint32_t answered_count = 0;
   for (uint32_t i = 0; i < responders; ++i) {
-    for (const PartnerClaim& claim : rows[view.rows[i]].claims) {
-      if (2 * uint64_t{claim.hits} <= claim.trials) continue;
+    const MatchRow& row = rows[view.rows[i]];
+    const uint64_t least_share = row.ordered ? 4 : 2;
+    for (const PartnerClaim& claim : row.claims) {
+      if (least_share * claim.hits <= claim.trials) continue;
       groups.Join(i, responders + claim.partner);
       answered_count += !answered[claim.partner];
       answered[claim.partner] = true;
@@ -53,7 +57,13 @@ double MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, s
     in_part += surplus[i] != 0;
   }
   constexpr double kPartialCosts = 3;
-  return std::max(1.0, count - in_part - kPartialCosts * in_part);
+  const double in_step = std::max(1.0, count - in_part - kPartialCosts * in_part);
+  for (uint32_t i = 0; i < responders; ++i) {
+    // Where order tells, each look at a group that is there as a whole is one of its own.
+    constexpr double kManyLooks = 1e6;
+    const bool told_apart = rows[view.rows[i]].ordered && surplus[groups.Of(i)] == 0;
+    most[view.rows[i]] = told_apart ? kManyLooks : in_step;
+  }
 }
 
 }  // namespace
@@ -68,8 +78,7 @@ std::vector<double> MostObservations(const std::vector<MatchRow>& responders, si
   }
   std::vector<double> most(responders.size(), 1);
   for (const auto& [tap, view] : taps) {
-    const double observations = MostObservationsAt(view, responders, requesters);
-    for (const uint32_t i : view.rows) most[i] = observations;
+    MostObservationsAt(view, responders, requesters, most);
   }
   return most;
 }

@@ -15,10 +15,12 @@ void Engine::SetHostFacts(HostFacts facts) {
 void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   fabric_ = std::move(fabric);
   paths_ = std::make_unique<PathTracker>(*fabric_);
+  connections_.SetFabric(*fabric_);
   changed_ = true;
 }
 
 void Engine::LearnTap(const TapPlace& place) {
+  connections_.LearnTap(place);
   if (paths_) paths_->LearnTap(place);
 }
 

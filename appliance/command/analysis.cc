@@ -3,6 +3,7 @@
 
 #include <google/protobuf/arena.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -33,6 +34,13 @@ FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
                                          std::vector<std::string> captures) {
   FrameProcessor::Options result;
   result.flow_table.interval = options.interval.value_or(kDefaultInterval);
+  // As many packets are looked at singly in a second of life.
+  SightingBudget::Options& sightings = result.flow_table.sightings;
+  constexpr double kMost = 1u << 24;
+  const double factor = 1 / std::clamp(options.time_scale, 1e-3, 1.0);
+  for (uint32_t* budget : {&sightings.chosen_per_interval, &sightings.always_per_interval}) {
+    *budget = static_cast<uint32_t>(std::min(*budget * factor, kMost));
+  }
   result.ports = options.ports;
   result.ports.int_reports = options.int_port.value_or(options.ports.int_reports);
   result.filter = options.filter;

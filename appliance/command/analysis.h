@@ -27,6 +27,7 @@ struct AnalysisOptions {
   FrameFilter filter;
   // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.
   std::optional<Duration> interval;
+  double time_scale = 1;  // a second of the input stands for 1 / time_scale
   TelemetryPorts ports;
   std::optional<uint16_t> int_port;  // of INT reports, in place of what `ports` or a run says
   bool check_icrc = false;

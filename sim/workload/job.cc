@@ -231,13 +231,15 @@ void Job::Grant(uint32_t number, uint32_t iteration, uint32_t lane) {
                                          .address = address});
     ++run.granted[lane];
     if (++state.granted == state.messages) transfers.pop_front();
-    channel.receivers[queue_pair]->Post({.verb = Verb::kWrite,
-                                         .length = kClearToSendOctets,
-                                         .address = channel.fifo + slot * kClearToSendOctets,
-                                         .rkey = channel.fifo_rkey,
-                                         .granted_address = address,
-                                         .granted_rkey = channel.rkey,
-                                         .context = reference});
+    // Whichever queue pair the data will take, NCCL posts this to the first of its device
+    // (ncclIbPostFifo).
+    channel.receivers.front()->Post({.verb = Verb::kWrite,
+                                     .length = kClearToSendOctets,
+                                     .address = channel.fifo + slot * kClearToSendOctets,
+                                     .rkey = channel.fifo_rkey,
+                                     .granted_address = address,
+                                     .granted_rkey = channel.rkey,
+                                     .context = reference});
   }
 }
 
