@@ -44,12 +44,15 @@ void ConnectionTracker::LearnTap(const TapPlace& place) {
 }
 
 // Whether an observer is the switch that the flow's source is plugged into.
-bool ConnectionTracker::IsNearSource(const FlowKey& flow, TapId observer) const {
-  if (fabric_ == nullptr || observer >= observer_nodes_.size()) return false;
+std::optional<bool> ConnectionTracker::IsNearSource(const FlowKey& flow, TapId observer) const {
+  if (fabric_ == nullptr || observer >= observer_nodes_.size() ||
+      observer_nodes_[observer] == topology::kNone) {
+    return std::nullopt;
+  }
   const topology::NicIndex nic =
       fabric_->FindNic({.segment = flow.segment, .address = flow.source});
-  return nic != topology::kNone && observer_nodes_[observer] != topology::kNone &&
-         fabric_->PeerNode(fabric_->nic(nic).port) == observer_nodes_[observer];
+  if (nic == topology::kNone) return std::nullopt;
+  return fabric_->PeerNode(fabric_->nic(nic).port) == observer_nodes_[observer];
 }
 
 void ConnectionTracker::Add(const RecordBatch& batch) {

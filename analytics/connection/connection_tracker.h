@@ -83,7 +83,7 @@ class ConnectionTracker {
   void Approach(const std::vector<Record>& records, size_t now) const;
   // What stands for all taps of a switch: the first of them.
   TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
-  bool IsNearSource(const FlowKey& flow, TapId observer) const;
+  std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
   void Restart(uint32_t flow, Timestamp time);

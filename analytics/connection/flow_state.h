@@ -56,8 +56,9 @@ struct FlowAtTap {
   uint32_t next = kNoFlow;  // the flow at its next tap
   uint32_t channel = 0;     // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
-  bool near_source = false;  // the fabric says that the tap is at its source's first switch
-  uint8_t ttl = 0;           // of its packets, the last seen
+  // Whether the tap is at its source's first switch; unset: nobody says what the fabric is.
+  std::optional<bool> near_source;
+  uint8_t ttl = 0;  // of its packets, the last seen
   bool sends_requests = false;
   // Furthest request PSNs that flow records gave: of the latest interval, and before it.
   Timestamp psn_interval;

@@ -22,6 +22,9 @@ bool RepeatsRequest(const SightingRecord& record) {
          (record.kind == SightingKind::kResponse && wire::InfoOf(record.opcode).starts);
 }
 
+// What hosts start from: Linux 64, others 128 or 255.
+bool IsInitial(uint8_t ttl) { return ttl == 64 || ttl == 128 || ttl == 255; }
+
 }  // namespace
 
 // Requests that a responder may name in an acknowledgement or answer.
@@ -52,12 +55,13 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Sight
   const Duration oldest =
       first ? maximum_response_time_ : at_tap.usual_age * kAgeSlack + kAgeAllowance;
   const RequestIndex::Match* first_come = nullptr;
-  bool ordered = at_tap.near_source;
+  bool ordered = at_tap.near_source.value_or(false);
   for (size_t i = 0; i < matches.size; ++i) {
     const RequestIndex::Match& match = matches.items[i];
     if (match.age > oldest) continue;
-    // The request was forwarded more often than the response: the responder is the nearer one.
-    ordered |= record.ttl > store.at_tap(match.owner).ttl;
+    // The request was forwarded before, and the response never was.
+    ordered |=
+        !at_tap.near_source && IsInitial(record.ttl) && record.ttl > store.at_tap(match.owner).ttl;
     if (first_come == nullptr || match.age > first_come->age) first_come = &match;
   }
   if (ordered && first_come != nullptr) {
