@@ -2,6 +2,7 @@
 #include "sim/host/queue_pair.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dataplane/wire/opcode.h"
 #include "dataplane/wire/roce.h"
@@ -107,19 +108,20 @@ Frame* QueuePair::Send() {
 Frame* QueuePair::SendRequest() {
   const Message& message = messages_[cursor_];
   const bool read = message.verb == Verb::kRead;
-  const uint64_t index = read ? 0 : next_ - message.first;
+  const uint32_t mtu = nic_.options().mtu;
+  const uint64_t index = next_ - message.first;  // of a READ: what it asks for again
   const bool first = index == 0 || read;
   const bool last = read || index + 1 == message.packets;
   Frame& frame = NewFrame(FrameKind::kRequest);
   frame.sequence = message.first + index;
   frame.opcode = RequestOpcode(message, first, last);
-  frame.payload = read ? 0 : PayloadAt(message, index, nic_.options().mtu);
+  frame.payload = read ? 0 : PayloadAt(message, index, mtu);
   frame.ack_request = last || ++since_ack_request_ >= nic_.options().ack_every;
   if (frame.ack_request) since_ack_request_ = 0;
   if (first) {
-    frame.address = message.address;
+    frame.address = message.address + index * mtu;
     frame.rkey = message.rkey;
-    frame.dma_length = static_cast<uint32_t>(message.length);
+    frame.dma_length = static_cast<uint32_t>(message.length - index * mtu);
     frame.granted_address = message.granted_address;
     frame.granted_rkey = message.granted_rkey;
   }
@@ -140,7 +142,7 @@ Frame* QueuePair::SendResponse() {
   const uint64_t index = response.next - message.first;
   Frame& frame = NewFrame(FrameKind::kReadResponse);
   frame.sequence = response.next;
-  frame.opcode = ResponseOpcode(index == 0, index + 1 == message.packets);
+  frame.opcode = ResponseOpcode(response.next == response.from, index + 1 == message.packets);
   frame.payload = PayloadAt(message, index, nic_.options().mtu);
   frame.syndrome = kAckSyndrome;
   frame.message_sequence = messages_received_;
@@ -220,7 +222,7 @@ void QueuePair::Accept(const Frame& frame) {
   if (frame.opcode == wire::kOpcodeReadRequest) {
     ++nic_.counters().rx_read_requests;
     expected_ += message->packets;
-    ++messages_received_;
+    messages_received_ = (messages_received_ + 1) & k24BitMask;
     Respond(*message, message->first);
     return;
   }
@@ -236,7 +238,7 @@ void QueuePair::Accept(const Frame& frame) {
 }
 
 void QueuePair::Respond(const Message& message, uint64_t from) {
-  responses_.push_back({.message = message, .next = from});
+  responses_.push_back({.message = message, .from = from, .next = from});
   ScheduleIfReady();
 }
 
@@ -280,10 +282,14 @@ void QueuePair::ReceiveResponse(const Frame& frame) {
   if (message == nullptr || message->verb != Verb::kRead) return;
   expected_response_ = std::max(expected_response_, message->first);
   if (frame.sequence != expected_response_) {
-    // Lost on the way: asked for again from there (IBTA 9.7.5.2.8, an implied NAK).
-    if (frame.sequence > expected_response_) GoBack(message->first);
+    // Lost on the way: asked for again from there (IBTA 9.7.5.2.8, an implied NAK), and once,
+    // however many responses are still under way behind it.
+    if (frame.sequence > expected_response_ && !std::exchange(asked_again_, true)) {
+      GoBack(expected_response_);
+    }
     return;
   }
+  asked_again_ = false;
   ++expected_response_;
   Progress(expected_response_);
 }
@@ -319,11 +325,11 @@ void QueuePair::GoBack(uint64_t sequence) {
   if (index == messages_.size()) return;
   const Message& message = messages_[index];
   const bool read = message.verb == Verb::kRead;
-  const bool from_start = read || nic_.options().recovery == Recovery::kGoBackZero;
+  const bool from_start = nic_.options().recovery == Recovery::kGoBackZero;
   cursor_ = index;
   next_ = from_start ? message.first : sequence;
   if (!read && from_start) unacknowledged_ = std::min(unacknowledged_, next_);
-  if (read) expected_response_ = message.first;
+  if (read) expected_response_ = next_;
   ScheduleIfReady();
 }
 

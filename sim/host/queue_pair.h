@@ -79,7 +79,8 @@ class QueuePair {
   // Packets of a READ's response that are still to send.
   struct Response {
     Message message;
-    uint64_t next = 0;  // sequence
+    uint64_t from = 0;  // sequence that was asked for
+    uint64_t next = 0;  // sequence to send
   };
 
   Frame& NewFrame(FrameKind kind);
@@ -118,6 +119,7 @@ class QueuePair {
   uint64_t furthest_ = 0;         // sent so far: what lies below is sent again
   uint64_t end_ = 0;              // behind all that is posted
   uint64_t expected_response_ = 0;
+  bool asked_again_ = false;  // for it, and it has not come yet
   SimTime ready_ = 0;  // when the pace allows the next frame
   bool scheduled_ = false;
   bool failed_ = false;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "dataplane/wire/opcode.h"
@@ -14,7 +15,9 @@
 namespace rocescope::sim {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 // Two hosts on a switch; everything that arrives there is noted.
 class QueuePairTest : public ::testing::Test, public QueuePairObserver, public SwitchObserver {
@@ -62,6 +65,9 @@ class QueuePairTest : public ::testing::Test, public QueuePairObserver, public S
   void Failed(QueuePair&) override { failed_ = true; }
   void Arrives(const Switch&, const Port&, const Frame& frame) override {
     seen_.push_back({frame.kind, frame.opcode, frame.sequence});
+    if (frame.opcode == wire::kOpcodeReadRequest) {
+      asked_for_.emplace_back(frame.address, frame.dma_length);
+    }
   }
   void Queues(const Switch&, const Port&, const Frame&) override {}
   void Departs(const Switch&, const Port&, const Frame&, uint64_t) override {}
@@ -81,6 +87,7 @@ class QueuePairTest : public ::testing::Test, public QueuePairObserver, public S
   std::vector<uint64_t> delivered_;
   std::vector<uint64_t> completed_;
   std::vector<Seen> seen_;
+  std::vector<std::pair<uint64_t, uint32_t>> asked_for_;  // by READs: address and length
   bool failed_ = false;
 };
 
@@ -153,13 +160,40 @@ TEST_F(QueuePairTest, ALostAckCostsNothingIfALaterOneComes) {
   EXPECT_THAT(completed_, ElementsAre(1));
 }
 
-TEST_F(QueuePairTest, ALostReadResponseIsAskedForAgain) {
+// IBTA 9.7.5.2.8: from the missing packet on, and not for each response behind it.
+TEST_F(QueuePairTest, ALostReadResponseIsAskedForAgainOnce) {
   Start();
   Losing wire({1});
   network_->nic(1).port().SetFault(&wire);
-  connection_.first->Post({.verb = Verb::kRead, .length = 3000, .context = 1});
+  connection_.first->Post(
+      {.verb = Verb::kRead, .length = 10'000, .address = 0x7000, .context = 1});
   Run();
   EXPECT_THAT(completed_, ElementsAre(1));
+  EXPECT_THAT(Sent(FrameKind::kRequest), ElementsAre(0, 1));
+  EXPECT_THAT(asked_for_, ElementsAre(Pair(0x7000, 10'000), Pair(0x7000 + 1000, 9'000)));
+  EXPECT_THAT(Sent(FrameKind::kReadResponse),
+              ElementsAre(0, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(seen_, Contains(Seen{FrameKind::kReadResponse, wire::kOpcodeReadResponseFirst, 1}));
+}
+
+// A host without a cable: nothing leaves it, and nothing is found at the other end of it.
+TEST(UnpluggedTest, WhatAnUnpluggedNicSendsIsLost) {
+  topology::Fabric::Parts parts = topology::Generate(test::Star(2))->parts();
+  ASSERT_EQ(parts.links.size(), 2u);
+  for (const topology::PortIndex port : parts.links.back().ends) {
+    parts.ports[port].link = topology::kNone;
+  }
+  parts.links.pop_back();
+  const topology::Fabric fabric = topology::Fabric::Make(std::move(parts)).value();
+  Network network(fabric, test::Reference());
+  const Network::Connection ends = network.Connect(0, 1, nullptr);
+  for (QueuePair* end : {ends.first, ends.second}) end->Post({.length = 10'000});
+  network.nic(1).SetStorm(true);
+  network.nic(1).SetUp(false);
+  network.nic(1).SetUp(true);
+  network.engine().Run(kMillisecond);
+  EXPECT_FALSE(network.nic(1).port().up());
+  EXPECT_EQ(network.nic(0).delivered() + network.nic(1).delivered(), 0u);
 }
 
 TEST_F(QueuePairTest, GivesUpAfterItsRetries) {
