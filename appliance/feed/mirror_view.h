@@ -19,7 +19,7 @@ class MirrorView {
   struct Options {
     MirrorSessions sessions = MirrorSessions::kAll;
     double loss = 0;                           // share of frames that never arrive: 0 to 1
-    const topology::Fabric* fabric = nullptr;  // only asked, and only by Make, which leaves are
+    const topology::Fabric* fabric = nullptr;  // asked once which leaves are; nullptr: none
   };
   explicit MirrorView(const Options& options);
 

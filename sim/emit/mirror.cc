@@ -99,9 +99,8 @@ void Mirror::Queues(const Switch& at, const Port& port, const Frame& frame) {
   Copy(At(at, port).before_queue, frame, true);
 }
 
-// What a port that went down throws away does not leave.
 void Mirror::Departs(const Switch& at, const Port& port, const Frame& frame, uint64_t) {
-  if (port.up()) Copy(At(at, port).egress, frame, true);
+  Copy(At(at, port).egress, frame, true);
 }
 
 void Mirror::Copy(uint32_t first, const Frame& frame, bool egress) {

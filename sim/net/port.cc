@@ -18,6 +18,10 @@ void Port::Connect(Port& a, Port& b, SimTime delay) {
   a.peer_ = &b;
   b.peer_ = &a;
   a.delay_ = b.delay_ = delay;
+  for (Port* port : {&a, &b}) {
+    port->up_ = true;
+    port->shut_ = port->dropping_;
+  }
 }
 
 void Port::Enqueue(Frame& frame) {
@@ -229,7 +233,7 @@ void Port::PauseEnds() {
 
 // A port that goes down loses what waits in it, and forgets pauses.
 void Port::SetUp(bool up) {
-  if (up == up_) return;
+  if (up == up_ || peer_ == nullptr) return;  // without a cable it stays down
   up_ = up;
   shut_ = up ? dropping_ : uint8_t{0xff};
   if (up) {

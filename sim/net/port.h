@@ -111,7 +111,7 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Both ports get to know each other.
+  // Both ports get to know each other, and are up.
   static void Connect(Port& a, Port& b, SimTime delay);
 
   void Enqueue(Frame& frame);
@@ -170,7 +170,7 @@ class Port {
   uint64_t bits_per_second_;
   Port* peer_ = nullptr;
   SimTime delay_ = 0;
-  bool up_ = true;
+  bool up_ = false;
   bool wakes_ = false;  // Free is waiting
   WireFault* fault_ = nullptr;
 
@@ -179,7 +179,7 @@ class Port {
   uint8_t waiting_ = 0;   // mask of priorities with frames
   uint8_t paused_ = 0;    // mask
   uint8_t dropping_ = 0;  // mask
-  uint8_t shut_ = 0;      // mask: what is not let in; all while the link is down
+  uint8_t shut_ = 0xff;   // mask: what is not let in; all while the link is down
   uint8_t pausing_ = 0;   // mask: the peer was told to
   uint8_t turn_ = 0;      // the priority below kStrict that was served last
   FrameQueue urgent_;
