@@ -44,8 +44,7 @@ Result<RunManifest> ParseRunManifest(std::string_view text) {
   // Looked at first: another version's keys are not this one's.
   object.Unsigned("schema_version", RunManifest::kSchemaVersion, RunManifest::kSchemaVersion);
   RunManifest manifest;
-  constexpr size_t kLongestName = 128;
-  manifest.scenario = object.Text("scenario", kLongestName);
+  manifest.scenario = object.Text("scenario", RunManifest::kLongestName);
   manifest.seed = object.Unsigned("seed", 0, UINT64_MAX);
   manifest.epoch = FromNanoseconds(0) + ReadDuration(object, "epoch_ns", 0);
   manifest.duration = ReadDuration(object, "duration_ns", 1);

@@ -14,6 +14,7 @@ namespace rocescope {
 struct RunManifest {
   // Raised when a key changes its meaning or a new one must not be missed.
   static constexpr uint32_t kSchemaVersion = 1;
+  static constexpr size_t kLongestName = 128;  // octets of `scenario`
 
   // UDP destination ports of the collector.
   struct Ports {

@@ -54,31 +54,51 @@ Status Injector::Add(const FaultOptions& options) {
   Result<Effect> effect = MakeEffect(options, happened);
   if (!effect) return tl::unexpected(effect.error());
   happened_.push_back(std::move(happened));
+  effects_.push_back(*std::move(effect));
   Engine& engine = network_.engine();
-  const SimTime end = EndOf(options);
-  engine.At(options.onset, [this, number, end, effect = *effect]() mutable {
-    effect.begin();
-    if (effect.affected) effect.affected = Since(effect.affected);
-    if (effect.affected || effect.shows) {
-      Watch(number, effect, end);
-    } else {
-      happened_[number].visible = network_.engine().Now();
-    }
-  });
-  if (end != kNever) engine.At(end, effect->end);
+  engine.At(options.onset, [this, number] { Begin(number); });
+  if (const SimTime end = EndOf(options); end != kNever) {
+    engine.At(end, [this, number] { End(number); });
+  }
   return {};
 }
 
-// Looks now and then, as long as the fault lasts and a little longer.
-void Injector::Watch(size_t number, const Effect& effect, SimTime until) {
-  const SimTime now = network_.engine().Now();
+void Injector::Begin(size_t number) {
+  Effect& effect = effects_[number];
+  if (effect.affected) effect.affected = Since(effect.affected);
+  effect.begin();
+  if (effect.affected || effect.shows) {
+    watched_.push_back(number);
+    Watch(number);
+  } else {
+    happened_[number].visible = network_.engine().Now();
+  }
+}
+
+void Injector::End(size_t number) {
+  effects_[number].end();
+  if (effects_[number].trails) return;
+  Look(number);
+  std::erase(watched_, number);  // what comes now is not its doing
+}
+
+void Injector::Finish() {
+  for (const size_t number : watched_) Look(number);
+}
+
+void Injector::Look(size_t number) {
+  const Effect& effect = effects_[number];
   Happened& happened = happened_[number];
   if (effect.affected) happened.affected = effect.affected();
   const bool shows = effect.shows ? effect.shows() : happened.affected >= effect.visible_from;
-  if (happened.visible == kNever && shows) happened.visible = now;
-  if (until != kNever && now > until + kMillisecond) return;
-  network_.engine().At(now + kLook,
-                       [this, number, effect, until] { Watch(number, effect, until); });
+  if (happened.visible == kNever && shows) happened.visible = network_.engine().Now();
+}
+
+// Looks now and then.
+void Injector::Watch(size_t number) {
+  if (std::find(watched_.begin(), watched_.end(), number) == watched_.end()) return;
+  Look(number);
+  network_.engine().At(network_.engine().Now() + kLook, [this, number] { Watch(number); });
 }
 
 Result<Injector::Effect> Injector::MakeEffect(const FaultOptions& options, Happened& happened) {
@@ -243,7 +263,7 @@ Result<Injector::Effect> Injector::OfValley(const FaultOptions& options, Happene
     });
   };
   return Effect{
-      .begin = [set] { set(true); }, .end = [set] { set(false); }, .affected = {}, .shows = closed};
+      .begin = [set] { set(true); }, .end = [set] { set(false); }, .shows = closed, .trails = true};
 }
 
 // The network was built that way. Every frame over one of the two cables tells.
@@ -264,11 +284,6 @@ Injector::Effect Injector::OfCables(const FaultOptions& options) {
 
 Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
-  const auto forwarded = [&at] {
-    uint64_t frames = 0;
-    for (size_t i = 0; i < at.port_count(); ++i) frames += at.port(i).counters().tx_frames;
-    return frames;
-  };
   switch (options.kind) {
     case FaultKind::kCorruption:
       return {.begin = [&at, p = options.probability] { at.ailments().corrupts = p; },
@@ -295,7 +310,7 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
                     at.options().hash_fields = HashFields::kFiveTuple;
                     network_.NoteRoutingChange();
                   },
-              .affected = forwarded};
+              .affected = [&at] { return at.misdirected(); }};
     case FaultKind::kBlackhole:
       return {.begin = [&at, nic = options.nic] { at.SetBlackhole(nic, true); },
               .end = [&at, nic = options.nic] { at.SetBlackhole(nic, false); },
@@ -305,11 +320,15 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
               .end = [&at, mtu = at.options().mtu] { at.options().mtu = mtu; },
               .affected = [&at] { return at.lost(LossCause::kTooLong); }};
     case FaultKind::kMisconfiguredEcn:
-      return {.begin = [&at, ecn = EcnOptions{.minimum = options.ecn_minimum,
-                                              .maximum =
-                                                  options.ecn_maximum}] { at.options().ecn = ecn; },
-              .end = [&at, ecn = at.options().ecn] { at.options().ecn = ecn; },
-              .affected = forwarded};
+      return {
+          .begin =
+              [&at, ecn = EcnOptions{.minimum = options.ecn_minimum,
+                                     .maximum = options.ecn_maximum,
+                                     .maximum_probability = at.options().ecn.maximum_probability}] {
+                at.ailments().ecn = ecn;
+              },
+          .end = [&at] { at.ailments().ecn.reset(); },
+          .affected = [&at] { return at.marked_otherwise(); }};
     case FaultKind::kMisconfiguredAlpha:
       return {.begin = [&at, alpha = options.alpha] { at.SetAlpha(alpha); },
               .end = [&at, alpha = at.options().buffer.alpha] { at.SetAlpha(alpha); },
@@ -343,7 +362,7 @@ Injector::Effect Injector::OfNic(const FaultOptions& options, Happened& happened
     case FaultKind::kSlowReceiver:
       return {.begin = [&nic, rate = options.rate] { nic.SetReceiveRate(rate); },
               .end = [&nic] { nic.SetReceiveRate(0); },
-              .affected = [&nic] { return nic.counters().rx_frames; }};
+              .affected = [&nic] { return nic.kept_waiting(); }};
     case FaultKind::kPfcStorm:
       return {.begin = [&nic] { nic.SetStorm(true); }, .end = [&nic] { nic.SetStorm(false); }};
     case FaultKind::kNicCrash: {
@@ -387,7 +406,8 @@ Injector::Effect Injector::OfNic(const FaultOptions& options, Happened& happened
                 uint64_t frames = 0;
                 for (const Stream* stream : streams) frames += stream->requester().frames_sent();
                 return frames;
-              }};
+              },
+          .trails = true};
 }
 
 // Seen by the first iteration that it stretches.
@@ -401,7 +421,8 @@ Result<Injector::Effect> Injector::OfGpu(const FaultOptions& options) {
     return Effect{.begin = [job, rank, factor] { job->SetSlowdown(rank, factor); },
                   .end = [job, rank] { job->SetSlowdown(rank, 1); },
                   .affected = [job, rank] { return job->SlowComputations(rank); },
-                  .visible_from = 1};
+                  .visible_from = 1,
+                  .trails = true};
   }
   const topology::Fabric& fabric = network_.fabric();
   const topology::Gpu& gpu = fabric.gpu(options.gpu);

@@ -33,12 +33,14 @@ class Injector {
     // From the fifth frame that it touched, or the first step of a counter; kNever: it never
     // showed. To within kLook.
     SimTime visible = kNever;
-    uint64_t affected = 0;           // frames, where they can be told
+    uint64_t affected = 0;           // frames that it touched, where they can be told; exact once
+                                     // it has ended, or behind Finish
     std::vector<uint32_t> culprits;  // queue pairs that it made, by number
     // pfc_deadlock: the loop's, each of which waits for the next one.
     std::vector<topology::PortIndex> ports;
   };
   const std::vector<Happened>& happened() const { return happened_; }
+  void Finish();  // the run is over
 
   static constexpr SimTime kLook = 10 * kMicrosecond;
 
@@ -49,6 +51,7 @@ class Injector {
     std::function<uint64_t()> affected;  // frames touched so far; empty: a counter steps at once
     uint64_t visible_from = 5;           // of them; 1 where it is a counter's step
     std::function<bool()> shows;         // instead: whether it does now
+    bool trails = false;                 // what it began goes on behind its end, and is its doing
   };
   Result<Effect> MakeEffect(const FaultOptions& options, Happened& happened);
   Effect OfLink(const FaultOptions& options);
@@ -58,7 +61,10 @@ class Injector {
   Effect OfSwitch(const FaultOptions& options);
   Effect OfNic(const FaultOptions& options, Happened& happened);
   Result<Effect> OfGpu(const FaultOptions& options);
-  void Watch(size_t number, const Effect& effect, SimTime until);
+  void Begin(size_t number);
+  void End(size_t number);
+  void Look(size_t number);
+  void Watch(size_t number);
   void SetLink(topology::LinkIndex link, bool up);
   void Flap(const FaultOptions& options, bool up);
   void ChangeRoutes();
@@ -69,6 +75,8 @@ class Injector {
   const Options options_;
   std::vector<bool> failed_links_;
   std::vector<Happened> happened_;
+  std::vector<Effect> effects_;  // of happened_
+  std::vector<size_t> watched_;  // of happened_: under way, and what they touch is counted
   std::vector<std::unique_ptr<LossyWire>> wires_;
   std::vector<std::unique_ptr<Stream>> streams_;
 };

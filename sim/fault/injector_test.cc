@@ -273,6 +273,70 @@ TEST_F(InjectorTest, APolarisedSwitchSendsAPairsStripesOneWay) {
   EXPECT_GE(links_used(false), 3);
 }
 
+// A fault touches what passes while it lasts, not what comes behind it.
+TEST_F(InjectorTest, FramesBehindAFaultsEndAreNotItsOwn) {
+  Start();
+  const topology::LinkIndex link = BusyLink();
+  uint64_t at_end = 0;
+  const auto sent = [&] {
+    uint64_t frames = 0;
+    for (const topology::PortIndex port : fabric_.link(link).ends) {
+      frames += network_->port(port).counters().tx_frames;
+    }
+    return frames;
+  };
+  constexpr SimTime kDuration = kMillisecond + 3 * kMicrosecond;  // between two looks
+  uint64_t at_onset = 0;
+  network_->engine().At(kOnset, [&] { at_onset = sent(); });
+  network_->engine().At(kOnset + kDuration, [&] { at_end = sent(); });
+  const auto& happened = Run({.kind = FaultKind::kAddedLatency,
+                              .duration = kDuration,
+                              .link = link,
+                              .delay = 10 * kMicrosecond});
+  EXPECT_GT(at_end, at_onset);
+  EXPECT_EQ(happened.affected, at_end - at_onset);
+  EXPECT_GT(sent(), at_end);
+}
+
+TEST_F(InjectorTest, WhatAFaultTouchedIsKnownToTheFrameWhenTheRunIsOver) {
+  Start();
+  EXPECT_TRUE(injector_
+                  ->Add({.kind = FaultKind::kGrayLoss,
+                         .onset = kOnset,
+                         .link = BusyLink(),
+                         .probability = 0.5})
+                  .has_value());
+  network_->engine().Run(kOnset + 123'457 * kNanosecond);
+  injector_->Finish();
+  EXPECT_EQ(injector_->happened().back().affected,
+            network_->shared().lost[static_cast<size_t>(LossCause::kWireFault)]);
+}
+
+// Spines have one way down to each leaf: no hash decides anything there.
+TEST_F(InjectorTest, AHashThatDecidesNothingIsNoVisibleFault) {
+  Start();
+  const auto& happened =
+      Run({.kind = FaultKind::kPolarisation, .node = fabric_.FindNode("spine0")});
+  EXPECT_EQ(happened.affected, 0u);
+  EXPECT_EQ(happened.visible, kNever);
+}
+
+TEST_F(InjectorTest, ThresholdsThatNoQueueReachesAreNoVisibleFault) {
+  const auto affected = [this](uint64_t threshold) {
+    Start({.switches = {.ecn = {.minimum = threshold, .maximum = threshold}}});
+    return Run({.kind = FaultKind::kMisconfiguredEcn, .node = fabric_.FindNode("leaf0")});
+  };
+  EXPECT_EQ(affected(4u << 20).visible, kNever);
+  const Injector::Happened shown = affected(5'000);
+  EXPECT_NE(shown.visible, kNever);
+  EXPECT_GE(shown.affected, 5u);
+}
+
+TEST_F(InjectorTest, AReceiverThatIsFastEnoughIsNoVisibleFault) {
+  Start();
+  EXPECT_EQ(Run({.kind = FaultKind::kSlowReceiver, .nic = 15, .rate = 1e9}).visible, kNever);
+}
+
 TEST_F(InjectorTest, ABlackholeSwallowsOneDestination) {
   Start();
   const auto& happened =

@@ -37,7 +37,7 @@ class LossyWire final : public WireFault {
   // often that the average holds.
   bool Strikes() {
     const double p = options_.probability;
-    if (options_.burst <= 1) return random_.Chance(p);
+    if (options_.burst <= 1 || p >= 1) return random_.Chance(p);
     if (bad_) {
       bad_ = !random_.Chance(1 / options_.burst);
     } else {

@@ -37,6 +37,10 @@ TEST(LossyWireTest, LosesTheSameShareInBursts) {
   EXPECT_NEAR(static_cast<double>(losses.lost) / losses.bursts, 10, 1);
 }
 
+TEST(LossyWireTest, LosesAllInOneBurst) {
+  EXPECT_EQ(Send(LossyWire({.probability = 1, .burst = 4}), 1000).lost, 1000);
+}
+
 TEST(LossyWireTest, SparesShortFrames) {
   LossyWire::Options options = {.probability = 1, .least_length = 1000};
   EXPECT_EQ(Send(LossyWire(options), 10, 999).lost, 0);

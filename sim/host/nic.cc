@@ -111,6 +111,7 @@ void Nic::Receive(Frame& frame, Port&) {
     Deliver(frame);
     return;
   }
+  kept_waiting_ += !received_.empty();
   if (received_octets_ + frame.length > options_.receive_buffer) {
     ++counters_.rx_discards;
     shared_.Lose(frame, LossCause::kBufferFull);

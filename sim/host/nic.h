@@ -94,6 +94,8 @@ class Nic final : public Device {
   const NicCounters& counters() const { return counters_; }
   Shared& shared() { return shared_; }
   uint64_t delivered() const { return delivered_; }  // frames that reached a queue pair
+  // Frames that found others in front of them, which a slow host had not taken.
+  uint64_t kept_waiting() const { return kept_waiting_; }
 
  private:
   struct Turn {
@@ -126,6 +128,7 @@ class Nic final : public Device {
   bool pulling_ = false;
   NicCounters counters_;
   uint64_t delivered_ = 0;
+  uint64_t kept_waiting_ = 0;
   bool up_ = true;
 
   FrameQueue received_;  // of a slow host

@@ -120,7 +120,7 @@ class QueuePair {
   uint64_t end_ = 0;              // behind all that is posted
   uint64_t expected_response_ = 0;
   bool asked_again_ = false;  // for it, and it has not come yet
-  SimTime ready_ = 0;  // when the pace allows the next frame
+  SimTime ready_ = 0;         // when the pace allows the next frame
   bool scheduled_ = false;
   bool failed_ = false;
   uint32_t since_ack_request_ = 0;

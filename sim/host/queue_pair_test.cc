@@ -165,8 +165,7 @@ TEST_F(QueuePairTest, ALostReadResponseIsAskedForAgainOnce) {
   Start();
   Losing wire({1});
   network_->nic(1).port().SetFault(&wire);
-  connection_.first->Post(
-      {.verb = Verb::kRead, .length = 10'000, .address = 0x7000, .context = 1});
+  connection_.first->Post({.verb = Verb::kRead, .length = 10'000, .address = 0x7000, .context = 1});
   Run();
   EXPECT_THAT(completed_, ElementsAre(1));
   EXPECT_THAT(Sent(FrameKind::kRequest), ElementsAre(0, 1));

@@ -13,6 +13,14 @@ SimTime RefreshAfter(const Port& port, uint16_t quanta) {
   return TransmitTime(uint64_t{quanta} * 64, port.bits_per_second()) / 5 * 4;
 }
 
+// RED's line between the thresholds.
+double MarkingProbability(const EcnOptions& ecn, uint64_t queue_octets) {
+  if (queue_octets <= ecn.minimum) return 0;
+  if (queue_octets > ecn.maximum) return 1;
+  return ecn.maximum_probability * static_cast<double>(queue_octets - ecn.minimum) /
+         static_cast<double>(ecn.maximum - ecn.minimum);
+}
+
 }  // namespace
 
 Switch::Switch(Shared& shared, Forwarding& forwarding, uint32_t number, SwitchOptions options)
@@ -49,7 +57,7 @@ void Switch::Start() {
   watchdog_.Start();
 }
 
-Port* Switch::Choose(const Frame& frame) {
+Port* Switch::Choose(const Frame& frame, HashFields fields) {
   const Forwarding::Hops hops = forwarding_.NextHops(number_, frame);
   if (hops.count == 0) return nullptr;
   if (hops.count == 1) return ports_[hops.ports[0]].get();
@@ -57,9 +65,8 @@ Port* Switch::Choose(const Frame& frame) {
   if (options_.spray) {
     number = random_.Below(hops.count);
   } else {
-    const uint64_t digest = options_.hash_fields == HashFields::kFiveTuple
-                                ? frame.digest
-                                : forwarding_.Digest(frame, options_.hash_fields);
+    const uint64_t digest =
+        fields == HashFields::kFiveTuple ? frame.digest : forwarding_.Digest(frame, fields);
     number = Mix64(digest ^ options_.hash_seed * 0x9e3779b97f4a7c15ull) % hops.count;
   }
   return ports_[hops.ports[number]].get();
@@ -91,7 +98,7 @@ void Switch::Receive(Frame& frame, Port& port) {
     Lose(frame, LossCause::kBlackhole);
     return;
   }
-  Port* out = Choose(frame);
+  Port* out = Choose(frame, options_.hash_fields);
   if (out == nullptr) {
     ++port.counters().no_route;
     Lose(frame, LossCause::kNoRoute);
@@ -101,6 +108,9 @@ void Switch::Receive(Frame& frame, Port& port) {
     ++out->counters().too_long;
     Lose(frame, LossCause::kTooLong, out);
     return;
+  }
+  if (options_.hash_fields != HashFields::kFiveTuple && !options_.spray) [[unlikely]] {
+    misdirected_ += out != Choose(frame, HashFields::kFiveTuple);
   }
   if (frame.kind == FrameKind::kCnp) {
     if (ailments_.loses_cnps > 0 && random_.Chance(ailments_.loses_cnps)) {
@@ -125,13 +135,15 @@ void Switch::Receive(Frame& frame, Port& port) {
   CheckPause(port, priority);
 }
 
-// RED's line between the thresholds, on the queue as it is when the frame leaves.
+// By the queue as it is when the frame leaves.
 bool Switch::Marks(uint64_t queue_octets) {
-  const EcnOptions& ecn = options_.ecn;
-  if (queue_octets <= ecn.minimum) return false;
-  if (queue_octets > ecn.maximum) return true;
-  return random_.Chance(ecn.maximum_probability * static_cast<double>(queue_octets - ecn.minimum) /
-                        static_cast<double>(ecn.maximum - ecn.minimum));
+  const double right = MarkingProbability(options_.ecn, queue_octets);
+  if (!ailments_.ecn) [[likely]]
+    return right > 0 && (right >= 1 || random_.Chance(right));
+  const double wrong = MarkingProbability(*ailments_.ecn, queue_octets);
+  const double thrown = random_.Uniform();
+  marked_otherwise_ += (thrown < right) != (thrown < wrong);
+  return thrown < wrong;
 }
 
 void Switch::Departs(Frame& frame, Port& port) {

@@ -46,6 +46,7 @@ struct SwitchAilments {
   double loses_cnps = 0;  // probability that it loses one
   // The class that CNPs wait in here, instead of theirs; the next switch trusts their DSCP again.
   std::optional<uint8_t> cnp_priority;
+  std::optional<EcnOptions> ecn;  // thresholds that it uses instead of its own
 };
 
 class Switch;
@@ -95,13 +96,19 @@ class Switch final : public Device {
   SwitchOptions& options() { return options_; }
   void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
   // The port that a frame would leave by; nullptr: none, or another one each time (spraying).
-  const Port* WouldChoose(const Frame& frame) { return options_.spray ? nullptr : Choose(frame); }
+  const Port* WouldChoose(const Frame& frame) {
+    return options_.spray ? nullptr : Choose(frame, options_.hash_fields);
+  }
   SwitchAilments& ailments() { return ailments_; }
   // Frames that ended here, by cause, and those that left damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
   uint64_t corrupted() const { return corrupted_; }
   // CNPs that found others waiting before them, in a class that is not theirs.
   uint64_t held_up_cnps() const { return held_up_cnps_; }
+  // Frames whose mark, or none, is not what its own thresholds would have given them.
+  uint64_t marked_otherwise() const { return marked_otherwise_; }
+  // Frames that its hash sent elsewhere than that of the five-tuple would have.
+  uint64_t misdirected() const { return misdirected_; }
   void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
   void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
 
@@ -118,7 +125,7 @@ class Switch final : public Device {
     SimTime refresh = kNever;
   };
 
-  Port* Choose(const Frame& frame);
+  Port* Choose(const Frame& frame, HashFields fields);
   void Lose(Frame& frame, LossCause cause, const Port* out = nullptr);
   void CheckPause(Port& port, uint32_t priority);
   void CheckResume(Port& port, uint32_t priority);
@@ -140,6 +147,8 @@ class Switch final : public Device {
   std::array<uint64_t, kLossCauses> lost_{};
   uint64_t corrupted_ = 0;
   uint64_t held_up_cnps_ = 0;
+  uint64_t marked_otherwise_ = 0;
+  uint64_t misdirected_ = 0;
   bool up_ = true;
   Timer<Switch, &Switch::Refresh> refresh_timer_;
   PauseWatchdog watchdog_;

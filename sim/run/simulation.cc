@@ -143,6 +143,7 @@ Status Simulation::Run(const Progress& progress) {
     if (progress) progress(network_->engine().Now());
   }
   recorder_->Finish();
+  injector_->Finish();
   if (Status finished = telemetry_->Finish(); !finished) return finished;
   if (output_.directory.empty()) return {};
   if (Status written = WriteHostLogs(*this, output_.directory); !written) return written;

@@ -97,7 +97,8 @@ class ConservationOf : public SimulationTest, public ::testing::WithParamInterfa
     std::string text = "faults: [{kind: " + std::string(info.name) + ", " +
                        std::string(kPlaces[static_cast<size_t>(info.place)]) +
                        ", onset: 500us, duration: 1ms, probability: 0.05, period: 200us, rate: "
-                       "10G, delay: 5us, factor: 0.5";
+                       "10G, delay: 5us, factor: " +
+                       (kind == FaultKind::kStraggler ? "2" : "0.5");
     if (kind == FaultKind::kBlackhole) text += ", nic: host2";
     if (kind == FaultKind::kIncast || kind == FaultKind::kNoisyNeighbour) {
       text += ", senders: 'host[3-7]'";
@@ -198,6 +199,17 @@ TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
   EXPECT_THAT(truth, HasSubstr("\"kind\": \"gray_loss\""));
   EXPECT_THAT(truth, HasSubstr("\"direction\": \"leaf0:Ethernet3\""));
   EXPECT_THAT(truth, HasSubstr("\"victims\": [\n    \"train\""));
+}
+
+// Whoever sends to others through the switch loses nothing.
+TEST_F(SimulationTest, ABlackholesVictimsAreThoseWhoSendToItsDestination) {
+  for (const auto& [nic, hurt] : {std::pair("host2", true), std::pair("host7", false)}) {
+    const Scenario scenario =
+        Make("faults: [{kind: blackhole, switch: leaf0, nic: " + std::string(nic) + "}]\n");
+    auto simulation = Simulation::Make(scenario, {}).value();
+    ASSERT_TRUE(simulation->Run({}).has_value());
+    EXPECT_EQ(RenderTruth(*simulation).find("\"victims\": []") == std::string::npos, hurt) << nic;
+  }
 }
 
 }  // namespace

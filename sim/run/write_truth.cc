@@ -148,6 +148,9 @@ bool Writer::Passes(const Recorder::Path& path, const Injector::Happened& happen
     case FaultPlace::kGpu:
       return false;
     case FaultPlace::kSwitch:
+      if (fault.kind == FaultKind::kBlackhole && sender.peer().nic().number() != fault.nic) {
+        return false;
+      }
       return std::any_of(path.ports.begin(), path.ports.end(), [&](topology::PortIndex port) {
         return fabric_.port(port).node == fault.node;
       });

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
@@ -28,6 +29,7 @@ using topology::YamlNode;
 constexpr size_t kMostNames = 1u << 20;
 constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
 constexpr size_t kNoMirror = 3;
+constexpr SimTime kShortestPeriod = kMicrosecond;  // of what happens again and again, by itself
 
 // Reads a scenario's sections; what is wrong is gathered in `errors_`.
 class Loader {
@@ -66,7 +68,7 @@ class Loader {
   }
   static Result<double> ParseReal(std::string_view text, double least, double most);
 
-  void ReadFabric(const YamlNode& node);
+  Status ReadFabric(const YamlNode& node);
   void ReadNetwork(const YamlNode& node);
   void ReadDcqcn(const YamlNode& node);
   void ReadTelemetry(const YamlNode& node);
@@ -75,6 +77,7 @@ class Loader {
   void ReadStream(const YamlNode& node);
   void ReadFault(const YamlNode& node);
   void ReadPlace(const YamlMap& map, FaultOptions& fault);
+  void CheckMagnitude(const YamlMap& map, const FaultOptions& fault);
   void CheckCabling(const YamlNode& node, const FaultOptions& fault);
 
   topology::NodeIndex Host(const YamlNode& node, std::string_view name);
@@ -82,6 +85,9 @@ class Loader {
   std::optional<topology::GpuIndex> GpuAt(const YamlNode& node, std::string_view text);
   std::optional<topology::PortIndex> PortAt(const YamlNode& node, std::string_view text);
   std::vector<topology::NicIndex> NicsAt(const YamlNode& node);
+  bool IsPlugged(topology::NicIndex nic) const {
+    return scenario_.fabric->port(scenario_.fabric->nic(nic).port).link != topology::kNone;
+  }
   std::string DidYouMeanNode(std::string_view name) const;
 
   const std::string file_;
@@ -108,6 +114,10 @@ Result<Scenario> Loader::Load(const YamlNode& root) {
       errors_);
   if (const YamlNode* name = map.Require("name")) {
     scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
+    if (scenario_.name.empty() || scenario_.name.size() > RunManifest::kLongestName) {
+      errors_.Add(*name,
+                  fmt::format("a scenario's name has 1 to {} octets", RunManifest::kLongestName));
+    }
   }
   Text(map, "about", scenario_.about);
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
@@ -121,8 +131,20 @@ Result<Scenario> Loader::Load(const YamlNode& root) {
   };
   interval("record_interval", scenario_.record_interval);
   interval("analysis_window", scenario_.analysis_window);
-  if (const YamlNode* node = map.Require("fabric")) ReadFabric(*node);
-  if (!errors_.empty()) return tl::unexpected(errors_.Take());  // places mean nothing without it
+  // What run.json's reader asks for.
+  if (scenario_.record_interval.count() <= 0 || scenario_.analysis_window.count() <= 0 ||
+      scenario_.analysis_window % scenario_.record_interval != Duration(0)) {
+    errors_.Add(root, "analysis_window must be a multiple of record_interval, both longer than 0");
+  }
+  // Places mean nothing without it. What is wrong in it names its lines already.
+  Status fabric;
+  if (const YamlNode* node = map.Require("fabric")) fabric = ReadFabric(*node);
+  if (!fabric) {
+    Error error = std::move(fabric.error());
+    if (!errors_.empty()) error.message = errors_.Take().message + "\n" + error.message;
+    return tl::unexpected(std::move(error));
+  }
+  if (!errors_.empty()) return tl::unexpected(errors_.Take());
   if (const YamlNode* node = map.Find("network")) ReadNetwork(*node);
   if (const YamlNode* node = map.Find("telemetry")) ReadTelemetry(*node);
   const auto each = [&](std::string_view key, void (Loader::*read)(const YamlNode&)) {
@@ -135,20 +157,17 @@ Result<Scenario> Loader::Load(const YamlNode& root) {
   each("jobs", &Loader::ReadJob);
   each("streams", &Loader::ReadStream);
   each("faults", &Loader::ReadFault);
-  if (scenario_.duration <= 0) errors_.Add(root, "the run's duration is zero");
+  if (scenario_.duration < kNanosecond) errors_.Add(root, "the run's duration is zero");
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);
 }
 
-void Loader::ReadFabric(const YamlNode& node) {
+Status Loader::ReadFabric(const YamlNode& node) {
   auto fabric = topology::ReadFabric(node, file_);
-  if (!fabric) {
-    // Its lines name their places already.
-    errors_.Add(topology::Place{}, fabric.error().message);
-    return;
-  }
+  if (!fabric) return tl::unexpected(std::move(fabric.error()));
   scenario_.fabric = *std::move(fabric);
+  return {};
 }
 
 void Loader::ReadNetwork(const YamlNode& node) {
@@ -229,7 +248,12 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     if (read) telemetry.int_exponent = static_cast<uint32_t>(*read);
   }
   Number(map, "sflow_rate", 0, 1u << 24, telemetry.sflow_rate);
-  Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
+  if (const YamlNode* period = map.Find("counter_period")) {
+    Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
+    if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {
+      errors_.Add(*period, "counters are read once a microsecond at most; 0: never");
+    }
+  }
   if (const YamlNode* nccl = map.Find("nccl")) {
     telemetry.nccl_version = std::string(ReadText(*nccl, errors_).value_or(""));
     if (telemetry.nccl_version == "none") {
@@ -261,12 +285,17 @@ std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::strin
   const topology::NodeIndex host = Host(node, text.substr(0, colon));
   if (host == topology::kNone) return std::nullopt;
   const auto nics = scenario_.fabric->NicsOf(host);
-  if (colon == std::string_view::npos && nics.size() == 1) return nics[0];
-  const topology::NicIndex nic =
-      colon == std::string_view::npos
-          ? topology::kNone
-          : scenario_.fabric->FindNicByDevice(host, text.substr(colon + 1));
-  if (nic != topology::kNone) return nic;
+  topology::NicIndex nic = topology::kNone;
+  if (colon != std::string_view::npos) {
+    nic = scenario_.fabric->FindNicByDevice(host, text.substr(colon + 1));
+  } else if (nics.size() == 1) {
+    nic = nics[0];
+  }
+  if (nic != topology::kNone) {
+    if (IsPlugged(nic)) return nic;
+    errors_.Add(node, fmt::format("\"{}\" has no link", text));
+    return std::nullopt;
+  }
   errors_.Add(node, fmt::format("\"{}\" names no NIC: expected HOST:DEVICE, such as {}:{}", text,
                                 text.substr(0, colon),
                                 nics.empty() ? "mlx5_0" : scenario_.fabric->nic(nics[0]).device));
@@ -357,6 +386,12 @@ void Loader::ReadJob(const YamlNode& node) {
       uint32_t number = 0;
       for (const topology::GpuIndex gpu : scenario_.fabric->GpusOf(host)) {
         if (number == gpus_per_host) break;
+        const topology::NicIndex nic = scenario_.fabric->gpu(gpu).nic;
+        if (nic != topology::kNone && !IsPlugged(nic)) {
+          errors_.Add(*hosts, fmt::format("the NIC {} of {}'s GPU {} has no link",
+                                          scenario_.fabric->nic(nic).device, name,
+                                          scenario_.fabric->gpu(gpu).number));
+        }
         job.gpus.push_back(gpu);
         local.push_back(number++);
       }
@@ -483,13 +518,41 @@ void Loader::ReadFault(const YamlNode& node) {
   Parsed(map, "ecn_minimum", ParseSize, fault.ecn_minimum);
   Parsed(map, "ecn_maximum", ParseSize, fault.ecn_maximum);
   Parsed(map, "message", ParseSize, fault.message);
-  if (fault.period < 2) errors_.Add(node, "a flap's period must be longer than 0");
-  if (fault.kind == FaultKind::kDegradedRate && fault.factor > 1) {
-    errors_.Add(node, "a degraded link has less than its rate: factor must be 1 at most");
-  }
+  CheckMagnitude(map, fault);
   if (const YamlNode* senders = map.Find("senders")) fault.senders = NicsAt(*senders);
   ReadPlace(map, fault);
   scenario_.faults.push_back(std::move(fault));
+}
+
+// A fault that would change nothing is a mistake, not a healthy run.
+void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
+  const auto refuse = [&](std::string_view why) {
+    errors_.Add(map.node(), fmt::format("{}: {}", InfoOf(fault.kind).name, why));
+  };
+  switch (fault.kind) {
+    case FaultKind::kFlap:
+      if (fault.period < 2 * kShortestPeriod) refuse("period must be 2us at least");
+      break;
+    case FaultKind::kDegradedRate:
+      if (fault.factor >= 1) refuse("factor is the share of the rate that is left: less than 1");
+      break;
+    case FaultKind::kStraggler:
+      if (map.Find("factor") != nullptr && fault.factor <= 1) {
+        refuse("factor is how much longer the GPU computes: more than 1");
+      }
+      break;
+    case FaultKind::kAddedLatency:
+      if (fault.delay <= 0) refuse("needs a delay that is longer than 0");
+      break;
+    case FaultKind::kMisconfiguredEcn:
+      if (fault.ecn_minimum > fault.ecn_maximum) refuse("ecn_minimum lies above ecn_maximum");
+      break;
+    case FaultKind::kPolarisation:
+      if (scenario_.network.switches.spray) refuse("switches that spray do not hash");
+      break;
+    default:
+      break;
+  }
 }
 
 void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {

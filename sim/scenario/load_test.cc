@@ -9,6 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr std::string_view kFabric =
     "name: test\n"
@@ -96,12 +97,60 @@ TEST(LoadScenarioTest, NegativeAndSenselessNumbersAreErrors) {
   EXPECT_NE(Message("duration: nan\n"), "");
 }
 
+TEST(LoadScenarioTest, AFaultThatWouldChangeNothingIsAnError) {
+  EXPECT_THAT(Message("faults: [{kind: added_latency, link: 'leaf0:Ethernet3'}]\n"),
+              HasSubstr("test.yaml:3:10: added_latency: needs a delay"));
+  EXPECT_THAT(Message("faults: [{kind: degraded_rate, link: 'leaf0:Ethernet3', factor: 1}]\n"),
+              HasSubstr("less than 1"));
+  EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:0', factor: 0.5}]\n"),
+              HasSubstr("more than 1"));
+  EXPECT_THAT(Message("network: {spray: true}\nfaults: [{kind: polarisation, switch: leaf0}]\n"),
+              HasSubstr("do not hash"));
+  EXPECT_EQ(Message("faults: [{kind: straggler, gpu: 'host0:0'}]\n"), "");
+}
+
+// dataplane/run/README.md: what run.json may say.
+TEST(LoadScenarioTest, WhatTheRunsReaderWouldRefuseIsAnError) {
+  EXPECT_THAT(Message("analysis_window: 1500us\n"), HasSubstr("multiple of record_interval"));
+  EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("longer than 0"));
+  EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"), HasSubstr("microsecond"));
+  const std::string fabric(kFabric.substr(kFabric.find("fabric:")));
+  const auto unnamed = LoadScenario("name: " + std::string(200, 'x') + "\n" + fabric, "test.yaml");
+  ASSERT_FALSE(unnamed.has_value());
+  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: a scenario's name"));
+}
+
+TEST(LoadScenarioTest, ANicWithoutALinkTakesNoPart) {
+  constexpr std::string_view kUnplugged =
+      "name: test\n"
+      "fabric:\n"
+      "  name: f\n"
+      "  defaults: {speed: 100G}\n"
+      "  switches: [{name: leaf, tier: leaf, ports: [{name: 'Ethernet[1-2]', number: 1}]}]\n"
+      "  hosts:\n"
+      "  - {name: 'h[1-3]', nics: [{device: mlx5_0}], gpus: [{number: 0, nic: mlx5_0}]}\n"
+      "  links: [['h[1-2]:mlx5_0', 'leaf:Ethernet[1-2]']]\n";
+  for (const std::string_view rest :
+       {"streams: [{from: h3, to: h1}]\n", "faults: [{kind: nic_crash, nic: h3}]\n",
+        "jobs: [{hosts: 'h[1-3]', phases: [{collective: ring, size: 1M}]}]\n"}) {
+    const auto scenario = LoadScenario(std::string(kUnplugged) + std::string(rest), "test.yaml");
+    ASSERT_FALSE(scenario.has_value()) << rest;
+    EXPECT_THAT(scenario.error().message, HasSubstr("has no link"));
+  }
+}
+
 TEST(LoadScenarioTest, ACollectiveThatDoesNotFitItsRanksIsAnError) {
   EXPECT_THAT(Message("jobs: [{hosts: 'host[0-2]', phases: [{collective: halving_doubling, size: "
                       "1M}]}]\n"),
               HasSubstr("power of two"));
   EXPECT_THAT(Message("jobs: [{hosts: host0, phases: [{collective: ring, size: 1M}]}]\n"),
               HasSubstr("at least two ranks"));
+}
+
+TEST(LoadScenarioTest, AFabricsMistakesHaveTheirOwnPlaces) {
+  const auto scenario = LoadScenario("name: x\nfabric: {generate: {shape: blob}}\n", "test.yaml");
+  ASSERT_FALSE(scenario.has_value());
+  EXPECT_THAT(scenario.error().message, StartsWith("test.yaml:2:"));
 }
 
 TEST(LoadScenarioTest, AllMistakesAreToldAtOnce) {
