@@ -16,8 +16,10 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::Pointwise;
 
 constexpr uint8_t kData = 3;
 constexpr SimTime kOnset = 2 * kMillisecond;
@@ -135,7 +137,8 @@ TEST_F(DeadlockTest, TheFramesOfTheLoopStandForEver) {
   EXPECT_EQ(OfLoop([](const Port& port) { return port.IsPaused(kData); }),
             std::vector<uint64_t>(4, 1));
   Run(100 * kMillisecond);
-  EXPECT_EQ(OfLoop(queued), standing);
+  // Nothing has left; one may still have come in by a port that is not of the loop.
+  EXPECT_THAT(OfLoop(queued), Pointwise(Ge(), standing));
   EXPECT_EQ(OfLoop(since), held);
   EXPECT_TRUE(job_->failed());  // all retries are used up
 }

@@ -21,7 +21,6 @@
 namespace rocescope::sim {
 namespace {
 
-using topology::PlaceOf;
 using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
