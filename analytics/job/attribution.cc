@@ -29,6 +29,7 @@ class Attributor {
     for (size_t i = 0; i < connections_.size(); ++i) ClaimPeers(i);
     LocatePeers();
     for (size_t i = 0; i < connections_.size(); ++i) ClaimReceived(i);
+    for (size_t i = 0; i < connections_.size(); ++i) ClaimByAddress(i);
 
     Attribution result;
     auto edges = EdgesOf(facts_.jobs.size(), connections_, endpoints_, flows_);
@@ -155,6 +156,21 @@ class Attributor {
         if (!is_only) break;
       }
       if (found && is_only) endpoints_[i] = *found;
+    }
+  }
+
+  // The log may leave open whom it sends to, as that of a release which prints no names of
+  // communicators does: its job still is the peer's, and often one rank alone has the address.
+  void ClaimByAddress(size_t i) {
+    for (size_t end = 0; end < 2; ++end) {
+      const std::optional<RankClaim>& own = endpoints_[i][1 - end];
+      if (endpoints_[i][end] || !own || claims_.IsNamed(i, end)) continue;
+      const IpAddress& address = connections_[i].endpoints[end].address;
+      const std::span<const uint32_t> members = index_.At(own->job, address);
+      if (members.size() != 1 || !index_.ShowsAllAt(own->job, address)) continue;
+      endpoints_[i][end] = ClaimFor(
+          own->job, JobIndex::NameOf(facts_.jobs[own->job], members[0]), kPeerByAddress);
+      return;
     }
   }
 
