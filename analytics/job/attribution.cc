@@ -168,8 +168,8 @@ class Attributor {
       const IpAddress& address = connections_[i].endpoints[end].address;
       const std::span<const uint32_t> members = index_.At(own->job, address);
       if (members.size() != 1 || !index_.ShowsAllAt(own->job, address)) continue;
-      endpoints_[i][end] = ClaimFor(
-          own->job, JobIndex::NameOf(facts_.jobs[own->job], members[0]), kPeerByAddress);
+      endpoints_[i][end] =
+          ClaimFor(own->job, JobIndex::NameOf(facts_.jobs[own->job], members[0]), kPeerByAddress);
       return;
     }
   }

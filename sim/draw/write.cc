@@ -13,10 +13,10 @@ namespace rocescope::sim {
 namespace {
 
 // Everything is on, so that one run can be looked at through fewer eyes. One frame in a thousand is
-// what sFlow takes in life at such speeds; postcards of one packet in 64. The box's port is wide
+// what sFlow takes in life at such speeds; postcards of one packet in 8. The box's port is wide
 // enough for mirrors that no fabric would have all at once.
 constexpr std::string_view kTelemetry =
-    "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 6, sflow_rate: 1000, rdma: "
+    "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 3, sflow_rate: 1000, rdma: "
     "true, slurm: true";
 // To an iteration of about a millisecond what 100 ms are to one in life.
 constexpr std::string_view kIntervals = "record_interval: 1ms\nanalysis_window: 1ms\n";

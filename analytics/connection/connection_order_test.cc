@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stripes in lock step, from PSN 0 on, told apart by the order of packets at the responder's own
+// switch; and the ports of one switch as one observer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "analytics/connection/connection_tracker.h"
+#include "analytics/connection/sighting_builder.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+// host0 at leaf0 and host1 at leaf1, by generate.h's rules: addresses 10.0.0.1 and 10.0.0.2, ERSPAN
+// sources 172.16.0.1 and 172.16.0.2.
+const topology::Fabric& TwoLeaves() {
+  static const topology::Fabric fabric =
+      topology::Generate({.hosts = 2, .leaves = 2, .spines = 4}).value();
+  return fabric;
+}
+
+TapPlace PortOf(TapId tap, uint32_t leaf, uint32_t port) {
+  return {.tap = tap,
+          .switch_address =
+              TwoLeaves().node(TwoLeaves().FindNode(leaf == 0 ? "leaf0" : "leaf1")).erspan_source,
+          .session = 1,
+          .side = TapSide::kIngress,
+          .has_port = true,
+          .port = port};
+}
+
+class ConnectionOrder : public testing::Test {
+ protected:
+  static constexpr size_t kStripes = 3;
+
+  ConnectionOrder() {
+    for (uint32_t i = 0; i < kStripes; ++i) {
+      // Numbers that say nothing of who belongs to whom.
+      stripes_.push_back({.a = Host(1), .b = Host(2), .a_qpn = 100 + i, .b_qpn = 900 - i * 3});
+    }
+  }
+
+  // Taps 1 and 2 are leaf1's ports towards host1 and spine0.
+  void LearnTaps(bool with_fabric, uint32_t leaf = 1) {
+    if (with_fabric) tracker_.SetFabric(TwoLeaves());
+    tracker_.LearnTap(PortOf(1, leaf, 1));
+    tracker_.LearnTap(PortOf(2, leaf, 2));
+  }
+
+  // A message split over all stripes, `psn` the same on each: requests arrive in some order, and
+  // are answered in that order. Near the responder requests have passed two switches.
+  void Message(uint32_t psn, int64_t time, uint8_t request_ttl = 62, uint8_t response_ttl = 64) {
+    std::vector<size_t> order = {0, 1, 2};
+    std::ranges::shuffle(order, dice_);
+    for (size_t i = 0; i < kStripes; ++i) {
+      Add(2, request_ttl,
+          Sighting(stripes_[order[i]].ToB(), time + static_cast<int64_t>(i))
+              .Request(kSendOnly, psn));
+    }
+    for (size_t i = 0; i < kStripes; ++i) {
+      Add(1, response_ttl,
+          Sighting(stripes_[order[i]].ToA(), time + 5 + static_cast<int64_t>(i)).Ack(psn));
+    }
+  }
+  void Add(TapId tap, uint8_t ttl, SightingRecord record) {
+    record.tap = tap;
+    record.ttl = ttl;
+    tracker_.Add(record);
+  }
+
+  // Pairs that are stated: right ones, and all.
+  std::pair<size_t, size_t> RightOfStated() const {
+    size_t right = 0;
+    size_t stated = 0;
+    for (const Connection& c : tracker_.Connections()) {
+      if (c.state != ConnectionState::kPaired) continue;
+      ++stated;
+      right += std::ranges::any_of(stripes_, [&](const TrueConnection& truth) {
+        return c.endpoints[0].qpn == Qpn{truth.a_qpn} && c.endpoints[1].qpn == Qpn{truth.b_qpn};
+      });
+    }
+    return {right, stated};
+  }
+
+  ConnectionTracker tracker_;
+  std::vector<TrueConnection> stripes_;
+  std::mt19937 dice_{1};
+};
+
+using Counts = std::pair<size_t, size_t>;
+
+TEST_F(ConnectionOrder, AtTheRespondersSwitchStripesAreToldApart) {
+  LearnTaps(true);
+  for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100);
+  EXPECT_EQ(RightOfStated(), Counts(3, 3));
+}
+
+TEST_F(ConnectionOrder, WithoutAFabricTheTtlsTellWhoseSwitchItIs) {
+  LearnTaps(false);
+  for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100);
+  EXPECT_EQ(RightOfStated(), Counts(3, 3));
+}
+
+TEST_F(ConnectionOrder, EqualTtlsTellNothing) {
+  LearnTaps(false);
+  for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100, 64, 64);
+  EXPECT_EQ(RightOfStated().second, 0u);
+}
+
+// On the way back answers may overtake each other: at the requester's switch order is not proof.
+TEST_F(ConnectionOrder, AtTheRequestersSwitchNothingIsStated) {
+  LearnTaps(true, 0);
+  for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100, 64, 62);
+  EXPECT_EQ(RightOfStated().second, 0u);
+}
+
+TEST_F(ConnectionOrder, HoldsThoughTheMirrorLosesOneInFive) {
+  LearnTaps(true);
+  std::bernoulli_distribution lost(0.2);
+  for (uint32_t psn = 0; psn < 200; ++psn) {
+    for (size_t i = 0; i < kStripes; ++i) {
+      if (lost(dice_)) continue;
+      Add(2, 62,
+          Sighting(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i)).Request(kSendOnly, psn));
+    }
+    for (size_t i = 0; i < kStripes; ++i) {
+      if (lost(dice_)) continue;
+      Add(1, 64, Sighting(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
+    }
+  }
+  const auto [right, stated] = RightOfStated();
+  EXPECT_EQ(right, stated);
+  EXPECT_EQ(stated, 3u);
+}
+
+// A copy of a request that another session of the switch made is no second request.
+TEST_F(ConnectionOrder, CopiesOfOneSwitchCountOnce) {
+  LearnTaps(true);
+  tracker_.LearnTap(PortOf(3, 1, 3));
+  for (uint32_t psn = 0; psn < 20; ++psn) {
+    for (size_t i = 0; i < kStripes; ++i) {
+      for (const TapId tap : {TapId{2}, TapId{3}}) {
+        Add(tap, 62,
+            Sighting(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i))
+                .Request(kSendOnly, psn));
+      }
+    }
+    for (size_t i = 0; i < kStripes; ++i) {
+      Add(1, 64, Sighting(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
+    }
+  }
+  EXPECT_EQ(RightOfStated(), Counts(3, 3));
+}
+
+}  // namespace
+}  // namespace rocescope
