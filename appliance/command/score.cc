@@ -14,6 +14,7 @@
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
 #include "appliance/command/replay.h"
+#include "appliance/feed/mirror_view.h"
 #include "appliance/feed/run_directory.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/report/message_json.h"
@@ -22,6 +23,7 @@
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
+#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -50,6 +52,20 @@ bool HasAll(const RunDirectory& run, const RunParts& parts) {
   return (parts.mirror == MirrorSessions::kNone || on.mirror) &&
          (!parts.int_reports || on.int_reports) && (!parts.sflow || on.sflow) &&
          (!parts.nccl_logs || on.nccl_logs) && (!parts.rdma || on.rdma);
+}
+
+// Without a description that can be read, all mirror sessions may be there: a replay will tell.
+bool MayMirror(const std::optional<topology::Fabric>& fabric, const RunParts& parts) {
+  return !fabric || HasSessions(*fabric, parts.mirror);
+}
+
+std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
+  if (run.topology.empty()) return std::nullopt;
+  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile);
+  if (!text) return std::nullopt;
+  auto fabric = topology::LoadFabric(*text, run.topology);
+  if (!fabric) return std::nullopt;
+  return *std::move(fabric);
 }
 
 // Replays the run as the view has it, or reads the report that was given, and scores it.
@@ -104,13 +120,15 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   score.set_seed(truth.seed());
   score.set_switch_tiers(truth.switch_tiers());
   for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
+  const std::optional<topology::Fabric> fabric = ReadFabricOf(*run);
   for (const View& view : Views()) {
     const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
     if (!options.views.empty() && !asked) continue;
     const std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
                                        ? view.three_tiers_parts
                                        : view.parts;
-    if (!asked && !HasAll(*run, ParseRunParts(parts).value())) continue;
+    const RunParts needed = ParseRunParts(parts).value();
+    if (!asked && !(HasAll(*run, needed) && MayMirror(fabric, needed))) continue;
     if (const Status scored = ScoreOne(options, view, truth, parts, score); !scored) {
       return tl::unexpected(scored.error());
     }

@@ -29,6 +29,23 @@ bool MirrorView::Sends(const MirrorInfo& mirror) const {
   return true;
 }
 
+bool HasSessions(const topology::Fabric& fabric, MirrorSessions sessions) {
+  if (sessions == MirrorSessions::kNone) return true;
+  if (sessions == MirrorSessions::kAll) return !fabric.taps().empty();
+  const bool names_port = sessions != MirrorSessions::kPortSets;
+  std::set<topology::NodeIndex> mirrored;
+  for (const topology::Tap& tap : fabric.taps()) {
+    if (tap.names_port == names_port) mirrored.insert(tap.node);
+  }
+  for (topology::NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+    const topology::Node& at = fabric.node(node);
+    if (!at.IsSwitch()) continue;
+    if (sessions == MirrorSessions::kLeafPorts && at.tier != topology::Tier::kLeaf) continue;
+    if (!mirrored.contains(node)) return false;
+  }
+  return true;
+}
+
 size_t MirrorView::Keep(std::span<RawFrame> batch) {
   size_t kept = 0;
   for (RawFrame& frame : batch) {

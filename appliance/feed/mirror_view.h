@@ -44,4 +44,7 @@ class MirrorView {
   uint64_t lost_ = 0;
 };
 
+// Whether each switch that `sessions` is about has such a session in the fabric's description.
+bool HasSessions(const topology::Fabric& fabric, MirrorSessions sessions);
+
 }  // namespace rocescope

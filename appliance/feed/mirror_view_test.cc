@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/feed/mirror_view.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +10,7 @@
 
 #include "tests/support/frame_builder.h"
 #include "topology/generate.h"
+#include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
@@ -50,6 +52,32 @@ class MirrorViewTest : public testing::Test {
 };
 
 using Places = std::vector<size_t>;
+
+TEST_F(MirrorViewTest, AFabricHasSessionsWhereEachSwitchInQuestionHasOne) {
+  using enum MirrorSessions;
+  const auto fabric = [](std::string_view mirrors) {
+    return topology::LoadFabric(
+               fmt::format("generate: {{shape: leaf-spine, hosts: 2, leaves: 1, spines: 1}}\n"
+                           "defaults: {{speed: 100G}}\nmirrors: [{}]\n",
+                           mirrors),
+               "test.yaml")
+        .value();
+  };
+  const auto none = fabric("");
+  EXPECT_TRUE(HasSessions(none, kNone));
+  EXPECT_FALSE(HasSessions(none, kAll));
+  EXPECT_FALSE(HasSessions(none, kLeafPorts));
+  const auto leaf = fabric("{switch: leaf0, session: 1, direction: ingress}");
+  EXPECT_TRUE(HasSessions(leaf, kAll));
+  EXPECT_TRUE(HasSessions(leaf, kLeafPorts));
+  EXPECT_FALSE(HasSessions(leaf, kPorts)) << "nothing of spine0";
+  EXPECT_FALSE(HasSessions(leaf, kPortSets));
+  const auto sets = fabric(
+      "{switch: leaf0, session: 1, direction: ingress, names_port: false},"
+      "{switch: spine0, session: 1, direction: ingress, names_port: false}");
+  EXPECT_TRUE(HasSessions(sets, kPortSets));
+  EXPECT_FALSE(HasSessions(sets, kLeafPorts));
+}
 
 TEST_F(MirrorViewTest, ShowsTheSessionsThatAreAskedFor) {
   EXPECT_EQ(Seen(MirrorSessions::kAll), (Places{0, 1, 2, 3, 4}));

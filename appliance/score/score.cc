@@ -299,7 +299,13 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
 }  // namespace
 
 Status ParseTruth(std::string_view text, std::string_view file, v1::Truth& truth) {
-  return ParseJson(text, file, truth);
+  if (Status parsed = ParseJson(text, file, truth); !parsed) return parsed;
+  if (truth.schema_version() != 1) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: schema_version is {}; expected 1", file, truth.schema_version()));
+  }
+  return {};
 }
 
 Status ParseScore(std::string_view text, std::string_view file, v1::Score& score) {
