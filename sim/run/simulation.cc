@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "dataplane/run/manifest.h"
 #include "sim/emit/output_file.h"
@@ -26,6 +27,27 @@ Status WriteFile(const std::string& path, const std::string& text) {
   if (!file) return tl::unexpected(file.error());
   file->text() = text;
   return file->Close();
+}
+
+// Files that this run does not write would be taken for its own; a truth would be another run's
+// until the end. Only where run.json says that it is a run's folder.
+void RemoveFormerRun(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path run = directory;
+  if (!fs::is_regular_file(run / "run.json", ignored)) return;
+  for (const char* file :
+       {"truth.json", "mirror.pcap", "int.pcap", "sflow.pcap", "counters.jsonl", "slurm.json"}) {
+    fs::remove(run / file, ignored);
+  }
+  for (const auto& [folder, ending] : {std::pair("nccl", ".log"), std::pair("rdma", ".json")}) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(run / folder, ignored)) {
+      if (entry.path().extension() == ending) files.push_back(entry.path());
+    }
+    for (const fs::path& file : files) fs::remove(file, ignored);
+    fs::remove(run / folder, ignored);  // unless something else is in it
+  }
 }
 
 SimTime Scaled(SimTime time, double scale) {
@@ -120,6 +142,7 @@ Status Simulation::PrepareDirectory() {
     return MakeError(ErrorCode::kUnavailable,
                      fmt::format("{}: cannot be made: {}", directory, error.message()));
   }
+  RemoveFormerRun(directory);
   if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(fabric_));
       !written) {
     return written;

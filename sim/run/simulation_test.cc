@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 
 #include "dataplane/run/counter_line.h"
@@ -50,6 +51,25 @@ class SimulationTest : public ::testing::Test {
 
   std::filesystem::path directory_;
 };
+
+TEST_F(SimulationTest, AFormerRunLeavesNothingInItsDirectory) {
+  const auto run = [&](const std::string& telemetry) {
+    auto simulation = Simulation::Make(Make(telemetry), {.directory = directory_.string()});
+    ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "truth.json"));
+    ASSERT_TRUE((*simulation)->Run({}).has_value());
+  };
+  run("telemetry: {mirror: all, int_exponent: 4, sflow_rate: 100, rdma: true}\n");
+  std::ofstream(directory_ / "notes.txt") << "mine";
+  std::ofstream(directory_ / "nccl" / "notes.txt") << "mine";
+  run("telemetry: {mirror: none, counter_period: 0, nccl: none, slurm: false}\n");
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_)) {
+    if (!entry.is_directory()) files.insert(entry.path().lexically_relative(directory_).string());
+  }
+  EXPECT_THAT(files, ::testing::ElementsAre("nccl/notes.txt", "notes.txt", "run.json",
+                                            "topology.yaml", "truth.json"));
+}
 
 TEST_F(SimulationTest, WritesItsRunDirectory) {
   const Scenario scenario =
