@@ -50,7 +50,9 @@ std::string_view NearestName(std::string_view word, std::span<const std::string_
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known) {
   const std::string_view name = NearestName(word, known);
-  return name.empty() ? std::string() : "; did you mean \"" + std::string(name) + "\"?";
+  // The word itself: it is known, but is something else than was expected.
+  return name.empty() || name == word ? std::string()
+                                      : "; did you mean \"" + std::string(name) + "\"?";
 }
 
 }  // namespace rocescope::topology
