@@ -5,6 +5,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
+#include <set>
+#include <type_traits>
 #include <utility>
 
 #include "dataplane/run/manifest.h"
@@ -35,7 +38,8 @@ class Loader {
  public:
   explicit Loader(std::string_view file) : file_(file), errors_(std::string(file)) {}
 
-  Result<Scenario> Load(const YamlNode& root);
+  // `seed` in place of the file's.
+  Result<Scenario> Load(const YamlNode& root, std::optional<uint64_t> seed);
 
  private:
   // Of the key's value if it is there; the value stays as it was otherwise.
@@ -58,7 +62,15 @@ class Loader {
   void Parsed(const YamlMap& map, std::string_view key, Parse parse, T& value) {
     const YamlNode* node = map.Find(key);
     if (node == nullptr) return;
-    if (const auto read = ReadParsed(*node, parse, errors_)) value = static_cast<T>(*read);
+    const auto read = ReadParsed(*node, parse, errors_);
+    if (!read) return;
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<std::decay_t<decltype(*read)>>) {
+      if (!std::in_range<T>(*read)) {
+        errors_.Add(*node, fmt::format("{} is at most {}", key, std::numeric_limits<T>::max()));
+        return;
+      }
+    }
+    value = static_cast<T>(*read);
   }
   void Ratio(const YamlMap& map, std::string_view key, double least, double most, double& value) {
     Parsed(
@@ -105,7 +117,7 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
   return value;
 }
 
-Result<Scenario> Loader::Load(const YamlNode& root) {
+Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed) {
   const YamlMap map(
       root, "a scenario",
       {"name", "about", "seed", "duration", "time_scale", "record_interval", "analysis_window",
@@ -120,6 +132,7 @@ Result<Scenario> Loader::Load(const YamlNode& root) {
   }
   Text(map, "about", scenario_.about);
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
+  scenario_.seed = seed.value_or(scenario_.seed);  // before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);
   Ratio(map, "time_scale", 1e-6, 1, scenario_.time_scale);
   Parsed(map, "reroute_delay", ParseSimTime, scenario_.reroute_delay);
@@ -130,7 +143,11 @@ Result<Scenario> Loader::Load(const YamlNode& root) {
   };
   interval("record_interval", scenario_.record_interval);
   interval("analysis_window", scenario_.analysis_window);
-  // What run.json's reader asks for.
+  // As `replay` will want them of the manifest.
+  if (scenario_.record_interval < std::chrono::milliseconds(1) ||
+      scenario_.record_interval > std::chrono::seconds(4)) {
+    errors_.Add(root, "record_interval must be 1ms to 4s");
+  }
   if (scenario_.record_interval.count() <= 0 || scenario_.analysis_window.count() <= 0 ||
       scenario_.analysis_window % scenario_.record_interval != Duration(0)) {
     errors_.Add(root, "analysis_window must be a multiple of record_interval, both longer than 0");
@@ -200,6 +217,14 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Number(map, "switch_mtu", 256, 9216, switches.mtu);
   Parsed(map, "pfc_watchdog", ParseSimTime, switches.watchdog.detection);
   Parsed(map, "pfc_watchdog_restoration", ParseSimTime, switches.watchdog.restoration);
+  const WatchdogOptions& watchdog = switches.watchdog;
+  const auto too_short = [&](SimTime time) {  // each look is an event of every switch
+    return time > 0 && static_cast<double>(time) * scenario_.time_scale < kMicrosecond;
+  };
+  if (too_short(watchdog.detection) ||
+      (watchdog.detection > 0 && too_short(watchdog.restoration))) {
+    errors_.Add(node, "the PFC watchdog's times must be 1us or longer once time_scale shrank them");
+  }
   if (const YamlNode* dcqcn = map.Find("dcqcn")) ReadDcqcn(*dcqcn);
 }
 
@@ -378,10 +403,15 @@ void Loader::ReadJob(const YamlNode& node) {
   if (const YamlNode* hosts = map.Require("hosts")) {
     const auto text = ReadText(*hosts, errors_);
     const auto names = topology::ExpandNames(text.value_or(""), kMostNames);
+    std::set<topology::NodeIndex> seen;
     if (!names) errors_.Add(*hosts, names.error().message);
     for (const std::string& name : names.value_or(std::vector<std::string>())) {
       const topology::NodeIndex host = Host(*hosts, name);
       if (host == topology::kNone) break;
+      if (!seen.insert(host).second) {
+        errors_.Add(*hosts, fmt::format("the host {} stands here twice", name));
+        break;
+      }
       uint32_t number = 0;
       for (const topology::GpuIndex gpu : scenario_.fabric->GpusOf(host)) {
         if (number == gpus_per_host) break;
@@ -397,7 +427,12 @@ void Loader::ReadJob(const YamlNode& node) {
     }
   }
   if (const YamlNode* phases = map.Require("phases")) {
-    for (const YamlNode& phase : ReadList(*phases, errors_)) ReadPhase(phase, local, job);
+    const auto list = ReadList(*phases, errors_);
+    if (list.empty()) errors_.Add(*phases, "a job needs a phase at least");
+    for (const YamlNode& phase : list) ReadPhase(phase, local, job);
+  }
+  if (std::ranges::find(scenario_.jobs, job.id, &JobOptions::id) != scenario_.jobs.end()) {
+    errors_.Add(node, fmt::format("two jobs have the id {}", job.id));
   }
   scenario_.jobs.push_back(std::move(job));
 }
@@ -423,12 +458,17 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
   Parsed(map, "microbatch_compute", ParseSimTime, phase.collective.compute);
   if (const YamlNode* groups = map.Find("groups")) {
     if (groups->kind == YamlNode::Kind::kSequence) {
+      std::set<uint64_t> seen;
       for (const YamlNode& group : groups->items) {
         std::vector<uint32_t> ranks;
         for (const YamlNode& rank : ReadList(group, errors_)) {
           const uint64_t most = local.empty() ? 0 : local.size() - 1;
           const auto read = ReadNumber(rank, 0, most, errors_);
-          if (read) ranks.push_back(static_cast<uint32_t>(*read));
+          if (!read) continue;
+          if (!seen.insert(*read).second) {
+            errors_.Add(rank, fmt::format("rank {} is in these groups already", *read));
+          }
+          ranks.push_back(static_cast<uint32_t>(*read));
         }
         phase.groups.push_back(std::move(ranks));
       }
@@ -500,6 +540,7 @@ void Loader::ReadFault(const YamlNode& node) {
   }
   Parsed(map, "onset", ParseSimTime, fault.onset);
   Parsed(map, "duration", ParseSimTime, fault.duration);
+  if (fault.duration == 0) errors_.Add(node, "a fault's duration must be longer than 0");
   if (fault.onset >= scenario_.duration) {
     errors_.Add(node,
                 "the fault begins when the run is over: its onset must lie before the "
@@ -599,6 +640,9 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   if (sends && fault.senders.empty()) {
     errors_.Add(map.node(), fmt::format("{} needs senders: HOST:DEVICE,...", info.name));
   }
+  if (sends && std::ranges::find(fault.senders, fault.nic) != fault.senders.end()) {
+    errors_.Add(map.node(), fmt::format("{}: the NIC is one of its own senders", info.name));
+  }
   if (fault.kind == FaultKind::kBlackhole && fault.nic == topology::kNone) {
     errors_.Add(map.node(), "blackhole needs the destination that is lost: nic: HOST:DEVICE");
   }
@@ -623,10 +667,11 @@ void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
 
 }  // namespace
 
-Result<Scenario> LoadScenario(std::string_view text, std::string_view file) {
+Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
+                              std::optional<uint64_t> seed) {
   auto root = topology::ParseYaml(text, file);
   if (!root) return tl::unexpected(root.error());
-  return Loader(file).Load(*root);
+  return Loader(file).Load(*root, seed);
 }
 
 }  // namespace rocescope::sim

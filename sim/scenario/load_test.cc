@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +65,72 @@ TEST(LoadScenarioTest, AnImpossiblePlaceIsAnError) {
   EXPECT_THAT(Message("faults: [{kind: switch_crash, switch: host0}]\n"),
               HasSubstr("no switch \"host0\""));
   EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:9'}]\n"), HasSubstr("names no GPU"));
+}
+
+TEST(LoadScenarioTest, ANumberThatItsKeyCannotHoldIsAnError) {
+  EXPECT_THAT(Message("jobs: [{hosts: 'host[0-3]', chunk: 4G, phases: [{collective: ring, size: "
+                      "1M}]}]\n"),
+              HasSubstr("test.yaml:3:36: chunk is at most 4294967295"));
+}
+
+TEST(LoadScenarioTest, ARankIsOneGpuInOneGroup) {
+  const auto job = [](std::string_view hosts, std::string_view more) {
+    return Message(
+        fmt::format("jobs: [{{id: 7, hosts: '{}', phases: [{{collective: ring, size: 1M{}}}]}}]\n",
+                    hosts, more));
+  };
+  EXPECT_EQ(job("host[0-3]", ""), "");
+  EXPECT_THAT(job("host0,host0", ""),
+              HasSubstr("test.yaml:3:23: the host host0 stands here twice"));
+  EXPECT_THAT(job("host[0-3]", ", groups: [[0, 1], [1, 2]]"),
+              HasSubstr("rank 1 is in these groups already"));
+  EXPECT_THAT(Message("jobs: [{hosts: 'host[0-3]', phases: []}]\n"),
+              HasSubstr("test.yaml:3:37: a job needs a phase"));
+  EXPECT_THAT(Message("jobs:\n"
+                      "- {id: 7, hosts: 'host[0-1]', phases: [{collective: ring, size: 1M}]}\n"
+                      "- {id: 7, hosts: 'host[2-3]', phases: [{collective: ring, size: 1M}]}\n"),
+              HasSubstr("test.yaml:5:3: two jobs have the id 7"));
+}
+
+TEST(LoadScenarioTest, WhatWouldTakeAnEventEachPicosecondIsAnError) {
+  EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"),
+              HasSubstr("once a microsecond at most"));
+  EXPECT_THAT(Message("network: {pfc_watchdog: 10us}\n"), HasSubstr("watchdog's times"));
+  EXPECT_EQ(Message("time_scale: 1\nnetwork: {pfc_watchdog: 10us}\n"), "");
+}
+
+TEST(LoadScenarioTest, IntervalsAreThoseThatReplayTakes) {
+  EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("record_interval must be 1ms to 4s"));
+  EXPECT_THAT(Message("record_interval: 5s\n"), HasSubstr("record_interval must be 1ms to 4s"));
+  EXPECT_THAT(Message("record_interval: 3ms\nanalysis_window: 4ms\n"),
+              HasSubstr("must be a multiple of"));
+  EXPECT_EQ(Message("record_interval: 2ms\nanalysis_window: 4ms\n"), "");
+}
+
+TEST(LoadScenarioTest, AMistakeInTheFabricIsToldOnceWithItsPlace) {
+  const auto scenario = LoadScenario("name: a\nfabric: {generate: {shape: torus}}\n", "test.yaml");
+  ASSERT_FALSE(scenario.has_value());
+  EXPECT_THAT(scenario.error().message, ::testing::StartsWith("test.yaml:2:20: no host_speed"));
+}
+
+TEST(LoadScenarioTest, ASeedOfTheCallerIsAsIfTheFileSaidIt) {
+  const std::string rest =
+      "jobs: [{hosts: 'host[0-3]', phases: [{collective: ring, size: 1M}]}]\n"
+      "streams: [{from: host0, to: host1}]\n";
+  const auto said = LoadScenario(std::string(kFabric) + "seed: 7\n" + rest, "test.yaml");
+  const auto given = LoadScenario(std::string(kFabric) + rest, "test.yaml", 7);
+  ASSERT_TRUE(said.has_value() && given.has_value());
+  EXPECT_EQ(given->seed, said->seed);
+  EXPECT_EQ(given->network.seed, said->network.seed);
+  EXPECT_EQ(given->jobs[0].seed, said->jobs[0].seed);
+  EXPECT_EQ(given->streams[0].seed, said->streams[0].seed);
+}
+
+TEST(LoadScenarioTest, AFaultWithoutAnEffectIsAnError) {
+  EXPECT_THAT(Message("faults: [{kind: pfc_storm, nic: host0, duration: 0}]\n"),
+              HasSubstr("duration must be longer than 0"));
+  EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host[0-1]'}]\n"),
+              HasSubstr("one of its own senders"));
 }
 
 TEST(LoadScenarioTest, AFaultBehindTheEndIsAnError) {

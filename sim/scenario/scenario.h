@@ -56,8 +56,9 @@ struct Scenario {
 
 // `file` names the text in errors: "FILE:LINE:COLUMN: what is wrong, and what was expected", one a
 // line. Places that do not exist, faults outside of the run and negative rates are errors; nothing
-// is simulated. README.md has the schema.
-Result<Scenario> LoadScenario(std::string_view text, std::string_view file);
+// is simulated. README.md has the schema. `seed` takes the place of the file's.
+Result<Scenario> LoadScenario(std::string_view text, std::string_view file,
+                              std::optional<uint64_t> seed = std::nullopt);
 
 // "512K", "64M", "1G": powers of 1024; or plain octets.
 Result<uint64_t> ParseSize(std::string_view text);
