@@ -9,15 +9,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/draw/draw.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
+#include "topology/text/yaml_fields.h"
 
 namespace rocescope::sim {
 namespace {
@@ -32,8 +33,37 @@ constexpr const char* kFooter =
     "hold together (nothing was simulated), 4 the output could not be written.\n"
     "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
 
+// Where it cannot be written, the text is lost; main looks at standard output in the end.
+template <typename... Args>
+void Print(std::FILE* out, fmt::format_string<Args...> format, Args&&... args) {
+  const std::string text = fmt::format(format, std::forward<Args>(args)...);
+  std::fwrite(text.data(), 1, text.size(), out);
+}
+template <typename... Args>
+void Print(fmt::format_string<Args...> format, Args&&... args) {
+  Print(stdout, format, std::forward<Args>(args)...);
+}
+
+// CLI11 alone takes -1 and what is too large for the largest number.
+CLI::Validator WholeNumber(uint64_t most) {
+  return {[most](const std::string& text) {
+            return topology::ParseWholeNumber(text, 0, most)
+                       ? std::string()
+                       : fmt::format("expected a whole number from 0 to {}, found {}", most, text);
+          },
+          ""};
+}
+
+// CLI::Range alone lets a NaN pass.
+CLI::Validator Finite() {
+  return {[](const std::string& text) {
+            return text.find_first_of("nN") == std::string::npos ? "" : text + " is no number";
+          },
+          ""};
+}
+
 int Fail(const Error& error, int code) {
-  fmt::print(stderr, "rocescope-sim: {}\n", error.message);
+  Print(stderr, "rocescope-sim: {}\n", error.message);
   return code;
 }
 
@@ -42,7 +72,21 @@ Result<std::string> ReadFile(const std::string& path, std::string_view hint = ""
   if (!file) {
     return MakeError(ErrorCode::kNotFound, fmt::format("{}: cannot be opened{}", path, hint));
   }
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  constexpr size_t kLongest = size_t{64} << 20;
+  std::string text;
+  std::string part(1u << 16, '\0');
+  do {
+    file.read(part.data(), static_cast<std::streamsize>(part.size()));
+    text.append(part, 0, static_cast<size_t>(file.gcount()));
+  } while (file && text.size() <= kLongest);
+  if (file.bad()) {
+    return MakeError(ErrorCode::kNotFound, fmt::format("{}: cannot be read", path));
+  }
+  if (text.size() > kLongest) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: is longer than {} MiB", path, kLongest >> 20));
+  }
+  return text;
 }
 
 // One line that is written over, on a terminal alone.
@@ -50,7 +94,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(SimTime end) : end_(end), shows_(isatty(STDERR_FILENO) != 0) {}
   ~ProgressLine() {
-    if (shows_) fmt::print(stderr, "\r\033[K");
+    if (shows_) Print(stderr, "\r\033[K");
   }
 
   void Show(SimTime now, uint64_t events) {
@@ -59,9 +103,9 @@ class ProgressLine {
     shown_ = wall;
     const double took = std::chrono::duration<double>(wall - begin_).count();
     const double share = static_cast<double>(now) / static_cast<double>(end_);
-    fmt::print(stderr, "\r\033[K{:.2f} of {:.2f} ms, {:.1f} M events/s, {:.0f} s left",
-               static_cast<double>(now) / kMillisecond, static_cast<double>(end_) / kMillisecond,
-               static_cast<double>(events) / took / 1e6, share > 0 ? took / share - took : 0);
+    Print(stderr, "\r\033[K{:.2f} of {:.2f} ms, {:.1f} M events/s, {:.0f} s left",
+          static_cast<double>(now) / kMillisecond, static_cast<double>(end_) / kMillisecond,
+          static_cast<double>(events) / took / 1e6, share > 0 ? took / share - took : 0);
   }
 
  private:
@@ -74,9 +118,8 @@ class ProgressLine {
 int Run(const std::string& path, const Simulation::Output& output, std::optional<uint64_t> seed) {
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the scenarios that come with it");
   if (!text) return Fail(text.error(), kExitInput);
-  auto scenario = LoadScenario(*text, path);
+  const auto scenario = LoadScenario(*text, path, seed);
   if (!scenario) return Fail(scenario.error(), kExitInput);
-  if (seed) scenario->network.seed = scenario->seed = *seed;
   auto simulation = Simulation::Make(*scenario, output);
   if (!simulation) {
     const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
@@ -94,17 +137,23 @@ int Run(const std::string& path, const Simulation::Output& output, std::optional
     frames += (*simulation)->network().nic(i).counters().tx_frames;
   }
   std::FILE* const out = output.stream ? stderr : stdout;
-  fmt::print(out, "{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name,
-             frames, static_cast<double>(scenario->duration) / kMillisecond, scenario->seed,
-             output.directory.empty() ? "standard output" : output.directory);
+  Print(out, "{}: {} frames sent in {:.2f} ms, seed {}; written to {}\n", scenario->name, frames,
+        static_cast<double>(scenario->duration) / kMillisecond, scenario->seed,
+        output.directory.empty() ? "standard output" : output.directory);
   for (const Injector::Happened& fault : (*simulation)->injector().happened()) {
-    fmt::print(
-        out, "  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
-        fault.visible == kNever ? std::string("never showed")
-                                : fmt::format("visible from {:.3f} ms",
-                                              static_cast<double>(fault.visible) / kMillisecond));
+    Print(out, "  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
+          fault.visible == kNever ? std::string("never showed")
+                                  : fmt::format("visible from {:.3f} ms",
+                                                static_cast<double>(fault.visible) / kMillisecond));
   }
   return 0;
+}
+
+// What a command says in the end is lost where standard output is full.
+int Flushed(int code) {
+  if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
+  return Fail({.code = ErrorCode::kUnavailable, .message = "cannot write to standard output"},
+              kExitOutput);
 }
 
 int List(const std::string& directory) {
@@ -125,10 +174,10 @@ int List(const std::string& directory) {
     if (!text) return Fail(text.error(), kExitInput);
     const auto scenario = LoadScenario(*text, file.string());
     if (!scenario) return Fail(scenario.error(), kExitInput);
-    fmt::print("{:<28} {}\n", file.filename().string(), scenario->about);
+    Print("{:<28} {}\n", file.filename().string(), scenario->about);
   }
-  fmt::print("\nKinds of faults:\n");
-  for (const FaultInfo& fault : kFaults) fmt::print("{:<28} {}\n", fault.name, fault.sentence);
+  Print("\nKinds of faults:\n");
+  for (const FaultInfo& fault : kFaults) Print("{:<28} {}\n", fault.name, fault.sentence);
   return 0;
 }
 
@@ -161,8 +210,8 @@ int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
     const std::optional<FaultKind> kind = drawn->kind;
     ++kinds[kind ? InfoOf(*kind).name : "healthy"];
   }
-  fmt::print("{} scenarios in {}, seed {}:\n", count, directory, options.seed);
-  for (const auto& [kind, number] : kinds) fmt::print("  {:<22} {}\n", kind, number);
+  Print("{} scenarios in {}, seed {}:\n", count, directory, options.seed);
+  for (const auto& [kind, number] : kinds) Print("  {:<22} {}\n", kind, number);
   return 0;
 }
 
@@ -183,8 +232,9 @@ int main(int argc, char** argv) {
       ->type_name("DIR");
   run->add_flag("--stream", output.stream,
                 "write the frames to standard output, as one pcapng, and not to DIR");
-  const CLI::Option* seeded =
-      run->add_option("--seed", seed, "in place of the scenario's")->type_name("N");
+  const CLI::Option* seeded = run->add_option("--seed", seed, "in place of the scenario's")
+                                  ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
+                                  ->type_name("N");
   CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
   list->add_option("--scenarios", scenarios, "folder of the scenarios")->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
@@ -196,7 +246,9 @@ int main(int argc, char** argv) {
       ->required()
       ->check(CLI::Range(1, 9999))
       ->type_name("N");
-  draw->add_option("--seed", drawing.seed, "the same one draws the same files (1)")->type_name("N");
+  draw->add_option("--seed", drawing.seed, "the same one draws the same files (1)")
+      ->check(rocescope::sim::WholeNumber(UINT64_MAX))
+      ->type_name("N");
   draw->add_option("-d", drawn, "folder of the files, made if it is not there")
       ->required()
       ->type_name("DIR");
@@ -205,23 +257,26 @@ int main(int argc, char** argv) {
   draw->add_option("--priors", priors, "weights of the kinds, and rates of loss")
       ->type_name("FILE");
   draw->add_option("--healthy", drawing.healthy, "share of controls without a fault (0.3)")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(CLI::Range(0.0, 1.0) & rocescope::sim::Finite())
       ->type_name("SHARE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : rocescope::sim::kExitUsage;
   }
-  if (*list) return rocescope::sim::List(scenarios);
-  if (*draw) return rocescope::sim::DrawAll(priors, drawing, count, drawn);
+  using rocescope::sim::Flushed;
+  if (*list) return Flushed(rocescope::sim::List(scenarios));
+  if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
   if (output.directory.empty() && !output.stream) {
-    fmt::print(stderr, "rocescope-sim: give -d DIR or --stream, where the run is to be written\n");
+    rocescope::sim::Print(
+        stderr, "rocescope-sim: give -d DIR or --stream, where the run is to be written\n");
     return rocescope::sim::kExitUsage;
   }
   if (output.stream && isatty(STDOUT_FILENO) != 0) {
-    fmt::print(stderr,
-               "rocescope-sim: --stream writes octets: let standard output be a pipe or a file\n");
+    rocescope::sim::Print(
+        stderr, "rocescope-sim: --stream writes octets: let standard output be a pipe or a file\n");
     return rocescope::sim::kExitUsage;
   }
-  return rocescope::sim::Run(path, output, *seeded ? std::optional<uint64_t>(seed) : std::nullopt);
+  return Flushed(
+      rocescope::sim::Run(path, output, *seeded ? std::optional<uint64_t>(seed) : std::nullopt));
 }

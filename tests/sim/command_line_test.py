@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""rocescope-sim's command line where the world is hard. command_line_test.py PROGRAM SCENARIOS"""
+
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM, SCENARIOS = sys.argv[1:3]
+
+
+def run(*words, **streams):
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.run([PROGRAM, *words], timeout=60, text=True, **streams)
+
+
+class CommandLine(unittest.TestCase):
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_a_full_disk_behind_standard_output_is_an_error(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = run("list", "--scenarios", SCENARIOS, stdout=full)
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("standard output", done.stderr)
+
+    def test_a_full_disk_behind_standard_error_loses_messages_alone(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            self.assertEqual(run("run", "/nowhere.yaml", "-d", "x", stderr=full).returncode, 3)
+
+    def test_a_folder_is_no_scenario(self):
+        done = run("run", SCENARIOS, "-d", "x")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"{SCENARIOS}: cannot be read", done.stderr)
+
+    def test_what_never_ends_is_no_scenario(self):
+        done = run("run", "/dev/zero", "-d", "x")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("longer than", done.stderr)
+
+    def test_a_seed_is_a_whole_number_that_fits(self):
+        for seed in ("-1", "18446744073709551616", "1e3", "0x10", ""):
+            with self.subTest(seed=seed):
+                done = run("run", "/nowhere.yaml", "-d", "x", "--seed", seed)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                done = run("draw", "--count", "1", "-d", "/nowhere/x", "--seed", seed)
+                self.assertEqual(done.returncode, 2, done.stderr)
+
+    def test_a_share_is_a_number(self):
+        done = run("draw", "--count", "1", "-d", "/nowhere/x", "--healthy", "nan")
+        self.assertEqual(done.returncode, 2, done.stderr)
+
+
+unittest.main(argv=sys.argv[:1])
