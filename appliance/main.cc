@@ -297,6 +297,9 @@ Command AddReplay(CLI::App& parent) {
                                            "it is about a run's folder, not captures");
               }
             }
+            if (!(options.mirror_loss >= 0)) {
+              throw CLI::ValidationError("--mirror-loss", "is no number");
+            }
             CheckFilter(options.analysis.filter);
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);

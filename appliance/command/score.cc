@@ -78,10 +78,10 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
     replay.run_directory = options.path;
     replay.parts = ParseRunParts(parts).value();
     replay.mirror_loss = view.mirror_loss;
-    Replay(replay, arena, report);
-    if (report == nullptr) {
+    if (Replay(replay, arena, report) != kExitSuccess) {
       return MakeError(ErrorCode::kUnavailable,
-                       fmt::format("{}: could not be replayed", options.path));
+                       fmt::format("{}: could not be replayed whole, so a score would say nothing",
+                                   options.path));
     }
   } else {
     const Result<std::string> text = ReadTextFile(options.report, kLargestFile);
@@ -107,6 +107,10 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
 Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   Result<RunDirectory> run = OpenRunDirectory(options.path);
   if (!run) return tl::unexpected(run.error());
+  if (!run->notes.empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}; a score of the rest would say nothing", run->notes.front()));
+  }
   const std::string file = options.path + "/truth.json";
   const Result<std::string> text = ReadTextFile(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());

@@ -49,8 +49,9 @@ void AppendJob(const v1::Job& job, std::string& text) {
                    {"NIC"},
                    {"ADDRESS"},
                    {"QUEUE PAIRS (PEER RANK)"}});
+  int rows = 0;
   for (const v1::Rank& rank : job.ranks()) {
-    if (ranks.empty() && job.ranks_size() > 4 * kMostRows) break;
+    if (++rows > kMostRows) break;
     std::string queue_pairs;
     int listed = 0;
     for (const v1::RankQp& qp : rank.queue_pairs()) {
@@ -67,6 +68,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
                rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
   }
   text += "\n" + ranks.Render(2);
+  AppendMore(job.ranks_size(), "rank", text);
 
   TextTable edges({{"FROM", Align::kRight},
                    {"TO", Align::kRight},
@@ -79,7 +81,9 @@ void AppendJob(const v1::Job& job, std::string& text) {
                    {"CE", Align::kRight},
                    {"CNP", Align::kRight},
                    {"SURE", Align::kRight}});
+  rows = 0;
   for (const v1::Edge& edge : job.edges()) {
+    if (++rows > kMostRows) break;
     const auto list = [](const auto& qpns) {
       std::string names;
       for (int i = 0; i < std::min(qpns.size(), 4); ++i) {
@@ -95,6 +99,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
                CountOrBlank(edge.cnps()), SureText(edge.confidence())});
   }
   if (!edges.empty()) text += "\n" + edges.Render(2);
+  AppendMore(job.edges_size(), "edge", text);
   for (const std::string& note : job.notes()) text += "  note: " + Visible(note) + "\n";
   text += "\n";
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "appliance/report/table.h"
 
@@ -38,6 +39,24 @@ std::string NamesOf(const std::set<TapId>& numbers, const std::vector<Tap>& taps
   return names;
 }
 
+// Another fabric's description explains nothing of this one.
+std::string NoteOnTopology(const Snapshot& snapshot) {
+  if (!snapshot.fabric) return {};
+  std::set<IpAddress> unknown;
+  for (const FlowSummary& flow : *snapshot.flows) {
+    for (const IpAddress& address : {flow.flow.source, flow.flow.destination}) {
+      const topology::NicAddress nic = {.segment = flow.flow.segment, .address = address};
+      if (snapshot.fabric->FindNic(nic) == topology::kNone) unknown.insert(address);
+    }
+  }
+  if (unknown.empty()) return {};
+  return fmt::format("the topology has no NIC with {}{}: paths from and to there are not known",
+                     ToString(*unknown.begin()),
+                     unknown.size() == 1
+                         ? std::string()
+                         : fmt::format(" and {} addresses more", unknown.size() - 1));
+}
+
 }  // namespace
 
 std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vector<Tap>& taps) {
@@ -47,6 +66,7 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
         fmt::format("no single tap shows all of {}: their counts are put together from {}",
                     Counted(flows, "flow"), NamesOf(at, taps)));
   }
+  if (std::string note = NoteOnTopology(snapshot); !note.empty()) notes.push_back(std::move(note));
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kDisagree, *snapshot.flows); flows > 0) {
     notes.push_back(fmt::format(
         "taps contradict each other about {} ({}): one shows fewer packets, and no gaps for the "

@@ -79,10 +79,11 @@ std::string Cell(const Row& row, MeasureKind kind) {
   const std::optional<double> share = ShareOf(row.sum, kind);
   if (!share) return "";
   const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
+  if (!bound) return "";
   // Rounded so that a miss never looks like a hit.
   const bool wrong = kind == MeasureKind::kPathWrong;
   const double percent = (wrong ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
-  return fmt::format("{:.2f}{}", percent, bound && !Holds(kind, *share, *bound) ? " !" : "");
+  return fmt::format("{:.2f}{}", percent, Holds(kind, *share, *bound) ? "" : " !");
 }
 
 std::string CalibrationText(const std::vector<Row>& rows) {
@@ -134,7 +135,8 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
 ScoreTable RenderScores(std::span<const v1::Score> scores) {
   const std::vector<Row> rows = Sum(scores);
   ScoreTable out;
-  TextTable table({{"TELEMETRY"},
+  TextTable table({{"VIEW"},
+                   {"TELEMETRY"},
                    {"RUNS", Align::kRight},
                    {"STRIPE P", Align::kRight},
                    {"STRIPE R", Align::kRight},
@@ -146,7 +148,8 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
   std::string missed;
   std::string misses;
   for (const Row& row : rows) {
-    std::vector<std::string> cells = {TitleOf(row), std::to_string(row.runs)};
+    std::vector<std::string> cells = {std::string(row.view->name), TitleOf(row),
+                                      std::to_string(row.runs)};
     for (size_t i = 0; i < kMeasures; ++i) cells.push_back(Cell(row, static_cast<MeasureKind>(i)));
     table.Add(std::move(cells));
     for (const std::string& sentence : MissedBars(row.sum, row.three_tiers)) {
