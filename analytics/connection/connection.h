@@ -43,6 +43,15 @@ struct KnownPair {
   std::optional<Timestamp> valid_from;  // unset: the first packet with PSN 0, else the first seen
 };
 
+// What a host's kernel says of a queue pair of its own. It does not say where the other end is:
+// that is where packets to `local` come from, if the kernel there says the same the other way
+// round.
+struct KnownQueuePair {
+  IpAddress address;
+  Qpn local;
+  Qpn remote;
+};
+
 // In order of trust.
 enum class EvidenceKind : uint8_t {
   kManagement,    // a CM exchange

@@ -71,6 +71,12 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
     Approach(batch.flows, i);
     Add(batch.flows[i]);
   }
+  for (const HopRecord& hop : batch.hops) {
+    if (hop.packet.known) AddSeen(hop.packet.flow, hop.packet.opcode, hop.event_time);
+  }
+  for (const SampleRecord& sample : batch.samples) {
+    if (sample.packet.known) AddSeen(sample.packet.flow, sample.packet.opcode, sample.event_time);
+  }
 }
 
 // The flow with its times brought up to date; kNoFlow if it is to be ignored.
@@ -174,8 +180,14 @@ void ConnectionTracker::AddRequest(uint32_t number, FlowAtTap& at_tap,
   }
 }
 
-void ConnectionTracker::SetKnown(const std::vector<KnownPair>& pairs) {
-  known_.Set(pairs);
+void ConnectionTracker::AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time) {
+  if (!CarriesConnection(flow) || wire::InfoOf(opcode).transport == wire::Transport::kUd) return;
+  Touch(flow, time, kNoFlowHint);
+}
+
+void ConnectionTracker::SetKnown(const std::vector<KnownPair>& pairs,
+                                 const std::vector<KnownQueuePair>& queue_pairs) {
+  known_.Set(pairs, queue_pairs);
   for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
     FlowState& state = store_.flow(number);
     state.known_outdated = false;

@@ -60,11 +60,14 @@ class ConnectionTracker {
   void Add(const FlowRecord& record);
   void Add(const SightingRecord& record);
   void Add(const ManagementRecord& record);
+  // Says only that a flow has traffic: enough where hosts tell its partner.
+  void AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time);
   void Add(const RecordBatch& batch);
 
   // What is known from outside from now on, of the present owners of the numbers: all that was said
   // before is forgotten. Pairs without traffic take no place among the flows.
-  void SetKnown(const std::vector<KnownPair>& pairs);
+  void SetKnown(const std::vector<KnownPair>& pairs,
+                const std::vector<KnownQueuePair>& queue_pairs = {});
 
   // Event time has reached `now`: host pairs silent for long are forgotten.
   void Advance(Timestamp now);

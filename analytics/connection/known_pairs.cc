@@ -19,7 +19,13 @@ bool Same(const KnownPair& x, const KnownPair& y) {
 
 }  // namespace
 
-void KnownPairs::Set(const std::vector<KnownPair>& pairs) {
+void KnownPairs::Set(const std::vector<KnownPair>& pairs,
+                     const std::vector<KnownQueuePair>& queue_pairs) {
+  remotes_.clear();
+  for (const KnownQueuePair& known : queue_pairs) {
+    std::vector<Qpn>& remotes = remotes_[At(known.address, known.local)];
+    if (remotes.size() < kMostPerNumber) remotes.push_back(known.remote);
+  }
   entries_.clear();
   by_flow_.clear();
   refused_ = 0;
@@ -47,7 +53,26 @@ void KnownPairs::Add(const KnownPair& pair) {
   if (at_b.size() < kMostPerNumber) at_b.push_back(index);
 }
 
+// Both kernels say the same of a queue pair that has traffic between them.
+void KnownPairs::AddMutual(const FlowKey& flow) {
+  const auto own = remotes_.find(At(flow.destination, flow.destination_qpn));
+  if (own == remotes_.end()) return;
+  for (const Qpn remote : own->second) {
+    const auto other = remotes_.find(At(flow.source, remote));
+    if (other == remotes_.end()) continue;
+    if (std::find(other->second.begin(), other->second.end(), flow.destination_qpn) ==
+        other->second.end()) {
+      continue;
+    }
+    Add({.a = {.address = flow.destination, .qpn = flow.destination_qpn},
+         .b = {.address = flow.source, .qpn = remote},
+         .source = KnownPairSource::kRdmaResource,
+         .valid_from = {}});
+  }
+}
+
 std::vector<uint32_t> KnownPairs::Attach(const FlowKey& flow) {
+  if (!remotes_.empty()) AddMutual(flow);
   if (entries_.empty()) return {};
   FlowKey anywhere = flow;
   anywhere.segment = 0;

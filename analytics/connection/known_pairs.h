@@ -18,7 +18,7 @@ class KnownPairs {
  public:
   explicit KnownPairs(size_t capacity) : capacity_(capacity) {}
 
-  void Set(const std::vector<KnownPair>& pairs);
+  void Set(const std::vector<KnownPair>& pairs, const std::vector<KnownQueuePair>& queue_pairs);
 
   // The flow was seen: the pairs that name its number, for FlowState::known. A pair belongs to the
   // first segment that showed it; from the second one on it is nobody's.
@@ -44,11 +44,17 @@ class KnownPairs {
   };
 
   void Add(const KnownPair& pair);
+  void AddMutual(const FlowKey& flow);
+  static FlowKey At(const IpAddress& address, Qpn qpn) {
+    return {.source = {}, .destination = address, .destination_qpn = qpn};
+  }
 
   size_t capacity_;
   std::vector<Entry> entries_;
   // By the flow to an end from the other one, its segment left at 0.
   std::unordered_map<FlowKey, std::vector<uint32_t>, TrackedFlowHash> by_flow_;
+  // The numbers at the other end, by address and number.
+  std::unordered_map<FlowKey, std::vector<Qpn>, TrackedFlowHash> remotes_;
   uint64_t refused_ = 0;
 };
 

@@ -48,6 +48,35 @@ TEST(KnownPairsOfATracker, TakeTheSegmentWhereTheirPacketsShowUp) {
   EXPECT_EQ(all[0].endpoints[1].segment, 7u);
 }
 
+// Hosts number alike: of four kernels two pairs say the same, and traffic tells which are which.
+TEST(KnownPairsOfATracker, KernelsThatNameEachOtherMeetByTheirTraffic) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
+                        {.address = Host(2), .local = {20}, .remote = {10}},
+                        {.address = Host(3), .local = {10}, .remote = {20}},
+                        {.address = Host(4), .local = {20}, .remote = {10}}});
+  tracker.AddSeen(kPair.ToB(), kSendOnly, At(0));
+  tracker.AddSeen(TrueConnection{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20}.ToB(),
+                  kSendOnly, At(0));
+
+  const std::vector<Connection> all = tracker.Connections();
+
+  ASSERT_THAT(all, SizeIs(2));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(all[i].state, ConnectionState::kPaired);
+    EXPECT_EQ(all[i].endpoints[0].address, Host(i == 0 ? 1 : 3));
+    EXPECT_EQ(all[i].endpoints[1].address, Host(i == 0 ? 2 : 4));
+  }
+}
+
+TEST(KnownPairsOfATracker, AKernelThatTheOtherOneDoesNotConfirmSaysNothing) {
+  ConnectionTracker tracker;
+  tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
+                        {.address = Host(2), .local = {20}, .remote = {11}}});
+  tracker.AddSeen(kPair.ToB(), kSendOnly, At(0));
+  EXPECT_EQ(PairedIn(tracker), 0u);
+}
+
 TEST(KnownPairsOfATracker, ServeNobodyWhereSeveralSegmentsShowTheirPackets) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});

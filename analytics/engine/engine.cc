@@ -3,12 +3,29 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace rocescope {
+namespace {
+
+std::vector<HostNic> NicsOf(const topology::Fabric& fabric) {
+  std::vector<HostNic> nics;
+  for (const topology::Nic& nic : fabric.nics()) {
+    HostNic& one = nics.emplace_back();
+    one.host = fabric.node(nic.host).name;
+    one.device = nic.device;
+    for (const topology::NicAddress& address : nic.addresses)
+      one.addresses.push_back(address.address);
+  }
+  return nics;
+}
+
+}  // namespace
 
 void Engine::SetHostFacts(HostFacts facts) {
+  if (fabric_) facts.nics = NicsOf(*fabric_);
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
-  connections_.SetKnown(KnownPairsOf(*host_facts_));
+  connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;
 }
 
@@ -16,6 +33,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   fabric_ = std::move(fabric);
   paths_ = std::make_unique<PathTracker>(*fabric_);
   connections_.SetFabric(*fabric_);
+  SetHostFacts(HostFacts(*host_facts_));
   changed_ = true;
 }
 

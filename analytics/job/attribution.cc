@@ -8,6 +8,7 @@
 #include "analytics/job/claims.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/job_index.h"
+#include "analytics/job/process_jobs.h"
 
 namespace rocescope {
 namespace {
@@ -19,7 +20,7 @@ class Attributor {
       : facts_(facts),
         connections_(connections),
         flows_(flows),
-        hosts_(facts.jobs),
+        hosts_(facts.jobs, facts.nics),
         index_(facts.jobs, hosts_),
         claims_(facts, hosts_, index_, connections, flows),
         endpoints_(connections.size()) {}
@@ -32,12 +33,18 @@ class Attributor {
     for (size_t i = 0; i < connections_.size(); ++i) ClaimByAddress(i);
 
     Attribution result;
-    auto edges = EdgesOf(facts_.jobs.size(), connections_, endpoints_, flows_);
+    const std::vector<Job> unlogged = JobsOfProcesses(
+        connections_, claims_, static_cast<uint32_t>(facts_.jobs.size()), endpoints_);
+    auto edges = EdgesOf(facts_.jobs.size() + unlogged.size(), connections_, endpoints_, flows_);
     const std::vector<std::vector<std::string>> notes = claims_.Notes();
     for (size_t j = 0; j < facts_.jobs.size(); ++j) {
       result.jobs.push_back({.job = facts_.jobs[j], .edges = std::move(edges[j])});
       std::vector<std::string>& of_job = result.jobs.back().job.notes;
       of_job.insert(of_job.end(), notes[j].begin(), notes[j].end());
+    }
+    for (size_t j = 0; j < unlogged.size(); ++j) {
+      result.jobs.push_back(
+          {.job = unlogged[j], .edges = std::move(edges[facts_.jobs.size() + j])});
     }
     result.endpoints = std::move(endpoints_);
     result.notes = NotesOnDumps(facts_);

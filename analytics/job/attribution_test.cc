@@ -226,7 +226,36 @@ TEST(Attribution, TheKernelsListGivesTheProcessAndTheLogItsRank) {
   EXPECT_EQ(result.endpoints[0][0]->rank, 1);
   EXPECT_EQ(result.endpoints[0][0]->source, RankSource::kRdmaResource);
   EXPECT_EQ(result.endpoints[0][1]->rank, 2);
-  EXPECT_FALSE(result.endpoints[1][0]) << "its process is no rank of the job";
+  ASSERT_TRUE(result.endpoints[1][0]) << "its process is no rank of the job";
+  EXPECT_EQ(result.endpoints[1][0]->job, 1u);
+  EXPECT_EQ(result.endpoints[1][0]->rank, -1);
+}
+
+TEST(Attribution, WithoutLogsProcessesThatTalkToEachOtherAreAJob) {
+  const Attribution result = Facts()
+                                 .Nic("node1", "mlx5_0", 1)
+                                 .Nic("node2", "mlx5_0", 2)
+                                 .Nic("node3", "mlx5_0", 3)
+                                 .Nic("node4", "mlx5_0", 4)
+                                 .Dump("node1", {KernelQp(11, 22, 101)})
+                                 .Dump("node2", {KernelQp(22, 11, 102)})
+                                 .Dump("node3", {KernelQp(11, 22, 103)})
+                                 .Dump("node4", {KernelQp(22, 11, 104)})
+                                 .Paired(1, 11, 2, 22)
+                                 .Paired(3, 11, 4, 22)
+                                 .Attribute();
+  ASSERT_EQ(result.jobs.size(), 2u);
+  EXPECT_EQ(result.jobs[0].job.ranks.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_TRUE(result.endpoints[i][0] && result.endpoints[i][1]);
+    EXPECT_EQ(result.endpoints[i][0]->job, i);
+    EXPECT_EQ(result.endpoints[i][1]->job, i);
+    EXPECT_EQ(result.endpoints[i][0]->rank, -1);
+  }
+  const RankClaim& claim = *result.endpoints[1][1];
+  const JobRank& process = result.jobs[1].job.ranks[static_cast<size_t>(claim.member)];
+  EXPECT_EQ(process.host, "node4");
+  EXPECT_EQ(process.process_id, 104u);
 }
 
 TEST(Attribution, TheKernelsListSettlesWhichOfTwoLogsHeldTheQueuePair) {

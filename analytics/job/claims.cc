@@ -60,6 +60,11 @@ const Claim* Claims::At(size_t connection, size_t end) const {
   return at == claims_.end() || at->second.empty() ? nullptr : &at->second[0];
 }
 
+const Claims::Holder* Claims::HolderOf(size_t connection, size_t end) const {
+  const auto at = holders_.find({static_cast<uint32_t>(connection), static_cast<uint8_t>(end)});
+  return at == holders_.end() || at->second.size() != 1 ? nullptr : &at->second[0];
+}
+
 bool Claims::IsNamed(size_t connection, size_t end) const {
   return named_.contains({static_cast<uint32_t>(connection), static_cast<uint8_t>(end)});
 }
@@ -106,9 +111,17 @@ void Claims::ClaimFromRdma() {
     for (const RdmaQueuePair& qp : dump.queue_pairs) {
       if (!qp.process_id) continue;
       const std::vector<RankPlace> ranks = host.RanksOf(*qp.process_id);
-      if (ranks.empty()) continue;
       const std::vector<IpAddress> addresses = host.AddressesOf(qp);
       const std::vector<End> ends = Find(addresses, qp.local);
+      if (ranks.empty()) {
+        const Holder holder = {
+            .host = dump.host, .process_id = *qp.process_id, .command = qp.command};
+        for (const End& end : ends) {
+          std::vector<Holder>& holders = holders_[{end.connection, end.end}];
+          if (std::ranges::find(holders, holder) == holders.end()) holders.push_back(holder);
+        }
+        continue;
+      }
       for (const RankPlace& place : ranks) {
         const Job& job = facts_.jobs[place.job];
         const JobRank& rank = job.ranks[place.member];

@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,17 @@ class Claims {
 
   // Somebody states something of it, however doubtful.
   bool IsNamed(size_t connection, size_t end) const;
+
+  // The process that its host's kernel names, and no log tells of.
+  struct Holder {
+    std::string_view host;
+    uint64_t process_id = 0;
+    std::string_view command;
+
+    friend auto operator<=>(const Holder&, const Holder&) = default;
+  };
+  // Null: none, or several hosts or processes say that it is theirs.
+  const Holder* HolderOf(size_t connection, size_t end) const;
 
   // By job; what was left out since several connections fit.
   std::vector<std::vector<std::string>> Notes() const;
@@ -77,6 +89,7 @@ class Claims {
   std::vector<End> ends_;  // ascending
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Claim>> claims_;
   std::set<std::pair<uint32_t, uint8_t>> named_;
+  std::map<std::pair<uint32_t, uint8_t>, std::vector<Holder>> holders_;
   std::map<std::pair<uint32_t, DoubtKind>, Doubt> doubts_;  // by job
 };
 

@@ -16,9 +16,17 @@ struct RdmaDump {
   std::vector<RdmaQueuePair> queue_pairs;
 };
 
+// A NIC's addresses, as the fabric's description has them.
+struct HostNic {
+  std::string host;
+  std::string device;  // "mlx5_0"
+  std::vector<IpAddress> addresses;
+};
+
 struct HostFacts {
   std::vector<Job> jobs;
   std::vector<RdmaDump> rdma;
+  std::vector<HostNic> nics;
 };
 
 }  // namespace rocescope

@@ -71,6 +71,12 @@ class Facts {
     facts_.jobs.push_back({.id = "other", .rank_count = 8});
     return *this;
   }
+  // As a fabric's description has it: the address that Paired gives to hosts of this number.
+  Facts& Nic(std::string host, std::string device, int number) {
+    facts_.nics.push_back(
+        {.host = std::move(host), .device = std::move(device), .addresses = {Address(number)}});
+    return *this;
+  }
   Facts& Dump(std::string host, std::vector<RdmaQueuePair> queue_pairs) {
     facts_.rdma.push_back({.host = std::move(host), .queue_pairs = std::move(queue_pairs)});
     return *this;

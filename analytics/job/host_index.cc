@@ -7,7 +7,7 @@
 
 namespace rocescope {
 
-HostIndex::HostIndex(const std::vector<Job>& jobs) {
+HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics) {
   for (uint32_t j = 0; j < jobs.size(); ++j) {
     for (uint32_t m = 0; m < jobs[j].ranks.size(); ++m) {
       const JobRank& rank = jobs[j].ranks[m];
@@ -19,6 +19,12 @@ HostIndex::HostIndex(const std::vector<Job>& jobs) {
         if (qp.address) host.addresses[{.device = qp.device, .port = qp.port}].insert(*qp.address);
       }
     }
+  }
+  // RDMA devices have one port each where a description names them one by one.
+  constexpr int kOnlyPort = 1;
+  for (const HostNic& nic : nics) {
+    Entry(nic.host).addresses[{.device = nic.device, .port = kOnlyPort}].insert(
+        nic.addresses.begin(), nic.addresses.end());
   }
   for (uint32_t h = 0; h < hosts_.size(); ++h) {
     std::set<IpAddress> all = hosts_[h].out_of_band;

@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "analytics/job/communicator.h"
+#include "analytics/job/host_facts.h"
 
 namespace rocescope {
 
@@ -33,7 +35,7 @@ struct HostEntry {
 
 class HostIndex {
  public:
-  explicit HostIndex(const std::vector<Job>& jobs);
+  explicit HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics = {});
 
   // Hosts that `name` may mean: usually one. Two logs may spell one host's name differently.
   std::vector<const HostEntry*> Find(std::string_view name) const;

@@ -37,7 +37,7 @@ bool AddPair(const std::vector<IpAddress>& at_a, Qpn a, const std::vector<IpAddr
 
 class Dumps {
  public:
-  explicit Dumps(const HostFacts& facts) : facts_(facts), index_(facts.jobs) {
+  explicit Dumps(const HostFacts& facts) : facts_(facts), index_(facts.jobs, facts.nics) {
     for (uint32_t d = 0; d < facts.rdma.size(); ++d) {
       hosts_.emplace_back(facts.rdma[d], index_);
       uses_.emplace_back();
@@ -60,6 +60,16 @@ class Dumps {
       first = group.end();
     }
     return pairs;
+  }
+
+  std::vector<KnownQueuePair> QueuePairs() const {
+    std::vector<KnownQueuePair> all;
+    for (const End& end : ends_) {
+      for (const IpAddress& address : hosts_[end.dump].AddressesOf(*end.queue_pair)) {
+        all.push_back({.address = address, .local = end.local, .remote = end.remote});
+      }
+    }
+    return all;
   }
 
   std::vector<std::string> Notes() {
@@ -157,7 +167,7 @@ class Dumps {
 };
 
 void AddLoggedPairs(const HostFacts& facts, std::vector<KnownPair>& pairs) {
-  const HostIndex hosts(facts.jobs);
+  const HostIndex hosts(facts.jobs, facts.nics);
   const JobIndex index(facts.jobs, hosts);
   for (uint32_t j = 0; j < facts.jobs.size(); ++j) {
     for (const JobRank& rank : facts.jobs[j].ranks) {
@@ -180,6 +190,10 @@ std::vector<KnownPair> KnownPairsOf(const HostFacts& facts) {
   std::vector<KnownPair> pairs = Dumps(facts).Pairs();
   AddLoggedPairs(facts, pairs);
   return pairs;
+}
+
+std::vector<KnownQueuePair> KnownQueuePairsOf(const HostFacts& facts) {
+  return Dumps(facts).QueuePairs();
 }
 
 std::vector<std::string> NotesOnDumps(const HostFacts& facts) { return Dumps(facts).Notes(); }

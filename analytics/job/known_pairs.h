@@ -12,6 +12,9 @@ namespace rocescope {
 
 std::vector<KnownPair> KnownPairsOf(const HostFacts& facts);
 
+// What the dumps of `rdma resource` say of each queue pair, wherever its other end is.
+std::vector<KnownQueuePair> KnownQueuePairsOf(const HostFacts& facts);
+
 // Sentences about dumps that are of no use, and why.
 std::vector<std::string> NotesOnDumps(const HostFacts& facts);
 

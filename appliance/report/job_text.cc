@@ -38,8 +38,14 @@ void AppendJob(const v1::Job& job, std::string& text) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  text += fmt::format("JOB {}: {} of {} known{}; {} carried {} bytes in {}\n", Visible(job.id()),
-                      job.seen_ranks(), Counted(job.expected_ranks(), "rank"), Outsiders(job),
+  const std::string who =
+      job.expected_ranks() == 0
+          ? fmt::format("{} without a log", job.ranks_size() == 1
+                                                ? "1 process"
+                                                : fmt::format("{} processes", job.ranks_size()))
+          : fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
+                        Outsiders(job));
+  text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", Visible(job.id()), who,
                       Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
                       WithThousands(bytes), Counted(messages, "message"));
   TextTable ranks({{"RANK", Align::kRight},

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/process_jobs.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <numeric>
+#include <string>
+
+namespace rocescope {
+namespace {
+
+// Processes, joined where a connection leads from one to the other.
+class Groups {
+ public:
+  explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
+
+  // The smallest of its group.
+  uint32_t Of(uint32_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void Join(uint32_t i, uint32_t j) {
+    const uint32_t a = Of(i);
+    const uint32_t b = Of(j);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+}  // namespace
+
+std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, const Claims& claims,
+                                 uint32_t first, std::vector<EndClaims>& ends) {
+  const auto holder_of = [&](size_t i, size_t end) -> const Claims::Holder* {
+    return ends[i][end] ? nullptr : claims.HolderOf(i, end);
+  };
+  std::map<Claims::Holder, uint32_t> processes;  // in their order, which numbers them
+  for (size_t i = 0; i < connections.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      if (const Claims::Holder* holder = holder_of(i, end)) processes.emplace(*holder, 0);
+    }
+  }
+  uint32_t count = 0;
+  for (auto& [holder, number] : processes) number = count++;
+  Groups groups(count);
+  for (size_t i = 0; i < connections.size(); ++i) {
+    const Claims::Holder* a = holder_of(i, 0);
+    const Claims::Holder* b = holder_of(i, 1);
+    if (a != nullptr && b != nullptr) groups.Join(processes.at(*a), processes.at(*b));
+  }
+
+  std::vector<Job> jobs;
+  std::vector<RankClaim> claim_of(count);
+  std::vector<uint32_t> job_of(count);  // of a group's first
+  for (const auto& [holder, number] : processes) {
+    const uint32_t group = groups.Of(number);
+    if (group == number) {
+      job_of[group] = static_cast<uint32_t>(jobs.size());
+      jobs.push_back({.id = fmt::format("{}-{}:{}", holder.command, holder.host, holder.process_id),
+                      .notes = {"no log tells of these processes: their kernels do, and that they "
+                                "talk to each other"}});
+    }
+    Job& job = jobs[job_of[group]];
+    claim_of[number] = {.job = first + job_of[group],
+                        .member = static_cast<int>(job.ranks.size()),
+                        .source = RankSource::kRdmaResource,
+                        .confidence = kOwnKernel};
+    job.ranks.push_back(
+        {.host = std::string(holder.host), .process_id = holder.process_id, .source = "rdma"});
+  }
+  for (size_t i = 0; i < connections.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      if (const Claims::Holder* holder = holder_of(i, end)) {
+        ends[i][end] = claim_of[processes.at(*holder)];
+      }
+    }
+  }
+  return jobs;
+}
+
+}  // namespace rocescope
