@@ -222,18 +222,37 @@ std::vector<FlowPath> PathTracker::Paths() {
   paths.reserve(flows_.size());
   for (const Flow& flow : flows_) {
     FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
+    const Stretch* before = nullptr;
     for (const Stretch& stretch : flow.stretches) {
-      if (!stretch.seen.empty()) path.stretches.push_back(AnswerOf(flow, stretch));
+      if (stretch.seen.empty()) continue;
+      path.stretches.push_back(AnswerOf(flow, stretch));
+      if (before != nullptr) {
+        PartAt(flow, *before, stretch, path.stretches[path.stretches.size() - 2],
+               path.stretches.back());
+      }
+      before = &stretch;
     }
     if (path.stretches.empty()) continue;
-    // What was seen both before and after a change does not say when that was.
-    for (size_t i = 1; i < path.stretches.size(); ++i) {
-      path.stretches[i - 1].until = std::min(path.stretches[i - 1].until, path.stretches[i].until);
-    }
     paths.push_back(std::move(path));
   }
   std::ranges::sort(paths, {}, &FlowPath::flow);
   return paths;
+}
+
+// What both ways may have in common, and so may have been seen both before and after a change, does
+// not say when that was; what cannot be part of the other way does.
+void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch& after,
+                         PathStretch& left, PathStretch& right) {
+  Timestamp last = Timestamp::min();
+  for (const Seen& seen : before.seen) {
+    if (!Agrees(flow, after, seen.crossing)) last = std::max(last, seen.last);
+  }
+  Timestamp first = Timestamp::max();
+  for (const Seen& seen : after.seen) {
+    if (!Agrees(flow, before, seen.crossing)) first = std::min(first, seen.first);
+  }
+  if (last != Timestamp::min()) left.until = std::max(left.from, std::min(left.until, last));
+  if (first != Timestamp::max()) right.from = first;
 }
 
 PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
@@ -246,8 +265,7 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
     answer.sources |= seen.sources;
     answer.packets = std::max(answer.packets, seen.packets);
     answer.bytes = std::max(answer.bytes, seen.bytes);
-    // The first thing that was seen of a new way tells when it began: others may be of both.
-    if (stretch.began == PathChange::kFirstSeen) answer.from = std::min(answer.from, seen.first);
+    answer.from = std::min(answer.from, seen.first);
     answer.until = std::max(answer.until, seen.last);
   }
   if (flow.source == kNone || flow.destination == kNone) return answer;

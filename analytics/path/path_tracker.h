@@ -92,6 +92,8 @@ class PathTracker {
   bool Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing);
   bool AgreePair(const Flow& flow, CrossingId a, CrossingId b);
   Duration SlackOf(const Seen& a, const Seen& b) const;
+  void PartAt(const Flow& flow, const Stretch& before, const Stretch& after, PathStretch& left,
+              PathStretch& right);
   PathStretch AnswerOf(const Flow& flow, const Stretch& stretch);
   void Weigh(const Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
   double Believable(const Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;

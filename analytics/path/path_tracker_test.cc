@@ -155,7 +155,7 @@ TEST_F(PathTrackerTest, ALaterWayIsAChange) {
   EXPECT_EQ(stretches[0].began, PathChange::kFirstSeen);
   EXPECT_EQ(stretches[1].began, PathChange::kRerouted);
   EXPECT_EQ(stretches[1].from, At(450));
-  EXPECT_LE(stretches[0].until, At(904));
+  EXPECT_EQ(stretches[0].until, At(400));
   EXPECT_EQ(stretches[0].path.ports[4], PortBetween(fabric_, "spine2", "leaf2"));
   EXPECT_EQ(stretches[1].path.ports[4], PortBetween(fabric_, "spine3", "leaf2"));
 }
