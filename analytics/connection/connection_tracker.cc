@@ -151,6 +151,7 @@ void ConnectionTracker::Add(const SightingRecord& record) {
     AddRequest(number, *at_tap, record);
   } else {
     psn_echo_.AddResponse(store_, *at_tap, record);
+    psn_echo_.Settle(store_, record.event_time);
   }
 }
 
@@ -313,6 +314,7 @@ void ConnectionTracker::KeepClosed(Connection connection) {
 }
 
 void ConnectionTracker::Advance(Timestamp now) {
+  psn_echo_.Settle(store_, now);
   if (options_.forget_after == Duration::max()) return;
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
   last_sweep_ = now;

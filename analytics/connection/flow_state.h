@@ -67,7 +67,7 @@ struct FlowAtTap {
   bool responded = false;
   uint32_t furthest_response = 0;  // PSN; a response counts once, whatever copies there are
   uint32_t trials = 0;             // responses compared with the requests of the other direction
-  uint32_t ordered = 0;            // of these, seen where the order tells which request is meant
+  uint32_t ordered = 0;            // responses where the order tells which request is meant
   Duration usual_age{};            // moving mean of the youngest matching request's age
   Timestamp first_request;
   Timestamp first_trial;

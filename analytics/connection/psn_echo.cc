@@ -2,6 +2,7 @@
 #include "analytics/connection/psn_echo.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/qpn.h"
 #include "dataplane/wire/opcode.h"
@@ -45,7 +46,15 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Sight
     ++responses_tied_;  // more may have been pushed out
     return;
   }
-  if (at_tap.trials == 0) at_tap.first_trial = record.event_time;
+  if (at_tap.trials == 0 && at_tap.ordered == 0) at_tap.first_trial = record.event_time;
+  if (IsInOrder(store, at_tap, record, matches)) {
+    ++at_tap.ordered;
+    groups_.Add(
+        at_tap.reverse_channel, record.psn,
+        {.responder = store.IndexOf(at_tap), .version = at_tap.version, .time = record.event_time},
+        [&](AnswerGroup& group) { pending_.push_back(group); });
+    return;
+  }
   ++at_tap.trials;
   if (matches.size == 0) return;
   Duration youngest = matches.items[0].age;
@@ -54,29 +63,55 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Sight
   at_tap.usual_age += first ? youngest : (youngest - at_tap.usual_age) / kAgeMemory;
   const Duration oldest =
       first ? maximum_response_time_ : at_tap.usual_age * kAgeSlack + kAgeAllowance;
-  const RequestIndex::Match* first_come = nullptr;
-  bool ordered = at_tap.near_source.value_or(false);
   for (size_t i = 0; i < matches.size; ++i) {
     const RequestIndex::Match& match = matches.items[i];
-    if (match.age > oldest) continue;
-    // The request was forwarded before, and the response never was.
-    ordered |=
-        !at_tap.near_source && IsInitial(record.ttl) && record.ttl > store.at_tap(match.owner).ttl;
-    if (first_come == nullptr || match.age > first_come->age) first_come = &match;
+    if (match.age <= oldest) CountHit(store, at_tap, match, record.psn, record.event_time);
   }
-  if (ordered && first_come != nullptr) {
-    ++at_tap.ordered;
-    CountHit(store, at_tap, *first_come, record);
-    requests_.Take(*first_come);
-    return;
-  }
-  for (size_t i = 0; i < matches.size; ++i) {
-    if (matches.items[i].age <= oldest) CountHit(store, at_tap, matches.items[i], record);
+}
+
+// Whether the switch sees requests to the responder in the order in which it answers them.
+bool PsnEcho::IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
+                        const SightingRecord& record, const RequestIndex::Matches& matches) {
+  if (at_tap.near_source) return *at_tap.near_source;
+  // The requests were forwarded before, and the response never was.
+  if (matches.size == 0) return at_tap.ordered > 0;
+  return IsInitial(record.ttl) &&
+         std::any_of(matches.items.begin(), matches.items.begin() + matches.size,
+                     [&](const RequestIndex::Match& match) {
+                       return store.at_tap(match.owner).ttl < record.ttl;
+                     });
+}
+
+void PsnEcho::Settle(FlowStore& store, Timestamp now) {
+  groups_.Settle(now, [&](AnswerGroup& group) { pending_.push_back(group); });
+  for (AnswerGroup& group : pending_) CloseGroup(store, group);
+  pending_.clear();
+}
+
+// Without a request there is nothing to answer; with more or fewer than responses, the mirror lost
+// some, and order tells nothing.
+void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
+  const auto responses = std::span(group.responses).first(group.size);
+  std::stable_sort(responses.begin(), responses.end(),
+                   [](const auto& x, const auto& y) { return x.time < y.time; });
+  RequestIndex::Matches matches;
+  requests_.Find(group.channel, group.psn, responses.back().time, matches);
+  const auto requests = std::span(matches.items).first(matches.size);
+  if (!requests.empty() && requests.size() != responses.size()) return;
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const auto& x, const auto& y) { return x.age > y.age; });
+  for (size_t i = 0; i < responses.size(); ++i) {
+    FlowAtTap& responder = store.at_tap(responses[i].responder);
+    if (responder.version != responses[i].version) continue;
+    ++responder.trials;
+    if (requests.empty()) continue;
+    CountHit(store, responder, requests[i], group.psn, responses[i].time);
+    requests_.Take(requests[i]);
   }
 }
 
 void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
-                       const SightingRecord& record) {
+                       uint32_t psn, Timestamp response_time) {
   const FlowAtTap& from = store.at_tap(match.owner);
   for (size_t i = 0; i < at_tap.candidate_count; ++i) {
     if (at_tap.candidates[i].requester != from.version) continue;
@@ -99,10 +134,10 @@ void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestI
   *weakest = {.requester = from.version,
               .hits = 1,
               .trials_before = from.first_request > at_tap.first_trial ? at_tap.trials - 1 : 0,
-              .psn = record.psn,
+              .psn = psn,
               .age_us = static_cast<uint32_t>(
                   std::chrono::round<std::chrono::microseconds>(match.age).count()),
-              .response_time = record.event_time};
+              .response_time = response_time};
 }
 
 }  // namespace rocescope

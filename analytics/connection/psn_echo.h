@@ -4,12 +4,15 @@
 //
 // Queue pairs that are in lock step have the same PSNs outstanding. At the responder's own switch
 // their order tells them apart: all requests to a NIC pass there one behind the other, the NIC
-// answers them in turn, and a switch keeps the order of what goes from port to port. There a
-// response takes the oldest request with its PSN, and counts for that one alone.
+// answers them in turn, and a switch keeps the order of what goes from port to port. There
+// responses with one PSN are gathered (answer_groups.h) and dealt to the requests, first come,
+// first served.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "analytics/connection/answer_groups.h"
 #include "analytics/connection/flow_store.h"
 #include "analytics/connection/request_index.h"
 #include "dataplane/record/record.h"
@@ -25,6 +28,8 @@ class PsnEcho {
 
   void AddRequest(const FlowStore& store, const FlowAtTap& at_tap, const SightingRecord& record);
   void AddResponse(const FlowStore& store, FlowAtTap& at_tap, const SightingRecord& record);
+  // Time has reached `now`: responses that were gathered are counted.
+  void Settle(FlowStore& store, Timestamp now);
 
   uint64_t requests_evicted() const { return requests_.evicted(); }
   uint64_t responses_tied() const { return responses_tied_; }
@@ -32,9 +37,14 @@ class PsnEcho {
 
  private:
   void CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
-                const SightingRecord& record);
+                uint32_t psn, Timestamp response_time);
+  static bool IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
+                        const SightingRecord& record, const RequestIndex::Matches& matches);
+  void CloseGroup(FlowStore& store, AnswerGroup& group);
 
   RequestIndex requests_;
+  AnswerGroups groups_;
+  std::vector<AnswerGroup> pending_;  // complete, to be counted
   Duration maximum_response_time_;
   uint64_t responses_tied_ = 0;
   uint64_t candidates_dropped_ = 0;
