@@ -31,6 +31,8 @@ class Simulation {
   };
   // The scenario must outlive it. Errors name the file, or what of the scenario does not fit.
   static Result<std::unique_ptr<Simulation>> Make(const Scenario& scenario, const Output& output);
+  static Result<std::unique_ptr<Simulation>> Make(Scenario&& scenario,
+                                                  const Output& output) = delete;
   ~Simulation();
 
   // Tells, now and then, what time it is in the run.

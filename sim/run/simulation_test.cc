@@ -54,7 +54,8 @@ class SimulationTest : public ::testing::Test {
 
 TEST_F(SimulationTest, AFormerRunLeavesNothingInItsDirectory) {
   const auto run = [&](const std::string& telemetry) {
-    auto simulation = Simulation::Make(Make(telemetry), {.directory = directory_.string()});
+    const Scenario scenario = Make(telemetry);
+    auto simulation = Simulation::Make(scenario, {.directory = directory_.string()});
     ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
     EXPECT_FALSE(std::filesystem::exists(directory_ / "truth.json"));
     ASSERT_TRUE((*simulation)->Run({}).has_value());
