@@ -26,6 +26,14 @@ bool RepeatsRequest(const SightingRecord& record) {
 // What hosts start from: Linux 64, others 128 or 255.
 bool IsInitial(uint8_t ttl) { return ttl == 64 || ttl == 128 || ttl == 255; }
 
+// Stable, and without the memory that std::stable_sort takes.
+template <typename T, typename Less>
+void SortFew(std::span<T> items, Less less) {
+  for (auto at = items.begin(); at != items.end(); ++at) {
+    std::rotate(std::upper_bound(items.begin(), at, *at, less), at, std::next(at));
+  }
+}
+
 }  // namespace
 
 // Requests that a responder may name in an acknowledgement or answer.
@@ -92,14 +100,12 @@ void PsnEcho::Settle(FlowStore& store, Timestamp now) {
 // some, and order tells nothing.
 void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
   const auto responses = std::span(group.responses).first(group.size);
-  std::stable_sort(responses.begin(), responses.end(),
-                   [](const auto& x, const auto& y) { return x.time < y.time; });
+  SortFew(responses, [](const auto& x, const auto& y) { return x.time < y.time; });
   RequestIndex::Matches matches;
   requests_.Find(group.channel, group.psn, responses.back().time, matches);
   const auto requests = std::span(matches.items).first(matches.size);
   if (!requests.empty() && requests.size() != responses.size()) return;
-  std::stable_sort(requests.begin(), requests.end(),
-                   [](const auto& x, const auto& y) { return x.age > y.age; });
+  SortFew(requests, [](const auto& x, const auto& y) { return x.age > y.age; });
   for (size_t i = 0; i < responses.size(); ++i) {
     FlowAtTap& responder = store.at_tap(responses[i].responder);
     if (responder.version != responses[i].version) continue;
