@@ -20,7 +20,8 @@ void WalkPaths(const Fabric& fabric) {
       if (paths.Count() == 0) continue;
       Require(paths.At(0).length >= 1 && paths.At(paths.Count() - 1).length >= 1,
               "paths have hops");
-      Require(fabric.Peer(paths.At(0).hops().back()) == fabric.nic(b).port, "paths arrive");
+      const Path first = paths.At(0);
+      Require(fabric.Peer(first.hops().back()) == fabric.nic(b).port, "paths arrive");
     }
   }
 }
