@@ -121,22 +121,29 @@ void PathTracker::Begin(Flow& flow, PathChange change) {
 
 void PathTracker::Add(Flow& flow, const Seen& seen) {
   Stretch& now = flow.stretches.back();
-  const auto known = std::ranges::find(now.seen, seen.crossing, &Seen::crossing);
-  if (known == now.seen.end()) return AddNew(flow, seen);
   if (now.spread) {
-    // One of its ways is not taken any more.
+    const bool known =
+        std::ranges::find(now.seen, seen.crossing, &Seen::crossing) != now.seen.end();
     const auto quiet = std::ranges::min_element(now.seen, {}, &Seen::last);
-    if (seen.first - quiet->last > options_.calm) {
+    // One of its ways is not taken any more.
+    if (known && seen.first - quiet->last > options_.calm) {
       Begin(flow, PathChange::kRerouted);
       flow.stretches.back().seen.push_back(seen);
       return;
     }
   }
+  if (!Merge(seen, now.seen) && !Merge(seen, now.strays)) AddNew(flow, seen);
+}
+
+bool PathTracker::Merge(const Seen& seen, std::vector<Seen>& all) {
+  const auto known = std::ranges::find(all, seen.crossing, &Seen::crossing);
+  if (known == all.end()) return false;
   known->sources |= seen.sources;
   known->first = std::min(known->first, seen.first);
   known->last = std::max(known->last, seen.last);
   known->packets += seen.packets;
   known->bytes += seen.bytes;
+  return true;
 }
 
 bool PathTracker::Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing) {
@@ -169,8 +176,7 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   };
   if (disagrees(seen)) {
     ++statistics_.stray;
-    now.stray = true;
-    now.seen.push_back(seen);
+    now.strays.push_back(seen);
     return;
   }
   // When the way was taken that this one cannot be part of.
@@ -204,14 +210,7 @@ bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
     return true;
   }
   Stretch& before = flow.stretches[flow.stretches.size() - 2];
-  const auto known = std::ranges::find(before.seen, seen.crossing, &Seen::crossing);
-  if (known != before.seen.end()) {
-    known->first = std::min(known->first, seen.first);
-    known->last = std::max(known->last, seen.last);
-    known->packets += seen.packets;
-    known->bytes += seen.bytes;
-    return true;
-  }
+  if (Merge(seen, before.seen)) return true;
   if (!Agrees(flow, before, seen.crossing)) return false;
   before.seen.push_back(seen);
   return true;
@@ -224,7 +223,7 @@ std::vector<FlowPath> PathTracker::Paths() {
     FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
     const Stretch* before = nullptr;
     for (const Stretch& stretch : flow.stretches) {
-      if (stretch.seen.empty()) continue;
+      if (stretch.seen.empty() && stretch.strays.empty()) continue;
       path.stretches.push_back(AnswerOf(flow, stretch));
       if (before != nullptr) {
         PartAt(flow, *before, stretch, path.stretches[path.stretches.size() - 2],
@@ -256,12 +255,11 @@ void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch&
 }
 
 PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
-  PathStretch answer = {.from = stretch.seen.front().first,
-                        .until = stretch.seen.front().last,
-                        .began = stretch.began};
-  asked_.clear();
-  for (const Seen& seen : stretch.seen) {
-    asked_.push_back(seen.crossing);
+  std::vector<Seen> all = stretch.seen;
+  all.insert(all.end(), stretch.strays.begin(), stretch.strays.end());
+  PathStretch answer = {
+      .from = all.front().first, .until = all.front().last, .began = stretch.began};
+  for (const Seen& seen : all) {
     answer.sources |= seen.sources;
     answer.packets = std::max(answer.packets, seen.packets);
     answer.bytes = std::max(answer.bytes, seen.bytes);
@@ -269,16 +267,13 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
     answer.until = std::max(answer.until, seen.last);
   }
   if (flow.source == kNone || flow.destination == kNone) return answer;
-  if (stretch.stray) {
-    answer.state = PathState::kStray;
-    Spread(stretch, answer);
+  if (!stretch.strays.empty() || stretch.spread) {
+    answer.state = stretch.strays.empty() ? PathState::kSpread : PathState::kStray;
+    Spread(all, answer);
     return answer;
   }
-  if (stretch.spread) {
-    answer.state = PathState::kSpread;
-    Spread(stretch, answer);
-    return answer;
-  }
+  asked_.clear();
+  for (const Seen& seen : stretch.seen) asked_.push_back(seen.crossing);
   Weigh(stretch,
         finder_.Find({.source = flow.source, .destination = flow.destination, .crossings = asked_}),
         answer);
@@ -332,7 +327,7 @@ void PathTracker::Weigh(const Stretch& stretch, std::span<const Path> paths, Pat
 
 // Of the packets that went from one tier to another, how many over which link, as far as single
 // links were told.
-void PathTracker::Spread(const Stretch& stretch, PathStretch& answer) const {
+void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
   const topology::Fabric& fabric = crossings_.fabric();
   const auto tiers = [&](PortIndex port) {
     return std::pair(fabric.node(fabric.port(port).node).tier,
@@ -340,15 +335,15 @@ void PathTracker::Spread(const Stretch& stretch, PathStretch& answer) const {
   };
   std::map<std::pair<topology::Tier, topology::Tier>, uint64_t> of_tiers;
   const auto is_port = [&](const Seen& seen) { return seen.crossing < fabric.ports().size(); };
-  for (const Seen& seen : stretch.seen) {
+  for (const Seen& seen : all) {
     if (is_port(seen)) of_tiers[tiers(seen.crossing)] += seen.packets;
   }
-  for (const Seen& seen : stretch.seen) {
+  for (const Seen& seen : all) {
     if (!is_port(seen)) continue;
-    const uint64_t all = of_tiers[tiers(seen.crossing)];
+    const uint64_t sum = of_tiers[tiers(seen.crossing)];
     answer.shares.push_back({.port = seen.crossing,
                              .share = static_cast<double>(seen.packets) /
-                                      static_cast<double>(std::max<uint64_t>(all, 1))});
+                                      static_cast<double>(std::max<uint64_t>(sum, 1))});
   }
   std::ranges::sort(answer.shares, {}, &PathShare::port);
 }

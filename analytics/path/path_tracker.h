@@ -67,8 +67,8 @@ class PathTracker {
   struct Stretch {
     PathChange began = PathChange::kFirstSeen;
     bool spread = false;
-    bool stray = false;
     std::vector<Seen> seen;
+    std::vector<Seen> strays;  // agree with no path at all, and so say nothing of the others
   };
   struct Flow {
     FlowKey key;
@@ -84,6 +84,8 @@ class PathTracker {
     Timestamp last = Timestamp::min();
   };
 
+  // False: the crossing is not among `all`.
+  static bool Merge(const Seen& seen, std::vector<Seen>& all);
   uint32_t FindOrAdd(const FlowKey& key);
   void Add(Flow& flow, const Seen& seen);
   void AddNew(Flow& flow, const Seen& seen);
@@ -97,7 +99,7 @@ class PathTracker {
   PathStretch AnswerOf(const Flow& flow, const Stretch& stretch);
   void Weigh(const Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
   double Believable(const Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
-  void Spread(const Stretch& stretch, PathStretch& answer) const;
+  void Spread(std::span<const Seen> all, PathStretch& answer) const;
 
   const PathOptions options_;
   topology::Routes routes_;

@@ -199,6 +199,17 @@ TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
   EXPECT_EQ(tracker_.Statistics().stray, 1u);
 }
 
+// What agrees with no path says nothing of whether the rest of the way changed.
+TEST_F(PathTrackerTest, AStrayIsNoChangeOfTheWay) {
+  Sees(Tap("leaf5", "spine4"), 0, 1000);
+  Sees(Tap("leaf2", "spine3"), 0, 1000);
+  Sees(Tap("leaf0", "host0"), 1100, 2000);
+  const auto stretches = Stretches();
+  ASSERT_EQ(stretches.size(), 1u);
+  EXPECT_EQ(stretches[0].state, PathState::kStray);
+  EXPECT_EQ(stretches[0].shares.size(), 3u);
+}
+
 TEST_F(PathTrackerTest, AnAddressThatTheFabricHasNotIsUnknown) {
   tracker_.Add({.flow = {.source = *ParseIpAddress("192.0.2.1"),
                          .destination = AddressOf("host4"),
