@@ -48,13 +48,9 @@ class AnswerGroups {
         group.channel == channel && group.psn == psn && response.time - group.last <= kSettled;
     if (group.size > 0 && !same) CloseGroup(group, close);
     if (group.size == 0) {
+      if (count_ == kPlaces) CloseOldest(close);
       group = {.channel = channel, .psn = psn};
-      order_[(begin_ + count_) % kPlaces] = place;
-      if (count_ == kPlaces) {
-        begin_ = (begin_ + 1) % kPlaces;  // more places than groups: it was closed
-      } else {
-        ++count_;
-      }
+      order_[(begin_ + count_++) % kPlaces] = place;
     }
     group.last = response.time;
     if (group.size == AnswerGroup::kMost) {
@@ -64,15 +60,13 @@ class AnswerGroups {
     }
   }
 
-  // Closes what is complete at `now`, oldest first; looks at a few only, and at more the next time.
+  // Closes what is complete at `now`, oldest first.
   template <typename Close>
   void Settle(Timestamp now, Close close) {
     while (count_ > 0) {
-      AnswerGroup& group = groups_[order_[begin_]];
+      const AnswerGroup& group = groups_[order_[begin_]];
       if (group.size > 0 && now - group.last <= kSettled) return;
-      if (group.size > 0) CloseGroup(group, close);
-      begin_ = (begin_ + 1) % kPlaces;
-      --count_;
+      CloseOldest(close);
     }
   }
 
@@ -83,6 +77,15 @@ class AnswerGroups {
   static void CloseGroup(AnswerGroup& group, Close close) {
     if (!group.overflown) close(group);
     group.size = 0;
+  }
+
+  // It may have been closed before, for another that needed its place.
+  template <typename Close>
+  void CloseOldest(Close close) {
+    AnswerGroup& group = groups_[order_[begin_]];
+    if (group.size > 0) CloseGroup(group, close);
+    begin_ = (begin_ + 1) % kPlaces;
+    --count_;
   }
 
   std::vector<AnswerGroup> groups_;
