@@ -2,10 +2,12 @@
 #include "analytics/connection/pair_answer.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
+
+#include "analytics/connection/disjoint_sets.h"
 
 namespace rocescope {
 namespace {
@@ -164,9 +166,7 @@ class Writer {
 class StripeGroups {
  public:
   StripeGroups(const FlowStore& store, std::vector<PairConnection>& connections)
-      : store_(store), connections_(connections), parent_(connections.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0u);
-  }
+      : store_(store), connections_(connections), groups_(connections.size()) {}
 
   void Assign(const HostPair& pair) {
     for (int side = 0; side < 2; ++side) {
@@ -183,12 +183,13 @@ class StripeGroups {
     }
     for (const uint32_t i : striped) {
       const PairConnection& c = connections_[i];
-      uint32_t& group = connections_[RootOf(i)].connection.stripe_group;
+      uint32_t& group = connections_[groups_.RootOf(i)].connection.stripe_group;
       const uint32_t lowest = std::min(c.flows[0], c.flows[1]) + 1;
       group = group == 0 ? lowest : std::min(group, lowest);
     }
     for (const uint32_t i : striped) {
-      connections_[i].connection.stripe_group = connections_[RootOf(i)].connection.stripe_group;
+      connections_[i].connection.stripe_group =
+          connections_[groups_.RootOf(i)].connection.stripe_group;
     }
   }
 
@@ -205,19 +206,14 @@ class StripeGroups {
     for (const GrantUse* use : users) {
       const uint32_t other = ConnectionOf(use->user.flow);
       if (other == kNoFlow) continue;
-      parent_[RootOf(other)] = RootOf(own);
+      groups_.Join(other, own);
       striped.insert(striped.end(), {own, other});
     }
   }
 
-  uint32_t RootOf(uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-
   const FlowStore& store_;
   std::vector<PairConnection>& connections_;
-  std::vector<uint32_t> parent_;
+  DisjointSets groups_;
   std::vector<uint32_t> of_[2];  // index of a flow's connection, by its position on its side
 };
 

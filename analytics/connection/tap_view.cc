@@ -3,24 +3,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+
+#include "analytics/connection/disjoint_sets.h"
 
 namespace rocescope {
 namespace {
-
-class Groups {
- public:
-  explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
-
-  uint32_t Of(uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void Join(uint32_t i, uint32_t j) { parent_[Of(i)] = Of(j); }
-
- private:
-  std::vector<uint32_t> parent_;
-};
 
 struct View {
   uint32_t visible = 0;  // requesters
@@ -31,7 +18,7 @@ struct View {
 void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, size_t requesters,
                         std::vector<double>& most) {
   const auto responders = static_cast<uint32_t>(view.rows.size());
-  Groups groups(responders + requesters);
+  DisjointSets groups(responders + requesters);
   std::vector<bool> answered(requesters);
   uint32_t answered_count = 0;
   for (uint32_t i = 0; i < responders; ++i) {
@@ -45,14 +32,14 @@ void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, siz
     }
   }
   std::vector<int64_t> surplus(responders + requesters);  // of responders
-  for (uint32_t i = 0; i < responders; ++i) ++surplus[groups.Of(i)];
-  for (uint32_t i = 0; i < requesters; ++i) surplus[groups.Of(responders + i)] -= answered[i];
+  for (uint32_t i = 0; i < responders; ++i) ++surplus[groups.RootOf(i)];
+  for (uint32_t i = 0; i < requesters; ++i) surplus[groups.RootOf(responders + i)] -= answered[i];
   // Requests that nothing answers are groups as well.
   uint32_t in_part = view.visible - std::min(view.visible, answered_count);
   uint32_t count = in_part;
   for (uint32_t i = 0; i < responders + requesters; ++i) {
     const bool taken = i < responders || answered[i - responders];
-    if (!taken || groups.Of(i) != i) continue;
+    if (!taken || groups.RootOf(i) != i) continue;
     ++count;
     in_part += surplus[i] != 0;
   }
@@ -61,7 +48,7 @@ void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, siz
   for (uint32_t i = 0; i < responders; ++i) {
     // Where order tells, each look at a group that is there as a whole is one of its own.
     constexpr double kManyLooks = 1e6;
-    const bool told_apart = rows[view.rows[i]].ordered && surplus[groups.Of(i)] == 0;
+    const bool told_apart = rows[view.rows[i]].ordered && surplus[groups.RootOf(i)] == 0;
     most[view.rows[i]] = told_apart ? kManyLooks : in_step;
   }
 }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "analytics/connection/disjoint_sets.h"
 #include "analytics/job/communicator_set.h"
 #include "analytics/job/host_index.h"
 #include "analytics/job/job_builder.h"
@@ -12,22 +12,6 @@
 
 namespace rocescope {
 namespace {
-
-// Disjoint sets of processes.
-class Components {
- public:
-  explicit Components(size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), size_t{0});
-  }
-  size_t Root(size_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void Unite(size_t a, size_t b) { parent_[Root(a)] = Root(b); }
-
- private:
-  std::vector<size_t> parent_;
-};
 
 // A sender's line alone prints an address, but every process of the host that uses the same port
 // has it too.
@@ -57,19 +41,19 @@ void PlaceRanks(std::vector<Job>& jobs) {
 std::vector<Job> GroupJobs(std::span<const NcclLog> logs) {
   const std::vector<LoggedProcess> processes = CollectProcesses(logs);
   const CommunicatorSet set = MatchCommunicators(processes);
-  Components components(processes.size());
+  DisjointSets components(processes.size());
   for (const CommunicatorGroup& group : set.groups) {
     for (const auto& [rank, member] : group.members) {
-      components.Unite(member.process, group.members.begin()->second.process);
+      components.Join(member.process, group.members.begin()->second.process);
     }
   }
   std::map<size_t, std::pair<std::vector<size_t>, std::vector<int>>> parts;
   for (size_t g = 0; g < set.groups.size(); ++g) {
-    const size_t root = components.Root(set.groups[g].members.begin()->second.process);
+    const size_t root = components.RootOf(set.groups[g].members.begin()->second.process);
     parts[root].second.push_back(static_cast<int>(g));
   }
   for (size_t p = 0; p < processes.size(); ++p) {
-    const auto part = parts.find(components.Root(p));
+    const auto part = parts.find(components.RootOf(p));
     if (part != parts.end()) part->second.first.push_back(p);
   }
   std::vector<Job> jobs;

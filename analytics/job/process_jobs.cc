@@ -4,33 +4,11 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <numeric>
 #include <string>
 
+#include "analytics/connection/disjoint_sets.h"
+
 namespace rocescope {
-namespace {
-
-// Processes, joined where a connection leads from one to the other.
-class Groups {
- public:
-  explicit Groups(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
-
-  // The smallest of its group.
-  uint32_t Of(uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void Join(uint32_t i, uint32_t j) {
-    const uint32_t a = Of(i);
-    const uint32_t b = Of(j);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<uint32_t> parent_;
-};
-
-}  // namespace
 
 std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, const Claims& claims,
                                  uint32_t first, std::vector<EndClaims>& ends) {
@@ -45,7 +23,7 @@ std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, con
   }
   uint32_t count = 0;
   for (auto& [holder, number] : processes) number = count++;
-  Groups groups(count);
+  DisjointSets groups(count);
   for (size_t i = 0; i < connections.size(); ++i) {
     const Claims::Holder* a = holder_of(i, 0);
     const Claims::Holder* b = holder_of(i, 1);
@@ -56,7 +34,7 @@ std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, con
   std::vector<RankClaim> claim_of(count);
   std::vector<uint32_t> job_of(count);  // of a group's first
   for (const auto& [holder, number] : processes) {
-    const uint32_t group = groups.Of(number);
+    const uint32_t group = groups.RootOf(number);
     if (group == number) {
       job_of[group] = static_cast<uint32_t>(jobs.size());
       jobs.push_back({.id = fmt::format("{}-{}:{}", holder.command, holder.host, holder.process_id),
