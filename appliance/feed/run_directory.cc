@@ -62,7 +62,6 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
     if (!dumps.empty()) run.rdma.push_back(std::move(dumps));
   }
   run.topology = part(true, false, "topology.yaml");
-  run.slurm = part(parts.slurm, false, "slurm.json");
   return run;
 }
 

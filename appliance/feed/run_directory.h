@@ -19,7 +19,6 @@ struct RunDirectory {
   std::vector<std::string> nccl_logs;  // the folder nccl/, likewise
   std::vector<std::string> rdma;       // the folder rdma/
   std::string topology;                // topology.yaml; empty if it is not there
-  std::string slurm;                   // slurm.json, likewise
   std::vector<std::string> notes;      // what run.json lets expect and is not there
 };
 

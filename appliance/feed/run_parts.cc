@@ -12,24 +12,24 @@
 namespace rocescope {
 namespace {
 
+using Flag = decltype(&RunParts::sflow);
+
 struct Part {
   std::string_view word;
-  std::string_view meaning;
   MirrorSessions mirror;  // kNone: the part is no mirror
-  bool RunParts::* flag;
+  Flag flag;
 };
 
-constexpr std::array<Part, 10> kParts = {{
-    {"mirror", "mirrored frames of all sessions", MirrorSessions::kAll, nullptr},
-    {"port-mirror", "of sessions whose frames name their port", MirrorSessions::kPorts, nullptr},
-    {"leaf-mirror", "the same, of leaves alone", MirrorSessions::kLeafPorts, nullptr},
-    {"port-sets", "of sessions whose frames name no port", MirrorSessions::kPortSets, nullptr},
-    {"int", "INT reports", MirrorSessions::kNone, &RunParts::int_reports},
-    {"sflow", "sFlow datagrams", MirrorSessions::kNone, &RunParts::sflow},
-    {"counters", "counters.jsonl", MirrorSessions::kNone, &RunParts::counters},
-    {"nccl", "NCCL's logs", MirrorSessions::kNone, &RunParts::nccl_logs},
-    {"rdma", "what `rdma resource` showed", MirrorSessions::kNone, &RunParts::rdma},
-    {"slurm", "the scheduler's word", MirrorSessions::kNone, &RunParts::slurm},
+constexpr std::array<Part, 9> kParts = {{
+    {"mirror", MirrorSessions::kAll, nullptr},
+    {"port-mirror", MirrorSessions::kPorts, nullptr},
+    {"leaf-mirror", MirrorSessions::kLeafPorts, nullptr},
+    {"port-sets", MirrorSessions::kPortSets, nullptr},
+    {"int", MirrorSessions::kNone, &RunParts::int_reports},
+    {"sflow", MirrorSessions::kNone, &RunParts::sflow},
+    {"counters", MirrorSessions::kNone, &RunParts::counters},
+    {"nccl", MirrorSessions::kNone, &RunParts::nccl_logs},
+    {"rdma", MirrorSessions::kNone, &RunParts::rdma},
 }};
 
 Error Unknown(std::string_view word) {
@@ -48,8 +48,7 @@ Result<RunParts> ParseRunParts(std::string_view text) {
                     .sflow = false,
                     .counters = false,
                     .nccl_logs = false,
-                    .rdma = false,
-                    .slurm = false};
+                    .rdma = false};
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);
@@ -68,12 +67,6 @@ Result<RunParts> ParseRunParts(std::string_view text) {
     begin = end + 1;
   }
   return parts;
-}
-
-std::string DescribeRunParts() {
-  std::string text;
-  for (const Part& part : kParts) text += fmt::format("  {:<12} {}\n", part.word, part.meaning);
-  return text;
 }
 
 }  // namespace rocescope

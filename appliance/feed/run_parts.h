@@ -28,13 +28,9 @@ struct RunParts {
   bool counters = true;
   bool nccl_logs = true;
   bool rdma = true;
-  bool slurm = true;
 };
 
 // Words with commas between them; the error names the one that is unknown, and those that are not.
 Result<RunParts> ParseRunParts(std::string_view text);
-
-// A line for each word and what it means.
-std::string DescribeRunParts();
 
 }  // namespace rocescope

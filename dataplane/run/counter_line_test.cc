@@ -50,13 +50,13 @@ TEST(CounterLine, TakesEveryKindOfEntity) {
 }
 
 TEST(CounterLine, IsWrittenAsItIsRead) {
-  for (const CounterLine& line :
-       {CounterLine{.time = FromNanoseconds(7),
-                    .entity = {.priority = 0, .node = "leaf \"0\"", .port = "p\n"},
-                    .metrics = {{Metric::kRxBytes, UINT64_MAX}, {Metric::kPfcTx, 0}}},
-        CounterLine{.time = kLatestTime,
-                    .entity = {.kind = EntityKind::kGpu, .index = 0, .node = "h"},
-                    .metrics = {{Metric::kEnergy, 1}}}}) {
+  const CounterLine of_port = {.time = FromNanoseconds(7),
+                               .entity = {.priority = 0, .node = "leaf \"0\"", .port = "p\n"},
+                               .metrics = {{Metric::kRxBytes, UINT64_MAX}, {Metric::kPfcTx, 0}}};
+  const CounterLine of_gpu = {.time = kLatestTime,
+                              .entity = {.kind = EntityKind::kGpu, .index = 0, .node = "h"},
+                              .metrics = {{Metric::kEnergy, 1}}};
+  for (const CounterLine& line : {of_port, of_gpu}) {
     std::string text;
     AppendCounterLine(line, text);
     EXPECT_EQ(text.find('\n'), text.size() - 1);
