@@ -12,7 +12,7 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr uint32_t kMostHosts = 65'535;  // 10.n.0.0 has room for as many
+constexpr uint32_t kMostHosts = 65'536;  // 10.n.0.1 to 10.(n+1).0.0
 constexpr uint32_t kMostPerHost = 64;    // NICs, GPUs
 constexpr uint32_t kMostSwitchPorts = 1024;
 
@@ -196,7 +196,7 @@ class Generator {
              .device = fmt::format("mlx5_{}", n),
              .pci = Pci(n, 0x08),
              .rail = n,
-             .addresses = {{.address = IpAddress::FromV4(0x0a000000u | n << 16 | (h + 1))}}}));
+             .addresses = {{.address = IpAddress::FromV4(0x0a000000u + (n << 16) + h + 1)}}}));
         const uint32_t leaf = h / groups.hosts * groups.leaves + n % groups.leaves;
         const PortIndex port = builder_.parts().nics.back().port;
         builder_.AddLink(port, builder_.AddNextPort(leaf), plan_.host_bits_per_second,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a fabric of 8,192 hosts takes to load, and a set of paths in it. Prints one JSON object;
-// topology.py makes bars of it.
+// How long a fabric of 8,192 or 65,536 hosts takes to load, with how much memory, and a set of
+// paths in it. Prints one JSON object; topology.py and engine.py make bars of it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "tests/perf/memory.h"
 #include "tests/perf/processor.h"
 #include "topology/ecmp.h"
 #include "topology/generate.h"
@@ -20,6 +21,7 @@ namespace rocescope::topology {
 namespace {
 
 constexpr uint32_t kArity = 32;
+constexpr uint32_t kLargestArity = 64;
 constexpr uint32_t kHosts = kArity * kArity * kArity / 4;
 constexpr uint32_t kPairs = 2000;
 
@@ -57,11 +59,16 @@ std::string List(const Fabric& fabric) {
 
 void Load(const std::string& text) {
   const double speed = Gigahertz();
+  const int64_t before = ResidentOctets();
+  ForgetPeak();
   const double begin = CpuSeconds();
   const Fabric fabric = Checked(LoadFabric(text, "fabric.yaml"));
   const double used = CpuSeconds() - begin;
-  fmt::print("{{\"cpu_s\": {:.4f}, \"octets\": {}, \"hosts\": {}, \"gigahertz\": {:.3f}}}\n", used,
-             text.size(), fabric.nics().size(), speed);
+  const int64_t peak = PeakOctets() - before;
+  fmt::print(
+      "{{\"cpu_s\": {:.4f}, \"octets\": {}, \"hosts\": {}, \"memory_octets\": {}, "
+      "\"peak_octets\": {}, \"gigahertz\": {:.3f}}}\n",
+      used, text.size(), fabric.nics().size(), ResidentOctets() - before, peak, speed);
 }
 
 void FindPaths(const Fabric& fabric) {
@@ -91,16 +98,21 @@ void FindPaths(const Fabric& fabric) {
 int main(int argc, char** argv) {
   CLI::App app("CPU time of a large fabric, by case");
   std::string which;
+  bool largest = false;
   app.add_option("CASE", which, "ranges, listed or paths")
       ->required()
       ->check(CLI::IsMember({"ranges", "listed", "paths"}));
+  app.add_flag("--largest", largest, "65,536 hosts, not 8,192; of ranges and listed");
   CLI11_PARSE(app, argc, argv);
   using namespace rocescope::topology;
-  const Fabric fabric = Checked(Generate({.shape = Shape::kFatTree, .k = kArity}));
   if (which == "paths") {
-    FindPaths(fabric);
-  } else {
-    Load(which == "ranges" ? WriteFabric(fabric) : List(fabric));
+    FindPaths(Checked(Generate({.shape = Shape::kFatTree, .k = kArity})));
+    return 0;
   }
+  const auto text_of = [&](const Fabric& fabric) {
+    return which == "ranges" ? WriteFabric(fabric) : List(fabric);
+  };
+  Load(text_of(
+      Checked(Generate({.shape = Shape::kFatTree, .k = largest ? kLargestArity : kArity}))));
   return 0;
 }
