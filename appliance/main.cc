@@ -223,6 +223,9 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
   app.add_option("--rdma", options.rdma,
                  "output of `rdma -j resource show qp`: files, or folders of them")
       ->type_name("FILE|DIR");
+  app.add_option("--slurm", options.slurm,
+                 "output of `squeue --json`: whose nodes are whose; files, or folders of\nthem")
+      ->type_name("FILE|DIR");
   app.add_option("-o,--output", format, "text: to be read; json: one object")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
@@ -274,7 +277,7 @@ Command AddReplay(CLI::App& parent) {
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
                 "of a run's telemetry, with commas between: mirror, port-mirror,\nleaf-mirror or "
-                "port-sets, int, sflow, counters, nccl, rdma",
+                "port-sets, int, sflow, counters, nccl, rdma, slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
       app->add_option("--mirror-loss", state->options.mirror_loss,
@@ -287,7 +290,8 @@ Command AddReplay(CLI::App& parent) {
   return {.app = app, .run = [state, only, loss] {
             ReplayOptions& options = state->options;
             CheckSwallowed(state->captures, {{"--nccl-logs", &options.analysis.nccl_logs},
-                                             {"--rdma", &options.analysis.rdma}});
+                                             {"--rdma", &options.analysis.rdma},
+                                             {"--slurm", &options.analysis.slurm}});
             options.run_directory = state->captures.RunDirectory();
             if (options.run_directory.empty()) {
               options.captures = state->captures.Take();

@@ -2,9 +2,11 @@
 // What hosts say of themselves.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "analytics/job/allocation.h"
 #include "analytics/job/communicator.h"
 #include "analytics/job/rdma_resource.h"
 
@@ -23,10 +25,20 @@ struct HostNic {
   std::vector<IpAddress> addresses;
 };
 
+// A GPU and the NIC nearest to it, likewise.
+struct HostGpu {
+  std::string host;
+  uint32_t number = 0;  // as nvidia-smi counts
+  std::string pci;      // "0000:17:00.0"; empty: not known
+  std::string device;   // of the NIC; empty: not known
+};
+
 struct HostFacts {
   std::vector<Job> jobs;
   std::vector<RdmaDump> rdma;
+  std::vector<Allocation> allocations;  // by id
   std::vector<HostNic> nics;
+  std::vector<HostGpu> gpus;
 };
 
 }  // namespace rocescope

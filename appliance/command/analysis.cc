@@ -50,7 +50,8 @@ FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
 }
 
 Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
-  Result<HostFiles> hosts = ReadHostFiles(options.nccl_logs, options.rdma);
+  Result<HostFiles> hosts =
+      ReadHostFiles({.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
   Analysis analysis(options.format);
   if (!options.topology.empty()) {

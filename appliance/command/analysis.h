@@ -23,6 +23,7 @@ enum class ReportFormat { kText, kJson };
 struct AnalysisOptions {
   std::vector<std::string> nccl_logs;  // files, or folders of them
   std::vector<std::string> rdma;       // output of `rdma -j resource show qp`, likewise
+  std::vector<std::string> slurm;      // output of `squeue --json`, likewise
   std::string topology;                // YAML; empty: none
   FrameFilter filter;
   // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.

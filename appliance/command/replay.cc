@@ -144,6 +144,7 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
   };
   append(run.nccl_logs, analysis.nccl_logs);
   append(run.rdma, analysis.rdma);
+  append(run.slurm, analysis.slurm);
   if (analysis.topology.empty()) analysis.topology = run.topology;
   analysis.time_scale = run.manifest.time_scale;
   analysis.ports = {.int_reports = run.manifest.ports.int_reports,

@@ -12,6 +12,7 @@
 #include "analytics/job/communicator.h"
 #include "analytics/job/nccl_log.h"
 #include "analytics/job/rdma_resource.h"
+#include "analytics/job/slurm_jobs.h"
 #include "appliance/feed/text_file.h"
 
 namespace rocescope {
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+constexpr uintmax_t kLargestSlurm = uintmax_t{1} << 30;
 
 // A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
 bool IsCapture(const fs::path& path) {
@@ -86,15 +88,11 @@ std::string HostOf(const std::string& path) {
   return name;
 }
 
-}  // namespace
-
-Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
-                                const std::vector<std::string>& rdma) {
-  HostFiles result;
-  Result<std::vector<std::string>> log_files = Expand(nccl_logs, "--nccl-logs", result.notes);
-  if (!log_files) return tl::unexpected(log_files.error());
+Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
+  Result<std::vector<std::string>> files = Expand(paths, "--nccl-logs", result.notes);
+  if (!files) return tl::unexpected(files.error());
   std::vector<NcclLog> logs;
-  for (const std::string& path : *log_files) {
+  for (const std::string& path : *files) {
     const Result<std::string> text = ReadTextFile(path, kLargestFile);
     if (!text) return tl::unexpected(text.error());
     logs.push_back(ParseNcclLog(*text, path));
@@ -118,10 +116,13 @@ Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
     }
   }
   result.facts.jobs = GroupJobs(logs);
+  return {};
+}
 
-  Result<std::vector<std::string>> rdma_files = Expand(rdma, "--rdma", result.notes);
-  if (!rdma_files) return tl::unexpected(rdma_files.error());
-  for (const std::string& path : *rdma_files) {
+Status ReadDumps(const std::vector<std::string>& paths, HostFiles& result) {
+  Result<std::vector<std::string>> files = Expand(paths, "--rdma", result.notes);
+  if (!files) return tl::unexpected(files.error());
+  for (const std::string& path : *files) {
     const Result<std::string> text = ReadTextFile(path, kLargestFile);
     if (!text) return tl::unexpected(text.error());
     RdmaResource resource = ParseRdmaResource(*text);
@@ -130,6 +131,34 @@ Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
     }
     result.facts.rdma.push_back(
         {.host = HostOf(path), .queue_pairs = std::move(resource.queue_pairs)});
+  }
+  return {};
+}
+
+Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result) {
+  Result<std::vector<std::string>> files = Expand(paths, "--slurm", result.notes);
+  if (!files) return tl::unexpected(files.error());
+  for (const std::string& path : *files) {
+    const Result<std::string> text = ReadTextFile(path, kLargestSlurm);
+    if (!text) return tl::unexpected(text.error());
+    SlurmJobs jobs = ParseSlurmJobs(*text);
+    for (const std::string& note : jobs.notes) {
+      result.notes.push_back(fmt::format("{}: {}", path, note));
+    }
+    std::vector<Allocation>& all = result.facts.allocations;
+    all.insert(all.end(), jobs.allocations.begin(), jobs.allocations.end());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<HostFiles> ReadHostFiles(const HostFilePaths& paths) {
+  HostFiles result;
+  if (Status read = ReadLogs(paths.nccl_logs, result); !read) return tl::unexpected(read.error());
+  if (Status read = ReadDumps(paths.rdma, result); !read) return tl::unexpected(read.error());
+  if (Status read = ReadAllocations(paths.slurm, result); !read) {
+    return tl::unexpected(read.error());
   }
   return result;
 }

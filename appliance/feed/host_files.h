@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hosts left in files: NCCL logs and the output of `rdma resource show qp`.
+// What hosts and schedulers left in files: NCCL logs, the output of `rdma resource show qp`, and of
+// `squeue --json`.
 #pragma once
 
 #include <string>
@@ -10,6 +11,12 @@
 
 namespace rocescope {
 
+struct HostFilePaths {
+  std::vector<std::string> nccl_logs;
+  std::vector<std::string> rdma;
+  std::vector<std::string> slurm;
+};
+
 struct HostFiles {
   HostFacts facts;
   std::vector<std::string> notes;  // sentences about lines that could not be read
@@ -17,8 +24,8 @@ struct HostFiles {
 
 // Each path is a file or a folder, whose files are all read (not those of folders in it), by name,
 // but for captures. A folder without any other is noted.
-// An error names the path that is missing or unreadable. A file of more than 4 GiB is refused.
-Result<HostFiles> ReadHostFiles(const std::vector<std::string>& nccl_logs,
-                                const std::vector<std::string>& rdma);
+// An error names the path that is missing or unreadable. A file of more than 4 GiB is refused, of
+// more than 1 GiB if it is of Slurm.
+Result<HostFiles> ReadHostFiles(const HostFilePaths& paths);
 
 }  // namespace rocescope

@@ -51,7 +51,7 @@ class HostFilesTest : public testing::Test {
 
   // The host that a dump of this name is taken to be of.
   std::string HostOf(const std::string& name) {
-    const Result<HostFiles> files = ReadHostFiles({}, {Write(name, kQueuePair)});
+    const Result<HostFiles> files = ReadHostFiles({.rdma = {Write(name, kQueuePair)}});
     return files && files->facts.rdma.size() == 1 ? files->facts.rdma[0].host : "(none)";
   }
 
@@ -61,7 +61,7 @@ class HostFilesTest : public testing::Test {
 
 TEST_F(HostFilesTest, GroupsTheLogsOfOneJob) {
   const Result<HostFiles> files =
-      ReadHostFiles({Write("a.log", LogOf(0)), Write("b.log", LogOf(1))}, {});
+      ReadHostFiles({.nccl_logs = {Write("a.log", LogOf(0)), Write("b.log", LogOf(1))}});
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->facts.jobs.size(), 1u);
   ASSERT_EQ(files->facts.jobs[0].ranks.size(), 2u);
@@ -73,7 +73,7 @@ TEST_F(HostFilesTest, ReadsTheFilesOfAFolderButNotOfFoldersInIt) {
   Write("logs/a.log", LogOf(0));
   Write("logs/b.log", LogOf(1));
   Write("logs/old/c.log", LogOf(1));
-  const Result<HostFiles> files = ReadHostFiles({Folder("logs")}, {});
+  const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {Folder("logs")}});
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->facts.jobs.size(), 1u);
   EXPECT_EQ(files->facts.jobs[0].ranks.size(), 2u);
@@ -83,7 +83,7 @@ TEST_F(HostFilesTest, ReadsTheFilesOfAFolderButNotOfFoldersInIt) {
 TEST_F(HostFilesTest, ReadsTheDumpsOfAFolderByName) {
   Write("rdma/node2.json", kQueuePair);
   Write("rdma/node1.json", kQueuePair);
-  const Result<HostFiles> files = ReadHostFiles({}, {Folder("rdma")});
+  const Result<HostFiles> files = ReadHostFiles({.rdma = {Folder("rdma")}});
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->facts.rdma.size(), 2u);
   EXPECT_EQ(files->facts.rdma[0].host, "node1");
@@ -105,10 +105,22 @@ TEST_F(HostFilesTest, TakesTheTimeOffTheNameOfADump) {
   EXPECT_EQ(HostOf("10.0.0.5.1750000000000000000.json"), "10.0.0.5");
 }
 
+TEST_F(HostFilesTest, ReadsWhatTheSchedulerSays) {
+  const std::string slurm = Write(
+      "slurm.json", R"({"jobs": [{"job_id": 7, "job_state": "RUNNING", "nodes": "n[1-2]"}]})");
+  const std::string wrong = Write("wrong.json", "JOBID");
+  const Result<HostFiles> files = ReadHostFiles({.slurm = {slurm, wrong}});
+  ASSERT_TRUE(files) << files.error().message;
+  ASSERT_EQ(files->facts.allocations.size(), 1u);
+  EXPECT_EQ(files->facts.allocations[0].nodes.size(), 2u);
+  EXPECT_THAT(files->notes, ElementsAre(HasSubstr(wrong + ": no JSON")));
+}
+
 TEST_F(HostFilesTest, NamesTheFileThatIsMissing) {
   const std::string missing = Folder("missing.log");
   for (const Result<HostFiles>& files :
-       {ReadHostFiles({missing}, {}), ReadHostFiles({}, {missing})}) {
+       {ReadHostFiles({.nccl_logs = {missing}}), ReadHostFiles({.rdma = {missing}}),
+        ReadHostFiles({.slurm = {missing}})}) {
     ASSERT_FALSE(files);
     EXPECT_EQ(files.error().code, ErrorCode::kNotFound);
     EXPECT_THAT(files.error().message, HasSubstr(missing));
@@ -117,7 +129,7 @@ TEST_F(HostFilesTest, NamesTheFileThatIsMissing) {
 
 TEST_F(HostFilesTest, SaysIfAFileIsNoNcclLog) {
   const std::string path = Write("train.log", "epoch 1\nepoch 2\n");
-  const Result<HostFiles> files = ReadHostFiles({path}, {});
+  const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {path}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->facts.jobs, IsEmpty());
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr(path + ": no NCCL messages")));
@@ -129,7 +141,7 @@ TEST_F(HostFilesTest, NamesFileAndLineOfWhatItCannotRead) {
                          "node0:100:200 [0] NCCL INFO comm 0x2 rank 5 nranks 2 cudaDev 0 nvmlDev "
                          "0 busId 1b000 commId 0xabd - Init START\n");
   const std::string dump = Write("node0.json", R"([{"ifname":"mlx5_0","lqpn":)");
-  const Result<HostFiles> files = ReadHostFiles({log}, {dump});
+  const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {log}, .rdma = {dump}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->notes,
               ElementsAre(HasSubstr(log + ":3: expected"), HasSubstr(dump + ": line 1")));
@@ -138,7 +150,7 @@ TEST_F(HostFilesTest, NamesFileAndLineOfWhatItCannotRead) {
 TEST_F(HostFilesTest, SaysIfALogTellsNoRank) {
   const std::string path =
       Write("a.log", "node0:100:200 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.7<0>\n");
-  const Result<HostFiles> files = ReadHostFiles({path}, {});
+  const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {path}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr(path + ": 1 NCCL messages, but none")));
 }
@@ -150,7 +162,7 @@ TEST_F(HostFilesTest, PassesOverTheCapturesOfAFolder) {
   Write("job/b.pcapng", "\x0a\x0d\x0d\x0a\x1c\x00"sv);
   Write("job/c.pcap.gz", "\x1f\x8b\x08\x00"sv);
   Write("job/short", "\xa1");
-  const Result<HostFiles> files = ReadHostFiles({Folder("job")}, {});
+  const Result<HostFiles> files = ReadHostFiles({.nccl_logs = {Folder("job")}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->facts.jobs.size(), 1u);
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr("short: no NCCL messages")));
@@ -158,7 +170,8 @@ TEST_F(HostFilesTest, PassesOverTheCapturesOfAFolder) {
 
 TEST_F(HostFilesTest, AnEmptyFolderIsNoErrorButNoted) {
   fs::create_directories(Folder("empty"));
-  const Result<HostFiles> files = ReadHostFiles({Folder("empty")}, {Folder("empty")});
+  const Result<HostFiles> files =
+      ReadHostFiles({.nccl_logs = {Folder("empty")}, .rdma = {Folder("empty")}});
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_THAT(files->facts.jobs, IsEmpty());
   EXPECT_THAT(files->facts.rdma, IsEmpty());

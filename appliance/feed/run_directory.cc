@@ -61,6 +61,9 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
   for (std::string dumps : {part(parts.rdma, on.rdma, "rdma")}) {
     if (!dumps.empty()) run.rdma.push_back(std::move(dumps));
   }
+  for (std::string jobs : {part(parts.slurm, false, "slurm.json")}) {
+    if (!jobs.empty()) run.slurm.push_back(std::move(jobs));
+  }
   run.topology = part(true, false, "topology.yaml");
   return run;
 }

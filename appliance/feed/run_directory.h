@@ -18,6 +18,7 @@ struct RunDirectory {
   std::string counters;                // counters.jsonl; empty if it is not there
   std::vector<std::string> nccl_logs;  // the folder nccl/, likewise
   std::vector<std::string> rdma;       // the folder rdma/
+  std::vector<std::string> slurm;      // slurm.json
   std::string topology;                // topology.yaml; empty if it is not there
   std::vector<std::string> notes;      // what run.json lets expect and is not there
 };

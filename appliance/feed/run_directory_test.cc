@@ -52,6 +52,7 @@ TEST_F(RunDirectoryTest, FindsWhatIsThere) {
   Write("mirror.pcap", "");
   Write("counters.jsonl", "");
   Write("nccl/h0-1.log", "");
+  Write("slurm.json", "");
   Write("truth.json", "");
   const auto run = Open();
   ASSERT_TRUE(run) << run.error().message;
@@ -60,6 +61,7 @@ TEST_F(RunDirectoryTest, FindsWhatIsThere) {
   EXPECT_EQ(run->counters, PathOf("counters.jsonl"));
   EXPECT_THAT(run->nccl_logs, ElementsAre(PathOf("nccl")));
   EXPECT_THAT(run->rdma, IsEmpty());
+  EXPECT_THAT(run->slurm, ElementsAre(PathOf("slurm.json")));
   EXPECT_THAT(run->notes, IsEmpty());
 }
 

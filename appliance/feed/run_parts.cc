@@ -20,7 +20,7 @@ struct Part {
   Flag flag;
 };
 
-constexpr std::array<Part, 9> kParts = {{
+constexpr std::array<Part, 10> kParts = {{
     {"mirror", MirrorSessions::kAll, nullptr},
     {"port-mirror", MirrorSessions::kPorts, nullptr},
     {"leaf-mirror", MirrorSessions::kLeafPorts, nullptr},
@@ -30,6 +30,7 @@ constexpr std::array<Part, 9> kParts = {{
     {"counters", MirrorSessions::kNone, &RunParts::counters},
     {"nccl", MirrorSessions::kNone, &RunParts::nccl_logs},
     {"rdma", MirrorSessions::kNone, &RunParts::rdma},
+    {"slurm", MirrorSessions::kNone, &RunParts::slurm},
 }};
 
 Error Unknown(std::string_view word) {
@@ -48,7 +49,8 @@ Result<RunParts> ParseRunParts(std::string_view text) {
                     .sflow = false,
                     .counters = false,
                     .nccl_logs = false,
-                    .rdma = false};
+                    .rdma = false,
+                    .slurm = false};
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string_view word = text.substr(begin, end - begin);

@@ -28,6 +28,7 @@ struct RunParts {
   bool counters = true;
   bool nccl_logs = true;
   bool rdma = true;
+  bool slurm = true;
 };
 
 // Words with commas between them; the error names the one that is unknown, and those that are not.

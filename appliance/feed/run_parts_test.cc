@@ -14,7 +14,8 @@ TEST(RunParts, OnlyWhatIsNamedIsLookedAt) {
   ASSERT_TRUE(parts) << parts.error().message;
   EXPECT_EQ(parts->mirror, MirrorSessions::kLeafPorts);
   EXPECT_TRUE(parts->sflow);
-  EXPECT_FALSE(parts->int_reports || parts->counters || parts->nccl_logs || parts->rdma);
+  EXPECT_FALSE(parts->int_reports || parts->counters || parts->nccl_logs || parts->rdma ||
+               parts->slurm);
 }
 
 TEST(RunParts, WithoutAMirrorThereIsNone) {
