@@ -60,6 +60,8 @@ class Analysis {
 
   // A sentence for the report, and now on standard error.
   void Note(std::string note);
+  // For the report alone.
+  void NoteQuietly(std::string note) { notes_.push_back(std::move(note)); }
 
   // What `options.topology` said; null without.
   const topology::Fabric* fabric() const { return fabric_.get(); }

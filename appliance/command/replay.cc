@@ -160,14 +160,17 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
 }
 
 // What was looked at, where that is not all.
-void NoteView(const MirrorView& view, Analysis& analysis) {
+void NoteView(const MirrorView& view, bool aloud, Analysis& analysis) {
+  const auto note = [&](std::string text) {
+    aloud ? analysis.Note(std::move(text)) : analysis.NoteQuietly(std::move(text));
+  };
   if (view.unsent() > 0) {
-    analysis.Note(fmt::format("{} mirrored frames are of sessions that --only leaves out",
-                              WithThousands(view.unsent())));
+    note(fmt::format("{} mirrored frames are of sessions that --only leaves out",
+                     WithThousands(view.unsent())));
   }
   if (view.lost() > 0) {
-    analysis.Note(fmt::format("{} mirrored frames were lost on purpose (--mirror-loss)",
-                              WithThousands(view.lost())));
+    note(fmt::format("{} mirrored frames were lost on purpose (--mirror-loss)",
+                     WithThousands(view.lost())));
   }
 }
 
@@ -253,7 +256,7 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
   if (InputEndedBySignal()) {
     analysis->Note("a signal ended the input: the report covers what came before");
   }
-  NoteView(replay.view(), *analysis);
+  NoteView(replay.view(), options.says_view, *analysis);
   Analysis::Seen seen = {.extent = replay.extent()};
   seen.dataplane.Add(replay.processor());
   damaged |= replay.counters_damaged();

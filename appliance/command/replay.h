@@ -24,6 +24,7 @@ struct ReplayOptions {
   std::string run_directory;  // in place of captures; its run.json says what is not given here
   RunParts parts;             // of it
   double mirror_loss = 0;     // share of its mirrored frames that are to be lost: 0 to 1
+  bool says_view = true;      // on standard error too, what the two above left out
   bool via_dpdk = false;      // as ports of net_pcap
   AnalysisOptions analysis;
 };

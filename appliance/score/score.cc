@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "appliance/score/score_jobs.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -47,6 +48,11 @@ struct TrueEnd {
 // Of what connections one rank pair spreads its messages over.
 using Stripe = std::tuple<std::string, uint32_t, uint32_t, uint32_t, uint32_t>;
 
+// A job's end may be known by its NIC alone.
+bool NamesProcess(const v1::Endpoint& end) {
+  return end.rank() >= 0 || (!end.host().empty() && end.process_id() != 0);
+}
+
 uint64_t BytesOf(const google::protobuf::RepeatedPtrField<v1::TruthPath>& paths) {
   uint64_t bytes = 0;
   for (const v1::TruthPath& path : paths) bytes += path.bytes();
@@ -69,6 +75,7 @@ class Scorer {
   void Score() {
     ScoreConnections();
     ScoreRanks();
+    ScoreJobs();
     ScorePaths();
     for (size_t i = 0; i < kMeasures; ++i) {
       if (counts_[i].of == 0) continue;
@@ -126,6 +133,7 @@ class Scorer {
 
   void ScoreConnections();
   void ScoreRanks();
+  void ScoreJobs();
   void ScorePaths();
   void ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& truth,
                  const v1::FlowPath* found);
@@ -188,7 +196,7 @@ void Scorer::ScoreRanks() {
   std::map<End, const v1::Endpoint*> stated;
   for (const v1::Connection& connection : report_.connections()) {
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
-      if (end->qpn() < 0 || (end->rank() < 0 && end->host().empty())) continue;
+      if (end->qpn() < 0 || !NamesProcess(*end)) continue;
       stated[{end->address(), static_cast<uint32_t>(end->qpn())}] = end;
     }
   }
@@ -225,6 +233,22 @@ void Scorer::ScoreRanks() {
       }
     }
     Add(MeasureKind::kRanks, right, 1);
+  }
+}
+
+// That a connection is of a job is an answer by itself where no rank is stated.
+void Scorer::ScoreJobs() {
+  const JobAgreement agreement = CompareJobs(truth_, report_);
+  Add(MeasureKind::kJobs, agreement.adjusted_rand * agreement.nics, agreement.nics);
+  for (const v1::Connection& connection : report_.connections()) {
+    for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
+      const TrueEnd* at = Find(*end);
+      if (end->job().empty() || NamesProcess(*end) || at == nullptr) continue;
+      const std::string& job = At(*at).job();
+      const auto taken_for = agreement.true_job.find(end->job());
+      AddAnswer("job", end->rank_confidence(),
+                !job.empty() && taken_for != agreement.true_job.end() && taken_for->second == job);
+    }
   }
 }
 

@@ -133,6 +133,53 @@ TEST_F(ScoreTest, WithoutANumberByHostAndProcess) {
   EXPECT_EQ(Share(MeasureKind::kRanks), 0.25);
 }
 
+TEST_F(ScoreTest, ANodeOfTheSchedulerIsNoRank) {
+  v1::Connection& pair = Pair(11, 21);
+  for (v1::Endpoint* end : {pair.mutable_a(), pair.mutable_b()}) {
+    end->set_job("slurm-1");
+    end->set_host("host0");
+    end->set_rank_confidence(0.95);
+  }
+  v1::ViewScore score;
+  ScoreView(truth_, report_, {}, score);
+  EXPECT_EQ(Share(MeasureKind::kRanks), 0);
+  EXPECT_EQ(Share(MeasureKind::kJobs), 1);
+  ASSERT_EQ(score.bins_size(), 2);
+  EXPECT_EQ(score.bins(0).answer(), "job");
+  EXPECT_EQ(score.bins(0).answers(), 2u);
+  EXPECT_EQ(score.bins(0).right(), 2u);
+}
+
+// Two NICs in truth of one job: one cluster, of which any other answer has an index of 0.
+TEST_F(ScoreTest, NicsThatNoJobHasAreAlone) {
+  Pair(11, 21).mutable_a()->set_job("a");
+  EXPECT_EQ(Share(MeasureKind::kJobs), 0);
+}
+
+TEST_F(ScoreTest, NicsAreOfTheJobThatHasMostOfTheirOctets) {
+  for (const int first : {30, 40}) {  // another job, on the NICs 10.0.0.3 and 10.0.0.4
+    v1::TruthConnection& connection = *truth_.add_connections();
+    connection = truth_.connections(0);
+    connection.set_job("other");
+    connection.mutable_first()->set_address("10.0.0.3");
+    connection.mutable_first()->set_qpn(static_cast<uint32_t>(first));
+    connection.mutable_second()->set_address("10.0.0.4");
+    connection.mutable_second()->set_qpn(static_cast<uint32_t>(first));
+  }
+  const auto state = [&](v1::Connection& pair, const char* job, uint64_t bytes) {
+    pair.mutable_a()->set_job(job);
+    pair.mutable_b()->set_job(job);
+    pair.mutable_a_to_b()->set_data_bytes(bytes);
+  };
+  state(Pair(11, 21), "one", 1000);
+  state(Pair(12, 22), "two", 10);
+  v1::Connection& other = Pair(30, 30);
+  other.mutable_a()->set_address("10.0.0.3");
+  other.mutable_b()->set_address("10.0.0.4");
+  state(other, "two", 1000);
+  EXPECT_EQ(Share(MeasureKind::kJobs), 1);
+}
+
 TEST_F(ScoreTest, APathIsRightForTheOctetsOfItsTime) {
   Stretch(10, 90, "leaf0:A");
   Stretch(110, 190, "leaf0:B");

@@ -6,21 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "appliance/report/table.h"
+#include "appliance/score/calibration.h"
 #include "appliance/score/score.h"
 #include "appliance/score/view.h"
 #include "rocescope/v1/score.pb.h"
 
 namespace rocescope {
 namespace {
-
-// Bins of fewer answers say little (and are shown all the same).
-constexpr uint64_t kEnoughAnswers = 500;
-constexpr double kCalibrated = 0.03;
 
 struct Row {
   const View* view = nullptr;
@@ -79,39 +75,11 @@ std::string Cell(const Row& row, MeasureKind kind) {
   const std::optional<double> share = ShareOf(row.sum, kind);
   if (!share) return "";
   const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
-  if (!bound) return "";
+  if (!bound && kind != MeasureKind::kJobs) return "";
   // Rounded so that a miss never looks like a hit.
   const bool wrong = kind == MeasureKind::kPathWrong;
   const double percent = (wrong ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
-  return fmt::format("{:.2f}{}", percent, Holds(kind, *share, *bound) ? "" : " !");
-}
-
-std::string CalibrationText(const std::vector<Row>& rows) {
-  std::map<std::pair<std::string, uint32_t>, v1::Bin> bins;
-  for (const Row& row : rows) {
-    for (const v1::Bin& bin : row.sum.bins()) {
-      v1::Bin& sum = bins[{bin.answer(), bin.percent()}];
-      sum.set_answers(sum.answers() + bin.answers());
-      sum.set_right(sum.right() + bin.right());
-      sum.set_confidence(sum.confidence() + bin.confidence());
-    }
-  }
-  TextTable table({{"ANSWER"},
-                   {"STATED %", Align::kRight},
-                   {"RIGHT %", Align::kRight},
-                   {"OF", Align::kRight},
-                   {""}});
-  for (const auto& [key, bin] : bins) {
-    const auto answers = static_cast<double>(bin.answers());
-    const double stated = bin.confidence() / answers;
-    const double right = static_cast<double>(bin.right()) / answers;
-    const bool off = bin.answers() >= kEnoughAnswers && std::abs(stated - right) > kCalibrated;
-    table.Add({key.first, fmt::format("{:.1f}", 100 * stated), fmt::format("{:.1f}", 100 * right),
-               WithThousands(bin.answers()),
-               off ? "!" : (bin.answers() < kEnoughAnswers ? "few" : "")});
-  }
-  return table.empty() ? ""
-                       : "\nSTATED CONFIDENCE, and how often it was right\n\n" + table.Render(2);
+  return fmt::format("{:.2f}{}", percent, !bound || Holds(kind, *share, *bound) ? "" : " !");
 }
 
 }  // namespace
@@ -143,6 +111,7 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
                    {"PAIR P", Align::kRight},
                    {"PAIR R", Align::kRight},
                    {"RANKS", Align::kRight},
+                   {"JOBS ARI", Align::kRight},
                    {"PATH", Align::kRight},
                    {"PATH WRONG", Align::kRight}});
   std::string missed;
@@ -166,7 +135,10 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
   out.text = "PER CENT of what the bars are about (!: missed)\n\n" + table.Render(2);
   out.all_hold = missed.empty();
   if (!missed.empty()) out.text += "\nBARS MISSED\n\n" + missed;
-  out.text += CalibrationText(rows);
+  const std::vector<CalibrationBin> bins = Calibrate(scores);
+  out.is_calibrated = std::ranges::none_of(
+      bins, [](const CalibrationBin& bin) { return bin.state == BinState::kMisses; });
+  out.text += RenderCalibration(bins);
   if (!misses.empty()) out.text += "\nWHAT WAS WRONG, the first of each view\n\n" + misses;
   return out;
 }

@@ -18,7 +18,8 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
 
 struct ScoreTable {
   std::string text;
-  bool all_hold = true;  // every bar for which anything was measured
+  bool all_hold = true;       // every bar for which anything was measured
+  bool is_calibrated = true;  // no bin of enough answers misses (calibration.h)
 };
 
 // Of one run or of many: a row for each view, the bars that were missed, and how far stated

@@ -10,7 +10,7 @@ namespace {
 using enum MeasureKind;
 
 constexpr std::array<std::string_view, kMeasures> kNames = {
-    "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "path",
+    "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "jobs", "path",
     "path_wrong"};
 
 constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
@@ -20,7 +20,7 @@ constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 std::string_view NameOf(MeasureKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 std::span<const View> Views() {
-  static const std::array<View, 7> views = {{
+  static const std::array<View, 8> views = {{
       {.name = "all-ports",
        .title = "mirror of every switch port",
        .parts = "port-mirror",
@@ -73,6 +73,10 @@ std::span<const View> Views() {
                 {kRanks, 0.98},
                 {kPath, 0.98},
                 kWrongPaths}},
+      {.name = "leaves-slurm",
+       .title = "mirror of leaf ports, the scheduler's list",
+       .parts = "leaf-mirror,slurm",
+       .three_tiers_parts = "leaf-mirror,sflow,slurm"},
       {.name = "leaves-alone",
        .title = "mirror of leaf ports, nothing from hosts",
        .parts = "leaf-mirror",

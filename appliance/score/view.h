@@ -18,6 +18,7 @@ enum class MeasureKind : uint8_t {
   kPairPrecision,    // of pairs stated, those of the right two queue pairs
   kPairRecall,
   kRanks,      // of the ends of jobs' connections, those given to the right process
+  kJobs,       // which NICs are of one job: adjusted Rand index, weighted by NICs over runs
   kPath,       // of octets, those whose path is asserted and right
   kPathWrong,  // of octets, those whose path is asserted and wrong
   kCount,
