@@ -206,11 +206,29 @@ class Attributor {
   std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank, by address
 };
 
+// Jobs of releases that do not name their communicators, parted by what the fabric showed.
+HostFacts Parted(const HostFacts& facts, const std::vector<Connection>& connections) {
+  JobEvidence evidence;
+  for (const Connection& connection : connections) {
+    for (size_t end = 0; end < 2; ++end) {
+      const ConnectionEndpoint& own = connection.endpoints[end];
+      if (!own.qpn) continue;
+      evidence.meetings.push_back(
+          {.address = own.address, .qpn = *own.qpn, .peer = connection.endpoints[1 - end].address});
+    }
+  }
+  std::ranges::sort(evidence.meetings);
+  HostFacts parted = facts;
+  parted.jobs = GroupJobs(*facts.logs, evidence);
+  return parted;
+}
+
 }  // namespace
 
 Attribution AttributeJobs(const HostFacts& facts, const std::vector<Connection>& connections,
                           const std::vector<FlowSummary>& flows) {
-  return Attributor(facts, connections, flows).Run();
+  if (facts.logs == nullptr) return Attributor(facts, connections, flows).Run();
+  return Attributor(Parted(facts, connections), connections, flows).Run();
 }
 
 }  // namespace rocescope

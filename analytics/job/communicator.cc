@@ -38,9 +38,9 @@ void PlaceRanks(std::vector<Job>& jobs) {
 
 }  // namespace
 
-std::vector<Job> GroupJobs(std::span<const NcclLog> logs) {
+std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence) {
   const std::vector<LoggedProcess> processes = CollectProcesses(logs);
-  const CommunicatorSet set = MatchCommunicators(processes);
+  const CommunicatorSet set = MatchCommunicators(processes, evidence);
   DisjointSets components(processes.size());
   for (const CommunicatorGroup& group : set.groups) {
     for (const auto& [rank, member] : group.members) {
@@ -63,6 +63,12 @@ std::vector<Job> GroupJobs(std::span<const NcclLog> logs) {
   PlaceRanks(jobs);
   std::ranges::sort(jobs, {}, [](const Job& job) { return std::pair(-job.rank_count, job.id); });
   return jobs;
+}
+
+bool CouldBeParted(std::span<const Job> jobs) {
+  return std::ranges::any_of(jobs, [](const Job& job) {
+    return std::ranges::any_of(job.communicators, &JobCommunicator::was_parted);
+  });
 }
 
 }  // namespace rocescope

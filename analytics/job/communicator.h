@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -91,12 +92,29 @@ struct JobCommunicator {
   std::string parent_id;                    // of a split; empty: none, or unknown
   std::optional<int> color;
   bool matched_by_size = false;  // before 2.16 nothing names a communicator
+  bool was_parted = false;       // from others of its size
   bool is_complete = true;       // every member finished its initialisation
   bool was_aborted = false;
 };
 
+// Who says that it is a job, in order of trust.
+enum class JobIdentity : uint8_t {
+  kNcclLog,    // its processes' logs: by communicators
+  kKernel,     // its hosts' kernels: processes that talk to each other
+  kScheduler,  // nodes that the scheduler gave it
+};
+
+// As the scheduler has it.
+struct JobAllocation {
+  uint64_t id = 0;
+  std::string name;
+  std::string user;
+};
+
 struct Job {
-  std::string id;                              // of its largest communicator
+  std::string id;  // of its largest communicator
+  JobIdentity identity = JobIdentity::kNcclLog;
+  std::optional<JobAllocation> allocation;     // in which all of it is; unset: none, or not known
   int rank_count = 0;                          // what that communicator says
   int ranks_seen = 0;                          // of these, with a log
   std::string nccl_version;                    // "2.20.5+cuda12.4"; empty: not printed
@@ -105,7 +123,26 @@ struct Job {
   std::vector<std::string> notes;              // what is missing, doubled or contradictory
 };
 
+// Packets went between this queue pair and somebody at `peer`.
+struct QueuePairMeeting {
+  IpAddress address;
+  Qpn qpn;
+  IpAddress peer;
+
+  friend constexpr auto operator<=>(const QueuePairMeeting&, const QueuePairMeeting&) = default;
+};
+
+// What parts jobs of releases that do not name their communicators (sized_communicators.h).
+struct JobEvidence {
+  std::vector<QueuePairMeeting> meetings;  // ascending
+  // The scheduler's job that the process is of; empty or std::nullopt: not known.
+  std::function<std::optional<uint32_t>(const NcclProcess&)> allocation_of;
+};
+
 // The largest job first.
-std::vector<Job> GroupJobs(std::span<const NcclLog> logs);
+std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence = {});
+
+// Whether evidence could make other jobs of these.
+bool CouldBeParted(std::span<const Job> jobs);
 
 }  // namespace rocescope

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analytics/job/sized_communicators.h"
 #include "base/hash.h"
 
 namespace rocescope {
@@ -22,6 +23,7 @@ struct Identity {
   std::optional<size_t> parent;  // index into the process's communicators
   bool matched_by_size = false;
   bool is_lone = false;  // a split whose parent the log does not show
+  bool was_parted = false;
 };
 
 // Gives the communicators of one process, in their order, the keys that its peers also arrive at.
@@ -79,22 +81,77 @@ class Identities {
   std::map<std::pair<int, int>, int> of_size_;
 };
 
+using ProcessIdentities = std::vector<std::vector<Identity>>;  // by process, communicator
+
+// Gives those that only their size names the names of the communicators that evidence makes of
+// them.
+void PartBySize(std::span<const LoggedProcess> processes, const JobEvidence& evidence,
+                ProcessIdentities& identities) {
+  std::map<uint64_t, SizedClass> of_key;
+  std::map<uint64_t, size_t> first_of_key;
+  std::vector<std::pair<size_t, size_t>> joined;
+  for (size_t p = 0; p < processes.size(); ++p) {
+    for (size_t c = 0; c < identities[p].size(); ++c) {
+      const Identity& identity = identities[p][c];
+      const NcclCommunicator& communicator = processes[p].facts->communicators[c];
+      if (!identity.matched_by_size) {
+        joined.emplace_back(first_of_key.try_emplace(identity.key, p).first->second, p);
+        continue;
+      }
+      SizedClass& same = of_key[identity.key];
+      same.rank_count = communicator.rank_count;
+      same.members.push_back({.process = p, .communicator = c, .rank = communicator.rank});
+    }
+  }
+  std::vector<SizedClass> classes;
+  for (auto& [key, same] : of_key) classes.push_back(std::move(same));
+  const auto numbers = PartClasses(processes, classes, joined, evidence);
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    // By its lowest rank's process: whoever else joins it, the name stays.
+    std::map<uint32_t, std::pair<int, uint32_t>> lowest;
+    for (uint32_t m = 0; m < numbers[k].size(); ++m) {
+      const std::pair<int, uint32_t> own{classes[k].members[m].rank, m};
+      const auto [at, is_first] = lowest.try_emplace(numbers[k][m], own);
+      if (!is_first) at->second = std::min(at->second, own);
+    }
+    for (uint32_t m = 0; m < numbers[k].size(); ++m) {
+      const SizedMember& member = classes[k].members[m];
+      const SizedMember& first = classes[k].members[lowest.at(numbers[k][m]).second];
+      Identity& identity = identities[member.process][member.communicator];
+      const NcclProcess& named_by = *processes[first.process].facts;
+      identity.key = HashCombine(identity.key, named_by.process_id);
+      for (const char c : named_by.host) {
+        identity.key = HashCombine(identity.key, static_cast<unsigned char>(c));
+      }
+      identity.was_parted = true;
+    }
+  }
+}
+
 }  // namespace
 
 std::string CommunicatorId(const CommunicatorGroup& group) {
   return fmt::format("nccl-{:x}", group.key);
 }
 
-CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes) {
+CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes,
+                                   const JobEvidence& evidence) {
+  ProcessIdentities identities(processes.size());
+  for (size_t p = 0; p < processes.size(); ++p) {
+    Identities of_process(*processes[p].facts);
+    for (const NcclCommunicator& communicator : processes[p].facts->communicators) {
+      identities[p].push_back(of_process.Next(communicator));
+    }
+  }
+  PartBySize(processes, evidence, identities);
   CommunicatorSet set;
   set.group_of.resize(processes.size());
   std::unordered_map<uint64_t, int> group_of_key;
   for (size_t p = 0; p < processes.size(); ++p) {
     const NcclProcess& process = *processes[p].facts;
-    Identities identities(process);
     for (size_t c = 0; c < process.communicators.size(); ++c) {
       const NcclCommunicator& communicator = process.communicators[c];
-      const Identity identity = identities.Next(communicator);
+      const Identity& identity = identities[p][c];
       const auto [found, is_new] =
           group_of_key.try_emplace(identity.key, static_cast<int>(set.groups.size()));
       if (is_new) {
@@ -102,6 +159,7 @@ CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes) {
       }
       CommunicatorGroup& group = set.groups[found->second];
       group.matched_by_size |= identity.matched_by_size;
+      group.was_parted |= identity.was_parted;
       if (communicator.split) group.color = communicator.split->color;
       if (identity.parent) group.parent = set.group_of[p][*identity.parent];
       if (is_new && identity.is_lone) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analytics/job/communicator.h"
 #include "analytics/job/process_set.h"
 
 namespace rocescope {
@@ -25,6 +26,7 @@ struct CommunicatorGroup {
   int parent = -1;                     // index into the groups
   std::optional<int> color;
   bool matched_by_size = false;
+  bool was_parted = false;  // from others of its size
   std::vector<std::string> notes;
 };
 
@@ -37,6 +39,7 @@ struct CommunicatorSet {
 
 std::string CommunicatorId(const CommunicatorGroup& group);
 
-CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes);
+CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes,
+                                   const JobEvidence& evidence = {});
 
 }  // namespace rocescope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct HostGpu {
 
 struct HostFacts {
   std::vector<Job> jobs;
+  // Whence the jobs are, if what the fabric shows could make others of them; else null.
+  std::shared_ptr<const std::vector<NcclLog>> logs;
   std::vector<RdmaDump> rdma;
   std::vector<Allocation> allocations;  // by id
   std::vector<HostNic> nics;

@@ -77,6 +77,35 @@ class Facts {
         {.host = std::move(host), .device = std::move(device), .addresses = {Address(number)}});
     return *this;
   }
+  // The GPU nearest to that NIC.
+  Facts& Gpu(std::string host, uint32_t number, std::string pci, std::string device) {
+    facts_.gpus.push_back({.host = std::move(host),
+                           .number = number,
+                           .pci = std::move(pci),
+                           .device = std::move(device)});
+    return *this;
+  }
+  Facts& Allocated(uint64_t id, std::vector<AllocatedNode> nodes) {
+    facts_.allocations.push_back(
+        {.id = id, .name = "job" + std::to_string(id), .nodes = std::move(nodes)});
+    return *this;
+  }
+  // The last allocation, in seconds.
+  Facts& From(int64_t start) {
+    facts_.allocations.back().start = FromNanoseconds(start * 1'000'000'000);
+    return *this;
+  }
+  Facts& EndedAt(int64_t end) {
+    facts_.allocations.back().state = AllocationState::kEnded;
+    facts_.allocations.back().end = FromNanoseconds(end * 1'000'000'000);
+    return *this;
+  }
+  // The last connection, in seconds.
+  Facts& SeenFrom(int64_t first, int64_t last) {
+    connections_.back().valid_from = FromNanoseconds(first * 1'000'000'000);
+    connections_.back().last_seen = FromNanoseconds(last * 1'000'000'000);
+    return *this;
+  }
   Facts& Dump(std::string host, std::vector<RdmaQueuePair> queue_pairs) {
     facts_.rdma.push_back({.host = std::move(host), .queue_pairs = std::move(queue_pairs)});
     return *this;

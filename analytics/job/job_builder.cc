@@ -93,6 +93,7 @@ class JobBuilder {
       communicator.rank_count = group.rank_count;
       communicator.color = group.color;
       communicator.matched_by_size = group.matched_by_size;
+      communicator.was_parted = group.was_parted;
       if (group.parent >= 0) communicator.parent_id = CommunicatorId(set_.groups[group.parent]);
       for (const auto& [rank, member] : group.members) {
         const NcclCommunicator& facts = Of(member);
@@ -319,8 +320,10 @@ class JobBuilder {
       job_.notes.insert(job_.notes.end(), group.notes.begin(), group.notes.end());
       if (group.matched_by_size) {
         job_.notes.push_back(fmt::format(
-            "{}: this NCCL release prints no commId; communicators are matched by size and order",
-            CommunicatorId(group)));
+            "{}: this NCCL release prints no commId; communicators are matched by size and order{}",
+            CommunicatorId(group),
+            group.was_parted ? ", and told from others by who talks to whom, hosts and allocations"
+                             : ""));
       }
       RankText incomplete;
       for (const auto& [rank, member] : group.members) {

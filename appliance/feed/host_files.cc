@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string_view>
 
 #include "analytics/job/communicator.h"
@@ -116,6 +117,9 @@ Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
     }
   }
   result.facts.jobs = GroupJobs(logs);
+  if (CouldBeParted(result.facts.jobs)) {
+    result.facts.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+  }
   return {};
 }
 
