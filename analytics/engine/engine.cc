@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/collective/collectives.h"
+
 namespace rocescope {
 namespace {
 
@@ -51,6 +53,8 @@ void Engine::Ingest(const RecordBatch& batch) {
     if (i + kAhead < batch.flows.size()) traffic_.Approach(batch.flows[i + kAhead]);
     traffic_.Add(batch.flows[i]);
   }
+  for (const FlowRecord& record : batch.flows) activity_.Add(record);
+  for (const SightingRecord& record : batch.sightings) activity_.Add(record);
   if (paths_) {
     for (const FlowRecord& record : batch.flows) paths_->Add(record);
     for (const HopRecord& record : batch.hops) paths_->Add(record);
@@ -70,6 +74,7 @@ void Engine::Advance(Timestamp now) {
 void Engine::ApplyCuts() {
   for (const FlowCut& cut : connections_.TakeCuts()) {
     traffic_.Cut(cut.flow, cut.time);
+    activity_.Cut(cut.flow);
     if (paths_) paths_->Cut(cut.flow, cut.time);
     changed_ = true;
   }
@@ -80,7 +85,9 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
   auto connections = std::make_shared<const std::vector<Connection>>(connections_.Connections());
   auto attribution =
-      std::make_shared<const Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
+      std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
+  auto rhythms = std::make_shared<const std::vector<JobRhythm>>(
+      FindCollectives(*host_facts_, *connections, *flows, activity_, *attribution));
   last_ = std::make_shared<const Snapshot>(Snapshot{
       .host_facts = host_facts_,
       .flows = std::move(flows),
@@ -88,6 +95,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
       .connections = std::move(connections),
       .connection_statistics = connections_.Statistics(),
       .attribution = std::move(attribution),
+      .rhythms = std::move(rhythms),
       .fabric = fabric_,
       .paths = std::make_shared<const std::vector<FlowPath>>(paths_ ? paths_->Paths()
                                                                     : std::vector<FlowPath>()),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/collective/activity.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
@@ -44,6 +45,7 @@ class Engine {
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;
   ConnectionTracker connections_;
+  ActivityTracker activity_;
   std::shared_ptr<const topology::Fabric> fabric_;
   std::unique_ptr<PathTracker> paths_;  // null without a fabric
   uint8_t largest_sighting_exponent_ = 0;

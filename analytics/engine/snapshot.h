@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
@@ -22,6 +23,9 @@ struct Snapshot {
   std::shared_ptr<const std::vector<Connection>> connections;  // by endpoints
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;
+  // By job; not all have one.
+  std::shared_ptr<const std::vector<JobRhythm>> rhythms =
+      std::make_shared<const std::vector<JobRhythm>>();
   std::shared_ptr<const topology::Fabric> fabric;      // null: nobody said what it is
   std::shared_ptr<const std::vector<FlowPath>> paths;  // by flow; none without a fabric
   PathStatistics path_statistics;

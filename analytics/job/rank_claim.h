@@ -11,6 +11,7 @@ enum class RankSource : uint8_t {
   kRdmaResource,  // its host does, and the log the process
   kPeer,          // the peer's log says whom it sends to
   kReceiver,      // the receiver's log says whom it receives from, and the addresses leave one pair
+  kWire,          // nobody says so: it is in step with the job's other connections
 };
 
 struct RankClaim {

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "appliance/report/collective_report.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
@@ -204,6 +205,8 @@ std::string_view NameOf(RankSource source) {
       return "peer";
     case RankSource::kReceiver:
       return "receiver";
+    case RankSource::kWire:
+      return "wire";
   }
   return "";
 }
@@ -225,6 +228,9 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     }
     for (const RankEdge& edge : jobs[j].edges) FillEdge(job, edge, *out.add_edges());
     for (const std::string& note : job.notes) out.add_notes(note);
+  }
+  for (const JobRhythm& rhythm : *snapshot.rhythms) {
+    FillRhythm(rhythm, *report.mutable_jobs(static_cast<int>(rhythm.job))->mutable_rhythm());
   }
   for (const std::string& note : snapshot.attribution->notes) report.add_notes(note);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "appliance/report/collective_report.h"
 #include "appliance/report/table.h"
 #include "appliance/report/text_section.h"
 #include "appliance/report/visible_text.h"
@@ -48,6 +49,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
   text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", Visible(job.id()), who,
                       Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
                       WithThousands(bytes), Counted(messages, "message"));
+  if (job.has_rhythm()) AppendRhythm(job.rhythm(), text);
   TextTable ranks({{"RANK", Align::kRight},
                    {"HOST"},
                    {"GPU"},

@@ -183,10 +183,12 @@ class NcclTree(unittest.TestCase):
                     if {int(c["a"]["qpn"]), int(c["b"]["qpn"])} == {39, 46})
         self.assertIn("reth_echo", [evidence["kind"] for evidence in pair["evidence"]])
 
-    def test_without_logs_there_is_no_job_and_no_rank(self):
+    def test_without_logs_there_is_no_rank_and_a_job_by_the_wire_alone(self):
         for nodes in SUBSETS:
             report = reported(nodes, ())
-            self.assertEqual(report["jobs"], [])
+            job, = report["jobs"]
+            self.assertTrue(job["id"].startswith("wire-"))
+            self.assertEqual({rank["rank"] for rank in job["ranks"]}, {-1})
             for connection in report["connections"]:
                 self.assertEqual((connection["a"]["rank"], connection["b"]["rank"]), (-1, -1))
 

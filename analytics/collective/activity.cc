@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/activity.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace rocescope {
+namespace {
+
+constexpr uint64_t kSearchEvery = 4;  // stretches
+
+}  // namespace
+
+void MessageLengths::Add(uint32_t length, uint32_t count) {
+  for (One& one : most) {
+    if (one.count == 0) one.length = length;
+    if (one.length == length) {
+      one.count += count;
+      return;
+    }
+  }
+  others += count;
+}
+
+uint32_t ActivityTracker::TakePlace() {
+  if (flows_.size() < options_.flows) {
+    flows_.emplace_back();
+    return static_cast<uint32_t>(flows_.size() - 1);
+  }
+  // One that was silent for as long as the line goes back, if a few looks find it; if not, the next
+  // search is due when some more may have become so.
+  if (newest_ < full_until_) return kNone;
+  for (int look = 0; look < 8; ++look) {
+    hand_ = (hand_ + 1) % static_cast<uint32_t>(flows_.size());
+    if (flows_[hand_].newest >= Oldest()) continue;
+    index_.erase(flows_[hand_].key);
+    flows_[hand_] = {};
+    return hand_;
+  }
+  full_until_ = newest_ + kSearchEvery;
+  return kNone;
+}
+
+ActivityTracker::Flow* ActivityTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  const uint32_t guess = hints_.Guess(hint);
+  if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
+  const auto at = index_.find(key);
+  uint32_t place = at == index_.end() ? kNone : at->second;
+  if (place == kNone) {
+    place = TakePlace();
+    if (place == kNone) {
+      ++statistics_.flows_refused;
+      return nullptr;
+    }
+    flows_[place].key = key;
+    index_.emplace(key, place);
+  }
+  hints_.Remember(hint, place);
+  return &flows_[place];
+}
+
+void ActivityTracker::Begin(Timestamp time) {
+  if (begun_) return;
+  begun_ = true;
+  width_ = options_.first_width;
+  // Other taps may tell of what was a little before.
+  origin_ = time - std::chrono::nanoseconds(int64_t{64} << width_);
+}
+
+// Two stretches become one. The line has not begun to slide then.
+void ActivityTracker::Widen() {
+  for (Flow& flow : flows_) {
+    Bits halved;
+    for (size_t i = flow.bits.FirstFrom(0); i < Bits::kCount; i = flow.bits.FirstFrom(i + 1)) {
+      halved.Set(i / 2);
+    }
+    flow.bits = halved;
+    flow.newest /= 2;
+  }
+  newest_ /= 2;
+  ++width_;
+}
+
+void ActivityTracker::Mark(Flow& flow, Timestamp time) {
+  Begin(time);
+  const int64_t since = (time - origin_).count();
+  if (since < 0) {
+    ++statistics_.late;
+    return;
+  }
+  while (since >> width_ >= static_cast<int64_t>(Bits::kCount) && width_ < options_.last_width) {
+    Widen();
+  }
+  const auto stretch = static_cast<uint64_t>(since) >> width_;
+  newest_ = std::max(newest_, stretch);
+  if (stretch < Oldest()) {
+    ++statistics_.late;
+    return;
+  }
+  if (stretch > flow.newest) {
+    if (stretch - flow.newest >= Bits::kCount) {
+      flow.bits.Clear();
+    } else {
+      for (uint64_t i = flow.newest + 1; i < stretch; ++i) flow.bits.Reset(i % Bits::kCount);
+    }
+    flow.newest = stretch;
+  }
+  flow.bits.Set(stretch % Bits::kCount);
+  flow.first = std::min(flow.first, time);
+  flow.last = std::max(flow.last, time);
+}
+
+void ActivityTracker::Add(const FlowRecord& record) {
+  if (record.messages == 0 && record.payload_bytes == 0) return;  // ACKs alone
+  Flow* const flow = FindOrAdd(record.flow, record.hint);
+  if (flow == nullptr || record.ttl < flow->ttl) return;
+  if (record.ttl > flow->ttl) {
+    flow->ttl = record.ttl;
+    flow->data_bytes = flow->data_messages = flow->control_messages = 0;
+    flow->lengths = {};
+  }
+  flow->data_bytes += record.payload_bytes - std::min(record.payload_bytes, record.control_bytes);
+  flow->data_messages += record.messages - std::min(record.messages, record.control_messages);
+  flow->control_messages += record.control_messages;
+  // Of an interval only its ends are known; of an interval with ACKs too, not even these.
+  const auto acknowledges =
+      record.class_packets[static_cast<size_t>(OperationClass::kAcknowledge)] +
+      record.class_packets[static_cast<size_t>(OperationClass::kCnp)];
+  if (acknowledges > 0) return;
+  Mark(*flow, record.first_seen);
+  Mark(*flow, record.last_seen);
+}
+
+void ActivityTracker::Add(const SightingRecord& record) {
+  const bool request = record.kind == SightingKind::kRequest;
+  const bool response = record.kind == SightingKind::kResponse && record.payload_length > 0;
+  if (!request && !response) return;
+  Flow* const flow = FindOrAdd(record.flow, record.hint);
+  if (flow == nullptr || record.ttl < flow->ttl) return;
+  if (request && record.has_reth && !record.has_clear_to_send) {
+    flow->lengths.Add(record.reth_length);
+  }
+  Mark(*flow, record.event_time);
+}
+
+void ActivityTracker::Cut(const FlowKey& flow) {
+  const auto at = index_.find(flow);
+  if (at == index_.end()) return;
+  const uint64_t newest = flows_[at->second].newest;
+  flows_[at->second] = {};
+  flows_[at->second].key = flow;
+  flows_[at->second].newest = newest;
+}
+
+TimeLine ActivityTracker::Line() const {
+  const uint64_t oldest = Oldest();
+  const std::chrono::nanoseconds width(int64_t{1} << width_);
+  return {.begin = origin_ + width * static_cast<int64_t>(oldest),
+          .width = width,
+          .length = begun_ ? static_cast<size_t>(newest_ - oldest + 1) : 0};
+}
+
+std::vector<FlowActivity> ActivityTracker::Flows() const {
+  const uint64_t oldest = Oldest();
+  std::vector<FlowActivity> all;
+  all.reserve(flows_.size());
+  for (const Flow& flow : flows_) {
+    if (flow.first == Timestamp::max() || flow.newest < oldest) continue;
+    FlowActivity& one = all.emplace_back(FlowActivity{.flow = flow.key,
+                                                      .active = {},
+                                                      .data_bytes = flow.data_bytes,
+                                                      .data_messages = flow.data_messages,
+                                                      .control_messages = flow.control_messages,
+                                                      .lengths = flow.lengths,
+                                                      .first = flow.first,
+                                                      .last = flow.last});
+    if (oldest == 0) {
+      one.active = flow.bits;
+      continue;
+    }
+    for (uint64_t stretch = oldest; stretch <= flow.newest; ++stretch) {
+      if (flow.bits.Test(stretch % Bits::kCount)) one.active.Set(stretch - oldest);
+    }
+  }
+  std::ranges::sort(all, {}, &FlowActivity::flow);
+  return all;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/activity.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace rocescope {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr Timestamp kStart = FromNanoseconds(1'700'000'000'000'000'000);
+
+FlowKey FlowTo(uint32_t qpn) {
+  return {.source = IpAddress::FromV4(1),
+          .destination = IpAddress::FromV4(2),
+          .destination_qpn = {qpn}};
+}
+
+SightingRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
+  return {.flow = FlowTo(qpn),
+          .kind = SightingKind::kRequest,
+          .ttl = ttl,
+          .payload_length = 1024,
+          .event_time = time};
+}
+
+FlowRecord Carried(uint32_t qpn, uint64_t payload, uint8_t ttl = 64) {
+  FlowRecord record{.flow = FlowTo(qpn), .ttl = ttl, .packets = 1, .payload_bytes = payload};
+  record.messages = 1;
+  record.first_seen = record.last_seen = kStart;
+  return record;
+}
+
+TEST(ActivityTracker, KnowsNothingAtFirst) {
+  const ActivityTracker tracker;
+  EXPECT_EQ(tracker.Line().length, 0u);
+  EXPECT_TRUE(tracker.Flows().empty());
+}
+
+TEST(ActivityTracker, MarksWhenAFlowSent) {
+  ActivityTracker tracker;
+  tracker.Add(Request(7, kStart));
+  tracker.Add(Request(7, kStart + microseconds(100)));
+  const auto flows = tracker.Flows();
+  ASSERT_EQ(flows.size(), 1u);
+  EXPECT_EQ(flows[0].active.Count(), 2u);
+  const TimeLine line = tracker.Line();
+  const size_t first = flows[0].active.FirstFrom(0);
+  const Timestamp at = line.begin + line.width * static_cast<int64_t>(first);
+  EXPECT_LE(at, kStart);
+  EXPECT_GT(at + line.width, kStart);
+}
+
+TEST(ActivityTracker, WidensStretchesUntilTheyHoldTheRun) {
+  ActivityTracker tracker;
+  for (int i = 0; i < 1000; ++i) tracker.Add(Request(7, kStart + microseconds(50 * i)));
+  const TimeLine line = tracker.Line();
+  EXPECT_LE(line.length, Bits::kCount);
+  EXPECT_GT(line.length, Bits::kCount / 2);  // no wider than need be
+  EXPECT_GE(line.width * static_cast<int64_t>(line.length), milliseconds(49));
+  EXPECT_EQ(line.begin + line.width * static_cast<int64_t>(tracker.Flows()[0].active.FirstFrom(0)) +
+                    line.width >
+                kStart,
+            true);
+}
+
+TEST(ActivityTracker, SlidesWhenStretchesAreAsLongAsTheyMayBe) {
+  ActivityTracker tracker({.first_width = 10, .last_width = 12});
+  const nanoseconds stretch(1 << 12);
+  tracker.Add(Request(7, kStart));
+  tracker.Add(Request(8, kStart + stretch * 1000));
+  tracker.Add(Request(8, kStart + stretch * 4000));
+  const TimeLine line = tracker.Line();
+  EXPECT_EQ(line.width, stretch);
+  EXPECT_EQ(line.length, Bits::kCount);
+  const auto flows = tracker.Flows();
+  ASSERT_EQ(flows.size(), 1u);  // the other one was silent for too long
+  EXPECT_EQ(flows[0].flow, FlowTo(8));
+  EXPECT_EQ(flows[0].active.Count(), 1u);
+  EXPECT_TRUE(flows[0].active.Test(Bits::kCount - 1));
+}
+
+TEST(ActivityTracker, CountsWhatComesTooLate) {
+  ActivityTracker tracker({.first_width = 10, .last_width = 10});
+  tracker.Add(Request(7, kStart + milliseconds(100)));
+  tracker.Add(Request(7, kStart));
+  EXPECT_EQ(tracker.Statistics().late, 1u);
+}
+
+TEST(ActivityTracker, CountsEachPacketAtTheTapNearestTheSource) {
+  ActivityTracker tracker;
+  tracker.Add(Carried(7, 1000, 62));
+  tracker.Add(Carried(7, 1000, 64));
+  tracker.Add(Carried(7, 1000, 63));
+  tracker.Add(Carried(7, 500, 64));
+  EXPECT_EQ(tracker.Flows().at(0).data_bytes, 1500u);
+}
+
+TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
+  ActivityTracker tracker;
+  SightingRecord first = Request(7, kStart);
+  first.has_reth = true;
+  for (const uint32_t length : {524288u, 524288u, 4096u}) {
+    first.reth_length = length;
+    tracker.Add(first);
+  }
+  const MessageLengths lengths = tracker.Flows().at(0).lengths;
+  EXPECT_EQ(lengths.most[0].length, 524288u);
+  EXPECT_EQ(lengths.most[0].count, 2u);
+  EXPECT_EQ(lengths.most[1].count, 1u);
+}
+
+TEST(ActivityTracker, ForgetsTheFormerOwnerOfAQueuePairNumber) {
+  ActivityTracker tracker;
+  tracker.Add(Carried(7, 1000));
+  tracker.Add(Request(7, kStart));
+  tracker.Cut(FlowTo(7));
+  EXPECT_TRUE(tracker.Flows().empty());
+  tracker.Add(Request(7, kStart + microseconds(10)));
+  EXPECT_EQ(tracker.Flows().at(0).active.Count(), 1u);
+  EXPECT_EQ(tracker.Flows().at(0).data_bytes, 0u);
+}
+
+TEST(ActivityTracker, GivesPlacesOfTheSilentToNewFlows) {
+  ActivityTracker tracker({.flows = 2, .first_width = 10, .last_width = 10});
+  const nanoseconds stretch(1 << 10);
+  tracker.Add(Request(1, kStart));
+  tracker.Add(Request(2, kStart));
+  tracker.Add(Request(3, kStart + stretch));  // both were active just now
+  EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
+  tracker.Add(Request(2, kStart + stretch * 3000));
+  tracker.Add(Request(3, kStart + stretch * 3000));
+  EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
+  EXPECT_EQ(tracker.Flows().size(), 2u);
+}
+
+}  // namespace
+}  // namespace rocescope

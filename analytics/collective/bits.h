@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When something was active: a bit for each stretch of a common time line. Small enough to have one
+// for every queue pair, and compared by the word.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace rocescope {
+
+class Bits {
+ public:
+  static constexpr size_t kCount = 2048;
+
+  void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
+  void Reset(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
+  bool Test(size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  void Clear() { words_ = {}; }
+
+  Bits& operator|=(const Bits& other) {
+    for (size_t i = 0; i < kWords; ++i) words_[i] |= other.words_[i];
+    return *this;
+  }
+
+  size_t Count() const {
+    size_t count = 0;
+    for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
+    return count;
+  }
+  bool IsEmpty() const { return Count() == 0; }
+
+  size_t CountCommon(const Bits& other) const {
+    size_t count = 0;
+    for (size_t i = 0; i < kWords; ++i) {
+      count += static_cast<size_t>(std::popcount(words_[i] & other.words_[i]));
+    }
+    return count;
+  }
+
+  // How many bits are set that are also set `lag` places later.
+  size_t CountRepeated(size_t lag) const {
+    const size_t words = lag / 64;
+    const size_t rest = lag % 64;
+    size_t count = 0;
+    for (size_t i = 0; i + words < kWords; ++i) {
+      uint64_t later = words_[i + words] >> rest;
+      if (rest != 0 && i + words + 1 < kWords) later |= words_[i + words + 1] << (64 - rest);
+      count += static_cast<size_t>(std::popcount(words_[i] & later));
+    }
+    return count;
+  }
+
+  // With the neighbours of what is set, so many on each side.
+  Bits Widened(size_t by) const {
+    Bits result = *this;
+    for (size_t done = 0; done < by; ++done) {
+      Bits next = result;
+      for (size_t i = 0; i < kWords; ++i) {
+        next.words_[i] |= result.words_[i] << 1 | result.words_[i] >> 1;
+        if (i > 0) next.words_[i] |= result.words_[i - 1] >> 63;
+        if (i + 1 < kWords) next.words_[i] |= result.words_[i + 1] << 63;
+      }
+      result = next;
+    }
+    return result;
+  }
+
+  // The first set bit from `i` on; kCount: none.
+  size_t FirstFrom(size_t i) const {
+    if (i >= kCount) return kCount;
+    size_t word = i / 64;
+    uint64_t bits = words_[word] & (~uint64_t{0} << (i % 64));
+    while (bits == 0) {
+      if (++word == kWords) return kCount;
+      bits = words_[word];
+    }
+    return word * 64 + static_cast<size_t>(std::countr_zero(bits));
+  }
+
+  friend bool operator==(const Bits&, const Bits&) = default;
+
+ private:
+  static constexpr size_t kWords = kCount / 64;
+  std::array<uint64_t, kWords> words_{};
+};
+
+}  // namespace rocescope

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/channel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+const FlowActivity* Find(std::span<const FlowActivity> flows, const FlowKey& key) {
+  const auto at = std::ranges::lower_bound(flows, key, {}, &FlowActivity::flow);
+  return at == flows.end() || at->flow != key ? nullptr : &*at;
+}
+
+struct Sums {
+  uint64_t data_messages = 0;
+  uint64_t grants = 0;
+  MessageLengths lengths;
+};
+
+// A message that is shorter than the longest is the end of a transfer: the library cuts long ones
+// into pieces of one size.
+void CountMessages(const Sums& sums, Channel& channel) {
+  const auto messages = static_cast<double>(sums.data_messages);
+  double parts = 1;  // a message is split over so many queue pairs
+  if (sums.grants > 0) {
+    parts = std::max(1.0, std::round(messages / static_cast<double>(sums.grants)));
+  }
+  channel.messages = messages / parts;
+  uint32_t longest = 0;
+  uint64_t all = sums.lengths.others;
+  uint64_t short_ones = sums.lengths.others;
+  for (const MessageLengths::One& one : sums.lengths.most) {
+    if (one.count > 0) longest = std::max(longest, one.length);
+  }
+  for (const MessageLengths::One& one : sums.lengths.most) {
+    all += one.count;
+    if (one.length < longest) short_ones += one.count;
+  }
+  channel.transfers = short_ones == 0 ? channel.messages
+                                      : channel.messages * static_cast<double>(short_ones) /
+                                            static_cast<double>(all);
+}
+
+class Builder {
+ public:
+  Builder(const std::vector<Connection>& connections, std::span<const FlowActivity> flows,
+          const HostFacts& facts)
+      : connections_(connections), flows_(flows) {
+    for (const HostNic& nic : facts.nics) {
+      for (const IpAddress& address : nic.addresses) hosts_.emplace(address, nic.host);
+    }
+    for (const Job& job : facts.jobs) {
+      for (const JobRank& rank : job.ranks) {
+        for (const IpAddress& address : rank.addresses) hosts_.emplace(address, rank.host);
+      }
+    }
+  }
+
+  Channels Build() {
+    for (uint32_t i = 0; i < connections_.size(); ++i) {
+      for (size_t to = 0; to < 2; ++to) AddWay(i, to);
+    }
+    std::set<std::pair<uint32_t, uint32_t>> granted;
+    for (size_t i = 0; i < result_.all.size(); ++i) {
+      CountMessages(sums_[i], result_.all[i]);
+      if (sums_[i].grants > 0) granted.emplace(result_.all[i].source, result_.all[i].destination);
+    }
+    for (size_t i = 0; i < result_.all.size(); ++i) {
+      Channel& channel = result_.all[i];
+      if (sums_[i].grants > 0) {
+        channel.grants_seen = Grants::kOwn;
+      } else if (granted.contains({channel.source, channel.destination})) {
+        channel.grants_seen = Grants::kBetweenNics;
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  using Key = std::tuple<Segment, IpAddress, IpAddress, uint32_t, uint32_t>;
+
+  void AddWay(uint32_t i, size_t to) {
+    const Connection& connection = connections_[i];
+    if (!connection.endpoints[to].qpn) return;
+    const FlowActivity* const forward = FlowTo(connection, to);
+    if (forward == nullptr || forward->data_bytes == 0) return;
+    const IpAddress& source = connection.endpoints[1 - to].address;
+    const IpAddress& destination = connection.endpoints[to].address;
+    const uint32_t single = connection.stripe_group == 0 ? i : 0;
+    const Key key{forward->flow.segment, source, destination, connection.stripe_group, single};
+    const auto [at, fresh] = places_.try_emplace(key, result_.all.size());
+    if (fresh) {
+      result_.all.emplace_back();
+      result_.all.back().source = NicAt(source);
+      result_.all.back().destination = NicAt(destination);
+      sums_.emplace_back();
+    }
+    Channel& channel = result_.all[at->second];
+    Sums& sums = sums_[at->second];
+    channel.connections.push_back(i);
+    channel.data |= forward->active;
+    channel.bytes += forward->data_bytes;
+    channel.first = std::min(channel.first, forward->first);
+    channel.last = std::max(channel.last, forward->last);
+    sums.data_messages += forward->data_messages;
+    for (const MessageLengths::One& one : forward->lengths.most) {
+      if (one.count > 0) sums.lengths.Add(one.length, one.count);
+    }
+    sums.lengths.others += forward->lengths.others;
+    const FlowActivity* const backward =
+        connection.endpoints[1 - to].qpn ? FlowTo(connection, 1 - to) : nullptr;
+    if (backward == nullptr) return;
+    sums.grants += backward->control_messages;
+    if (backward->data_bytes == 0) channel.grants |= backward->active;
+  }
+
+  const FlowActivity* FlowTo(const Connection& connection, size_t to) const {
+    return Find(flows_, {.source = connection.endpoints[1 - to].address,
+                         .destination = connection.endpoints[to].address,
+                         .destination_qpn = *connection.endpoints[to].qpn,
+                         .segment = connection.endpoints[to].segment});
+  }
+
+  uint32_t NicAt(const IpAddress& address) {
+    const auto [at, fresh] = nics_.try_emplace(address, static_cast<uint32_t>(nics_.size()));
+    if (fresh) {
+      const auto host = hosts_.find(address);
+      const std::string name = host == hosts_.end() ? ToString(address) : host->second;
+      result_.nics.push_back({.address = address, .host = name});
+      result_.host_of.push_back(
+          numbers_.try_emplace(name, static_cast<uint32_t>(numbers_.size())).first->second);
+      result_.hosts = static_cast<uint32_t>(numbers_.size());
+    }
+    return at->second;
+  }
+
+  const std::vector<Connection>& connections_;
+  std::span<const FlowActivity> flows_;
+  std::map<IpAddress, std::string> hosts_;
+  std::map<std::string, uint32_t> numbers_;  // of hosts
+  std::map<IpAddress, uint32_t> nics_;
+  std::map<Key, size_t> places_;
+  std::vector<Sums> sums_;  // parallel to the channels
+  Channels result_;
+};
+
+}  // namespace
+
+Channels ChannelsOf(const std::vector<Connection>& connections, std::span<const FlowActivity> flows,
+                    const HostFacts& facts) {
+  return Builder(connections, flows, facts).Build();
+}
+
+}  // namespace rocescope

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "analytics/collective/channel.h"
+#include "analytics/collective/rhythm.h"
+#include "analytics/collective/wire_jobs.h"
+
+namespace rocescope {
+namespace {
+
+// The job that claims most ends of the channel's connections.
+std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaims>& claims) {
+  std::map<uint32_t, uint32_t> votes;
+  for (const uint32_t connection : channel.connections) {
+    for (const std::optional<RankClaim>& claim : claims[connection]) {
+      if (claim) ++votes[claim->job];
+    }
+  }
+  const auto most =
+      std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
+  if (most == votes.end()) return std::nullopt;
+  return most->first;
+}
+
+// NICs stand for ranks: nothing else tells GPUs apart from outside.
+Job JobOnNics(const std::vector<const HostNic*>& nics,
+              const std::vector<CollectiveMember>& members) {
+  Job job;
+  job.id = fmt::format("wire-{}", ToString(members.front().address));
+  for (size_t i = 0; i < members.size(); ++i) {
+    JobRank& rank = job.ranks.emplace_back();
+    rank.host = members[i].host;
+    rank.addresses = {members[i].address};
+    rank.source = "wire";
+    if (nics[i] != nullptr) rank.devices.push_back({.name = nics[i]->device});
+  }
+  job.notes.push_back(
+      "no host tells of this job: its NICs talk to each other with one period; each stands for a "
+      "rank");
+  return job;
+}
+
+class Inference {
+ public:
+  Inference(const Channels& channels, const HostFacts& facts,
+            const std::vector<Connection>& connections, Attribution& attribution)
+      : channels_(channels), connections_(connections), attribution_(attribution) {
+    for (const HostNic& nic : facts.nics) {
+      for (const IpAddress& address : nic.addresses) nics_.emplace(address, &nic);
+    }
+  }
+
+  // Channels (indices) by job of the wire.
+  void Add(const std::vector<uint32_t>& of_job, double confidence) {
+    std::map<IpAddress, int> member_of;
+    for (const uint32_t channel : of_job) {
+      member_of.emplace(AddressOf(channels_.all[channel].source), 0);
+      member_of.emplace(AddressOf(channels_.all[channel].destination), 0);
+    }
+    std::vector<CollectiveMember> members;
+    std::vector<const HostNic*> nics;
+    for (auto& [address, member] : member_of) {
+      member = static_cast<int>(members.size());
+      const auto nic = nics_.find(address);
+      nics.push_back(nic == nics_.end() ? nullptr : nic->second);
+      members.push_back(
+          {.address = address, .host = nics.back() ? nics.back()->host : ToString(address)});
+    }
+    const auto job = static_cast<uint32_t>(attribution_.jobs.size());
+    attribution_.jobs.push_back({.job = JobOnNics(nics, members), .edges = {}});
+    for (const uint32_t channel : of_job) {
+      for (const uint32_t i : channels_.all[channel].connections) {
+        for (size_t end = 0; end < 2; ++end) {
+          attribution_.endpoints[i][end] = {
+              .job = job,
+              .rank = -1,
+              .member = member_of.at(connections_[i].endpoints[end].address),
+              .source = RankSource::kWire,
+              .confidence = confidence};
+        }
+      }
+    }
+  }
+
+ private:
+  const IpAddress& AddressOf(uint32_t nic) const { return channels_.nics[nic].address; }
+
+  const Channels& channels_;
+  const std::vector<Connection>& connections_;
+  Attribution& attribution_;
+  std::map<IpAddress, const HostNic*> nics_;
+};
+
+}  // namespace
+
+std::vector<JobRhythm> FindCollectives(const HostFacts& facts,
+                                       const std::vector<Connection>& connections,
+                                       const std::vector<FlowSummary>& flows,
+                                       const ActivityTracker& activity, Attribution& attribution) {
+  const TimeLine line = activity.Line();
+  const std::vector<FlowActivity> active = activity.Flows();
+  const Channels channels = ChannelsOf(connections, active, facts);
+  std::vector<std::vector<uint32_t>> of_job(attribution.jobs.size());
+  std::vector<bool> taken(channels.all.size());
+  for (uint32_t i = 0; i < channels.all.size(); ++i) {
+    if (const std::optional<uint32_t> job = JobOf(channels.all[i], attribution.endpoints)) {
+      of_job[*job].push_back(i);
+      taken[i] = true;
+    }
+  }
+  const WireJobs wire = FindWireJobs(channels, taken, line);
+  if (!wire.confidence.empty()) {
+    const size_t known = of_job.size();
+    of_job.resize(known + wire.confidence.size());
+    for (uint32_t i = 0; i < channels.all.size(); ++i) {
+      if (wire.job_of[i] != kNoJob) {
+        of_job[known + static_cast<size_t>(wire.job_of[i])].push_back(i);
+      }
+    }
+    Inference inference(channels, facts, connections, attribution);
+    for (size_t j = 0; j < wire.confidence.size(); ++j) {
+      inference.Add(of_job[known + j], wire.confidence[j]);
+    }
+    auto edges = EdgesOf(of_job.size(), connections, attribution.endpoints, flows);
+    for (size_t j = known; j < of_job.size(); ++j) {
+      attribution.jobs[j].edges = std::move(edges[j]);
+    }
+  }
+  std::vector<JobRhythm> rhythms;
+  for (uint32_t job = 0; job < of_job.size(); ++job) {
+    if (of_job[job].empty()) continue;
+    if (std::optional<JobRhythm> rhythm = RhythmOf(channels, of_job[job], line)) {
+      rhythm->job = job;
+      rhythms.push_back(*std::move(rhythm));
+    }
+  }
+  return rhythms;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/collectives.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+namespace rocescope {
+namespace {
+
+constexpr Timestamp kStart = FromNanoseconds(1'700'000'000'000'000'000);
+
+IpAddress HostAddress(uint32_t host) { return IpAddress::FromV4(0x0a000000u + host); }
+
+// Traffic as its sender posts it, straight into the tracker: rings of hosts, and other things.
+class World {
+ public:
+  // A queue pair by which `from` sends to `to`; grants come back.
+  size_t Connect(uint32_t from, uint32_t to, bool granted = true) {
+    const uint32_t qpn = 100 + 2 * static_cast<uint32_t>(connections_.size());
+    Connection connection;
+    connection.endpoints[0] = {.address = HostAddress(from), .qpn = Qpn{qpn}};
+    connection.endpoints[1] = {.address = HostAddress(to), .qpn = Qpn{qpn + 1}};
+    connection.state = ConnectionState::kPaired;
+    connection.confidence = 0.99;
+    connections_.push_back(connection);
+    granted_.push_back(granted);
+    return connections_.size() - 1;
+  }
+
+  // `bytes` of data from `begin` to `end`, in microseconds.
+  void Send(size_t connection, double begin, double end, uint32_t bytes) {
+    const FlowKey data = FlowTo(connection, 1);
+    if (granted_[connection]) {
+      SightingRecord grant{.flow = FlowTo(connection, 0), .ttl = 64, .payload_length = 64};
+      grant.has_reth = grant.has_clear_to_send = true;
+      Sight(grant, begin - 1);
+      FlowRecord control = Count(grant.flow, 64);
+      control.control_messages = 1;
+      control.control_bytes = 64;
+      activity_.Add(control);
+    }
+    activity_.Add(Count(data, bytes));
+    for (double at = begin; at < end; at += 2) {
+      SightingRecord packet{.flow = data, .ttl = 64, .payload_length = 4096};
+      packet.has_reth = at == begin;
+      packet.reth_length = bytes;
+      Sight(packet, at);
+    }
+  }
+
+  Attribution Find(Attribution attribution = {}) {
+    attribution.endpoints.resize(connections_.size());
+    rhythms_ = FindCollectives(facts_, connections_, {}, activity_, attribution);
+    return attribution;
+  }
+  const std::vector<JobRhythm>& rhythms() const { return rhythms_; }
+  HostFacts& facts() { return facts_; }
+
+ private:
+  FlowKey FlowTo(size_t connection, size_t end) const {
+    const auto& ends = connections_[connection].endpoints;
+    return {.source = ends[1 - end].address,
+            .destination = ends[end].address,
+            .destination_qpn = *ends[end].qpn};
+  }
+  void Sight(SightingRecord& record, double microseconds) {
+    record.kind = SightingKind::kRequest;
+    record.event_time = kStart + std::chrono::nanoseconds(static_cast<int64_t>(microseconds * 1e3));
+    activity_.Add(record);
+  }
+  static FlowRecord Count(const FlowKey& flow, uint64_t bytes) {
+    FlowRecord record{.flow = flow, .ttl = 64, .packets = 1, .payload_bytes = bytes};
+    record.messages = 1;
+    record.class_packets[static_cast<size_t>(OperationClass::kAcknowledge)] = 1;
+    return record;
+  }
+
+  std::vector<Connection> connections_;
+  std::vector<bool> granted_;
+  ActivityTracker activity_;
+  HostFacts facts_;
+  std::vector<JobRhythm> rhythms_;
+};
+
+// Iterations of a ring over the hosts: they compute, then all send at once for `busy`.
+void RunRing(World& world, const std::vector<uint32_t>& hosts, double period, double busy,
+             double until, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> jitter(0, 0.005 * period);
+  std::vector<size_t> connections;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    connections.push_back(world.Connect(hosts[i], hosts[(i + 1) % hosts.size()]));
+  }
+  for (double begin = 300; begin + busy < until; begin += period + jitter(random)) {
+    for (const size_t connection : connections) {
+      world.Send(connection, begin, begin + busy, 1u << 20);
+    }
+  }
+}
+
+// Hosts (last octets) by job.
+std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
+  std::set<std::set<uint32_t>> all;
+  for (const AttributedJob& job : attribution.jobs) {
+    std::set<uint32_t> hosts;
+    for (const JobRank& rank : job.job.ranks) hosts.insert(rank.addresses.at(0).V4() & 0xff);
+    all.insert(hosts);
+  }
+  return all;
+}
+
+TEST(FindCollectives, FindsNothingInNothing) {
+  World world;
+  EXPECT_TRUE(world.Find().jobs.empty());
+  EXPECT_TRUE(world.rhythms().empty());
+}
+
+TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
+  World world;
+  RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
+  RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);
+  const Attribution attribution = world.Find();
+  EXPECT_EQ(HostsByJob(attribution), (std::set<std::set<uint32_t>>{{1, 3, 5, 7}, {2, 4, 6, 8}}));
+  ASSERT_EQ(world.rhythms().size(), 2u);
+  for (const JobRhythm& rhythm : world.rhythms()) {
+    const double expected = rhythm.members[0].address == HostAddress(1) ? 1000e3 : 1130e3;
+    EXPECT_NEAR(static_cast<double>(rhythm.period.count()), expected, 0.003 * expected);
+    ASSERT_EQ(rhythm.collectives.size(), 1u);
+    EXPECT_EQ(rhythm.collectives[0].kind, CollectiveKind::kRing);
+    EXPECT_EQ(rhythm.collectives[0].groups.size(), 1u);
+  }
+}
+
+TEST(FindCollectives, LeavesBackgroundTrafficOut) {
+  World world;
+  RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
+  RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);
+  const size_t stream = world.Connect(3, 4, false);  // between the two jobs
+  std::mt19937 random(5);
+  std::exponential_distribution<double> gap(1.0 / 200);
+  for (double at = 10; at < 30000; at += 40 + gap(random)) world.Send(stream, at, at + 40, 65536);
+  const Attribution attribution = world.Find();
+  EXPECT_EQ(attribution.jobs.size(), 2u);
+  EXPECT_FALSE(attribution.endpoints[stream][0]);
+  EXPECT_FALSE(attribution.endpoints[stream][1]);
+}
+
+TEST(FindCollectives, JoinsRailsOfTheSameHosts) {
+  World world;
+  for (uint32_t rail = 0; rail < 4; ++rail) {
+    std::vector<uint32_t> nics;
+    for (uint32_t host = 0; host < 4; ++host) {
+      const uint32_t nic = 1 + 4 * host + rail;
+      nics.push_back(nic);
+      world.facts().nics.push_back({.host = "host" + std::to_string(host),
+                                    .device = "mlx5_" + std::to_string(rail),
+                                    .addresses = {HostAddress(nic)}});
+    }
+    RunRing(world, nics, 1000 + rail, 150, 30000, rail);  // none waits for another
+  }
+  const Attribution attribution = world.Find();
+  ASSERT_EQ(attribution.jobs.size(), 1u);
+  EXPECT_EQ(attribution.jobs[0].job.ranks.size(), 16u);
+  EXPECT_EQ(attribution.jobs[0].job.ranks[0].host, "host0");
+  ASSERT_EQ(world.rhythms().size(), 1u);
+  ASSERT_EQ(world.rhythms()[0].collectives.size(), 1u);
+  EXPECT_EQ(world.rhythms()[0].collectives[0].groups.size(), 4u);
+}
+
+TEST(FindCollectives, PartsThePhasesOfAnIteration) {
+  World world;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> exchange;
+  for (uint32_t from = 1; from <= 4; ++from) {
+    for (uint32_t to = 1; to <= 4; ++to) {
+      if (from != to) exchange[{from, to}] = world.Connect(from, to);
+    }
+  }
+  std::vector<size_t> ring;
+  for (uint32_t host = 1; host <= 4; ++host) ring.push_back(world.Connect(host, host % 4 + 1));
+  for (double begin = 300; begin < 29000; begin += 1000) {
+    for (const auto& [pair, connection] : exchange) {
+      world.Send(connection, begin, begin + 100, 100000);
+    }
+    for (const size_t connection : ring) world.Send(connection, begin + 500, begin + 650, 1u << 20);
+  }
+  world.Find();
+  ASSERT_EQ(world.rhythms().size(), 1u);
+  std::set<CollectiveKind> kinds;
+  for (const Collective& collective : world.rhythms()[0].collectives) {
+    kinds.insert(collective.kind);
+  }
+  EXPECT_EQ(kinds, (std::set<CollectiveKind>{CollectiveKind::kAllToAll, CollectiveKind::kRing}));
+}
+
+TEST(FindCollectives, NamesTheRankThatTheOthersWaitFor) {
+  World world;
+  std::map<std::pair<uint32_t, uint32_t>, size_t> exchange;
+  for (uint32_t from = 1; from <= 4; ++from) {
+    for (uint32_t to = 1; to <= 4; ++to) {
+      if (from != to) exchange[{from, to}] = world.Connect(from, to);
+    }
+  }
+  double begin = 300;
+  for (int iteration = 0; iteration < 25; ++iteration) {
+    const double late = iteration >= 8 && iteration < 16 ? 400 : 0;
+    for (const auto& [pair, connection] : exchange) {
+      const bool waits = pair.first == 3 || pair.second == 3;
+      const double at = begin + (waits ? late : 0);
+      world.Send(connection, at, at + 100, 100000);
+    }
+    begin += 1000 + late;
+  }
+  world.Find();
+  ASSERT_EQ(world.rhythms().size(), 1u);
+  const auto& waited = world.rhythms()[0].waited_for;
+  ASSERT_TRUE(waited);
+  EXPECT_EQ(world.rhythms()[0].members[waited->member].address, HostAddress(3));
+  EXPECT_GE(waited->iterations, 6u);
+  EXPECT_NEAR(static_cast<double>(waited->lateness.count()), 400e3, 40e3);
+}
+
+TEST(FindCollectives, LeavesAloneWhatHostsSayOf) {
+  World world;
+  RunRing(world, {1, 2, 3}, 1000, 150, 30000, 1);
+  Attribution known;
+  known.jobs.push_back({.job = {.id = "known"}, .edges = {}});
+  known.endpoints.resize(3);
+  for (EndClaims& ends : known.endpoints) {
+    ends[0] = ends[1] = RankClaim{.job = 0, .rank = 0, .confidence = 0.99};
+  }
+  const Attribution found = world.Find(known);
+  ASSERT_EQ(found.jobs.size(), 1u);
+  EXPECT_EQ(found.jobs[0].job.id, "known");
+  ASSERT_EQ(world.rhythms().size(), 1u);
+  EXPECT_EQ(world.rhythms()[0].job, 0u);
+  EXPECT_EQ(world.rhythms()[0].collectives.at(0).kind, CollectiveKind::kRing);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/iterations.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analytics/collective/waiting.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kLength = 1000;
+
+void SetFrom(size_t begin, size_t count, Bits& bits) {
+  for (size_t i = begin; i < begin + count; ++i) bits.Set(i);
+}
+
+TEST(FindIterations, BeginAfterTheLongestQuiet) {
+  Bits bits;
+  for (size_t begin = 40; begin < 900; begin += 100) {
+    SetFrom(begin, 10, bits);
+    SetFrom(begin + 30, 20, bits);  // a second step, after a shorter quiet
+  }
+  const Iterations found = FindIterations(bits, kLength, 99);
+  ASSERT_EQ(found.count(), 8u);
+  for (size_t k = 0; k <= 8; ++k) EXPECT_EQ(found.begins[k], 40.0 + 100.0 * static_cast<double>(k));
+  EXPECT_EQ(found.period, 100);
+}
+
+TEST(FindIterations, CountAnIterationThatStallsOnce) {
+  Bits bits;
+  for (const size_t begin : {50u, 150u, 250u, 350u, 620u, 720u, 820u}) SetFrom(begin, 30, bits);
+  const Iterations found = FindIterations(bits, kLength, 100);
+  EXPECT_EQ(found.count(), 6u);
+  EXPECT_EQ(found.begins.back(), 820);
+}
+
+TEST(FindIterations, GoOnWhereABeginningIsHidden) {
+  Bits bits;
+  for (size_t begin = 50; begin < 950; begin += 100) SetFrom(begin, 30, bits);
+  SetFrom(280, 100, bits);  // no quiet before 350
+  const Iterations found = FindIterations(bits, kLength, 100);
+  EXPECT_EQ(found.count(), 8u);
+  EXPECT_EQ(found.begins[3], 350);
+  EXPECT_EQ(found.seen, 8u);
+}
+
+TEST(FindIterations, AreNoneWithoutAQuiet) {
+  Bits bits;
+  SetFrom(0, kLength, bits);
+  EXPECT_TRUE(FindIterations(bits, kLength, 100).empty());
+  EXPECT_TRUE(FindIterations(Bits(), kLength, 100).empty());
+}
+
+// Three that exchange something every 100; the third enters `late` behind them.
+struct Exchange {
+  std::map<uint32_t, Bits> own;
+  Bits all;
+
+  explicit Exchange(const std::vector<size_t>& late_in, size_t late) {
+    for (size_t k = 0; k < 9; ++k) {
+      const size_t begin = 50 + 100 * k;
+      const bool waits = std::ranges::find(late_in, k) != late_in.end();
+      SetFrom(begin, 8, own[1]);
+      SetFrom(begin + 1, 8, own[2]);
+      SetFrom(waits ? begin + late : begin + 1, 8, own[3]);
+      if (waits) SetFrom(begin + late, 8, own[1]);
+    }
+    for (const auto& [nic, bits] : own) all |= bits;
+  }
+  Iterations Find() const {
+    Iterations found = FindIterations(all, kLength, 100);
+    std::vector<const Bits*> members;
+    for (const auto& [nic, bits] : own) members.push_back(&bits);
+    JoinUnfinished(members, found);
+    return found;
+  }
+};
+
+TEST(FindLateNic, NamesWhoEntersLastInARow) {
+  const Exchange exchange({3, 4, 5, 6}, 40);
+  const auto late = FindLateNic(exchange.own, exchange.Find());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 3u);
+  EXPECT_EQ(late->first, 3u);
+  EXPECT_EQ(late->last, 6u);
+  EXPECT_EQ(late->iterations, 4u);
+  EXPECT_NEAR(late->lateness, 40, 1);
+}
+
+TEST(FindLateNic, IsNobodyWhereAllEnterTogether) {
+  const Exchange exchange({}, 0);
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+}
+
+TEST(FindLateNic, IsNobodyForTwoSlips) {
+  const Exchange exchange({2, 6}, 40);
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+}
+
+TEST(JoinUnfinished, KeepsAnIterationWholeThatOneEntersLate) {
+  const Exchange exchange({3, 4}, 60);
+  const Iterations found = exchange.Find();
+  EXPECT_EQ(found.count(), 8u);
+}
+
+}  // namespace
+}  // namespace rocescope

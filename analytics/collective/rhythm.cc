@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/rhythm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "analytics/collective/period.h"
+#include "analytics/collective/steps.h"
+#include "analytics/collective/waiting.h"
+#include "analytics/connection/disjoint_sets.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMostSeries = 64;  // for the period: the largest channels tell enough
+constexpr double kAboutOne = 0.25;  // iterations
+constexpr double kByChance = 0.4;   // that one is late in an iteration for no lasting reason
+
+class Analyst {
+ public:
+  Analyst(const Channels& channels, std::span<const uint32_t> of_job, const TimeLine& line)
+      : channels_(channels), of_job_(of_job), line_(line) {}
+
+  std::optional<JobRhythm> Run() {
+    const std::optional<Period> period = PeriodOf();
+    if (!period) return std::nullopt;
+    Part(period->stretches);
+    std::vector<const Component*> parts;
+    for (const Component& component : components_) {
+      if (component.iterations.count() < 2) continue;
+      parts.push_back(&component);
+    }
+    JobRhythm rhythm;
+    rhythm.strength = period->strength;
+    double stretches = period->stretches;
+    if (!parts.empty()) {
+      // An iteration begins when its first rank begins: where parts of a job do not wait for each
+      // other, the fastest one tells; but not one that is an iteration ahead of the next, and so
+      // has counted one too many.
+      std::ranges::sort(parts, {}, [](const Component* part) { return part->iterations.period; });
+      const Iterations* fastest = &parts[0]->iterations;
+      if (parts.size() > 1) {
+        const Iterations& next = parts[1]->iterations;
+        const double ahead =
+            static_cast<double>(fastest->count()) * (next.period / fastest->period - 1);
+        if (std::abs(ahead - 1) < kAboutOne) fastest = &next;
+      }
+      stretches = fastest->period;
+      rhythm.iterations = static_cast<uint32_t>(fastest->count());
+      rhythm.first = TimeAt(fastest->begins.front());
+      rhythm.last = TimeAt(fastest->begins.back());
+    }
+    rhythm.period = Length(stretches);
+    const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
+    NumberMembers(rhythm);
+    Collect(steps, rhythm);
+    for (const Component& component : components_) {
+      if (component.iterations.empty()) continue;
+      const std::optional<LateNic> late = FindLateNic(component.own, component.iterations);
+      if (!late) continue;
+      if (rhythm.waited_for && rhythm.waited_for->iterations >= late->iterations) continue;
+      const auto of = static_cast<uint32_t>(late->last - late->first + 1);
+      rhythm.waited_for = {.member = number_of_.at(late->nic),
+                           .iterations = late->iterations,
+                           .of = of,
+                           .lateness = Length(late->lateness),
+                           .from = TimeAt(component.iterations.begins[late->first]),
+                           .until = TimeAt(component.iterations.begins[late->last + 1]),
+                           .confidence = 1 - std::pow(kByChance, late->iterations)};
+    }
+    return rhythm;
+  }
+
+ private:
+  Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
+  Duration Length(double stretches) const {
+    return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));
+  }
+
+  std::optional<Period> PeriodOf() const {
+    std::vector<uint32_t> largest(of_job_.begin(), of_job_.end());
+    std::ranges::sort(largest, [this](uint32_t a, uint32_t b) {
+      const uint64_t more = channels_.all[a].bytes;
+      const uint64_t less = channels_.all[b].bytes;
+      return more != less ? more > less : a < b;
+    });
+    largest.resize(std::min(largest.size(), kMostSeries));
+    std::vector<const Bits*> series;
+    for (const uint32_t channel : largest) series.push_back(&channels_.all[channel].data);
+    return FindPeriod(series, line_.length);
+  }
+
+  void Part(double period) {
+    DisjointSets sets(channels_.nics.size());
+    for (const uint32_t channel : of_job_) {
+      sets.Join(channels_.all[channel].source, channels_.all[channel].destination);
+    }
+    std::map<uint32_t, Component> by_root;
+    for (const uint32_t channel : of_job_) {
+      by_root[sets.RootOf(channels_.all[channel].source)].channels.push_back(channel);
+    }
+    for (auto& [root, component] : by_root) {
+      Bits active;
+      for (const uint32_t channel : component.channels) active |= channels_.all[channel].data;
+      component.iterations = FindIterations(active, line_.length, period);
+      component.own = OwnActivity(channels_, component.channels);
+      std::vector<const Bits*> members;
+      for (const auto& [nic, own] : component.own) members.push_back(&own);
+      JoinUnfinished(members, component.iterations);
+      components_.push_back(std::move(component));
+    }
+  }
+
+  void NumberMembers(JobRhythm& rhythm) {
+    std::vector<uint32_t> nics;
+    for (const uint32_t channel : of_job_) {
+      nics.push_back(channels_.all[channel].source);
+      nics.push_back(channels_.all[channel].destination);
+    }
+    std::ranges::sort(nics, [this](uint32_t a, uint32_t b) {
+      return channels_.nics[a].address < channels_.nics[b].address;
+    });
+    const auto rest = std::ranges::unique(nics);
+    nics.erase(rest.begin(), rest.end());
+    for (const uint32_t nic : nics) {
+      number_of_.emplace(nic, static_cast<uint32_t>(rhythm.members.size()));
+      rhythm.members.push_back(channels_.nics[nic]);
+    }
+  }
+
+  // Groups that do the same become one collective. Components count their steps each from its own
+  // longest quiet: kind and size tell which are the same.
+  void Collect(const std::vector<GroupStep>& steps, JobRhythm& rhythm) const {
+    struct Size {
+      double bytes = 0;  // of a group, a member
+      size_t members = 0;
+    };
+    std::vector<Size> sizes;
+    std::vector<size_t> firsts;
+    for (const GroupStep& step : steps) {
+      const Size size = {.bytes = step.bytes / static_cast<double>(step.members.size()),
+                         .members = step.members.size()};
+      size_t at = 0;
+      for (; at < rhythm.collectives.size(); ++at) {
+        const double ratio = size.bytes / std::max(1.0, sizes[at].bytes);
+        if (rhythm.collectives[at].kind == step.shape.kind && ratio > 0.5 && ratio < 2 &&
+            size.members == sizes[at].members) {
+          break;
+        }
+      }
+      if (at == rhythm.collectives.size()) {
+        rhythm.collectives.emplace_back();
+        sizes.push_back(size);
+        rhythm.collectives[at].kind = step.shape.kind;
+        rhythm.collectives[at].or_else = step.shape.or_else;
+        rhythm.collectives[at].confidence = step.shape.confidence;
+        rhythm.collectives[at].offset = Length(static_cast<double>(step.step.begin));
+        rhythm.collectives[at].duration =
+            Length(static_cast<double>(step.step.end - step.step.begin));
+      }
+      Collective& collective = rhythm.collectives[at];
+      collective.confidence = std::min(collective.confidence, step.shape.confidence);
+      collective.bytes += static_cast<uint64_t>(step.bytes);
+      std::vector<uint32_t>& group = collective.groups.emplace_back();
+      for (const uint32_t member : step.members) group.push_back(number_of_.at(member));
+      std::ranges::sort(group);
+    }
+    for (Collective& collective : rhythm.collectives) std::ranges::sort(collective.groups);
+    std::ranges::stable_sort(rhythm.collectives, {}, &Collective::offset);
+  }
+
+  const Channels& channels_;
+  std::span<const uint32_t> of_job_;
+  const TimeLine& line_;
+  std::vector<Component> components_;
+  std::map<uint32_t, uint32_t> number_of_;  // of a NIC, among the members
+};
+
+}  // namespace
+
+std::optional<JobRhythm> RhythmOf(const Channels& channels, std::span<const uint32_t> of_job,
+                                  const TimeLine& line) {
+  return Analyst(channels, of_job, line).Run();
+}
+
+}  // namespace rocescope

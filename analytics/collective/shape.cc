@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/shape.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+constexpr double kApart = 0.05;  // of a way's length: the other way begins later
+constexpr double kSlack = 0.25;  // stretches of the time line: what they are too long to tell
+constexpr double kEqual = 1.4;   // largest to least of what should be equal
+constexpr double kComplete = 0.95;
+
+class Group {
+ public:
+  Group(std::span<const Arc> arcs, std::span<const uint32_t> host_of) : arcs_(arcs) {
+    for (const Arc& arc : arcs) {
+      At(arc.from).out.push_back(&arc);
+      At(arc.to).in.push_back(&arc);
+    }
+    for (auto& [member, node] : nodes_) node.host = host_of[member];
+  }
+
+  Shape Answer() const {
+    if (nodes_.size() == 2) return OfTwo();
+    if (IsCycle()) return {.kind = CollectiveKind::kRing, .or_else = {}, .confidence = 0.98};
+    if (!IsMutual()) return {};
+    if (IsPipeline()) {
+      return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.97};
+    }
+    if (IsCube()) {
+      return {.kind = CollectiveKind::kHalvingDoubling, .or_else = {}, .confidence = 0.97};
+    }
+    if (IsComplete()) return {.kind = CollectiveKind::kAllToAll, .or_else = {}, .confidence = 0.97};
+    // Two binary trees: hardly more than two edges a member, and as much up as down.
+    if (Edges() <= 2 * nodes_.size()) {
+      return {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.9};
+    }
+    return {};
+  }
+
+ private:
+  struct Node {
+    uint32_t host = 0;
+    std::vector<const Arc*> out;
+    std::vector<const Arc*> in;
+  };
+
+  Node& At(uint32_t member) { return nodes_[member]; }
+
+  const Arc* Find(uint32_t from, uint32_t to) const {
+    for (const Arc* arc : nodes_.at(from).out) {
+      if (arc->to == to) return arc;
+    }
+    return nullptr;
+  }
+
+  size_t Edges() const { return arcs_.size() / 2; }
+
+  bool IsCycle() const {
+    for (const auto& [member, node] : nodes_) {
+      if (node.out.size() != 1 || node.in.size() != 1) return false;
+    }
+    return arcs_.size() == nodes_.size();  // and connected, so one cycle
+  }
+
+  bool IsMutual() const {
+    return std::ranges::all_of(
+        arcs_, [this](const Arc& arc) { return Find(arc.to, arc.from) != nullptr; });
+  }
+
+  bool IsChain() const {
+    if (Edges() + 1 != nodes_.size()) return false;
+    return std::ranges::all_of(nodes_, [](const auto& one) { return one.second.out.size() <= 2; });
+  }
+
+  // Along a chain data goes forward stage by stage and comes back the other way round: each arc
+  // begins later than the one before it, and ends later. What is exchanged begins both ways at
+  // once.
+  bool IsPipeline() const {
+    if (!IsChain()) return false;
+    const auto end =
+        std::ranges::find_if(nodes_, [](const auto& one) { return one.second.out.size() == 1; });
+    return IsInOrder(end->first, nodes_.size() - 1) ||
+           IsInOrder(OtherEnd(end->first), nodes_.size() - 1);
+  }
+
+  uint32_t OtherEnd(uint32_t end) const {
+    for (const auto& [member, node] : nodes_) {
+      if (member != end && node.out.size() == 1) return member;
+    }
+    return end;
+  }
+
+  bool IsInOrder(uint32_t first, size_t steps) const {
+    std::vector<const Arc*> order;
+    uint32_t before = first;
+    uint32_t at = first;
+    for (size_t step = 0; step < steps; ++step) {
+      for (const Arc* arc : nodes_.at(at).out) {
+        if (arc->to == before) continue;
+        order.push_back(arc);
+        before = at;
+        at = arc->to;
+        break;
+      }
+    }
+    for (size_t step = steps; step > 0; --step) {
+      order.push_back(Find(order[step - 1]->to, order[step - 1]->from));
+    }
+    for (size_t i = 1; i < order.size(); ++i) {
+      const double later = order[i]->onset - order[i - 1]->onset;
+      const double centered = order[i]->center - order[i - 1]->center;
+      if (later < -kSlack || centered < -kSlack) return false;
+    }
+    const Arc& out = *order.front();
+    const Arc& back = *order.back();
+    const double length = (out.length + back.length) / 2;
+    return back.onset - out.onset > std::max(kSlack, kApart * length) &&
+           back.center - out.center > kApart * length;
+  }
+
+  // Partners at each of log2 n distances, with half as much at each further one.
+  bool IsCube() const {
+    const size_t n = nodes_.size();
+    if (!std::has_single_bit(n)) return false;
+    const size_t degree = static_cast<size_t>(std::bit_width(n)) - 1;
+    for (const auto& [member, node] : nodes_) {
+      if (node.out.size() != degree) return false;
+      std::vector<double> bytes;
+      for (const Arc* arc : node.out) bytes.push_back(arc->bytes);
+      std::ranges::sort(bytes);
+      for (size_t i = 1; i < bytes.size(); ++i) {
+        const double ratio = bytes[i] / bytes[i - 1];
+        if (ratio < 1.5 || ratio > 2.7) return false;
+      }
+    }
+    return true;
+  }
+
+  bool IsComplete() const {
+    double wanted = 0;
+    for (const auto& [member, node] : nodes_) {
+      for (const auto& [other, other_node] : nodes_) wanted += node.host != other_node.host;
+    }
+    if (static_cast<double>(arcs_.size()) < kComplete * wanted) return false;
+    std::vector<double> bytes;
+    for (const Arc& arc : arcs_) bytes.push_back(arc.bytes);
+    std::ranges::sort(bytes);
+    // A few that were hurt do not matter.
+    const size_t edge = bytes.size() / 10;
+    return bytes[bytes.size() - 1 - edge] <= kEqual * std::max(1.0, bytes[edge]);
+  }
+
+  Shape OfTwo() const {
+    if (arcs_.size() != 2) return {};
+    if (IsPipeline()) return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.95};
+    const double transfers = (arcs_[0].transfers + arcs_[1].transfers) / 2;
+    if (transfers <= 0) return {};
+    if (transfers < 1.5) {
+      return {.kind = CollectiveKind::kAllToAll, .or_else = {}, .confidence = 0.9};
+    }
+    if (transfers < 3) {
+      return {.kind = CollectiveKind::kRing,
+              .or_else = CollectiveKind::kHalvingDoubling,
+              .confidence = 0.9};
+    }
+    return {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.8};
+  }
+
+  std::span<const Arc> arcs_;
+  std::map<uint32_t, Node> nodes_;
+};
+
+}  // namespace
+
+Shape ShapeOf(std::span<const Arc> arcs, std::span<const uint32_t> host_of) {
+  if (arcs.empty()) return {};
+  return Group(arcs, host_of).Answer();
+}
+
+}  // namespace rocescope

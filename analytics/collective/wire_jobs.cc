@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/wire_jobs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "analytics/connection/disjoint_sets.h"
+
+namespace rocescope {
+namespace {
+
+constexpr double kLeastStrength = 0.3;  // of a seed: a period of its own
+constexpr double kInStep = 0.3;         // of a neighbour, at the seed's period
+constexpr double kNicInStep = 0.5;      // of all that its NIC sends
+constexpr double kAlike = 0.04;         // periods of parts of a job
+// Messages go over the queue pairs of a stripe in turn: each is used every so many iterations.
+constexpr int kMostTimes = 4;
+constexpr double kHurt = 0.3;  // and of parts that congestion slows
+constexpr double kByRhythm = 0.95;
+constexpr double kByConnection = 0.7;
+
+double MedianOf(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+class Finder {
+ public:
+  Finder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
+      : channels_(channels), length_(line.length), width_(line.width), open_(channels.all.size()) {
+    result_.job_of.assign(channels.all.size(), kNoJob);
+    at_host_.resize(channels.hosts);
+    for (uint32_t i = 0; i < channels.all.size(); ++i) {
+      open_[i] = !taken[i];
+      for (const uint32_t host : HostsOf(i)) at_host_[host].push_back(i);
+    }
+  }
+
+  WireJobs Find() {
+    std::vector<uint32_t> seeds(channels_.all.size());
+    std::iota(seeds.begin(), seeds.end(), 0);
+    std::ranges::sort(seeds, [this](uint32_t a, uint32_t b) {
+      const uint64_t more = channels_.all[a].bytes;
+      const uint64_t less = channels_.all[b].bytes;
+      return more != less ? more > less : a < b;
+    });
+    for (const uint32_t seed : seeds) {
+      if (!open_[seed]) continue;
+      const Bits of_nic = OfSource(seed);
+      const Bits* const series = &of_nic;
+      const std::optional<Period> period = FindPeriod(std::span(&series, 1), length_);
+      if (!period || period->strength < kLeastStrength) continue;
+      Flood(seed, kByRhythm,
+            [&](uint32_t channel) { return IsInStep(channel, seed, period->stretches); });
+      periods_.push_back(period->stretches);
+    }
+    MergeOnHosts();
+    // Clear-to-sends say that a channel is a library's; of which job, its hosts say.
+    for (bool more = true; more;) {
+      more = false;
+      for (const uint32_t seed : seeds) {
+        if (!open_[seed] || !HasGrants(seed)) continue;
+        if (const int job = JobAround(seed); job != kNoJob) {
+          Take(seed, job);
+          more = true;
+        }
+      }
+    }
+    for (const uint32_t seed : seeds) {
+      if (!open_[seed] || !HasGrants(seed)) continue;
+      Flood(seed, kByConnection, [&](uint32_t channel) { return HasGrants(channel); });
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::array<uint32_t, 2> HostsOf(uint32_t channel) const {
+    return {channels_.host_of[channels_.all[channel].source],
+            channels_.host_of[channels_.all[channel].destination]};
+  }
+
+  bool HasGrants(uint32_t channel) const {
+    return channels_.all[channel].grants_seen == Grants::kOwn;
+  }
+
+  // All that the channel's NIC sends like it: one channel of many may be active too briefly for its
+  // rhythm to be seen.
+  Bits OfSource(uint32_t channel) const {
+    const Channel& one = channels_.all[channel];
+    Bits sum = one.data;
+    for (const uint32_t other : at_host_[channels_.host_of[one.source]]) {
+      const Channel& like = channels_.all[other];
+      if (open_[other] && like.source == one.source && like.grants_seen == one.grants_seen) {
+        sum |= like.data;
+      }
+    }
+    return sum;
+  }
+
+  // A library that grants buffers always does: what only yields to its bursts does not.
+  bool IsInStep(uint32_t channel, uint32_t seed, double period) const {
+    const Channel& one = channels_.all[channel];
+    const bool granted = one.grants_seen != Grants::kNone;
+    if (granted != (channels_.all[seed].grants_seen != Grants::kNone)) return false;
+    if (StrengthAt(one.data, length_, period) >= kInStep) return true;
+    return HasGrants(channel) && StrengthAt(OfSource(channel), length_, period) >= kNicInStep;
+  }
+
+  template <typename Belongs>
+  void Flood(uint32_t seed, double confidence, const Belongs& belongs) {
+    const auto job = static_cast<int>(result_.confidence.size());
+    result_.confidence.push_back(confidence);
+    std::vector<uint32_t> queue = {seed};
+    std::vector<bool> visited(channels_.hosts);
+    Take(seed, job);
+    for (size_t next = 0; next < queue.size(); ++next) {
+      for (const uint32_t host : HostsOf(queue[next])) {
+        if (visited[host]) continue;
+        visited[host] = true;
+        for (const uint32_t neighbour : at_host_[host]) {
+          if (!open_[neighbour] || !belongs(neighbour)) continue;
+          Take(neighbour, job);
+          queue.push_back(neighbour);
+        }
+      }
+    }
+  }
+
+  // Rails of a job need not wait for each other and drift apart, one of them further where it meets
+  // congestion: they still work on the same hosts, with nearly one period or with as much data in
+  // each.
+  void MergeOnHosts() {
+    const size_t jobs = periods_.size();
+    std::vector<std::vector<bool>> works(jobs, std::vector<bool>(channels_.hosts));
+    std::vector<std::vector<double>> amounts(jobs);  // by channel, a period
+    for (uint32_t i = 0; i < open_.size(); ++i) {
+      if (result_.job_of[i] == kNoJob) continue;
+      const auto job = static_cast<size_t>(result_.job_of[i]);
+      for (const uint32_t host : HostsOf(i)) works[job][host] = true;
+      const Channel& channel = channels_.all[i];
+      const double periods = static_cast<double>((channel.last - channel.first).count()) /
+                             static_cast<double>(width_.count()) / periods_[job];
+      amounts[job].push_back(static_cast<double>(channel.bytes) / std::max(1.0, periods));
+    }
+    std::vector<double> bytes;
+    for (std::vector<double>& of_job : amounts) bytes.push_back(MedianOf(of_job));
+    const auto alike = [](double a, double b, double by) {
+      return std::abs(a - b) <= by * std::max(a, b);
+    };
+    DisjointSets sets(jobs);
+    for (uint32_t a = 0; a < jobs; ++a) {
+      for (uint32_t b = a + 1; b < jobs; ++b) {
+        bool in_step = false;
+        for (int times = 1; times <= kMostTimes; ++times) {
+          in_step = in_step || alike(times * periods_[a], periods_[b], kAlike) ||
+                    alike(periods_[a], times * periods_[b], kAlike);
+        }
+        if (!in_step &&
+            !(alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike))) {
+          continue;
+        }
+        uint32_t common = 0;
+        uint32_t of_a = 0;
+        uint32_t of_b = 0;
+        for (uint32_t host = 0; host < channels_.hosts; ++host) {
+          common += works[a][host] && works[b][host];
+          of_a += works[a][host];
+          of_b += works[b][host];
+        }
+        if (2 * common > std::min(of_a, of_b)) sets.Join(a, b);
+      }
+    }
+    std::vector<int> number(jobs, kNoJob);
+    std::vector<double> confidence;
+    for (uint32_t job = 0; job < jobs; ++job) {
+      const uint32_t root = sets.RootOf(job);
+      if (root == job) {
+        number[job] = static_cast<int>(confidence.size());
+        confidence.push_back(result_.confidence[job]);
+      } else {
+        number[job] = number[root];
+      }
+    }
+    for (int& job : result_.job_of) {
+      if (job != kNoJob) job = number[static_cast<size_t>(job)];
+    }
+    result_.confidence = std::move(confidence);
+  }
+
+  void Take(uint32_t channel, int job) {
+    open_[channel] = false;
+    result_.job_of[channel] = job;
+  }
+
+  // The one job, if it is one, that its hosts work for.
+  int JobAround(uint32_t channel) const {
+    int job = kNoJob;
+    for (const uint32_t host : HostsOf(channel)) {
+      for (const uint32_t other : at_host_[host]) {
+        const int found = result_.job_of[other];
+        if (found == kNoJob) continue;
+        if (job != kNoJob && found != job) return kNoJob;
+        job = found;
+      }
+    }
+    return job;
+  }
+
+  const Channels& channels_;
+  size_t length_;
+  Duration width_;
+  std::vector<bool> open_;
+  std::vector<std::vector<uint32_t>> at_host_;  // channels
+  std::vector<double> periods_;                 // by job found by its rhythm
+  WireJobs result_;
+};
+
+}  // namespace
+
+WireJobs FindWireJobs(const Channels& channels, const std::vector<bool>& taken,
+                      const TimeLine& line) {
+  return Finder(channels, taken, line).Find();
+}
+
+}  // namespace rocescope
