@@ -34,6 +34,7 @@ std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaim
 Job JobOnNics(const std::vector<const HostNic*>& nics,
               const std::vector<CollectiveMember>& members) {
   Job job;
+  job.identity = JobIdentity::kWire;
   job.id = fmt::format("wire-{}", ToString(members.front().address));
   for (size_t i = 0; i < members.size(); ++i) {
     JobRank& rank = job.ranks.emplace_back();

@@ -22,10 +22,30 @@ std::vector<HostNic> NicsOf(const topology::Fabric& fabric) {
   return nics;
 }
 
+// Where nobody says which NIC is near a GPU it is the one of its rail.
+std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
+  std::vector<HostGpu> gpus;
+  for (const topology::Gpu& gpu : fabric.gpus()) {
+    HostGpu& one = gpus.emplace_back();
+    one.host = fabric.node(gpu.host).name;
+    one.number = gpu.number;
+    one.pci = gpu.pci;
+    topology::NicIndex near = gpu.nic;
+    for (const topology::NicIndex nic : fabric.NicsOf(gpu.host)) {
+      if (near == topology::kNone && fabric.nic(nic).rail == gpu.rail) near = nic;
+    }
+    if (near != topology::kNone) one.device = fabric.nic(near).device;
+  }
+  return gpus;
+}
+
 }  // namespace
 
 void Engine::SetHostFacts(HostFacts facts) {
-  if (fabric_) facts.nics = NicsOf(*fabric_);
+  if (fabric_) {
+    facts.nics = NicsOf(*fabric_);
+    facts.gpus = GpusOf(*fabric_);
+  }
   host_facts_ = std::make_shared<const HostFacts>(std::move(facts));
   connections_.SetKnown(KnownPairsOf(*host_facts_), KnownQueuePairsOf(*host_facts_));
   changed_ = true;

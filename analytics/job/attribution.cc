@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "analytics/job/allocation_index.h"
+#include "analytics/job/allocation_jobs.h"
 #include "analytics/job/claims.h"
 #include "analytics/job/flow_of.h"
 #include "analytics/job/job_index.h"
@@ -23,6 +25,7 @@ class Attributor {
         hosts_(facts.jobs, facts.nics),
         index_(facts.jobs, hosts_),
         claims_(facts, hosts_, index_, connections, flows),
+        allocations_(facts, hosts_),
         endpoints_(connections.size()) {}
 
   Attribution Run() {
@@ -32,26 +35,37 @@ class Attributor {
     for (size_t i = 0; i < connections_.size(); ++i) ClaimReceived(i);
     for (size_t i = 0; i < connections_.size(); ++i) ClaimByAddress(i);
 
+    const std::vector<AllocationAnswer> answers = AllocationsOf(connections_, allocations_);
     Attribution result;
+    std::vector<Job> jobs = JobsWithNotes();
     const std::vector<Job> unlogged = JobsOfProcesses(
-        connections_, claims_, static_cast<uint32_t>(facts_.jobs.size()), endpoints_);
-    auto edges = EdgesOf(facts_.jobs.size() + unlogged.size(), connections_, endpoints_, flows_);
-    const std::vector<std::vector<std::string>> notes = claims_.Notes();
-    for (size_t j = 0; j < facts_.jobs.size(); ++j) {
-      result.jobs.push_back({.job = facts_.jobs[j], .edges = std::move(edges[j])});
-      std::vector<std::string>& of_job = result.jobs.back().job.notes;
-      of_job.insert(of_job.end(), notes[j].begin(), notes[j].end());
+        connections_, claims_, answers, static_cast<uint32_t>(jobs.size()), endpoints_);
+    jobs.insert(jobs.end(), unlogged.begin(), unlogged.end());
+    for (Job& job : jobs) {
+      const std::optional<uint32_t> allocation = allocations_.Of(job, job.notes);
+      if (allocation) job.allocation = ToJobAllocation(facts_.allocations[*allocation]);
     }
-    for (size_t j = 0; j < unlogged.size(); ++j) {
-      result.jobs.push_back(
-          {.job = unlogged[j], .edges = std::move(edges[facts_.jobs.size() + j])});
+    result.notes = NotesOnDumps(facts_);
+    for (std::string& note : allocations_.Notes()) result.notes.push_back(std::move(note));
+    ClaimByAllocation(facts_, allocations_, connections_, answers, jobs, endpoints_, result.notes);
+    auto edges = EdgesOf(jobs.size(), connections_, endpoints_, flows_);
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      result.jobs.push_back({.job = std::move(jobs[j]), .edges = std::move(edges[j])});
     }
     result.endpoints = std::move(endpoints_);
-    result.notes = NotesOnDumps(facts_);
     return result;
   }
 
  private:
+  std::vector<Job> JobsWithNotes() const {
+    std::vector<Job> jobs = facts_.jobs;
+    const std::vector<std::vector<std::string>> notes = claims_.Notes();
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      jobs[j].notes.insert(jobs[j].notes.end(), notes[j].begin(), notes[j].end());
+    }
+    return jobs;
+  }
+
   void ClaimOwn(size_t i) {
     for (size_t end = 0; end < 2; ++end) {
       if (const Claim* claim = claims_.At(i, end)) endpoints_[i][end] = claim->rank;
@@ -202,6 +216,7 @@ class Attributor {
   HostIndex hosts_;
   JobIndex index_;
   Claims claims_;
+  AllocationIndex allocations_;
   std::vector<EndClaims> endpoints_;
   std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank, by address
 };
@@ -218,6 +233,16 @@ HostFacts Parted(const HostFacts& facts, const std::vector<Connection>& connecti
     }
   }
   std::ranges::sort(evidence.meetings);
+  const HostIndex hosts(facts.jobs, facts.nics);
+  const AllocationIndex allocations(facts, hosts);
+  evidence.allocation_of = [&](const NcclProcess& process) -> std::optional<uint32_t> {
+    if (allocations.empty() || process.communicators.empty()) return std::nullopt;
+    Job job;
+    job.ranks.push_back(
+        {.host = process.host, .gpu_bus_id = FormatPciAddress(process.communicators[0].bus_id)});
+    std::vector<std::string> ignored;
+    return allocations.Of(job, ignored);
+  };
   HostFacts parted = facts;
   parted.jobs = GroupJobs(*facts.logs, evidence);
   return parted;

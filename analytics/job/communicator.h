@@ -102,6 +102,7 @@ enum class JobIdentity : uint8_t {
   kNcclLog,    // its processes' logs: by communicators
   kKernel,     // its hosts' kernels: processes that talk to each other
   kScheduler,  // nodes that the scheduler gave it
+  kWire,       // nobody: its NICs talk to each other in step
 };
 
 // As the scheduler has it.

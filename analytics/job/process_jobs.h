@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Jobs without logs: processes that kernels name as holders of queue pairs, and that talk to each
-// other. They have no ranks' numbers.
+// other, or do alike within one allocation of the scheduler: rails need not. They have no ranks'
+// numbers.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "analytics/job/allocation_index.h"
 #include "analytics/job/claims.h"
 #include "analytics/job/communicator.h"
 #include "analytics/job/rank_edges.h"
 
 namespace rocescope {
 
-// Claims in `ends`, which is parallel to the connections, what nobody claims there and a kernel
-// knows. The jobs are to be numbered from `first` on.
+// Claims in `ends`, which is parallel to the connections as `allocations` is, what nobody claims
+// there and a kernel knows. The jobs are to be numbered from `first` on.
 std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, const Claims& claims,
-                                 uint32_t first, std::vector<EndClaims>& ends);
+                                 const std::vector<AllocationAnswer>& allocations, uint32_t first,
+                                 std::vector<EndClaims>& ends);
 
 }  // namespace rocescope

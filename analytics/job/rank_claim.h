@@ -12,6 +12,7 @@ enum class RankSource : uint8_t {
   kPeer,          // the peer's log says whom it sends to
   kReceiver,      // the receiver's log says whom it receives from, and the addresses leave one pair
   kWire,          // nobody says so: it is in step with the job's other connections
+  kScheduler,     // no rank is known: both ends are at nodes that the scheduler gave to the job
 };
 
 struct RankClaim {

@@ -69,7 +69,14 @@ std::vector<FoundQps> FoundIn(const Snapshot& snapshot) {
 std::string ProcessText(const Job& job, int member) {
   if (member < 0) return "";
   const JobRank& rank = job.ranks[static_cast<size_t>(member)];
-  return fmt::format("{}:{}", rank.host, rank.process_id);
+  if (rank.process_id == 0) {  // that nobody tells: what is known is the NIC
+    return fmt::format("{}/{}", rank.host,
+                       rank.devices.empty() ? ToString(rank.addresses[0]) : rank.devices[0].name);
+  }
+  if (rank.process_id != 0) return fmt::format("{}:{}", rank.host, rank.process_id);
+  // A NIC that stands for a rank.
+  if (!rank.devices.empty()) return fmt::format("{}:{}", rank.host, rank.devices[0].name);
+  return rank.host;
 }
 
 void SetPeer(const Job& job, int rank, int member, std::string_view source, double confidence,
@@ -173,6 +180,20 @@ void FillRank(const JobRank& rank, v1::Rank& out) {
   if (rank.addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
 }
 
+std::string_view NameOf(JobIdentity identity) {
+  switch (identity) {
+    case JobIdentity::kNcclLog:
+      return "nccl_log";
+    case JobIdentity::kKernel:
+      return "rdma_resource";
+    case JobIdentity::kWire:
+      return "wire";
+    case JobIdentity::kScheduler:
+      return "scheduler";
+  }
+  return "";
+}
+
 void FillEdge(const Job& job, const RankEdge& edge, v1::Edge& out) {
   out.set_source_rank(edge.source_rank);
   out.set_destination_rank(edge.destination_rank);
@@ -207,6 +228,8 @@ std::string_view NameOf(RankSource source) {
       return "receiver";
     case RankSource::kWire:
       return "wire";
+    case RankSource::kScheduler:
+      return "scheduler";
   }
   return "";
 }
@@ -219,6 +242,12 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     const Job& job = jobs[j].job;
     v1::Job& out = *report.add_jobs();
     out.set_id(job.id);
+    out.set_identity(std::string(NameOf(job.identity)));
+    if (job.allocation) {
+      out.mutable_allocation()->set_id(job.allocation->id);
+      out.mutable_allocation()->set_name(job.allocation->name);
+      out.mutable_allocation()->set_user(job.allocation->user);
+    }
     out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
     out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {

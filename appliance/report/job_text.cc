@@ -21,6 +21,31 @@ std::string Outsiders(const v1::Job& job) {
   return fmt::format(", and {} {} without a rank", count, count == 1 ? "process" : "processes");
 }
 
+// " [slurm 4711 \"pretrain\"]"
+std::string AllocationText(const v1::Job& job) {
+  if (!job.has_allocation()) return "";
+  const std::string name = Visible(job.allocation().name());
+  return fmt::format(" [slurm {}{}]", job.allocation().id(),
+                     name.empty() ? "" : fmt::format(" \"{}\"", name));
+}
+
+std::string WhoText(const v1::Job& job) {
+  if (job.identity() == "scheduler") {
+    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
+           " of its nodes, by the scheduler";
+  }
+  if (job.identity() == "wire") {
+    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") + " in step, by the wire alone";
+  }
+  if (job.expected_ranks() != 0) {
+    return fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
+                       Outsiders(job));
+  }
+  return fmt::format("{} without a log", job.ranks_size() == 1
+                                             ? "1 process"
+                                             : fmt::format("{} processes", job.ranks_size()));
+}
+
 std::string QpText(const v1::RankQp& qp) {
   const std::string peer = RankText(qp.peer_rank(), qp.peer_process());
   return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
@@ -39,14 +64,9 @@ void AppendJob(const v1::Job& job, std::string& text) {
     bytes += edge.bytes();
     messages += edge.messages();
   }
-  const std::string who =
-      job.expected_ranks() == 0
-          ? fmt::format("{} without a log", job.ranks_size() == 1
-                                                ? "1 process"
-                                                : fmt::format("{} processes", job.ranks_size()))
-          : fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
-                        Outsiders(job));
-  text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", Visible(job.id()), who,
+  const std::string who = WhoText(job);
+  text += fmt::format("JOB {}{}: {}; {} carried {} bytes in {}\n", Visible(job.id()),
+                      AllocationText(job), who,
                       Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
                       WithThousands(bytes), Counted(messages, "message"));
   if (job.has_rhythm()) AppendRhythm(job.rhythm(), text);
@@ -72,7 +92,8 @@ void AppendJob(const v1::Job& job, std::string& text) {
       queue_pairs += QpText(qp);
     }
     ranks.Add({RankText(rank.rank(), "-"), rank.host(), rank.gpu_bus_id(),
-               std::to_string(rank.process_id()), rank.nics_size() > 0 ? rank.nics(0) : "",
+               rank.process_id() == 0 ? "" : std::to_string(rank.process_id()),
+               rank.nics_size() > 0 ? rank.nics(0) : "",
                rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
   }
   text += "\n" + ranks.Render(2);

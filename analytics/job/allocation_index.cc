@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/allocation_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analytics/job/host_name.h"
+
+namespace rocescope {
+namespace {
+
+// Slurm's times are in whole seconds.
+constexpr Duration kSecond = std::chrono::seconds(1);
+
+bool IsHeld(const Allocation& allocation, Timestamp from, Timestamp until) {
+  if (allocation.start && until < *allocation.start) return false;
+  if (allocation.state != AllocationState::kEnded || !allocation.end) return true;
+  return from <= *allocation.end + kSecond;
+}
+
+bool SamePci(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; };
+  return !a.empty() && std::ranges::equal(a, b, {}, lower, lower);
+}
+
+}  // namespace
+
+AllocationIndex::AllocationIndex(const HostFacts& facts, const HostIndex& hosts)
+    : facts_(facts), hosts_(hosts) {
+  if (facts.allocations.empty()) return;
+  for (uint32_t g = 0; g < facts.gpus.size(); ++g) {
+    gpus_[HostKey(facts.gpus[g].host)].push_back(g);
+  }
+  for (uint32_t a = 0; a < facts.allocations.size(); ++a) {
+    for (uint32_t n = 0; n < facts.allocations[a].nodes.size(); ++n) {
+      Add({.allocation = a, .node = n});
+    }
+  }
+}
+
+std::vector<const HostGpu*> AllocationIndex::GpusOf(std::string_view host) const {
+  std::vector<const HostGpu*> found;
+  const auto at = gpus_.find(HostKey(host));
+  if (at == gpus_.end()) return found;
+  for (const uint32_t g : at->second) {
+    if (SameHost(facts_.gpus[g].host, host)) found.push_back(&facts_.gpus[g]);
+  }
+  return found;
+}
+
+void AllocationIndex::Add(const Place& place) {
+  const uint32_t allocation = place.allocation;
+  const AllocatedNode& node = facts_.allocations[allocation].nodes[place.node];
+  ++count_;
+  nodes_[HostKey(node.name)].push_back(place);
+  const std::vector<const HostGpu*> gpus = GpusOf(node.name);
+  std::map<IpAddress, Nic> nics;
+  for (const HostEntry* entry : hosts_.Find(node.name)) {
+    for (const auto& [port, addresses] : entry->addresses) {
+      for (const IpAddress& address : addresses) {
+        Nic& nic = nics[address];
+        nic.host = entry->name;
+        if (!port.device.empty()) nic.device = port.device;
+      }
+    }
+  }
+  if (nics.empty()) ++unplaced_;
+  for (const auto& [address, nic] : nics) {
+    Holding holding = {.allocation = allocation};
+    int near = 0;
+    for (const HostGpu* gpu : gpus) {
+      if (gpu->device.empty() || gpu->device != nic.device || node.gpus.empty()) continue;
+      if (holding.nearness == Holding::Nearness::kUnknown) {
+        holding.nearness = Holding::Nearness::kOther;
+      }
+      if (!std::ranges::binary_search(node.gpus, gpu->number)) continue;
+      holding.nearness = Holding::Nearness::kNear;
+      holding.gpu = ++near == 1 ? static_cast<int>(gpu->number) : -1;
+    }
+    std::vector<Holding>& at = at_[address];
+    const auto [known, is_first] = nics_.emplace(address, nic);
+    const bool is_other = !is_first && !SameHost(known->second.host, nic.host);
+    if (is_other) known->second.host.clear();  // tenants share the address
+    if (at.empty() || at.back().allocation != allocation) at.push_back(holding);
+  }
+}
+
+std::span<const Holding> AllocationIndex::At(const IpAddress& address) const {
+  if (NicAt(address) == nullptr) return {};
+  return at_.at(address);
+}
+
+const AllocationIndex::Nic* AllocationIndex::NicAt(const IpAddress& address) const {
+  const auto at = nics_.find(address);
+  return at == nics_.end() || at->second.host.empty() ? nullptr : &at->second;
+}
+
+std::string AllocationIndex::PciOf(std::string_view host, int gpu) const {
+  for (const HostGpu* known : GpusOf(host)) {
+    if (gpu >= 0 && known->number == static_cast<uint32_t>(gpu)) return known->pci;
+  }
+  return {};
+}
+
+AllocationAnswer AllocationIndex::Of(const Connection& connection) const {
+  const std::span<const Holding> a = At(connection.endpoints[0].address);
+  const std::span<const Holding> b = At(connection.endpoints[1].address);
+  AllocationAnswer answer;
+  auto best = Holding::Nearness::kOther;
+  size_t fitting = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i].allocation != b[j].allocation) {
+      ++(a[i].allocation < b[j].allocation ? i : j);
+      continue;
+    }
+    const uint32_t allocation = a[i].allocation;
+    const Holding::Nearness nearness = std::min(a[i++].nearness, b[j++].nearness);
+    if (!IsHeld(facts_.allocations[allocation], connection.valid_from, connection.last_seen)) {
+      continue;
+    }
+    ++fitting;
+    if (answer.allocation && nearness <= best) {
+      answer.is_ambiguous |= nearness == best;
+      continue;
+    }
+    answer.is_ambiguous = false;
+    answer.allocation = allocation;
+    best = nearness;
+  }
+  if (answer.is_ambiguous) answer.allocation.reset();
+  if (!answer.allocation) return answer;
+  answer.confidence = fitting > 1                        ? kAllocatedShared
+                      : best == Holding::Nearness::kNear ? kAllocatedGpus
+                                                         : kAllocatedNodes;
+  return answer;
+}
+
+// Ascending. Numbers of GPUs within a process or its cgroup are not the host's: the PCI address is.
+std::vector<uint32_t> AllocationIndex::HoldersOf(const JobRank& rank) const {
+  std::vector<uint32_t> holders;
+  const auto places = nodes_.find(HostKey(rank.host));
+  if (places == nodes_.end()) return holders;
+  const std::vector<const HostGpu*> gpus = GpusOf(rank.host);
+  const auto gpu = std::ranges::find_if(
+      gpus, [&](const HostGpu* known) { return SamePci(known->pci, rank.gpu_bus_id); });
+  for (const Place& place : places->second) {
+    const AllocatedNode& node = facts_.allocations[place.allocation].nodes[place.node];
+    if (!SameHost(node.name, rank.host)) continue;
+    const bool is_within = node.gpus.empty() || gpu == gpus.end() ||
+                           std::ranges::binary_search(node.gpus, (*gpu)->number);
+    if (is_within) holders.push_back(place.allocation);
+  }
+  return holders;
+}
+
+std::optional<uint32_t> AllocationIndex::Of(const Job& job, std::vector<std::string>& notes) const {
+  if (empty() || job.ranks.empty()) return std::nullopt;
+  std::vector<uint32_t> fitting = HoldersOf(job.ranks[0]);
+  for (const JobRank& rank : job.ranks) {
+    const std::vector<uint32_t> holders = HoldersOf(rank);
+    std::erase_if(fitting, [&](uint32_t a) { return !std::ranges::binary_search(holders, a); });
+  }
+  const auto is_ended = [&](uint32_t a) {
+    return facts_.allocations[a].state == AllocationState::kEnded;
+  };
+  if (!std::ranges::all_of(fitting, is_ended)) std::erase_if(fitting, is_ended);
+  if (fitting.size() == 1) return fitting[0];
+  if (fitting.size() > 1) {
+    notes.push_back(fmt::format(
+        "its hosts are in {} allocations of the scheduler, for example {} "
+        "and {}: none is taken for its own",
+        fitting.size(), facts_.allocations[fitting[0]].id, facts_.allocations[fitting[1]].id));
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> AllocationIndex::Notes() const {
+  std::vector<std::string> notes;
+  if (unplaced_ == 0) return notes;
+  notes.push_back(
+      fmt::format("scheduler: {} of {} allocated nodes are not used, since neither the fabric's "
+                  "description nor "
+                  "a log tells an address of theirs",
+                  unplaced_, count_));
+  return notes;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/job/allocation_jobs.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+class Claimer {
+ public:
+  Claimer(const HostFacts& facts, const AllocationIndex& index,
+          const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs)
+      : facts_(facts), index_(index), answers_(answers), jobs_(jobs) {
+    std::map<uint64_t, std::vector<uint32_t>> having;
+    for (uint32_t j = 0; j < jobs.size(); ++j) {
+      const std::optional<JobAllocation>& allocation = jobs[j].allocation;
+      if (allocation) having[allocation->id].push_back(j);
+    }
+    for (uint32_t a = 0; a < facts.allocations.size(); ++a) {
+      const auto at = having.find(facts.allocations[a].id);
+      if (at != having.end() && at->second.size() == 1) job_of_.emplace(a, at->second[0]);
+    }
+  }
+
+  // The members in order of address, whatever the order of the connections.
+  void AddMembers(const std::vector<Connection>& connections, const std::vector<EndClaims>& ends) {
+    std::set<std::pair<uint32_t, IpAddress>> members;
+    for (size_t i = 0; i < connections.size(); ++i) {
+      const std::optional<uint32_t> allocation = OpenFor(i, ends);
+      if (!allocation) continue;
+      for (const ConnectionEndpoint& end : connections[i].endpoints) {
+        members.insert({*allocation, end.address});
+      }
+    }
+    for (const auto& [allocation, address] : members) {
+      const uint32_t j = JobOf(allocation);
+      members_[{allocation, address}] = {.job = j,
+                                         .member = static_cast<int>(jobs_[j].ranks.size()),
+                                         .source = RankSource::kScheduler};
+      jobs_[j].ranks.push_back(MemberAt(allocation, address));
+    }
+  }
+
+  void Claim(const std::vector<Connection>& connections, std::vector<EndClaims>& ends) const {
+    for (size_t i = 0; i < connections.size(); ++i) {
+      const std::optional<uint32_t> allocation = OpenFor(i, ends);
+      if (!allocation) continue;
+      for (size_t end = 0; end < 2; ++end) {
+        RankClaim claim = members_.at({*allocation, connections[i].endpoints[end].address});
+        claim.confidence = answers_[i].confidence;
+        ends[i][end] = claim;
+      }
+    }
+  }
+
+ private:
+  // Whose the connection is, if nobody claims an end of it.
+  std::optional<uint32_t> OpenFor(size_t i, const std::vector<EndClaims>& ends) const {
+    return ends[i][0] || ends[i][1] ? std::nullopt : answers_[i].allocation;
+  }
+
+  uint32_t JobOf(uint32_t allocation) {
+    const auto [at, is_new] = job_of_.try_emplace(allocation, static_cast<uint32_t>(jobs_.size()));
+    if (!is_new) return at->second;
+    const Allocation& of = facts_.allocations[allocation];
+    jobs_.push_back({.id = fmt::format("slurm-{}", of.id),
+                     .identity = JobIdentity::kScheduler,
+                     .allocation = ToJobAllocation(of),
+                     .notes = {"neither logs nor kernels tell of these processes: the scheduler "
+                               "gave these nodes to the job"}});
+    return at->second;
+  }
+
+  JobRank MemberAt(uint32_t allocation, const IpAddress& address) const {
+    const AllocationIndex::Nic& nic = *index_.NicAt(address);
+    JobRank member;
+    member.host = nic.host;
+    member.addresses = {address};
+    member.addresses_complete = true;
+    member.source = "slurm";
+    if (!nic.device.empty()) member.devices = {{.name = nic.device}};
+    for (const Holding& holding : index_.At(address)) {
+      if (holding.allocation != allocation || holding.gpu < 0) continue;
+      member.nvml_device = holding.gpu;
+      member.gpu_bus_id = index_.PciOf(nic.host, holding.gpu);
+    }
+    return member;
+  }
+
+  const HostFacts& facts_;
+  const AllocationIndex& index_;
+  const std::vector<AllocationAnswer>& answers_;
+  std::vector<Job>& jobs_;
+  std::map<uint32_t, uint32_t> job_of_;  // by allocation
+  std::map<std::pair<uint32_t, IpAddress>, RankClaim> members_;
+};
+
+}  // namespace
+
+JobAllocation ToJobAllocation(const Allocation& allocation) {
+  return {.id = allocation.id, .name = allocation.name, .user = allocation.user};
+}
+
+std::vector<AllocationAnswer> AllocationsOf(const std::vector<Connection>& connections,
+                                            const AllocationIndex& index) {
+  std::vector<AllocationAnswer> answers(connections.size());
+  if (index.empty()) return answers;
+  for (size_t i = 0; i < connections.size(); ++i) answers[i] = index.Of(connections[i]);
+  return answers;
+}
+
+void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
+                       const std::vector<Connection>& connections,
+                       const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,
+                       std::vector<EndClaims>& ends, std::vector<std::string>& notes) {
+  if (index.empty()) return;
+  size_t ambiguous = 0;
+  std::string example;
+  for (size_t i = 0; i < connections.size(); ++i) {
+    if (!answers[i].is_ambiguous || ends[i][0] || ends[i][1]) continue;
+    if (ambiguous++ > 0) continue;
+    example = fmt::format("{} and {}", ToString(connections[i].endpoints[0].address),
+                          ToString(connections[i].endpoints[1].address));
+  }
+  Claimer claimer(facts, index, answers, jobs);
+  claimer.AddMembers(connections, ends);
+  claimer.Claim(connections, ends);
+  if (ambiguous == 0) return;
+  notes.push_back(
+      fmt::format("scheduler: {} connection{} between nodes that several jobs share, and neither "
+                  "GPUs nor nodes tell whose; for example between {}",
+                  ambiguous, ambiguous == 1 ? " is" : "s are", example));
+}
+
+}  // namespace rocescope

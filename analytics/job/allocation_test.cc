@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Traffic of jobs that the scheduler tells of.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/job/host_facts_builder.h"
+
+namespace rocescope {
+namespace {
+
+using test::Facts;
+using test::KernelQpOn;
+using test::Rank;
+using test::Sender;
+using test::With;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Hosts 1 to 4, n1 to n4, with two rails: their NICs are at 10.0.0.<n> and 10.0.0.<10 + n>.
+Facts Fabric() {
+  Facts facts;
+  for (int n = 1; n <= 4; ++n) {
+    const std::string host = "n" + std::to_string(n) + ".cluster.example";
+    facts.Nic(host, "mlx5_0", n).Nic(host, "mlx5_1", 10 + n);
+    facts.Gpu(host, 0, "0000:1b:00.0", "mlx5_0").Gpu(host, 1, "0000:AB:00.0", "mlx5_1");
+  }
+  return facts;
+}
+
+// By connection, the id of the job of both ends; empty: none.
+std::vector<std::string> JobsOf(const Attribution& attribution) {
+  std::vector<std::string> jobs;
+  for (const EndClaims& ends : attribution.endpoints) {
+    if (ends[0].has_value() != ends[1].has_value()) {
+      jobs.emplace_back("one end alone");
+    } else if (!ends[0]) {
+      jobs.emplace_back();
+    } else {
+      jobs.push_back(ends[0]->job == ends[1]->job ? attribution.jobs[ends[0]->job].job.id
+                                                  : "two jobs");
+    }
+  }
+  return jobs;
+}
+
+TEST(Allocation, HasTheConnectionsBetweenItsNodes) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "N1"}, {.name = "n2"}}).Allocated(8, {{.name = "n3"}});
+  facts.Paired(1, 100, 2, 200).Paired(11, 100, 12, 200).Paired(1, 101, 3, 300);
+  facts.Paired(3, 301, 4, 400).Paired(3, 302, 13, 303);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre("slurm-7", "slurm-7", "", "", "slurm-8"));
+  ASSERT_THAT(found.jobs, SizeIs(2));
+  const Job& job = found.jobs[0].job;
+  EXPECT_EQ(job.identity, JobIdentity::kScheduler);
+  EXPECT_EQ(job.allocation->id, 7u);
+  EXPECT_EQ(job.allocation->name, "job7");
+  ASSERT_THAT(job.ranks, SizeIs(4));  // NICs
+  EXPECT_EQ(job.ranks[0].host, "n1.cluster.example");
+  EXPECT_EQ(job.ranks[0].devices[0].name, "mlx5_0");
+  EXPECT_EQ(job.ranks[0].rank, -1);
+  EXPECT_EQ(found.endpoints[0][0]->source, RankSource::kScheduler);
+}
+
+TEST(Allocation, HasWhatIsOneSidedToo) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).OneSided(1, 100, 2);
+  EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7"));
+}
+
+TEST(Allocation, OfSharedNodesIsToldByTheOtherNode) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}});
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n3"}});
+  facts.Paired(1, 100, 2, 200).Paired(1, 101, 3, 300).Paired(2, 201, 3, 301);
+  EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7", "slurm-8", ""));
+}
+
+TEST(Allocation, OfSharedNodesIsToldByTheGpusNearestToItsNics) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1", .gpus = {0}}, {.name = "n2", .gpus = {0}}});
+  facts.Allocated(8, {{.name = "n1", .gpus = {1}}, {.name = "n2", .gpus = {1}}});
+  facts.Paired(1, 100, 2, 200).Paired(11, 100, 12, 200);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre("slurm-7", "slurm-8"));
+  EXPECT_EQ(found.jobs[1].job.ranks[0].gpu_bus_id, "0000:AB:00.0");
+  EXPECT_THAT(found.notes, IsEmpty());
+}
+
+TEST(Allocation, IsNobodysWhereSeveralFit) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}});
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}});
+  facts.Allocated(9, {{.name = "n1", .gpus = {1}}, {.name = "n2", .gpus = {1}}});
+  facts.Paired(1, 100, 2, 200);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre(""));
+  EXPECT_THAT(found.notes,
+              ElementsAre(HasSubstr("scheduler: 1 connection is between nodes that several")));
+}
+
+TEST(Allocation, EndsWithItsTime) {
+  Facts facts = Fabric();
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).From(100).EndedAt(200);
+  facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}}).From(210);
+  facts.Paired(1, 100, 2, 200).SeenFrom(150, 160);
+  facts.Paired(1, 101, 2, 201).SeenFrom(230, 240);
+  facts.Paired(1, 102, 2, 202).SeenFrom(50, 60);
+  EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7", "slurm-8", ""));
+}
+
+TEST(Allocation, WithoutAddressesOfItsNodesIsSaidSo) {
+  Facts facts;
+  facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).Paired(1, 100, 2, 200);
+  const Attribution found = facts.Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre(""));
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("2 of 2 allocated nodes are not used")));
+}
+
+RdmaQueuePair Held(const char* device, uint32_t local, uint32_t remote, uint64_t process,
+                   const char* command) {
+  RdmaQueuePair result = KernelQpOn(device, local, remote, process);
+  result.command = command;
+  return result;
+}
+
+// A rail each for two processes, and a benchmark of another name.
+Facts Rails() {
+  Facts facts = Fabric();
+  facts.Dump("n1", {Held("mlx5_0", 100, 200, 1, "python3"), Held("mlx5_1", 100, 200, 2, "python3"),
+                    Held("mlx5_0", 900, 901, 9, "ib_write_bw")});
+  facts.Dump("n2", {Held("mlx5_0", 200, 100, 1, "python3"), Held("mlx5_1", 200, 100, 2, "python3"),
+                    Held("mlx5_0", 901, 900, 9, "ib_write_bw")});
+  facts.Paired(1, 100, 2, 200).Paired(11, 100, 12, 200).Paired(1, 900, 2, 901);
+  return facts;
+}
+
+TEST(Allocation, MakesOneJobOfProcessesOnSeveralRails) {
+  EXPECT_THAT(Rails().Attribute().jobs, SizeIs(3));
+  const Attribution found = Rails().Allocated(7, {{.name = "n1"}, {.name = "n2"}}).Attribute();
+  ASSERT_THAT(found.jobs, SizeIs(2));
+  EXPECT_THAT(JobsOf(found), ElementsAre("python3-n1:1", "python3-n1:1", "ib_write_bw-n1:9"));
+  EXPECT_EQ(found.jobs[1].job.allocation->id, 7u);
+  EXPECT_EQ(found.jobs[1].job.identity, JobIdentity::kKernel);
+}
+
+TEST(Allocation, KeepsJobsOfTwoAllocationsApart) {
+  const Attribution found =
+      Rails()
+          .Allocated(7, {{.name = "n1", .gpus = {0}}, {.name = "n2", .gpus = {0}}})
+          .Allocated(8, {{.name = "n1", .gpus = {1}}, {.name = "n2", .gpus = {1}}})
+          .Attribute();
+  EXPECT_THAT(JobsOf(found), ElementsAre("python3-n1:1", "python3-n1:2", "ib_write_bw-n1:9"));
+}
+
+JobRank Logged(int rank, std::string host, std::string gpu) {
+  JobRank result = With(Rank(rank), {Sender(static_cast<uint32_t>(100 * rank), rank, 3 - rank)});
+  result.host = std::move(host);
+  result.gpu_bus_id = std::move(gpu);
+  return result;
+}
+
+TEST(Allocation, NamesTheJobOfALogAndCompletesIt) {
+  const Attribution found = Fabric()
+                                .Log(Logged(1, "n1", "0000:1b:00.0"))
+                                .Log(Logged(2, "n2", "0000:1b:00.0"))
+                                .Allocated(7, {{.name = "n1"}, {.name = "n2"}})
+                                .Paired(1, 100, 2, 200)
+                                .Paired(11, 500, 12, 600)
+                                .Attribute();
+  ASSERT_THAT(found.jobs, SizeIs(1));
+  EXPECT_EQ(found.jobs[0].job.allocation->id, 7u);
+  EXPECT_THAT(JobsOf(found), ElementsAre("job", "job"));
+  EXPECT_EQ(found.endpoints[0][0]->rank, 1);
+  EXPECT_EQ(found.endpoints[1][0]->rank, -1);
+}
+
+TEST(Allocation, OfALoggedJobHoldsItsGpus) {
+  const auto with_gpu = [](const char* pci) {
+    return Fabric()
+        .Log(Logged(1, "n1", pci))
+        .Log(Logged(2, "n2", pci))
+        .Allocated(7, {{.name = "n1", .gpus = {0}}, {.name = "n2", .gpus = {0}}})
+        .Allocated(8, {{.name = "n1", .gpus = {1}}, {.name = "n2", .gpus = {1}}})
+        .Attribute()
+        .jobs[0]
+        .job;
+  };
+  EXPECT_EQ(with_gpu("0000:1b:00.0").allocation->id, 7u);
+  EXPECT_EQ(with_gpu("0000:ab:00.0").allocation->id, 8u);
+  const Job unknown = with_gpu("0000:ff:00.0");
+  EXPECT_FALSE(unknown.allocation);
+  EXPECT_THAT(unknown.notes, ElementsAre(HasSubstr("for example 7 and 8")));
+}
+
+TEST(Allocation, ThatLacksAHostOfTheJobIsNotIts) {
+  const Attribution found = Fabric()
+                                .Log(Logged(1, "n1", ""))
+                                .Log(Logged(2, "n2", ""))
+                                .Allocated(7, {{.name = "n1"}, {.name = "n3"}})
+                                .Attribute();
+  EXPECT_FALSE(found.jobs[0].job.allocation);
+}
+
+}  // namespace
+}  // namespace rocescope
