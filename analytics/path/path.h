@@ -28,6 +28,17 @@ enum class PathChange : uint8_t {
   kNewOwner,       // the queue pair number belongs to another connection from here on
 };
 
+// The likely cause of a change, from the strongest to none.
+enum class PathReason : uint8_t {
+  kUnknown,        // or there was no change
+  kSwitchDown,     // all links of a switch of the old way went down at that time
+  kLinkDown,       // a link of the old way did
+  kLinkUp,         // a link of the new way came up
+  kDealtAnew,      // a link of another way between the two went or came: hashes choose among others
+  kLinkSilent,     // all flows left a link of the old way, and nothing was seen on it since
+  kNewSourcePort,  // with which a hash takes another way
+};
+
 // Where evidence comes from.
 enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
 
@@ -41,6 +52,10 @@ struct PathStretch {
   Timestamp from;   // the first packet seen on it,
   Timestamp until;  // and the last
   PathChange began = PathChange::kFirstSeen;
+  PathReason reason = PathReason::kUnknown;           // of a change, likely
+  topology::LinkIndex reason_link = topology::kNone;  // that went down, came up or is silent
+  topology::NodeIndex reason_node = topology::kNone;  // a switch that went down
+  Timestamp reason_time;                              // by which it had
   PathState state = PathState::kUnknown;
   topology::Path path;                       // exact, likely: this one; ambiguous: the likeliest
   double probability = 0;                    // that it is `path`; 0 where there is none

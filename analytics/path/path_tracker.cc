@@ -30,21 +30,24 @@ PathTracker::PathTracker(const topology::Fabric& fabric, const PathOptions& opti
 void PathTracker::Add(const FlowRecord& record) {
   const CrossingId crossing = crossings_.OfTap(record.tap);
   if (crossing == kNoCrossing || record.packets == 0) return;
+  const Duration ahead = clocks_ == nullptr ? Duration(0) : clocks_->OfTap(record.tap);
+  const Timestamp first_seen = record.first_seen - ahead;
+  const Timestamp last_seen = record.last_seen - ahead;
   if (crossing >= active_.size()) active_.resize(size_t{crossing} + 1);
   Activity& active = active_[crossing];
-  active.first = std::min(active.first, record.first_seen);
-  active.last = std::max(active.last, record.last_seen);
+  active.first = std::min(active.first, first_seen);
+  active.last = std::max(active.last, last_seen);
   const uint32_t index = FindOrAdd(record.flow);
   if (index == kNoFlow) return;
   Flow& flow = flows_[index];
-  if (flow.cut && record.last_seen >= *flow.cut) {
+  if (flow.cut && last_seen >= *flow.cut) {
     flow.cut.reset();
     Begin(flow, PathChange::kNewOwner);
   }
   Add(flow, {.crossing = crossing,
              .sources = kFromMirror,
-             .first = record.first_seen,
-             .last = record.last_seen,
+             .first = first_seen,
+             .last = last_seen,
              .packets = record.packets,
              .bytes = record.bytes});
   if (flow.udp_source_port != record.udp_source_port) {
@@ -61,8 +64,10 @@ void PathTracker::Add(const HopRecord& record) {
   if (node == kNone || !record.metadata.Has(wire::kIntPorts)) return;
   const uint32_t index = FindOrAdd(record.packet.flow);
   if (index == kNoFlow) return;
-  Seen seen = {
-      .sources = kFromInt, .first = record.event_time, .last = record.event_time, .packets = 1};
+  const bool by_clock = clocks_ != nullptr && record.event_time_told;
+  const Timestamp time =
+      record.event_time - (by_clock ? clocks_->OfIntNode(record.node_id) : Duration(0));
+  Seen seen = {.sources = kFromInt, .first = time, .last = time, .packets = 1};
   for (const CrossingId crossing : {crossings_.Entering(node, record.metadata.ingress_port),
                                     crossings_.Leaving(node, record.metadata.egress_port)}) {
     seen.crossing = crossing;

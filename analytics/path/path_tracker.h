@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analytics/clock/clock_offsets.h"
 #include "analytics/path/crossing.h"
 #include "analytics/path/path.h"
 #include "analytics/path/path_finder.h"
@@ -40,6 +41,8 @@ class PathTracker {
   PathTracker& operator=(const PathTracker&) = delete;
 
   void LearnTap(const TapPlace& place) { crossings_.LearnTap(place); }
+  // By whose estimates times are corrected, which must outlive this one; null: by none.
+  void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
   void Add(const FlowRecord& record);
   void Add(const HopRecord& record);
@@ -105,6 +108,7 @@ class PathTracker {
   topology::Routes routes_;
   CrossingTable crossings_;
   PathFinder finder_;
+  const ClockOffsets* clocks_ = nullptr;
   std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
   std::vector<Flow> flows_;
   std::vector<Activity> active_;   // by crossing

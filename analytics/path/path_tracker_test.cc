@@ -199,6 +199,35 @@ TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
   EXPECT_EQ(tracker_.Statistics().stray, 1u);
 }
 
+// leaf3's clock is 300 us behind leaf2's.
+TEST_F(PathTrackerTest, TimesOfClocksThatAreOffAreCorrected) {
+  const TapId before = Tap("leaf2", "spine2");
+  const TapId after = Tap("leaf3", "spine3");
+  ClockOffsets clocks;
+  clocks.LearnTap(
+      {.tap = before, .switch_address = fabric_.node(fabric_.FindNode("leaf2")).erspan_source});
+  clocks.LearnTap(
+      {.tap = after, .switch_address = fabric_.node(fabric_.FindNode("leaf3")).erspan_source});
+  RecordBatch batch;
+  for (uint32_t psn = 0; psn < 20; ++psn) {
+    for (const bool first : {true, false}) {
+      const bool at_leaf2 = first == (psn % 2 == 0);
+      SightingRecord record;
+      record.tap = at_leaf2 ? before : after;
+      record.ttl = first ? 64 : 63;
+      record.psn = psn;
+      record.arrival_time = At(psn * 10 + (first ? 0 : 1));
+      record.event_time = record.arrival_time - microseconds(at_leaf2 ? 0 : 300);
+      batch.sightings.push_back(record);
+    }
+  }
+  clocks.Add(batch);
+  clocks.Settle();
+  tracker_.SetClocks(&clocks);
+  Sees(after, 200, 900);
+  EXPECT_EQ(Stretches()[0].from, At(500));
+}
+
 // What agrees with no path says nothing of whether the rest of the way changed.
 TEST_F(PathTrackerTest, AStrayIsNoChangeOfTheWay) {
   Sees(Tap("leaf5", "spine4"), 0, 1000);

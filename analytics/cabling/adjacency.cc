@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/cabling/adjacency.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace rocescope {
+
+using topology::kNone;
+using topology::NodeIndex;
+using topology::PortIndex;
+
+namespace {
+
+// Hops of a stack are numbered; their packet has one TTL.
+constexpr uint8_t kFirstHop = 255;
+
+void Count(std::map<PortIndex, Arrivals>& all, PortIndex receiver, const Sender& sender,
+           Timestamp time) {
+  Arrivals::Count& count = all[receiver].from[sender];
+  if (count.flows++ == 0 || time < count.since) count.since = time;
+}
+
+}  // namespace
+
+void Adjacency::LearnTap(const TapPlace& place) {
+  const NodeIndex node = fabric_.FindSwitchByErspan(place.switch_address);
+  if (node == kNone) {
+    strangers_.Add(ToString(place.switch_address));
+    return;
+  }
+  if (!place.has_port || place.side != TapSide::kIngress) return;
+  const PortIndex port = PortOf(node, place.port, Timestamp{});
+  if (port == kNone) return;
+  if (place.tap >= ingress_of_tap_.size()) ingress_of_tap_.resize(size_t{place.tap} + 1, kNone);
+  ingress_of_tap_[place.tap] = port;
+}
+
+// Of a port with a link; others are counted.
+PortIndex Adjacency::PortOf(NodeIndex node, uint32_t number, Timestamp time) {
+  if (number == 0) return kNone;  // not told
+  const PortIndex port = fabric_.FindPortByNumber(node, number);
+  if (port != kNone && fabric_.port(port).link != kNone) return port;
+  const std::pair key(node, number);
+  if (unexpected_.contains(key) || unexpected_.size() < kMostUnexpected) {
+    Unexpected& one = unexpected_[key];
+    if (one.packets++ == 0 || time < one.since) one.since = time;
+  }
+  return kNone;
+}
+
+void Adjacency::Add(const FlowRecord& record) {
+  if (record.tap >= ingress_of_tap_.size() || record.packets == 0) return;
+  const PortIndex port = ingress_of_tap_[record.tap];
+  if (port == kNone) return;
+  Add(record.flow, record.hint,
+      {.source = Source::kMirror,
+       .ttl = record.ttl,
+       .node = fabric_.port(port).node,
+       .in = port,
+       .first = record.first_seen,
+       .last = record.last_seen});
+}
+
+void Adjacency::Add(const HopRecord& record) {
+  const NodeIndex node = fabric_.FindSwitchByInt(record.node_id);
+  if (node == kNone) strangers_.Add("INT node " + std::to_string(record.node_id));
+  if (node == kNone || !record.packet.known || !record.metadata.Has(wire::kIntPorts)) return;
+  const bool alone = record.hop_count == 1;
+  Add(record.packet.flow, kNoFlowHint,
+      {.source = alone ? Source::kPostcard : Source::kStack,
+       .ttl = alone ? record.packet.ttl
+                    : static_cast<uint8_t>(kFirstHop - std::min(record.hop, kFirstHop)),
+       .node = node,
+       .in = PortOf(node, record.metadata.ingress_port, record.event_time),
+       .out = PortOf(node, record.metadata.egress_port, record.event_time),
+       .first = record.event_time,
+       .last = record.event_time});
+}
+
+void Adjacency::Add(const SampleRecord& record) {
+  const NodeIndex node = fabric_.FindSwitchBySflow(record.agent);
+  if (node == kNone && record.packet.known) strangers_.Add(ToString(record.agent));
+  if (node == kNone || !record.packet.known || record.discarded) return;
+  Add(record.packet.flow, kNoFlowHint,
+      {.source = Source::kSample,
+       .ttl = record.packet.ttl,
+       .node = node,
+       .in = PortOf(node, record.input_port, record.event_time),
+       .out = PortOf(node, record.output_port, record.event_time),
+       .first = record.event_time,
+       .last = record.event_time});
+}
+
+Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  const uint32_t guess = hints_.Guess(hint);
+  if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
+  const auto known = index_.find(key);
+  if (known != index_.end()) {
+    hints_.Remember(hint, known->second);
+    return &flows_[known->second];
+  }
+  if (flows_.size() >= kMostFlows) {
+    ++flows_refused_;
+    return nullptr;
+  }
+  const auto index = static_cast<uint32_t>(flows_.size());
+  index_.emplace(key, index);
+  hints_.Remember(hint, index);
+  flows_.push_back(
+      {.key = key,
+       .source = fabric_.FindNic({.segment = key.segment, .address = key.source}),
+       .destination = fabric_.FindNic({.segment = key.segment, .address = key.destination})});
+  return &flows_.back();
+}
+
+void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
+  Flow* flow = FindOrAdd(key, hint);
+  if (flow == nullptr) return;
+  bool several = false;
+  for (Place& known : flow->places) {
+    if (known.source != place.source || known.ttl != place.ttl) continue;
+    if (known.node == place.node && known.in == place.in && known.out == place.out) {
+      known.first = std::min(known.first, place.first);
+      known.last = std::max(known.last, place.last);
+      return;
+    }
+    known.several = several = true;
+  }
+  if (flow->places.size() >= kMostPlaces) return;
+  flow->places.push_back(place);
+  flow->places.back().several = several;
+}
+
+// A host sends what is its own, and gets what is for it.
+void Adjacency::CountEnds(const Flow& flow, const Place& place,
+                          std::map<PortIndex, Arrivals>& all) const {
+  const auto faces_host = [&](PortIndex port) {
+    return port != kNone && !fabric_.node(fabric_.PeerNode(port)).IsSwitch();
+  };
+  if (flow.source != kNone && faces_host(place.in)) {
+    const topology::Nic& nic = fabric_.nic(flow.source);
+    Count(all, place.in, {.node = nic.host, .port = nic.port}, place.first);
+  }
+  if (flow.destination != kNone && faces_host(place.out)) {
+    Count(all, fabric_.nic(flow.destination).port,
+          {.node = fabric_.port(place.out).node, .port = place.out}, place.first);
+  }
+}
+
+std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
+  std::map<PortIndex, Arrivals> all;
+  std::vector<Place> places;
+  for (const Flow& flow : flows_) {
+    places = flow.places;
+    std::ranges::sort(places, [](const Place& a, const Place& b) {
+      return std::tuple(a.source, b.ttl, a.node, a.in, a.out) <
+             std::tuple(b.source, a.ttl, b.node, b.in, b.out);
+    });
+    for (size_t i = 0; i < places.size(); ++i) {
+      const Place& place = places[i];
+      if (place.several) continue;
+      CountEnds(flow, place, all);
+      if (i + 1 == places.size()) continue;
+      const Place& next = places[i + 1];
+      const bool follows = next.source == place.source && next.ttl + 1 == place.ttl &&
+                           next.node != place.node && !next.several && next.in != kNone;
+      // What was seen at one place before and at the other behind a change is no way.
+      const bool together = place.first <= next.last && next.first <= place.last;
+      if (!follows || !together) continue;
+      Count(all, next.in, {.node = place.node, .port = place.out},
+            std::max(place.first, next.first));
+    }
+  }
+  return all;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/cabling/cabling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analytics/cabling/link_claims.h"
+
+namespace rocescope {
+
+using topology::Fabric;
+using topology::kNone;
+using topology::LinkIndex;
+using topology::PortIndex;
+
+namespace {
+
+// Pairs of ports are gone through.
+constexpr size_t kMostSuspects = 1024;
+
+// Nothing ever went over it; or its counters are all there is and both ends say "down".
+constexpr double kSureOfDark = 0.9;
+// The two switches tell of other ports and not of these.
+constexpr double kSureOfAbsent = 0.7;
+// A port may be a bundle's or a VLAN's name for others.
+constexpr double kSureOfUnexpected = 0.6;
+constexpr double kSureOfState = 0.7;
+
+void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjacency& adjacency,
+               LinkClaims& claims) {
+  for (const auto& [receiver, arrivals] : adjacency.ByReceiver()) {
+    const PortIndex declared = fabric.Peer(receiver);
+    Claim claim = {.since = Timestamp::max()};
+    uint64_t most = 0;
+    bool by_port = false;
+    uint64_t of_ports = 0;  // flows whose sending port is known, and is not the declared one
+    for (const auto& [sender, count] : arrivals.from) {
+      const bool as_declared = sender.port == kNone ? sender.node == fabric.port(declared).node
+                                                    : sender.port == declared;
+      if (as_declared) {
+        claim.against += count.flows;
+        continue;
+      }
+      claim.flows += count.flows;
+      claim.since = std::min(claim.since, count.since);
+      if (sender.port != kNone) of_ports += count.flows;
+      // A port says more than a node.
+      const bool better = sender.port != kNone && !by_port;
+      if (better || (count.flows > most && (sender.port != kNone) == by_port)) {
+        claim.sender = sender;
+        most = count.flows;
+        by_port = sender.port != kNone;
+      }
+    }
+    const auto flows = static_cast<double>(claim.flows + claim.against);
+    if (static_cast<double>(claim.against) >= options.clear_share * flows) {
+      claims.Confirm(fabric.port(receiver).link);
+      continue;
+    }
+    if (claim.flows < options.least_flows ||
+        static_cast<double>(claim.flows) < options.clear_share * flows) {
+      continue;
+    }
+    const uint64_t rivals = by_port ? of_ports : claim.flows;
+    if (static_cast<double>(most) < options.clear_share * static_cast<double>(rivals)) {
+      claim.sender = {};
+    }
+    claims.Contradict(receiver, claim);
+  }
+}
+
+class CounterCheck {
+ public:
+  CounterCheck(const Fabric& fabric, const FabricCounters& counters, CounterSource source,
+               FitTolerance tolerance)
+      : fabric_(fabric), counters_(counters), source_(source), tolerance_(tolerance) {}
+
+  void Straight(LinkClaims& claims) const {
+    for (LinkIndex link = 0; link < fabric_.links().size(); ++link) {
+      const auto [a, b] = fabric_.link(link).ends;
+      const CounterFit forward = Compare(a, b);
+      const CounterFit backward = Compare(b, a);
+      if ((forward.Telling() && !backward.Contradicted()) ||
+          (backward.Telling() && !forward.Contradicted())) {
+        claims.Confirm(link);
+      }
+      for (const auto& [receiver, fit] : {std::pair(b, forward), std::pair(a, backward)}) {
+        if (!fit.Contradicted()) continue;
+        claims.Contradict(receiver, {.octets = fit.excess,
+                                     .readings = fit.readings,
+                                     .by_counters = true,
+                                     .since = fit.since});
+      }
+    }
+  }
+
+  // Ports that fit one another and no third one. A cable in another's place may leave its own link
+  // with less than was sent, which proves nothing alone.
+  void Crosswise(LinkClaims& claims) const {
+    const std::vector<LinkIndex> wrong = claims.Contradicted();
+    if (wrong.empty()) return;
+    const auto is_wrong = [&](PortIndex port) {
+      return std::ranges::binary_search(wrong, fabric_.port(port).link);
+    };
+    std::vector<PortIndex> suspects;
+    for (LinkIndex link = 0; link < fabric_.links().size(); ++link) {
+      const auto [a, b] = fabric_.link(link).ends;
+      if (!is_wrong(a) && !Loses(a, b) && !Loses(b, a)) continue;
+      for (const PortIndex end : {a, b}) {
+        if (counters_.Of(source_, end) != nullptr) suspects.push_back(end);
+      }
+    }
+    if (suspects.size() > kMostSuspects) return;
+    std::vector<std::vector<PortIndex>> fitting(suspects.size());
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      for (size_t j = i + 1; j < suspects.size(); ++j) {
+        if (!is_wrong(suspects[i]) && !is_wrong(suspects[j])) continue;
+        if (!Fit(suspects[i], suspects[j])) continue;
+        fitting[i].push_back(suspects[j]);
+        fitting[j].push_back(suspects[i]);
+      }
+    }
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      if (fitting[i].size() != 1 || fitting[i].front() < suspects[i]) continue;
+      const auto other =
+          static_cast<size_t>(std::ranges::find(suspects, fitting[i].front()) - suspects.begin());
+      if (fitting[other].size() == 1) claims.Connect(suspects[i], suspects[other]);
+    }
+  }
+
+ private:
+  CounterFit Compare(PortIndex sender, PortIndex receiver) const {
+    const PortHistory* out = counters_.Of(source_, sender);
+    const PortHistory* in = counters_.Of(source_, receiver);
+    if (out == nullptr || in == nullptr) return {};
+    FitTolerance tolerance = tolerance_;
+    const topology::Link& link = fabric_.link(fabric_.port(receiver).link);
+    const double seconds = static_cast<double>(link.delay.count()) / 1e9;
+    tolerance.octets +=
+        static_cast<uint64_t>(seconds * static_cast<double>(link.bits_per_second) / 8);
+    return CompareCounters(*out, *in, tolerance);
+  }
+  bool Loses(PortIndex sender, PortIndex receiver) const {
+    const CounterFit fit = Compare(sender, receiver);
+    return fit.Comparable() && !fit.Fits();
+  }
+  bool Fit(PortIndex a, PortIndex b) const {
+    if (fabric_.port(a).node == fabric_.port(b).node) return false;
+    const CounterFit forward = Compare(a, b);
+    const CounterFit backward = Compare(b, a);
+    return forward.Fits() && backward.Fits() && (forward.Telling() || backward.Telling());
+  }
+
+  const Fabric& fabric_;
+  const FabricCounters& counters_;
+  const CounterSource source_;
+  const FitTolerance tolerance_;
+};
+
+// A link whose ends say nothing of one, and of which nothing else says that it is there.
+class StateCheck {
+ public:
+  StateCheck(const Fabric& fabric, const FabricCounters& counters, const CablingOptions& options)
+      : fabric_(fabric), counters_(counters), options_(options) {}
+
+  void Find(std::vector<CableFinding>& findings) const {
+    for (LinkIndex link = 0; link < fabric_.links().size(); ++link) {
+      CableFinding finding = {.declared = {link}};
+      if (Dark(link, finding) || Absent(link, finding) || Differs(link, finding)) {
+        findings.push_back(std::move(finding));
+      }
+    }
+  }
+
+ private:
+  // Down at both ends since the first reading, and idle before that as far as they remember.
+  bool Dark(LinkIndex link, CableFinding& finding) const {
+    for (const PortIndex end : fabric_.link(link).ends) {
+      const PortHistory* state = counters_.StateOf(end);
+      if (state == nullptr || state->ever_up() || state->carried() ||
+          state->state_readings() < options_.least_states) {
+        return false;
+      }
+      finding.readings = std::max(finding.readings, state->state_readings());
+      finding.since = finding.since == Timestamp{} ? state->first_state()
+                                                   : std::min(finding.since, state->first_state());
+    }
+    finding.kind = CableFindingKind::kMissing;
+    finding.confidence = kSureOfDark;
+    return true;
+  }
+
+  // Somebody tells of other ports of both nodes and of neither end.
+  bool Absent(LinkIndex link, CableFinding& finding) const {
+    const auto& ends = fabric_.link(link).ends;
+    bool told = false;
+    for (const CounterSource source : kCounterSources) {
+      for (const PortIndex end : ends) {
+        if (counters_.Of(source, end) != nullptr) return false;
+      }
+      told = told || std::ranges::all_of(ends, [&](PortIndex end) {
+               return counters_.TellsOf(source, fabric_.port(end).node);
+             });
+    }
+    finding.kind = CableFindingKind::kMissing;
+    finding.confidence = kSureOfAbsent;
+    return told;
+  }
+
+  // One end up and the other down for most of the time, and at the end.
+  bool Differs(LinkIndex link, CableFinding& finding) const {
+    std::array<const PortHistory*, 2> states = {};
+    for (size_t i = 0; i < 2; ++i) states[i] = counters_.StateOf(fabric_.link(link).ends[i]);
+    if (states[0] == nullptr || states[1] == nullptr || states[0]->up() == states[1]->up()) {
+      return false;
+    }
+    Timestamp since = std::max(states[0]->first_state(), states[1]->first_state());
+    Timestamp until = std::min(states[0]->last_state(), states[1]->last_state());
+    const Timestamp begin = since;
+    for (const PortHistory* state : states) {
+      if (state->state_readings() < options_.least_states) return false;
+      if (!state->transitions().empty()) since = std::max(since, state->transitions().back().by);
+    }
+    if (until - since < (until - begin) / 2 || until <= since) return false;
+    finding.kind = CableFindingKind::kDisagrees;
+    finding.confidence = kSureOfState;
+    finding.state_differs = true;
+    finding.readings = std::min(states[0]->state_readings(), states[1]->state_readings());
+    finding.since = since;
+    return true;
+  }
+
+  const Fabric& fabric_;
+  const FabricCounters& counters_;
+  const CablingOptions& options_;
+};
+
+}  // namespace
+
+void Cabling::Add(const RecordBatch& batch) {
+  for (const FlowRecord& record : batch.flows) adjacency_.Add(record);
+  for (const HopRecord& record : batch.hops) adjacency_.Add(record);
+  for (const SampleRecord& record : batch.samples) adjacency_.Add(record);
+  for (const CounterRecord& record : batch.counters) counters_.Add(record);
+}
+
+// Traffic that goes by a port is what it says; counters alone may be those of a bundle.
+void Cabling::FindUnexpected(std::vector<CableFinding>& findings) const {
+  std::map<std::string, CableFinding> by_place;
+  for (const auto& [key, seen] : adjacency_.unexpected()) {
+    if (seen.packets < options_.least_packets) continue;
+    const topology::Node& node = fabric_.node(key.first);
+    const PortIndex port = fabric_.FindPortByNumber(key.first, key.second);
+    CableFinding finding = {
+        .kind = CableFindingKind::kUnexpected,
+        .place = port == kNone ? fmt::format("{}:{}", node.name, key.second) : fabric_.NameOf(port),
+        .confidence = kSureOfUnexpected,
+        .packets = seen.packets,
+        .since = seen.since};
+    by_place[finding.place] = finding;
+  }
+  for (const auto& [place, series] : counters_.unexpected()) {
+    const auto readings = series.history.readings();
+    if (readings.size() < 2 || series.history.up() == false) continue;
+    const uint64_t octets = readings.back().received - readings.front().received;
+    if (octets < options_.least_octets) continue;
+    CableFinding& finding = by_place[place];
+    if (finding.place.empty()) finding.since = readings.front().time;
+    finding.kind = CableFindingKind::kUnexpected;
+    finding.place = place;
+    finding.confidence = kSureOfUnexpected;
+    finding.octets = octets;
+    finding.readings = readings.size();
+  }
+  for (auto& [place, finding] : by_place) findings.push_back(std::move(finding));
+}
+
+std::vector<LinkChange> Cabling::LinkChanges() const {
+  std::vector<LinkChange> changes;
+  for (LinkIndex link = 0; link < fabric_.links().size(); ++link) {
+    for (const PortIndex end : fabric_.link(link).ends) {
+      const PortHistory* state = counters_.StateOf(end);
+      if (state == nullptr) continue;
+      for (const LinkTransition& transition : state->transitions()) {
+        changes.push_back(
+            {.link = link, .after = transition.after, .by = transition.by, .up = transition.up});
+      }
+    }
+  }
+  std::ranges::sort(changes, [](const LinkChange& a, const LinkChange& b) {
+    return std::tie(a.link, a.by, a.after) < std::tie(b.link, b.by, b.after);
+  });
+  return changes;
+}
+
+CablingAnswer Cabling::Answer() const {
+  LinkClaims claims(fabric_);
+  ByTraffic(fabric_, options_, adjacency_, claims);
+  const std::array<CounterCheck, 2> checks = {
+      CounterCheck(fabric_, counters_, CounterSource::kNamed, options_.named),
+      CounterCheck(fabric_, counters_, CounterSource::kSflow, options_.sflow)};
+  for (const CounterCheck& check : checks) check.Straight(claims);
+  for (const CounterCheck& check : checks) check.Crosswise(claims);
+  CablingAnswer answer = {.findings = claims.Findings(),
+                          .links = fabric_.links().size(),
+                          .confirmed = claims.CountConfirmed(),
+                          .contradicted = claims.Contradicted().size(),
+                          .counters = counters_.strangers(),
+                          .switches = adjacency_.strangers(),
+                          .flows_refused = adjacency_.flows_refused()};
+  StateCheck(fabric_, counters_, options_).Find(answer.findings);
+  FindUnexpected(answer.findings);
+  std::ranges::sort(answer.findings, [](const CableFinding& a, const CableFinding& b) {
+    return std::tie(b.confidence, a.declared, a.place) <
+           std::tie(a.confidence, b.declared, b.place);
+  });
+  return answer;
+}
+
+}  // namespace rocescope

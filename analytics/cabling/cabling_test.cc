@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/cabling/cabling.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/cabling/cabling_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+using topology::PortIndex;
+
+constexpr Timestamp At(int64_t ms) { return CablingWorld::At(ms); }
+
+class CablingTest : public testing::Test {
+ protected:
+  CablingTest() { world_.LearnTaps(cabling_); }
+
+  PortIndex Port(std::string_view from, std::string_view to) const {
+    return world_.PortTo(from, to);
+  }
+  // leaf0's cable to spine0 and leaf1's to spine1, in each other's place.
+  void SwapTwo() { world_.Swap(Port("leaf0", "spine0"), Port("leaf1", "spine1")); }
+
+  // Of hosts at leaf 0 and 1 to those at leaf 2 and 3, by every uplink.
+  template <typename Tell>
+  void ForFlows(Tell tell) const {
+    uint32_t qpn = 0;
+    for (const auto& [host, leaf] : {std::pair("host0", "leaf0"), std::pair("host1", "leaf0"),
+                                     std::pair("host2", "leaf1"), std::pair("host3", "leaf1")}) {
+      for (const char* spine : {"spine0", "spine1", "spine2", "spine3"}) {
+        for (const char* to : {"host4", "host6"}) {
+          tell(world_.Flow(host, to, ++qpn), world_.PathBy(host, Port(leaf, spine), to));
+        }
+      }
+    }
+  }
+  void SendPostcards() {
+    ForFlows([&](const FlowKey& flow, const auto& path) {
+      for (int64_t ms = 0; ms < 4; ++ms) cabling_.Add(world_.Postcards(flow, path, At(ms)));
+    });
+  }
+  // So much by each uplink, different for each, in each of ten milliseconds.
+  void Count(int64_t readings = 10, uint64_t unit = 1'000'000) {
+    for (int64_t ms = 0; ms < readings; ++ms) {
+      cabling_.Add(world_.Counters(At(ms)));
+      uint64_t octets = unit;
+      ForFlows([&](const FlowKey&, const auto& path) { world_.Carry(path, octets += unit / 10); });
+    }
+    cabling_.Add(world_.Counters(At(readings)));
+  }
+  CableFinding Only() const {
+    const CablingAnswer answer = cabling_.Answer();
+    EXPECT_THAT(answer.findings, SizeIs(1));
+    return answer.findings.empty() ? CableFinding() : answer.findings.front();
+  }
+  void ExpectTheSwap(const CableFinding& finding) const {
+    EXPECT_EQ(finding.kind, CableFindingKind::kSwapped);
+    EXPECT_THAT(finding.declared, UnorderedElementsAre(world_.LinkOf("leaf0", "spine0"),
+                                                       world_.LinkOf("leaf1", "spine1")));
+    const auto cable = [](PortIndex a, PortIndex b) {
+      return Cable{std::min(a, b), std::max(a, b)};
+    };
+    EXPECT_THAT(finding.real,
+                UnorderedElementsAre(cable(Port("leaf0", "spine0"), Port("spine1", "leaf1")),
+                                     cable(Port("leaf1", "spine1"), Port("spine0", "leaf0"))));
+  }
+
+  CablingWorld world_;
+  Cabling cabling_{world_.declared()};
+};
+
+TEST_F(CablingTest, NothingSeenIsNoFindingAndNothingConfirmed) {
+  const CablingAnswer answer = cabling_.Answer();
+  EXPECT_THAT(answer.findings, IsEmpty());
+  EXPECT_EQ(answer.links, 24u);  // 8 hosts, 4 leaves with 4 spines
+  EXPECT_EQ(answer.confirmed, 0u);
+}
+
+TEST_F(CablingTest, PostcardsOfAFabricAsDeclaredConfirmIt) {
+  SendPostcards();
+  const CablingAnswer answer = cabling_.Answer();
+  EXPECT_THAT(answer.findings, IsEmpty());
+  EXPECT_EQ(answer.confirmed, 4u + 2u + 8u + 8u);  // senders, receivers, uplinks, downlinks
+}
+
+TEST_F(CablingTest, PostcardsNameTheTwoCablesThatAreSwapped) {
+  SwapTwo();
+  SendPostcards();
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_EQ(finding.flows, 8u);  // four by each of the two uplinks
+  EXPECT_EQ(finding.flows_against, 0u);
+  EXPECT_GE(finding.confidence, 0.9);
+  EXPECT_EQ(finding.since, At(0) + Duration(2));
+}
+
+// They tell at which switch a packet was, and not by which port it left.
+TEST_F(CablingTest, MirrorsOfAllSwitchesNameThemToo) {
+  SwapTwo();
+  ForFlows([&](const FlowKey& flow, const auto& path) {
+    cabling_.Add(world_.Copies(flow, path, At(0), At(3)));
+  });
+  ExpectTheSwap(Only());
+}
+
+TEST_F(CablingTest, CountersAloneNameThem) {
+  SwapTwo();
+  Count();
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_EQ(finding.flows, 0u);
+  EXPECT_GT(finding.octets, 0u);
+  EXPECT_DOUBLE_EQ(finding.confidence, 0.9);
+}
+
+TEST_F(CablingTest, CountersOfAFabricAsDeclaredConfirmIt) {
+  Count();
+  const CablingAnswer answer = cabling_.Answer();
+  EXPECT_THAT(answer.findings, IsEmpty());
+  EXPECT_EQ(answer.confirmed, 4u + 2u + 8u + 8u);
+}
+
+TEST_F(CablingTest, BothTogetherAreSurer) {
+  SwapTwo();
+  Count();
+  SendPostcards();
+  const CableFinding finding = Only();
+  ExpectTheSwap(finding);
+  EXPECT_GE(finding.confidence, 0.98);
+}
+
+TEST_F(CablingTest, HostsAtEachOthersPortsAreNamedByTheirAddresses) {
+  world_.Swap(Port("leaf0", "host0"), Port("leaf1", "host2"));
+  for (uint32_t qpn = 1; qpn <= 4; ++qpn) {
+    for (const auto& [host, leaf] : {std::pair("host0", "leaf1"), std::pair("host2", "leaf0")}) {
+      const auto path = world_.PathBy(host, Port(leaf, "spine0"), "host4");
+      cabling_.Add(world_.Postcards(world_.Flow(host, "host4", qpn), path, At(qpn)));
+    }
+  }
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.kind, CableFindingKind::kSwapped);
+  EXPECT_THAT(finding.declared, UnorderedElementsAre(world_.LinkOf("leaf0", "host0"),
+                                                     world_.LinkOf("leaf1", "host2")));
+}
+
+TEST_F(CablingTest, ThreeCablesInARingAreOneFinding) {
+  world_.Swap(Port("leaf0", "spine0"), Port("leaf1", "spine1"));
+  world_.Swap(Port("leaf1", "spine1"), Port("leaf2", "spine2"));
+  uint32_t qpn = 0;
+  for (const auto& [host, leaf] :
+       {std::pair("host0", "leaf0"), std::pair("host2", "leaf1"), std::pair("host4", "leaf2")}) {
+    for (const char* spine : {"spine0", "spine1", "spine2", "spine3"}) {
+      for (int stripe = 0; stripe < 2; ++stripe) {
+        const FlowKey flow = world_.Flow(host, "host6", ++qpn);
+        const auto path = world_.PathBy(host, Port(leaf, spine), "host6");
+        for (int64_t ms = 0; ms < 4; ++ms) cabling_.Add(world_.Postcards(flow, path, At(ms)));
+      }
+    }
+  }
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.declared.size(), 3u);
+}
+
+// A flow that two places show one behind the other has changed its way.
+TEST_F(CablingTest, AReroutedFlowIsNoStrangeCable) {
+  for (const char* to : {"host4", "host5", "host6"}) {
+    const FlowKey flow = world_.Flow("host0", to, 5);
+    const auto before = world_.PathBy("host0", Port("leaf0", "spine0"), to);
+    const auto after = world_.PathBy("host0", Port("leaf0", "spine1"), to);
+    RecordBatch early = world_.Postcards(flow, before, At(0));
+    early.hops.resize(1);  // of the leaf alone
+    RecordBatch late = world_.Postcards(flow, after, At(2));
+    late.hops.erase(late.hops.begin());
+    cabling_.Add(early);
+    cabling_.Add(late);
+  }
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+}
+
+TEST_F(CablingTest, OneFlowIsNotBelieved) {
+  SwapTwo();
+  const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
+  for (int64_t ms = 0; ms < 4; ++ms) {
+    cabling_.Add(world_.Postcards(world_.Flow("host0", "host4", 7), path, At(ms)));
+  }
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+}
+
+TEST_F(CablingTest, FramesLostOnALinkAreNotACable) {
+  for (int64_t ms = 0; ms < 10; ++ms) {
+    cabling_.Add(world_.Counters(At(ms)));
+    ForFlows([&](const FlowKey&, const auto& path) {
+      world_.Carry(path, 1'000'000, ms > 3 ? 300'000 : 0);
+    });
+  }
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+}
+
+TEST_F(CablingTest, TwoReadingsSayNothing) {
+  SwapTwo();
+  Count(1);
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+}
+
+// Counters of a fabric whose operator declared one link more than there is.
+class CablingOfALinkThatIsNotThere : public CablingTest {
+ protected:
+  // What is told of the ends of leaf0's link to spine3: nothing, or that it is down.
+  void Tell(bool of_the_ends, bool carried_before) {
+    const std::array<PortIndex, 2> ends = {Port("leaf0", "spine3"), Port("spine3", "leaf0")};
+    for (int64_t ms = 0; ms < 5; ++ms) {
+      RecordBatch batch = world_.Counters(At(ms));
+      std::erase_if(batch.counters, [&](CounterRecord& record) {
+        for (const PortIndex end : ends) {
+          const topology::Port& port = world_.declared().port(end);
+          if (record.entity.node != world_.declared().node(port.node).name ||
+              record.entity.port != port.name) {
+            continue;
+          }
+          record.value = record.metric == Metric::kLinkUp || !carried_before ? 0 : 12'345;
+          return !of_the_ends;
+        }
+        return false;
+      });
+      cabling_.Add(batch);
+    }
+  }
+};
+
+TEST_F(CablingOfALinkThatIsNotThere, DownAndIdleAtBothEndsIsMissing) {
+  Tell(true, false);
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.kind, CableFindingKind::kMissing);
+  EXPECT_THAT(finding.declared, ElementsAre(world_.LinkOf("leaf0", "spine3")));
+  EXPECT_DOUBLE_EQ(finding.confidence, 0.9);
+  EXPECT_EQ(finding.readings, 5u);
+}
+
+TEST_F(CablingOfALinkThatIsNotThere, PortsOfWhichNeitherSwitchTellsAreMissingLessSurely) {
+  Tell(false, false);
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.kind, CableFindingKind::kMissing);
+  EXPECT_DOUBLE_EQ(finding.confidence, 0.7);
+}
+
+// It went down before anybody looked: a fault, and no cable that is not there.
+TEST_F(CablingOfALinkThatIsNotThere, ALinkThatOnceCarriedIsNotMissing) {
+  Tell(true, true);
+  EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
+}
+
+TEST_F(CablingTest, OneEndUpAndTheOtherDownDisagree) {
+  for (int64_t ms = 0; ms < 5; ++ms) {
+    RecordBatch batch = world_.Counters(At(ms));
+    for (CounterRecord& record : batch.counters) {
+      const bool down = record.entity.node == "leaf0" && record.metric == Metric::kLinkUp &&
+                        record.entity.port == world_.declared().port(Port("leaf0", "spine3")).name;
+      if (down) record.value = 0;
+    }
+    cabling_.Add(batch);
+  }
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.kind, CableFindingKind::kDisagrees);
+  EXPECT_TRUE(finding.state_differs);
+}
+
+TEST_F(CablingTest, APortThatCarriesTrafficAndIsNotDeclaredIsUnexpected) {
+  const FlowKey flow = world_.Flow("host0", "host4", 7);
+  const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
+  for (int64_t i = 0; i < 20; ++i) {
+    RecordBatch batch = world_.Postcards(flow, path, At(i));
+    batch.hops[1].metadata.egress_port = 77;
+    cabling_.Add(batch);
+  }
+  const CableFinding finding = Only();
+  EXPECT_EQ(finding.kind, CableFindingKind::kUnexpected);
+  EXPECT_EQ(finding.place, "spine0:77");
+  EXPECT_EQ(finding.packets, 20u);
+}
+
+TEST_F(CablingTest, NodesThatTheTopologyDoesNotNameAreCountedWithExamples) {
+  RecordBatch batch = world_.Counters(At(0));
+  for (CounterRecord& record : batch.counters) {
+    if (record.entity.node.starts_with("spine")) record.entity.node += "-old";
+  }
+  cabling_.Add(batch);
+  const Strangers strangers = cabling_.Answer().counters;
+  EXPECT_EQ(strangers.records, 4u * 4u * 3u);  // spines, ports, metrics
+  EXPECT_THAT(strangers.examples,
+              ElementsAre("spine0-old", "spine1-old", "spine2-old", "spine3-old"));
+  EXPECT_FALSE(strangers.more);
+}
+
+TEST_F(CablingTest, ANodeWithItsDomainIsNoStranger) {
+  RecordBatch batch = world_.Counters(At(0));
+  for (CounterRecord& record : batch.counters) record.entity.node += ".lab.example.net";
+  cabling_.Add(batch);
+  EXPECT_EQ(cabling_.Answer().counters.records, 0u);
+}
+
+TEST_F(CablingTest, SwitchesThatTheTopologyDoesNotNameAreCounted) {
+  HopRecord hop;
+  hop.node_id = 4711;
+  RecordBatch batch;
+  batch.hops = {hop, hop};
+  cabling_.Add(batch);
+  EXPECT_EQ(cabling_.Answer().switches.records, 2u);
+  EXPECT_THAT(cabling_.Answer().switches.examples, ElementsAre("INT node 4711"));
+}
+
+}  // namespace
+}  // namespace rocescope

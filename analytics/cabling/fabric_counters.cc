@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/cabling/fabric_counters.h"
+
+#include <algorithm>
+
+namespace rocescope {
+
+using topology::kNone;
+using topology::NodeIndex;
+using topology::PortIndex;
+
+namespace {
+
+CounterSource SourceOf(const CounterEntity& entity) {
+  return entity.agent.IsUnspecified() ? CounterSource::kNamed : CounterSource::kSflow;
+}
+
+bool IsOfPort(const CounterEntity& entity) {
+  return entity.kind == EntityKind::kPort || entity.kind == EntityKind::kNic;
+}
+
+std::string NameOf(const CounterEntity& entity) {
+  return entity.node.empty() ? ToString(entity.agent) : entity.node;
+}
+
+}  // namespace
+
+// A switch by its agent's address; whatever has a name, by that, with or without its domain.
+NodeIndex FabricCounters::FindNode(const CounterEntity& entity) const {
+  if (!entity.agent.IsUnspecified()) {
+    const NodeIndex node = fabric_.FindSwitchBySflow(entity.agent);
+    if (node != kNone || entity.node.empty()) return node;
+  }
+  const NodeIndex node = fabric_.FindNode(entity.node);
+  return node != kNone ? node : fabric_.FindNode(entity.node.substr(0, entity.node.find('.')));
+}
+
+FabricCounters::Series* FabricCounters::FindUnexpected(NodeIndex node, const std::string& name) {
+  const auto known = unexpected_.find(name);
+  if (known != unexpected_.end()) return &known->second;
+  if (unexpected_.size() >= kMostUnexpected) return nullptr;
+  return &unexpected_.emplace(name, Series{.node = node}).first->second;
+}
+
+FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity) {
+  const NodeIndex node = FindNode(entity);
+  if (node == kNone) {
+    // An agent of a host may have an address that says nothing.
+    if (IsOfPort(entity) || !entity.node.empty()) stranger_ = NameOf(entity);
+    return nullptr;
+  }
+  if (!IsOfPort(entity)) return nullptr;
+  PortIndex port = kNone;
+  if (entity.port.empty()) {
+    port = fabric_.FindPortByNumber(node, entity.index);
+  } else if (entity.kind == EntityKind::kNic) {
+    const topology::NicIndex nic = fabric_.FindNicByDevice(node, entity.port);
+    port = nic == kNone ? kNone : fabric_.nic(nic).port;
+  } else {
+    port = fabric_.FindPort(node, entity.port);
+  }
+  if (port == kNone || fabric_.port(port).link == kNone) {
+    // A host has interfaces that are no RDMA device's.
+    if (!fabric_.node(node).IsSwitch()) return nullptr;
+    return FindUnexpected(node, fabric_.node(node).name + ":" +
+                                    (port != kNone         ? fabric_.port(port).name
+                                     : entity.port.empty() ? std::to_string(entity.index)
+                                                           : entity.port));
+  }
+  const auto source = static_cast<size_t>(SourceOf(entity));
+  const auto [at, added] = series_[source].try_emplace(port);
+  if (added) {
+    at->second.node = node;
+    ++ports_of_[source][node];
+  }
+  return &at->second;
+}
+
+void FabricCounters::Add(const CounterRecord& record) {
+  if (IsOfPort(record.entity) && record.entity.priority != CounterEntity::kAllPriorities) return;
+  if (!asked_ || !(record.entity == entity_)) {
+    entity_ = record.entity;
+    stranger_.clear();
+    found_ = Find(entity_);
+    asked_ = true;
+  }
+  if (!stranger_.empty()) strangers_.Add(stranger_);
+  if (found_ == nullptr) return;
+  Series& series = *found_;
+  last_ = std::max(last_, record.event_time);
+  if (record.metric == Metric::kLinkUp) {
+    series.history.AddState(record.event_time, record.value != 0);
+    return;
+  }
+  const bool is_received = record.metric == Metric::kRxBytes;
+  if (!is_received && record.metric != Metric::kTxBytes) return;
+  if (series.open != record.event_time) {
+    series.open = record.event_time;
+    series.received.reset();
+    series.sent.reset();
+  }
+  (is_received ? series.received : series.sent) = record.value;
+  if (series.received && series.sent) {
+    series.history.Add({.time = series.open, .received = *series.received, .sent = *series.sent});
+  }
+}
+
+const PortHistory* FabricCounters::Of(CounterSource source, PortIndex port) const {
+  const auto& all = series_[static_cast<size_t>(source)];
+  const auto at = all.find(port);
+  return at == all.end() ? nullptr : &at->second.history;
+}
+
+bool FabricCounters::TellsOf(CounterSource source, NodeIndex node) const {
+  return ports_of_[static_cast<size_t>(source)].contains(node);
+}
+
+const PortHistory* FabricCounters::StateOf(PortIndex port) const {
+  const PortHistory* best = nullptr;
+  for (const CounterSource source : kCounterSources) {
+    const PortHistory* history = Of(source, port);
+    if (history == nullptr || !history->up()) continue;
+    if (best == nullptr || history->state_readings() > best->state_readings()) best = history;
+  }
+  return best;
+}
+
+}  // namespace rocescope

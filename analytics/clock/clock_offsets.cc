@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/clock/clock_offsets.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/hash.h"
+#include "dataplane/record/flow_key_hash.h"
+
+namespace rocescope {
+
+namespace {
+
+// Two sessions of one switch copy a packet at once, but for the coarser stamp's 100 us.
+constexpr Duration kAtOnce = std::chrono::microseconds(1);
+
+uint64_t PacketOf(const FlowKey& flow, uint32_t psn, uint8_t opcode, uint32_t msn, bool by_int) {
+  const uint64_t packet = uint64_t{psn} << 32 | uint64_t{opcode} << 24 | (msn & 0xff'ffff);
+  return HashCombine(HashCombine(FlowKeyHash()(flow), by_int ? 1 : 0), packet) | 1;  // 0: none
+}
+
+}  // namespace
+
+ClockOffsets::ClockOffsets(const ClockOptions& options)
+    : options_(options), slots_(options.packets), window_(options.window) {}
+
+uint32_t ClockOffsets::ClockOf(const Key& key) {
+  const auto [at, added] = clocks_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
+  if (added) {
+    keys_.push_back(key);
+    packets_of_.push_back(0);
+    settled_.push_back(Duration(0));
+  }
+  return at->second;
+}
+
+void ClockOffsets::LearnTap(const TapPlace& place) {
+  if (place.tap >= clock_of_tap_.size()) clock_of_tap_.resize(size_t{place.tap} + 1, kNoClock);
+  clock_of_tap_[place.tap] = ClockOf({.kind = StampKind::kMirror, .address = place.switch_address});
+}
+
+void ClockOffsets::Add(const RecordBatch& batch) {
+  for (const SightingRecord& record : batch.sightings) {
+    if (record.kind == SightingKind::kCnp || record.kind == SightingKind::kNak) continue;
+    if (record.tap >= clock_of_tap_.size()) clock_of_tap_.resize(size_t{record.tap} + 1, kNoClock);
+    uint32_t& clock = clock_of_tap_[record.tap];
+    if (clock == kNoClock) clock = ClockOf({.kind = StampKind::kCapture, .number = record.tap});
+    Add(PacketOf(record.flow, record.psn, record.opcode, record.msn, false),
+        {.clock = clock,
+         .ttl = record.ttl,
+         .time = record.event_time,
+         .arrival = record.arrival_time});
+  }
+  for (const HopRecord& record : batch.hops) {
+    // Of a stack all hops have one TTL, and no direction.
+    if (!record.packet.known || !record.event_time_told || record.hop_count > 1) continue;
+    Add(PacketOf(record.packet.flow, record.packet.psn, record.packet.opcode, 0, true),
+        {.clock = ClockOf({.kind = StampKind::kInt, .number = record.node_id}),
+         .ttl = record.packet.ttl,
+         .time = record.event_time,
+         .arrival = record.arrival_time});
+  }
+}
+
+void ClockOffsets::Add(uint64_t packet, const Seen& seen) {
+  Slot& slot = slots_[packet & (slots_.size() - 1)];
+  if (slot.packet != packet) slot = {.packet = packet};
+  if (slot.sent_again) return;
+  const std::span<const Seen> known = std::span(slot.seen).first(slot.count);
+  for (const Seen& other : known) {
+    const bool again = other.clock == seen.clock && other.ttl == seen.ttl;
+    if (again && seen.time - other.time < kAtOnce && other.time - seen.time < kAtOnce) return;
+    if (again || seen.arrival - other.arrival > options_.apart ||
+        other.arrival - seen.arrival > options_.apart) {
+      slot.sent_again = true;
+      return;
+    }
+  }
+  for (const Seen& other : known) {
+    if (other.clock == seen.clock || other.ttl == seen.ttl) continue;
+    AddDelay(other.ttl > seen.ttl ? other : seen, other.ttl > seen.ttl ? seen : other);
+  }
+  if (slot.count < kMostSeen) slot.seen[slot.count++] = seen;
+}
+
+// Windows are of arrival, by one clock; whoever comes before the first counts there.
+size_t ClockOffsets::WindowOf(Timestamp time) {
+  const auto number = [&] { return ToNanoseconds(time) / window_.count(); };
+  if (first_window_ < 0) first_window_ = number();
+  while (number() - first_window_ >= static_cast<int64_t>(DelayEnvelope::kWindows)) {
+    // Pairs begin at even numbers, so that all of them have the same bounds.
+    const bool odd = first_window_ % 2 != 0;
+    if (odd) --first_window_;
+    for (auto& [pair, envelope] : delays_) {
+      if (odd) envelope.Shift();
+      envelope.Halve();
+    }
+    first_window_ /= 2;
+    window_ *= 2;
+  }
+  return static_cast<size_t>(std::max<int64_t>(number() - first_window_, 0));
+}
+
+void ClockOffsets::AddDelay(const Seen& from, const Seen& to) {
+  const size_t window = WindowOf(to.arrival);
+  const uint64_t pair = uint64_t{from.clock} << 32 | to.clock;
+  auto at = delays_.find(pair);
+  if (at == delays_.end()) {
+    if (delays_.size() >= options_.pairs) {
+      ++pairs_refused_;
+      return;
+    }
+    at = delays_.emplace(pair, DelayEnvelope()).first;
+  }
+  at->second.Add(window, (to.time - from.time).count());
+  ++packets_of_[from.clock];
+  ++packets_of_[to.clock];
+}
+
+std::string ClockOffsets::NameOf(const Key& key) const {
+  topology::NodeIndex node = topology::kNone;
+  if (key.kind == StampKind::kMirror) {
+    if (fabric_ != nullptr) node = fabric_->FindSwitchByErspan(key.address);
+    return node == topology::kNone ? ToString(key.address) : fabric_->node(node).name;
+  }
+  if (key.kind == StampKind::kCapture) return {};
+  if (fabric_ != nullptr) node = fabric_->FindSwitchByInt(key.number);
+  return node == topology::kNone ? std::to_string(key.number) : fabric_->node(node).name;
+}
+
+// The least over the windows.
+std::vector<DelayBound> ClockOffsets::BoundsOf(size_t first_window, size_t end) const {
+  std::vector<DelayBound> bounds;
+  for (const auto& [pair, envelope] : delays_) {
+    int64_t least = DelayEnvelope::kNone;
+    for (size_t i = first_window; i < end; ++i) least = std::min(least, envelope.Of(i));
+    if (least == DelayEnvelope::kNone) continue;
+    bounds.push_back({.from = static_cast<uint32_t>(pair >> 32),
+                      .to = static_cast<uint32_t>(pair),
+                      .ns = least});
+  }
+  return bounds;
+}
+
+// Group by group, each with its first clock as the reference.
+ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) const {
+  const auto count = static_cast<uint32_t>(keys_.size());
+  Solution solution = {.bounds = std::vector<std::optional<OffsetBounds>>(count),
+                       .reference = std::vector<uint32_t>(count)};
+  std::iota(solution.reference.begin(), solution.reference.end(), 0u);
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](uint32_t clock) { return keys_[clock]; });
+  for (const uint32_t reference : order) {
+    if (solution.bounds[reference] || packets_of_[reference] == 0) continue;
+    const auto found = BoundOffsets(bounds, count, reference);
+    if (!found) {
+      solution.contradicted = true;
+      return solution;
+    }
+    for (uint32_t clock = 0; clock < count; ++clock) {
+      if (!(*found)[clock] || solution.bounds[clock]) continue;
+      solution.bounds[clock] = (*found)[clock];
+      solution.reference[clock] = reference;
+    }
+  }
+  return solution;
+}
+
+ClockAnswer ClockOffsets::Answer() const {
+  ClockAnswer answer = {.pairs_refused = pairs_refused_};
+  constexpr size_t kWindows = DelayEnvelope::kWindows;
+  Solution all = Solve(BoundsOf(0, kWindows));
+  std::vector<Solution> windows;
+  for (size_t i = 0; i < kWindows; ++i) {
+    windows.push_back(Solve(BoundsOf(i, i + 1)));
+    answer.contradictions += windows.back().contradicted;
+  }
+  // Clocks that drift contradict themselves over a long time: the last window then stands for now.
+  if (all.contradicted) {
+    for (const Solution& window : windows) {
+      if (!window.contradicted && window.Tells()) all = window;
+    }
+  }
+  std::map<uint32_t, uint32_t> groups;  // by reference
+  for (const auto& [key, clock] : clocks_) {
+    ClockOffset& out = answer.clocks.emplace_back(
+        ClockOffset{.kind = key.kind, .name = NameOf(key), .packets = packets_of_[clock]});
+    if (key.kind == StampKind::kCapture) out.tap = static_cast<uint16_t>(key.number);
+    const uint32_t reference = all.reference[clock];
+    out.group = groups.try_emplace(reference, static_cast<uint32_t>(groups.size())).first->second;
+    out.reference = reference == clock;
+    if (!all.bounds[clock] || out.reference) continue;
+    const OffsetBounds& bounds = *all.bounds[clock];
+    out.offset = Duration((bounds.least + bounds.most) / 2);
+    out.uncertainty = Duration((bounds.most - bounds.least + 1) / 2);
+    out.drift_ppb = DriftOf(windows, clock, reference);
+  }
+  return answer;
+}
+
+// From the first window that bounds the clock to the last: a difference that no two offsets within
+// the bounds leave out.
+std::optional<double> ClockOffsets::DriftOf(const std::vector<Solution>& windows, uint32_t clock,
+                                            uint32_t reference) const {
+  const OffsetBounds* first = nullptr;
+  size_t first_at = 0;
+  std::optional<double> drift;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto& bounds = windows[i].bounds[clock];
+    if (windows[i].contradicted || !bounds || windows[i].reference[clock] != reference) continue;
+    if (first == nullptr) {
+      first = &*bounds;
+      first_at = i;
+      continue;
+    }
+    drift.reset();
+    if (bounds->least <= first->most && first->least <= bounds->most) continue;
+    const double grown = static_cast<double>(bounds->least + bounds->most) / 2 -
+                         static_cast<double>(first->least + first->most) / 2;
+    const auto span = static_cast<double>(window_.count()) * static_cast<double>(i - first_at);
+    drift = grown / span * 1e9;
+  }
+  return drift;
+}
+
+void ClockOffsets::Settle() {
+  const ClockAnswer answer = Answer();
+  auto at = answer.clocks.begin();
+  for (const auto& [key, clock] : clocks_) settled_[clock] = (at++)->offset.value_or(Duration(0));
+}
+
+Duration ClockOffsets::OfTap(TapId tap) const {
+  if (tap >= clock_of_tap_.size() || clock_of_tap_[tap] == kNoClock) return Duration(0);
+  return settled_[clock_of_tap_[tap]];
+}
+
+Duration ClockOffsets::OfIntNode(uint32_t node_id) const {
+  const auto at = clocks_.find({.kind = StampKind::kInt, .number = node_id});
+  return at == clocks_.end() ? Duration(0) : settled_[at->second];
+}
+
+}  // namespace rocescope

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ties the clocks of mirrors, INT and captures together by packets that two of them stamped, in
+// both directions: what is least of many delays had no queue, and no delay is below zero.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "analytics/clock/clock_offset.h"
+#include "analytics/clock/delay_envelope.h"
+#include "analytics/clock/offset_bounds.h"
+#include "base/time.h"
+#include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct ClockOptions {
+  size_t packets = 1u << 15;                       // remembered; a power of two
+  size_t pairs = 1u << 16;                         // of clocks, by direction
+  Duration window = std::chrono::milliseconds(1);  // at first; grows with the time that passed
+  // Copies that come so far apart are of a packet that was sent again.
+  Duration apart = std::chrono::milliseconds(1);
+};
+
+class ClockOffsets {
+ public:
+  explicit ClockOffsets(const ClockOptions& options = {});
+
+  // For names alone; it must outlive this one. Null: none.
+  void SetFabric(const topology::Fabric* fabric) { fabric_ = fabric; }
+  void LearnTap(const TapPlace& place);
+  void Add(const RecordBatch& batch);
+
+  ClockAnswer Answer() const;
+
+  // What to take from a tap's times to have the reference's; 0 where that is not known. As of the
+  // last Settle.
+  Duration OfTap(TapId tap) const;
+  Duration OfIntNode(uint32_t node_id) const;
+  // Estimates what OfTap and OfIntNode tell; from time to time, as it is not cheap.
+  void Settle();
+
+ private:
+  static constexpr uint32_t kNoClock = UINT32_MAX;
+  static constexpr size_t kMostSeen = 8;
+
+  struct Key {
+    StampKind kind = StampKind::kMirror;
+    IpAddress address;    // of a mirror's switch
+    uint32_t number = 0;  // of an INT node, or a capture's tap
+
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Seen {
+    uint32_t clock = kNoClock;
+    uint8_t ttl = 0;
+    Timestamp time;
+    Timestamp arrival;
+  };
+  // A packet, and who stamped it.
+  struct Slot {
+    uint64_t packet = 0;
+    uint8_t count = 0;
+    bool sent_again = false;
+    std::array<Seen, kMostSeen> seen;
+  };
+  // What one window, or all, says of every clock.
+  struct Solution {
+    std::vector<std::optional<OffsetBounds>> bounds;  // by clock
+    std::vector<uint32_t> reference;                  // by clock, of its group
+    bool contradicted = false;
+
+    // Of any clock more than that it is its own reference.
+    bool Tells() const {
+      for (uint32_t clock = 0; clock < bounds.size(); ++clock) {
+        if (bounds[clock] && reference[clock] != clock) return true;
+      }
+      return false;
+    }
+  };
+
+  uint32_t ClockOf(const Key& key);
+  void Add(uint64_t packet, const Seen& seen);
+  void AddDelay(const Seen& from, const Seen& to);
+  size_t WindowOf(Timestamp time);
+  std::string NameOf(const Key& key) const;
+  std::vector<DelayBound> BoundsOf(size_t first_window, size_t end) const;
+  Solution Solve(std::span<const DelayBound> bounds) const;
+  std::optional<double> DriftOf(const std::vector<Solution>& windows, uint32_t clock,
+                                uint32_t reference) const;
+
+  const ClockOptions options_;
+  const topology::Fabric* fabric_ = nullptr;
+  std::map<Key, uint32_t> clocks_;
+  std::vector<Key> keys_;
+  std::vector<uint32_t> clock_of_tap_;
+  std::vector<uint64_t> packets_of_;  // by clock
+  std::vector<Slot> slots_;
+  std::unordered_map<uint64_t, DelayEnvelope> delays_;  // by from << 32 | to
+  Duration window_;
+  int64_t first_window_ = -1;
+  uint64_t pairs_refused_ = 0;
+  std::vector<Duration> settled_;  // by clock
+};
+
+}  // namespace rocescope

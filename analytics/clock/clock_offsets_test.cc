@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/clock/clock_offsets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace rocescope {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using testing::SizeIs;
+
+constexpr int64_t kBegin = 1'000'000'000;
+
+// Switches in a row, each with a mirror and a clock of its own. A packet goes on to the next one in
+// 600 ns and what it waits.
+class ClockOffsetsTest : public testing::Test {
+ protected:
+  void MakeSwitches(const std::vector<Duration>& offsets, const std::vector<double>& drifts = {}) {
+    offsets_ = offsets;
+    drifts_ = drifts;
+    drifts_.resize(offsets.size());
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      clocks_.LearnTap({.tap = static_cast<TapId>(i),
+                        .switch_address = IpAddress::FromV4(static_cast<uint32_t>(i + 1))});
+    }
+  }
+  void Sees(size_t at, uint32_t psn, uint8_t ttl, int64_t ns, RecordBatch& batch) const {
+    SightingRecord record;
+    record.flow.destination_qpn = {7};
+    record.tap = static_cast<TapId>(at);
+    record.ttl = ttl;
+    record.psn = psn;
+    const auto drift = static_cast<int64_t>(drifts_[at] * 1e-9 * static_cast<double>(ns));
+    record.event_time = FromNanoseconds(kBegin + ns + drift) + offsets_[at];
+    record.arrival_time = FromNanoseconds(kBegin + ns + 5000);
+    batch.sightings.push_back(record);
+  }
+  // There or back over all switches, `packets` of them in so long.
+  void Travel(bool there, int packets, Duration time, int64_t least_wait = 0) {
+    RecordBatch batch;
+    for (int i = 0; i < packets; ++i) {
+      int64_t ns = time.count() / packets * i;
+      ++psn_;
+      for (size_t hop = 0; hop < offsets_.size(); ++hop) {
+        const size_t at = there ? hop : offsets_.size() - 1 - hop;
+        Sees(at, psn_, static_cast<uint8_t>(64 - hop), ns, batch);
+        ns += 600 + least_wait + static_cast<int64_t>(random_() % 3000);
+      }
+    }
+    clocks_.Add(batch);
+  }
+  // Whether the truth is within what is said, and that not too wide.
+  void ExpectTruth(const ClockAnswer& answer) const {
+    ASSERT_THAT(answer.clocks, SizeIs(offsets_.size()));
+    for (size_t i = 0; i < offsets_.size(); ++i) {
+      const ClockOffset& clock = answer.clocks[i];
+      EXPECT_EQ(clock.reference, i == 0);
+      if (i == 0) continue;
+      ASSERT_TRUE(clock.offset) << i;
+      const Duration error = *clock.offset - (offsets_[i] - offsets_[0]);
+      EXPECT_LE(std::abs(error.count()), clock.uncertainty.count()) << i;
+      EXPECT_LE(clock.uncertainty.count(), 1000 * static_cast<int64_t>(i)) << i;
+    }
+  }
+
+  std::vector<Duration> offsets_;
+  std::vector<double> drifts_;  // in parts of 10^9
+  uint32_t psn_ = 0;
+  std::minstd_rand random_{1};
+  ClockOffsets clocks_;
+};
+
+TEST_F(ClockOffsetsTest, AreFoundFromPacketsBothWays) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000), nanoseconds(-25'000)});
+  Travel(true, 500, milliseconds(5));
+  Travel(false, 500, milliseconds(5));
+  const ClockAnswer answer = clocks_.Answer();
+  ExpectTruth(answer);
+  EXPECT_EQ(answer.clocks[0].name, "0.0.0.1");
+  EXPECT_EQ(answer.contradictions, 0u);
+  EXPECT_FALSE(answer.clocks[1].drift_ppb);
+}
+
+TEST_F(ClockOffsetsTest, OneDirectionLeavesThemUnknown) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
+  Travel(true, 500, milliseconds(5));
+  const ClockAnswer answer = clocks_.Answer();
+  ASSERT_THAT(answer.clocks, SizeIs(2));
+  EXPECT_FALSE(answer.clocks[1].offset);
+  EXPECT_NE(answer.clocks[0].group, answer.clocks[1].group);
+}
+
+// The error of an estimate is half of what the two directions differ by, and the bound has it.
+TEST_F(ClockOffsetsTest, AQueueOneWayIsWithinTheUncertainty) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
+  Travel(true, 500, milliseconds(5), 8000);
+  Travel(false, 500, milliseconds(5));
+  const ClockOffset clock = clocks_.Answer().clocks[1];
+  ASSERT_TRUE(clock.offset);
+  EXPECT_NEAR(static_cast<double>((*clock.offset - nanoseconds(40'000)).count()), 4000, 300);
+  EXPECT_GE(clock.uncertainty, nanoseconds(4000));
+}
+
+TEST_F(ClockOffsetsTest, APacketThatIsSentAgainIsNotMatched) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
+  Travel(true, 500, milliseconds(5));
+  Travel(false, 500, milliseconds(5));
+  // Each seen first only behind, and then, sent again, in front.
+  RecordBatch batch;
+  for (uint32_t i = 0; i < 2; ++i) {
+    Sees(1, 90'000 + i, 63, 100'000, batch);
+    Sees(0, 90'000 + i, 64, 900'000, batch);
+  }
+  clocks_.Add(batch);
+  ExpectTruth(clocks_.Answer());
+}
+
+// 50 parts in a million, for 80 ms: 4 us.
+TEST_F(ClockOffsetsTest, DriftIsToldWhereItIsBeyondDoubt) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000)}, {0, 50'000});
+  Travel(true, 20'000, milliseconds(80));
+  Travel(false, 20'000, milliseconds(80));
+  const ClockOffset clock = clocks_.Answer().clocks[1];
+  ASSERT_TRUE(clock.drift_ppb);
+  EXPECT_NEAR(*clock.drift_ppb, 50'000, 15'000);
+}
+
+TEST_F(ClockOffsetsTest, CorrectionsAreZeroUntilTheyAreSettled) {
+  MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
+  Travel(true, 500, milliseconds(5));
+  Travel(false, 500, milliseconds(5));
+  EXPECT_EQ(clocks_.OfTap(1), Duration(0));
+  clocks_.Settle();
+  EXPECT_NEAR(static_cast<double>(clocks_.OfTap(1).count()), 40'000, 1000);
+  EXPECT_EQ(clocks_.OfTap(0), Duration(0));
+  EXPECT_EQ(clocks_.OfTap(99), Duration(0));
+}
+
+TEST_F(ClockOffsetsTest, IntClocksAreTiedByPostcards) {
+  RecordBatch batch;
+  const std::array<int64_t, 2> offsets = {0, -30'000};
+  for (uint32_t i = 0; i < 200; ++i) {
+    const bool there = i % 2 == 0;
+    for (uint32_t hop = 0; hop < 2; ++hop) {
+      const uint32_t node = there ? hop : 1 - hop;
+      HopRecord record;
+      record.packet = {.known = true, .ttl = static_cast<uint8_t>(63 - hop), .psn = i};
+      record.node_id = node + 1;
+      record.event_time = FromNanoseconds(kBegin + i * 10'000 + hop * 700 + offsets[node]);
+      record.arrival_time = FromNanoseconds(kBegin + i * 10'000 + 5000);
+      record.event_time_told = true;
+      batch.hops.push_back(record);
+    }
+  }
+  clocks_.Add(batch);
+  const ClockAnswer answer = clocks_.Answer();
+  ASSERT_THAT(answer.clocks, SizeIs(2));
+  EXPECT_EQ(answer.clocks[1].kind, StampKind::kInt);
+  EXPECT_EQ(answer.clocks[1].offset, nanoseconds(-30'000));
+  EXPECT_EQ(answer.clocks[1].uncertainty, nanoseconds(700));
+}
+
+}  // namespace
+}  // namespace rocescope
