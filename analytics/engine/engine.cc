@@ -2,10 +2,12 @@
 #include "analytics/engine/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 #include <vector>
 
 #include "analytics/collective/collectives.h"
+#include "analytics/path/change_reason.h"
 
 namespace rocescope {
 namespace {
@@ -54,6 +56,9 @@ void Engine::SetHostFacts(HostFacts facts) {
 void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   fabric_ = std::move(fabric);
   paths_ = std::make_unique<PathTracker>(*fabric_);
+  cabling_ = std::make_unique<Cabling>(*fabric_);
+  clocks_->SetFabric(fabric_.get());
+  paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
   SetHostFacts(HostFacts(*host_facts_));
   changed_ = true;
@@ -62,6 +67,8 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
 void Engine::LearnTap(const TapPlace& place) {
   connections_.LearnTap(place);
   if (paths_) paths_->LearnTap(place);
+  if (cabling_) cabling_->LearnTap(place);
+  clocks_->LearnTap(place);
 }
 
 void Engine::Ingest(const RecordBatch& batch) {
@@ -73,6 +80,10 @@ void Engine::Ingest(const RecordBatch& batch) {
     if (i + kAhead < batch.flows.size()) traffic_.Approach(batch.flows[i + kAhead]);
     traffic_.Add(batch.flows[i]);
   }
+  clocks_->Add(batch);
+  constexpr uint64_t kSettleEach = 64;
+  ++batches_;
+  if (std::has_single_bit(batches_) || batches_ % kSettleEach == 0) clocks_->Settle();
   for (const FlowRecord& record : batch.flows) activity_.Add(record);
   for (const SightingRecord& record : batch.sightings) activity_.Add(record);
   if (paths_) {
@@ -80,6 +91,7 @@ void Engine::Ingest(const RecordBatch& batch) {
     for (const HopRecord& record : batch.hops) paths_->Add(record);
     for (const SampleRecord& record : batch.samples) paths_->Add(record);
   }
+  if (cabling_) cabling_->Add(batch);
   for (const SightingRecord& record : batch.sightings) {
     largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
   }
@@ -100,6 +112,13 @@ void Engine::ApplyCuts() {
   }
 }
 
+std::vector<FlowPath> Engine::ExplainedPaths() {
+  if (!paths_) return {};
+  std::vector<FlowPath> paths = paths_->Paths();
+  ExplainChanges(*fabric_, cabling_->LinkChanges(), paths);
+  return paths;
+}
+
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
   auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
@@ -117,8 +136,10 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
       .attribution = std::move(attribution),
       .rhythms = std::move(rhythms),
       .fabric = fabric_,
-      .paths = std::make_shared<const std::vector<FlowPath>>(paths_ ? paths_->Paths()
-                                                                    : std::vector<FlowPath>()),
+      .paths = std::make_shared<const std::vector<FlowPath>>(ExplainedPaths()),
+      .cabling =
+          std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer()),
+      .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
       .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
       .largest_sighting_exponent = largest_sighting_exponent_});
   changed_ = false;

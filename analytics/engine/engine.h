@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/cabling/cabling.h"
+#include "analytics/clock/clock_offsets.h"
 #include "analytics/collective/activity.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/engine/snapshot.h"
@@ -41,6 +43,7 @@ class Engine {
  private:
   // The tracker alone says when a queue pair number changed hands.
   void ApplyCuts();
+  std::vector<FlowPath> ExplainedPaths();
 
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;
@@ -48,6 +51,10 @@ class Engine {
   ActivityTracker activity_;
   std::shared_ptr<const topology::Fabric> fabric_;
   std::unique_ptr<PathTracker> paths_;  // null without a fabric
+  std::unique_ptr<Cabling> cabling_;    // likewise
+  // Its place is known to the path tracker, and an engine may be moved.
+  std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
+  uint64_t batches_ = 0;  // with anything in them
   uint8_t largest_sighting_exponent_ = 0;
   bool changed_ = true;
   std::shared_ptr<const Snapshot> last_;

@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/cabling/cable_finding.h"
+#include "analytics/clock/clock_offset.h"
 #include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
 #include "analytics/job/attribution.h"
@@ -28,6 +30,8 @@ struct Snapshot {
       std::make_shared<const std::vector<JobRhythm>>();
   std::shared_ptr<const topology::Fabric> fabric;      // null: nobody said what it is
   std::shared_ptr<const std::vector<FlowPath>> paths;  // by flow; none without a fabric
+  std::shared_ptr<const CablingAnswer> cabling;        // of nothing without a fabric
+  std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint8_t largest_sighting_exponent = 0;
 };

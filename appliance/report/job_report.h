@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "analytics/engine/snapshot.h"
+#include "dataplane/lcore/totals.h"
 #include "dataplane/record/flow_key_hash.h"
 
 namespace rocescope {
@@ -27,5 +29,7 @@ std::string_view NameOf(RankSource source);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report);
 
 }  // namespace rocescope

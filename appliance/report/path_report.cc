@@ -43,6 +43,37 @@ std::string_view NameOf(PathChange change) {
   return "new_owner";
 }
 
+std::string_view NameOf(PathReason reason) {
+  switch (reason) {
+    case PathReason::kSwitchDown:
+      return "switch_down";
+    case PathReason::kLinkDown:
+      return "link_down";
+    case PathReason::kLinkUp:
+      return "link_up";
+    case PathReason::kDealtAnew:
+      return "dealt_anew";
+    case PathReason::kLinkSilent:
+      return "link_silent";
+    case PathReason::kNewSourcePort:
+      return "new_source_port";
+    case PathReason::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+void FillReason(const topology::Fabric& fabric, const PathStretch& stretch, v1::PathStretch& out) {
+  if (stretch.began == PathChange::kFirstSeen || stretch.began == PathChange::kNewOwner) return;
+  out.set_reason(std::string(NameOf(stretch.reason)));
+  if (stretch.reason_node != topology::kNone) {
+    out.set_reason_place(fabric.node(stretch.reason_node).name);
+  } else if (stretch.reason_link != topology::kNone) {
+    out.set_reason_place(fabric.NameOfLink(stretch.reason_link));
+  }
+  out.set_reason_ns(ToNanoseconds(stretch.reason_time));
+}
+
 constexpr std::array<std::pair<PathSource, std::string_view>, 3> kSources = {
     {{kFromMirror, "mirror"}, {kFromInt, "int"}, {kFromSflow, "sflow"}}};
 
@@ -71,6 +102,7 @@ void FillStretch(const topology::Fabric& fabric, const PathStretch& stretch, v1:
   for (const auto& [source, name] : kSources) {
     if ((stretch.sources & source) != 0) out.add_sources(std::string(name));
   }
+  FillReason(fabric, stretch, out);
   out.set_packets(stretch.packets);
   out.set_bytes(stretch.bytes);
 }

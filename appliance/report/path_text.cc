@@ -100,6 +100,18 @@ std::string WayOf(const PathStretch& stretch) {
   }
 }
 
+// Why it came here, if it came from elsewhere.
+std::string ReasonOf(const PathStretch& stretch) {
+  const std::string& reason = stretch.reason();
+  if (reason == "link_down" || reason == "switch_down")
+    return stretch.reason_place() + " went down";
+  if (reason == "link_up") return stretch.reason_place() + " came up";
+  if (reason == "link_silent") return "nobody on " + stretch.reason_place() + " since";
+  if (reason == "dealt_anew") return "dealt anew with " + stretch.reason_place();
+  if (reason == "new_source_port") return "new source port";
+  return reason;
+}
+
 std::string SumText(const v1::ReplayReport& report) {
   std::map<PathStretch::State, uint64_t> flows;
   uint64_t changed = 0;
@@ -139,6 +151,7 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
                    {"SINCE", Align::kRight},
                    {"BYTES", Align::kRight},
                    {"SURE"},
+                   {"WHY"},
                    {"BY (PORTS THAT SEND)"}});
   int rows = 0;
   int shown = 0;
@@ -152,7 +165,8 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
                  first ? std::to_string(path->destination_qpn()) : "",
                  "+" + HumanDuration(stretch.from_ns() - report.extent().start_ns()),
                  WithThousands(stretch.bytes()),
-                 word == kWords.end() ? "" : std::string(word->word), WayOf(stretch)});
+                 word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
+                 WayOf(stretch)});
       ++rows;
     }
   }

@@ -192,6 +192,8 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillConnections(findings.snapshot, ids, report);
   FillJobs(findings.snapshot, report);
   FillPaths(findings.snapshot, report);
+  FillCabling(findings.snapshot, report);
+  FillClocks(findings.snapshot, taps, report);
   FillTelemetry(findings, *report.mutable_telemetry());
   FillCoverage(findings, *report.mutable_coverage());
   for (const PortFindings& port : findings.ports) {

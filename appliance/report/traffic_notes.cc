@@ -57,6 +57,14 @@ std::string NoteOnTopology(const Snapshot& snapshot) {
                          : fmt::format(" and {} addresses more", unknown.size() - 1));
 }
 
+std::string NoteOnStrangers(const Strangers& strangers, std::string_view what,
+                            std::string_view whom) {
+  if (strangers.records == 0) return {};
+  return fmt::format("{} of {} that the topology does not name: {}{}",
+                     Counted(strangers.records, what), whom, fmt::join(strangers.examples, ", "),
+                     strangers.more ? " and others" : "");
+}
+
 }  // namespace
 
 std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vector<Tap>& taps) {
@@ -67,6 +75,13 @@ std::vector<std::string> NotesOnTraffic(const Snapshot& snapshot, const std::vec
                     Counted(flows, "flow"), NamesOf(at, taps)));
   }
   if (std::string note = NoteOnTopology(snapshot); !note.empty()) notes.push_back(std::move(note));
+  if (snapshot.cabling) {
+    for (std::string note : {NoteOnStrangers(snapshot.cabling->counters, "counter value", "nodes"),
+                             NoteOnStrangers(snapshot.cabling->switches, "report",
+                                             "switches (INT, sFlow, mirrors)")}) {
+      if (!note.empty()) notes.push_back(std::move(note));
+    }
+  }
   if (const auto [flows, at] = ConcernedBy(TapAgreement::kDisagree, *snapshot.flows); flows > 0) {
     notes.push_back(fmt::format(
         "taps contradict each other about {} ({}): one shows fewer packets, and no gaps for the "

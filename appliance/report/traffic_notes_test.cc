@@ -52,5 +52,19 @@ TEST(NotesOnTraffic, TellWhatNoLongerHasARow) {
               ElementsAre(HasSubstr("3 flows gave way"), HasSubstr("1 owner")));
 }
 
+TEST(NotesOnTraffic, NameNodesThatTheTopologyDoesNot) {
+  const Snapshot snapshot{
+      .flows = std::make_shared<const std::vector<FlowSummary>>(),
+      .cabling = std::make_shared<const CablingAnswer>(
+          CablingAnswer{.counters = {.records = 1234, .examples = {"leaf8", "leaf9"}, .more = true},
+                        .switches = {.records = 1, .examples = {"INT node 7"}}})};
+  EXPECT_THAT(
+      NotesOnTraffic(snapshot, {}),
+      ElementsAre("1,234 counter values of nodes that the topology does not name: leaf8, leaf9 "
+                  "and others",
+                  "1 report of switches (INT, sFlow, mirrors) that the topology does not name: "
+                  "INT node 7"));
+}
+
 }  // namespace
 }  // namespace rocescope

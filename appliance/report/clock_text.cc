@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "appliance/report/table.h"
+#include "appliance/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string Signed(int64_t ns) { return (ns < 0 ? "-" : "+") + HumanDuration(ns < 0 ? -ns : ns); }
+
+bool IsOff(const v1::Clock& clock) {
+  return clock.drifts() || (clock.known() && std::max(clock.offset_ns(), -clock.offset_ns()) >
+                                                 clock.uncertainty_ns());
+}
+
+}  // namespace
+
+void AppendClocks(const v1::ReplayReport& report, std::string& text) {
+  std::map<uint32_t, std::string> references;  // by group
+  std::vector<const v1::Clock*> off;
+  uint64_t known = 0;
+  for (const v1::Clock& clock : report.clocks().clocks()) {
+    if (clock.reference()) references[clock.group()] = clock.kind() + " " + clock.name();
+    known += clock.known();
+    if (IsOff(clock)) off.push_back(&clock);
+  }
+  if (off.empty()) return;
+  text += fmt::format(
+      "CLOCKS: {} of {} that packets tie together are off by more than is uncertain\n\n",
+      WithThousands(off.size()), WithThousands(known));
+  std::ranges::stable_sort(off, std::greater<>(), [](const v1::Clock* clock) {
+    return std::max(clock->offset_ns(), -clock->offset_ns());
+  });
+  TextTable table({{"CLOCK"},
+                   {"OFFSET", Align::kRight},
+                   {"GIVE OR TAKE", Align::kRight},
+                   {"DRIFT", Align::kRight},
+                   {"FROM"},
+                   {"PACKETS", Align::kRight}});
+  int rows = 0;
+  for (const v1::Clock* clock : off) {
+    if (rows++ == kMostRows) break;
+    table.Add({clock->kind() + " " + clock->name(), Signed(clock->offset_ns()),
+               HumanDuration(clock->uncertainty_ns()),
+               clock->drifts() ? fmt::format("{:+.1f} ppm", clock->drift_ppb() / 1000) : "",
+               references[clock->group()], WithThousands(clock->packets())});
+  }
+  text += table.Render(2);
+  AppendMore(static_cast<int>(off.size()), "clock", text);
+  text += "\n";
+}
+
+}  // namespace rocescope
