@@ -35,15 +35,18 @@ IntPostcards::IntPostcards(Network& network, PacketWriter& packets, CollectorPor
       port_(port),
       options_(options),
       mask_((uint64_t{1} << std::min(options.shift, 63u)) - 1) {
-  for (const topology::Node& node : network.fabric().nodes()) {
+  for (topology::NodeIndex index = 0; index < network.fabric().nodes().size(); ++index) {
+    const topology::Node& node = network.fabric().node(index);
     if (!node.IsSwitch()) continue;
     const auto number = static_cast<uint32_t>(nodes_.size());
-    nodes_.push_back({.id = node.int_switch_id,
-                      .first_port = node.first_port,
-                      .envelope = {.source_mac = MacOfSwitch(number),
-                                   .destination_mac = port.options().mac,
-                                   .source = AddressOfSwitch(node, number),
-                                   .destination = port.options().address}});
+    nodes_.push_back(
+        {.id = node.int_switch_id,
+         .first_port = node.first_port,
+         .clock_error = options.clock_errors.empty() ? Duration(0) : options.clock_errors[index],
+         .envelope = {.source_mac = MacOfSwitch(number),
+                      .destination_mac = port.options().mac,
+                      .source = AddressOfSwitch(node, number),
+                      .destination = port.options().address}});
   }
 }
 
@@ -67,7 +70,7 @@ void IntPostcards::Report(const Switch& at, const Port& port, const Frame& frame
     return static_cast<uint16_t>(network_.fabric().port(node.first_port + which).number);
   };
   const auto nanoseconds = [&](SimTime time) {
-    return static_cast<uint64_t>(ToNanoseconds(port_.WallTime(time)));
+    return static_cast<uint64_t>(ToNanoseconds(port_.WallTime(time) + node.clock_error));
   };
   wire::ByteWriter out(room.first(length));
   WriteUdpEnvelope(out, node.envelope, kSourcePort, options_.udp_port,

@@ -18,6 +18,7 @@ struct IntOptions {
   uint32_t shift = 8;                   // one packet in 2^shift
   uint16_t udp_port = 32766;            // of the collector
   uint32_t inner_octets = 128;          // of the packet's front
+  std::vector<Duration> clock_errors;   // as of MirrorOptions
   uint64_t congested_octets = 100'000;  // a queue that holds more is said to be congested
 };
 
@@ -48,6 +49,7 @@ class IntPostcards final : public SwitchObserver {
     uint32_t id = topology::kNone;
     uint32_t sequence = 0;
     topology::PortIndex first_port = 0;
+    Duration clock_error{};
     Envelope envelope;
   };
 

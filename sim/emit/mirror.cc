@@ -56,6 +56,7 @@ uint32_t Mirror::SessionOf(topology::NodeIndex node, uint32_t number) {
        .switch_id = static_cast<uint16_t>(
            (at.int_switch_id == topology::kNone ? switch_number : at.int_switch_id) &
            kSwitchIdMask),
+       .clock_error = options_.clock_errors.empty() ? Duration(0) : options_.clock_errors[node],
        .envelope = {.source_mac = MacOfSwitch(switch_number),
                     .destination_mac = port_.options().mac,
                     .source = at.erspan_source,
@@ -128,7 +129,7 @@ void Mirror::CopyTo(const Entry& entry, const Frame& frame, bool egress) {
                 inside);
   Write(out, wire::GreHeader{
                  .has_sequence = true, .protocol = wire::kEtherTypeErspan3, .sequence = sequence});
-  const int64_t ns = ToNanoseconds(port_.WallTime(now));
+  const int64_t ns = ToNanoseconds(port_.WallTime(now) + session.clock_error);
   Write(out, wire::Erspan3Header{
                  .truncated = kept < whole,
                  .session = session.number,

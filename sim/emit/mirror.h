@@ -16,6 +16,8 @@ namespace rocescope::sim {
 struct MirrorOptions {
   // Octets kept of a frame; 0: all. 192 keeps a clear-to-send's payload.
   uint32_t snap_length = 192;
+  // What switches' clocks say beyond the wall's, by node; empty: nothing.
+  std::vector<Duration> clock_errors;
 };
 
 // A tap that names its port tells time in IEEE 1588's nanoseconds, with seconds and port in the
@@ -49,6 +51,7 @@ class Mirror final : public SwitchObserver {
     uint16_t number = 0;
     uint32_t sequence = 0;
     uint16_t switch_id = 0;
+    Duration clock_error{};
     Envelope envelope;
   };
   // Where a port's copies go; chained where several taps watch one port and direction.

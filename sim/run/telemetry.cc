@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/emit/clocks.h"
+
 namespace rocescope::sim {
 namespace {
 
@@ -51,11 +53,14 @@ Result<CollectorPort*> Telemetry::PortOf(Capture& capture, const char* name) {
 
 Status Telemetry::OpenFrames() {
   const TelemetryOptions& on = scenario_.telemetry;
+  const std::vector<Duration> clock_errors =
+      ClockErrors(network_.fabric(), on.clock_error, scenario_.seed);
   if (output_.stream) Begin(stream_, PcapFile::ToStandardOutput());
   if (!network_.fabric().taps().empty()) {
     const auto port = PortOf(mirror_capture_, "mirror.pcap");
     if (!port) return tl::unexpected(port.error());
-    auto mirror = Mirror::Make(network_, packets_, **port, {.snap_length = on.snap_length});
+    auto mirror = Mirror::Make(network_, packets_, **port,
+                               {.snap_length = on.snap_length, .clock_errors = clock_errors});
     if (!mirror) return tl::unexpected(mirror.error());
     mirror_ = *std::move(mirror);
     observers_.Add(*mirror_);
@@ -63,8 +68,9 @@ Status Telemetry::OpenFrames() {
   if (on.int_exponent) {
     const auto port = PortOf(int_capture_, "int.pcap");
     if (!port) return tl::unexpected(port.error());
-    postcards_ = std::make_unique<IntPostcards>(network_, packets_, **port,
-                                                IntOptions{.shift = *on.int_exponent});
+    postcards_ = std::make_unique<IntPostcards>(
+        network_, packets_, **port,
+        IntOptions{.shift = *on.int_exponent, .clock_errors = clock_errors});
     observers_.Add(*postcards_);
   }
   if (on.sflow_rate > 0) {

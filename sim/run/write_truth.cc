@@ -9,6 +9,7 @@
 #include <set>
 
 #include "rocescope/v1/truth.pb.h"
+#include "sim/emit/clocks.h"
 #include "sim/emit/packet.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/simulation.h"
@@ -291,6 +292,14 @@ v1::Truth Writer::Write() {
   std::set<topology::Tier> tiers;
   for (const topology::Node& node : fabric_.nodes()) {
     if (node.IsSwitch()) tiers.insert(node.tier);
+  }
+  const std::vector<Duration> clock_errors = ClockErrors(
+      fabric_, simulation_.scenario().telemetry.clock_error, simulation_.scenario().seed);
+  for (topology::NodeIndex node = 0; node < clock_errors.size(); ++node) {
+    if (!fabric_.node(node).IsSwitch()) continue;
+    v1::TruthClock& clock = *truth.add_clocks();
+    clock.set_node(fabric_.node(node).name);
+    clock.set_offset_ns(clock_errors[node].count());
   }
   truth.set_switch_tiers(static_cast<uint32_t>(tiers.size()));
   truth.set_sflow_rate(simulation_.scenario().telemetry.sflow_rate);

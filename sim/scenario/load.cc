@@ -32,6 +32,7 @@ constexpr size_t kMostNames = 1u << 20;
 constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
 constexpr size_t kNoMirror = 3;
 constexpr SimTime kShortestPeriod = kMicrosecond;  // of what happens again and again, by itself
+constexpr SimTime kLargestClockError = kSecond;
 
 // Reads a scenario's sections; what is wrong is gathered in `errors_`.
 class Loader {
@@ -254,7 +255,7 @@ void Loader::ReadDcqcn(const YamlNode& node) {
 void Loader::ReadTelemetry(const YamlNode& node) {
   const YamlMap map(node, "telemetry",
                     {"mirror", "snap_length", "collector_rate", "int_exponent", "sflow_rate",
-                     "counter_period", "nccl", "rdma", "slurm"},
+                     "counter_period", "clock_error", "nccl", "rdma", "slurm"},
                     errors_);
   TelemetryOptions& telemetry = scenario_.telemetry;
   if (const YamlNode* mirrors = map.Find("mirror")) {
@@ -276,6 +277,12 @@ void Loader::ReadTelemetry(const YamlNode& node) {
     Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
     if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {
       errors_.Add(*period, "counters are read once a microsecond at most; 0: never");
+    }
+  }
+  if (const YamlNode* error = map.Find("clock_error")) {
+    Parsed(map, "clock_error", ParseSimTime, telemetry.clock_error);
+    if (telemetry.clock_error > kLargestClockError) {
+      errors_.Add(*error, "a second at most: a stamp that is further off is not believed");
     }
   }
   if (const YamlNode* nccl = map.Find("nccl")) {

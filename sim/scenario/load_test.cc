@@ -181,6 +181,7 @@ TEST(LoadScenarioTest, WhatTheRunsReaderWouldRefuseIsAnError) {
   EXPECT_THAT(Message("analysis_window: 1500us\n"), HasSubstr("multiple of record_interval"));
   EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("longer than 0"));
   EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"), HasSubstr("microsecond"));
+  EXPECT_THAT(Message("telemetry: {clock_error: 2s}\n"), HasSubstr("a second at most"));
   const std::string fabric(kFabric.substr(kFabric.find("fabric:")));
   const auto unnamed = LoadScenario("name: " + std::string(200, 'x') + "\n" + fabric, "test.yaml");
   ASSERT_FALSE(unnamed.has_value());

@@ -31,6 +31,7 @@ struct TelemetryOptions {
   std::optional<uint32_t> int_exponent;       // postcards of one frame in 2^k
   uint32_t sflow_rate = 0;                    // one frame in so many; 0: no sFlow
   SimTime counter_period = kMillisecond;      // 0: no counters
+  SimTime clock_error = 0;                    // a switch's clock is up to so much off the wall's
   std::string nccl_version = "2.20";          // of the logs; empty: none
   bool rdma = false;
   bool slurm = true;

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Clocks that a simulated run sets wrong are found to be so, within the uncertainty that is stated.
+
+usage: clock_test.py PATH/rocescope-sim PATH/rocescope SCENARIO [UNITTEST ARGUMENT...]
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SIMULATOR = ROCESCOPE = SCENARIO = ""
+ERROR_NS = 50_000
+
+
+def run(folder, error):
+    text, count = re.subn(
+        r"^telemetry: .*$",
+        f"telemetry: {{mirror: all, int_exponent: 5, clock_error: {error}ns, nccl: none}}",
+        pathlib.Path(SCENARIO).read_text(), flags=re.M)
+    assert count == 1
+    scenario = pathlib.Path(folder, "scenario.yaml")
+    scenario.write_text(text)
+    directory = pathlib.Path(folder, "run")
+    subprocess.run([SIMULATOR, "run", scenario, "-d", directory], capture_output=True, check=True)
+    report = json.loads(subprocess.run([ROCESCOPE, "replay", directory, "-o", "json"],
+                                       capture_output=True, check=True).stdout)
+    truth = json.loads((directory / "truth.json").read_text())
+    return report, {clock["node"]: int(clock["offset_ns"]) for clock in truth["clocks"]}
+
+
+class Clocks(unittest.TestCase):
+    def check(self, error):
+        with tempfile.TemporaryDirectory() as folder:
+            report, truth = run(folder, error)
+        self.assertLessEqual(max(abs(offset) for offset in truth.values()), error)
+        clocks = report["clocks"]["clocks"]
+        zero = {clock["group"]: truth[clock["name"]] for clock in clocks if clock["reference"]}
+        known = collections.Counter()
+        for clock in clocks:
+            if clock["reference"] or not clock["known"]:
+                continue
+            known[clock["kind"]] += 1
+            off = int(clock["offset_ns"]) - (truth[clock["name"]] - zero[clock["group"]])
+            self.assertLessEqual(abs(off), int(clock["uncertainty_ns"]), clock)
+            # Two links and the frames on them, there and back, are less than 3 us without a queue.
+            self.assertLess(int(clock["uncertainty_ns"]), 3000, clock)
+        self.assertEqual(known, {"mirror": len(truth) - 1, "int": len(truth) - 1})
+        self.assertEqual(int(report["clocks"]["contradictions"]), 0)
+        return report
+
+    def test_that_are_wrong_are_found_so(self):
+        report = self.check(ERROR_NS)
+        states = collections.Counter(stretch["state"] for path in report["paths"]
+                                     for stretch in path["stretches"])
+        self.assertEqual(set(states), {"STATE_EXACT"})
+
+    def test_that_are_right_are_found_right(self):
+        self.check(0)
+
+
+if __name__ == "__main__":
+    SIMULATOR, ROCESCOPE, SCENARIO = sys.argv[1:4]
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
