@@ -73,10 +73,7 @@ std::string ProcessText(const Job& job, int member) {
     return fmt::format("{}/{}", rank.host,
                        rank.devices.empty() ? ToString(rank.addresses[0]) : rank.devices[0].name);
   }
-  if (rank.process_id != 0) return fmt::format("{}:{}", rank.host, rank.process_id);
-  // A NIC that stands for a rank.
-  if (!rank.devices.empty()) return fmt::format("{}:{}", rank.host, rank.devices[0].name);
-  return rank.host;
+  return fmt::format("{}:{}", rank.host, rank.process_id);
 }
 
 void SetPeer(const Job& job, int rank, int member, std::string_view source, double confidence,

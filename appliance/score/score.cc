@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "appliance/score/score_jobs.h"
+#include "appliance/score/score_rhythm.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -240,6 +241,12 @@ void Scorer::ScoreRanks() {
 void Scorer::ScoreJobs() {
   const JobAgreement agreement = CompareJobs(truth_, report_);
   Add(MeasureKind::kJobs, agreement.adjusted_rand * agreement.nics, agreement.nics);
+  RhythmAgreement rhythms = CompareRhythms(truth_, report_, agreement.true_job);
+  Add(MeasureKind::kCollectives, rhythms.collectives, rhythms.of_collectives);
+  Add(MeasureKind::kPeriods, rhythms.periods, rhythms.of_periods);
+  Add(MeasureKind::kPeriodError, rhythms.period_errors, rhythms.of_periods);
+  Add(MeasureKind::kWaitedFor, rhythms.waited_for, rhythms.of_waited_for);
+  for (std::string& miss : rhythms.misses) Miss(std::move(miss));
   for (const v1::Connection& connection : report_.connections()) {
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
       const TrueEnd* at = Find(*end);

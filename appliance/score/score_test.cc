@@ -180,6 +180,68 @@ TEST_F(ScoreTest, NicsAreOfTheJobThatHasMostOfTheirOctets) {
   EXPECT_EQ(Share(MeasureKind::kJobs), 1);
 }
 
+// A job of the truth with two collectives and 31 iterations of 1000 ns, and the report's of it.
+class RhythmTest : public ScoreTest {
+ protected:
+  RhythmTest() {
+    v1::TruthJob& job = *truth_.mutable_jobs(0);
+    job.clear_phases();
+    job.clear_iterations();
+    job.add_phases()->set_collective("ring");
+    job.add_phases()->set_collective("all_to_all");
+    for (int i = 0; i < 31; ++i) job.add_iterations()->set_start_ns(i * 1000);
+    truth_.mutable_connections(1)->set_phase(1);
+    v1::Connection& pair = Pair(11, 21);
+    pair.mutable_a()->set_job("wire-1");
+    pair.mutable_b()->set_job("wire-1");
+    rhythm_ = [this] {
+      v1::Job& told = *report_.add_jobs();
+      told.set_id("wire-1");
+      return told.mutable_rhythm();
+    }();
+    rhythm_->set_first_ns(600);  // it computes first
+    rhythm_->set_iterations(25);
+    rhythm_->set_period_ns(1002);
+    rhythm_->add_members()->set_host("host0");
+  }
+  v1::Rhythm* rhythm_ = nullptr;
+};
+
+TEST_F(RhythmTest, ACollectiveIsRightByItsKind) {
+  rhythm_->add_collectives()->set_kind("ring");
+  EXPECT_EQ(Share(MeasureKind::kCollectives), 0.5);
+  v1::Collective& other = *rhythm_->add_collectives();
+  other.set_kind("tree");
+  other.set_or_else("all_to_all");
+  EXPECT_EQ(Share(MeasureKind::kCollectives), 1);
+  rhythm_->add_collectives()->set_kind("pipeline");  // one too many
+  EXPECT_DOUBLE_EQ(Share(MeasureKind::kCollectives), 2.0 / 3);
+}
+
+TEST_F(RhythmTest, APeriodIsHeldAgainstTheIterationsThatWereSeen) {
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 1);
+  EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.002, 1e-9);
+  rhythm_->set_period_ns(1010);
+  EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
+}
+
+TEST_F(RhythmTest, AJobWithoutAPeriodIsWhollyOff) {
+  report_.mutable_jobs(0)->clear_rhythm();
+  EXPECT_EQ(Share(MeasureKind::kPeriodError), 1);
+}
+
+TEST_F(RhythmTest, AStragglerIsNamedByItsHost) {
+  v1::TruthFault& fault = *truth_.add_faults();
+  fault.set_kind("straggler");
+  fault.set_place("host0:gpu:0");
+  fault.set_visible_ns(5);
+  EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
+  rhythm_->mutable_waited_for()->set_member(0);
+  EXPECT_EQ(Share(MeasureKind::kWaitedFor), 1);
+  rhythm_->mutable_members(0)->set_host("host7");  // another one, that nobody waits for
+  EXPECT_EQ(Share(MeasureKind::kWaitedFor), 0);
+}
+
 TEST_F(ScoreTest, APathIsRightForTheOctetsOfItsTime) {
   Stretch(10, 90, "leaf0:A");
   Stretch(110, 190, "leaf0:B");

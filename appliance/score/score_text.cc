@@ -42,7 +42,7 @@ std::optional<double> BoundOf(const View& view, MeasureKind kind, bool three_tie
 
 bool Holds(MeasureKind kind, double share, double bound) {
   constexpr double kRounding = 1e-9;
-  return kind == MeasureKind::kPathWrong ? share <= bound + kRounding : share >= bound - kRounding;
+  return IsAtMost(kind) ? share <= bound + kRounding : share >= bound - kRounding;
 }
 
 std::string TitleOf(const Row& row) {
@@ -70,15 +70,28 @@ std::vector<Row> Sum(std::span<const v1::Score> scores) {
   return rows;
 }
 
+bool IsShownAnyway(MeasureKind kind) {
+  switch (kind) {
+    case MeasureKind::kJobs:
+    case MeasureKind::kCollectives:
+    case MeasureKind::kPeriods:
+    case MeasureKind::kPeriodError:
+    case MeasureKind::kWaitedFor:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // "99.95", and "99.95 !" where the bar is missed.
 std::string Cell(const Row& row, MeasureKind kind) {
   const std::optional<double> share = ShareOf(row.sum, kind);
   if (!share) return "";
   const std::optional<double> bound = BoundOf(*row.view, kind, row.three_tiers);
-  if (!bound && kind != MeasureKind::kJobs) return "";
+  if (!bound && !IsShownAnyway(kind)) return "";
   // Rounded so that a miss never looks like a hit.
-  const bool wrong = kind == MeasureKind::kPathWrong;
-  const double percent = (wrong ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
+  const double percent =
+      (IsAtMost(kind) ? std::ceil(*share * 1e4) : std::floor(*share * 1e4)) / 100;
   return fmt::format("{:.2f}{}", percent, !bound || Holds(kind, *share, *bound) ? "" : " !");
 }
 
@@ -95,7 +108,7 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
     if (!bound || !share || Holds(kind, *share, *bound)) continue;
     missed.push_back(fmt::format("{}{}: {} is {:.3f} %, and should be at {} {:.2f} %", view->title,
                                  three_tiers ? " (three tiers)" : "", NameOf(kind), 100 * *share,
-                                 kind == MeasureKind::kPathWrong ? "most" : "least", 100 * *bound));
+                                 IsAtMost(kind) ? "most" : "least", 100 * *bound));
   }
   return missed;
 }
@@ -112,6 +125,10 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
                    {"PAIR R", Align::kRight},
                    {"RANKS", Align::kRight},
                    {"JOBS ARI", Align::kRight},
+                   {"COLLECTIVES", Align::kRight},
+                   {"PERIODS", Align::kRight},
+                   {"PERIOD ERROR", Align::kRight},
+                   {"WAITED FOR", Align::kRight},
                    {"PATH", Align::kRight},
                    {"PATH WRONG", Align::kRight}});
   std::string missed;

@@ -10,8 +10,8 @@ namespace {
 using enum MeasureKind;
 
 constexpr std::array<std::string_view, kMeasures> kNames = {
-    "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "jobs", "path",
-    "path_wrong"};
+    "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "jobs",
+    "collectives",      "periods",       "period_error",   "waited_for",  "path",  "path_wrong"};
 
 constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 
@@ -85,6 +85,9 @@ std::span<const View> Views() {
                 {kStripeRecall, 0.995},
                 {kPairPrecision, 0.999},
                 {kPairRecall, 0.99},
+                {kJobs, 0.98},
+                {kCollectives, 0.95},
+                {kPeriodError, 0.003},
                 {kPath, 0.99},
                 {.measure = kPath, .bound = 0.95, .three_tiers = true},
                 kWrongPaths}},

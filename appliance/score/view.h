@@ -17,16 +17,25 @@ enum class MeasureKind : uint8_t {
   kStripeRecall,     // of connections with traffic, those stated so
   kPairPrecision,    // of pairs stated, those of the right two queue pairs
   kPairRecall,
-  kRanks,      // of the ends of jobs' connections, those given to the right process
-  kJobs,       // which NICs are of one job: adjusted Rand index, weighted by NICs over runs
-  kPath,       // of octets, those whose path is asserted and right
-  kPathWrong,  // of octets, those whose path is asserted and wrong
+  kRanks,        // of the ends of jobs' connections, those given to the right process
+  kJobs,         // which NICs are of one job: adjusted Rand index, weighted by NICs over runs
+  kCollectives,  // of jobs' collectives, those told by their kind
+  kPeriods,      // of jobs seen for twenty iterations, those whose period is within 0.3 %
+  kPeriodError,  // how far off these periods are, on average
+  kWaitedFor,    // of stragglers, those that their job is said to wait for
+  kPath,         // of octets, those whose path is asserted and right
+  kPathWrong,    // of octets, those whose path is asserted and wrong
   kCount,
 };
 inline constexpr size_t kMeasures = static_cast<size_t>(MeasureKind::kCount);
 std::string_view NameOf(MeasureKind kind);
 
-// Of kPathWrong at most, of all others at least.
+// Whether less is better.
+constexpr bool IsAtMost(MeasureKind kind) {
+  return kind == MeasureKind::kPathWrong || kind == MeasureKind::kPeriodError;
+}
+
+// At most, or at least: see IsAtMost.
 struct Bar {
   MeasureKind measure;
   double bound;

@@ -168,7 +168,7 @@ class Parts(unittest.TestCase):
 
     def test_all_parts_together_are_the_whole(self):
         whole = self.replay()[0]
-        self.assertEqual(whole, self.only("mirror,int,sflow,counters,nccl,rdma"))
+        self.assertEqual(whole, self.only("mirror,int,sflow,counters,nccl,rdma,slurm"))
         self.assertEqual(int(whole["ledger"]["received"]),
                          self.copies.count(lambda source, session, port: True) +
                          self.int_datagrams + self.sflow_datagrams)

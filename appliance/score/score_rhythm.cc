@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/score/score_rhythm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr double kGoodPeriod = 0.003;
+constexpr int kFewestIterations = 20;
+
+bool CarriedAny(const v1::TruthConnection& connection) {
+  const auto any = [](const auto& paths) {
+    return std::ranges::any_of(paths, [](const v1::TruthPath& path) { return path.bytes() > 0; });
+  };
+  return any(connection.forward()) || any(connection.backward());
+}
+
+// Kinds of the job's phases that crossed the fabric.
+std::multiset<std::string> KindsOf(const v1::Truth& truth, const v1::TruthJob& job) {
+  std::set<uint32_t> crossed;
+  for (const v1::TruthConnection& connection : truth.connections()) {
+    if (connection.job() == job.name() && CarriedAny(connection))
+      crossed.insert(connection.phase());
+  }
+  std::multiset<std::string> kinds;
+  for (const uint32_t phase : crossed) {
+    if (phase >= static_cast<uint32_t>(job.phases_size())) continue;
+    kinds.insert(job.phases(static_cast<int>(phase)).collective());
+  }
+  return kinds;
+}
+
+double MatchesOf(std::multiset<std::string> kinds, const v1::Rhythm& rhythm) {
+  double matches = 0;
+  const auto take = [&](const std::string& kind) {
+    const auto at = kinds.find(kind);
+    if (at == kinds.end()) return false;
+    kinds.erase(at);
+    ++matches;
+    return true;
+  };
+  for (const v1::Collective& told : rhythm.collectives()) {
+    if (!take(told.kind()) && !told.or_else().empty()) take(told.or_else());
+  }
+  return matches;
+}
+
+// The mean over as many iterations as the report saw, from the one that began before it saw any.
+std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::Rhythm& rhythm) {
+  int first = 0;
+  while (first + 1 < job.iterations_size() &&
+         job.iterations(first + 1).start_ns() <= rhythm.first_ns()) {
+    ++first;
+  }
+  const int last =
+      std::min(job.iterations_size() - 1, first + static_cast<int>(rhythm.iterations()));
+  if (last - first < kFewestIterations) return std::nullopt;
+  return static_cast<double>(job.iterations(last).start_ns() - job.iterations(first).start_ns()) /
+         (last - first);
+}
+
+// The report's job that most of its NICs are in; nullptr: none.
+const v1::Job* Find(const v1::ReplayReport& report, const std::string& name,
+                    const std::map<std::string, std::string>& true_job) {
+  const v1::Job* best = nullptr;
+  for (const v1::Job& job : report.jobs()) {
+    const auto at = true_job.find(job.id());
+    if (at == true_job.end() || at->second != name) continue;
+    if (best == nullptr || job.rhythm().members_size() > best->rhythm().members_size()) best = &job;
+  }
+  return best;
+}
+
+std::string_view HostOf(std::string_view place) { return place.substr(0, place.find(':')); }
+
+void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
+                    RhythmAgreement& agreement) {
+  std::map<std::string, bool> stragglers;  // by host: named
+  for (const v1::TruthFault& fault : truth.faults()) {
+    if (fault.kind() != "straggler" || fault.visible_ns() == 0) continue;
+    stragglers.emplace(HostOf(fault.place()), false);
+  }
+  for (const v1::Job& job : report.jobs()) {
+    if (!job.rhythm().has_waited_for()) continue;
+    const uint32_t member = job.rhythm().waited_for().member();
+    if (member >= static_cast<uint32_t>(job.rhythm().members_size())) continue;
+    const std::string& host = job.rhythm().members(static_cast<int>(member)).host();
+    const auto straggler = stragglers.find(host);
+    if (straggler != stragglers.end()) {
+      straggler->second = true;
+      continue;
+    }
+    ++agreement.of_waited_for;
+    agreement.misses.push_back(fmt::format("{} is said to wait for {}", job.id(), host));
+  }
+  for (const auto& [host, named] : stragglers) {
+    ++agreement.of_waited_for;
+    agreement.waited_for += named;
+    if (!named) agreement.misses.push_back(fmt::format("nobody is said to wait for {}", host));
+  }
+}
+
+}  // namespace
+
+RhythmAgreement CompareRhythms(const v1::Truth& truth, const v1::ReplayReport& report,
+                               const std::map<std::string, std::string>& true_job) {
+  RhythmAgreement agreement;
+  for (const v1::TruthJob& job : truth.jobs()) {
+    const std::multiset<std::string> kinds = KindsOf(truth, job);
+    if (kinds.empty()) continue;
+    const v1::Job* const found = Find(report, job.name(), true_job);
+    const v1::Rhythm rhythm = found == nullptr ? v1::Rhythm() : found->rhythm();
+    const double matches = MatchesOf(kinds, rhythm);
+    const auto of =
+        static_cast<double>(std::max(kinds.size(), static_cast<size_t>(rhythm.collectives_size())));
+    agreement.collectives += matches;
+    agreement.of_collectives += of;
+    if (matches < of) {
+      std::vector<std::string> told;
+      for (const v1::Collective& one : rhythm.collectives()) told.push_back(one.kind());
+      agreement.misses.push_back(
+          fmt::format("{} does {}, and is told to do {}", job.name(), fmt::join(kinds, " and "),
+                      told.empty() ? "nothing" : fmt::format("{}", fmt::join(told, " and "))));
+    }
+    if (rhythm.period_ns() == 0) {
+      if (job.iterations_size() > kFewestIterations) {
+        ++agreement.of_periods;
+        agreement.period_errors += 1;
+        agreement.misses.push_back(fmt::format("{} has no period", job.name()));
+      }
+      continue;
+    }
+    const std::optional<double> period = TruePeriod(job, rhythm);
+    if (!period) continue;
+    const double error = std::abs(static_cast<double>(rhythm.period_ns()) / *period - 1);
+    ++agreement.of_periods;
+    agreement.periods += error <= kGoodPeriod;
+    agreement.period_errors += error;
+    if (error > kGoodPeriod) {
+      agreement.misses.push_back(fmt::format("{} repeats every {:.1f} us, told {:.1f} us",
+                                             job.name(), *period / 1e3,
+                                             static_cast<double>(rhythm.period_ns()) / 1e3));
+    }
+  }
+  CompareWaiting(truth, report, agreement);
+  return agreement;
+}
+
+}  // namespace rocescope
