@@ -23,7 +23,8 @@ constexpr uint32_t kSpines = 64;
 constexpr uint32_t kJobs = kLeaves / 2;
 constexpr uint32_t kQueuePairsPerPeer = 4;  // NCCL's channels
 constexpr uint32_t kPacketsPerInterval = 64;
-constexpr Duration kInterval = std::chrono::seconds(1);  // so that the bar is faster than the traffic
+constexpr Duration kInterval =
+    std::chrono::seconds(1);  // so that the bar is faster than the traffic
 constexpr uint32_t kFirstQpn = 256;
 constexpr uint8_t kWriteLast = 0x08;  // IBTA vol. 1, table 38
 constexpr uint8_t kAcknowledge = 0x11;
@@ -105,8 +106,7 @@ void EngineLoad::AddFlow(uint32_t interval, uint32_t connection, bool back,
     record.class_packets[static_cast<size_t>(OperationClass::kWrite)] = kPacketsPerInterval;
     record.messages = kPacketsPerInterval / 16;
     record.message_sizes[4] = record.messages;
-    record.requests = {.valid = true,
-                       .last_psn = (first + kPacketsPerInterval - 1) & k24BitMask};
+    record.requests = {.valid = true, .last_psn = (first + kPacketsPerInterval - 1) & k24BitMask};
     record.first_request_psn = first;
     record.message_gap = {.count = record.messages,
                           .sum = record.messages * Duration(20'000),
@@ -150,8 +150,8 @@ void EngineLoad::AddHop(uint32_t connection, Timestamp time, RecordBatch& batch)
   record.packet = {.known = true, .flow = FlowOf(connection, false), .opcode = kWriteLast};
   record.node_id = leaf.int_switch_id;
   record.metadata.present = wire::kIntPorts;
-  record.metadata.ingress_port = static_cast<uint16_t>(
-      fabric_->port(leaf.first_port + kNicsPerLeaf + spine).number);
+  record.metadata.ingress_port =
+      static_cast<uint16_t>(fabric_->port(leaf.first_port + kNicsPerLeaf + spine).number);
   record.metadata.egress_port = static_cast<uint16_t>(fabric_->port(out).number);
   record.event_time = time;
   record.arrival_time = time;

@@ -24,8 +24,8 @@ class EngineLoad {
   uint32_t connections() const { return connections_; }
 
   // Of an interval, for `count` connections from `first` on, or for as many that are spread evenly
-  // over all: a flow record for each direction, and as a live mix has them a sighting for each third
-  // flow record, and an INT hop and a sample for each hundredth.
+  // over all: a flow record for each direction, and as a live mix has them a sighting for each
+  // third flow record, and an INT hop and a sample for each hundredth.
   void Fill(uint32_t interval, uint32_t first, uint32_t count, uint32_t stride,
             RecordBatch& batch) const;
 

@@ -131,11 +131,11 @@ int64_t Measure(uint32_t queue_pairs) {
       "\"query_s\": {:.9f}, \"paths_known\": {:.4f}, \"flows\": {}, \"connections\": {}, "
       "\"paired\": {}, \"evicted\": {}, \"refused\": {}}}\n",
       queue_pairs, gigahertz, spent.records, static_cast<double>(spent.records) / spent.engine,
-      static_cast<double>(spent.records) / spent.reference, empty - before,
-      per_pair(state - empty), per_pair(published - empty), first_publish, publish_all,
-      publish_none, publish_job, publish_spread, queries / kQueries,
-      static_cast<double>(known) / kQueries, snapshot->flows->size(),
-      snapshot->connections->size(), paired, snapshot->traffic_statistics.flows_evicted,
+      static_cast<double>(spent.records) / spent.reference, empty - before, per_pair(state - empty),
+      per_pair(published - empty), first_publish, publish_all, publish_none, publish_job,
+      publish_spread, queries / kQueries, static_cast<double>(known) / kQueries,
+      snapshot->flows->size(), snapshot->connections->size(), paired,
+      snapshot->traffic_statistics.flows_evicted,
       snapshot->connection_statistics.flows_refused + snapshot->path_statistics.flows_refused);
   return 0;
 }
