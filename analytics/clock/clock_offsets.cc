@@ -160,8 +160,9 @@ ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) c
       return solution;
     }
     for (uint32_t clock = 0; clock < count; ++clock) {
-      if (!(*found)[clock] || solution.bounds[clock]) continue;
-      solution.bounds[clock] = (*found)[clock];
+      const std::optional<OffsetBounds>& bound = found->at(clock);
+      if (!bound || solution.bounds[clock]) continue;
+      solution.bounds[clock] = bound;
       solution.reference[clock] = reference;
     }
   }
@@ -191,8 +192,9 @@ ClockAnswer ClockOffsets::Answer() const {
     const uint32_t reference = all.reference[clock];
     out.group = groups.try_emplace(reference, static_cast<uint32_t>(groups.size())).first->second;
     out.reference = reference == clock;
-    if (!all.bounds[clock] || out.reference) continue;
-    const OffsetBounds& bounds = *all.bounds[clock];
+    const std::optional<OffsetBounds>& known = all.bounds[clock];
+    if (!known || out.reference) continue;
+    const OffsetBounds bounds = *known;
     out.offset = Duration((bounds.least + bounds.most) / 2);
     out.uncertainty = Duration((bounds.most - bounds.least + 1) / 2);
     out.drift_ppb = DriftOf(windows, clock, reference);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "appliance/report/table.h"
@@ -35,9 +36,11 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   text += fmt::format(
       "CLOCKS: {} of {} that packets tie together are off by more than is uncertain\n\n",
       WithThousands(off.size()), WithThousands(known));
-  std::ranges::stable_sort(off, std::greater<>(), [](const v1::Clock* clock) {
-    return std::max(clock->offset_ns(), -clock->offset_ns());
-  });
+  const auto key = [](const v1::Clock* clock) {
+    return std::tuple(-std::max(clock->offset_ns(), -clock->offset_ns()), clock->kind(),
+                      clock->name());
+  };
+  std::ranges::sort(off, {}, key);
   TextTable table({{"CLOCK"},
                    {"OFFSET", Align::kRight},
                    {"GIVE OR TAKE", Align::kRight},
