@@ -49,7 +49,7 @@ void CountMessages(const Sums& sums, Channel& channel) {
 
 class Builder {
  public:
-  Builder(const std::vector<Connection>& connections, std::span<const FlowActivity> flows,
+  Builder(const ConnectionList& connections, std::span<const FlowActivity> flows,
           const HostFacts& facts)
       : connections_(connections), flows_(flows) {
     for (const HostNic& nic : facts.nics) {
@@ -140,7 +140,7 @@ class Builder {
     return at->second;
   }
 
-  const std::vector<Connection>& connections_;
+  const ConnectionList& connections_;
   std::span<const FlowActivity> flows_;
   std::map<IpAddress, std::string> hosts_;
   std::map<std::string, uint32_t> numbers_;  // of hosts
@@ -152,7 +152,7 @@ class Builder {
 
 }  // namespace
 
-Channels ChannelsOf(const std::vector<Connection>& connections, std::span<const FlowActivity> flows,
+Channels ChannelsOf(const ConnectionList& connections, std::span<const FlowActivity> flows,
                     const HostFacts& facts) {
   return Builder(connections, flows, facts).Build();
 }

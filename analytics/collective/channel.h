@@ -42,7 +42,7 @@ struct Channels {
 };
 
 // `flows` by key, as ActivityTracker gives them.
-Channels ChannelsOf(const std::vector<Connection>& connections, std::span<const FlowActivity> flows,
+Channels ChannelsOf(const ConnectionList& connections, std::span<const FlowActivity> flows,
                     const HostFacts& facts);
 
 }  // namespace rocescope

@@ -52,7 +52,7 @@ Job JobOnNics(const std::vector<const HostNic*>& nics,
 class Inference {
  public:
   Inference(const Channels& channels, const HostFacts& facts,
-            const std::vector<Connection>& connections, Attribution& attribution)
+            const ConnectionList& connections, Attribution& attribution)
       : channels_(channels), connections_(connections), attribution_(attribution) {
     for (const HostNic& nic : facts.nics) {
       for (const IpAddress& address : nic.addresses) nics_.emplace(address, &nic);
@@ -95,7 +95,7 @@ class Inference {
   const IpAddress& AddressOf(uint32_t nic) const { return channels_.nics[nic].address; }
 
   const Channels& channels_;
-  const std::vector<Connection>& connections_;
+  const ConnectionList& connections_;
   Attribution& attribution_;
   std::map<IpAddress, const HostNic*> nics_;
 };
@@ -103,8 +103,8 @@ class Inference {
 }  // namespace
 
 std::vector<JobRhythm> FindCollectives(const HostFacts& facts,
-                                       const std::vector<Connection>& connections,
-                                       const std::vector<FlowSummary>& flows,
+                                       const ConnectionList& connections,
+                                       const FlowSummaries& flows,
                                        const ActivityTracker& activity, Attribution& attribution) {
   const TimeLine line = activity.Line();
   const std::vector<FlowActivity> active = activity.Flows();

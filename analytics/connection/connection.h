@@ -3,12 +3,15 @@
 // connection, how sure that is and why.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "analytics/chunks/chunks.h"
 #include "base/address.h"
 #include "base/qpn.h"
 #include "base/segment.h"
@@ -77,11 +80,15 @@ struct ConnectionEvidence {
   uint64_t address = 0;    // RETH echo
   uint32_t rkey = 0;       // RETH echo
   uint32_t comm_ids[2]{};  // CM: the requester's and the replier's
+
+  friend bool operator==(const ConnectionEvidence&, const ConnectionEvidence&) = default;
 };
 
 struct ConnectionCandidate {
   Qpn qpn;               // at the other end's address
   double posterior = 0;  // 0 to 1; what is missing to 1 is "another, or a flow nobody saw"
+
+  friend bool operator==(const ConnectionCandidate&, const ConnectionCandidate&) = default;
 };
 
 enum class ConnectionState : uint8_t {
@@ -102,7 +109,8 @@ struct Connection {
   std::vector<ConnectionEvidence> evidence;     // in order of trust
   std::vector<ConnectionCandidate> candidates;  // ambiguous: the best first
   // Connections with the same number other than 0 share one stream of messages: the buffers that
-  // one of them grants are written over all of them. Numbers hold within one answer only.
+  // one of them grants are written over all of them. Numbers hold within one answer only, and say
+  // nothing else (StripeNumbers).
   uint32_t stripe_group = 0;
   // A queue pair number has several owners one after the other. A connection is one incarnation of
   // its flows: their packets from valid_from to before valid_until. See FlowCut.
@@ -110,6 +118,40 @@ struct Connection {
   bool beginning_seen = false;           // valid_from is a CM exchange or a packet with PSN 0
   std::optional<Timestamp> valid_until;  // unset: still open
   Timestamp last_seen;
+
+  friend bool operator==(const Connection&, const Connection&) = default;
+};
+
+// Two hosts' addresses: all connections between them are worked out together.
+struct HostPairKey {
+  Segment segment = 0;
+  IpAddress low;
+  IpAddress high;
+
+  friend auto operator<=>(const HostPairKey&, const HostPairKey&) = default;
+};
+
+inline HostPairKey HostPairOf(const Connection& connection) {
+  const auto& [a, b] = connection.endpoints;
+  return {.segment = a.segment,
+          .low = std::min(a.address, b.address),
+          .high = std::max(a.address, b.address)};
+}
+
+// By host pair, then endpoints and beginning.
+using ConnectionList = Chunks<Connection>;
+
+// Numbers of groups of stripes in place of those in an answer: 1 and up, by first occurrence.
+class StripeNumbers {
+ public:
+  uint32_t Of(const Connection& connection) {
+    if (connection.stripe_group == 0) return 0;
+    return numbers_.try_emplace(connection.stripe_group, static_cast<uint32_t>(numbers_.size() + 1))
+        .first->second;
+  }
+
+ private:
+  std::unordered_map<uint32_t, uint32_t> numbers_;
 };
 
 // From `time` on, packets of the flow belong to another owner of its queue pair number. A

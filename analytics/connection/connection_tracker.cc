@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "analytics/connection/incarnation.h"
@@ -93,7 +92,9 @@ uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t h
     state.first_seen = time;
     state.last_seen = time;
     if (!state.known_outdated) state.known = known_.Attach(key);
+    if (known_.TakeBecameAmbiguous()) store_.MarkAllChanged();
   }
+  store_.MarkChanged(state.pair);
   state.last_seen = std::max(state.last_seen, time);
   HostPair& pair = store_.pair(state.pair);
   pair.last_seen = std::max(pair.last_seen, time);
@@ -194,6 +195,8 @@ void ConnectionTracker::SetKnown(const std::vector<KnownPair>& pairs,
     state.known_outdated = false;
     state.known = state.active ? known_.Attach(state.key) : std::vector<uint32_t>();
   }
+  known_.TakeBecameAmbiguous();
+  store_.MarkAllChanged();
   closings_.ForgetAll();
 }
 
@@ -249,6 +252,7 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
     state.last_seen = std::max(state.last_seen, record.event_time);
     HostPair& pair = store_.pair(state.pair);
     pair.last_seen = std::max(pair.last_seen, record.event_time);
+    store_.MarkChanged(state.pair);
   }
 }
 
@@ -306,8 +310,10 @@ void ConnectionTracker::Close(uint32_t number, Timestamp time) {
 }
 
 void ConnectionTracker::KeepClosed(Connection connection) {
+  store_.MarkChanged(HostPairOf(connection));
   closed_.push_back(std::move(connection));
   if (closed_.size() > options_.closed_connections) {
+    store_.MarkChanged(HostPairOf(closed_.front()));
     closed_.pop_front();
     ++statistics_.closed_dropped;
   }
@@ -334,25 +340,49 @@ void ConnectionTracker::Advance(Timestamp now) {
   }
 }
 
-std::vector<Connection> ConnectionTracker::Connections() const {
-  std::vector<Connection> all(closed_.begin(), closed_.end());
-  for (uint32_t number = 0; number < store_.pair_slots(); ++number) {
-    for (PairConnection& found : AnswerPair(store_, known_, number)) {
-      all.push_back(std::move(found.connection));
+// `pairs` in order, each once.
+std::vector<Connection> ConnectionTracker::AnswerOf(const std::vector<HostPairKey>& pairs) const {
+  std::vector<std::pair<HostPairKey, const Connection*>> closed;
+  for (const Connection& connection : closed_) {
+    const HostPairKey pair = HostPairOf(connection);
+    if (std::ranges::binary_search(pairs, pair)) closed.emplace_back(pair, &connection);
+  }
+  std::ranges::stable_sort(closed, {}, [](const auto& one) { return one.first; });
+  std::vector<Connection> all;
+  auto next = closed.begin();
+  for (const HostPairKey& pair : pairs) {
+    const auto begin = static_cast<std::ptrdiff_t>(all.size());
+    for (; next != closed.end() && next->first == pair; ++next) all.push_back(*next->second);
+    if (const uint32_t number = store_.FindPair(pair); number != kNoFlow) {
+      for (PairConnection& found : AnswerPair(store_, known_, number)) {
+        all.push_back(std::move(found.connection));
+      }
     }
+    std::sort(all.begin() + begin, all.end(), [](const Connection& a, const Connection& b) {
+      return std::tie(a.endpoints, a.valid_from, a.last_seen, a.valid_until) <
+             std::tie(b.endpoints, b.valid_from, b.last_seen, b.valid_until);
+    });
   }
-  std::sort(all.begin(), all.end(), [](const Connection& a, const Connection& b) {
-    return std::tie(a.endpoints, a.valid_from, a.last_seen, a.valid_until) <
-           std::tie(b.endpoints, b.valid_from, b.last_seen, b.valid_until);
-  });
-  // Number the groups in the order of the answer, whatever order the flows were met in.
-  std::unordered_map<uint32_t, uint32_t> numbers;
-  for (Connection& connection : all) {
-    if (connection.stripe_group == 0) continue;
-    connection.stripe_group =
-        numbers.try_emplace(connection.stripe_group, static_cast<uint32_t>(numbers.size() + 1))
-            .first->second;
-  }
+  return all;
+}
+
+std::shared_ptr<const ConnectionList> ConnectionTracker::Answer() {
+  if (!store_.has_changes()) return answer_;
+  const std::vector<HostPairKey> pairs = store_.TakeChanged();
+  answer_ =
+      std::make_shared<const ConnectionList>(answer_->With(pairs, AnswerOf(pairs), HostPairOf));
+  return answer_;
+}
+
+std::vector<Connection> ConnectionTracker::Connections() const {
+  std::vector<HostPairKey> pairs;
+  for (uint32_t i = 0; i < store_.pair_slots(); ++i) pairs.push_back(store_.pair(i).key);
+  for (const Connection& connection : closed_) pairs.push_back(HostPairOf(connection));
+  std::ranges::sort(pairs);
+  pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  std::vector<Connection> all = AnswerOf(pairs);
+  StripeNumbers numbers;
+  for (Connection& connection : all) connection.stripe_group = numbers.Of(connection);
   return all;
 }
 

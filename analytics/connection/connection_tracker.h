@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -72,8 +73,14 @@ class ConnectionTracker {
   // Event time has reached `now`: host pairs silent for long are forgotten.
   void Advance(Timestamp now);
 
-  // Open and closed connections in the order of their endpoints and beginnings. A flow without a
-  // partner is a connection of its own, so an ambiguous one shows up once per direction.
+  // Open and closed connections. A flow without a partner is a connection of its own, so an
+  // ambiguous one shows up once per direction. Those of host pairs that had news since the last
+  // call are worked out anew; the others are shared with what it returned, and if none had it is
+  // the very same.
+  std::shared_ptr<const ConnectionList> Answer();
+  bool HasNews() const { return store_.has_changes(); }
+  // The same without memory of what was answered, stripes numbered from 1: for tests and
+  // benchmarks.
   std::vector<Connection> Connections() const;
 
   ConnectionStatistics Statistics() const;
@@ -92,6 +99,7 @@ class ConnectionTracker {
   void Restart(uint32_t flow, Timestamp time);
   void Close(uint32_t flow, Timestamp time);
   void KeepClosed(Connection connection);
+  std::vector<Connection> AnswerOf(const std::vector<HostPairKey>& pairs) const;
   void Reply(const ManagementRecord& record);
   void Disconnect(const ManagementRecord& record);
 
@@ -110,6 +118,7 @@ class ConnectionTracker {
   std::vector<FlowCut> cuts_;
   std::optional<Timestamp> last_sweep_;
   ConnectionStatistics statistics_;  // what this class counts itself
+  std::shared_ptr<const ConnectionList> answer_ = std::make_shared<const ConnectionList>();
 };
 
 }  // namespace rocescope

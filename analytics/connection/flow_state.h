@@ -126,9 +126,7 @@ struct FlowState {
 };
 
 struct HostPair {
-  Segment segment = 0;
-  IpAddress low;  // side 0 holds the flows from low to high
-  IpAddress high;
+  HostPairKey key;  // side 0 holds the flows from low to high
   Timestamp last_seen;
   uint64_t records = 0;  // that it was touched by
   std::vector<uint32_t> flows[2];
@@ -136,8 +134,9 @@ struct HostPair {
   std::unique_ptr<GrantRing> grants[2];
   // Taps that saw the pair, and the first of its two channels there.
   std::vector<std::pair<TapId, uint32_t>> channels;
+  bool changed = false;  // since the last answer
 
-  bool IsLoopback() const { return low == high; }
+  bool IsLoopback() const { return key.low == key.high; }
 };
 
 }  // namespace rocescope

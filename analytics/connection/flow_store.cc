@@ -54,7 +54,7 @@ uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
   }
   const uint32_t pair_number = PairOf(key);
   HostPair& pair = pairs_[pair_number];
-  const uint8_t side = key.source == pair.low ? 0 : 1;
+  const uint8_t side = key.source == pair.key.low ? 0 : 1;
   if (pair.flows[side].size() >= limits_.flows_per_side) {
     ++refused_;
     return kNoFlow;
@@ -72,14 +72,11 @@ uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
 
 uint32_t FlowStore::PairOf(const FlowKey& key) {
   const auto [low, high] = std::minmax(key.source, key.destination);
-  const auto [place, is_new] =
-      pair_index_.try_emplace({.segment = key.segment, .low = low, .high = high}, 0);
+  const HostPairKey pair = {.segment = key.segment, .low = low, .high = high};
+  const auto [place, is_new] = pair_index_.try_emplace(pair, 0);
   if (!is_new) return place->second;
   place->second = Take(pairs_, free_pairs_);
-  HostPair& pair = pairs_[place->second];
-  pair.segment = key.segment;
-  pair.low = low;
-  pair.high = high;
+  pairs_[place->second].key = pair;
   return place->second;
 }
 
@@ -118,8 +115,33 @@ FlowAtTap* FlowStore::AtTap(uint32_t flow_number, TapId tap, bool* is_new) {
   return &at_tap;
 }
 
+uint32_t FlowStore::FindPair(const HostPairKey& pair) const {
+  const auto found = pair_index_.find(pair);
+  return found == pair_index_.end() ? kNoFlow : found->second;
+}
+
+void FlowStore::MarkChanged(const HostPairKey& pair) {
+  const uint32_t number = FindPair(pair);
+  if (number != kNoFlow) return MarkChanged(number);
+  changed_.push_back(pair);
+}
+
+void FlowStore::MarkAllChanged() {
+  for (const auto& [key, number] : pair_index_) MarkChanged(number);
+}
+
+std::vector<HostPairKey> FlowStore::TakeChanged() {
+  for (const HostPairKey& pair : changed_) {
+    if (const uint32_t number = FindPair(pair); number != kNoFlow) pairs_[number].changed = false;
+  }
+  std::ranges::sort(changed_);
+  changed_.erase(std::ranges::unique(changed_).begin(), changed_.end());
+  return std::exchange(changed_, {});
+}
+
 void FlowStore::Reset(uint32_t number) {
   FlowState& state = flows_[number];
+  MarkChanged(state.pair);
   HostPair& pair = pairs_[state.pair];
   for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
     FlowAtTap& old = at_taps_[i];
@@ -177,7 +199,8 @@ void FlowStore::Free(uint32_t number) {
     requesters_[channel + 1] = 0;
     free_channels_.push_back(channel);
   }
-  pair_index_.erase({.segment = pair.segment, .low = pair.low, .high = pair.high});
+  MarkChanged(number);
+  pair_index_.erase(pair.key);
   pair = {};
   free_pairs_.push_back(number);
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analytics/connection/flow_state.h"
@@ -62,18 +63,23 @@ class FlowStore {
   // Gives the pair's places back.
   void Free(uint32_t pair);
 
+  // Pairs whose answer may differ from the last one.
+  void MarkChanged(uint32_t pair) {
+    if (!std::exchange(pairs_[pair].changed, true)) changed_.push_back(pairs_[pair].key);
+  }
+  void MarkChanged(const HostPairKey& pair);
+  void MarkAllChanged();
+  bool has_changes() const { return !changed_.empty(); }
+  // In order, each once; a pair that is no more among them.
+  std::vector<HostPairKey> TakeChanged();
+  uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow if there is none
+
   uint64_t refused() const { return refused_; }
 
  private:
   uint32_t FindOrAddByKey(const FlowKey& key);
-  struct PairKey {
-    Segment segment;
-    IpAddress low;
-    IpAddress high;
-    friend bool operator==(const PairKey&, const PairKey&) = default;
-  };
   struct PairKeyHash {
-    size_t operator()(const PairKey& key) const {
+    size_t operator()(const HostPairKey& key) const {
       return HashUnorderedPair(key.low, key.high, key.segment);
     }
   };
@@ -84,7 +90,7 @@ class FlowStore {
   FlowStoreLimits limits_;
   std::unordered_map<FlowKey, uint32_t, TrackedFlowHash> index_;
   HintCache hints_;
-  std::unordered_map<PairKey, uint32_t, PairKeyHash> pair_index_;
+  std::unordered_map<HostPairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;
   std::vector<FlowAtTap> at_taps_;
   std::vector<HostPair> pairs_;
@@ -93,6 +99,7 @@ class FlowStore {
   std::vector<uint32_t> free_at_taps_;
   std::vector<uint32_t> free_pairs_;
   std::vector<uint32_t> free_channels_;  // the first of two
+  std::vector<HostPairKey> changed_;
   uint64_t refused_ = 0;
 };
 

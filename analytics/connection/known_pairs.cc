@@ -81,7 +81,9 @@ std::vector<uint32_t> KnownPairs::Attach(const FlowKey& flow) {
   for (const uint32_t index : found->second) {
     Entry& entry = entries_[index];
     if (!entry.segment) entry.segment = flow.segment;
-    entry.ambiguous |= *entry.segment != flow.segment;
+    if (*entry.segment == flow.segment || entry.ambiguous) continue;
+    entry.ambiguous = true;
+    became_ambiguous_ = true;
   }
   return found->second;
 }

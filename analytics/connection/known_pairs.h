@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analytics/connection/connection.h"
@@ -34,6 +35,9 @@ class KnownPairs {
 
   uint64_t refused() const { return refused_; }
   uint64_t ambiguous() const;
+  // Whether another pair became ambiguous since this was asked: that changes what is said of flows
+  // that were attached before.
+  bool TakeBecameAmbiguous() { return std::exchange(became_ambiguous_, false); }
 
  private:
   static constexpr size_t kMostPerNumber = 8;
@@ -56,6 +60,7 @@ class KnownPairs {
   // The numbers at the other end, by address and number.
   std::unordered_map<FlowKey, std::vector<Qpn>, TrackedFlowHash> remotes_;
   uint64_t refused_ = 0;
+  bool became_ambiguous_ = false;
 };
 
 }  // namespace rocescope

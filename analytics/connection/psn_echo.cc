@@ -110,6 +110,7 @@ void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
     FlowAtTap& responder = store.at_tap(responses[i].responder);
     if (responder.version != responses[i].version) continue;
     ++responder.trials;
+    store.MarkChanged(store.flow(responder.version.flow).pair);
     if (requests.empty()) continue;
     CountHit(store, responder, requests[i], group.psn, responses[i].time);
     requests_.Take(requests[i]);

@@ -87,7 +87,10 @@ void Engine::Ingest(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) activity_.Add(record);
   for (const SightingRecord& record : batch.sightings) activity_.Add(record);
   if (paths_) {
-    for (const FlowRecord& record : batch.flows) paths_->Add(record);
+    for (size_t i = 0; i < batch.flows.size(); ++i) {
+      if (i + kAhead < batch.flows.size()) paths_->Approach(batch.flows[i + kAhead]);
+      paths_->Add(batch.flows[i]);
+    }
     for (const HopRecord& record : batch.hops) paths_->Add(record);
     for (const SampleRecord& record : batch.samples) paths_->Add(record);
   }
@@ -101,6 +104,7 @@ void Engine::Ingest(const RecordBatch& batch) {
 void Engine::Advance(Timestamp now) {
   connections_.Advance(now);
   ApplyCuts();
+  changed_ |= connections_.HasNews();
 }
 
 void Engine::ApplyCuts() {
@@ -112,17 +116,15 @@ void Engine::ApplyCuts() {
   }
 }
 
-std::vector<FlowPath> Engine::ExplainedPaths() {
-  if (!paths_) return {};
-  std::vector<FlowPath> paths = paths_->Paths();
-  ExplainChanges(*fabric_, cabling_->LinkChanges(), paths);
-  return paths;
+std::shared_ptr<const FlowPaths> Engine::ExplainedPaths() {
+  if (!paths_) return std::make_shared<const FlowPaths>();
+  return ExplainChanges(*fabric_, cabling_->LinkChanges(), paths_->Paths());
 }
 
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
-  auto flows = std::make_shared<const std::vector<FlowSummary>>(traffic_.Summaries());
-  auto connections = std::make_shared<const std::vector<Connection>>(connections_.Connections());
+  auto flows = traffic_.Summaries();
+  auto connections = connections_.Answer();
   auto attribution =
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
   auto rhythms = std::make_shared<const std::vector<JobRhythm>>(
@@ -136,7 +138,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
       .attribution = std::move(attribution),
       .rhythms = std::move(rhythms),
       .fabric = fabric_,
-      .paths = std::make_shared<const std::vector<FlowPath>>(ExplainedPaths()),
+      .paths = ExplainedPaths(),
       .cabling =
           std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer()),
       .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),

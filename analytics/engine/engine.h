@@ -43,7 +43,7 @@ class Engine {
  private:
   // The tracker alone says when a queue pair number changed hands.
   void ApplyCuts();
-  std::vector<FlowPath> ExplainedPaths();
+  std::shared_ptr<const FlowPaths> ExplainedPaths();
 
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;

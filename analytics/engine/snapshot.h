@@ -20,17 +20,17 @@ namespace rocescope {
 
 struct Snapshot {
   std::shared_ptr<const HostFacts> host_facts;
-  std::shared_ptr<const std::vector<FlowSummary>> flows;  // by key
+  std::shared_ptr<const FlowSummaries> flows;
   TrafficStatistics traffic_statistics;
-  std::shared_ptr<const std::vector<Connection>> connections;  // by endpoints
+  std::shared_ptr<const ConnectionList> connections;
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;
   // By job; not all have one.
   std::shared_ptr<const std::vector<JobRhythm>> rhythms =
       std::make_shared<const std::vector<JobRhythm>>();
-  std::shared_ptr<const topology::Fabric> fabric;      // null: nobody said what it is
-  std::shared_ptr<const std::vector<FlowPath>> paths;  // by flow; none without a fabric
-  std::shared_ptr<const CablingAnswer> cabling;        // of nothing without a fabric
+  std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
+  std::shared_ptr<const FlowPaths> paths;          // none without a fabric
+  std::shared_ptr<const CablingAnswer> cabling;    // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint8_t largest_sighting_exponent = 0;

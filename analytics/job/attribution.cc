@@ -17,8 +17,7 @@ namespace {
 
 class Attributor {
  public:
-  Attributor(const HostFacts& facts, const std::vector<Connection>& connections,
-             const std::vector<FlowSummary>& flows)
+  Attributor(const HostFacts& facts, const ConnectionList& connections, const FlowSummaries& flows)
       : facts_(facts),
         connections_(connections),
         flows_(flows),
@@ -211,8 +210,8 @@ class Attributor {
   }
 
   const HostFacts& facts_;
-  const std::vector<Connection>& connections_;
-  const std::vector<FlowSummary>& flows_;
+  const ConnectionList& connections_;
+  const FlowSummaries& flows_;
   HostIndex hosts_;
   JobIndex index_;
   Claims claims_;
@@ -222,7 +221,7 @@ class Attributor {
 };
 
 // Jobs of releases that do not name their communicators, parted by what the fabric showed.
-HostFacts Parted(const HostFacts& facts, const std::vector<Connection>& connections) {
+HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
   JobEvidence evidence;
   for (const Connection& connection : connections) {
     for (size_t end = 0; end < 2; ++end) {
@@ -250,8 +249,8 @@ HostFacts Parted(const HostFacts& facts, const std::vector<Connection>& connecti
 
 }  // namespace
 
-Attribution AttributeJobs(const HostFacts& facts, const std::vector<Connection>& connections,
-                          const std::vector<FlowSummary>& flows) {
+Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
+                          const FlowSummaries& flows) {
   if (facts.logs == nullptr) return Attributor(facts, connections, flows).Run();
   return Attributor(Parted(facts, connections), connections, flows).Run();
 }

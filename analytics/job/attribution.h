@@ -27,7 +27,7 @@ struct Attribution {
 
 // `flows` by key, as TrafficTotals gives them. Time is that of sorting; a job's ranks, their queue
 // pairs and the connections are each gone over once.
-Attribution AttributeJobs(const HostFacts& facts, const std::vector<Connection>& connections,
-                          const std::vector<FlowSummary>& flows);
+Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
+                          const FlowSummaries& flows);
 
 }  // namespace rocescope

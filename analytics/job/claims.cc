@@ -39,7 +39,7 @@ void LeaveTheBestOf(std::vector<Claim>& claims) {
 }  // namespace
 
 Claims::Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
-               const std::vector<Connection>& connections, const std::vector<FlowSummary>& flows)
+               const ConnectionList& connections, const FlowSummaries& flows)
     : facts_(facts), hosts_(hosts), index_(index), connections_(connections), flows_(flows) {
   for (uint32_t i = 0; i < connections.size(); ++i) {
     for (uint8_t end = 0; end < 2; ++end) {

@@ -34,7 +34,7 @@ class Claims {
  public:
   // Keeps references to all.
   Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
-         const std::vector<Connection>& connections, const std::vector<FlowSummary>& flows);
+         const ConnectionList& connections, const FlowSummaries& flows);
 
   // Null: nobody states it, or contradicting statements do.
   const Claim* At(size_t connection, size_t end) const;
@@ -84,8 +84,8 @@ class Claims {
   const HostFacts& facts_;
   const HostIndex& hosts_;
   const JobIndex& index_;
-  const std::vector<Connection>& connections_;
-  const std::vector<FlowSummary>& flows_;
+  const ConnectionList& connections_;
+  const FlowSummaries& flows_;
   std::vector<End> ends_;  // ascending
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Claim>> claims_;
   std::set<std::pair<uint32_t, uint8_t>> named_;

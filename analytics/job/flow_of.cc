@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/flow_of.h"
 
-#include <algorithm>
-
 namespace rocescope {
 
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
-                              const std::vector<FlowSummary>& flows) {
+                              const FlowSummaries& flows) {
   const ConnectionEndpoint& source = connection.endpoints[from];
   const ConnectionEndpoint& destination = connection.endpoints[1 - from];
   if (!destination.qpn) return nullptr;
@@ -14,9 +12,8 @@ const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
                     .destination = destination.address,
                     .destination_qpn = *destination.qpn,
                     .segment = destination.segment};
-  const auto at = std::ranges::lower_bound(flows, key, {}, &FlowSummary::flow);
-  if (at == flows.end() || at->flow != key) return nullptr;
-  return at->Of(connection.valid_until);
+  const FlowSummary* const flow = flows.Find(key, &FlowSummary::flow);
+  return flow == nullptr ? nullptr : flow->Of(connection.valid_until);
 }
 
 }  // namespace rocescope

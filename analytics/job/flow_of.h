@@ -12,6 +12,6 @@ namespace rocescope {
 // From end `from` to the other, while the connection held its queue pair numbers. Null: nothing.
 // `flows` ascend by key.
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
-                              const std::vector<FlowSummary>& flows);
+                              const FlowSummaries& flows);
 
 }  // namespace rocescope

@@ -18,7 +18,7 @@ using Processes = std::map<Claims::Holder, uint32_t>;
 // Groups whose connections are all within one allocation are of one job if they run one program: a
 // job's rails need not talk to each other, and what else runs on its nodes has another name.
 template <typename HolderOf>
-void JoinByAllocation(const std::vector<Connection>& connections,
+void JoinByAllocation(const ConnectionList& connections,
                       const std::vector<AllocationAnswer>& allocations, const HolderOf& holder_of,
                       const Processes& processes, DisjointSets& groups) {
   constexpr int64_t kNone = -1;
@@ -48,7 +48,7 @@ void JoinByAllocation(const std::vector<Connection>& connections,
 
 }  // namespace
 
-std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, const Claims& claims,
+std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims& claims,
                                  const std::vector<AllocationAnswer>& allocations, uint32_t first,
                                  std::vector<EndClaims>& ends) {
   const auto holder_of = [&](size_t i, size_t end) -> const Claims::Holder* {

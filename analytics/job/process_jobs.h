@@ -16,7 +16,7 @@ namespace rocescope {
 
 // Claims in `ends`, which is parallel to the connections as `allocations` is, what nobody claims
 // there and a kernel knows. The jobs are to be numbered from `first` on.
-std::vector<Job> JobsOfProcesses(const std::vector<Connection>& connections, const Claims& claims,
+std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims& claims,
                                  const std::vector<AllocationAnswer>& allocations, uint32_t first,
                                  std::vector<EndClaims>& ends);
 

@@ -25,7 +25,7 @@ struct EdgeSum {
 using Sums = std::map<std::tuple<uint32_t, int64_t, int64_t>, EdgeSum>;  // job, source, destination
 
 void Add(const Connection& connection, const EndClaims& claims, size_t from,
-         const std::vector<FlowSummary>& flows, Sums& sums) {
+         const FlowSummaries& flows, Sums& sums) {
   const FlowCounts* forward = CarriedFrom(from, connection, flows);
   if (forward == nullptr) return;
   const FlowCounts* backward = CarriedFrom(1 - from, connection, flows);
@@ -70,9 +70,9 @@ DirectionData DataOf(const FlowCounts& forward, const FlowCounts* backward) {
           .control_messages = forward.control_messages};
 }
 
-std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const std::vector<Connection>& connections,
+std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& connections,
                                            const std::vector<EndClaims>& claims,
-                                           const std::vector<FlowSummary>& flows) {
+                                           const FlowSummaries& flows) {
   Sums sums;
   for (size_t i = 0; i < connections.size(); ++i) {
     // An edge names queue pairs at both ends; without a partner there is none to name.

@@ -54,8 +54,8 @@ using EndClaims = std::array<std::optional<RankClaim>, 2>;  // by end
 
 // By job; those that carried data, by source and destination rank, ranks without a number last.
 // `claims` is parallel to the connections, `flows` ascends by key.
-std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const std::vector<Connection>& connections,
+std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& connections,
                                            const std::vector<EndClaims>& claims,
-                                           const std::vector<FlowSummary>& flows);
+                                           const FlowSummaries& flows);
 
 }  // namespace rocescope

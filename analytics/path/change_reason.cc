@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analytics/path/crossing.h"
 #include "analytics/path/path_finder.h"
@@ -32,7 +33,7 @@ std::set<PortIndex> PortsOf(const PathStretch& stretch) {
 class Explanation {
  public:
   Explanation(const Fabric& fabric, std::span<const LinkChange> changes,
-              std::span<const FlowPath> paths, const ChangeReasonOptions& options)
+              const FlowPaths& paths, const ChangeReasonOptions& options)
       : fabric_(fabric),
         options_(options),
         changes_(changes),
@@ -204,17 +205,26 @@ class Explanation {
 
 }  // namespace
 
-void ExplainChanges(const Fabric& fabric, std::span<const LinkChange> changes,
-                    std::vector<FlowPath>& paths, const ChangeReasonOptions& options) {
-  const bool any =
-      std::ranges::any_of(paths, [](const FlowPath& path) { return path.stretches.size() > 1; });
-  if (!any) return;
-  Explanation explanation(fabric, changes, paths, options);
-  for (FlowPath& path : paths) {
+std::shared_ptr<const FlowPaths> ExplainChanges(const Fabric& fabric,
+                                                std::span<const LinkChange> changes,
+                                                std::shared_ptr<const FlowPaths> paths,
+                                                const ChangeReasonOptions& options) {
+  std::vector<FlowKey> keys;
+  std::vector<FlowPath> changed;
+  for (const FlowPath& path : *paths) {
+    if (path.stretches.size() < 2) continue;
+    keys.push_back(path.flow);
+    changed.push_back(path);
+  }
+  if (changed.empty()) return paths;
+  Explanation explanation(fabric, changes, *paths, options);
+  for (FlowPath& path : changed) {
     for (size_t i = 1; i < path.stretches.size(); ++i) {
       explanation.Explain(path, path.stretches[i - 1], path.stretches[i]);
     }
   }
+  return std::make_shared<const FlowPaths>(
+      paths->With(keys, std::move(changed), &FlowPath::flow));
 }
 
 }  // namespace rocescope

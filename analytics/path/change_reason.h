@@ -2,8 +2,8 @@
 // Why flows left their ways: looks at all changes together, beside what links' states were.
 #pragma once
 
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "analytics/cabling/link_change.h"
 #include "analytics/path/path.h"
@@ -20,9 +20,11 @@ struct ChangeReasonOptions {
   uint32_t leavers = 3;
 };
 
-// Fills in the reason of each stretch but a flow's first. Changes by link; `paths` are all there
-// are.
-void ExplainChanges(const topology::Fabric& fabric, std::span<const LinkChange> changes,
-                    std::vector<FlowPath>& paths, const ChangeReasonOptions& options = {});
+// The same paths with the reason of each stretch but a flow's first; those of flows that never
+// changed are shared. Changes by link; `paths` are all there are.
+std::shared_ptr<const FlowPaths> ExplainChanges(const topology::Fabric& fabric,
+                                                std::span<const LinkChange> changes,
+                                                std::shared_ptr<const FlowPaths> paths,
+                                                const ChangeReasonOptions& options = {});
 
 }  // namespace rocescope

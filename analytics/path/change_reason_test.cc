@@ -48,7 +48,9 @@ class ChangeReasonTest : public testing::Test {
     return {.link = LinkOf(a, b), .after = At(read), .by = At(read + 300), .up = up};
   }
   const PathStretch& Explained(std::vector<LinkChange> changes) {
-    ExplainChanges(fabric_, changes, paths_);
+    const auto explained =
+        ExplainChanges(fabric_, changes, std::make_shared<const FlowPaths>(paths_));
+    paths_.assign(explained->begin(), explained->end());
     return paths_[0].stretches.back();
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analytics/chunks/chunks.h"
 #include "base/time.h"
 #include "dataplane/record/record.h"
 #include "topology/ecmp.h"
@@ -45,6 +46,8 @@ enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
 struct PathShare {
   topology::PortIndex port = topology::kNone;  // that sends
   double share = 0;  // of the packets that went from its tier to the next: 0 to 1
+
+  friend bool operator==(const PathShare&, const PathShare&) = default;
 };
 
 // A flow's way over a stretch of time.
@@ -65,6 +68,8 @@ struct PathStretch {
   uint8_t sources = 0;                       // PathSource
   uint64_t packets = 0;  // where most were seen; of sFlow, times the sampling rate
   uint64_t bytes = 0;    // likewise: octets on the wire
+
+  friend bool operator==(const PathStretch&, const PathStretch&) = default;
 };
 
 struct FlowPath {
@@ -72,7 +77,11 @@ struct FlowPath {
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;
   std::vector<PathStretch> stretches;  // in order of time; at least one
+
+  friend bool operator==(const FlowPath&, const FlowPath&) = default;
 };
+
+using FlowPaths = Chunks<FlowPath>;  // by flow
 
 struct PathStatistics {
   uint64_t flows_refused = 0;      // records of flows beyond the capacity

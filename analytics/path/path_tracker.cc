@@ -21,6 +21,7 @@ constexpr double kCertain = 0.999;
 // That a tap which watches a link shows none of the packets that crossed it: of one, and of many.
 constexpr double kOneMissed = 0.1;
 constexpr double kAllMissed = 1e-4;
+constexpr uint64_t kMany = 5;  // packets; more do not make it less likely
 
 }  // namespace
 
@@ -37,7 +38,7 @@ void PathTracker::Add(const FlowRecord& record) {
   Activity& active = active_[crossing];
   active.first = std::min(active.first, first_seen);
   active.last = std::max(active.last, last_seen);
-  const uint32_t index = FindOrAdd(record.flow);
+  const uint32_t index = FindOrAdd(record.flow, record.hint);
   if (index == kNoFlow) return;
   Flow& flow = flows_[index];
   if (flow.cut && last_seen >= *flow.cut) {
@@ -98,7 +99,28 @@ void PathTracker::Cut(const FlowKey& flow, Timestamp time) {
   if (at != index_.end()) flows_[at->second].cut = time;
 }
 
-uint32_t PathTracker::FindOrAdd(const FlowKey& key) {
+void PathTracker::Approach(const FlowRecord& record) const {
+  const uint32_t guess = hints_.Guess(record.hint);
+  if (guess < flows_.size()) PrefetchLines<2>(&flows_[guess]);
+}
+
+void PathTracker::MarkChanged(uint32_t flow) {
+  if (!std::exchange(flows_[flow].changed, true)) changed_.push_back(flow);
+}
+
+// Whoever asks for a flow is about to change it.
+uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  uint32_t number = hints_.Guess(hint);
+  if (number >= flows_.size() || flows_[number].key != key) {
+    number = FindOrAddByKey(key);
+    if (number == kNoFlow) return kNoFlow;
+    hints_.Remember(hint, number);
+  }
+  MarkChanged(number);
+  return number;
+}
+
+uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
   const auto at = index_.find(key);
   if (at != index_.end()) return at->second;
   if (flows_.size() >= options_.flows) {
@@ -133,16 +155,25 @@ void PathTracker::Add(Flow& flow, const Seen& seen) {
     // One of its ways is not taken any more.
     if (known && seen.first - quiet->last > options_.calm) {
       Begin(flow, PathChange::kRerouted);
-      flow.stretches.back().seen.push_back(seen);
+      Append(seen, flow.stretches.back());
       return;
     }
   }
-  if (!Merge(seen, now.seen) && !Merge(seen, now.strays)) AddNew(flow, seen);
+  if (!Merge(seen, now)) AddNew(flow, seen);
 }
 
-bool PathTracker::Merge(const Seen& seen, std::vector<Seen>& all) {
-  const auto known = std::ranges::find(all, seen.crossing, &Seen::crossing);
-  if (known == all.end()) return false;
+void PathTracker::Append(const Seen& seen, Stretch& stretch) {
+  stretch.seen.push_back(seen);
+  stretch.settled = false;
+}
+
+bool PathTracker::Merge(const Seen& seen, Stretch& stretch) {
+  auto known = std::ranges::find(stretch.seen, seen.crossing, &Seen::crossing);
+  if (known == stretch.seen.end()) {
+    known = std::ranges::find(stretch.strays, seen.crossing, &Seen::crossing);
+    if (known == stretch.strays.end()) return false;
+  }
+  if ((known->sources | seen.sources) != known->sources) stretch.settled = false;
   known->sources |= seen.sources;
   known->first = std::min(known->first, seen.first);
   known->last = std::max(known->last, seen.last);
@@ -173,7 +204,7 @@ Duration PathTracker::SlackOf(const Seen& a, const Seen& b) const {
 void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   Stretch& now = flow.stretches.back();
   if (flow.source == kNone || flow.destination == kNone || Agrees(flow, now, seen.crossing)) {
-    now.seen.push_back(seen);
+    Append(seen, now);
     return;
   }
   const auto disagrees = [&](const Seen& other) {
@@ -182,6 +213,7 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   if (disagrees(seen)) {
     ++statistics_.stray;
     now.strays.push_back(seen);
+    now.settled = false;
     return;
   }
   // When the way was taken that this one cannot be part of.
@@ -194,13 +226,13 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   }
   if (now.spread || other.crossing == kNoCrossing) {
     now.spread = true;
-    now.seen.push_back(seen);
+    Append(seen, now);
   } else if (seen.first >= other.last - SlackOf(seen, other)) {
     Begin(flow, PathChange::kRerouted);
-    flow.stretches.back().seen.push_back(seen);
+    Append(seen, flow.stretches.back());
   } else if (seen.last > other.first + SlackOf(seen, other) || !AddToEarlier(flow, seen)) {
     now.spread = true;
-    now.seen.push_back(seen);
+    Append(seen, now);
   }
 }
 
@@ -215,32 +247,59 @@ bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
     return true;
   }
   Stretch& before = flow.stretches[flow.stretches.size() - 2];
-  if (Merge(seen, before.seen)) return true;
+  if (Merge(seen, before)) return true;
   if (!Agrees(flow, before, seen.crossing)) return false;
-  before.seen.push_back(seen);
+  Append(seen, before);
   return true;
 }
 
-std::vector<FlowPath> PathTracker::Paths() {
-  std::vector<FlowPath> paths;
-  paths.reserve(flows_.size());
-  for (const Flow& flow : flows_) {
-    FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
-    const Stretch* before = nullptr;
-    for (const Stretch& stretch : flow.stretches) {
-      if (stretch.seen.empty() && stretch.strays.empty()) continue;
-      path.stretches.push_back(AnswerOf(flow, stretch));
-      if (before != nullptr) {
-        PartAt(flow, *before, stretch, path.stretches[path.stretches.size() - 2],
-               path.stretches.back());
-      }
-      before = &stretch;
+std::shared_ptr<const FlowPaths> PathTracker::Paths() {
+  if (std::exchange(tap_learnt_, false)) {
+    for (uint32_t i = 0; i < flows_.size(); ++i) {
+      for (Stretch& stretch : flows_[i].stretches) stretch.settled = false;
+      MarkChanged(i);
     }
-    if (path.stretches.empty()) continue;
-    paths.push_back(std::move(path));
   }
-  std::ranges::sort(paths, {}, &FlowPath::flow);
-  return paths;
+  if (changed_.empty()) return paths_;
+  std::ranges::sort(changed_,
+                    [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; });
+  std::vector<FlowKey> keys;
+  std::vector<FlowPath> fresh;
+  std::vector<uint32_t> open;
+  keys.reserve(changed_.size());
+  fresh.reserve(changed_.size());
+  for (const uint32_t i : changed_) {
+    Flow& flow = flows_[i];
+    const FlowPath* const before = paths_->Find(flow.key, &FlowPath::flow);
+    FlowPath path = PathOf(flow, before);
+    flow.changed = std::ranges::any_of(flow.stretches, &Stretch::waits);
+    if (flow.changed) open.push_back(i);
+    if (path.stretches.empty() || (before != nullptr && *before == path)) continue;
+    keys.push_back(flow.key);
+    fresh.push_back(std::move(path));
+  }
+  changed_ = std::move(open);
+  if (keys.empty()) return paths_;
+  paths_ = std::make_shared<const FlowPaths>(paths_->With(keys, std::move(fresh), &FlowPath::flow));
+  return paths_;
+}
+
+FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
+  FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
+  // As long as it is the same stretch, the answer of before is of it.
+  const bool one = flow.stretches.size() == 1 && before != nullptr && before->stretches.size() == 1;
+  const Stretch* last = nullptr;
+  for (Stretch& stretch : flow.stretches) {
+    if (stretch.seen.empty() && stretch.strays.empty()) continue;
+    path.stretches.push_back(
+        AnswerOf(flow, stretch, one && stretch.settled ? &before->stretches.front() : nullptr));
+    if (last != nullptr) {
+      PartAt(flow, *last, stretch, path.stretches[path.stretches.size() - 2],
+             path.stretches.back());
+    }
+    last = &stretch;
+  }
+  return path;
 }
 
 // What both ways may have in common, and so may have been seen both before and after a change, does
@@ -259,20 +318,28 @@ void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch&
   if (first != Timestamp::max()) right.from = first;
 }
 
-PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
-  std::vector<Seen> all = stretch.seen;
-  all.insert(all.end(), stretch.strays.begin(), stretch.strays.end());
-  PathStretch answer = {
-      .from = all.front().first, .until = all.front().last, .began = stretch.began};
-  for (const Seen& seen : all) {
-    answer.sources |= seen.sources;
-    answer.packets = std::max(answer.packets, seen.packets);
-    answer.bytes = std::max(answer.bytes, seen.bytes);
-    answer.from = std::min(answer.from, seen.first);
-    answer.until = std::max(answer.until, seen.last);
+// `before`: the answer of the last time, if no more than times and counts can differ from it.
+PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const PathStretch* before) {
+  PathStretch answer;
+  if (before != nullptr) answer = *before;
+  answer.from = Timestamp::max();
+  answer.until = Timestamp::min();
+  answer.began = stretch.began;
+  for (const std::vector<Seen>* all : {&stretch.seen, &stretch.strays}) {
+    for (const Seen& seen : *all) {
+      answer.sources |= seen.sources;
+      answer.packets = std::max(answer.packets, seen.packets);
+      answer.bytes = std::max(answer.bytes, seen.bytes);
+      answer.from = std::min(answer.from, seen.first);
+      answer.until = std::max(answer.until, seen.last);
+    }
   }
+  stretch.waits = false;
+  if (before != nullptr) return answer;
   if (flow.source == kNone || flow.destination == kNone) return answer;
   if (!stretch.strays.empty() || stretch.spread) {
+    std::vector<Seen> all = stretch.seen;
+    all.insert(all.end(), stretch.strays.begin(), stretch.strays.end());
     answer.state = stretch.strays.empty() ? PathState::kSpread : PathState::kStray;
     Spread(all, answer);
     return answer;
@@ -286,15 +353,15 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, const Stretch& stretch) {
 }
 
 // How far a path can be believed in though taps that watch it saw nothing: 1 if there are none.
-double PathTracker::Believable(const Stretch& stretch, const Path& path, uint64_t mirrored) const {
+double PathTracker::Believable(Stretch& stretch, const Path& path, uint64_t mirrored) const {
   double factor = 1;
   for (const PortIndex port : path.hops()) {
     for (const CrossingId watched : crossings_.WatchedOf(port)) {
       if (std::ranges::find(stretch.seen, watched, &Seen::crossing) != stretch.seen.end()) continue;
-      if (watched >= active_.size()) continue;
-      const Activity& active = active_[watched];
+      const Activity active = watched < active_.size() ? active_[watched] : Activity();
       const bool awake =
           active.first <= stretch.seen.front().last && active.last >= stretch.seen.front().first;
+      stretch.waits |= !awake;  // what it shows later may span that time
       if (awake) {
         factor *= std::max(kAllMissed, std::pow(kOneMissed, static_cast<double>(mirrored)));
       }
@@ -303,8 +370,9 @@ double PathTracker::Believable(const Stretch& stretch, const Path& path, uint64_
   return factor;
 }
 
-void PathTracker::Weigh(const Stretch& stretch, std::span<const Path> paths, PathStretch& answer) {
+void PathTracker::Weigh(Stretch& stretch, std::span<const Path> paths, PathStretch& answer) {
   answer.candidates = paths.size();
+  stretch.settled = true;
   if (paths.empty()) return;
   uint64_t mirrored = 0;
   for (const Seen& seen : stretch.seen) {
@@ -316,6 +384,7 @@ void PathTracker::Weigh(const Stretch& stretch, std::span<const Path> paths, Pat
     weights.push_back(mirrored > 0 ? Believable(stretch, path, mirrored) : 1);
     sum += weights.back();
   }
+  stretch.settled = !stretch.waits && (mirrored == 0 || mirrored >= kMany);
   const auto best = static_cast<size_t>(std::ranges::max_element(weights) - weights.begin());
   answer.path = paths[best];
   answer.probability = weights[best] / sum;

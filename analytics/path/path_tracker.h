@@ -18,6 +18,7 @@
 #include "analytics/path/path_finder.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
 
@@ -40,9 +41,15 @@ class PathTracker {
   PathTracker(const PathTracker&) = delete;
   PathTracker& operator=(const PathTracker&) = delete;
 
-  void LearnTap(const TapPlace& place) { crossings_.LearnTap(place); }
+  void LearnTap(const TapPlace& place) {
+    crossings_.LearnTap(place);
+    tap_learnt_ = true;
+  }
   // By whose estimates times are corrected, which must outlive this one; null: by none.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
+
+  // Starts loading what the record will be added to: worth it a few records ahead.
+  void Approach(const FlowRecord& record) const;
 
   void Add(const FlowRecord& record);
   void Add(const HopRecord& record);
@@ -51,8 +58,9 @@ class PathTracker {
   // Packets of the flow from `time` on are another incarnation's.
   void Cut(const FlowKey& flow, Timestamp time);
 
-  // By key.
-  std::vector<FlowPath> Paths();
+  // Those of flows that changed since the last call are worked out anew; the others are shared with
+  // what it returned, and if none changed it is the very same.
+  std::shared_ptr<const FlowPaths> Paths();
   const PathStatistics& Statistics() const { return statistics_; }
 
  private:
@@ -70,6 +78,8 @@ class PathTracker {
   struct Stretch {
     PathChange began = PathChange::kFirstSeen;
     bool spread = false;
+    bool settled = false;  // since the last answer: only times and counts can differ from it
+    bool waits = false;    // a tap that would count was not awake meanwhile, as far as is known
     std::vector<Seen> seen;
     std::vector<Seen> strays;  // agree with no path at all, and so say nothing of the others
   };
@@ -80,6 +90,7 @@ class PathTracker {
     uint16_t udp_source_port = 0;
     std::optional<Timestamp> cut;
     std::vector<Stretch> stretches;  // the last one is open; at least one
+    bool changed = false;            // since the last answer
   };
   // When anything was seen at a crossing that a tap watches.
   struct Activity {
@@ -88,8 +99,11 @@ class PathTracker {
   };
 
   // False: the crossing is not among `all`.
-  static bool Merge(const Seen& seen, std::vector<Seen>& all);
-  uint32_t FindOrAdd(const FlowKey& key);
+  static bool Merge(const Seen& seen, Stretch& stretch);
+  static void Append(const Seen& seen, Stretch& stretch);
+  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  uint32_t FindOrAddByKey(const FlowKey& key);
+  void MarkChanged(uint32_t flow);
   void Add(Flow& flow, const Seen& seen);
   void AddNew(Flow& flow, const Seen& seen);
   bool AddToEarlier(Flow& flow, const Seen& seen);
@@ -99,9 +113,10 @@ class PathTracker {
   Duration SlackOf(const Seen& a, const Seen& b) const;
   void PartAt(const Flow& flow, const Stretch& before, const Stretch& after, PathStretch& left,
               PathStretch& right);
-  PathStretch AnswerOf(const Flow& flow, const Stretch& stretch);
-  void Weigh(const Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
-  double Believable(const Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
+  FlowPath PathOf(Flow& flow, const FlowPath* before);
+  PathStretch AnswerOf(const Flow& flow, Stretch& stretch, const PathStretch* before);
+  void Weigh(Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
+  double Believable(Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
   void Spread(std::span<const Seen> all, PathStretch& answer) const;
 
   const PathOptions options_;
@@ -110,10 +125,15 @@ class PathTracker {
   PathFinder finder_;
   const ClockOffsets* clocks_ = nullptr;
   std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  HintCache hints_;
   std::vector<Flow> flows_;
   std::vector<Activity> active_;   // by crossing
   std::vector<CrossingId> asked_;  // of the question at hand
   PathStatistics statistics_;
+
+  std::shared_ptr<const FlowPaths> paths_ = std::make_shared<const FlowPaths>();
+  std::vector<uint32_t> changed_;  // flows
+  bool tap_learnt_ = false;        // since; what it will show may speak against any path
 };
 
 }  // namespace rocescope

@@ -68,7 +68,7 @@ class PathTrackerTest : public testing::Test {
                   .event_time = At(us)});
   }
   std::vector<PathStretch> Stretches() {
-    const auto paths = tracker_.Paths();
+    const FlowPaths paths = *tracker_.Paths();
     return paths.empty() ? std::vector<PathStretch>() : paths.front().stretches;
   }
   std::string NodesIn(const PathStretch& stretch) const { return NodesOf(fabric_, stretch.path); }
@@ -136,7 +136,7 @@ TEST_F(PathTrackerTest, ATapThatShowsNothingRulesItsLinkOut) {
                 .last_seen = At(1000),
                 .packets = 5});
   Sees(Tap("leaf2", "spine3"), 4, 904);
-  const auto paths = tracker_.Paths();
+  const FlowPaths paths = *tracker_.Paths();
   ASSERT_EQ(paths.size(), 2u);
   const PathStretch& stretch =
       paths[0].flow == Flow() ? paths[0].stretches[0] : paths[1].stretches[0];
@@ -286,7 +286,7 @@ TEST(PathTrackerPortSets, SessionsThatNameNoPortNarrowThePathToo) {
                .first_seen = At(0),
                .last_seen = At(10),
                .packets = 4});
-  const auto paths = tracker.Paths();
+  const FlowPaths paths = *tracker.Paths();
   ASSERT_EQ(paths.size(), 1u);
   EXPECT_EQ(paths[0].stretches[0].state, PathState::kExact);
   EXPECT_EQ(NodesOf(fabric, paths[0].stretches[0].path),

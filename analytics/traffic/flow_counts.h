@@ -50,6 +50,8 @@ struct FlowCounts {
 
   // What the same flow carried later.
   FlowCounts& operator+=(const FlowCounts& later);
+
+  friend bool operator==(const FlowCounts&, const FlowCounts&) = default;
 };
 
 FlowCounts CountsOf(const FlowRecord& record);

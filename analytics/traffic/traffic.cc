@@ -2,7 +2,6 @@
 #include "analytics/traffic/traffic.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace rocescope {
@@ -18,39 +17,17 @@ int64_t Unwrap(int64_t near, uint32_t psn) {
 // Of the PSNs skipped by an incarnation before, some may come in this one.
 uint64_t Positive(uint64_t unseen) { return static_cast<int64_t>(unseen) < 0 ? 0 : unseen; }
 
-// What flows with sequence numbers say of two taps: whether they show parts of one whole, as two
-// files of one port do, or copies.
-class TapVotes {
- public:
-  void Add(const std::vector<FlowStream>& streams, bool parts) {
-    ForEachPair(streams, [&](const TapPair& pair) { votes_[pair] += parts ? 1 : -1; });
-  }
-  bool ForParts(const std::vector<FlowStream>& streams) const {
-    bool all = true;
-    ForEachPair(streams, [&](const TapPair& pair) {
-      const auto at = votes_.find(pair);
-      all = all && at != votes_.end() && at->second > 0;
-    });
-    return all;
-  }
-
- private:
-  using TapPair = std::pair<TapId, TapId>;
-
-  // `streams` are in the order of their taps.
-  template <typename Visit>
-  static void ForEachPair(const std::vector<FlowStream>& streams, Visit visit) {
-    for (size_t i = 0; i < streams.size(); ++i) {
-      if (i > 0 && streams[i].tap == streams[i - 1].tap) continue;
-      for (size_t j = 0; j < i; ++j) {
-        if (j > 0 && streams[j].tap == streams[j - 1].tap) continue;
-        if (streams[j].tap != streams[i].tap) visit(TapPair(streams[j].tap, streams[i].tap));
-      }
+// `streams` are in the order of their taps.
+template <typename Visit>
+void ForEachTapPair(const std::vector<FlowStream>& streams, Visit visit) {
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (i > 0 && streams[i].tap == streams[i - 1].tap) continue;
+    for (size_t j = 0; j < i; ++j) {
+      if (j > 0 && streams[j].tap == streams[j - 1].tap) continue;
+      if (streams[j].tap != streams[i].tap) visit(std::pair(streams[j].tap, streams[i].tap));
     }
   }
-
-  std::map<TapPair, int64_t> votes_;
-};
+}
 
 }  // namespace
 
@@ -62,6 +39,28 @@ const FlowCounts* FlowSummary::Of(std::optional<Timestamp> valid_until) const {
   return nullptr;
 }
 
+void TapVotes::Add(const std::vector<FlowStream>& streams, int vote) {
+  ForEachTapPair(streams, [&](const auto& taps) { votes_[taps].sum += vote; });
+}
+
+bool TapVotes::ForParts(const std::vector<FlowStream>& streams) const {
+  bool all = true;
+  ForEachTapPair(streams, [&](const auto& taps) {
+    const auto at = votes_.find(taps);
+    all = all && at != votes_.end() && at->second.sum > 0;
+  });
+  return all;
+}
+
+bool TapVotes::TakeChange() {
+  bool changed = false;
+  for (auto& [taps, votes] : votes_) {
+    changed |= votes.was_for_parts != (votes.sum > 0);
+    votes.was_for_parts = votes.sum > 0;
+  }
+  return changed;
+}
+
 void TrafficTotals::Approach(const FlowRecord& record) const {
   const uint32_t guess = hints_.Guess(record.hint);
   if (guess < streams_.size()) PrefetchLines<sizeof(Stream) / 64>(&streams_[guess]);
@@ -70,6 +69,7 @@ void TrafficTotals::Approach(const FlowRecord& record) const {
 void TrafficTotals::Add(const FlowRecord& record) {
   Stream& stream = streams_[FindOrAdd(record)];
   Flow& flow = flows_[stream.flow];
+  MarkChanged(stream.flow);
   while (!flow.cuts.empty() && record.last_seen >= flow.cuts.front()) EndIncarnation(stream.flow);
   if (record.interval_start < flow.interval) return AddLate(stream, flow, record);
   if (record.interval_start > flow.interval) {
@@ -157,6 +157,11 @@ void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
     return;
   }
   cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), time), time);
+  if (at != index_.end()) MarkChanged(at->second);
+}
+
+void TrafficTotals::MarkChanged(uint32_t flow) {
+  if (!std::exchange(flows_[flow].changed, true)) changed_.push_back(flow);
 }
 
 void TrafficTotals::EndIncarnation(uint32_t number) {
@@ -178,6 +183,7 @@ void TrafficTotals::EndIncarnation(uint32_t number) {
   ended_order_.push_back(number);
   if (ended_order_.size() <= limits_.closed_incarnations) return;
   Flow& oldest = flows_[ended_order_.front()];
+  MarkChanged(ended_order_.front());
   ended_order_.pop_front();
   if (oldest.ended.empty()) return;  // given up since
   if (oldest.merged == nullptr) oldest.merged = std::make_unique<FlowCounts>();
@@ -260,6 +266,8 @@ void TrafficTotals::Evict(uint32_t number) {
   Flow& flow = flows_[number];
   statistics_.evicted += SummaryOf(flow, PresentOf(flow)).total;
   ++statistics_.flows_evicted;
+  TakeVoteBack(flow);
+  gone_.push_back(flow.key);
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     streams_[i].flow = kNone;
     free_streams_.push_back(i);
@@ -333,36 +341,67 @@ FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present
   return summary;
 }
 
-std::vector<FlowSummary> TrafficTotals::Summaries() const {
-  std::vector<uint32_t> order;
-  order.reserve(index_.size());
-  for (uint32_t i = 0; i < flows_.size(); ++i) {
-    if (flows_[i].first_stream != kNone) order.push_back(i);
+// By the streams that it had in its last answer.
+void TrafficTotals::TakeVoteBack(Flow& flow) {
+  if (flow.vote == 0) return;
+  votes_.Add(summaries_->Find(flow.key, &FlowSummary::flow)->streams, -flow.vote);
+  flow.vote = 0;
+}
+
+// Before the votes are counted: what the flow says of itself.
+FlowSummary TrafficTotals::Summarize(Flow& flow) {
+  TakeVoteBack(flow);
+  const JoinedView present = PresentOf(flow);
+  FlowSummary summary = SummaryOf(flow, present);
+  const bool one_tap = summary.streams.front().tap == summary.streams.back().tap;
+  flow.untold = !one_tap && !present.told;  // ACKs and CNPs have no sequence
+  if (!one_tap && present.told) {
+    flow.vote = present.parts ? 1 : -1;
+    votes_.Add(summary.streams, flow.vote);
   }
-  std::sort(order.begin(), order.end(),
-            [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; });
-  std::vector<FlowSummary> summaries;
-  summaries.reserve(order.size());
-  TapVotes votes;
-  std::vector<size_t> untold;  // seen by several taps, but ACKs and CNPs have no sequence
-  for (const uint32_t i : order) {
-    const JoinedView present = PresentOf(flows_[i]);
-    summaries.push_back(SummaryOf(flows_[i], present));
-    const std::vector<FlowStream>& streams = summaries.back().streams;
-    if (streams.front().tap == streams.back().tap) continue;
-    if (present.told) {
-      votes.Add(streams, present.parts);
-    } else {
-      untold.push_back(summaries.size() - 1);
+  return summary;
+}
+
+std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
+  if (changed_.empty() && gone_.empty()) return summaries_;
+  const auto by_key = [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; };
+  // A place that was freed may have another flow by now, and be here twice.
+  const auto order = [&](std::vector<uint32_t>& flows) {
+    std::erase_if(flows, [this](uint32_t i) { return flows_[i].first_stream == kNone; });
+    std::ranges::sort(flows, by_key);
+    flows.erase(std::ranges::unique(flows).begin(), flows.end());
+  };
+  order(changed_);
+  std::vector<FlowSummary> fresh;
+  fresh.reserve(changed_.size());
+  for (const uint32_t i : changed_) fresh.push_back(Summarize(flows_[i]));
+  if (votes_.TakeChange()) {
+    for (uint32_t i = 0; i < flows_.size(); ++i) {
+      if (flows_[i].untold) MarkChanged(i);
     }
+    order(changed_);
+    std::vector<FlowSummary> all;
+    size_t next = 0;
+    for (const uint32_t i : changed_) {
+      const bool is_there = next < fresh.size() && fresh[next].flow == flows_[i].key;
+      all.push_back(is_there ? std::move(fresh[next++]) : Summarize(flows_[i]));
+    }
+    fresh = std::move(all);
   }
-  for (const size_t i : untold) {
-    FlowSummary& summary = summaries[i];
-    if (!votes.ForParts(summary.streams)) continue;
-    summary = SummaryOf(flows_[order[i]], {.counts = SumOfStreams(flows_[order[i]]),
-                                           .agreement = TapAgreement::kJoined});
+  std::vector<FlowKey> keys = std::exchange(gone_, {});
+  for (size_t i = 0; i < changed_.size(); ++i) {
+    Flow& flow = flows_[changed_[i]];
+    flow.changed = false;
+    keys.push_back(flow.key);
+    if (!flow.untold || !votes_.ForParts(fresh[i].streams)) continue;
+    fresh[i] = SummaryOf(flow, {.counts = SumOfStreams(flow), .agreement = TapAgreement::kJoined});
   }
-  return summaries;
+  changed_.clear();
+  std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
+  summaries_ = std::make_shared<const FlowSummaries>(
+      summaries_->With(keys, std::move(fresh), &FlowSummary::flow));
+  return summaries_;
 }
 
 }  // namespace rocescope

@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "analytics/chunks/chunks.h"
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
 #include "dataplane/record/capacity.h"
@@ -24,12 +27,16 @@ namespace rocescope {
 struct FlowStream {
   TapId tap = 0;
   uint8_t ttl = 0;
+
+  friend bool operator==(const FlowStream&, const FlowStream&) = default;
 };
 
 // What a flow carried until its queue pair number changed hands.
 struct FlowIncarnation {
   std::optional<Timestamp> until;  // unset: the present one
   FlowCounts counts;
+
+  friend bool operator==(const FlowIncarnation&, const FlowIncarnation&) = default;
 };
 
 // One direction of a queue pair.
@@ -45,6 +52,28 @@ struct FlowSummary {
 
   uint64_t ClassPackets(OperationClass c) const { return total.ClassPackets(c); }
   uint64_t DataBytes() const { return total.DataBytes(); }
+
+  friend bool operator==(const FlowSummary&, const FlowSummary&) = default;
+};
+
+using FlowSummaries = Chunks<FlowSummary>;  // by key
+
+// What flows with sequence numbers say of two taps: whether they show parts of one whole, as two
+// files of one port do, or copies.
+class TapVotes {
+ public:
+  // `streams` are in the order of their taps; a vote is above 0 for parts, below 0 for copies.
+  void Add(const std::vector<FlowStream>& streams, int vote);
+  bool ForParts(const std::vector<FlowStream>& streams) const;
+  // Whether any two taps were judged otherwise when this was asked before.
+  bool TakeChange();
+
+ private:
+  struct Votes {
+    int64_t sum = 0;
+    bool was_for_parts = false;
+  };
+  std::map<std::pair<TapId, TapId>, Votes> votes_;
 };
 
 struct TrafficLimits {
@@ -73,8 +102,9 @@ class TrafficTotals {
   // to the old one, any other to the new one. The flow's records may still be to come.
   void Cut(const FlowKey& flow, Timestamp time);
 
-  // By key.
-  std::vector<FlowSummary> Summaries() const;
+  // Those of flows that changed since the last call are worked out anew; the others are shared with
+  // what it returned, and if none changed it is the very same.
+  std::shared_ptr<const FlowSummaries> Summaries();
 
   const TrafficStatistics& Statistics() const { return statistics_; }
 
@@ -109,7 +139,13 @@ class TrafficTotals {
     std::vector<Timestamp> cuts;         // to come
     std::vector<FlowIncarnation> ended;
     std::unique_ptr<FlowCounts> merged;  // incarnations before those
+    bool changed = false;                // since the last answer,
+    int8_t vote = 0;                     // in which it said so much of its taps,
+    bool untold = false;                 // or could not say whether they show parts
   };
+  void MarkChanged(uint32_t flow);
+  void TakeVoteBack(Flow& flow);
+  FlowSummary Summarize(Flow& flow);
   uint32_t FindOrAdd(const FlowRecord& record);
   uint32_t AddStream(uint32_t flow, const FlowRecord& record);
   uint32_t TakeStream(uint32_t kept_flow);
@@ -134,6 +170,11 @@ class TrafficTotals {
   std::deque<uint32_t> ended_order_;  // flows, one entry for each ended incarnation
   uint32_t hand_ = 0;
   TrafficStatistics statistics_;
+
+  std::shared_ptr<const FlowSummaries> summaries_ = std::make_shared<const FlowSummaries>();
+  std::vector<uint32_t> changed_;  // flows
+  std::vector<FlowKey> gone_;      // evicted since
+  TapVotes votes_;
 };
 
 }  // namespace rocescope

@@ -33,12 +33,12 @@ FlowRecord RecordOf(size_t operation, uint32_t packets, TapId tap = 0, uint8_t t
 FlowSummary SummaryOf(const std::vector<FlowRecord>& records) {
   TrafficTotals totals;
   for (const FlowRecord& record : records) totals.Add(record);
-  const std::vector<FlowSummary> summaries = totals.Summaries();
+  const FlowSummaries summaries = *totals.Summaries();
   EXPECT_EQ(summaries.size(), 1u);
   return summaries.at(0);
 }
 
-TEST(TrafficTotals, KnowNothingAtFirst) { EXPECT_TRUE(TrafficTotals().Summaries().empty()); }
+TEST(TrafficTotals, KnowNothingAtFirst) { EXPECT_TRUE(TrafficTotals().Summaries()->empty()); }
 
 TEST(TrafficTotals, AddUpTheIntervalsOfAStream) {
   const FlowSummary summary = SummaryOf({RecordOf(kWrites, 3), RecordOf(kWrites, 4)});
@@ -185,7 +185,7 @@ TEST(TrafficTotals, ListFlowsByKeyAndStreamsByTap) {
   totals.Add(RecordOf(kWrites, 1, 1, 64));
   totals.Add(RecordOf(kWrites, 1, 0));
   totals.Add(other);
-  const std::vector<FlowSummary> summaries = totals.Summaries();
+  const FlowSummaries summaries = *totals.Summaries();
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].flow, FlowTo(16));
   ASSERT_EQ(summaries[1].streams.size(), 3u);
@@ -254,7 +254,7 @@ TEST(Parts, OfAcknowledgementsAddUpWhereTheirTapsShowPartsOfOtherFlows) {
     acks.flow = FlowTo(16);
     totals.Add(acks);
   }
-  EXPECT_EQ(totals.Summaries()[0].total.packets, 20u);
+  EXPECT_EQ((*totals.Summaries())[0].total.packets, 20u);
 }
 
 TEST(Copies, CountOnceThoughTheClocksOfTheirTapsDiffer) {  // by an interval and a half
@@ -277,7 +277,7 @@ TEST(Copies, OfAcknowledgementsCountOnceWhereTheirTapsShowCopiesOfOtherFlows) {
     acks.flow = FlowTo(16);
     totals.Add(acks);
   }
-  EXPECT_EQ(totals.Summaries()[0].total.packets, 10u);
+  EXPECT_EQ((*totals.Summaries())[0].total.packets, 10u);
 }
 
 TEST(Copies, ThatContradictEachOtherAreTold) {  // the second tap says that there was nothing else
@@ -311,7 +311,7 @@ TEST(Records, ThatComeLateCountForTheirOwnTap) {
   TrafficTotals totals;
   totals.Add(Shown(0, 2, 100, 199));
   totals.Add(Shown(0, 1, 0, 99));
-  EXPECT_EQ(totals.Summaries()[0].total.packets, 200u);
+  EXPECT_EQ((*totals.Summaries())[0].total.packets, 200u);
   EXPECT_EQ(totals.Statistics().late_records, 1u);
 }
 
@@ -329,7 +329,7 @@ TEST(Incarnations, AreCountedApart) {
   totals.Cut(FlowTo(17), kChange);
   totals.Add(Shown(0, 2, 0, 9));
   totals.Add(Shown(0, 3, 10, 29));
-  const FlowSummary summary = totals.Summaries().at(0);
+  const FlowSummary summary = (*totals.Summaries())[0];
   ASSERT_NE(summary.Of(kChange), nullptr);
   EXPECT_EQ(summary.Of(kChange)->packets, 100u);
   ASSERT_NE(summary.Of(std::nullopt), nullptr);
@@ -342,7 +342,7 @@ TEST(Incarnations, AreCountedApartThoughTheirRecordsComeLater) {
   totals.Cut(FlowTo(17), kChange);
   totals.Add(Shown(0, 1, 0, 99));
   totals.Add(Shown(0, 2, 0, 9));
-  const FlowSummary summary = totals.Summaries().at(0);
+  const FlowSummary summary = (*totals.Summaries())[0];
   EXPECT_EQ(summary.Of(kChange)->packets, 100u);
   EXPECT_EQ(summary.Of(std::nullopt)->packets, 10u);
 }
@@ -351,7 +351,7 @@ TEST(Incarnations, ThatCarriedNothingAreNone) {
   TrafficTotals totals;
   totals.Add(Shown(0, 1, 0, 99));
   totals.Cut(FlowTo(17), kChange);
-  const FlowSummary summary = totals.Summaries().at(0);
+  const FlowSummary summary = (*totals.Summaries())[0];
   EXPECT_EQ(summary.Of(kChange)->packets, 100u);
   EXPECT_EQ(summary.Of(std::nullopt), nullptr);
 }
@@ -366,7 +366,7 @@ TEST(Incarnations, CountEachPacketOnceHoweverManyTapsShowIt) {
   for (const int64_t interval : {1, 2}) {
     for (const TapId tap : {TapId{0}, TapId{1}}) totals.Add(Shown(tap, interval, 0, 99));
   }
-  const FlowSummary summary = totals.Summaries().at(0);
+  const FlowSummary summary = (*totals.Summaries())[0];
   EXPECT_EQ(summary.Of(kChange)->packets, 100u);
   EXPECT_EQ(summary.Of(std::nullopt)->packets, 100u);
 }
@@ -378,7 +378,7 @@ TEST(Incarnations, BeyondTheirLimitAreNoLongerApartButCounted) {
     totals.Cut(FlowTo(17), Timestamp((interval + 1) * std::chrono::milliseconds(100)));
   }
   totals.Add(Shown(0, 4, 0, 99));
-  const FlowSummary summary = totals.Summaries().at(0);
+  const FlowSummary summary = (*totals.Summaries())[0];
   EXPECT_EQ(summary.incarnations.size(), 2u);
   EXPECT_EQ(summary.total.packets, 400u);
   EXPECT_EQ(totals.Statistics().incarnations_merged, 2u);
@@ -391,7 +391,7 @@ TEST(Streams, BeyondTheirLimitTakeThePlaceOfTheQuietestFlow) {
     record.flow = FlowTo(qpn);
     totals.Add(record);
   }
-  const std::vector<FlowSummary> summaries = totals.Summaries();
+  const FlowSummaries summaries = *totals.Summaries();
   ASSERT_EQ(summaries.size(), 2u);
   EXPECT_EQ(summaries[0].flow, FlowTo(12));
   EXPECT_EQ(summaries[1].flow, FlowTo(13));
@@ -407,8 +407,8 @@ TEST(Streams, OfAnEvictedFlowAreNotTakenForThoseOfTheNext) {  // though a record
     record.hint = qpn;
     totals.Add(record);
   }
-  ASSERT_EQ(totals.Summaries().size(), 1u);
-  EXPECT_EQ(totals.Summaries()[0].total.packets, 10u);
+  ASSERT_EQ(totals.Summaries()->size(), 1u);
+  EXPECT_EQ((*totals.Summaries())[0].total.packets, 10u);
   EXPECT_EQ(totals.Statistics().evicted.packets, 20u);
 }
 

@@ -140,6 +140,8 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& x, const Row& y) { return x.bytes > y.bytes; });
+  StripeNumbers stripes;
+  for (const Connection& connection : *snapshot.connections) stripes.Of(connection);
   report.mutable_connections()->Reserve(static_cast<int>(rows.size()));
   for (const auto& [bytes, i] : rows) {
     const Connection& connection = (*snapshot.connections)[i];
@@ -163,7 +165,7 @@ void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayR
       c.set_qpn(candidate.qpn.value);
       c.set_posterior(candidate.posterior);
     }
-    out.set_stripe_group(connection.stripe_group);
+    out.set_stripe_group(stripes.Of(connection));
     out.set_valid_from_ns(ToNanoseconds(connection.valid_from));
     out.set_beginning_seen(connection.beginning_seen);
     out.set_valid_until_ns(connection.valid_until ? ToNanoseconds(*connection.valid_until) : 0);

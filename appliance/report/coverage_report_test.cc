@@ -108,7 +108,7 @@ TEST(ConnectionReport, EvidenceNamesTheFlowThatCarriedTheEcho) {
   Attribution attribution;
   attribution.endpoints.resize(1);
   const Snapshot snapshot{
-      .flows = std::make_shared<const std::vector<FlowSummary>>(flows),
+      .flows = std::make_shared<const FlowSummaries>(flows),
       .connections = std::make_shared<const std::vector<Connection>>(1, connection),
       .attribution = std::make_shared<const Attribution>(attribution)};
   google::protobuf::Arena arena;

@@ -175,19 +175,18 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillTotals(findings, *report.mutable_totals());
 
   // The largest flows first; equal ones stay in the order of their keys.
-  const std::vector<FlowSummary>& flows = *findings.snapshot.flows;
-  std::vector<uint32_t> order(flows.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return flows[a].total.bytes > flows[b].total.bytes;
-  });
-  FlowIds ids(flows.size());
-  report.mutable_flows()->Reserve(static_cast<int>(flows.size()));
-  for (const uint32_t i : order) {
+  std::vector<const FlowSummary*> order;
+  order.reserve(findings.snapshot.flows->size());
+  for (const FlowSummary& flow : *findings.snapshot.flows) order.push_back(&flow);
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [](const FlowSummary* flow) { return flow->total.bytes; });
+  FlowIds ids(order.size());
+  report.mutable_flows()->Reserve(static_cast<int>(order.size()));
+  for (const FlowSummary* flow : order) {
     v1::Flow& out = *report.add_flows();
     out.set_id(static_cast<uint32_t>(report.flows_size()));
-    FillFlow(flows[i], taps, out);
-    ids.emplace(flows[i].flow, FlowReference{.id = out.id(), .summary = &flows[i]});
+    FillFlow(*flow, taps, out);
+    ids.emplace(flow->flow, FlowReference{.id = out.id(), .summary = flow});
   }
   FillConnections(findings.snapshot, ids, report);
   FillJobs(findings.snapshot, report);

@@ -84,10 +84,9 @@ class ReplayReportTest : public testing::Test {
 
   const v1::ReplayReport& Build(std::vector<std::string> notes = {}) {
     const DataplaneTotals dataplane{.taps = {{.name = "leaf1"}}};
-    const Snapshot snapshot{
-        .flows = std::make_shared<const std::vector<FlowSummary>>(flows_),
-        .connections = std::make_shared<const std::vector<Connection>>(connections_),
-        .attribution = std::make_shared<const Attribution>(attribution_)};
+    const Snapshot snapshot{.flows = std::make_shared<const FlowSummaries>(flows_),
+                            .connections = std::make_shared<const ConnectionList>(connections_),
+                            .attribution = std::make_shared<const Attribution>(attribution_)};
     return BuildReplayReport(
         {.dataplane = dataplane, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
   }

@@ -18,7 +18,7 @@ struct Concerned {
   std::set<TapId> taps;
 };
 
-Concerned ConcernedBy(TapAgreement agreement, const std::vector<FlowSummary>& flows) {
+Concerned ConcernedBy(TapAgreement agreement, const FlowSummaries& flows) {
   Concerned concerned;
   for (const FlowSummary& flow : flows) {
     if (flow.agreement != agreement) continue;

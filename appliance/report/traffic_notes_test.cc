@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> NotesOn(std::vector<FlowSummary> flows,
                                  TrafficStatistics statistics = {}) {
-  const Snapshot snapshot{.flows = std::make_shared<const std::vector<FlowSummary>>(flows),
+  const Snapshot snapshot{.flows = std::make_shared<const FlowSummaries>(flows),
                           .traffic_statistics = statistics};
   std::vector<Tap> taps;
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) taps.push_back({.name = name});

@@ -82,6 +82,8 @@ struct DurationSummary {
   Duration sum{};
   Duration minimum{};  // of ack_round_trip alone
   Duration maximum{};  // of message_gap: rounded up to 64 ns, at most 275 s
+
+  friend bool operator==(const DurationSummary&, const DurationSummary&) = default;
 };
 
 // A flow at a tap, as one TTL saw it, in one interval: a copy with another TTL is another hop of
