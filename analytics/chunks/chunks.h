@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sorted sequence in chunks that are never changed: the next version shares those in which nothing
-// changed, so that to keep a version costs nothing and to make one costs what changed. Reads like a
-// const std::vector, except that [] takes the logarithm of the number of chunks.
+// A sorted sequence in chunks that are never changed: the next version shares those in which
+// nothing changed, so that to keep a version costs nothing and to make one costs what changed.
+// Reads like a const std::vector, except that [] takes the logarithm of the number of chunks.
 #pragma once
 
 #include <algorithm>

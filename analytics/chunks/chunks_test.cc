@@ -60,8 +60,7 @@ TEST(Chunks, FindByKey) {
 
 TEST(Chunks, ShareWhatDidNotChange) {
   const Chunks<Item> before = Numbers(10 * Chunks<Item>::kFull);
-  const Chunks<Item> after =
-      before.With(std::vector{100}, {{.key = 100, .value = -1}}, &Item::key);
+  const Chunks<Item> after = before.With(std::vector{100}, {{.key = 100, .value = -1}}, &Item::key);
   ASSERT_EQ(after.chunks().size(), before.chunks().size());
   for (size_t i = 0; i < after.chunks().size(); ++i) {
     EXPECT_EQ(after.chunks()[i] == before.chunks()[i], i != 100 / Chunks<Item>::kFull) << i;
@@ -80,7 +79,9 @@ TEST(Chunks, KeepElementsOfOneKeyTogether) {
 // Against std::multimap, over many versions; and no chunk stays small for ever.
 TEST(Chunks, HaveWhatAMapHas) {
   std::mt19937 random(1);
-  const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
+  const auto below = [&](int bound) {
+    return static_cast<int>(random() % static_cast<unsigned>(bound));
+  };
   std::multimap<int, int> model;
   Chunks<Item> all;
   for (int version = 0; version < 300; ++version) {

@@ -3,7 +3,6 @@
 // everything by index, so that states can be stored in flat vectors and reused.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -71,8 +70,7 @@ struct FlowAtTap {
   Duration usual_age{};            // moving mean of the youngest matching request's age
   Timestamp first_request;
   Timestamp first_trial;
-  uint8_t candidate_count = 0;
-  std::array<EchoCandidate, kCandidates> candidates;
+  std::vector<EchoCandidate> candidates;  // at most kCandidates
 };
 
 // A flow that wrote to a buffer which this flow had granted.

@@ -21,8 +21,7 @@ uint32_t Take(std::vector<T>& items, std::vector<uint32_t>& free) {
 }  // namespace
 
 uint32_t FlowStore::Find(const FlowKey& key) const {
-  const auto found = index_.find(key);
-  return found == index_.end() ? kNoFlow : found->second;
+  return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
 }
 
 void FlowStore::Approach(uint32_t hint) const {
@@ -66,7 +65,7 @@ uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
   state.side = side;
   state.position = static_cast<uint32_t>(pair.flows[side].size());
   pair.flows[side].push_back(number);
-  index_.emplace(key, number);
+  index_.Insert(key, number);
   return number;
 }
 
@@ -187,7 +186,7 @@ void FlowStore::Free(uint32_t number) {
         free_at_taps_.push_back(i);
         i = next;
       }
-      index_.erase(state.key);
+      index_.Erase(state.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
       const uint32_t incarnation = state.incarnation + 1;
       state = {};
       state.incarnation = incarnation;

@@ -9,6 +9,7 @@
 
 #include "analytics/connection/flow_state.h"
 #include "dataplane/record/capacity.h"
+#include "dataplane/record/flow_index.h"
 #include "dataplane/record/hint_cache.h"
 
 namespace rocescope {
@@ -88,7 +89,7 @@ class FlowStore {
   uint32_t ChannelOf(HostPair& pair, TapId tap);
 
   FlowStoreLimits limits_;
-  std::unordered_map<FlowKey, uint32_t, TrackedFlowHash> index_;
+  FlowIndex index_;
   HintCache hints_;
   std::unordered_map<HostPairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;

@@ -143,7 +143,7 @@ class Writer {
       e.rkey = use.rkey;
     }
     const FlowAtTap* const at_tap = BestTap(store_, flow);
-    for (size_t i = 0; at_tap != nullptr && i < at_tap->candidate_count; ++i) {
+    for (size_t i = 0; at_tap != nullptr && i < at_tap->candidates.size(); ++i) {
       const EchoCandidate& candidate = at_tap->candidates[i];
       if (candidate.requester != store_.VersionOf(partner)) continue;
       ConnectionEvidence& e = c.evidence.emplace_back(response_evidence);

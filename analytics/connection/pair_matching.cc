@@ -131,7 +131,7 @@ class PairMatcher {
     row.visible = std::min<uint32_t>(store_.requesters(at_tap->reverse_channel),
                                      static_cast<uint32_t>(others));
     if (row.visible < others) row.suspects = SuspectsOf(*at_tap, 1 - side);
-    for (size_t c = 0; c < at_tap->candidate_count; ++c) {
+    for (size_t c = 0; c < at_tap->candidates.size(); ++c) {
       const EchoCandidate& candidate = at_tap->candidates[c];
       if (!store_.IsCurrent(candidate.requester)) continue;
       const FlowState& requester = FlowOf(candidate.requester.flow);
@@ -228,7 +228,7 @@ const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow) {
     const FlowAtTap& at_tap = store.at_tap(i);
     if (at_tap.trials == 0) continue;
     uint32_t hits = 0;
-    for (size_t c = 0; c < at_tap.candidate_count; ++c) {
+    for (size_t c = 0; c < at_tap.candidates.size(); ++c) {
       const EchoCandidate& candidate = at_tap.candidates[c];
       if (store.IsCurrent(candidate.requester)) hits = std::max(hits, candidate.hits);
     }

@@ -120,14 +120,14 @@ void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
 void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
                        uint32_t psn, Timestamp response_time) {
   const FlowAtTap& from = store.at_tap(match.owner);
-  for (size_t i = 0; i < at_tap.candidate_count; ++i) {
+  for (size_t i = 0; i < at_tap.candidates.size(); ++i) {
     if (at_tap.candidates[i].requester != from.version) continue;
     ++at_tap.candidates[i].hits;
     return;
   }
   EchoCandidate* weakest = nullptr;
-  if (at_tap.candidate_count < FlowAtTap::kCandidates) {
-    weakest = &at_tap.candidates[at_tap.candidate_count++];
+  if (at_tap.candidates.size() < FlowAtTap::kCandidates) {
+    weakest = &at_tap.candidates.emplace_back();
   } else {
     uint32_t fewest = UINT32_MAX;
     for (EchoCandidate& candidate : at_tap.candidates) {

@@ -86,7 +86,8 @@ class Traffic {
   FlowKey Flow() {
     const uint32_t from = Below(kHosts);
     const uint32_t to = (from + 1 + Below(3)) % kHosts;
-    return {.source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {2 + Below(3)}};
+    return {
+        .source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {2 + Below(3)}};
   }
   FlowKey Back(FlowKey flow) {
     std::swap(flow.source, flow.destination);
@@ -170,10 +171,11 @@ TEST(EngineSnapshot, SharesTheChunksInWhichNothingChanged) {
                    .port = fabric->port(PortBetween(*fabric, "leaf0", "host0")).number});
   RecordBatch batch;
   for (uint32_t i = 0; i < 1000; ++i) {
-    batch.flows.push_back({.flow = {.source = Host(i), .destination = Host(i + 1), .destination_qpn = {9}},
-                           .first_seen = At(0),
-                           .last_seen = At(10),
-                           .packets = 1});
+    batch.flows.push_back(
+        {.flow = {.source = Host(i), .destination = Host(i + 1), .destination_qpn = {9}},
+         .first_seen = At(0),
+         .last_seen = At(10),
+         .packets = 1});
   }
   engine.Ingest(batch);
   const auto before = engine.Publish();

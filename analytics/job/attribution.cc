@@ -251,6 +251,10 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
 
 Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
                           const FlowSummaries& flows) {
+  if (facts.jobs.empty() && facts.rdma.empty() && facts.logs == nullptr) {
+    // Nobody says anything of any queue pair.
+    return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
+  }
   if (facts.logs == nullptr) return Attributor(facts, connections, flows).Run();
   return Attributor(Parted(facts, connections), connections, flows).Run();
 }

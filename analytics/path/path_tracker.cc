@@ -95,8 +95,8 @@ void PathTracker::Add(const SampleRecord& record) {
 }
 
 void PathTracker::Cut(const FlowKey& flow, Timestamp time) {
-  const auto at = index_.find(flow);
-  if (at != index_.end()) flows_[at->second].cut = time;
+  const uint32_t number = Find(flow);
+  if (number != kNoFlow) flows_[number].cut = time;
 }
 
 void PathTracker::Approach(const FlowRecord& record) const {
@@ -121,15 +121,14 @@ uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
 }
 
 uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
-  const auto at = index_.find(key);
-  if (at != index_.end()) return at->second;
+  if (const uint32_t known = Find(key); known != kNoFlow) return known;
   if (flows_.size() >= options_.flows) {
     ++statistics_.flows_refused;
     return kNoFlow;
   }
   const topology::Fabric& fabric = crossings_.fabric();
   const auto index = static_cast<uint32_t>(flows_.size());
-  index_.emplace(key, index);
+  index_.Insert(key, index);
   flows_.push_back(
       {.key = key,
        .source = fabric.FindNic({.segment = key.segment, .address = key.source}),

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "analytics/clock/clock_offsets.h"
@@ -17,7 +16,7 @@
 #include "analytics/path/path.h"
 #include "analytics/path/path_finder.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/flow_index.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
@@ -102,6 +101,9 @@ class PathTracker {
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  uint32_t Find(const FlowKey& key) const {
+    return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  }
   uint32_t FindOrAddByKey(const FlowKey& key);
   void MarkChanged(uint32_t flow);
   void Add(Flow& flow, const Seen& seen);
@@ -124,7 +126,7 @@ class PathTracker {
   CrossingTable crossings_;
   PathFinder finder_;
   const ClockOffsets* clocks_ = nullptr;
-  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  FlowIndex index_;
   HintCache hints_;
   std::vector<Flow> flows_;
   std::vector<Activity> active_;   // by crossing

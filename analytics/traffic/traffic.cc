@@ -70,19 +70,28 @@ void TrafficTotals::Add(const FlowRecord& record) {
   Stream& stream = streams_[FindOrAdd(record)];
   Flow& flow = flows_[stream.flow];
   MarkChanged(stream.flow);
-  while (!flow.cuts.empty() && record.last_seen >= flow.cuts.front()) EndIncarnation(stream.flow);
+  while (HasCut(flow) && record.last_seen >= flow.history->cuts.front()) {
+    EndIncarnation(stream.flow);
+  }
   if (record.interval_start < flow.interval) return AddLate(stream, flow, record);
   if (record.interval_start > flow.interval) {
     CloseInterval(flow);
     flow.interval = record.interval_start;
   }
   Follow(stream, flow, record);
-  if (!stream.open) {
-    stream.open = true;
-    stream.open_counts = CountsOf(record);
+  if (stream.now == nullptr) {
+    stream.counts += CountsOf(record);
+  } else if (!stream.now->open) {
+    stream.now->open = true;
+    stream.now->counts = CountsOf(record);
   } else {
-    stream.open_counts += CountsOf(record);
+    stream.now->counts += CountsOf(record);
   }
+}
+
+TrafficTotals::History& TrafficTotals::HistoryOf(Flow& flow) {
+  if (flow.history == nullptr) flow.history = std::make_unique<History>();
+  return *flow.history;
 }
 
 void TrafficTotals::AddLate(Stream& stream, Flow& flow, const FlowRecord& record) {
@@ -104,12 +113,11 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
     const int64_t first =
         space == 0 ? Unwrap(last, record.first_request_psn) : last - (int64_t{responses} - 1);
     const PsnSpan& before = stream.spans[space];
-    stream.open_skipped += int64_t{psns.unseen};
+    int64_t skipped = psns.unseen;
     // A long gap looks like a restart, and then is not in `unseen`.
-    if (psns.restarts > 0 && before.valid) {
-      stream.open_skipped += std::max<int64_t>(0, first - before.last - 1);
-    }
-    stream.open_spans[space].Extend(first, last);
+    if (psns.restarts > 0 && before.valid) skipped += std::max<int64_t>(0, first - before.last - 1);
+    (stream.now != nullptr ? stream.now->skipped : stream.skipped) += skipped;
+    (stream.now != nullptr ? stream.now->spans : stream.spans)[space].Extend(first, last);
     shown.Extend(first, last);
   }
 }
@@ -119,45 +127,46 @@ FlowCounts TrafficTotals::ByInterval(const Flow& flow, bool& copies) const {
   std::vector<CopyView> views;
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     const Stream& stream = streams_[i];
-    if (!stream.open) continue;
+    if (!stream.now->open) continue;
     views.push_back({.tap = stream.tap,
-                     .counts = &stream.open_counts,
-                     .spans = stream.open_spans,
-                     .skipped = stream.open_skipped,
+                     .counts = &stream.now->counts,
+                     .spans = stream.now->spans,
+                     .skipped = stream.now->skipped,
                      .starts = !stream.spans[0].valid && !stream.spans[1].valid});
   }
-  FlowCounts counts = *flow.joined;
-  if (!views.empty()) counts += CountsOfInterval(views, copies);
+  FlowCounts counts = flow.history->joined;
+  if (views.empty()) return counts;
+  const FlowCounts now = CountsOfInterval(views, copies);
+  if (!flow.joined_now) counts += now;
   return counts;
 }
 
 void TrafficTotals::CloseInterval(Flow& flow) {
-  if (flow.stream_count > 1) *flow.joined = ByInterval(flow, flow.has_copies);
+  if (flow.stream_count > 1) flow.history->joined = ByInterval(flow, flow.has_copies);
+  flow.joined_now = false;
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     Stream& stream = streams_[i];
-    if (!stream.open) continue;
-    stream.open = false;
-    stream.counts += stream.open_counts;
-    for (size_t space = 0; space < 2; ++space) {
-      stream.spans[space].Extend(stream.open_spans[space]);
-    }
-    stream.open_spans = {};
-    stream.skipped += std::exchange(stream.open_skipped, 0);
+    if (stream.now == nullptr || !stream.now->open) continue;
+    stream.counts += stream.now->counts;
+    for (size_t space = 0; space < 2; ++space) stream.spans[space].Extend(stream.now->spans[space]);
+    stream.skipped += stream.now->skipped;
+    *stream.now = {};
+    if (flow.stream_count == 1) stream.now.reset();
   }
 }
 
 void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
-  const auto at = index_.find(key);
+  const uint32_t flow = Find(key);
   // Those of flows that never send a record would stay for ever.
-  if (at == index_.end() && early_cuts_.size() >= kMostEarlyCuts) early_cuts_.clear();
-  std::vector<Timestamp>& cuts = at == index_.end() ? early_cuts_[key] : flows_[at->second].cuts;
+  if (flow == kNone && early_cuts_.size() >= kMostEarlyCuts) early_cuts_.clear();
+  std::vector<Timestamp>& cuts = flow == kNone ? early_cuts_[key] : HistoryOf(flows_[flow]).cuts;
   if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
   if (cuts.size() >= kMostCuts) {
     ++statistics_.incarnations_merged;
     return;
   }
   cuts.insert(std::upper_bound(cuts.begin(), cuts.end(), time), time);
-  if (at != index_.end()) MarkChanged(at->second);
+  if (flow != kNone) MarkChanged(flow);
 }
 
 void TrafficTotals::MarkChanged(uint32_t flow) {
@@ -168,24 +177,26 @@ void TrafficTotals::EndIncarnation(uint32_t number) {
   Flow& flow = flows_[number];
   CloseInterval(flow);
   const FlowCounts counts = PresentOf(flow).counts;
-  flow.begins = flow.cuts.front();
-  flow.cuts.erase(flow.cuts.begin());
+  History& history = *flow.history;
+  flow.begins = history.cuts.front();
+  history.cuts.erase(history.cuts.begin());
   flow.shown = {};
   flow.has_copies = false;
-  if (flow.joined != nullptr) *flow.joined = {};
+  history.joined = {};
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     streams_[i].spans = {};
     streams_[i].skipped = 0;
     streams_[i].counts = {};
   }
   if (counts.packets == 0) return;
-  flow.ended.push_back({.until = flow.begins, .counts = counts});
+  history.ended.push_back({.until = flow.begins, .counts = counts});
   ended_order_.push_back(number);
   if (ended_order_.size() <= limits_.closed_incarnations) return;
-  Flow& oldest = flows_[ended_order_.front()];
-  MarkChanged(ended_order_.front());
+  const uint32_t place = ended_order_.front();
   ended_order_.pop_front();
-  if (oldest.ended.empty()) return;  // given up since
+  if (flows_[place].history == nullptr || flows_[place].history->ended.empty()) return;  // evicted
+  MarkChanged(place);
+  History& oldest = *flows_[place].history;
   if (oldest.merged == nullptr) oldest.merged = std::make_unique<FlowCounts>();
   *oldest.merged += oldest.ended.front().counts;
   oldest.ended.erase(oldest.ended.begin());
@@ -200,26 +211,26 @@ uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
   };
   const uint32_t guess = hints_.Guess(record.hint);
   if (guess < streams_.size() && is_it(guess)) return guess;
-  const auto [at, is_new] = index_.try_emplace(record.flow, kNone);
+  uint32_t flow = Find(record.flow);
+  const bool is_new = flow == kNone;
   if (is_new) {
     if (free_flows_.empty()) {
-      at->second = static_cast<uint32_t>(flows_.size());
+      flow = static_cast<uint32_t>(flows_.size());
       flows_.emplace_back();
     } else {
-      at->second = free_flows_.back();
+      flow = free_flows_.back();
       free_flows_.pop_back();
     }
-    flows_[at->second].key = record.flow;
-    flows_[at->second].interval = record.interval_start;
+    flows_[flow].interval = record.interval_start;
     if (const auto early = early_cuts_.find(record.flow); early != early_cuts_.end()) {
-      flows_[at->second].cuts = std::move(early->second);
+      HistoryOf(flows_[flow]).cuts = std::move(early->second);
       early_cuts_.erase(early);
     }
   }
-  const uint32_t flow = at->second;
   uint32_t number = flows_[flow].first_stream;
   while (number != kNone && !is_it(number)) number = streams_[number].next;
   if (number == kNone) number = AddStream(flow, record);
+  if (is_new) index_.Insert(record.flow, flow);  // now that it has its key
   hints_.Remember(record.hint, number);
   return number;
 }
@@ -229,10 +240,14 @@ uint32_t TrafficTotals::AddStream(uint32_t flow_number, const FlowRecord& record
   Flow& flow = flows_[flow_number];
   // So far the only stream was the best one.
   if (flow.stream_count == 1) {
-    flow.joined = std::make_unique<FlowCounts>(streams_[flow.first_stream].counts);
+    Stream& only = streams_[flow.first_stream];
+    HistoryOf(flow).joined = only.counts;
+    flow.joined_now = only.now == nullptr;
+    if (only.now == nullptr) only.now = std::make_unique<Interval>();
   }
   Stream& stream = streams_[number];
   stream = {};
+  stream.now = std::make_unique<Interval>();
   stream.key = record.flow;
   stream.tap = record.tap;
   stream.ttl = record.ttl;
@@ -267,14 +282,20 @@ void TrafficTotals::Evict(uint32_t number) {
   statistics_.evicted += SummaryOf(flow, PresentOf(flow)).total;
   ++statistics_.flows_evicted;
   TakeVoteBack(flow);
-  gone_.push_back(flow.key);
+  gone_.push_back(KeyOf(flow));
+  index_.Erase(KeyOf(flow), [this](uint32_t i) -> const FlowKey& { return KeyOf(flows_[i]); });
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     streams_[i].flow = kNone;
     free_streams_.push_back(i);
   }
-  index_.erase(flow.key);
   flow = {};
   free_flows_.push_back(number);
+}
+
+FlowCounts TrafficTotals::SumOf(const Stream& stream) {
+  FlowCounts sum = stream.counts;
+  if (stream.now != nullptr && stream.now->open) sum += stream.now->counts;
+  return sum;
 }
 
 // What the present incarnation carried.
@@ -284,8 +305,7 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
   counts.reserve(flow.stream_count);
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     const Stream& stream = streams_[i];
-    FlowCounts sum = stream.counts;
-    if (stream.open) sum += stream.open_counts;
+    FlowCounts sum = SumOf(stream);
     if (flow.stream_count == 1) {
       sum.unseen = Positive(sum.unseen);
       return {.counts = sum};
@@ -295,9 +315,9 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
     views.push_back({.tap = stream.tap,
                      .counts = &counts.back(),
                      .spans = stream.spans,
-                     .skipped = stream.skipped + stream.open_skipped});
+                     .skipped = stream.skipped + stream.now->skipped});
     for (size_t space = 0; space < 2; ++space) {
-      views.back().spans[space].Extend(stream.open_spans[space]);
+      views.back().spans[space].Extend(stream.now->spans[space]);
     }
   }
   if (views.empty()) return {};
@@ -311,22 +331,23 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
 FlowCounts TrafficTotals::SumOfStreams(const Flow& flow) const {
   FlowCounts sum;
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
-    sum += streams_[i].counts;
-    if (streams_[i].open) sum += streams_[i].open_counts;
+    sum += SumOf(streams_[i]);
   }
   sum.unseen = Positive(sum.unseen);
   return sum;
 }
 
 FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present) const {
-  FlowSummary summary{.flow = flow.key, .agreement = present.agreement};
-  if (flow.merged != nullptr) summary.total = *flow.merged;
-  for (const FlowIncarnation& incarnation : flow.ended) summary.total += incarnation.counts;
+  FlowSummary summary{.flow = KeyOf(flow), .agreement = present.agreement};
+  const History none;
+  const History& history = flow.history != nullptr ? *flow.history : none;
+  if (history.merged != nullptr) summary.total = *history.merged;
+  for (const FlowIncarnation& incarnation : history.ended) summary.total += incarnation.counts;
   summary.total += present.counts;
-  if (!flow.ended.empty() || flow.merged != nullptr || !flow.cuts.empty()) {
-    summary.incarnations = flow.ended;
+  if (!history.ended.empty() || history.merged != nullptr || !history.cuts.empty()) {
+    summary.incarnations = history.ended;
     std::optional<Timestamp> until;
-    if (!flow.cuts.empty()) until = flow.cuts.front();
+    if (!history.cuts.empty()) until = history.cuts.front();
     if (present.counts.packets > 0) {
       summary.incarnations.push_back({.until = until, .counts = present.counts});
     }
@@ -344,7 +365,7 @@ FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present
 // By the streams that it had in its last answer.
 void TrafficTotals::TakeVoteBack(Flow& flow) {
   if (flow.vote == 0) return;
-  votes_.Add(summaries_->Find(flow.key, &FlowSummary::flow)->streams, -flow.vote);
+  votes_.Add(summaries_->Find(KeyOf(flow), &FlowSummary::flow)->streams, -flow.vote);
   flow.vote = 0;
 }
 
@@ -364,7 +385,9 @@ FlowSummary TrafficTotals::Summarize(Flow& flow) {
 
 std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
   if (changed_.empty() && gone_.empty()) return summaries_;
-  const auto by_key = [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; };
+  const auto by_key = [this](uint32_t a, uint32_t b) {
+    return KeyOf(flows_[a]) < KeyOf(flows_[b]);
+  };
   // A place that was freed may have another flow by now, and be here twice.
   const auto order = [&](std::vector<uint32_t>& flows) {
     std::erase_if(flows, [this](uint32_t i) { return flows_[i].first_stream == kNone; });
@@ -383,7 +406,7 @@ std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
     std::vector<FlowSummary> all;
     size_t next = 0;
     for (const uint32_t i : changed_) {
-      const bool is_there = next < fresh.size() && fresh[next].flow == flows_[i].key;
+      const bool is_there = next < fresh.size() && fresh[next].flow == KeyOf(flows_[i]);
       all.push_back(is_there ? std::move(fresh[next++]) : Summarize(flows_[i]));
     }
     fresh = std::move(all);
@@ -392,7 +415,7 @@ std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
   for (size_t i = 0; i < changed_.size(); ++i) {
     Flow& flow = flows_[changed_[i]];
     flow.changed = false;
-    keys.push_back(flow.key);
+    keys.push_back(KeyOf(flow));
     if (!flow.untold || !votes_.ForParts(fresh[i].streams)) continue;
     fresh[i] = SummaryOf(flow, {.counts = SumOfStreams(flow), .agreement = TapAgreement::kJoined});
   }

@@ -17,6 +17,7 @@
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
 #include "dataplane/record/capacity.h"
+#include "dataplane/record/flow_index.h"
 #include "dataplane/record/flow_key_hash.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
@@ -111,38 +112,57 @@ class TrafficTotals {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  // What a stream showed in its flow's open interval.
+  struct Interval {
+    bool open = false;  // it showed anything
+    PsnSpans spans;
+    int64_t skipped = 0;
+    FlowCounts counts;
+  };
   struct Stream {
     FlowKey key;
     TapId tap = 0;
     uint8_t ttl = 0;
     uint32_t flow = kNone;
     uint32_t next = kNone;  // of the same flow
-    // Of the present incarnation. `open_`: of the flow's open interval.
-    bool open = false;
+    // To be compared with other streams. Once a flow had an interval with one stream alone, that
+    // one has none, as long as no other comes: it adds up at once, and takes half of the memory.
+    std::unique_ptr<Interval> now;
+    // Of the present incarnation, without `now`:
     PsnSpans spans;
-    PsnSpans open_spans;
     int64_t skipped = 0;
-    int64_t open_skipped = 0;
     FlowCounts counts;
-    FlowCounts open_counts;
+  };
+  // What few flows have.
+  struct History {
+    std::vector<Timestamp> cuts;  // to come
+    std::vector<FlowIncarnation> ended;
+    std::unique_ptr<FlowCounts> merged;  // incarnations before those
+    FlowCounts joined;                   // with several streams: the best of each closed interval
   };
   struct Flow {
-    FlowKey key;
     uint32_t first_stream = kNone;  // kNone: the place is free
     uint32_t stream_count = 0;
     Timestamp interval;  // the open one's start
     // Of the present incarnation:
     Timestamp begins = Timestamp::min();
-    PsnSpans shown;                      // by any stream
-    bool has_copies = false;             // two streams showed the same packet
-    std::unique_ptr<FlowCounts> joined;  // the best of each closed interval; with several streams
-    std::vector<Timestamp> cuts;         // to come
-    std::vector<FlowIncarnation> ended;
-    std::unique_ptr<FlowCounts> merged;  // incarnations before those
-    bool changed = false;                // since the last answer,
-    int8_t vote = 0;                     // in which it said so much of its taps,
-    bool untold = false;                 // or could not say whether they show parts
+    PsnSpans shown;           // by any stream
+    bool has_copies = false;  // two streams showed the same packet
+    bool joined_now =
+        false;             // the open interval is in `joined` already, as its first stream has it
+    bool changed = false;  // since the last answer,
+    bool untold = false;   // in which it could not be said whether taps show parts of it,
+    int8_t vote = 0;       // or what it said of its taps
+    std::unique_ptr<History> history;
   };
+  const FlowKey& KeyOf(const Flow& flow) const { return streams_[flow.first_stream].key; }
+  uint32_t Find(const FlowKey& key) const {
+    return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return KeyOf(flows_[i]); });
+  }
+  static History& HistoryOf(Flow& flow);
+  static bool HasCut(const Flow& flow) {
+    return flow.history != nullptr && !flow.history->cuts.empty();
+  }
   void MarkChanged(uint32_t flow);
   void TakeVoteBack(Flow& flow);
   FlowSummary Summarize(Flow& flow);
@@ -156,11 +176,12 @@ class TrafficTotals {
   void EndIncarnation(uint32_t flow);
   FlowCounts ByInterval(const Flow& flow, bool& copies) const;
   JoinedView PresentOf(const Flow& flow) const;
+  static FlowCounts SumOf(const Stream& stream);
   FlowCounts SumOfStreams(const Flow& flow) const;
   FlowSummary SummaryOf(const Flow& flow, const JoinedView& present) const;
 
   TrafficLimits limits_;
-  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  FlowIndex index_;
   HintCache hints_;  // of streams
   std::vector<Stream> streams_;
   std::vector<Flow> flows_;
