@@ -110,14 +110,22 @@ class Chunks {
   }
   std::span<const std::shared_ptr<const Chunk>> chunks() const { return chunks_; }
 
+  // The first element whose key is not below this one.
+  template <typename Key, typename KeyOf>
+  Iterator LowerBound(const Key& key, KeyOf key_of) const {
+    const auto at = std::ranges::lower_bound(
+        chunks_, key, {}, [&](const auto& chunk) { return std::invoke(key_of, chunk->back()); });
+    if (at == chunks_.end()) return end();
+    const auto found = std::ranges::lower_bound(**at, key, {}, key_of);
+    return {this, starts_[static_cast<size_t>(at - chunks_.begin())] +
+                      static_cast<size_t>(found - (*at)->begin())};
+  }
+
   // The first element with this key; nullptr if there is none.
   template <typename Key, typename KeyOf>
   const T* Find(const Key& key, KeyOf key_of) const {
-    const auto at = std::ranges::lower_bound(
-        chunks_, key, {}, [&](const auto& chunk) { return std::invoke(key_of, chunk->back()); });
-    if (at == chunks_.end()) return nullptr;
-    const auto found = std::ranges::lower_bound(**at, key, {}, key_of);
-    return std::invoke(key_of, *found) == key ? &*found : nullptr;
+    const Iterator at = LowerBound(key, key_of);
+    return at != end() && std::invoke(key_of, *at) == key ? &*at : nullptr;
   }
 
   // The next version: for the elements that have one of `keys`, sorted and each once, those of

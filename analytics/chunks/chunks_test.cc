@@ -56,6 +56,9 @@ TEST(Chunks, FindByKey) {
   EXPECT_EQ(numbers.Find(998, &Item::key)->value, 998);
   EXPECT_EQ(numbers.Find(1000, &Item::key), nullptr);
   EXPECT_EQ(numbers.Find(-1, &Item::key), nullptr);
+  EXPECT_EQ(numbers.LowerBound(-1, &Item::key), numbers.begin());
+  EXPECT_EQ(numbers.LowerBound(640, &Item::key)->value, 640);
+  EXPECT_EQ(numbers.LowerBound(1000, &Item::key), numbers.end());
 }
 
 TEST(Chunks, ShareWhatDidNotChange) {

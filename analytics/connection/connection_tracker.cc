@@ -342,17 +342,18 @@ void ConnectionTracker::Advance(Timestamp now) {
 
 // `pairs` in order, each once.
 std::vector<Connection> ConnectionTracker::AnswerOf(const std::vector<HostPairKey>& pairs) const {
-  std::vector<std::pair<HostPairKey, const Connection*>> closed;
-  for (const Connection& connection : closed_) {
-    const HostPairKey pair = HostPairOf(connection);
-    if (std::ranges::binary_search(pairs, pair)) closed.emplace_back(pair, &connection);
+  std::vector<std::pair<HostPairKey, size_t>> closed;
+  for (size_t i = 0; i < closed_.size(); ++i) {
+    const HostPairKey pair = HostPairOf(closed_[i]);
+    if (std::ranges::binary_search(pairs, pair)) closed.emplace_back(pair, i);
   }
-  std::ranges::stable_sort(closed, {}, [](const auto& one) { return one.first; });
+  std::ranges::sort(closed);
   std::vector<Connection> all;
   auto next = closed.begin();
   for (const HostPairKey& pair : pairs) {
     const auto begin = static_cast<std::ptrdiff_t>(all.size());
-    for (; next != closed.end() && next->first == pair; ++next) all.push_back(*next->second);
+    for (; next != closed.end() && next->first == pair; ++next)
+      all.push_back(closed_[next->second]);
     if (const uint32_t number = store_.FindPair(pair); number != kNoFlow) {
       for (PairConnection& found : AnswerPair(store_, known_, number)) {
         all.push_back(std::move(found.connection));

@@ -9,7 +9,7 @@
 
 #include "analytics/connection/flow_state.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_index.h"
+#include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
 
 namespace rocescope {
@@ -89,7 +89,7 @@ class FlowStore {
   uint32_t ChannelOf(HostPair& pair, TapId tap);
 
   FlowStoreLimits limits_;
-  FlowIndex index_;
+  FlowPlaces index_;
   HintCache hints_;
   std::unordered_map<HostPairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;

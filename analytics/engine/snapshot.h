@@ -19,6 +19,13 @@
 namespace rocescope {
 
 struct Snapshot {
+  // By which links the flow went, as far as is known; nullptr if none of its packets was seen.
+  const FlowPath* PathOf(const FlowKey& flow) const;
+  // Likewise all flows that one NIC sent to another, by address and queue pair number: those of a
+  // pair of GPUs are those of the NICs next to them. Takes the logarithm of all flows, and those.
+  std::vector<const FlowPath*> PathsBetween(topology::NicIndex source,
+                                            topology::NicIndex destination) const;
+
   std::shared_ptr<const HostFacts> host_facts;
   std::shared_ptr<const FlowSummaries> flows;
   TrafficStatistics traffic_statistics;

@@ -16,7 +16,7 @@
 #include "analytics/path/path.h"
 #include "analytics/path/path_finder.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_index.h"
+#include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
@@ -126,7 +126,7 @@ class PathTracker {
   CrossingTable crossings_;
   PathFinder finder_;
   const ClockOffsets* clocks_ = nullptr;
-  FlowIndex index_;
+  FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
   std::vector<Activity> active_;   // by crossing

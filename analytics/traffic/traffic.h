@@ -17,8 +17,8 @@
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_index.h"
 #include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
@@ -181,7 +181,7 @@ class TrafficTotals {
   FlowSummary SummaryOf(const Flow& flow, const JoinedView& present) const;
 
   TrafficLimits limits_;
-  FlowIndex index_;
+  FlowPlaces index_;
   HintCache hints_;  // of streams
   std::vector<Stream> streams_;
   std::vector<Flow> flows_;

@@ -109,7 +109,7 @@ TEST(ConnectionReport, EvidenceNamesTheFlowThatCarriedTheEcho) {
   attribution.endpoints.resize(1);
   const Snapshot snapshot{
       .flows = std::make_shared<const FlowSummaries>(flows),
-      .connections = std::make_shared<const std::vector<Connection>>(1, connection),
+      .connections = std::make_shared<const ConnectionList>(std::vector(1, connection)),
       .attribution = std::make_shared<const Attribution>(attribution)};
   google::protobuf::Arena arena;
   const v1::ReplayReport& report =

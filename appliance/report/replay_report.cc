@@ -178,8 +178,9 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   std::vector<const FlowSummary*> order;
   order.reserve(findings.snapshot.flows->size());
   for (const FlowSummary& flow : *findings.snapshot.flows) order.push_back(&flow);
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const FlowSummary* flow) { return flow->total.bytes; });
+  std::ranges::sort(order, [](const FlowSummary* a, const FlowSummary* b) {
+    return a->total.bytes != b->total.bytes ? a->total.bytes > b->total.bytes : a->flow < b->flow;
+  });
   FlowIds ids(order.size());
   report.mutable_flows()->Reserve(static_cast<int>(order.size()));
   for (const FlowSummary* flow : order) {

@@ -115,8 +115,8 @@ int64_t Measure(uint32_t queue_pairs) {
     for (uint32_t i = 0; i < kQueries; ++i) {
       const auto connection = static_cast<uint32_t>(Mix64(i) % load.connections());
       const FlowKey key = load.FlowOf(connection, i % 2 == 1);
-      const auto at = std::ranges::lower_bound(*snapshot->paths, key, {}, &FlowPath::flow);
-      known += at != snapshot->paths->end() && at->flow == key && !at->stretches.empty();
+      const FlowPath* const path = snapshot->PathOf(key);
+      known += path != nullptr && !path->stretches.empty();
     }
   });
   uint64_t paired = 0;
