@@ -51,8 +51,8 @@ Job JobOnNics(const std::vector<const HostNic*>& nics,
 
 class Inference {
  public:
-  Inference(const Channels& channels, const HostFacts& facts,
-            const ConnectionList& connections, Attribution& attribution)
+  Inference(const Channels& channels, const HostFacts& facts, const ConnectionList& connections,
+            Attribution& attribution)
       : channels_(channels), connections_(connections), attribution_(attribution) {
     for (const HostNic& nic : facts.nics) {
       for (const IpAddress& address : nic.addresses) nics_.emplace(address, &nic);
@@ -102,10 +102,9 @@ class Inference {
 
 }  // namespace
 
-std::vector<JobRhythm> FindCollectives(const HostFacts& facts,
-                                       const ConnectionList& connections,
-                                       const FlowSummaries& flows,
-                                       const ActivityTracker& activity, Attribution& attribution) {
+std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
+                                       const FlowSummaries& flows, const ActivityTracker& activity,
+                                       Attribution& attribution) {
   const TimeLine line = activity.Line();
   const std::vector<FlowActivity> active = activity.Flows();
   const Channels channels = ChannelsOf(connections, active, facts);

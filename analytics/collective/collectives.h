@@ -14,9 +14,8 @@ namespace rocescope {
 
 // Adds to `attribution`, which is of these connections and flows, the jobs that the wire alone
 // shows. Rhythms are by job; a job without a period, or that was not seen for three, has none.
-std::vector<JobRhythm> FindCollectives(const HostFacts& facts,
-                                       const ConnectionList& connections,
-                                       const FlowSummaries& flows,
-                                       const ActivityTracker& activity, Attribution& attribution);
+std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
+                                       const FlowSummaries& flows, const ActivityTracker& activity,
+                                       Attribution& attribution);
 
 }  // namespace rocescope

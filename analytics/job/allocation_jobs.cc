@@ -28,7 +28,7 @@ class Claimer {
   }
 
   // The members in order of address, whatever the order of the connections.
-  void AddMembers(const std::vector<Connection>& connections, const std::vector<EndClaims>& ends) {
+  void AddMembers(const ConnectionList& connections, const std::vector<EndClaims>& ends) {
     std::set<std::pair<uint32_t, IpAddress>> members;
     for (size_t i = 0; i < connections.size(); ++i) {
       const std::optional<uint32_t> allocation = OpenFor(i, ends);
@@ -46,7 +46,7 @@ class Claimer {
     }
   }
 
-  void Claim(const std::vector<Connection>& connections, std::vector<EndClaims>& ends) const {
+  void Claim(const ConnectionList& connections, std::vector<EndClaims>& ends) const {
     for (size_t i = 0; i < connections.size(); ++i) {
       const std::optional<uint32_t> allocation = OpenFor(i, ends);
       if (!allocation) continue;
@@ -106,7 +106,7 @@ JobAllocation ToJobAllocation(const Allocation& allocation) {
   return {.id = allocation.id, .name = allocation.name, .user = allocation.user};
 }
 
-std::vector<AllocationAnswer> AllocationsOf(const std::vector<Connection>& connections,
+std::vector<AllocationAnswer> AllocationsOf(const ConnectionList& connections,
                                             const AllocationIndex& index) {
   std::vector<AllocationAnswer> answers(connections.size());
   if (index.empty()) return answers;
@@ -115,7 +115,7 @@ std::vector<AllocationAnswer> AllocationsOf(const std::vector<Connection>& conne
 }
 
 void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
-                       const std::vector<Connection>& connections,
+                       const ConnectionList& connections,
                        const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,
                        std::vector<EndClaims>& ends, std::vector<std::string>& notes) {
   if (index.empty()) return;

@@ -14,14 +14,14 @@
 namespace rocescope {
 
 // By connection.
-std::vector<AllocationAnswer> AllocationsOf(const std::vector<Connection>& connections,
+std::vector<AllocationAnswer> AllocationsOf(const ConnectionList& connections,
                                             const AllocationIndex& index);
 
 // Claims in `ends`, which is parallel to the connections and to `answers`, those of which neither
 // end is claimed. Who takes part are the NICs: members of `jobs` without a rank and without a
 // process, of the job that has the allocation, or of a new one where none or several have.
 void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
-                       const std::vector<Connection>& connections,
+                       const ConnectionList& connections,
                        const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,
                        std::vector<EndClaims>& ends, std::vector<std::string>& notes);
 

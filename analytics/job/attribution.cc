@@ -251,7 +251,8 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
 
 Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
                           const FlowSummaries& flows) {
-  if (facts.jobs.empty() && facts.rdma.empty() && facts.logs == nullptr) {
+  if (facts.jobs.empty() && facts.rdma.empty() && facts.allocations.empty() &&
+      facts.logs == nullptr) {
     // Nobody says anything of any queue pair.
     return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
   }

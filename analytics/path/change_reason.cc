@@ -32,8 +32,8 @@ std::set<PortIndex> PortsOf(const PathStretch& stretch) {
 
 class Explanation {
  public:
-  Explanation(const Fabric& fabric, std::span<const LinkChange> changes,
-              const FlowPaths& paths, const ChangeReasonOptions& options)
+  Explanation(const Fabric& fabric, std::span<const LinkChange> changes, const FlowPaths& paths,
+              const ChangeReasonOptions& options)
       : fabric_(fabric),
         options_(options),
         changes_(changes),
@@ -223,8 +223,7 @@ std::shared_ptr<const FlowPaths> ExplainChanges(const Fabric& fabric,
       explanation.Explain(path, path.stretches[i - 1], path.stretches[i]);
     }
   }
-  return std::make_shared<const FlowPaths>(
-      paths->With(keys, std::move(changed), &FlowPath::flow));
+  return std::make_shared<const FlowPaths>(paths->With(keys, std::move(changed), &FlowPath::flow));
 }
 
 }  // namespace rocescope

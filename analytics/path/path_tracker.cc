@@ -223,16 +223,16 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
     other.first = std::min(other.first, old.first);
     other.last = std::max(other.last, old.last);
   }
-  if (now.spread || other.crossing == kNoCrossing) {
-    now.spread = true;
-    Append(seen, now);
-  } else if (seen.first >= other.last - SlackOf(seen, other)) {
+  const bool known_spread = now.spread || other.crossing == kNoCrossing;
+  if (!known_spread && seen.first >= other.last - SlackOf(seen, other)) {
     Begin(flow, PathChange::kRerouted);
     Append(seen, flow.stretches.back());
-  } else if (seen.last > other.first + SlackOf(seen, other) || !AddToEarlier(flow, seen)) {
-    now.spread = true;
-    Append(seen, now);
+    return;
   }
+  const bool earlier = !known_spread && seen.last <= other.first + SlackOf(seen, other);
+  if (earlier && AddToEarlier(flow, seen)) return;
+  now.spread = true;
+  Append(seen, now);
 }
 
 // What a tap tells late, of the way before the present one.
