@@ -54,7 +54,7 @@ TEST(NotesOnTraffic, TellWhatNoLongerHasARow) {
 
 TEST(NotesOnTraffic, NameNodesThatTheTopologyDoesNot) {
   const Snapshot snapshot{
-      .flows = std::make_shared<const std::vector<FlowSummary>>(),
+      .flows = std::make_shared<const FlowSummaries>(),
       .cabling = std::make_shared<const CablingAnswer>(
           CablingAnswer{.counters = {.records = 1234, .examples = {"leaf8", "leaf9"}, .more = true},
                         .switches = {.records = 1, .examples = {"INT node 7"}}})};
