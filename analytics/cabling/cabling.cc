@@ -35,7 +35,7 @@ void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjace
                LinkClaims& claims) {
   for (const auto& [receiver, arrivals] : adjacency.ByReceiver()) {
     const PortIndex declared = fabric.Peer(receiver);
-    Claim claim = {.since = Timestamp::max()};
+    LinkClaim claim = {.since = Timestamp::max()};
     uint64_t most = 0;
     bool by_port = false;
     uint64_t of_ports = 0;  // flows whose sending port is known, and is not the declared one

@@ -27,7 +27,7 @@ double ConfidenceOf(uint64_t flows, bool by_counters) {
 
 }  // namespace
 
-void LinkClaims::Contradict(PortIndex receiver, const Claim& claim) {
+void LinkClaims::Contradict(PortIndex receiver, const LinkClaim& claim) {
   claims_[receiver].push_back(claim);
 }
 
@@ -66,7 +66,7 @@ std::map<PortIndex, PortIndex> LinkClaims::RealCables(const std::vector<LinkInde
     said[b].insert(a);
   };
   for (const auto& [port, claims] : claims_) {
-    for (const Claim& claim : claims) say(port, Resolve(claim.sender, wrong));
+    for (const LinkClaim& claim : claims) say(port, Resolve(claim.sender, wrong));
   }
   for (const auto& [a, b] : by_counters_) say(a, b);
   std::map<PortIndex, PortIndex> real;
@@ -94,7 +94,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
         for (const PortIndex port : cable) {
           const auto claims = claims_.find(port);
           if (claims == claims_.end()) continue;
-          for (const Claim& claim : claims->second) flows += claim.flows;
+          for (const LinkClaim& claim : claims->second) flows += claim.flows;
         }
         least_flows = std::min(least_flows, flows);
         by_counters =
@@ -104,7 +104,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
       }
       const auto claims = claims_.find(end);
       if (claims == claims_.end()) continue;
-      for (const Claim& claim : claims->second) {
+      for (const LinkClaim& claim : claims->second) {
         finding.flows += claim.flows;
         finding.flows_against += claim.against;
         finding.octets += claim.octets;

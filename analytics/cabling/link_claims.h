@@ -17,7 +17,7 @@
 namespace rocescope {
 
 // That a port's frames come from somebody else than declared.
-struct Claim {
+struct LinkClaim {
   Sender sender;          // node kNone: from whom is not known
   uint64_t flows = 0;     // that show it
   uint64_t against = 0;   // that show what was declared
@@ -32,7 +32,7 @@ class LinkClaims {
   explicit LinkClaims(const topology::Fabric& fabric) : fabric_(fabric) {}
 
   void Confirm(topology::LinkIndex link) { confirmed_[link] = true; }
-  void Contradict(topology::PortIndex receiver, const Claim& claim);
+  void Contradict(topology::PortIndex receiver, const LinkClaim& claim);
   // Two ports whose counters fit each other's alone.
   void Connect(topology::PortIndex a, topology::PortIndex b) { by_counters_.push_back({a, b}); }
 
@@ -52,7 +52,7 @@ class LinkClaims {
 
   const topology::Fabric& fabric_;
   std::map<topology::LinkIndex, bool> confirmed_;
-  std::map<topology::PortIndex, std::vector<Claim>> claims_;  // by the port that receives
+  std::map<topology::PortIndex, std::vector<LinkClaim>> claims_;  // by the port that receives
   std::vector<Cable> by_counters_;
 };
 
