@@ -116,10 +116,12 @@ class Capture(CommandLine):
     def test_runs_for_so_long_and_tells_each_second(self):
         begin = time.monotonic()
         run = self.capture("--vdev net_null0,copy=0", "--seconds", "2.5", "-o", "json")
-        self.assertGreaterEqual(time.monotonic() - begin, 2.5)
+        elapsed = time.monotonic() - begin
+        self.assertGreaterEqual(elapsed, 2.5)
         lines = re.findall(r"frames/s.* received ([\d,]+) = decoded ([\d,]+) \+ filtered ([\d,]+) "
                            r"\+ not RoCE ([\d,]+) \+ dropped ([\d,]+);", run.stderr)
-        self.assertIn(len(lines), (1, 2), run.stderr)  # a busy machine may be late
+        # At most one a second; a busy machine may be late with each of them, and with the end.
+        self.assertTrue(1 <= len(lines) <= elapsed, run.stderr)
         for line in lines:
             received, *others = (int(word.replace(",", "")) for word in line)
             self.assertEqual(received, sum(others))
