@@ -33,7 +33,8 @@ uint32_t ActivityTracker::TakePlace() {
   for (int look = 0; look < 8; ++look) {
     hand_ = (hand_ + 1) % static_cast<uint32_t>(flows_.size());
     if (flows_[hand_].newest >= Oldest()) continue;
-    index_.erase(flows_[hand_].key);
+    index_.Erase(flows_[hand_].key,
+                 [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
     flows_[hand_] = {};
     return hand_;
   }
@@ -44,8 +45,7 @@ uint32_t ActivityTracker::TakePlace() {
 ActivityTracker::Flow* ActivityTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   const uint32_t guess = hints_.Guess(hint);
   if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
-  const auto at = index_.find(key);
-  uint32_t place = at == index_.end() ? kNone : at->second;
+  uint32_t place = Find(key);
   if (place == kNone) {
     place = TakePlace();
     if (place == kNone) {
@@ -53,7 +53,7 @@ ActivityTracker::Flow* ActivityTracker::FindOrAdd(const FlowKey& key, uint32_t h
       return nullptr;
     }
     flows_[place].key = key;
-    index_.emplace(key, place);
+    index_.Insert(key, place);
   }
   hints_.Remember(hint, place);
   return &flows_[place];
@@ -106,27 +106,23 @@ void ActivityTracker::Mark(Flow& flow, Timestamp time) {
     flow.newest = stretch;
   }
   flow.bits.Set(stretch % Bits::kCount);
-  flow.first = std::min(flow.first, time);
-  flow.last = std::max(flow.last, time);
+  flow.is_known = true;
 }
 
+void ActivityTracker::Approach(const FlowRecord& record) const {
+  const uint32_t guess = hints_.Guess(record.hint);
+  if (guess < flows_.size()) PrefetchLines<2>(&flows_[guess]);
+}
+
+// Of an interval only its ends are known; of one with answers to the other way, not even these.
 void ActivityTracker::Add(const FlowRecord& record) {
-  if (record.messages == 0 && record.payload_bytes == 0) return;  // ACKs alone
+  if (record.messages == 0 && record.payload_bytes == 0) return;
+  for (const OperationClass answer : {OperationClass::kAcknowledge, OperationClass::kCnp}) {
+    if (record.class_packets[static_cast<size_t>(answer)] > 0) return;
+  }
   Flow* const flow = FindOrAdd(record.flow, record.hint);
   if (flow == nullptr || record.ttl < flow->ttl) return;
-  if (record.ttl > flow->ttl) {
-    flow->ttl = record.ttl;
-    flow->data_bytes = flow->data_messages = flow->control_messages = 0;
-    flow->lengths = {};
-  }
-  flow->data_bytes += record.payload_bytes - std::min(record.payload_bytes, record.control_bytes);
-  flow->data_messages += record.messages - std::min(record.messages, record.control_messages);
-  flow->control_messages += record.control_messages;
-  // Of an interval only its ends are known; of an interval with ACKs too, not even these.
-  const auto acknowledges =
-      record.class_packets[static_cast<size_t>(OperationClass::kAcknowledge)] +
-      record.class_packets[static_cast<size_t>(OperationClass::kCnp)];
-  if (acknowledges > 0) return;
+  flow->ttl = record.ttl;
   Mark(*flow, record.first_seen);
   Mark(*flow, record.last_seen);
 }
@@ -137,6 +133,8 @@ void ActivityTracker::Add(const SightingRecord& record) {
   if (!request && !response) return;
   Flow* const flow = FindOrAdd(record.flow, record.hint);
   if (flow == nullptr || record.ttl < flow->ttl) return;
+  if (record.ttl > flow->ttl) flow->lengths = {};
+  flow->ttl = record.ttl;
   if (request && record.has_reth && !record.has_clear_to_send) {
     flow->lengths.Add(record.reth_length);
   }
@@ -144,12 +142,9 @@ void ActivityTracker::Add(const SightingRecord& record) {
 }
 
 void ActivityTracker::Cut(const FlowKey& flow) {
-  const auto at = index_.find(flow);
-  if (at == index_.end()) return;
-  const uint64_t newest = flows_[at->second].newest;
-  flows_[at->second] = {};
-  flows_[at->second].key = flow;
-  flows_[at->second].newest = newest;
+  const uint32_t place = Find(flow);
+  if (place == kNone) return;
+  flows_[place] = {.key = flow, .newest = flows_[place].newest};
 }
 
 TimeLine ActivityTracker::Line() const {
@@ -165,15 +160,10 @@ std::vector<FlowActivity> ActivityTracker::Flows() const {
   std::vector<FlowActivity> all;
   all.reserve(flows_.size());
   for (const Flow& flow : flows_) {
-    if (flow.first == Timestamp::max() || flow.newest < oldest) continue;
-    FlowActivity& one = all.emplace_back(FlowActivity{.flow = flow.key,
-                                                      .active = {},
-                                                      .data_bytes = flow.data_bytes,
-                                                      .data_messages = flow.data_messages,
-                                                      .control_messages = flow.control_messages,
-                                                      .lengths = flow.lengths,
-                                                      .first = flow.first,
-                                                      .last = flow.last});
+    if (!flow.is_known || flow.newest < oldest) continue;
+    FlowActivity& one = all.emplace_back();
+    one.flow = flow.key;
+    one.lengths = flow.lengths;
     if (oldest == 0) {
       one.active = flow.bits;
       continue;

@@ -7,19 +7,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "analytics/collective/bits.h"
 #include "base/time.h"
-#include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
 
 struct ActivityOptions {
-  size_t flows = size_t{1} << 18;  // followed; about 400 octets each
+  size_t flows = size_t{1} << 18;  // followed; about 360 octets each
   int first_width = 10;            // of a stretch: 2^10 ns
   int last_width = 24;             // 17 ms: 34 seconds of memory, periods up to ten
 };
@@ -38,13 +37,8 @@ struct MessageLengths {
 
 struct FlowActivity {
   FlowKey flow;
-  Bits active;              // bit 0 is the time line's beginning
-  uint64_t data_bytes = 0;  // of payload, without clear-to-sends
-  uint64_t data_messages = 0;
-  uint64_t control_messages = 0;  // clear-to-sends
-  MessageLengths lengths;         // of data messages that were seen singly
-  Timestamp first;
-  Timestamp last;
+  Bits active;             // bit 0 is the time line's beginning
+  MessageLengths lengths;  // of data messages that were seen singly
 };
 
 struct TimeLine {
@@ -64,6 +58,8 @@ class ActivityTracker {
 
   void Add(const FlowRecord& record);
   void Add(const SightingRecord& record);
+  // Starts loading what the record will be added to: worth it a few records ahead.
+  void Approach(const FlowRecord& record) const;
   // What the flow carried until now was another owner's.
   void Cut(const FlowKey& flow);
 
@@ -75,18 +71,18 @@ class ActivityTracker {
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Flow {
     FlowKey key;
-    uint8_t ttl = 0;      // that of the tap nearest the source
-    uint64_t newest = 0;  // stretch; bits of later ones are stale
-    Bits bits;            // a ring: stretch modulo Bits::kCount
-    uint64_t data_bytes = 0;
-    uint64_t data_messages = 0;
-    uint64_t control_messages = 0;
+    uint8_t ttl = 0;        // that of the tap nearest the source
+    bool is_known = false;  // since its queue pair has this owner
+    uint64_t newest = 0;    // stretch; bits of later ones are stale
+    Bits bits;              // a ring: stretch modulo Bits::kCount
     MessageLengths lengths;
-    Timestamp first = Timestamp::max();
-    Timestamp last = Timestamp::min();
   };
 
   Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
+  const FlowKey& KeyOf(uint32_t place) const { return flows_[place].key; }
+  uint32_t Find(const FlowKey& key) const {
+    return index_.Find(key, [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
+  }
   uint32_t TakePlace();
   void Begin(Timestamp time);
   void Mark(Flow& flow, Timestamp time);
@@ -98,7 +94,7 @@ class ActivityTracker {
   Timestamp origin_;
   int width_ = 0;        // of a stretch: 2^width_ ns
   uint64_t newest_ = 0;  // stretch
-  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
   uint32_t hand_ = 0;

@@ -28,13 +28,6 @@ SightingRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
           .event_time = time};
 }
 
-FlowRecord Carried(uint32_t qpn, uint64_t payload, uint8_t ttl = 64) {
-  FlowRecord record{.flow = FlowTo(qpn), .ttl = ttl, .packets = 1, .payload_bytes = payload};
-  record.messages = 1;
-  record.first_seen = record.last_seen = kStart;
-  return record;
-}
-
 TEST(ActivityTracker, KnowsNothingAtFirst) {
   const ActivityTracker tracker;
   EXPECT_EQ(tracker.Line().length, 0u);
@@ -91,15 +84,6 @@ TEST(ActivityTracker, CountsWhatComesTooLate) {
   EXPECT_EQ(tracker.Statistics().late, 1u);
 }
 
-TEST(ActivityTracker, CountsEachPacketAtTheTapNearestTheSource) {
-  ActivityTracker tracker;
-  tracker.Add(Carried(7, 1000, 62));
-  tracker.Add(Carried(7, 1000, 64));
-  tracker.Add(Carried(7, 1000, 63));
-  tracker.Add(Carried(7, 500, 64));
-  EXPECT_EQ(tracker.Flows().at(0).data_bytes, 1500u);
-}
-
 TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
   ActivityTracker tracker;
   SightingRecord first = Request(7, kStart);
@@ -114,15 +98,38 @@ TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
   EXPECT_EQ(lengths.most[1].count, 1u);
 }
 
+TEST(ActivityTracker, TakesLengthsFromTheTapNearestTheSource) {
+  ActivityTracker tracker;
+  for (const uint8_t ttl : {62, 64, 63, 64}) {
+    SightingRecord first = Request(7, kStart, ttl);
+    first.has_reth = true;
+    first.reth_length = 4096;
+    tracker.Add(first);
+  }
+  EXPECT_EQ(tracker.Flows().at(0).lengths.most[0].count, 2u);
+}
+
+TEST(ActivityTracker, MarksTheEndsOfAnIntervalThatHadRequestsAlone) {
+  ActivityTracker tracker;
+  FlowRecord record{.flow = FlowTo(7), .ttl = 64, .packets = 10, .payload_bytes = 1000};
+  record.messages = 1;
+  record.first_seen = kStart;
+  record.last_seen = kStart + microseconds(500);
+  tracker.Add(record);
+  EXPECT_EQ(tracker.Flows().at(0).active.Count(), 2u);
+  record.flow = FlowTo(8);
+  record.class_packets[static_cast<size_t>(OperationClass::kAcknowledge)] = 1;
+  tracker.Add(record);
+  EXPECT_EQ(tracker.Flows().size(), 1u);
+}
+
 TEST(ActivityTracker, ForgetsTheFormerOwnerOfAQueuePairNumber) {
   ActivityTracker tracker;
-  tracker.Add(Carried(7, 1000));
   tracker.Add(Request(7, kStart));
   tracker.Cut(FlowTo(7));
   EXPECT_TRUE(tracker.Flows().empty());
   tracker.Add(Request(7, kStart + microseconds(10)));
   EXPECT_EQ(tracker.Flows().at(0).active.Count(), 1u);
-  EXPECT_EQ(tracker.Flows().at(0).data_bytes, 0u);
 }
 
 TEST(ActivityTracker, GivesPlacesOfTheSilentToNewFlows) {

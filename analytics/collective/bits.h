@@ -29,6 +29,16 @@ class Bits {
     for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
     return count;
   }
+  // How many of the first `end` bits are set.
+  size_t CountBefore(size_t end) const {
+    size_t count = 0;
+    for (size_t i = 0; i < end / 64; ++i) count += static_cast<size_t>(std::popcount(words_[i]));
+    if (end % 64 != 0) {
+      const uint64_t mask = (uint64_t{1} << (end % 64)) - 1;
+      count += static_cast<size_t>(std::popcount(words_[end / 64] & mask));
+    }
+    return count;
+  }
   bool IsEmpty() const { return Count() == 0; }
 
   size_t CountCommon(const Bits& other) const {

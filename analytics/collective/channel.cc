@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analytics/job/flow_of.h"
+
 namespace rocescope {
 namespace {
 
@@ -49,9 +51,9 @@ void CountMessages(const Sums& sums, Channel& channel) {
 
 class Builder {
  public:
-  Builder(const ConnectionList& connections, std::span<const FlowActivity> flows,
-          const HostFacts& facts)
-      : connections_(connections), flows_(flows) {
+  Builder(const ConnectionList& connections, const FlowSummaries& flows,
+          std::span<const FlowActivity> active, const HostFacts& facts)
+      : connections_(connections), flows_(flows), active_(active) {
     for (const HostNic& nic : facts.nics) {
       for (const IpAddress& address : nic.addresses) hosts_.emplace(address, nic.host);
     }
@@ -88,43 +90,46 @@ class Builder {
   void AddWay(uint32_t i, size_t to) {
     const Connection& connection = connections_[i];
     if (!connection.endpoints[to].qpn) return;
-    const FlowActivity* const forward = FlowTo(connection, to);
-    if (forward == nullptr || forward->data_bytes == 0) return;
-    const IpAddress& source = connection.endpoints[1 - to].address;
-    const IpAddress& destination = connection.endpoints[to].address;
+    const FlowCounts* const forward = CarriedFrom(1 - to, connection, flows_);
+    if (forward == nullptr || forward->DataBytes() == 0) return;
+    const FlowActivity* const active = ActiveTo(connection, to);
+    if (active == nullptr) return;
+    const ConnectionEndpoint& from = connection.endpoints[1 - to];
     const uint32_t single = connection.stripe_group == 0 ? i : 0;
-    const Key key{forward->flow.segment, source, destination, connection.stripe_group, single};
+    const Key key{connection.endpoints[to].segment, from.address, connection.endpoints[to].address,
+                  connection.stripe_group, single};
     const auto [at, fresh] = places_.try_emplace(key, result_.all.size());
     if (fresh) {
       result_.all.emplace_back();
-      result_.all.back().source = NicAt(source);
-      result_.all.back().destination = NicAt(destination);
+      result_.all.back().source = NicAt(from.address);
+      result_.all.back().destination = NicAt(connection.endpoints[to].address);
       sums_.emplace_back();
     }
     Channel& channel = result_.all[at->second];
     Sums& sums = sums_[at->second];
     channel.connections.push_back(i);
-    channel.data |= forward->active;
-    channel.bytes += forward->data_bytes;
-    channel.first = std::min(channel.first, forward->first);
-    channel.last = std::max(channel.last, forward->last);
-    sums.data_messages += forward->data_messages;
-    for (const MessageLengths::One& one : forward->lengths.most) {
+    channel.data |= active->active;
+    channel.bytes += forward->DataBytes();
+    channel.first = std::min(channel.first, forward->first_seen);
+    channel.last = std::max(channel.last, forward->last_seen);
+    sums.data_messages += forward->messages - forward->control_messages;
+    for (const MessageLengths::One& one : active->lengths.most) {
       if (one.count > 0) sums.lengths.Add(one.length, one.count);
     }
-    sums.lengths.others += forward->lengths.others;
-    const FlowActivity* const backward =
-        connection.endpoints[1 - to].qpn ? FlowTo(connection, 1 - to) : nullptr;
+    sums.lengths.others += active->lengths.others;
+    if (!from.qpn) return;
+    const FlowCounts* const backward = CarriedFrom(to, connection, flows_);
     if (backward == nullptr) return;
     sums.grants += backward->control_messages;
-    if (backward->data_bytes == 0) channel.grants |= backward->active;
+    const FlowActivity* const granted = ActiveTo(connection, 1 - to);
+    if (granted != nullptr && backward->DataBytes() == 0) channel.grants |= granted->active;
   }
 
-  const FlowActivity* FlowTo(const Connection& connection, size_t to) const {
-    return Find(flows_, {.source = connection.endpoints[1 - to].address,
-                         .destination = connection.endpoints[to].address,
-                         .destination_qpn = *connection.endpoints[to].qpn,
-                         .segment = connection.endpoints[to].segment});
+  const FlowActivity* ActiveTo(const Connection& connection, size_t to) const {
+    return Find(active_, {.source = connection.endpoints[1 - to].address,
+                          .destination = connection.endpoints[to].address,
+                          .destination_qpn = *connection.endpoints[to].qpn,
+                          .segment = connection.endpoints[to].segment});
   }
 
   uint32_t NicAt(const IpAddress& address) {
@@ -141,7 +146,8 @@ class Builder {
   }
 
   const ConnectionList& connections_;
-  std::span<const FlowActivity> flows_;
+  const FlowSummaries& flows_;
+  std::span<const FlowActivity> active_;
   std::map<IpAddress, std::string> hosts_;
   std::map<std::string, uint32_t> numbers_;  // of hosts
   std::map<IpAddress, uint32_t> nics_;
@@ -152,9 +158,9 @@ class Builder {
 
 }  // namespace
 
-Channels ChannelsOf(const ConnectionList& connections, std::span<const FlowActivity> flows,
-                    const HostFacts& facts) {
-  return Builder(connections, flows, facts).Build();
+Channels ChannelsOf(const ConnectionList& connections, const FlowSummaries& flows,
+                    std::span<const FlowActivity> active, const HostFacts& facts) {
+  return Builder(connections, flows, active, facts).Build();
 }
 
 }  // namespace rocescope

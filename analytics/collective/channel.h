@@ -12,7 +12,7 @@
 #include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
 #include "analytics/job/host_facts.h"
-#include "analytics/job/rank_edges.h"
+#include "analytics/traffic/traffic.h"
 
 namespace rocescope {
 
@@ -41,8 +41,8 @@ struct Channels {
   uint32_t hosts = 0;
 };
 
-// `flows` by key, as ActivityTracker gives them.
-Channels ChannelsOf(const ConnectionList& connections, std::span<const FlowActivity> flows,
-                    const HostFacts& facts);
+// `active` by key, as ActivityTracker gives it.
+Channels ChannelsOf(const ConnectionList& connections, const FlowSummaries& flows,
+                    std::span<const FlowActivity> active, const HostFacts& facts);
 
 }  // namespace rocescope

@@ -106,8 +106,9 @@ std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionL
                                        const FlowSummaries& flows, const ActivityTracker& activity,
                                        Attribution& attribution) {
   const TimeLine line = activity.Line();
+  if (line.length == 0) return {};
   const std::vector<FlowActivity> active = activity.Flows();
-  const Channels channels = ChannelsOf(connections, active, facts);
+  const Channels channels = ChannelsOf(connections, flows, active, facts);
   std::vector<std::vector<uint32_t>> of_job(attribution.jobs.size());
   std::vector<bool> taken(channels.all.size());
   for (uint32_t i = 0; i < channels.all.size(); ++i) {
@@ -143,6 +144,73 @@ std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionL
     }
   }
   return rhythms;
+}
+
+std::shared_ptr<const std::vector<JobRhythm>> CollectiveFinder::Find(
+    const HostFacts& facts, const ConnectionList& connections, const FlowSummaries& flows,
+    const ActivityTracker& activity, Attribution& attribution) {
+  const TimeLine line = activity.Line();
+  const Timestamp end = line.begin + line.width * static_cast<int64_t>(line.length);
+  if (looked_ && end - *looked_ < pace_) {
+    Repeat(connections, flows, attribution);
+    return rhythms_;
+  }
+  looked_ = end;
+  rhythms_ = std::make_shared<const std::vector<JobRhythm>>(
+      FindCollectives(facts, connections, flows, activity, attribution));
+  if (pace_ > Duration::zero()) Remember(connections, attribution);
+  return rhythms_;
+}
+
+void CollectiveFinder::Remember(const ConnectionList& connections, const Attribution& attribution) {
+  wire_jobs_.clear();
+  of_wire_.clear();
+  by_job_.clear();
+  const auto first =
+      static_cast<uint32_t>(std::ranges::count_if(attribution.jobs, [](const AttributedJob& job) {
+        return job.job.identity != JobIdentity::kWire;
+      }));
+  for (size_t job = first; job < attribution.jobs.size(); ++job) {
+    wire_jobs_.push_back(attribution.jobs[job].job);
+  }
+  for (uint32_t i = 0; i < connections.size(); ++i) {
+    EndClaims claims = attribution.endpoints[i];
+    if (!claims[0] || claims[0]->source != RankSource::kWire) continue;
+    for (std::optional<RankClaim>& claim : claims) claim->job -= first;
+    of_wire_.emplace_back(connections[i].endpoints, claims);
+  }
+  std::ranges::sort(of_wire_, {}, [](const auto& one) { return one.first; });
+  for (const JobRhythm& rhythm : *rhythms_) {
+    by_job_.emplace(attribution.jobs[rhythm.job].job.id, rhythm);
+  }
+}
+
+void CollectiveFinder::Repeat(const ConnectionList& connections, const FlowSummaries& flows,
+                              Attribution& attribution) {
+  const auto first = static_cast<uint32_t>(attribution.jobs.size());
+  for (const Job& job : wire_jobs_) attribution.jobs.push_back({.job = job, .edges = {}});
+  for (uint32_t i = 0; i < connections.size(); ++i) {
+    if (attribution.endpoints[i][0] || attribution.endpoints[i][1]) continue;
+    const auto at = std::ranges::lower_bound(of_wire_, connections[i].endpoints, {},
+                                             [](const auto& one) { return one.first; });
+    if (at == of_wire_.end() || at->first != connections[i].endpoints) continue;
+    attribution.endpoints[i] = at->second;
+    for (std::optional<RankClaim>& claim : attribution.endpoints[i]) claim->job += first;
+  }
+  if (!wire_jobs_.empty()) {
+    auto edges = EdgesOf(attribution.jobs.size(), connections, attribution.endpoints, flows);
+    for (size_t job = first; job < edges.size(); ++job) {
+      attribution.jobs[job].edges = std::move(edges[job]);
+    }
+  }
+  std::vector<JobRhythm> rhythms;
+  for (uint32_t job = 0; job < attribution.jobs.size(); ++job) {
+    const auto at = by_job_.find(attribution.jobs[job].job.id);
+    if (at == by_job_.end()) continue;
+    rhythms.push_back(at->second);
+    rhythms.back().job = job;
+  }
+  rhythms_ = std::make_shared<const std::vector<JobRhythm>>(std::move(rhythms));
 }
 
 }  // namespace rocescope

@@ -39,12 +39,12 @@ class World {
       SightingRecord grant{.flow = FlowTo(connection, 0), .ttl = 64, .payload_length = 64};
       grant.has_reth = grant.has_clear_to_send = true;
       Sight(grant, begin - 1);
-      FlowRecord control = Count(grant.flow, 64);
+      FlowRecord control = Count(grant.flow, 64, begin - 1, begin - 1);
       control.control_messages = 1;
       control.control_bytes = 64;
-      activity_.Add(control);
+      traffic_.Add(control);
     }
-    activity_.Add(Count(data, bytes));
+    traffic_.Add(Count(data, bytes, begin, end));
     for (double at = begin; at < end; at += 2) {
       SightingRecord packet{.flow = data, .ttl = 64, .payload_length = 4096};
       packet.has_reth = at == begin;
@@ -55,7 +55,14 @@ class World {
 
   Attribution Find(Attribution attribution = {}) {
     attribution.endpoints.resize(connections_.size());
-    rhythms_ = FindCollectives(facts_, connections_, {}, activity_, attribution);
+    rhythms_ = FindCollectives(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
+    return attribution;
+  }
+  Attribution FindBy(CollectiveFinder& finder,
+                     std::shared_ptr<const std::vector<JobRhythm>>& rhythms) {
+    Attribution attribution;
+    attribution.endpoints.resize(connections_.size());
+    rhythms = finder.Find(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
     return attribution;
   }
   const std::vector<JobRhythm>& rhythms() const { return rhythms_; }
@@ -68,14 +75,19 @@ class World {
             .destination = ends[end].address,
             .destination_qpn = *ends[end].qpn};
   }
+  static Timestamp At(double microseconds) {
+    return kStart + std::chrono::nanoseconds(static_cast<int64_t>(microseconds * 1e3));
+  }
   void Sight(SightingRecord& record, double microseconds) {
     record.kind = SightingKind::kRequest;
-    record.event_time = kStart + std::chrono::nanoseconds(static_cast<int64_t>(microseconds * 1e3));
+    record.event_time = At(microseconds);
     activity_.Add(record);
   }
-  static FlowRecord Count(const FlowKey& flow, uint64_t bytes) {
+  static FlowRecord Count(const FlowKey& flow, uint64_t bytes, double begin, double end) {
     FlowRecord record{.flow = flow, .ttl = 64, .packets = 1, .payload_bytes = bytes};
     record.messages = 1;
+    record.interval_start = record.first_seen = At(begin);
+    record.last_seen = At(end);
     record.class_packets[static_cast<size_t>(OperationClass::kAcknowledge)] = 1;
     return record;
   }
@@ -83,6 +95,7 @@ class World {
   std::vector<Connection> connections_;
   std::vector<bool> granted_;
   ActivityTracker activity_;
+  TrafficTotals traffic_;
   HostFacts facts_;
   std::vector<JobRhythm> rhythms_;
 };
@@ -112,6 +125,24 @@ std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
     all.insert(hosts);
   }
   return all;
+}
+
+TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
+  World world;
+  RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
+  CollectiveFinder finder(std::chrono::milliseconds(100));
+  std::shared_ptr<const std::vector<JobRhythm>> rhythms;
+  const Attribution looked = world.FindBy(finder, rhythms);
+  ASSERT_EQ(rhythms->size(), 1u);
+  const Duration period = rhythms->at(0).period;
+  RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);  // not looked for yet
+  const Attribution repeated = world.FindBy(finder, rhythms);
+  EXPECT_EQ(HostsByJob(repeated), HostsByJob(looked));
+  ASSERT_EQ(rhythms->size(), 1u);
+  EXPECT_EQ(rhythms->at(0).period, period);
+  EXPECT_EQ(repeated.endpoints[0][0]->member, looked.endpoints[0][0]->member);
+  EXPECT_EQ(repeated.jobs[0].edges.size(), looked.jobs[0].edges.size());
+  EXPECT_FALSE(repeated.endpoints[4][0]);
 }
 
 TEST(FindCollectives, FindsNothingInNothing) {

@@ -22,11 +22,8 @@ constexpr double kDrift = 0.03;  // of a period, from one multiple to the next
 class Correlation {
  public:
   Correlation(std::span<const Bits* const> series, size_t length)
-      : series_(series), length_(length), before_(series.size()) {
-    for (size_t s = 0; s < series.size(); ++s) {
-      before_[s].resize(length + 1);
-      for (size_t i = 0; i < length; ++i) before_[s][i + 1] = before_[s][i] + series[s]->Test(i);
-    }
+      : series_(series), length_(length) {
+    for (const Bits* one : series) counts_.push_back(one->CountBefore(length));
   }
 
   double At(size_t lag) const {
@@ -34,8 +31,8 @@ class Correlation {
     double covariance = 0;
     double variance = 0;
     for (size_t s = 0; s < series_.size(); ++s) {
-      const double early = before_[s][length_ - lag] / n;
-      const double late = (before_[s][length_] - before_[s][lag]) / n;
+      const double early = static_cast<double>(series_[s]->CountBefore(length_ - lag)) / n;
+      const double late = static_cast<double>(counts_[s] - series_[s]->CountBefore(lag)) / n;
       covariance += static_cast<double>(series_[s]->CountRepeated(lag)) / n - early * late;
       variance += std::sqrt(early * (1 - early) * late * (1 - late));
     }
@@ -45,7 +42,7 @@ class Correlation {
  private:
   std::span<const Bits* const> series_;
   size_t length_;
-  std::vector<std::vector<double>> before_;  // by series: bits set before a place
+  std::vector<size_t> counts_;  // by series: bits set
 };
 
 // Follows a period over its multiples: each is looked for near where the ones before let expect it.

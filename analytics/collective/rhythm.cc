@@ -15,6 +15,7 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMostSeries = 64;  // for the period: the largest channels tell enough
+constexpr double kClear = 0.3;      // strength of a period that needs no second look
 constexpr double kAboutOne = 0.25;  // iterations
 constexpr double kByChance = 0.4;   // that one is late in an iteration for no lasting reason
 
@@ -89,7 +90,20 @@ class Analyst {
     largest.resize(std::min(largest.size(), kMostSeries));
     std::vector<const Bits*> series;
     for (const uint32_t channel : largest) series.push_back(&channels_.all[channel].data);
-    return FindPeriod(series, line_.length);
+    const std::optional<Period> by_channel = FindPeriod(series, line_.length);
+    if (by_channel && by_channel->strength >= kClear) return by_channel;
+    // Where each channel is active but briefly, what a NIC sends in all tells more, though phases
+    // on different queue pairs then look alike.
+    std::map<uint32_t, Bits> of_nic;
+    for (const uint32_t channel : of_job_) {
+      of_nic[channels_.all[channel].source] |= channels_.all[channel].data;
+    }
+    series.clear();
+    for (const auto& [nic, bits] : of_nic) series.push_back(&bits);
+    series.resize(std::min(series.size(), kMostSeries));
+    const std::optional<Period> by_nic = FindPeriod(series, line_.length);
+    if (!by_channel || (by_nic && by_nic->strength > by_channel->strength)) return by_nic;
+    return by_channel;
   }
 
   void Part(double period) {

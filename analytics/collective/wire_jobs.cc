@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -49,12 +50,18 @@ class Finder {
       const uint64_t less = channels_.all[b].bytes;
       return more != less ? more > less : a < b;
     });
+    // A NIC whose traffic shows no rhythm shows none for the next channel either.
+    std::set<std::pair<uint32_t, Grants>> without;
     for (const uint32_t seed : seeds) {
-      if (!open_[seed]) continue;
+      const Channel& one = channels_.all[seed];
+      if (!open_[seed] || without.contains({one.source, one.grants_seen})) continue;
       const Bits of_nic = OfSource(seed);
       const Bits* const series = &of_nic;
       const std::optional<Period> period = FindPeriod(std::span(&series, 1), length_);
-      if (!period || period->strength < kLeastStrength) continue;
+      if (!period || period->strength < kLeastStrength) {
+        without.emplace(one.source, one.grants_seen);
+        continue;
+      }
       Flood(seed, kByRhythm,
             [&](uint32_t channel) { return IsInStep(channel, seed, period->stretches); });
       periods_.push_back(period->stretches);

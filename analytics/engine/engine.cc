@@ -84,7 +84,10 @@ void Engine::Ingest(const RecordBatch& batch) {
   constexpr uint64_t kSettleEach = 64;
   ++batches_;
   if (std::has_single_bit(batches_) || batches_ % kSettleEach == 0) clocks_->Settle();
-  for (const FlowRecord& record : batch.flows) activity_.Add(record);
+  for (size_t i = 0; i < batch.flows.size(); ++i) {
+    if (i + kAhead < batch.flows.size()) activity_.Approach(batch.flows[i + kAhead]);
+    activity_.Add(batch.flows[i]);
+  }
   for (const SightingRecord& record : batch.sightings) activity_.Add(record);
   if (paths_) {
     for (size_t i = 0; i < batch.flows.size(); ++i) {
@@ -127,8 +130,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto connections = connections_.Answer();
   auto attribution =
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
-  auto rhythms = std::make_shared<const std::vector<JobRhythm>>(
-      FindCollectives(*host_facts_, *connections, *flows, activity_, *attribution));
+  auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   last_ = std::make_shared<const Snapshot>(Snapshot{
       .host_facts = host_facts_,
       .flows = std::move(flows),

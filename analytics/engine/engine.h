@@ -9,6 +9,7 @@
 #include "analytics/cabling/cabling.h"
 #include "analytics/clock/clock_offsets.h"
 #include "analytics/collective/activity.h"
+#include "analytics/collective/collectives.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
@@ -22,7 +23,9 @@ namespace rocescope {
 
 class Engine {
  public:
-  explicit Engine(const ConnectionOptions& connections = {}) : connections_(connections) {}
+  // Jobs' rhythms are looked for at most every `rhythm_pace` of event time; 0: for each snapshot.
+  explicit Engine(const ConnectionOptions& connections = {}, Duration rhythm_pace = {})
+      : connections_(connections), collectives_(rhythm_pace) {}
 
   // What hosts said about themselves; replaces what was said before.
   void SetHostFacts(HostFacts facts);
@@ -49,6 +52,7 @@ class Engine {
   TrafficTotals traffic_;
   ConnectionTracker connections_;
   ActivityTracker activity_;
+  CollectiveFinder collectives_;
   std::shared_ptr<const topology::Fabric> fabric_;
   std::unique_ptr<PathTracker> paths_;  // null without a fabric
   std::unique_ptr<Cabling> cabling_;    // likewise
