@@ -55,11 +55,13 @@ class Builder {
           std::span<const FlowActivity> active, const HostFacts& facts)
       : connections_(connections), flows_(flows), active_(active) {
     for (const HostNic& nic : facts.nics) {
-      for (const IpAddress& address : nic.addresses) hosts_.emplace(address, nic.host);
+      for (const IpAddress& address : nic.addresses) hosts_.emplace(address, nic);
     }
     for (const Job& job : facts.jobs) {
       for (const JobRank& rank : job.ranks) {
-        for (const IpAddress& address : rank.addresses) hosts_.emplace(address, rank.host);
+        for (const IpAddress& address : rank.addresses) {
+          hosts_.emplace(address, HostNic{.host = rank.host, .device = "", .addresses = {}});
+        }
       }
     }
   }
@@ -136,8 +138,9 @@ class Builder {
     const auto [at, fresh] = nics_.try_emplace(address, static_cast<uint32_t>(nics_.size()));
     if (fresh) {
       const auto host = hosts_.find(address);
-      const std::string name = host == hosts_.end() ? ToString(address) : host->second;
-      result_.nics.push_back({.address = address, .host = name});
+      const std::string name = host == hosts_.end() ? ToString(address) : host->second.host;
+      const std::string device = host == hosts_.end() ? "" : host->second.device;
+      result_.nics.push_back({.address = address, .host = name, .device = device});
       result_.host_of.push_back(
           numbers_.try_emplace(name, static_cast<uint32_t>(numbers_.size())).first->second);
       result_.hosts = static_cast<uint32_t>(numbers_.size());
@@ -148,7 +151,7 @@ class Builder {
   const ConnectionList& connections_;
   const FlowSummaries& flows_;
   std::span<const FlowActivity> active_;
-  std::map<IpAddress, std::string> hosts_;
+  std::map<IpAddress, HostNic> hosts_;
   std::map<std::string, uint32_t> numbers_;  // of hosts
   std::map<IpAddress, uint32_t> nics_;
   std::map<Key, size_t> places_;

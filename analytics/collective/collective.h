@@ -25,7 +25,8 @@ enum class CollectiveKind : uint8_t {
 // A NIC that takes part.
 struct CollectiveMember {
   IpAddress address;
-  std::string host;  // the address itself if nobody names its host
+  std::string host;    // the address itself if nobody names its host
+  std::string device;  // "mlx5_0"; empty: not known
 };
 
 // One step of an iteration.

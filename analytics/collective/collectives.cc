@@ -31,17 +31,16 @@ std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaim
 }
 
 // NICs stand for ranks: nothing else tells GPUs apart from outside.
-Job JobOnNics(const std::vector<const HostNic*>& nics,
-              const std::vector<CollectiveMember>& members) {
+Job JobOnNics(const std::vector<CollectiveMember>& members) {
   Job job;
   job.identity = JobIdentity::kWire;
   job.id = fmt::format("wire-{}", ToString(members.front().address));
-  for (size_t i = 0; i < members.size(); ++i) {
+  for (const CollectiveMember& member : members) {
     JobRank& rank = job.ranks.emplace_back();
-    rank.host = members[i].host;
-    rank.addresses = {members[i].address};
+    rank.host = member.host;
+    rank.addresses = {member.address};
     rank.source = "wire";
-    if (nics[i] != nullptr) rank.devices.push_back({.name = nics[i]->device});
+    if (!member.device.empty()) rank.devices.push_back({.name = member.device});
   }
   job.notes.push_back(
       "no host tells of this job: its NICs talk to each other with one period; each stands for a "
@@ -51,32 +50,26 @@ Job JobOnNics(const std::vector<const HostNic*>& nics,
 
 class Inference {
  public:
-  Inference(const Channels& channels, const HostFacts& facts, const ConnectionList& connections,
-            Attribution& attribution)
-      : channels_(channels), connections_(connections), attribution_(attribution) {
-    for (const HostNic& nic : facts.nics) {
-      for (const IpAddress& address : nic.addresses) nics_.emplace(address, &nic);
-    }
-  }
+  Inference(const Channels& channels, const ConnectionList& connections, Attribution& attribution)
+      : channels_(channels), connections_(connections), attribution_(attribution) {}
 
   // Channels (indices) by job of the wire.
   void Add(const std::vector<uint32_t>& of_job, double confidence) {
-    std::map<IpAddress, int> member_of;
+    std::map<IpAddress, const CollectiveMember*> nics;
     for (const uint32_t channel : of_job) {
-      member_of.emplace(AddressOf(channels_.all[channel].source), 0);
-      member_of.emplace(AddressOf(channels_.all[channel].destination), 0);
+      for (const uint32_t nic :
+           {channels_.all[channel].source, channels_.all[channel].destination}) {
+        nics.emplace(channels_.nics[nic].address, &channels_.nics[nic]);
+      }
     }
     std::vector<CollectiveMember> members;
-    std::vector<const HostNic*> nics;
-    for (auto& [address, member] : member_of) {
-      member = static_cast<int>(members.size());
-      const auto nic = nics_.find(address);
-      nics.push_back(nic == nics_.end() ? nullptr : nic->second);
-      members.push_back(
-          {.address = address, .host = nics.back() ? nics.back()->host : ToString(address)});
+    std::map<IpAddress, int> member_of;
+    for (const auto& [address, nic] : nics) {
+      member_of.emplace(address, static_cast<int>(members.size()));
+      members.push_back(*nic);
     }
     const auto job = static_cast<uint32_t>(attribution_.jobs.size());
-    attribution_.jobs.push_back({.job = JobOnNics(nics, members), .edges = {}});
+    attribution_.jobs.push_back({.job = JobOnNics(members), .edges = {}});
     for (const uint32_t channel : of_job) {
       for (const uint32_t i : channels_.all[channel].connections) {
         for (size_t end = 0; end < 2; ++end) {
@@ -92,12 +85,9 @@ class Inference {
   }
 
  private:
-  const IpAddress& AddressOf(uint32_t nic) const { return channels_.nics[nic].address; }
-
   const Channels& channels_;
   const ConnectionList& connections_;
   Attribution& attribution_;
-  std::map<IpAddress, const HostNic*> nics_;
 };
 
 }  // namespace
@@ -126,7 +116,7 @@ std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionL
         of_job[known + static_cast<size_t>(wire.job_of[i])].push_back(i);
       }
     }
-    Inference inference(channels, facts, connections, attribution);
+    Inference inference(channels, connections, attribution);
     for (size_t j = 0; j < wire.confidence.size(); ++j) {
       inference.Add(of_job[known + j], wire.confidence[j]);
     }

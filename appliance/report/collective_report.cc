@@ -32,7 +32,7 @@ std::string_view NameOf(CollectiveKind kind) {
   return "unknown";
 }
 
-// "8 groups of 4", "groups of 2 to 4".
+// "4 NICs", "8 groups of 4 NICs", "8 groups of 2 to 4 NICs".
 std::string GroupsText(const v1::Collective& collective) {
   int least = INT32_MAX;
   int most = 0;
@@ -41,8 +41,8 @@ std::string GroupsText(const v1::Collective& collective) {
     most = std::max(most, group.members_size());
   }
   if (collective.groups_size() == 1) return fmt::format("{} NICs", most);
-  if (least == most) return fmt::format("{} x {} NICs", collective.groups_size(), most);
-  return fmt::format("{} x {} to {} NICs", collective.groups_size(), least, most);
+  if (least == most) return fmt::format("{} groups of {} NICs", collective.groups_size(), most);
+  return fmt::format("{} groups of {} to {} NICs", collective.groups_size(), least, most);
 }
 
 }  // namespace
@@ -57,6 +57,7 @@ void FillRhythm(const JobRhythm& rhythm, v1::Rhythm& out) {
     v1::RhythmMember& one = *out.add_members();
     one.set_address(ToString(member.address));
     one.set_host(member.host);
+    one.set_device(member.device);
   }
   for (const Collective& collective : rhythm.collectives) {
     v1::Collective& one = *out.add_collectives();
@@ -106,9 +107,11 @@ void AppendRhythm(const v1::Rhythm& rhythm, std::string& text) {
   const v1::WaitedFor& waited = rhythm.waited_for();
   if (waited.member() >= static_cast<uint32_t>(rhythm.members_size())) return;
   const v1::RhythmMember& member = rhythm.members(static_cast<int>(waited.member()));
+  const std::string name =
+      member.device().empty() ? member.host() : member.host() + "/" + member.device();
   text += fmt::format(
       "\n  the others wait for {} ({}): it enters {} after them in {} of {} iterations\n",
-      Visible(member.host()), Visible(member.address()), HumanDuration(waited.lateness_ns()),
+      Visible(name), Visible(member.address()), HumanDuration(waited.lateness_ns()),
       waited.iterations(), waited.of());
 }
 
