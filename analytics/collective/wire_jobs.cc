@@ -21,7 +21,7 @@ constexpr double kAlike = 0.04;         // periods of parts of a job
 // Messages go over the queue pairs of a stripe in turn: each is used every so many iterations.
 constexpr int kMostTimes = 4;
 constexpr double kHurt = 0.3;  // and of parts that congestion slows
-constexpr double kByRhythm = 0.95;
+constexpr double kByRhythm = 0.98;
 constexpr double kByConnection = 0.7;
 
 double MedianOf(std::vector<double>& values) {

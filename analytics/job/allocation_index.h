@@ -21,8 +21,8 @@ namespace rocescope {
 
 // What being between an allocation's nodes is worth; no rule behind the numbers but their order. A
 // node runs more than the job: storage, and what its operator starts.
-inline constexpr double kAllocatedGpus = 0.98;   // and near its GPUs, at both ends
-inline constexpr double kAllocatedNodes = 0.95;  // nobody else is at both ends
+inline constexpr double kAllocatedGpus = 0.99;   // and near its GPUs, at both ends
+inline constexpr double kAllocatedNodes = 0.98;  // nobody else is at both ends
 inline constexpr double kAllocatedShared = 0.9;  // the GPUs alone told it from others
 
 // Of one allocation, at an address.

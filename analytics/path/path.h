@@ -66,8 +66,9 @@ struct PathStretch {
   std::vector<topology::PortIndex> certain;  // sending ports of all that agree, in order
   std::vector<PathShare> shares;             // spread: where it was seen, by port
   uint8_t sources = 0;                       // PathSource
-  uint64_t packets = 0;  // where most were seen; of sFlow, times the sampling rate
-  uint64_t bytes = 0;    // likewise: octets on the wire
+  // Where most were seen, by a mirror if one saw any; of sFlow, times the sampling rate.
+  uint64_t packets = 0;
+  uint64_t bytes = 0;  // likewise: octets on the wire
 
   friend bool operator==(const PathStretch&, const PathStretch&) = default;
 };

@@ -173,12 +173,22 @@ bool PathTracker::Merge(const Seen& seen, Stretch& stretch) {
     if (known == stretch.strays.end()) return false;
   }
   if ((known->sources | seen.sources) != known->sources) stretch.settled = false;
-  known->sources |= seen.sources;
   known->first = std::min(known->first, seen.first);
   known->last = std::max(known->last, seen.last);
-  known->packets += seen.packets;
-  known->bytes += seen.bytes;
+  CountAt(*known, seen);
   return true;
+}
+
+// Both would count the same packets: what a mirror copies is counted, what samples stand for is
+// guessed.
+void PathTracker::CountAt(Seen& known, const Seen& seen) {
+  const bool was_mirrored = (known.sources & kFromMirror) != 0;
+  const bool is_mirrored = (seen.sources & kFromMirror) != 0;
+  known.sources |= seen.sources;
+  if (was_mirrored && !is_mirrored) return;
+  if (is_mirrored && !was_mirrored) known.packets = known.bytes = 0;
+  known.packets += seen.packets;
+  known.bytes += seen.bytes;
 }
 
 bool PathTracker::Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing) {
@@ -324,15 +334,20 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const Path
   answer.from = Timestamp::max();
   answer.until = Timestamp::min();
   answer.began = stretch.began;
+  Seen most;
   for (const std::vector<Seen>* all : {&stretch.seen, &stretch.strays}) {
     for (const Seen& seen : *all) {
       answer.sources |= seen.sources;
-      answer.packets = std::max(answer.packets, seen.packets);
-      answer.bytes = std::max(answer.bytes, seen.bytes);
+      const auto trust = [](const Seen& s) {
+        return std::pair((s.sources & kFromMirror) != 0, s.packets);
+      };
+      if (trust(seen) > trust(most)) most = seen;
       answer.from = std::min(answer.from, seen.first);
       answer.until = std::max(answer.until, seen.last);
     }
   }
+  answer.packets = most.packets;
+  answer.bytes = most.bytes;
   stretch.waits = false;
   if (before != nullptr) return answer;
   if (flow.source == kNone || flow.destination == kNone) return answer;

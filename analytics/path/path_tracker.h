@@ -100,6 +100,7 @@ class PathTracker {
   // False: the crossing is not among `all`.
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
+  static void CountAt(Seen& known, const Seen& seen);
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
   uint32_t Find(const FlowKey& key) const {
     return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });

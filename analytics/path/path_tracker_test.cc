@@ -115,6 +115,23 @@ TEST_F(PathTrackerTest, OneSampleOfTheCoreClosesTheGap) {
   EXPECT_EQ(stretches[0].state, PathState::kExact);
   EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
   EXPECT_EQ(stretches[0].sources, kFromMirror | kFromSflow);
+  EXPECT_EQ(stretches[0].packets, 100u) << "counted where it is mirrored; a sample is a guess";
+  EXPECT_EQ(stretches[0].bytes, 100'000u);
+}
+
+TEST_F(PathTrackerTest, PacketsThatAPortMirrorsAndThenSamplesAreCountedOnce) {
+  Sees(Tap("leaf2", "spine3"), 4, 904);
+  Samples("leaf2", "spine3", "host4", 950);
+  EXPECT_EQ(Stretches()[0].packets, 100u);
+  EXPECT_EQ(Stretches()[0].bytes, 100'000u);
+}
+
+TEST_F(PathTrackerTest, PacketsThatAPortSamplesAndThenMirrorsAreCountedOnce) {
+  const TapId tap = Tap("leaf2", "spine3");
+  Samples("leaf2", "spine3", "host4", 2);
+  Sees(tap, 4, 904);
+  EXPECT_EQ(Stretches()[0].packets, 100u);
+  EXPECT_EQ(Stretches()[0].bytes, 100'000u);
 }
 
 TEST_F(PathTrackerTest, OnePostcardOfTheCoreIsEnough) {

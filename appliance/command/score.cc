@@ -40,11 +40,20 @@ int Fail(const Error& error) {
   return kError;
 }
 
-// A flow of so many octets has ten samples in a switch, at full frames of 4 KiB.
+constexpr double kFullFrame = 4170;  // octets
+
+// A flow of so many octets has ten samples in a switch, at full frames.
 double ElephantBytes(const v1::Truth& truth) {
   constexpr double kSamples = 10;
-  constexpr double kFrame = 4170;
-  return kSamples * truth.sflow_rate() * kFrame;
+  return kSamples * truth.sflow_rate() * kFullFrame;
+}
+
+// Between leaves of different pods the spine below the core, the core switch and the spine behind
+// it each tell which core switch it is.
+double SamplesPerByte(const v1::Truth& truth) {
+  constexpr double kTellingSwitches = 3;
+  if (truth.switch_tiers() < 3 || truth.sflow_rate() == 0) return 0;
+  return kTellingSwitches / (truth.sflow_rate() * kFullFrame);
 }
 
 bool HasAll(const RunDirectory& run, const RunParts& parts) {
@@ -101,7 +110,10 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
   out.set_view(std::string(view.name));
   out.set_parts(std::string(parts));
   out.set_mirror_loss(view.mirror_loss);
-  ScoreView(truth, *report, {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0},
+  ScoreView(truth, *report,
+            {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0,
+             .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
+             .has_activity = view.has_activity},
             out);
   return {};
 }

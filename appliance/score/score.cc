@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -135,7 +136,9 @@ class Scorer {
   void ScoreConnections();
   void ScoreRanks();
   void ScoreJobs();
+  void ScoreRhythms(const std::map<std::string, std::string>& true_job);
   void ScorePaths();
+  void AddReach(const v1::TruthPath& path);
   void ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& truth,
                  const v1::FlowPath* found);
   const v1::TruthRank* RankOf(const TrueEnd& end) const;
@@ -241,12 +244,7 @@ void Scorer::ScoreRanks() {
 void Scorer::ScoreJobs() {
   const JobAgreement agreement = CompareJobs(truth_, report_);
   Add(MeasureKind::kJobs, agreement.adjusted_rand * agreement.nics, agreement.nics);
-  RhythmAgreement rhythms = CompareRhythms(truth_, report_, agreement.true_job);
-  Add(MeasureKind::kCollectives, rhythms.collectives, rhythms.of_collectives);
-  Add(MeasureKind::kPeriods, rhythms.periods, rhythms.of_periods);
-  Add(MeasureKind::kPeriodError, rhythms.period_errors, rhythms.of_periods);
-  Add(MeasureKind::kWaitedFor, rhythms.waited_for, rhythms.of_waited_for);
-  for (std::string& miss : rhythms.misses) Miss(std::move(miss));
+  if (options_.has_activity) ScoreRhythms(agreement.true_job);
   for (const v1::Connection& connection : report_.connections()) {
     for (const v1::Endpoint* end : {&connection.a(), &connection.b()}) {
       const TrueEnd* at = Find(*end);
@@ -257,6 +255,15 @@ void Scorer::ScoreJobs() {
                 !job.empty() && taken_for != agreement.true_job.end() && taken_for->second == job);
     }
   }
+}
+
+void Scorer::ScoreRhythms(const std::map<std::string, std::string>& true_job) {
+  RhythmAgreement rhythms = CompareRhythms(truth_, report_, true_job);
+  Add(MeasureKind::kCollectives, rhythms.collectives, rhythms.of_collectives);
+  Add(MeasureKind::kPeriods, rhythms.periods, rhythms.of_periods);
+  Add(MeasureKind::kPeriodError, rhythms.period_errors, rhythms.of_periods);
+  Add(MeasureKind::kWaitedFor, rhythms.waited_for, rhythms.of_waited_for);
+  for (std::string& miss : rhythms.misses) Miss(std::move(miss));
 }
 
 void Scorer::ScorePaths() {
@@ -274,6 +281,16 @@ void Scorer::ScorePaths() {
     score(connection.first(), connection.second(), connection.forward());
     score(connection.second(), connection.first(), connection.backward());
   }
+}
+
+// Sampled one by one and at random, a path is told with probability 1 - exp(-expected samples).
+void Scorer::AddReach(const v1::TruthPath& path) {
+  constexpr int kPortsOverCore = 5;
+  if (options_.samples_per_byte == 0) return;
+  const auto bytes = static_cast<double>(path.bytes());
+  const double told =
+      path.ports_size() < kPortsOverCore ? 1 : 1 - std::exp(-options_.samples_per_byte * bytes);
+  Add(MeasureKind::kPathReach, told * bytes, bytes);
 }
 
 // The truth's octets are taken to lie evenly over the time for which its path held and the flow was
@@ -319,6 +336,7 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
     }
     Add(MeasureKind::kPath, right, bytes);
     Add(MeasureKind::kPathWrong, wrong, bytes);
+    AddReach(path);
     if (wrong > bytes * 0.01) {
       Miss(fmt::format("{} to {} qp {}: a path is asserted for {:.0f} octets that is not {}",
                        found->source(), found->destination(), found->destination_qpn(), wrong,

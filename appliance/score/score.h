@@ -26,6 +26,9 @@ struct ScoreOptions {
   // Octets from which a flow counts for its path and its ranks: what ten samples stand for, where
   // a view is about elephants.
   double elephant_bytes = 0;
+  // Samples that tell a flow's path, of each of its octets; 0: it does not take samples to tell.
+  double samples_per_byte = 0;
+  bool has_activity = true;  // see View
 };
 
 // What `report`, a replay of the run with the view's telemetry, got right.

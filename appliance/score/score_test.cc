@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "appliance/score/score_text.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
@@ -266,6 +268,24 @@ TEST_F(ScoreTest, ElephantsAloneAreThoseOfSoManyOctets) {
   Stretch(10, 90, "leaf0:A");
   Stretch(110, 190, "leaf0:B");
   EXPECT_DOUBLE_EQ(Share(MeasureKind::kPath, {.elephant_bytes = 2000}), 1);
+}
+
+// Poisson: of a way that no sample was taken of, nothing tells it.
+TEST_F(ScoreTest, WhatSamplesCanTellIsInReach) {
+  v1::TruthPath& over_core = *truth_.mutable_connections(0)->mutable_forward(0);
+  const double bytes = static_cast<double>(over_core.bytes());
+  double all = 0;
+  for (const v1::TruthConnection& connection : truth_.connections()) {
+    for (const auto* paths : {&connection.forward(), &connection.backward()}) {
+      for (const v1::TruthPath& path : *paths) all += static_cast<double>(path.bytes());
+    }
+  }
+  over_core.clear_ports();
+  for (const char* port : {"leaf0:A", "spine0:A", "core0:A", "spine1:A", "leaf1:A"}) {
+    over_core.add_ports(port);
+  }
+  EXPECT_NEAR(Share(MeasureKind::kPathReach, {.samples_per_byte = 2 / bytes}),
+              1 - bytes * std::exp(-2) / all, 1e-12);
 }
 
 TEST_F(ScoreTest, ScoresAddUpInCountsAndNotInShares) {

@@ -77,6 +77,7 @@ bool IsShownAnyway(MeasureKind kind) {
     case MeasureKind::kPeriods:
     case MeasureKind::kPeriodError:
     case MeasureKind::kWaitedFor:
+    case MeasureKind::kPathReach:
       return true;
     default:
       return false;
@@ -130,7 +131,8 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
                    {"PERIOD ERROR", Align::kRight},
                    {"WAITED FOR", Align::kRight},
                    {"PATH", Align::kRight},
-                   {"PATH WRONG", Align::kRight}});
+                   {"PATH WRONG", Align::kRight},
+                   {"IN REACH", Align::kRight}});
   std::string missed;
   std::string misses;
   for (const Row& row : rows) {

@@ -11,7 +11,8 @@ using enum MeasureKind;
 
 constexpr std::array<std::string_view, kMeasures> kNames = {
     "stripe_precision", "stripe_recall", "pair_precision", "pair_recall", "ranks", "jobs",
-    "collectives",      "periods",       "period_error",   "waited_for",  "path",  "path_wrong"};
+    "collectives",      "periods",       "period_error",   "waited_for",  "path",  "path_wrong",
+    "path_reach"};
 
 constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 
@@ -34,6 +35,7 @@ std::span<const View> Views() {
        .title = "mirror of leaf ports, NCCL logs",
        .parts = "leaf-mirror,nccl",
        .three_tiers_parts = "leaf-mirror,sflow,nccl",
+       .samples_close_gaps = true,
        .bars = {{kStripePrecision, 0.999},
                 {kStripeRecall, 0.995},
                 {kPairPrecision, 0.999},
@@ -55,17 +57,20 @@ std::span<const View> Views() {
       {.name = "int",
        .title = "INT postcards, rdma",
        .parts = "int,rdma",
+       .has_activity = false,
        .bars = {{kRanks, 0.99}, {kPath, 1}, kWrongPaths}},
       {.name = "sflow",
        .title = "sFlow, rdma",
        .parts = "sflow,rdma",
        .elephants_alone = true,
+       .has_activity = false,
        .bars = {{kRanks, 0.95}, {kPath, 0.9}, kWrongPaths}},
       {.name = "lossy-leaves",
        .title = "mirror of leaf ports with 20 % lost, NCCL logs",
        .parts = "leaf-mirror,nccl",
        .three_tiers_parts = "leaf-mirror,sflow,nccl",
        .mirror_loss = 0.2,
+       .samples_close_gaps = true,
        .bars = {{kStripePrecision, 0.995},
                 {kStripeRecall, 0.98},
                 {kPairPrecision, 0.99},
@@ -76,11 +81,13 @@ std::span<const View> Views() {
       {.name = "leaves-slurm",
        .title = "mirror of leaf ports, the scheduler's list",
        .parts = "leaf-mirror,slurm",
-       .three_tiers_parts = "leaf-mirror,sflow,slurm"},
+       .three_tiers_parts = "leaf-mirror,sflow,slurm",
+       .samples_close_gaps = true},
       {.name = "leaves-alone",
        .title = "mirror of leaf ports, nothing from hosts",
        .parts = "leaf-mirror",
        .three_tiers_parts = "leaf-mirror,sflow",
+       .samples_close_gaps = true,
        .bars = {{kStripePrecision, 0.999},
                 {kStripeRecall, 0.995},
                 {kPairPrecision, 0.999},

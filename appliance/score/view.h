@@ -25,6 +25,7 @@ enum class MeasureKind : uint8_t {
   kWaitedFor,    // of stragglers, those that their job is said to wait for
   kPath,         // of octets, those whose path is asserted and right
   kPathWrong,    // of octets, those whose path is asserted and wrong
+  kPathReach,    // of octets, those that samples can be expected to tell the path of
   kCount,
 };
 inline constexpr size_t kMeasures = static_cast<size_t>(MeasureKind::kCount);
@@ -49,6 +50,9 @@ struct View {
   std::string_view three_tiers_parts;  // in fabrics of three tiers; empty: the same
   double mirror_loss = 0;
   bool elephants_alone = false;  // only flows of which ten samples are to be expected count
+  // In fabrics of three tiers, samples alone tell by which way a flow goes between the taps.
+  bool samples_close_gaps = false;
+  bool has_activity = true;  // when each flow sends is seen: what collectives are found from
   std::vector<Bar> bars;
 };
 
