@@ -12,6 +12,12 @@
 namespace rocescope {
 namespace {
 
+// The most that so many independent observations are worth. The first one may as well be by chance;
+// each that agrees with it makes that four times less likely.
+double MostAfter(double observations) {
+  return observations < 1 ? observations / 2 : 1 - 2 * std::pow(0.25, observations);
+}
+
 constexpr double kCandidatePosterior = 0.01;  // below, a candidate is not worth naming
 // Pairs that are certain free others of their rivals, those free further ones, and so on; beyond a
 // few steps each rests on a chain of uncertain ones.
@@ -112,7 +118,7 @@ class Matcher {
     for (Cell& cell : cells_) {
       const double rivals = sums[0][cell.index[0]] + sums[1][cell.index[1]] - 2 * cell.odds;
       const double posterior = cell.odds / (1 + cell.odds + std::max(0.0, rivals));
-      cell.confidence = posterior * (1 - std::exp2(-cell.observations - PsnObservations(cell)));
+      cell.confidence = posterior * MostAfter(cell.observations + PsnObservations(cell));
     }
   }
 
