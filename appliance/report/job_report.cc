@@ -10,6 +10,7 @@
 
 #include "appliance/report/collective_report.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 namespace {
@@ -166,13 +167,28 @@ class RankQps {
   v1::Rank& out_;
 };
 
-void FillRank(const JobRank& rank, v1::Rank& out) {
+// NCCL's log lists all devices that it may use; the rank's own, by the fabric, come first.
+void FillNics(const JobRank& rank, const topology::Fabric* fabric, v1::Rank& out) {
+  std::set<std::string_view> own;
+  for (const IpAddress& address : rank.addresses) {
+    const topology::NicIndex nic =
+        fabric == nullptr ? topology::kNone : fabric->FindNic({.segment = 0, .address = address});
+    if (nic != topology::kNone) own.insert(fabric->nic(nic).device);
+  }
+  for (const bool is_own : {true, false}) {
+    for (const NcclDevice& device : rank.devices) {
+      if (own.contains(device.name) == is_own) out.add_nics(device.name);
+    }
+  }
+}
+
+void FillRank(const JobRank& rank, const topology::Fabric* fabric, v1::Rank& out) {
   out.set_rank(rank.rank);
   out.set_host(rank.host);
   out.set_process_id(rank.process_id);
   out.set_cuda_device(rank.cuda_device);
   out.set_gpu_bus_id(rank.gpu_bus_id);
-  for (const NcclDevice& device : rank.devices) out.add_nics(device.name);
+  FillNics(rank, fabric, out);
   for (const IpAddress& address : rank.addresses) out.add_addresses(ToString(address));
   if (rank.addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
 }
@@ -249,7 +265,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {
       v1::Rank& rank = *out.add_ranks();
-      FillRank(job.ranks[m], rank);
+      FillRank(job.ranks[m], snapshot.fabric.get(), rank);
       RankQps(snapshot, seen, job, found[j][m], rank).Fill(job.ranks[m]);
     }
     for (const RankEdge& edge : jobs[j].edges) FillEdge(job, edge, *out.add_edges());

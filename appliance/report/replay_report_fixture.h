@@ -86,7 +86,8 @@ class ReplayReportTest : public testing::Test {
     const DataplaneTotals dataplane{.taps = {{.name = "leaf1"}}};
     const Snapshot snapshot{.flows = std::make_shared<const FlowSummaries>(flows_),
                             .connections = std::make_shared<const ConnectionList>(connections_),
-                            .attribution = std::make_shared<const Attribution>(attribution_)};
+                            .attribution = std::make_shared<const Attribution>(attribution_),
+                            .fabric = fabric_};
     return BuildReplayReport(
         {.dataplane = dataplane, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
   }
@@ -94,6 +95,7 @@ class ReplayReportTest : public testing::Test {
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
   Attribution attribution_;
+  std::shared_ptr<const topology::Fabric> fabric_;
   google::protobuf::Arena arena_;
 };
 

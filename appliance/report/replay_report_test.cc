@@ -7,6 +7,7 @@
 
 #include "appliance/report/replay_report_fixture.h"
 #include "rocescope/v1/report.pb.h"
+#include "topology/generate.h"
 
 namespace rocescope {
 namespace {
@@ -113,6 +114,17 @@ TEST_F(ReplayReportTest, RanksComeWithTheirSourceAndHowSureTheyAre) {
   EXPECT_EQ(queue_pair.peer_rank(), 1);
   EXPECT_EQ(queue_pair.peer_source(), "peer");
   EXPECT_DOUBLE_EQ(queue_pair.peer_confidence(), 0.75);
+}
+
+// NCCL's log lists all devices of the host that it may use, the same for all ranks.
+TEST_F(ReplayReportTest, ARanksOwnNicComesFirst) {
+  JobRank& rank = attribution_.jobs[0].job.ranks[0];
+  rank.devices = {{.name = "mlx5_0"}, {.name = "mlx5_1"}};
+  rank.addresses = {*ParseIpAddress("10.1.0.1")};  // generate.h: of the second NIC
+  EXPECT_THAT(Build().jobs(0).ranks(0).nics(), testing::ElementsAre("mlx5_0", "mlx5_1"));
+  fabric_ = std::make_shared<const topology::Fabric>(
+      topology::Generate({.hosts = 1, .nics_per_host = 2, .leaves = 1, .spines = 1}).value());
+  EXPECT_THAT(Build().jobs(0).ranks(0).nics(), testing::ElementsAre("mlx5_1", "mlx5_0"));
 }
 
 TEST_F(ReplayReportTest, ARanksQueuePairHasThePeerThatItsConnectionHas) {
