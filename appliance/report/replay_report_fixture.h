@@ -87,7 +87,8 @@ class ReplayReportTest : public testing::Test {
     const Snapshot snapshot{.flows = std::make_shared<const FlowSummaries>(flows_),
                             .connections = std::make_shared<const ConnectionList>(connections_),
                             .attribution = std::make_shared<const Attribution>(attribution_),
-                            .fabric = fabric_};
+                            .fabric = fabric_,
+                            .paths = std::make_shared<const FlowPaths>()};
     return BuildReplayReport(
         {.dataplane = dataplane, .snapshot = snapshot, .notes = std::move(notes)}, arena_);
   }
