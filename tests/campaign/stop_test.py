@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A campaign ends when it is told to, with what it runs, and goes on when started again. Scripts
+stand in for the simulator and the program.
+
+    stop_test.py CAMPAIGN
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+
+SIMULATOR = """#!/bin/sh
+case $1 in
+  draw) shift 6; for i in 1 2 3; do echo "name: s$i" > "$1/$i.yaml"; done ;;
+  run) mkdir "$4"; [ ! -p "$0.runs" ] || { echo $$ > "$0.runs"; exec sleep 600; } ;;
+esac
+"""
+PROGRAM = """#!/bin/sh
+echo "{}"
+"""
+
+
+class Stage:
+    def __init__(self, campaign, folder):
+        self.folder = pathlib.Path(folder)
+        self.simulator = self.script("sim/rocescope-sim", SIMULATOR)
+        self.script("appliance/rocescope", PROGRAM)
+        self.fifo = pathlib.Path(f"{self.simulator}.runs")
+        self.out = self.folder / "out"
+        self.command = [campaign, "--count", "3", "--jobs", "1", "-d", self.out, "--build", folder]
+
+    def script(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir()
+        path.write_text(text)
+        path.chmod(0o755)
+        return path
+
+    def stop(self, number):
+        """Stops a campaign when its first simulation runs; returns code, messages, that one's id."""
+        os.mkfifo(self.fifo)
+        with subprocess.Popen(
+                self.command, stderr=subprocess.PIPE, text=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as running:
+            simulation = int(self.fifo.read_text())
+            running.send_signal(number)
+            errors = running.communicate(timeout=30)[1]
+        self.fifo.unlink()
+        return running.returncode, errors, simulation
+
+
+def is_alive(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def main():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with tempfile.TemporaryDirectory() as folder:
+            stage = Stage(sys.argv[1], folder)
+            code, errors, simulation = stage.stop(number)
+            assert code == 2 and "goes on" in errors, (code, errors)
+            assert not is_alive(simulation), "the simulation goes on without its campaign"
+            assert not list(stage.out.glob("run-*")), "runs are to be deleted"
+            assert not list(stage.out.glob("scores/*")), "what was stopped has no score"
+            again = subprocess.run(stage.command, capture_output=True, text=True)
+            assert again.returncode == 0, again.stderr
+            assert len(list(stage.out.glob("scores/*.score.json"))) == 3
+
+    with tempfile.TemporaryDirectory() as folder:
+        stage = Stage(sys.argv[1], folder)
+        stage.simulator.write_text("#!/bin/sh\necho no such luck >&2\nexit 4\n")
+        drawn = subprocess.run(stage.command, capture_output=True, text=True)
+        assert drawn.returncode == 2 and "no such luck" in drawn.stderr, drawn.stderr
+        for words in (["--count", "0"], ["--jobs", "0"]):
+            assert subprocess.run(stage.command + words, capture_output=True).returncode == 2
+
+
+if __name__ == "__main__":
+    main()
