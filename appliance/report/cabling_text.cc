@@ -94,7 +94,7 @@ void AppendCabling(const v1::ReplayReport& report, std::string& text) {
     table.Add({std::string(WordOf(finding.kind())), PlaceOf(finding), SeenOf(finding),
                finding.since_ns() == 0
                    ? ""
-                   : "+" + HumanDuration(finding.since_ns() - report.extent().start_ns()),
+                   : SignedDuration(finding.since_ns() - report.extent().start_ns()),
                SureText(finding.confidence())});
   }
   text += table.Render(2);

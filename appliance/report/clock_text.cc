@@ -14,8 +14,6 @@
 namespace rocescope {
 namespace {
 
-std::string Signed(int64_t ns) { return (ns < 0 ? "-" : "+") + HumanDuration(ns < 0 ? -ns : ns); }
-
 bool IsOff(const v1::Clock& clock) {
   return clock.drifts() || (clock.known() && std::max(clock.offset_ns(), -clock.offset_ns()) >
                                                  clock.uncertainty_ns());
@@ -50,7 +48,7 @@ void AppendClocks(const v1::ReplayReport& report, std::string& text) {
   int rows = 0;
   for (const v1::Clock* clock : off) {
     if (rows++ == kMostRows) break;
-    table.Add({clock->kind() + " " + clock->name(), Signed(clock->offset_ns()),
+    table.Add({clock->kind() + " " + clock->name(), SignedDuration(clock->offset_ns()),
                HumanDuration(clock->uncertainty_ns()),
                clock->drifts() ? fmt::format("{:+.1f} ppm", clock->drift_ppb() / 1000) : "",
                references[clock->group()], WithThousands(clock->packets())});

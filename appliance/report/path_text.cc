@@ -163,7 +163,7 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
       const auto* word = std::ranges::find(kWords, stretch.state(), &StateWord::state);
       table.Add({first ? ranks.Source(*path) : "", first ? ranks.Destination(*path) : "",
                  first ? std::to_string(path->destination_qpn()) : "",
-                 "+" + HumanDuration(stretch.from_ns() - report.extent().start_ns()),
+                 SignedDuration(stretch.from_ns() - report.extent().start_ns()),
                  WithThousands(stretch.bytes()),
                  word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
                  WayOf(stretch)});

@@ -86,6 +86,11 @@ std::string HumanDuration(int64_t nanoseconds) {
   return fmt::format("{} d {} h", hours / 24, hours % 24);
 }
 
+std::string SignedDuration(int64_t nanoseconds) {
+  return (nanoseconds < 0 ? "-" : "+") +
+         HumanDuration(nanoseconds < 0 ? -nanoseconds : nanoseconds);
+}
+
 std::string SureText(double confidence) {
   constexpr double kNothing = 1e-9;  // 0.29 * 100 is a little less than 29
   if (confidence > 0.99 + kNothing) return ">0.99";

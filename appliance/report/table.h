@@ -41,6 +41,9 @@ std::string HumanBytes(uint64_t bytes);
 // "12.3 us", "10.02 s", "2 min 5 s", "1 h 0 min".
 std::string HumanDuration(int64_t nanoseconds);
 
+// The same, before or after something: "+12.3 us", "-5.1 us".
+std::string SignedDuration(int64_t nanoseconds);
+
 // A confidence of 0 to 1 with two digits, never rounded up: "0.99" for 0.9899..., ">0.99" above.
 std::string SureText(double confidence);
 

@@ -80,6 +80,12 @@ TEST(HumanDuration, CountsLongTimesAsPeopleDo) {
   EXPECT_EQ(HumanDuration(100'800 * kSecond), "1 d 4 h") << "28 hours";
 }
 
+TEST(SignedDuration, HasOneSign) {
+  EXPECT_EQ(SignedDuration(0), "+0 ns");
+  EXPECT_EQ(SignedDuration(14'100), "+14.1 us");
+  EXPECT_EQ(SignedDuration(-20'769), "-20.8 us");
+}
+
 TEST(SureText, NeverRoundsUp) {
   EXPECT_EQ(SureText(0), "0.00");
   EXPECT_EQ(SureText(0.5), "0.50");
