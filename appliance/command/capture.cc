@@ -246,7 +246,10 @@ int RunCapture(const CaptureRunOptions& options) {
   const Result<std::vector<std::string>> words = SplitWords(options.eal);
   if (!words) return Fail({.message = "--eal: " + words.error().message}, kExitUsage);
   Result<Analysis> analysis = Analysis::Begin(options.analysis);
-  if (!analysis) return Fail(analysis.error(), kExitUnreadable);
+  if (!analysis) {
+    MessageLines(analysis.error().message);
+    return kExitUnreadable;
+  }
 
   const Affinity affinity;
   const auto eal = Eal::Start(*words, Message);

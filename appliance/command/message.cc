@@ -20,6 +20,14 @@ void Message(std::string_view text) {
   }
 }
 
+void MessageLines(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    Message(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
 void HoldStandardStreams() {
   // open() takes the lowest free number. Standard input may only be written to and the others only
   // read, so using them is an error still.

@@ -221,7 +221,7 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
   }
   Result<Analysis> analysis = Analysis::Begin(options.analysis);
   if (!analysis) {
-    Message(analysis.error().message);
+    MessageLines(analysis.error().message);
     return kExitUnreadable;
   }
   for (const std::string& note : run.notes) analysis->Note(note);

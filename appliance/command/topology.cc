@@ -23,15 +23,6 @@ using topology::kNone;
 
 constexpr uintmax_t kLargestDescription = uintmax_t{64} << 20;  // as ParseYaml takes
 
-// An error about a file may be several lines, each a message.
-void TellLines(std::string_view text) {
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    Message(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-}
-
 std::string NameOfFile(const std::string& file) { return file == "-" ? "standard input" : file; }
 
 int Print(const std::string& text) {
@@ -61,7 +52,7 @@ std::optional<Fabric> LoadFile(const std::string& file) {
   }
   Result<Fabric> fabric = topology::LoadFabric(*text, NameOfFile(file));
   if (fabric) return *std::move(fabric);
-  TellLines(fabric.error().message);
+  MessageLines(fabric.error().message);
   return std::nullopt;
 }
 
@@ -124,7 +115,7 @@ int RunTopologyConvert(const TopologyConvertOptions& options, TopologyFormat for
   }
   const auto conversion = topology::Convert(*from, *text, NameOfFile(options.file), options.assume);
   if (!conversion) {
-    TellLines(conversion.error().message);
+    MessageLines(conversion.error().message);
     return kExitUnreadable;
   }
   for (const std::string& note : conversion->notes) Message(note);

@@ -84,6 +84,13 @@ class Topology(CommandLine):
             self.assertIn(f"{path}:1:1: unknown key \"nam\"", lines[0])
             self.assertIn(f"{path}:3:21: expected a list", lines[1])
 
+    def test_replay_tells_mistakes_as_validate_does(self):
+        path = self.file("two.yaml", b"nam: x\nhosts:\n  - {name: a, nics: 1}\n")
+        told = self.topology("validate", path, expect=UNREADABLE).stderr
+        self.assertEqual(told.count(f"rocescope: {path}:"), 2)
+        replay = self.run_it("replay", "none.pcap", "--topology", path, expect=UNREADABLE)
+        self.assertEqual(replay.stderr, told)
+
     def test_a_missing_file_and_a_folder_are_told(self):
         for path in ("/nonexistent/f.yaml", self.scratch.name):
             run = self.topology("validate", path, expect=UNREADABLE)
