@@ -149,7 +149,8 @@ std::vector<uint32_t> AllocationIndex::HoldersOf(const JobRank& rank) const {
     if (!SameHost(node.name, rank.host)) continue;
     const bool is_within = node.gpus.empty() || gpu == gpus.end() ||
                            std::ranges::binary_search(node.gpus, (*gpu)->number);
-    if (is_within) holders.push_back(place.allocation);
+    if (!is_within || (!holders.empty() && holders.back() == place.allocation)) continue;
+    holders.push_back(place.allocation);
   }
   return holders;
 }

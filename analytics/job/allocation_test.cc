@@ -195,6 +195,16 @@ TEST(Allocation, OfALoggedJobHoldsItsGpus) {
   EXPECT_THAT(unknown.notes, ElementsAre(HasSubstr("for example 7 and 8")));
 }
 
+TEST(Allocation, MayListANodeTwice) {  // once for each component of a heterogeneous job
+  const Attribution found = Fabric()
+                                .Log(Logged(1, "n1", ""))
+                                .Log(Logged(2, "n2", ""))
+                                .Allocated(7, {{.name = "n1"}, {.name = "n2"}, {.name = "n1"}})
+                                .Attribute();
+  EXPECT_EQ(found.jobs[0].job.allocation->id, 7u);
+  EXPECT_THAT(found.jobs[0].job.notes, IsEmpty());
+}
+
 TEST(Allocation, ThatLacksAHostOfTheJobIsNotIts) {
   const Attribution found = Fabric()
                                 .Log(Logged(1, "n1", ""))

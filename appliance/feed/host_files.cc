@@ -7,6 +7,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -139,9 +140,32 @@ Status ReadDumps(const std::vector<std::string>& paths, HostFiles& result) {
   return {};
 }
 
+bool SameJob(const Allocation& a, const Allocation& b) {
+  return a.id == b.id && a.start == b.start &&
+         std::ranges::equal(a.nodes, b.nodes, {}, &AllocatedNode::name, &AllocatedNode::name);
+}
+
+// A job that several listings have, as those of one hour and the next, is one. Of what they say of
+// it, that it ended is the newest.
+void Merge(std::vector<Allocation> more, std::multimap<uint64_t, size_t>& by_id,
+           std::vector<Allocation>& all) {
+  for (Allocation& one : more) {
+    const auto [begin, end] = by_id.equal_range(one.id);
+    const auto known =
+        std::find_if(begin, end, [&](const auto& at) { return SameJob(all[at.second], one); });
+    if (known == end) {
+      by_id.emplace(one.id, all.size());
+      all.push_back(std::move(one));
+    } else if (all[known->second].state != AllocationState::kEnded) {
+      all[known->second] = std::move(one);
+    }
+  }
+}
+
 Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--slurm", result.notes);
   if (!files) return tl::unexpected(files.error());
+  std::multimap<uint64_t, size_t> by_id;  // indices into the allocations
   for (const std::string& path : *files) {
     const Result<std::string> text = ReadTextFile(path, kLargestSlurm);
     if (!text) return tl::unexpected(text.error());
@@ -149,8 +173,7 @@ Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result)
     for (const std::string& note : jobs.notes) {
       result.notes.push_back(fmt::format("{}: {}", path, note));
     }
-    std::vector<Allocation>& all = result.facts.allocations;
-    all.insert(all.end(), jobs.allocations.begin(), jobs.allocations.end());
+    Merge(std::move(jobs.allocations), by_id, result.facts.allocations);
   }
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/feed/host_files.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::string_view kQueuePair =
     R"([{"ifname":"mlx5_0","port":1,"lqpn":37,"rqpn":38,"type":"RC","state":"RTS","pid":100}])";
@@ -114,6 +116,30 @@ TEST_F(HostFilesTest, ReadsWhatTheSchedulerSays) {
   ASSERT_EQ(files->facts.allocations.size(), 1u);
   EXPECT_EQ(files->facts.allocations[0].nodes.size(), 2u);
   EXPECT_THAT(files->notes, ElementsAre(HasSubstr(wrong + ": no JSON")));
+}
+
+TEST_F(HostFilesTest, AJobOfSeveralListingsIsOne) {
+  const auto job = [](const char* state, int start, const char* nodes) {
+    return fmt::format(
+        R"({{"jobs": [{{"job_id": 7, "job_state": "{}", "start_time": {}, "nodes": "{}"}}]}})",
+        state, start, nodes);
+  };
+  const std::string ended = Write("1.json", job("COMPLETED", 100, "n[1-2]"));
+  const std::string running = Write("2.json", job("RUNNING", 100, "n[1-2]"));
+  const std::string again = Write("3.json", job("RUNNING", 200, "n[1-2]"));  // requeued
+  const std::string other = Write("4.json", job("RUNNING", 100, "n[3-4]"));  // another cluster's
+  const auto states = [](const std::vector<std::string>& paths) {
+    std::vector<AllocationState> result;
+    const Result<HostFiles> files = ReadHostFiles({.slurm = paths});
+    for (const Allocation& one : files->facts.allocations) {
+      result.push_back(one.state);
+    }
+    return result;
+  };
+  EXPECT_THAT(states({running, running}), ElementsAre(AllocationState::kHeld));
+  EXPECT_THAT(states({running, ended}), ElementsAre(AllocationState::kEnded));
+  EXPECT_THAT(states({ended, running}), ElementsAre(AllocationState::kEnded)) << "in any order";
+  EXPECT_THAT(states({ended, again, other}), SizeIs(3));
 }
 
 TEST_F(HostFilesTest, NamesTheFileThatIsMissing) {
