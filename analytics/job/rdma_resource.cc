@@ -102,7 +102,11 @@ class Parser {
     if (is_open_)
       Malformed(
           fmt::format("expected \"}}\" to close the object of line {}, but {}", record_.line, why));
-    is_open_ = false;
+    if (is_list_open_ && !is_open_) {
+      Malformed(
+          fmt::format("expected \"]\" to close the list of line {}, but {}", list_line_, why));
+    }
+    is_open_ = is_list_open_ = false;
     depth_ = value_arrays_ = 0;
     key_.clear();
     has_colon_ = false;
@@ -248,13 +252,22 @@ class Parser {
         --depth_;
       } else if (is_open_) {
         End();
+      } else {
+        is_list_open_ = false;  // older iproute2 ends the list so
       }
     } else if (c == '[') {
-      if (has_colon_ || value_arrays_ > 0) ++value_arrays_;
+      if (has_colon_ || value_arrays_ > 0) {
+        ++value_arrays_;
+      } else if (!is_open_) {
+        is_list_open_ = true;
+        list_line_ = line_;
+      }
     } else if (c == ']') {
       if (value_arrays_ > 0 && --value_arrays_ == 0) {
         if (key_ == "lqpn") is_other_ = true;  // the ranges of a shared receive queue
         EndPair();
+      } else if (value_arrays_ == 0 && !is_open_) {
+        is_list_open_ = false;
       }
     } else if (c == ':') {
       has_colon_ = !key_.empty();
@@ -322,6 +335,8 @@ class Parser {
   RdmaResource result_;
   size_t line_ = 0;
   RdmaQueuePair record_;
+  bool is_list_open_ = false;  // between the brackets of the whole
+  size_t list_line_ = 0;
   bool is_open_ = false;  // between the braces of an object
   bool has_device_ = false;
   bool has_local_ = false;

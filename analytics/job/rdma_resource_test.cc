@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/rdma_resource.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,6 +115,16 @@ TEST(RdmaJson, CutObjectIsLeftOut) {
       ParseRdmaResource("[{\"ifname\":\"a\",\"lqpn\":1},{\"ifname\":\"a\",\"lqpn\":23");
   EXPECT_THAT(Found(resource), ElementsAre("a 1"));
   EXPECT_THAT(resource.notes, ElementsAre(HasSubstr("line 1: expected \"}\" to close")));
+}
+
+TEST(RdmaJson, CutBetweenObjectsIsSaid) {
+  const std::string_view object = R"({"ifname":"mlx5_0","lqpn":7,"type":"RC"})";
+  const RdmaResource cut = ParseRdmaResource(fmt::format("[{0},{0},", object));
+  EXPECT_EQ(cut.queue_pairs.size(), 2u);
+  EXPECT_THAT(cut.notes, ElementsAre(HasSubstr("line 1: expected \"]\" to close the list")));
+  EXPECT_THAT(ParseRdmaResource(fmt::format("[{0},\n{0}]\n[]", object)).notes, IsEmpty());
+  EXPECT_THAT(ParseRdmaResource(fmt::format("[{0},\n\"drv_x\": 1\n}}", object)).notes, IsEmpty())
+      << "how older iproute2 ends it";
 }
 
 TEST(RdmaJson, SharedReceiveQueuesAreSkipped) {
