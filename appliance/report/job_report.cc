@@ -167,10 +167,22 @@ class RankQps {
   v1::Rank& out_;
 };
 
+// Of a rank that only receives the log names no address: then where its queue pairs were seen.
+std::vector<IpAddress> AddressesOf(const Snapshot& snapshot, const JobRank& rank,
+                                   const std::vector<FoundQp>& found) {
+  if (!rank.addresses.empty()) return rank.addresses;
+  std::set<IpAddress> seen;
+  for (const FoundQp& one : found) {
+    seen.insert((*snapshot.connections)[one.connection].endpoints[one.end].address);
+  }
+  return {seen.begin(), seen.end()};
+}
+
 // NCCL's log lists all devices that it may use; the rank's own, by the fabric, come first.
-void FillNics(const JobRank& rank, const topology::Fabric* fabric, v1::Rank& out) {
+void FillNics(const JobRank& rank, const std::vector<IpAddress>& addresses,
+              const topology::Fabric* fabric, v1::Rank& out) {
   std::set<std::string_view> own;
-  for (const IpAddress& address : rank.addresses) {
+  for (const IpAddress& address : addresses) {
     const topology::NicIndex nic =
         fabric == nullptr ? topology::kNone : fabric->FindNic({.segment = 0, .address = address});
     if (nic != topology::kNone) own.insert(fabric->nic(nic).device);
@@ -182,15 +194,17 @@ void FillNics(const JobRank& rank, const topology::Fabric* fabric, v1::Rank& out
   }
 }
 
-void FillRank(const JobRank& rank, const topology::Fabric* fabric, v1::Rank& out) {
+void FillRank(const Snapshot& snapshot, const JobRank& rank, const std::vector<FoundQp>& found,
+              v1::Rank& out) {
   out.set_rank(rank.rank);
   out.set_host(rank.host);
   out.set_process_id(rank.process_id);
   out.set_cuda_device(rank.cuda_device);
   out.set_gpu_bus_id(rank.gpu_bus_id);
-  FillNics(rank, fabric, out);
-  for (const IpAddress& address : rank.addresses) out.add_addresses(ToString(address));
-  if (rank.addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
+  const std::vector<IpAddress> addresses = AddressesOf(snapshot, rank, found);
+  FillNics(rank, addresses, snapshot.fabric.get(), out);
+  for (const IpAddress& address : addresses) out.add_addresses(ToString(address));
+  if (addresses.empty() && rank.oob_address) out.add_addresses(ToString(*rank.oob_address));
 }
 
 std::string_view NameOf(JobIdentity identity) {
@@ -265,7 +279,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {
       v1::Rank& rank = *out.add_ranks();
-      FillRank(job.ranks[m], snapshot.fabric.get(), rank);
+      FillRank(snapshot, job.ranks[m], found[j][m], rank);
       RankQps(snapshot, seen, job, found[j][m], rank).Fill(job.ranks[m]);
     }
     for (const RankEdge& edge : jobs[j].edges) FillEdge(job, edge, *out.add_edges());

@@ -61,6 +61,13 @@ TEST_F(ReplayReportTest, JsonStaysValidWhateverOctetsALogHolds) {
             "de\x01\"\\");
 }
 
+TEST_F(ReplayReportTest, ARankWhoseLogNamesNoAddressHasThatOfItsQueuePairs) {
+  attribution_.jobs[0].job.ranks[1].oob_address = *ParseIpAddress("192.168.0.2");
+  EXPECT_THAT(Build().jobs(0).ranks(1).addresses(), testing::ElementsAre("10.0.0.2"));
+  attribution_.endpoints = {{}};
+  EXPECT_THAT(Build().jobs(0).ranks(1).addresses(), testing::ElementsAre("192.168.0.2"));
+}
+
 TEST_F(ReplayReportTest, EdgesNameTheQueuePairsOfBothEnds) {
   const v1::Edge& edge = Build().jobs(0).edges(0);
   EXPECT_THAT(edge.source_qpns(), testing::ElementsAre(37u));
