@@ -255,10 +255,13 @@ Command AddReplay(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "replay", "Read captures and report connections, jobs, traffic, loss and marks");
+      "replay", "Read captures and report connections, jobs, paths, traffic, loss and marks");
   app->footer(
-      "Without logs the report has connections, flows, operations, loss and marks; NCCL logs and\n"
-      "rdma output add which rank, GPU and host each queue pair belongs to.\n\n"
+      "Without logs the report has connections, flows, operations, loss and marks, and NICs that\n"
+      "send in step as a job, inferred. NCCL logs and rdma output add which rank, GPU and host "
+      "each\n"
+      "queue pair belongs to; a topology adds paths and cables, and the hosts that --slurm "
+      "names.\n\n"
       "Examples:\n"
       "  rocescope replay capture.pcap\n"
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
@@ -395,6 +398,10 @@ Command AddScore(CLI::App& parent) {
       "folder\n"
       "of scores, as testbeds/campaign leaves them, is summed up.\n\n"
       "Exit codes: 0 every bar holds, 1 one is missed, 2 an error.\n\n"
+      "Columns are in per cent: P of what is stated is right (precision), R of what there is is\n"
+      "stated and right (recall); JOBS ARI is the adjusted Rand index of who is in which job; "
+      "PATH\n"
+      "is of octets. ! is a bar missed, \"few\" a confidence of too few answers to judge.\n\n"
       "Examples:\n"
       "  rocescope score run/\n"
       "  rocescope score run/ --view leaves -o json > 0001.score.json");

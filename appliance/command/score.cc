@@ -158,14 +158,18 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
 Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: is no folder: expected a run's, or one of scores", folder));
+  }
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().string().ends_with(kScoreSuffix)) files.push_back(entry.path().string());
   }
   if (files.empty()) {
     return MakeError(
         ErrorCode::kNotFound,
-        fmt::format("{}: has neither a run.json nor files *{}: expected a run's folder "
-                    "or a campaign's",
+        fmt::format("{}: has neither a run.json nor files *{}: expected a run's folder, "
+                    "or the scores/ of a campaign's",
                     folder, kScoreSuffix));
   }
   std::ranges::sort(files);
