@@ -11,9 +11,14 @@ namespace rocescope {
 namespace {
 
 constexpr double kApart = 0.05;  // of a way's length: the other way begins later
+constexpr double kBehind = 0.3;  // likewise: what comes back are answers
 constexpr double kSlack = 0.25;  // stretches of the time line: what they are too long to tell
 constexpr double kEqual = 1.4;   // largest to least of what should be equal
-constexpr double kComplete = 0.95;
+// Where a fault holds some up or their flows are seen for too short, a few arcs lack.
+constexpr double kMutual = 0.9;
+constexpr double kComplete = 0.85;
+constexpr size_t kFewMembers = 4;  // two trees of so many may link each to each other
+constexpr double kManyTransfers = 1.5;
 
 class Group {
  public:
@@ -28,8 +33,9 @@ class Group {
   Shape Answer() const {
     if (nodes_.size() == 2) return OfTwo();
     if (IsCycle()) return {.kind = CollectiveKind::kRing, .or_else = {}, .confidence = 0.98};
-    if (!IsMutual()) return {};
-    if (IsPipeline()) {
+    const double mutual = Mutual();
+    if (mutual < kMutual) return {};
+    if (mutual == 1 && IsPipeline(kApart)) {
       return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.97};
     }
     if (IsCube()) {
@@ -68,9 +74,11 @@ class Group {
     return arcs_.size() == nodes_.size();  // and connected, so one cycle
   }
 
-  bool IsMutual() const {
-    return std::ranges::all_of(
+  // The share of arcs with one that goes back.
+  double Mutual() const {
+    const auto count = std::ranges::count_if(
         arcs_, [this](const Arc& arc) { return Find(arc.to, arc.from) != nullptr; });
+    return static_cast<double>(count) / static_cast<double>(arcs_.size());
   }
 
   bool IsChain() const {
@@ -81,12 +89,12 @@ class Group {
   // Along a chain data goes forward stage by stage and comes back the other way round: each arc
   // begins later than the one before it, and ends later. What is exchanged begins both ways at
   // once.
-  bool IsPipeline() const {
+  bool IsPipeline(double apart) const {
     if (!IsChain()) return false;
     const auto end =
         std::ranges::find_if(nodes_, [](const auto& one) { return one.second.out.size() == 1; });
-    return IsInOrder(end->first, nodes_.size() - 1) ||
-           IsInOrder(OtherEnd(end->first), nodes_.size() - 1);
+    return IsInOrder(end->first, nodes_.size() - 1, apart) ||
+           IsInOrder(OtherEnd(end->first), nodes_.size() - 1, apart);
   }
 
   uint32_t OtherEnd(uint32_t end) const {
@@ -96,7 +104,7 @@ class Group {
     return end;
   }
 
-  bool IsInOrder(uint32_t first, size_t steps) const {
+  bool IsInOrder(uint32_t first, size_t steps, double apart) const {
     std::vector<const Arc*> order;
     uint32_t before = first;
     uint32_t at = first;
@@ -120,8 +128,8 @@ class Group {
     const Arc& out = *order.front();
     const Arc& back = *order.back();
     const double length = (out.length + back.length) / 2;
-    return back.onset - out.onset > std::max(kSlack, kApart * length) &&
-           back.center - out.center > kApart * length;
+    return back.onset - out.onset > std::max(kSlack, apart * length) &&
+           back.center - out.center > apart * length;
   }
 
   // Partners at each of log2 n distances, with half as much at each further one.
@@ -147,27 +155,42 @@ class Group {
     for (const auto& [member, node] : nodes_) {
       for (const auto& [other, other_node] : nodes_) wanted += node.host != other_node.host;
     }
-    if (static_cast<double>(arcs_.size()) < kComplete * wanted) return false;
-    std::vector<double> bytes;
-    for (const Arc& arc : arcs_) bytes.push_back(arc.bytes);
-    std::ranges::sort(bytes);
-    // A few that were hurt do not matter.
-    const size_t edge = bytes.size() / 10;
-    return bytes[bytes.size() - 1 - edge] <= kEqual * std::max(1.0, bytes[edge]);
+    const auto arcs = static_cast<double>(arcs_.size());
+    if (nodes_.size() > kFewMembers) return arcs >= kComplete * wanted;
+    // What trees carry goes in chunks one behind the other.
+    if (arcs < wanted || MedianTransfers() > kManyTransfers) return false;
+    const auto [least, most] = std::ranges::minmax(arcs_, {}, &Arc::bytes);
+    return most.bytes <= kEqual * std::max(1.0, least.bytes);
+  }
+
+  double MedianTransfers() const {
+    std::vector<double> transfers;
+    for (const Arc& arc : arcs_) transfers.push_back(arc.transfers);
+    const auto middle = transfers.begin() + static_cast<ptrdiff_t>(transfers.size() / 2);
+    std::ranges::nth_element(transfers, middle);
+    return *middle;
   }
 
   Shape OfTwo() const {
     if (arcs_.size() != 2) return {};
-    if (IsPipeline()) return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.95};
+    if (IsPipeline(kBehind)) {
+      return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.95};
+    }
     const double transfers = (arcs_[0].transfers + arcs_[1].transfers) / 2;
     if (transfers <= 0) return {};
-    if (transfers < 1.5) {
+    if (transfers < kManyTransfers) {
       return {.kind = CollectiveKind::kAllToAll, .or_else = {}, .confidence = 0.9};
     }
     if (transfers < 3) {
       return {.kind = CollectiveKind::kRing,
               .or_else = CollectiveKind::kHalvingDoubling,
               .confidence = 0.9};
+    }
+    // Microbatches that are answered one by one, or chunks that go up and come down: with no other
+    // arcs to agree with these two, a small delay may be either's.
+    if (IsPipeline(kApart)) {
+      return {
+          .kind = CollectiveKind::kPipeline, .or_else = CollectiveKind::kTree, .confidence = 0.8};
     }
     return {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.8};
   }

@@ -135,6 +135,47 @@ TEST(ShapeOf, TellsTwoThatExchangeOnceFromTwoThatReduceAndGather) {
   EXPECT_EQ(Of({Send(0, 1, 1000, 16), Send(1, 0, 1000, 16)}, 2).kind, CollectiveKind::kTree);
 }
 
+// Of two, the delay alone tells; if it is small, chunks of a tree may come down one behind the
+// other as microbatches go back.
+TEST(ShapeOf, SaysBothOfTwoThatAnswerAtOnce) {
+  Arc back = Send(1, 0, 1000, 8);
+  back.onset += 1;
+  back.center += 1;
+  const Shape soon = Of({Send(0, 1, 1000, 8), back}, 2);
+  EXPECT_EQ(soon.kind, CollectiveKind::kPipeline);
+  EXPECT_EQ(soon.or_else, CollectiveKind::kTree);
+  back.onset += 9;
+  back.center += 9;
+  const Shape behind = Of({Send(0, 1, 1000, 8), back}, 2);
+  EXPECT_EQ(behind.kind, CollectiveKind::kPipeline);
+  EXPECT_EQ(behind.or_else, std::nullopt);
+}
+
+TEST(ShapeOf, KnowsTreesAndAllToAllsThatLackAnArc) {
+  std::vector<Arc> trees = Trees(16);
+  std::erase_if(trees, [](const Arc& arc) { return arc.from == 0; });
+  ASSERT_LT(trees.size(), Trees(16).size());
+  EXPECT_EQ(Of(trees, 16).kind, CollectiveKind::kTree);
+  std::vector<Arc> all = AllToAll(16);
+  std::erase_if(all, [](const Arc& arc) { return arc.to == 7 && arc.from % 3 == 0; });
+  ASSERT_LT(all.size(), AllToAll(16).size());
+  EXPECT_EQ(Of(all, 16).kind, CollectiveKind::kAllToAll);
+}
+
+// Some send again, or an iteration more was seen of them.
+TEST(ShapeOf, KnowsAnAllToAllOfUnequalAmountsWhereNoTreeHasAsManyArcs) {
+  std::vector<Arc> arcs = AllToAll(5);
+  for (size_t i = 0; i < arcs.size(); i += 2) arcs[i].bytes *= 2.5;
+  EXPECT_EQ(Of(arcs, 5).kind, CollectiveKind::kAllToAll);
+}
+
+// Of three, two trees link each to each other as well: that they send in chunks tells.
+TEST(ShapeOf, TellsThreeInTreesFromThreeInAnAllToAll) {
+  std::vector<Arc> arcs = AllToAll(3);
+  for (Arc& arc : arcs) arc.transfers = 8;
+  EXPECT_EQ(Of(arcs, 3).kind, CollectiveKind::kTree);
+}
+
 TEST(ShapeOf, DoesNotKnowWhatIsNone) {
   EXPECT_EQ(Of({}, 0).kind, CollectiveKind::kUnknown);
   EXPECT_EQ(Of({Send(0, 1)}, 2).kind, CollectiveKind::kUnknown);  // one way
