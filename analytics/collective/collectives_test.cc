@@ -151,6 +151,21 @@ TEST(FindCollectives, FindsNothingInNothing) {
   EXPECT_TRUE(world.rhythms().empty());
 }
 
+// As captures of another day beside them make it.
+TEST(FindCollectives, TakesTwoBurstsAfterALongSilenceForNoPeriod) {
+  World world;
+  world.Send(world.Connect(11, 12), 300, 450, 1u << 20);
+  std::vector<size_t> tree;
+  for (const auto& [from, to] : {std::pair(1u, 2u), {2u, 1u}, {2u, 3u}, {3u, 2u}}) {
+    tree.push_back(world.Connect(from, to));
+  }
+  for (const double begin : {20e6, 20.1e6}) {
+    for (const size_t connection : tree) world.Send(connection, begin, begin + 150, 1u << 14);
+  }
+  world.Find();
+  EXPECT_EQ(world.rhythms().size(), 0u);
+}
+
 TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);

@@ -33,6 +33,7 @@ class Analyst {
       if (component.iterations.count() < 2) continue;
       parts.push_back(&component);
     }
+    if (parts.empty()) return std::nullopt;  // silence around two bursts looks like a period
     JobRhythm rhythm;
     rhythm.strength = period->strength;
     double stretches = period->stretches;
