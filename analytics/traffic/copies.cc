@@ -59,7 +59,7 @@ bool ShowTheSame(std::span<const CopyView> views) {
       for (size_t space = 0; space < 2; ++space) {
         const PsnSpan& a = views[i].spans[space];
         const PsnSpan& b = views[j].spans[space];
-        if (!a.valid || !b.valid) continue;
+        if (a.IsEmpty() || b.IsEmpty()) continue;
         // Where a view's responses begin is an estimate.
         if (a.last == b.last || (space == 0 && a.first == b.first)) return true;
       }
@@ -74,9 +74,9 @@ int64_t RoomIn(const CopyView& view, std::span<const CopyView> views) {
   for (size_t space = 0; space < 2; ++space) {
     PsnSpan all;
     for (const CopyView& other : views) all.Extend(other.spans[space]);
-    if (!all.valid) continue;
+    if (all.IsEmpty()) continue;
     const PsnSpan& own = view.spans[space];
-    if (!own.valid) {
+    if (own.IsEmpty()) {
       room += all.last - all.first + 1;
       continue;
     }
@@ -104,12 +104,6 @@ bool Contradict(std::span<const CopyView> views, int64_t most) {
 }
 
 }  // namespace
-
-void PsnSpan::Extend(int64_t from, int64_t to) {
-  first = valid ? std::min(first, from) : from;
-  last = valid ? std::max(last, to) : to;
-  valid = true;
-}
 
 FlowCounts BestOf(std::span<const CopyView> views) {
   const CopyView& best = *std::max_element(views.begin(), views.end(), ShowsLess);

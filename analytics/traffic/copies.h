@@ -5,8 +5,10 @@
 // packet, copies do.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "analytics/traffic/flow_counts.h"
@@ -15,14 +17,17 @@ namespace rocescope {
 
 // Positions are PSNs that do not wrap.
 struct PsnSpan {
-  bool valid = false;
-  int64_t first = 0;
-  int64_t last = 0;
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::min();  // below all positions
 
-  void Extend(int64_t from, int64_t to);
-  void Extend(const PsnSpan& other) {
-    if (other.valid) Extend(other.first, other.last);
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = kNone;
+
+  bool IsEmpty() const { return last == kNone; }
+  void Extend(int64_t from, int64_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
   }
+  void Extend(const PsnSpan& other) { Extend(other.first, other.last); }
 };
 using PsnSpans = std::array<PsnSpan, 2>;  // requests, responses
 

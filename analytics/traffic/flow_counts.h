@@ -9,7 +9,8 @@
 
 namespace rocescope {
 
-struct FlowCounts {
+// What every flow has.
+struct FlowOutline {
   // Of the latest packets.
   uint8_t ttl = 0;
   uint8_t dscp = 0;
@@ -24,6 +25,14 @@ struct FlowCounts {
   uint64_t packets = 0;
   uint64_t bytes = 0;          // wire octets without FCS
   uint64_t payload_bytes = 0;  // with control
+
+  // What the same flow showed later, with or without ACKs.
+  void Add(const FlowOutline& later, bool has_acks);
+
+  friend bool operator==(const FlowOutline&, const FlowOutline&) = default;
+};
+
+struct FlowCounts : FlowOutline {
   std::array<uint64_t, kOperationClassCount> class_packets{};
   uint64_t messages = 0;  // with control
   uint64_t control_messages = 0;
@@ -55,5 +64,7 @@ struct FlowCounts {
 };
 
 FlowCounts CountsOf(const FlowRecord& record);
+
+void AddTo(DurationSummary& to, const DurationSummary& from);
 
 }  // namespace rocescope

@@ -96,8 +96,18 @@ TrafficTotals::History& TrafficTotals::HistoryOf(Flow& flow) {
 
 void TrafficTotals::AddLate(Stream& stream, Flow& flow, const FlowRecord& record) {
   ++statistics_.late_records;
-  if (record.last_seen < flow.begins) return;  // of an incarnation whose sum is made
+  // Of an incarnation whose sum is made.
+  if (flow.history != nullptr && record.last_seen < flow.history->begins) return;
   stream.counts += CountsOf(record);
+}
+
+// Of the present incarnation.
+PsnSpans TrafficTotals::SpansOf(const Stream& stream) {
+  PsnSpans spans = stream.spans;
+  if (stream.now != nullptr) {
+    for (size_t space = 0; space < 2; ++space) spans[space].Extend(stream.now->spans[space]);
+  }
+  return spans;
 }
 
 // Which part of the sequence the stream has shown.
@@ -107,18 +117,23 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
   for (size_t space = 0; space < 2; ++space) {
     const PsnCounts& psns = space == 0 ? record.requests : record.responses;
     if (space == 0 ? !psns.valid : responses == 0) continue;
-    PsnSpan& shown = flow.shown[space];
-    const int64_t last = shown.valid ? Unwrap(shown.last, psns.last_psn) : psns.last_psn;
+    const bool is_only = flow.stream_count == 1;
+    const int64_t furthest =
+        is_only ? SpansOf(stream)[space].last : flow.history->furthest[space];
+    const int64_t last =
+        furthest != PsnSpan::kNone ? Unwrap(furthest, psns.last_psn) : psns.last_psn;
     // Records say where the requests begin, but not the responses.
     const int64_t first =
         space == 0 ? Unwrap(last, record.first_request_psn) : last - (int64_t{responses} - 1);
     const PsnSpan& before = stream.spans[space];
     int64_t skipped = psns.unseen;
     // A long gap looks like a restart, and then is not in `unseen`.
-    if (psns.restarts > 0 && before.valid) skipped += std::max<int64_t>(0, first - before.last - 1);
+    if (psns.restarts > 0 && !before.IsEmpty()) {
+      skipped += std::max<int64_t>(0, first - before.last - 1);
+    }
     (stream.now != nullptr ? stream.now->skipped : stream.skipped) += skipped;
     (stream.now != nullptr ? stream.now->spans : stream.spans)[space].Extend(first, last);
-    shown.Extend(first, last);
+    if (!is_only) flow.history->furthest[space] = std::max(furthest, last);
   }
 }
 
@@ -132,7 +147,7 @@ FlowCounts TrafficTotals::ByInterval(const Flow& flow, bool& copies) const {
                      .counts = &stream.now->counts,
                      .spans = stream.now->spans,
                      .skipped = stream.now->skipped,
-                     .starts = !stream.spans[0].valid && !stream.spans[1].valid});
+                     .starts = stream.spans[0].IsEmpty() && stream.spans[1].IsEmpty()});
   }
   FlowCounts counts = flow.history->joined;
   if (views.empty()) return counts;
@@ -178,18 +193,18 @@ void TrafficTotals::EndIncarnation(uint32_t number) {
   CloseInterval(flow);
   const FlowCounts counts = PresentOf(flow).counts;
   History& history = *flow.history;
-  flow.begins = history.cuts.front();
+  history.begins = history.cuts.front();
   history.cuts.erase(history.cuts.begin());
-  flow.shown = {};
   flow.has_copies = false;
   history.joined = {};
+  history.furthest = {PsnSpan::kNone, PsnSpan::kNone};
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     streams_[i].spans = {};
     streams_[i].skipped = 0;
     streams_[i].counts = {};
   }
   if (counts.packets == 0) return;
-  history.ended.push_back({.until = flow.begins, .counts = counts});
+  history.ended.push_back({.until = history.begins, .counts = counts});
   ended_order_.push_back(number);
   if (ended_order_.size() <= limits_.closed_incarnations) return;
   const uint32_t place = ended_order_.front();
@@ -241,7 +256,10 @@ uint32_t TrafficTotals::AddStream(uint32_t flow_number, const FlowRecord& record
   // So far the only stream was the best one.
   if (flow.stream_count == 1) {
     Stream& only = streams_[flow.first_stream];
-    HistoryOf(flow).joined = only.counts;
+    History& history = HistoryOf(flow);
+    history.joined = only.counts.Unpacked();
+    const PsnSpans spans = SpansOf(only);
+    history.furthest = {spans[0].last, spans[1].last};
     flow.joined_now = only.now == nullptr;
     if (only.now == nullptr) only.now = std::make_unique<Interval>();
   }
@@ -293,7 +311,7 @@ void TrafficTotals::Evict(uint32_t number) {
 }
 
 FlowCounts TrafficTotals::SumOf(const Stream& stream) {
-  FlowCounts sum = stream.counts;
+  FlowCounts sum = stream.counts.Unpacked();
   if (stream.now != nullptr && stream.now->open) sum += stream.now->counts;
   return sum;
 }
@@ -314,11 +332,8 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
     counts.push_back(sum);
     views.push_back({.tap = stream.tap,
                      .counts = &counts.back(),
-                     .spans = stream.spans,
+                     .spans = SpansOf(stream),
                      .skipped = stream.skipped + stream.now->skipped});
-    for (size_t space = 0; space < 2; ++space) {
-      views.back().spans[space].Extend(stream.now->spans[space]);
-    }
   }
   if (views.empty()) return {};
   bool copies = flow.has_copies;

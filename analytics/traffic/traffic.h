@@ -3,6 +3,7 @@
 // however many taps and hops showed it, and apart for each owner of the queue pair number.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -16,6 +17,7 @@
 #include "analytics/chunks/chunks.h"
 #include "analytics/traffic/copies.h"
 #include "analytics/traffic/flow_counts.h"
+#include "analytics/traffic/packed_counts.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/flow_key_hash.h"
 #include "dataplane/record/flow_places.h"
@@ -131,25 +133,25 @@ class TrafficTotals {
     // Of the present incarnation, without `now`:
     PsnSpans spans;
     int64_t skipped = 0;
-    FlowCounts counts;
+    PackedCounts counts;
   };
   // What few flows have.
   struct History {
+    Timestamp begins = Timestamp::min();  // of the present incarnation
     std::vector<Timestamp> cuts;  // to come
     std::vector<FlowIncarnation> ended;
     std::unique_ptr<FlowCounts> merged;  // incarnations before those
-    FlowCounts joined;                   // with several streams: the best of each closed interval
+    // With several streams, of the present incarnation:
+    FlowCounts joined;  // the best of each closed interval
+    std::array<int64_t, 2> furthest = {PsnSpan::kNone, PsnSpan::kNone};  // PSNs shown by any stream
   };
   struct Flow {
     uint32_t first_stream = kNone;  // kNone: the place is free
     uint32_t stream_count = 0;
     Timestamp interval;  // the open one's start
-    // Of the present incarnation:
-    Timestamp begins = Timestamp::min();
-    PsnSpans shown;           // by any stream
-    bool has_copies = false;  // two streams showed the same packet
-    bool joined_now =
-        false;             // the open interval is in `joined` already, as its first stream has it
+    bool has_copies = false;  // two streams showed the same packet of the present incarnation
+    // The open interval is in `joined` already, as its first stream has it.
+    bool joined_now = false;
     bool changed = false;  // since the last answer,
     bool untold = false;   // in which it could not be said whether taps show parts of it,
     int8_t vote = 0;       // or what it said of its taps
@@ -170,6 +172,7 @@ class TrafficTotals {
   uint32_t AddStream(uint32_t flow, const FlowRecord& record);
   uint32_t TakeStream(uint32_t kept_flow);
   void Evict(uint32_t flow);
+  static PsnSpans SpansOf(const Stream& stream);
   static void Follow(Stream& stream, Flow& flow, const FlowRecord& record);
   void AddLate(Stream& stream, Flow& flow, const FlowRecord& record);
   void CloseInterval(Flow& flow);
