@@ -98,10 +98,15 @@ void ActivityTracker::Mark(Flow& flow, Timestamp time) {
     return;
   }
   if (stretch > flow.newest) {
+    const size_t begin = (flow.newest + 1) % Bits::kCount;
+    const size_t end = stretch % Bits::kCount;
     if (stretch - flow.newest >= Bits::kCount) {
       flow.bits.Clear();
+    } else if (begin <= end) {
+      flow.bits.Reset(begin, end);
     } else {
-      for (uint64_t i = flow.newest + 1; i < stretch; ++i) flow.bits.Reset(i % Bits::kCount);
+      flow.bits.Reset(begin, Bits::kCount);
+      flow.bits.Reset(0, end);
     }
     flow.newest = stretch;
   }

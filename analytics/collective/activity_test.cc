@@ -77,6 +77,18 @@ TEST(ActivityTracker, SlidesWhenStretchesAreAsLongAsTheyMayBe) {
   EXPECT_TRUE(flows[0].active.Test(Bits::kCount - 1));
 }
 
+TEST(ActivityTracker, ForgetsWhatTheLineHasLeftBehind) {
+  ActivityTracker tracker({.first_width = 10, .last_width = 10});
+  const nanoseconds stretch(1 << 10);
+  constexpr int kSpacing = 100;
+  for (int i = 0; i < 75; ++i) tracker.Add(Request(7, kStart + stretch * kSpacing * i));
+  const Bits active = tracker.Flows()[0].active;
+  EXPECT_EQ(active.Count(), Bits::kCount / kSpacing + 1);
+  for (size_t back = 0; back < Bits::kCount; back += kSpacing) {
+    EXPECT_TRUE(active.Test(Bits::kCount - 1 - back)) << back;
+  }
+}
+
 TEST(ActivityTracker, CountsWhatComesTooLate) {
   ActivityTracker tracker({.first_width = 10, .last_width = 10});
   tracker.Add(Request(7, kStart + milliseconds(100)));

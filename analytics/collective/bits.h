@@ -3,6 +3,7 @@
 // for every queue pair, and compared by the word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -15,7 +16,14 @@ class Bits {
   static constexpr size_t kCount = 2048;
 
   void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
-  void Reset(size_t i) { words_[i / 64] &= ~(uint64_t{1} << (i % 64)); }
+  // Those from `begin` to before `end`, at most kCount.
+  void Reset(size_t begin, size_t end) {
+    while (begin < end) {
+      const size_t next = std::min(end, (begin / 64 + 1) * 64);
+      words_[begin / 64] &= ~(~uint64_t{0} >> (64 - (next - begin)) << (begin % 64));
+      begin = next;
+    }
+  }
   bool Test(size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
   void Clear() { words_ = {}; }
 
