@@ -4,7 +4,7 @@
 namespace rocescope {
 
 PairConnection ClosingAnswers::Of(const FlowStore& store, const KnownPairs& known, uint32_t flow) {
-  if (store.flow(flow).management.partner != kNoFlow) return AnswerFlow(store, known, {}, flow);
+  if (store.flow(flow).management) return AnswerFlow(store, known, {}, flow);
   const uint32_t number = store.flow(flow).pair;
   const HostPair& pair = store.pair(number);
   const size_t flows = pair.flows[0].size() + pair.flows[1].size();

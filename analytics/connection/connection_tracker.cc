@@ -229,26 +229,27 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
                                                   .destination_qpn = request->qpn,
                                                   .segment = record.segment});
   if (to_replier == kNoFlow || to_requester == kNoFlow) return;
-  const ManagementLink& old = store_.flow(to_replier).management;
-  if (old.partner == to_requester && old.comm_ids[0] == message.remote_comm_id &&
-      old.comm_ids[1] == message.local_comm_id) {
+  const ManagementLink* const old = store_.flow(to_replier).management.get();
+  if (old != nullptr && old->partner == to_requester &&
+      old->comm_ids[0] == message.remote_comm_id && old->comm_ids[1] == message.local_comm_id) {
     return;  // another tap's copy, or a repeated reply
   }
   for (const uint32_t number : {to_replier, to_requester}) {
     const FlowState& state = store_.flow(number);
     // Packets that came with this exchange are its own, whatever order the records have.
     const bool older = state.active && state.first_seen + options_.restart_spacing < request->time;
-    if (older || state.management.partner != kNoFlow) Close(number, request->time);
+    if (older || state.management) Close(number, request->time);
     store_.flow(number).disconnected.reset();
   }
   for (const auto& [own, partner] :
        {std::pair(to_replier, to_requester), std::pair(to_requester, to_replier)}) {
     FlowState& state = store_.flow(own);
-    state.management = {.partner = partner,
-                        .tap = record.tap,
-                        .request = request->time,
-                        .reply = record.event_time,
-                        .comm_ids = {message.remote_comm_id, message.local_comm_id}};
+    state.management = std::make_unique<ManagementLink>(
+        ManagementLink{.partner = partner,
+                       .tap = record.tap,
+                       .request = request->time,
+                       .reply = record.event_time,
+                       .comm_ids = {message.remote_comm_id, message.local_comm_id}});
     state.last_seen = std::max(state.last_seen, record.event_time);
     HostPair& pair = store_.pair(state.pair);
     pair.last_seen = std::max(pair.last_seen, record.event_time);
@@ -267,8 +268,8 @@ void ConnectionTracker::Disconnect(const ManagementRecord& record) {
   }
   const FlowState& state = store_.flow(number);
   // The other side's request, a repetition or another tap's copy finds the connection closed.
-  if (!state.active && state.management.partner == kNoFlow) return;
-  const uint32_t partner = state.management.partner;
+  if (!state.active && !state.management) return;
+  const uint32_t partner = state.managed_partner();
   Close(number, record.event_time);
   store_.flow(number).disconnected = record.event_time;
   if (partner != kNoFlow) store_.flow(partner).disconnected = record.event_time;
@@ -292,7 +293,7 @@ void ConnectionTracker::Restart(uint32_t number, Timestamp time) {
 void ConnectionTracker::Close(uint32_t number, Timestamp time) {
   uint32_t partner = kNoFlow;
   const FlowState& closed = store_.flow(number);
-  if (closed.active || closed.management.partner != kNoFlow) {
+  if (closed.active || closed.management) {
     PairConnection found = closings_.Of(store_, known_, number);
     found.connection.valid_until = time;
     partner = found.flows[found.flows[0] == number ? 1 : 0];  // kNoFlow unless paired

@@ -95,32 +95,34 @@ struct ManagementLink {
 struct FlowState {
   FlowKey key;
   uint32_t pair = kNoFlow;
-  uint8_t side = 0;
   uint32_t position = 0;  // among the pair's flows of its side
   uint32_t first_at_tap = kNoFlow;
   uint32_t incarnation = 0;  // never used twice, also not by the next flow in this place
-
-  // Of the present incarnation:
-  bool active = false;  // carried a packet
-  ConnectionTransport transport = ConnectionTransport::kReliable;
-  Timestamp first_seen;
-  Timestamp last_seen;
-  std::optional<Timestamp> began;  // its first packet, if that was seen: PSN 0, or a restart
-  bool zero_seen = false;          // a request with PSN 0 that begins a message
-  uint64_t zero_address = 0;       // of its RETH
-  uint32_t zero_rkey = 0;
-  uint32_t last_request_psn = 0;
-  bool requested = false;
-  ManagementLink management;
-  std::vector<uint32_t> known;  // of KnownPairs, that name this flow's number
-  std::vector<GrantUse> uses;
+  uint8_t side = 0;
 
   // Across incarnations:
   bool known_outdated = false;  // the known pairs were told of an earlier incarnation
   bool restarted = false;
-  Timestamp last_restart;
   bool partner_restarted = false;  // closed with its partner: its own sign is still to come
+  Timestamp last_restart;
   std::optional<Timestamp> disconnected;
+
+  // Of the present incarnation:
+  bool active = false;     // carried a packet
+  bool zero_seen = false;  // a request with PSN 0 that begins a message
+  bool requested = false;
+  ConnectionTransport transport = ConnectionTransport::kReliable;
+  uint32_t last_request_psn = 0;
+  uint32_t zero_rkey = 0;  // of its RETH
+  uint64_t zero_address = 0;
+  Timestamp first_seen;
+  Timestamp last_seen;
+  std::optional<Timestamp> began;  // its first packet, if that was seen: PSN 0, or a restart
+  std::unique_ptr<ManagementLink> management;  // null: no exchange was seen
+  std::vector<uint32_t> known;                 // of KnownPairs, that name this flow's number
+  std::vector<GrantUse> uses;
+
+  uint32_t managed_partner() const { return management ? management->partner : kNoFlow; }
 };
 
 struct HostPair {

@@ -156,8 +156,8 @@ void FlowStore::Reset(uint32_t number) {
     old = fresh;
   }
   if (pair.grants[state.side] != nullptr) pair.grants[state.side]->Forget(number);
-  if (const uint32_t partner = state.management.partner; partner != kNoFlow) {
-    flows_[partner].management = {};
+  if (const uint32_t partner = state.managed_partner(); partner != kNoFlow) {
+    flows_[partner].management.reset();
   }
   FlowState fresh;
   fresh.key = state.key;

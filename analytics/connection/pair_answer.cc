@@ -95,8 +95,8 @@ class Writer {
   static uint8_t Opposite(uint8_t end) { return end == 0 ? 1 : 0; }
 
   void SetBeginning(const FlowState& flow, const FlowState* other, Connection& c) const {
-    if (flow.management.partner != kNoFlow) {
-      c.valid_from = flow.management.reply;
+    if (flow.management) {
+      c.valid_from = flow.management->reply;
       c.beginning_seen = true;
       return;
     }
@@ -109,7 +109,8 @@ class Writer {
 
   // What speaks for the pair as a whole.
   void AddEvidence(const FlowState& flow, Qpn partner, Connection& c) const {
-    if (const ManagementLink& link = flow.management; link.partner != kNoFlow) {
+    if (flow.management) {
+      const ManagementLink& link = *flow.management;
       c.evidence.push_back({.kind = EvidenceKind::kManagement,
                             .count = 1,
                             .tap = link.tap,
@@ -226,7 +227,7 @@ std::vector<PairConnection> AnswerPair(const FlowStore& store, const KnownPairs&
   std::vector<PairConnection> result;
   for (int side = 0; side < 2; ++side) {
     for (const uint32_t number : pair.flows[side]) {
-      const uint32_t partner = store.flow(number).management.partner;
+      const uint32_t partner = store.flow(number).managed_partner();
       // Each pair once: from side 0, or in a loopback pair from the lower number.
       if (partner == kNoFlow || (pair.IsLoopback() ? partner < number : side == 1)) continue;
       result.push_back(writer.Pair(number, partner, store.flow(partner).key.destination_qpn,
@@ -255,7 +256,7 @@ PairConnection AnswerFlow(const FlowStore& store, const KnownPairs& known,
                           const PairMatching& matching, uint32_t number) {
   const FlowState& flow = store.flow(number);
   const Writer writer(store, known);
-  if (const uint32_t partner = flow.management.partner; partner != kNoFlow) {
+  if (const uint32_t partner = flow.managed_partner(); partner != kNoFlow) {
     return writer.Pair(number, partner, store.flow(partner).key.destination_qpn,
                        kManagementConfidence);
   }

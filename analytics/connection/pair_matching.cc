@@ -65,7 +65,7 @@ class PairMatcher {
     result_.places[side].assign(pair_.flows[side].size(), kNoFlow);
     for (const uint32_t number : pair_.flows[side]) {
       const FlowState& flow = FlowOf(number);
-      if (flow.management.partner != kNoFlow || !flow.active) continue;
+      if (flow.management || !flow.active) continue;
       result_.places[side][flow.position] = static_cast<uint32_t>(Members(side).size());
       Members(side).push_back(
           {.version = store_.VersionOf(number), .qpn = flow.key.destination_qpn, .match = {}});
@@ -98,7 +98,7 @@ class PairMatcher {
                                        .segment = from.key.segment});
     if (flow != kNoFlow) {
       const FlowState& state = FlowOf(flow);
-      if (state.known_outdated || state.management.partner != kNoFlow) return kNoFlow;
+      if (state.known_outdated || state.management) return kNoFlow;
       if (state.active) return result_.PlaceOf(state);
     }
     for (auto i = static_cast<uint32_t>(Members(side).size()); i-- > 0;) {

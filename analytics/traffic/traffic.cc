@@ -118,8 +118,7 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
     const PsnCounts& psns = space == 0 ? record.requests : record.responses;
     if (space == 0 ? !psns.valid : responses == 0) continue;
     const bool is_only = flow.stream_count == 1;
-    const int64_t furthest =
-        is_only ? SpansOf(stream)[space].last : flow.history->furthest[space];
+    const int64_t furthest = is_only ? SpansOf(stream)[space].last : flow.history->furthest[space];
     const int64_t last =
         furthest != PsnSpan::kNone ? Unwrap(furthest, psns.last_psn) : psns.last_psn;
     // Records say where the requests begin, but not the responses.

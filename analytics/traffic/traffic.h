@@ -138,7 +138,7 @@ class TrafficTotals {
   // What few flows have.
   struct History {
     Timestamp begins = Timestamp::min();  // of the present incarnation
-    std::vector<Timestamp> cuts;  // to come
+    std::vector<Timestamp> cuts;          // to come
     std::vector<FlowIncarnation> ended;
     std::unique_ptr<FlowCounts> merged;  // incarnations before those
     // With several streams, of the present incarnation:
@@ -148,7 +148,7 @@ class TrafficTotals {
   struct Flow {
     uint32_t first_stream = kNone;  // kNone: the place is free
     uint32_t stream_count = 0;
-    Timestamp interval;  // the open one's start
+    Timestamp interval;       // the open one's start
     bool has_copies = false;  // two streams showed the same packet of the present incarnation
     // The open interval is in `joined` already, as its first stream has it.
     bool joined_now = false;
