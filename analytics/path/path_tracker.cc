@@ -41,8 +41,8 @@ void PathTracker::Add(const FlowRecord& record) {
   const uint32_t index = FindOrAdd(record.flow, record.hint);
   if (index == kNoFlow) return;
   Flow& flow = flows_[index];
-  if (flow.cut && last_seen >= *flow.cut) {
-    flow.cut.reset();
+  if (flow.history && flow.history->cut && last_seen >= *flow.history->cut) {
+    flow.history->cut.reset();
     Begin(flow, PathChange::kNewOwner);
   }
   Add(flow, {.crossing = crossing,
@@ -54,8 +54,8 @@ void PathTracker::Add(const FlowRecord& record) {
   if (flow.udp_source_port != record.udp_source_port) {
     const bool changed = flow.udp_source_port != 0;
     flow.udp_source_port = record.udp_source_port;
-    Stretch& now = flow.stretches.back();
-    if (changed && now.began == PathChange::kRerouted) now.began = PathChange::kNewSourcePort;
+    PathChange& began = flow.now.began;
+    if (changed && began == PathChange::kRerouted) began = PathChange::kNewSourcePort;
   }
 }
 
@@ -96,7 +96,7 @@ void PathTracker::Add(const SampleRecord& record) {
 
 void PathTracker::Cut(const FlowKey& flow, Timestamp time) {
   const uint32_t number = Find(flow);
-  if (number != kNoFlow) flows_[number].cut = time;
+  if (number != kNoFlow) flows_[number].MakeHistory().cut = time;
 }
 
 void PathTracker::Approach(const FlowRecord& record) const {
@@ -132,21 +132,30 @@ uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
   flows_.push_back(
       {.key = key,
        .source = fabric.FindNic({.segment = key.segment, .address = key.source}),
-       .destination = fabric.FindNic({.segment = key.segment, .address = key.destination}),
-       .stretches = {Stretch{}}});
+       .destination = fabric.FindNic({.segment = key.segment, .address = key.destination})});
   return index;
 }
 
+PathTracker::History& PathTracker::Flow::MakeHistory() {
+  if (history == nullptr) history = std::make_unique<History>();
+  return *history;
+}
+
+std::span<PathTracker::Stretch> PathTracker::Flow::Earlier() {
+  return history ? std::span(history->earlier) : std::span<Stretch>();
+}
+
 void PathTracker::Begin(Flow& flow, PathChange change) {
-  if (flow.stretches.size() >= options_.stretches) {
-    flow.stretches.erase(flow.stretches.begin());
+  std::vector<Stretch>& earlier = flow.MakeHistory().earlier;
+  earlier.push_back(std::exchange(flow.now, {.began = change}));
+  if (earlier.size() >= options_.stretches) {
+    earlier.erase(earlier.begin());
     ++statistics_.stretches_dropped;
   }
-  flow.stretches.push_back({.began = change});
 }
 
 void PathTracker::Add(Flow& flow, const Seen& seen) {
-  Stretch& now = flow.stretches.back();
+  Stretch& now = flow.now;
   if (now.spread) {
     const bool known =
         std::ranges::find(now.seen, seen.crossing, &Seen::crossing) != now.seen.end();
@@ -154,7 +163,7 @@ void PathTracker::Add(Flow& flow, const Seen& seen) {
     // One of its ways is not taken any more.
     if (known && seen.first - quiet->last > options_.calm) {
       Begin(flow, PathChange::kRerouted);
-      Append(seen, flow.stretches.back());
+      Append(seen, now);
       return;
     }
   }
@@ -167,11 +176,13 @@ void PathTracker::Append(const Seen& seen, Stretch& stretch) {
 }
 
 bool PathTracker::Merge(const Seen& seen, Stretch& stretch) {
-  auto known = std::ranges::find(stretch.seen, seen.crossing, &Seen::crossing);
-  if (known == stretch.seen.end()) {
-    known = std::ranges::find(stretch.strays, seen.crossing, &Seen::crossing);
-    if (known == stretch.strays.end()) return false;
-  }
+  const auto find_in = [&](std::span<Seen> all) {
+    const auto at = std::ranges::find(all, seen.crossing, &Seen::crossing);
+    return at != all.end() ? &*at : nullptr;
+  };
+  Seen* known = find_in(stretch.seen);
+  if (known == nullptr) known = find_in(stretch.Strays());
+  if (known == nullptr) return false;
   if ((known->sources | seen.sources) != known->sources) stretch.settled = false;
   known->first = std::min(known->first, seen.first);
   known->last = std::max(known->last, seen.last);
@@ -211,7 +222,7 @@ Duration PathTracker::SlackOf(const Seen& a, const Seen& b) const {
 
 // A crossing at which the flow was not seen on its present way.
 void PathTracker::AddNew(Flow& flow, const Seen& seen) {
-  Stretch& now = flow.stretches.back();
+  Stretch& now = flow.now;
   if (flow.source == kNone || flow.destination == kNone || Agrees(flow, now, seen.crossing)) {
     Append(seen, now);
     return;
@@ -221,7 +232,8 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   };
   if (disagrees(seen)) {
     ++statistics_.stray;
-    now.strays.push_back(seen);
+    if (now.strays == nullptr) now.strays = std::make_unique<std::vector<Seen>>();
+    now.strays->push_back(seen);
     now.settled = false;
     return;
   }
@@ -236,7 +248,7 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   const bool known_spread = now.spread || other.crossing == kNoCrossing;
   if (!known_spread && seen.first >= other.last - SlackOf(seen, other)) {
     Begin(flow, PathChange::kRerouted);
-    Append(seen, flow.stretches.back());
+    Append(seen, now);
     return;
   }
   const bool earlier = !known_spread && seen.last <= other.first + SlackOf(seen, other);
@@ -247,15 +259,12 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
 
 // What a tap tells late, of the way before the present one.
 bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
-  if (flow.stretches.size() < 2) {
-    Stretch earlier = {.began = PathChange::kFirstSeen, .seen = {seen}};
-    if (flow.stretches.back().began == PathChange::kFirstSeen) {
-      flow.stretches.back().began = PathChange::kRerouted;
-    }
-    flow.stretches.insert(flow.stretches.begin(), std::move(earlier));
+  if (flow.Earlier().empty()) {
+    flow.MakeHistory().earlier.push_back({.began = PathChange::kFirstSeen, .seen = {seen}});
+    if (flow.now.began == PathChange::kFirstSeen) flow.now.began = PathChange::kRerouted;
     return true;
   }
-  Stretch& before = flow.stretches[flow.stretches.size() - 2];
+  Stretch& before = flow.Earlier().back();
   if (Merge(seen, before)) return true;
   if (!Agrees(flow, before, seen.crossing)) return false;
   Append(seen, before);
@@ -265,7 +274,8 @@ bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
 std::shared_ptr<const FlowPaths> PathTracker::Paths() {
   if (std::exchange(tap_learnt_, false)) {
     for (uint32_t i = 0; i < flows_.size(); ++i) {
-      for (Stretch& stretch : flows_[i].stretches) stretch.settled = false;
+      for (Stretch& stretch : flows_[i].Earlier()) stretch.settled = false;
+      flows_[i].now.settled = false;
       MarkChanged(i);
     }
   }
@@ -281,7 +291,7 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
     Flow& flow = flows_[i];
     const FlowPath* const before = paths_->Find(flow.key, &FlowPath::flow);
     FlowPath path = PathOf(flow, before);
-    flow.changed = std::ranges::any_of(flow.stretches, &Stretch::waits);
+    flow.changed = flow.now.waits || std::ranges::any_of(flow.Earlier(), &Stretch::waits);
     if (flow.changed) open.push_back(i);
     if (path.stretches.empty() || (before != nullptr && *before == path)) continue;
     keys.push_back(flow.key);
@@ -296,10 +306,10 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
 FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
   FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
   // As long as it is the same stretch, the answer of before is of it.
-  const bool one = flow.stretches.size() == 1 && before != nullptr && before->stretches.size() == 1;
+  const bool one = flow.Earlier().empty() && before != nullptr && before->stretches.size() == 1;
   const Stretch* last = nullptr;
-  for (Stretch& stretch : flow.stretches) {
-    if (stretch.seen.empty() && stretch.strays.empty()) continue;
+  const auto add = [&](Stretch& stretch) {
+    if (stretch.IsEmpty()) return;
     path.stretches.push_back(
         AnswerOf(flow, stretch, one && stretch.settled ? &before->stretches.front() : nullptr));
     if (last != nullptr) {
@@ -307,7 +317,9 @@ FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
              path.stretches.back());
     }
     last = &stretch;
-  }
+  };
+  std::ranges::for_each(flow.Earlier(), add);
+  add(flow.now);
   return path;
 }
 
@@ -335,8 +347,8 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const Path
   answer.until = Timestamp::min();
   answer.began = stretch.began;
   Seen most;
-  for (const std::vector<Seen>* all : {&stretch.seen, &stretch.strays}) {
-    for (const Seen& seen : *all) {
+  for (const std::span<Seen> all : {std::span(stretch.seen), stretch.Strays()}) {
+    for (const Seen& seen : all) {
       answer.sources |= seen.sources;
       const auto trust = [](const Seen& s) {
         return std::pair((s.sources & kFromMirror) != 0, s.packets);
@@ -351,10 +363,11 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const Path
   stretch.waits = false;
   if (before != nullptr) return answer;
   if (flow.source == kNone || flow.destination == kNone) return answer;
-  if (!stretch.strays.empty() || stretch.spread) {
+  const std::span<Seen> strays = stretch.Strays();
+  if (!strays.empty() || stretch.spread) {
     std::vector<Seen> all = stretch.seen;
-    all.insert(all.end(), stretch.strays.begin(), stretch.strays.end());
-    answer.state = stretch.strays.empty() ? PathState::kSpread : PathState::kStray;
+    all.insert(all.end(), strays.begin(), strays.end());
+    answer.state = strays.empty() ? PathState::kSpread : PathState::kStray;
     Spread(all, answer);
     return answer;
   }

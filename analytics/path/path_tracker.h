@@ -80,16 +80,28 @@ class PathTracker {
     bool settled = false;  // since the last answer: only times and counts can differ from it
     bool waits = false;    // a tap that would count was not awake meanwhile, as far as is known
     std::vector<Seen> seen;
-    std::vector<Seen> strays;  // agree with no path at all, and so say nothing of the others
+    // Agree with no path at all, and so say nothing of the others. Few have any: null is none.
+    std::unique_ptr<std::vector<Seen>> strays;
+
+    std::span<Seen> Strays() { return strays ? std::span<Seen>(*strays) : std::span<Seen>(); }
+    bool IsEmpty() const { return seen.empty() && strays == nullptr; }
+  };
+  // What few flows have.
+  struct History {
+    std::optional<Timestamp> cut;
+    std::vector<Stretch> earlier;  // before the open one
   };
   struct Flow {
     FlowKey key;
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     uint16_t udp_source_port = 0;
-    std::optional<Timestamp> cut;
-    std::vector<Stretch> stretches;  // the last one is open; at least one
-    bool changed = false;            // since the last answer
+    bool changed = false;  // since the last answer
+    Stretch now;           // the open one
+    std::unique_ptr<History> history;
+
+    History& MakeHistory();
+    std::span<Stretch> Earlier();
   };
   // When anything was seen at a crossing that a tap watches.
   struct Activity {
