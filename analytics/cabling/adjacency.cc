@@ -96,17 +96,18 @@ void Adjacency::Add(const SampleRecord& record) {
 Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
   const uint32_t guess = hints_.Guess(hint);
   if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
-  const auto known = index_.find(key);
-  if (known != index_.end()) {
-    hints_.Remember(hint, known->second);
-    return &flows_[known->second];
+  const uint32_t known =
+      index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  if (known != FlowPlaces::kNone) {
+    hints_.Remember(hint, known);
+    return &flows_[known];
   }
   if (flows_.size() >= kMostFlows) {
     ++flows_refused_;
     return nullptr;
   }
   const auto index = static_cast<uint32_t>(flows_.size());
-  index_.emplace(key, index);
+  index_.Insert(key, index);
   hints_.Remember(hint, index);
   flows_.push_back(
       {.key = key,

@@ -10,12 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include "analytics/cabling/stranger_log.h"
 #include "base/time.h"
-#include "dataplane/record/flow_key_hash.h"
+#include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_place.h"
@@ -99,7 +98,7 @@ class Adjacency {
 
   const topology::Fabric& fabric_;
   std::vector<topology::PortIndex> ingress_of_tap_;  // kNone: it says nothing
-  std::unordered_map<FlowKey, uint32_t, FlowKeyHash> index_;
+  FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;

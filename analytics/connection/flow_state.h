@@ -50,20 +50,20 @@ struct EchoCandidate {
 struct FlowAtTap {
   static constexpr size_t kCandidates = 8;
 
-  TapId tap = 0;
   FlowVersion version;
   uint32_t next = kNoFlow;  // the flow at its next tap
   uint32_t channel = 0;     // this direction of the host pair at this tap
   uint32_t reverse_channel = 0;
+  TapId tap = 0;
   // Whether the tap is at its source's first switch; unset: nobody says what the fabric is.
   std::optional<bool> near_source;
   uint8_t ttl = 0;  // of its packets, the last seen
   bool sends_requests = false;
+  bool responded = false;
   // Furthest request PSNs that flow records gave: of the latest interval, and before it.
   Timestamp psn_interval;
   std::optional<uint32_t> psn_now;
   std::optional<uint32_t> psn_before;
-  bool responded = false;
   uint32_t furthest_response = 0;  // PSN; a response counts once, whatever copies there are
   uint32_t trials = 0;             // responses compared with the requests of the other direction
   uint32_t ordered = 0;            // responses where the order tells which request is meant
@@ -98,14 +98,15 @@ struct FlowState {
   uint32_t position = 0;  // among the pair's flows of its side
   uint32_t first_at_tap = kNoFlow;
   uint32_t incarnation = 0;  // never used twice, also not by the next flow in this place
-  uint8_t side = 0;
 
   // Across incarnations:
+  Timestamp last_restart;
+  std::optional<Timestamp> disconnected;
   bool known_outdated = false;  // the known pairs were told of an earlier incarnation
   bool restarted = false;
   bool partner_restarted = false;  // closed with its partner: its own sign is still to come
-  Timestamp last_restart;
-  std::optional<Timestamp> disconnected;
+
+  uint8_t side = 0;  // of the pair
 
   // Of the present incarnation:
   bool active = false;     // carried a packet
