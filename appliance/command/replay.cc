@@ -224,6 +224,7 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
     MessageLines(analysis.error().message);
     return kExitUnreadable;
   }
+  // Of what the run's manifest promises, what is not there.
   for (const std::string& note : run.notes) analysis->Note(note);
   auto source =
       options.via_dpdk ? OpenViaDpdk(options.captures) : OpenCaptures(options.captures.files);
@@ -237,7 +238,7 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
       {.sessions = options.parts.mirror, .loss = options.mirror_loss, .fabric = analysis->fabric()},
       *analysis, counters.get());
   std::array<RawFrame, kBatchFrames> batch;
-  bool damaged = false;
+  bool damaged = !run.notes.empty();
   while (true) {
     const Result<size_t> count = (*source)->ReadBatch(batch);
     if (!count) {

@@ -78,6 +78,12 @@ std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
   return *std::move(fabric);
 }
 
+// Whether it has packets of the run's time.
+bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
+  return report.extent().end_ns() >= truth.start_ns() &&
+         report.extent().start_ns() <= truth.end_ns();
+}
+
 // Replays the run as the view has it, or reads the report that was given, and scores it.
 Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Truth& truth,
                 std::string_view parts, v1::Score& score) {
@@ -105,6 +111,13 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
                                    options.report, std::string(status.message())));
     }
     report = read;
+    if (!IsOfRun(*report, truth)) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is no report of the run in {}: its extent ({} to {} ns) is "
+                                   "not within that of the run ({} to {} ns)",
+                                   options.report, options.path, report->extent().start_ns(),
+                                   report->extent().end_ns(), truth.start_ns(), truth.end_ns()));
+    }
   }
   v1::ViewScore& out = *score.add_views();
   out.set_view(std::string(view.name));
@@ -146,7 +159,12 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
                                        ? view.three_tiers_parts
                                        : view.parts;
     const RunParts needed = ParseRunParts(parts).value();
-    if (!asked && !(HasAll(*run, needed) && MayMirror(fabric, needed))) continue;
+    if (!(HasAll(*run, needed) && MayMirror(fabric, needed))) {
+      if (!asked) continue;
+      return MakeError(ErrorCode::kNotFound,
+                       fmt::format("--view {}: {} has not all of its telemetry ({})", view.name,
+                                   options.path, parts));
+    }
     if (const Status scored = ScoreOne(options, view, truth, parts, score); !scored) {
       return tl::unexpected(scored.error());
     }

@@ -96,6 +96,12 @@ std::string Cell(const Row& row, MeasureKind kind) {
   return fmt::format("{:.2f}{}", percent, !bound || Holds(kind, *share, *bound) ? "" : " !");
 }
 
+std::string WordsOf(MeasureKind kind) {
+  std::string words(NameOf(kind));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
 }  // namespace
 
 std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers) {
@@ -107,8 +113,11 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
     const std::optional<double> bound = BoundOf(*view, kind, three_tiers);
     const std::optional<double> share = ShareOf(score, kind);
     if (!bound || !share || Holds(kind, *share, *bound)) continue;
+    // Rounded so that a miss never looks like a hit.
+    const double percent =
+        (IsAtMost(kind) ? std::ceil(*share * 1e5) : std::floor(*share * 1e5)) / 1000;
     missed.push_back(fmt::format("{}{}: {} is {:.3f} %, and should be at {} {:.2f} %", view->title,
-                                 three_tiers ? " (three tiers)" : "", NameOf(kind), 100 * *share,
+                                 three_tiers ? " (three tiers)" : "", WordsOf(kind), percent,
                                  IsAtMost(kind) ? "most" : "least", 100 * *bound));
   }
   return missed;

@@ -134,11 +134,11 @@ class RunDirectory(Ledgers):
         run = self.run_directory()
         for name in ("mirror.pcap", "sflow.pcap", "counters.jsonl"):
             os.remove(os.path.join(run, name))
-        report = self.report(run)
+        report = self.report(run, expect=DAMAGED)
         self.assertEqual(len(report["notes"]), 3)
         self.assertIn("mirror.pcap: run.json says that it was recorded", report["notes"][0])
         os.remove(os.path.join(run, "int.pcap"))
-        self.assertEqual(self.report(run)["ledger"]["received"], "0")
+        self.assertEqual(self.report(run, expect=DAMAGED)["ledger"]["received"], "0")
 
     def test_wrong_lines_of_counters_are_named_and_counted(self):
         run = self.run_directory()
