@@ -46,6 +46,7 @@ void PathTracker::Add(const FlowRecord& record) {
     Begin(flow, PathChange::kNewOwner);
   }
   Add(flow, {.crossing = crossing,
+             .tap = static_cast<uint16_t>(record.tap),
              .sources = kFromMirror,
              .first = first_seen,
              .last = last_seen,
@@ -190,14 +191,15 @@ bool PathTracker::Merge(const Seen& seen, Stretch& stretch) {
   return true;
 }
 
-// Both would count the same packets: what a mirror copies is counted, what samples stand for is
-// guessed.
+// A second mirror session, or samples, would count the same packets again. What a mirror copies is
+// counted, what samples stand for is guessed.
 void PathTracker::CountAt(Seen& known, const Seen& seen) {
   const bool was_mirrored = (known.sources & kFromMirror) != 0;
   const bool is_mirrored = (seen.sources & kFromMirror) != 0;
   known.sources |= seen.sources;
-  if (was_mirrored && !is_mirrored) return;
+  if (was_mirrored && (!is_mirrored || seen.tap != known.tap)) return;
   if (is_mirrored && !was_mirrored) known.packets = known.bytes = 0;
+  known.tap = seen.tap;
   known.packets += seen.packets;
   known.bytes += seen.bytes;
 }

@@ -68,6 +68,7 @@ class PathTracker {
   // Packets of a flow that were seen at a crossing.
   struct Seen {
     CrossingId crossing = kNoCrossing;
+    uint16_t tap = 0;  // the lower half of the number of the mirror's tap that counts
     uint8_t sources = 0;
     Timestamp first;
     Timestamp last;

@@ -126,6 +126,13 @@ TEST_F(PathTrackerTest, PacketsThatAPortMirrorsAndThenSamplesAreCountedOnce) {
   EXPECT_EQ(Stretches()[0].bytes, 100'000u);
 }
 
+TEST_F(PathTrackerTest, PacketsThatTwoSessionsMirrorAreCountedOnce) {
+  Sees(Tap("leaf2", "spine3"), 4, 904);
+  Sees(Tap("leaf2", "spine3"), 4, 904, 90);
+  EXPECT_EQ(Stretches()[0].packets, 100u);
+  EXPECT_EQ(Stretches()[0].bytes, 100'000u);
+}
+
 TEST_F(PathTrackerTest, PacketsThatAPortSamplesAndThenMirrorsAreCountedOnce) {
   const TapId tap = Tap("leaf2", "spine3");
   Samples("leaf2", "spine3", "host4", 2);
