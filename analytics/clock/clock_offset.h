@@ -31,7 +31,7 @@ struct ClockOffset {
 struct ClockAnswer {
   std::vector<ClockOffset> clocks;  // in order of kind and name
   uint64_t contradictions = 0;      // windows of which no offsets would explain all packets
-  uint64_t pairs_refused = 0;       // packets of pairs of clocks beyond the capacity
+  uint64_t pairs_refused = 0;       // packets of clocks, or pairs of them, beyond the capacity
 };
 
 }  // namespace rocescope

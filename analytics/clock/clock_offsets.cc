@@ -26,13 +26,15 @@ ClockOffsets::ClockOffsets(const ClockOptions& options)
     : options_(options), slots_(options.packets), window_(options.window) {}
 
 uint32_t ClockOffsets::ClockOf(const Key& key) {
-  const auto [at, added] = clocks_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
-  if (added) {
-    keys_.push_back(key);
-    packets_of_.push_back(0);
-    settled_.push_back(Duration(0));
-  }
-  return at->second;
+  const auto known = clocks_.find(key);
+  if (known != clocks_.end()) return known->second;
+  if (keys_.size() >= options_.clocks) return kNoClock;
+  const auto clock = static_cast<uint32_t>(keys_.size());
+  clocks_.emplace(key, clock);
+  keys_.push_back(key);
+  packets_of_.push_back(0);
+  settled_.push_back(Duration(0));
+  return clock;
 }
 
 void ClockOffsets::LearnTap(const TapPlace& place) {
@@ -64,6 +66,10 @@ void ClockOffsets::Add(const RecordBatch& batch) {
 }
 
 void ClockOffsets::Add(uint64_t packet, const Seen& seen) {
+  if (seen.clock == kNoClock) {
+    ++pairs_refused_;
+    return;
+  }
   Slot& slot = slots_[packet & (slots_.size() - 1)];
   if (slot.packet != packet) slot = {.packet = packet};
   if (slot.sent_again) return;
@@ -143,46 +149,68 @@ std::vector<DelayBound> ClockOffsets::BoundsOf(size_t first_window, size_t end) 
   return bounds;
 }
 
-// Group by group, each with its first clock as the reference.
+// Group by group, each with its first clock as the reference: what contradicts itself in one says
+// nothing against the others.
 ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) const {
   const auto count = static_cast<uint32_t>(keys_.size());
   Solution solution = {.bounds = std::vector<std::optional<OffsetBounds>>(count),
-                       .reference = std::vector<uint32_t>(count)};
-  std::iota(solution.reference.begin(), solution.reference.end(), 0u);
-  std::vector<uint32_t> order(count);
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::sort(order, {}, [&](uint32_t clock) { return keys_[clock]; });
-  for (const uint32_t reference : order) {
-    if (solution.bounds[reference] || packets_of_[reference] == 0) continue;
-    const auto found = BoundOffsets(bounds, count, reference);
-    if (!found) {
-      solution.contradicted = true;
-      return solution;
-    }
-    for (uint32_t clock = 0; clock < count; ++clock) {
-      const std::optional<OffsetBounds>& bound = found->at(clock);
-      if (!bound || solution.bounds[clock]) continue;
-      solution.bounds[clock] = bound;
-      solution.reference[clock] = reference;
+                       .reference = std::vector<uint32_t>(count),
+                       .contradicted = std::vector<bool>(count),
+                       .groups = {}};
+  const std::vector<uint32_t> group_of = GroupsOf(bounds, count);
+  solution.groups.resize(count);
+  std::vector<uint32_t> place(count);  // in its group
+  for (const auto& [key, clock] : clocks_) {
+    std::vector<uint32_t>& group = solution.groups[group_of[clock]];
+    place[clock] = static_cast<uint32_t>(group.size());
+    group.push_back(clock);
+  }
+  std::vector<std::vector<DelayBound>> within(count);
+  for (const DelayBound& bound : bounds) {
+    if (group_of[bound.from] != group_of[bound.to]) continue;
+    within[group_of[bound.from]].push_back(
+        {.from = place[bound.from], .to = place[bound.to], .ns = bound.ns});
+  }
+  std::erase_if(solution.groups, [](const auto& group) { return group.empty(); });
+  for (const std::vector<uint32_t>& group : solution.groups) {
+    const auto found =
+        BoundOffsets(within[group_of[group[0]]], static_cast<uint32_t>(group.size()), 0);
+    for (size_t i = 0; i < group.size(); ++i) {
+      solution.contradicted[group[i]] = !found;
+      if (found) solution.bounds[group[i]] = found->at(i);
+      solution.reference[group[i]] = found ? group[0] : group[i];
     }
   }
   return solution;
 }
 
+// Clocks that drift contradict themselves over a long time: the last window that explains the group
+// then stands for now.
+void ClockOffsets::TakeLast(const std::vector<Solution>& windows, std::span<const uint32_t> group,
+                            Solution& all) {
+  for (const Solution& window : windows) {
+    bool explains = false;
+    for (const uint32_t clock : group) explains |= window.reference[clock] != clock;
+    for (const uint32_t clock : group) explains = explains && !window.contradicted[clock];
+    if (!explains) continue;
+    for (const uint32_t clock : group) {
+      all.bounds[clock] = window.bounds[clock];
+      all.reference[clock] = window.reference[clock];
+    }
+  }
+}
+
 ClockAnswer ClockOffsets::Answer() const {
-  ClockAnswer answer = {.pairs_refused = pairs_refused_};
+  ClockAnswer answer = {.clocks = {}, .pairs_refused = pairs_refused_};
   constexpr size_t kWindows = DelayEnvelope::kWindows;
   Solution all = Solve(BoundsOf(0, kWindows));
   std::vector<Solution> windows;
   for (size_t i = 0; i < kWindows; ++i) {
     windows.push_back(Solve(BoundsOf(i, i + 1)));
-    answer.contradictions += windows.back().contradicted;
+    answer.contradictions += std::ranges::count(windows.back().contradicted, true) > 0;
   }
-  // Clocks that drift contradict themselves over a long time: the last window then stands for now.
-  if (all.contradicted) {
-    for (const Solution& window : windows) {
-      if (!window.contradicted && window.Tells()) all = window;
-    }
+  for (const std::vector<uint32_t>& group : all.groups) {
+    if (all.contradicted[group[0]]) TakeLast(windows, group, all);
   }
   std::map<uint32_t, uint32_t> groups;  // by reference
   for (const auto& [key, clock] : clocks_) {
@@ -194,9 +222,9 @@ ClockAnswer ClockOffsets::Answer() const {
     out.reference = reference == clock;
     const std::optional<OffsetBounds>& known = all.bounds[clock];
     if (!known || out.reference) continue;
-    const OffsetBounds bounds = *known;
-    out.offset = Duration((bounds.least + bounds.most) / 2);
-    out.uncertainty = Duration((bounds.most - bounds.least + 1) / 2);
+    const int64_t middle = std::midpoint(known->least, known->most);
+    out.offset = Duration(middle);
+    out.uncertainty = Duration(known->most - middle);
     out.drift_ppb = DriftOf(windows, clock, reference);
   }
   return answer;
@@ -211,7 +239,7 @@ std::optional<double> ClockOffsets::DriftOf(const std::vector<Solution>& windows
   std::optional<double> drift;
   for (size_t i = 0; i < windows.size(); ++i) {
     const auto& bounds = windows[i].bounds[clock];
-    if (windows[i].contradicted || !bounds || windows[i].reference[clock] != reference) continue;
+    if (!bounds || windows[i].reference[clock] != reference) continue;
     if (first == nullptr) {
       first = &*bounds;
       first_at = i;
@@ -219,8 +247,8 @@ std::optional<double> ClockOffsets::DriftOf(const std::vector<Solution>& windows
     }
     drift.reset();
     if (bounds->least <= first->most && first->least <= bounds->most) continue;
-    const double grown = static_cast<double>(bounds->least + bounds->most) / 2 -
-                         static_cast<double>(first->least + first->most) / 2;
+    const auto grown = static_cast<double>(std::midpoint(bounds->least, bounds->most) -
+                                           std::midpoint(first->least, first->most));
     const auto span = static_cast<double>(window_.count()) * static_cast<double>(i - first_at);
     drift = grown / span * 1e9;
   }

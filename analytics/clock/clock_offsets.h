@@ -24,7 +24,8 @@
 namespace rocescope {
 
 struct ClockOptions {
-  size_t packets = 1u << 15;                       // remembered; a power of two
+  size_t packets = 1u << 15;  // remembered; a power of two
+  size_t clocks = 1u << 14;
   size_t pairs = 1u << 16;                         // of clocks, by direction
   Duration window = std::chrono::milliseconds(1);  // at first; grows with the time that passed
   // Copies that come so far apart are of a packet that was sent again.
@@ -77,24 +78,19 @@ class ClockOffsets {
   struct Solution {
     std::vector<std::optional<OffsetBounds>> bounds;  // by clock
     std::vector<uint32_t> reference;                  // by clock, of its group
-    bool contradicted = false;
-
-    // Of any clock more than that it is its own reference.
-    bool Tells() const {
-      for (uint32_t clock = 0; clock < bounds.size(); ++clock) {
-        if (bounds[clock] && reference[clock] != clock) return true;
-      }
-      return false;
-    }
+    std::vector<bool> contradicted;                   // by clock: no offsets explain its group
+    std::vector<std::vector<uint32_t>> groups;        // clocks, each group's reference first
   };
 
-  uint32_t ClockOf(const Key& key);
+  uint32_t ClockOf(const Key& key);  // kNoClock: there are too many
   void Add(uint64_t packet, const Seen& seen);
   void AddDelay(const Seen& from, const Seen& to);
   size_t WindowOf(Timestamp time);
   std::string NameOf(const Key& key) const;
   std::vector<DelayBound> BoundsOf(size_t first_window, size_t end) const;
   Solution Solve(std::span<const DelayBound> bounds) const;
+  static void TakeLast(const std::vector<Solution>& windows, std::span<const uint32_t> group,
+                       Solution& all);
   std::optional<double> DriftOf(const std::vector<Solution>& windows, uint32_t clock,
                                 uint32_t reference) const;
 

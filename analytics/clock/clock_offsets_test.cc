@@ -121,6 +121,45 @@ TEST_F(ClockOffsetsTest, APacketThatIsSentAgainIsNotMatched) {
   ExpectTruth(clocks_.Answer());
 }
 
+// Between the first two switches packets take less than no time, there and back.
+TEST_F(ClockOffsetsTest, ContradictionsOfSomeLeaveOthersKnown) {
+  MakeSwitches({nanoseconds(0), nanoseconds(0), nanoseconds(0), nanoseconds(40'000)});
+  RecordBatch batch;
+  for (uint32_t psn = 0; psn < 40; ++psn) {
+    const bool there = psn % 2 == 0;
+    const int64_t ns = psn * 10'000;
+    Sees(there ? 0 : 1, psn, 64, ns + 700, batch);
+    Sees(there ? 1 : 0, psn, 63, ns, batch);
+    Sees(there ? 2 : 3, 1000 + psn, 64, ns, batch);
+    Sees(there ? 3 : 2, 1000 + psn, 63, ns + 700, batch);
+  }
+  clocks_.Add(batch);
+  const ClockAnswer answer = clocks_.Answer();
+  ASSERT_THAT(answer.clocks, SizeIs(4));
+  EXPECT_FALSE(answer.clocks[0].offset || answer.clocks[1].offset);
+  EXPECT_NE(answer.clocks[0].group, answer.clocks[1].group);
+  EXPECT_EQ(answer.clocks[3].offset, nanoseconds(40'000));
+  EXPECT_EQ(answer.clocks[2].group, answer.clocks[3].group);
+  EXPECT_GT(answer.contradictions, 0u);
+}
+
+TEST(ClockCapacity, ClocksBeyondItAreRefusedAndCounted) {
+  ClockOffsets clocks({.clocks = 2});
+  RecordBatch batch;
+  for (uint32_t node = 1; node <= 5; ++node) {
+    HopRecord record;
+    record.packet = {.known = true, .ttl = 60};
+    record.node_id = node;
+    record.event_time = record.arrival_time = FromNanoseconds(kBegin);
+    record.event_time_told = true;
+    batch.hops.push_back(record);
+  }
+  clocks.Add(batch);
+  EXPECT_THAT(clocks.Answer().clocks, SizeIs(2));
+  EXPECT_EQ(clocks.Answer().pairs_refused, 3u);
+  EXPECT_EQ(clocks.OfIntNode(5), Duration(0));
+}
+
 // 50 parts in a million, for 80 ms: 4 us.
 TEST_F(ClockOffsetsTest, DriftIsToldWhereItIsBeyondDoubt) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)}, {0, 50'000});

@@ -24,8 +24,12 @@ struct OffsetBounds {
 
 // Of `clocks` clocks, less that of `reference`: by shortest paths, which is all that the delays say
 // (Patt-Shamir, Rajsbaum: A theory of clock synchronization, STOC 1994). Unset: not bounded on both
-// sides. Nothing at all if the bounds contradict each other.
+// sides. Nothing at all if the bounds contradict each other, or add up to more than 64 bits hold.
 std::optional<std::vector<std::optional<OffsetBounds>>> BoundOffsets(
     std::span<const DelayBound> bounds, uint32_t clocks, uint32_t reference);
+
+// By clock, the number of its group: all that bound each other on both sides, directly or by others
+// (the strongly connected components; Tarjan, 1972). Linear in clocks and bounds.
+std::vector<uint32_t> GroupsOf(std::span<const DelayBound> bounds, uint32_t clocks);
 
 }  // namespace rocescope

@@ -41,5 +41,42 @@ TEST(BoundOffsets, AreNoneWhereDelaysContradictThemselves) {
   EXPECT_FALSE(BoundOffsets(bounds, 2, 0));
 }
 
+// Four clocks, each ahead of the one before by nearly all that 64 bits hold.
+TEST(BoundOffsets, AreNoneWhereSumsDoNotFit) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  std::vector<DelayBound> bounds;
+  for (uint32_t i = 0; i < 3; ++i) {
+    bounds.push_back({.from = i, .to = i + 1, .ns = kHuge});
+    bounds.push_back({.from = i + 1, .to = i, .ns = -kHuge});
+  }
+  EXPECT_FALSE(BoundOffsets(bounds, 4, 0));
+}
+
+TEST(GroupsOf, AreClocksThatBoundEachOtherBothWays) {
+  // A ring of three, which leads to a pair, which leads to one alone.
+  const std::vector<DelayBound> bounds = {
+      {.from = 0, .to = 2}, {.from = 2, .to = 4}, {.from = 4, .to = 0}, {.from = 4, .to = 1},
+      {.from = 1, .to = 3}, {.from = 3, .to = 1}, {.from = 3, .to = 5}};
+  const std::vector<uint32_t> groups = GroupsOf(bounds, 6);
+  EXPECT_EQ(groups[0], groups[2]);
+  EXPECT_EQ(groups[0], groups[4]);
+  EXPECT_EQ(groups[1], groups[3]);
+  EXPECT_NE(groups[0], groups[1]);
+  EXPECT_NE(groups[5], groups[1]);
+  EXPECT_NE(groups[5], groups[0]);
+}
+
+// As many as a path of calls would not hold.
+TEST(GroupsOf, AreFoundInALongRow) {
+  constexpr uint32_t kClocks = 200'000;
+  std::vector<DelayBound> row;
+  for (uint32_t i = 0; i + 1 < kClocks; ++i) row.push_back({.from = i, .to = i + 1});
+  std::vector<uint32_t> groups = GroupsOf(row, kClocks);
+  EXPECT_NE(groups.front(), groups.back());
+  row.push_back({.from = kClocks - 1, .to = 0});
+  groups = GroupsOf(row, kClocks);
+  EXPECT_EQ(groups.front(), groups.back());
+}
+
 }  // namespace
 }  // namespace rocescope
