@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analytics/cabling/cabling_fixture.h"
+#include "analytics/cabling/link_claims.h"
 
 namespace rocescope {
 namespace {
@@ -133,6 +134,21 @@ TEST_F(CablingTest, BothTogetherAreSurer) {
   const CableFinding finding = Only();
   ExpectTheSwap(finding);
   EXPECT_GE(finding.confidence, 0.98);
+}
+
+// 1 - 2^-4 of four flows, 0.9 of counters: the finding is as sure as its less sure cable.
+TEST_F(CablingTest, OneCableByFlowsAndOneByCountersAreASwapToo) {
+  LinkClaims claims(world_.declared());
+  const PortIndex sender = Port("spine1", "leaf1");
+  claims.Contradict(
+      Port("leaf0", "spine0"),
+      {.sender = {.node = world_.declared().port(sender).node, .port = sender}, .flows = 4});
+  claims.Contradict(Port("spine0", "leaf0"), {.octets = 1 << 20, .by_counters = true});
+  claims.Connect(Port("leaf1", "spine1"), Port("spine0", "leaf0"));
+  const std::vector<CableFinding> findings = claims.Findings();
+  ASSERT_THAT(findings, SizeIs(1));
+  ExpectTheSwap(findings[0]);
+  EXPECT_DOUBLE_EQ(findings[0].confidence, 0.9);
 }
 
 TEST_F(CablingTest, HostsAtEachOthersPortsAreNamedByTheirAddresses) {

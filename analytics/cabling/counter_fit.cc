@@ -17,6 +17,15 @@ uint64_t BusiestPeriod(std::span<const PortReading> readings, Value value) {
   return most;
 }
 
+// Octets since the first reading; differences of a few of them fit into 64 bits.
+constexpr uint64_t kMostOctets = uint64_t{1} << 60;
+
+bool IsWithin(std::span<const PortReading> readings) {
+  if (readings.empty()) return true;
+  return readings.back().received - readings.front().received <= kMostOctets &&
+         readings.back().sent - readings.front().sent <= kMostOctets;
+}
+
 }  // namespace
 
 // A counter only grows: at a time between two of the sender's readings it stood between their
@@ -27,6 +36,7 @@ CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receive
   CounterFit fit;
   const std::span<const PortReading> out = sender.readings();
   const std::span<const PortReading> in = receiver.readings();
+  if (!IsWithin(out) || !IsWithin(in)) return fit;
   const uint64_t busiest =
       std::max(BusiestPeriod(out, [](const PortReading& reading) { return reading.sent; }),
                BusiestPeriod(in, [](const PortReading& reading) { return reading.received; }));
@@ -42,9 +52,13 @@ CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receive
     if (at >= out.size() || out[at].time > reading.time) continue;
     const bool same = out[at].time == reading.time;
     if (!same && at + 1 == out.size()) break;
-    const auto received = static_cast<int64_t>(reading.received);
-    const int64_t low = received - static_cast<int64_t>(out[same ? at : at + 1].sent);
-    const int64_t high = received - static_cast<int64_t>(out[at].sent);
+    // What was counted before the first readings is the same in all differences.
+    const auto received = static_cast<int64_t>(reading.received - in.front().received);
+    const auto sent = [&](size_t i) {
+      return static_cast<int64_t>(out[i].sent - out.front().sent);
+    };
+    const int64_t low = received - sent(same ? at : at + 1);
+    const int64_t high = received - sent(at);
     if (first == nullptr) first = &reading;
     ++fit.readings;
     fit.received = reading.received - first->received;

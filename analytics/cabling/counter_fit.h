@@ -37,6 +37,7 @@ struct CounterFit {
   bool Telling() const { return Fits() && received > 4 * tolerance; }
 };
 
+// Says nothing of counters that grew by more than 2^60 octets, 133 days of 800 Gbit/s.
 CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receiver,
                            const FitTolerance& tolerance);
 

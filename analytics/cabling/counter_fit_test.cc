@@ -55,6 +55,23 @@ TEST(CounterFit, ReadingsAtOtherTimesSayNothing) {
   EXPECT_FALSE(fit.Contradicted());
 }
 
+// What a counter held before is no matter, and what no port can carry tells nothing.
+TEST(CounterFit, CountersMayStandAnywhere) {
+  constexpr uint64_t kFar = uint64_t{1} << 63;
+  const auto history = [](uint64_t begin, uint64_t step) {
+    PortHistory all;
+    for (int64_t i = 0; i < 4; ++i) {
+      const uint64_t octets = begin + step * static_cast<uint64_t>(i);
+      all.Add({.time = At(i), .received = octets, .sent = octets});
+    }
+    return all;
+  };
+  const CounterFit fit = CompareCounters(history(5, 1000), history(kFar, 1000), kExact);
+  EXPECT_TRUE(fit.Fits());
+  EXPECT_EQ(fit.received, 3000u);
+  EXPECT_FALSE(CompareCounters(history(0, 1000), history(0, kFar / 2), kExact).Comparable());
+}
+
 TEST(PortHistory, KeepsFewReadingsThatSpanAll) {
   const PortHistory history = Steady(0, 1, 10'000);
   EXPECT_LE(history.readings().size(), PortHistory::kMostReadings);

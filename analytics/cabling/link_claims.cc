@@ -81,8 +81,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
                                    const std::map<PortIndex, PortIndex>& real) const {
   CableFinding finding = {.declared = {links.begin(), links.end()}};
   bool closed = links.size() > 1;
-  uint64_t least_flows = UINT64_MAX;  // of a cable
-  bool by_counters = true;            // all of them
+  double least = 1;  // sure of a cable that is there instead
   for (const LinkIndex link : links) {
     for (const PortIndex end : fabric_.link(link).ends) {
       const auto other = real.find(end);
@@ -96,11 +95,10 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
           if (claims == claims_.end()) continue;
           for (const LinkClaim& claim : claims->second) flows += claim.flows;
         }
-        least_flows = std::min(least_flows, flows);
-        by_counters =
-            by_counters &&
-            (std::ranges::find(by_counters_, cable) != by_counters_.end() ||
-             std::ranges::find(by_counters_, Cable{cable[1], cable[0]}) != by_counters_.end());
+        const bool by_counters =
+            std::ranges::find(by_counters_, cable) != by_counters_.end() ||
+            std::ranges::find(by_counters_, Cable{cable[1], cable[0]}) != by_counters_.end();
+        least = std::min(least, ConfidenceOf(flows, by_counters));
       }
       const auto claims = claims_.find(end);
       if (claims == claims_.end()) continue;
@@ -121,7 +119,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
   }
   if (closed) {
     finding.kind = CableFindingKind::kSwapped;
-    finding.confidence = ConfidenceOf(least_flows, by_counters);
+    finding.confidence = least;
   } else {
     finding.kind = CableFindingKind::kDisagrees;
     finding.confidence = ConfidenceOf(finding.flows, finding.octets > 0);
