@@ -103,8 +103,8 @@ class Builder {
     const auto [at, fresh] = places_.try_emplace(key, result_.all.size());
     if (fresh) {
       result_.all.emplace_back();
-      result_.all.back().source = NicAt(from.address);
-      result_.all.back().destination = NicAt(connection.endpoints[to].address);
+      result_.all.back().source = NicOf(from);
+      result_.all.back().destination = NicOf(connection.endpoints[to]);
       sums_.emplace_back();
     }
     Channel& channel = result_.all[at->second];
@@ -134,17 +134,25 @@ class Builder {
                           .segment = connection.endpoints[to].segment});
   }
 
-  uint32_t NicAt(const IpAddress& address) {
-    const auto [at, fresh] = nics_.try_emplace(address, static_cast<uint32_t>(nics_.size()));
-    if (fresh) {
-      const auto host = hosts_.find(address);
-      const std::string name = host == hosts_.end() ? ToString(address) : host->second.host;
-      const std::string device = host == hosts_.end() ? "" : host->second.device;
-      result_.nics.push_back({.address = address, .host = name, .device = device});
-      result_.host_of.push_back(
-          numbers_.try_emplace(name, static_cast<uint32_t>(numbers_.size())).first->second);
-      result_.hosts = static_cast<uint32_t>(numbers_.size());
+  // Hosts do not know their segment: whoever has a name is the host of that name.
+  uint32_t NicOf(const ConnectionEndpoint& end) {
+    const auto [at, fresh] =
+        nics_.try_emplace({end.segment, end.address}, static_cast<uint32_t>(nics_.size()));
+    if (!fresh) return at->second;
+    CollectiveMember& nic = result_.nics.emplace_back();
+    nic.segment = end.segment;
+    nic.address = end.address;
+    nic.host = ToString(end.address);
+    Segment segment = end.segment;
+    if (const auto host = hosts_.find(end.address); host != hosts_.end()) {
+      nic.host = host->second.host;
+      nic.device = host->second.device;
+      segment = 0;
     }
+    result_.host_of.push_back(
+        numbers_.try_emplace({segment, nic.host}, static_cast<uint32_t>(numbers_.size()))
+            .first->second);
+    result_.hosts = static_cast<uint32_t>(numbers_.size());
     return at->second;
   }
 
@@ -152,8 +160,8 @@ class Builder {
   const FlowSummaries& flows_;
   std::span<const FlowActivity> active_;
   std::map<IpAddress, HostNic> hosts_;
-  std::map<std::string, uint32_t> numbers_;  // of hosts
-  std::map<IpAddress, uint32_t> nics_;
+  std::map<std::pair<Segment, std::string>, uint32_t> numbers_;  // of hosts; 0: named
+  std::map<std::pair<Segment, IpAddress>, uint32_t> nics_;
   std::map<Key, size_t> places_;
   std::vector<Sums> sums_;  // parallel to the channels
   Channels result_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/segment.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -24,6 +25,7 @@ enum class CollectiveKind : uint8_t {
 
 // A NIC that takes part.
 struct CollectiveMember {
+  Segment segment = 0;  // tenants have the same addresses
   IpAddress address;
   std::string host;    // the address itself if nobody names its host
   std::string device;  // "mlx5_0"; empty: not known

@@ -34,7 +34,6 @@ std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaim
 Job JobOnNics(const std::vector<CollectiveMember>& members) {
   Job job;
   job.identity = JobIdentity::kWire;
-  job.id = fmt::format("wire-{}", ToString(members.front().address));
   for (const CollectiveMember& member : members) {
     JobRank& rank = job.ranks.emplace_back();
     rank.host = member.host;
@@ -55,28 +54,31 @@ class Inference {
 
   // Channels (indices) by job of the wire.
   void Add(const std::vector<uint32_t>& of_job, double confidence) {
-    std::map<IpAddress, const CollectiveMember*> nics;
+    std::map<Place, const CollectiveMember*> nics;
     for (const uint32_t channel : of_job) {
       for (const uint32_t nic :
            {channels_.all[channel].source, channels_.all[channel].destination}) {
-        nics.emplace(channels_.nics[nic].address, &channels_.nics[nic]);
+        const CollectiveMember& member = channels_.nics[nic];
+        nics.emplace(Place(member.segment, member.address), &member);
       }
     }
     std::vector<CollectiveMember> members;
-    std::map<IpAddress, int> member_of;
-    for (const auto& [address, nic] : nics) {
-      member_of.emplace(address, static_cast<int>(members.size()));
+    std::map<Place, int> member_of;
+    for (const auto& [place, nic] : nics) {
+      member_of.emplace(place, static_cast<int>(members.size()));
       members.push_back(*nic);
     }
     const auto job = static_cast<uint32_t>(attribution_.jobs.size());
     attribution_.jobs.push_back({.job = JobOnNics(members), .edges = {}});
+    attribution_.jobs.back().job.id = IdFor(members.front());
     for (const uint32_t channel : of_job) {
       for (const uint32_t i : channels_.all[channel].connections) {
         for (size_t end = 0; end < 2; ++end) {
           attribution_.endpoints[i][end] = {
               .job = job,
               .rank = -1,
-              .member = member_of.at(connections_[i].endpoints[end].address),
+              .member = member_of.at(
+                  {connections_[i].endpoints[end].segment, connections_[i].endpoints[end].address}),
               .source = RankSource::kWire,
               .confidence = confidence};
         }
@@ -85,9 +87,19 @@ class Inference {
   }
 
  private:
+  using Place = std::pair<Segment, IpAddress>;
+
+  // By the first NIC; tenants may have its address too, and several jobs the NIC.
+  std::string IdFor(const CollectiveMember& first) {
+    const std::string id = fmt::format("wire-{}", ToString(first.address));
+    const uint32_t others = taken_[id]++;
+    return others == 0 ? id : fmt::format("{}-{}", id, others + 1);
+  }
+
   const Channels& channels_;
   const ConnectionList& connections_;
   Attribution& attribution_;
+  std::map<std::string, uint32_t> taken_;  // ids, and by how many
 };
 
 }  // namespace

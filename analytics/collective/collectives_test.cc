@@ -20,11 +20,11 @@ IpAddress HostAddress(uint32_t host) { return IpAddress::FromV4(0x0a000000u + ho
 class World {
  public:
   // A queue pair by which `from` sends to `to`; grants come back.
-  size_t Connect(uint32_t from, uint32_t to, bool granted = true) {
+  size_t Connect(uint32_t from, uint32_t to, bool granted = true, Segment segment = 0) {
     const uint32_t qpn = 100 + 2 * static_cast<uint32_t>(connections_.size());
     Connection connection;
-    connection.endpoints[0] = {.address = HostAddress(from), .qpn = Qpn{qpn}};
-    connection.endpoints[1] = {.address = HostAddress(to), .qpn = Qpn{qpn + 1}};
+    connection.endpoints[0] = {.segment = segment, .address = HostAddress(from), .qpn = Qpn{qpn}};
+    connection.endpoints[1] = {.segment = segment, .address = HostAddress(to), .qpn = Qpn{qpn + 1}};
     connection.state = ConnectionState::kPaired;
     connection.confidence = 0.99;
     connections_.push_back(connection);
@@ -73,7 +73,8 @@ class World {
     const auto& ends = connections_[connection].endpoints;
     return {.source = ends[1 - end].address,
             .destination = ends[end].address,
-            .destination_qpn = *ends[end].qpn};
+            .destination_qpn = *ends[end].qpn,
+            .segment = ends[end].segment};
   }
   static Timestamp At(double microseconds) {
     return kStart + std::chrono::nanoseconds(static_cast<int64_t>(microseconds * 1e3));
@@ -102,12 +103,12 @@ class World {
 
 // Iterations of a ring over the hosts: they compute, then all send at once for `busy`.
 void RunRing(World& world, const std::vector<uint32_t>& hosts, double period, double busy,
-             double until, uint32_t seed) {
+             double until, uint32_t seed, Segment segment = 0) {
   std::mt19937 random(seed);
   std::normal_distribution<double> jitter(0, 0.005 * period);
   std::vector<size_t> connections;
   for (size_t i = 0; i < hosts.size(); ++i) {
-    connections.push_back(world.Connect(hosts[i], hosts[(i + 1) % hosts.size()]));
+    connections.push_back(world.Connect(hosts[i], hosts[(i + 1) % hosts.size()], true, segment));
   }
   for (double begin = 300; begin + busy < until; begin += period + jitter(random)) {
     for (const size_t connection : connections) {
@@ -180,6 +181,29 @@ TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
     EXPECT_EQ(rhythm.collectives[0].kind, CollectiveKind::kRing);
     EXPECT_EQ(rhythm.collectives[0].groups.size(), 1u);
   }
+}
+
+// In step by chance, and on the same addresses.
+TEST(FindCollectives, TellsTenantsWithTheSameAddressesApart) {
+  World world;
+  RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1, 7);
+  RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1, 8);
+  const Attribution attribution = world.Find();
+  ASSERT_EQ(attribution.jobs.size(), 2u);
+  EXPECT_NE(attribution.jobs[0].job.id, attribution.jobs[1].job.id);
+  for (const AttributedJob& job : attribution.jobs) EXPECT_EQ(job.job.ranks.size(), 4u);
+  EXPECT_EQ(attribution.endpoints[0][0]->job, attribution.endpoints[3][1]->job);
+  EXPECT_NE(attribution.endpoints[0][0]->job, attribution.endpoints[4][0]->job);
+}
+
+// Over other queue pairs of the same NICs, which a job's id must not be taken from alone.
+TEST(FindCollectives, JobsThatShareTheirNicsHaveNamesOfTheirOwn) {
+  World world;
+  RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1);
+  RunRing(world, {1, 5, 6, 7}, 1310, 150, 30000, 2);
+  const Attribution attribution = world.Find();
+  ASSERT_EQ(attribution.jobs.size(), 2u);
+  EXPECT_NE(attribution.jobs[0].job.id, attribution.jobs[1].job.id);
 }
 
 TEST(FindCollectives, LeavesBackgroundTrafficOut) {

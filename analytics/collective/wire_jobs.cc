@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <set>
 #include <span>
@@ -143,12 +145,12 @@ class Finder {
   // each.
   void MergeOnHosts() {
     const size_t jobs = periods_.size();
-    std::vector<std::vector<bool>> works(jobs, std::vector<bool>(channels_.hosts));
-    std::vector<std::vector<double>> amounts(jobs);  // by channel, a period
+    std::vector<std::set<uint32_t>> works_at(channels_.hosts);  // jobs, by host
+    std::vector<std::vector<double>> amounts(jobs);             // by channel, a period
     for (uint32_t i = 0; i < open_.size(); ++i) {
       if (result_.job_of[i] == kNoJob) continue;
       const auto job = static_cast<size_t>(result_.job_of[i]);
-      for (const uint32_t host : HostsOf(i)) works[job][host] = true;
+      for (const uint32_t host : HostsOf(i)) works_at[host].insert(static_cast<uint32_t>(job));
       const Channel& channel = channels_.all[i];
       const double periods = static_cast<double>((channel.last - channel.first).count()) /
                              static_cast<double>(width_.count()) / periods_[job];
@@ -159,27 +161,26 @@ class Finder {
     const auto alike = [](double a, double b, double by) {
       return std::abs(a - b) <= by * std::max(a, b);
     };
+    std::vector<uint32_t> hosts_of(jobs);
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> shared;  // hosts, by two jobs
+    for (uint32_t host = 0; host < channels_.hosts; ++host) {
+      for (auto a = works_at[host].begin(); a != works_at[host].end(); ++a) {
+        ++hosts_of[*a];
+        for (auto b = std::next(a); b != works_at[host].end(); ++b) ++shared[{*a, *b}];
+      }
+    }
     DisjointSets sets(jobs);
-    for (uint32_t a = 0; a < jobs; ++a) {
-      for (uint32_t b = a + 1; b < jobs; ++b) {
-        bool in_step = false;
-        for (int times = 1; times <= kMostTimes; ++times) {
-          in_step = in_step || alike(times * periods_[a], periods_[b], kAlike) ||
-                    alike(periods_[a], times * periods_[b], kAlike);
-        }
-        if (!in_step &&
-            !(alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike))) {
-          continue;
-        }
-        uint32_t common = 0;
-        uint32_t of_a = 0;
-        uint32_t of_b = 0;
-        for (uint32_t host = 0; host < channels_.hosts; ++host) {
-          common += works[a][host] && works[b][host];
-          of_a += works[a][host];
-          of_b += works[b][host];
-        }
-        if (2 * common > std::min(of_a, of_b)) sets.Join(a, b);
+    for (const auto& [pair, common] : shared) {
+      const auto [a, b] = pair;
+      if (2 * common <= std::min(hosts_of[a], hosts_of[b])) continue;
+      bool in_step = false;
+      for (int times = 1; times <= kMostTimes; ++times) {
+        in_step = in_step || alike(times * periods_[a], periods_[b], kAlike) ||
+                  alike(periods_[a], times * periods_[b], kAlike);
+      }
+      if (in_step ||
+          (alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike))) {
+        sets.Join(a, b);
       }
     }
     std::vector<int> number(jobs, kNoJob);

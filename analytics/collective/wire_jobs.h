@@ -17,7 +17,7 @@ inline constexpr int kNoJob = -1;
 
 struct WireJobs {
   std::vector<int> job_of;  // by channel; kNoJob
-  // By job, what is left of its channels' doubt: those found in step, 0.95, by connection, 0.7.
+  // By job, what is left of its channels' doubt: those found in step, 0.98, by connection, 0.7.
   std::vector<double> confidence;
 };
 
