@@ -76,6 +76,16 @@ constexpr Row kRows[] = {
     {"connections.known_ambiguous",
      "pairs from dumps and logs fit the packets of several segments and were not used",
      [](const ReplayFindings& f) { return Connections(f).known_ambiguous; }},
+    {"paths.flows_refused",
+     "records are of flows of which no path is followed, there were too many",
+     [](const ReplayFindings& f) { return f.snapshot.path_statistics.flows_refused; }},
+    {"paths.stretches_dropped",
+     "stretches of flows that changed their ways very often are left out",
+     [](const ReplayFindings& f) { return f.snapshot.path_statistics.stretches_dropped; }},
+    {"cabling.flows_refused", "records of flows say nothing of cables, there were too many flows",
+     [](const ReplayFindings& f) {
+       return f.snapshot.cabling ? f.snapshot.cabling->flows_refused : 0;
+     }},
 };
 
 }  // namespace

@@ -39,7 +39,8 @@ TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
        {"flows.evicted", "traffic.evicted", "connections.flows_refused",
         "connections.requests_evicted", "connections.candidates_dropped",
         "connections.grants_ambiguous", "connections.closed_dropped", "connections.pairs_expired",
-        "connections.known_refused", "connections.known_ambiguous"}) {
+        "connections.known_refused", "connections.known_ambiguous", "paths.flows_refused",
+        "paths.stretches_dropped", "cabling.flows_refused"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -53,6 +54,15 @@ TEST(CoverageReport, TextSaysWhichTableWasFull) {
               HasSubstr("1,234  packets and records found no place"));
   EXPECT_THAT(TextOf(CoverageOf({.closed_dropped = 7})),
               HasSubstr("7  closed connections are not listed"));
+}
+
+TEST(CoverageReport, TextSaysWhatThePathsLack) {
+  const DataplaneTotals dataplane;
+  const Snapshot snapshot{.path_statistics = {.flows_refused = 5, .stretches_dropped = 1200}};
+  v1::Coverage coverage;
+  FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
+  EXPECT_THAT(TextOf(coverage), HasSubstr("5  records are of flows of which no path is followed"));
+  EXPECT_THAT(TextOf(coverage), HasSubstr("1,200  stretches of flows that changed their ways"));
 }
 
 v1::Connection Paired() {
