@@ -134,7 +134,8 @@ void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
   flow->places.back().several = several;
 }
 
-// A host sends what is its own, and gets what is for it.
+// A host sends what is its own, and gets what is for it. Of a NIC without a declared cable no more
+// is said than whose it is.
 void Adjacency::CountEnds(const Flow& flow, const Place& place,
                           std::map<PortIndex, Arrivals>& all) const {
   const auto faces_host = [&](PortIndex port) {
@@ -142,11 +143,13 @@ void Adjacency::CountEnds(const Flow& flow, const Place& place,
   };
   if (flow.source != kNone && faces_host(place.in)) {
     const topology::Nic& nic = fabric_.nic(flow.source);
-    Count(all, place.in, {.node = nic.host, .port = nic.port}, place.first);
+    const PortIndex port = fabric_.port(nic.port).link == kNone ? kNone : nic.port;
+    Count(all, place.in, {.node = nic.host, .port = port}, place.first);
   }
   if (flow.destination != kNone && faces_host(place.out)) {
-    Count(all, fabric_.nic(flow.destination).port,
-          {.node = fabric_.port(place.out).node, .port = place.out}, place.first);
+    const PortIndex receiver = fabric_.nic(flow.destination).port;
+    if (fabric_.port(receiver).link == kNone) return;
+    Count(all, receiver, {.node = fabric_.port(place.out).node, .port = place.out}, place.first);
   }
 }
 

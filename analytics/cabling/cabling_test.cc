@@ -165,6 +165,44 @@ TEST_F(CablingTest, HostsAtEachOthersPortsAreNamedByTheirAddresses) {
                                                      world_.LinkOf("leaf1", "host2")));
 }
 
+// host1 is declared without a cable, and is where host0 should be.
+TEST_F(CablingTest, AHostWithoutADeclaredCableIsNamedAtAnothersPort) {
+  const topology::Fabric& declared = world_.declared();
+  topology::Fabric::Parts parts = declared.parts();
+  const topology::LinkIndex gone = world_.LinkOf("host1", "leaf0");
+  for (const PortIndex end : parts.links[gone].ends) parts.ports[end].link = topology::kNone;
+  parts.links[gone] = parts.links.back();
+  for (const PortIndex end : parts.links[gone].ends) {
+    if (parts.ports[end].link != topology::kNone) parts.ports[end].link = gone;
+  }
+  parts.links.pop_back();
+  const topology::Fabric fabric = topology::Fabric::Make(std::move(parts)).value();
+  Cabling cabling(fabric);
+  const PortIndex out = Port("leaf0", "spine0");
+  for (uint32_t qpn = 1; qpn <= 4; ++qpn) {
+    for (const auto& [from, to] : {std::pair("host1", "host4"), std::pair("host4", "host1")}) {
+      HopRecord hop;
+      hop.packet = {.known = true, .flow = world_.Flow(from, to, qpn), .ttl = 63};
+      hop.node_id = declared.node(declared.FindNode("leaf0")).int_switch_id;
+      hop.metadata.present = wire::kIntPorts;
+      const bool sends = std::string_view(from) == "host1";
+      const auto host = static_cast<uint16_t>(declared.port(Port("leaf0", "host0")).number);
+      const auto spine = static_cast<uint16_t>(declared.port(out).number);
+      hop.metadata.ingress_port = sends ? host : spine;
+      hop.metadata.egress_port = sends ? spine : host;
+      hop.event_time = At(qpn);
+      RecordBatch batch;
+      batch.hops.push_back(hop);
+      cabling.Add(batch);
+    }
+  }
+  const CablingAnswer answer = cabling.Answer();
+  ASSERT_THAT(answer.findings, SizeIs(1));
+  EXPECT_EQ(answer.findings[0].kind, CableFindingKind::kDisagrees);
+  EXPECT_EQ(answer.findings[0].receiver, Port("leaf0", "host0"));
+  EXPECT_EQ(answer.findings[0].sender, declared.FindNode("host1"));
+}
+
 TEST_F(CablingTest, ThreeCablesInARingAreOneFinding) {
   world_.Swap(Port("leaf0", "spine0"), Port("leaf1", "spine1"));
   world_.Swap(Port("leaf1", "spine1"), Port("leaf2", "spine2"));
