@@ -22,7 +22,8 @@ constexpr double kNicInStep = 0.5;      // of all that its NIC sends
 constexpr double kAlike = 0.04;         // periods of parts of a job
 // Messages go over the queue pairs of a stripe in turn: each is used every so many iterations.
 constexpr int kMostTimes = 4;
-constexpr double kHurt = 0.3;  // and of parts that congestion slows
+constexpr double kSameHosts = 0.9;  // of either job's, in the other
+constexpr double kHurt = 0.3;       // and of parts that congestion slows
 constexpr double kByRhythm = 0.98;
 constexpr double kByConnection = 0.7;
 
@@ -141,12 +142,13 @@ class Finder {
   }
 
   // Rails of a job need not wait for each other and drift apart, one of them further where it meets
-  // congestion: they still work on the same hosts, with nearly one period or with as much data in
-  // each.
+  // congestion: they still work on the same hosts, with nearly one period, with as much data in
+  // each, or all on the same ones with messages of the same size.
   void MergeOnHosts() {
     const size_t jobs = periods_.size();
     std::vector<std::set<uint32_t>> works_at(channels_.hosts);  // jobs, by host
     std::vector<std::vector<double>> amounts(jobs);             // by channel, a period
+    std::vector<std::vector<double>> messages(jobs);            // by channel, octets of one
     for (uint32_t i = 0; i < open_.size(); ++i) {
       if (result_.job_of[i] == kNoJob) continue;
       const auto job = static_cast<size_t>(result_.job_of[i]);
@@ -154,10 +156,14 @@ class Finder {
       const Channel& channel = channels_.all[i];
       const double periods = static_cast<double>((channel.last - channel.first).count()) /
                              static_cast<double>(width_.count()) / periods_[job];
-      amounts[job].push_back(static_cast<double>(channel.bytes) / std::max(1.0, periods));
+      const auto octets = static_cast<double>(channel.bytes);
+      amounts[job].push_back(octets / std::max(1.0, periods));
+      messages[job].push_back(octets / std::max(1.0, channel.transfers));
     }
     std::vector<double> bytes;
     for (std::vector<double>& of_job : amounts) bytes.push_back(MedianOf(of_job));
+    std::vector<double> message;
+    for (std::vector<double>& of_job : messages) message.push_back(MedianOf(of_job));
     const auto alike = [](double a, double b, double by) {
       return std::abs(a - b) <= by * std::max(a, b);
     };
@@ -178,10 +184,11 @@ class Finder {
         in_step = in_step || alike(times * periods_[a], periods_[b], kAlike) ||
                   alike(periods_[a], times * periods_[b], kAlike);
       }
-      if (in_step ||
-          (alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike))) {
-        sets.Join(a, b);
-      }
+      const bool hurt = alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike);
+      // A rail that a fault holds up, by however much.
+      const bool same = common >= kSameHosts * std::max(hosts_of[a], hosts_of[b]) &&
+                        alike(message[a], message[b], kAlike);
+      if (in_step || hurt || same) sets.Join(a, b);
     }
     std::vector<int> number(jobs, kNoJob);
     std::vector<double> confidence;
@@ -205,18 +212,21 @@ class Finder {
     result_.job_of[channel] = job;
   }
 
-  // The one job, if it is one, that its hosts work for.
+  // The one job, if it is one, that both its hosts work for, else that either does: of jobs whose
+  // library grants buffers, as the channel's does.
   int JobAround(uint32_t channel) const {
-    int job = kNoJob;
-    for (const uint32_t host : HostsOf(channel)) {
-      for (const uint32_t other : at_host_[host]) {
-        const int found = result_.job_of[other];
-        if (found == kNoJob) continue;
-        if (job != kNoJob && found != job) return kNoJob;
-        job = found;
+    std::array<std::set<int>, 2> jobs;
+    for (size_t end = 0; end < 2; ++end) {
+      for (const uint32_t other : at_host_[HostsOf(channel)[end]]) {
+        if (result_.job_of[other] != kNoJob && HasGrants(other)) {
+          jobs[end].insert(result_.job_of[other]);
+        }
       }
     }
-    return job;
+    std::vector<int> both;
+    std::ranges::set_intersection(jobs[0], jobs[1], std::back_inserter(both));
+    if (both.empty()) std::ranges::set_union(jobs[0], jobs[1], std::back_inserter(both));
+    return both.size() == 1 ? both.front() : kNoJob;
   }
 
   const Channels& channels_;
