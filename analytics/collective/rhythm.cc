@@ -183,7 +183,24 @@ class Analyst {
       std::ranges::sort(group);
     }
     for (Collective& collective : rhythm.collectives) std::ranges::sort(collective.groups);
+    DropRest(rhythm.collectives);
     std::ranges::stable_sort(rhythm.collectives, {}, &Collective::offset);
+  }
+
+  // Where most is known, the little that is not is no step of its own: a rail that a fault holds up
+  // and that does not lie upon itself at the others' period, or traffic beside the job's.
+  static void DropRest(std::vector<Collective>& collectives) {
+    constexpr uint64_t kOneIn = 4;
+    uint64_t all = 0;
+    uint64_t unknown = 0;
+    for (const Collective& collective : collectives) {
+      all += collective.bytes;
+      if (collective.kind == CollectiveKind::kUnknown) unknown += collective.bytes;
+    }
+    if (kOneIn * unknown >= all) return;
+    std::erase_if(collectives, [](const Collective& collective) {
+      return collective.kind == CollectiveKind::kUnknown;
+    });
   }
 
   const Channels& channels_;
