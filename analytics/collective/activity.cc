@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "analytics/clock/clock_offsets.h"
+
 namespace rocescope {
 namespace {
 
@@ -120,6 +122,10 @@ void ActivityTracker::Approach(const FlowRecord& record) const {
 }
 
 // Of an interval only its ends are known; of one with answers to the other way, not even these.
+Duration ActivityTracker::Ahead(TapId tap) const {
+  return clocks_ == nullptr ? Duration(0) : clocks_->OfTap(tap);
+}
+
 void ActivityTracker::Add(const FlowRecord& record) {
   if (record.messages == 0 && record.payload_bytes == 0) return;
   for (const OperationClass answer : {OperationClass::kAcknowledge, OperationClass::kCnp}) {
@@ -128,8 +134,9 @@ void ActivityTracker::Add(const FlowRecord& record) {
   Flow* const flow = FindOrAdd(record.flow, record.hint);
   if (flow == nullptr || record.ttl < flow->ttl) return;
   flow->ttl = record.ttl;
-  Mark(*flow, record.first_seen);
-  Mark(*flow, record.last_seen);
+  const Duration ahead = Ahead(record.tap);
+  Mark(*flow, record.first_seen - ahead);
+  Mark(*flow, record.last_seen - ahead);
 }
 
 void ActivityTracker::Add(const SightingRecord& record) {
@@ -143,7 +150,7 @@ void ActivityTracker::Add(const SightingRecord& record) {
   if (request && record.has_reth && !record.has_clear_to_send) {
     flow->lengths.Add(record.reth_length);
   }
-  Mark(*flow, record.event_time);
+  Mark(*flow, record.event_time - Ahead(record.tap));
 }
 
 void ActivityTracker::Cut(const FlowKey& flow) {

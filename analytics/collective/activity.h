@@ -52,9 +52,14 @@ struct ActivityStatistics {
   uint64_t late = 0;           // sightings and records from before the time line's beginning
 };
 
+class ClockOffsets;
+
 class ActivityTracker {
  public:
   explicit ActivityTracker(const ActivityOptions& options = {}) : options_(options) {}
+
+  // By whose estimates times are corrected, which must outlive this one; null: by none.
+  void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
   void Add(const FlowRecord& record);
   void Add(const SightingRecord& record);
@@ -69,6 +74,7 @@ class ActivityTracker {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  Duration Ahead(TapId tap) const;
   struct Flow {
     FlowKey key;
     uint8_t ttl = 0;        // that of the tap nearest the source
@@ -90,6 +96,7 @@ class ActivityTracker {
   uint64_t Oldest() const { return newest_ < Bits::kCount ? 0 : newest_ + 1 - Bits::kCount; }
 
   ActivityOptions options_;
+  const ClockOffsets* clocks_ = nullptr;
   bool begun_ = false;
   Timestamp origin_;
   int width_ = 0;        // of a stretch: 2^width_ ns

@@ -25,7 +25,9 @@ class Engine {
  public:
   // Jobs' rhythms are looked for at most every `rhythm_pace` of event time; 0: for each snapshot.
   explicit Engine(const ConnectionOptions& connections = {}, Duration rhythm_pace = {})
-      : connections_(connections), collectives_(rhythm_pace) {}
+      : connections_(connections), collectives_(rhythm_pace) {
+    activity_.SetClocks(clocks_.get());
+  }
 
   // What hosts said about themselves; replaces what was said before.
   void SetHostFacts(HostFacts facts);

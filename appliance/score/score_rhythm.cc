@@ -56,15 +56,16 @@ double MatchesOf(std::multiset<std::string> kinds, const v1::Rhythm& rhythm) {
   return matches;
 }
 
-// The mean over as many iterations as the report saw, from the one that began before it saw any.
+// The mean over as many iterations as the report saw, and at least as many as count, from the one
+// that began before it saw any; nothing if there are not as many.
 std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::Rhythm& rhythm) {
   int first = 0;
   while (first + 1 < job.iterations_size() &&
          job.iterations(first + 1).start_ns() <= rhythm.first_ns()) {
     ++first;
   }
-  const int last =
-      std::min(job.iterations_size() - 1, first + static_cast<int>(rhythm.iterations()));
+  const int seen = std::max(kFewestIterations, static_cast<int>(rhythm.iterations()));
+  const int last = std::min(job.iterations_size() - 1, first + seen);
   if (last - first < kFewestIterations) return std::nullopt;
   return static_cast<double>(job.iterations(last).start_ns() - job.iterations(first).start_ns()) /
          (last - first);
