@@ -123,8 +123,12 @@ TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
 TEST(RankEdges, CarryWhatWentWrong) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
-  facts.Flow(1, 2, 22) = {
-      .payload_bytes = 1000, .messages = 1, .unseen = 4, .resent = 5, .ce_marked = 6};
+  FlowCounts& data = facts.Flow(1, 2, 22);
+  data.payload_bytes = 1000;
+  data.messages = 1;
+  data.unseen = 4;
+  data.resent = 5;
+  data.ce_marked = 6;
   facts.Flow(2, 1, 11).class_packets[static_cast<size_t>(OperationClass::kCnp)] = 7;
   const RankEdge edge = facts.Attribute().jobs[0].edges.at(0);
   EXPECT_EQ(edge.unseen, 4u);
