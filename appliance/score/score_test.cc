@@ -227,6 +227,19 @@ TEST_F(RhythmTest, APeriodIsHeldAgainstTheIterationsThatWereSeen) {
   EXPECT_EQ(Share(MeasureKind::kPeriods), 0);
 }
 
+TEST_F(RhythmTest, TheFirstIterationDoesNotCount) {
+  truth_.mutable_jobs(0)->mutable_iterations(0)->set_start_ns(400);
+  rhythm_->set_period_ns(1000);
+  EXPECT_EQ(Share(MeasureKind::kPeriodError), 0);
+}
+
+// Else who tells of few could not be wrong.
+TEST_F(RhythmTest, APeriodOfFewIterationsIsHeldAgainstTwenty) {
+  rhythm_->set_iterations(3);
+  rhythm_->set_period_ns(1010);
+  EXPECT_NEAR(Share(MeasureKind::kPeriodError), 0.01, 1e-9);
+}
+
 TEST_F(RhythmTest, AJobWithoutAPeriodIsWhollyOff) {
   report_.mutable_jobs(0)->clear_rhythm();
   EXPECT_EQ(Share(MeasureKind::kPeriodError), 1);
