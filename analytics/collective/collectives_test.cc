@@ -242,6 +242,47 @@ TEST(FindCollectives, JoinsRailsOfTheSameHosts) {
   EXPECT_EQ(world.rhythms()[0].collectives[0].groups.size(), 4u);
 }
 
+// Two hosts that exchange twice an iteration reduce and gather; in pieces, it looks like a tree.
+TEST(FindCollectives, TakesOneRailOfManyForWhatTheOthersAre) {
+  for (const uint32_t in_pieces : {0u, 1u, 4u}) {
+    SCOPED_TRACE(in_pieces);
+    World world;
+    constexpr uint32_t kRails = 8;
+    std::vector<std::array<size_t, 2>> rails;
+    for (uint32_t rail = 0; rail < kRails; ++rail) {
+      for (uint32_t host = 0; host < 2; ++host) {
+        world.facts().nics.push_back({.host = "host" + std::to_string(host),
+                                      .device = "mlx5_" + std::to_string(rail),
+                                      .addresses = {HostAddress(1 + kRails * host + rail)}});
+      }
+      rails.push_back(
+          {world.Connect(1 + rail, 1 + kRails + rail), world.Connect(1 + kRails + rail, 1 + rail)});
+    }
+    for (double begin = 300; begin < 29000; begin += 1000) {
+      for (uint32_t rail = 0; rail < kRails; ++rail) {
+        const uint32_t pieces = rail < in_pieces ? 8 : 2;
+        for (uint32_t piece = 0; piece < pieces; ++piece) {
+          const double at = begin + 160.0 * piece / pieces;
+          for (const size_t connection : rails[rail]) {
+            world.Send(connection, at, at + 160.0 / pieces - 4, (1u << 20) / pieces);
+          }
+        }
+      }
+    }
+    world.Find();
+    ASSERT_EQ(world.rhythms().size(), 1u);
+    const std::vector<Collective>& collectives = world.rhythms()[0].collectives;
+    // Half of them otherwise is no exception.
+    ASSERT_EQ(collectives.size(), in_pieces == 4 ? 2u : 1u);
+    EXPECT_EQ(collectives[0].kind == CollectiveKind::kRing ||
+                  collectives.back().kind == CollectiveKind::kRing,
+              true);
+    if (in_pieces < 4) {
+      EXPECT_EQ(collectives[0].groups.size(), kRails);
+    }
+  }
+}
+
 TEST(FindCollectives, PartsThePhasesOfAnIteration) {
   World world;
   std::map<std::pair<uint32_t, uint32_t>, size_t> exchange;

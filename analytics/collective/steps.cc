@@ -15,6 +15,7 @@ constexpr double kOften = 0.5;   // of the iterations: belongs to it
 constexpr double kPause = 0.05;  // of a period: between two steps
 constexpr double kPart = 0.2;    // of a channel's time: it takes part in the step
 constexpr double kPieces = 0.6;  // confidence in what only pieces show
+constexpr size_t kFew = 4;       // one group in so many
 
 class Finder {
  public:
@@ -26,6 +27,7 @@ class Finder {
       if (!component.iterations.empty()) AddSteps(component, steps);
     }
     Settle(steps);
+    Agree(steps);
     return steps;
   }
 
@@ -151,6 +153,36 @@ class Finder {
       group.step = steps[number];
       group.shape = ShapeOf(group.arcs, channels_.host_of);
       result.push_back(std::move(group));
+    }
+  }
+
+  // Rails do alike. Where one of many looks otherwise, as after a fault that made it send again,
+  // and carries about as much as the others, it is taken to do what they do.
+  static void Agree(std::vector<GroupStep>& steps) {
+    struct Kind {
+      size_t groups = 0;
+      double bytes = 0;
+      Shape shape;
+    };
+    std::map<std::pair<size_t, size_t>, std::map<CollectiveKind, Kind>> all;  // by step and size
+    for (const GroupStep& step : steps) {
+      Kind& kind = all[{step.number, step.members.size()}][step.shape.kind];
+      ++kind.groups;
+      kind.bytes += step.bytes;
+      kind.shape = step.shape;
+    }
+    for (GroupStep& step : steps) {
+      const auto& kinds = all[{step.number, step.members.size()}];
+      const auto most =
+          std::ranges::max_element(kinds, {}, [](const auto& kind) { return kind.second.groups; });
+      const auto& [kind, others] = *most;
+      if (kind == step.shape.kind || kind == CollectiveKind::kUnknown) continue;
+      if (kFew * kinds.at(step.shape.kind).groups > others.groups) continue;
+      const double ratio =
+          step.bytes * static_cast<double>(others.groups) / std::max(1.0, others.bytes);
+      if (ratio < 0.5 || ratio > 2) continue;
+      step.shape = others.shape;
+      step.shape.confidence = std::min(step.shape.confidence, kPieces);
     }
   }
 
