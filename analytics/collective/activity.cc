@@ -121,11 +121,11 @@ void ActivityTracker::Approach(const FlowRecord& record) const {
   if (guess < flows_.size()) PrefetchLines<2>(&flows_[guess]);
 }
 
-// Of an interval only its ends are known; of one with answers to the other way, not even these.
 Duration ActivityTracker::Ahead(TapId tap) const {
   return clocks_ == nullptr ? Duration(0) : clocks_->OfTap(tap);
 }
 
+// Of an interval only its ends are known; of one with answers to the other way, not even these.
 void ActivityTracker::Add(const FlowRecord& record) {
   if (record.messages == 0 && record.payload_bytes == 0) return;
   for (const OperationClass answer : {OperationClass::kAcknowledge, OperationClass::kCnp}) {

@@ -17,6 +17,8 @@
 
 namespace rocescope {
 
+class ClockOffsets;
+
 struct ActivityOptions {
   size_t flows = size_t{1} << 18;  // followed; about 360 octets each
   int first_width = 10;            // of a stretch: 2^10 ns
@@ -52,8 +54,6 @@ struct ActivityStatistics {
   uint64_t late = 0;           // sightings and records from before the time line's beginning
 };
 
-class ClockOffsets;
-
 class ActivityTracker {
  public:
   explicit ActivityTracker(const ActivityOptions& options = {}) : options_(options) {}
@@ -74,7 +74,6 @@ class ActivityTracker {
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  Duration Ahead(TapId tap) const;
   struct Flow {
     FlowKey key;
     uint8_t ttl = 0;        // that of the tap nearest the source
@@ -84,6 +83,7 @@ class ActivityTracker {
     MessageLengths lengths;
   };
 
+  Duration Ahead(TapId tap) const;  // of the reference's clock
   Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
   const FlowKey& KeyOf(uint32_t place) const { return flows_[place].key; }
   uint32_t Find(const FlowKey& key) const {

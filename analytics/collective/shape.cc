@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "analytics/collective/median.h"
+
 namespace rocescope {
 namespace {
 
@@ -166,9 +168,7 @@ class Group {
   double MedianTransfers() const {
     std::vector<double> transfers;
     for (const Arc& arc : arcs_) transfers.push_back(arc.transfers);
-    const auto middle = transfers.begin() + static_cast<ptrdiff_t>(transfers.size() / 2);
-    std::ranges::nth_element(transfers, middle);
-    return *middle;
+    return MedianOf(transfers);
   }
 
   Shape OfTwo() const {

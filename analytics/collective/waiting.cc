@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/collective/median.h"
+
 namespace rocescope {
 namespace {
 
@@ -19,12 +21,6 @@ struct Entry {
   double at = 0;
   uint32_t nic = 0;
 };
-
-double MedianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // Who entered later than all others by far. `entries` are in order of time.
 std::optional<std::pair<uint32_t, double>> LateOf(const std::vector<Entry>& entries,

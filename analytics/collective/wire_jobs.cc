@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "analytics/collective/median.h"
 #include "analytics/connection/disjoint_sets.h"
 
 namespace rocescope {
@@ -26,12 +27,6 @@ constexpr double kSameHosts = 0.9;  // of either job's, in the other
 constexpr double kHurt = 0.3;       // and of parts that congestion slows
 constexpr double kByRhythm = 0.98;
 constexpr double kByConnection = 0.7;
-
-double MedianOf(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 class Finder {
  public:

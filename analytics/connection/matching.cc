@@ -12,16 +12,16 @@
 namespace rocescope {
 namespace {
 
+constexpr double kCandidatePosterior = 0.01;  // below, a candidate is not worth naming
+// Pairs that are certain free others of their rivals, those free further ones, and so on; beyond a
+// few steps each rests on a chain of uncertain ones.
+constexpr int kRounds = 4;
+
 // The most that so many independent observations are worth. The first one may as well be by chance;
 // each that agrees with it makes that four times less likely.
 double MostAfter(double observations) {
   return observations < 1 ? observations / 2 : 1 - 2 * std::pow(0.25, observations);
 }
-
-constexpr double kCandidatePosterior = 0.01;  // below, a candidate is not worth naming
-// Pairs that are certain free others of their rivals, those free further ones, and so on; beyond a
-// few steps each rests on a chain of uncertain ones.
-constexpr int kRounds = 4;
 
 double LogLikelihood(double hits, double trials) {
   const double misses = trials - hits;

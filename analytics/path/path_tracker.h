@@ -110,7 +110,7 @@ class PathTracker {
     Timestamp last = Timestamp::min();
   };
 
-  // False: the crossing is not among `all`.
+  // False: nothing was seen at the crossing yet.
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   static void CountAt(Seen& known, const Seen& seen);

@@ -7,7 +7,9 @@ namespace rocescope {
 enum ExitCode : int {
   // Also when the reader of the output went away (`| head`), or a signal ended standard input.
   kExitSuccess = 0,
-  // An input is corrupt or ended early, be it by a signal; what could be read is printed.
+  // An input is corrupt or ended early, be it by a signal, or a run lacks what its manifest tells
+  // of;
+  // what could be read is printed.
   kExitDamaged = 1,
   kExitUsage = 2,       // the command line is wrong; nothing was read
   kExitUnreadable = 3,  // an input is missing or is nothing that rocescope reads

@@ -5,6 +5,7 @@
 usage: telemetry_test.py PATH/rocescope [UNITTEST ARGUMENT...]
 """
 
+import json
 import os
 import sys
 import unittest
@@ -125,6 +126,20 @@ class RunDirectory(Ledgers):
         os.remove(truth)
         os.mkfifo(truth)  # opening it would wait for ever
         self.report(run)
+
+    def test_a_score_is_of_the_run_and_of_telemetry_that_it_has(self):
+        run = self.run_directory()
+        self.file("run/truth.json", json.dumps({
+            "schema_version": 1, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
+        own = self.file("own.json", self.run_it("replay", run, "-o", "json",
+                                                expect=SUCCESS).stdout.encode())
+        other = self.file("other.json", b"{}")
+        words = ("score", run, "--view", "all-ports", "--report")
+        self.run_it(*words, own, expect=SUCCESS)
+        refused = self.run_it(*words, other, expect=USAGE)
+        self.assertIn("other.json: is no report of the run", refused.stderr)
+        lacks = self.run_it("score", run, "--view", "leaves", expect=USAGE)
+        self.assertIn("has not all of its telemetry (leaf-mirror,nccl)", lacks.stderr)
 
     def test_time_filters_hold_for_counters_too(self):
         report = self.report(self.run_directory(), "--since", "+0.001", "--until", "+0.003")
