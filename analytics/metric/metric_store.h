@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Series of all metrics of all entities that the topology knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "analytics/metric/entity.h"
+#include "analytics/metric/series.h"
+#include "dataplane/record/record.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct MetricOptions {
+  Duration window = std::chrono::seconds(1);  // see the run's analysis window
+  size_t entities = size_t{1} << 20;
+};
+
+struct MetricStatistics {
+  uint64_t unknown_entities = 0;  // records of what the topology has not
+  uint64_t entities_refused = 0;  // records: all places were taken
+};
+
+class MetricStore {
+ public:
+  // The fabric must outlive it.
+  explicit MetricStore(const topology::Fabric& fabric, const MetricOptions& options = {});
+
+  void Add(const CounterRecord& record);
+
+  // Null: nobody told that metric of it.
+  const MetricSeries* Find(const Entity& entity, Metric metric) const;
+
+  // Ascending by entity; each with the metrics that somebody told, ascending.
+  struct OfEntity {
+    std::vector<std::pair<Metric, MetricSeries>> series;
+  };
+  const std::map<Entity, OfEntity>& entities() const { return entities_; }
+
+  Duration window() const { return options_.window; }
+  int64_t WindowOf(Timestamp time) const;
+  Timestamp StartOf(int64_t window) const { return Timestamp(window * options_.window); }
+  const MetricStatistics& Statistics() const { return statistics_; }
+
+ private:
+  std::optional<Entity> Resolve(const CounterEntity& entity) const;
+  OfEntity* FindOrAdd(const CounterEntity& entity);
+
+  const topology::Fabric& fabric_;
+  const MetricOptions options_;
+  std::map<Entity, OfEntity> entities_;
+  MetricStatistics statistics_;
+  // Of the record before: most are of the same entity.
+  CounterEntity asked_;
+  OfEntity* found_ = nullptr;
+  bool was_asked_ = false;
+  bool refused_ = false;  // and not unknown
+};
+
+}  // namespace rocescope

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/metric/metric_store.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using topology::Fabric;
+
+constexpr Duration kWindow = std::chrono::milliseconds(1);
+
+Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
+
+TEST(MetricSeries, ACounterIsByHowMuchItGrewInEachWindow) {
+  MetricSeries series;
+  for (const auto& [us, value] : {std::pair(0, 100), {1000, 107}, {2000, 107}, {3000, 110}}) {
+    series.AddCounter(At(us), static_cast<uint64_t>(value), 64, kWindow);
+  }
+  EXPECT_THAT(series.windows(), ElementsAre(WindowValue{0, 7}, WindowValue{2, 3}));
+  EXPECT_EQ(series.Sum(0, 3), 10u);
+  EXPECT_EQ(series.Sum(1, 2), 0u);
+}
+
+TEST(MetricSeries, AStepOverSeveralWindowsIsSharedOut) {
+  MetricSeries series;
+  series.AddCounter(At(0), 0, 64, kWindow);
+  series.AddCounter(At(3000), 10, 64, kWindow);
+  EXPECT_THAT(series.windows(),
+              ElementsAre(WindowValue{0, 4}, WindowValue{1, 3}, WindowValue{2, 3}));
+}
+
+TEST(MetricSeries, ACounterOf32BitsWrapsAndOneThatBeganAnewIsNoStep) {
+  MetricSeries series;
+  series.AddCounter(At(0), 0xfffffffe, 32, kWindow);
+  series.AddCounter(At(1000), 3, 32, kWindow);
+  EXPECT_EQ(series.Sum(0, 1), 5u);
+  EXPECT_EQ(series.restarts(), 0u);
+  series.AddCounter(At(2000), 0, 32, kWindow);
+  EXPECT_EQ(series.Sum(0, 2), 5u);
+  EXPECT_EQ(series.restarts(), 1u);
+  MetricSeries wide;
+  wide.AddCounter(At(0), 1000, 64, kWindow);
+  wide.AddCounter(At(1000), 10, 64, kWindow);
+  EXPECT_EQ(wide.restarts(), 1u);
+  EXPECT_TRUE(wide.windows().empty());
+}
+
+TEST(MetricSeries, AGaugeIsItsHighestInEachWindow) {
+  MetricSeries series;
+  series.AddGauge(At(100), 5, kWindow);
+  series.AddGauge(At(200), 9, kWindow);
+  series.AddGauge(At(300), 2, kWindow);
+  series.AddGauge(At(5000), 1, kWindow);
+  EXPECT_THAT(series.windows(), ElementsAre(WindowValue{0, 9}, WindowValue{5, 1}));
+  EXPECT_EQ(series.last(), 1u);
+  EXPECT_EQ(series.Highest(0, 6), 9u);
+}
+
+TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
+  MetricSeries series;
+  series.AddCounter(At(5000), 5, 64, kWindow);
+  series.AddCounter(At(4000), 1, 64, kWindow);
+  EXPECT_EQ(series.last(), 5u);
+  constexpr int64_t kMany = 3 * static_cast<int64_t>(MetricSeries::kMostWindows);
+  for (int64_t i = 6; i < kMany; ++i)
+    series.AddCounter(At(i * 1000), static_cast<uint64_t>(i), 64, kWindow);
+  EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
+  EXPECT_EQ(series.windows().back().window, kMany - 2);
+}
+
+// A year without a word, and then an absurd step.
+TEST(MetricSeries, ALongSilenceCostsNoMore) {
+  MetricSeries series;
+  series.AddCounter(At(0), 0, 64, kWindow);
+  series.AddCounter(At(int64_t{365} * 86'400 * 1'000'000), UINT64_MAX, 64, kWindow);
+  EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
+}
+
+class MetricStoreTest : public testing::Test {
+ protected:
+  void Tells(CounterEntity entity, Metric metric, int64_t us, uint64_t value) {
+    store_.Add(
+        {.entity = std::move(entity), .metric = metric, .value = value, .event_time = At(us)});
+  }
+
+  const Fabric fabric_ = topology::Generate({.hosts = 2, .leaves = 2, .spines = 1}).value();
+  MetricStore store_{fabric_, {.window = kWindow, .entities = 3}};
+};
+
+TEST_F(MetricStoreTest, NamesAndAgentsAreOneEntity) {
+  const topology::PortIndex port = fabric_.FindPort(fabric_.FindNode("leaf0"), "Ethernet1");
+  Tells({.kind = EntityKind::kPort, .node = "leaf0.fabric.example", .port = "Ethernet1"},
+        Metric::kFcsErrors, 0, 1);
+  Tells({.kind = EntityKind::kPort,
+         .index = fabric_.port(port).number,
+         .agent = fabric_.node(fabric_.FindNode("leaf0")).sflow_agent},
+        Metric::kFcsErrors, 1000, 4);
+  const MetricSeries* series =
+      store_.Find({.kind = EntityKind::kPort, .index = port}, Metric::kFcsErrors);
+  ASSERT_NE(series, nullptr);
+  EXPECT_THAT(series->windows(), ElementsAre(WindowValue{0, 3}));
+}
+
+TEST_F(MetricStoreTest, PrioritiesAndMetricsAreApart) {
+  const CounterEntity port{
+      .kind = EntityKind::kPort, .priority = 3, .node = "leaf0", .port = "Ethernet1"};
+  Tells(port, Metric::kQueueBytes, 0, 9);
+  Tells(port, Metric::kPfcRx, 0, 1);
+  const topology::PortIndex index = fabric_.FindPort(fabric_.FindNode("leaf0"), "Ethernet1");
+  EXPECT_NE(store_.Find({.index = index, .priority = 3}, Metric::kPfcRx), nullptr);
+  EXPECT_EQ(store_.Find({.index = index, .priority = 3}, Metric::kPfcTx), nullptr);
+  EXPECT_EQ(store_.Find({.index = index}, Metric::kPfcRx), nullptr);
+}
+
+TEST_F(MetricStoreTest, StrangersAndThoseBeyondTheCapacityAreCounted) {
+  Tells({.kind = EntityKind::kHost, .node = "elsewhere"}, Metric::kCpuBusy, 0, 1);
+  Tells({.kind = EntityKind::kGpu, .index = 7, .node = "host0"}, Metric::kGpuClock, 0, 1);
+  EXPECT_EQ(store_.Statistics().unknown_entities, 2u);
+  Tells({.kind = EntityKind::kHost, .node = "host0"}, Metric::kCpuBusy, 0, 1);
+  Tells({.kind = EntityKind::kGpu, .index = 0, .node = "host0"}, Metric::kGpuClock, 0, 1);
+  Tells({.kind = EntityKind::kNic, .node = "host0", .port = "mlx5_0"}, Metric::kCnpSent, 0, 1);
+  EXPECT_EQ(store_.Statistics().entities_refused, 0u);
+  Tells({.kind = EntityKind::kHost, .node = "host1"}, Metric::kCpuBusy, 0, 1);
+  EXPECT_EQ(store_.Statistics().entities_refused, 1u);
+}
+
+}  // namespace
+}  // namespace rocescope
