@@ -19,6 +19,11 @@ struct Culprit {
   friend bool operator==(const Culprit&, const Culprit&) = default;
 };
 
+struct Congestion {
+  std::vector<Hotspot> hotspots;               // by port, priority, time
+  std::vector<std::vector<Culprit>> culprits;  // of each of them
+};
+
 // Of each hotspot, as `hotspots` has them: the fewest flows that together hold four fifths of what
 // went through its queue, the largest first. A flow's octets are taken to lie evenly over the time
 // for which it took a way; ways that are not certain at the port do not count.

@@ -57,6 +57,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   fabric_ = std::move(fabric);
   paths_ = std::make_unique<PathTracker>(*fabric_);
   cabling_ = std::make_unique<Cabling>(*fabric_);
+  metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
   clocks_->SetFabric(fabric_.get());
   paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
@@ -98,6 +99,9 @@ void Engine::Ingest(const RecordBatch& batch) {
     for (const SampleRecord& record : batch.samples) paths_->Add(record);
   }
   if (cabling_) cabling_->Add(batch);
+  if (metrics_) {
+    for (const CounterRecord& record : batch.counters) metrics_->Add(record);
+  }
   for (const SightingRecord& record : batch.sightings) {
     largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
   }
@@ -124,12 +128,22 @@ std::shared_ptr<const FlowPaths> Engine::ExplainedPaths() {
   return ExplainChanges(*fabric_, cabling_->LinkChanges(), paths_->Paths());
 }
 
+std::shared_ptr<const Congestion> Engine::CongestionOn(const FlowPaths& paths) const {
+  if (!metrics_) return std::make_shared<const Congestion>();
+  std::vector<Hotspot> hotspots = HotspotsOf(*metrics_);
+  std::vector<std::vector<Culprit>> culprits = CulpritsOf(hotspots, paths);
+  return std::make_shared<const Congestion>(
+      Congestion{.hotspots = std::move(hotspots), .culprits = std::move(culprits)});
+}
+
 std::shared_ptr<const Snapshot> Engine::Publish() {
   if (!changed_) return last_;
   auto flows = traffic_.Summaries();
   auto connections = connections_.Answer();
   auto attribution =
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
+  auto paths = ExplainedPaths();
+  auto congestion = CongestionOn(*paths);
   auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   last_ = std::make_shared<const Snapshot>(Snapshot{
       .host_facts = host_facts_,
@@ -140,7 +154,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
       .attribution = std::move(attribution),
       .rhythms = std::move(rhythms),
       .fabric = fabric_,
-      .paths = ExplainedPaths(),
+      .paths = std::move(paths),
+      .congestion = std::move(congestion),
       .cabling =
           std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer()),
       .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),

@@ -13,6 +13,7 @@
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
+#include "analytics/metric/metric_store.h"
 #include "analytics/path/path_tracker.h"
 #include "analytics/traffic/traffic.h"
 #include "dataplane/record/record.h"
@@ -21,11 +22,17 @@
 
 namespace rocescope {
 
+struct EngineOptions {
+  ConnectionOptions connections;
+  // Jobs' rhythms are looked for at most once in so much event time; 0: for each snapshot.
+  Duration rhythm_pace{};
+  Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots
+};
+
 class Engine {
  public:
-  // Jobs' rhythms are looked for at most every `rhythm_pace` of event time; 0: for each snapshot.
-  explicit Engine(const ConnectionOptions& connections = {}, Duration rhythm_pace = {})
-      : connections_(connections), collectives_(rhythm_pace) {
+  explicit Engine(const EngineOptions& options = {})
+      : options_(options), connections_(options.connections), collectives_(options.rhythm_pace) {
     activity_.SetClocks(clocks_.get());
   }
 
@@ -49,15 +56,18 @@ class Engine {
   // The tracker alone says when a queue pair number changed hands.
   void ApplyCuts();
   std::shared_ptr<const FlowPaths> ExplainedPaths();
+  std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths) const;
 
+  EngineOptions options_;
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
   TrafficTotals traffic_;
   ConnectionTracker connections_;
   ActivityTracker activity_;
   CollectiveFinder collectives_;
   std::shared_ptr<const topology::Fabric> fabric_;
-  std::unique_ptr<PathTracker> paths_;  // null without a fabric
-  std::unique_ptr<Cabling> cabling_;    // likewise
+  std::unique_ptr<PathTracker> paths_;    // null without a fabric
+  std::unique_ptr<Cabling> cabling_;      // likewise
+  std::unique_ptr<MetricStore> metrics_;  // likewise
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // with anything in them

@@ -105,9 +105,9 @@ class Traffic {
 
 // Closed connections are soon dropped and silent ones forgotten.
 Engine EngineFor(const std::shared_ptr<const topology::Fabric>& fabric) {
-  ConnectionOptions options;
-  options.closed_connections = 20;
-  options.forget_after = std::chrono::seconds(2);
+  EngineOptions options;
+  options.connections.closed_connections = 20;
+  options.connections.forget_after = std::chrono::seconds(2);
   Engine engine(options);
   engine.SetFabric(fabric);
   return engine;

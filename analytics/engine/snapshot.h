@@ -10,6 +10,7 @@
 #include "analytics/cabling/cable_finding.h"
 #include "analytics/clock/clock_offset.h"
 #include "analytics/collective/collective.h"
+#include "analytics/congestion/culprit.h"
 #include "analytics/connection/connection.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
@@ -37,7 +38,8 @@ struct Snapshot {
       std::make_shared<const std::vector<JobRhythm>>();
   std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
-  std::shared_ptr<const CablingAnswer> cabling;    // of nothing without a fabric
+  std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
+  std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint8_t largest_sighting_exponent = 0;

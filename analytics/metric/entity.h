@@ -5,7 +5,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "dataplane/run/counter_entity.h"
+#include "dataplane/record/record.h"
 #include "topology/fabric.h"
 
 namespace rocescope {

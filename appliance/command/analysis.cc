@@ -53,7 +53,7 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
   Result<HostFiles> hosts =
       ReadHostFiles({.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
-  Analysis analysis(options.format);
+  Analysis analysis(options);
   if (!options.topology.empty()) {
     constexpr uintmax_t kLargest = uintmax_t{1} << 30;
     const Result<std::string> text = ReadTextFile(options.topology, kLargest);
@@ -67,6 +67,12 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
   analysis.notes_ = std::move(hosts->notes);
   return analysis;
 }
+
+// What was paired in the first hour still counts in the last.
+Analysis::Analysis(const AnalysisOptions& options)
+    : format_(options.format),
+      engine_({.connections = {.forget_after = Duration::max()},
+               .window = options.window.value_or(std::chrono::seconds(1))}) {}
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {

@@ -28,6 +28,8 @@ struct AnalysisOptions {
   FrameFilter filter;
   // Of flow records, aligned to the epoch; a run's own, or 100 ms, if not given.
   std::optional<Duration> interval;
+  // Of analysis: what congestion is told by. A run's own, or 1 s, if not given.
+  std::optional<Duration> window;
   double time_scale = 1;  // a second of the input stands for 1 / time_scale
   TelemetryPorts ports;
   std::optional<uint16_t> int_port;  // of INT reports, in place of what `ports` or a run says
@@ -80,12 +82,11 @@ class Analysis {
   bool Report(const Seen& seen);
 
  private:
-  explicit Analysis(ReportFormat format) : format_(format) {}
+  explicit Analysis(const AnalysisOptions& options);
 
   ReportFormat format_;
   std::shared_ptr<const topology::Fabric> fabric_;
-  // What was paired in the first hour still counts in the last.
-  Engine engine_{ConnectionOptions{.forget_after = Duration::max()}};
+  Engine engine_;
   std::shared_ptr<TapRegistry> taps_;
   size_t taps_learnt_ = 0;
   std::vector<std::string> notes_;

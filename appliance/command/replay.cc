@@ -150,6 +150,7 @@ Status Adopt(const RunDirectory& run, ReplayOptions& options) {
   analysis.ports = {.int_reports = run.manifest.ports.int_reports,
                     .int_md = run.manifest.ports.int_md,
                     .sflow = run.manifest.ports.sflow};
+  if (!analysis.window) analysis.window = run.manifest.analysis_window;
   if (analysis.interval) return {};
   analysis.interval = run.manifest.record_interval;
   if (CheckAnalysis(analysis)) return {};

@@ -29,6 +29,7 @@ std::string_view NameOf(RankSource source);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report);
 

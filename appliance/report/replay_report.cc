@@ -192,6 +192,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillConnections(findings.snapshot, ids, report);
   FillJobs(findings.snapshot, report);
   FillPaths(findings.snapshot, report);
+  FillHotspots(findings.snapshot, report);
   FillCabling(findings.snapshot, report);
   FillClocks(findings.snapshot, taps, report);
   FillTelemetry(findings, *report.mutable_telemetry());

@@ -33,6 +33,7 @@ void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
 void AppendPaths(const v1::ReplayReport& report, std::string& text);    // likewise
+void AppendHotspots(const v1::ReplayReport& report, std::string& text);  // likewise
 void AppendCabling(const v1::ReplayReport& report, std::string& text);  // likewise
 // Nothing where no clock is off.
 void AppendClocks(const v1::ReplayReport& report, std::string& text);

@@ -78,7 +78,7 @@ int64_t Measure(uint32_t queue_pairs) {
   load.Fill(0, 0, std::min(kConnectionsPerBatch, load.connections()), 1, batch);
 
   const int64_t before = ResidentOctets();
-  auto engine = std::make_unique<Engine>(ConnectionOptions(), std::chrono::seconds(10));
+  auto engine = std::make_unique<Engine>(EngineOptions{.rhythm_pace = std::chrono::seconds(10)});
   engine->SetFabric(load.fabric());
   for (const TapPlace& tap : load.taps()) engine->LearnTap(tap);
   const int64_t empty = ResidentOctets();

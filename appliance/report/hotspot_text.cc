@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "appliance/report/table.h"
+#include "appliance/report/text_section.h"
+#include "appliance/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// "nccl-1 70 %, wire-2 10 %": whose flows fill it.
+std::string JobsOf(const v1::Hotspot& hotspot) {
+  std::map<std::string, double> shares;
+  for (const v1::Culprit& culprit : hotspot.culprits()) shares[culprit.job()] += culprit.share();
+  std::vector<std::pair<double, std::string>> jobs;
+  for (const auto& [job, share] : shares) jobs.emplace_back(-share, job);
+  std::ranges::sort(jobs);
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(jobs.size(), 3); ++i) {
+    text += fmt::format("{}{} {:.0f} %", i == 0 ? "" : ", ",
+                        jobs[i].second.empty() ? "no job" : Visible(jobs[i].second),
+                        -100 * jobs[i].first);
+  }
+  return text;
+}
+
+// What hurts more comes first.
+bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
+  const auto key = [](const v1::Hotspot* one) {
+    return std::tuple(one->dropped(), one->paused_ns(), one->marked());
+  };
+  if (key(a) != key(b)) return key(a) > key(b);
+  return std::tuple(a->from_ns(), a->port(), a->priority()) <
+         std::tuple(b->from_ns(), b->port(), b->priority());
+}
+
+}  // namespace
+
+void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
+  if (report.hotspots().empty()) return;
+  std::vector<const v1::Hotspot*> hotspots;
+  std::set<std::string> ports;
+  for (const v1::Hotspot& hotspot : report.hotspots()) {
+    hotspots.push_back(&hotspot);
+    ports.insert(hotspot.port());
+  }
+  std::ranges::sort(hotspots, IsWorse);
+  text += fmt::format("HOTSPOTS: queues of {} filled up, {} in all; what hurts most first\n\n",
+                      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"));
+  TextTable table({{"QUEUE OF"},
+                   {"PRIORITY", Align::kRight},
+                   {"SINCE", Align::kRight},
+                   {"FOR", Align::kRight},
+                   {"PEAK", Align::kRight},
+                   {"MARKED", Align::kRight},
+                   {"DROPPED", Align::kRight},
+                   {"PAUSED", Align::kRight},
+                   {"FLOWS", Align::kRight},
+                   {"OF"}});
+  int rows = 0;
+  for (const v1::Hotspot* hotspot : hotspots) {
+    if (rows++ == kMostRows) break;
+    table.Add({hotspot->port(), hotspot->priority() < 0 ? "" : std::to_string(hotspot->priority()),
+               SignedDuration(hotspot->from_ns() - report.extent().start_ns()),
+               HumanDuration(hotspot->until_ns() - hotspot->from_ns()),
+               hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
+               CountOrBlank(hotspot->marked()), CountOrBlank(hotspot->dropped()),
+               hotspot->paused_ns() == 0 ? "" : HumanDuration(hotspot->paused_ns()),
+               CountOrBlank(static_cast<uint64_t>(hotspot->culprits_size())), JobsOf(*hotspot)});
+  }
+  text += table.Render(2);
+  AppendMore(static_cast<int>(hotspots.size()), "hotspot", text);
+  text += "\n";
+}
+
+}  // namespace rocescope
