@@ -12,6 +12,7 @@
 #include "analytics/collective/collective.h"
 #include "analytics/congestion/culprit.h"
 #include "analytics/connection/connection.h"
+#include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
 #include "analytics/traffic/traffic.h"
@@ -39,6 +40,7 @@ struct Snapshot {
   std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
+  std::shared_ptr<const Findings> findings = std::make_shared<const Findings>();
   std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
