@@ -281,7 +281,7 @@ Command AddReplay(CLI::App& parent) {
   CLI::Option* only =
       AddParsed(*app, "--only", "PARTS",
                 "of a run's telemetry, with commas between: mirror, port-mirror,\nleaf-mirror or "
-                "port-sets, int, sflow, counters, nccl, rdma, slurm",
+                "port-sets, int, sflow, counters or switch-counters,\nnccl, rdma, slurm",
                 ParseRunParts, [state](const RunParts& parts) { state->options.parts = parts; });
   CLI::Option* loss =
       app->add_option("--mirror-loss", state->options.mirror_loss,

@@ -179,6 +179,11 @@ void NoteView(const MirrorView& view, bool aloud, Analysis& analysis) {
 bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
   findings = {.lines = counters.ledger(), .records = counters.records()};
   for (const std::string& note : counters.notes()) analysis.Note(note);
+  if (counters.left_out() > 0) {
+    analysis.NoteQuietly(
+        fmt::format("{} lines of counters.jsonl are of NICs or GPUs, which --only leaves out",
+                    WithThousands(counters.left_out())));
+  }
   const uint64_t refused = counters.ledger().DroppedTotal();
   if (refused > counters.notes().size()) {
     analysis.Note(
@@ -218,6 +223,7 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
       Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
       if (!file) return unreadable(file.error());
       counters = *std::move(file);
+      if (!options.parts.counters) counters->KeepOnly(EntityKind::kPort);
     }
   }
   Result<Analysis> analysis = Analysis::Begin(options.analysis);

@@ -54,7 +54,7 @@ Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& p
                               part(parts.sflow, on.sflow, "sflow.pcap")}) {
     if (!capture.empty()) run.captures.push_back(std::move(capture));
   }
-  run.counters = part(parts.counters, on.counters, "counters.jsonl");
+  run.counters = part(parts.counters || parts.switch_counters, on.counters, "counters.jsonl");
   for (std::string logs : {part(parts.nccl_logs, on.nccl_logs, "nccl")}) {
     if (!logs.empty()) run.nccl_logs.push_back(std::move(logs));
   }

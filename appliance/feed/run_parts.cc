@@ -20,7 +20,7 @@ struct Part {
   Flag flag;
 };
 
-constexpr std::array<Part, 10> kParts = {{
+constexpr std::array<Part, 11> kParts = {{
     {"mirror", MirrorSessions::kAll, nullptr},
     {"port-mirror", MirrorSessions::kPorts, nullptr},
     {"leaf-mirror", MirrorSessions::kLeafPorts, nullptr},
@@ -28,6 +28,7 @@ constexpr std::array<Part, 10> kParts = {{
     {"int", MirrorSessions::kNone, &RunParts::int_reports},
     {"sflow", MirrorSessions::kNone, &RunParts::sflow},
     {"counters", MirrorSessions::kNone, &RunParts::counters},
+    {"switch-counters", MirrorSessions::kNone, &RunParts::switch_counters},
     {"nccl", MirrorSessions::kNone, &RunParts::nccl_logs},
     {"rdma", MirrorSessions::kNone, &RunParts::rdma},
     {"slurm", MirrorSessions::kNone, &RunParts::slurm},

@@ -26,6 +26,7 @@ struct RunParts {
   bool int_reports = true;
   bool sflow = true;
   bool counters = true;
+  bool switch_counters = false;  // without `counters`: of these, what switches' ports count alone
   bool nccl_logs = true;
   bool rdma = true;
   bool slurm = true;

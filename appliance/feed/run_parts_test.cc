@@ -22,6 +22,13 @@ TEST(RunParts, WithoutAMirrorThereIsNone) {
   EXPECT_EQ(ParseRunParts("int,rdma")->mirror, MirrorSessions::kNone);
 }
 
+TEST(RunParts, CountersOfSwitchesAreAPartOfTheirOwn) {
+  const auto parts = ParseRunParts("sflow,switch-counters");
+  ASSERT_TRUE(parts) << parts.error().message;
+  EXPECT_TRUE(parts->switch_counters);
+  EXPECT_FALSE(parts->counters);
+}
+
 TEST(RunParts, AnUnknownWordIsNamedWithItsNeighbour) {
   const auto parts = ParseRunParts("int,sflw");
   ASSERT_FALSE(parts);

@@ -55,10 +55,12 @@ Status CounterFile::ReadNext() {
     if (text.ends_with('\r')) text.remove_suffix(1);
     if (text.empty()) continue;
     Result<CounterLine> line = ParseCounterLine(text);
-    if (line) {
-      next_ = *std::move(line);
-    } else {
+    if (!line) {
       Refuse(line.error().message);
+    } else if (only_ && line->entity.kind != *only_) {
+      ++left_out_;
+    } else {
+      next_ = *std::move(line);
     }
   }
   return {};

@@ -29,6 +29,9 @@ class CounterFile {
   // Lines outside are filtered.
   void KeepWithin(const TimeWindow& window) { window_ = window; }
 
+  // Lines of other entities are passed over as if nobody had recorded them.
+  void KeepOnly(EntityKind kind) { only_ = kind; }
+
   // Appends the records of all lines up to the first one that is later than `until`, of at most
   // `most` lines: true if it stopped there. A file that cannot be read any further is an error,
   // once; it then is at its end.
@@ -37,6 +40,7 @@ class CounterFile {
   // Of lines; those that are empty do not count.
   const Ledger& ledger() const { return ledger_; }
   uint64_t records() const { return records_; }
+  uint64_t left_out() const { return left_out_; }  // lines, by KeepOnly
   // "NAME:LINE: what was expected", of the first lines that were wrong.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -50,6 +54,7 @@ class CounterFile {
   std::unique_ptr<ByteStream> stream_;
   const std::string name_;
   TimeWindow window_;
+  std::optional<EntityKind> only_;
   std::string buffer_;  // what was read and not taken, from `begin_` on
   size_t begin_ = 0;
   bool ended_ = false;
@@ -58,6 +63,7 @@ class CounterFile {
   std::optional<CounterLine> next_;
   Ledger ledger_;
   uint64_t records_ = 0;
+  uint64_t left_out_ = 0;
   std::vector<std::string> notes_;
 };
 

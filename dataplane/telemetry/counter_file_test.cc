@@ -39,6 +39,21 @@ std::string Line(int64_t time_ns, uint64_t value, const std::string& metric = "p
          metric + "\":" + std::to_string(value) + "}}\n";
 }
 
+TEST(CounterFile, PassesOverLinesOfOtherEntities) {
+  CounterFile file = FileOf(
+      Line(1, 10) +
+      R"({"time_ns":2,"kind":"gpu","entity":{"node":"host0","index":0},"metrics":{"temperature":9}})"
+      "\n" +
+      Line(3, 11));
+  file.KeepOnly(EntityKind::kPort);
+  RecordBatch out;
+  ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
+  ASSERT_EQ(out.counters.size(), 2u);
+  EXPECT_EQ(out.counters[1].value, 11u);
+  EXPECT_EQ(file.left_out(), 1u);
+  EXPECT_EQ(file.ledger().received, 2u);
+}
+
 TEST(CounterFile, TellsEachMetricOfALine) {
   CounterFile file = FileOf(
       R"({"time_ns":50,"kind":"port","entity":{"node":"leaf0","port":"Ethernet4","priority":3},)"

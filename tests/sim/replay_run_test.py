@@ -166,6 +166,13 @@ class Parts(unittest.TestCase):
         self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), lines)
         self.assertEqual(int(report["ledger"]["received"]), 0)
 
+    def test_counters_of_switches_are_shown_without_those_of_hosts(self):
+        text = (self.run_directory / "counters.jsonl").read_text()
+        of_ports = [line for line in text.splitlines() if json.loads(line)["kind"] == "port"]
+        self.assertGreater(text.count("\n"), len(of_ports))
+        report = self.only("switch-counters")
+        self.assertEqual(int(report["telemetry"]["counter_lines"]["received"]), len(of_ports))
+
     def test_all_parts_together_are_the_whole(self):
         whole = self.replay()[0]
         self.assertEqual(whole, self.only("mirror,int,sflow,counters,nccl,rdma,slurm"))
