@@ -402,17 +402,19 @@ Command AddScore(CLI::App& parent) {
       "Columns are in per cent: P of what is stated is right (precision), R of what there is is\n"
       "stated and right (recall); JOBS ARI is the adjusted Rand index of who is in which job;\n"
       "PATH is of octets, IN REACH what of them samples can be expected to tell. ! is a bar\n"
-      "missed, \"few\" a confidence of too few answers to judge.\n\n"
+      "missed, \"few\" a confidence of too few answers to judge. Views about faults (full,\n"
+      "leaf-switch-counters, port-sets-counters) have tables of their own.\n\n"
       "Examples:\n"
       "  rocescope score run/\n"
       "  rocescope score run/ --view leaves -o json > 0001.score.json");
   app->add_option("PATH", state->options.path, "a run's folder, or one of files *.score.json")
       ->type_name("")
       ->required();
-  Repeatable(app->add_option("--view", state->options.views,
-                             "one view alone; may be repeated; all whose telemetry the run has if "
-                             "not\ngiven")
-                 ->type_name("NAME"));
+  Repeatable(
+      app->add_option("--view", state->options.views,
+                      "one view alone, or paths, or diagnosis: all that are about those; may be\n"
+                      "repeated; all whose telemetry the run has if not given")
+          ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "what `rocescope replay -o json` printed, in place of a replay")
       ->type_name("FILE");

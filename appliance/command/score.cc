@@ -60,6 +60,7 @@ bool HasAll(const RunDirectory& run, const RunParts& parts) {
   const RunManifest::Telemetry& on = run.manifest.telemetry;
   return (parts.mirror == MirrorSessions::kNone || on.mirror) &&
          (!parts.int_reports || on.int_reports) && (!parts.sflow || on.sflow) &&
+         (!(parts.counters || parts.switch_counters) || on.counters) &&
          (!parts.nccl_logs || on.nccl_logs) && (!parts.rdma || on.rdma) &&
          (!parts.slurm || !run.slurm.empty());
 }
@@ -86,7 +87,7 @@ bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
 
 // Replays the run as the view has it, or reads the report that was given, and scores it.
 Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Truth& truth,
-                std::string_view parts, v1::Score& score) {
+                std::string_view parts, Duration window, v1::Score& score) {
   google::protobuf::Arena arena;
   const v1::ReplayReport* report = nullptr;
   if (options.report.empty()) {
@@ -126,9 +127,18 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
   ScoreView(truth, *report,
             {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0,
              .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
-             .has_activity = view.has_activity},
+             .has_activity = view.has_activity,
+             .about_faults = view.about_faults,
+             .window_ns = window.count()},
             out);
   return {};
+}
+
+// By its name or its group's; all are where none is named.
+bool IsWanted(const View& view, std::span<const std::string> names) {
+  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
+           return std::ranges::count(ViewsNamed(name), &view) > 0;
+         });
 }
 
 Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
@@ -154,7 +164,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   const std::optional<topology::Fabric> fabric = ReadFabricOf(*run);
   for (const View& view : Views()) {
     const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
-    if (!options.views.empty() && !asked) continue;
+    if (!IsWanted(view, options.views)) continue;
     const std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
                                        ? view.three_tiers_parts
                                        : view.parts;
@@ -165,7 +175,9 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
                        fmt::format("--view {}: {} has not all of its telemetry ({})", view.name,
                                    options.path, parts));
     }
-    if (const Status scored = ScoreOne(options, view, truth, parts, score); !scored) {
+    if (const Status scored =
+            ScoreOne(options, view, truth, parts, run->manifest.analysis_window, score);
+        !scored) {
       return tl::unexpected(scored.error());
     }
   }
@@ -208,13 +220,14 @@ Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
 
 int RunScore(const ScoreRunOptions& options) {
   for (const std::string& name : options.views) {
-    if (FindView(name) != nullptr) continue;
-    std::vector<std::string_view> names;
+    if (!ViewsNamed(name).empty()) continue;
+    std::vector<std::string_view> names = {"paths", "diagnosis"};
     for (const View& view : Views()) names.push_back(view.name);
     return Fail(
         {.message = fmt::format("--view {}: expected one of {}", name, fmt::join(names, ", "))});
   }
-  if (!options.report.empty() && options.views.size() != 1) {
+  if (!options.report.empty() &&
+      (options.views.size() != 1 || FindView(options.views[0]) == nullptr)) {
     return Fail({.message = "--report: say by one --view what the report was made from"});
   }
   std::vector<v1::Score> scores;

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "appliance/score/score_findings.h"
 #include "appliance/score/score_jobs.h"
 #include "appliance/score/score_rhythm.h"
 #include "rocescope/v1/report.pb.h"
@@ -75,10 +76,14 @@ class Scorer {
   }
 
   void Score() {
-    ScoreConnections();
-    ScoreRanks();
-    ScoreJobs();
-    ScorePaths();
+    if (options_.about_faults) {
+      ScoreFaults();
+    } else {
+      ScoreConnections();
+      ScoreRanks();
+      ScoreJobs();
+      ScorePaths();
+    }
     for (size_t i = 0; i < kMeasures; ++i) {
       if (counts_[i].of == 0) continue;
       v1::Measure& measure = *score_.add_measures();
@@ -133,6 +138,12 @@ class Scorer {
             connection.to_rank()};
   }
 
+  void ScoreFaults() {
+    for (const StatedFinding& finding :
+         ScoreFindings(truth_, report_, options_.window_ns, *score_.mutable_findings())) {
+      AddAnswer("finding", finding.confidence, finding.right);
+    }
+  }
   void ScoreConnections();
   void ScoreRanks();
   void ScoreJobs();

@@ -28,7 +28,9 @@ struct ScoreOptions {
   double elephant_bytes = 0;
   // Samples that tell a flow's path, of each of its octets; 0: it does not take samples to tell.
   double samples_per_byte = 0;
-  bool has_activity = true;  // see View
+  bool has_activity = true;   // see View
+  bool about_faults = false;  // likewise: findings and hotspots count, and nothing else
+  int64_t window_ns = 1;      // the run's analysis window, which delays are told in
 };
 
 // What `report`, a replay of the run with the view's telemetry, got right.

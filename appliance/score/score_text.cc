@@ -11,6 +11,7 @@
 
 #include "appliance/report/table.h"
 #include "appliance/score/calibration.h"
+#include "appliance/score/finding_text.h"
 #include "appliance/score/score.h"
 #include "appliance/score/view.h"
 #include "rocescope/v1/score.pb.h"
@@ -52,6 +53,7 @@ std::string TitleOf(const Row& row) {
 std::vector<Row> Sum(std::span<const v1::Score> scores) {
   std::vector<Row> rows;
   for (const View& view : Views()) {
+    if (view.about_faults) continue;
     for (const bool three_tiers : {false, true}) {
       rows.push_back({.view = &view, .three_tiers = three_tiers});
     }
@@ -123,9 +125,10 @@ std::vector<std::string> MissedBars(const v1::ViewScore& score, bool three_tiers
   return missed;
 }
 
-ScoreTable RenderScores(std::span<const v1::Score> scores) {
-  const std::vector<Row> rows = Sum(scores);
-  ScoreTable out;
+namespace {
+
+// A row for each view that is about connections, jobs and paths, and the bars that it misses.
+void AppendViews(std::span<const Row> rows, ScoreTable& out, std::string& misses) {
   TextTable table({{"VIEW"},
                    {"TELEMETRY"},
                    {"RUNS", Align::kRight},
@@ -143,7 +146,6 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
                    {"PATH WRONG", Align::kRight},
                    {"IN REACH", Align::kRight}});
   std::string missed;
-  std::string misses;
   for (const Row& row : rows) {
     std::vector<std::string> cells = {std::string(row.view->name), TitleOf(row),
                                       std::to_string(row.runs)};
@@ -156,18 +158,31 @@ ScoreTable RenderScores(std::span<const v1::Score> scores) {
       misses += fmt::format("  {}: {}\n", row.view->name, miss);
     }
   }
-  if (rows.empty()) {
-    out.text = "Nothing to score: no view has its telemetry in the run.\n";
-    return out;
-  }
   out.text = "PER CENT of what the bars are about (!: missed)\n\n" + table.Render(2);
   out.all_hold = missed.empty();
   if (!missed.empty()) out.text += "\nBARS MISSED\n\n" + missed;
+}
+
+}  // namespace
+
+ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& weights) {
+  const std::vector<Row> rows = Sum(scores);
+  const FindingTables faults = RenderFindings(scores, weights);
+  ScoreTable out;
+  if (rows.empty() && faults.text.empty()) {
+    out.text = "Nothing to score: no view has its telemetry in the run.\n";
+    return out;
+  }
+  std::string misses;
+  if (!rows.empty()) AppendViews(rows, out, misses);
   const std::vector<CalibrationBin> bins = Calibrate(scores);
   out.is_calibrated = std::ranges::none_of(
       bins, [](const CalibrationBin& bin) { return bin.state == BinState::kMisses; });
   out.text += RenderCalibration(bins);
   if (!misses.empty()) out.text += "\nWHAT WAS WRONG, the first of each view\n\n" + misses;
+  out.text += faults.text;
+  out.all_hold &= faults.all_hold;
+  if (out.text.starts_with('\n')) out.text.erase(0, 1);
   return out;
 }
 

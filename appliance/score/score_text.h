@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "appliance/score/finding_figures.h"
+
 namespace rocescope {
 
 namespace v1 {
@@ -22,8 +24,8 @@ struct ScoreTable {
   bool is_calibrated = true;  // no bin of enough answers misses (calibration.h)
 };
 
-// Of one run or of many: a row for each view, the bars that were missed, and how far stated
-// confidence was right.
-ScoreTable RenderScores(std::span<const v1::Score> scores);
+// Of one run or of many: a row for each view, the bars that were missed, how far stated confidence
+// was right, and the tables about faults. `weights` are those of kinds of faults, if known.
+ScoreTable RenderScores(std::span<const v1::Score> scores, const KindWeights& weights = {});
 
 }  // namespace rocescope

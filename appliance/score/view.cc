@@ -21,7 +21,7 @@ constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 std::string_view NameOf(MeasureKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 std::span<const View> Views() {
-  static const std::array<View, 8> views = {{
+  static const std::array<View, 11> views = {{
       {.name = "all-ports",
        .title = "mirror of every switch port",
        .parts = "port-mirror",
@@ -98,8 +98,29 @@ std::span<const View> Views() {
                 {kPath, 0.99},
                 {.measure = kPath, .bound = 0.95, .three_tiers = true},
                 kWrongPaths}},
+      {.name = "full",
+       .title = "everything: mirror of every port, INT, sFlow, counters, hosts",
+       .parts = "port-mirror,int,sflow,counters,nccl,rdma,slurm",
+       .about_faults = true},
+      {.name = "leaf-switch-counters",
+       .title = "mirror of leaf ports, sFlow, switches' counters",
+       .parts = "leaf-mirror,sflow,switch-counters",
+       .about_faults = true},
+      {.name = "port-sets-counters",
+       .title = "four port sets per switch, counters",
+       .parts = "port-sets,counters",
+       .about_faults = true},
   }};
   return views;
+}
+
+std::vector<const View*> ViewsNamed(std::string_view name) {
+  std::vector<const View*> named;
+  for (const View& view : Views()) {
+    const std::string_view group = view.about_faults ? "diagnosis" : "paths";
+    if (name == view.name || name == group) named.push_back(&view);
+  }
+  return named;
 }
 
 const View* FindView(std::string_view name) {

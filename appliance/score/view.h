@@ -52,11 +52,15 @@ struct View {
   bool elephants_alone = false;  // only flows of which ten samples are to be expected count
   // In fabrics of three tiers, samples alone tell by which way a flow goes between the taps.
   bool samples_close_gaps = false;
-  bool has_activity = true;  // when each flow sends is seen: what collectives are found from
-  std::vector<Bar> bars;
+  bool has_activity = true;   // when each flow sends is seen: what collectives are found from
+  bool about_faults = false;  // what is wrong and where it is congested counts, and nothing else
+  std::vector<Bar> bars;      // finding_bars.h has those about faults
 };
 
 std::span<const View> Views();
+// What a view's name, or "paths" or "diagnosis", stands for: itself, the views that are not about
+// faults, and those that are. Empty if there is none of the name.
+std::vector<const View*> ViewsNamed(std::string_view name);
 // nullptr if there is none of the name.
 const View* FindView(std::string_view name);
 
