@@ -109,9 +109,12 @@ std::vector<Match> FindingScorer::FindMatches() const {
       if (match.Grade() > 0 && LastsInto(finding, fault.start_ns())) matches.push_back(match);
     }
   }
-  std::ranges::stable_sort(matches, [this](const Match& a, const Match& b) {
+  std::ranges::sort(matches, [this](const Match& a, const Match& b) {
     if (a.Grade() != b.Grade()) return a.Grade() > b.Grade();
-    return Finding(a).confidence() > Finding(b).confidence();
+    if (Finding(a).confidence() != Finding(b).confidence()) {
+      return Finding(a).confidence() > Finding(b).confidence();
+    }
+    return std::tie(a.fault, a.finding) < std::tie(b.fault, b.finding);
   });
   return matches;
 }
