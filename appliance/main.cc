@@ -406,7 +406,8 @@ Command AddScore(CLI::App& parent) {
       "leaf-switch-counters, port-sets-counters) have tables of their own.\n\n"
       "Examples:\n"
       "  rocescope score run/\n"
-      "  rocescope score run/ --view leaves -o json > 0001.score.json");
+      "  rocescope score run/ --view leaves -o json > 0001.score.json\n"
+      "  rocescope score campaign/scores/ --priors sim/draw/priors.yaml");
   app->add_option("PATH", state->options.path, "a run's folder, or one of files *.score.json")
       ->type_name("")
       ->required();
@@ -417,6 +418,10 @@ Command AddScore(CLI::App& parent) {
           ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "what `rocescope replay -o json` printed, in place of a replay")
+      ->type_name("FILE");
+  app->add_option("--priors", state->options.priors,
+                  "how often each kind of fault occurs, as sim/draw/priors.yaml: figures\nby them "
+                  "stand beside those of the runs")
       ->type_name("FILE");
   app->add_option("-o,--output", state->format, "text: to be read; json: one object a run")
       ->type_name("FORMAT")

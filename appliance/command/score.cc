@@ -18,8 +18,11 @@
 #include "appliance/feed/run_directory.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/report/message_json.h"
+#include "appliance/score/baseline.h"
+#include "appliance/score/kind_weights.h"
 #include "appliance/score/score.h"
 #include "appliance/score/score_text.h"
+#include "dataplane/telemetry/counter_file.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/score.pb.h"
 #include "rocescope/v1/truth.pb.h"
@@ -85,9 +88,47 @@ bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
          report.extent().start_ns() <= truth.end_ns();
 }
 
+// What is the same for each of a run's views.
+struct RunContext {
+  RunDirectory run;
+  std::optional<topology::Fabric> fabric;
+  v1::Truth truth;
+};
+
+// A threshold on link utilisation, by the counters that the view shows.
+Result<std::vector<Alarm>> FindBusyLinks(const RunContext& context, const RunParts& parts,
+                                         const LinkOfPort& links) {
+  if (context.run.counters.empty() || !(parts.counters || parts.switch_counters)) return {};
+  Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(context.run.counters);
+  if (!file) return tl::unexpected(file.error());
+  if (!parts.counters) (*file)->KeepOnly(EntityKind::kPort);
+  UtilisationBaseline baseline(context.run.manifest.analysis_window.count());
+  constexpr size_t kLinesAtOnce = 4096;
+  for (bool more = true; more;) {
+    RecordBatch records;
+    const Result<bool> taken = (*file)->TakeUntil(Timestamp::max(), records, kLinesAtOnce);
+    if (!taken) return tl::unexpected(taken.error());
+    baseline.Take(records.counters);
+    more = *taken;
+  }
+  return baseline.Alarms(links);
+}
+
+Status ScoreBaselines(const RunContext& context, const RunParts& parts,
+                      const v1::ReplayReport& report, v1::FindingScore& score) {
+  if (!context.fabric) return {};
+  const LinkOfPort links = LinksByPort(*context.fabric);
+  const Result<std::vector<Alarm>> busy = FindBusyLinks(context, parts, links);
+  if (!busy) return tl::unexpected(busy.error());
+  ScoreBaseline(context.truth, kUtilisationBaseline, *busy, score);
+  ScoreBaseline(context.truth, kVotingBaseline, VotingAlarms(report, links), score);
+  return {};
+}
+
 // Replays the run as the view has it, or reads the report that was given, and scores it.
-Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Truth& truth,
-                std::string_view parts, Duration window, v1::Score& score) {
+Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunContext& context,
+                std::string_view parts, v1::Score& score) {
+  const v1::Truth& truth = context.truth;
   google::protobuf::Arena arena;
   const v1::ReplayReport* report = nullptr;
   if (options.report.empty()) {
@@ -129,9 +170,10 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const v1::Trut
              .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
              .has_activity = view.has_activity,
              .about_faults = view.about_faults,
-             .window_ns = window.count()},
+             .window_ns = context.run.manifest.analysis_window.count()},
             out);
-  return {};
+  if (!view.about_faults) return {};
+  return ScoreBaselines(context, ParseRunParts(parts).value(), *report, *out.mutable_findings());
 }
 
 // By its name or its group's; all are where none is named.
@@ -151,7 +193,8 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   const std::string file = options.path + "/truth.json";
   const Result<std::string> text = ReadTextFile(file, kLargestFile);
   if (!text) return tl::unexpected(text.error());
-  v1::Truth truth;
+  RunContext context = {.run = *std::move(run), .fabric = {}, .truth = {}};
+  v1::Truth& truth = context.truth;
   if (const Status parsed = ParseTruth(*text, file, truth); !parsed) {
     return tl::unexpected(parsed.error());
   }
@@ -161,7 +204,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   score.set_seed(truth.seed());
   score.set_switch_tiers(truth.switch_tiers());
   for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
-  const std::optional<topology::Fabric> fabric = ReadFabricOf(*run);
+  context.fabric = ReadFabricOf(context.run);
   for (const View& view : Views()) {
     const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
     if (!IsWanted(view, options.views)) continue;
@@ -169,15 +212,13 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
                                        ? view.three_tiers_parts
                                        : view.parts;
     const RunParts needed = ParseRunParts(parts).value();
-    if (!(HasAll(*run, needed) && MayMirror(fabric, needed))) {
+    if (!(HasAll(context.run, needed) && MayMirror(context.fabric, needed))) {
       if (!asked) continue;
       return MakeError(ErrorCode::kNotFound,
                        fmt::format("--view {}: {} has not all of its telemetry ({})", view.name,
                                    options.path, parts));
     }
-    if (const Status scored =
-            ScoreOne(options, view, truth, parts, run->manifest.analysis_window, score);
-        !scored) {
+    if (const Status scored = ScoreOne(options, view, context, parts, score); !scored) {
       return tl::unexpected(scored.error());
     }
   }
@@ -230,6 +271,18 @@ int RunScore(const ScoreRunOptions& options) {
       (options.views.size() != 1 || FindView(options.views[0]) == nullptr)) {
     return Fail({.message = "--report: say by one --view what the report was made from"});
   }
+  KindWeights weights;
+  if (!options.priors.empty()) {
+    constexpr uintmax_t kLargestPriors = uintmax_t{1} << 20;
+    const Result<std::string> text = ReadTextFile(options.priors, kLargestPriors);
+    if (!text) return Fail(text.error());
+    Result<KindWeights> read = LoadKindWeights(*text, options.priors);
+    if (!read) {
+      MessageLines(read.error().message);
+      return kError;
+    }
+    weights = *std::move(read);
+  }
   std::vector<v1::Score> scores;
   std::error_code ignored;
   const bool is_run = fs::exists(fs::path(options.path) / "run.json", ignored);
@@ -242,7 +295,7 @@ int RunScore(const ScoreRunOptions& options) {
     if (!read) return Fail(read.error());
     scores = *std::move(read);
   }
-  const ScoreTable table = RenderScores(scores);
+  const ScoreTable table = RenderScores(scores, weights);
   std::string text = table.text;
   if (options.format == ReportFormat::kJson) {
     text.clear();

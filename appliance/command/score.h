@@ -12,7 +12,8 @@ namespace rocescope {
 struct ScoreRunOptions {
   std::string path;                // a run directory, or a folder of scores
   std::vector<std::string> views;  // by name, or a group's; empty: all whose telemetry the run has
-  std::string report;              // of a replay, as JSON, in place of one; of one view
+  std::string priors;  // YAML: how often kinds of faults occur; empty: no figures by them
+  std::string report;  // of a replay, as JSON, in place of one; of one view
   ReportFormat format = ReportFormat::kText;
 };
 

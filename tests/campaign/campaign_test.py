@@ -18,9 +18,9 @@ COUNT = 6
 SEED = 20261
 
 
-def run(campaign, build, directory, seed=SEED):
+def run(campaign, build, directory, seed=SEED, *more):
     return subprocess.run([campaign, "--count", str(COUNT), "--seed", str(seed), "-d",
-                           str(directory), "--build", build], capture_output=True, text=True)
+                           str(directory), "--build", build, *more], capture_output=True, text=True)
 
 
 def share(scores, view, name):
@@ -56,6 +56,12 @@ def main():
         for view in ("all-ports", "leaves", "port-sets"):
             assert share(scores, view, "path_wrong") <= 0.02, view
         assert share(scores, "all-ports", "path") >= 0.95
+        for score in scores:
+            views = {one["view"]: one for one in score["views"]}
+            for view in ("full", "leaf-switch-counters", "port-sets-counters"):
+                kinds = [fault["kind"] for fault in views[view]["findings"]["faults"]]
+                assert kinds == score["faults"], f"{score['scenario']}, {view}: {kinds}"
+                assert not views[view]["measures"], "it is about faults alone"
 
         # Once more: one score is made anew, the others stay as they are.
         stamps = {file: file.stat().st_mtime_ns for file in files[1:]}
@@ -65,8 +71,9 @@ def main():
         assert again.returncode == first.returncode and again.stdout == first.stdout
         assert files[0].read_text() == text, "the same scenario gave another score"
         assert all(file.stat().st_mtime_ns == stamp for file, stamp in stamps.items())
-        other = run(campaign, build, directory, seed=SEED + 1)
-        assert other.returncode not in (0, 1) and "another one" in other.stderr
+        for other in (run(campaign, build, directory, SEED + 1),
+                      run(campaign, build, directory, SEED, "--view", "diagnosis")):
+            assert other.returncode not in (0, 1) and "another one" in other.stderr
 
 
 if __name__ == "__main__":
