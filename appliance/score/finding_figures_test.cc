@@ -168,6 +168,25 @@ TEST_F(FindingFiguresTest, TheTablesNameEachMissByItsScenario) {
                     Not(HasSubstr("0001-flap")), HasSubstr("66.66")));
 }
 
+TEST_F(FindingFiguresTest, TheTablesSayOfWhichRunsThereAreTooFew) {
+  for (int i = 0; i < 12; ++i) Found("1", "flap", 0);
+  for (int i = 0; i < 11; ++i) Found("2", "incast", 0);
+  for (int i = 0; i < 119; ++i) Run("3", "");
+  const std::string text = RenderScores(scores_).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("incast 11"), HasSubstr("pfc_storm 0"),
+                          HasSubstr("healthy runs 119"), Not(HasSubstr("flap 12, "))));
+}
+
+TEST_F(FindingFiguresTest, BaselinesStandBeside) {
+  for (const uint64_t right : {1u, 0u}) {
+    v1::BaselineScore& baseline = *Run("1", "flap").add_baselines();
+    baseline.set_name("votes");
+    baseline.set_visible(1);
+    baseline.set_detected(right);
+  }
+  EXPECT_THAT(RenderScores(scores_).text, HasSubstr("50.00 (1 of 2)"));
+}
+
 TEST_F(FindingFiguresTest, AllBarsHoldWhereAllIsRight) {
   Found("1", "flap", 1);
   Run("2", "");

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/report/table.h"
 #include "appliance/score/view.h"
 #include "rocescope/v1/score.pb.h"
@@ -67,6 +68,27 @@ std::string RenderBars(std::span<const Figure> figures) {
                                 : "no !"});
   }
   return table.Render(2);
+}
+
+// What the bars are meant for: else chance decides.
+std::string TooFew(std::span<const RunFindings> runs) {
+  constexpr uint64_t kVisible = 12;
+  constexpr uint64_t kHealthy = 120;
+  const std::map<std::string, KindCounts> kinds = CountKinds(runs);
+  const auto healthy = kinds.find("");
+  const uint64_t of_healthy = healthy == kinds.end() ? 0 : healthy->second.runs;
+  std::vector<std::string> few;
+  for (const FindingInfo& info : kFindingInfos) {
+    const auto at = kinds.find(std::string(info.name));
+    const uint64_t visible = at == kinds.end() ? 0 : at->second.visible;
+    if (visible < kVisible) few.push_back(fmt::format("{} {}", info.name, visible));
+  }
+  if (of_healthy < kHealthy) few.push_back(fmt::format("healthy runs {}", of_healthy));
+  if (few.empty()) return "";
+  return fmt::format(
+      "\n  The bars are meant for {} visible faults of each kind and {} healthy "
+      "runs or more; here are fewer:\n    {}\n",
+      kVisible, kHealthy, fmt::join(few, ", "));
 }
 
 std::string RenderKinds(std::span<const RunFindings> runs) {
@@ -184,8 +206,8 @@ FindingTables RenderFindings(std::span<const v1::Score> scores, const KindWeight
     for (const Figure& figure : figures) out.all_hold &= figure.Holds();
     out.text += fmt::format("\nFAULTS, {} ({}), in {}; shares in per cent\n\n", view.name,
                             view.title, Counted(runs.size(), "run"));
-    out.text += RenderBars(figures) + RenderKinds(runs) + RenderConfusion(runs) +
-                RenderBaselines(runs) + RenderMisses(runs);
+    out.text += RenderBars(figures) + (runs.size() > 1 ? TooFew(runs) : "") + RenderKinds(runs) +
+                RenderConfusion(runs) + RenderBaselines(runs) + RenderMisses(runs);
   }
   return out;
 }

@@ -141,6 +141,20 @@ class RunDirectory(Ledgers):
         lacks = self.run_it("score", run, "--view", "leaves", expect=USAGE)
         self.assertIn("has not all of its telemetry (leaf-mirror,nccl)", lacks.stderr)
 
+    def test_scores_are_summed_up_by_priors_that_can_be_read(self):
+        scores = os.path.dirname(self.file("scores/1.score.json", json.dumps({
+            "scenario": "0001-flap", "faults": ["flap"], "views": [{"view": "full", "findings": {
+                "faults": [{"kind": "flap", "place": "leaf0:E1-spine0:E2", "visible": True}]}}],
+        }).encode()))
+        words = ("score", scores, "--priors")
+        told = self.run_it(*words, self.file("p.yaml", b"kinds: {flap: 1}\n"), expect=1).stdout
+        self.assertIn("BY PRIORS", told)
+        self.assertIn("0001-flap: flap at leaf0:E1-spine0:E2 was missed", told)
+        wrong = self.run_it(*words, self.file("w.yaml", b"kinds: {flop: 1}\n"), expect=USAGE)
+        self.assertIn('w.yaml:1:9: "flop" is no kind of fault; did you mean "flap"?', wrong.stderr)
+        other = self.run_it("score", scores, "--view", "all", expect=USAGE)
+        self.assertIn("expected one of paths, diagnosis, all-ports", other.stderr)
+
     def test_time_filters_hold_for_counters_too(self):
         report = self.report(self.run_directory(), "--since", "+0.001", "--until", "+0.003")
         self.assertEqual(self.closed(report["telemetry"]["counter_lines"]), (5, 2, 3, 0))
