@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/collective/collectives.h"
+#include "analytics/diagnosis/diagnose.h"
 #include "analytics/path/change_reason.h"
 
 namespace rocescope {
@@ -145,22 +146,35 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto paths = ExplainedPaths();
   auto congestion = CongestionOn(*paths);
   auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
-  last_ = std::make_shared<const Snapshot>(Snapshot{
-      .host_facts = host_facts_,
-      .flows = std::move(flows),
-      .traffic_statistics = traffic_.Statistics(),
-      .connections = std::move(connections),
-      .connection_statistics = connections_.Statistics(),
-      .attribution = std::move(attribution),
-      .rhythms = std::move(rhythms),
-      .fabric = fabric_,
-      .paths = std::move(paths),
-      .congestion = std::move(congestion),
-      .cabling =
-          std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer()),
-      .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
-      .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
-      .largest_sighting_exponent = largest_sighting_exponent_});
+  auto cabling =
+      std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
+  auto findings = std::make_shared<Findings>();
+  if (metrics_) {
+    *findings = Diagnose(Scene({.fabric = *fabric_,
+                                .metrics = *metrics_,
+                                .paths = *paths,
+                                .flows = *flows,
+                                .connections = *connections,
+                                .attribution = *attribution,
+                                .rhythms = *rhythms,
+                                .cabling = *cabling}));
+  }
+  last_ = std::make_shared<const Snapshot>(
+      Snapshot{.host_facts = host_facts_,
+               .flows = std::move(flows),
+               .traffic_statistics = traffic_.Statistics(),
+               .connections = std::move(connections),
+               .connection_statistics = connections_.Statistics(),
+               .attribution = std::move(attribution),
+               .rhythms = std::move(rhythms),
+               .fabric = fabric_,
+               .paths = std::move(paths),
+               .congestion = std::move(congestion),
+               .findings = std::move(findings),
+               .cabling = std::move(cabling),
+               .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
+               .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
+               .largest_sighting_exponent = largest_sighting_exponent_});
   changed_ = false;
   return last_;
 }

@@ -63,6 +63,12 @@ std::optional<Entity> MetricStore::Resolve(const CounterEntity& entity) const {
   return found;
 }
 
+std::optional<std::pair<int64_t, int64_t>> MetricStore::WindowsRead() const {
+  const Extent& extent = by_others_.last > by_others_.first ? by_others_ : by_agents_;
+  if (extent.last <= extent.first) return std::nullopt;
+  return std::pair(WindowOf(extent.first), WindowOf(extent.last - Duration(1)) + 1);
+}
+
 MetricStore::OfEntity* MetricStore::FindOrAdd(const CounterEntity& entity) {
   refused_ = false;
   const std::optional<Entity> place = Resolve(entity);
@@ -89,8 +95,21 @@ void MetricStore::Add(const CounterRecord& record) {
   auto& all = found_->series;
   auto at =
       std::ranges::lower_bound(all, record.metric, {}, &std::pair<Metric, MetricSeries>::first);
-  if (at == all.end() || at->first != record.metric)
+  const bool by_agent = !record.entity.agent.IsUnspecified();
+  if (at == all.end() || at->first != record.metric) {
     at = all.emplace(at, record.metric, MetricSeries());
+    at->second.SetByAgent(by_agent);
+  } else if (at->second.is_by_agent() != by_agent) {
+    if (by_agent) {
+      ++statistics_.told_twice;
+      return;
+    }
+    at->second = MetricSeries();
+  }
+  // Agents say when they like: where others tell, those have the time.
+  Extent& extent = by_agent ? by_agents_ : by_others_;
+  extent.first = std::min(extent.first, record.event_time);
+  extent.last = std::max(extent.last, record.event_time);
   if (InfoOf(record.metric).kind == MetricKind::kCounter) {
     at->second.AddCounter(record.event_time, record.value, record.bits, options_.window);
   } else {

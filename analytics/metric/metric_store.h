@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analytics/metric/entity.h"
@@ -23,6 +24,7 @@ struct MetricOptions {
 
 struct MetricStatistics {
   uint64_t unknown_entities = 0;  // records of what the topology has not
+  uint64_t told_twice = 0;        // records of an sFlow agent, of what others tell too: unused
   uint64_t entities_refused = 0;  // records: all places were taken
 };
 
@@ -42,6 +44,10 @@ class MetricStore {
   };
   const std::map<Entity, OfEntity>& entities() const { return entities_; }
 
+  // The windows that readings tell of: the first one's number, and that behind the last; none
+  // before there are two readings of anything.
+  std::optional<std::pair<int64_t, int64_t>> WindowsRead() const;
+
   Duration window() const { return options_.window; }
   int64_t WindowOf(Timestamp time) const;
   Timestamp StartOf(int64_t window) const { return Timestamp(window * options_.window); }
@@ -53,6 +59,12 @@ class MetricStore {
 
   const topology::Fabric& fabric_;
   const MetricOptions options_;
+  struct Extent {
+    Timestamp first = Timestamp::max();
+    Timestamp last = Timestamp::min();
+  };
+  Extent by_others_;
+  Extent by_agents_;
   std::map<Entity, OfEntity> entities_;
   MetricStatistics statistics_;
   // Of the record before: most are of the same entity.

@@ -69,7 +69,8 @@ void MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration width) {
   if (!last_) first_time_ = time;
   last_ = value;
   last_time_ = time;
-  WindowValue& at = At(NumberOfWindow(time, width));
+  // What is read at a window's end tells of that window, as a counter's growth does.
+  WindowValue& at = At(NumberOfWindow(time - Duration(1), width));
   at.value = std::max(at.value, value);
 }
 

@@ -15,7 +15,9 @@ namespace rocescope {
 
 struct WindowValue {
   int64_t window = 0;  // its number since the epoch
-  uint64_t value = 0;  // by how much a counter grew in it; how high a gauge stood at most
+  // By how much a counter grew in it; the highest reading of a gauge, that at the window's end
+  // included and that at its beginning not.
+  uint64_t value = 0;
 
   friend bool operator==(const WindowValue&, const WindowValue&) = default;
 };
@@ -41,6 +43,11 @@ class MetricSeries {
   Timestamp last_reading() const { return last_time_; }
   uint32_t restarts() const { return restarts_; }  // of the counter
 
+  // Two that tell of the same entity are not mixed: they read at other moments. An agent that has
+  // its own times gives way to whoever else tells the metric.
+  bool is_by_agent() const { return by_agent_; }
+  void SetByAgent(bool by_agent) { by_agent_ = by_agent; }
+
  private:
   void Grow(Timestamp from, Timestamp until, uint64_t by, Duration width);
   WindowValue& At(int64_t window);
@@ -50,6 +57,7 @@ class MetricSeries {
   Timestamp first_time_;
   Timestamp last_time_;
   uint32_t restarts_ = 0;
+  bool by_agent_ = false;
 };
 
 }  // namespace rocescope

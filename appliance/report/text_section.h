@@ -32,9 +32,9 @@ void AppendJob(const v1::Job& job, std::string& text);
 void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
-void AppendPaths(const v1::ReplayReport& report, std::string& text);    // likewise
+void AppendPaths(const v1::ReplayReport& report, std::string& text);     // likewise
 void AppendHotspots(const v1::ReplayReport& report, std::string& text);  // likewise
-void AppendCabling(const v1::ReplayReport& report, std::string& text);  // likewise
+void AppendCabling(const v1::ReplayReport& report, std::string& text);   // likewise
 // Nothing where no clock is off.
 void AppendClocks(const v1::ReplayReport& report, std::string& text);
 void AppendTelemetry(const v1::ReplayReport& report,

@@ -49,13 +49,17 @@ void CounterLog::Start() {
 void CounterLog::Read() {
   const topology::Fabric& fabric = network_.fabric();
   for (const topology::Node& node : fabric.nodes()) {
-    if (!node.IsSwitch()) continue;
+    // Whoever is gone tells nothing.
+    const auto index = static_cast<topology::NodeIndex>(&node - fabric.nodes().data());
+    if (!node.IsSwitch() || !network_.switch_at(index).is_up()) continue;
     for (uint32_t i = 0; i < node.port_count; ++i) {
       if (fabric.port(node.first_port + i).link == topology::kNone) continue;
       ReadPort(node.name, node.first_port + i);
     }
   }
-  for (topology::NicIndex nic = 0; nic < fabric.nics().size(); ++nic) ReadNic(nic);
+  for (topology::NicIndex nic = 0; nic < fabric.nics().size(); ++nic) {
+    if (network_.nic(nic).is_up()) ReadNic(nic);
+  }
 }
 
 void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {

@@ -83,6 +83,7 @@ class Nic final : public Device {
   void SetFind(Find find) { find_ = std::move(find); }
   void SetReceiveRate(double bits_per_second) { options_.receive_rate = bits_per_second; }
   void SetUp(bool up);
+  bool is_up() const { return up_; }
   // A storm: pauses all that comes in, again and again, until told otherwise.
   void SetStorm(bool on);
 

@@ -110,6 +110,7 @@ class Switch final : public Device {
   // Frames that its hash sent elsewhere than that of the five-tuple would have.
   uint64_t misdirected() const { return misdirected_; }
   void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
+  bool is_up() const { return up_; }
   void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
 
   uint32_t number() const { return number_; }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/balance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+// What is missing never comes back below what was lost: the least from a moment on had gone by
+// then.
+std::vector<int64_t> LeastFromHereOn(std::vector<int64_t> least) {
+  for (size_t i = least.size(); i-- > 1;) least[i - 1] = std::min(least[i - 1], least[i]);
+  return least;
+}
+
+}  // namespace
+
+Balances::Balances(std::vector<Balance> places) : places_(std::move(places)) {
+  for (const Balance& place : places_) {
+    lost_.push_back(LeastFromHereOn(place.missing));
+    for (size_t i = 0; i < place.missing.size(); ++i) {
+      if (place.missing[i] != Balance::kUnread) {
+        under_way_.push_back(place.missing[i] - lost_.back()[i]);
+      }
+    }
+  }
+  std::ranges::sort(under_way_);
+}
+
+// Of one reading that finds so many frames under way: minus the logarithm of how often that is so.
+double Balances::SurpriseAt(const Balance& place, size_t window, int64_t frames) const {
+  const auto as_many = under_way_.end() - std::ranges::lower_bound(under_way_, frames);
+  const double anywhere =
+      (static_cast<double>(as_many) + 1) / (static_cast<double>(under_way_.size()) + 1);
+  // So many on average; by Markov's inequality that bounds how often there are more.
+  const double usual = 2 * place.busy[window] * static_cast<double>(place.full);
+  const double here = frames > place.full ? 0 : usual / static_cast<double>(frames);
+  return -std::log10(std::clamp(std::max(anywhere, here), 0.0, 1.0));
+}
+
+std::optional<Loss> Balances::LossAt(size_t place) const {
+  const std::vector<int64_t>& missing = places_[place].missing;
+  const std::vector<int64_t>& lost = lost_[place];
+  const size_t count = missing.size();
+  if (count == 0 || lost[0] == Balance::kUnread) return std::nullopt;
+  // Readings in a row that find as many frames missing: by chance, in one of a hundred fabrics.
+  const double beyond_doubt = std::log10(static_cast<double>(places_.size() * count)) + 2;
+  Loss loss{.verdict = count};
+  for (size_t begin = 0; begin < count; ++begin) {
+    if (lost[begin] <= 0 || missing[begin] == Balance::kUnread) continue;
+    int64_t least = missing[begin];
+    for (size_t end = begin; end < count && end < loss.verdict; ++end) {
+      if (missing[end] != Balance::kUnread) least = std::min(least, missing[end]);
+      double surprise = 0;
+      for (size_t i = begin; i <= end; ++i) {
+        if (missing[i] != Balance::kUnread) surprise += SurpriseAt(places_[place], i, least);
+      }
+      if (surprise >= beyond_doubt) loss.verdict = end;
+    }
+  }
+  if (loss.verdict == count) return std::nullopt;
+  loss.first = static_cast<size_t>(std::ranges::find_if(lost, [](int64_t f) { return f > 0; }) -
+                                   lost.begin());
+  for (size_t i = 0; i < count && lost[i] != Balance::kUnread; ++i) {
+    loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
+    if (i > 0 && lost[i] > lost[i - 1]) loss.last = i;
+  }
+  return loss;
+}
+
+}  // namespace rocescope

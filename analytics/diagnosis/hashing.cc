@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A switch that hashes addresses alone sends all queue pairs of two NICs by one link. With the
+// usual hash, n of them share one of k links by chance with probability k^(1-n): over all pairs of
+// NICs that becomes as unlikely as one pleases.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "analytics/diagnosis/detectors.h"
+#include "topology/route.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::NicIndex;
+using topology::NodeIndex;
+using topology::PortIndex;
+
+// A choice that a switch made for a flow, and for how long.
+struct Choice {
+  NicIndex source = kNone;
+  NicIndex destination = kNone;
+  PortIndex port = kNone;
+  Timestamp from;
+  Timestamp until;
+  bool moved = false;  // the flow came here by a change that no link explains
+  double ways = 0;     // among so many
+};
+
+// By switch: of flows that had a choice.
+std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
+  topology::Routes routes(scene.fabric());
+  std::map<NodeIndex, std::vector<Choice>> choices;
+  for (const FlowPath& flow : scene.parts().paths) {
+    if (flow.source == kNone || flow.destination == kNone) continue;
+    for (const PathStretch& stretch : flow.stretches) {
+      if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
+      const bool moved =
+          stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;
+      const auto hops = stretch.path.hops();
+      for (size_t i = 1; i + 1 < hops.size(); ++i) {
+        const NodeIndex node = scene.fabric().port(hops[i]).node;
+        const size_t ways = routes.NextHops(node, flow.destination).size();
+        if (ways < 2) continue;
+        choices[node].push_back({.source = flow.source,
+                                 .destination = flow.destination,
+                                 .port = hops[i],
+                                 .from = stretch.from,
+                                 .until = stretch.until,
+                                 .moved = moved,
+                                 .ways = static_cast<double>(ways)});
+      }
+    }
+  }
+  return choices;
+}
+
+struct Verdict {
+  double surprise = 0;  // logarithm of how unlikely it is by chance
+  size_t pairs = 0;     // of NICs, with several flows
+  size_t flows = 0;
+  size_t apart = 0;  // of these pairs, not all by one link
+};
+
+// Of flows that were seen in a window.
+Verdict Judge(const std::vector<Choice>& choices, Timestamp from, Timestamp until) {
+  struct Group {
+    std::map<PortIndex, size_t> by_port;
+    double ways = 0;
+  };
+  std::map<std::pair<NicIndex, NicIndex>, Group> groups;
+  for (const Choice& choice : choices) {
+    if (choice.from >= until || choice.until < from) continue;
+    Group& group = groups[{choice.source, choice.destination}];
+    ++group.by_port[choice.port];
+    group.ways = choice.ways;
+  }
+  // Paths are wrong now and then, and a flow that moves in the window is in two places.
+  constexpr double kWrong = 0.02;
+  Verdict verdict;
+  for (const auto& [pair, group] : groups) {
+    size_t all = 0;
+    size_t most = 0;
+    for (const auto& [port, count] : group.by_port) {
+      all += count;
+      most = std::max(most, count);
+    }
+    if (all < 2) continue;
+    ++verdict.pairs;
+    verdict.flows += all;
+    verdict.apart += most < all;
+    verdict.surprise += static_cast<double>(most - 1) * std::log(group.ways * (1 - kWrong)) +
+                        static_cast<double>(all - most) * std::log(kWrong);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+void DetectHashing(const Scene& scene, Findings& found) {
+  // One switch in a thousand fabrics of a thousand switches, by chance.
+  constexpr double kEnough = 13.8;
+  for (const auto& [node, choices] : ChoicesOf(scene)) {
+    size_t first = scene.windows();
+    size_t last = 0;
+    Verdict best;
+    for (size_t w = 0; w < scene.windows(); ++w) {
+      const Verdict verdict = Judge(choices, scene.BeginOf(w), scene.EndOf(w));
+      if (verdict.surprise < kEnough) continue;
+      first = std::min(first, w);
+      last = w;
+      if (verdict.surprise > best.surprise) best = verdict;
+    }
+    if (first == scene.windows()) continue;
+    Finding finding = {.kind = FindingKind::kPolarisation,
+                       .place = {.kind = PlaceKind::kSwitch, .index = node},
+                       .confidence = 0.95,
+                       .from = scene.BeginOf(first),
+                       .verdict = scene.EndOf(first)};
+    constexpr size_t kCalm = 4;
+    if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
+    finding.evidence.push_back(
+        fmt::format("of {} pairs of NICs with {} flows {} have all of theirs on one link",
+                    best.pairs, best.flows, best.pairs - best.apart));
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one end of a link sent in all is what the other received, found broken, or what is still
+// under way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "analytics/diagnosis/balance.h"
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+namespace {
+
+using topology::LinkIndex;
+using topology::PortIndex;
+
+// Frames that the sender's end counted and the receiver's did not, either way or as broken. One is
+// under way from the beginning of its transmission to its arrival.
+Balance BalanceOf(const Scene& scene, PortIndex sender) {
+  const Entity from = scene.EntityOf(sender);
+  const Entity to = scene.EntityOf(scene.fabric().Peer(sender));
+  if (!scene.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
+  const topology::Link& link = scene.fabric().link(scene.fabric().port(sender).link);
+  const Row sent = scene.Growth(from, Metric::kTxPackets);
+  const Row octets = scene.Growth(from, Metric::kTxBytes);
+  const Row received = scene.Growth(to, Metric::kRxPackets);
+  const Row broken = scene.Growth(to, Metric::kFcsErrors);
+  Balance balance{.missing = std::vector<int64_t>(scene.windows()),
+                  .busy = std::vector<double>(scene.windows())};
+  const double octets_a_window = static_cast<double>(link.bits_per_second) / 8 *
+                                 static_cast<double>(scene.parts().metrics.window().count()) * 1e-9;
+  int64_t sum = 0;
+  double frames = 0;
+  double bytes = 0;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + broken[i]);
+    balance.missing[i] = sum;
+    balance.busy[i] = static_cast<double>(octets[i]) / octets_a_window;
+    frames += static_cast<double>(sent[i]);
+    bytes += static_cast<double>(octets[i]);
+  }
+  if (frames == 0) return {};
+  const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
+                            static_cast<double>(link.bits_per_second) / 8;
+  balance.full = static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
+  return balance;
+}
+
+std::optional<Loss> BrokenFrames(const Scene& scene, PortIndex sender) {
+  const Row broken = scene.Growth(scene.EntityOf(scene.fabric().Peer(sender)), Metric::kFcsErrors);
+  Loss loss;
+  for (size_t i = 0; i < broken.size(); ++i) {
+    if (broken[i] == 0) continue;
+    if (loss.frames == 0) loss.first = loss.verdict = i;
+    loss.frames += broken[i];
+    loss.last = i;
+  }
+  return loss.frames == 0 ? std::nullopt : std::optional(loss);
+}
+
+using BothWays = std::array<std::optional<Loss>, 2>;
+
+void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays& ways,
+          Findings& found) {
+  if (!ways[0] && !ways[1]) return;
+  const topology::Link& link = scene.fabric().link(index);
+  Finding finding = {.kind = kind,
+                     .place = {.kind = PlaceKind::kLink, .index = index},
+                     .confidence = 0.98,
+                     .from = Timestamp::max(),
+                     .verdict = Timestamp::max()};
+  if (!ways[0] || !ways[1]) finding.place.sender = link.ends[ways[0] ? 0 : 1];
+  size_t last = 0;
+  for (size_t end = 0; end < 2; ++end) {
+    if (!ways[end]) continue;
+    finding.from = std::min(finding.from, scene.BeginOf(ways[end]->first));
+    finding.verdict = std::min(finding.verdict, scene.EndOf(ways[end]->verdict));
+    last = std::max(last, ways[end]->last);
+    const std::string sender = scene.fabric().NameOf(link.ends[end]);
+    const std::string receiver = scene.fabric().NameOf(link.ends[1 - end]);
+    finding.evidence.push_back(
+        kind == FindingKind::kBitErrors
+            ? fmt::format("{} got {} frames with a wrong check sequence", receiver,
+                          ways[end]->frames)
+            : fmt::format("{} frames that {} sent never came to {}, which counts no errors",
+                          ways[end]->frames, sender, receiver));
+  }
+  constexpr size_t kCalm = 4;
+  if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
+  found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void DetectLinkLoss(const Scene& scene, Findings& found) {
+  const auto links = scene.fabric().links();
+  std::vector<Balance> places;
+  for (const topology::Link& link : links) {
+    for (const PortIndex sender : link.ends) places.push_back(BalanceOf(scene, sender));
+  }
+  const Balances balances(std::move(places));
+  for (LinkIndex index = 0; index < links.size(); ++index) {
+    BothWays lost;
+    BothWays broken;
+    for (size_t end = 0; end < 2; ++end) {
+      lost[end] = balances.LossAt(2 * size_t{index} + end);
+      broken[end] = BrokenFrames(scene, links[index].ends[end]);
+    }
+    Join(scene, index, FindingKind::kGrayLoss, lost, found);
+    Join(scene, index, FindingKind::kBitErrors, broken, found);
+  }
+}
+
+}  // namespace rocescope

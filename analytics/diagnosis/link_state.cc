@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::LinkIndex;
+using topology::NodeIndex;
+using topology::PortIndex;
+
+// What the windows say of one link.
+struct LinkStory {
+  std::vector<bool> down;  // an end says so at the window's end, or went down in it
+  Row flaps;               // how often it went down, by the end that saw more
+  size_t first = 0;        // windows from the first sign
+  size_t behind = 0;       // to behind the last one
+  uint64_t times = 0;
+  bool any = false;
+};
+
+LinkStory StoryOf(const Scene& scene, LinkIndex index) {
+  LinkStory story;
+  story.down.resize(scene.windows());
+  story.flaps.resize(scene.windows());
+  for (const PortIndex port : scene.fabric().link(index).ends) {
+    const Entity entity = scene.EntityOf(port);
+    const Row flaps = scene.Growth(entity, Metric::kLinkFlaps);
+    const Row up = scene.Levels(entity, Metric::kLinkUp);
+    // One that was never up is a cable that is not there: cabling tells of it.
+    const bool ever = std::ranges::any_of(up, [](uint64_t value) { return value != 0; });
+    for (size_t i = 0; i < scene.windows(); ++i) {
+      story.flaps[i] = std::max(story.flaps[i], flaps[i]);
+      if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) story.down[i] = true;
+    }
+  }
+  for (size_t i = 0; i < scene.windows(); ++i) {
+    if (!story.down[i]) continue;
+    if (!story.any) story.first = i;
+    story.any = true;
+    story.behind = i + 1;
+    story.times += story.flaps[i];
+  }
+  return story;
+}
+
+// The second time that it went down tells a flap from a link that is down.
+std::optional<size_t> SecondFall(const LinkStory& story) {
+  uint64_t times = 0;
+  for (size_t i = 0; i < story.flaps.size(); ++i) {
+    times += story.flaps[i];
+    if (times >= 2) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Timestamp> EndOfTrouble(const Scene& scene, size_t behind) {
+  if (behind >= scene.windows()) return std::nullopt;
+  return scene.EndOf(behind - 1);
+}
+
+// Whoever is gone tells nothing, while the other end says that the link is down.
+bool IsSilent(const Scene& scene, topology::NicIndex nic, const LinkStory& story) {
+  const Entity entity{.kind = EntityKind::kNic, .index = nic};
+  const Row up = scene.Levels(scene.EntityOf(scene.fabric().Peer(scene.fabric().nic(nic).port)),
+                              Metric::kLinkUp);
+  bool looked = false;
+  for (size_t i = story.first; i < story.behind && i < up.size(); ++i) {
+    if (up[i] != 0) continue;
+    if (scene.HasReading(entity, Metric::kLinkUp, i)) return false;
+    looked = true;
+  }
+  return looked;
+}
+
+Finding OfStory(const Scene& scene, const LinkStory& story, FindingKind kind, Place place) {
+  return {.kind = kind,
+          .place = place,
+          .from = scene.BeginOf(story.first),
+          .until = EndOfTrouble(scene, story.behind),
+          .verdict = scene.EndOf(story.first)};
+}
+
+// All cables of the node went down in one window or two.
+bool IsGone(const Scene& scene, NodeIndex node, const std::vector<LinkStory>& stories,
+            size_t& links, LinkStory& whole) {
+  links = 0;
+  for (const topology::Port& port : scene.fabric().PortsOf(node)) {
+    if (port.link == kNone) continue;
+    const LinkStory& story = stories[port.link];
+    if (!story.any || SecondFall(story)) return false;
+    if (links++ == 0) {
+      whole = story;
+      continue;
+    }
+    const auto [low, high] = std::minmax(whole.first, story.first);
+    if (high - low > 1) return false;
+    whole.first = low;
+    whole.behind = std::max(whole.behind, story.behind);
+  }
+  return links >= 2;
+}
+
+void DetectSpeed(const Scene& scene, LinkIndex index, Findings& found) {
+  const topology::Link& link = scene.fabric().link(index);
+  std::array<bool, 2> slow{};
+  size_t first = scene.windows();
+  size_t behind = 0;
+  uint64_t least = link.bits_per_second;
+  for (size_t end = 0; end < 2; ++end) {
+    const Row speed = scene.Levels(scene.EntityOf(link.ends[end]), Metric::kLinkSpeed);
+    for (size_t i = 0; i < speed.size(); ++i) {
+      if (speed[i] == 0 || speed[i] >= link.bits_per_second) continue;
+      slow[end] = true;
+      first = std::min(first, i);
+      behind = std::max(behind, i + 1);
+      least = std::min(least, speed[i]);
+    }
+  }
+  if (!slow[0] && !slow[1]) return;
+  Finding finding = {.kind = FindingKind::kDegradedRate,
+                     .place = {.kind = PlaceKind::kLink,
+                               .index = index,
+                               .sender = slow[0] == slow[1] ? kNone : link.ends[slow[0] ? 0 : 1]},
+                     .confidence = 0.99,
+                     .from = scene.BeginOf(first),
+                     .until = EndOfTrouble(scene, behind),
+                     .verdict = scene.EndOf(first)};
+  finding.evidence.push_back(fmt::format("its port says {:.1f} Gb/s, and the topology {:.0f}",
+                                         static_cast<double>(least) / 1e9,
+                                         static_cast<double>(link.bits_per_second) / 1e9));
+  found.push_back(std::move(finding));
+}
+
+void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, Findings& found) {
+  const Place place{.kind = PlaceKind::kLink, .index = index};
+  if (const auto second = SecondFall(story)) {
+    Finding finding = OfStory(scene, story, FindingKind::kFlap, place);
+    finding.verdict = scene.EndOf(*second);
+    finding.confidence = 0.99;
+    finding.evidence.push_back(fmt::format("went down {} times", story.times));
+    found.push_back(std::move(finding));
+    return;
+  }
+  Finding finding = OfStory(scene, story, FindingKind::kLinkDown, place);
+  finding.evidence.push_back("an end of it says that it went down, and once");
+  finding.confidence = 0.98;
+  for (const PortIndex port : scene.fabric().link(index).ends) {
+    const topology::NicIndex nic = scene.fabric().NicOf(port);
+    if (nic == kNone) continue;
+    const Place at_nic{.kind = PlaceKind::kNic, .index = nic};
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    if (IsSilent(scene, nic, story)) {
+      finding.kind = FindingKind::kNicCrash;
+      finding.place = at_nic;
+      finding.confidence = 0.95;
+      finding.evidence.push_back("the NIC tells nothing any more, and others do");
+    } else if (!scene.Tells(entity, Metric::kLinkUp)) {
+      // The switch sees the same of both.
+      finding.kind = FindingKind::kNicCrash;
+      finding.place = at_nic;
+      finding.confidence = 0.5;
+      finding.rivals.push_back(
+          {.kind = FindingKind::kLinkDown, .place = place, .probability = 0.5});
+      finding.further.push_back("the NIC's own counters: a dead one tells nothing");
+    }
+  }
+  found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void DetectLinkState(const Scene& scene, Findings& found) {
+  const topology::Fabric& fabric = scene.fabric();
+  std::vector<LinkStory> stories;
+  for (LinkIndex link = 0; link < fabric.links().size(); ++link) {
+    stories.push_back(StoryOf(scene, link));
+    DetectSpeed(scene, link, found);
+  }
+  std::vector<bool> explained(stories.size());
+  for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+    if (!fabric.node(node).IsSwitch()) continue;
+    size_t links = 0;
+    LinkStory whole;
+    if (!IsGone(scene, node, stories, links, whole)) continue;
+    Finding finding = OfStory(scene, whole, FindingKind::kSwitchCrash,
+                              {.kind = PlaceKind::kSwitch, .index = node});
+    finding.confidence = 0.99;
+    finding.evidence.push_back(fmt::format("all of its {} links went down at once", links));
+    for (const topology::Port& port : fabric.PortsOf(node)) {
+      if (port.link != kNone) explained[port.link] = true;
+    }
+    found.push_back(std::move(finding));
+  }
+  for (LinkIndex link = 0; link < stories.size(); ++link) {
+    if (stories[link].any && !explained[link]) DetectOneLink(scene, link, stories[link], found);
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A NIC whose last link fills up because of senders that were not there before, and that send to
+// nobody else: a collective's new flows go both ways and to many.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::NicIndex;
+using topology::PortIndex;
+
+struct NewFlow {
+  const FlowSummary* flow = nullptr;
+  NicIndex source = kNone;
+  NicIndex destination = kNone;
+};
+
+// Windows at the beginning in which everything is new.
+constexpr size_t kWarmUp = 3;
+
+std::vector<NewFlow> NewFlowsOf(const Scene& scene) {
+  std::vector<NewFlow> result;
+  const Timestamp settled = scene.EndOf(kWarmUp);
+  for (const FlowSummary& flow : scene.parts().flows) {
+    if (flow.total.first_seen < settled || flow.DataBytes() == 0) continue;
+    const NicIndex source =
+        scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.source});
+    const NicIndex destination =
+        scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.destination});
+    if (source == kNone || destination == kNone) continue;
+    result.push_back({.flow = &flow, .source = source, .destination = destination});
+  }
+  return result;
+}
+
+// The first window from `from` on in which the port's queue shows that it is too full.
+std::optional<size_t> FirstFull(const Scene& scene, PortIndex port, Timestamp from) {
+  constexpr uint8_t kPriorities = 8;
+  constexpr double kFull = 0.9;
+  const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
+  const double line =
+      static_cast<double>(scene.fabric().link(scene.fabric().port(port).link).bits_per_second) / 8 *
+      static_cast<double>(scene.parts().metrics.window().count()) * 1e-9;
+  std::vector<bool> signs(scene.windows());
+  for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+    const Row marked = scene.Growth(scene.EntityOf(port, priority), Metric::kEcnMarked);
+    for (size_t w = 0; w < marked.size(); ++w) {
+      if (marked[w] > 0) signs[w] = true;
+    }
+  }
+  for (size_t w = 0; w < scene.windows(); ++w) {
+    if (scene.EndOf(w) <= from) continue;
+    if (signs[w] || static_cast<double>(sent[w]) > kFull * line) return w;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void DetectOverload(const Scene& scene, Findings& found) {
+  if (scene.windows() <= kWarmUp) return;
+  const std::vector<NewFlow> flows = NewFlowsOf(scene);
+  std::map<NicIndex, std::vector<const NewFlow*>> to;
+  std::map<NicIndex, std::set<NicIndex>> sends_to;
+  for (const NewFlow& flow : flows) {
+    to[flow.destination].push_back(&flow);
+    sends_to[flow.source].insert(flow.destination);
+  }
+  for (const auto& [nic, arriving] : to) {
+    std::set<NicIndex> senders;
+    Finding finding = {.place = {.kind = PlaceKind::kNic, .index = nic}, .from = Timestamp::max()};
+    Timestamp last = Timestamp::min();
+    for (const NewFlow* flow : arriving) {
+      // Somebody who answers, or talks to many, is of a job.
+      if (sends_to[flow->source].size() > 1 || to.contains(flow->source)) continue;
+      senders.insert(flow->source);
+      finding.from = std::min(finding.from, flow->flow->total.first_seen);
+      last = std::max(last, flow->flow->total.last_seen);
+      finding.culprits.push_back(flow->flow->flow);
+    }
+    if (senders.size() < 2 || sends_to.contains(nic)) continue;
+    const PortIndex port = scene.fabric().Peer(scene.fabric().nic(nic).port);
+    if (port == kNone) continue;
+    const std::optional<size_t> full = FirstFull(scene, port, finding.from);
+    if (!full) continue;
+    // A handful at once is what the word means (Chen et al., Understanding TCP Incast, WREN 2009,
+    // has goodput fall from about four senders on).
+    constexpr size_t kMany = 5;
+    finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
+    finding.confidence = 0.9;
+    finding.verdict = std::max(scene.EndOf(*full), finding.from);
+    constexpr int kCalm = 4;
+    if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
+      finding.until = last;
+    }
+    finding.evidence.push_back(fmt::format(
+        "{} NICs began to send to it, and to nobody else, by {} flows; {} is full since",
+        senders.size(), finding.culprits.size(), scene.fabric().NameOf(port)));
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/scene.h"
+
+#include <algorithm>
+
+namespace rocescope {
+
+using topology::kNone;
+
+Scene::Scene(const SceneParts& parts) : parts_(parts) {
+  const auto extent = parts_.metrics.WindowsRead();
+  if (!extent) return;
+  constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMostWindows);
+  first_ = std::max(extent->first, extent->second - kMost);
+  windows_ = static_cast<size_t>(extent->second - first_);
+}
+
+Entity Scene::EntityOf(topology::PortIndex port, uint8_t priority) const {
+  const topology::NicIndex nic = fabric().NicOf(port);
+  return {.kind = nic == kNone ? EntityKind::kPort : EntityKind::kNic,
+          .index = nic == kNone ? port : nic,
+          .priority = priority};
+}
+
+Row Scene::Growth(const Entity& entity, Metric metric) const {
+  Row row(windows_);
+  const MetricSeries* series = parts_.metrics.Find(entity, metric);
+  if (series == nullptr) return row;
+  for (const WindowValue& value : series->windows()) {
+    const int64_t at = value.window - first_;
+    if (at >= 0 && at < static_cast<int64_t>(windows_)) row[static_cast<size_t>(at)] = value.value;
+  }
+  return row;
+}
+
+Row Scene::Levels(const Entity& entity, Metric metric) const {
+  const MetricSeries* series = parts_.metrics.Find(entity, metric);
+  if (series == nullptr || series->windows().empty()) return {};
+  Row row(windows_);
+  auto at = series->windows().begin();
+  uint64_t level = at->value;
+  for (size_t i = 0; i < windows_; ++i) {
+    while (at != series->windows().end() && at->window <= first_ + static_cast<int64_t>(i)) {
+      level = at->value;
+      ++at;
+    }
+    row[i] = level;
+  }
+  return row;
+}
+
+bool Scene::HasReading(const Entity& entity, Metric metric, size_t window) const {
+  const MetricSeries* series = parts_.metrics.Find(entity, metric);
+  return series != nullptr &&
+         std::ranges::binary_search(series->windows(), first_ + static_cast<int64_t>(window), {},
+                                    &WindowValue::window);
+}
+
+bool Scene::AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const {
+  const MetricSeries* first = parts_.metrics.Find(a, of_a);
+  const MetricSeries* second = parts_.metrics.Find(b, of_b);
+  if (first == nullptr || second == nullptr) return false;
+  // One that is gone for a while begins anew where it was, and is not read meanwhile.
+  constexpr int kPart = 100;  // of a window
+  const Duration slack = parts_.metrics.window() / kPart;
+  const Duration apart = first->last_reading() - second->last_reading();
+  return apart <= slack && -apart <= slack && !first->is_by_agent() && !second->is_by_agent();
+}
+
+}  // namespace rocescope

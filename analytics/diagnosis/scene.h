@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What detectors look at: the answers of all other rooms at one moment, and counters as rows of
+// windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analytics/cabling/cable_finding.h"
+#include "analytics/collective/collective.h"
+#include "analytics/connection/connection.h"
+#include "analytics/job/attribution.h"
+#include "analytics/metric/metric_store.h"
+#include "analytics/path/path.h"
+#include "analytics/traffic/traffic.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+// All must outlive the scene.
+struct SceneParts {
+  const topology::Fabric& fabric;
+  const MetricStore& metrics;
+  const FlowPaths& paths;
+  const FlowSummaries& flows;
+  const ConnectionList& connections;
+  const Attribution& attribution;
+  const std::vector<JobRhythm>& rhythms;
+  const CablingAnswer& cabling;
+};
+
+// By how much a counter grew in each window, or what a gauge said at its end.
+using Row = std::vector<uint64_t>;
+
+class Scene {
+ public:
+  explicit Scene(const SceneParts& parts);
+
+  const SceneParts& parts() const { return parts_; }
+  const topology::Fabric& fabric() const { return parts_.fabric; }
+
+  // Windows that counters tell of: from 0 up to this.
+  size_t windows() const { return windows_; }
+  Timestamp BeginOf(size_t window) const {
+    return parts_.metrics.StartOf(first_ + static_cast<int64_t>(window));
+  }
+  Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
+
+  // A switch's port itself, a host's as its NIC.
+  Entity EntityOf(topology::PortIndex port, uint8_t priority = CounterEntity::kAllPriorities) const;
+  bool Tells(const Entity& entity, Metric metric) const {
+    return parts_.metrics.Find(entity, metric) != nullptr;
+  }
+  // Zeros if nobody tells.
+  Row Growth(const Entity& entity, Metric metric) const;
+  // Windows without a reading have the one before; those before the first, the first. Empty if
+  // nobody tells.
+  Row Levels(const Entity& entity, Metric metric) const;
+  // Zeros in windows without a reading: what a watermark said is of that window alone.
+  Row Readings(const Entity& entity, Metric metric) const { return Growth(entity, metric); }
+  // Of a gauge: whether anybody read it in the window.
+  bool HasReading(const Entity& entity, Metric metric, size_t window) const;
+
+  // Both counters are read at the same moments, so that sums over them mean something.
+  bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
+
+ private:
+  const SceneParts parts_;
+  int64_t first_ = 0;
+  size_t windows_ = 0;
+};
+
+}  // namespace rocescope

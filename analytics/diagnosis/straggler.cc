@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GPUs that compute more slowly than their peers: by their own clocks, else by who waits for whom.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+namespace {
+
+using topology::GpuIndex;
+using topology::kNone;
+using topology::NicIndex;
+
+uint64_t MedianOf(std::vector<uint64_t> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+// In use: somebody's memory is on it.
+bool IsInUse(const Scene& scene, const Entity& gpu) {
+  const Row all = scene.Levels(gpu, Metric::kMemoryTotal);
+  const Row free = scene.Levels(gpu, Metric::kMemoryFree);
+  constexpr double kMostlyFree = 0.9;
+  return !all.empty() && !free.empty() &&
+         static_cast<double>(free.back()) < kMostlyFree * static_cast<double>(all.back());
+}
+
+bool DetectSlowClocks(const Scene& scene, Findings& found) {
+  constexpr double kSlow = 0.85;  // of the others: boost clocks of healthy GPUs differ by less
+  std::vector<std::pair<GpuIndex, Row>> clocks;
+  for (GpuIndex gpu = 0; gpu < scene.fabric().gpus().size(); ++gpu) {
+    const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
+    Row clock = scene.Levels(entity, Metric::kGpuClock);
+    if (!clock.empty() && IsInUse(scene, entity)) clocks.emplace_back(gpu, std::move(clock));
+  }
+  if (clocks.size() < 3) return false;
+  Row usual;
+  for (size_t w = 0; w < scene.windows(); ++w) {
+    std::vector<uint64_t> values;
+    for (const auto& [gpu, clock] : clocks) values.push_back(clock[w]);
+    usual.push_back(MedianOf(std::move(values)));
+  }
+  for (const auto& [gpu, clock] : clocks) {
+    const auto is_slow = [&](size_t w) {
+      return static_cast<double>(clock[w]) < kSlow * static_cast<double>(usual[w]);
+    };
+    size_t first = 0;
+    while (first < clock.size() && !is_slow(first)) ++first;
+    if (first == clock.size()) continue;
+    size_t last = clock.size() - 1;
+    while (!is_slow(last)) --last;
+    Finding finding = {.kind = FindingKind::kStraggler,
+                       .place = {.kind = PlaceKind::kGpu, .index = gpu},
+                       .confidence = 0.95,
+                       .from = scene.BeginOf(first),
+                       .verdict = scene.EndOf(first)};
+    constexpr size_t kCalm = 4;
+    if (last + kCalm < clock.size()) finding.until = scene.EndOf(last);
+    finding.evidence.push_back(fmt::format("its clock is at {} MHz, that of its peers at {} MHz",
+                                           clock[first] / 1'000'000, usual[first] / 1'000'000));
+    const Row warmth = scene.Levels({.kind = EntityKind::kGpu, .index = gpu}, Metric::kTemperature);
+    if (!warmth.empty()) {
+      finding.evidence.push_back(fmt::format("it is {} degrees Celsius warm", warmth[last]));
+    }
+    found.push_back(std::move(finding));
+  }
+  return true;
+}
+
+GpuIndex GpuBehind(const topology::Fabric& fabric, NicIndex nic) {
+  for (const GpuIndex gpu : fabric.GpusOf(fabric.nic(nic).host)) {
+    if (fabric.gpu(gpu).nic == nic) return gpu;
+  }
+  for (const GpuIndex gpu : fabric.GpusOf(fabric.nic(nic).host)) {
+    if (fabric.gpu(gpu).nic == kNone && fabric.gpu(gpu).rail == fabric.nic(nic).rail) return gpu;
+  }
+  return kNone;
+}
+
+void DetectWaiting(const Scene& scene, Findings& found) {
+  for (const JobRhythm& rhythm : scene.parts().rhythms) {
+    if (!rhythm.waited_for) continue;
+    const WaitedFor& waited = *rhythm.waited_for;
+    const CollectiveMember& member = rhythm.members[waited.member];
+    const NicIndex nic =
+        scene.fabric().FindNic({.segment = member.segment, .address = member.address});
+    if (nic == kNone) continue;
+    const GpuIndex gpu = GpuBehind(scene.fabric(), nic);
+    if (gpu == kNone) continue;
+    Finding finding = {.kind = FindingKind::kStraggler,
+                       .place = {.kind = PlaceKind::kGpu, .index = gpu},
+                       .confidence = 0.8 * waited.confidence,
+                       .from = waited.from,
+                       .verdict = waited.from + 2 * rhythm.period};
+    if (waited.until + 3 * rhythm.period < rhythm.last) finding.until = waited.until;
+    finding.victims.push_back(rhythm.job);
+    finding.evidence.push_back(fmt::format(
+        "it entered {} of {} iterations last, {:.0f} us behind the others", waited.iterations,
+        waited.of, static_cast<double>(waited.lateness.count()) / 1000));
+    finding.further.push_back("GPU counters (DCGM or sFlow's): clock, utilisation, temperature");
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace
+
+void DetectStragglers(const Scene& scene, Findings& found) {
+  if (!DetectSlowClocks(scene, found)) DetectWaiting(scene, found);
+}
+
+}  // namespace rocescope

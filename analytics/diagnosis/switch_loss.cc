@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a switch received in all is what it sent, dropped and counted, or what still waits in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "analytics/diagnosis/balance.h"
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::NodeIndex;
+
+constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
+                                    Metric::kNoRouteDrops, Metric::kMtuDrops};
+constexpr uint8_t kPriorities = 8;
+
+// Received, neither sent nor counted as lost; where nothing waits in its queues.
+Balance BalanceOf(const Scene& scene, NodeIndex node) {
+  const topology::Node& of = scene.fabric().node(node);
+  Balance balance{.missing = std::vector<int64_t>(scene.windows()),
+                  .busy = std::vector<double>(scene.windows())};
+  std::vector<int64_t>& difference = balance.missing;
+  Row waiting(scene.windows());
+  std::optional<Entity> first;
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (scene.fabric().port(of.first_port + i).link == kNone) continue;
+    const Entity entity = scene.EntityOf(of.first_port + i);
+    if (!first) first = entity;
+    if (!scene.AreSimultaneous(*first, Metric::kRxPackets, entity, Metric::kTxPackets)) return {};
+    const auto add = [&](Metric metric, int64_t sign) {
+      const Row row = scene.Growth(entity, metric);
+      for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
+    };
+    add(Metric::kRxPackets, 1);
+    add(Metric::kTxPackets, -1);
+    for (const Metric metric : kCountedDrops) add(metric, -1);
+    for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+      const Row queue =
+          scene.Levels(scene.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
+      for (size_t w = 0; w < queue.size(); ++w) waiting[w] += queue[w];
+    }
+  }
+  for (size_t w = 1; w < difference.size(); ++w) difference[w] += difference[w - 1];
+  for (size_t w = 0; w < difference.size(); ++w) {
+    if (waiting[w] > 0) difference[w] = Balance::kUnread;
+  }
+  return balance;
+}
+
+// Congestion notifications that left their senders and reached nobody, over the whole fabric and
+// from a window on; -1 if NICs do not tell.
+int64_t LostNotifications(const Scene& scene, size_t from) {
+  int64_t lost = 0;
+  bool told = false;
+  for (topology::NicIndex nic = 0; nic < scene.fabric().nics().size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    told |= scene.Tells(entity, Metric::kCnpSent);
+    const Row sent = scene.Growth(entity, Metric::kCnpSent);
+    const Row handled = scene.Growth(entity, Metric::kCnpHandled);
+    for (size_t w = from; w < sent.size(); ++w) {
+      lost += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
+    }
+  }
+  return told ? lost : -1;
+}
+
+// Packets sent again by flows whose way leads by the node.
+uint64_t SentAgainBy(const Scene& scene, NodeIndex node) {
+  uint64_t again = 0;
+  const FlowSummaries& flows = scene.parts().flows;
+  const FlowPaths& paths = scene.parts().paths;
+  size_t at = 0;
+  for (size_t i = 0; i < flows.size(); ++i) {
+    while (at < paths.size() && paths[at].flow < flows[i].flow) ++at;
+    if (at == paths.size()) break;
+    if (paths[at].flow != flows[i].flow) continue;
+    const bool passes = std::ranges::any_of(paths[at].stretches, [&](const PathStretch& stretch) {
+      return std::ranges::any_of(stretch.certain, [&](topology::PortIndex port) {
+        return scene.fabric().port(port).node == node;
+      });
+    });
+    if (passes) again += flows[i].total.resent + flows[i].total.reordered;
+  }
+  return again;
+}
+
+void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Findings& found) {
+  const auto frames = static_cast<int64_t>(loss.frames);
+  const size_t first = loss.first;
+  Finding finding = {.kind = FindingKind::kBlackhole,
+                     .place = {.kind = PlaceKind::kSwitch, .index = node},
+                     .confidence = 0.95,
+                     .from = scene.BeginOf(first),
+                     .verdict = scene.EndOf(loss.verdict)};
+  constexpr size_t kCalm = 4;
+  if (loss.last + kCalm < scene.windows()) finding.until = scene.EndOf(loss.last);
+  finding.evidence.push_back(
+      fmt::format("{} frames went into it and never came out, and it counts no drops", frames));
+  const int64_t notifications = LostNotifications(scene, first);
+  const bool hurts = SentAgainBy(scene, node) > 0;
+  const bool are_notifications = notifications >= 0 ? notifications * 2 > frames : !hurts;
+  if (are_notifications) {
+    finding.kind = FindingKind::kLostCnps;
+    if (notifications >= 0) {
+      finding.evidence.push_back(fmt::format(
+          "{} congestion notifications that NICs sent meanwhile reached no NIC", notifications));
+    } else {
+      finding.confidence = 0.8;
+      finding.evidence.push_back("no flow by way of it had to send anything again");
+    }
+  }
+  found.push_back(std::move(finding));
+}
+
+void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
+  Row dropped(scene.windows());
+  const topology::Node& of = scene.fabric().node(node);
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    const Row row = scene.Growth(scene.EntityOf(of.first_port + i), Metric::kMtuDrops);
+    for (size_t w = 0; w < row.size(); ++w) dropped[w] += row[w];
+  }
+  const auto is_some = [](uint64_t value) { return value > 0; };
+  const auto first = std::ranges::find_if(dropped, is_some);
+  if (first == dropped.end()) return;
+  const auto last = std::find_if(dropped.rbegin(), dropped.rend(), is_some).base();
+  uint64_t all = 0;
+  for (const uint64_t value : dropped) all += value;
+  Finding finding = {.kind = FindingKind::kMtuMismatch,
+                     .place = {.kind = PlaceKind::kSwitch, .index = node},
+                     .confidence = 0.99,
+                     .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
+                     .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
+  finding.evidence.push_back(fmt::format("it dropped {} packets as too long", all));
+  constexpr ptrdiff_t kCalm = 4;
+  if (dropped.end() - last > kCalm) {
+    finding.until = scene.BeginOf(static_cast<size_t>(last - dropped.begin()));
+  }
+  found.push_back(std::move(finding));
+}
+
+}  // namespace
+
+void DetectSwitchLoss(const Scene& scene, Findings& found) {
+  std::vector<NodeIndex> switches;
+  std::vector<Balance> places;
+  for (NodeIndex node = 0; node < scene.fabric().nodes().size(); ++node) {
+    if (!scene.fabric().node(node).IsSwitch()) continue;
+    DetectTooLong(scene, node, found);
+    switches.push_back(node);
+    places.push_back(BalanceOf(scene, node));
+  }
+  const Balances balances(std::move(places));
+  for (size_t i = 0; i < switches.size(); ++i) {
+    if (const auto loss = balances.LossAt(i)) AddSilentLoss(scene, switches[i], *loss, found);
+  }
+}
+
+}  // namespace rocescope
