@@ -5,25 +5,10 @@
 #include <numeric>
 #include <utility>
 
-#include "base/hash.h"
-#include "dataplane/record/flow_key_hash.h"
-
 namespace rocescope {
 
-namespace {
-
-// Two sessions of one switch copy a packet at once, but for the coarser stamp's 100 us.
-constexpr Duration kAtOnce = std::chrono::microseconds(1);
-
-uint64_t PacketOf(const FlowKey& flow, uint32_t psn, uint8_t opcode, uint32_t msn, bool by_int) {
-  const uint64_t packet = uint64_t{psn} << 32 | uint64_t{opcode} << 24 | (msn & 0xff'ffff);
-  return HashCombine(HashCombine(FlowKeyHash()(flow), by_int ? 1 : 0), packet) | 1;  // 0: none
-}
-
-}  // namespace
-
 ClockOffsets::ClockOffsets(const ClockOptions& options)
-    : options_(options), slots_(options.packets), window_(options.window) {}
+    : options_(options), trails_(options.packets, options.apart), window_(options.window) {}
 
 uint32_t ClockOffsets::ClockOf(const Key& key) {
   const auto known = clocks_.find(key);
@@ -48,17 +33,16 @@ void ClockOffsets::Add(const RecordBatch& batch) {
     if (record.tap >= clock_of_tap_.size()) clock_of_tap_.resize(size_t{record.tap} + 1, kNoClock);
     uint32_t& clock = clock_of_tap_[record.tap];
     if (clock == kNoClock) clock = ClockOf({.kind = StampKind::kCapture, .number = record.tap});
-    Add(PacketOf(record.flow, record.psn, record.opcode, record.msn, false),
-        {.clock = clock,
-         .ttl = record.ttl,
-         .time = record.event_time,
-         .arrival = record.arrival_time});
+    Add(PacketOf(record), {.where = clock,
+                           .ttl = record.ttl,
+                           .time = record.event_time,
+                           .arrival = record.arrival_time});
   }
   for (const HopRecord& record : batch.hops) {
     // Of a stack all hops have one TTL, and no direction.
     if (!record.packet.known || !record.event_time_told || record.hop_count > 1) continue;
-    Add(PacketOf(record.packet.flow, record.packet.psn, record.packet.opcode, 0, true),
-        {.clock = ClockOf({.kind = StampKind::kInt, .number = record.node_id}),
+    Add(PacketOf(record.packet),
+        {.where = ClockOf({.kind = StampKind::kInt, .number = record.node_id}),
          .ttl = record.packet.ttl,
          .time = record.event_time,
          .arrival = record.arrival_time});
@@ -66,28 +50,11 @@ void ClockOffsets::Add(const RecordBatch& batch) {
 }
 
 void ClockOffsets::Add(uint64_t packet, const Seen& seen) {
-  if (seen.clock == kNoClock) {
+  if (seen.where == kNoClock) {
     ++pairs_refused_;
     return;
   }
-  Slot& slot = slots_[packet & (slots_.size() - 1)];
-  if (slot.packet != packet) slot = {.packet = packet};
-  if (slot.sent_again) return;
-  const std::span<const Seen> known = std::span(slot.seen).first(slot.count);
-  for (const Seen& other : known) {
-    const bool again = other.clock == seen.clock && other.ttl == seen.ttl;
-    if (again && seen.time - other.time < kAtOnce && other.time - seen.time < kAtOnce) return;
-    if (again || seen.arrival - other.arrival > options_.apart ||
-        other.arrival - seen.arrival > options_.apart) {
-      slot.sent_again = true;
-      return;
-    }
-  }
-  for (const Seen& other : known) {
-    if (other.clock == seen.clock || other.ttl == seen.ttl) continue;
-    AddDelay(other.ttl > seen.ttl ? other : seen, other.ttl > seen.ttl ? seen : other);
-  }
-  if (slot.count < kMostSeen) slot.seen[slot.count++] = seen;
+  trails_.Add(packet, seen, [this](const Seen& from, const Seen& to) { AddDelay(from, to); });
 }
 
 // Windows are of arrival, by one clock; whoever comes before the first counts there.
@@ -110,7 +77,7 @@ size_t ClockOffsets::WindowOf(Timestamp time) {
 
 void ClockOffsets::AddDelay(const Seen& from, const Seen& to) {
   const size_t window = WindowOf(to.arrival);
-  const uint64_t pair = uint64_t{from.clock} << 32 | to.clock;
+  const uint64_t pair = uint64_t{from.where} << 32 | to.where;
   auto at = delays_.find(pair);
   if (at == delays_.end()) {
     if (delays_.size() >= options_.pairs) {
@@ -120,8 +87,8 @@ void ClockOffsets::AddDelay(const Seen& from, const Seen& to) {
     at = delays_.emplace(pair, DelayEnvelope()).first;
   }
   at->second.Add(window, (to.time - from.time).count());
-  ++packets_of_[from.clock];
-  ++packets_of_[to.clock];
+  ++packets_of_[from.where];
+  ++packets_of_[to.where];
 }
 
 std::string ClockOffsets::NameOf(const Key& key) const {

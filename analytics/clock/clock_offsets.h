@@ -16,6 +16,7 @@
 #include "analytics/clock/clock_offset.h"
 #include "analytics/clock/delay_envelope.h"
 #include "analytics/clock/offset_bounds.h"
+#include "analytics/clock/packet_trails.h"
 #include "base/time.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_place.h"
@@ -52,7 +53,6 @@ class ClockOffsets {
 
  private:
   static constexpr uint32_t kNoClock = UINT32_MAX;
-  static constexpr size_t kMostSeen = 8;
 
   struct Key {
     StampKind kind = StampKind::kMirror;
@@ -61,19 +61,7 @@ class ClockOffsets {
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  struct Seen {
-    uint32_t clock = kNoClock;
-    uint8_t ttl = 0;
-    Timestamp time;
-    Timestamp arrival;
-  };
-  // A packet, and who stamped it.
-  struct Slot {
-    uint64_t packet = 0;
-    uint8_t count = 0;
-    bool sent_again = false;
-    std::array<Seen, kMostSeen> seen;
-  };
+  using Seen = PacketTrails<uint32_t>::Seen;  // by clock
   // What one window, or all, says of every clock.
   struct Solution {
     std::vector<std::optional<OffsetBounds>> bounds;  // by clock
@@ -100,7 +88,7 @@ class ClockOffsets {
   std::vector<Key> keys_;
   std::vector<uint32_t> clock_of_tap_;
   std::vector<uint64_t> packets_of_;  // by clock
-  std::vector<Slot> slots_;
+  PacketTrails<uint32_t> trails_;
   std::unordered_map<uint64_t, DelayEnvelope> delays_;  // by from << 32 | to
   Duration window_;
   int64_t first_window_ = -1;

@@ -44,6 +44,29 @@ constexpr auto kRules = std::to_array<Rule>({
     {kFlap, kBlackhole, kThere},
     {kFlap, kLinkDown, kThere},
     {kFlap, kDegradedRate, kThere},
+    {kLinkDown, kSlowReceiver, kThere},
+    {kLinkDown, kAddedLatency, kThere},
+    {kFlap, kSlowReceiver, kThere},
+    {kFlap, kAddedLatency, kThere},
+    {kNicCrash, kSlowReceiver, kThere},
+    {kNicCrash, kAddedLatency, kThere},
+    {kDegradedRate, kAddedLatency, kThere},
+    {kDegradedRate, kSlowReceiver, kThere},
+    {kGrayLoss, kSlowReceiver, kThere},
+    {kBitErrors, kSlowReceiver, kThere},
+    {kCorruption, kSlowReceiver, kThere},
+    {kSwappedCables, kAddedLatency, kThere},
+    {kIncast, kSlowReceiver, kThere},
+    {kNoisyNeighbour, kSlowReceiver, kThere},
+    {kLostCnps, kDeprioritisedCnps, kAnywhere},
+    {kGrayLoss, kDeprioritisedCnps, kThere},
+    {kBitErrors, kDeprioritisedCnps, kThere},
+    {kPfcDeadlock, kDeprioritisedCnps, kAnywhere},
+    {kPfcStorm, kDeprioritisedCnps, kAnywhere},
+    {kPfcStorm, kAddedLatency, kAnywhere},
+    {kPfcStorm, kSlowReceiver, kAnywhere},
+    {kPfcDeadlock, kAddedLatency, kAnywhere},
+    {kPfcDeadlock, kSlowReceiver, kAnywhere},
     {kNicCrash, kGrayLoss, kThere},
     {kNicCrash, kBlackhole, kThere},
     {kBitErrors, kGrayLoss, kThere},
@@ -172,6 +195,7 @@ Findings Diagnose(const Scene& scene) {
     DetectThresholds(scene, found);
     DetectOverload(scene, found);
     DetectHashing(scene, found);
+    DetectDelays(scene, found);
   }
   DetectStragglers(scene, found);
   DetectCables(scene, found);

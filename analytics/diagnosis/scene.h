@@ -10,6 +10,7 @@
 #include "analytics/cabling/cable_finding.h"
 #include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
+#include "analytics/delay/delay_tracker.h"
 #include "analytics/job/attribution.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path.h"
@@ -28,6 +29,7 @@ struct SceneParts {
   const Attribution& attribution;
   const std::vector<JobRhythm>& rhythms;
   const CablingAnswer& cabling;
+  const DelayTracker& delays;
 };
 
 // By how much a counter grew in each window, or what a gauge said at its end.
@@ -45,6 +47,8 @@ class Scene {
   Timestamp BeginOf(size_t window) const {
     return parts_.metrics.StartOf(first_ + static_cast<int64_t>(window));
   }
+  // Where a window with this number since the epoch is; at least windows() if it is not.
+  size_t PlaceOf(int64_t window) const { return static_cast<size_t>(window - first_); }
   Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
 
   // A switch's port itself, a host's as its NIC.

@@ -59,6 +59,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   paths_ = std::make_unique<PathTracker>(*fabric_);
   cabling_ = std::make_unique<Cabling>(*fabric_);
   metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
+  delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
   clocks_->SetFabric(fabric_.get());
   paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
@@ -71,6 +72,7 @@ void Engine::LearnTap(const TapPlace& place) {
   if (paths_) paths_->LearnTap(place);
   if (cabling_) cabling_->LearnTap(place);
   clocks_->LearnTap(place);
+  if (delays_) delays_->LearnTap(place);
 }
 
 void Engine::Ingest(const RecordBatch& batch) {
@@ -100,6 +102,7 @@ void Engine::Ingest(const RecordBatch& batch) {
     for (const SampleRecord& record : batch.samples) paths_->Add(record);
   }
   if (cabling_) cabling_->Add(batch);
+  if (delays_) delays_->Add(batch);
   if (metrics_) {
     for (const CounterRecord& record : batch.counters) metrics_->Add(record);
   }
@@ -157,7 +160,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                                 .connections = *connections,
                                 .attribution = *attribution,
                                 .rhythms = *rhythms,
-                                .cabling = *cabling}));
+                                .cabling = *cabling,
+                                .delays = *delays_}));
   }
   last_ = std::make_shared<const Snapshot>(
       Snapshot{.host_facts = host_facts_,

@@ -11,6 +11,7 @@
 #include "analytics/collective/activity.h"
 #include "analytics/collective/collectives.h"
 #include "analytics/connection/connection_tracker.h"
+#include "analytics/delay/delay_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
 #include "analytics/metric/metric_store.h"
@@ -68,6 +69,7 @@ class Engine {
   std::unique_ptr<PathTracker> paths_;    // null without a fabric
   std::unique_ptr<Cabling> cabling_;      // likewise
   std::unique_ptr<MetricStore> metrics_;  // likewise
+  std::unique_ptr<DelayTracker> delays_;  // likewise
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // with anything in them

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/delay/delay_tracker.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "dataplane/record/flow_key_hash.h"
+#include "dataplane/wire/opcode.h"
+
+namespace rocescope {
+
+using topology::kNone;
+using topology::NicIndex;
+using topology::NodeIndex;
+
+namespace {
+
+// What goes first waits for one frame of another queue at most; this is two, of 4 kB at 100 Gb/s.
+constexpr int64_t kLate = 700;
+
+}  // namespace
+
+DelayTracker::DelayTracker(const topology::Fabric& fabric, const DelayOptions& options)
+    : fabric_(fabric),
+      options_(options),
+      trails_(options.packets, options.apart),
+      int_trails_(options.packets, options.apart),
+      requests_(options.packets) {}
+
+void DelayTracker::LearnTap(const TapPlace& place) {
+  if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1);
+  // What leaves is stamped elsewhere than what comes.
+  if (place.side == TapSide::kEgress) return;
+  Where& where = of_tap_[place.tap];
+  where.node = fabric_.FindSwitchByErspan(place.switch_address);
+  if (where.node != kNone && place.has_port) {
+    where.port = fabric_.FindPortByNumber(where.node, place.port);
+  }
+}
+
+void DelayTracker::Add(const RecordBatch& batch) {
+  for (const SightingRecord& record : batch.sightings) Add(record);
+  for (const HopRecord& record : batch.hops) Add(record);
+}
+
+NodeIndex DelayTracker::EdgeOf(NicIndex nic) const {
+  return nic == kNone ? kNone : fabric_.PeerNode(fabric_.nic(nic).port);
+}
+
+void DelayTracker::Add(const SightingRecord& record) {
+  if (record.tap >= of_tap_.size() || of_tap_[record.tap].node == kNone) return;
+  const Trails::Seen seen = {.where = of_tap_[record.tap],
+                             .ttl = record.ttl,
+                             .time = record.event_time,
+                             .arrival = record.arrival_time};
+  if (record.kind == SightingKind::kCnp) {
+    AddNotice(record, seen);
+    return;
+  }
+  if (record.kind == SightingKind::kNak) return;
+  AddTurnaround(record, seen.where.node);
+  trails_.Add(PacketOf(record), seen, [this](const Trails::Seen& from, const Trails::Seen& to) {
+    AddTransit(DelayKind::kTransit, from, to);
+  });
+}
+
+// Of a notification there is no telling which it is: where two of a flow may be the one, none is.
+// One that was lost stays in the way for a while.
+void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& seen) {
+  constexpr size_t kMost = 16;
+  constexpr size_t kMostFlows = 1u << 16;
+  const uint64_t flow = FlowKeyHash()(record.flow);
+  const auto known = notices_.find(flow);
+  if (known == notices_.end() && notices_.size() >= kMostFlows) notices_.clear();
+  std::vector<Trails::Seen>& under_way = notices_[flow].under_way;
+  std::erase_if(under_way, [&](const Trails::Seen& other) {
+    return seen.arrival - other.arrival > options_.apart;
+  });
+  const auto is_before = [&](const Trails::Seen& other) {
+    return other.ttl > seen.ttl && !(other.where == seen.where);
+  };
+  const auto before = std::ranges::find_if(under_way, is_before);
+  if (before != under_way.end()) {
+    if (std::ranges::count_if(under_way, is_before) == 1) {
+      AddTransit(DelayKind::kNotice, *before, seen);
+    }
+    // The oldest has come, whichever it was.
+    under_way.erase(before);
+  }
+  const bool twice = std::ranges::any_of(under_way, [&](const Trails::Seen& other) {
+    return other.where == seen.where && other.ttl == seen.ttl &&
+           seen.time - other.time < std::chrono::microseconds(1);
+  });
+  if (!twice && under_way.size() < kMost) under_way.push_back(seen);
+}
+
+void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
+  const auto key_of = [&](const IpAddress& a, const IpAddress& b) {
+    return HashPair(FoldAddress(a) + FoldAddress(b), record.psn) | 1;
+  };
+  const uint64_t key = key_of(record.flow.source, record.flow.destination);
+  Request& slot = requests_[(key >> 1) & (requests_.size() - 1)];
+  if (record.kind == SightingKind::kRequest && record.ack_request) {
+    const NicIndex nic =
+        fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.destination});
+    if (EdgeOf(nic) != node) return;
+    const bool other = slot.key == key && slot.flow != record.flow &&
+                       record.event_time - slot.time < options_.apart;
+    slot = {.key = key, .flow = record.flow, .time = record.event_time, .ambiguous = other};
+  } else if (record.kind == SightingKind::kAcknowledge && slot.key == key && !slot.ambiguous &&
+             record.flow.source == slot.flow.destination &&
+             record.flow.destination == slot.flow.source) {
+    const NicIndex nic =
+        fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.source});
+    if (EdgeOf(nic) != node) return;
+    const Duration took = record.event_time - slot.time;
+    if (took > Duration(0) && took < options_.apart) {
+      Count({.kind = DelayKind::kTurnaround, .from = node, .to = nic}, record.arrival_time,
+            took.count());
+    }
+    slot.key = 0;
+  }
+}
+
+void DelayTracker::Add(const HopRecord& record) {
+  if (!record.packet.known || record.hop_count > 1 || record.dropped) return;
+  const NodeIndex node = fabric_.FindSwitchByInt(record.node_id);
+  if (node == kNone) return;
+  const wire::IntMetadata& told = record.metadata;
+  if (told.Has(wire::kIntQueue)) {
+    QueueUse& use = queues_[node];
+    const int64_t window = record.arrival_time.time_since_epoch() / options_.window;
+    if (record.packet.opcode == wire::kOpcodeCnp) {
+      ++use.notices[told.queue_id];
+      if (use.data.contains(told.queue_id)) {
+        if (use.among_data++ == 0) use.first_window = window;
+        use.last_window = window;
+      }
+    } else if ((record.packet.opcode & 0x1f) < 0x11) {
+      ++use.data[told.queue_id];
+    }
+  }
+  if (!record.event_time_told || !told.Has(wire::kIntPorts) ||
+      !told.Has(wire::kIntIngressTimestamp) || !told.Has(wire::kIntEgressTimestamp)) {
+    return;
+  }
+  const Trails::Seen seen = {
+      .where = {.node = node,
+                .port = fabric_.FindPortByNumber(node, told.ingress_port),
+                .stay = static_cast<int64_t>(told.egress_timestamp - told.ingress_timestamp)},
+      .ttl = record.packet.ttl,
+      .time = record.event_time,
+      .arrival = record.arrival_time};
+  int_trails_.Add(PacketOf(record.packet), seen,
+                  [this](const Trails::Seen& from, const Trails::Seen& to) {
+                    if (from.ttl - to.ttl == 1) AddTransit(DelayKind::kWire, from, to);
+                  });
+}
+
+void DelayTracker::AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to) {
+  const bool to_node = to.where.port == kNone;
+  Count({.kind = kind,
+         .from = from.where.node,
+         .to = to_node ? to.where.node : to.where.port,
+         .to_node = to_node,
+         .hops = static_cast<uint8_t>(from.ttl - to.ttl)},
+        to.arrival,
+        (to.time - from.time).count() - (kind == DelayKind::kWire ? from.where.stay : 0));
+}
+
+void DelayTracker::Count(const DelayKey& key, Timestamp when, int64_t ns) {
+  auto at = delays_.find(key);
+  if (at == delays_.end()) {
+    if (delays_.size() >= options_.places) {
+      ++places_refused_;
+      return;
+    }
+    at = delays_.emplace(key, std::vector<DelayWindow>()).first;
+  }
+  std::vector<DelayWindow>& windows = at->second;
+  const int64_t window = when.time_since_epoch() / options_.window;
+  auto place = std::ranges::lower_bound(windows, window, {}, &DelayWindow::window);
+  if (place == windows.end() || place->window != window) {
+    place = windows.insert(place, {.window = window, .least = ns, .most = ns});
+    if (windows.size() > kMostWindows) {
+      const auto index = std::max<ptrdiff_t>(place - windows.begin() - 1, 0);
+      windows.erase(windows.begin());
+      place = windows.begin() + index;
+    }
+  }
+  place->least = std::min(place->least, ns);
+  if (place->count == 0 || ns >= place->most) {
+    place->next_most = place->count == 0 ? ns : place->most;
+    place->most = ns;
+  } else if (place->count == 1 || ns > place->next_most) {
+    place->next_most = ns;
+  }
+  place->sum += ns;
+  ++place->count;
+  int64_t& quickest = quickest_.try_emplace(key, ns).first->second;
+  quickest = std::min(quickest, ns);
+  if (ns > quickest + kLate * std::max<int64_t>(key.hops, 1)) ++place->late;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Follows single packets from switch to switch, and to a NIC and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "analytics/clock/packet_trails.h"
+#include "analytics/delay/delay.h"
+#include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct DelayOptions {
+  Duration window = std::chrono::seconds(1);  // of analysis
+  size_t packets = 1u << 15;                  // remembered; a power of two
+  size_t places = 1u << 18;
+  // Copies and answers that come later are of a packet that was sent again.
+  Duration apart = std::chrono::milliseconds(1);
+};
+
+class DelayTracker {
+ public:
+  static constexpr size_t kMostWindows = 256;
+
+  // The fabric must outlive it.
+  explicit DelayTracker(const topology::Fabric& fabric, const DelayOptions& options = {});
+
+  void LearnTap(const TapPlace& place);
+  void Add(const RecordBatch& batch);
+
+  const Delays& delays() const { return delays_; }
+  // By switch.
+  const std::map<topology::NodeIndex, QueueUse>& queues() const { return queues_; }
+  uint64_t places_refused() const { return places_refused_; }
+
+ private:
+  struct Where {
+    topology::NodeIndex node = topology::kNone;
+    topology::PortIndex port = topology::kNone;  // of ingress
+    int64_t stay = 0;                            // ns in the switch, by INT
+
+    friend bool operator==(const Where& a, const Where& b) { return a.node == b.node; }
+  };
+  using Trails = PacketTrails<Where>;
+  // The last request between two hosts with this PSN that came to its NIC's switch.
+  struct Request {
+    uint64_t key = 0;
+    FlowKey flow;
+    Timestamp time;
+    bool ambiguous = false;  // another queue pair's was under way too
+  };
+  // Notifications that went by and were not seen further on.
+  struct Notices {  // of one flow
+    std::vector<Trails::Seen> under_way;
+  };
+
+  void Add(const SightingRecord& record);
+  void Add(const HopRecord& record);
+  void AddNotice(const SightingRecord& record, const Trails::Seen& seen);
+  void AddTurnaround(const SightingRecord& record, topology::NodeIndex node);
+  void AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to);
+  void Count(const DelayKey& key, Timestamp when, int64_t ns);
+  topology::NodeIndex EdgeOf(topology::NicIndex nic) const;
+
+  const topology::Fabric& fabric_;
+  const DelayOptions options_;
+  std::vector<Where> of_tap_;
+  Trails trails_;
+  Trails int_trails_;
+  std::vector<Request> requests_;
+  std::unordered_map<uint64_t, Notices> notices_;  // by flow
+  Delays delays_;
+  std::map<DelayKey, int64_t> quickest_;
+  std::map<topology::NodeIndex, QueueUse> queues_;
+  uint64_t places_refused_ = 0;
+};
+
+}  // namespace rocescope
