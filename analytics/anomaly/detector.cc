@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/anomaly/detector.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analytics/anomaly/role_watch.h"
+
+namespace rocescope {
+
+AnomalyDetector::AnomalyDetector(const topology::Fabric& fabric, const AnomalyOptions& options)
+    : fabric_(fabric), options_(options) {}
+
+AnomalyDetector::~AnomalyDetector() = default;
+
+void AnomalyDetector::Update(const MetricStore& metrics) {
+  std::map<Role, std::vector<Member>> members;
+  for (const auto& [entity, of_entity] : metrics.entities()) {
+    members[RoleOf(fabric_, entity)].push_back({.entity = entity, .of_entity = &of_entity});
+  }
+  for (const auto& [role, of_role] : members) {
+    std::unique_ptr<RoleWatch>& watch = watches_[role];
+    if (!watch) watch = std::make_unique<RoleWatch>(role, options_);
+    watch->Update(metrics, of_role);
+  }
+}
+
+Anomalies AnomalyDetector::Answer() const {
+  Anomalies answer;
+  AnomalyStatistics& sum = answer.statistics;
+  for (const auto& [role, watch] : watches_) {
+    answer.anomalies.insert(answer.anomalies.end(), watch->anomalies().begin(),
+                            watch->anomalies().end());
+    answer.phase_changes.insert(answer.phase_changes.end(), watch->phase_changes().begin(),
+                                watch->phase_changes().end());
+    const AnomalyStatistics& one = watch->statistics();
+    sum.judged += one.judged;
+    sum.unjudged += one.unjudged;
+    sum.stable += one.stable;
+    sum.unstable += one.unstable;
+    sum.shared += one.shared;
+    sum.refused += one.refused;
+    sum.fits += one.fits;
+  }
+  std::ranges::sort(answer.anomalies, {},
+                    [](const Anomaly& one) { return std::tuple(one.from, one.entity, one.until); });
+  std::ranges::sort(answer.phase_changes, {},
+                    [](const PhaseChange& one) { return std::tuple(one.from, one.role); });
+  return answer;
+}
+
+}  // namespace rocescope

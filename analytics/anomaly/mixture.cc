@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
+#include "analytics/anomaly/algebra.h"
+#include "analytics/anomaly/model.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kComponents = 3;
+constexpr size_t kRowsEach = 40;  // fewer make no component
+constexpr int kMeansRounds = 10;
+constexpr int kLikelihoodRounds = 10;
+
+class Mixture : public AnomalyModel {
+ public:
+  bool Fit(const Rows& rows) override {
+    if (rows.size() < 2) return false;
+    const arma::mat columns = ColumnsOf(rows);
+    // Beginning with rows that are far apart, and not with random ones: the same rows give the same
+    // mixture. Rows that are too much alike make no several components.
+    for (size_t count = std::clamp<size_t>(rows.size() / kRowsEach, 1, kComponents); count > 0;
+         --count) {
+      if (model_.learn(columns, count, arma::eucl_dist, arma::static_spread, kMeansRounds,
+                       kLikelihoodRounds, kLeastVariance, false)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The distance of a single Gaussian, for a mixture: by its density below the highest.
+  double Score(std::span<const double> row) const override {
+    const arma::vec at(row.data(), row.size());
+    double highest = model_.log_p(arma::vec(model_.means.col(0)));
+    for (arma::uword i = 1; i < model_.n_gaus(); ++i) {
+      highest = std::max(highest, model_.log_p(arma::vec(model_.means.col(i))));
+    }
+    return std::sqrt(std::max(2 * (highest - model_.log_p(at)), 0.0));
+  }
+
+  // By the component that is next.
+  std::vector<double> Shares(std::span<const double> row) const override {
+    const arma::uword next = model_.assign(arma::vec(row.data(), row.size()), arma::prob_dist);
+    std::vector<double> parts(row.size());
+    for (size_t i = 0; i < row.size(); ++i) {
+      const double off = row[i] - model_.means(i, next);
+      parts[i] = off * off / model_.dcovs(i, next);
+    }
+    return SharesOf(std::move(parts));
+  }
+
+ private:
+  arma::gmm_diag model_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnomalyModel> MakeMixture() { return std::make_unique<Mixture>(); }
+
+}  // namespace rocescope

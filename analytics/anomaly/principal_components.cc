@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+
+#include "analytics/anomaly/algebra.h"
+#include "analytics/anomaly/model.h"
+
+namespace rocescope {
+namespace {
+
+// Of the variance: as many components as it takes have their own.
+constexpr double kExplained = 0.95;
+
+class PrincipalComponents : public AnomalyModel {
+ public:
+  bool Fit(const Rows& rows) override {
+    if (rows.size() < 2) return false;
+    const arma::mat columns = ColumnsOf(rows);
+    mean_ = arma::mean(columns, 1);
+    // Armadillo's own product would do, but for the order of its sums, which is not promised.
+    arma::mat covariance(rows.width, rows.width, arma::fill::zeros);
+    for (arma::uword row = 0; row < columns.n_cols; ++row) {
+      const arma::vec one = columns.col(row) - mean_;
+      for (arma::uword i = 0; i < rows.width; ++i) {
+        for (arma::uword k = 0; k <= i; ++k) covariance(i, k) += one[i] * one[k];
+      }
+    }
+    covariance = arma::symmatl(covariance) / static_cast<double>(columns.n_cols - 1);
+    arma::vec variances;  // ascending
+    arma::mat components;
+    if (!arma::eig_sym(variances, components, covariance, "std")) return false;
+    precision_ = PrecisionOf(variances, components);
+    return true;
+  }
+
+  double Score(std::span<const double> row) const override {
+    double square = 0;
+    for (const double part : PartsOf(row)) square += part;
+    return std::sqrt(std::max(square, 0.0));
+  }
+
+  // Parts of the squared distance; metrics that belong together take some from each other.
+  std::vector<double> Shares(std::span<const double> row) const override {
+    std::vector<double> parts = PartsOf(row);
+    for (double& part : parts) part = std::abs(part);
+    return SharesOf(std::move(parts));
+  }
+
+ private:
+  static arma::mat PrecisionOf(const arma::vec& variances, const arma::mat& components) {
+    const arma::uword width = variances.n_elem;
+    const double all = arma::accu(variances);
+    double kept = 0;
+    arma::uword rest = width;  // components that are not among the leading ones
+    while (rest > 0 && kept < kExplained * all) kept += variances[--rest];
+    double shared = 0;
+    for (arma::uword i = 0; i < rest; ++i) shared += variances[i];
+    if (rest > 0) shared /= static_cast<double>(rest);
+    arma::mat precision(width, width, arma::fill::zeros);
+    for (arma::uword at = 0; at < width; ++at) {
+      const double variance = std::max(at < rest ? shared : variances[at], kLeastVariance);
+      for (arma::uword i = 0; i < width; ++i) {
+        for (arma::uword k = 0; k < width; ++k) {
+          precision(i, k) += components(i, at) * components(k, at) / variance;
+        }
+      }
+    }
+    return precision;
+  }
+
+  std::vector<double> PartsOf(std::span<const double> row) const {
+    std::vector<double> parts(row.size());
+    for (size_t i = 0; i < row.size(); ++i) {
+      double sum = 0;
+      for (size_t k = 0; k < row.size(); ++k) sum += precision_(i, k) * (row[k] - mean_[k]);
+      parts[i] = (row[i] - mean_[i]) * sum;
+    }
+    return parts;
+  }
+
+  arma::vec mean_;
+  arma::mat precision_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnomalyModel> MakePrincipalComponents() {
+  return std::make_unique<PrincipalComponents>();
+}
+
+}  // namespace rocescope

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/anomaly/role_watch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace rocescope {
+namespace {
+
+// So many windows behind the others, an entity is silent and nobody waits for it.
+constexpr int64_t kSilent = 4;
+constexpr size_t kMostPhaseChanges = 1024;
+
+// Even and odd windows would do, but for workloads that repeat each second window: halves by the
+// sequence of Thue and Morse (0110 1001 ...) have no period, and differ in size by two at most.
+size_t PartOf(int64_t window) { return std::popcount(static_cast<uint64_t>(window)) & 1; }
+
+Timestamp LastReadingOf(const MetricStore::OfEntity& of_entity) {
+  Timestamp last;
+  for (const auto& [metric, series] : of_entity.series) {
+    last = std::max(last, series.last_reading());
+  }
+  return last;
+}
+
+// The first window that is not over for all that still tell.
+int64_t EndOf(const MetricStore& metrics, std::span<const Member> members) {
+  Timestamp horizon;
+  for (const Member& member : members) {
+    horizon = std::max(horizon, LastReadingOf(*member.of_entity));
+  }
+  Timestamp settled = horizon;
+  for (const Member& member : members) {
+    const Timestamp last = LastReadingOf(*member.of_entity);
+    if (last >= horizon - kSilent * metrics.window()) settled = std::min(settled, last);
+  }
+  return metrics.WindowOf(settled);
+}
+
+int64_t BeginningOf(const MetricStore& metrics, std::span<const Member> members) {
+  std::optional<Timestamp> first;
+  for (const Member& member : members) {
+    for (const auto& [metric, series] : member.of_entity->series) {
+      first = std::min(first.value_or(series.first_reading()), series.first_reading());
+    }
+  }
+  return metrics.WindowOf(first.value_or(Timestamp()) + metrics.window() - Duration(1));
+}
+
+}  // namespace
+
+void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> members) {
+  const int64_t end = EndOf(metrics, members);
+  if (!first_) next_ = first_.emplace(BeginningOf(metrics, members));
+  // Of what lies further back, series have forgotten the past.
+  const auto kept = static_cast<int64_t>(MetricSeries::kMostWindows);
+  if (next_ < end - kept) first_ = next_ = end - kept;
+  for (; next_ < end; ++next_) {
+    if (next_ - *first_ < options_.shortest_past) {
+      statistics_.unjudged += members.size();
+      continue;
+    }
+    const int64_t past = std::min(next_ - *first_, options_.longest_past);
+    const auto pace = static_cast<int64_t>(options_.refit_each * static_cast<double>(past));
+    if (!fitted_ || next_ - fitted_->at >= std::max<int64_t>(pace, 1)) Fit(metrics, members, next_);
+    Judge(metrics, next_);
+    Forget(next_ - options_.longest_past);
+  }
+}
+
+void RoleWatch::Fit(const MetricStore& metrics, std::span<const Member> members, int64_t window) {
+  const int64_t from = std::max(*first_, window - options_.longest_past);
+  Fitted& fitted = fitted_.emplace();
+  fitted.at = window;
+  fitted.panel = EmptyPanel(metrics, members, window - 1);
+  const Panel panel = FilledPanel(metrics, fitted.panel, from, window);
+  std::array<Past::Choice, 2> halves;
+  for (Past::Choice& half : halves) half.resize(panel.windows.size());
+  for (size_t i = 0; i < panel.windows.size(); ++i) {
+    std::vector<bool>& counts = halves[PartOf(panel.windows[i])][i];
+    counts.assign(panel.entities.size(), true);
+    for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
+      counts[entity] = !odd_.contains({panel.windows[i], panel.entities[entity]});
+    }
+  }
+  fitted.even = std::make_unique<Past>(panel, halves[0], halves[1], PastOptions());
+  fitted.odd = std::make_unique<Past>(panel, halves[1], halves[0], PastOptions());
+  statistics_.fits += 2;
+}
+
+void RoleWatch::Judge(const MetricStore& metrics, int64_t window) {
+  const Panel panel = FilledPanel(metrics, fitted_->panel, window, window + 1);
+  const std::vector<Oddness> even = fitted_->even->Judge(panel);
+  const std::vector<Oddness> odd = fitted_->odd->Judge(panel);
+  std::vector<size_t> stable;
+  uint32_t moved = 0;
+  for (size_t entity = 0; entity < panel.entities.size(); ++entity) {
+    if (!even[entity].judged || !odd[entity].judged) {
+      ++statistics_.unjudged;
+      continue;
+    }
+    ++statistics_.judged;
+    const bool by_even = even[entity].Probability() < options_.odd;
+    const bool by_odd = odd[entity].Probability() < options_.odd;
+    if (by_even && by_odd) stable.push_back(entity);
+    if (by_even != by_odd) ++statistics_.unstable;
+    const double own = std::max(even[entity].OwnProbability(), odd[entity].OwnProbability());
+    if (own < options_.odd) ++moved;
+  }
+  statistics_.stable += stable.size();
+  const double few = std::max<double>(
+      options_.few, options_.few_share * static_cast<double>(panel.entities.size()));
+  if (fitted_->even->has_peers() && moved > few) NoteShift(metrics, window, moved);
+  if (fitted_->even->has_peers() && static_cast<double>(stable.size()) > few) {
+    statistics_.shared += stable.size();
+    return;
+  }
+  for (const size_t entity : stable) {
+    odd_.insert({window, panel.entities[entity]});
+    NoteAnomaly(metrics, panel, entity, even[entity], odd[entity]);
+  }
+}
+
+void RoleWatch::NoteShift(const MetricStore& metrics, int64_t window, uint32_t entities) {
+  const Timestamp from = metrics.StartOf(window);
+  const Timestamp until = metrics.StartOf(window + 1);
+  const auto of = static_cast<uint32_t>(fitted_->panel.entities.size());
+  if (!phase_changes_.empty() &&
+      from - phase_changes_.back().until < options_.calm * metrics.window()) {
+    PhaseChange& last = phase_changes_.back();
+    last.until = until;
+    last.entities = std::max(last.entities, entities);
+    last.of = of;
+    return;
+  }
+  if (phase_changes_.size() >= kMostPhaseChanges) phase_changes_.erase(phase_changes_.begin());
+  phase_changes_.push_back(
+      {.role = role_, .from = from, .until = until, .entities = entities, .of = of});
+}
+
+void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size_t entity,
+                            const Oddness& even, const Oddness& odd) {
+  const Timestamp from = metrics.StartOf(panel.windows[0]);
+  const Timestamp until = metrics.StartOf(panel.windows[0] + 1);
+  const Entity& whose = panel.entities[entity];
+  const auto latest = latest_.find(whose);
+  const bool goes_on = latest != latest_.end() &&
+                       from - anomalies_[latest->second].until < options_.calm * metrics.window();
+  if (!goes_on && anomalies_.size() >= options_.most_anomalies) {
+    ++statistics_.refused;
+    return;
+  }
+  if (!goes_on) {
+    latest_[whose] = anomalies_.size();
+    anomalies_.push_back({.entity = whose, .from = from});
+  }
+  Anomaly& anomaly = anomalies_[latest_[whose]];
+  anomaly.until = until;
+  ++anomaly.windows;
+  if (fitted_->even->has_peers()) anomaly.peers = static_cast<uint32_t>(panel.entities.size() - 1);
+  // By the half that finds it less odd.
+  const bool by_even = even.Probability() >= odd.Probability();
+  const Oddness& oddness = by_even ? even : odd;
+  if (goes_on && oddness.Probability() >= anomaly.probability) return;
+  anomaly.peak = from;
+  anomaly.probability = oddness.Probability();
+  for (size_t i = 0; i < kAnomalyModels; ++i) {
+    anomaly.models[i] = std::max(even.OfModel(i), odd.OfModel(i)) < options_.odd;
+  }
+  const Past& past = by_even ? *fitted_->even : *fitted_->odd;
+  anomaly.metrics = past.Explain(panel, entity, metrics.window());
+}
+
+void RoleWatch::Forget(int64_t before) {
+  while (!odd_.empty() && odd_.begin()->first < before) odd_.erase(odd_.begin());
+}
+
+}  // namespace rocescope
