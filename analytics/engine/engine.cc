@@ -60,6 +60,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   cabling_ = std::make_unique<Cabling>(*fabric_);
   metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
   delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
+  anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
   clocks_->SetFabric(fabric_.get());
   paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
@@ -163,6 +164,9 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                                 .cabling = *cabling,
                                 .delays = *delays_}));
   }
+  if (anomalies_) anomalies_->Update(*metrics_);
+  auto anomalies =
+      std::make_shared<const Anomalies>(anomalies_ ? anomalies_->Answer() : Anomalies());
   last_ = std::make_shared<const Snapshot>(
       Snapshot{.host_facts = host_facts_,
                .flows = std::move(flows),
@@ -174,6 +178,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .fabric = fabric_,
                .paths = std::move(paths),
                .congestion = std::move(congestion),
+               .anomalies = std::move(anomalies),
                .findings = std::move(findings),
                .cabling = std::move(cabling),
                .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),

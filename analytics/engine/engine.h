@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/anomaly/detector.h"
 #include "analytics/cabling/cabling.h"
 #include "analytics/clock/clock_offsets.h"
 #include "analytics/collective/activity.h"
@@ -27,7 +28,7 @@ struct EngineOptions {
   ConnectionOptions connections;
   // Jobs' rhythms are looked for at most once in so much event time; 0: for each snapshot.
   Duration rhythm_pace{};
-  Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots
+  Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots, anomalies
 };
 
 class Engine {
@@ -66,10 +67,11 @@ class Engine {
   ActivityTracker activity_;
   CollectiveFinder collectives_;
   std::shared_ptr<const topology::Fabric> fabric_;
-  std::unique_ptr<PathTracker> paths_;    // null without a fabric
-  std::unique_ptr<Cabling> cabling_;      // likewise
-  std::unique_ptr<MetricStore> metrics_;  // likewise
-  std::unique_ptr<DelayTracker> delays_;  // likewise
+  std::unique_ptr<PathTracker> paths_;          // null without a fabric
+  std::unique_ptr<Cabling> cabling_;            // likewise
+  std::unique_ptr<MetricStore> metrics_;        // likewise
+  std::unique_ptr<DelayTracker> delays_;        // likewise
+  std::unique_ptr<AnomalyDetector> anomalies_;  // likewise
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // with anything in them

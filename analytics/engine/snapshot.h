@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "analytics/anomaly/anomaly.h"
 #include "analytics/cabling/cable_finding.h"
 #include "analytics/clock/clock_offset.h"
 #include "analytics/collective/collective.h"
@@ -40,6 +41,7 @@ struct Snapshot {
   std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
+  std::shared_ptr<const Anomalies> anomalies = std::make_shared<const Anomalies>();
   std::shared_ptr<const Findings> findings = std::make_shared<const Findings>();
   std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;

@@ -193,6 +193,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillJobs(findings.snapshot, report);
   FillPaths(findings.snapshot, report);
   FillHotspots(findings.snapshot, report);
+  FillAnomalies(findings.snapshot, report);
   FillFindings(findings.snapshot, report);
   FillCabling(findings.snapshot, report);
   FillClocks(findings.snapshot, taps, report);

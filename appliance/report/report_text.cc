@@ -12,6 +12,7 @@ std::string RenderText(const v1::ReplayReport& report) {
   for (const v1::Job& job : report.jobs()) AppendJob(job, text);
   AppendPaths(report, text);
   AppendHotspots(report, text);
+  AppendAnomalies(report, text);
   AppendCabling(report, text);
   AppendClocks(report, text);
   const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();

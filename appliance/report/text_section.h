@@ -34,7 +34,8 @@ void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
 void AppendPaths(const v1::ReplayReport& report, std::string& text);     // likewise
 void AppendHotspots(const v1::ReplayReport& report, std::string& text);  // likewise
-void AppendCabling(const v1::ReplayReport& report, std::string& text);   // likewise
+void AppendAnomalies(const v1::ReplayReport& report, std::string& text);
+void AppendCabling(const v1::ReplayReport& report, std::string& text);  // likewise
 // Nothing where no clock is off.
 void AppendClocks(const v1::ReplayReport& report, std::string& text);
 void AppendTelemetry(const v1::ReplayReport& report,
