@@ -228,7 +228,8 @@ std::vector<MetricDeviation> Past::Explain(const Panel& window, size_t entity,
                        .spread = Unstretched(metric, width, expected + usual) -
                                  Unstretched(metric, width, expected)});
   }
-  std::ranges::stable_sort(metrics, std::greater(), &MetricDeviation::share);
+  std::ranges::sort(metrics, {},
+                    [](const MetricDeviation& one) { return std::pair(-one.share, one.metric); });
   return metrics;
 }
 

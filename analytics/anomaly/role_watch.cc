@@ -71,7 +71,8 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
 
 void RoleWatch::Fit(const MetricStore& metrics, std::span<const Member> members, int64_t window) {
   const int64_t from = std::max(*first_, window - options_.longest_past);
-  Fitted& fitted = fitted_.emplace();
+  fitted_ = std::make_unique<Fitted>();
+  Fitted& fitted = *fitted_;
   fitted.at = window;
   fitted.panel = EmptyPanel(metrics, members, window - 1);
   const Panel panel = FilledPanel(metrics, fitted.panel, from, window);

@@ -45,9 +45,9 @@ class RoleWatch {
 
   const Role role_;
   const AnomalyOptions& options_;
-  std::optional<int64_t> first_;  // the first window that all of it was read
-  int64_t next_ = 0;              // to be judged
-  std::optional<Fitted> fitted_;
+  std::optional<int64_t> first_;    // the first window that all of it was read
+  int64_t next_ = 0;                // to be judged
+  std::unique_ptr<Fitted> fitted_;  // null: no window yet
   // What was odd is no past to compare with, until it is forgotten: what stays is the new usual.
   std::set<std::pair<int64_t, Entity>> odd_;
   std::vector<Anomaly> anomalies_;
