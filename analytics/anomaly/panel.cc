@@ -11,6 +11,10 @@ namespace {
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 double GrainOf(Metric metric, Duration window) {
+  // A healthy queue marks and its senders heed that: a few of these are nothing.
+  constexpr double kFewMarks = 32;
+  if (metric == Metric::kEcnMarked || metric == Metric::kEcnMarkedRoce) return kFewMarks;
+  if (metric == Metric::kCnpSent || metric == Metric::kCnpHandled) return kFewMarks;
   const std::string_view unit = InfoOf(metric).unit;
   if (unit == "octets") return 4096;                                   // a packet
   if (unit == "ns") return static_cast<double>(window.count()) / 1e3;  // a thousandth of the time
