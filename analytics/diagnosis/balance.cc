@@ -35,8 +35,9 @@ double Balances::SurpriseAt(const Balance& place, size_t window, int64_t frames)
   const double anywhere =
       (static_cast<double>(as_many) + 1) / (static_cast<double>(under_way_.size()) + 1);
   // So many on average; by Markov's inequality that bounds how often there are more.
-  const double usual = 2 * place.busy[window] * static_cast<double>(place.full);
-  const double here = frames > place.full ? 0 : usual / static_cast<double>(frames);
+  const auto full = static_cast<double>(place.full[window]);
+  const auto found = static_cast<double>(frames);
+  const double here = found > full ? 0 : 2 * place.busy[window] * full / found;
   return -std::log10(std::clamp(std::max(anywhere, here), 0.0, 1.0));
 }
 

@@ -20,7 +20,7 @@ struct Balance {
   std::vector<int64_t> missing;
   // Of the window, the part in which as many as `full` are under way at any moment: 0 to 1.
   std::vector<double> busy;
-  int64_t full = 0;
+  std::vector<int64_t> full;
 };
 
 struct Loss {

@@ -58,6 +58,9 @@ struct Shift {
 
 enum class Of : uint8_t { kLeast, kMost };
 
+// Fewer windows than that have to be close to each other.
+constexpr size_t kSeveral = 4;
+
 // Windows in which even the least, or the most, lies above the quickest ever by more than `wait`
 // and a margin; and not many others between them.
 std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
@@ -80,6 +83,13 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
       // Queued for as long as that: it says nothing of the rest.
       if (over <= margin || wait[place] == 0) usual.push_back(place);
       continue;
+    }
+    // Far from each other they are two accidents.
+    constexpr size_t kNear = 2;
+    if (of == Of::kMost && shift.windows > 0 && shift.windows < kSeveral &&
+        place > shift.last + kNear) {
+      shift = {};
+      by.clear();
     }
     if (shift.windows++ == 0) shift.first = place;
     if (shift.windows == 2) shift.verdict = place;

@@ -64,6 +64,7 @@ struct Verdict {
   size_t pairs = 0;     // of NICs, with several flows
   size_t flows = 0;
   size_t apart = 0;  // of these pairs, not all by one link
+  size_t moved = 0;  // flows that came there though no link went or came
 };
 
 // Of flows that were seen in a window.
@@ -71,6 +72,7 @@ Verdict Judge(const std::vector<Choice>& choices, Timestamp from, Timestamp unti
   struct Group {
     std::map<PortIndex, size_t> by_port;
     double ways = 0;
+    size_t moved = 0;
   };
   std::map<std::pair<NicIndex, NicIndex>, Group> groups;
   for (const Choice& choice : choices) {
@@ -78,6 +80,7 @@ Verdict Judge(const std::vector<Choice>& choices, Timestamp from, Timestamp unti
     Group& group = groups[{choice.source, choice.destination}];
     ++group.by_port[choice.port];
     group.ways = choice.ways;
+    group.moved += choice.moved;
   }
   // Paths are wrong now and then, and a flow that moves in the window is in two places.
   constexpr double kWrong = 0.02;
@@ -93,8 +96,15 @@ Verdict Judge(const std::vector<Choice>& choices, Timestamp from, Timestamp unti
     ++verdict.pairs;
     verdict.flows += all;
     verdict.apart += most < all;
+    if (most == all) verdict.moved += group.moved;
     verdict.surprise += static_cast<double>(most - 1) * std::log(group.ways * (1 - kWrong)) +
                         static_cast<double>(all - most) * std::log(kWrong);
+  }
+  // Flows that move together without a link's doing are a sign of another hash by themselves.
+  constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
+  constexpr size_t kMostMoved = 3;
+  if (verdict.apart == 0) {
+    verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMostMoved));
   }
   return verdict;
 }

@@ -45,7 +45,8 @@ Balance BalanceOf(const Scene& scene, PortIndex sender) {
   if (frames == 0) return {};
   const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
                             static_cast<double>(link.bits_per_second) / 8;
-  balance.full = static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
+  balance.full.assign(scene.windows(),
+                      static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2);
   return balance;
 }
 

@@ -19,13 +19,15 @@ constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Me
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
 constexpr uint8_t kPriorities = 8;
 
-// Received, neither sent nor counted as lost; where nothing waits in its queues.
+// Received, neither sent nor counted as lost, nor waiting in its queues.
 Balance BalanceOf(const Scene& scene, NodeIndex node) {
   const topology::Node& of = scene.fabric().node(node);
   Balance balance{.missing = std::vector<int64_t>(scene.windows()),
-                  .busy = std::vector<double>(scene.windows())};
+                  .busy = std::vector<double>(scene.windows()),
+                  .full = std::vector<int64_t>(scene.windows())};
   std::vector<int64_t>& difference = balance.missing;
   Row waiting(scene.windows());
+  double longest = 0;  // octets: the mean of a port that sends full frames
   std::optional<Entity> first;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (scene.fabric().port(of.first_port + i).link == kNone) continue;
@@ -36,6 +38,12 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
       const Row row = scene.Growth(entity, metric);
       for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
     };
+    const Row frames = scene.Growth(entity, Metric::kTxPackets);
+    const Row octets = scene.Growth(entity, Metric::kTxBytes);
+    for (size_t w = 0; w < frames.size(); ++w) {
+      if (frames[w] == 0) continue;
+      longest = std::max(longest, static_cast<double>(octets[w]) / static_cast<double>(frames[w]));
+    }
     add(Metric::kRxPackets, 1);
     add(Metric::kTxPackets, -1);
     for (const Metric metric : kCountedDrops) add(metric, -1);
@@ -46,8 +54,18 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
     }
   }
   for (size_t w = 1; w < difference.size(); ++w) difference[w] += difference[w - 1];
+  // What waits is known in octets. Most of it is of full length; where it is not, more frames wait.
+  constexpr double kUnsure = 0.5;
   for (size_t w = 0; w < difference.size(); ++w) {
-    if (waiting[w] > 0) difference[w] = Balance::kUnread;
+    if (waiting[w] == 0) continue;
+    if (longest == 0) {
+      difference[w] = Balance::kUnread;
+      continue;
+    }
+    const double frames = static_cast<double>(waiting[w]) / longest;
+    difference[w] -= static_cast<int64_t>(frames);
+    balance.busy[w] = 1;
+    balance.full[w] = 2 + static_cast<int64_t>(kUnsure * frames);
   }
   return balance;
 }
