@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/victims.h"
 
 namespace rocescope {
 namespace {
@@ -199,7 +200,9 @@ Findings Diagnose(const Scene& scene) {
   }
   DetectStragglers(scene, found);
   DetectCables(scene, found);
-  return FoldSymptoms(scene.fabric(), std::move(found), scene.parts().metrics.window());
+  Findings roots = FoldSymptoms(scene.fabric(), std::move(found), scene.parts().metrics.window());
+  FillVictims(scene, roots);
+  return roots;
 }
 
 }  // namespace rocescope

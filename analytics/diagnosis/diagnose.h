@@ -7,7 +7,7 @@
 
 namespace rocescope {
 
-// Runs all detectors. Root causes in order of time, their symptoms with them.
+// Runs all detectors. Root causes in order of time, with their symptoms and victims.
 Findings Diagnose(const Scene& scene);
 
 // The second half of it, by itself.

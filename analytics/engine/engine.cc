@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/collective/collectives.h"
+#include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/diagnose.h"
 #include "analytics/path/change_reason.h"
 
@@ -153,16 +154,19 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto cabling =
       std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
   auto findings = std::make_shared<Findings>();
+  auto coverage = std::make_shared<DiagnosisCoverage>();
   if (metrics_) {
-    *findings = Diagnose(Scene({.fabric = *fabric_,
-                                .metrics = *metrics_,
-                                .paths = *paths,
-                                .flows = *flows,
-                                .connections = *connections,
-                                .attribution = *attribution,
-                                .rhythms = *rhythms,
-                                .cabling = *cabling,
-                                .delays = *delays_}));
+    const Scene scene({.fabric = *fabric_,
+                       .metrics = *metrics_,
+                       .paths = *paths,
+                       .flows = *flows,
+                       .connections = *connections,
+                       .attribution = *attribution,
+                       .rhythms = *rhythms,
+                       .cabling = *cabling,
+                       .delays = *delays_});
+    *findings = Diagnose(scene);
+    *coverage = CoverageOf(scene);
   }
   if (anomalies_) anomalies_->Update(*metrics_);
   auto anomalies =
@@ -180,6 +184,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .congestion = std::move(congestion),
                .anomalies = std::move(anomalies),
                .findings = std::move(findings),
+               .diagnosis_coverage = std::move(coverage),
                .cabling = std::move(cabling),
                .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
                .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),

@@ -13,6 +13,7 @@
 #include "analytics/collective/collective.h"
 #include "analytics/congestion/culprit.h"
 #include "analytics/connection/connection.h"
+#include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
@@ -43,6 +44,8 @@ struct Snapshot {
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
   std::shared_ptr<const Anomalies> anomalies = std::make_shared<const Anomalies>();
   std::shared_ptr<const Findings> findings = std::make_shared<const Findings>();
+  std::shared_ptr<const DiagnosisCoverage> diagnosis_coverage =
+      std::make_shared<const DiagnosisCoverage>();
   std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;

@@ -3,16 +3,20 @@
 
 namespace rocescope {
 
+std::optional<FlowKey> FlowFrom(size_t from, const Connection& connection) {
+  const ConnectionEndpoint& destination = connection.endpoints[1 - from];
+  if (!destination.qpn) return std::nullopt;
+  return FlowKey{.source = connection.endpoints[from].address,
+                 .destination = destination.address,
+                 .destination_qpn = *destination.qpn,
+                 .segment = destination.segment};
+}
+
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
                               const FlowSummaries& flows) {
-  const ConnectionEndpoint& source = connection.endpoints[from];
-  const ConnectionEndpoint& destination = connection.endpoints[1 - from];
-  if (!destination.qpn) return nullptr;
-  const FlowKey key{.source = source.address,
-                    .destination = destination.address,
-                    .destination_qpn = *destination.qpn,
-                    .segment = destination.segment};
-  const FlowSummary* const flow = flows.Find(key, &FlowSummary::flow);
+  const std::optional<FlowKey> key = FlowFrom(from, connection);
+  if (!key) return nullptr;
+  const FlowSummary* const flow = flows.Find(*key, &FlowSummary::flow);
   return flow == nullptr ? nullptr : flow->Of(connection.valid_until);
 }
 

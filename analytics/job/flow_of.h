@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a connection's flows carried. Internal to this folder.
+// A connection's two flows, and what they carried.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <optional>
 
 #include "analytics/connection/connection.h"
 #include "analytics/traffic/traffic.h"
 
 namespace rocescope {
+
+// What end `from` sends to the other; none if the other's number is not known.
+std::optional<FlowKey> FlowFrom(size_t from, const Connection& connection);
 
 // From end `from` to the other, while the connection held its queue pair numbers. Null: nothing.
 // `flows` ascend by key.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/format.h>
-
+#include <optional>
 #include <string>
 
+#include "appliance/report/culprit_report.h"
+#include "appliance/report/finding_sentence.h"
 #include "appliance/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -17,47 +18,54 @@ void FillSuspect(const topology::Fabric& fabric, const Suspect& suspect, v1::Sus
   out.set_probability(suspect.probability);
 }
 
-std::string WhereOf(const v1::Finding& finding) {
-  if (finding.direction().empty()) return finding.place();
-  return fmt::format("{} (what {} sends)", finding.place(), finding.direction());
+void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out) {
+  const topology::Fabric& fabric = *snapshot.fabric;
+  out.set_kind(std::string(InfoOf(finding.kind).name));
+  out.set_place(NameOf(fabric, finding.place));
+  if (finding.place.sender != topology::kNone) {
+    out.set_direction(fabric.NameOf(finding.place.sender));
+  }
+  out.set_confidence(finding.confidence);
+  out.set_from_ns(ToNanoseconds(finding.from));
+  if (finding.until) out.set_until_ns(ToNanoseconds(*finding.until));
+  out.set_verdict_ns(ToNanoseconds(finding.verdict));
+  out.set_remedy(std::string(InfoOf(finding.kind).remedy));
+  for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
+  for (const Suspect& rival : finding.rivals) FillSuspect(fabric, rival, *out.add_rivals());
+  for (const std::string& sentence : finding.further) out.add_further(sentence);
+  for (const uint32_t job : finding.victims) {
+    out.add_victims(snapshot.attribution->jobs[job].job.id);
+  }
+  for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
+  for (const Suspect& symptom : finding.symptoms) {
+    FillSuspect(fabric, symptom, *out.add_symptoms());
+  }
+}
+
+void FillDiagnosisCoverage(const DiagnosisCoverage& coverage, v1::DiagnosisCoverage& out) {
+  out.set_windows(coverage.windows);
+  out.set_window_ns(coverage.window.count());
+  out.set_switches(coverage.switches);
+  out.set_nics(coverage.nics);
+  out.set_gpus(coverage.gpus);
+  out.set_flows(coverage.flows);
+  for (const FindingKind kind : coverage.not_seen) {
+    out.add_not_seen(std::string(InfoOf(kind).name));
+  }
 }
 
 }  // namespace
 
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric) return;
-  const topology::Fabric& fabric = *snapshot.fabric;
+  FillDiagnosisCoverage(*snapshot.diagnosis_coverage, *report.mutable_diagnosis_coverage());
+  std::optional<FlowSenders> senders;
   for (const Finding& finding : *snapshot.findings) {
-    const FindingInfo& info = InfoOf(finding.kind);
     v1::Finding& out = *report.add_findings();
-    out.set_kind(std::string(info.name));
-    out.set_place(NameOf(fabric, finding.place));
-    if (finding.place.sender != topology::kNone) {
-      out.set_direction(fabric.NameOf(finding.place.sender));
-    }
-    out.set_confidence(finding.confidence);
-    out.set_from_ns(ToNanoseconds(finding.from));
-    if (finding.until) out.set_until_ns(ToNanoseconds(*finding.until));
-    out.set_verdict_ns(ToNanoseconds(finding.verdict));
-    out.set_sentence(fmt::format("{} {}", WhereOf(out), info.sentence));
-    out.set_remedy(std::string(info.remedy));
-    for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
-    for (const Suspect& rival : finding.rivals) FillSuspect(fabric, rival, *out.add_rivals());
-    for (const std::string& sentence : finding.further) out.add_further(sentence);
-    for (const FlowKey& flow : finding.culprits) {
-      v1::Culprit& culprit = *out.add_culprits();
-      culprit.set_source(ToString(flow.source));
-      culprit.set_destination(ToString(flow.destination));
-      culprit.set_destination_qpn(flow.destination_qpn.value);
-      culprit.set_rank(-1);
-    }
-    for (const uint32_t job : finding.victims) {
-      out.add_victims(snapshot.attribution->jobs[job].job.id);
-    }
-    for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
-    for (const Suspect& symptom : finding.symptoms) {
-      FillSuspect(fabric, symptom, *out.add_symptoms());
-    }
+    FillFinding(snapshot, finding, out);
+    if (!finding.culprits.empty() && !senders) senders.emplace(snapshot);
+    for (const FlowKey& flow : finding.culprits) senders->Fill(flow, *out.add_culprits());
+    out.set_sentence(SentenceOf(report, out));
   }
 }
 

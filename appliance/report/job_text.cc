@@ -21,14 +21,6 @@ std::string Outsiders(const v1::Job& job) {
   return fmt::format(", and {} {} without a rank", count, count == 1 ? "process" : "processes");
 }
 
-// " [slurm 4711 \"pretrain\"]"
-std::string AllocationText(const v1::Job& job) {
-  if (!job.has_allocation()) return "";
-  const std::string name = Visible(job.allocation().name());
-  return fmt::format(" [slurm {}{}]", job.allocation().id(),
-                     name.empty() ? "" : fmt::format(" \"{}\"", name));
-}
-
 std::string WhoText(const v1::Job& job) {
   if (job.identity() == "scheduler") {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
@@ -57,6 +49,13 @@ std::string RankText(int rank, std::string process) {
   return rank < 0 ? std::move(process) : std::to_string(rank);
 }
 
+std::string JobName(const v1::Job& job) {
+  if (!job.has_allocation()) return Visible(job.id());
+  const std::string name = Visible(job.allocation().name());
+  return fmt::format("{} [slurm {}{}]", Visible(job.id()), job.allocation().id(),
+                     name.empty() ? "" : fmt::format(" \"{}\"", name));
+}
+
 void AppendJob(const v1::Job& job, std::string& text) {
   uint64_t bytes = 0;
   uint64_t messages = 0;
@@ -65,8 +64,7 @@ void AppendJob(const v1::Job& job, std::string& text) {
     messages += edge.messages();
   }
   const std::string who = WhoText(job);
-  text += fmt::format("JOB {}{}: {}; {} carried {} bytes in {}\n", Visible(job.id()),
-                      AllocationText(job), who,
+  text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", JobName(job), who,
                       Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
                       WithThousands(bytes), Counted(messages, "message"));
   if (job.has_rhythm()) AppendRhythm(job.rhythm(), text);

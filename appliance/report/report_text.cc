@@ -8,6 +8,7 @@ namespace rocescope {
 
 std::string RenderText(const v1::ReplayReport& report) {
   std::string text;
+  AppendFindings(report, text);
   AppendSummary(report, text);
   for (const v1::Job& job : report.jobs()) AppendJob(job, text);
   AppendPaths(report, text);

@@ -2,37 +2,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "appliance/report/table.h"
 #include "appliance/report/text_section.h"
+#include "appliance/report/utc_text.h"
 #include "rocescope/v1/report.pb.h"
 
 namespace rocescope {
 namespace {
 
-std::tm UtcOf(int64_t ns) {
-  const std::time_t seconds = ns / 1'000'000'000;
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  return parts;
-}
-
-std::string TimeText(int64_t ns, const char* format) {
-  const std::tm parts = UtcOf(ns);
-  char text[40];
-  std::strftime(text, sizeof text, format, &parts);
-  return fmt::format("{}.{:03}", text, ns % 1'000'000'000 / 1'000'000);
-}
-
 // "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
 std::string RangeText(const v1::TimeRange& range) {
-  constexpr const char* kDayAndTime = "%Y-%m-%d %H:%M:%S";
-  const std::tm start = UtcOf(range.start_ns());
-  const std::tm end = UtcOf(range.end_ns());
-  const bool same_day = start.tm_yday == end.tm_yday && start.tm_year == end.tm_year;
-  return fmt::format("{} to {} UTC", TimeText(range.start_ns(), kDayAndTime),
-                     TimeText(range.end_ns(), same_day ? "%H:%M:%S" : kDayAndTime));
+  return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns()),
+                     IsSameUtcDay(range.start_ns(), range.end_ns())
+                         ? UtcTime(range.end_ns())
+                         : UtcDayAndTime(range.end_ns()));
 }
 
 // "124 packets, seen 248 times in 3 captures".

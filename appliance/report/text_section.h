@@ -26,9 +26,14 @@ std::string CountOrBlank(uint64_t count);
 // A process without a rank is called by its name, if that is known.
 std::string RankText(int rank, std::string process = "");
 
+// Faults, or that there are none as far as there was something to look at. Nothing without a
+// topology.
+void AppendFindings(const v1::ReplayReport& report, std::string& text);
 // How much was seen, and when; or why nothing was.
 void AppendSummary(const v1::ReplayReport& report, std::string& text);
 void AppendJob(const v1::Job& job, std::string& text);
+// "nccl-42 [slurm 4711 \"pretrain\"]".
+std::string JobName(const v1::Job& job);
 void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/coverage.h"
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <set>
+
+#include "analytics/diagnosis/scene.h"
+
+namespace rocescope {
+namespace {
+
+// Metrics that somebody told, by the kind of who did.
+struct Told {
+  std::array<std::bitset<kMetricCount>, kEntityKindCount> by;
+  bool frames_at_once = false;  // sent and received, read at one moment
+  bool ways = false;            // of flows, beyond doubt
+  bool delays = false;          // of packets, seen at several places
+  bool flows = false;
+  bool rhythms = false;
+  bool cables = false;
+
+  bool Of(EntityKind kind, Metric metric) const {
+    return by[static_cast<size_t>(kind)][static_cast<size_t>(metric)];
+  }
+  // What one end of a link says.
+  bool OfAnEnd(Metric metric) const {
+    return Of(EntityKind::kPort, metric) || Of(EntityKind::kNic, metric);
+  }
+};
+
+// Whether a detector (detectors.h) has what it needs to find such a thing.
+bool CanShow(FindingKind kind, const Told& told) {
+  switch (kind) {
+    case FindingKind::kLinkDown:
+    case FindingKind::kFlap:
+    case FindingKind::kSwitchCrash:
+    case FindingKind::kNicCrash:
+      return told.OfAnEnd(Metric::kLinkUp) || told.OfAnEnd(Metric::kLinkFlaps);
+    case FindingKind::kDegradedRate:
+      return told.OfAnEnd(Metric::kLinkSpeed);
+    case FindingKind::kGrayLoss:
+    case FindingKind::kBlackhole:
+    case FindingKind::kLostCnps:
+      return told.frames_at_once;
+    case FindingKind::kBitErrors:
+      return told.OfAnEnd(Metric::kFcsErrors);
+    case FindingKind::kCorruption:
+      return told.ways && told.Of(EntityKind::kNic, Metric::kIcrcErrors);
+    case FindingKind::kPolarisation:
+      return told.ways;
+    case FindingKind::kIncast:
+    case FindingKind::kNoisyNeighbour:
+      return told.flows && (told.Of(EntityKind::kPort, Metric::kTxBytes) ||
+                            told.Of(EntityKind::kPort, Metric::kEcnMarked));
+    case FindingKind::kSlowReceiver:
+    case FindingKind::kPfcStorm:
+    case FindingKind::kPfcDeadlock:
+      return told.Of(EntityKind::kPort, Metric::kPfcRxTime) || told.OfAnEnd(Metric::kPfcTxTime);
+    case FindingKind::kMisconfiguredEcn:
+      return told.Of(EntityKind::kPort, Metric::kQueueWatermark) &&
+             told.Of(EntityKind::kPort, Metric::kEcnMarked);
+    case FindingKind::kMisconfiguredAlpha:
+      return told.Of(EntityKind::kPort, Metric::kBufferWatermark) &&
+             told.Of(EntityKind::kPort, Metric::kPfcTx);
+    case FindingKind::kStraggler:
+      return told.rhythms || told.Of(EntityKind::kGpu, Metric::kGpuClock);
+    case FindingKind::kMtuMismatch:
+      return told.Of(EntityKind::kPort, Metric::kMtuDrops);
+    case FindingKind::kSwappedCables:
+      return told.cables;
+    case FindingKind::kAddedLatency:
+    case FindingKind::kDeprioritisedCnps:
+      return told.delays;
+    case FindingKind::kCount:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+DiagnosisCoverage CoverageOf(const Scene& scene) {
+  const SceneParts& parts = scene.parts();
+  DiagnosisCoverage coverage{
+      .windows = scene.windows(), .window = parts.metrics.window(), .flows = parts.paths.size()};
+  Told told{.flows = !parts.flows.empty(),
+            .rhythms = !parts.rhythms.empty(),
+            .cables = parts.cabling.confirmed + parts.cabling.contradicted > 0};
+  if (scene.windows() > 0) {
+    std::set<topology::NodeIndex> switches;
+    for (const auto& [entity, of] : parts.metrics.entities()) {
+      for (const auto& [metric, series] : of.series) {
+        told.by[static_cast<size_t>(entity.kind)].set(static_cast<size_t>(metric));
+        told.frames_at_once |= metric == Metric::kRxPackets && !series.is_by_agent();
+      }
+      const bool whole = entity.priority == CounterEntity::kAllPriorities && !entity.all_gpus;
+      if (entity.kind == EntityKind::kPort) {
+        switches.insert(scene.fabric().port(entity.index).node);
+      } else if (whole && entity.kind == EntityKind::kNic) {
+        ++coverage.nics;
+      } else if (whole && entity.kind == EntityKind::kGpu) {
+        ++coverage.gpus;
+      }
+    }
+    coverage.switches = static_cast<uint32_t>(switches.size());
+    told.delays = !parts.delays.delays().empty();
+    told.ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
+      return std::ranges::any_of(
+          flow.stretches, [](const PathStretch& stretch) { return !stretch.certain.empty(); });
+    });
+  }
+  for (size_t i = 0; i < kFindingKinds; ++i) {
+    const auto kind = static_cast<FindingKind>(i);
+    if (!CanShow(kind, told)) coverage.not_seen.push_back(kind);
+  }
+  return coverage;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/victims.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analytics/job/flow_of.h"
+#include "analytics/job/host_name.h"
+
+namespace rocescope {
+namespace {
+
+using topology::Fabric;
+using topology::kNone;
+using topology::NicIndex;
+using topology::PortIndex;
+
+// The NIC by which a GPU talks.
+NicIndex NicNear(const Fabric& fabric, topology::GpuIndex index) {
+  const topology::Gpu& gpu = fabric.gpu(index);
+  if (gpu.nic != kNone) return gpu.nic;
+  for (const NicIndex nic : fabric.NicsOf(gpu.host)) {
+    if (fabric.nic(nic).rail == gpu.rail) return nic;
+  }
+  return kNone;
+}
+
+// What a finding hurts, and when.
+class Harm {
+ public:
+  Harm(const Scene& scene, Finding& finding)
+      : fabric_(scene.fabric()),
+        finding_(&finding),
+        // Who stops at once was last seen a little before.
+        from_(finding.from - scene.parts().metrics.window()),
+        until_(finding.until.value_or(Timestamp::max())) {
+    const Place& place = finding.place;
+    if (place.kind == PlaceKind::kNic) nic_ = place.index;
+    if (place.kind == PlaceKind::kGpu) {
+      nic_ = NicNear(fabric_, place.index);
+      AddRanksOn(scene.parts().attribution);
+    }
+  }
+
+  bool IsCulprit(const FlowKey& flow) const {
+    return std::ranges::binary_search(finding_->culprits, flow);
+  }
+
+  void Add(const FlowPath& path, Timestamp from, Timestamp until, std::span<const uint32_t> jobs) {
+    const bool hurt = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
+      return std::max({stretch.from, from, from_}) <= std::min({stretch.until, until, until_}) &&
+             Passes(path, stretch);
+    });
+    if (hurt) jobs_.insert(jobs.begin(), jobs.end());
+  }
+
+  void Finish() { finding_->victims.assign(jobs_.begin(), jobs_.end()); }
+
+ private:
+  bool Passes(const FlowPath& path, const PathStretch& stretch) const {
+    if (nic_ != kNone) return path.source == nic_ || path.destination == nic_;
+    if (std::ranges::any_of(stretch.certain, [&](PortIndex port) { return IsPlace(port); })) {
+      return true;
+    }
+    return std::ranges::any_of(stretch.shares, [&](const PathShare& share) {
+      return share.share > 0 && IsPlace(share.port);
+    });
+  }
+
+  // A port that sends.
+  bool IsPlace(PortIndex port) const {
+    const Place& place = finding_->place;
+    if (std::ranges::find(finding_->loop, port) != finding_->loop.end()) return true;
+    if (place.kind == PlaceKind::kSwitch) return fabric_.port(port).node == place.index;
+    return place.kind == PlaceKind::kLink && fabric_.port(port).link == place.index &&
+           (place.sender == kNone || place.sender == port);
+  }
+
+  void AddRanksOn(const Attribution& attribution) {
+    const topology::Gpu& gpu = fabric_.gpu(finding_->place.index);
+    if (gpu.pci.empty()) return;
+    for (uint32_t job = 0; job < attribution.jobs.size(); ++job) {
+      const bool has =
+          std::ranges::any_of(attribution.jobs[job].job.ranks, [&](const JobRank& rank) {
+            return rank.gpu_bus_id == gpu.pci && SameHost(rank.host, fabric_.node(gpu.host).name);
+          });
+      if (has) jobs_.insert(job);
+    }
+  }
+
+  const Fabric& fabric_;
+  Finding* finding_;
+  Timestamp from_;
+  Timestamp until_;
+  NicIndex nic_ = kNone;  // whose flows are hurt, whichever way they take
+  std::set<uint32_t> jobs_;
+};
+
+}  // namespace
+
+void FillVictims(const Scene& scene, Findings& findings) {
+  std::vector<Harm> harms;
+  for (Finding& finding : findings) {
+    if (finding.victims.empty()) harms.emplace_back(scene, finding);
+  }
+  if (harms.empty()) return;
+  const auto& claims = scene.parts().attribution.endpoints;
+  size_t at = 0;
+  for (const Connection& connection : scene.parts().connections) {
+    if (at == claims.size()) break;
+    const EndClaims& ends = claims[at++];
+    std::vector<uint32_t> jobs;
+    for (const auto& claim : ends) {
+      if (claim) jobs.push_back(claim->job);
+    }
+    if (jobs.empty()) continue;
+    const std::array flows = {FlowFrom(0, connection), FlowFrom(1, connection)};
+    std::array<const FlowPath*, 2> paths{};
+    for (size_t end = 0; end < 2; ++end) {
+      if (flows[end]) paths[end] = scene.parts().paths.Find(*flows[end], &FlowPath::flow);
+    }
+    const Timestamp until = connection.valid_until.value_or(Timestamp::max());
+    for (Harm& harm : harms) {
+      // Nor is who answers a culprit.
+      const bool culprit = std::ranges::any_of(
+          flows, [&](const auto& flow) { return flow && harm.IsCulprit(*flow); });
+      if (culprit) continue;
+      for (const FlowPath* path : paths) {
+        if (path != nullptr) harm.Add(*path, connection.valid_from, until, jobs);
+      }
+    }
+  }
+  for (Harm& harm : harms) harm.Finish();
+}
+
+}  // namespace rocescope

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said of a fault, in words: for a report's findings, rivals and symptoms alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rocescope {
+
+namespace v1 {
+class Finding;
+class ReplayReport;
+}  // namespace v1
+
+// "the switch leaf0 is gone, with all of its links"; of a link one way, "the link from leaf0:E1 to
+// spine0:E2 ...". `kind` as finding_kind.h names it, `place` and `direction` as v1::Finding has
+// them. A kind that is not in the table is told by its name.
+std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction);
+
+// "since 12:00:04.000 UTC (+4.00 s)", "from ... to ...": how long after the report's beginning, if
+// it has one.
+std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns);
+
+// "a", "a and b", "a, b and 3 others".
+std::string ListText(const std::vector<std::string>& names, std::string_view others);
+
+// What, where, since when, whom it hurts. Jobs are named as the report has them.
+std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding);
+
+}  // namespace rocescope

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "appliance/report/finding_sentence.h"
+#include "appliance/report/table.h"
+#include "appliance/report/text_section.h"
+#include "appliance/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string Capitalised(std::string sentence) {
+  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z') sentence[0] -= 'a' - 'A';
+  return sentence;
+}
+
+void AppendDetail(std::string_view label, const std::string& detail, std::string& text) {
+  text += fmt::format("     {:<11}{}\n", label, Visible(detail));
+}
+
+// "12 flows of train, from rank 3, rank 5 and rank 7".
+void AppendCulprits(const v1::Finding& finding, std::string& text) {
+  struct Sender {
+    uint64_t flows = 0;
+    std::set<int> ranks;
+    std::set<std::string> addresses;
+  };
+  std::map<std::string, Sender> senders;
+  for (const v1::Culprit& culprit : finding.culprits()) {
+    Sender& sender = senders[culprit.job()];
+    ++sender.flows;
+    sender.addresses.insert(culprit.source());
+    if (culprit.rank() >= 0) sender.ranks.insert(culprit.rank());
+  }
+  std::vector<std::pair<std::string, Sender>> order(senders.begin(), senders.end());
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    if (a.second.flows != b.second.flows) return a.second.flows > b.second.flows;
+    return a.first < b.first;
+  });
+  constexpr size_t kMost = 3;
+  uint64_t others = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [job, sender] = order[i];
+    if (i >= kMost) {
+      others += sender.flows;
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const int rank : sender.ranks) names.push_back(fmt::format("rank {}", rank));
+    if (names.empty()) names.assign(sender.addresses.begin(), sender.addresses.end());
+    AppendDetail("caused by",
+                 fmt::format("{} of {}, from {}", Counted(sender.flows, "flow"),
+                             job.empty() ? "no job that is known" : job, ListText(names, "others")),
+                 text);
+  }
+  if (others > 0) {
+    AppendDetail("caused by",
+                 fmt::format("{} of {}", Counted(others, "flow"),
+                             Counted(order.size() - kMost, "other job")),
+                 text);
+  }
+}
+
+// "link_down of leaf0:E1-spine0:E1; blackhole of leaf0, leaf1, leaf2 and 4 others".
+void AppendSymptoms(const v1::Finding& finding, std::string& text) {
+  using Places = std::pair<std::string, std::vector<std::string>>;
+  std::vector<Places> kinds;
+  for (const v1::Suspect& symptom : finding.symptoms()) {
+    auto at = std::ranges::find(kinds, symptom.kind(), &Places::first);
+    if (at == kinds.end()) at = kinds.insert(at, {symptom.kind(), {}});
+    at->second.push_back(symptom.place());
+  }
+  std::string all;
+  for (const auto& [kind, places] : kinds) {
+    all += fmt::format("{}{} of {}", all.empty() ? "" : "; ", kind, ListText(places, "others"));
+  }
+  if (!all.empty()) AppendDetail("with it", all, text);
+}
+
+void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
+  text += fmt::format("{:>3}. {}; {} sure. {}.\n", number, Visible(finding.sentence()),
+                      SureText(finding.confidence()), Capitalised(finding.remedy()));
+  if (finding.loop_ports_size() > 0) {
+    std::string loop;
+    for (const std::string& port : finding.loop_ports()) loop += port + " > ";
+    AppendDetail("loop", loop + finding.loop_ports(0), text);
+  }
+  for (const std::string& sentence : finding.evidence()) AppendDetail("seen", sentence, text);
+  for (const v1::Suspect& rival : finding.rivals()) {
+    AppendDetail("or else",
+                 fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
+                             SureText(rival.probability())),
+                 text);
+  }
+  for (const std::string& sentence : finding.further()) AppendDetail("would tell", sentence, text);
+  AppendCulprits(finding, text);
+  AppendSymptoms(finding, text);
+}
+
+// "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the ways of 600 flows".
+std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
+  std::vector<std::string> told;
+  if (coverage.switches() > 0) {
+    told.push_back(coverage.switches() == 1 ? "1 switch"
+                                            : WithThousands(coverage.switches()) + " switches");
+  }
+  if (coverage.nics() > 0) told.push_back(Counted(coverage.nics(), "NIC"));
+  if (coverage.gpus() > 0) told.push_back(Counted(coverage.gpus(), "GPU"));
+  std::string text;
+  if (!told.empty()) {
+    text = fmt::format("counters of {} over {} of {}", ListText(told, "others"),
+                       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()));
+  }
+  if (coverage.flows() > 0) {
+    text += fmt::format("{}the ways of {}", text.empty() ? "" : ", and ",
+                        Counted(coverage.flows(), "flow"));
+  }
+  return text;
+}
+
+}  // namespace
+
+void AppendFindings(const v1::ReplayReport& report, std::string& text) {
+  if (!report.has_diagnosis_coverage()) return;
+  const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
+  const std::string looked_at = LookedAt(coverage);
+  if (report.findings_size() > 0) {
+    text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    int number = 0;
+    for (const v1::Finding& finding : report.findings()) {
+      if (++number > kMostRows) break;
+      AppendFinding(number, finding, text);
+    }
+    AppendMore(report.findings_size(), "fault", text);
+    text += "\n";
+  } else if (looked_at.empty()) {
+    text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
+    return;
+  } else {
+    text += fmt::format("FAULTS: none found, by {}\n\n", looked_at);
+  }
+  if (coverage.not_seen_size() == 0) return;
+  text +=
+      fmt::format("  {}: {}\n\n",
+                  coverage.windows() == 0
+                      ? "without counters of switches and hosts nobody can tell whether there is"
+                      : "not looked for, as nothing at hand would show it",
+                  fmt::join(coverage.not_seen(), ", "));
+}
+
+}  // namespace rocescope

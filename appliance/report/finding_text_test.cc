@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/report/replay_report.h"
+#include "appliance/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+v1::ReplayReport Report(const std::string& fields) {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
+  return report;
+}
+
+std::string TextOf(const std::string& fields) {
+  std::string text;
+  AppendFindings(Report(fields), text);
+  return text;
+}
+
+constexpr const char* kAll =
+    "diagnosis_coverage { windows: 22 window_ns: 1000000 switches: 40 nics: 128 gpus: 1 flows: 600 "
+    "} ";
+
+TEST(FindingText, IsNoneWithoutATopology) { EXPECT_EQ(TextOf(""), ""); }
+
+TEST(FindingText, LeadsTheReport) {
+  EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
+}
+
+TEST(FindingText, ThatNoneWasFoundSaysWhatWasLookedAt) {
+  EXPECT_EQ(TextOf(kAll),
+            "FAULTS: none found, by counters of 40 switches, 128 NICs and 1 GPU over 22 windows of "
+            "1.0 ms, and the ways of 600 flows\n\n");
+}
+
+TEST(FindingText, SaysWhichFaultsNothingWouldHaveShown) {
+  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
+                     "not_seen: 'straggler' not_seen: 'corruption' }"),
+              HasSubstr("over 3 windows of 1.00 s\n\n  not looked for, as nothing at hand would "
+                        "show it: straggler, corruption\n\n"));
+}
+
+TEST(FindingText, WithoutCountersSaysWhatNobodyCanTell) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { flows: 1 not_seen: 'link_down' not_seen: 'flap' }"),
+            "FAULTS: none found, by the ways of 1 flow\n\n  without counters of switches and hosts "
+            "nobody can tell whether there is: link_down, flap\n\n");
+}
+
+TEST(FindingText, NothingToLookAtIsNotHealthy) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { not_seen: 'flap' }"),
+            "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n");
+}
+
+TEST(FindingText, HasOneLineForEachFaultWithWhatToDo) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { kind: "nic_crash" place: "host3:mlx5_1" confidence: 0.958
+                 sentence: "The NIC host3:mlx5_1 is gone; since noon; it hurts a"
+                 remedy: "reset the NIC" }
+      findings { kind: "straggler" place: "host3:gpu:5" confidence: 0.8
+                 sentence: "host3:gpu:5 is slow; since noon; it hurts b" remedy: "move the rank" })");
+  EXPECT_EQ(text,
+            "FAULTS: 2 found\n\n"
+            "  1. The NIC host3:mlx5_1 is gone; since noon; it hurts a; 0.95 sure. Reset the NIC.\n"
+            "  2. host3:gpu:5 is slow; since noon; it hurts b; 0.80 sure. Move the rank.\n\n");
+}
+
+TEST(FindingText, PutsEvidenceRivalsAndWhatWouldTellThemApartBelow) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { sentence: "S" remedy: "r" confidence: 0.5
+                 evidence: "it went down" evidence: "nobody answers"
+                 rivals { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
+                 further: "the NIC's own counters" })");
+  EXPECT_THAT(text,
+              HasSubstr("sure. R.\n"
+                        "     seen       it went down\n"
+                        "     seen       nobody answers\n"
+                        "     or else    the link a:E1-b:E2 carries nothing: it is down (0.50)\n"
+                        "     would tell the NIC's own counters\n"));
+}
+
+TEST(FindingText, SaysWhoCausesIt) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { culprits { source: "10.0.0.1" rank: -1 } culprits { source: "10.0.0.1" rank: -1 }
+                 culprits { source: "10.0.0.9" job: "train" rank: 7 }
+                 culprits { source: "10.0.0.8" job: "train" rank: 3 } })");
+  EXPECT_THAT(text, HasSubstr("caused by  2 flows of no job that is known, from 10.0.0.1\n"));
+  EXPECT_THAT(text, HasSubstr("caused by  2 flows of train, from rank 3 and rank 7\n"));
+}
+
+TEST(FindingText, OfManyJobsThatCauseItSaysWhoHasMostFlows) {
+  std::string culprits;
+  for (const char* job : {"a", "b", "c", "d", "e", "e"}) {
+    culprits += std::string(" culprits { rank: 0 job: '") + job + "' }";
+  }
+  const std::string text = TextOf(std::string(kAll) + "findings {" + culprits + "}");
+  EXPECT_THAT(text, HasSubstr("     caused by  2 flows of e, from rank 0\n"
+                              "     caused by  1 flow of a, from rank 0\n"
+                              "     caused by  1 flow of b, from rank 0\n"
+                              "     caused by  2 flows of 2 other jobs\n"));
+}
+
+TEST(FindingText, ALoopEndsWhereItBegan) {
+  EXPECT_THAT(TextOf(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
+              HasSubstr("loop       a:E1 > b:E2 > a:E1\n"));
+}
+
+TEST(FindingText, FoldsSymptomsByTheirKinds) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { symptoms { kind: "flap" place: "a" } symptoms { kind: "blackhole" place: "leaf0" }
+                 symptoms { kind: "flap" place: "b" } symptoms { kind: "flap" place: "c" }
+                 symptoms { kind: "flap" place: "d" } symptoms { kind: "flap" place: "e" } })");
+  EXPECT_THAT(text, HasSubstr("with it    flap of a, b, c and 2 others; blackhole of leaf0\n"));
+}
+
+TEST(FindingText, ShowsAScreenAndSaysHowManyMoreThereAre) {
+  std::string fields = kAll;
+  for (int i = 0; i < 23; ++i) fields += "findings { sentence: 'S' }";
+  const std::string text = TextOf(fields);
+  EXPECT_THAT(text, HasSubstr("FAULTS: 23 found"));
+  EXPECT_THAT(text, HasSubstr(" 20. S"));
+  EXPECT_THAT(text, Not(HasSubstr(" 21. S")));
+  EXPECT_THAT(text, HasSubstr("and 3 faults more"));
+}
+
+// Names come from files.
+TEST(FindingText, LetsNoNameSteerTheTerminal) {
+  const std::string text =
+      TextOf(std::string(kAll) + "findings { sentence: 'S\\033[2J' evidence: 'e\\nFAULTS: none' }");
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("e\nFAULTS")));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Times of the day and dates, of nanoseconds since the epoch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace rocescope {
+
+// "12:00:04.000".
+std::string UtcTime(int64_t ns);
+
+// "2024-05-01 12:00:04.000".
+std::string UtcDayAndTime(int64_t ns);
+
+bool IsSameUtcDay(int64_t a_ns, int64_t b_ns);
+
+}  // namespace rocescope
