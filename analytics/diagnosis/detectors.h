@@ -22,6 +22,10 @@ void DetectSwitchLoss(const Scene& scene, Findings& found);
 // Packets that NICs find damaged though their frames were whole. corruption.cc
 void DetectCorruption(const Scene& scene, Findings& found);
 
+// Packets that receivers refused though nobody counts a loss: where NICs tell nothing.
+// loss_votes.cc
+void DetectUncountedLoss(const Scene& scene, Findings& found);
+
 // NICs that pause their switch, and ports that wait for each other in a loop. pause.cc
 void DetectPauses(const Scene& scene, Findings& found);
 

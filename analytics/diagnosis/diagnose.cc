@@ -88,6 +88,32 @@ constexpr auto kRules = std::to_array<Rule>({
     {kSlowReceiver, kMisconfiguredAlpha, kAnywhere},
 });
 
+// Votes are cast by packets that somebody lost, wherever.
+bool IsOnlyVoted(const Finding& finding) {
+  return !finding.further.empty() && (finding.kind == kCorruption || finding.kind == kGrayLoss);
+}
+
+// What makes packets be sent again.
+bool LosesPackets(const Finding& finding) {
+  switch (finding.kind) {
+    case kLinkDown:
+    case kFlap:
+    case kGrayLoss:
+    case kBitErrors:
+    case kCorruption:
+    case kBlackhole:
+    case kSwitchCrash:
+    case kPfcStorm:
+    case kPfcDeadlock:
+    case kNicCrash:
+    case kMtuMismatch:
+    case kSwappedCables:
+      return !IsOnlyVoted(finding);
+    default:
+      return false;
+  }
+}
+
 // Those who only wait are hurt by whatever else is wrong.
 bool IsOnlyWaiting(const Finding& finding) {
   return finding.kind == kStraggler && !finding.further.empty();
@@ -138,6 +164,7 @@ bool MayFollow(const Finding& cause, const Finding& symptom, Duration window) {
 bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom, Duration window) {
   if (!MayFollow(cause, symptom, window)) return false;
   if (IsOnlyWaiting(symptom)) return !IsOnlyWaiting(cause);
+  if (IsOnlyVoted(symptom) && LosesPackets(cause)) return true;
   return std::ranges::any_of(kRules, [&](const Rule& rule) {
     return rule.cause == cause.kind && rule.symptom == symptom.kind &&
            (rule.nearness == kAnywhere || AreLinked(fabric, cause.place, symptom.place) ||
@@ -192,6 +219,7 @@ Findings Diagnose(const Scene& scene) {
     DetectLinkLoss(scene, found);
     DetectSwitchLoss(scene, found);
     DetectCorruption(scene, found);
+    DetectUncountedLoss(scene, found);
     DetectPauses(scene, found);
     DetectThresholds(scene, found);
     DetectOverload(scene, found);

@@ -156,19 +156,17 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
     if (nic == kNone) continue;
     const Place at_nic{.kind = PlaceKind::kNic, .index = nic};
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    if (IsSilent(scene, nic, story)) {
+    if (!scene.Tells(entity, Metric::kLinkUp)) {
+      // The switch sees the same of both; cables and transceivers fail more often.
+      finding.confidence = 0.6;
+      finding.rivals.push_back(
+          {.kind = FindingKind::kNicCrash, .place = at_nic, .probability = 0.4});
+      finding.further.push_back("the NIC's own counters: a dead one tells nothing");
+    } else if (IsSilent(scene, nic, story)) {
       finding.kind = FindingKind::kNicCrash;
       finding.place = at_nic;
       finding.confidence = 0.95;
       finding.evidence.push_back("the NIC tells nothing any more, and others do");
-    } else if (!scene.Tells(entity, Metric::kLinkUp)) {
-      // The switch sees the same of both.
-      finding.kind = FindingKind::kNicCrash;
-      finding.place = at_nic;
-      finding.confidence = 0.5;
-      finding.rivals.push_back(
-          {.kind = FindingKind::kLinkDown, .place = place, .probability = 0.5});
-      finding.further.push_back("the NIC's own counters: a dead one tells nothing");
     }
   }
   found.push_back(std::move(finding));

@@ -12,6 +12,7 @@
 #include "analytics/connection/connection.h"
 #include "analytics/delay/delay_tracker.h"
 #include "analytics/job/attribution.h"
+#include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path.h"
 #include "analytics/traffic/traffic.h"
@@ -30,6 +31,7 @@ struct SceneParts {
   const std::vector<JobRhythm>& rhythms;
   const CablingAnswer& cabling;
   const DelayTracker& delays;
+  const LossTracker& losses;
 };
 
 // By how much a counter grew in each window, or what a gauge said at its end.

@@ -62,6 +62,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
   delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
   anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
+  losses_ = std::make_unique<LossTracker>(LossTrackerOptions{.window = options_.window});
   clocks_->SetFabric(fabric_.get());
   paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
@@ -105,6 +106,9 @@ void Engine::Ingest(const RecordBatch& batch) {
   }
   if (cabling_) cabling_->Add(batch);
   if (delays_) delays_->Add(batch);
+  if (losses_) {
+    for (const FlowRecord& record : batch.flows) losses_->Add(record);
+  }
   if (metrics_) {
     for (const CounterRecord& record : batch.counters) metrics_->Add(record);
   }
@@ -164,7 +168,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                        .attribution = *attribution,
                        .rhythms = *rhythms,
                        .cabling = *cabling,
-                       .delays = *delays_});
+                       .delays = *delays_,
+                       .losses = *losses_});
     *findings = Diagnose(scene);
     *coverage = CoverageOf(scene);
   }

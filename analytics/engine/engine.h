@@ -15,6 +15,7 @@
 #include "analytics/delay/delay_tracker.h"
 #include "analytics/engine/snapshot.h"
 #include "analytics/job/attribution.h"
+#include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path_tracker.h"
 #include "analytics/traffic/traffic.h"
@@ -71,6 +72,7 @@ class Engine {
   std::unique_ptr<Cabling> cabling_;            // likewise
   std::unique_ptr<MetricStore> metrics_;        // likewise
   std::unique_ptr<DelayTracker> delays_;        // likewise
+  std::unique_ptr<LossTracker> losses_;         // likewise
   std::unique_ptr<AnomalyDetector> anomalies_;  // likewise
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
