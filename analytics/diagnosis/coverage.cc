@@ -17,6 +17,7 @@ struct Told {
   bool frames_at_once = false;  // sent and received, read at one moment
   bool ways = false;            // of flows, beyond doubt
   bool delays = false;          // of packets, seen at several places
+  bool votes = false;           // flows that are seen to lose packets, where NICs count none
   bool flows = false;
   bool rhythms = false;
   bool cables = false;
@@ -41,13 +42,14 @@ bool CanShow(FindingKind kind, const Told& told) {
     case FindingKind::kDegradedRate:
       return told.OfAnEnd(Metric::kLinkSpeed);
     case FindingKind::kGrayLoss:
+      return told.frames_at_once || told.votes;
     case FindingKind::kBlackhole:
     case FindingKind::kLostCnps:
       return told.frames_at_once;
     case FindingKind::kBitErrors:
       return told.OfAnEnd(Metric::kFcsErrors);
     case FindingKind::kCorruption:
-      return told.ways && told.Of(EntityKind::kNic, Metric::kIcrcErrors);
+      return (told.ways && told.Of(EntityKind::kNic, Metric::kIcrcErrors)) || told.votes;
     case FindingKind::kPolarisation:
       return told.ways;
     case FindingKind::kIncast:
@@ -111,6 +113,7 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
           flow.stretches, [](const PathStretch& stretch) { return !stretch.certain.empty(); });
     });
   }
+  told.votes = told.ways && told.flows && !told.Of(EntityKind::kNic, Metric::kIcrcErrors);
   for (size_t i = 0; i < kFindingKinds; ++i) {
     const auto kind = static_cast<FindingKind>(i);
     if (!CanShow(kind, told)) coverage.not_seen.push_back(kind);

@@ -59,9 +59,9 @@ std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t un
   const auto clock = [&](int64_t ns) {
     return start != 0 && IsSameUtcDay(start, ns) ? UtcTime(ns) : UtcDayAndTime(ns);
   };
-  const std::string when = until_ns == 0
-                               ? fmt::format("since {} UTC", clock(from_ns))
-                               : fmt::format("from {} to {} UTC", clock(from_ns), clock(until_ns));
+  std::string when = until_ns == 0
+                         ? fmt::format("since {} UTC", clock(from_ns))
+                         : fmt::format("from {} to {} UTC", clock(from_ns), clock(until_ns));
   if (start == 0) return when;
   if (until_ns == 0) return fmt::format("{} ({})", when, SignedDuration(from_ns - start));
   return fmt::format("{} ({} to {})", when, SignedDuration(from_ns - start),

@@ -54,6 +54,7 @@ void AppendCulprits(const v1::Finding& finding, std::string& text) {
       continue;
     }
     std::vector<std::string> names;
+    names.reserve(sender.ranks.size());
     for (const int rank : sender.ranks) names.push_back(fmt::format("rank {}", rank));
     if (names.empty()) names.assign(sender.addresses.begin(), sender.addresses.end());
     AppendDetail("caused by",

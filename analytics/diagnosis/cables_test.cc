@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class CablesTest : public SceneTest {
+ protected:
+  CableFinding Swap(CableFindingKind kind) const {
+    return {.kind = kind,
+            .declared = {Link("leaf0", "spine0").index, Link("leaf1", "spine1").index},
+            .real = {{Port("leaf0", "spine0"), Port("spine1", "leaf1")}},
+            .confidence = 0.98,
+            .flows = 14,
+            .since = Begin(2)};
+  }
+  Findings Found() { return SceneTest::Found(DetectCables); }
+};
+
+TEST_F(CablesTest, ASwapIsAFaultOfItsFirstLinkAndShowsAtTheOther) {
+  cabling_.findings = {Swap(CableFindingKind::kSwapped)};
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSwappedCables);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+  EXPECT_EQ(found[0].confidence, 0.98);
+  EXPECT_EQ(found[0].from, Begin(2));
+  ASSERT_EQ(found[0].symptoms.size(), 1u);
+  EXPECT_EQ(found[0].symptoms[0].place, Link("leaf1", "spine1"));
+}
+
+TEST_F(CablesTest, ACableThatIsMissingOrDoubtfulIsNoSwap) {
+  cabling_.findings = {Swap(CableFindingKind::kMissing), Swap(CableFindingKind::kDisagrees)};
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

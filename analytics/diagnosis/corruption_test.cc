@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// spine0 leads to host8, host9 and host12, spine1 to host10 and host13; half comes from leaf0,
+// half from leaf1.
+class CorruptionTest : public SceneTest {
+ protected:
+  CorruptionTest() {
+    Goes({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
+    Goes({"host4", "leaf1", "spine0", "leaf2", "host9"}, 2);
+    Goes({"host1", "leaf0", "spine0", "leaf3", "host12"}, 3);
+    Goes({"host5", "leaf1", "spine1", "leaf2", "host10"}, 4);
+    Goes({"host2", "leaf0", "spine1", "leaf3", "host13"}, 5);
+  }
+  void Damaged(std::string_view host, size_t window, uint64_t packets) {
+    Grows(OfNic(NicOf(host)), Metric::kIcrcErrors, window, packets);
+  }
+  Findings Found() { return SceneTest::Found(DetectCorruption); }
+};
+
+TEST_F(CorruptionTest, IsAtTheSwitchThatAllWhoAreHitHaveInCommon) {
+  for (const char* host : {"host8", "host9", "host12"}) {
+    for (size_t w = 8; w < 11; ++w) Damaged(host, w, 2);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+  EXPECT_GT(found[0].confidence, 0.9);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8)) << "the fifth packet was there";
+  EXPECT_EQ(found[0].until, End(10));
+}
+
+// leaf2 and spine0 led there, with the same traffic.
+TEST_F(CorruptionTest, SwitchesThatCannotBeToldApartAreRivals) {
+  paths_.clear();
+  Goes({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
+  Goes({"host4", "leaf1", "spine0", "leaf2", "host9"}, 2);
+  Damaged("host8", 8, 10);
+  Damaged("host9", 8, 10);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_NEAR(found[0].confidence, 0.5, 1e-6);
+  EXPECT_NEAR(found[0].rivals[0].probability, 0.5, 1e-6);
+}
+
+TEST_F(CorruptionTest, AHandfulOfPacketsIsTooFew) {
+  Damaged("host8", 8, 2);
+  Damaged("host9", 9, 2);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(CorruptionTest, WithoutPathsNobodyIsBlamed) {
+  paths_.clear();
+  Damaged("host8", 8, 20);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// Of leaf0's hosts to those of leaf1 and leaf2: of two ways each, with four flows a pair.
+class HashingTest : public SceneTest {
+ protected:
+  static constexpr uint32_t kFlows = 4;
+
+  // `way_of` says by which spine flow number n of pair number p goes.
+  template <typename WayOf>
+  void Spread(size_t pairs, WayOf way_of, size_t first = 0) {
+    for (size_t p = 0; p < pairs; ++p) {
+      const std::string from = "host" + std::to_string(p % 4);
+      const std::string to = "host" + std::to_string(4 + p / 4);
+      const std::string leaf = "leaf" + std::to_string((4 + p / 4) / 4);
+      for (uint32_t n = 0; n < kFlows; ++n) {
+        Goes({from, "leaf0", "spine" + std::to_string(way_of(p, n) % 2), leaf, to}, 100 + n, first);
+      }
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectHashing); }
+};
+
+// By chance 2^-3 for each of eight pairs: one in sixteen million.
+TEST_F(HashingTest, PairsThatHaveAllTheirFlowsOnOneLinkArePolarised) {
+  Spread(8, [](size_t pair, uint32_t) { return pair; });
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPolarisation);
+  EXPECT_EQ(found[0].place, Switch("leaf0"));
+  EXPECT_EQ(found[0].from, Begin(0));
+}
+
+TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {
+  Spread(8, [](size_t pair, uint32_t) { return pair; }, 9);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(9));
+  EXPECT_EQ(found[0].verdict, End(9));
+}
+
+TEST_F(HashingTest, FlowsThatSpreadAreAllRight) {
+  Spread(8, [](size_t, uint32_t flow) { return flow; });
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(HashingTest, APairThatSharesALinkByChanceIsNoPolarisation) {
+  Spread(8, [](size_t pair, uint32_t flow) { return pair == 3 ? 0 : flow; });
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(HashingTest, FourPairsAreTooFewToTell) {
+  Spread(4, [](size_t pair, uint32_t) { return pair; });
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(HashingTest, ASwitchWithoutAChoiceCannotPolarise) {
+  for (uint32_t n = 0; n < 40; ++n) Goes({"host0", "leaf0", "host1"}, 100 + n);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// Every link carries 1000 frames of 1000 octets a window each way: 8 % of what it can.
+class LinkLossTest : public SceneTest {
+ protected:
+  LinkLossTest() {
+    for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+      for (size_t w = 0; w < kWindows; ++w) Carries(port, w, 1000);
+    }
+  }
+  void Loses(topology::PortIndex sender, size_t window, uint64_t frames) {
+    Carries(sender, window, frames, frames);
+  }
+  Findings Found() { return SceneTest::Found(DetectLinkLoss); }
+};
+
+TEST_F(LinkLossTest, NothingIsMissingWhereEverythingArrives) { EXPECT_TRUE(Found().empty()); }
+
+// At 100 Gb/s and 1 us, 12.5 frames of 1000 octets are on the wire: 20 cannot be.
+TEST_F(LinkLossTest, FramesThatNeverComeAreGrayLossInTheirDirection) {
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(8));
+  EXPECT_GE(found[0].verdict, End(8));
+}
+
+TEST_F(LinkLossTest, LossBothWaysIsOneFindingOfTheLink) {
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  Loses(Port("spine1", "leaf0"), 17, 30);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_FALSE(found[0].until) << "it may go on";
+  EXPECT_EQ(found[0].evidence.size(), 2u);
+}
+
+TEST_F(LinkLossTest, AHostsLinkIsALinkToo) {
+  Loses(Port("host5", "leaf1"), 8, 20);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("host5", "leaf1"));
+}
+
+// It arrives in the window after that in which it was sent.
+TEST_F(LinkLossTest, OneFrameUnderWayOnABusyLinkIsNoLoss) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Carries(sender, w, 10'000);
+  for (size_t w = 3; w + 1 < kWindows; w += 2) {
+    Loses(sender, w, 1);
+    Grows(fabric_.Peer(sender), Metric::kRxPackets, w + 1, 1);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// Ten at every reading, of the 12.5 that a full link has on its wire.
+TEST_F(LinkLossTest, AsManyUnderWayAsAFullLinkHoldsAreNoLoss) {
+  const topology::PortIndex sender = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) Carries(sender, w, 11'500);
+  Loses(sender, 3, 10);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkLossTest, FramesWithAWrongCheckSequenceAreBitErrorsOfTheSenderSide) {
+  const topology::PortIndex sender = Port("spine0", "leaf2");
+  Loses(sender, 8, 30);
+  Grows(fabric_.Peer(sender), Metric::kFcsErrors, 8, 30);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kBitErrors);
+  EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
+  EXPECT_EQ(found[0].verdict, End(8));
+}
+
+// Its last reading is from another moment than that of the other end.
+TEST_F(LinkLossTest, EndsThatAreReadAtDifferentMomentsAreNotCompared) {
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  FallsSilent(EntityOf(Port("spine1", "leaf0")), 18);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class LinkStateTest : public SceneTest {
+ protected:
+  void SaysDown(topology::PortIndex port, size_t first, size_t last) {
+    for (size_t w = first; w <= last; ++w) Says(port, Metric::kLinkUp, w, 0);
+  }
+  void IsDown(std::string_view a, std::string_view b, size_t first, size_t last) {
+    SaysDown(Port(a, b), first, last);
+    SaysDown(Port(b, a), first, last);
+  }
+  Findings Found() { return SceneTest::Found(DetectLinkState); }
+};
+
+TEST_F(LinkStateTest, NothingIsWrongWhereAllIsUp) { EXPECT_TRUE(Found().empty()); }
+
+TEST_F(LinkStateTest, ALinkWhoseEndsSayDownIsDown) {
+  IsDown("leaf0", "spine1", 8, 11);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(11));
+  EXPECT_EQ(found[0].verdict, End(8));
+}
+
+TEST_F(LinkStateTest, ALinkThatStaysDownGoesOn) {
+  IsDown("leaf0", "spine1", 8, kWindows - 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].until);
+}
+
+TEST_F(LinkStateTest, ASecondFallMakesItAFlap) {
+  const topology::PortIndex port = Port("leaf0", "spine1");
+  Grows(port, Metric::kLinkFlaps, 5, 1);
+  Grows(port, Metric::kLinkFlaps, 9, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kFlap);
+  EXPECT_EQ(found[0].from, Begin(5));
+  EXPECT_EQ(found[0].verdict, End(9));
+}
+
+TEST_F(LinkStateTest, ALinkThatWasNeverUpIsNoFaultOfItsOwn) {
+  IsDown("leaf0", "spine1", 0, kWindows - 1);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkStateTest, ASwitchWithoutAnyLinkIsGone) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+    SaysDown(Port(leaf, "spine1"), 8, kWindows - 1);
+    FallsSilent(EntityOf(Port("spine1", leaf)), 8);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSwitchCrash);
+  EXPECT_EQ(found[0].place, Switch("spine1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+}
+
+TEST_F(LinkStateTest, ASwitchWithOneLinkLeftIsNotGone) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) IsDown(leaf, "spine1", 8, kWindows - 1);
+  const Findings found = Found();
+  EXPECT_EQ(found.size(), 3u);
+  for (const Finding& finding : found) EXPECT_EQ(finding.kind, FindingKind::kLinkDown);
+}
+
+TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
+  SaysDown(Port("leaf1", "host5"), 8, kWindows - 1);
+  FallsSilent(OfNic(NicOf("host5")), 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kNicCrash);
+  EXPECT_EQ(found[0].place, Nic("host5"));
+  EXPECT_TRUE(found[0].rivals.empty());
+}
+
+TEST_F(LinkStateTest, ANicThatSaysItsLinkIsDownIsNotGone) {
+  IsDown("leaf1", "host5", 8, kWindows - 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+}
+
+TEST_F(LinkStateTest, ANicThatWasNeverUpIsNoCrash) {
+  SaysDown(Port("leaf1", "host5"), 0, kWindows - 1);
+  FallsSilent(OfNic(NicOf("host5")), 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkStateTest, WhereNicsTellNothingALinkThatIsDownMayBeEither) {
+  SaysDown(Port("leaf1", "host5"), 8, kWindows - 1);
+  NeverTells(OfNic(NicOf("host5")), Metric::kLinkUp);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  const Suspect& rival = found[0].rivals[0];
+  EXPECT_THAT(
+      (std::map<FindingKind, Place>{{found[0].kind, found[0].place}, {rival.kind, rival.place}}),
+      testing::ElementsAre(testing::Pair(FindingKind::kLinkDown, Link("leaf1", "host5")),
+                           testing::Pair(FindingKind::kNicCrash, Nic("host5"))));
+  EXPECT_DOUBLE_EQ(found[0].confidence + found[0].rivals[0].probability, 1);
+  EXPECT_FALSE(found[0].further.empty());
+}
+
+TEST_F(LinkStateTest, APortBelowItsSpeedIsSlowInItsDirection) {
+  for (size_t w = 8; w < 12; ++w)
+    Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, w, 25'000'000'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kDegradedRate);
+  EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(11));
+}
+
+TEST_F(LinkStateTest, BothEndsBelowItsSpeedAreTheLink) {
+  Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, kWindows - 1, 25'000'000'000);
+  Says(Port("leaf2", "spine0"), Metric::kLinkSpeed, kWindows - 1, 25'000'000'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf2", "spine0"));
+}
+
+// Of a link that is down, some say a speed of 0.
+TEST_F(LinkStateTest, NoSpeedIsNotASlowLink) {
+  Says(Port("spine0", "leaf2"), Metric::kLinkSpeed, 8, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

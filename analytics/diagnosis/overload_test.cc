@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+constexpr const char* kSenders[] = {"host4", "host5", "host6", "host8", "host9", "host12"};
+
+class OverloadTest : public SceneTest {
+ protected:
+  // The last link to host0 runs at 95 % of its rate from window 8 on.
+  void FillLink() {
+    for (size_t w = 8; w < kWindows; ++w) {
+      Grows(Port("leaf0", "host0"), Metric::kTxBytes, w, kLine * 95 / 100);
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectOverload); }
+};
+
+TEST_F(OverloadTest, ManyNewSendersThatFillALinkAreAnIncast) {
+  FillLink();
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kIncast);
+  EXPECT_EQ(found[0].place, Nic("host0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8));
+  std::vector<FlowKey> culprits;
+  for (const char* sender : kSenders) culprits.push_back(Flow(sender, "host0"));
+  EXPECT_THAT(found[0].culprits, testing::UnorderedElementsAreArray(culprits));
+  EXPECT_TRUE(std::ranges::is_sorted(found[0].culprits));
+}
+
+TEST_F(OverloadTest, MarksAtTheLastPortSayThatItIsFullToo) {
+  Grows(Port("leaf0", "host0"), Metric::kEcnMarked, 10, 5, kRoce);
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, End(10));
+}
+
+TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
+  FillLink();
+  Sends("host4", "host0", 17, 8);
+  Sends("host8", "host0", 17, 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kNoisyNeighbour);
+  EXPECT_EQ(found[0].place, Nic("host0"));
+}
+
+TEST_F(OverloadTest, ALinkThatDoesNotFillIsNoFault) {
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(OverloadTest, SendersThatWereThereFromTheBeginningAreTheJob) {
+  FillLink();
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+// An all-to-all that begins in the midst: who gets from many sends to many.
+TEST_F(OverloadTest, AnAllToAllsNewFlowsAreNoIncast) {
+  FillLink();
+  for (const char* from : kSenders) {
+    Sends(from, "host0", 17, 8);
+    Sends("host0", from, 17, 8);
+    for (const char* to : kSenders) {
+      if (from != to) Sends(from, to, 17, 8);
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// A change of phase: the same pairs of a job, by new queue pairs, with answers.
+TEST_F(OverloadTest, ARingThatBeginsAnewIsNoIncast) {
+  FillLink();
+  for (const char* from : {"host4", "host8"}) {
+    Sends(from, "host0", 99, 8);
+    Sends("host0", from, 99, 8);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class PauseTest : public SceneTest {
+ protected:
+  // The port is held by its peer for a part of each window.
+  void IsHeld(topology::PortIndex port, size_t first, size_t last, double part) {
+    for (size_t w = first; w <= last; ++w) {
+      Grows(port, Metric::kPfcRxTime, w,
+            static_cast<uint64_t>(part * static_cast<double>(kWindow.count())), kRoce);
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectPauses); }
+};
+
+TEST_F(PauseTest, NobodyIsToBlameWhereNobodyPauses) { EXPECT_TRUE(Found().empty()); }
+
+TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
+  for (size_t w = 0; w < 8; ++w) Carries(Port("leaf0", "host1"), w, 5000);
+  IsHeld(Port("leaf0", "host1"), 8, 14, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[0].place, Nic("host1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_EQ(found[0].verdict, End(9));
+}
+
+TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
+  for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 5000);
+  IsHeld(Port("leaf0", "host1"), 8, kWindows - 1, 0.6);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].place, Nic("host1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_FALSE(found[0].until);
+}
+
+// Held for nearly all of the time, and yet a tenth of the line rate goes through.
+TEST_F(PauseTest, WhoeverStillTakesSomethingMakesNoStorm) {
+  for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 1250);
+  IsHeld(Port("leaf0", "host1"), 8, 14, 0.97);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+}
+
+TEST_F(PauseTest, ANicThatItsSwitchHoldsIsNotToBlame) {
+  IsHeld(Port("host1", "leaf0"), 8, 14, 1);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(PauseTest, TheNicsOwnCountersSayItWhereTheSwitchDoesNot) {
+  for (size_t w = 8; w < 15; ++w) {
+    Grows(Port("host1", "leaf0"), Metric::kPfcTxTime, w, static_cast<uint64_t>(kWindow.count()),
+          kRoce);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+}
+
+TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
+  const std::vector<topology::PortIndex> loop = {Port("leaf0", "spine0"), Port("spine0", "leaf1"),
+                                                 Port("leaf1", "spine1"), Port("spine1", "leaf0")};
+  for (const topology::PortIndex port : loop) IsHeld(port, 8, kWindows - 1, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPfcDeadlock);
+  EXPECT_THAT(found[0].loop, testing::UnorderedElementsAreArray(loop));
+  // Each is held by the node that has the next one.
+  for (size_t i = 0; i < found[0].loop.size(); ++i) {
+    const topology::PortIndex next = found[0].loop[(i + 1) % found[0].loop.size()];
+    EXPECT_EQ(fabric_.PeerNode(found[0].loop[i]), fabric_.port(next).node);
+  }
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_FALSE(found[0].until);
+}
+
+TEST_F(PauseTest, AChainOfHeldPortsIsNoLoop) {
+  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
+  IsHeld(Port("spine0", "leaf1"), 8, 14, 1);
+  IsHeld(Port("leaf1", "spine1"), 8, 14, 1);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(PauseTest, ALoopInWhichOnePortStillMovesIsNoDeadlock) {
+  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
+  IsHeld(Port("spine0", "leaf1"), 8, 14, 1);
+  IsHeld(Port("leaf1", "spine1"), 8, 14, 1);
+  IsHeld(Port("spine1", "leaf0"), 8, 14, 0.5);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Both ends of one link that hold each other are no loop: it takes three nodes.
+TEST_F(PauseTest, TwoPortsThatHoldEachOtherAreNoLoop) {
+  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
+  IsHeld(Port("spine0", "leaf0"), 8, 14, 1);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of this folder: a small fabric whose ports all tell what a healthy one tells, window
+// by window, until a test says otherwise.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analytics/diagnosis/detectors.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+
+// 16 hosts with one NIC and GPU each: host0 to host3 at leaf0, and so on; two spines. 100 Gb/s, so
+// that a window of 1 ms has room for 12.5 MB.
+class SceneTest : public testing::Test {
+ protected:
+  static constexpr Duration kWindow = std::chrono::milliseconds(1);
+  static constexpr size_t kWindows = 20;
+  static constexpr uint64_t kLine = 12'500'000;  // octets a window
+  static constexpr uint8_t kRoce = 3;            // the priority of RoCE
+
+  SceneTest() {
+    for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+      for (const Metric metric :
+           {Metric::kTxPackets, Metric::kTxBytes, Metric::kRxPackets, Metric::kRxBytes}) {
+        RowOf(EntityOf(port), metric);
+      }
+      const topology::Link& link = fabric_.link(fabric_.port(port).link);
+      for (size_t w = 0; w < kWindows; ++w) {
+        Says(port, Metric::kLinkUp, w, 1);
+        Says(port, Metric::kLinkSpeed, w, link.bits_per_second);
+      }
+    }
+  }
+
+  static Timestamp Begin(size_t window) {
+    constexpr int64_t kFirst = 1000;
+    return Timestamp((kFirst + static_cast<int64_t>(window)) * kWindow);
+  }
+  static Timestamp End(size_t window) { return Begin(window + 1); }
+
+  topology::NodeIndex Node(std::string_view name) const { return fabric_.FindNode(name); }
+  topology::NicIndex NicOf(std::string_view host) const {
+    return fabric_.NicsOf(Node(host)).front();
+  }
+  topology::GpuIndex GpuOf(std::string_view host) const {
+    return fabric_.GpusOf(Node(host)).front();
+  }
+  IpAddress AddressOf(std::string_view host) const {
+    return fabric_.nic(NicOf(host)).addresses.front().address;
+  }
+  // The port by which `from` sends to `to`.
+  topology::PortIndex Port(std::string_view from, std::string_view to) const {
+    const topology::Node& node = fabric_.node(Node(from));
+    for (uint32_t i = 0; i < node.port_count; ++i) {
+      if (fabric_.PeerNode(node.first_port + i) == Node(to)) return node.first_port + i;
+    }
+    return topology::kNone;
+  }
+  Place Link(std::string_view a, std::string_view b) const {
+    return {.kind = PlaceKind::kLink, .index = fabric_.port(Port(a, b)).link};
+  }
+  Place OneWay(std::string_view from, std::string_view to) const {
+    Place place = Link(from, to);
+    place.sender = Port(from, to);
+    return place;
+  }
+  Place Switch(std::string_view name) const {
+    return {.kind = PlaceKind::kSwitch, .index = Node(name)};
+  }
+  Place Nic(std::string_view host) const { return {.kind = PlaceKind::kNic, .index = NicOf(host)}; }
+  Place Gpu(std::string_view host) const { return {.kind = PlaceKind::kGpu, .index = GpuOf(host)}; }
+
+  Entity EntityOf(topology::PortIndex port, uint8_t priority = CounterEntity::kAllPriorities) {
+    const topology::NicIndex nic = fabric_.NicOf(port);
+    if (nic != topology::kNone) {
+      return {.kind = EntityKind::kNic, .index = nic, .priority = priority};
+    }
+    return {.kind = EntityKind::kPort, .index = port, .priority = priority};
+  }
+  static Entity OfNic(topology::NicIndex nic) { return {.kind = EntityKind::kNic, .index = nic}; }
+  static Entity OfGpu(topology::GpuIndex gpu) { return {.kind = EntityKind::kGpu, .index = gpu}; }
+
+  // A counter grows in a window, and is read at its end.
+  void Grows(const Entity& entity, Metric metric, size_t window, uint64_t by) {
+    std::optional<uint64_t>& at = RowOf(entity, metric)[window];
+    at = at.value_or(0) + by;
+  }
+  void Grows(topology::PortIndex port, Metric metric, size_t window, uint64_t by,
+             uint8_t priority = CounterEntity::kAllPriorities) {
+    Grows(EntityOf(port, priority), metric, window, by);
+  }
+  // A gauge is read at a window's end.
+  void Says(const Entity& entity, Metric metric, size_t window, uint64_t value) {
+    RowOf(entity, metric)[window] = value;
+  }
+  void Says(topology::PortIndex port, Metric metric, size_t window, uint64_t value,
+            uint8_t priority = CounterEntity::kAllPriorities) {
+    Says(EntityOf(port, priority), metric, window, value);
+  }
+  // Nobody reads anything of it from the window on.
+  void FallsSilent(const Entity& entity, size_t window) {
+    for (auto& [key, row] : told_) {
+      if (!(key.first == entity)) continue;
+      for (size_t w = window; w < kWindows; ++w) row[w].reset();
+    }
+  }
+  void NeverTells(const Entity& entity, Metric metric) { told_.erase({entity, metric}); }
+
+  // Frames of 1000 octets from a port to its peer, of which some do not arrive.
+  void Carries(topology::PortIndex sender, size_t window, uint64_t frames, uint64_t lost = 0) {
+    const topology::PortIndex peer = fabric_.Peer(sender);
+    Grows(sender, Metric::kTxPackets, window, frames);
+    Grows(sender, Metric::kTxBytes, window, frames * 1000);
+    Grows(peer, Metric::kRxPackets, window, frames - lost);
+    Grows(peer, Metric::kRxBytes, window, (frames - lost) * 1000);
+  }
+
+  FlowKey Flow(std::string_view from, std::string_view to, uint32_t qpn = 17) const {
+    return {.source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {qpn}};
+  }
+  // Certain, and seen from the beginning of a window to the end of another.
+  FlowPath PathVia(const std::vector<std::string>& nodes, uint32_t qpn, size_t first = 0,
+                   size_t last = kWindows - 1) const {
+    FlowPath path{.flow = Flow(nodes.front(), nodes.back(), qpn),
+                  .source = NicOf(nodes.front()),
+                  .destination = NicOf(nodes.back())};
+    PathStretch stretch{.from = Begin(first),
+                        .until = End(last) - Duration(1),
+                        .state = PathState::kExact,
+                        .probability = 1,
+                        .candidates = 1,
+                        .packets = 1000,
+                        .bytes = 1'000'000};
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
+      stretch.path.ports[stretch.path.length++] = stretch.certain.back();
+    }
+    path.stretches.push_back(std::move(stretch));
+    return path;
+  }
+  void Goes(const std::vector<std::string>& nodes, uint32_t qpn, size_t first = 0,
+            size_t last = kWindows - 1) {
+    paths_.push_back(PathVia(nodes, qpn, first, last));
+  }
+  FlowSummary& Sends(std::string_view from, std::string_view to, uint32_t qpn, size_t first = 0) {
+    FlowSummary flow{.flow = Flow(from, to, qpn)};
+    flow.total.first_seen = Begin(first);
+    flow.total.last_seen = End(kWindows - 1);
+    flow.total.packets = 1000;
+    flow.total.bytes = flow.total.payload_bytes = 1'000'000;
+    flows_.push_back(std::move(flow));
+    return flows_.back();
+  }
+
+  // What `run` finds in a scene of all that was said.
+  template <typename Run>
+  auto In(Run run) {
+    MetricStore metrics(fabric_, {.window = kWindow});
+    for (const auto& [key, row] : told_) Feed(key.first, key.second, row, metrics);
+    std::ranges::sort(paths_, {}, &FlowPath::flow);
+    std::ranges::sort(flows_, {}, &FlowSummary::flow);
+    const FlowPaths paths(paths_);
+    const FlowSummaries flows(flows_);
+    const ConnectionList connections(connections_);
+    const DelayTracker delays(fabric_, {.window = kWindow});
+    const LossTracker losses({.window = kWindow});
+    return run(Scene({.fabric = fabric_,
+                      .metrics = metrics,
+                      .paths = paths,
+                      .flows = flows,
+                      .connections = connections,
+                      .attribution = attribution_,
+                      .rhythms = rhythms_,
+                      .cabling = cabling_,
+                      .delays = delays,
+                      .losses = losses}));
+  }
+  Findings Found(void (*detect)(const Scene&, Findings&)) {
+    return In([&](const Scene& scene) {
+      Findings found;
+      detect(scene, found);
+      return found;
+    });
+  }
+
+  const topology::Fabric fabric_ =
+      topology::Generate({.hosts = 16, .leaves = 4, .spines = 2}).value();
+  std::vector<FlowPath> paths_;
+  std::vector<FlowSummary> flows_;
+  std::vector<Connection> connections_;
+  Attribution attribution_;
+  std::vector<JobRhythm> rhythms_;
+  CablingAnswer cabling_;
+
+ private:
+  using Told = std::vector<std::optional<uint64_t>>;  // by window: growth, or what a gauge said
+
+  Told& RowOf(const Entity& entity, Metric metric) {
+    const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
+    return told_
+        .try_emplace({entity, metric}, kWindows,
+                     counter ? std::optional<uint64_t>(0) : std::optional<uint64_t>())
+        .first->second;
+  }
+  CounterEntity NameFor(const Entity& entity) const {
+    CounterEntity name{.kind = entity.kind, .priority = entity.priority};
+    if (entity.kind == EntityKind::kPort) {
+      name.node = fabric_.node(fabric_.port(entity.index).node).name;
+      name.port = fabric_.port(entity.index).name;
+    } else if (entity.kind == EntityKind::kNic) {
+      name.node = fabric_.node(fabric_.nic(entity.index).host).name;
+      name.port = fabric_.nic(entity.index).device;
+    } else {
+      name.node = fabric_.node(fabric_.gpu(entity.index).host).name;
+      name.index = fabric_.gpu(entity.index).number;
+    }
+    return name;
+  }
+  void Feed(const Entity& entity, Metric metric, const Told& row, MetricStore& metrics) const {
+    const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
+    CounterRecord record{.entity = NameFor(entity), .metric = metric, .event_time = Begin(0)};
+    if (counter) metrics.Add(record);
+    for (size_t w = 0; w < kWindows; ++w) {
+      if (!row[w]) continue;
+      record.value = counter ? record.value + *row[w] : *row[w];
+      record.event_time = End(w);
+      metrics.Add(record);
+    }
+  }
+
+  std::map<std::pair<Entity, Metric>, Told> told_;
+};
+
+}  // namespace rocescope

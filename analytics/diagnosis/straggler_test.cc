@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint64_t kUsual = 1'980'000'000;  // Hz
+constexpr uint64_t kMemory = 80'000'000'000;
+
+class StragglerTest : public SceneTest {
+ protected:
+  void Runs(topology::GpuIndex gpu, size_t first, size_t last, uint64_t hz,
+            uint64_t free = kMemory / 10) {
+    for (size_t w = first; w <= last; ++w) {
+      Says(OfGpu(gpu), Metric::kGpuClock, w, hz);
+      Says(OfGpu(gpu), Metric::kMemoryTotal, w, kMemory);
+      Says(OfGpu(gpu), Metric::kMemoryFree, w, free);
+    }
+  }
+  void AllRun(uint64_t hz = kUsual, size_t first = 0) {
+    for (topology::GpuIndex gpu = 0; gpu < fabric_.gpus().size(); ++gpu) {
+      Runs(gpu, first, kWindows - 1, hz);
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectStragglers); }
+};
+
+TEST_F(StragglerTest, AGpuWhoseClockFallsBehindItsPeersIsSlow) {
+  AllRun();
+  Runs(GpuOf("host5"), 8, 13, 1'260'000'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kStraggler);
+  EXPECT_EQ(found[0].place, Gpu("host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(13));
+  EXPECT_EQ(found[0].verdict, End(8));
+}
+
+TEST_F(StragglerTest, ATenthLessIsUsualAmongBoostClocks) {
+  AllRun();
+  Runs(GpuOf("host5"), 8, 13, kUsual * 9 / 10);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(StragglerTest, AnIdleGpuKeepsNobodyWaiting) {
+  AllRun();
+  Runs(GpuOf("host5"), 8, kWindows - 1, 345'000'000, kMemory);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(StragglerTest, AChangeOfPhaseSlowsAllAndNobodyIsToBlame) {
+  AllRun();
+  AllRun(1'200'000'000, 8);
+  EXPECT_TRUE(Found().empty());
+}
+
+class WaitingTest : public StragglerTest {
+ protected:
+  WaitingTest() {
+    JobRhythm rhythm{.job = 3, .period = std::chrono::milliseconds(1), .last = End(kWindows - 1)};
+    rhythm.members = {{.address = AddressOf("host1")}, {.address = AddressOf("host5")}};
+    rhythm.waited_for = {.member = 1,
+                         .iterations = 9,
+                         .of = 10,
+                         .lateness = std::chrono::microseconds(300),
+                         .from = Begin(8),
+                         .until = End(kWindows - 1),
+                         .confidence = 0.9};
+    rhythms_ = {rhythm};
+  }
+};
+
+TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Gpu("host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, Begin(10)) << "two periods later";
+  EXPECT_FALSE(found[0].until);
+  EXPECT_EQ(found[0].victims, std::vector<uint32_t>{3});
+  EXPECT_FALSE(found[0].further.empty()) << "clocks would tell";
+}
+
+TEST_F(WaitingTest, WhereClocksSayThatAllAreFastNobodyIsSlow) {
+  AllRun();
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(WaitingTest, AJobThatWaitsForNobodyHasNoStraggler) {
+  rhythms_[0].waited_for.reset();
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// 1000 frames a window from host0 by spine0 to host4, and as many from host8 to host12.
+class SwitchLossTest : public SceneTest {
+ protected:
+  SwitchLossTest() {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Send({"host0", "leaf0", "spine0", "leaf1", "host4"}, w, 1000);
+      Send({"host8", "leaf2", "spine0", "leaf3", "host12"}, w, 1000);
+    }
+  }
+  // As far as the last of the nodes.
+  void Send(const std::vector<std::string>& nodes, size_t window, uint64_t frames) {
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      Carries(Port(nodes[i], nodes[i + 1]), window, frames);
+    }
+  }
+  void Notifies(size_t window, uint64_t sent, uint64_t handled) {
+    Grows(OfNic(NicOf("host4")), Metric::kCnpSent, window, sent);
+    Grows(OfNic(NicOf("host0")), Metric::kCnpHandled, window, handled);
+  }
+  Findings Found() { return SceneTest::Found(DetectSwitchLoss); }
+};
+
+TEST_F(SwitchLossTest, WhatGoesInComesOut) { EXPECT_TRUE(Found().empty()); }
+
+TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_FALSE(found[0].until);
+}
+
+TEST_F(SwitchLossTest, NotificationsThatVanishAreLostCnps) {
+  for (size_t w = 8; w < kWindows; ++w) {
+    Send({"host4", "leaf1", "spine0"}, w, 100);
+    Notifies(w, 100, 0);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kLostCnps);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+}
+
+TEST_F(SwitchLossTest, DropsThatItCountsAreNoBlackhole) {
+  for (size_t w = 8; w < kWindows; ++w) {
+    Send({"host0", "leaf0", "spine0"}, w, 100);
+    Grows(Port("spine0", "leaf1"), Metric::kTxDiscards, w, 100);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(SwitchLossTest, FramesThatWaitInItsQueueAreNotLost) {
+  const topology::PortIndex port = Port("spine0", "leaf1");
+  for (size_t w = 0; w < kWindows; ++w) Says(port, Metric::kQueueBytes, w, 0, kRoce);
+  Send({"host0", "leaf0", "spine0"}, 8, 100);
+  for (size_t w = 8; w < 12; ++w) Says(port, Metric::kQueueBytes, w, 100'000, kRoce);
+  Send({"spine0", "leaf1", "host4"}, 12, 100);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(SwitchLossTest, PacketsThatAreTooLongAreAnMtuMismatchAtOnce) {
+  for (size_t w = 8; w < 11; ++w) Grows(Port("leaf2", "host8"), Metric::kMtuDrops, w, 3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kMtuMismatch);
+  EXPECT_EQ(found[0].place, Switch("leaf2"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class ThresholdTest : public SceneTest {
+ protected:
+  void Queue(topology::PortIndex port, size_t window, uint64_t octets, uint64_t marked) {
+    Says(port, Metric::kQueueWatermark, window, octets, kRoce);
+    Grows(port, Metric::kEcnMarked, window, marked, kRoce);
+  }
+  void Buffer(topology::PortIndex port, size_t window, uint64_t octets, uint64_t pauses) {
+    Says(port, Metric::kBufferWatermark, window, octets, kRoce);
+    Grows(port, Metric::kPfcTx, window, pauses, kRoce);
+  }
+  Findings Found() { return SceneTest::Found(DetectThresholds); }
+};
+
+// All mark from 100 kB on: sixty long queues, each with marks.
+class LateMarksTest : public ThresholdTest {
+ protected:
+  LateMarksTest() {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Queue(Port("leaf1", "spine0"), w, 100'000, 1);
+      Queue(Port("leaf2", "spine0"), w, 400'000, 50);
+      Queue(Port("leaf3", "spine0"), w, 400'000, 50);
+      Queue(Port("spine0", "leaf1"), w, 400'000, 50);
+    }
+  }
+};
+
+TEST_F(LateMarksTest, SwitchesThatMarkAlikeAreAllRight) { EXPECT_TRUE(Found().empty()); }
+
+// One of sixty and a half goes unmarked by chance: twice in a row, less than once in ten thousand.
+TEST_F(LateMarksTest, ASwitchThatMarksNoneOfItsLongQueuesMarksTooLate) {
+  for (size_t w = 8; w < 14; ++w) Queue(Port("leaf0", "spine0"), w, 400'000, 0);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kMisconfiguredEcn);
+  EXPECT_EQ(found[0].place, Switch("leaf0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(13));
+  EXPECT_EQ(found[0].verdict, End(9));
+}
+
+TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
+  for (size_t w = 8; w < 14; ++w) {
+    Queue(Port("leaf0", "spine0"), w, 400'000, 0);
+    Grows(Port("leaf0", "spine0"), Metric::kPfcRxTime, w, 500'000, kRoce);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateMarksTest, OneLongQueueWithoutMarksIsChance) {
+  Queue(Port("leaf0", "spine0"), 8, 400'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateMarksTest, ShortQueuesNeedNoMarks) {
+  for (size_t w = 8; w < 14; ++w) Queue(Port("leaf0", "spine0"), w, 150'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(ThresholdTest, WhereNobodyMarksEcnIsNotInUse) {
+  for (size_t w = 0; w < kWindows; ++w) Queue(Port("leaf0", "spine0"), w, 400'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Others hold 1 MB of a neighbour's frames without a word.
+class EarlyPausesTest : public ThresholdTest {
+ protected:
+  EarlyPausesTest() {
+    for (size_t w = 0; w < kWindows; ++w) Buffer(Port("leaf2", "spine0"), w, 1'000'000, 0);
+  }
+};
+
+TEST_F(EarlyPausesTest, ASwitchThatPausesAtATenthOfThatPausesTooEarly) {
+  for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 100'000, 3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kMisconfiguredAlpha);
+  EXPECT_EQ(found[0].place, Switch("leaf0"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].until, End(13));
+}
+
+// Many full ports lower a dynamic threshold by a factor of three.
+TEST_F(EarlyPausesTest, ASwitchThatPausesAtHalfOfThatMayHaveMoreFullPorts) {
+  for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 500'000, 3);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(EarlyPausesTest, AFillingWithoutAPauseIsNoEarlyPause) {
+  for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 100'000, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/victims.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// Job 0 goes from host0 by spine0 to host4, job 1 from host1 by spine1 to host5.
+class VictimsTest : public SceneTest {
+ protected:
+  VictimsTest() {
+    attribution_.jobs.resize(2);
+    Talk(0, "host0", "host4", "spine0");
+    Talk(1, "host1", "host5", "spine1");
+  }
+
+  // Queue pair 20 of the one with 30 of the other. Both leaves are those of the hosts above.
+  void Talk(uint32_t job, const std::string& a, const std::string& b, const std::string& spine,
+            size_t first = 0, size_t last = kWindows - 1) {
+    Goes({a, "leaf0", spine, "leaf1", b}, 30, first, last);
+    Goes({b, "leaf1", spine, "leaf0", a}, 20, first, last);
+    Connection connection{.state = ConnectionState::kPaired};
+    connection.endpoints[0] = {.address = AddressOf(a), .qpn = Qpn{20}};
+    connection.endpoints[1] = {.address = AddressOf(b), .qpn = Qpn{30}};
+    connections_.push_back(connection);
+    attribution_.endpoints.push_back({RankClaim{.job = job}, RankClaim{.job = job}});
+  }
+  Finding At(const Place& place, size_t first = 8, size_t last = 12) const {
+    return {.place = place, .from = Begin(first), .until = End(last)};
+  }
+  std::vector<uint32_t> HurtBy(const Finding& finding) {
+    return In([&](const Scene& scene) {
+      Findings findings = {finding};
+      FillVictims(scene, findings);
+      return findings[0].victims;
+    });
+  }
+};
+
+TEST_F(VictimsTest, AreTheJobsWhoseFlowsPassTheLink) {
+  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0));
+  EXPECT_THAT(HurtBy(At(Link("leaf2", "spine0"))), IsEmpty());
+}
+
+TEST_F(VictimsTest, OfOneDirectionAreThoseWhoGoThatWay) {
+  // Nothing comes back that way.
+  std::erase_if(paths_, [](const FlowPath& path) { return path.flow.destination_qpn == Qpn{20}; });
+  EXPECT_THAT(HurtBy(At(OneWay("leaf0", "spine0"))), ElementsAre(0));
+  EXPECT_THAT(HurtBy(At(OneWay("spine0", "leaf0"))), IsEmpty());
+}
+
+TEST_F(VictimsTest, OfASwitchAreAllThatItForwards) {
+  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0, 1));
+  EXPECT_THAT(HurtBy(At(Switch("spine1"))), ElementsAre(1));
+}
+
+TEST_F(VictimsTest, OfANicAndOfAGpuNextToItAreThoseWhoUseIt) {
+  EXPECT_THAT(HurtBy(At(Nic("host5"))), ElementsAre(1));
+  EXPECT_THAT(HurtBy(At(Gpu("host4"))), ElementsAre(0));
+  EXPECT_THAT(HurtBy(At(Gpu("host9"))), IsEmpty());
+}
+
+TEST_F(VictimsTest, OfALoopAreAllWhoPassAnyOfItsPorts) {
+  Finding deadlock = At(OneWay("leaf3", "spine0"));
+  deadlock.loop = {Port("leaf3", "spine0"), Port("leaf0", "spine1")};
+  EXPECT_THAT(HurtBy(deadlock), ElementsAre(1));
+}
+
+TEST_F(VictimsTest, AreOnlyThoseWhoWereThereMeanwhile) {
+  attribution_.jobs.resize(4);
+  Talk(2, "host2", "host6", "spine0", 0, 4);    // long gone
+  Talk(3, "host3", "host7", "spine0", 14, 19);  // came later
+  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0));
+}
+
+TEST_F(VictimsTest, WhoStopsAtOnceWasLastSeenAWindowBefore) {
+  attribution_.jobs.resize(3);
+  Talk(2, "host2", "host6", "spine0", 0, 7);
+  EXPECT_THAT(HurtBy(At(Link("leaf0", "spine0"))), ElementsAre(0, 2));
+}
+
+TEST_F(VictimsTest, AFlowThatTookAnotherWayIsNotHurtByTheOldOne) {
+  PathStretch later = paths_[0].stretches[0];
+  paths_[0].stretches[0].until = Begin(5);
+  paths_[1].stretches[0].until = Begin(5);
+  later.from = Begin(5);
+  later.certain[1] = Port("leaf0", "spine1");
+  later.certain[2] = Port("spine1", "leaf1");
+  paths_[0].stretches.push_back(later);
+  EXPECT_THAT(HurtBy(At(Switch("spine0"))), IsEmpty());
+  EXPECT_THAT(HurtBy(At(Switch("spine1"))), ElementsAre(0, 1));
+}
+
+TEST_F(VictimsTest, PacketsThatAreSpreadAreHurtWhereSomeOfThemGo) {
+  PathStretch& stretch = paths_[0].stretches[0];
+  stretch.state = PathState::kSpread;
+  stretch.certain = {Port("host0", "leaf0"), Port("leaf1", "host4")};
+  stretch.shares = {{.port = Port("leaf0", "spine0"), .share = 0.5},
+                    {.port = Port("leaf0", "spine1"), .share = 0.5}};
+  EXPECT_THAT(HurtBy(At(OneWay("leaf0", "spine1"))), ElementsAre(0, 1));
+}
+
+TEST_F(VictimsTest, CulpritsAndThoseWhoAnswerThemAreNone) {
+  Finding finding = At(Nic("host4"));
+  finding.culprits = {Flow("host0", "host4", 30)};
+  EXPECT_THAT(HurtBy(finding), IsEmpty());
+}
+
+TEST_F(VictimsTest, ThoseThatADetectorNamedAreKept) {
+  Finding finding = At(Nic("host4"));
+  finding.victims = {1};
+  EXPECT_THAT(HurtBy(finding), ElementsAre(1));
+}
+
+TEST_F(VictimsTest, NobodysFlowsHurtNobody) {
+  for (EndClaims& ends : attribution_.endpoints) ends = {};
+  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), IsEmpty());
+}
+
+// As connections have them that were not attributed yet.
+TEST_F(VictimsTest, FewerClaimsThanConnectionsAreNoTrouble) {
+  attribution_.endpoints.resize(1);
+  EXPECT_THAT(HurtBy(At(Switch("leaf0"))), ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace rocescope
