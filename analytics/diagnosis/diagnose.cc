@@ -60,6 +60,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {kIncast, kSlowReceiver, kThere},
     {kNoisyNeighbour, kSlowReceiver, kThere},
     {kLostCnps, kDeprioritisedCnps, kAnywhere},
+    {kAddedLatency, kDeprioritisedCnps, kThere},
     {kGrayLoss, kDeprioritisedCnps, kThere},
     {kBitErrors, kDeprioritisedCnps, kThere},
     {kPfcDeadlock, kDeprioritisedCnps, kAnywhere},
@@ -177,7 +178,7 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
 }  // namespace
 
 Findings FoldSymptoms(const Fabric& fabric, Findings found, Duration window) {
-  std::ranges::stable_sort(found, {}, [](const Finding& finding) {
+  std::ranges::sort(found, {}, [](const Finding& finding) {
     return std::tuple(finding.from, finding.kind, finding.place);
   });
   std::vector<size_t> cause(found.size());

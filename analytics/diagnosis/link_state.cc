@@ -91,9 +91,16 @@ Finding OfStory(const Scene& scene, const LinkStory& story, FindingKind kind, Pl
 bool IsGone(const Scene& scene, NodeIndex node, const std::vector<LinkStory>& stories,
             size_t& links, LinkStory& whole) {
   links = 0;
+  std::vector<PortIndex> untold;
   for (const topology::Port& port : scene.fabric().PortsOf(node)) {
     if (port.link == kNone) continue;
     const LinkStory& story = stories[port.link];
+    const auto own = static_cast<PortIndex>(&port - scene.fabric().ports().data());
+    // Of a link whose other end tells nothing there is only the word of whoever is gone.
+    if (!story.any && !scene.Tells(scene.EntityOf(scene.fabric().Peer(own)), Metric::kLinkUp)) {
+      untold.push_back(own);
+      continue;
+    }
     if (!story.any || SecondFall(story)) return false;
     if (links++ == 0) {
       whole = story;
@@ -104,7 +111,10 @@ bool IsGone(const Scene& scene, NodeIndex node, const std::vector<LinkStory>& st
     whole.first = low;
     whole.behind = std::max(whole.behind, story.behind);
   }
-  return links >= 2;
+  if (links < 2) return false;
+  return std::ranges::none_of(untold, [&](PortIndex port) {
+    return scene.HasReading(scene.EntityOf(port), Metric::kLinkUp, whole.first);
+  });
 }
 
 void DetectSpeed(const Scene& scene, LinkIndex index, Findings& found) {

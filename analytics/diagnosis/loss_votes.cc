@@ -144,7 +144,9 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
     ranked.push_back(std::move(candidate));
   }
   if (ranked.empty() || lossy.empty()) return;
-  std::ranges::stable_sort(ranked, std::ranges::greater(), &Candidate::likelihood);
+  std::ranges::sort(ranked, {}, [](const Candidate& candidate) {
+    return std::pair(-candidate.likelihood, candidate.place);
+  });
   double weights = 0;
   for (const Candidate& candidate : ranked) {
     weights += std::exp(candidate.likelihood - ranked[0].likelihood);

@@ -90,10 +90,6 @@ struct Held {
   PortIndex port = kNone;
   uint8_t priority = 0;
   std::vector<bool> shut;  // by window
-
-  friend bool operator<(const Held& a, const Held& b) {
-    return std::tie(a.priority, a.port) < std::tie(b.priority, b.port);
-  }
 };
 
 // A loop of ports, each of whose queues is held by a switch that has the next one.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "analytics/diagnosis/detectors.h"
 
@@ -146,7 +147,9 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
   };
   std::map<NodeIndex, Late> late;
   std::vector<Filling> by_time = fillings;
-  std::ranges::stable_sort(by_time, {}, &Filling::window);
+  std::ranges::sort(by_time, {}, [](const Filling& filling) {
+    return std::tuple(filling.window, filling.port, filling.octets);
+  });
   // Marks begin where the shortest marked queue stood.
   const auto marked = std::ranges::find_if(fillings, &Filling::acted);
   constexpr double kClearlyMore = 2;
