@@ -2,6 +2,7 @@
 // What a job does again and again, as the wire shows it: nobody has to say which library it uses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,13 +57,25 @@ struct WaitedFor {
   double confidence = 0;
 };
 
+// As the fastest part of the job has it, within a stretch of the time line that activity is kept
+// on.
+struct IterationSpan {
+  Timestamp begin;
+  Timestamp end;       // the next one's beginning
+  Duration sending{};  // time in it with anything being sent, by the part of the job that took most
+
+  friend bool operator==(const IterationSpan&, const IterationSpan&) = default;
+};
+inline constexpr size_t kMostIterationSpans = 256;
+
 struct JobRhythm {
   uint32_t job = 0;  // index into Attribution::jobs
   Duration period{};
-  double strength = 0;      // 0 to 1: how alike iterations are
-  uint32_t iterations = 0;  // seen from beginning to end
-  Timestamp first;          // the first one's beginning
-  Timestamp last;           // the end of the last whole one
+  double strength = 0;               // 0 to 1: how alike iterations are
+  uint32_t iterations = 0;           // seen from beginning to end
+  Timestamp first;                   // the first one's beginning
+  Timestamp last;                    // the end of the last whole one
+  std::vector<IterationSpan> spans;  // of the last kMostIterationSpans, ascending
   std::vector<CollectiveMember> members;
   std::vector<Collective> collectives;  // in their order within an iteration
   std::optional<WaitedFor> waited_for;

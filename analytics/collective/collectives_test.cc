@@ -183,6 +183,26 @@ TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
   }
 }
 
+// A ring that sends for 150 of each 1000 us; stretches of the time line are 16 us long then.
+TEST(FindCollectives, TellsWhenEachIterationBeganAndHowLongItSent) {
+  World world;
+  RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
+  world.Find();
+  ASSERT_EQ(world.rhythms().size(), 1u);
+  const JobRhythm& rhythm = world.rhythms()[0];
+  ASSERT_EQ(rhythm.spans.size(), rhythm.iterations);
+  EXPECT_EQ(rhythm.spans.front().begin, rhythm.first);
+  EXPECT_EQ(rhythm.spans.back().end, rhythm.last);
+  for (size_t k = 0; k < rhythm.spans.size(); ++k) {
+    const IterationSpan& span = rhythm.spans[k];
+    if (k > 0) {
+      EXPECT_EQ(span.begin, rhythm.spans[k - 1].end);
+    }
+    EXPECT_NEAR(static_cast<double>((span.end - span.begin).count()), 1000e3, 50e3);
+    EXPECT_NEAR(static_cast<double>(span.sending.count()), 150e3, 33e3);
+  }
+}
+
 // In step by chance, and on the same addresses.
 TEST(FindCollectives, TellsTenantsWithTheSameAddressesApart) {
   World world;

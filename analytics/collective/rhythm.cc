@@ -53,6 +53,7 @@ class Analyst {
       rhythm.iterations = static_cast<uint32_t>(fastest->count());
       rhythm.first = TimeAt(fastest->begins.front());
       rhythm.last = TimeAt(fastest->begins.back());
+      AddSpans(*fastest, parts, rhythm);
     }
     rhythm.period = Length(stretches);
     const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
@@ -79,6 +80,24 @@ class Analyst {
   Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
   Duration Length(double stretches) const {
     return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));
+  }
+
+  // Parts drift, but each does about one iteration's work between two begins of any of them.
+  void AddSpans(const Iterations& iterations, const std::vector<const Component*>& parts,
+                JobRhythm& rhythm) const {
+    const size_t count = iterations.count();
+    const size_t first = count - std::min(count, kMostIterationSpans);
+    for (size_t k = first; k < count; ++k) {
+      const auto begin = static_cast<size_t>(iterations.begins[k]);
+      const auto end = static_cast<size_t>(iterations.begins[k + 1]);
+      size_t most = 0;
+      for (const Component* part : parts) {
+        most = std::max(most, part->active.CountBefore(end) - part->active.CountBefore(begin));
+      }
+      rhythm.spans.push_back({.begin = TimeAt(iterations.begins[k]),
+                              .end = TimeAt(iterations.begins[k + 1]),
+                              .sending = Length(static_cast<double>(most))});
+    }
   }
 
   std::optional<Period> PeriodOf() const {
@@ -120,6 +139,7 @@ class Analyst {
       Bits active;
       for (const uint32_t channel : component.channels) active |= channels_.all[channel].data;
       component.iterations = FindIterations(active, line_.length, period);
+      component.active = active;
       component.own = OwnActivity(channels_, component.channels);
       std::vector<const Bits*> members;
       for (const auto& [nic, own] : component.own) members.push_back(&own);

@@ -18,6 +18,7 @@ namespace rocescope {
 struct Component {
   std::vector<uint32_t> channels;
   Iterations iterations;
+  Bits active;                   // any of the channels
   std::map<uint32_t, Bits> own;  // by NIC: what it sends of its own accord
 };
 
