@@ -176,6 +176,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   if (anomalies_) anomalies_->Update(*metrics_);
   auto anomalies =
       std::make_shared<const Anomalies>(anomalies_ ? anomalies_->Answer() : Anomalies());
+  auto service_levels = std::make_shared<const ServiceLevels>(service_levels_.Update(
+      fabric_.get(), metrics_.get(), *attribution, *rhythms, options_.window));
   last_ = std::make_shared<const Snapshot>(
       Snapshot{.host_facts = host_facts_,
                .flows = std::move(flows),
@@ -188,6 +190,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .paths = std::move(paths),
                .congestion = std::move(congestion),
                .anomalies = std::move(anomalies),
+               .service_levels = std::move(service_levels),
                .findings = std::move(findings),
                .diagnosis_coverage = std::move(coverage),
                .cabling = std::move(cabling),

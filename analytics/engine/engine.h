@@ -18,6 +18,7 @@
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "analytics/path/path_tracker.h"
+#include "analytics/service_level/service_level_watch.h"
 #include "analytics/traffic/traffic.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_place.h"
@@ -74,6 +75,7 @@ class Engine {
   std::unique_ptr<DelayTracker> delays_;        // likewise
   std::unique_ptr<LossTracker> losses_;         // likewise
   std::unique_ptr<AnomalyDetector> anomalies_;  // likewise
+  ServiceLevelWatch service_levels_;
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // with anything in them

@@ -17,6 +17,7 @@
 #include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
+#include "analytics/service_level/service_level.h"
 #include "analytics/traffic/traffic.h"
 #include "topology/fabric.h"
 
@@ -43,6 +44,8 @@ struct Snapshot {
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
   std::shared_ptr<const Anomalies> anomalies = std::make_shared<const Anomalies>();
+  // Of jobs alone without a fabric.
+  std::shared_ptr<const ServiceLevels> service_levels = std::make_shared<const ServiceLevels>();
   std::shared_ptr<const Findings> findings = std::make_shared<const Findings>();
   std::shared_ptr<const DiagnosisCoverage> diagnosis_coverage =
       std::make_shared<const DiagnosisCoverage>();
