@@ -31,6 +31,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report);

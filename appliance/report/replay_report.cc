@@ -194,6 +194,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillPaths(findings.snapshot, report);
   FillHotspots(findings.snapshot, report);
   FillAnomalies(findings.snapshot, report);
+  FillServiceLevels(findings.snapshot, report);
   FillFindings(findings.snapshot, report);
   FillCabling(findings.snapshot, report);
   FillClocks(findings.snapshot, taps, report);

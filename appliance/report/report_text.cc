@@ -14,6 +14,7 @@ std::string RenderText(const v1::ReplayReport& report) {
   AppendPaths(report, text);
   AppendHotspots(report, text);
   AppendAnomalies(report, text);
+  AppendServiceLevels(report, text);
   AppendCabling(report, text);
   AppendClocks(report, text);
   const uint64_t telemetry = report.totals().int_frames() + report.totals().sflow_frames();

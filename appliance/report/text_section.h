@@ -40,6 +40,8 @@ void AppendFlows(const v1::ReplayReport& report, std::string& text);
 void AppendPaths(const v1::ReplayReport& report, std::string& text);     // likewise
 void AppendHotspots(const v1::ReplayReport& report, std::string& text);  // likewise
 void AppendAnomalies(const v1::ReplayReport& report, std::string& text);
+// One row an indicator.
+void AppendServiceLevels(const v1::ReplayReport& report, std::string& text);
 void AppendCabling(const v1::ReplayReport& report, std::string& text);  // likewise
 // Nothing where no clock is off.
 void AppendClocks(const v1::ReplayReport& report, std::string& text);
