@@ -9,17 +9,6 @@ namespace {
 
 constexpr double kMost = 0.8;
 
-// Of the stretch's octets, those between the times.
-uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until) {
-  const Timestamp begin = std::max(stretch.from, from);
-  const Timestamp end = std::min(stretch.until, until);
-  if (end < begin || begin >= until) return 0;
-  const auto whole = static_cast<double>((stretch.until - stretch.from).count());
-  if (whole <= 0) return stretch.bytes;  // a single packet
-  const auto part = static_cast<double>((end - begin).count());
-  return static_cast<uint64_t>(static_cast<double>(stretch.bytes) * part / whole);
-}
-
 void KeepMost(std::vector<Culprit>& flows) {
   uint64_t all = 0;
   for (const Culprit& flow : flows) all += flow.bytes;

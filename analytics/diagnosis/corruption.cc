@@ -4,11 +4,12 @@
 // everybody's counts best.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/suspects.h"
 
 namespace rocescope {
 namespace {
@@ -18,7 +19,7 @@ using topology::NicIndex;
 using topology::NodeIndex;
 
 struct Damage {
-  std::map<NicIndex, double> at;  // packets, by receiver
+  Hurts at;  // packets, by the NIC that received them
   double all = 0;
   size_t first = 0;
   size_t verdict = 0;  // the window of the fifth
@@ -50,42 +51,26 @@ Damage DamageOf(const Scene& scene) {
 }
 
 // Octets that came to each NIC by way of each switch while packets were damaged.
-using Exposure = std::map<NodeIndex, std::map<NicIndex, double>>;
-
-Exposure ExposureOf(const Scene& scene, Timestamp from, Timestamp until) {
-  Exposure exposure;
+std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp until) {
+  std::map<NodeIndex, Passed> passed;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.destination == kNone) continue;
     for (const PathStretch& stretch : flow.stretches) {
-      const Timestamp begin = std::max(from, stretch.from);
-      const Timestamp end = std::min(until, stretch.until);
-      if (end < begin) continue;
-      const double share = static_cast<double>((end - begin).count() + 1) /
-                           static_cast<double>((stretch.until - stretch.from).count() + 1);
+      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
+      if (octets <= 0) continue;
       for (const topology::PortIndex port : stretch.certain) {
         const NodeIndex node = scene.fabric().port(port).node;
-        if (!scene.fabric().node(node).IsSwitch()) continue;
-        exposure[node][flow.destination] += share * static_cast<double>(stretch.bytes);
+        if (scene.fabric().node(node).IsSwitch()) passed[node][flow.destination] += octets;
       }
     }
   }
-  return exposure;
-}
-
-// Of Poisson counts, of which each is as likely as what passed; what the switch cannot explain
-// comes from elsewhere with a small rate.
-double LogLikelihood(const Damage& damage, const std::map<NicIndex, double>& passed) {
-  double sum = 0;
-  for (const auto& [nic, octets] : passed) sum += octets;
-  if (sum == 0) return -1e300;
-  constexpr double kElsewhere = 0.01;
-  double likelihood = 0;
-  for (const auto& [nic, count] : damage.at) {
-    const auto at = passed.find(nic);
-    const double share = at == passed.end() ? 0 : at->second / sum;
-    likelihood += count * std::log((1 - kElsewhere) * share + kElsewhere * 1e-3);
+  std::vector<Exposed> exposed;
+  for (auto& [node, octets] : passed) {
+    exposed.push_back({.kind = FindingKind::kCorruption,
+                       .place = {.kind = PlaceKind::kSwitch, .index = node},
+                       .passed = std::move(octets)});
   }
-  return likelihood;
+  return exposed;
 }
 
 }  // namespace
@@ -93,37 +78,16 @@ double LogLikelihood(const Damage& damage, const std::map<NicIndex, double>& pas
 void DetectCorruption(const Scene& scene, Findings& found) {
   const Damage damage = DamageOf(scene);
   if (damage.all < kEnough) return;
-  const Exposure exposure =
-      ExposureOf(scene, scene.BeginOf(damage.first), scene.EndOf(damage.last));
-  std::vector<std::pair<double, NodeIndex>> ranked;
-  for (const auto& [node, passed] : exposure) {
-    ranked.emplace_back(LogLikelihood(damage, passed), node);
-  }
+  const std::vector<Suspect> ranked = RankByHurts(
+      ExposedTo(scene, scene.BeginOf(damage.first), scene.EndOf(damage.last)), damage.at);
   if (ranked.empty()) return;
-  std::ranges::sort(ranked, std::ranges::greater());
-  double weights = 0;
-  for (const auto& [likelihood, node] : ranked) weights += std::exp(likelihood - ranked[0].first);
-  Finding finding = {.kind = FindingKind::kCorruption,
-                     .place = {.kind = PlaceKind::kSwitch, .index = ranked[0].second},
-                     .confidence = 1 / weights,
-                     .from = scene.BeginOf(damage.first),
-                     .verdict = scene.EndOf(damage.verdict)};
-  constexpr size_t kMostRivals = 4;
-  constexpr double kLeast = 0.01;
-  for (size_t i = 1; i < ranked.size() && i <= kMostRivals; ++i) {
-    const double probability = std::exp(ranked[i].first - ranked[0].first) / weights;
-    if (probability < kLeast) break;
-    finding.rivals.push_back({.kind = FindingKind::kCorruption,
-                              .place = {.kind = PlaceKind::kSwitch, .index = ranked[i].second},
-                              .probability = probability});
-  }
-  finding.evidence.push_back(
-      fmt::format("{} NICs got {:.0f} packets with whole frames and a wrong invariant CRC, and "
-                  "what they got by "
-                  "way of this switch explains who got how many best",
-                  damage.at.size(), damage.all));
-  constexpr size_t kCalm = 4;
-  if (damage.last + kCalm < scene.windows()) finding.until = scene.EndOf(damage.last);
+  Finding finding = {.from = scene.BeginOf(damage.first), .verdict = scene.EndOf(damage.verdict)};
+  Accuse(ranked, finding);
+  finding.evidence.push_back(fmt::format(
+      "{} NICs got {:.0f} packets with whole frames and a wrong invariant CRC, and what "
+      "they got by way of this switch explains best who got how many",
+      damage.at.size(), damage.all));
+  finding.until = scene.Until(damage.last);
   found.push_back(std::move(finding));
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
@@ -20,9 +19,6 @@ using topology::LinkIndex;
 using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
-
-constexpr uint8_t kPriorities = 8;
-constexpr size_t kCalm = 4;
 
 // Longest that a frame may have waited in the port's queues in each window, in ns.
 Row WaitAt(const Scene& scene, PortIndex port) {
@@ -120,7 +116,7 @@ Finding FindingOf(const Scene& scene, FindingKind kind, Place place, const Shift
                      .confidence = 0.95,
                      .from = scene.BeginOf(shift.first),
                      .verdict = scene.EndOf(shift.verdict)};
-  if (shift.last + kCalm < scene.windows()) finding.until = scene.EndOf(shift.last);
+  finding.until = scene.Until(shift.last);
   return finding;
 }
 

@@ -89,11 +89,6 @@ constexpr auto kRules = std::to_array<Rule>({
     {kSlowReceiver, kMisconfiguredAlpha, kAnywhere},
 });
 
-// Votes are cast by packets that somebody lost, wherever.
-bool IsOnlyVoted(const Finding& finding) {
-  return !finding.further.empty() && (finding.kind == kCorruption || finding.kind == kGrayLoss);
-}
-
 // What makes packets be sent again.
 bool LosesPackets(const Finding& finding) {
   switch (finding.kind) {
@@ -109,15 +104,10 @@ bool LosesPackets(const Finding& finding) {
     case kNicCrash:
     case kMtuMismatch:
     case kSwappedCables:
-      return !IsOnlyVoted(finding);
+      return finding.basis == Basis::kItself;
     default:
       return false;
   }
-}
-
-// Those who only wait are hurt by whatever else is wrong.
-bool IsOnlyWaiting(const Finding& finding) {
-  return finding.kind == kStraggler && !finding.further.empty();
 }
 
 std::vector<NodeIndex> NodesOf(const Fabric& fabric, const Place& place) {
@@ -164,8 +154,8 @@ bool MayFollow(const Finding& cause, const Finding& symptom, Duration window) {
 
 bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom, Duration window) {
   if (!MayFollow(cause, symptom, window)) return false;
-  if (IsOnlyWaiting(symptom)) return !IsOnlyWaiting(cause);
-  if (IsOnlyVoted(symptom) && LosesPackets(cause)) return true;
+  if (symptom.basis == Basis::kWaiting) return cause.basis != Basis::kWaiting;
+  if (symptom.basis == Basis::kVotes && LosesPackets(cause)) return true;
   return std::ranges::any_of(kRules, [&](const Rule& rule) {
     return rule.cause == cause.kind && rule.symptom == symptom.kind &&
            (rule.nearness == kAnywhere || AreLinked(fabric, cause.place, symptom.place) ||

@@ -73,12 +73,12 @@ TEST_F(FoldSymptomsTest, AStormMakesSwitchesAnywhereLookMisconfigured) {
 
 TEST_F(FoldSymptomsTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 8);
-  waiting.further = {"clocks"};
+  waiting.basis = Basis::kWaiting;
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 1u);
   EXPECT_EQ(Roots({waiting}).size(), 1u);
   EXPECT_EQ(Roots({waiting})[0].kind, kStraggler);
   // Its clock says so itself.
-  waiting.further.clear();
+  waiting.basis = Basis::kItself;
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 2u);
 }
 

@@ -27,6 +27,13 @@ struct Place {
 // "leaf0:Ethernet4-spine1:Ethernet2", "leaf0", "host3:mlx5_1", "host3:gpu:5".
 std::string NameOf(const topology::Fabric& fabric, const Place& place);
 
+// What a finding stands on.
+enum class Basis : uint8_t {
+  kItself,   // signs of the place itself
+  kVotes,    // whose packets were lost: another loss would cast the same votes
+  kWaiting,  // who waits for whom: whatever is wrong elsewhere makes somebody wait
+};
+
 struct Suspect {
   FindingKind kind = FindingKind::kLinkDown;
   Place place;
@@ -38,6 +45,7 @@ struct Suspect {
 struct Finding {
   FindingKind kind = FindingKind::kLinkDown;
   Place place;
+  Basis basis = Basis::kItself;
   double confidence = 0;        // that kind and place are right, 0 to 1
   std::vector<Suspect> rivals;  // what else would explain it, the likeliest first
 

@@ -131,8 +131,7 @@ void DetectHashing(const Scene& scene, Findings& found) {
                        .confidence = 0.95,
                        .from = scene.BeginOf(first),
                        .verdict = scene.EndOf(first)};
-    constexpr size_t kCalm = 4;
-    if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
+    finding.until = scene.Until(last);
     finding.evidence.push_back(
         fmt::format("of {} pairs of NICs with {} flows {} have all of theirs on one link",
                     best.pairs, best.flows, best.pairs - best.apart));

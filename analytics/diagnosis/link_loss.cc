@@ -30,8 +30,7 @@ Balance BalanceOf(const Scene& scene, PortIndex sender) {
   const Row broken = scene.Growth(to, Metric::kFcsErrors);
   Balance balance{.missing = std::vector<int64_t>(scene.windows()),
                   .busy = std::vector<double>(scene.windows())};
-  const double octets_a_window = static_cast<double>(link.bits_per_second) / 8 *
-                                 static_cast<double>(scene.parts().metrics.window().count()) * 1e-9;
+  const double octets_a_window = scene.OctetsAWindow(sender);
   int64_t sum = 0;
   double frames = 0;
   double bytes = 0;
@@ -89,8 +88,7 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
             : fmt::format("{} frames that {} sent never came to {}, which counts no errors",
                           ways[end]->frames, sender, receiver));
   }
-  constexpr size_t kCalm = 4;
-  if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
+  finding.until = scene.Until(last);
   found.push_back(std::move(finding));
 }
 

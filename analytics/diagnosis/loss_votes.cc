@@ -5,40 +5,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/suspects.h"
+#include "analytics/job/flow_of.h"
 
 namespace rocescope {
 namespace {
 
 using topology::kNone;
-using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
-
-struct Lossy {
-  const FlowPath* path = nullptr;
-  double losses = 0;
-};
 
 // The flow whose packets a NAK refuses, by the flow that carries the NAK.
 std::map<FlowKey, FlowKey> OtherWays(const Scene& scene) {
   std::map<FlowKey, FlowKey> other;
-  const auto flow_to = [](const Connection& connection, size_t end) {
-    const ConnectionEndpoint& from = connection.endpoints[1 - end];
-    const ConnectionEndpoint& to = connection.endpoints[end];
-    return FlowKey{.source = from.address,
-                   .destination = to.address,
-                   .destination_qpn = *to.qpn,
-                   .segment = to.segment};
-  };
   for (const Connection& connection : scene.parts().connections) {
-    if (!connection.endpoints[0].qpn || !connection.endpoints[1].qpn) continue;
-    other[flow_to(connection, 0)] = flow_to(connection, 1);
-    other[flow_to(connection, 1)] = flow_to(connection, 0);
+    const auto there = FlowFrom(0, connection);
+    const auto back = FlowFrom(1, connection);
+    if (!there || !back) continue;
+    other[*there] = *back;
+    other[*back] = *there;
   }
   return other;
 }
@@ -58,36 +48,34 @@ bool NicsTell(const Scene& scene) {
   return false;
 }
 
-struct Candidate {
-  Place place;
-  std::map<const FlowPath*, double> octets;
-  double all = 0;
-  double likelihood = 0;
-};
-
-void Expose(const Scene& scene, const FlowPath& path, Timestamp from, Timestamp until,
-            std::map<Place, Candidate>& candidates) {
-  for (const PathStretch& stretch : path.stretches) {
-    const Timestamp begin = std::max(from, stretch.from);
-    const Timestamp end = std::min(until, stretch.until);
-    if (end < begin) continue;
-    const double octets = static_cast<double>(stretch.bytes) *
-                          static_cast<double>((end - begin).count() + 1) /
-                          static_cast<double>((stretch.until - stretch.from).count() + 1);
-    for (const PortIndex port : stretch.certain) {
-      const NodeIndex node = scene.fabric().port(port).node;
-      const auto add = [&](const Place& place) {
-        Candidate& candidate = candidates[place];
-        candidate.place = place;
-        candidate.octets[&path] += octets;
-        candidate.all += octets;
-      };
-      if (scene.fabric().node(node).IsSwitch()) add({.kind = PlaceKind::kSwitch, .index = node});
-      if (!IsCounted(scene, port)) {
-        add({.kind = PlaceKind::kLink, .index = scene.fabric().port(port).link, .sender = port});
+// Octets of each flow, by its place among the paths, that went by each place.
+std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp until) {
+  std::map<Place, Passed> passed;
+  uint32_t number = 0;
+  for (const FlowPath& path : scene.parts().paths) {
+    for (const PathStretch& stretch : path.stretches) {
+      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
+      if (octets <= 0) continue;
+      for (const PortIndex port : stretch.certain) {
+        const NodeIndex node = scene.fabric().port(port).node;
+        if (scene.fabric().node(node).IsSwitch()) {
+          passed[{.kind = PlaceKind::kSwitch, .index = node}][number] += octets;
+        }
+        if (IsCounted(scene, port)) continue;
+        passed[{.kind = PlaceKind::kLink, .index = scene.fabric().port(port).link, .sender = port}]
+              [number] += octets;
       }
     }
+    ++number;
   }
+  std::vector<Exposed> exposed;
+  for (auto& [place, octets] : passed) {
+    exposed.push_back(
+        {.kind = place.kind == PlaceKind::kLink ? FindingKind::kGrayLoss : FindingKind::kCorruption,
+         .place = place,
+         .passed = std::move(octets)});
+  }
+  return exposed;
 }
 
 }  // namespace
@@ -118,62 +106,25 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
     if (all >= kEnough && verdict == last) verdict = place;
   }
   if (all < kEnough) return;
-  std::map<Place, Candidate> candidates;
+  Hurts hurts;
+  uint32_t number = 0;
   for (const FlowPath& path : scene.parts().paths) {
-    Expose(scene, path, scene.BeginOf(first), scene.EndOf(last), candidates);
+    if (const auto at = losses.find(path.flow); at != losses.end()) hurts[number] = at->second;
+    ++number;
   }
-  std::vector<Lossy> lossy;
-  for (const FlowPath& path : scene.parts().paths) {
-    if (const auto at = losses.find(path.flow); at != losses.end()) {
-      lossy.push_back({.path = &path, .losses = at->second});
-    }
-  }
-  // Poisson counts, as likely as what passed; what a place does not explain comes from elsewhere,
-  // which is a hundred times less likely.
-  constexpr double kElsewhere = 1e-2;
-  constexpr double kAnyFlow = 1e-3;
-  std::vector<Candidate> ranked;
-  for (auto& [place, candidate] : candidates) {
-    if (candidate.all <= 0) continue;
-    for (const Lossy& one : lossy) {
-      const auto at = candidate.octets.find(one.path);
-      const double share = at == candidate.octets.end() ? 0 : at->second / candidate.all;
-      candidate.likelihood +=
-          one.losses * std::log((1 - kElsewhere) * share + kElsewhere * kAnyFlow);
-    }
-    ranked.push_back(std::move(candidate));
-  }
-  if (ranked.empty() || lossy.empty()) return;
-  std::ranges::sort(ranked, {}, [](const Candidate& candidate) {
-    return std::pair(-candidate.likelihood, candidate.place);
-  });
-  double weights = 0;
-  for (const Candidate& candidate : ranked) {
-    weights += std::exp(candidate.likelihood - ranked[0].likelihood);
-  }
-  const auto kind_of = [](const Place& place) {
-    return place.kind == PlaceKind::kLink ? FindingKind::kGrayLoss : FindingKind::kCorruption;
-  };
-  const Place best = ranked[0].place;
-  Finding finding = {.kind = kind_of(best),
-                     .place = best,
-                     .confidence = 0.9 / weights,
-                     .from = scene.BeginOf(first),
-                     .verdict = scene.EndOf(verdict)};
-  constexpr size_t kCalm = 4;
-  if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
-  constexpr size_t kMostRivals = 4;
-  constexpr double kLeast = 0.01;
-  for (size_t i = 1; i < ranked.size() && i <= kMostRivals; ++i) {
-    const double probability = std::exp(ranked[i].likelihood - ranked[0].likelihood) / weights;
-    if (probability < kLeast) break;
-    finding.rivals.push_back(
-        {.kind = kind_of(ranked[i].place), .place = ranked[i].place, .probability = probability});
-  }
+  const std::vector<Suspect> ranked =
+      RankByHurts(ExposedTo(scene, scene.BeginOf(first), scene.EndOf(last)), hurts);
+  if (ranked.empty() || hurts.empty()) return;
+  Finding finding = {
+      .basis = Basis::kVotes, .from = scene.BeginOf(first), .verdict = scene.EndOf(verdict)};
+  Accuse(ranked, finding);
+  // Votes alone: that nobody else is to blame is not known.
+  finding.confidence *= 0.9;
+  finding.until = scene.Until(last);
   finding.evidence.push_back(
       fmt::format("receivers refused packets of {} flows {:.0f} times, and what passed here "
                   "explains best whose",
-                  lossy.size(), all));
+                  hurts.size(), all));
   finding.further.push_back("counters of NICs: damaged packets are counted there, lost ones not");
   found.push_back(std::move(finding));
 }

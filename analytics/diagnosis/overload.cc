@@ -43,12 +43,9 @@ std::vector<NewFlow> NewFlowsOf(const Scene& scene) {
 
 // The first window from `from` on in which the port's queue shows that it is too full.
 std::optional<size_t> FirstFull(const Scene& scene, PortIndex port, Timestamp from) {
-  constexpr uint8_t kPriorities = 8;
   constexpr double kFull = 0.9;
   const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
-  const double line =
-      static_cast<double>(scene.fabric().link(scene.fabric().port(port).link).bits_per_second) / 8 *
-      static_cast<double>(scene.parts().metrics.window().count()) * 1e-9;
+  const double line = scene.OctetsAWindow(port);
   std::vector<bool> signs(scene.windows());
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Row marked = scene.Growth(scene.EntityOf(port, priority), Metric::kEcnMarked);
@@ -91,8 +88,7 @@ void DetectOverload(const Scene& scene, Findings& found) {
     if (port == kNone) continue;
     const std::optional<size_t> full = FirstFull(scene, port, finding.from);
     if (!full) continue;
-    // A handful at once is what the word means (Chen et al., Understanding TCP Incast, WREN 2009,
-    // has goodput fall from about four senders on).
+    // A line drawn here: a few senders are somebody's neighbours, more are many to one.
     constexpr size_t kMany = 5;
     finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
     finding.confidence = 0.9;

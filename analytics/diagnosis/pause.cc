@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
-#include <set>
 
 #include "analytics/diagnosis/detectors.h"
 
@@ -17,7 +15,6 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-constexpr uint8_t kPriorities = 8;
 constexpr double kAllOfIt = 0.95;  // of a window held: it hardly moves
 
 double ShareOf(const Scene& scene, uint64_t ns) {
@@ -46,9 +43,7 @@ void DetectHolding(const Scene& scene, NicIndex nic, Findings& found) {
     const Row held = HeldFor(scene, port, priority);
     if (!IsAny(held)) continue;
     const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
-    const double line =
-        static_cast<double>(scene.fabric().link(scene.fabric().port(port).link).bits_per_second) /
-        8 * static_cast<double>(scene.parts().metrics.window().count()) * 1e-9;
+    const double line = scene.OctetsAWindow(port);
     size_t first = 0;
     while (held[first] == 0) ++first;
     size_t last = held.size() - 1;
@@ -74,8 +69,7 @@ void DetectHolding(const Scene& scene, NicIndex nic, Findings& found) {
                        .confidence = 0.97,
                        .from = scene.BeginOf(first),
                        .verdict = scene.EndOf(storm ? std::min(first + 1, last) : first)};
-    constexpr size_t kCalm = 4;
-    if (last + kCalm < held.size()) finding.until = scene.EndOf(last);
+    finding.until = scene.Until(last);
     finding.evidence.push_back(fmt::format(
         "it held {} by PFC in priority {} for {:.0f} % of {} windows{}",
         scene.fabric().NameOf(port), priority, 100 * all / static_cast<double>(whole), whole,
@@ -135,7 +129,6 @@ void DetectDeadlock(const Scene& scene, Findings& found) {
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Row held = HeldFor(scene, port, priority);
       if (!IsAny(held)) continue;
-      const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
       Held one{.port = port, .priority = priority, .shut = std::vector<bool>(held.size())};
       for (size_t w = 0; w < held.size(); ++w) one.shut[w] = ShareOf(scene, held[w]) >= kAllOfIt;
       all.push_back(std::move(one));

@@ -15,6 +15,18 @@ Scene::Scene(const SceneParts& parts) : parts_(parts) {
   windows_ = static_cast<size_t>(extent->second - first_);
 }
 
+// What stood still for so many windows is over.
+std::optional<Timestamp> Scene::Until(size_t last) const {
+  constexpr size_t kCalm = 4;
+  return last + kCalm < windows_ ? std::optional(EndOf(last)) : std::nullopt;
+}
+
+double Scene::OctetsAWindow(topology::PortIndex port) const {
+  const topology::Link& link = fabric().link(fabric().port(port).link);
+  return static_cast<double>(link.bits_per_second) / 8 *
+         static_cast<double>(parts_.metrics.window().count()) * 1e-9;
+}
+
 Entity Scene::EntityOf(topology::PortIndex port, uint8_t priority) const {
   const topology::NicIndex nic = fabric().NicOf(port);
   return {.kind = nic == kNone ? EntityKind::kPort : EntityKind::kNic,

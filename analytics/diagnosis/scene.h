@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analytics/cabling/cable_finding.h"
@@ -34,6 +35,9 @@ struct SceneParts {
   const LossTracker& losses;
 };
 
+// Of PFC and of queues.
+inline constexpr uint8_t kPriorities = 8;
+
 // By how much a counter grew in each window, or what a gauge said at its end.
 using Row = std::vector<uint64_t>;
 
@@ -52,6 +56,11 @@ class Scene {
   // Where a window with this number since the epoch is; at least windows() if it is not.
   size_t PlaceOf(int64_t window) const { return static_cast<size_t>(window - first_); }
   Timestamp EndOf(size_t window) const { return BeginOf(window + 1); }
+
+  // The end of what was seen last in the window; unset while it may go on.
+  std::optional<Timestamp> Until(size_t last) const;
+  // Most that the port can send in a window.
+  double OctetsAWindow(topology::PortIndex port) const;
 
   // A switch's port itself, a host's as its NIC.
   Entity EntityOf(topology::PortIndex port, uint8_t priority = CounterEntity::kAllPriorities) const;

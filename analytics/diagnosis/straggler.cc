@@ -2,9 +2,9 @@
 // GPUs that compute more slowly than their peers: by their own clocks, else by who waits for whom.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
+#include "analytics/collective/median.h"
 #include "analytics/diagnosis/detectors.h"
 
 namespace rocescope {
@@ -13,12 +13,6 @@ namespace {
 using topology::GpuIndex;
 using topology::kNone;
 using topology::NicIndex;
-
-uint64_t MedianOf(std::vector<uint64_t> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // In use: somebody's memory is on it.
 bool IsInUse(const Scene& scene, const Entity& gpu) {
@@ -40,9 +34,9 @@ bool DetectSlowClocks(const Scene& scene, Findings& found) {
   if (clocks.size() < 3) return false;
   Row usual;
   for (size_t w = 0; w < scene.windows(); ++w) {
-    std::vector<uint64_t> values;
-    for (const auto& [gpu, clock] : clocks) values.push_back(clock[w]);
-    usual.push_back(MedianOf(std::move(values)));
+    std::vector<double> values;
+    for (const auto& [gpu, clock] : clocks) values.push_back(static_cast<double>(clock[w]));
+    usual.push_back(static_cast<uint64_t>(MedianOf(values)));
   }
   for (const auto& [gpu, clock] : clocks) {
     const auto is_slow = [&](size_t w) {
@@ -58,8 +52,7 @@ bool DetectSlowClocks(const Scene& scene, Findings& found) {
                        .confidence = 0.95,
                        .from = scene.BeginOf(first),
                        .verdict = scene.EndOf(first)};
-    constexpr size_t kCalm = 4;
-    if (last + kCalm < clock.size()) finding.until = scene.EndOf(last);
+    finding.until = scene.Until(last);
     finding.evidence.push_back(fmt::format("its clock is at {} MHz, that of its peers at {} MHz",
                                            clock[first] / 1'000'000, usual[first] / 1'000'000));
     const Row warmth = scene.Levels({.kind = EntityKind::kGpu, .index = gpu}, Metric::kTemperature);
@@ -93,6 +86,7 @@ void DetectWaiting(const Scene& scene, Findings& found) {
     if (gpu == kNone) continue;
     Finding finding = {.kind = FindingKind::kStraggler,
                        .place = {.kind = PlaceKind::kGpu, .index = gpu},
+                       .basis = Basis::kWaiting,
                        .confidence = 0.8 * waited.confidence,
                        .from = waited.from,
                        .verdict = waited.from + 2 * rhythm.period};

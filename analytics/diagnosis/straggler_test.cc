@@ -82,6 +82,7 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
   EXPECT_FALSE(found[0].until);
   EXPECT_EQ(found[0].victims, std::vector<uint32_t>{3});
   EXPECT_FALSE(found[0].further.empty()) << "clocks would tell";
+  EXPECT_EQ(found[0].basis, Basis::kWaiting);
 }
 
 TEST_F(WaitingTest, WhereClocksSayThatAllAreFastNobodyIsSlow) {

@@ -17,7 +17,6 @@ using topology::NodeIndex;
 
 constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Metric::kTtlDrops,
                                     Metric::kNoRouteDrops, Metric::kMtuDrops};
-constexpr uint8_t kPriorities = 8;
 
 // Received, neither sent nor counted as lost, nor waiting in its queues.
 Balance BalanceOf(const Scene& scene, NodeIndex node) {
@@ -115,8 +114,7 @@ void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Finding
                      .confidence = 0.95,
                      .from = scene.BeginOf(first),
                      .verdict = scene.EndOf(loss.verdict)};
-  constexpr size_t kCalm = 4;
-  if (loss.last + kCalm < scene.windows()) finding.until = scene.EndOf(loss.last);
+  finding.until = scene.Until(loss.last);
   finding.evidence.push_back(
       fmt::format("{} frames went into it and never came out, and it counts no drops", frames));
   const int64_t notifications = LostNotifications(scene, first);
@@ -154,10 +152,7 @@ void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
                      .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
                      .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
   finding.evidence.push_back(fmt::format("it dropped {} packets as too long", all));
-  constexpr ptrdiff_t kCalm = 4;
-  if (dropped.end() - last > kCalm) {
-    finding.until = scene.BeginOf(static_cast<size_t>(last - dropped.begin()));
-  }
+  finding.until = scene.Until(static_cast<size_t>(last - dropped.begin()) - 1);
   found.push_back(std::move(finding));
 }
 

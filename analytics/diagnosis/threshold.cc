@@ -19,9 +19,6 @@ using topology::kNone;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-constexpr uint8_t kPriorities = 8;
-constexpr size_t kCalm = 4;
-
 // A queue or buffer in one window.
 struct Filling {
   NodeIndex node = kNone;
@@ -72,7 +69,7 @@ Finding FindingOf(const Scene& scene, FindingKind kind, NodeIndex node, size_t f
                      .confidence = 0.9,
                      .from = scene.BeginOf(first),
                      .verdict = scene.EndOf(verdict)};
-  if (last + kCalm < scene.windows()) finding.until = scene.EndOf(last);
+  finding.until = scene.Until(last);
   return finding;
 }
 

@@ -73,6 +73,9 @@ struct PathStretch {
   friend bool operator==(const PathStretch&, const PathStretch&) = default;
 };
 
+// Of its octets, those from `from` on and before `until`, as if they lay evenly over it.
+uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until);
+
 struct FlowPath {
   FlowKey flow;
   topology::NicIndex source = topology::kNone;
