@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
@@ -159,31 +160,44 @@ void Note(const Scene& scene, PortIndex sender, const Shift& shift, Shifts& shif
   if (!is_new && shift.windows > at->second.windows) at->second = shift;
 }
 
-// Of two links in a row, one that all ways over it say so, and the other one not.
-void NoteOneOfTwo(const Scene& scene, const std::map<PortIndex, std::pair<size_t, size_t>>& ways_of,
-                  const std::vector<PortIndex>& way, const Shift& shift, Shifts& shifts) {
-  PortIndex best = kNone;
-  double share = 0;
-  for (const PortIndex port : way) {
-    const auto& [shifted, all] = ways_of.at(port);
-    const double of = static_cast<double>(shifted) / static_cast<double>(all);
-    if (of > share) {
-      share = of;
-      best = port;
-    } else if (of == share && shifted > ways_of.at(best).first) {
-      best = port;
+struct Pair {
+  std::vector<PortIndex> way;
+  Shift shift;
+};
+
+// Of two links in a row either may be the longer one. The fewest cables that explain all: the one
+// first that most ways are over, if most of its own ways are longer.
+void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, size_t>>& ways_of,
+                std::vector<Pair> pairs, Shifts& shifts) {
+  const auto is_likely = [&](PortIndex port) {
+    const auto& [longer, all] = ways_of.at(port);
+    return longer * 2 > all;
+  };
+  while (!pairs.empty()) {
+    std::map<LinkIndex, size_t> explains;
+    for (const Pair& pair : pairs) {
+      for (const PortIndex port : pair.way) {
+        if (is_likely(port)) ++explains[scene.fabric().port(port).link];
+      }
     }
+    const auto most =
+        std::ranges::max_element(explains, {}, [](const auto& e) { return e.second; });
+    if (most == explains.end()) return;
+    const LinkIndex link = most->first;
+    std::erase_if(pairs, [&](const Pair& pair) {
+      for (const PortIndex port : pair.way) {
+        if (scene.fabric().port(port).link != link || !is_likely(port)) continue;
+        Note(scene, port, pair.shift, shifts);
+        return true;
+      }
+      return false;
+    });
   }
-  if (best != kNone && share > 0.5) Note(scene, best, shift, shifts);
 }
 
 void DetectLongerLinks(const Scene& scene, Findings& found) {
   const topology::Fabric& fabric = scene.fabric();
   Shifts shifts;
-  struct Pair {
-    std::vector<PortIndex> way;
-    Shift shift;
-  };
   std::vector<Pair> pairs;
   std::map<PortIndex, std::pair<size_t, size_t>> ways_of;  // ways over it: longer, and all
   for (const auto& [key, windows] : scene.parts().delays.delays()) {
@@ -206,7 +220,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
       pairs.push_back({way, *shift});
     }
   }
-  for (const Pair& pair : pairs) NoteOneOfTwo(scene, ways_of, pair.way, pair.shift, shifts);
+  NoteFewest(scene, ways_of, std::move(pairs), shifts);
   for (auto at = shifts.begin(); at != shifts.end(); ++at) {
     const LinkIndex link = at->first.first;
     const auto next = std::next(at);

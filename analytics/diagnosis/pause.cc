@@ -118,6 +118,28 @@ std::vector<size_t> LoopIn(const Scene& scene, const std::vector<Held>& all, siz
   return {};
 }
 
+// Flows that feed the loop: up, down and up again, which no path of a Clos does.
+std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex>& loop,
+                                 Timestamp from, Timestamp until) {
+  constexpr ptrdiff_t kBounce = 3;
+  std::vector<FlowKey> flows;
+  for (const FlowPath& path : scene.parts().paths) {
+    for (const PathStretch& stretch : path.stretches) {
+      if (stretch.state != PathState::kStray || stretch.from > until || stretch.until < from) {
+        continue;
+      }
+      const auto within = std::ranges::count_if(stretch.shares, [&](const PathShare& share) {
+        return std::ranges::find(loop, share.port) != loop.end();
+      });
+      if (within >= kBounce) {
+        flows.push_back(path.flow);
+        break;
+      }
+    }
+  }
+  return flows;
+}
+
 void DetectDeadlock(const Scene& scene, Findings& found) {
   std::vector<Held> all;
   for (PortIndex port = 0; port < scene.fabric().ports().size(); ++port) {
@@ -150,6 +172,11 @@ void DetectDeadlock(const Scene& scene, Findings& found) {
     std::ranges::rotate(finding.loop, std::ranges::min_element(finding.loop));
     finding.place.index = scene.fabric().port(finding.loop[0]).link;
     finding.place.sender = finding.loop[0];
+    // They bounced before it stood.
+    constexpr int kBefore = 10;
+    finding.culprits =
+        FlowsWithin(scene, finding.loop, finding.from - kBefore * scene.parts().metrics.window(),
+                    scene.EndOf(behind - 1));
     std::vector<std::string> names;
     for (const PortIndex port : finding.loop) names.push_back(scene.fabric().NameOf(port));
     finding.evidence.push_back(
