@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line's subcommands: what each takes, as help for people and as a struct for its code.
+// CLI11 costs seconds to compile: only main.cc and the files *_arguments.cc include this.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "appliance/command/analysis.h"
+
+namespace rocescope {
+
+// A subcommand's options and what runs it.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+  bool ends_input_itself = false;  // calls EndInputOnSignal when it can look at it
+};
+
+Command AddDecode(CLI::App& parent);
+Command AddReplay(CLI::App& parent);
+Command AddCapture(CLI::App& parent);
+Command AddScore(CLI::App& parent);
+Command AddTopology(CLI::App& parent);
+
+// An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
+// is a usage error with the parser's message.
+template <typename Parse, typename Store>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string& value_name,
+                       const std::string& help, Parse parse, Store store) {
+  const auto take = [parse, store, name](const CLI::results_t& texts) {
+    for (const std::string& text : texts) {
+      auto value = parse(text);
+      if (!value) throw CLI::ValidationError(name, value.error().message);
+      store(*std::move(value));
+    }
+    return true;
+  };
+  return app.add_option(name, take, help)->type_name(value_name);
+}
+
+// Takes one value each time it is given, so that what follows is not swallowed.
+inline CLI::Option* Repeatable(CLI::Option* option) {
+  return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+}
+
+// "-o text" and "-o json"; `one` is what the JSON is: "one object".
+inline void AddOutputFormat(CLI::App& app, std::string& format, const std::string& one) {
+  app.add_option("-o,--output", format, "text: to be read; json: " + one)
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+}
+
+inline ReportFormat FormatOf(std::string_view name) {
+  return name == "json" ? ReportFormat::kJson : ReportFormat::kText;
+}
+
+}  // namespace rocescope
