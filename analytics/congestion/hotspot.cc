@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
 
 namespace rocescope {
 namespace {
+
+using topology::PortIndex;
 
 constexpr std::array<Metric, 3> kSigns = {Metric::kEcnMarked, Metric::kQueueDrops,
                                           Metric::kPfcRxTime};
@@ -43,18 +49,80 @@ uint64_t PeakOf(const MetricStore::OfEntity& entity, int64_t from, int64_t until
   return depth == nullptr ? 0 : depth->Highest(from, until);
 }
 
+// Calls visit(first, behind) with each stretch of windows that has no calm in it; both are numbers
+// of windows. `windows` ascends.
+template <typename Visit>
+void ForEachStretch(std::span<const int64_t> windows, int64_t calm, Visit visit) {
+  for (size_t first = 0; first < windows.size();) {
+    size_t last = first;
+    while (last + 1 < windows.size() && windows[last + 1] - windows[last] <= calm) ++last;
+    visit(windows[first], windows[last] + 1);
+    first = last + 1;
+  }
+}
+
+bool CountsMarks(const MetricStore::OfEntity& entity) {
+  return SeriesOf(entity, Metric::kEcnMarked) != nullptr;
+}
+
+// What packets tell of a port's queues in a window.
+struct Told {
+  uint64_t peak_bytes = 0;
+  std::set<uint8_t> queues;  // that were congested, by INT
+  double marks = 0;
+  bool seen = false;  // marks, right before and right behind
+};
+
+using ToldOf = std::map<PortIndex, std::map<int64_t, Told>>;
+
+ToldOf WhatPacketsTell(const Queues& queues, std::span<const MarkedQueue> marked) {
+  ToldOf told;
+  for (const auto& [key, windows] : queues) {
+    for (const QueueWindow& window : windows) {
+      if (window.congested == 0) continue;
+      Told& at = told[key.port][window.window];
+      at.peak_bytes = std::max(at.peak_bytes, window.peak_bytes);
+      at.queues.insert(key.queue);
+    }
+  }
+  for (const MarkedQueue& queue : marked) {
+    Told& at = told[queue.port][queue.window];
+    at.marks += queue.marks;
+    at.seen |= !queue.inferred;
+  }
+  return told;
+}
+
+Hotspot JoinTold(const std::map<int64_t, Told>& told, int64_t from, int64_t until) {
+  Hotspot hotspot;
+  std::set<uint8_t> queues;
+  double marks = 0;
+  bool seen = false;
+  for (auto at = told.lower_bound(from); at != told.end() && at->first < until; ++at) {
+    hotspot.peak_bytes = std::max(hotspot.peak_bytes, at->second.peak_bytes);
+    queues.insert(at->second.queues.begin(), at->second.queues.end());
+    marks += at->second.marks;
+    seen |= at->second.seen;
+  }
+  hotspot.marked = static_cast<uint64_t>(std::llround(marks));
+  hotspot.source = !queues.empty() ? HotspotSource::kInt
+                   : seen          ? HotspotSource::kMarks
+                                   : HotspotSource::kInferred;
+  if (queues.size() == 1) hotspot.priority = *queues.begin();
+  return hotspot;
+}
+
 }  // namespace
 
-std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const HotspotOptions& options) {
+std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const Queues& queues,
+                                std::span<const MarkedQueue> marked,
+                                const HotspotOptions& options) {
   std::vector<Hotspot> hotspots;
+  std::set<PortIndex> counted;
   for (const auto& [entity, of_entity] : metrics.entities()) {
     if (entity.kind != EntityKind::kPort) continue;
-    const std::vector<int64_t> windows = WindowsWithASign(of_entity);
-    for (size_t first = 0; first < windows.size();) {
-      size_t last = first;
-      while (last + 1 < windows.size() && windows[last + 1] - windows[last] <= options.calm) ++last;
-      const int64_t from = windows[first];
-      const int64_t until = windows[last] + 1;
+    if (CountsMarks(of_entity)) counted.insert(entity.index);
+    ForEachStretch(WindowsWithASign(of_entity), options.calm, [&](int64_t from, int64_t until) {
       hotspots.push_back({.port = entity.index,
                           .priority = entity.priority,
                           .from = metrics.StartOf(from),
@@ -63,9 +131,23 @@ std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const HotspotOptions
                           .marked = SumOf(of_entity, Metric::kEcnMarked, from, until),
                           .dropped = SumOf(of_entity, Metric::kQueueDrops, from, until),
                           .paused = Duration(SumOf(of_entity, Metric::kPfcRxTime, from, until))});
-      first = last + 1;
-    }
+    });
   }
+  for (const auto& [port, told] : WhatPacketsTell(queues, marked)) {
+    if (counted.contains(port)) continue;
+    std::vector<int64_t> windows;
+    for (const auto& [window, what] : told) windows.push_back(window);
+    ForEachStretch(windows, options.calm, [&](int64_t from, int64_t until) {
+      Hotspot hotspot = JoinTold(told, from, until);
+      hotspot.port = port;
+      hotspot.from = metrics.StartOf(from);
+      hotspot.until = metrics.StartOf(until);
+      hotspots.push_back(hotspot);
+    });
+  }
+  std::ranges::sort(hotspots, {}, [](const Hotspot& one) {
+    return std::tuple(one.port, one.priority, one.from);
+  });
   return hotspots;
 }
 

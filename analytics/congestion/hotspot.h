@@ -3,21 +3,33 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "analytics/congestion/marked_queue.h"
+#include "analytics/congestion/queue_tracker.h"
 #include "analytics/metric/metric_store.h"
 #include "base/time.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
 
+// Who says so, the surest first.
+enum class HotspotSource : uint8_t {
+  kCounters,  // the switch counts marks, drops and pauses of its queues
+  kInt,       // the switch said so of single packets
+  kMarks,     // flows came to the switch without a mark, and to the next one with it
+  kInferred,  // it explains best which flows are marked, or whose receivers send notifications
+};
+
 struct Hotspot {
   topology::PortIndex port = topology::kNone;  // whose egress queue it is
   uint8_t priority = CounterEntity::kAllPriorities;
+  HotspotSource source = HotspotSource::kCounters;
   Timestamp from;  // of analysis windows: beginning of the first, end of the last
   Timestamp until;
   uint64_t peak_bytes = 0;  // most in the queue; 0: nobody told
-  uint64_t marked = 0;      // packets that got a CE mark there
+  uint64_t marked = 0;      // packets that got a CE mark there; if nobody counts, those seen
   uint64_t dropped = 0;     // for want of room
   Duration paused{};        // that the neighbour held it by PFC
 
@@ -28,8 +40,11 @@ struct HotspotOptions {
   int64_t calm = 2;  // windows without a sign, after which it is over
 };
 
-// By what switches count of their queues: marks, drops, and pauses received. By port, priority and
-// time. Windows between two signs are the hotspot's if they are fewer than `calm`.
-std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const HotspotOptions& options = {});
+// By port, priority and time. Windows between two signs are the hotspot's if they are fewer than
+// `calm`. Signs are what the switch counts; of a port whose queues nobody counts, what INT and the
+// marks of flows tell. `marked` by port and window.
+std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const Queues& queues,
+                                std::span<const MarkedQueue> marked,
+                                const HotspotOptions& options = {});
 
 }  // namespace rocescope

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/window_row.h"
 #include "dataplane/record/flow_key_hash.h"
 #include "dataplane/wire/opcode.h"
 
@@ -177,17 +178,9 @@ void DelayTracker::Count(const DelayKey& key, Timestamp when, int64_t ns) {
     }
     at = delays_.emplace(key, std::vector<DelayWindow>()).first;
   }
-  std::vector<DelayWindow>& windows = at->second;
-  const int64_t window = when.time_since_epoch() / options_.window;
-  auto place = std::ranges::lower_bound(windows, window, {}, &DelayWindow::window);
-  if (place == windows.end() || place->window != window) {
-    place = windows.insert(place, {.window = window, .least = ns, .most = ns});
-    if (windows.size() > kMostWindows) {
-      const auto index = std::max<ptrdiff_t>(place - windows.begin() - 1, 0);
-      windows.erase(windows.begin());
-      place = windows.begin() + index;
-    }
-  }
+  DelayWindow* const place = EntryOf(at->second, when.time_since_epoch() / options_.window);
+  if (place == nullptr) return;
+  if (place->count == 0) place->least = place->most = ns;
   place->least = std::min(place->least, ns);
   if (place->count == 0 || ns >= place->most) {
     place->next_most = place->count == 0 ? ns : place->most;

@@ -26,8 +26,6 @@ struct DelayOptions {
 
 class DelayTracker {
  public:
-  static constexpr size_t kMostWindows = 256;
-
   // The fabric must outlive it.
   explicit DelayTracker(const topology::Fabric& fabric, const DelayOptions& options = {});
 

@@ -118,6 +118,12 @@ std::vector<size_t> LoopIn(const Scene& scene, const std::vector<Held>& all, siz
   return {};
 }
 
+// Acknowledgements carry no data: 62 octets with IPv4, 82 with IPv6.
+bool CarriesData(const PathStretch& stretch) {
+  constexpr uint64_t kNoData = 100;
+  return stretch.bytes > kNoData * stretch.packets;
+}
+
 // Flows that feed the loop: up, down and up again, which no path of a Clos does.
 std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex>& loop,
                                  Timestamp from, Timestamp until) {
@@ -125,7 +131,8 @@ std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex
   std::vector<FlowKey> flows;
   for (const FlowPath& path : scene.parts().paths) {
     for (const PathStretch& stretch : path.stretches) {
-      if (stretch.state != PathState::kStray || stretch.from > until || stretch.until < from) {
+      if (stretch.state != PathState::kStray || !CarriesData(stretch) || stretch.from > until ||
+          stretch.until < from) {
         continue;
       }
       const auto within = std::ranges::count_if(stretch.shares, [&](const PathShare& share) {

@@ -63,6 +63,9 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
   anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
   losses_ = std::make_unique<LossTracker>(LossTrackerOptions{.window = options_.window});
+  marks_ = std::make_unique<MarkTracker>(*fabric_, MarkTrackerOptions{.window = options_.window});
+  queues_ =
+      std::make_unique<QueueTracker>(*fabric_, QueueTrackerOptions{.window = options_.window});
   clocks_->SetFabric(fabric_.get());
   paths_->SetClocks(clocks_.get());
   connections_.SetFabric(*fabric_);
@@ -76,6 +79,7 @@ void Engine::LearnTap(const TapPlace& place) {
   if (cabling_) cabling_->LearnTap(place);
   clocks_->LearnTap(place);
   if (delays_) delays_->LearnTap(place);
+  if (marks_) marks_->LearnTap(place);
 }
 
 void Engine::Ingest(const RecordBatch& batch) {
@@ -109,6 +113,10 @@ void Engine::Ingest(const RecordBatch& batch) {
   if (losses_) {
     for (const FlowRecord& record : batch.flows) losses_->Add(record);
   }
+  if (marks_) marks_->Add(batch);
+  if (queues_) {
+    for (const HopRecord& record : batch.hops) queues_->Add(record);
+  }
   if (metrics_) {
     for (const CounterRecord& record : batch.counters) metrics_->Add(record);
   }
@@ -138,12 +146,16 @@ std::shared_ptr<const FlowPaths> Engine::ExplainedPaths() {
   return ExplainChanges(*fabric_, cabling_->LinkChanges(), paths_->Paths());
 }
 
-std::shared_ptr<const Congestion> Engine::CongestionOn(const FlowPaths& paths) const {
+std::shared_ptr<const Congestion> Engine::CongestionOn(const FlowPaths& paths,
+                                                       const ConnectionList& connections,
+                                                       const Attribution& attribution) const {
   if (!metrics_) return std::make_shared<const Congestion>();
-  std::vector<Hotspot> hotspots = HotspotsOf(*metrics_);
-  std::vector<std::vector<Culprit>> culprits = CulpritsOf(hotspots, paths);
+  std::vector<Hotspot> hotspots =
+      HotspotsOf(*metrics_, queues_->queues(), MarkedQueues(*marks_, paths, connections, *fabric_));
+  std::vector<HotspotTraffic> traffic =
+      TrafficOf(hotspots, paths, FlowOwners(connections, attribution), *metrics_, *fabric_);
   return std::make_shared<const Congestion>(
-      Congestion{.hotspots = std::move(hotspots), .culprits = std::move(culprits)});
+      Congestion{.hotspots = std::move(hotspots), .traffic = std::move(traffic)});
 }
 
 std::shared_ptr<const Snapshot> Engine::Publish() {
@@ -153,7 +165,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto attribution =
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
   auto paths = ExplainedPaths();
-  auto congestion = CongestionOn(*paths);
+  auto congestion = CongestionOn(*paths, *connections, *attribution);
   auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   auto cabling =
       std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());

@@ -60,7 +60,9 @@ class Engine {
   // The tracker alone says when a queue pair number changed hands.
   void ApplyCuts();
   std::shared_ptr<const FlowPaths> ExplainedPaths();
-  std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths) const;
+  std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths,
+                                                 const ConnectionList& connections,
+                                                 const Attribution& attribution) const;
 
   EngineOptions options_;
   std::shared_ptr<const HostFacts> host_facts_ = std::make_shared<const HostFacts>();
@@ -74,6 +76,8 @@ class Engine {
   std::unique_ptr<MetricStore> metrics_;        // likewise
   std::unique_ptr<DelayTracker> delays_;        // likewise
   std::unique_ptr<LossTracker> losses_;         // likewise
+  std::unique_ptr<MarkTracker> marks_;          // likewise
+  std::unique_ptr<QueueTracker> queues_;        // likewise
   std::unique_ptr<AnomalyDetector> anomalies_;  // likewise
   ServiceLevelWatch service_levels_;
   // Its place is known to the path tracker, and an engine may be moved.

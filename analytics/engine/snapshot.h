@@ -11,7 +11,7 @@
 #include "analytics/cabling/cable_finding.h"
 #include "analytics/clock/clock_offset.h"
 #include "analytics/collective/collective.h"
-#include "analytics/congestion/culprit.h"
+#include "analytics/congestion/congestion.h"
 #include "analytics/connection/connection.h"
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/finding.h"

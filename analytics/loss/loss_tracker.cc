@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/window_row.h"
+
 namespace rocescope {
 
 void LossTracker::Add(const FlowRecord& record) {
@@ -17,15 +19,11 @@ void LossTracker::Add(const FlowRecord& record) {
     }
     at = losses_.emplace(record.flow, std::vector<LossWindow>()).first;
   }
-  std::vector<LossWindow>& windows = at->second;
-  const int64_t window = record.interval_start.time_since_epoch() / options_.window;
-  auto place = std::ranges::lower_bound(windows, window, {}, &LossWindow::window);
-  if (place == windows.end() || place->window != window) {
-    place = windows.insert(place, {.window = window});
-  }
-  place->resent = std::max(place->resent, resent);
-  place->refused = std::max(place->refused, refused);
-  if (windows.size() > kMostWindows) windows.erase(windows.begin());
+  LossWindow* const window =
+      EntryOf(at->second, record.interval_start.time_since_epoch() / options_.window);
+  if (window == nullptr) return;
+  window->resent = std::max(window->resent, resent);
+  window->refused = std::max(window->refused, refused);
 }
 
 }  // namespace rocescope

@@ -29,8 +29,6 @@ struct LossTrackerOptions {
 
 class LossTracker {
  public:
-  static constexpr size_t kMostWindows = 256;
-
   explicit LossTracker(const LossTrackerOptions& options = {}) : options_(options) {}
 
   void Add(const FlowRecord& record);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/window_row.h"
+
 namespace rocescope {
 namespace {
 
@@ -64,7 +66,7 @@ TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
   tracker.Add(other);
   EXPECT_EQ(tracker.losses().size(), 1u);
   EXPECT_EQ(tracker.flows_refused(), 1u);
-  EXPECT_EQ(tracker.losses().begin()->second.size(), LossTracker::kMostWindows);
+  EXPECT_EQ(tracker.losses().begin()->second.size(), kMostWindows);
   EXPECT_EQ(tracker.losses().begin()->second.back().window, 299);
 }
 

@@ -2,12 +2,8 @@
 // Who sends a flow: address, job and rank.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <unordered_map>
-
 #include "analytics/engine/snapshot.h"
-#include "dataplane/record/flow_key_hash.h"
+#include "analytics/job/flow_owner.h"
 
 namespace rocescope {
 
@@ -24,12 +20,8 @@ class FlowSenders {
   void Fill(const FlowKey& flow, v1::Culprit& out) const;
 
  private:
-  struct End {
-    size_t connection = 0;
-    size_t end = 0;
-  };
   const Snapshot& snapshot_;
-  std::unordered_map<FlowKey, End, FlowKeyHash> ends_;
+  FlowOwners owners_;
 };
 
 }  // namespace rocescope

@@ -33,6 +33,29 @@ std::string JobsOf(const v1::Hotspot& hotspot) {
   return text;
 }
 
+std::string CauseOf(const v1::Hotspot& hotspot) {
+  const auto group = [&] {
+    return fmt::format(", {} links {:.0f} % used", hotspot.group_links(),
+                       100 * hotspot.group_use());
+  };
+  if (hotspot.cause() == "held") return "held by PFC";
+  if (hotspot.cause() == "incast") return "incast";
+  if (hotspot.cause() == "one_sender") return "one sender";
+  if (hotspot.cause() == "collision") return "hash collision" + group();
+  if (hotspot.cause() == "overload") return "overload" + group();
+  return "";
+}
+
+// "train 1.2 ms": whom it cost most.
+std::string CostsOf(const v1::Hotspot& hotspot) {
+  const v1::LostTime* most = nullptr;
+  for (const v1::LostTime& lost : hotspot.lost()) {
+    if (most == nullptr || lost.lost_ns() > most->lost_ns()) most = &lost;
+  }
+  if (most == nullptr || most->lost_ns() == 0) return "";
+  return fmt::format("{} {}", Visible(most->job()), HumanDuration(most->lost_ns()));
+}
+
 // What hurts more comes first.
 bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
   const auto key = [](const v1::Hotspot* one) {
@@ -65,7 +88,9 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
                    {"DROPPED", Align::kRight},
                    {"PAUSED", Align::kRight},
                    {"FLOWS", Align::kRight},
-                   {"OF"}});
+                   {"OF"},
+                   {"COSTS AT MOST"},
+                   {"BECAUSE"}});
   int rows = 0;
   for (const v1::Hotspot* hotspot : hotspots) {
     if (rows++ == kMostRows) break;
@@ -75,7 +100,8 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
                hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
                CountOrBlank(hotspot->marked()), CountOrBlank(hotspot->dropped()),
                hotspot->paused_ns() == 0 ? "" : HumanDuration(hotspot->paused_ns()),
-               CountOrBlank(static_cast<uint64_t>(hotspot->culprits_size())), JobsOf(*hotspot)});
+               CountOrBlank(hotspot->flows()), JobsOf(*hotspot), CostsOf(*hotspot),
+               CauseOf(*hotspot)});
   }
   text += table.Render(2);
   AppendMore(static_cast<int>(hotspots.size()), "hotspot", text);

@@ -49,5 +49,19 @@ TEST(HotspotText, SaysWhoseFlowsTheyAre) {
   EXPECT_THAT(text, HasSubstr("train 62 %, no job 30 %"));
 }
 
+TEST(HotspotText, SaysWhyAndWhomItCostsMost) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5 flows: 12
+                 cause: "collision" group_links: 4 group_use: 0.454
+                 lost { job: "small" lost_ns: 900000 } lost { job: "train" lost_ns: 1200000 } }
+      hotspots { port: "leaf1:Ethernet1" until_ns: 1000000 marked: 4 cause: "incast"
+                 lost { job: "alone" lost_ns: 0 } })");
+  EXPECT_THAT(text, HasSubstr("hash collision, 4 links 45 % used"));
+  EXPECT_THAT(text, HasSubstr("train 1.2 ms"));
+  EXPECT_THAT(text, Not(HasSubstr("small")));
+  EXPECT_THAT(text, Not(HasSubstr("alone")));
+  EXPECT_THAT(text, HasSubstr("incast"));
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -27,9 +27,21 @@ struct Match {
   int finding = 0;
   bool kind = false;
   bool place = false;
+  bool rival = false;  // one of its rivals has both
 
-  int Grade() const { return 2 * static_cast<int>(place) + static_cast<int>(kind); }
+  int Grade() const {
+    if (kind && place) return 4;
+    if (rival) return 3;
+    return place ? 2 : static_cast<int>(kind);
+  }
 };
+
+// What cannot be told apart with the telemetry at hand is answered as a set.
+bool IsAmongRivals(const v1::TruthFault& fault, const v1::Finding& finding) {
+  return std::ranges::any_of(finding.rivals(), [&](const v1::Suspect& rival) {
+    return rival.kind() == fault.kind() && IsRightPlace(fault, rival.place(), rival.direction());
+  });
+}
 
 // One direction of a connection.
 using FlowKey = std::tuple<std::string, std::string, uint32_t>;
@@ -105,7 +117,8 @@ std::vector<Match> FindingScorer::FindMatches() const {
       const Match match = {.fault = f,
                            .finding = i,
                            .kind = finding.kind() == fault.kind(),
-                           .place = IsRightPlace(fault, finding.place(), finding.direction())};
+                           .place = IsRightPlace(fault, finding.place(), finding.direction()),
+                           .rival = IsAmongRivals(fault, finding)};
       if (match.Grade() > 0 && LastsInto(finding, fault.start_ns())) matches.push_back(match);
     }
   }

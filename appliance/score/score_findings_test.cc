@@ -168,6 +168,21 @@ TEST_F(ScoreFindingsTest, ARivalsPlaceHasItsRank) {
   EXPECT_EQ(fault.place_rank(), 3u);  // its own, the switch, the link
 }
 
+TEST_F(ScoreFindingsTest, AFaultIsDetectedIfARivalIsRightInBoth) {
+  Fault("nic_crash", "host2:mlx5_0");
+  v1::Suspect& rival = *Finding("link_down", "leaf0:E3-host2:mlx5_0").add_rivals();
+  rival.set_kind("nic_crash");
+  rival.set_place("host2:mlx5_1");
+  EXPECT_FALSE(Score().faults(0).detected()) << "the other NIC";
+  rival.set_place("host2:mlx5_0");
+  const v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).detected());
+  EXPECT_FALSE(score.faults(0).kind_right()) << "what it says first counts";
+  EXPECT_FALSE(score.faults(0).place_right());
+  EXPECT_EQ(score.faults(0).place_rank(), 2u);
+  EXPECT_EQ(score.false_findings_size(), 0);
+}
+
 TEST_F(ScoreFindingsTest, AVerdictThatTellsNoTimeCameAtTheEnd) {
   Fault("gray_loss", kLink);
   Finding("gray_loss", kLink).set_verdict_ns(0);

@@ -228,7 +228,8 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   }
 }
 
-// Connections that the fault made; of a loop, those whose packets bounce within it.
+// Connections that the fault made; of a loop, those whose data bounce within it: acknowledgements
+// go in a queue of their own, or are too few to fill one.
 void Writer::WriteCulprits(const Injector::Happened& happened, SimTime end, v1::TruthFault& out) {
   std::set<uint32_t> culprits;
   for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));
@@ -240,7 +241,7 @@ void Writer::WriteCulprits(const Injector::Happened& happened, SimTime end, v1::
   for (uint32_t number = 0; !loop.empty() && number < simulation_.recorder().paths().size();
        ++number) {
     for (const Recorder::Path& path : simulation_.recorder().paths()[number]) {
-      if (path.start >= end || path.end <= happened.options.onset) continue;
+      if (path.start >= end || path.end <= happened.options.onset || path.octets == 0) continue;
       if (std::count_if(path.ports.begin(), path.ports.end(), in_loop) >= kBounce) {
         culprits.insert(connection_of_.at(number));
       }

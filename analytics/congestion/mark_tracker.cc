@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/congestion/mark_tracker.h"
+
+#include <algorithm>
+
+#include "base/window_row.h"
+
+namespace rocescope {
+namespace {
+
+uint64_t NoticesIn(const FlowRecord& record) {
+  return record.class_packets[static_cast<size_t>(OperationClass::kCnp)];
+}
+
+}  // namespace
+
+void MarkTracker::LearnTap(const TapPlace& place) {
+  if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
+  // What leaves may have been marked there, or may be yet.
+  if (place.side == TapSide::kEgress) return;
+  of_tap_[place.tap] = fabric_.FindSwitchByErspan(place.switch_address);
+}
+
+// First who is marked at all: who saw a flow without its marks may come before who saw them.
+void MarkTracker::Add(const RecordBatch& batch) {
+  for (const FlowRecord& record : batch.flows) {
+    if ((record.ce_marked == 0 && NoticesIn(record) == 0) || NodeOf(record.tap) == topology::kNone)
+      continue;
+    if (flows_.size() < options_.flows) {
+      flows_.try_emplace(record.flow);
+    } else if (!flows_.contains(record.flow)) {
+      ++flows_refused_;
+    }
+  }
+  if (flows_.empty()) return;
+  for (const FlowRecord& record : batch.flows) Add(record);
+}
+
+void MarkTracker::Add(const FlowRecord& record) {
+  const topology::NodeIndex node = NodeOf(record.tap);
+  if (node == topology::kNone) return;
+  const auto at = flows_.find(record.flow);
+  if (at == flows_.end()) return;
+  const int64_t number = record.interval_start.time_since_epoch() / options_.window;
+  MarkWindow* const window = EntryOf(at->second, number);
+  if (window == nullptr) return;
+  std::vector<MarkSight>& sights = window->sights;
+  auto sight = std::ranges::find_if(
+      sights, [&](const MarkSight& one) { return one.node == node && one.ttl == record.ttl; });
+  if (sight == sights.end()) {
+    constexpr size_t kMost = 16;  // more than a path has switches
+    if (sights.size() == kMost) return;
+    sight = sights.insert(sight, {.node = node, .ttl = record.ttl});
+  }
+  sight->packets += record.packets;
+  sight->marked += record.ce_marked;
+  sight->notices += NoticesIn(record);
+}
+
+}  // namespace rocescope

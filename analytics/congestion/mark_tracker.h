@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was seen, switch by switch, of flows some of whose packets carry a mark (CE), and of
+// notifications of it (CNPs): between the last sight without and the first with lies the queue that
+// set it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "dataplane/record/record.h"
+#include "dataplane/record/tap_place.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+// A flow at a switch's ingress, in one window.
+struct MarkSight {
+  topology::NodeIndex node = topology::kNone;
+  uint8_t ttl = 0;
+  uint64_t packets = 0;
+  uint64_t marked = 0;
+  uint64_t notices = 0;  // among the packets
+
+  friend bool operator==(const MarkSight&, const MarkSight&) = default;
+};
+
+struct MarkWindow {
+  int64_t window = 0;  // its number since the epoch
+  std::vector<MarkSight> sights;
+};
+
+// Windows ascend.
+using MarkedFlows = std::map<FlowKey, std::vector<MarkWindow>>;
+
+struct MarkTrackerOptions {
+  Duration window = std::chrono::seconds(1);  // of analysis
+  size_t flows = 1u << 16;                    // remembered: those with a mark or a notification
+};
+
+class MarkTracker {
+ public:
+  // The fabric must outlive it.
+  explicit MarkTracker(const topology::Fabric& fabric, const MarkTrackerOptions& options = {})
+      : fabric_(fabric), options_(options) {}
+
+  void LearnTap(const TapPlace& place);
+  void Add(const RecordBatch& batch);
+
+  const MarkedFlows& flows() const { return flows_; }
+  uint64_t flows_refused() const { return flows_refused_; }  // records of such
+  Duration window() const { return options_.window; }
+
+ private:
+  topology::NodeIndex NodeOf(TapId tap) const {
+    return tap < of_tap_.size() ? of_tap_[tap] : topology::kNone;
+  }
+  void Add(const FlowRecord& record);
+
+  const topology::Fabric& fabric_;
+  const MarkTrackerOptions options_;
+  std::vector<topology::NodeIndex> of_tap_;
+  MarkedFlows flows_;
+  uint64_t flows_refused_ = 0;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/congestion/marked_queue.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "analytics/job/flow_of.h"
+#include "dataplane/record/flow_key_hash.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::PortIndex;
+
+// Marks that one of some queues set.
+struct Marks {
+  std::vector<PortIndex> queues;
+  double count = 0;
+};
+
+// By window, all flows' together.
+using MarksOf = std::map<int64_t, std::vector<Marks>>;
+
+// The flow that notifications are about, by the one that carries them.
+std::unordered_map<FlowKey, FlowKey, FlowKeyHash> NotifiedBy(const ConnectionList& connections) {
+  std::unordered_map<FlowKey, FlowKey, FlowKeyHash> notified;
+  for (const Connection& connection : connections) {
+    const auto there = FlowFrom(0, connection);
+    const auto back = FlowFrom(1, connection);
+    if (!there || !back) continue;
+    notified[*there] = *back;
+    notified[*back] = *there;
+  }
+  return notified;
+}
+
+// The way that the flow took then; null if that is not known.
+const topology::Path* WayAt(const FlowPath& path, Timestamp from, Timestamp until) {
+  const topology::Path* way = nullptr;
+  for (const PathStretch& stretch : path.stretches) {
+    if (stretch.until < from || stretch.from >= until) continue;
+    const bool known = stretch.state == PathState::kExact || stretch.state == PathState::kLikely;
+    // Changed in the midst.
+    if (!known || (way != nullptr && *way != stretch.path)) return nullptr;
+    way = &stretch.path;
+  }
+  return way;
+}
+
+// A flow's sights in order of its way; `place` is that of the port by which it left the switch.
+struct Sight {
+  size_t place = 0;
+  uint64_t packets = 0;
+  uint64_t marked = 0;
+};
+
+std::vector<Sight> SightsOn(const topology::Path& way, const MarkWindow& window,
+                            const topology::Fabric& fabric) {
+  std::vector<Sight> sights;
+  for (size_t place = 1; place < way.length; ++place) {
+    const topology::NodeIndex node = fabric.port(way.ports[place]).node;
+    Sight sight = {.place = place};
+    for (const MarkSight& one : window.sights) {
+      if (one.node != node) continue;
+      sight.packets += one.packets;
+      sight.marked += one.marked;
+    }
+    if (sight.packets > 0) sights.push_back(sight);
+  }
+  return sights;
+}
+
+// More marks at one place than at the one before, over all windows so far. Packets that were seen
+// at one of both alone, for their copies were lost or the window ended meanwhile, may be the marked
+// ones.
+class Growth {
+ public:
+  double Add(const Sight& before, const Sight& behind) {
+    sum_ += static_cast<double>(behind.marked) - static_cast<double>(before.marked);
+    const uint64_t missing = before.packets > behind.packets ? before.packets - behind.packets
+                                                             : behind.packets - before.packets;
+    const double sure = sum_ - (before.place == 0 ? 0 : static_cast<double>(missing));
+    const double grown = std::max(sure - told_, 0.0);
+    told_ += grown;
+    return grown;
+  }
+
+ private:
+  double sum_ = 0;
+  double told_ = 0;
+};
+
+void AddFlow(const FlowPath& path, const std::vector<MarkWindow>& windows, Duration width,
+             const topology::Fabric& fabric, MarksOf& marks) {
+  std::map<std::pair<PortIndex, PortIndex>, Growth> growths;
+  for (const MarkWindow& window : windows) {
+    const Timestamp begin(window.window * width);
+    const topology::Path* const way = WayAt(path, begin, begin + width);
+    if (way == nullptr) continue;
+    Sight before;  // at the NIC, where nothing is marked
+    for (const Sight& sight : SightsOn(*way, window, fabric)) {
+      const size_t first = std::max<size_t>(before.place, 1);
+      if (first < sight.place) {
+        const double grown =
+            growths[{way->ports[first], way->ports[sight.place]}].Add(before, sight);
+        if (grown > 0) {
+          marks[window.window].push_back(
+              {.queues = {way->ports.begin() + static_cast<ptrdiff_t>(first),
+                          way->ports.begin() + static_cast<ptrdiff_t>(sight.place)},
+               .count = grown});
+        }
+      }
+      before = sight;
+    }
+  }
+}
+
+uint64_t MostNotices(const MarkWindow& window) {
+  uint64_t most = 0;
+  for (const MarkSight& sight : window.sights) most = std::max(most, sight.notices);
+  return most;
+}
+
+// Notifications of packets that came to their last sight unmarked.
+void AddNotified(const FlowPath& path, const std::vector<MarkWindow>& notices,
+                 const std::vector<MarkWindow>* seen, Duration width,
+                 const topology::Fabric& fabric, MarksOf& marks) {
+  for (const MarkWindow& window : notices) {
+    const uint64_t count = MostNotices(window);
+    if (count == 0) continue;
+    const Timestamp begin(window.window * width);
+    const topology::Path* const way = WayAt(path, begin, begin + width);
+    if (way == nullptr) continue;
+    size_t first = 1;
+    bool marked = false;
+    if (seen != nullptr) {
+      // What is told now may have been marked a moment ago.
+      for (const MarkWindow& one : *seen) {
+        if (one.window != window.window && one.window != window.window - 1) continue;
+        for (const Sight& sight : SightsOn(*way, one, fabric)) {
+          first = std::max(first, sight.place);
+          marked |= sight.marked > 0;
+        }
+      }
+    }
+    if (marked) continue;
+    marks[window.window].push_back(
+        {.queues = {way->ports.begin() + static_cast<ptrdiff_t>(first),
+                    way->ports.begin() + static_cast<ptrdiff_t>(way->length)},
+         .count = static_cast<double>(count)});
+  }
+}
+
+// Octets of all flows, by queue.
+std::unordered_map<PortIndex, double> CarriedBy(const std::set<PortIndex>& queues,
+                                                const FlowPaths& paths, Timestamp from,
+                                                Timestamp until) {
+  std::unordered_map<PortIndex, double> carried;
+  for (const FlowPath& path : paths) {
+    for (const PathStretch& stretch : path.stretches) {
+      if (stretch.until < from || stretch.from >= until) continue;
+      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
+      for (const PortIndex port : stretch.certain) {
+        if (queues.contains(port)) carried[port] += octets;
+      }
+    }
+  }
+  return carried;
+}
+
+// How many of a window's marks each queue set.
+std::map<PortIndex, double> ShareOut(std::span<const Marks> marks,
+                                     const std::unordered_map<PortIndex, double>& carried) {
+  std::map<PortIndex, double> credit;
+  for (const Marks& one : marks) {
+    for (const PortIndex port : one.queues) credit[port] = 0;
+  }
+  const auto octets = [&](PortIndex port) {
+    const auto at = carried.find(port);
+    return at == carried.end() ? 1.0 : std::max(at->second, 1.0);
+  };
+  std::map<PortIndex, double> rate;
+  for (const auto& [port, none] : credit) rate[port] = 1;
+  constexpr int kRounds = 50;
+  for (int round = 0; round < kRounds; ++round) {
+    for (auto& [port, count] : credit) count = 0;
+    for (const Marks& one : marks) {
+      double sum = 0;
+      for (const PortIndex port : one.queues) sum += rate[port];
+      for (const PortIndex port : one.queues) credit[port] += one.count * rate[port] / sum;
+    }
+    for (auto& [port, count] : credit) rate[port] = std::max(count / octets(port), 1e-30);
+  }
+  return credit;
+}
+
+}  // namespace
+
+std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths& paths,
+                                      const ConnectionList& connections,
+                                      const topology::Fabric& fabric) {
+  if (marks.flows().empty()) return {};
+  MarksOf by_window;
+  const auto notified = NotifiedBy(connections);
+  for (const auto& [flow, windows] : marks.flows()) {
+    if (const FlowPath* path = paths.Find(flow, &FlowPath::flow)) {
+      AddFlow(*path, windows, marks.window(), fabric, by_window);
+    }
+    const auto about = notified.find(flow);
+    if (about == notified.end()) continue;
+    const FlowPath* const path = paths.Find(about->second, &FlowPath::flow);
+    if (path == nullptr) continue;
+    const auto seen = marks.flows().find(about->second);
+    AddNotified(*path, windows, seen == marks.flows().end() ? nullptr : &seen->second,
+                marks.window(), fabric, by_window);
+  }
+  std::vector<MarkedQueue> marked;
+  for (const auto& [window, all] : by_window) {
+    std::set<PortIndex> queues;
+    std::set<PortIndex> seen;  // right before and right behind
+    for (const Marks& one : all) {
+      queues.insert(one.queues.begin(), one.queues.end());
+      if (one.queues.size() == 1) seen.insert(one.queues[0]);
+    }
+    const Timestamp begin(window * marks.window());
+    const std::map<PortIndex, double> credit =
+        ShareOut(all, CarriedBy(queues, paths, begin, begin + marks.window()));
+    for (const auto& [port, count] : credit) {
+      // What is left of a guess that others explain better.
+      constexpr double kLeast = 0.5;
+      if (count < kLeast) continue;
+      marked.push_back(
+          {.port = port, .window = window, .marks = count, .inferred = !seen.contains(port)});
+    }
+  }
+  std::ranges::sort(marked, [](const MarkedQueue& a, const MarkedQueue& b) {
+    return std::pair(a.port, a.window) < std::pair(b.port, b.window);
+  });
+  return marked;
+}
+
+}  // namespace rocescope
