@@ -3,63 +3,63 @@
 // link, switch. Of one snapshot; whoever asks pays for making it.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analytics/connection/connection.h"
+#include "analytics/dependency/element.h"
+#include "analytics/dependency/elements.h"
 #include "analytics/job/attribution.h"
 #include "analytics/path/path.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
 
-enum class ElementKind : uint8_t {
-  kJob,
-  kCommunicator,
-  kRank,
-  kGpu,
-  kHost,
-  kNic,
-  kPort,
-  kLink,
-  kSwitch,
+// How much work hangs on something.
+struct Reach {
+  uint32_t jobs = 0;
+  uint32_t ranks = 0;
+  uint32_t gpus = 0;   // on which those ranks run, as far as known,
+  uint32_t hosts = 0;  // likewise
+
+  friend bool operator==(const Reach&, const Reach&) = default;
 };
-inline constexpr size_t kElementKinds = 9;
 
-std::string_view NameOf(ElementKind kind);
+// What is not known of ways is missing from the graph.
+struct FlowCoverage {
+  uint64_t flows = 0;      // directions of connections that a job claims; of these
+  uint64_t known = 0;      // the whole way is known, or likely,
+  uint64_t partly = 0;     // or links that all possible ways have, or on which it was seen
+  uint64_t unclaimed = 0;  // flows that no job claims: what they use seems unused
 
-struct Element {
-  ElementKind kind = ElementKind::kJob;
-  // The topology's index, or that in Attribution::jobs. Of a communicator or rank: its place among
-  // all of them, job by job.
-  uint32_t index = 0;
-
-  friend auto operator<=>(const Element&, const Element&) = default;
+  friend bool operator==(const FlowCoverage&, const FlowCoverage&) = default;
 };
 
 class DependencyGraph {
  public:
-  // All must outlive it. A job needs its communicators, these their ranks, a rank its GPU, its NICs
-  // and the links that its flows take now; a GPU and a NIC their host, a NIC its port, a port its
-  // link, a link the switches at its ends. Time and memory: flows times hops.
+  // All must outlive it, and be of one snapshot. A job needs its communicators, these their ranks;
+  // a rank its host, its GPU, its NICs and the links that its flows, those it gets too, took last.
+  // Of a claim that names no rank with a log, the job needs them. A GPU and a NIC need their host,
+  // a NIC its port, a switch's port its switch, and a port and its link each other.
+  //
+  // Takes the time of sorting flows times hops, well below a second for 100,000 flows of 10,000
+  // GPUs, and memory for each dependency once.
   DependencyGraph(const topology::Fabric& fabric, const Attribution& attribution,
                   const ConnectionList& connections, const FlowPaths& paths);
 
-  // "leaf0", "host3", "host3:mlx5_1", "host3:gpu:5", "leaf0:Ethernet4", a link's two ports with a
-  // hyphen between them, a job's id, JOB:rank:NUMBER; none if there is no such element.
-  std::optional<Element> Find(std::string_view name) const;
-  std::string NameOf(const Element& element) const;
+  const Elements& elements() const { return elements_; }
+  const FlowCoverage& coverage() const { return coverage_; }
 
-  // What it needs, directly or by others; itself left out. By kind and index.
+  // What it needs, directly or by others; itself left out. By kind and index. Nothing of an element
+  // that there is not. Takes the time of what it finds, and a bit for each element.
   std::vector<Element> NeedsOf(const Element& element) const;
   // Who needs it: what is hit if it fails. Likewise.
   std::vector<Element> BlastRadiusOf(const Element& element) const;
+  // Of a blast radius.
+  Reach ReachOf(std::span<const Element> hit) const;
 
  private:
   // Of one element: others, one behind the other.
@@ -71,26 +71,17 @@ class DependencyGraph {
       return std::span(others).subspan(first[number], first[number + 1] - first[number]);
     }
   };
-  using Edge = std::pair<uint32_t, uint32_t>;
+  // By number: the first one needs the second one.
+  class Edges;
 
-  uint32_t NumberOf(const Element& element) const {
-    return first_[static_cast<size_t>(element.kind)] + element.index;
-  }
-  Element ElementAt(uint32_t number) const;
-  bool Has(const Element& element) const;
-  uint32_t RankNumber(uint32_t job, uint32_t member) const;
-  void AddFabric(std::vector<Edge>& edges) const;
-  void AddJobs(std::vector<Edge>& edges) const;
-  void AddFlows(const ConnectionList& connections, const FlowPaths& paths,
-                std::vector<Edge>& edges) const;
-  static Adjacency Pack(std::vector<Edge> edges, uint32_t elements);
+  void AddFabric(Edges& edges) const;
+  void AddJobs(Edges& edges) const;
+  void AddFlows(const ConnectionList& connections, const FlowPaths& paths, Edges& edges);
+  Adjacency Pack(std::span<const std::pair<uint32_t, uint32_t>> sorted) const;
   std::vector<Element> Closure(const Adjacency& adjacency, const Element& element) const;
 
-  const topology::Fabric& fabric_;
-  const Attribution& attribution_;
-  std::vector<uint32_t> first_rank_;          // of each job, among all ranks
-  std::vector<uint32_t> first_communicator_;  // likewise
-  std::vector<uint32_t> first_;               // element of each kind, among all
+  Elements elements_;
+  FlowCoverage coverage_;
   Adjacency needs_;
   Adjacency needed_by_;
 };

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/dependency/elements.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/dependency/dependency_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using ElementsTest = DependencyTest;
+
+TEST_F(ElementsTest, EveryNameLeadsBackToItsElement) {
+  AddSmallJob();
+  AddJob("job-10", {RankAt(0, "host1")});  // begins as the other one's name does
+  const Elements elements(fabric_, attribution_);
+  for (uint32_t number = 0; number < elements.count(); ++number) {
+    const Element element = elements.At(number);
+    if (!elements.Has(element)) continue;
+    const std::string name = elements.NameOf(element);
+    const auto found = elements.Find(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(elements.NameOf(*found), name);
+    // A host's port is its NIC's, and named as it is.
+    const bool is_hosts_port = element.kind == ElementKind::kPort &&
+                               !fabric_.node(fabric_.port(element.index).node).IsSwitch();
+    EXPECT_EQ(found->kind, is_hosts_port ? ElementKind::kNic : element.kind) << name;
+  }
+}
+
+TEST_F(ElementsTest, NumbersLeadBackToElementsThoughKindsAreEmpty) {
+  const Elements elements(fabric_, attribution_);  // no job, communicator or rank
+  EXPECT_EQ(elements.At(0), (Element{ElementKind::kGpu, 0}));
+  const auto nodes = static_cast<uint32_t>(fabric_.nodes().size());
+  EXPECT_EQ(elements.At(elements.count() - 1), (Element{ElementKind::kSwitch, nodes - 1}));
+  EXPECT_EQ(elements.Names().size(), 8u + 4 + 8 + 24 + 12 + 4)
+      << "8 GPUs, 4 hosts, 8 NICs, the 24 ports of 8 links to hosts and 4 between switches, these "
+         "links, 4 switches";
+}
+
+TEST_F(ElementsTest, ALinksEndsComeInWhateverOrder) {
+  const Elements elements(fabric_, attribution_);
+  const std::string a = PortName("leaf0", "spine1");
+  const std::string b = PortName("spine1", "leaf0");
+  const Element link{ElementKind::kLink, fabric_.port(Port("leaf0", "spine1")).link};
+  EXPECT_EQ(elements.Find(a + "-" + b), link);
+  EXPECT_EQ(elements.Find(b + "-" + a), link);
+}
+
+TEST_F(ElementsTest, AnAddressIsItsNics) {
+  const Elements elements(fabric_, attribution_);
+  EXPECT_EQ(elements.Find(ToString(AddressOf("host2", 1))), elements.Find("host2:mlx5_1"));
+}
+
+TEST_F(ElementsTest, AJobComesBeforeItsLargestCommunicator) {
+  AddSmallJob();
+  attribution_.jobs[0].job.communicators[0].id = "job-1";
+  const Elements elements(fabric_, attribution_);
+  EXPECT_EQ(elements.Find("job-1"), (Element{ElementKind::kJob, 0}));
+}
+
+TEST_F(ElementsTest, AProcessWithoutARankIsNamedByHostAndNumberOrNic) {
+  JobRank process;
+  process.host = "host1";
+  process.process_id = 4711;
+  JobRank nic;
+  nic.host = "host1";
+  nic.devices = {{.name = "mlx5_1"}};
+  AddJob("job-1", {process, nic});
+  const Elements elements(fabric_, attribution_);
+  EXPECT_EQ(elements.NameOf(elements.Rank(0, 0)), "job-1:host1:4711");
+  EXPECT_EQ(elements.NameOf(elements.Rank(0, 1)), "job-1:host1:mlx5_1");
+  EXPECT_EQ(elements.Find("job-1:host1:4711"), elements.Rank(0, 0));
+  EXPECT_EQ(elements.Find("job-1:host1:mlx5_1"), elements.Rank(0, 1));
+  EXPECT_FALSE(elements.Find("job-1:rank:4294967295")) << "which is -1 where ints have 32 bits";
+  EXPECT_FALSE(elements.Find("job-1:rank:-1"));
+}
+
+TEST_F(ElementsTest, WhatIsNotThereIsNotFound) {
+  AddSmallJob();
+  const Elements elements(fabric_, attribution_);
+  const std::string port = PortName("leaf0", "spine0");
+  for (const std::string& name :
+       {std::string(), std::string("nobody"), std::string("host0:gpu:99"),
+        std::string("host0:gpu:"), std::string("host0:gpu:1x"), std::string("leaf0:"),
+        std::string(":"), std::string("job-1:rank:7"), std::string("job-1:rank:"), port + "-",
+        port + "-" + port, "-" + port, std::string("192.0.2.99"), std::string("::"),
+        std::string(5000, ':')}) {
+    EXPECT_FALSE(elements.Find(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace rocescope
