@@ -68,6 +68,9 @@ class Analysis {
   // What `options.topology` said; null without.
   const topology::Fabric* fabric() const { return fabric_.get(); }
 
+  // All that is known by now.
+  std::shared_ptr<const Snapshot> Publish() { return engine_.Publish(); }
+
   // `findings` need no snapshot and no notes.
   struct Seen {
     DataplaneTotals dataplane;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -192,10 +193,10 @@ bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFind
   return refused == 0;
 }
 
-}  // namespace
-
-int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
-           const v1::ReplayReport*& report) {
+// Ends with `finish`, if there is something to finish, and returns an ExitCode: kExitDamaged where
+// an input could not be read to its end.
+int ReplayInto(const ReplayOptions& given,
+               const std::function<void(Analysis&, const Analysis::Seen&)>& finish) {
   ReplayOptions options = given;
   if (const Status checked = CheckAnalysis(options.analysis); !checked) {
     Message(checked.error().message);
@@ -225,6 +226,13 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
       counters = *std::move(file);
       if (!options.parts.counters) counters->KeepOnly(EntityKind::kPort);
     }
+  }
+  if (!options.requests.empty() && options.analysis.topology.empty()) {
+    Message(
+        fmt::format("{}: there is no topology to look in: give --topology FILE (see `rocescope "
+                    "topology`), or a run's folder with its topology.yaml",
+                    OptionOf(options.requests[0].question)));
+    return kExitUsage;
   }
   Result<Analysis> analysis = Analysis::Begin(options.analysis);
   if (!analysis) {
@@ -269,12 +277,28 @@ int Replay(const ReplayOptions& given, google::protobuf::Arena& arena,
   seen.dataplane.Add(replay.processor());
   damaged |= replay.counters_damaged();
   if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
-  report = &analysis->Build(seen, arena);
+  finish(*analysis, seen);
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
 }
 
+}  // namespace
+
+int Replay(const ReplayOptions& options, google::protobuf::Arena& arena,
+           const v1::ReplayReport*& report) {
+  return ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen& seen) {
+    report = &analysis.Build(seen, arena);
+  });
+}
+
 int RunReplay(const ReplayOptions& options) {
+  if (!options.requests.empty()) {
+    int answered = kExitSuccess;
+    const int code = ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen&) {
+      answered = PrintDependencies(options.requests, *analysis.Publish(), options.analysis.format);
+    });
+    return answered == kExitSuccess ? code : answered;
+  }
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
   const v1::ReplayReport* report = nullptr;
   const int code = Replay(options, arena, report);

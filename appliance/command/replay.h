@@ -4,8 +4,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "appliance/command/analysis.h"
+#include "appliance/command/dependency.h"
 #include "appliance/feed/run_parts.h"
 #include "dataplane/source/tap.h"
 
@@ -26,12 +28,13 @@ struct ReplayOptions {
   double mirror_loss = 0;     // share of its mirrored frames that are to be lost: 0 to 1
   bool says_view = true;      // on standard error too, what the two above left out
   bool via_dpdk = false;      // as ports of net_pcap
+  std::vector<DependencyRequest> requests;  // answered in place of the report; need a topology
   AnalysisOptions analysis;
 };
 
-// The report of a replay, in `arena`, and the ExitCode that it ends with: kExitSuccess, or
-// kExitDamaged where an input could not be read to its end. With any other there is no report.
-// Messages go to standard error.
+// The report of a replay, whatever `requests` say, in `arena`, and the ExitCode that it ends with:
+// kExitSuccess, or kExitDamaged where an input could not be read to its end. With any other there
+// is no report. Messages go to standard error.
 int Replay(const ReplayOptions& options, google::protobuf::Arena& arena,
            const v1::ReplayReport*& report);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "appliance/command/arguments.h"
 #include "appliance/command/capture.h"
@@ -17,6 +18,15 @@ SpreadBy SpreadOf(std::string_view name) {
   if (name == "rss") return SpreadBy::kRss;
   if (name == "software") return SpreadBy::kSoftware;
   return name == "none" ? SpreadBy::kNone : SpreadBy::kAuto;
+}
+
+void AddRequest(CLI::App& app, DependencyQuestion question, const std::string& help,
+                std::vector<DependencyRequest>& requests) {
+  const auto take = [question, &requests](const CLI::results_t& names) {
+    for (const std::string& name : names) requests.push_back({question, name});
+    return true;
+  };
+  Repeatable(app.add_option(std::string(OptionOf(question)), take, help)->type_name("ELEMENT"));
 }
 
 }  // namespace
@@ -42,6 +52,7 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
       "  rocescope replay run/        (a folder with run.json: dataplane/run/README.md)\n"
+      "  rocescope replay run/ --blast-radius leaf0 --needs host3\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
   AddAnalysis(*app, state->options.analysis, state->format);
@@ -63,6 +74,14 @@ Command AddReplay(CLI::App& parent) {
                       "mirror port would; the same ones each time")
           ->type_name("SHARE")
           ->check(CLI::Range(0.0, 1.0).description(""));
+  AddRequest(*app, DependencyQuestion::kBlastRadius,
+             "in place of the report, who needs this element and is hit if it fails: a\n"
+             "switch, host, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link\n"
+             "NODE:PORT-NODE:PORT, a job, a communicator or JOB:rank:NUMBER; with a\n"
+             "topology; may be repeated",
+             state->options.requests);
+  AddRequest(*app, DependencyQuestion::kNeeds, "likewise, what this element needs",
+             state->options.requests);
   AddTimeFilter(*app, state->options.analysis.filter);
   AddPairingFilter(*app, state->options.analysis.filter);
   return {.app = app, .run = [state, only, loss] {

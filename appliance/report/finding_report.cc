@@ -2,7 +2,9 @@
 #include <optional>
 #include <string>
 
+#include "analytics/dependency/dependency_graph.h"
 #include "appliance/report/culprit_report.h"
+#include "appliance/report/dependency_report.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/job_report.h"
 #include "rocescope/v1/report.pb.h"
@@ -42,6 +44,20 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   }
 }
 
+Element ElementAt(const Place& place) {
+  switch (place.kind) {
+    case PlaceKind::kLink:
+      return {ElementKind::kLink, place.index};
+    case PlaceKind::kSwitch:
+      return {ElementKind::kSwitch, place.index};
+    case PlaceKind::kNic:
+      return {ElementKind::kNic, place.index};
+    case PlaceKind::kGpu:
+      break;
+  }
+  return {ElementKind::kGpu, place.index};
+}
+
 void FillDiagnosisCoverage(const DiagnosisCoverage& coverage, v1::DiagnosisCoverage& out) {
   out.set_windows(coverage.windows);
   out.set_window_ns(coverage.window.count());
@@ -60,11 +76,17 @@ void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric) return;
   FillDiagnosisCoverage(*snapshot.diagnosis_coverage, *report.mutable_diagnosis_coverage());
   std::optional<FlowSenders> senders;
+  std::optional<DependencyGraph> graph;
   for (const Finding& finding : *snapshot.findings) {
     v1::Finding& out = *report.add_findings();
     FillFinding(snapshot, finding, out);
     if (!finding.culprits.empty() && !senders) senders.emplace(snapshot);
     for (const FlowKey& flow : finding.culprits) senders->Fill(flow, *out.add_culprits());
+    if (!graph) {
+      graph.emplace(*snapshot.fabric, *snapshot.attribution, *snapshot.connections,
+                    *snapshot.paths);
+    }
+    FillReach(graph->ReachOf(graph->BlastRadiusOf(ElementAt(finding.place))), *out.mutable_reach());
     out.set_sentence(SentenceOf(report, out));
   }
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "appliance/report/dependency_report.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/table.h"
 #include "appliance/report/text_section.h"
@@ -103,6 +104,8 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   }
   for (const std::string& sentence : finding.further()) AppendDetail("would tell", sentence, text);
   AppendCulprits(finding, text);
+  // Of one rank the jobs that it hurts say as much.
+  if (finding.reach().ranks() > 1) AppendDetail("used by", ReachText(finding.reach()), text);
   AppendSymptoms(finding, text);
 }
 

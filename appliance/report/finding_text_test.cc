@@ -110,6 +110,14 @@ TEST(FindingText, OfManyJobsThatCauseItSaysWhoHasMostFlows) {
                               "     caused by  2 flows of 2 other jobs\n"));
 }
 
+TEST(FindingText, SaysHowMuchWorkUsesThePlace) {
+  EXPECT_THAT(
+      TextOf(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
+      HasSubstr("     used by    36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
+  EXPECT_THAT(TextOf(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
+              Not(HasSubstr("used by")));
+}
+
 TEST(FindingText, ALoopEndsWhereItBegan) {
   EXPECT_THAT(TextOf(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
               HasSubstr("loop       a:E1 > b:E2 > a:E1\n"));

@@ -261,6 +261,12 @@ std::string_view NameOf(RankSource source) {
   return "";
 }
 
+void FillAllocation(const JobAllocation& allocation, v1::Allocation& out) {
+  out.set_id(allocation.id);
+  out.set_name(allocation.name);
+  out.set_user(allocation.user);
+}
+
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
   const std::vector<AttributedJob>& jobs = snapshot.attribution->jobs;
   const SeenQps seen = jobs.empty() ? SeenQps() : SeenIn(snapshot);
@@ -270,11 +276,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     v1::Job& out = *report.add_jobs();
     out.set_id(job.id);
     out.set_identity(std::string(NameOf(job.identity)));
-    if (job.allocation) {
-      out.mutable_allocation()->set_id(job.allocation->id);
-      out.mutable_allocation()->set_name(job.allocation->name);
-      out.mutable_allocation()->set_user(job.allocation->user);
-    }
+    if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
     out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
     out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {

@@ -14,8 +14,9 @@
 namespace rocescope {
 
 namespace v1 {
+class Allocation;
 class ReplayReport;
-}
+}  // namespace v1
 
 struct FlowReference {
   uint32_t id = 0;  // in the report
@@ -26,6 +27,7 @@ using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
 // As Endpoint.rank_source has it.
 std::string_view NameOf(RankSource source);
 
+void FillAllocation(const JobAllocation& allocation, v1::Allocation& out);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);

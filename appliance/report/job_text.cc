@@ -50,9 +50,12 @@ std::string RankText(int rank, std::string process) {
 }
 
 std::string JobName(const v1::Job& job) {
-  if (!job.has_allocation()) return Visible(job.id());
-  const std::string name = Visible(job.allocation().name());
-  return fmt::format("{} [slurm {}{}]", Visible(job.id()), job.allocation().id(),
+  return job.has_allocation() ? JobName(job.id(), job.allocation()) : Visible(job.id());
+}
+
+std::string JobName(std::string_view id, const v1::Allocation& allocation) {
+  const std::string name = Visible(allocation.name());
+  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.id(),
                      name.empty() ? "" : fmt::format(" \"{}\"", name));
 }
 

@@ -10,6 +10,7 @@
 namespace rocescope {
 
 namespace v1 {
+class Allocation;
 class Job;
 class ReplayReport;
 }  // namespace v1
@@ -34,6 +35,7 @@ void AppendSummary(const v1::ReplayReport& report, std::string& text);
 void AppendJob(const v1::Job& job, std::string& text);
 // "nccl-42 [slurm 4711 \"pretrain\"]".
 std::string JobName(const v1::Job& job);
+std::string JobName(std::string_view id, const v1::Allocation& allocation);
 void AppendTrouble(const v1::ReplayReport& report, std::string& text);
 void AppendConnections(const v1::ReplayReport& report, std::string& text);
 void AppendFlows(const v1::ReplayReport& report, std::string& text);
