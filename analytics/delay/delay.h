@@ -54,4 +54,7 @@ struct QueueUse {
   uint64_t among_data = 0;
 };
 
+// By switch.
+using QueueUses = std::map<topology::NodeIndex, QueueUse>;
+
 }  // namespace rocescope

@@ -35,9 +35,14 @@ void DetectThresholds(const Scene& scene, Findings& found);
 // NICs that get too much, from senders that were not there before. overload.cc
 void DetectOverload(const Scene& scene, Findings& found);
 
-// Links that take longer than before, NICs that answer later, notifications that wait behind data.
-// delay_shift.cc
-void DetectDelays(const Scene& scene, Findings& found);
+// Links that take longer than before. longer_links.cc
+void DetectLongerLinks(const Scene& scene, Findings& found);
+
+// NICs that answer later than before, or their links. late_answers.cc
+void DetectLateAnswers(const Scene& scene, Findings& found);
+
+// Switches whose congestion notifications wait behind data. late_notices.cc
+void DetectLateNotices(const Scene& scene, Findings& found);
 
 // Switches that send what belongs together by one link. hashing.cc
 void DetectHashing(const Scene& scene, Findings& found);

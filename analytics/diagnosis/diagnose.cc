@@ -215,7 +215,9 @@ Findings Diagnose(const Scene& scene) {
     DetectThresholds(scene, found);
     DetectOverload(scene, found);
     DetectHashing(scene, found);
-    DetectDelays(scene, found);
+    DetectLongerLinks(scene, found);
+    DetectLateAnswers(scene, found);
+    DetectLateNotices(scene, found);
   }
   DetectStragglers(scene, found);
   DetectCables(scene, found);

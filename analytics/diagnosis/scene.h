@@ -21,6 +21,16 @@
 
 namespace rocescope {
 
+// What a tracker knows, or a test says.
+struct SeenDelays {
+  // NOLINTNEXTLINE(google-explicit-constructor): that is what a scene needs of it.
+  SeenDelays(const DelayTracker& tracker) : by_way(tracker.delays()), queues(tracker.queues()) {}
+  SeenDelays(const Delays& delays, const QueueUses& uses) : by_way(delays), queues(uses) {}
+
+  const Delays& by_way;
+  const QueueUses& queues;
+};
+
 // All must outlive the scene.
 struct SceneParts {
   const topology::Fabric& fabric;
@@ -31,7 +41,7 @@ struct SceneParts {
   const Attribution& attribution;
   const std::vector<JobRhythm>& rhythms;
   const CablingAnswer& cabling;
-  const DelayTracker& delays;
+  const SeenDelays delays;
   const LossTracker& losses;
 };
 

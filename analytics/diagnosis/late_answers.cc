@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From its switch to a NIC and back: a longer link delays everything, a slow host what has to wait
+// for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analytics/diagnosis/delay_shift.h"
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+
+using topology::PortIndex;
+
+void DetectLateAnswers(const Scene& scene, Findings& found) {
+  const topology::Fabric& fabric = scene.fabric();
+  Waits waits(scene);
+  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+    if (key.kind != DelayKind::kTurnaround) continue;
+    const PortIndex own = fabric.nic(key.to).port;
+    const PortIndex port = fabric.Peer(own);
+    const Row wait = waits.Over({port, own});
+    if (const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, kLongerMargin)) {
+      Finding finding =
+          FindingOf(scene, FindingKind::kAddedLatency,
+                    {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift);
+      finding.evidence.push_back(fmt::format(
+          "to {} and back it takes {:.1f} us longer than it did, even for the quickest of "
+          "{} packets in {} windows",
+          fabric.NameOf(own), shift->by / 1000, shift->packets, shift->windows));
+      // A host that takes every frame slowly delays the least too, but by far less than the rest.
+      double mean = 0;
+      double usual = 0;
+      size_t late = 0;
+      size_t other = 0;
+      for (const DelayWindow& window : windows) {
+        const size_t place = scene.PlaceOf(window.window);
+        const bool in = place >= shift->first && place <= shift->last;
+        (in ? mean : usual) += static_cast<double>(window.Mean());
+        ++(in ? late : other);
+      }
+      mean /= static_cast<double>(std::max<size_t>(late, 1));
+      usual /= static_cast<double>(std::max<size_t>(other, 1));
+      constexpr double kMostOfIt = 0.5;
+      if (other > 0 && shift->by < kMostOfIt * (mean - usual)) {
+        finding.kind = FindingKind::kSlowReceiver;
+        finding.place = {.kind = PlaceKind::kNic, .index = key.to};
+      }
+      found.push_back(std::move(finding));
+      continue;
+    }
+    // Twice what a full frame takes at a tenth of 100 Gb/s.
+    constexpr int64_t kClearlyLate = 6000;
+    if (const auto shift = ShiftOf(scene, windows, wait, Of::kMost, kClearlyLate)) {
+      Finding finding = FindingOf(scene, FindingKind::kSlowReceiver,
+                                  {.kind = PlaceKind::kNic, .index = key.to}, *shift);
+      finding.confidence = 0.9;
+      finding.evidence.push_back(
+          fmt::format("in {} windows it answered later than the queue in front of it explains",
+                      shift->windows));
+      found.push_back(std::move(finding));
+    }
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Notifications that wait: strict priority lets one frame go before them at most.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analytics/diagnosis/delay_shift.h"
+#include "analytics/diagnosis/detectors.h"
+
+namespace rocescope {
+
+using topology::NodeIndex;
+
+void DetectLateNotices(const Scene& scene, Findings& found) {
+  struct Late {
+    uint32_t packets = 0;
+    uint32_t of = 0;
+    size_t first = SIZE_MAX;
+    size_t last = 0;
+    size_t verdict = SIZE_MAX;
+    uint64_t queued = 0;  // by INT
+  };
+  constexpr uint32_t kEnough = 3;
+  std::map<NodeIndex, Late> late;
+  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+    if (key.kind != DelayKind::kNotice || key.hops > 2) continue;
+    Late& at = late[key.from];
+    for (const DelayWindow& window : windows) {
+      const size_t place = scene.PlaceOf(window.window);
+      at.of += window.count;
+      if (window.late == 0 || place >= scene.windows()) continue;
+      at.packets += window.late;
+      at.first = std::min(at.first, place);
+      at.last = std::max(at.last, place);
+    }
+  }
+  // Where all switches put them among data, that is how the fabric is meant.
+  const auto& queues = scene.parts().delays.queues;
+  const auto apart = std::ranges::count_if(queues, [](const auto& entry) {
+    return !entry.second.notices.empty() && entry.second.among_data == 0;
+  });
+  for (const auto& [node, use] : queues) {
+    if (use.among_data == 0 || apart == 0) continue;
+    Late& at = late[node];
+    at.queued = use.among_data;
+    at.first = std::min(at.first, scene.PlaceOf(use.first_window));
+    at.last = std::max(at.last, scene.PlaceOf(use.last_window));
+    at.verdict = scene.PlaceOf(use.first_window);
+  }
+  for (const auto& [node, at] : late) {
+    if (at.queued == 0 && at.packets < kEnough) continue;
+    if (at.first >= scene.windows()) continue;
+    Shift shift = {.first = at.first, .last = at.last, .verdict = std::min(at.verdict, at.last)};
+    if (at.verdict == SIZE_MAX) {
+      // When enough of them had been late.
+      std::map<size_t, uint32_t> by_window;
+      for (const auto& [key, windows] : scene.parts().delays.by_way) {
+        if (key.kind != DelayKind::kNotice || key.from != node || key.hops > 2) continue;
+        for (const DelayWindow& window : windows) {
+          by_window[scene.PlaceOf(window.window)] += window.late;
+        }
+      }
+      uint32_t sum = 0;
+      for (const auto& [place, count] : by_window) {
+        sum += count;
+        if (sum >= kEnough) {
+          shift.verdict = std::min(place, scene.windows() - 1);
+          break;
+        }
+      }
+    }
+    Finding finding = FindingOf(scene, FindingKind::kDeprioritisedCnps,
+                                {.kind = PlaceKind::kSwitch, .index = node}, shift);
+    finding.confidence = at.queued > 0 ? 0.98 : 0.85;
+    if (at.queued > 0) {
+      finding.evidence.push_back(
+          fmt::format("INT saw {} notifications in a queue of data, and other switches have one of "
+                      "their own for them",
+                      at.queued));
+    }
+    if (at.packets > 0) {
+      finding.evidence.push_back(
+          fmt::format("{} of {} notifications took longer through it than strict priority allows",
+                      at.packets, at.of));
+    }
+    found.push_back(std::move(finding));
+  }
+}
+
+}  // namespace rocescope
