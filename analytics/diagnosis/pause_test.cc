@@ -16,6 +16,29 @@ class PauseTest : public SceneTest {
             static_cast<uint64_t>(part * static_cast<double>(kWindow.count())), kRoce);
     }
   }
+  // leaf0 > spine0 > leaf1 > spine1 > leaf0.
+  void IsDeadlocked(size_t first, size_t last = kWindows - 1) {
+    IsHeld(Port("leaf0", "spine0"), first, last, 1);
+    IsHeld(Port("spine0", "leaf1"), first, last, 1);
+    IsHeld(Port("leaf1", "spine1"), first, last, 1);
+    IsHeld(Port("spine1", "leaf0"), first, last, 1);
+  }
+  FlowKey FlowOf(uint32_t qpn) const { return Flow("host0", "host4", qpn); }
+  // What was seen of a flow agrees with no path of the fabric.
+  void Strays(const std::vector<std::string>& nodes, uint32_t qpn, size_t first, size_t last) {
+    PathStretch stretch{.from = Begin(first),
+                        .until = End(last) - Duration(1),
+                        .state = PathState::kStray,
+                        .packets = 1000,
+                        .bytes = 1'000'000};
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      stretch.shares.push_back({.port = Port(nodes[i], nodes[i + 1]), .share = 1});
+    }
+    paths_.push_back({.flow = FlowOf(qpn),
+                      .source = NicOf("host0"),
+                      .destination = NicOf("host4"),
+                      .stretches = {stretch}});
+  }
   Findings Found() { return SceneTest::Found(DetectPauses); }
 };
 
@@ -85,6 +108,41 @@ TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].verdict, End(8));
   EXPECT_FALSE(found[0].until);
+}
+
+// Up and down, and up again: whoever takes three of the loop's ports feeds it.
+TEST_F(PauseTest, FlowsThatGoUpAgainWithinALoopAreItsCulprits) {
+  IsDeadlocked(15);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 0, 19);
+  Strays({"spine0", "leaf1", "spine1", "leaf0"}, 2, 0, 19);
+  Strays({"host0", "leaf0", "spine0", "leaf1"}, 3, 0, 19);   // two of its ports
+  Strays({"leaf0", "spine1", "leaf1", "spine0"}, 4, 0, 19);  // the other way round: none
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 5, 0, 19);
+  paths_.back().stretches[0].state = PathState::kSpread;  // over ports that a fabric may use
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].culprits, testing::ElementsAre(FlowOf(1), FlowOf(2)));
+}
+
+// They stand still while it lasts: they are seen before, at most ten windows.
+TEST_F(PauseTest, FlowsThatStrayedLongBeforeTheLoopStoodDidNotFeedIt) {
+  IsDeadlocked(15);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 0, 3);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 2, 0, 6);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(15));
+  EXPECT_THAT(found[0].culprits, testing::ElementsAre(FlowOf(2)));
+}
+
+TEST_F(PauseTest, FlowsThatStrayAfterwardsDidNotFeedTheLoop) {
+  IsDeadlocked(8, 11);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 14, 19);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 2, 11, 19);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].until, End(11));
+  EXPECT_THAT(found[0].culprits, testing::ElementsAre(FlowOf(2)));
 }
 
 TEST_F(PauseTest, AChainOfHeldPortsIsNoLoop) {

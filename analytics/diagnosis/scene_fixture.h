@@ -43,10 +43,9 @@ class SceneTest : public testing::Test {
     }
   }
 
-  static Timestamp Begin(size_t window) {
-    constexpr int64_t kFirst = 1000;
-    return Timestamp((kFirst + static_cast<int64_t>(window)) * kWindow);
-  }
+  // Since the epoch.
+  static int64_t NumberOf(size_t window) { return 1000 + static_cast<int64_t>(window); }
+  static Timestamp Begin(size_t window) { return Timestamp(NumberOf(window) * kWindow); }
   static Timestamp End(size_t window) { return Begin(window + 1); }
 
   topology::NodeIndex Node(std::string_view name) const { return fabric_.FindNode(name); }
@@ -163,6 +162,41 @@ class SceneTest : public testing::Test {
     return flows_.back();
   }
 
+  // The two flows between them are the two ways of one connection.
+  void Connects(const FlowKey& there, const FlowKey& back) {
+    connections_.push_back({.endpoints = {{{.address = there.source, .qpn = back.destination_qpn},
+                                           {.address = back.source, .qpn = there.destination_qpn}}},
+                            .state = ConnectionState::kPaired,
+                            .confidence = 1});
+  }
+  // A tap saw packets of the flow that had been sent before, and NAKs that it carries.
+  void Loses(const FlowKey& flow, size_t window, uint32_t resent, uint32_t refused) {
+    FlowRecord record{.flow = flow, .interval_start = Begin(window)};
+    record.requests.resent = resent;
+    record.naks[static_cast<size_t>(NakKind::kSequenceError)] = refused;
+    lossy_.push_back(record);
+  }
+  // What packets took on a way, in each of the windows; instead of what was said of them before.
+  void Takes(const DelayKey& key, size_t first, size_t last, DelayWindow told) {
+    std::vector<DelayWindow>& windows = delays_[key];
+    for (size_t w = first; w <= last; ++w) {
+      told.window = NumberOf(w);
+      const auto at = std::ranges::lower_bound(windows, told.window, {}, &DelayWindow::window);
+      if (at != windows.end() && at->window == told.window) {
+        *at = told;
+      } else {
+        windows.insert(at, told);
+      }
+    }
+  }
+  // From the ingress of a switch to that of a later one, by the nodes in between.
+  DelayKey Way(DelayKind kind, const std::vector<std::string>& nodes) const {
+    return {.kind = kind,
+            .from = Node(nodes.front()),
+            .to = fabric_.Peer(Port(nodes[nodes.size() - 2], nodes.back())),
+            .hops = static_cast<uint8_t>(nodes.size() - 1)};
+  }
+
   // What `run` finds in a scene of all that was said.
   template <typename Run>
   auto In(Run run) {
@@ -173,8 +207,8 @@ class SceneTest : public testing::Test {
     const FlowPaths paths(paths_);
     const FlowSummaries flows(flows_);
     const ConnectionList connections(connections_);
-    const DelayTracker delays(fabric_, {.window = kWindow});
-    const LossTracker losses({.window = kWindow});
+    LossTracker losses({.window = kWindow});
+    for (const FlowRecord& record : lossy_) losses.Add(record);
     return run(Scene({.fabric = fabric_,
                       .metrics = metrics,
                       .paths = paths,
@@ -183,7 +217,7 @@ class SceneTest : public testing::Test {
                       .attribution = attribution_,
                       .rhythms = rhythms_,
                       .cabling = cabling_,
-                      .delays = delays,
+                      .delays = {delays_, queues_},
                       .losses = losses}));
   }
   Findings Found(void (*detect)(const Scene&, Findings&)) {
@@ -202,6 +236,9 @@ class SceneTest : public testing::Test {
   Attribution attribution_;
   std::vector<JobRhythm> rhythms_;
   CablingAnswer cabling_;
+  Delays delays_;
+  QueueUses queues_;
+  std::vector<FlowRecord> lossy_;
 
  private:
   using Told = std::vector<std::optional<uint64_t>>;  // by window: growth, or what a gauge said

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// From leaf1 to host5's NIC and back takes 2 us, and 3 us on average.
+class LateAnswersTest : public SceneTest {
+ protected:
+  LateAnswersTest() { Takes(0, kWindows - 1, {.least = 2000, .next_most = 4000}, 3000); }
+
+  void Takes(size_t first, size_t last, DelayWindow told, int64_t mean, uint32_t count = 10) {
+    told.count = count;
+    told.sum = mean * count;
+    told.most = std::max(told.most, told.next_most);
+    SceneTest::Takes({.kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")},
+                     first, last, told);
+  }
+  void Queues(std::string_view from, std::string_view to, uint64_t octets) {
+    for (size_t w = 8; w < 15; ++w) {
+      Says(Port(from, to), Metric::kQueueWatermark, w, octets, kRoce);
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectLateAnswers); }
+};
+
+TEST_F(LateAnswersTest, NobodyIsLateWhoAnswersAsBefore) { EXPECT_TRUE(Found().empty()); }
+
+// The quickest takes 5 us more, and so does the mean.
+TEST_F(LateAnswersTest, WhereAllTakesEquallyLongerTheLinkIsLonger) {
+  Takes(8, 14, {.least = 7000, .next_most = 9000}, 8000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].place, Link("leaf1", "host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("5.0 us longer"));
+}
+
+// The quickest takes 5 us more, and the mean 11 us: most of that waited for the host.
+TEST_F(LateAnswersTest, WhereTheMeanTakesMuchLongerThanTheQuickestTheReceiverIsSlow) {
+  Takes(8, 14, {.least = 7000, .next_most = 40'000}, 14'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].place, Nic("host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(14));
+}
+
+TEST_F(LateAnswersTest, WhereTheMeanTakesLessThanTwiceAsMuchMoreTheLinkIsLonger) {
+  Takes(8, 14, {.least = 7000, .next_most = 40'000}, 12'000);  // 5 us and 9 us
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+}
+
+TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
+  Takes(8, kWindows - 1, {.least = 2000, .next_most = 30'000}, 9000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].place, Nic("host5"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_FALSE(found[0].until);
+  EXPECT_LT(found[0].confidence, 0.95) << "than of what delays even the quickest";
+}
+
+// One that was sent again is answered late by the first one's time; two in a window are not.
+TEST_F(LateAnswersTest, ARetransmissionAWindowMakesNobodySlow) {
+  Takes(8, 14, {.least = 2000, .most = 800'000, .next_most = 4000}, 80'000);
+  EXPECT_TRUE(Found().empty());
+}
+
+// 125,000 octets at 100 Gb/s are 10 us.
+TEST_F(LateAnswersTest, AQueueBeforeTheNicExplainsLateAnswers) {
+  Takes(8, 14, {.least = 2000, .next_most = 14'000}, 9000);
+  EXPECT_EQ(Found().size(), 1u);
+  Queues("leaf1", "host5", 125'000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, AQueueThatEvenTheQuickestWaitsInIsNoLongerLink) {
+  Takes(8, 14, {.least = 12'000, .next_most = 14'000}, 13'000);
+  EXPECT_EQ(Found().size(), 1u);
+  Queues("leaf1", "host5", 125'000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, ASwitchThatHoldsTheNicExplainsLateAnswers) {
+  Takes(8, 14, {.least = 2000, .next_most = 14'000}, 9000);
+  for (size_t w = 8; w < 15; ++w) {
+    Grows(Port("leaf1", "host5"), Metric::kPfcTxTime, w, 10'000, kRoce);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, WhatAFullFrameOnASlowLinkTakesIsNotLate) {
+  Takes(8, 14, {.least = 2000, .next_most = 7000}, 4000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, OneLateWindowIsNothing) {
+  Takes(8, 8, {.least = 2000, .next_most = 30'000}, 9000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, LateWindowsFarFromEachOtherAreAccidents) {
+  Takes(4, 4, {.least = 2000, .next_most = 30'000}, 9000);
+  Takes(8, 8, {.least = 2000, .next_most = 30'000}, 9000);
+  Takes(12, 12, {.least = 2000, .next_most = 30'000}, 9000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, ALateWindowFarAwayIsNotTheBeginning) {
+  Takes(2, 2, {.least = 2000, .next_most = 30'000}, 9000);
+  Takes(10, 14, {.least = 2000, .next_most = 30'000}, 9000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(10));
+  EXPECT_EQ(found[0].verdict, End(11));
+}
+
+// Four in a row, and one long after: less than half of the windows between.
+TEST_F(LateAnswersTest, WhoIsLateNowAndThenOnlyIsNotSlow) {
+  Takes(2, 5, {.least = 2000, .next_most = 30'000}, 9000);
+  EXPECT_EQ(Found().size(), 1u);
+  Takes(17, 17, {.least = 2000, .next_most = 30'000}, 9000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateAnswersTest, FourPacketsAreTooFew) {
+  Takes(8, 9, {.least = 2000, .next_most = 30'000}, 9000, 2);
+  EXPECT_TRUE(Found().empty());
+  Takes(9, 9, {.least = 2000, .next_most = 30'000}, 9000, 3);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+}  // namespace
+}  // namespace rocescope

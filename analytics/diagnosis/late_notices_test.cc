@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class LateNoticesTest : public SceneTest {
+ protected:
+  // Ten notifications in the window, of which so many were late.
+  void AreLate(const std::vector<std::string>& nodes, size_t window, uint32_t late) {
+    Takes(Way(DelayKind::kNotice, nodes), window, window, {.count = 10, .late = late});
+  }
+  // INT saw notifications in a queue of their own.
+  void KeepsApart(std::string_view node) { queues_[Node(node)] = {.notices = {{6, 9}}}; }
+  void PutsAmongData(std::string_view node, size_t first, size_t last) {
+    queues_[Node(node)] = {.notices = {{3, 9}},
+                           .data = {{3, 500}},
+                           .first_window = NumberOf(first),
+                           .last_window = NumberOf(last),
+                           .among_data = 9};
+  }
+  Findings Found() { return SceneTest::Found(DetectLateNotices); }
+};
+
+TEST_F(LateNoticesTest, NoSwitchIsToBlameWhereNoneIsLate) {
+  AreLate({"leaf0", "spine0"}, 8, 0);
+  KeepsApart("leaf0");
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateNoticesTest, ASwitchWhoseNotificationsAreLateQueuesThemBehindData) {
+  AreLate({"leaf0", "spine0"}, 6, 1);
+  AreLate({"leaf0", "spine1"}, 7, 1);  // by way of another port
+  AreLate({"leaf0", "spine0"}, 8, 0);
+  AreLate({"leaf0", "spine0", "leaf2"}, 9, 1);
+  AreLate({"leaf0", "spine0"}, 11, 1);
+  AreLate({"leaf2", "spine0"}, 8, 2);  // too few
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].place, Switch("leaf0"));
+  EXPECT_EQ(found[0].from, Begin(6));
+  EXPECT_EQ(found[0].verdict, End(9)) << "the third one came then";
+  EXPECT_EQ(found[0].until, End(11));
+}
+
+TEST_F(LateNoticesTest, TwoAreTooFew) {
+  AreLate({"leaf0", "spine0"}, 8, 2);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Over three links and more it may have waited at any switch.
+TEST_F(LateNoticesTest, FarAwayNobodyKnowsWhereTheyWaited) {
+  DelayKey key = Way(DelayKind::kNotice, {"leaf0", "spine0"});
+  key.hops = 3;
+  Takes(key, 8, 12, {.count = 10, .late = 5});
+  EXPECT_TRUE(Found().empty());
+}
+
+// Those have to wait for each other.
+TEST_F(LateNoticesTest, LateDataAreNoLateNotifications) {
+  Takes(Way(DelayKind::kTransit, {"leaf0", "spine0"}), 0, kWindows - 1,
+        {.least = 1000, .count = 10, .late = 10});
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateNoticesTest, ASwitchThatPutsThemAmongDataUnlikeOthersIsSeenByInt) {
+  KeepsApart("leaf1");
+  PutsAmongData("leaf0", 7, 12);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].place, Switch("leaf0"));
+  EXPECT_EQ(found[0].from, Begin(7));
+  EXPECT_EQ(found[0].verdict, End(7));
+  EXPECT_EQ(found[0].until, End(12));
+}
+
+TEST_F(LateNoticesTest, WhereAllPutThemAmongDataThatIsHowTheFabricIsMeant) {
+  for (const char* node : {"leaf0", "leaf1", "spine0"}) PutsAmongData(node, 0, kWindows - 1);
+  EXPECT_TRUE(Found().empty());
+}
+
+// One that never had a notification keeps nothing apart.
+TEST_F(LateNoticesTest, ASwitchWithoutNotificationsIsNoExampleForOthers) {
+  PutsAmongData("leaf0", 7, 12);
+  queues_[Node("leaf1")] = {.data = {{3, 500}}};
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateNoticesTest, IntIsSurerThanTimes) {
+  AreLate({"leaf0", "spine0"}, 8, 3);
+  KeepsApart("leaf1");
+  const Findings by_times = Found();
+  ASSERT_EQ(by_times.size(), 1u);
+  PutsAmongData("leaf0", 9, 12);
+  const Findings by_both = Found();
+  ASSERT_EQ(by_both.size(), 1u);
+  EXPECT_GT(by_both[0].confidence, by_times[0].confidence);
+  EXPECT_EQ(by_both[0].from, Begin(8)) << "the first sign was a late one";
+  EXPECT_EQ(by_both[0].evidence.size(), 2u);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+class LongerLinksTest : public SceneTest {
+ protected:
+  using Nodes = std::vector<std::string>;
+
+  // Ten packets a window, which take 1 us; in windows first to last, so much longer.
+  void Takes(const Nodes& nodes, int64_t longer = 0, size_t first = 8, size_t last = 14) {
+    Takes(Way(DelayKind::kTransit, nodes), longer, first, last);
+  }
+  void Takes(const DelayKey& key, int64_t longer, size_t first = 8, size_t last = 14) {
+    SceneTest::Takes(key, 0, kWindows - 1, {.least = 1000, .count = 10});
+    SceneTest::Takes(key, first, last, {.least = 1000 + longer, .count = 10});
+  }
+  // All ways from a leaf by a spine to another leaf; those over one link take so much longer.
+  void AllPairsTake(std::string_view from, std::string_view to, int64_t longer) {
+    for (const std::string spine : {"spine0", "spine1"}) {
+      for (const std::string a : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+        for (const std::string b : {"leaf0", "leaf1", "leaf2", "leaf3"}) {
+          if (a == b) continue;
+          const bool over = (a == from && spine == to) || (spine == from && b == to);
+          const DelayKey key = Way(DelayKind::kTransit, {a, spine, b});
+          if (over || !delays_.contains(key)) Takes(key, over ? longer : 0);
+        }
+      }
+    }
+  }
+  Findings Found() { return SceneTest::Found(DetectLongerLinks); }
+};
+
+TEST_F(LongerLinksTest, NothingIsLongerThatTakesWhatItTook) {
+  Takes({"leaf0", "spine1"});
+  AllPairsTake("", "", 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LongerLinksTest, ALinkThatTakesLongerThanItDidHasAddedLatency) {
+  Takes({"leaf0", "spine1"}, 5000);
+  Takes({"spine1", "leaf0"});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
+  EXPECT_EQ(found[0].basis, Basis::kItself);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(9)) << "the second window says the same";
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_THAT(found[0].evidence[0], HasSubstr("5.0 us longer"));
+  EXPECT_THAT(found[0].evidence[0], HasSubstr("70 packets in 7 windows"));
+}
+
+TEST_F(LongerLinksTest, ALinkThatStaysLongerGoesOn) {
+  Takes({"leaf0", "spine1"}, 5000, 8, kWindows - 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].until);
+}
+
+TEST_F(LongerLinksTest, BothDirectionsAreOneLink) {
+  Takes({"leaf0", "spine1"}, 5000);
+  Takes({"spine1", "leaf0"}, 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine1"));
+  EXPECT_EQ(found[0].evidence.size(), 2u);
+}
+
+TEST_F(LongerLinksTest, TwoLinksOfOneSwitchAreTwo) {
+  Takes({"leaf0", "spine0"}, 5000);
+  Takes({"leaf0", "spine1"}, 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_EQ(found[1].place, OneWay("leaf0", "spine1"));
+}
+
+// A mirror that tells no port: there is one cable between the two.
+TEST_F(LongerLinksTest, AnOnlyCableIsKnownWithoutAPort) {
+  Takes({.kind = DelayKind::kTransit,
+         .from = Node("leaf0"),
+         .to = Node("spine1"),
+         .to_node = true,
+         .hops = 1},
+        5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
+}
+
+// What is below a microsecond or so is the clocks' grain.
+TEST_F(LongerLinksTest, AMicrosecondIsNothing) {
+  Takes({"leaf0", "spine1"}, 1000);
+  EXPECT_TRUE(Found().empty());
+}
+
+// 62,500 octets at 100 Gb/s are 5 us.
+TEST_F(LongerLinksTest, AQueueThatExplainsTheDelayIsNoLongerLink) {
+  Takes({"leaf0", "spine1"}, 5000);
+  const auto queue = [&](uint64_t octets) {
+    for (size_t w = 8; w < 15; ++w) {
+      Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, octets, kRoce);
+    }
+  };
+  queue(62'500);
+  EXPECT_TRUE(Found().empty());
+  queue(31'250);
+  EXPECT_EQ(Found().size(), 1u) << "half of it does not explain all";
+}
+
+TEST_F(LongerLinksTest, EitherQueueOfTwoInARowMayExplainTheDelay) {
+  Takes({"leaf0", "spine1", "leaf2"}, 5000);
+  for (size_t w = 8; w < 15; ++w) {
+    Says(Port("spine1", "leaf2"), Metric::kQueueWatermark, w, 62'500, kRoce);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LongerLinksTest, APauseThatExplainsTheDelayIsNoLongerLink) {
+  Takes({"leaf0", "spine1"}, 5000);
+  Takes({"leaf2", "spine1"}, 5000);
+  for (size_t w = 8; w < 15; ++w) {
+    Grows(Port("leaf0", "spine1"), Metric::kPfcRxTime, w, 5000, kRoce);
+    Grows(Port("spine1", "leaf2"), Metric::kPfcTxTime, w, 5000, kRoce);  // it holds leaf2
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// INT says how long a packet stayed in the switch: that is taken out already.
+TEST_F(LongerLinksTest, AQueueExplainsNothingOfTheWireAlone) {
+  Takes(Way(DelayKind::kWire, {"leaf0", "spine1"}), 5000);
+  for (size_t w = 8; w < 15; ++w) {
+    Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, 62'500, kRoce);
+  }
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+TEST_F(LongerLinksTest, OneLateWindowIsNothing) {
+  Takes({"leaf0", "spine1"}, 5000, 8, 8);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LongerLinksTest, FourPacketsAreTooFew) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 0);
+  SceneTest::Takes(key, 8, 9, {.least = 6000, .count = 2});
+  EXPECT_TRUE(Found().empty());
+  SceneTest::Takes(key, 9, 9, {.least = 6000, .count = 3});
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+// The first copy of a packet that was sent again comes before the second one goes.
+TEST_F(LongerLinksTest, PacketsThatSeemToComeTooEarlyMakeNobodyLate) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 0);
+  SceneTest::Takes(key, 0, 1, {.least = -20'000, .count = 10});
+  EXPECT_TRUE(Found().empty());
+}
+
+// A way that is longer stays so; what comes and goes is a queue that nobody told of.
+TEST_F(LongerLinksTest, ADelayThatComesAndGoesIsNoLongerLink) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 5000);
+  SceneTest::Takes(key, 11, 11, {.least = 1000, .count = 10});
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LongerLinksTest, AWindowWhoseQueueHidesItSaysNothingEitherWay) {
+  Takes({"leaf0", "spine1"}, 5000);
+  Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, 11, 62'500, kRoce);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_THAT(found[0].evidence[0], HasSubstr("in 6 windows"));
+}
+
+// leaf0 > spine0 is one cable of each of the three ways that are longer; the second cables are
+// three, and other ways over them are not longer.
+TEST_F(LongerLinksTest, OfTwoLinksInARowTheOneThatAllLongerWaysShareIsIt) {
+  AllPairsTake("leaf0", "spine0", 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+}
+
+TEST_F(LongerLinksTest, ItMayBeTheSecondLink) {
+  AllPairsTake("spine1", "leaf3", 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("spine1", "leaf3"));
+}
+
+// Nothing clears the second cables, but one cable explains what takes three of them.
+TEST_F(LongerLinksTest, TheFewestCablesThatExplainAllAreBlamed) {
+  Takes({"leaf0", "spine0", "leaf1"}, 5000);
+  Takes({"leaf0", "spine0", "leaf2"}, 5000);
+  Takes({"leaf0", "spine0", "leaf3"}, 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+}
+
+TEST_F(LongerLinksTest, TwoLongerLinksThatShareAWayAreBothFound) {
+  AllPairsTake("leaf0", "spine0", 5000);
+  AllPairsTake("spine0", "leaf3", 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_EQ(found[1].place, OneWay("spine0", "leaf3"));
+}
+
+TEST_F(LongerLinksTest, BothDirectionsOfTheFirstAndSecondLinkAreOneLink) {
+  AllPairsTake("leaf0", "spine0", 5000);
+  AllPairsTake("spine0", "leaf0", 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+}
+
+// Most of the ways over either of its cables are as they were.
+TEST_F(LongerLinksTest, AWayThatAloneIsLongerBlamesNoCable) {
+  AllPairsTake("", "", 0);
+  Takes({"leaf0", "spine0", "leaf1"}, 5000);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+// Four flows with the same traffic; what the first two have in common, and nobody else, is the
+// link from leaf0 to spine0. Each of leaf0 and spine0 has passed a third one, too.
+class LossVotesTest : public SceneTest {
+ protected:
+  LossVotesTest() {
+    Flows({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
+    Flows({"host1", "leaf0", "spine0", "leaf3", "host12"}, 2);
+    Flows({"host2", "leaf0", "spine1", "leaf2", "host9"}, 3);
+    Flows({"host4", "leaf1", "spine0", "leaf3", "host13"}, 4);
+  }
+  void Flows(const std::vector<std::string>& nodes, uint32_t qpn) {
+    Goes(nodes, qpn);
+    const FlowKey there = Flow(nodes.front(), nodes.back(), qpn);
+    const FlowKey back = Flow(nodes.back(), nodes.front(), 100 + qpn);
+    // A connection's ends stand in no order that says who sends.
+    if (qpn % 2 == 0) {
+      Connects(there, back);
+    } else {
+      Connects(back, there);
+    }
+  }
+  // The receiver of the flow refuses so many packets of it.
+  void Refuses(std::string_view from, std::string_view to, uint32_t qpn, size_t window,
+               uint32_t packets) {
+    Loses(Flow(to, from, 100 + qpn), window, 0, packets);
+  }
+  void RefusesOfBoth(size_t window, uint32_t packets) {
+    Refuses("host0", "host8", 1, window, packets);
+    Refuses("host1", "host12", 2, window, packets);
+  }
+  // Nobody could have counted what was lost on the link.
+  void DoesNotCount(std::string_view from, std::string_view to) {
+    NeverTells(EntityOf(Port(from, to)), Metric::kTxPackets);
+  }
+  Findings Found() { return SceneTest::Found(DetectUncountedLoss); }
+};
+
+TEST_F(LossVotesTest, NobodyIsToBlameWhereNothingIsRefused) { EXPECT_TRUE(Found().empty()); }
+
+// Six hurts: each half of the traffic of the link, a third of that of either switch.
+TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
+  DoesNotCount("leaf0", "spine0");
+  for (size_t w = 8; w < 11; ++w) RefusesOfBoth(w, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_EQ(found[0].basis, Basis::kVotes);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(10)) << "the fifth came in the third window";
+  EXPECT_EQ(found[0].until, End(10));
+  const double odds = std::pow(2.0 / 3, 6);  // of a switch against the link
+  EXPECT_NEAR(found[0].confidence, 0.9 / (1 + 2 * odds), 1e-3);
+  ASSERT_EQ(found[0].rivals.size(), 2u);
+  for (const Suspect& rival : found[0].rivals) {
+    EXPECT_EQ(rival.kind, FindingKind::kCorruption);
+    EXPECT_THAT(rival.place, testing::AnyOf(Switch("leaf0"), Switch("spine0")));
+    EXPECT_NEAR(rival.probability, odds / (1 + 2 * odds), 1e-3);
+  }
+}
+
+// Both ends of the link count, and agree: that leaves the switches, which are alike.
+TEST_F(LossVotesTest, ALinkWhoseCountersProveThatItLostNothingIsNone) {
+  RefusesOfBoth(8, 5);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_NEAR(found[0].confidence, 0.45, 1e-3);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].kind, FindingKind::kCorruption);
+}
+
+TEST_F(LossVotesTest, TheSwitchThatAllWhoAreHurtHaveInCommonIsLikeliest) {
+  RefusesOfBoth(8, 3);
+  Refuses("host4", "host13", 4, 8, 3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
+  EXPECT_EQ(found[0].place, Switch("spine0"));
+  EXPECT_NEAR(found[0].confidence, 0.9, 1e-3);
+  EXPECT_EQ(found[0].verdict, End(8));
+}
+
+// A flow counts with what it sent while packets were lost: before, two more took the link.
+TEST_F(LossVotesTest, OnlyWhoWasThereAtTheTimeSpeaksForAPlace) {
+  DoesNotCount("leaf0", "spine0");
+  for (const uint32_t qpn : {5, 6}) {
+    Goes({"host3", "leaf0", "spine0", "leaf1", "host5"}, qpn, 0, 6);
+  }
+  RefusesOfBoth(8, 3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_NEAR(found[0].confidence, 0.9 / (1 + 2 * std::pow(2.0 / 3, 6)), 1e-3);
+}
+
+TEST_F(LossVotesTest, LossThatGoesOnHasNoEnd) {
+  for (size_t w = 8; w < kWindows; ++w) RefusesOfBoth(w, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].until);
+  EXPECT_EQ(found[0].verdict, End(10));
+}
+
+TEST_F(LossVotesTest, FourAreTooFew) {
+  RefusesOfBoth(8, 2);
+  EXPECT_TRUE(Found().empty());
+  Refuses("host0", "host8", 1, 9, 1);
+  EXPECT_EQ(Found().size(), 1u);
+}
+
+// A time-out sends again what may have come all the same.
+TEST_F(LossVotesTest, WhatWasSentAgainAndNotRefusedIsNoVote) {
+  Loses(Flow("host0", "host8", 1), 4, 50, 0);
+  Loses(Flow("host8", "host0", 101), 4, 50, 0);
+  EXPECT_TRUE(Found().empty());
+  RefusesOfBoth(8, 4);
+  Loses(Flow("host8", "host0", 101), 9, 50, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("9 times"));
+}
+
+// NAKs tell of the other way, and which that is nobody knows here.
+TEST_F(LossVotesTest, WithoutConnectionsThereAreNoVotes) {
+  connections_.clear();
+  RefusesOfBoth(8, 5);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LossVotesTest, WithoutPathsNobodyIsBlamed) {
+  paths_.clear();
+  RefusesOfBoth(8, 5);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Their counts say where it was without any votes.
+TEST_F(LossVotesTest, WhereNicsTellOfDamagedPacketsNobodyVotes) {
+  RefusesOfBoth(8, 5);
+  EXPECT_EQ(Found().size(), 1u);
+  Grows(OfNic(NicOf("host9")), Metric::kIcrcErrors, 0, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+}  // namespace
+}  // namespace rocescope
