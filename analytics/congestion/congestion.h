@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "analytics/congestion/hotspot.h"
-#include "analytics/job/flow_owner.h"
-#include "analytics/path/path.h"
+#include "dataplane/record/record.h"
 
 namespace rocescope {
 
@@ -59,12 +56,5 @@ struct Congestion {
   std::vector<Hotspot> hotspots;        // by port, priority, time
   std::vector<HotspotTraffic> traffic;  // of each of them
 };
-
-// Of each hotspot, as `hotspots` has them. A flow's octets are taken to lie evenly over the time
-// for which it took a way; ways that are not certain at the port do not count. What other links
-// carried is what their ports count, or else what flows are known to have gone by them.
-std::vector<HotspotTraffic> TrafficOf(std::span<const Hotspot> hotspots, const FlowPaths& paths,
-                                      const FlowOwners& owners, const MetricStore& metrics,
-                                      const topology::Fabric& fabric);
 
 }  // namespace rocescope

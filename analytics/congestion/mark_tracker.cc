@@ -18,7 +18,15 @@ void MarkTracker::LearnTap(const TapPlace& place) {
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
   // What leaves may have been marked there, or may be yet.
   if (place.side == TapSide::kEgress) return;
-  of_tap_[place.tap] = fabric_.FindSwitchByErspan(place.switch_address);
+  const topology::NodeIndex node = fabric_.FindSwitchByErspan(place.switch_address);
+  of_tap_[place.tap] = node;
+  if (node == topology::kNone) return;
+  if (!place.has_port) {
+    nodes_seen_.insert(node);
+  } else if (const auto port = fabric_.FindPortByNumber(node, place.port);
+             port != topology::kNone) {
+    ports_seen_.insert(port);
+  }
 }
 
 // First who is marked at all: who saw a flow without its marks may come before who saw them.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "dataplane/record/record.h"
@@ -49,6 +50,10 @@ class MarkTracker {
   void Add(const RecordBatch& batch);
 
   const MarkedFlows& flows() const { return flows_; }
+  // What comes in by this port of a switch is mirrored.
+  bool Sees(topology::PortIndex ingress) const {
+    return nodes_seen_.contains(fabric_.port(ingress).node) || ports_seen_.contains(ingress);
+  }
   uint64_t flows_refused() const { return flows_refused_; }  // records of such
   Duration window() const { return options_.window; }
 
@@ -61,6 +66,8 @@ class MarkTracker {
   const topology::Fabric& fabric_;
   const MarkTrackerOptions options_;
   std::vector<topology::NodeIndex> of_tap_;
+  std::set<topology::NodeIndex> nodes_seen_;  // mirrors that name no port
+  std::set<topology::PortIndex> ports_seen_;
   MarkedFlows flows_;
   uint64_t flows_refused_ = 0;
 };

@@ -126,31 +126,39 @@ uint64_t MostNotices(const MarkWindow& window) {
   return most;
 }
 
-// Notifications of packets that came to their last sight unmarked.
+// The last place on the way where the flow's packets are mirrored as they come.
+size_t LastSeen(const topology::Path& way, const MarkTracker& marks,
+                const topology::Fabric& fabric) {
+  for (size_t place = way.length - 1; place > 1; --place) {
+    const PortIndex ingress = fabric.Peer(way.ports[place - 1]);
+    if (ingress != kNone && marks.Sees(ingress)) return place;
+  }
+  return 1;
+}
+
+// What is told now may have been marked a moment ago.
+bool IsMarkedAround(const std::vector<MarkWindow>& windows, int64_t number) {
+  return std::ranges::any_of(windows, [&](const MarkWindow& window) {
+    return (window.window == number || window.window == number - 1) &&
+           std::ranges::any_of(window.sights, [](const MarkSight& one) { return one.marked > 0; });
+  });
+}
+
+// Notifications of packets that nobody saw marked: it happened behind the last sight.
 void AddNotified(const FlowPath& path, const std::vector<MarkWindow>& notices,
-                 const std::vector<MarkWindow>* seen, Duration width,
-                 const topology::Fabric& fabric, MarksOf& marks) {
+                 const MarkTracker& marks, const topology::Fabric& fabric, MarksOf& found) {
+  const auto own = marks.flows().find(path.flow);
   for (const MarkWindow& window : notices) {
     const uint64_t count = MostNotices(window);
-    if (count == 0) continue;
-    const Timestamp begin(window.window * width);
-    const topology::Path* const way = WayAt(path, begin, begin + width);
-    if (way == nullptr) continue;
-    size_t first = 1;
-    bool marked = false;
-    if (seen != nullptr) {
-      // What is told now may have been marked a moment ago.
-      for (const MarkWindow& one : *seen) {
-        if (one.window != window.window && one.window != window.window - 1) continue;
-        for (const Sight& sight : SightsOn(*way, one, fabric)) {
-          first = std::max(first, sight.place);
-          marked |= sight.marked > 0;
-        }
-      }
+    if (count == 0 || (own != marks.flows().end() && IsMarkedAround(own->second, window.window))) {
+      continue;
     }
-    if (marked) continue;
-    marks[window.window].push_back(
-        {.queues = {way->ports.begin() + static_cast<ptrdiff_t>(first),
+    const Timestamp begin(window.window * marks.window());
+    const topology::Path* const way = WayAt(path, begin, begin + marks.window());
+    if (way == nullptr) continue;
+    const auto first = static_cast<ptrdiff_t>(LastSeen(*way, marks, fabric));
+    found[window.window].push_back(
+        {.queues = {way->ports.begin() + first,
                     way->ports.begin() + static_cast<ptrdiff_t>(way->length)},
          .count = static_cast<double>(count)});
   }
@@ -215,9 +223,7 @@ std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths&
     if (about == notified.end()) continue;
     const FlowPath* const path = paths.Find(about->second, &FlowPath::flow);
     if (path == nullptr) continue;
-    const auto seen = marks.flows().find(about->second);
-    AddNotified(*path, windows, seen == marks.flows().end() ? nullptr : &seen->second,
-                marks.window(), fabric, by_window);
+    AddNotified(*path, windows, marks, fabric, by_window);
   }
   std::vector<MarkedQueue> marked;
   for (const auto& [window, all] : by_window) {

@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "analytics/collective/collectives.h"
+#include "analytics/congestion/find_hotspots.h"
+#include "analytics/congestion/hotspot_traffic.h"
+#include "analytics/congestion/marked_queue.h"
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/diagnose.h"
 #include "analytics/path/change_reason.h"

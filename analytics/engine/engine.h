@@ -11,6 +11,8 @@
 #include "analytics/clock/clock_offsets.h"
 #include "analytics/collective/activity.h"
 #include "analytics/collective/collectives.h"
+#include "analytics/congestion/mark_tracker.h"
+#include "analytics/congestion/queue_tracker.h"
 #include "analytics/connection/connection_tracker.h"
 #include "analytics/delay/delay_tracker.h"
 #include "analytics/engine/snapshot.h"

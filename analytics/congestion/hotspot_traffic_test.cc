@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analytics/congestion/congestion.h"
+#include "analytics/congestion/hotspot_traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

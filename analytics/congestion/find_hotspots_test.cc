@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analytics/congestion/hotspot.h"
+#include "analytics/congestion/find_hotspots.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
