@@ -130,7 +130,7 @@ TEST_F(LossVotesTest, WhatWasSentAgainAndNotRefusedIsNoVote) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("9 times"));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("of 2 flows 9 times"));
 }
 
 // NAKs tell of the other way, and which that is nobody knows here.
