@@ -40,15 +40,27 @@ Row Waits::WorkOut(PortIndex port) const {
   return wait;
 }
 
-std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
-                             const Row& wait, Of of, int64_t margin) {
-  // A packet that was sent again may seem to come before it went: the very least is not believed.
-  constexpr size_t kUnbelieved = 2;
-  if (windows.size() < 2 * kUnbelieved) return std::nullopt;
+namespace {
+
+// The least delay that several windows agree on. A packet that was sent again may seem to come
+// before it went, by anything.
+std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, int64_t margin) {
+  constexpr size_t kAgreeing = 3;
   std::vector<int64_t> least;
   for (const DelayWindow& window : windows) least.push_back(window.least);
-  std::ranges::nth_element(least, least.begin() + kUnbelieved);
-  const int64_t quickest = least[kUnbelieved];
+  std::ranges::sort(least);
+  for (size_t last = kAgreeing - 1; last < least.size(); ++last) {
+    if (least[last] - least[last + 1 - kAgreeing] <= margin) return least[last];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
+                             const Row& wait, Of of, int64_t margin) {
+  const std::optional<int64_t> quickest = QuickestOf(windows, margin);
+  if (!quickest) return std::nullopt;
   // Fewer windows than that have to be close to each other.
   constexpr size_t kSeveral = 4;
   Shift shift;
@@ -57,7 +69,7 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
   for (const DelayWindow& window : windows) {
     const size_t place = scene.PlaceOf(window.window);
     if (place >= scene.windows()) continue;
-    const int64_t over = (of == Of::kLeast ? window.least : window.next_most) - quickest;
+    const int64_t over = (of == Of::kLeast ? window.least : window.next_most) - *quickest;
     if (over <= static_cast<int64_t>(wait[place]) + margin) {
       // Queued for as long as that: it says nothing of the rest.
       if (over <= margin || wait[place] == 0) usual.push_back(place);
@@ -74,7 +86,7 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
     if (shift.windows == 2) shift.verdict = place;
     shift.last = place;
     shift.packets += window.count;
-    by.push_back(window.least - quickest);
+    by.push_back(window.least - *quickest);
   }
   constexpr size_t kEnough = 2;
   constexpr uint32_t kPackets = 5;

@@ -42,11 +42,16 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
   });
   for (const auto& [node, use] : queues) {
     if (use.among_data == 0 || apart == 0) continue;
+    const size_t last = scene.PlaceOf(use.last_window);
+    if (last >= scene.windows()) continue;
+    // It may have begun before the windows that are remembered.
+    const size_t began = scene.PlaceOf(use.first_window);
+    const size_t first = began < scene.windows() ? began : 0;
     Late& at = late[node];
     at.queued = use.among_data;
-    at.first = std::min(at.first, scene.PlaceOf(use.first_window));
-    at.last = std::max(at.last, scene.PlaceOf(use.last_window));
-    at.verdict = scene.PlaceOf(use.first_window);
+    at.first = std::min(at.first, first);
+    at.last = std::max(at.last, last);
+    at.verdict = first;
   }
   for (const auto& [node, at] : late) {
     if (at.queued == 0 && at.packets < kEnough) continue;
@@ -58,14 +63,15 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
       for (const auto& [key, windows] : scene.parts().delays.by_way) {
         if (key.kind != DelayKind::kNotice || key.from != node || key.hops > 2) continue;
         for (const DelayWindow& window : windows) {
-          by_window[scene.PlaceOf(window.window)] += window.late;
+          const size_t place = scene.PlaceOf(window.window);
+          if (place < scene.windows()) by_window[place] += window.late;
         }
       }
       uint32_t sum = 0;
       for (const auto& [place, count] : by_window) {
         sum += count;
         if (sum >= kEnough) {
-          shift.verdict = std::min(place, scene.windows() - 1);
+          shift.verdict = place;
           break;
         }
       }
