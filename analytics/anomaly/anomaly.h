@@ -62,8 +62,8 @@ struct PhaseChange {
 struct AnomalyStatistics {
   uint64_t judged = 0;    // windows of single entities, as are the following
   uint64_t unjudged = 0;  // for want of a past
-  uint64_t stable = 0;    // odd by each half of the past
-  uint64_t unstable = 0;  // odd by one half alone: not reported
+  uint64_t stable = 0;    // odd by both halves of the past
+  uint64_t unstable = 0;  // clearly odd by one half alone: not reported
   uint64_t shared = 0;    // stable, but too many of the role were odd at the same time
   uint64_t refused = 0;   // anomalies, for want of room
   uint64_t fits = 0;      // of models to a role's past

@@ -14,8 +14,10 @@
 namespace rocescope {
 
 struct AnomalyOptions {
-  // A window is odd if one so far off comes less often than this, by either half of the past.
+  // A window is odd if one so far off comes less often than this. What the halves of the past say
+  // differs a little: one half has to be clearly below, and the other not clearly above.
   double odd = 1e-6;
+  double clearly = 10;  // times
   // Odd at the same time, by role, are at most so many, or this share: more are a change of phase.
   uint32_t few = 2;
   double few_share = 0.2;

@@ -102,10 +102,15 @@ void RoleWatch::Judge(const MetricStore& metrics, int64_t window) {
       continue;
     }
     ++statistics_.judged;
-    const bool by_even = even[entity].Probability() < options_.odd;
-    const bool by_odd = odd[entity].Probability() < options_.odd;
-    if (by_even && by_odd) stable.push_back(entity);
-    if (by_even != by_odd) ++statistics_.unstable;
+    const auto [less, more] =
+        std::minmax({even[entity].Probability(), odd[entity].Probability()});
+    if (less < options_.odd / options_.clearly) {
+      if (more < options_.odd * options_.clearly) {
+        stable.push_back(entity);
+      } else {
+        ++statistics_.unstable;
+      }
+    }
     const double own = std::max(even[entity].OwnProbability(), odd[entity].OwnProbability());
     if (own < options_.odd) ++moved;
   }

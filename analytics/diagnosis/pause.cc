@@ -124,25 +124,20 @@ bool CarriesData(const PathStretch& stretch) {
   return stretch.bytes > kNoData * stretch.packets;
 }
 
-// Flows that feed the loop: up, down and up again, which no path of a Clos does.
+// Flows that feed the loop: they came down to a switch of it and went up again, which no way
+// through a Clos does. Where its packets pass a port of the loop they get in.
 std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex>& loop,
                                  Timestamp from, Timestamp until) {
-  constexpr ptrdiff_t kBounce = 3;
   std::vector<FlowKey> flows;
   for (const FlowPath& path : scene.parts().paths) {
-    for (const PathStretch& stretch : path.stretches) {
-      if (stretch.state != PathState::kStray || !CarriesData(stretch) || stretch.from > until ||
-          stretch.until < from) {
-        continue;
-      }
-      const auto within = std::ranges::count_if(stretch.shares, [&](const PathShare& share) {
-        return std::ranges::find(loop, share.port) != loop.end();
-      });
-      if (within >= kBounce) {
-        flows.push_back(path.flow);
-        break;
-      }
-    }
+    const bool feeds = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
+      return stretch.state == PathState::kStray && CarriesData(stretch) && stretch.from <= until &&
+             stretch.until >= from &&
+             std::ranges::any_of(stretch.shares, [&](const PathShare& share) {
+               return std::ranges::find(loop, share.port) != loop.end();
+             });
+    });
+    if (feeds) flows.push_back(path.flow);
   }
   return flows;
 }

@@ -110,15 +110,17 @@ TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
   EXPECT_FALSE(found[0].until);
 }
 
-// Up and down, and up again: whoever takes three of the loop's ports feeds it.
-TEST_F(PauseTest, FlowsThatGoUpAgainWithinALoopAreItsCulprits) {
+// No way through a Clos strays; whose data do, and by a port of the loop, went up again there.
+TEST_F(PauseTest, FlowsThatStrayIntoALoopAreItsCulprits) {
   IsDeadlocked(15);
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 0, 19);
   Strays({"spine0", "leaf1", "spine1", "leaf0"}, 2, 0, 19);
-  Strays({"host0", "leaf0", "spine0", "leaf1"}, 3, 0, 19);   // two of its ports
+  Strays({"host0", "leaf0", "spine1", "leaf2"}, 3, 0, 19);   // elsewhere
   Strays({"leaf0", "spine1", "leaf1", "spine0"}, 4, 0, 19);  // the other way round: none
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 5, 0, 19);
   paths_.back().stretches[0].state = PathState::kSpread;  // over ports that a fabric may use
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 6, 0, 19);
+  paths_.back().stretches[0].bytes = paths_.back().stretches[0].packets * 82;  // acknowledgements
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].culprits, testing::ElementsAre(FlowOf(1), FlowOf(2)));

@@ -160,7 +160,19 @@ Forwarding::Hops Network::NextHops(uint32_t switch_number, const Frame& frame) {
   Cached& cached = cache_[size_t{switch_number} * switches_.size() + edge];
   if (cached.offset == kUnknown) [[unlikely]]
     Look(cached, switch_number, edge, frame.destination);
+  if (cached.detour) [[unlikely]]
+    NoteBounce(switch_number, frame, next_hops_[cached.offset]);
   return {next_hops_.data() + cached.offset, cached.count};
+}
+
+void Network::NoteBounce(uint32_t switch_number, const Frame& frame, uint16_t out) {
+  if (frame.payload == 0) return;
+  const topology::Node& node = fabric_.node(nodes_[switch_number]);
+  const auto leads_up = [&](uint16_t number) {
+    const topology::NodeIndex peer = fabric_.PeerNode(node.first_port + number);
+    return peer != topology::kNone && fabric_.node(peer).tier > node.tier;
+  };
+  if (leads_up(frame.ingress) && leads_up(out)) bounced_.insert(frame.queue_pair);
 }
 
 void Network::Look(Cached& cached, uint32_t switch_number, uint32_t edge,
@@ -168,6 +180,7 @@ void Network::Look(Cached& cached, uint32_t switch_number, uint32_t edge,
   cached = {.offset = static_cast<uint32_t>(next_hops_.size()), .count = 1};
   if (const auto detour = detours_.find({switch_number, edge}); detour != detours_.end()) {
     next_hops_.push_back(detour->second);
+    cached.detour = true;
     return;
   }
   const topology::NodeIndex node = nodes_[switch_number];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,8 @@ class Network final : public Forwarding {
   // A route that routing did not make: `at` forwards to the NICs of the edge switch by this port of
   // its alone, whatever becomes of its link. kNone: as routing says.
   void SetDetour(topology::NodeIndex at, topology::NodeIndex edge, topology::PortIndex out);
+  // Data of the queue pair came down to a switch and went up again, by a detour.
+  bool HasBounced(uint32_t queue_pair) const { return bounced_.contains(queue_pair); }
   // The egress ports of the switches that the sender's packets pass from now on; empty if there is
   // no way, or packets are sprayed.
   std::vector<topology::PortIndex> PathOf(const QueuePair& sender);
@@ -70,8 +73,10 @@ class Network final : public Forwarding {
   struct Cached {
     uint32_t offset = kUnknown;  // in next_hops_
     uint32_t count = 0;
+    bool detour = false;
   };
 
+  void NoteBounce(uint32_t switch_number, const Frame& frame, uint16_t out);
   void ForgetRoutes();
   void Look(Cached& cached, uint32_t switch_number, uint32_t edge, topology::NicIndex destination);
   void MakeSwitches(const NetworkOptions& options);
@@ -95,6 +100,7 @@ class Network final : public Forwarding {
   std::vector<Cached> cache_;               // by switch and edge switch
   std::vector<uint16_t> next_hops_;
   std::map<std::pair<uint32_t, uint32_t>, uint16_t> detours_;  // by switch and edge switch
+  std::set<uint32_t> bounced_;                                 // queue pairs
   uint64_t routing_version_ = 0;
 };
 

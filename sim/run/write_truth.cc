@@ -44,7 +44,7 @@ class Writer {
   void WriteConnections(v1::Truth& truth);
   void WriteFault(const Injector::Happened& happened, v1::Truth& truth);
   void WriteFrames(v1::TruthFrames& out);
-  void WriteCulprits(const Injector::Happened& happened, SimTime end, v1::TruthFault& out);
+  void WriteCulprits(const Injector::Happened& happened, v1::TruthFault& out);
   bool Passes(const Recorder::Path& path, const Injector::Happened& happened,
               const QueuePair& sender) const;
 
@@ -209,7 +209,7 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
       out.add_real_links(simulation_.real_fabric().NameOfLink(link));
     }
   }
-  WriteCulprits(happened, end, out);
+  WriteCulprits(happened, out);
   for (const auto& job : simulation_.jobs()) {
     bool hurt = options.kind == FaultKind::kStraggler &&
                 std::find(job->options().gpus.begin(), job->options().gpus.end(), options.gpu) !=
@@ -228,24 +228,14 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   }
 }
 
-// Connections that the fault made; of a loop, those whose data bounce within it: acknowledgements
-// go in a queue of their own, or are too few to fill one.
-void Writer::WriteCulprits(const Injector::Happened& happened, SimTime end, v1::TruthFault& out) {
+// Connections that the fault made; of a loop, those whose data came down within it and went up
+// again: others queue up behind them.
+void Writer::WriteCulprits(const Injector::Happened& happened, v1::TruthFault& out) {
   std::set<uint32_t> culprits;
   for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));
-  const std::vector<topology::PortIndex>& loop = happened.ports;
-  const auto in_loop = [&](topology::PortIndex port) {
-    return std::find(loop.begin(), loop.end(), port) != loop.end();
-  };
-  constexpr int kBounce = 3;  // up, down and up again
-  for (uint32_t number = 0; !loop.empty() && number < simulation_.recorder().paths().size();
-       ++number) {
-    for (const Recorder::Path& path : simulation_.recorder().paths()[number]) {
-      if (path.start >= end || path.end <= happened.options.onset || path.octets == 0) continue;
-      if (std::count_if(path.ports.begin(), path.ports.end(), in_loop) >= kBounce) {
-        culprits.insert(connection_of_.at(number));
-      }
-    }
+  const auto queue_pairs = static_cast<uint32_t>(simulation_.network().queue_pair_count());
+  for (uint32_t number = 0; !happened.ports.empty() && number < queue_pairs; ++number) {
+    if (simulation_.network().HasBounced(number)) culprits.insert(connection_of_.at(number));
   }
   for (const uint32_t culprit : culprits) out.add_culprits(culprit);
 }
