@@ -118,24 +118,32 @@ std::vector<size_t> LoopIn(const Scene& scene, const std::vector<Held>& all, siz
   return {};
 }
 
-// Acknowledgements carry no data: 62 octets with IPv4, 82 with IPv6.
+// Acknowledgements and what grants buffers fill no queue: full packets do.
 bool CarriesData(const PathStretch& stretch) {
-  constexpr uint64_t kNoData = 100;
-  return stretch.bytes > kNoData * stretch.packets;
+  constexpr uint64_t kSmall = 256;
+  return stretch.bytes > kSmall * stretch.packets;
+}
+
+// Whether a flow that strayed may have done so in the loop: it was seen at one of its ports, or at
+// no switch's port at all, where mirrors name none.
+bool MayPass(const Scene& scene, const PathStretch& stretch, const std::vector<PortIndex>& loop) {
+  bool is_placed = false;
+  for (const PathShare& share : stretch.shares) {
+    if (std::ranges::find(loop, share.port) != loop.end()) return true;
+    is_placed |= scene.fabric().node(scene.fabric().port(share.port).node).IsSwitch();
+  }
+  return !is_placed;
 }
 
 // Flows that feed the loop: they came down to a switch of it and went up again, which no way
-// through a Clos does. Where its packets pass a port of the loop they get in.
+// through a Clos does.
 std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex>& loop,
                                  Timestamp from, Timestamp until) {
   std::vector<FlowKey> flows;
   for (const FlowPath& path : scene.parts().paths) {
     const bool feeds = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
       return stretch.state == PathState::kStray && CarriesData(stretch) && stretch.from <= until &&
-             stretch.until >= from &&
-             std::ranges::any_of(stretch.shares, [&](const PathShare& share) {
-               return std::ranges::find(loop, share.port) != loop.end();
-             });
+             stretch.until >= from && MayPass(scene, stretch, loop);
     });
     if (feeds) flows.push_back(path.flow);
   }
