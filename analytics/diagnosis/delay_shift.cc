@@ -69,10 +69,23 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
   for (const DelayWindow& window : windows) {
     const size_t place = scene.PlaceOf(window.window);
     if (place >= scene.windows()) continue;
-    const int64_t over = (of == Of::kLeast ? window.least : window.next_most) - *quickest;
-    if (over <= static_cast<int64_t>(wait[place]) + margin) {
+    // Of the queue as it was when they came to it, which may have been in the window before.
+    const auto queued =
+        static_cast<int64_t>(std::max(wait[place], place > 0 ? wait[place - 1] : 0));
+    const int64_t least = window.least - *quickest;
+    const int64_t unexplained = window.next_most - *quickest - queued;
+    // One that was sent again.
+    if (least < -margin) continue;
+    // A longer way is longer for all, with the queue or without; one that stands for a window
+    // delays even the least, but nobody for longer than that.
+    const bool is_shifted = of == Of::kLeast
+                                ? least > margin && unexplained > std::max(margin, least / 2)
+                                : unexplained > margin;
+    if (!is_shifted) {
       // Queued for as long as that: it says nothing of the rest.
-      if (over <= margin || wait[place] == 0) usual.push_back(place);
+      if (queued == 0 || (of == Of::kLeast ? least : unexplained + queued) <= margin) {
+        usual.push_back(place);
+      }
       continue;
     }
     // Far from each other they are two accidents.

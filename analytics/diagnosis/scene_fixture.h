@@ -179,6 +179,7 @@ class SceneTest : public testing::Test {
   // What packets took on a way, in each of the windows; instead of what was said of them before.
   void Takes(const DelayKey& key, size_t first, size_t last, DelayWindow told) {
     std::vector<DelayWindow>& windows = delays_[key];
+    told.next_most = std::max(told.next_most, told.least);
     for (size_t w = first; w <= last; ++w) {
       told.window = NumberOf(w);
       const auto at = std::ranges::lower_bound(windows, told.window, {}, &DelayWindow::window);
