@@ -102,8 +102,7 @@ void RoleWatch::Judge(const MetricStore& metrics, int64_t window) {
       continue;
     }
     ++statistics_.judged;
-    const auto [less, more] =
-        std::minmax({even[entity].Probability(), odd[entity].Probability()});
+    const auto [less, more] = std::minmax({even[entity].Probability(), odd[entity].Probability()});
     if (less < options_.odd / options_.clearly) {
       if (more < options_.odd * options_.clearly) {
         stable.push_back(entity);
