@@ -28,6 +28,7 @@ struct Loss {
   size_t first = 0;    // window of the first sign
   size_t last = 0;     // and of the last one
   size_t verdict = 0;  // when it was beyond doubt
+  bool small = false;  // no more than may be under way at a moment: all readings may have met that
 };
 
 class Balances {

@@ -75,9 +75,28 @@ TEST(Balances, AsManyAsAreUsuallyUnderWayElsewhereAreNoLoss) {
 TEST(Balances, AsManyAsABusyPlaceHoldsAreNoLoss) {
   std::vector<Balance> places = Quiet();
   Misses(places[0], 8, kWindows, 9);
-  EXPECT_TRUE(Balances(places).LossAt(0));
+  places[0].busy.assign(kWindows, 0.05);
+  const auto loss = Balances(places).LossAt(0);
+  ASSERT_TRUE(loss);
+  EXPECT_TRUE(loss->small);
   places[0].busy.assign(kWindows, 1);
   EXPECT_FALSE(Balances(places).LossAt(0));
+}
+
+// A workload may keep time with the readings.
+TEST(Balances, WhatMayBeUnderWayIsDoubtedForLonger) {
+  std::vector<Balance> places = Quiet();
+  Misses(places[0], 8, kWindows, 11);
+  Misses(places[1], 8, kWindows, 9);
+  places[1].busy.assign(kWindows, 0.01);
+  const Balances balances(places);
+  const auto large = balances.LossAt(0);
+  const auto small = balances.LossAt(1);
+  ASSERT_TRUE(large);
+  ASSERT_TRUE(small);
+  EXPECT_FALSE(large->small);
+  EXPECT_TRUE(small->small);
+  EXPECT_LT(large->verdict, small->verdict);
 }
 
 TEST(Balances, APlaceThatIsNotReadAtOneMomentHasNoLoss) {

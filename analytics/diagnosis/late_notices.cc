@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/notice_queue.h"
 
 namespace rocescope {
 
@@ -53,8 +55,20 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     at.last = std::max(at.last, last);
     at.verdict = first;
   }
+  const std::map<NodeIndex, EmptyQueue> empty = EmptyNoticeQueues(scene);
+  for (const auto& [node, queue] : empty) {
+    Finding finding = FindingOf(
+        scene, FindingKind::kDeprioritisedCnps, {.kind = PlaceKind::kSwitch, .index = node},
+        {.first = queue.first, .last = queue.last, .verdict = queue.verdict});
+    finding.evidence.push_back(
+        fmt::format("{} notifications passed it, and its queues of priority {}, in which they wait "
+                    "elsewhere or "
+                    "did before, stayed empty",
+                    queue.notices, queue.priority));
+    found.push_back(std::move(finding));
+  }
   for (const auto& [node, at] : late) {
-    if (at.queued == 0 && at.packets < kEnough) continue;
+    if (empty.contains(node) || (at.queued == 0 && at.packets < kEnough)) continue;
     if (at.first >= scene.windows()) continue;
     Shift shift = {.first = at.first, .last = at.last, .verdict = std::min(at.verdict, at.last)};
     if (at.verdict == SIZE_MAX) {

@@ -46,6 +46,57 @@ TEST_F(LateNoticesTest, ASwitchWhoseNotificationsAreLateQueuesThemBehindData) {
   EXPECT_EQ(found[0].until, End(11));
 }
 
+// In the queue of priority 6, in windows with notifications: 74 octets, or nothing.
+class NoticeQueueTest : public LateNoticesTest {
+ protected:
+  NoticeQueueTest() {
+    for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
+      for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 74);
+    }
+  }
+  void Passes(const char* leaf, size_t window, uint64_t octets) {
+    AreLate({leaf, "spine0"}, window, 0);
+    Says(Port(leaf, "spine1"), Metric::kQueueWatermark, window, octets, 6);
+    Says(Port(leaf, "spine1"), Metric::kQueueWatermark, window, 50'000, kRoce);
+  }
+};
+
+TEST_F(NoticeQueueTest, AQueueThatIsUsedAllAlongIsWell) { EXPECT_TRUE(Found().empty()); }
+
+// Of 40 windows of others and 8 of its own before none was empty: half a one of 49 is the chance,
+// and twice in a row just beyond one in ten thousand.
+TEST_F(NoticeQueueTest, WhereTheQueueStaysEmptyWhileNotificationsPassTheyAreInAnother) {
+  for (size_t w = 8; w < 14; ++w) Passes("leaf1", w, 0);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kDeprioritisedCnps);
+  EXPECT_EQ(found[0].place, Switch("leaf1"));
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(10)) << "0.5 / 49 is a little more than 1 / 100";
+  EXPECT_EQ(found[0].until, End(13));
+}
+
+TEST_F(NoticeQueueTest, OneEmptyWindowIsChance) {
+  Passes("leaf1", 8, 0);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(NoticeQueueTest, WhereNoNotificationsPassTheQueueMayBeEmpty) {
+  for (size_t w = 8; w < 14; ++w) {
+    Takes(Way(DelayKind::kNotice, {"leaf1", "spine0"}), w, w, {});
+    Says(Port("leaf1", "spine1"), Metric::kQueueWatermark, w, 0, 6);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// Nobody has a class for them.
+TEST_F(NoticeQueueTest, AQueueThatIsEmptyEverywhereIsNotThatOfNotifications) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {
+    for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LateNoticesTest, TwoAreTooFew) {
   AreLate({"leaf0", "spine0"}, 8, 2);
   EXPECT_TRUE(Found().empty());

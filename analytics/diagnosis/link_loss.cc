@@ -101,14 +101,22 @@ void DetectLinkLoss(const Scene& scene, Findings& found) {
     for (const PortIndex sender : link.ends) places.push_back(BalanceOf(scene, sender));
   }
   const Balances balances(std::move(places));
+  std::vector<BothWays> lost(links.size());
+  for (size_t i = 0; i < links.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) lost[i][end] = balances.LossAt(2 * i + end);
+  }
+  // Several links do not begin to lose so little each.
+  const auto small = std::ranges::count_if(lost, [](const BothWays& ways) {
+    return std::ranges::any_of(ways, [](const auto& way) { return way && way->small; });
+  });
   for (LinkIndex index = 0; index < links.size(); ++index) {
-    BothWays lost;
     BothWays broken;
     for (size_t end = 0; end < 2; ++end) {
-      lost[end] = balances.LossAt(2 * size_t{index} + end);
+      std::optional<Loss>& way = lost[index][end];
+      if (way && way->small && small > 1) way.reset();
       broken[end] = BrokenFrames(scene, links[index].ends[end]);
     }
-    Join(scene, index, FindingKind::kGrayLoss, lost, found);
+    Join(scene, index, FindingKind::kGrayLoss, lost[index], found);
     Join(scene, index, FindingKind::kBitErrors, broken, found);
   }
 }

@@ -18,8 +18,22 @@ using topology::LinkIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
+// A link that would explain why some pairs are longer.
+struct Candidate {
+  LinkIndex link = kNone;
+  PortIndex sender = kNone;   // of one of them
+  std::vector<size_t> pairs;  // by number, ascending
+  size_t innocent = 0;        // ways over it that are not longer
+};
+
+struct Longer {
+  Shift shift;
+  size_t innocent = 0;
+  std::vector<Candidate> rivals;
+};
+
 // By link and sender; the larger of what several sources say.
-using Shifts = std::map<std::pair<LinkIndex, PortIndex>, Shift>;
+using Shifts = std::map<std::pair<LinkIndex, PortIndex>, Longer>;
 
 // The port of `from` that leads to `to`; kNone if several do.
 PortIndex OnlyPort(const topology::Fabric& fabric, NodeIndex from, NodeIndex to) {
@@ -49,9 +63,9 @@ std::vector<PortIndex> WayOf(const topology::Fabric& fabric, const DelayKey& key
   return first == kNone ? std::vector<PortIndex>() : std::vector{first, last};
 }
 
-void Note(const Scene& scene, PortIndex sender, const Shift& shift, Shifts& shifts) {
-  const auto [at, is_new] = shifts.try_emplace({scene.fabric().port(sender).link, sender}, shift);
-  if (!is_new && shift.windows > at->second.windows) at->second = shift;
+void Note(const Scene& scene, PortIndex sender, const Longer& longer, Shifts& shifts) {
+  const auto [at, is_new] = shifts.try_emplace({scene.fabric().port(sender).link, sender}, longer);
+  if (!is_new && longer.shift.windows > at->second.shift.windows) at->second = longer;
 }
 
 struct Pair {
@@ -60,7 +74,8 @@ struct Pair {
 };
 
 // Of two links in a row either may be the longer one. The fewest cables that explain all: the one
-// first that most ways are over, if most of its own ways are longer.
+// first that most ways are over, if most of its own ways are longer. Whoever explains the same ways
+// is its rival.
 void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, size_t>>& ways_of,
                 std::vector<Pair> pairs, Shifts& shifts) {
   const auto is_likely = [&](PortIndex port) {
@@ -68,25 +83,55 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
     return longer * 2 > all;
   };
   while (!pairs.empty()) {
-    std::map<LinkIndex, size_t> explains;
-    for (const Pair& pair : pairs) {
-      for (const PortIndex port : pair.way) {
-        if (is_likely(port)) ++explains[scene.fabric().port(port).link];
+    std::map<LinkIndex, Candidate> candidates;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      for (const PortIndex port : pairs[i].way) {
+        if (!is_likely(port)) continue;
+        const LinkIndex link = scene.fabric().port(port).link;
+        Candidate& candidate = candidates[link];
+        if (candidate.link == kNone) candidate = {.link = link, .sender = port};
+        candidate.pairs.push_back(i);
+        candidate.innocent = ways_of.at(port).second - ways_of.at(port).first;
       }
     }
-    const auto most =
-        std::ranges::max_element(explains, {}, [](const auto& e) { return e.second; });
-    if (most == explains.end()) return;
-    const LinkIndex link = most->first;
-    std::erase_if(pairs, [&](const Pair& pair) {
-      for (const PortIndex port : pair.way) {
-        if (scene.fabric().port(port).link != link || !is_likely(port)) continue;
-        Note(scene, port, pair.shift, shifts);
-        return true;
+    if (candidates.empty()) return;
+    const Candidate best = std::ranges::max_element(candidates, {}, [](const auto& entry) {
+                             return std::pair(entry.second.pairs.size(),
+                                              -static_cast<ptrdiff_t>(entry.second.innocent));
+                           })->second;
+    std::vector<Candidate> rivals;
+    for (const auto& [link, candidate] : candidates) {
+      if (link != best.link && candidate.pairs == best.pairs) rivals.push_back(candidate);
+    }
+    for (const size_t i : best.pairs) {
+      for (const PortIndex port : pairs[i].way) {
+        if (scene.fabric().port(port).link != best.link) continue;
+        Note(scene, port, {.shift = pairs[i].shift, .innocent = best.innocent, .rivals = rivals},
+             shifts);
       }
-      return false;
-    });
+    }
+    std::vector<Pair> rest;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      if (!std::ranges::binary_search(best.pairs, i)) rest.push_back(std::move(pairs[i]));
+    }
+    pairs = std::move(rest);
   }
+}
+
+// What each would be worth, by how many ways over it are not longer.
+void AddRivals(const Longer& longer, Finding& finding) {
+  const auto weight = [](size_t innocent) { return 1 / (1 + static_cast<double>(innocent)); };
+  double sum = weight(longer.innocent);
+  for (const Candidate& rival : longer.rivals) sum += weight(rival.innocent);
+  if (longer.rivals.empty()) return;
+  for (const Candidate& rival : longer.rivals) {
+    finding.rivals.push_back(
+        {.kind = finding.kind,
+         .place = {.kind = PlaceKind::kLink, .index = rival.link, .sender = rival.sender},
+         .probability = finding.confidence * weight(rival.innocent) / sum});
+  }
+  finding.confidence *= weight(longer.innocent) / sum;
+  finding.further.push_back("mirror sessions or INT of the switch between the two links");
 }
 
 }  // namespace
@@ -109,7 +154,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
     }
     if (!shift) continue;
     if (way.size() == 1) {
-      Note(scene, way[0], *shift, shifts);
+      Note(scene, way[0], {.shift = *shift}, shifts);
     } else {
       pairs.push_back({way, *shift});
     }
@@ -122,12 +167,13 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
     Finding finding = FindingOf(
         scene, FindingKind::kAddedLatency,
         {.kind = PlaceKind::kLink, .index = link, .sender = both ? kNone : at->first.second},
-        at->second);
+        at->second.shift);
+    AddRivals(at->second, finding);
     finding.evidence.push_back(
         fmt::format("what {} sends takes {:.1f} us longer than it did, even the quickest of {} "
                     "packets in {} windows",
-                    fabric.NameOf(at->first.second), at->second.by / 1000, at->second.packets,
-                    at->second.windows));
+                    fabric.NameOf(at->first.second), at->second.shift.by / 1000,
+                    at->second.shift.packets, at->second.shift.windows));
     if (both) {
       finding.evidence.push_back(
           fmt::format("and so does what {} sends", fabric.NameOf(next->first.second)));

@@ -7,8 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 
@@ -113,69 +114,100 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
   }
 }
 
-// Its queue grew as long as queues of others do not without marks.
+// How likely a queue of at least such a length goes unmarked: by all other switches, and by this
+// one before. Where too few were as full, shorter ones say that it is less likely still.
+class Marking {
+ public:
+  explicit Marking(std::vector<Filling> fillings) : fillings_(std::move(fillings)) {
+    std::ranges::sort(fillings_, std::ranges::greater(), &Filling::octets);
+  }
+
+  double Unmarked(NodeIndex node, size_t before, uint64_t octets) const {
+    constexpr double kAlike = 0.8;
+    constexpr size_t kEnough = 5;
+    const auto least = static_cast<uint64_t>(kAlike * static_cast<double>(octets));
+    const auto most = static_cast<uint64_t>(static_cast<double>(octets) / kAlike);
+    size_t with = 0;
+    size_t without = 0;
+    for (const Filling& filling : fillings_) {
+      if (filling.octets > most) continue;
+      if (filling.octets < least && with + without >= kEnough) break;
+      if (filling.node == node && filling.window >= before) continue;
+      ++(filling.acted ? with : without);
+    }
+    // However many there are, one in a hundred is an accident.
+    constexpr double kAccident = 0.01;
+    return std::max((static_cast<double>(without) + 0.5) / static_cast<double>(with + without + 1),
+                    kAccident);
+  }
+
+ private:
+  std::vector<Filling> fillings_;  // the longest first
+};
+
+// Long queues of a switch, one after the other without a mark.
+class Unmarked {
+ public:
+  double doubt = 0;  // logarithm of how likely all of it is
+  size_t windows = 0;
+  size_t first = 0;
+  size_t last = 0;
+  size_t verdict = 0;
+  uint64_t most = 0;
+
+  void Add(const Filling& filling, double probability) {
+    constexpr double kImpossible = -9.2;  // one in ten thousand
+    if (windows == 0) first = filling.window;
+    if (windows == 0 || filling.window != last) ++windows;
+    last = filling.window;
+    most = std::max(most, filling.octets);
+    const bool was_clear = IsClear();
+    doubt += std::log(probability);
+    is_clear_ = doubt <= kImpossible && windows > 1;
+    if (!was_clear && is_clear_) verdict = filling.window;
+  }
+  bool IsClear() const { return is_clear_; }
+
+ private:
+  bool is_clear_ = false;
+};
+
+// Its queues grew as long as queues of others do not without marks, nor its own before.
 void DetectLateMarks(const Scene& scene, Findings& found) {
   std::vector<Filling> fillings = FillingsOf(scene, Metric::kQueueWatermark, Metric::kEcnMarked);
-  // Nobody marks at all: ECN may not be in use.
-  if (std::ranges::none_of(fillings, &Filling::acted)) return;
-  std::ranges::sort(fillings, {}, &Filling::octets);
-  // How likely a queue of at least such a length goes unmarked, by all others, and by this one
-  // before. Where nobody was as full, shorter ones say that it is less likely still.
-  const auto unmarked = [&](NodeIndex node, size_t before, uint64_t octets) {
-    constexpr double kComparable = 0.8;
-    constexpr size_t kEnough = 20;
-    const auto least = static_cast<uint64_t>(kComparable * static_cast<double>(octets));
-    double with = 0;
-    double without = 0;
-    for (auto at = fillings.rbegin(); at != fillings.rend(); ++at) {
-      if (at->octets < least && with + without >= kEnough) break;
-      if (at->node == node && at->window >= before) continue;
-      ++(at->acted ? with : without);
-    }
-    return (without + 0.5) / (with + without + 1);
-  };
-  struct Late {
-    double doubt = 0;  // logarithm of how likely all of it is
-    size_t windows = 0;
-    size_t first = 0;
-    size_t last = 0;
-    size_t verdict = 0;
-    uint64_t most = 0;
-  };
-  std::map<NodeIndex, Late> late;
-  std::vector<Filling> by_time = fillings;
-  std::ranges::sort(by_time, {}, [](const Filling& filling) {
+  const Marking marking(fillings);
+  uint64_t shortest = std::numeric_limits<uint64_t>::max();  // that was marked
+  for (const Filling& filling : fillings) {
+    if (filling.acted) shortest = std::min(shortest, filling.octets);
+  }
+  std::ranges::sort(fillings, {}, [](const Filling& filling) {
     return std::tuple(filling.window, filling.port, filling.octets);
   });
-  // Marks begin where the shortest marked queue stood.
-  const auto marked = std::ranges::find_if(fillings, &Filling::acted);
-  constexpr double kClearlyMore = 2;
-  constexpr double kImpossible = -9.2;  // one in ten thousand
-  for (const Filling& filling : by_time) {
-    if (static_cast<double>(filling.octets) < kClearlyMore * static_cast<double>(marked->octets)) {
-      continue;
-    }
-    Late& at = late[filling.node];
+  std::map<NodeIndex, Unmarked> open;
+  std::map<NodeIndex, Unmarked> clearest;
+  const auto close = [&](NodeIndex node, const Unmarked& unmarked) {
+    if (!unmarked.IsClear()) return;
+    const auto [at, is_new] = clearest.try_emplace(node, unmarked);
+    if (!is_new && unmarked.doubt < at->second.doubt) at->second = unmarked;
+  };
+  for (const Filling& filling : fillings) {
+    Unmarked& at = open[filling.node];
     if (filling.acted) {
-      if (at.doubt > kImpossible) at = {};
-      continue;
+      close(filling.node, at);
+      at = {};
+    } else if (filling.octets >= shortest) {
+      const size_t first = at.windows == 0 ? filling.window : at.first;
+      at.Add(filling, marking.Unmarked(filling.node, first, filling.octets));
     }
-    if (at.windows == 0) at.first = filling.window;
-    const double probability = unmarked(filling.node, at.first, filling.octets);
-    if (at.doubt > kImpossible) at.verdict = filling.window;
-    at.doubt += std::log(probability);
-    at.last = filling.window;
-    at.most = std::max(at.most, filling.octets);
-    ++at.windows;
   }
-  for (const auto& [node, at] : late) {
-    if (at.doubt > kImpossible || at.windows < 2) continue;
+  for (const auto& [node, unmarked] : open) close(node, unmarked);
+  for (const auto& [node, at] : clearest) {
     Finding finding =
         FindingOf(scene, FindingKind::kMisconfiguredEcn, node, at.first, at.last, at.verdict);
     finding.evidence.push_back(
-        fmt::format("its queues held up to {} kB in {} windows without one mark; others mark from "
-                    "{} kB on",
-                    at.most / 1000, at.windows, marked->octets / 1000));
+        fmt::format("its queues held up to {} kB in {} windows without one mark; marks begin at {} "
+                    "kB elsewhere, or did here before",
+                    at.most / 1000, at.windows, shortest / 1000));
     found.push_back(std::move(finding));
   }
 }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues in which congestion notifications should be and are not: a switch that gives them a class
+// of their own has something in its queue whenever some pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "analytics/diagnosis/scene.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+
+struct EmptyQueue {
+  uint8_t priority = 0;
+  size_t first = 0;  // windows
+  size_t last = 0;
+  size_t verdict = 0;    // when it was beyond doubt
+  uint32_t notices = 0;  // that passed the switch meanwhile, and were followed to the next
+};
+
+// By switch. A priority is that of notifications where others, or the switch before, had something
+// in its queues whenever some passed; how often they had not is what is chance.
+std::map<topology::NodeIndex, EmptyQueue> EmptyNoticeQueues(const Scene& scene);
+
+}  // namespace rocescope
