@@ -101,6 +101,7 @@ class Causes {
       used += OctetsBy(port, hotspot, port == hotspot.port ? traffic.bytes : 0);
     }
     traffic.group_use = std::min(used / room, 1.0);
+    if (culprits.empty()) return;
     if (group.size() == 1) {
       traffic.cause = senders.size() > 1 ? HotspotCause::kIncast : HotspotCause::kOneSender;
     } else {
@@ -194,9 +195,6 @@ std::vector<HotspotTraffic> TrafficOf(std::span<const Hotspot> hotspots, const F
       FillLost(hotspots[i], flows, owners, OctetsASecond(fabric, hotspots[i].port), traffic);
     }
     causes.Fill(hotspots[i], std::span(flows).first(traffic.culprits.size()), traffic);
-    if (flows.empty() && traffic.cause != HotspotCause::kHeld) {
-      traffic.cause = HotspotCause::kUnknown;
-    }
   }
   return all;
 }

@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "analytics/job/flow_of.h"
-#include "dataplane/record/flow_key_hash.h"
 
 namespace rocescope {
 namespace {
@@ -23,21 +21,15 @@ struct Marks {
   double count = 0;
 };
 
-// By window, all flows' together.
-using MarksOf = std::map<int64_t, std::vector<Marks>>;
+using Carried = std::unordered_map<PortIndex, double>;  // octets of all flows, by queue
 
-// The flow that notifications are about, by the one that carries them.
-std::unordered_map<FlowKey, FlowKey, FlowKeyHash> NotifiedBy(const ConnectionList& connections) {
-  std::unordered_map<FlowKey, FlowKey, FlowKeyHash> notified;
-  for (const Connection& connection : connections) {
-    const auto there = FlowFrom(0, connection);
-    const auto back = FlowFrom(1, connection);
-    if (!there || !back) continue;
-    notified[*there] = *back;
-    notified[*back] = *there;
-  }
-  return notified;
-}
+// All flows' together.
+struct MarksIn {
+  std::vector<Marks> marks;
+  Carried carried;  // by queues among which marks have to be shared out
+};
+
+using MarksOf = std::map<int64_t, MarksIn>;  // by window
 
 // The way that the flow took then; null if that is not known.
 const topology::Path* WayAt(const FlowPath& path, Timestamp from, Timestamp until) {
@@ -109,7 +101,7 @@ void AddFlow(const FlowPath& path, const std::vector<MarkWindow>& windows, Durat
         const double grown =
             growths[{way->ports[first], way->ports[sight.place]}].Add(before, sight);
         if (grown > 0) {
-          marks[window.window].push_back(
+          marks[window.window].marks.push_back(
               {.queues = {way->ports.begin() + static_cast<ptrdiff_t>(first),
                           way->ports.begin() + static_cast<ptrdiff_t>(sight.place)},
                .count = grown});
@@ -157,38 +149,51 @@ void AddNotified(const FlowPath& path, const std::vector<MarkWindow>& notices,
     const topology::Path* const way = WayAt(path, begin, begin + marks.window());
     if (way == nullptr) continue;
     const auto first = static_cast<ptrdiff_t>(LastSeen(*way, marks, fabric));
-    found[window.window].push_back(
+    found[window.window].marks.push_back(
         {.queues = {way->ports.begin() + first,
                     way->ports.begin() + static_cast<ptrdiff_t>(way->length)},
          .count = static_cast<double>(count)});
   }
 }
 
-// Octets of all flows, by queue.
-std::unordered_map<PortIndex, double> CarriedBy(const std::set<PortIndex>& queues,
-                                                const FlowPaths& paths, Timestamp from,
-                                                Timestamp until) {
-  std::unordered_map<PortIndex, double> carried;
+// Where one queue alone can have set a mark it does not matter what passed.
+void FillCarried(const FlowPaths& paths, Duration width, MarksOf& by_window) {
+  bool any = false;
+  for (auto& [number, window] : by_window) {
+    for (const Marks& one : window.marks) {
+      if (one.queues.size() == 1) continue;
+      for (const PortIndex port : one.queues) window.carried[port] = 0;
+      any = true;
+    }
+  }
+  if (!any) return;
   for (const FlowPath& path : paths) {
     for (const PathStretch& stretch : path.stretches) {
-      if (stretch.until < from || stretch.from >= until) continue;
-      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
-      for (const PortIndex port : stretch.certain) {
-        if (queues.contains(port)) carried[port] += octets;
+      const int64_t last = stretch.until.time_since_epoch() / width;
+      for (auto at = by_window.lower_bound(stretch.from.time_since_epoch() / width);
+           at != by_window.end() && at->first <= last; ++at) {
+        Carried& carried = at->second.carried;
+        if (carried.empty()) continue;
+        const Timestamp begin(at->first * width);
+        const auto octets = static_cast<double>(BytesWithin(stretch, begin, begin + width));
+        for (const PortIndex port : stretch.certain) {
+          if (const auto queue = carried.find(port); queue != carried.end()) {
+            queue->second += octets;
+          }
+        }
       }
     }
   }
-  return carried;
 }
 
 // How many of a window's marks each queue set.
-std::map<PortIndex, double> ShareOut(std::span<const Marks> marks,
-                                     const std::unordered_map<PortIndex, double>& carried) {
+std::map<PortIndex, double> ShareOut(const MarksIn& window) {
+  const std::vector<Marks>& marks = window.marks;
   std::map<PortIndex, double> credit;
   for (const Marks& one : marks) {
     for (const PortIndex port : one.queues) credit[port] = 0;
   }
-  const auto octets = [&](PortIndex port) {
+  const auto octets = [&carried = window.carried](PortIndex port) {
     const auto at = carried.find(port);
     return at == carried.end() ? 1.0 : std::max(at->second, 1.0);
   };
@@ -214,7 +219,7 @@ std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths&
                                       const topology::Fabric& fabric) {
   if (marks.flows().empty()) return {};
   MarksOf by_window;
-  const auto notified = NotifiedBy(connections);
+  const auto notified = OtherWays(connections);
   for (const auto& [flow, windows] : marks.flows()) {
     if (const FlowPath* path = paths.Find(flow, &FlowPath::flow)) {
       AddFlow(*path, windows, marks.window(), fabric, by_window);
@@ -225,17 +230,14 @@ std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths&
     if (path == nullptr) continue;
     AddNotified(*path, windows, marks, fabric, by_window);
   }
+  FillCarried(paths, marks.window(), by_window);
   std::vector<MarkedQueue> marked;
   for (const auto& [window, all] : by_window) {
-    std::set<PortIndex> queues;
     std::set<PortIndex> seen;  // right before and right behind
-    for (const Marks& one : all) {
-      queues.insert(one.queues.begin(), one.queues.end());
+    for (const Marks& one : all.marks) {
       if (one.queues.size() == 1) seen.insert(one.queues[0]);
     }
-    const Timestamp begin(window * marks.window());
-    const std::map<PortIndex, double> credit =
-        ShareOut(all, CarriedBy(queues, paths, begin, begin + marks.window()));
+    const std::map<PortIndex, double> credit = ShareOut(all);
     for (const auto& [port, count] : credit) {
       // What is left of a guess that others explain better.
       constexpr double kLeast = 0.5;

@@ -107,7 +107,7 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
       }
     }
     coverage.switches = static_cast<uint32_t>(switches.size());
-    told.delays = !parts.delays.by_way.empty();
+    told.delays = !parts.delays.empty();
     told.ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
       return std::ranges::any_of(
           flow.stretches, [](const PathStretch& stretch) { return !stretch.certain.empty(); });

@@ -46,8 +46,9 @@ enum class Of : uint8_t { kLeast, kMost };
 // Added latency is microseconds: less than this is clocks' grain and frames' lengths.
 inline constexpr int64_t kLongerMargin = 1500;  // ns
 
-// Windows in which even the least, or the most, lies above the quickest ever by more than `wait`
-// and a margin, in ns; and not many others between them.
+// Windows that are shifted against the quickest that several agree on, and not many others between
+// them. Least: even the least is later by more than the margin, and the latest by more than `wait`,
+// of its window or the one before, explains. Most: the latest alone. `wait` and the margin in ns.
 std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
                              const Row& wait, Of of, int64_t margin);
 

@@ -15,7 +15,7 @@ using topology::PortIndex;
 void DetectLateAnswers(const Scene& scene, Findings& found) {
   const topology::Fabric& fabric = scene.fabric();
   Waits waits(scene);
-  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+  for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kTurnaround) continue;
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);

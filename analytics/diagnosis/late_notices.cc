@@ -16,6 +16,7 @@ using topology::NodeIndex;
 
 void DetectLateNotices(const Scene& scene, Findings& found) {
   struct Late {
+    std::map<size_t, uint32_t> by_window;
     uint32_t packets = 0;
     uint32_t of = 0;
     size_t first = SIZE_MAX;
@@ -25,20 +26,21 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
   };
   constexpr uint32_t kEnough = 3;
   std::map<NodeIndex, Late> late;
-  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+  for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kNotice || key.hops > 2) continue;
     Late& at = late[key.from];
     for (const DelayWindow& window : windows) {
       const size_t place = scene.PlaceOf(window.window);
       at.of += window.count;
       if (window.late == 0 || place >= scene.windows()) continue;
+      at.by_window[place] += window.late;
       at.packets += window.late;
       at.first = std::min(at.first, place);
       at.last = std::max(at.last, place);
     }
   }
   // Where all switches put them among data, that is how the fabric is meant.
-  const auto& queues = scene.parts().delays.queues;
+  const auto& queues = scene.parts().queue_uses;
   const auto apart = std::ranges::count_if(queues, [](const auto& entry) {
     return !entry.second.notices.empty() && entry.second.among_data == 0;
   });
@@ -57,13 +59,14 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
   }
   const std::map<NodeIndex, EmptyQueue> empty = EmptyNoticeQueues(scene);
   for (const auto& [node, queue] : empty) {
-    Finding finding = FindingOf(
-        scene, FindingKind::kDeprioritisedCnps, {.kind = PlaceKind::kSwitch, .index = node},
-        {.first = queue.first, .last = queue.last, .verdict = queue.verdict});
+    Finding finding = FindingOf(scene, FindingKind::kDeprioritisedCnps,
+                                {.kind = PlaceKind::kSwitch, .index = node},
+                                {.first = queue.run.first(),
+                                 .last = queue.run.last(),
+                                 .verdict = queue.run.verdict().value()});
     finding.evidence.push_back(
         fmt::format("{} notifications passed it, and its queues of priority {}, in which they wait "
-                    "elsewhere or "
-                    "did before, stayed empty",
+                    "elsewhere or did before, stayed empty",
                     queue.notices, queue.priority));
     found.push_back(std::move(finding));
   }
@@ -73,16 +76,8 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     Shift shift = {.first = at.first, .last = at.last, .verdict = std::min(at.verdict, at.last)};
     if (at.verdict == SIZE_MAX) {
       // When enough of them had been late.
-      std::map<size_t, uint32_t> by_window;
-      for (const auto& [key, windows] : scene.parts().delays.by_way) {
-        if (key.kind != DelayKind::kNotice || key.from != node || key.hops > 2) continue;
-        for (const DelayWindow& window : windows) {
-          const size_t place = scene.PlaceOf(window.window);
-          if (place < scene.windows()) by_window[place] += window.late;
-        }
-      }
       uint32_t sum = 0;
-      for (const auto& [place, count] : by_window) {
+      for (const auto& [place, count] : at.by_window) {
         sum += count;
         if (sum >= kEnough) {
           shift.verdict = place;

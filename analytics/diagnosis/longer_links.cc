@@ -142,7 +142,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
   Shifts shifts;
   std::vector<Pair> pairs;
   std::map<PortIndex, std::pair<size_t, size_t>> ways_of;  // ways over it: longer, and all
-  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+  for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
     const std::vector<PortIndex> way = WayOf(fabric, key);
     if (way.empty()) continue;

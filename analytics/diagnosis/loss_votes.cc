@@ -20,19 +20,6 @@ using topology::kNone;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// The flow whose packets a NAK refuses, by the flow that carries the NAK.
-std::map<FlowKey, FlowKey> OtherWays(const Scene& scene) {
-  std::map<FlowKey, FlowKey> other;
-  for (const Connection& connection : scene.parts().connections) {
-    const auto there = FlowFrom(0, connection);
-    const auto back = FlowFrom(1, connection);
-    if (!there || !back) continue;
-    other[*there] = *back;
-    other[*back] = *there;
-  }
-  return other;
-}
-
 // Somebody would have counted what was lost there.
 bool IsCounted(const Scene& scene, PortIndex sender) {
   const PortIndex receiver = scene.fabric().Peer(sender);
@@ -82,7 +69,7 @@ std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp unt
 
 void DetectUncountedLoss(const Scene& scene, Findings& found) {
   if (NicsTell(scene)) return;
-  const std::map<FlowKey, FlowKey> other = OtherWays(scene);
+  const auto other = OtherWays(scene.parts().connections);
   std::map<FlowKey, double> losses;
   size_t first = scene.windows();
   size_t last = 0;

@@ -2,7 +2,7 @@
 #include "analytics/diagnosis/notice_queue.h"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <vector>
 
 namespace rocescope {
@@ -15,7 +15,7 @@ using Notices = std::map<NodeIndex, std::vector<uint32_t>>;  // by switch and wi
 
 Notices NoticesOf(const Scene& scene) {
   Notices notices;
-  for (const auto& [key, windows] : scene.parts().delays.by_way) {
+  for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kNotice) continue;
     std::vector<uint32_t>& row = notices[key.from];
     row.resize(scene.windows());
@@ -44,57 +44,50 @@ Row LongestOf(const Scene& scene, NodeIndex node, uint8_t priority) {
 struct Usual {
   size_t filled = 0;
   size_t empty = 0;
-
-  // By its logarithm. However many there are, one in a hundred is an accident.
-  double Doubt() const {
-    constexpr double kAccident = 0.01;
-    return std::log(std::max(
-        (static_cast<double>(empty) + 0.5) / static_cast<double>(filled + empty + 1), kAccident));
-  }
 };
+
+// All others' windows, and its own before those that are looked at.
+std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Row& longest,
+                                     const std::vector<uint32_t>& passed, Usual usual) {
+  EmptyQueue queue = {.priority = priority};
+  for (size_t w = 0; w < longest.size(); ++w) {
+    if (longest[w] == 0) {
+      if (passed[w] == 0) continue;
+      queue.run.Add(w, ChanceOfNone(usual.filled, usual.empty));
+      queue.notices += passed[w];
+      continue;
+    }
+    if (queue.run.verdict()) break;
+    usual.empty += queue.run.windows();
+    if (passed[w] > 0) ++usual.filled;
+    queue = {.priority = priority};
+  }
+  return queue.run.verdict() ? std::optional(queue) : std::nullopt;
+}
 
 }  // namespace
 
 std::map<NodeIndex, EmptyQueue> EmptyNoticeQueues(const Scene& scene) {
-  constexpr double kImpossible = -9.2;  // one in ten thousand
   const Notices notices = NoticesOf(scene);
   std::map<NodeIndex, EmptyQueue> empty;
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     std::map<NodeIndex, Row> rows;
+    std::map<NodeIndex, Usual> of_node;
     Usual all;
     for (const auto& [node, passed] : notices) {
-      Row& row = rows[node] = LongestOf(scene, node, priority);
+      const Row& row = rows[node] = LongestOf(scene, node, priority);
+      Usual& own = of_node[node];
       for (size_t w = 0; w < row.size(); ++w) {
-        if (passed[w] > 0) ++(row[w] > 0 ? all.filled : all.empty);
+        if (passed[w] > 0) ++(row[w] > 0 ? own.filled : own.empty);
       }
+      all.filled += own.filled;
+      all.empty += own.empty;
     }
     for (const auto& [node, row] : rows) {
-      const std::vector<uint32_t>& passed = notices.at(node);
-      // All others', and its own before what is looked at.
-      Usual usual = all;
-      for (size_t w = 0; w < row.size(); ++w) {
-        if (passed[w] > 0) --(row[w] > 0 ? usual.filled : usual.empty);
-      }
-      EmptyQueue run = {.priority = priority};
-      double doubt = 0;
-      size_t windows = 0;
-      for (size_t w = 0; w <= row.size(); ++w) {
-        if (w < row.size() && passed[w] == 0 && row[w] == 0) continue;
-        if (w < row.size() && row[w] == 0) {
-          if (windows++ == 0) run.first = w;
-          const bool was_clear = doubt <= kImpossible;
-          doubt += usual.Doubt();
-          if (!was_clear && doubt <= kImpossible) run.verdict = w;
-          run.last = w;
-          run.notices += passed[w];
-          continue;
-        }
-        if (doubt <= kImpossible && windows > 1) empty.try_emplace(node, run);
-        usual.empty += windows;
-        if (w < row.size() && passed[w] > 0) ++usual.filled;
-        run = {.priority = priority};
-        doubt = 0;
-        windows = 0;
+      const Usual others = {.filled = all.filled - of_node[node].filled,
+                            .empty = all.empty - of_node[node].empty};
+      if (const auto found = FirstEmpty(priority, row, notices.at(node), others)) {
+        empty.try_emplace(node, *found);
       }
     }
   }

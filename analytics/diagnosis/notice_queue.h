@@ -3,10 +3,10 @@
 // of their own has something in its queue whenever some pass.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 
+#include "analytics/diagnosis/doubt.h"
 #include "analytics/diagnosis/scene.h"
 #include "topology/fabric.h"
 
@@ -14,9 +14,7 @@ namespace rocescope {
 
 struct EmptyQueue {
   uint8_t priority = 0;
-  size_t first = 0;  // windows
-  size_t last = 0;
-  size_t verdict = 0;    // when it was beyond doubt
+  DoubtRun run;          // has a verdict
   uint32_t notices = 0;  // that passed the switch meanwhile, and were followed to the next
 };
 

@@ -11,7 +11,7 @@
 #include "analytics/cabling/cable_finding.h"
 #include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
-#include "analytics/delay/delay_tracker.h"
+#include "analytics/delay/delay.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
@@ -20,16 +20,6 @@
 #include "topology/fabric.h"
 
 namespace rocescope {
-
-// What a tracker knows, or a test says.
-struct SeenDelays {
-  // NOLINTNEXTLINE(google-explicit-constructor): that is what a scene needs of it.
-  SeenDelays(const DelayTracker& tracker) : by_way(tracker.delays()), queues(tracker.queues()) {}
-  SeenDelays(const Delays& delays, const QueueUses& uses) : by_way(delays), queues(uses) {}
-
-  const Delays& by_way;
-  const QueueUses& queues;
-};
 
 // All must outlive the scene.
 struct SceneParts {
@@ -41,7 +31,8 @@ struct SceneParts {
   const Attribution& attribution;
   const std::vector<JobRhythm>& rhythms;
   const CablingAnswer& cabling;
-  const SeenDelays delays;
+  const Delays& delays;
+  const QueueUses& queue_uses;
   const LossTracker& losses;
 };
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/doubt.h"
 
 namespace rocescope {
 namespace {
@@ -114,8 +114,8 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
   }
 }
 
-// How likely a queue of at least such a length goes unmarked: by all other switches, and by this
-// one before. Where too few were as full, shorter ones say that it is less likely still.
+// How likely a queue of such a length goes unmarked: by all other switches, and by this one before.
+// Where too few were as long, shorter ones say that it is less likely still.
 class Marking {
  public:
   explicit Marking(std::vector<Filling> fillings) : fillings_(std::move(fillings)) {
@@ -135,10 +135,7 @@ class Marking {
       if (filling.node == node && filling.window >= before) continue;
       ++(filling.acted ? with : without);
     }
-    // However many there are, one in a hundred is an accident.
-    constexpr double kAccident = 0.01;
-    return std::max((static_cast<double>(without) + 0.5) / static_cast<double>(with + without + 1),
-                    kAccident);
+    return ChanceOfNone(with, without);
   }
 
  private:
@@ -146,30 +143,9 @@ class Marking {
 };
 
 // Long queues of a switch, one after the other without a mark.
-class Unmarked {
- public:
-  double doubt = 0;  // logarithm of how likely all of it is
-  size_t windows = 0;
-  size_t first = 0;
-  size_t last = 0;
-  size_t verdict = 0;
-  uint64_t most = 0;
-
-  void Add(const Filling& filling, double probability) {
-    constexpr double kImpossible = -9.2;  // one in ten thousand
-    if (windows == 0) first = filling.window;
-    if (windows == 0 || filling.window != last) ++windows;
-    last = filling.window;
-    most = std::max(most, filling.octets);
-    const bool was_clear = IsClear();
-    doubt += std::log(probability);
-    is_clear_ = doubt <= kImpossible && windows > 1;
-    if (!was_clear && is_clear_) verdict = filling.window;
-  }
-  bool IsClear() const { return is_clear_; }
-
- private:
-  bool is_clear_ = false;
+struct Unmarked {
+  DoubtRun run;
+  uint64_t most = 0;  // octets
 };
 
 // Its queues grew as long as queues of others do not without marks, nor its own before.
@@ -186,9 +162,9 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
   std::map<NodeIndex, Unmarked> open;
   std::map<NodeIndex, Unmarked> clearest;
   const auto close = [&](NodeIndex node, const Unmarked& unmarked) {
-    if (!unmarked.IsClear()) return;
+    if (!unmarked.run.verdict()) return;
     const auto [at, is_new] = clearest.try_emplace(node, unmarked);
-    if (!is_new && unmarked.doubt < at->second.doubt) at->second = unmarked;
+    if (!is_new && unmarked.run.doubt() < at->second.run.doubt()) at->second = unmarked;
   };
   for (const Filling& filling : fillings) {
     Unmarked& at = open[filling.node];
@@ -196,18 +172,19 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
       close(filling.node, at);
       at = {};
     } else if (filling.octets >= shortest) {
-      const size_t first = at.windows == 0 ? filling.window : at.first;
-      at.Add(filling, marking.Unmarked(filling.node, first, filling.octets));
+      const size_t first = at.run.windows() == 0 ? filling.window : at.run.first();
+      at.run.Add(filling.window, marking.Unmarked(filling.node, first, filling.octets));
+      at.most = std::max(at.most, filling.octets);
     }
   }
   for (const auto& [node, unmarked] : open) close(node, unmarked);
   for (const auto& [node, at] : clearest) {
-    Finding finding =
-        FindingOf(scene, FindingKind::kMisconfiguredEcn, node, at.first, at.last, at.verdict);
+    Finding finding = FindingOf(scene, FindingKind::kMisconfiguredEcn, node, at.run.first(),
+                                at.run.last(), at.run.verdict().value());
     finding.evidence.push_back(
         fmt::format("its queues held up to {} kB in {} windows without one mark; marks begin at {} "
                     "kB elsewhere, or did here before",
-                    at.most / 1000, at.windows, shortest / 1000));
+                    at.most / 1000, at.run.windows(), shortest / 1000));
     found.push_back(std::move(finding));
   }
 }

@@ -183,7 +183,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                        .attribution = *attribution,
                        .rhythms = *rhythms,
                        .cabling = *cabling,
-                       .delays = *delays_,
+                       .delays = delays_->delays(),
+                       .queue_uses = delays_->queues(),
                        .losses = *losses_});
     *findings = Diagnose(scene);
     *coverage = CoverageOf(scene);

@@ -12,6 +12,18 @@ std::optional<FlowKey> FlowFrom(size_t from, const Connection& connection) {
                  .segment = destination.segment};
 }
 
+std::unordered_map<FlowKey, FlowKey, FlowKeyHash> OtherWays(const ConnectionList& connections) {
+  std::unordered_map<FlowKey, FlowKey, FlowKeyHash> other;
+  for (const Connection& connection : connections) {
+    const auto there = FlowFrom(0, connection);
+    const auto back = FlowFrom(1, connection);
+    if (!there || !back) continue;
+    other[*there] = *back;
+    other[*back] = *there;
+  }
+  return other;
+}
+
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
                               const FlowSummaries& flows) {
   const std::optional<FlowKey> key = FlowFrom(from, connection);
