@@ -218,7 +218,8 @@ class SceneTest : public testing::Test {
                       .attribution = attribution_,
                       .rhythms = rhythms_,
                       .cabling = cabling_,
-                      .delays = delays_, .queue_uses = queues_,
+                      .delays = delays_,
+                      .queue_uses = queues_,
                       .losses = losses}));
   }
   Findings Found(void (*detect)(const Scene&, Findings&)) {
