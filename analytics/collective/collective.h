@@ -55,6 +55,8 @@ struct WaitedFor {
   Timestamp from;           // the first one's beginning
   Timestamp until;          // the last one's end
   double confidence = 0;
+  // Other NICs of its host that were waited for meanwhile: what is late may be behind any of them.
+  std::vector<uint32_t> or_else;
 };
 
 // As the fastest part of the job has it, within a stretch of the time line that activity is kept

@@ -5,8 +5,6 @@
 
 #include <vector>
 
-#include "analytics/collective/waiting.h"
-
 namespace rocescope {
 namespace {
 
@@ -51,58 +49,6 @@ TEST(FindIterations, AreNoneWithoutAQuiet) {
   SetFrom(0, kLength, bits);
   EXPECT_TRUE(FindIterations(bits, kLength, 100).empty());
   EXPECT_TRUE(FindIterations(Bits(), kLength, 100).empty());
-}
-
-// Three that exchange something every 100; the third enters `late` behind them.
-struct Exchange {
-  std::map<uint32_t, Bits> own;
-  Bits all;
-
-  explicit Exchange(const std::vector<size_t>& late_in, size_t late) {
-    for (size_t k = 0; k < 9; ++k) {
-      const size_t begin = 50 + 100 * k;
-      const bool waits = std::ranges::find(late_in, k) != late_in.end();
-      SetFrom(begin, 8, own[1]);
-      SetFrom(begin + 1, 8, own[2]);
-      SetFrom(waits ? begin + late : begin + 1, 8, own[3]);
-      if (waits) SetFrom(begin + late, 8, own[1]);
-    }
-    for (const auto& [nic, bits] : own) all |= bits;
-  }
-  Iterations Find() const {
-    Iterations found = FindIterations(all, kLength, 100);
-    std::vector<const Bits*> members;
-    for (const auto& [nic, bits] : own) members.push_back(&bits);
-    JoinUnfinished(members, found);
-    return found;
-  }
-};
-
-TEST(FindLateNic, NamesWhoEntersLastInARow) {
-  const Exchange exchange({3, 4, 5, 6}, 40);
-  const auto late = FindLateNic(exchange.own, exchange.Find());
-  ASSERT_TRUE(late);
-  EXPECT_EQ(late->nic, 3u);
-  EXPECT_EQ(late->first, 3u);
-  EXPECT_EQ(late->last, 6u);
-  EXPECT_EQ(late->iterations, 4u);
-  EXPECT_NEAR(late->lateness, 40, 1);
-}
-
-TEST(FindLateNic, IsNobodyWhereAllEnterTogether) {
-  const Exchange exchange({}, 0);
-  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
-}
-
-TEST(FindLateNic, IsNobodyForTwoSlips) {
-  const Exchange exchange({2, 6}, 40);
-  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
-}
-
-TEST(JoinUnfinished, KeepsAnIterationWholeThatOneEntersLate) {
-  const Exchange exchange({3, 4}, 60);
-  const Iterations found = exchange.Find();
-  EXPECT_EQ(found.count(), 8u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "analytics/collective/period.h"
@@ -59,24 +60,42 @@ class Analyst {
     const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
     NumberMembers(rhythm);
     Collect(steps, rhythm);
-    for (const Component& component : components_) {
-      if (component.iterations.empty()) continue;
-      const std::optional<LateNic> late = FindLateNic(component.own, component.iterations);
-      if (!late) continue;
-      if (rhythm.waited_for && rhythm.waited_for->iterations >= late->iterations) continue;
-      const auto of = static_cast<uint32_t>(late->last - late->first + 1);
-      rhythm.waited_for = {.member = number_of_.at(late->nic),
-                           .iterations = late->iterations,
-                           .of = of,
-                           .lateness = Length(late->lateness),
-                           .from = TimeAt(component.iterations.begins[late->first]),
-                           .until = TimeAt(component.iterations.begins[late->last + 1]),
-                           .confidence = 1 - std::pow(kByChance, late->iterations)};
-    }
+    rhythm.waited_for = WaitedForBy();
     return rhythm;
   }
 
  private:
+  // The one that was waited for longest.
+  std::optional<WaitedFor> WaitedForBy() const {
+    std::vector<WaitedFor> all;
+    std::vector<uint32_t> nics;
+    for (const Component& component : components_) {
+      if (component.iterations.empty()) continue;
+      const std::optional<LateNic> late = FindLateNic(component.own, component.iterations);
+      if (!late) continue;
+      nics.push_back(late->nic);
+      all.push_back({.member = number_of_.at(late->nic),
+                     .iterations = late->iterations,
+                     .of = static_cast<uint32_t>(late->last - late->first + 1),
+                     .lateness = Length(late->lateness),
+                     .from = TimeAt(component.iterations.begins[late->first]),
+                     .until = TimeAt(component.iterations.begins[late->last + 1]),
+                     .confidence = 1 - std::pow(kByChance, late->iterations),
+                     .or_else = {}});
+    }
+    if (all.empty()) return std::nullopt;
+    const auto longest = std::ranges::max_element(all, {}, &WaitedFor::iterations) - all.begin();
+    WaitedFor waited = all[static_cast<size_t>(longest)];
+    const std::string& host = channels_.nics[nics[static_cast<size_t>(longest)]].host;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].member == waited.member || channels_.nics[nics[i]].host != host) continue;
+      if (all[i].from < waited.until && waited.from < all[i].until) {
+        waited.or_else.push_back(all[i].member);
+      }
+    }
+    return waited;
+  }
+
   Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
   Duration Length(double stretches) const {
     return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));

@@ -2,7 +2,9 @@
 #include "analytics/collective/waiting.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -11,29 +13,80 @@
 namespace rocescope {
 namespace {
 
-constexpr double kLate = 0.12;    // of a period, at least
-constexpr double kLeastLate = 3;  // stretches
-constexpr double kApart = 2;      // times as late as the next one
-constexpr uint32_t kInARow = 3;   // iterations
-constexpr size_t kMissed = 1;     // so many between them may not show it
+constexpr double kLate = 0.12;          // of a period, at least
+constexpr double kLeastLate = 3;        // stretches
+constexpr double kApart = 1.5;          // times as late as the next one
+constexpr uint32_t kInARow = 3;         // iterations
+constexpr size_t kMissed = 1;           // so many between them may not show it
+constexpr double kAbsentAtMost = 0.25;  // of the iterations
 
 struct Entry {
   double at = 0;
   uint32_t nic = 0;
 };
 
-// Who entered later than all others by far. `entries` are in order of time.
-std::optional<std::pair<uint32_t, double>> LateOf(const std::vector<Entry>& entries,
-                                                  double period) {
+// When each entered what they all do together, in order of time.
+using Round = std::vector<Entry>;
+
+// Stretches without anybody that are no pause within a collective.
+double LeastLate(double period) { return std::max(kLeastLate, kLate * period); }
+
+// Who entered later than all others by far.
+std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double period) {
+  if (entries.size() < 2) return std::nullopt;
   std::vector<double> others;
   for (size_t i = 0; i + 1 < entries.size(); ++i) others.push_back(entries[i].at);
   const double next = entries[entries.size() - 2].at;
   const double median = MedianOf(others);
   const double late = entries.back().at - median;
-  if (late < std::max(kLeastLate, kLate * period) || late < kApart * (next - median)) {
+  if (late < LeastLate(period) || late < kApart * (next - median)) {
     return std::nullopt;
   }
   return std::pair(entries.back().nic, late);
+}
+
+// Those that do something in most iterations; who does nothing in many does not make others wait.
+std::vector<std::pair<uint32_t, const Bits*>> Members(const std::map<uint32_t, Bits>& own,
+                                                      const Iterations& iterations) {
+  std::vector<std::pair<uint32_t, const Bits*>> members;
+  for (const auto& [nic, active] : own) {
+    size_t absent = 0;
+    for (size_t k = 0; k < iterations.count(); ++k) {
+      const size_t at = active.FirstFrom(static_cast<size_t>(WindowOf(iterations, k)));
+      if (static_cast<double>(at) >= WindowOf(iterations, k + 1)) ++absent;
+    }
+    if (kAbsentAtMost * static_cast<double>(iterations.count()) >= static_cast<double>(absent)) {
+      members.emplace_back(nic, &active);
+    }
+  }
+  return members;
+}
+
+// An iteration may have several steps, with computing before each. Who waits has entered: a round
+// is over when the last one has, and the next begins after the pause that follows.
+std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own, const Iterations& iterations) {
+  const auto members = Members(own, iterations);
+  Bits all;
+  for (const auto& [nic, active] : members) all |= *active;
+  const auto end = static_cast<size_t>(iterations.begins.back());
+  std::vector<Round> rounds;
+  auto from = static_cast<size_t>(WindowOf(iterations, 0));
+  while (!members.empty()) {
+    Round round;
+    for (const auto& [nic, active] : members) {
+      round.push_back({.at = static_cast<double>(active->FirstFrom(from)), .nic = nic});
+    }
+    std::ranges::stable_sort(round, {}, &Entry::at);
+    auto at = static_cast<size_t>(round.back().at);
+    if (at >= end) break;
+    for (from = all.FirstFrom(at + 1);
+         static_cast<double>(from - at) <= LeastLate(iterations.period) && from < end;
+         from = all.FirstFrom(at + 1)) {
+      at = from;
+    }
+    rounds.push_back(std::move(round));
+  }
+  return rounds;
 }
 
 }  // namespace
@@ -56,21 +109,19 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
   };
   std::map<uint32_t, Run> runs;  // by NIC: the one that goes on
   std::optional<LateNic> longest;
-  for (size_t k = 0; k < iterations.count(); ++k) {
-    const double from = WindowOf(iterations, k);
-    const double to = WindowOf(iterations, k + 1);
-    std::vector<Entry> entries;
-    for (const auto& [nic, active] : own) {
-      const auto at = static_cast<double>(active.FirstFrom(static_cast<size_t>(from)));
-      if (at < to) entries.push_back({.at = at, .nic = nic});
-    }
-    if (entries.size() < own.size() || entries.size() < 2) continue;  // somebody was not seen
-    std::ranges::stable_sort(entries, {}, &Entry::at);
-    const auto late = LateOf(entries, iterations.period);
+  for (const Round& round : RoundsOf(own, iterations)) {
+    const auto late = LateOf(round, iterations.period);
     if (!late) continue;
+    // The one in which the others began to wait.
+    const auto begins = std::span(iterations.begins).first(iterations.count());
+    const auto next = std::ranges::upper_bound(begins, round.front().at);
+    const auto k = static_cast<size_t>(std::max<ptrdiff_t>(0, next - begins.begin() - 1));
     Run& run = runs[late->first];
     if (run.lateness.empty() || k > run.so_far.last + 1 + kMissed) {
       run = {.so_far = {.nic = late->first, .first = k}, .lateness = {}};
+    } else if (k == run.so_far.last) {
+      run.lateness.back() = std::max(run.lateness.back(), late->second);
+      continue;
     }
     run.lateness.push_back(late->second);
     run.so_far.last = k;

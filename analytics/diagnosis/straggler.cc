@@ -74,22 +74,37 @@ GpuIndex GpuBehind(const topology::Fabric& fabric, NicIndex nic) {
   return kNone;
 }
 
+// Behind the NIC of that member; kNone: the fabric does not know.
+GpuIndex GpuOf(const Scene& scene, const CollectiveMember& member) {
+  const NicIndex nic =
+      scene.fabric().FindNic({.segment = member.segment, .address = member.address});
+  return nic == kNone ? kNone : GpuBehind(scene.fabric(), nic);
+}
+
 void DetectWaiting(const Scene& scene, Findings& found) {
   for (const JobRhythm& rhythm : scene.parts().rhythms) {
     if (!rhythm.waited_for) continue;
     const WaitedFor& waited = *rhythm.waited_for;
-    const CollectiveMember& member = rhythm.members[waited.member];
-    const NicIndex nic =
-        scene.fabric().FindNic({.segment = member.segment, .address = member.address});
-    if (nic == kNone) continue;
-    const GpuIndex gpu = GpuBehind(scene.fabric(), nic);
+    const GpuIndex gpu = GpuOf(scene, rhythm.members[waited.member]);
     if (gpu == kNone) continue;
+    std::vector<GpuIndex> rivals;
+    for (const uint32_t member : waited.or_else) {
+      const GpuIndex rival = GpuOf(scene, rhythm.members[member]);
+      if (rival != kNone && rival != gpu) rivals.push_back(rival);
+    }
+    // GPUs of a host wait for each other, and so all its NICs are late together.
+    const double share = 0.8 * waited.confidence / static_cast<double>(1 + rivals.size());
     Finding finding = {.kind = FindingKind::kStraggler,
                        .place = {.kind = PlaceKind::kGpu, .index = gpu},
                        .basis = Basis::kWaiting,
-                       .confidence = 0.8 * waited.confidence,
+                       .confidence = share,
                        .from = waited.from,
                        .verdict = waited.from + 2 * rhythm.period};
+    for (const GpuIndex rival : rivals) {
+      finding.rivals.push_back({.kind = FindingKind::kStraggler,
+                                .place = {.kind = PlaceKind::kGpu, .index = rival},
+                                .probability = share});
+    }
     if (waited.until + 3 * rhythm.period < rhythm.last) finding.until = waited.until;
     finding.victims.push_back(rhythm.job);
     finding.evidence.push_back(fmt::format(

@@ -85,6 +85,19 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
   EXPECT_EQ(found[0].basis, Basis::kWaiting);
 }
 
+TEST_F(WaitingTest, GpusOfAHostThatAreLateTogetherAreASet) {
+  // GPUs of one host wait for each other over NVLink: which of them is slow the wire does not show.
+  rhythms_[0].members.push_back({.address = AddressOf("host3")});
+  rhythms_[0].waited_for->or_else = {2};
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Gpu("host5"));
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].place, Gpu("host3"));
+  EXPECT_EQ(found[0].rivals[0].probability, found[0].confidence);
+  EXPECT_NEAR(found[0].confidence, 0.8 * 0.9 / 2, 1e-9);
+}
+
 TEST_F(WaitingTest, WhereClocksSayThatAllAreFastNobodyIsSlow) {
   AllRun();
   EXPECT_TRUE(Found().empty());

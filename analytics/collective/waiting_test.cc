@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/waiting.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kLength = 1000;
+
+void SetFrom(size_t begin, size_t count, Bits& bits) {
+  for (size_t i = begin; i < begin + count; ++i) bits.Set(i);
+}
+
+// Three that exchange something every 100; the third enters `late` behind them.
+struct Exchange {
+  std::map<uint32_t, Bits> own;
+  Bits all;
+
+  explicit Exchange(const std::vector<size_t>& late_in, size_t late) {
+    for (size_t k = 0; k < 9; ++k) {
+      const size_t begin = 50 + 100 * k;
+      const bool waits = std::ranges::find(late_in, k) != late_in.end();
+      SetFrom(begin, 8, own[1]);
+      SetFrom(begin + 1, 8, own[2]);
+      SetFrom(waits ? begin + late : begin + 1, 8, own[3]);
+      if (waits) SetFrom(begin + late, 8, own[1]);
+    }
+    for (const auto& [nic, bits] : own) all |= bits;
+  }
+  Iterations Find() const {
+    Iterations found = FindIterations(all, kLength, 100);
+    std::vector<const Bits*> members;
+    for (const auto& [nic, bits] : own) members.push_back(&bits);
+    JoinUnfinished(members, found);
+    return found;
+  }
+};
+
+TEST(FindLateNic, NamesWhoEntersLastInARow) {
+  const Exchange exchange({3, 4, 5, 6}, 40);
+  const auto late = FindLateNic(exchange.own, exchange.Find());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 3u);
+  EXPECT_EQ(late->first, 3u);
+  EXPECT_EQ(late->last, 6u);
+  EXPECT_EQ(late->iterations, 4u);
+  EXPECT_NEAR(late->lateness, 40, 1);
+}
+
+TEST(FindLateNic, IsNobodyWhereAllEnterTogether) {
+  const Exchange exchange({}, 0);
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+}
+
+TEST(FindLateNic, IsNobodyForTwoSlips) {
+  const Exchange exchange({2, 6}, 40);
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+}
+
+// Four that go through two steps every 100: the second one 40 behind the first, or when the last of
+// them comes. All go on at once then.
+struct TwoSteps {
+  std::map<uint32_t, Bits> own;
+  Iterations iterations = {.begins = {}, .quiet = {}, .seen = 0, .period = 100};
+
+  // `late`: by NIC, how far behind the others in the second step, from iteration 3 to 6.
+  explicit TwoSteps(const std::map<uint32_t, size_t>& late) {
+    size_t begin = 50;
+    for (size_t k = 0; k < 8; ++k) {
+      iterations.begins.push_back(static_cast<double>(begin));
+      iterations.quiet.push_back(40);
+      size_t last = 0;
+      for (uint32_t nic = 1; nic <= 4; ++nic) {
+        SetFrom(begin, 8, own[nic]);
+        const bool waits = k >= 3 && k <= 6 && late.contains(nic);
+        const size_t enters = begin + 40 + (waits ? late.at(nic) : 0);
+        SetFrom(enters, 2, own[nic]);
+        last = std::max(last, enters);
+      }
+      for (uint32_t nic = 1; nic <= 4; ++nic) SetFrom(last, 8, own[nic]);
+      begin = last + 60;
+    }
+    iterations.begins.push_back(static_cast<double>(begin));
+    iterations.quiet.push_back(40);
+  }
+};
+
+TEST(FindLateNic, NamesWhoEntersALaterStepLast) {
+  const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
+  const auto late = FindLateNic(job.own, job.iterations);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 2u);
+  EXPECT_EQ(late->first, 3u);
+  EXPECT_EQ(late->last, 6u);
+  EXPECT_EQ(late->iterations, 4u);
+  EXPECT_EQ(late->lateness, 30);
+}
+
+TEST(FindLateNic, IsNobodyWhereAllEnterALaterStepTogether) {
+  const TwoSteps job(std::map<uint32_t, size_t>{});
+  EXPECT_FALSE(FindLateNic(job.own, job.iterations));
+}
+
+TEST(FindLateNic, IsNobodyWhereTwoAreAsLate) {
+  const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}, {4, 29}});
+  EXPECT_FALSE(FindLateNic(job.own, job.iterations));
+}
+
+TEST(FindLateNic, NamesTheLastOfTwoThatAreLate) {
+  const TwoSteps job(std::map<uint32_t, size_t>{{2, 40}, {4, 20}});
+  const auto late = FindLateNic(job.own, job.iterations);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 2u);
+}
+
+TEST(FindLateNic, AsksNobodyWhoMostlyDoesNothing) {
+  TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
+  SetFrom(static_cast<size_t>(job.iterations.begins[2]), 3, job.own[5]);
+  const auto late = FindLateNic(job.own, job.iterations);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 2u);
+}
+
+TEST(JoinUnfinished, KeepsAnIterationWholeThatOneEntersLate) {
+  const Exchange exchange({3, 4}, 60);
+  const Iterations found = exchange.Find();
+  EXPECT_EQ(found.count(), 8u);
+}
+
+}  // namespace
+}  // namespace rocescope
