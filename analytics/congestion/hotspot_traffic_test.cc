@@ -4,77 +4,42 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "topology/generate.h"
+#include "analytics/congestion/congestion_fixture.h"
 
 namespace rocescope {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using topology::PortIndex;
 
-// host0 to host3 at leaf0, host4 to host7 at leaf1, two spines; 100 Gb/s, so that 12.5 kB pass in a
-// microsecond. The hotspot is leaf0's port to spine0 unless a test says otherwise, for a
-// millisecond.
-class CongestionTest : public testing::Test {
+// The hotspot is leaf0's port to spine0 unless a test says otherwise, for a millisecond.
+class HotspotTrafficTest : public CongestionTest {
  protected:
   static constexpr uint64_t kLine = 12'500'000;  // octets in a millisecond
 
   static Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
-  PortIndex Port(std::string_view from, std::string_view to) const {
-    const topology::Node& node = fabric_.node(fabric_.FindNode(from));
-    for (uint32_t i = 0; i < node.port_count; ++i) {
-      if (fabric_.PeerNode(node.first_port + i) == fabric_.FindNode(to)) return node.first_port + i;
-    }
-    return topology::kNone;
-  }
-  topology::NicIndex NicOf(std::string_view host) const {
-    return fabric_.NicsOf(fabric_.FindNode(host)).front();
-  }
   void Goes(const std::vector<std::string>& nodes, uint32_t qpn, uint64_t bytes,
             int64_t from_us = 1000, int64_t until_us = 2000) {
-    FlowPath path{.flow = KeyOf(nodes.front(), nodes.back(), qpn),
-                  .source = NicOf(nodes.front()),
-                  .destination = NicOf(nodes.back())};
-    PathStretch stretch{
-        .from = At(from_us), .until = At(until_us), .state = PathState::kExact, .bytes = bytes};
-    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
-    }
-    path.stretches.push_back(std::move(stretch));
-    paths_.push_back(std::move(path));
-  }
-  FlowKey KeyOf(std::string_view from, std::string_view to, uint32_t qpn) const {
-    return {.source = fabric_.nic(NicOf(from)).addresses.front().address,
-            .destination = fabric_.nic(NicOf(to)).addresses.front().address,
-            .destination_qpn = {qpn}};
+    Takes(nodes, qpn,
+          {.from = At(from_us), .until = At(until_us), .state = PathState::kExact, .bytes = bytes});
   }
   // The connection whose first end sends `flow`, and whose both ends a rank of a job has.
   void Belongs(const FlowKey& flow, uint32_t job, int rank) {
-    Connection connection;
-    connection.endpoints[0] = {.address = flow.source,
-                               .qpn = Qpn{flow.destination_qpn.value + 1000}};
-    connection.endpoints[1] = {.address = flow.destination, .qpn = flow.destination_qpn};
-    connections_.push_back(connection);
+    Connects(flow, flow.destination_qpn.value + 1000);
     attribution_.endpoints.push_back({RankClaim{.job = job, .rank = rank}, std::nullopt});
   }
   HotspotTraffic Traffic() {
-    std::ranges::sort(paths_, {}, &FlowPath::flow);
     const ConnectionList connections(connections_);
-    return TrafficOf(std::span(&hotspot_, 1), FlowPaths(paths_),
-                     FlowOwners(connections, attribution_), metrics_, fabric_)[0];
+    return TrafficOf(std::span(&hotspot_, 1), Paths(), FlowOwners(connections, attribution_),
+                     metrics_, fabric_)[0];
   }
 
-  const topology::Fabric fabric_ =
-      topology::Generate({.hosts = 8, .leaves = 2, .spines = 2}).value();
   MetricStore metrics_{fabric_, {.window = std::chrono::milliseconds(1)}};
   Hotspot hotspot_{.port = Port("leaf0", "spine0"), .from = At(1000), .until = At(2000)};
-  std::vector<FlowPath> paths_;
-  std::vector<Connection> connections_;
   Attribution attribution_;
 };
 
-TEST_F(CongestionTest, CulpritsAreTheFewestThatHoldFourFifths) {
+TEST_F(HotspotTrafficTest, CulpritsAreTheFewestThatHoldFourFifths) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 500);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 3, 50);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 4, 400);
@@ -89,7 +54,7 @@ TEST_F(CongestionTest, CulpritsAreTheFewestThatHoldFourFifths) {
   EXPECT_DOUBLE_EQ(traffic.imbalance, 2) << "500 of a mean of 250";
 }
 
-TEST_F(CongestionTest, OnlyWhatCameByMeanwhileCounts) {
+TEST_F(HotspotTrafficTest, OnlyWhatCameByMeanwhileCounts) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 1000, 0, 1000);     // a moment in common
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 3, 1000, 0, 4000);     // a quarter of it
   Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 4, 1000);              // another way
@@ -100,7 +65,7 @@ TEST_F(CongestionTest, OnlyWhatCameByMeanwhileCounts) {
   EXPECT_EQ(traffic.culprits[0].bytes, 250u);
 }
 
-TEST_F(CongestionTest, AFlowThatCameByTwiceIsOne) {
+TEST_F(HotspotTrafficTest, AFlowThatCameByTwiceIsOne) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 100, 1000, 1200);
   paths_[0].stretches.push_back(paths_[0].stretches[0]);
   paths_[0].stretches[1].from = At(1500);
@@ -110,7 +75,7 @@ TEST_F(CongestionTest, AFlowThatCameByTwiceIsOne) {
   EXPECT_EQ(traffic.culprits[0].bytes, 200u);
 }
 
-TEST_F(CongestionTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
+TEST_F(HotspotTrafficTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, kLine / 2);
   Goes({"host2", "leaf0", "spine1", "leaf1", "host6"}, 4, kLine / 5);
@@ -120,14 +85,14 @@ TEST_F(CongestionTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
   EXPECT_NEAR(traffic.group_use, 0.6, 0.001);
 }
 
-TEST_F(CongestionTest, WhereAllLinksAreFullItIsTooMuch) {
+TEST_F(HotspotTrafficTest, WhereAllLinksAreFullItIsTooMuch) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   Goes({"host2", "leaf0", "spine1", "leaf1", "host6"}, 4, kLine);
   EXPECT_EQ(Traffic().cause, HotspotCause::kOverload);
 }
 
 // Of the other link nobody mirrors anything.
-TEST_F(CongestionTest, APortsOwnCountGoesBeforeFlowsThatAreKnown) {
+TEST_F(HotspotTrafficTest, APortsOwnCountGoesBeforeFlowsThatAreKnown) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   for (const char* spine : {"spine0", "spine1"}) {
     const topology::Port& port = fabric_.port(Port("leaf0", spine));
@@ -142,7 +107,7 @@ TEST_F(CongestionTest, APortsOwnCountGoesBeforeFlowsThatAreKnown) {
   EXPECT_EQ(Traffic().cause, HotspotCause::kOverload);
 }
 
-TEST_F(CongestionTest, ManyToOneIsAnIncast) {
+TEST_F(HotspotTrafficTest, ManyToOneIsAnIncast) {
   hotspot_.port = Port("leaf1", "host4");
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host1", "leaf0", "spine1", "leaf1", "host4"}, 3, kLine / 2);
@@ -150,14 +115,14 @@ TEST_F(CongestionTest, ManyToOneIsAnIncast) {
   EXPECT_EQ(Traffic().group_links, 1u);
 }
 
-TEST_F(CongestionTest, OneToOneIsASenderThatIsTooFast) {
+TEST_F(HotspotTrafficTest, OneToOneIsASenderThatIsTooFast) {
   hotspot_.port = Port("leaf1", "host4");
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 3, kLine / 2);
   EXPECT_EQ(Traffic().cause, HotspotCause::kOneSender);
 }
 
-TEST_F(CongestionTest, WhatIsHeldForHalfOfTheTimeIsHeld) {
+TEST_F(HotspotTrafficTest, WhatIsHeldForHalfOfTheTimeIsHeld) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   hotspot_.paused = std::chrono::microseconds(499);
   EXPECT_NE(Traffic().cause, HotspotCause::kHeld);
@@ -165,7 +130,7 @@ TEST_F(CongestionTest, WhatIsHeldForHalfOfTheTimeIsHeld) {
   EXPECT_EQ(Traffic().cause, HotspotCause::kHeld);
 }
 
-TEST_F(CongestionTest, WithoutAFlowNobodyKnowsWhy) {
+TEST_F(HotspotTrafficTest, WithoutAFlowNobodyKnowsWhy) {
   const HotspotTraffic traffic = Traffic();
   EXPECT_EQ(traffic.cause, HotspotCause::kUnknown);
   EXPECT_THAT(traffic.culprits, IsEmpty());
@@ -173,13 +138,13 @@ TEST_F(CongestionTest, WithoutAFlowNobodyKnowsWhy) {
 }
 
 // Two jobs share the link evenly, and it is held for a fifth: each loses half and a fifth.
-TEST_F(CongestionTest, AJobLosesTheTimeInWhichOthersAreSentOrNobody) {
+TEST_F(HotspotTrafficTest, AJobLosesTheTimeInWhichOthersAreSentOrNobody) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine * 2 / 5);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, kLine / 5);
   Goes({"host2", "leaf0", "spine0", "leaf1", "host6"}, 4, kLine / 5);
-  Belongs(KeyOf("host0", "host4", 2), 0, 7);
-  Belongs(KeyOf("host1", "host5", 3), 1, 4);
-  Belongs(KeyOf("host2", "host6", 4), 1, 2);
+  Belongs(Flow("host0", "host4", 2), 0, 7);
+  Belongs(Flow("host1", "host5", 3), 1, 4);
+  Belongs(Flow("host2", "host6", 4), 1, 2);
   hotspot_.paused = std::chrono::microseconds(200);
   const std::vector<LostTime> lost = Traffic().lost;
   ASSERT_EQ(lost.size(), 2u);
@@ -189,10 +154,10 @@ TEST_F(CongestionTest, AJobLosesTheTimeInWhichOthersAreSentOrNobody) {
   EXPECT_THAT(lost[1].ranks, ElementsAre(2, 4));
 }
 
-TEST_F(CongestionTest, NobodyLosesMoreThanAllOfTheTime) {
+TEST_F(HotspotTrafficTest, NobodyLosesMoreThanAllOfTheTime) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, 1000);
-  Belongs(KeyOf("host1", "host5", 3), 0, 0);
+  Belongs(Flow("host1", "host5", 3), 0, 0);
   hotspot_.paused = std::chrono::microseconds(900);
   ASSERT_EQ(Traffic().lost.size(), 1u);
   EXPECT_EQ(Traffic().lost[0].time, std::chrono::milliseconds(1));

@@ -5,51 +5,31 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "topology/generate.h"
+#include <map>
+
+#include "analytics/congestion/congestion_fixture.h"
 
 namespace rocescope {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-using topology::PortIndex;
+using testing::UnorderedElementsAre;
 
 constexpr Duration kWindow = std::chrono::milliseconds(1);
 
-// host0 to host3 at leaf0, host4 to host7 at leaf1, two spines.
-class MarkedQueueTest : public testing::Test {
+class MarkedQueueTest : public CongestionTest {
  protected:
-  PortIndex Port(std::string_view from, std::string_view to) const {
-    const topology::Node& node = fabric_.node(fabric_.FindNode(from));
-    for (uint32_t i = 0; i < node.port_count; ++i) {
-      if (fabric_.PeerNode(node.first_port + i) == fabric_.FindNode(to)) return node.first_port + i;
-    }
-    return topology::kNone;
-  }
-  IpAddress AddressOf(std::string_view host) const {
-    return fabric_.nic(fabric_.NicsOf(fabric_.FindNode(host)).front()).addresses.front().address;
-  }
-  // From one host's queue pair to another's of the same number.
+  // From one host's queue pair to another's of the same number, for ten windows.
   FlowKey Goes(const std::vector<std::string>& nodes, uint32_t qpn,
                PathState state = PathState::kExact) {
-    FlowPath path{.flow = {.source = AddressOf(nodes.front()),
-                           .destination = AddressOf(nodes.back()),
-                           .destination_qpn = {qpn}}};
-    PathStretch stretch{.from = Timestamp(0 * kWindow),
-                        .until = Timestamp(10 * kWindow),
-                        .state = state,
-                        .bytes = 10'000'000};
-    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-      stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
-      stretch.path.ports[stretch.path.length++] = stretch.certain.back();
-    }
-    path.stretches.push_back(std::move(stretch));
-    paths_.push_back(std::move(path));
-    Connection connection;
-    connection.endpoints[0] = {.address = paths_.back().flow.source, .qpn = Qpn{qpn}};
-    connection.endpoints[1] = {.address = paths_.back().flow.destination, .qpn = Qpn{qpn}};
-    connections_.push_back(connection);
-    return paths_.back().flow;
+    const FlowKey flow = Takes(nodes, qpn,
+                               {.from = Timestamp(0 * kWindow),
+                                .until = Timestamp(10 * kWindow),
+                                .state = state,
+                                .bytes = 10'000'000});
+    Connects(flow, qpn);
+    return flow;
   }
   void Sees(std::string_view node, uint8_t ttl, const FlowKey& flow, int64_t window,
             uint64_t packets, uint32_t marked, uint32_t notices = 0) {
@@ -76,16 +56,11 @@ class MarkedQueueTest : public testing::Test {
                          .side = TapSide::kIngress});
     }
     tracker_.Add(batch_);
-    std::ranges::sort(paths_, {}, &FlowPath::flow);
-    return MarkedQueues(tracker_, FlowPaths(paths_), ConnectionList(connections_), fabric_);
+    return MarkedQueues(tracker_, Paths(), ConnectionList(connections_), fabric_);
   }
 
-  const topology::Fabric fabric_ =
-      topology::Generate({.hosts = 8, .leaves = 2, .spines = 2}).value();
   MarkTracker tracker_{fabric_, {.window = kWindow}};
   RecordBatch batch_;
-  std::vector<FlowPath> paths_;
-  std::vector<Connection> connections_;
 };
 
 TEST_F(MarkedQueueTest, BetweenTwoSightsInARowThereIsOneQueue) {
@@ -93,7 +68,7 @@ TEST_F(MarkedQueueTest, BetweenTwoSightsInARowThereIsOneQueue) {
   Sees("leaf0", 64, flow, 3, 100, 0);
   Sees("spine0", 63, flow, 3, 100, 20);
   Sees("leaf1", 62, flow, 3, 100, 25);
-  EXPECT_THAT(Marked(), testing::UnorderedElementsAre(
+  EXPECT_THAT(Marked(), UnorderedElementsAre(
                             MarkedQueue{.port = Port("leaf0", "spine0"), .window = 3, .marks = 20},
                             MarkedQueue{.port = Port("spine0", "leaf1"), .window = 3, .marks = 5}));
 }
@@ -120,27 +95,65 @@ TEST_F(MarkedQueueTest, CopiesThatTheMirrorLostAreNoMarks) {
   EXPECT_EQ(marked[0].port, Port("leaf0", "spine0"));
 }
 
-// Only leaves are mirrored. What leaves leaf0 for either spine is marked, if it goes to host4's
-// leaf by spine0; flows by spine1 and the other flows from leaf0 are not.
-TEST_F(MarkedQueueTest, WhereSeveralQueuesMayHaveMarkedItIsTheOneThatExplainsAll) {
-  const FlowKey hurt = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 1);
-  const FlowKey also = Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 2);
-  Goes({"host2", "leaf0", "spine1", "leaf1", "host6"}, 3);
-  // By the same port of leaf1's, and unmarked: another leaf's would be, here it comes back.
-  const FlowKey spared = Goes({"host4", "leaf1", "spine0", "leaf0", "host0"}, 4);
-  for (const FlowKey& flow : {hurt, also}) {
-    Sees("leaf0", 64, flow, 3, 100, 0);
-    Sees("leaf1", 62, flow, 3, 100, 30);
+// A flow from each leaf to each other by spine0, and only leaves are mirrored. All are as large,
+// so that each queue of a leaf to spine0 or back carries two flows' octets.
+class TomographyTest : public MarkedQueueTest {
+ protected:
+  // Marks that came with some flows, by the number of the leaf they come from and go to.
+  std::vector<MarkedQueue> QueuesOf(std::map<std::pair<int, int>, uint32_t> marks) {
+    uint32_t qpn = 0;
+    for (const int from : {0, 1, 2}) {
+      for (const int to : {0, 1, 2}) {
+        if (from == to) continue;
+        const std::string near = "leaf" + std::to_string(from);
+        const std::string far = "leaf" + std::to_string(to);
+        const FlowKey flow = Goes({"host" + std::to_string(4 * from), near, "spine0", far,
+                                   "host" + std::to_string(4 * to)},
+                                  ++qpn);
+        Sees(near, 64, flow, 3, 100, 0);
+        Sees(far, 62, flow, 3, 100, marks[{from, to}]);
+      }
+    }
+    return Marked();
   }
-  Sees("leaf1", 64, spared, 3, 100, 0);
-  Sees("leaf0", 62, spared, 3, 100, 0);
-  double all = 0;
-  for (const MarkedQueue& queue : Marked()) {
-    EXPECT_TRUE(queue.inferred);
-    EXPECT_TRUE(queue.port == Port("leaf0", "spine0") || queue.port == Port("spine0", "leaf1"));
-    all += queue.marks;
+  auto Inferred(std::string_view from, std::string_view to, double marks) const {
+    return testing::AllOf(testing::Field(&MarkedQueue::port, Port(from, to)),
+                          testing::Field(&MarkedQueue::marks, testing::DoubleNear(marks, 1e-9)),
+                          testing::Field(&MarkedQueue::inferred, true));
   }
-  EXPECT_NEAR(all, 60, 1e-6) << "each mark is set once";
+};
+
+// Rates r of leaf0 -> spine0 and s of spine0 -> leaf1, and of spine0 -> leaf2, which has as much to
+// do with it. A round gives them 60 r / (r + s) and 30 s / (r + s) marks, and by twice a flow's
+// octets new rates: s / r is halved. In the last of 50 it is 2^-49, which leaves 5e-14 marks to s.
+// Where it ends, at s = 0, r is 30 marks in a flow's octets, as both flows have it.
+TEST_F(TomographyTest, MarksOfAllThatLeavesALeafAreSetAtTheLeaf) {
+  EXPECT_THAT(QueuesOf({{{0, 1}, 30}, {{0, 2}, 30}}), ElementsAre(Inferred("leaf0", "spine0", 60)));
+}
+
+// The same the other way round: 0 -> 1 is marked as before, and what else comes to leaf1.
+TEST_F(TomographyTest, MarksOfAllThatComesToALeafAreSetAtTheSpine) {
+  EXPECT_THAT(QueuesOf({{{0, 1}, 30}, {{2, 1}, 30}}), ElementsAre(Inferred("spine0", "leaf1", 60)));
+}
+
+// Rates of 30 and of 10 marks in a flow's octets make exactly what was seen, and nothing can be
+// likelier. Each queue has two flows, so these are 60 and 20 of the 80.
+TEST_F(TomographyTest, TwoQueuesOnOneWayShareItsMarks) {
+  EXPECT_THAT(
+      QueuesOf({{{0, 1}, 40}, {{0, 2}, 30}, {{2, 1}, 10}}),
+      UnorderedElementsAre(Inferred("leaf0", "spine0", 60), Inferred("spine0", "leaf1", 20)));
+}
+
+TEST_F(TomographyTest, WhatTellsNoneOfTwoQueuesFromTheOtherIsHalved) {
+  EXPECT_THAT(QueuesOf({{{0, 1}, 30}}), UnorderedElementsAre(Inferred("leaf0", "spine0", 15),
+                                                             Inferred("spine0", "leaf1", 15)));
+}
+
+// Four flows' octets against two: a round halves the rate that fits them less, as above.
+TEST_F(TomographyTest, UnmarkedTrafficSpeaksForItsQueue) {
+  Goes({"host9", "leaf2", "spine0", "leaf1", "host5"}, 17);
+  Goes({"host10", "leaf2", "spine0", "leaf1", "host6"}, 18);
+  EXPECT_THAT(QueuesOf({{{0, 1}, 30}}), ElementsAre(Inferred("leaf0", "spine0", 30)));
 }
 
 // Nobody saw a mark, on none of the switches; and the receiver says that there are some.
