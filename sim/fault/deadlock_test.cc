@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <vector>
 
 #include "sim/fault/injector.h"
 #include "sim/fault/valley.h"
@@ -14,16 +17,22 @@
 namespace rocescope::sim {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Lt;
 using ::testing::Pointwise;
+using ::testing::SizeIs;
 
 constexpr uint8_t kData = 3;
 constexpr SimTime kOnset = 2 * kMillisecond;
 constexpr SimTime kDuration = 2 * kMillisecond;
+
+using Way = std::vector<topology::PortIndex>;
 
 topology::Fabric LeafSpine(uint32_t leaves, uint32_t spines) {
   return topology::Generate({.shape = topology::Shape::kLeafSpine,
@@ -109,6 +118,36 @@ class DeadlockTest : public ::testing::Test {
     }
     return values;
   }
+  std::set<uint32_t> Bounced() const {
+    std::set<uint32_t> bounced;
+    for (uint32_t number = 0; number < network_->queue_pair_count(); ++number) {
+      if (network_->HasBounced(number)) bounced.insert(number);
+    }
+    return bounced;
+  }
+  // Of all queue pairs, as routes are now.
+  std::vector<Way> Ways() {
+    std::vector<Way> ways;
+    for (uint32_t number = 0; number < network_->queue_pair_count(); ++number) {
+      ways.push_back(network_->PathOf(network_->queue_pair(number)));
+    }
+    return ways;
+  }
+  // By a port of the loop down to a lower switch, and by its next one up again.
+  bool HasValley(const Way& way) const {
+    const std::array<std::array<topology::PortIndex, 2>, 2> valleys = {
+        {{Loop()[1], Loop()[2]}, {Loop()[3], Loop()[0]}}};
+    return std::ranges::any_of(
+        valleys, [&](const auto& valley) { return !std::ranges::search(way, valley).empty(); });
+  }
+  // The first switch after the sender's own is one of those that turn what goes where this goes.
+  bool IsTurnedUnderWay(const Way& way) const {
+    const auto loop = FindValleyLoop(fabric_, LinkBetween(fabric_, "leaf0", "spine0"));
+    return std::ranges::any_of(loop->detours, [&](const ValleyLoop::Detour& detour) {
+      return detour.at == fabric_.PeerNode(way.front()) &&
+             detour.edge == fabric_.port(way.back()).node;
+    });
+  }
   uint64_t Lost(LossCause cause) const {
     return network_->shared().lost[static_cast<size_t>(cause)];
   }
@@ -165,6 +204,36 @@ TEST_F(DeadlockTest, IsVisibleOnceTheLoopHasClosed) {
   for (const uint64_t since : OfLoop([](const Port& port) { return port.PausedSince(kData); })) {
     EXPECT_LT(since, static_cast<uint64_t>(visible));
   }
+}
+
+TEST_F(DeadlockTest, NothingBouncesBeforeTheOnset) {
+  Start({});
+  Run(kOnset - kMicrosecond);
+  EXPECT_GT(Delivered(), 1000u);
+  EXPECT_THAT(Bounced(), IsEmpty());
+}
+
+// On the way that it takes now, or on that of frames which were bound for an upper switch at the
+// onset.
+TEST_F(DeadlockTest, WhatBouncesGoesByTwoPortsOfTheLoop) {
+  Start({});
+  const std::vector<Way> before = Ways();
+  Run(kOnset + kDuration - kMicrosecond);
+  const std::vector<Way> now = Ways();
+  const std::set<uint32_t> bounced = Bounced();
+  EXPECT_THAT(bounced, SizeIs(AllOf(Gt(0u), Lt(now.size()))));
+  for (const uint32_t number : bounced) {
+    EXPECT_TRUE(HasValley(now[number]) || IsTurnedUnderWay(before[number])) << number;
+  }
+}
+
+TEST_F(DeadlockTest, WhatBouncedIsKnownWhenRoutesAreRightAgain) {
+  Start({});
+  Run(kOnset + kDuration - kMicrosecond);
+  const std::set<uint32_t> bounced = Bounced();
+  Run(kOnset + kDuration + kMillisecond);
+  EXPECT_EQ(Bounced(), bounced);
+  for (const Way& way : Ways()) EXPECT_FALSE(HasValley(way));
 }
 
 TEST_F(DeadlockTest, AWatchdogOpensTheLoop) {
