@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "analytics/anomaly/robust.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -152,10 +153,10 @@ void Past::CompareWithPeers(Deviations& deviations) const {
       if (!std::isnan(deviations.own[at])) values.push_back(deviations.own[at]);
     }
     if (values.size() < options_.fewest_peers) continue;
-    const float shift = Median(values);
+    const float shift = MedianOf(values);
     deviations.shift[metric] = shift;
     for (float& one : values) one = std::abs(one - shift);
-    deviations.disunity[metric] = kDeviationOfMad * Median(values);
+    deviations.disunity[metric] = kDeviationOfMad * MedianOf(values);
     for (size_t at = metric; at < deviations.own.size(); at += width_)
       deviations.peers[at] -= shift;
   }

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/median.h"
+
 namespace rocescope {
 namespace {
 
@@ -46,7 +48,7 @@ std::vector<float> SpreadSum::OfEach() const {
   for (size_t i = 0; i < distances_.size(); ++i) {
     std::vector<float> distances = distances_[i];
     if (distances.empty()) continue;
-    spreads[i] = static_cast<float>(kDeviationOfMad) * Median(distances);
+    spreads[i] = static_cast<float>(kDeviationOfMad) * MedianOf(distances);
     const auto at = static_cast<std::ptrdiff_t>(kFar * static_cast<double>(distances.size()));
     std::ranges::nth_element(distances, distances.begin() + at);
     spreads[i] = std::max(spreads[i], distances[static_cast<size_t>(at)] / kPlaceOfFar);

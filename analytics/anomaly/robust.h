@@ -13,17 +13,6 @@ namespace rocescope {
 // A normal distribution's standard deviation, by the median of distances from its median.
 inline constexpr double kDeviationOfMad = 1.4826;
 
-// Reorders; of at least one.
-inline float Median(std::span<float> values) {
-  const size_t half = values.size() / 2;
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(half));
-  const float upper = values[half];
-  if (values.size() % 2 == 1) return upper;
-  return (upper +
-          *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) /
-         2;
-}
-
 struct NumberedValue {
   float value = 0;
   size_t number = 0;

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "analytics/collective/median.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -168,7 +168,7 @@ class Group {
   double MedianTransfers() const {
     std::vector<double> transfers;
     for (const Arc& arc : arcs_) transfers.push_back(arc.transfers);
-    return MedianOf(transfers);
+    return UpperMedianOf(transfers);
   }
 
   Shape OfTwo() const {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "analytics/collective/median.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -37,7 +37,7 @@ std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double p
   std::vector<double> others;
   for (size_t i = 0; i + 1 < entries.size(); ++i) others.push_back(entries[i].at);
   const double next = entries[entries.size() - 2].at;
-  const double median = MedianOf(others);
+  const double median = UpperMedianOf(others);
   const double late = entries.back().at - median;
   if (late < LeastLate(period) || late < kApart * (next - median)) {
     return std::nullopt;
@@ -130,7 +130,7 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
     if (!longest || run.so_far.iterations > longest->iterations) {
       longest = run.so_far;
       std::vector<double> values = run.lateness;
-      longest->lateness = MedianOf(values);
+      longest->lateness = UpperMedianOf(values);
     }
   }
   return longest;

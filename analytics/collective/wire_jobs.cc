@@ -11,8 +11,8 @@
 #include <span>
 #include <utility>
 
-#include "analytics/collective/median.h"
 #include "analytics/connection/disjoint_sets.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -156,9 +156,9 @@ class Finder {
       messages[job].push_back(octets / std::max(1.0, channel.transfers));
     }
     std::vector<double> bytes;
-    for (std::vector<double>& of_job : amounts) bytes.push_back(MedianOf(of_job));
+    for (std::vector<double>& of_job : amounts) bytes.push_back(UpperMedianOf(of_job));
     std::vector<double> message;
-    for (std::vector<double>& of_job : messages) message.push_back(MedianOf(of_job));
+    for (std::vector<double>& of_job : messages) message.push_back(UpperMedianOf(of_job));
     const auto alike = [](double a, double b, double by) {
       return std::abs(a - b) <= by * std::max(a, b);
     };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/median.h"
+
 namespace rocescope {
 
 using topology::PortIndex;
@@ -113,8 +115,7 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
   if (of == Of::kLeast ? between * 10 > shift.windows : shift.windows * 2 < all) {
     return std::nullopt;
   }
-  std::ranges::nth_element(by, by.begin() + static_cast<ptrdiff_t>(by.size() / 2));
-  shift.by = static_cast<double>(by[by.size() / 2]);
+  shift.by = static_cast<double>(UpperMedianOf(by));
   return shift;
 }
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "analytics/collective/median.h"
 #include "analytics/diagnosis/detectors.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -36,7 +36,7 @@ bool DetectSlowClocks(const Scene& scene, Findings& found) {
   for (size_t w = 0; w < scene.windows(); ++w) {
     std::vector<double> values;
     for (const auto& [gpu, clock] : clocks) values.push_back(static_cast<double>(clock[w]));
-    usual.push_back(static_cast<uint64_t>(MedianOf(values)));
+    usual.push_back(static_cast<uint64_t>(UpperMedianOf(values)));
   }
   for (const auto& [gpu, clock] : clocks) {
     const auto is_slow = [&](size_t w) {

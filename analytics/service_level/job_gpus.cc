@@ -8,6 +8,7 @@
 
 #include "analytics/service_level/counter_values.h"
 #include "analytics/service_level/window_share.h"
+#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -82,11 +83,10 @@ std::vector<std::vector<double>> UtilisationGaps(const MetricStore& metrics, siz
         if (HasValue(gaps[gpu][window])) told.push_back(gaps[gpu][window]);
       }
       const bool enough = told.size() >= kFewest;
-      const auto middle = told.begin() + static_cast<std::ptrdiff_t>(told.size() / 2);
-      if (enough) std::ranges::nth_element(told, middle);
+      const double middle = enough ? UpperMedianOf(told) : 0;
       for (const GpuIndex gpu : of_job) {
         double& value = gaps[gpu][window];
-        value = enough ? std::abs(value - *middle) : std::numeric_limits<double>::quiet_NaN();
+        value = enough ? std::abs(value - middle) : std::numeric_limits<double>::quiet_NaN();
       }
     }
   }

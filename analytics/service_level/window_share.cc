@@ -5,17 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "base/median.h"
+
 namespace rocescope {
-namespace {
-
-// Of an even number, the mean of the two in the middle.
-double MedianOf(std::vector<double> values) {
-  std::ranges::sort(values);
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-}  // namespace
 
 bool HasValue(double value) { return !std::isnan(value); }
 
@@ -31,8 +23,7 @@ std::optional<double> LearntBound(std::span<const double> values, Worse worse, d
   if (past.empty() || past.size() < options.least_learnt) return std::nullopt;
   const double median = MedianOf(past);
   for (double& value : past) value = std::abs(value - median);
-  const double off =
-      std::max(kSpreads * kNormal * MedianOf(std::move(past)), slack * std::abs(median));
+  const double off = std::max(kSpreads * kNormal * MedianOf(past), slack * std::abs(median));
   return worse == Worse::kHigh ? median + off : median - off;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/median.h"
 #include "rocescope/v1/score.pb.h"
 
 namespace rocescope {
@@ -176,7 +177,6 @@ void Figures::AddDelays() {
     delays.insert(delays.end(), counts.delays.begin(), counts.delays.end());
   }
   if (delays.empty()) return;
-  std::ranges::sort(delays);
   const auto add = [&](FindingMeasure measure, double value) {
     figures_.push_back({.measure = measure,
                         .goal = GoalOf(measure, view_),
@@ -187,7 +187,7 @@ void Figures::AddDelays() {
                         .weighted = {}});
   };
   add(kMedianDelay, MedianOf(delays));
-  add(kWorstDelay, delays.back());
+  add(kWorstDelay, std::ranges::max(delays));
 }
 
 void Figures::AddHealthy() {
@@ -256,12 +256,6 @@ std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs) 
   }
   for (auto& [kind, counts] : kinds) std::ranges::sort(counts.delays);
   return kinds;
-}
-
-double MedianOf(std::span<const double> values) {
-  if (values.empty()) return 0;
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 Confusion CountConfusion(std::span<const RunFindings> runs) {

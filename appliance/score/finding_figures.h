@@ -47,9 +47,6 @@ struct KindCounts {
 };
 std::map<std::string, KindCounts> CountKinds(std::span<const RunFindings> runs);
 
-// The middle one, or the mean of the two; 0 of none. Ascending values.
-double MedianOf(std::span<const double> values);
-
 // By the truth's kind, or "healthy": the kinds that were said instead, or "none". A visible fault
 // counts once, by the finding that fits it best or by what was said in its stead; a healthy run by
 // its surest finding.

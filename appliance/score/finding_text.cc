@@ -12,6 +12,7 @@
 #include "analytics/diagnosis/finding_kind.h"
 #include "appliance/report/table.h"
 #include "appliance/score/view.h"
+#include "base/median.h"
 #include "rocescope/v1/score.pb.h"
 
 namespace rocescope {
@@ -111,7 +112,7 @@ std::string RenderKinds(std::span<const RunFindings> runs) {
     table.Add({kind, std::to_string(counts.faults), std::to_string(counts.visible),
                std::to_string(counts.detected), std::to_string(counts.kind_right),
                std::to_string(counts.place_right), std::to_string(counts.place_named),
-               any ? Windows(MedianOf(counts.delays)) : "",
+               any ? Windows(MedianOf(std::vector(counts.delays))) : "",
                any ? Windows(counts.delays.back()) : "", std::to_string(counts.false_findings)});
   }
   return table.empty() ? "" : "\n" + table.Render(2);
