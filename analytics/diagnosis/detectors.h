@@ -15,6 +15,9 @@ void DetectLinkState(const Scene& scene, Findings& found);
 // Frames that a link's one end sent and the other did not get, or got broken. link_loss.cc
 void DetectLinkLoss(const Scene& scene, Findings& found);
 
+// Two links whose ends sent and received as if their cables were exchanged. crossed_links.cc
+void DetectCrossedLinks(const Scene& scene, Findings& found);
+
 // Frames that went into a switch and did not come out, though it counts no drop; frames that it
 // finds too long. switch_loss.cc
 void DetectSwitchLoss(const Scene& scene, Findings& found);

@@ -208,6 +208,7 @@ Findings Diagnose(const Scene& scene) {
   if (scene.windows() > 0) {
     DetectLinkState(scene, found);
     DetectLinkLoss(scene, found);
+    DetectCrossedLinks(scene, found);
     DetectSwitchLoss(scene, found);
     DetectCorruption(scene, found);
     DetectUncountedLoss(scene, found);

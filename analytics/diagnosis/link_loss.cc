@@ -10,44 +10,13 @@
 
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/link_balance.h"
 
 namespace rocescope {
 namespace {
 
 using topology::LinkIndex;
 using topology::PortIndex;
-
-// Frames that the sender's end counted and the receiver's did not, either way or as broken. One is
-// under way from the beginning of its transmission to its arrival.
-Balance BalanceOf(const Scene& scene, PortIndex sender) {
-  const Entity from = scene.EntityOf(sender);
-  const Entity to = scene.EntityOf(scene.fabric().Peer(sender));
-  if (!scene.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
-  const topology::Link& link = scene.fabric().link(scene.fabric().port(sender).link);
-  const Row sent = scene.Growth(from, Metric::kTxPackets);
-  const Row octets = scene.Growth(from, Metric::kTxBytes);
-  const Row received = scene.Growth(to, Metric::kRxPackets);
-  const Row broken = scene.Growth(to, Metric::kFcsErrors);
-  Balance balance{.missing = std::vector<int64_t>(scene.windows()),
-                  .busy = std::vector<double>(scene.windows())};
-  const double octets_a_window = scene.OctetsAWindow(sender);
-  int64_t sum = 0;
-  double frames = 0;
-  double bytes = 0;
-  for (size_t i = 0; i < sent.size(); ++i) {
-    sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + broken[i]);
-    balance.missing[i] = sum;
-    balance.busy[i] = static_cast<double>(octets[i]) / octets_a_window;
-    frames += static_cast<double>(sent[i]);
-    bytes += static_cast<double>(octets[i]);
-  }
-  if (frames == 0) return {};
-  const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
-                            static_cast<double>(link.bits_per_second) / 8;
-  balance.full.assign(scene.windows(),
-                      static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2);
-  return balance;
-}
 
 std::optional<Loss> BrokenFrames(const Scene& scene, PortIndex sender) {
   const Row broken = scene.Growth(scene.EntityOf(scene.fabric().Peer(sender)), Metric::kFcsErrors);
@@ -98,7 +67,8 @@ void DetectLinkLoss(const Scene& scene, Findings& found) {
   const auto links = scene.fabric().links();
   std::vector<Balance> places;
   for (const topology::Link& link : links) {
-    for (const PortIndex sender : link.ends) places.push_back(BalanceOf(scene, sender));
+    for (const PortIndex sender : link.ends)
+      places.push_back(LinkBalance(scene, sender, scene.fabric().Peer(sender)));
   }
   const Balances balances(std::move(places));
   std::vector<BothWays> lost(links.size());

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where packets are lost, or damaged, that no counter tells of: by whose packets are. A place whose
 // share of everybody's traffic explains best who lost how many is the likeliest; places whose
-// counters prove that they lost nothing are none.
+// counters prove that they lost nothing are none, nor those that taps saw the lost ones before, or
+// behind.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -27,6 +29,12 @@ bool IsCounted(const Scene& scene, PortIndex sender) {
                                                     scene.EntityOf(receiver), Metric::kRxPackets);
 }
 
+// Who receives there would have said if it had been damaged.
+bool TellsDamage(const Scene& scene, PortIndex sender) {
+  const PortIndex receiver = scene.fabric().Peer(sender);
+  return receiver != kNone && scene.Tells(scene.EntityOf(receiver), Metric::kFcsErrors);
+}
+
 // NICs that say what reached them damaged leave nothing to be voted on.
 bool NicsTell(const Scene& scene) {
   for (topology::NicIndex nic = 0; nic < scene.fabric().nics().size(); ++nic) {
@@ -35,32 +43,82 @@ bool NicsTell(const Scene& scene) {
   return false;
 }
 
-// Octets of each flow, by its place among the paths, that went by each place.
-std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp until) {
+// Where along its way a flow lost packets, by what taps saw of those.
+struct Between {
+  size_t first = 0;       // by number of its ports: the last one whose switch had got them
+  size_t end = SIZE_MAX;  // and the first one whose switch had not
+};
+
+// A NAK is for one packet at least. The switch whose tap saw so many packets come late got them
+// only when they were sent again; where hardly any did, all had come by before.
+Between BetweenTaps(const Scene& scene, const std::vector<PortIndex>& way,
+                    const std::vector<LossSight>& sights, double refused) {
+  constexpr double kMost = 0.5;
+  constexpr double kHardlyAny = 0.1;
+  Between between;
+  for (size_t i = 0; i < way.size(); ++i) {
+    const auto sight =
+        std::ranges::find(sights, scene.fabric().port(way[i]).node, &LossSight::node);
+    if (sight == sights.end()) continue;
+    const auto late = static_cast<double>(sight->late);
+    if (late >= kMost * refused) {
+      between.end = std::min(between.end, i);
+    } else if (late <= kHardlyAny * refused && sight->resent > 0) {
+      between.first = i;
+    }
+  }
+  // Packets also come out of order by themselves.
+  return between.first < between.end ? between : Between();
+}
+
+// Octets of each flow, by its place among the paths, that went by each place where they may have
+// been hurt.
+std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, double>& losses,
+                               Timestamp from, Timestamp until) {
   std::map<Place, Passed> passed;
   uint32_t number = 0;
   for (const FlowPath& path : scene.parts().paths) {
+    const auto lost = losses.find(path.flow);
     for (const PathStretch& stretch : path.stretches) {
       const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
       if (octets <= 0) continue;
-      for (const PortIndex port : stretch.certain) {
-        const NodeIndex node = scene.fabric().port(port).node;
-        if (scene.fabric().node(node).IsSwitch()) {
+      const std::vector<PortIndex>& way = stretch.certain;
+      const Between between =
+          lost == losses.end()
+              ? Between()
+              : BetweenTaps(scene, way, scene.parts().losses.SightsOf(path.flow), lost->second);
+      for (size_t i = 0; i < way.size(); ++i) {
+        const NodeIndex node = scene.fabric().port(way[i]).node;
+        // What a switch damages goes on to the receiver, by all taps.
+        if (scene.fabric().node(node).IsSwitch() && between.end == SIZE_MAX) {
           passed[{.kind = PlaceKind::kSwitch, .index = node}][number] += octets;
         }
-        if (IsCounted(scene, port)) continue;
-        passed[{.kind = PlaceKind::kLink, .index = scene.fabric().port(port).link, .sender = port}]
+        if (IsCounted(scene, way[i]) || i < between.first || i >= between.end) continue;
+        passed[{
+            .kind = PlaceKind::kLink, .index = scene.fabric().port(way[i]).link, .sender = way[i]}]
               [number] += octets;
       }
     }
     ++number;
   }
+  // Damaged frames are the usual reason of loss on a link, and silent loss the rare one (Zhuo et
+  // al., Understanding and Mitigating Packet Corruption in Data Center Networks, SIGCOMM 2017).
+  constexpr double kDamaged = 2.0 / 3;
   std::vector<Exposed> exposed;
   for (auto& [place, octets] : passed) {
-    exposed.push_back(
-        {.kind = place.kind == PlaceKind::kLink ? FindingKind::kGrayLoss : FindingKind::kCorruption,
-         .place = place,
-         .passed = std::move(octets)});
+    if (place.kind == PlaceKind::kSwitch) {
+      exposed.push_back({.kind = FindingKind::kCorruption, .place = place, .passed = octets});
+      continue;
+    }
+    const bool damage_is_told = TellsDamage(scene, place.sender);
+    if (!damage_is_told) {
+      exposed.push_back(
+          {.kind = FindingKind::kBitErrors, .place = place, .passed = octets, .prior = kDamaged});
+    }
+    exposed.push_back({.kind = FindingKind::kGrayLoss,
+                       .place = place,
+                       .passed = octets,
+                       .prior = damage_is_told ? 1 : 1 - kDamaged});
   }
   return exposed;
 }
@@ -100,13 +158,15 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
     ++number;
   }
   const std::vector<Suspect> ranked =
-      RankByHurts(ExposedTo(scene, scene.BeginOf(first), scene.EndOf(last)), hurts);
+      RankByHurts(ExposedTo(scene, losses, scene.BeginOf(first), scene.EndOf(last)), hurts);
   if (ranked.empty() || hurts.empty()) return;
   Finding finding = {
       .basis = Basis::kVotes, .from = scene.BeginOf(first), .verdict = scene.EndOf(verdict)};
   Accuse(ranked, finding);
   // Votes alone: that nobody else is to blame is not known.
-  finding.confidence *= 0.9;
+  constexpr double kNobodyElse = 0.9;
+  finding.confidence *= kNobodyElse;
+  for (Suspect& rival : finding.rivals) rival.probability *= kNobodyElse;
   finding.until = scene.Until(last);
   finding.evidence.push_back(
       fmt::format("receivers refused packets of {} flows {:.0f} times, and what passed here "

@@ -42,6 +42,11 @@ class LossVotesTest : public SceneTest {
   // Nobody could have counted what was lost on the link.
   void DoesNotCount(std::string_view from, std::string_view to) {
     NeverTells(EntityOf(Port(from, to)), Metric::kTxPackets);
+    Grows(fabric_.Peer(Port(from, to)), Metric::kFcsErrors, 0, 0);
+  }
+  // The receiver does not even say what came damaged.
+  void SaysNothing(std::string_view from, std::string_view to) {
+    NeverTells(EntityOf(Port(from, to)), Metric::kTxPackets);
   }
   Findings Found() { return SceneTest::Found(DetectUncountedLoss); }
 };
@@ -66,7 +71,7 @@ TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
   for (const Suspect& rival : found[0].rivals) {
     EXPECT_EQ(rival.kind, FindingKind::kCorruption);
     EXPECT_THAT(rival.place, testing::AnyOf(Switch("leaf0"), Switch("spine0")));
-    EXPECT_NEAR(rival.probability, odds / (1 + 2 * odds), 1e-3);
+    EXPECT_NEAR(rival.probability, 0.9 * odds / (1 + 2 * odds), 1e-3);
   }
 }
 
@@ -79,6 +84,66 @@ TEST_F(LossVotesTest, ALinkWhoseCountersProveThatItLostNothingIsNone) {
   EXPECT_NEAR(found[0].confidence, 0.45, 1e-3);
   ASSERT_EQ(found[0].rivals.size(), 1u);
   EXPECT_EQ(found[0].rivals[0].kind, FindingKind::kCorruption);
+}
+
+// Both explain it as well: what is damaged on a link is the usual, what vanishes there the rare.
+TEST_F(LossVotesTest, WhereDamageIsNotToldABadCableIsLikelierThanSilentLoss) {
+  SaysNothing("leaf0", "spine0");
+  RefusesOfBoth(8, 30);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kBitErrors);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
+  EXPECT_NEAR(found[0].confidence, 0.9 * 2 / 3, 1e-6);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].kind, FindingKind::kGrayLoss);
+  EXPECT_NEAR(found[0].rivals[0].probability, 0.9 / 3, 1e-6);
+}
+
+// One flow alone was hurt: by votes, each place of its way may have done it.
+TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
+  const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
+  for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
+  Refuses("host0", "host8", 1, 8, 10);
+  ASSERT_GT(Found()[0].rivals.size(), 1u);
+  const FlowKey flow = Flow("host0", "host8", 1);
+  Sees("leaf0", flow, 0, 100);
+  Sees("spine0", flow, 0, 100);
+  Sees("leaf2", flow, 10, 90);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
+  EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
+  EXPECT_TRUE(found[0].rivals.empty()) << "a damaged packet would have come by leaf2";
+}
+
+// Of leaf2's traffic it is a half, of the other switches' a third.
+TEST_F(LossVotesTest, WhatCameByAllTapsWasLostBehindThemOrDamagedAnywhere) {
+  const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
+  for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
+  Refuses("host0", "host8", 1, 8, 5);
+  for (const char* node : {"leaf0", "spine0", "leaf2"}) {
+    Sees(node, Flow("host0", "host8", 1), 0, 50);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf2", "host8"));
+  const double sum = 1 + std::pow(0.5, 5) + 2 * std::pow(1.0 / 3, 5);
+  EXPECT_NEAR(found[0].confidence, 0.9 / sum, 1e-2);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].place, Switch("leaf2"));
+}
+
+TEST_F(LossVotesTest, TapsThatContradictEachOtherSayNothing) {
+  DoesNotCount("leaf0", "spine0");
+  RefusesOfBoth(8, 5);
+  const Findings before = Found();
+  Sees("leaf0", Flow("host0", "host8", 1), 9, 90);
+  Sees("spine0", Flow("host0", "host8", 1), 0, 90);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, before[0].place);
+  EXPECT_EQ(found[0].confidence, before[0].confidence);
 }
 
 TEST_F(LossVotesTest, TheSwitchThatAllWhoAreHurtHaveInCommonIsLikeliest) {

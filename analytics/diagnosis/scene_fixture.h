@@ -171,9 +171,16 @@ class SceneTest : public testing::Test {
   }
   // A tap saw packets of the flow that had been sent before, and NAKs that it carries.
   void Loses(const FlowKey& flow, size_t window, uint32_t resent, uint32_t refused) {
-    FlowRecord record{.flow = flow, .interval_start = Begin(window)};
+    FlowRecord record{.flow = flow, .tap = UINT16_MAX, .interval_start = Begin(window)};
     record.requests.resent = resent;
     record.naks[static_cast<size_t>(NakKind::kSequenceError)] = refused;
+    lossy_.push_back(record);
+  }
+  // Of the flow, the tap at a switch saw packets behind later ones, and packets again.
+  void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t resent) {
+    FlowRecord record{.flow = flow, .tap = static_cast<TapId>(Node(node))};
+    record.requests.reordered = late;
+    record.requests.resent = resent;
     lossy_.push_back(record);
   }
   // What packets took on a way, in each of the windows; instead of what was said of them before.
@@ -208,7 +215,12 @@ class SceneTest : public testing::Test {
     const FlowPaths paths(paths_);
     const FlowSummaries flows(flows_);
     const ConnectionList connections(connections_);
-    LossTracker losses({.window = kWindow});
+    LossTracker losses(fabric_, {.window = kWindow});
+    for (topology::NodeIndex node = 0; node < fabric_.nodes().size(); ++node) {
+      if (!fabric_.node(node).IsSwitch()) continue;
+      losses.LearnTap(
+          {.tap = static_cast<TapId>(node), .switch_address = fabric_.node(node).erspan_source});
+    }
     for (const FlowRecord& record : lossy_) losses.Add(record);
     return run(Scene({.fabric = fabric_,
                       .metrics = metrics,

@@ -15,7 +15,7 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
     double all = 0;
     for (const auto& [number, octets] : exposed.passed) all += octets;
     if (all <= 0) continue;
-    double likelihood = 0;
+    double likelihood = std::log(exposed.prior);
     for (const auto& [number, count] : hurts) {
       const auto at = exposed.passed.find(number);
       const double share = at == exposed.passed.end() ? 0 : at->second / all;
@@ -25,7 +25,7 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
   }
   if (ranked.empty()) return ranked;
   std::ranges::sort(ranked, {}, [](const Suspect& suspect) {
-    return std::tuple(-suspect.probability, suspect.place);
+    return std::tuple(-suspect.probability, suspect.place, suspect.kind);
   });
   // From logarithms to shares.
   const double best = ranked[0].probability;

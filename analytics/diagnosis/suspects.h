@@ -19,6 +19,7 @@ struct Exposed {
   FindingKind kind = FindingKind::kCorruption;  // what it would be
   Place place;
   Passed passed;
+  double prior = 1;  // how likely it is before anybody is hurt, against the others
 };
 
 // How often each was hurt, by its number.

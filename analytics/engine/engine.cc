@@ -65,7 +65,7 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   metrics_ = std::make_unique<MetricStore>(*fabric_, MetricOptions{.window = options_.window});
   delays_ = std::make_unique<DelayTracker>(*fabric_, DelayOptions{.window = options_.window});
   anomalies_ = std::make_unique<AnomalyDetector>(*fabric_);
-  losses_ = std::make_unique<LossTracker>(LossTrackerOptions{.window = options_.window});
+  losses_ = std::make_unique<LossTracker>(*fabric_, LossTrackerOptions{.window = options_.window});
   marks_ = std::make_unique<MarkTracker>(*fabric_, MarkTrackerOptions{.window = options_.window});
   queues_ =
       std::make_unique<QueueTracker>(*fabric_, QueueTrackerOptions{.window = options_.window});
@@ -82,6 +82,7 @@ void Engine::LearnTap(const TapPlace& place) {
   if (cabling_) cabling_->LearnTap(place);
   clocks_->LearnTap(place);
   if (delays_) delays_->LearnTap(place);
+  if (losses_) losses_->LearnTap(place);
   if (marks_) marks_->LearnTap(place);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/window_row.h"
+#include "topology/generate.h"
 
 namespace rocescope {
 namespace {
@@ -13,6 +14,12 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 constexpr Duration kWindow = std::chrono::milliseconds(100);
+
+const topology::Fabric& Fabric() {
+  static const topology::Fabric fabric =
+      topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value();
+  return fabric;
+}
 
 FlowRecord Record(uint32_t qpn, TapId tap, int64_t ms) {
   return {.flow = {.source = IpAddress::FromV4(1),
@@ -24,13 +31,13 @@ FlowRecord Record(uint32_t qpn, TapId tap, int64_t ms) {
 }
 
 TEST(LossTrackerTest, FlowsWithoutLossAreNotKept) {
-  LossTracker tracker({.window = kWindow});
+  LossTracker tracker(Fabric(), {.window = kWindow});
   tracker.Add(Record(1, 0, 0));
   EXPECT_TRUE(tracker.losses().empty());
 }
 
 TEST(LossTrackerTest, TwoTapsShowOneLossOfAWindow) {
-  LossTracker tracker({.window = kWindow});
+  LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 250);
   record.requests.resent = 3;
   tracker.Add(record);
@@ -47,7 +54,7 @@ TEST(LossTrackerTest, TwoTapsShowOneLossOfAWindow) {
 }
 
 TEST(LossTrackerTest, ReceiversThatAreNotReadyLostNothing) {
-  LossTracker tracker({.window = kWindow});
+  LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 0);
   record.naks[static_cast<size_t>(NakKind::kReceiverNotReady)] = 9;
   tracker.Add(record);
@@ -55,7 +62,7 @@ TEST(LossTrackerTest, ReceiversThatAreNotReadyLostNothing) {
 }
 
 TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
-  LossTracker tracker({.window = kWindow, .flows = 1});
+  LossTracker tracker(Fabric(), {.window = kWindow, .flows = 1});
   for (uint32_t i = 0; i < 300; ++i) {
     FlowRecord record = Record(1, 0, 100 * i);
     record.requests.resent = 1;
@@ -68,6 +75,39 @@ TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
   EXPECT_EQ(tracker.flows_refused(), 1u);
   EXPECT_EQ(tracker.losses().begin()->second.size(), kMostWindows);
   EXPECT_EQ(tracker.losses().begin()->second.back().window, 299);
+}
+
+// A packet is lost behind the first switch: it came by there twice, and by the second one late,
+// behind the two that had followed it and were sent again with it.
+TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
+  LossTracker tracker(Fabric(), {.window = kWindow});
+  for (const TapId tap : {0, 1}) {
+    const auto node = Fabric().FindNode(tap == 0 ? "leaf0" : "spine1");
+    tracker.LearnTap({.tap = tap, .switch_address = Fabric().node(node).erspan_source});
+  }
+  FlowRecord record = Record(1, 0, 0);
+  record.requests.resent = 3;
+  tracker.Add(record);
+  record.tap = 1;
+  record.requests = {.reordered = 1, .resent = 2};
+  tracker.Add(record);
+  record.tap = 2;  // nobody knows where that is
+  tracker.Add(record);
+  EXPECT_THAT(tracker.SightsOf(record.flow),
+              ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .resent = 3},
+                          LossSight{.node = Fabric().FindNode("spine1"), .late = 1, .resent = 2}));
+  EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow).empty());
+}
+
+TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
+  LossTracker tracker(Fabric(), {.window = kWindow});
+  const auto node = Fabric().FindNode("leaf0");
+  tracker.LearnTap(
+      {.tap = 0, .switch_address = Fabric().node(node).erspan_source, .side = TapSide::kEgress});
+  FlowRecord record = Record(1, 0, 0);
+  record.requests.resent = 3;
+  tracker.Add(record);
+  EXPECT_TRUE(tracker.SightsOf(record.flow).empty());
 }
 
 }  // namespace
