@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/nearest.h"
 #include "topology/check.h"
-#include "topology/text/nearest.h"
 
 namespace rocescope::topology {
 namespace {

@@ -12,8 +12,8 @@
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/job_report.h"
 #include "appliance/report/text_section.h"
+#include "base/nearest.h"
 #include "rocescope/v1/report.pb.h"
-#include "topology/text/nearest.h"
 
 namespace rocescope {
 namespace {
@@ -24,7 +24,7 @@ void TellMissing(const DependencyRequest& request, const Elements& elements) {
   const std::vector<std::string> names = elements.Names();
   const std::vector<std::string_view> known(names.begin(), names.end());
   Message(fmt::format("{}: there is no element \"{}\"{}", OptionOf(request.question),
-                      request.element, topology::DidYouMean(request.element, known)));
+                      request.element, DidYouMean(request.element, known)));
 }
 
 // Jobs' ids cannot be guessed, and the scheduler's names are none.

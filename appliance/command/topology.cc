@@ -11,8 +11,8 @@
 #include "appliance/command/output.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/report/fabric_report.h"
+#include "base/nearest.h"
 #include "topology/survey.h"
-#include "topology/text/nearest.h"
 #include "topology/yaml.h"
 
 namespace rocescope {
@@ -64,7 +64,7 @@ topology::NicIndex FindNic(const Fabric& fabric, std::string_view name) {
     std::vector<std::string_view> names;
     for (const topology::Node& node : fabric.nodes()) names.push_back(node.name);
     Message(fmt::format("there is no node \"{}\"{}", name.substr(0, colon),
-                        topology::DidYouMean(name.substr(0, colon), names)));
+                        DidYouMean(name.substr(0, colon), names)));
     return kNone;
   }
   const auto nics = fabric.NicsOf(host);

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 
 namespace rocescope {
 namespace {
@@ -39,7 +39,7 @@ Error Unknown(std::string_view word) {
   for (const Part& part : kParts) words.push_back(part.word);
   return {.code = ErrorCode::kInvalidArgument,
           .message = fmt::format("\"{}\" is no part of a run{}; expected some of {}", word,
-                                 topology::DidYouMean(word, words), fmt::join(words, ", "))};
+                                 DidYouMean(word, words), fmt::join(words, ", "))};
 }
 
 }  // namespace

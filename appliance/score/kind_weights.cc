@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/finding_kind.h"
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 #include "topology/text/yaml_fields.h"
 
 namespace rocescope {
@@ -40,8 +40,8 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, KindWeights& weights) {
   for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
     const YamlNode& key = node.items[i];
     if (std::ranges::find(names, key.text) == names.end()) {
-      errors.Add(key, fmt::format("\"{}\" is no kind of fault{}", key.text,
-                                  topology::DidYouMean(key.text, names)));
+      errors.Add(
+          key, fmt::format("\"{}\" is no kind of fault{}", key.text, DidYouMean(key.text, names)));
       continue;
     }
     weights[key.text] = ReadParsed(node.items[i + 1], ParseWeight, errors).value_or(0);

@@ -78,7 +78,7 @@ TEST(CounterLine, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(ErrorOf(Replaced("priority\":3", "priority\":8")),
               HasSubstr("entity.priority: expected a whole number, 0 to 7"));
   EXPECT_THAT(ErrorOf(Replaced("priority", "priorty")),
-              HasSubstr("entity.priorty: no such key; did you mean priority?"));
+              HasSubstr("entity.priorty: no such key; did you mean \"priority\"?"));
   EXPECT_THAT(ErrorOf(Replaced("pfc_rx\":12", "pfc_rx\":-1")),
               HasSubstr("metrics.pfc_rx: expected a whole number"));
   EXPECT_THAT(ErrorOf(Replaced("pfc_rx\":12", "pfc_rx\":1.5")),

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <set>
 #include <utility>
+
+#include "base/nearest.h"
 
 namespace rocescope {
 namespace {
@@ -16,29 +17,6 @@ namespace {
 using Json = nlohmann::json;
 
 const Json kEmptyObject = Json::object();
-
-// Levenshtein's distance.
-size_t DistanceOf(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::string_view NearestOf(std::string_view key, const std::vector<std::string>& known) {
-  const auto nearest =
-      std::min_element(known.begin(), known.end(), [&](const std::string& a, const std::string& b) {
-        return DistanceOf(key, a) < DistanceOf(key, b);
-      });
-  return nearest == known.end() ? std::string_view() : std::string_view(*nearest);
-}
 
 // Keys come from outside; what is shown of one stays short.
 std::string Shown(std::string_view key) {
@@ -162,9 +140,8 @@ Status JsonObject::Finish() {
   for (const auto& [key, value] : value_->items()) {
     if (failure_) break;
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    const std::string_view nearest = NearestOf(Shown(key), known_);
-    Fail(fmt::format("{}: no such key{}", PathOf(key),
-                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+    const std::vector<std::string_view> known(known_.begin(), known_.end());
+    Fail(fmt::format("{}: no such key{}", PathOf(key), DidYouMean(key, known)));
   }
   if (failure_) return MakeError(ErrorCode::kInvalidArgument, *failure_);
   return {};

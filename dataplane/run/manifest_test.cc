@@ -57,7 +57,7 @@ TEST(RunManifest, SaysWhatIsWrongAndWhere) {
               HasSubstr("schema_version: expected a whole number, 1 to 1"));
   EXPECT_THAT(ErrorWith("\"seed\"", "\"sead\""), HasSubstr("seed: missing"));
   EXPECT_THAT(ErrorWith("{\n", "{\n\"sead\": 1,"),
-              HasSubstr("sead: no such key; did you mean seed?"));
+              HasSubstr("sead: no such key; did you mean \"seed\"?"));
   EXPECT_THAT(ErrorWith("9555", "70000"), HasSubstr("ports.int_reports: expected"));
   EXPECT_THAT(ErrorWith("0.01", "0"), HasSubstr("time_scale: expected a number above 0"));
   EXPECT_THAT(ErrorWith("2000000,", "1500000,"),

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string>
 
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 #include "topology/text/yaml_fields.h"
 
 namespace rocescope::sim {
@@ -42,8 +42,8 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
     const YamlNode& key = node.items[i];
     const auto kind = FindFault(key.text);
     if (!kind) {
-      errors.Add(key, fmt::format("\"{}\" is no kind of fault{}", key.text,
-                                  topology::DidYouMean(key.text, names)));
+      errors.Add(
+          key, fmt::format("\"{}\" is no kind of fault{}", key.text, DidYouMean(key.text, names)));
       continue;
     }
     priors.kinds[static_cast<size_t>(*kind)] =

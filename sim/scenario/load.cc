@@ -10,13 +10,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/nearest.h"
 #include "dataplane/run/manifest.h"
 #include "sim/emit/host_files.h"
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
 #include "sim/scenario/scenario.h"
 #include "topology/text/name_range.h"
-#include "topology/text/nearest.h"
 #include "topology/text/quantity.h"
 #include "topology/text/yaml_fields.h"
 #include "topology/yaml.h"
@@ -300,7 +300,7 @@ void Loader::ReadTelemetry(const YamlNode& node) {
 std::string Loader::DidYouMeanNode(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const topology::Node& node : scenario_.fabric->nodes()) names.push_back(node.name);
-  return topology::DidYouMean(name, names);
+  return DidYouMean(name, names);
 }
 
 topology::NodeIndex Loader::Host(const YamlNode& node, std::string_view name) {

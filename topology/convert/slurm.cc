@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/nearest.h"
 #include "topology/check.h"
 #include "topology/convert/cabling.h"
 #include "topology/text/name_range.h"
-#include "topology/text/nearest.h"
 
 namespace rocescope::topology {
 namespace {

@@ -8,7 +8,7 @@
 #include <charconv>
 #include <tuple>
 
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 
 namespace rocescope::topology {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-namespace rocescope::topology {
+namespace rocescope {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKeys = {"ends", "speed", "delay", "switches", "links"};
@@ -36,4 +36,4 @@ TEST(NearestNameTest, WhatIsFarIsNotGuessed) {
 }
 
 }  // namespace
-}  // namespace rocescope::topology
+}  // namespace rocescope

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace rocescope::topology {
+namespace rocescope {
 
 // The known name with the fewest letters inserted, removed, replaced or swapped with their
 // neighbour (optimal string alignment), the first of equals; empty where all are further than a
@@ -16,4 +16,4 @@ std::string_view NearestName(std::string_view word, std::span<const std::string_
 // `; did you mean "speed"?`, or nothing where no name is near.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known);
 
-}  // namespace rocescope::topology
+}  // namespace rocescope

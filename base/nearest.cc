@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "topology/text/nearest.h"
+#include "base/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-namespace rocescope::topology {
+namespace rocescope {
 namespace {
 
 constexpr size_t kLongestWord = 64;  // nobody mistypes longer ones, and the work is quadratic
@@ -55,4 +55,4 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
                                       : "; did you mean \"" + std::string(name) + "\"?";
 }
 
-}  // namespace rocescope::topology
+}  // namespace rocescope
