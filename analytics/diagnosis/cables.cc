@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 
@@ -18,8 +19,10 @@ void DetectCables(const Scene& scene, Findings& found) {
                                              scene.fabric().NameOf(real[0]),
                                              scene.fabric().NameOf(real[1])));
     }
-    finding.evidence.push_back(
-        fmt::format("{} flows passed as the declared links do not let them", cable.flows));
+    if (cable.flows > 0) {
+      finding.evidence.push_back(fmt::format("{} passed as the declared links do not let them",
+                                             Counted(cable.flows, "flow")));
+    }
     for (size_t i = 1; i < cable.declared.size(); ++i) {
       finding.symptoms.push_back({.kind = FindingKind::kSwappedCables,
                                   .place = {.kind = PlaceKind::kLink, .index = cable.declared[i]},

@@ -31,6 +31,15 @@ TEST_F(CablesTest, ASwapIsAFaultOfItsFirstLinkAndShowsAtTheOther) {
   EXPECT_EQ(found[0].symptoms[0].place, Link("leaf1", "spine1"));
 }
 
+TEST_F(CablesTest, CountsFlowsThatToldIfAnyDid) {
+  cabling_.findings = {Swap(CableFindingKind::kSwapped)};
+  EXPECT_EQ(Found()[0].evidence.back(), "14 flows passed as the declared links do not let them");
+  cabling_.findings[0].flows = 1;
+  EXPECT_EQ(Found()[0].evidence.back(), "1 flow passed as the declared links do not let them");
+  cabling_.findings[0].flows = 0;
+  EXPECT_EQ(Found()[0].evidence.size(), 1u);
+}
+
 TEST_F(CablesTest, ACableThatIsMissingOrDoubtfulIsNoSwap) {
   cabling_.findings = {Swap(CableFindingKind::kMissing), Swap(CableFindingKind::kDisagrees)};
   EXPECT_TRUE(Found().empty());

@@ -4,12 +4,14 @@
 // everybody's counts best.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/suspects.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -84,9 +86,10 @@ void DetectCorruption(const Scene& scene, Findings& found) {
   Finding finding = {.from = scene.BeginOf(damage.first), .verdict = scene.EndOf(damage.verdict)};
   Accuse(ranked, finding);
   finding.evidence.push_back(fmt::format(
-      "{} NICs got {:.0f} packets with whole frames and a wrong invariant CRC, and what "
-      "they got by way of this switch explains best who got how many",
-      damage.at.size(), damage.all));
+      "{} got {} with whole frames and a wrong invariant CRC; who got how many of them goes best "
+      "with how much each got by way of this switch",
+      Counted(damage.at.size(), "NIC"),
+      Counted(static_cast<uint64_t>(std::llround(damage.all)), "packet")));
   finding.until = scene.Until(damage.last);
   found.push_back(std::move(finding));
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 #include "topology/route.h"
 
 namespace rocescope {
@@ -132,9 +133,11 @@ void DetectHashing(const Scene& scene, Findings& found) {
                        .from = scene.BeginOf(first),
                        .verdict = scene.EndOf(first)};
     finding.until = scene.Until(last);
-    finding.evidence.push_back(
-        fmt::format("of {} pairs of NICs with {} flows {} have all of theirs on one link",
-                    best.pairs, best.flows, best.pairs - best.apart));
+    finding.evidence.push_back(fmt::format(
+        "of {} with {} each, {} all of theirs on one link",
+        best.pairs == 1 ? "1 pair of NICs" : WithThousands(best.pairs) + " pairs of NICs",
+        Counted(best.flows, "flow"),
+        best.pairs - best.apart == 1 ? "1 has" : WithThousands(best.pairs - best.apart) + " have"));
     found.push_back(std::move(finding));
   }
 }

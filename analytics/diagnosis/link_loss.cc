@@ -11,6 +11,7 @@
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/link_balance.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -52,10 +53,10 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
     const std::string receiver = scene.fabric().NameOf(link.ends[1 - end]);
     finding.evidence.push_back(
         kind == FindingKind::kBitErrors
-            ? fmt::format("{} got {} frames with a wrong check sequence", receiver,
-                          ways[end]->frames)
-            : fmt::format("{} frames that {} sent never came to {}, which counts no errors",
-                          ways[end]->frames, sender, receiver));
+            ? fmt::format("{} got {} with a wrong check sequence", receiver,
+                          Counted(ways[end]->frames, "frame"))
+            : fmt::format("{} that {} sent never came to {}, which counts no errors",
+                          Counted(ways[end]->frames, "frame"), sender, receiver));
   }
   finding.until = scene.Until(last);
   found.push_back(std::move(finding));

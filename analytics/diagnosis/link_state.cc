@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -154,12 +155,12 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
     Finding finding = OfStory(scene, story, FindingKind::kFlap, place);
     finding.verdict = scene.EndOf(*second);
     finding.confidence = 0.99;
-    finding.evidence.push_back(fmt::format("went down {} times", story.times));
+    finding.evidence.push_back(fmt::format("it went down {}", Counted(story.times, "time")));
     found.push_back(std::move(finding));
     return;
   }
   Finding finding = OfStory(scene, story, FindingKind::kLinkDown, place);
-  finding.evidence.push_back("an end of it says that it went down, and once");
+  finding.evidence.push_back("by one of its ends or both it went down, once");
   finding.confidence = 0.98;
   for (const PortIndex port : scene.fabric().link(index).ends) {
     const topology::NicIndex nic = scene.fabric().NicOf(port);
@@ -200,7 +201,8 @@ void DetectLinkState(const Scene& scene, Findings& found) {
     Finding finding = OfStory(scene, whole, FindingKind::kSwitchCrash,
                               {.kind = PlaceKind::kSwitch, .index = node});
     finding.confidence = 0.99;
-    finding.evidence.push_back(fmt::format("all of its {} links went down at once", links));
+    finding.evidence.push_back(
+        fmt::format("all of its {} went down at once", Counted(links, "link")));
     for (const topology::Port& port : fabric.PortsOf(node)) {
       if (port.link != kNone) explained[port.link] = true;
     }

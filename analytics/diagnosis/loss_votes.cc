@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/suspects.h"
 #include "analytics/job/flow_of.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -168,10 +170,10 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
   finding.confidence *= kNobodyElse;
   for (Suspect& rival : finding.rivals) rival.probability *= kNobodyElse;
   finding.until = scene.Until(last);
-  finding.evidence.push_back(
-      fmt::format("receivers refused packets of {} flows {:.0f} times, and what passed here "
-                  "explains best whose",
-                  hurts.size(), all));
+  finding.evidence.push_back(fmt::format(
+      "receivers refused packets of {} {}; whose and how often goes best with how much "
+      "of each passed here",
+      Counted(hurts.size(), "flow"), Counted(static_cast<uint64_t>(std::llround(all)), "time")));
   finding.further.push_back("counters of NICs: damaged packets are counted there, lost ones not");
   found.push_back(std::move(finding));
 }

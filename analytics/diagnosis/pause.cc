@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -71,8 +72,8 @@ void DetectHolding(const Scene& scene, NicIndex nic, Findings& found) {
                        .verdict = scene.EndOf(storm ? std::min(first + 1, last) : first)};
     finding.until = scene.Until(last);
     finding.evidence.push_back(fmt::format(
-        "it held {} by PFC in priority {} for {:.0f} % of {} windows{}",
-        scene.fabric().NameOf(port), priority, 100 * all / static_cast<double>(whole), whole,
+        "it held {} by PFC in priority {} for {:.0f} % of {}{}", scene.fabric().NameOf(port),
+        priority, 100 * all / static_cast<double>(whole), Counted(whole, "window"),
         storm ? ", in which next to nothing was sent to it"
               : "; between pauses it took what came"));
     found.push_back(std::move(finding));
@@ -190,8 +191,8 @@ void DetectDeadlock(const Scene& scene, Findings& found) {
     std::vector<std::string> names;
     for (const PortIndex port : finding.loop) names.push_back(scene.fabric().NameOf(port));
     finding.evidence.push_back(
-        fmt::format("{} hold each other in priority {}, all of the time for {} windows",
-                    fmt::join(names, " > "), all[loop[0]].priority, behind - w));
+        fmt::format("{} hold each other in priority {}, all of the time for {}",
+                    fmt::join(names, " > "), all[loop[0]].priority, Counted(behind - w, "window")));
     found.push_back(std::move(finding));
     return;
   }

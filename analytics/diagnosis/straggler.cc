@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 #include "base/median.h"
 
 namespace rocescope {
@@ -108,8 +109,8 @@ void DetectWaiting(const Scene& scene, Findings& found) {
     if (waited.until + 3 * rhythm.period < rhythm.last) finding.until = waited.until;
     finding.victims.push_back(rhythm.job);
     finding.evidence.push_back(fmt::format(
-        "it entered {} of {} iterations last, {:.0f} us behind the others", waited.iterations,
-        waited.of, static_cast<double>(waited.lateness.count()) / 1000));
+        "it entered {} of {} last, {:.0f} us behind the others", WithThousands(waited.iterations),
+        Counted(waited.of, "iteration"), static_cast<double>(waited.lateness.count()) / 1000));
     finding.further.push_back("GPU counters (DCGM or sFlow's): clock, utilisation, temperature");
     found.push_back(std::move(finding));
   }

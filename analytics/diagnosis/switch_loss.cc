@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -86,24 +90,55 @@ int64_t LostNotifications(const Scene& scene, size_t from) {
   return told ? lost : -1;
 }
 
-// Packets sent again by flows whose way leads by the node.
-uint64_t SentAgainBy(const Scene& scene, NodeIndex node) {
-  uint64_t again = 0;
+using SentAgain = std::map<std::pair<Segment, IpAddress>, uint64_t>;
+
+// Packets sent again by flows whose way leads by the node, by where they go; of those that were.
+SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
+  SentAgain again;
   const FlowSummaries& flows = scene.parts().flows;
   const FlowPaths& paths = scene.parts().paths;
   size_t at = 0;
   for (size_t i = 0; i < flows.size(); ++i) {
     while (at < paths.size() && paths[at].flow < flows[i].flow) ++at;
     if (at == paths.size()) break;
-    if (paths[at].flow != flows[i].flow) continue;
+    const FlowKey& flow = flows[i].flow;
+    const uint64_t packets = flows[i].total.resent + flows[i].total.reordered;
+    if (packets == 0 || paths[at].flow != flow) continue;
     const bool passes = std::ranges::any_of(paths[at].stretches, [&](const PathStretch& stretch) {
       return std::ranges::any_of(stretch.certain, [&](topology::PortIndex port) {
         return scene.fabric().port(port).node == node;
       });
     });
-    if (passes) again += flows[i].total.resent + flows[i].total.reordered;
+    if (passes) again[{flow.segment, flow.destination}] += packets;
   }
   return again;
+}
+
+// "host4:mlx5_0, host4:mlx5_1, host5:mlx5_0 and 2 more": where most of them go, most first. Those
+// to whom few go lost them otherwise, as answers that did not come back.
+std::string DestinationsOf(const Scene& scene, const SentAgain& again) {
+  constexpr uint64_t kFew = 20;  // times less than to the first
+  constexpr size_t kMost = 3;
+  std::vector<std::pair<uint64_t, std::string>> order;
+  for (const auto& [end, packets] : again) {
+    const topology::NicIndex nic =
+        scene.fabric().FindNic({.segment = end.first, .address = end.second});
+    order.emplace_back(packets,
+                       nic == topology::kNone
+                           ? ToString(end.second)
+                           : NameOf(scene.fabric(), {.kind = PlaceKind::kNic, .index = nic}));
+  }
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  while (order.back().first * kFew < order.front().first) order.pop_back();
+  std::string text;
+  for (size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+    if (i > 0) text += i + 1 == order.size() ? " and " : ", ";
+    text += order[i].second;
+  }
+  if (order.size() > kMost) text += fmt::format(" and {} more", order.size() - kMost);
+  return text;
 }
 
 void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Findings& found) {
@@ -116,19 +151,24 @@ void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Finding
                      .verdict = scene.EndOf(loss.verdict)};
   finding.until = scene.Until(loss.last);
   finding.evidence.push_back(
-      fmt::format("{} frames went into it and never came out, and it counts no drops", frames));
+      fmt::format("{} went into it and never came out, and it counts no drops",
+                  Counted(static_cast<uint64_t>(frames), "frame")));
   const int64_t notifications = LostNotifications(scene, first);
-  const bool hurts = SentAgainBy(scene, node) > 0;
-  const bool are_notifications = notifications >= 0 ? notifications * 2 > frames : !hurts;
+  const SentAgain again = SentAgainBy(scene, node);
+  const bool are_notifications = notifications >= 0 ? notifications * 2 > frames : again.empty();
   if (are_notifications) {
     finding.kind = FindingKind::kLostCnps;
     if (notifications >= 0) {
-      finding.evidence.push_back(fmt::format(
-          "{} congestion notifications that NICs sent meanwhile reached no NIC", notifications));
+      finding.evidence.push_back(
+          fmt::format("{} that NICs sent meanwhile reached no NIC",
+                      Counted(static_cast<uint64_t>(notifications), "congestion notification")));
     } else {
       finding.confidence = 0.8;
       finding.evidence.push_back("no flow by way of it had to send anything again");
     }
+  } else if (!again.empty()) {
+    finding.evidence.push_back(fmt::format("what had to be sent again by way of it is for {}",
+                                           DestinationsOf(scene, again)));
   }
   found.push_back(std::move(finding));
 }
@@ -151,7 +191,7 @@ void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
                      .confidence = 0.99,
                      .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
                      .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
-  finding.evidence.push_back(fmt::format("it dropped {} packets as too long", all));
+  finding.evidence.push_back(fmt::format("it dropped {} as too long", Counted(all, "packet")));
   finding.until = scene.Until(static_cast<size_t>(last - dropped.begin()) - 1);
   found.push_back(std::move(finding));
 }

@@ -41,6 +41,26 @@ TEST_F(SwitchLossTest, FramesThatVanishInASwitchAreABlackhole) {
   EXPECT_FALSE(found[0].until);
 }
 
+TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, 10);
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  for (const std::string host : {"host4", "host5", "host6", "host7"}) {
+    Goes({"host0", "leaf0", "spine0", "leaf1", host}, 17);
+  }
+  Sends("host0", "host4", 17).total.resent = 300;
+  Sends("host0", "host5", 17).total.resent = 500;
+  Sends("host0", "host6", 17).total.resent = 24;  // less than a twentieth of the most
+  Sends("host0", "host7", 17);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  // 100 in each of 12 windows.
+  EXPECT_EQ(found[0].evidence[0],
+            "1,200 frames went into it and never came out, and it counts no drops");
+  EXPECT_EQ(found[0].evidence[1], "what had to be sent again by way of it is for " +
+                                      NameOf(fabric_, Nic("host5")) + " and " +
+                                      NameOf(fabric_, Nic("host4")));
+}
+
 TEST_F(SwitchLossTest, NotificationsThatVanishAreLostCnps) {
   for (size_t w = 8; w < kWindows; ++w) {
     Send({"host4", "leaf1", "spine0"}, w, 100);

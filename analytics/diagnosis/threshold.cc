@@ -12,6 +12,7 @@
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -182,9 +183,9 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
     Finding finding = FindingOf(scene, FindingKind::kMisconfiguredEcn, node, at.run.first(),
                                 at.run.last(), at.run.verdict().value());
     finding.evidence.push_back(
-        fmt::format("its queues held up to {} kB in {} windows without one mark; marks begin at {} "
-                    "kB elsewhere, or did here before",
-                    at.most / 1000, at.run.windows(), shortest / 1000));
+        fmt::format("its queues held up to {} kB in {} without one mark; marks begin at {} kB "
+                    "elsewhere, or did here before",
+                    at.most / 1000, Counted(at.run.windows(), "window"), shortest / 1000));
     found.push_back(std::move(finding));
   }
 }

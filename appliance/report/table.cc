@@ -50,15 +50,6 @@ std::string TextTable::Render(size_t indent) const {
   return text;
 }
 
-std::string WithThousands(uint64_t value) {
-  std::string text = std::to_string(value);
-  for (size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
 std::string HumanBytes(uint64_t bytes) {
   constexpr std::array<std::string_view, 6> kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
   if (bytes < 1000) return fmt::format("{} B", bytes);
@@ -95,10 +86,6 @@ std::string SureText(double confidence) {
   constexpr double kNothing = 1e-9;  // 0.29 * 100 is a little less than 29
   if (confidence > 0.99 + kNothing) return ">0.99";
   return fmt::format("{:.2f}", std::floor(confidence * 100 + kNothing) / 100);
-}
-
-std::string Counted(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", WithThousands(count), noun, count == 1 ? "" : "s");
 }
 
 }  // namespace rocescope

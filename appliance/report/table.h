@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/count_text.h"  // IWYU pragma: export
+
 namespace rocescope {
 
 enum class Align : uint8_t { kLeft, kRight };
@@ -32,9 +34,6 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "98,308".
-std::string WithThousands(uint64_t value);
-
 // "98.3 kB", decimal units.
 std::string HumanBytes(uint64_t bytes);
 
@@ -46,8 +45,5 @@ std::string SignedDuration(int64_t nanoseconds);
 
 // A confidence of 0 to 1 with two digits, never rounded up: "0.99" for 0.9899..., ">0.99" above.
 std::string SureText(double confidence);
-
-// "1 edge", "2 edges".
-std::string Counted(uint64_t count, std::string_view noun);
 
 }  // namespace rocescope

@@ -39,14 +39,6 @@ TEST(TextTable, PadsShortRowsAndEndsNoLineInSpaces) {
   EXPECT_EQ(table.Render(0), "A  LONG TITLE\nx\ny  z\n");
 }
 
-TEST(WithThousands, GroupsThreeDigits) {
-  EXPECT_EQ(WithThousands(0), "0");
-  EXPECT_EQ(WithThousands(999), "999");
-  EXPECT_EQ(WithThousands(1'000), "1,000");
-  EXPECT_EQ(WithThousands(98'308), "98,308");
-  EXPECT_EQ(WithThousands(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
-}
-
 TEST(HumanBytes, CountsInThousands) {
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(999), "999 B");
@@ -102,12 +94,6 @@ TEST(TextTable, LetsNoCellSteerTheTerminal) {
   EXPECT_EQ(table.Render(0),
             "HOST           NIC\n"
             "no\\nde\\x1b[2J  mlx5_0\n");
-}
-
-TEST(Counted, IsPluralButForOne) {
-  EXPECT_EQ(Counted(0, "edge"), "0 edges");
-  EXPECT_EQ(Counted(1, "edge"), "1 edge");
-  EXPECT_EQ(Counted(1'234, "edge"), "1,234 edges");
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/count_text.h"
+
+namespace rocescope {
+namespace {
+
+std::string PluralOf(std::string_view noun) {
+  const auto ends_with_one_of = [&](auto... ends) { return (noun.ends_with(ends) || ...); };
+  if (ends_with_one_of("s", "x", "ch", "sh")) return std::string(noun) + "es";
+  if (noun.ends_with("y") && !ends_with_one_of("ay", "ey", "oy", "uy")) {
+    return std::string(noun.substr(0, noun.size() - 1)) + "ies";
+  }
+  return std::string(noun) + "s";
+}
+
+}  // namespace
+
+std::string WithThousands(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, 1, ',');
+  }
+  return text;
+}
+
+std::string Counted(uint64_t count, std::string_view noun) {
+  return WithThousands(count) + " " + (count == 1 ? std::string(noun) : PluralOf(noun));
+}
+
+}  // namespace rocescope

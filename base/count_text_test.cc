@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/count_text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace rocescope {
+namespace {
+
+TEST(CountText, HasACommaBeforeEachThreeDigits) {
+  EXPECT_EQ(WithThousands(0), "0");
+  EXPECT_EQ(WithThousands(999), "999");
+  EXPECT_EQ(WithThousands(1'000), "1,000");
+  EXPECT_EQ(WithThousands(98'308), "98,308");
+  EXPECT_EQ(WithThousands(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
+}
+
+TEST(CountText, OneIsSingular) {
+  EXPECT_EQ(Counted(1, "edge"), "1 edge");
+  EXPECT_EQ(Counted(0, "edge"), "0 edges");
+  EXPECT_EQ(Counted(2345, "edge"), "2,345 edges");
+  EXPECT_EQ(Counted(2, "PAUSE or PFC frame"), "2 PAUSE or PFC frames");
+}
+
+TEST(CountText, KnowsHowNounsEndInThePlural) {
+  EXPECT_EQ(Counted(2, "switch"), "2 switches");
+  EXPECT_EQ(Counted(2, "bus"), "2 buses");
+  EXPECT_EQ(Counted(2, "query"), "2 queries");
+  EXPECT_EQ(Counted(2, "way"), "2 ways");
+  EXPECT_EQ(Counted(2, "GPU"), "2 GPUs");
+}
+
+}  // namespace
+}  // namespace rocescope
