@@ -45,13 +45,17 @@ struct DelayWindow {
 // By place; windows ascending, those without a packet left out.
 using Delays = std::map<DelayKey, std::vector<DelayWindow>>;
 
-// Into which queue a switch put congestion notifications, and other packets, by INT.
+// Into which queue a switch put congestion notifications, and other packets, by INT; and how many
+// of the former a mirror lost sight of.
 struct QueueUse {
   std::map<uint8_t, uint64_t> notices;  // by queue
   std::map<uint8_t, uint64_t> data;
   int64_t first_window = 0;  // with a notification in a queue where data are
   int64_t last_window = 0;
   uint64_t among_data = 0;
+  // Of notifications that a mirror saw here: not seen further on, though others of the flow were.
+  // The mirror lost its copy, or the fabric lost the notification.
+  uint64_t unmatched = 0;
 };
 
 // By switch.

@@ -16,8 +16,8 @@ using topology::NodeIndex;
 
 namespace {
 
-// What goes first waits for one frame of another queue at most; this is two, of 4 kB at 100 Gb/s.
-constexpr int64_t kLate = 700;
+// What goes first waits for one frame of another queue at most; this is two, of 4 kB.
+constexpr int64_t kLateBits = 70'000;
 
 }  // namespace
 
@@ -70,12 +70,24 @@ void DelayTracker::Add(const SightingRecord& record) {
 void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& seen) {
   constexpr size_t kMost = 16;
   constexpr size_t kMostFlows = 1u << 16;
+  SettleNotices(seen.arrival);
   const uint64_t flow = FlowKeyHash()(record.flow);
   const auto known = notices_.find(flow);
   if (known == notices_.end() && notices_.size() >= kMostFlows) notices_.clear();
-  std::vector<Trails::Seen>& under_way = notices_[flow].under_way;
+  Notices& notices = notices_[flow];
+  std::vector<Trails::Seen>& under_way = notices.under_way;
   std::erase_if(under_way, [&](const Trails::Seen& other) {
-    return seen.arrival - other.arrival > options_.apart;
+    const bool is_gone = seen.arrival - other.arrival > options_.apart;
+    const auto& nodes = notices.goes_on_at;
+    if (is_gone && std::ranges::find(nodes, other.where.node) != nodes.end()) {
+      ++queues_[other.where.node].unmatched;
+    }
+    return is_gone;
+  });
+  // It may be the one that was taken for late further on.
+  std::erase_if(late_notices_, [&](const LateNotice& late) {
+    return late.flow == flow && late.from.where == seen.where && late.from.ttl == seen.ttl &&
+           late.from.time < seen.time && seen.time < late.to.time;
   });
   const auto is_before = [&](const Trails::Seen& other) {
     return other.ttl > seen.ttl && !(other.where == seen.where);
@@ -83,7 +95,7 @@ void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& s
   const auto before = std::ranges::find_if(under_way, is_before);
   if (before != under_way.end()) {
     if (std::ranges::count_if(under_way, is_before) == 1) {
-      AddTransit(DelayKind::kNotice, *before, seen);
+      MatchNotice(flow, *before, seen, notices);
     }
     // The oldest has come, whichever it was.
     under_way.erase(before);
@@ -93,6 +105,51 @@ void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& s
            seen.time - other.time < std::chrono::microseconds(1);
   });
   if (!twice && under_way.size() < kMost) under_way.push_back(seen);
+}
+
+void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
+                               Notices& notices) {
+  constexpr size_t kMostNodes = 8;
+  constexpr size_t kMostLate = 1u << 12;
+  std::vector<NodeIndex>& nodes = notices.goes_on_at;
+  if (nodes.size() < kMostNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
+    nodes.push_back(from.where.node);
+  }
+  const auto way = ways_.find(KeyOf(DelayKind::kNotice, from, to));
+  const bool is_late =
+      way != ways_.end() && (to.time - from.time).count() > way->second.quickest + way->second.late;
+  if (is_late && late_notices_.size() < kMostLate) {
+    late_notices_.push_back({.flow = flow, .from = from, .to = to});
+  } else {
+    AddTransit(DelayKind::kNotice, from, to);
+  }
+}
+
+void DelayTracker::SettleNotices(Timestamp now) {
+  while (!late_notices_.empty() && now - late_notices_.front().to.arrival > options_.apart) {
+    AddTransit(DelayKind::kNotice, late_notices_.front().from, late_notices_.front().to);
+    late_notices_.pop_front();
+  }
+}
+
+// Hosts have many queue pairs between them, and their PSNs may be the same: an ACK belongs to that
+// flow whose requests its flow has answered before.
+bool DelayTracker::AreKnownPartners(const FlowKey& ack, const FlowKey& request) {
+  constexpr size_t kMostFlows = 1u << 16;
+  constexpr uint8_t kSure = 8;
+  const auto at = partners_.find(ack);
+  if (at == partners_.end()) {
+    if (partners_.size() >= kMostFlows) partners_.clear();
+    partners_.emplace(ack, Partner{.request = request, .times = 1});
+    return false;
+  }
+  Partner& partner = at->second;
+  if (partner.request == request) {
+    partner.times = std::min<uint8_t>(partner.times + 1, kSure);
+    return true;
+  }
+  if (--partner.times == 0) partner = {.request = request, .times = 1};
+  return false;
 }
 
 void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
@@ -115,7 +172,7 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.source});
     if (EdgeOf(nic) != node) return;
     const Duration took = record.event_time - slot.time;
-    if (took > Duration(0) && took < options_.apart) {
+    if (took > Duration(0) && took < options_.apart && AreKnownPartners(record.flow, slot.flow)) {
       Count({.kind = DelayKind::kTurnaround, .from = node, .to = nic}, record.arrival_time,
             took.count());
     }
@@ -158,15 +215,30 @@ void DelayTracker::Add(const HopRecord& record) {
                   });
 }
 
-void DelayTracker::AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to) {
+DelayKey DelayTracker::KeyOf(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to) {
   const bool to_node = to.where.port == kNone;
-  Count({.kind = kind,
-         .from = from.where.node,
-         .to = to_node ? to.where.node : to.where.port,
-         .to_node = to_node,
-         .hops = static_cast<uint8_t>(from.ttl - to.ttl)},
-        to.arrival,
+  return {.kind = kind,
+          .from = from.where.node,
+          .to = to_node ? to.where.node : to.where.port,
+          .to_node = to_node,
+          .hops = static_cast<uint8_t>(from.ttl - to.ttl)};
+}
+
+void DelayTracker::AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to) {
+  Count(KeyOf(kind, from, to), to.arrival,
         (to.time - from.time).count() - (kind == DelayKind::kWire ? from.where.stay : 0));
+}
+
+// By the slowest of the node's links; those further on are about as fast.
+int64_t DelayTracker::LateFrom(NodeIndex node, uint8_t hops) const {
+  uint64_t slowest = UINT64_MAX;
+  const topology::Node& from = fabric_.node(node);
+  for (uint32_t i = 0; i < from.port_count; ++i) {
+    const topology::LinkIndex link = fabric_.port(from.first_port + i).link;
+    if (link != kNone) slowest = std::min(slowest, fabric_.link(link).bits_per_second);
+  }
+  if (slowest == 0 || slowest == UINT64_MAX) return 0;
+  return std::max<int64_t>(hops, 1) * static_cast<int64_t>(kLateBits * 1'000'000'000 / slowest);
 }
 
 void DelayTracker::Count(const DelayKey& key, Timestamp when, int64_t ns) {
@@ -190,9 +262,10 @@ void DelayTracker::Count(const DelayKey& key, Timestamp when, int64_t ns) {
   }
   place->sum += ns;
   ++place->count;
-  int64_t& quickest = quickest_.try_emplace(key, ns).first->second;
-  quickest = std::min(quickest, ns);
-  if (ns > quickest + kLate * std::max<int64_t>(key.hops, 1)) ++place->late;
+  const auto [way, is_new] = ways_.try_emplace(key, Way{.quickest = ns});
+  if (is_new) way->second.late = LateFrom(key.from, key.hops);
+  way->second.quickest = std::min(way->second.quickest, ns);
+  if (ns > way->second.quickest + way->second.late) ++place->late;
 }
 
 }  // namespace rocescope

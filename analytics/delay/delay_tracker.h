@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "analytics/clock/packet_trails.h"
 #include "analytics/delay/delay.h"
+#include "dataplane/record/flow_key_hash.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_place.h"
 #include "topology/fabric.h"
@@ -53,16 +55,39 @@ class DelayTracker {
     Timestamp time;
     bool ambiguous = false;  // another queue pair's was under way too
   };
-  // Notifications that went by and were not seen further on.
-  struct Notices {  // of one flow
-    std::vector<Trails::Seen> under_way;
+  // Notifications of one flow.
+  struct Notices {
+    std::vector<Trails::Seen> under_way;          // that went by and were not seen further on
+    std::vector<topology::NodeIndex> goes_on_at;  // where others were, and further on
+  };
+  // One that seems late is another one if a mirror's copies are missing or come in another order:
+  // it waits until all copies have come.
+  struct LateNotice {
+    uint64_t flow = 0;
+    Trails::Seen from;
+    Trails::Seen to;
+  };
+  // Whose ACKs are about whose requests, by what was seen.
+  struct Partner {
+    FlowKey request;
+    uint8_t times = 0;
+  };
+  struct Way {
+    int64_t quickest = 0;  // ns
+    int64_t late = 0;      // more than this behind the quickest is no frame in front
   };
 
   void Add(const SightingRecord& record);
   void Add(const HopRecord& record);
   void AddNotice(const SightingRecord& record, const Trails::Seen& seen);
+  void MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
+                   Notices& notices);
+  void SettleNotices(Timestamp now);
   void AddTurnaround(const SightingRecord& record, topology::NodeIndex node);
+  bool AreKnownPartners(const FlowKey& ack, const FlowKey& request);
+  static DelayKey KeyOf(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to);
   void AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to);
+  int64_t LateFrom(topology::NodeIndex node, uint8_t hops) const;
   void Count(const DelayKey& key, Timestamp when, int64_t ns);
   topology::NodeIndex EdgeOf(topology::NicIndex nic) const;
 
@@ -74,7 +99,9 @@ class DelayTracker {
   std::vector<Request> requests_;
   std::unordered_map<uint64_t, Notices> notices_;  // by flow
   Delays delays_;
-  std::map<DelayKey, int64_t> quickest_;
+  std::deque<LateNotice> late_notices_;                         // in order of arrival
+  std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // by the flow of the ACKs
+  std::map<DelayKey, Way> ways_;
   std::map<topology::NodeIndex, QueueUse> queues_;
   uint64_t places_refused_ = 0;
 };

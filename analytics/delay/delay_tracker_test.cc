@@ -138,9 +138,13 @@ TEST_F(DelayTrackerTest, APacketThatWasSentAgainSaysNothing) {
   EXPECT_TRUE(tracker_.delays().empty());
 }
 
+// Which flow's ACKs they are the first one says.
 TEST_F(DelayTrackerTest, ARequestAndItsAckGiveTheTurnaroundOfANic) {
-  See(leaf1_, spine_, 0, Request(5, 62));
-  See(leaf1_, fabric_.FindNode("host1"), 1700, Ack(5, 64));
+  See(leaf1_, spine_, 0, Request(4, 62));
+  See(leaf1_, fabric_.FindNode("host1"), 1500, Ack(4, 64));
+  EXPECT_TRUE(WindowsOf(DelayKind::kTurnaround).empty());
+  See(leaf1_, spine_, 50'000, Request(5, 62));
+  See(leaf1_, fabric_.FindNode("host1"), 51'700, Ack(5, 64));
   const auto windows = WindowsOf(DelayKind::kTurnaround);
   ASSERT_EQ(windows.size(), 1u);
   EXPECT_EQ(windows[0].least, 1700);
@@ -153,6 +157,23 @@ TEST_F(DelayTrackerTest, TwoQueuePairsWithOnePsnGiveNoTurnaround) {
   See(leaf1_, spine_, 300, other);
   See(leaf1_, fabric_.FindNode("host1"), 1700, Ack(5, 64));
   EXPECT_TRUE(WindowsOf(DelayKind::kTurnaround).empty());
+}
+
+// The mirror lost the copy of the request that the ACK is for; another queue pair has the same PSN.
+TEST_F(DelayTrackerTest, AnAckIsNotTakenForThatOfAnotherQueuePair) {
+  const NodeIndex host = fabric_.FindNode("host1");
+  for (uint32_t psn = 1; psn <= 3; ++psn) {
+    See(leaf1_, spine_, 100'000 * psn, Request(psn, 62));
+    See(leaf1_, host, 100'000 * psn + 1700, Ack(psn, 64));
+  }
+  SightingRecord other = Request(4, 62);
+  other.flow.destination_qpn = Qpn{8};
+  See(leaf1_, spine_, 400'000, other);
+  See(leaf1_, host, 450'000, Ack(4, 64));
+  const auto windows = WindowsOf(DelayKind::kTurnaround);
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].count, 2u);
+  EXPECT_EQ(windows[0].most, 1700);
 }
 
 TEST_F(DelayTrackerTest, TheSendersOwnSwitchSeesNoTurnaround) {
@@ -168,6 +189,7 @@ TEST_F(DelayTrackerTest, ANotificationThatWaitedIsLate) {
     See(leaf1_, host, begin, Notice(64));
     See(spine_, leaf1_, begin + (i == 3 ? 40'000 : 1000), Notice(63));
   }
+  See(spine_, leaf1_, 8'000'000, Notice(63));  // all copies have come by then
   uint32_t late = 0;
   uint32_t all = 0;
   for (const DelayWindow& window : WindowsOf(DelayKind::kNotice)) {
@@ -176,6 +198,68 @@ TEST_F(DelayTrackerTest, ANotificationThatWaitedIsLate) {
   }
   EXPECT_EQ(all, 4u);
   EXPECT_EQ(late, 1u);
+}
+
+// The copy of the second at the leaf comes behind that at the spine.
+TEST_F(DelayTrackerTest, ANotificationWhoseOwnCopyComesLaterIsNoLateOne) {
+  const NodeIndex host = fabric_.FindNode("host1");
+  See(leaf1_, host, 0, Notice(64));
+  See(spine_, leaf1_, 1000, Notice(63));
+  See(leaf1_, host, 2'000'000, Notice(64));  // lost behind the leaf
+  See(spine_, leaf1_, 2'051'000, Notice(63));
+  See(leaf1_, host, 2'050'000, Notice(64));
+  See(spine_, leaf1_, 8'000'000, Notice(63));
+  const auto windows = WindowsOf(DelayKind::kNotice);
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].count, 1u);
+  EXPECT_EQ(windows[0].most, 1000);
+}
+
+TEST_F(DelayTrackerTest, NotificationsThatAreNotSeenFurtherOnAreCounted) {
+  const NodeIndex host = fabric_.FindNode("host1");
+  See(leaf1_, host, 0, Notice(64));
+  EXPECT_FALSE(tracker_.queues().contains(leaf1_)) << "it may be the last switch";
+  See(spine_, leaf1_, 1000, Notice(63));
+  See(leaf1_, host, 2'000'000, Notice(64));
+  See(leaf1_, host, 4'000'000, Notice(64));
+  See(leaf1_, host, 6'000'000, Notice(64));
+  EXPECT_EQ(tracker_.queues().at(leaf1_).unmatched, 2u);
+}
+
+// Two frames of 4 kB, of which one may be in front, take 700 ns at 100 Gb/s and 2.8 us at 25.
+TEST_F(DelayTrackerTest, OnASlowFabricAFrameInFrontTakesLonger) {
+  for (const uint64_t speed : {25u, 100u}) {
+    const Fabric fabric = topology::Generate({.hosts = 2,
+                                              .leaves = 2,
+                                              .spines = 1,
+                                              .host_bits_per_second = speed * 1'000'000'000,
+                                              .fabric_bits_per_second = speed * 1'000'000'000})
+                              .value();
+    DelayTracker tracker(fabric, {.window = milliseconds(1)});
+    for (const char* name : {"leaf1", "spine0"}) {
+      const NodeIndex node = fabric.FindNode(name);
+      tracker.LearnTap(
+          {.tap = static_cast<TapId>(node), .switch_address = fabric.node(node).erspan_source});
+    }
+    RecordBatch batch;
+    const auto see = [&](const char* name, int64_t ns, uint8_t ttl) {
+      SightingRecord record = Notice(ttl);
+      record.tap = static_cast<TapId>(fabric.FindNode(name));
+      record.event_time = record.arrival_time = FromNanoseconds(kBegin + ns);
+      batch.sightings.push_back(record);
+    };
+    for (const int64_t begin : {0, 2'000'000}) {
+      see("leaf1", begin, 64);
+      see("spine0", begin + (begin == 0 ? 1000 : 3000), 63);
+    }
+    see("spine0", 8'000'000, 63);
+    tracker.Add(batch);
+    uint32_t late = 0;
+    for (const auto& [key, windows] : tracker.delays()) {
+      for (const DelayWindow& window : windows) late += window.late;
+    }
+    EXPECT_EQ(late, speed == 25 ? 0u : 1u);
+  }
 }
 
 // The first was lost behind the leaf: the second one could be taken for it.

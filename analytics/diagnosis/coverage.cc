@@ -45,7 +45,7 @@ bool CanShow(FindingKind kind, const Told& told) {
       return told.frames_at_once || told.votes;
     case FindingKind::kBlackhole:
     case FindingKind::kLostCnps:
-      return told.frames_at_once;
+      return told.frames_at_once && told.Of(EntityKind::kPort, Metric::kQueueBytes);
     case FindingKind::kBitErrors:
       return told.OfAnEnd(Metric::kFcsErrors);
     case FindingKind::kCorruption:
@@ -57,6 +57,8 @@ bool CanShow(FindingKind kind, const Told& told) {
       return told.flows && (told.Of(EntityKind::kPort, Metric::kTxBytes) ||
                             told.Of(EntityKind::kPort, Metric::kEcnMarked));
     case FindingKind::kSlowReceiver:
+      if (told.delays && told.Of(EntityKind::kPort, Metric::kQueueWatermark)) return true;
+      [[fallthrough]];
     case FindingKind::kPfcStorm:
     case FindingKind::kPfcDeadlock:
       return told.Of(EntityKind::kPort, Metric::kPfcRxTime) || told.OfAnEnd(Metric::kPfcTxTime);

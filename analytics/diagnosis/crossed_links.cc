@@ -113,15 +113,13 @@ void DetectCrossedLinks(const Scene& scene, Findings& found) {
           .from = scene.BeginOf(std::min(unbalanced[i].first, unbalanced[j].first)),
           .verdict = scene.EndOf(std::max(unbalanced[i].verdict, unbalanced[j].verdict))};
       for (size_t of_a = 0; of_a < 2; ++of_a) {
-        finding.evidence.push_back(
-            fmt::format("{} is connected with {}: what either sends the other receives",
-                        fabric.NameOf(a.ends[of_a]),
-                        fabric.NameOf(b.ends[of_a == 0 ? *end : 1 - *end])));
+        finding.evidence.push_back(fmt::format(
+            "{} is connected with {}: what either sends the other receives",
+            fabric.NameOf(a.ends[of_a]), fabric.NameOf(b.ends[of_a == 0 ? *end : 1 - *end])));
       }
-      finding.symptoms.push_back(
-          {.kind = FindingKind::kSwappedCables,
-           .place = {.kind = PlaceKind::kLink, .index = unbalanced[j].link},
-           .probability = finding.confidence});
+      finding.symptoms.push_back({.kind = FindingKind::kSwappedCables,
+                                  .place = {.kind = PlaceKind::kLink, .index = unbalanced[j].link},
+                                  .probability = finding.confidence});
       found.push_back(std::move(finding));
     }
   }

@@ -94,8 +94,9 @@ TEST_F(CrossedLinksTest, ThoseThatPathsHaveToldOfAreNotToldTwice) {
   Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
   Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
   Carry();
-  cabling_.findings = {{.kind = CableFindingKind::kSwapped,
-                        .declared = {Link("leaf0", "spine0").index, Link("leaf1", "spine0").index}}};
+  cabling_.findings = {
+      {.kind = CableFindingKind::kSwapped,
+       .declared = {Link("leaf0", "spine0").index, Link("leaf1", "spine0").index}}};
   EXPECT_TRUE(Found().empty());
 }
 

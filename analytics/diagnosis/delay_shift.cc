@@ -9,34 +9,50 @@ namespace rocescope {
 
 using topology::PortIndex;
 
-const Row& Waits::At(PortIndex port) {
-  const auto [at, is_new] = known_.try_emplace(port);
-  if (is_new) at->second = WorkOut(port);
+const Wait& Waits::At(PortIndex port) {
+  auto at = known_.find(port);
+  if (at == known_.end()) at = known_.emplace(port, WorkOut(port)).first;
   return at->second;
 }
 
-Row Waits::Over(const std::vector<PortIndex>& ports) {
-  Row wait(scene_.windows());
+Wait Waits::Over(const std::vector<PortIndex>& ports) {
+  Wait wait(scene_.windows());
   for (const PortIndex port : ports) {
-    const Row& own = At(port);
-    for (size_t w = 0; w < wait.size(); ++w) wait[w] += own[w];
+    const Wait& own = At(port);
+    for (size_t w = 0; w < scene_.windows(); ++w) {
+      wait.longest[w] += own.longest[w];
+      wait.is_known[w] = wait.is_known[w] && own.is_known[w];
+    }
   }
   return wait;
 }
 
-Row Waits::WorkOut(PortIndex port) const {
-  Row wait(scene_.windows());
+bool Waits::IsRead(PortIndex port, size_t window) const {
+  for (uint8_t priority = 0; priority < kPriorities; ++priority) {
+    const Entity entity = scene_.EntityOf(port, priority);
+    if (scene_.HasReading(entity, Metric::kQueueWatermark, window)) return true;
+  }
+  return false;
+}
+
+Wait Waits::WorkOut(PortIndex port) const {
+  Wait wait(scene_.windows());
   const auto bits_per_second =
       static_cast<double>(scene_.fabric().link(scene_.fabric().port(port).link).bits_per_second);
   const PortIndex peer = scene_.fabric().Peer(port);
+  // Of a host's queues nobody tells; packets are followed from where they have left them.
+  if (scene_.fabric().node(scene_.fabric().port(port).node).IsSwitch()) {
+    for (size_t w = 0; w < scene_.windows(); ++w) wait.is_known[w] = IsRead(port, w);
+  }
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Entity entity = scene_.EntityOf(port, priority);
     const Row octets = scene_.Readings(entity, Metric::kQueueWatermark);
     const Row held = scene_.Growth(entity, Metric::kPfcRxTime);
     const Row holds = scene_.Growth(scene_.EntityOf(peer, priority), Metric::kPfcTxTime);
-    for (size_t w = 0; w < wait.size(); ++w) {
-      wait[w] += static_cast<uint64_t>(static_cast<double>(octets[w]) * 8e9 / bits_per_second) +
-                 std::max(held[w], holds[w]);
+    for (size_t w = 0; w < scene_.windows(); ++w) {
+      wait.longest[w] +=
+          static_cast<uint64_t>(static_cast<double>(octets[w]) * 8e9 / bits_per_second) +
+          std::max(held[w], holds[w]);
     }
   }
   return wait;
@@ -60,7 +76,7 @@ std::optional<int64_t> QuickestOf(const std::vector<DelayWindow>& windows, int64
 }  // namespace
 
 std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
-                             const Row& wait, Of of, int64_t margin) {
+                             const Wait& wait, Of of, int64_t margin) {
   const std::optional<int64_t> quickest = QuickestOf(windows, margin);
   if (!quickest) return std::nullopt;
   // Fewer windows than that have to be close to each other.
@@ -72,8 +88,9 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
     const size_t place = scene.PlaceOf(window.window);
     if (place >= scene.windows()) continue;
     // Of the queue as it was when they came to it, which may have been in the window before.
-    const auto queued =
-        static_cast<int64_t>(std::max(wait[place], place > 0 ? wait[place - 1] : 0));
+    const size_t before = place > 0 ? place - 1 : place;
+    if (of == Of::kMost && !(wait.is_known[place] && wait.is_known[before])) continue;
+    const auto queued = static_cast<int64_t>(std::max(wait.longest[place], wait.longest[before]));
     const int64_t least = window.least - *quickest;
     const int64_t unexplained = window.next_most - *quickest - queued;
     // One that was sent again.

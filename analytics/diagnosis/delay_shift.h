@@ -15,21 +15,31 @@
 
 namespace rocescope {
 
+// By window: the longest that a frame may have waited, in ns, as far as anybody says; and whether
+// the queues were read then. What waited in a switch that nobody read may have waited for any time.
+struct Wait {
+  explicit Wait(size_t windows) : longest(windows), is_known(windows, true) {}
+
+  Row longest;
+  std::vector<bool> is_known;
+};
+
 // How long frames may have waited, each port worked out once.
 class Waits {
  public:
   explicit Waits(const Scene& scene) : scene_(scene) {}
 
-  // Longest that a frame may have waited in the port's queues in each window, in ns.
-  const Row& At(topology::PortIndex port);
-  // The same of all the ports in a row.
-  Row Over(const std::vector<topology::PortIndex>& ports);
+  // In the port's queues.
+  const Wait& At(topology::PortIndex port);
+  // In those of all the ports in a row.
+  Wait Over(const std::vector<topology::PortIndex>& ports);
 
  private:
-  Row WorkOut(topology::PortIndex port) const;
+  Wait WorkOut(topology::PortIndex port) const;
+  bool IsRead(topology::PortIndex port, size_t window) const;
 
   const Scene& scene_;
-  std::map<topology::PortIndex, Row> known_;
+  std::map<topology::PortIndex, Wait> known_;
 };
 
 struct Shift {
@@ -48,9 +58,10 @@ inline constexpr int64_t kLongerMargin = 1500;  // ns
 
 // Windows that are shifted against the quickest that several agree on, and not many others between
 // them. Least: even the least is later by more than the margin, and the latest by more than `wait`,
-// of its window or the one before, explains. Most: the latest alone. `wait` and the margin in ns.
+// of its window or the one before, explains. Most: the latest alone, in windows whose wait is
+// known. The margin in ns.
 std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>& windows,
-                             const Row& wait, Of of, int64_t margin);
+                             const Wait& wait, Of of, int64_t margin);
 
 Finding FindingOf(const Scene& scene, FindingKind kind, Place place, const Shift& shift);
 

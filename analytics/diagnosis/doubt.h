@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When what usually happens no longer does: how often in a row is beyond chance.
+// When what usually happens no longer does: how often in a row is beyond chance. And how much
+// single events say.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace rocescope {
@@ -16,6 +18,12 @@ inline double ChanceOfNone(size_t happened, size_t did_not) {
   return std::max(
       (static_cast<double>(did_not) + 0.5) / static_cast<double>(happened + did_not + 1),
       kAccident);
+}
+
+// How sure so many events make: one alone is as likely an accident that says nothing of what comes,
+// and each further one halves what is left.
+inline double SureBy(uint64_t events, double most) {
+  return most * (1 - std::exp2(-static_cast<double>(events)));
 }
 
 // Windows in a row in which it did not. Beyond doubt if that comes by chance less than once in ten

@@ -19,7 +19,7 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
     if (key.kind != DelayKind::kTurnaround) continue;
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
-    const Row wait = waits.Over({port, own});
+    const Wait wait = waits.Over({port, own});
     if (const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, kLongerMargin)) {
       Finding finding =
           FindingOf(scene, FindingKind::kAddedLatency,
@@ -42,7 +42,11 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
       mean /= static_cast<double>(std::max<size_t>(late, 1));
       usual /= static_cast<double>(std::max<size_t>(other, 1));
       constexpr double kMostOfIt = 0.5;
-      if (other > 0 && shift->by < kMostOfIt * (mean - usual)) {
+      const bool is_known =
+          std::all_of(wait.is_known.begin() + static_cast<ptrdiff_t>(shift->first),
+                      wait.is_known.begin() + static_cast<ptrdiff_t>(shift->last) + 1,
+                      [](bool is) { return is; });
+      if (other > 0 && is_known && shift->by < kMostOfIt * (mean - usual)) {
         finding.kind = FindingKind::kSlowReceiver;
         finding.place = {.kind = PlaceKind::kNic, .index = key.to};
       }

@@ -10,7 +10,12 @@ namespace {
 // From leaf1 to host5's NIC and back takes 2 us, and 3 us on average.
 class LateAnswersTest : public SceneTest {
  protected:
-  LateAnswersTest() { Takes(0, kWindows - 1, {.least = 2000, .next_most = 4000}, 3000); }
+  LateAnswersTest() {
+    Takes(0, kWindows - 1, {.least = 2000, .next_most = 4000}, 3000);
+    for (size_t w = 0; w < kWindows; ++w) {
+      Says(Port("leaf1", "host5"), Metric::kQueueWatermark, w, 0, kRoce);
+    }
+  }
 
   void Takes(size_t first, size_t last, DelayWindow told, int64_t mean, uint32_t count = 10) {
     told.count = count;
@@ -73,6 +78,23 @@ TEST_F(LateAnswersTest, WhereOnlySomeAreLateTheReceiverIsSlow) {
 }
 
 // One that was sent again is answered late by the first one's time; two in a window are not.
+// It may have stood in the queue, or been held, for any time.
+TEST_F(LateAnswersTest, WhereNobodyReadsTheQueueNobodyIsSlow) {
+  NeverTells(EntityOf(Port("leaf1", "host5"), kRoce), Metric::kQueueWatermark);
+  Takes(8, 14, {.least = 2000, .next_most = 40'000}, 14'000);
+  EXPECT_TRUE(Found().empty());
+  Takes(8, 14, {.least = 7000, .next_most = 40'000}, 14'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kAddedLatency);
+}
+
+TEST_F(LateAnswersTest, WindowsThatNobodyReadSayNothing) {
+  FallsSilent(EntityOf(Port("leaf1", "host5"), kRoce), 8);
+  Takes(8, 14, {.least = 2000, .next_most = 40'000}, 14'000);
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LateAnswersTest, ARetransmissionAWindowMakesNobodySlow) {
   Takes(8, 14, {.least = 2000, .most = 800'000, .next_most = 4000}, 80'000);
   EXPECT_TRUE(Found().empty());

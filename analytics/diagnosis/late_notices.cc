@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analytics/diagnosis/delay_shift.h"
@@ -13,6 +14,25 @@
 namespace rocescope {
 
 using topology::NodeIndex;
+
+namespace {
+
+// Windows in which even the quickest packet took longer on that way than it did: then it is the way
+// that makes notifications late.
+std::set<int64_t> LongerWindows(const Delays& delays, DelayKey key) {
+  constexpr int64_t kLonger = 700;  // ns: two frames of 4 kB at 100 Gb/s
+  key.kind = DelayKind::kTransit;
+  std::set<int64_t> longer;
+  const auto at = delays.find(key);
+  if (at == delays.end()) return longer;
+  const int64_t quickest = std::ranges::min(at->second, {}, &DelayWindow::least).least;
+  for (const DelayWindow& window : at->second) {
+    if (window.least > quickest + kLonger) longer.insert(window.window);
+  }
+  return longer;
+}
+
+}  // namespace
 
 void DetectLateNotices(const Scene& scene, Findings& found) {
   struct Late {
@@ -29,8 +49,10 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
   for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kNotice || key.hops > 2) continue;
     Late& at = late[key.from];
+    const std::set<int64_t> longer = LongerWindows(scene.parts().delays, key);
     for (const DelayWindow& window : windows) {
       const size_t place = scene.PlaceOf(window.window);
+      if (longer.contains(window.window)) continue;
       at.of += window.count;
       if (window.late == 0 || place >= scene.windows()) continue;
       at.by_window[place] += window.late;
@@ -71,7 +93,10 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     found.push_back(std::move(finding));
   }
   for (const auto& [node, at] : late) {
-    if (empty.contains(node) || (at.queued == 0 && at.packets < kEnough)) continue;
+    // As many as the mirrors have lost sight of may have been taken for each other.
+    const auto use = queues.find(node);
+    const uint64_t unmatched = use == queues.end() ? 0 : use->second.unmatched;
+    if (empty.contains(node) || (at.queued == 0 && at.packets < kEnough + unmatched)) continue;
     if (at.first >= scene.windows()) continue;
     Shift shift = {.first = at.first, .last = at.last, .verdict = std::min(at.verdict, at.last)};
     if (at.verdict == SIZE_MAX) {

@@ -46,6 +46,27 @@ TEST_F(LateNoticesTest, ASwitchWhoseNotificationsAreLateQueuesThemBehindData) {
   EXPECT_EQ(found[0].until, End(11));
 }
 
+// What is queued, or held back, makes packets late and not only notifications; a longer way makes
+// even the quickest packet late.
+TEST_F(LateNoticesTest, NotificationsOnAWayThatIsLongerForAllAreNotLateByTheSwitch) {
+  for (size_t w = 6; w < 12; ++w) AreLate({"leaf0", "spine0"}, w, 5);
+  ASSERT_EQ(Found().size(), 1u);
+  const DelayKey way = Way(DelayKind::kTransit, {"leaf0", "spine0"});
+  Takes(way, 0, kWindows - 1, {.least = 1000, .count = 10});
+  ASSERT_EQ(Found().size(), 1u) << "packets take as long as before";
+  Takes(way, 6, 12, {.least = 5000, .count = 10});
+  EXPECT_TRUE(Found().empty());
+}
+
+// A mirror that loses copies makes one notification look like another.
+TEST_F(LateNoticesTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
+  for (size_t w = 6; w < 12; ++w) AreLate({"leaf0", "spine0"}, w, 2);  // 12
+  queues_[Node("leaf0")].unmatched = 9;
+  EXPECT_EQ(Found().size(), 1u);
+  queues_[Node("leaf0")].unmatched = 10;
+  EXPECT_TRUE(Found().empty());
+}
+
 // In the queue of priority 6, in windows with notifications: 74 octets, or nothing.
 class NoticeQueueTest : public LateNoticesTest {
  protected:

@@ -10,6 +10,7 @@
 
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/doubt.h"
 #include "analytics/diagnosis/link_balance.h"
 #include "base/count_text.h"
 
@@ -44,8 +45,10 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
                      .verdict = Timestamp::max()};
   if (!ways[0] || !ways[1]) finding.place.sender = link.ends[ways[0] ? 0 : 1];
   size_t last = 0;
+  uint64_t frames = 0;
   for (size_t end = 0; end < 2; ++end) {
     if (!ways[end]) continue;
+    frames += ways[end]->frames;
     finding.from = std::min(finding.from, scene.BeginOf(ways[end]->first));
     finding.verdict = std::min(finding.verdict, scene.EndOf(ways[end]->verdict));
     last = std::max(last, ways[end]->last);
@@ -58,6 +61,8 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
             : fmt::format("{} that {} sent never came to {}, which counts no errors",
                           Counted(ways[end]->frames, "frame"), sender, receiver));
   }
+  // Of lost frames their balance has said already that they are beyond doubt.
+  if (kind == FindingKind::kBitErrors) finding.confidence = SureBy(frames, finding.confidence);
   finding.until = scene.Until(last);
   found.push_back(std::move(finding));
 }

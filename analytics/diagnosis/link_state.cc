@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/doubt.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -149,6 +150,17 @@ void DetectSpeed(const Scene& scene, LinkIndex index, Findings& found) {
   found.push_back(std::move(finding));
 }
 
+// As down, at the end of a window.
+bool WasRead(const Scene& scene, LinkIndex index, const LinkStory& story) {
+  return std::ranges::any_of(scene.fabric().link(index).ends, [&](PortIndex port) {
+    const Row up = scene.Levels(scene.EntityOf(port), Metric::kLinkUp);
+    if (up.empty()) return true;  // it does not tell
+    return std::any_of(up.begin() + static_cast<ptrdiff_t>(story.first),
+                       up.begin() + static_cast<ptrdiff_t>(story.behind),
+                       [](uint64_t value) { return value == 0; });
+  });
+}
+
 void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, Findings& found) {
   const Place place{.kind = PlaceKind::kLink, .index = index};
   if (const auto second = SecondFall(story)) {
@@ -161,7 +173,8 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
   }
   Finding finding = OfStory(scene, story, FindingKind::kLinkDown, place);
   finding.evidence.push_back("by one of its ends or both it went down, once");
-  finding.confidence = 0.98;
+  // Up at every reading it was down for a moment, or an end has miscounted.
+  finding.confidence = WasRead(scene, index, story) ? 0.98 : SureBy(1, 0.98);
   for (const PortIndex port : scene.fabric().link(index).ends) {
     const topology::NicIndex nic = scene.fabric().NicOf(port);
     if (nic == kNone) continue;

@@ -32,6 +32,20 @@ TEST_F(LinkStateTest, ALinkWhoseEndsSayDownIsDown) {
   EXPECT_EQ(found[0].verdict, End(8));
 }
 
+// Between two readings that find it up.
+TEST_F(LinkStateTest, ALinkThatFellForAMomentIsHalfSure) {
+  const topology::PortIndex port = Port("leaf0", "spine1");
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(port, Metric::kLinkUp, w, 1);
+    Says(fabric_.Peer(port), Metric::kLinkUp, w, 1);
+  }
+  Grows(port, Metric::kLinkFlaps, 8, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+  EXPECT_DOUBLE_EQ(found[0].confidence, 0.49);
+}
+
 TEST_F(LinkStateTest, ALinkThatStaysDownGoesOn) {
   IsDown("leaf0", "spine1", 8, kWindows - 1);
   const Findings found = Found();

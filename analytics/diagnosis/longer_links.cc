@@ -146,7 +146,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
     const std::vector<PortIndex> way = WayOf(fabric, key);
     if (way.empty()) continue;
-    const Row wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Row(scene.windows());
+    const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(scene.windows());
     const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, kLongerMargin);
     for (const PortIndex port : way) {
       ways_of[port].first += shift.has_value();

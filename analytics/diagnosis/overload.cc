@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC whose last link fills up because of senders that were not there before, and that send to
-// nobody else: a collective's new flows go both ways and to many.
+// A NIC whose last link fills up because of senders that were not there before, or are of no job,
+// and that send to nobody else: a collective's flows go both ways and to many.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,28 +17,38 @@ using topology::kNone;
 using topology::NicIndex;
 using topology::PortIndex;
 
-struct NewFlow {
+struct Foreign {
   const FlowSummary* flow = nullptr;
   NicIndex source = kNone;
   NicIndex destination = kNone;
+  bool is_alone = false;  // its sender sends to nobody else, and gets nothing
 };
 
-// Windows at the beginning in which everything is new.
+// Windows at the beginning in which a job's flows are new.
 constexpr size_t kWarmUp = 3;
 
-std::vector<NewFlow> NewFlowsOf(const Scene& scene) {
-  std::vector<NewFlow> result;
-  const Timestamp settled = scene.EndOf(kWarmUp);
+// Flows such as no job has, and those that were not there before.
+std::vector<Foreign> ForeignFlows(const Scene& scene) {
+  std::vector<Foreign> all;
+  std::map<NicIndex, std::set<NicIndex>> sends_to;
+  std::set<NicIndex> gets;
   for (const FlowSummary& flow : scene.parts().flows) {
-    if (flow.total.first_seen < settled || flow.DataBytes() == 0) continue;
+    if (flow.DataBytes() == 0) continue;
     const NicIndex source =
         scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.source});
     const NicIndex destination =
         scene.fabric().FindNic({.segment = flow.flow.segment, .address = flow.flow.destination});
     if (source == kNone || destination == kNone) continue;
-    result.push_back({.flow = &flow, .source = source, .destination = destination});
+    all.push_back({.flow = &flow, .source = source, .destination = destination});
+    sends_to[source].insert(destination);
+    gets.insert(destination);
   }
-  return result;
+  const Timestamp settled = scene.EndOf(kWarmUp);
+  std::erase_if(all, [&](Foreign& flow) {
+    flow.is_alone = sends_to[flow.source].size() == 1 && !gets.contains(flow.source);
+    return !flow.is_alone && flow.flow->total.first_seen < settled;
+  });
+  return all;
 }
 
 // The first window from `from` on in which the port's queue shows that it is too full.
@@ -64,32 +74,40 @@ std::optional<size_t> FirstFull(const Scene& scene, PortIndex port, Timestamp fr
 
 void DetectOverload(const Scene& scene, Findings& found) {
   if (scene.windows() <= kWarmUp) return;
-  const std::vector<NewFlow> flows = NewFlowsOf(scene);
-  std::map<NicIndex, std::vector<const NewFlow*>> to;
+  // A line drawn here: a few senders are somebody's neighbours, more are many to one.
+  constexpr size_t kMany = 5;
+  const std::vector<Foreign> flows = ForeignFlows(scene);
+  std::map<NicIndex, std::vector<const Foreign*>> to;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
-  for (const NewFlow& flow : flows) {
+  std::set<NicIndex> gets;
+  for (const Foreign& flow : flows) {
     to[flow.destination].push_back(&flow);
+    if (flow.is_alone) continue;
     sends_to[flow.source].insert(flow.destination);
+    gets.insert(flow.destination);
   }
   for (const auto& [nic, arriving] : to) {
     std::set<NicIndex> senders;
     Finding finding = {.place = {.kind = PlaceKind::kNic, .index = nic}, .from = Timestamp::max()};
     Timestamp last = Timestamp::min();
-    for (const NewFlow* flow : arriving) {
+    for (const Foreign* flow : arriving) {
       // Somebody who answers, or talks to many, is of a job.
-      if (sends_to[flow->source].size() > 1 || to.contains(flow->source)) continue;
+      if (!flow->is_alone && (sends_to.contains(nic) || sends_to[flow->source].size() > 1 ||
+                              gets.contains(flow->source))) {
+        continue;
+      }
       senders.insert(flow->source);
       finding.from = std::min(finding.from, flow->flow->total.first_seen);
       last = std::max(last, flow->flow->total.last_seen);
       finding.culprits.push_back(flow->flow->flow);
     }
-    if (senders.size() < 2 || sends_to.contains(nic)) continue;
+    // A few that were there when the capture began may be what the NIC is for.
+    const size_t enough = finding.from < scene.EndOf(0) ? kMany : 2;
+    if (senders.size() < enough) continue;
     const PortIndex port = scene.fabric().Peer(scene.fabric().nic(nic).port);
     if (port == kNone) continue;
     const std::optional<size_t> full = FirstFull(scene, port, finding.from);
     if (!full) continue;
-    // A line drawn here: a few senders are somebody's neighbours, more are many to one.
-    constexpr size_t kMany = 5;
     finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
     finding.confidence = 0.9;
     finding.verdict = std::max(scene.EndOf(*full), finding.from);
@@ -97,9 +115,9 @@ void DetectOverload(const Scene& scene, Findings& found) {
     if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
       finding.until = last;
     }
-    finding.evidence.push_back(fmt::format(
-        "{} NICs began to send to it, and to nobody else, by {} flows; {} is full since",
-        senders.size(), finding.culprits.size(), scene.fabric().NameOf(port)));
+    finding.evidence.push_back(
+        fmt::format("{} NICs send to it, and to nobody else, by {} flows; {} is full since",
+                    senders.size(), finding.culprits.size(), scene.fabric().NameOf(port)));
     found.push_back(std::move(finding));
   }
 }

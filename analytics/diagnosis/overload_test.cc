@@ -58,10 +58,61 @@ TEST_F(OverloadTest, ALinkThatDoesNotFillIsNoFault) {
   EXPECT_TRUE(Found().empty());
 }
 
-TEST_F(OverloadTest, SendersThatWereThereFromTheBeginningAreTheJob) {
+TEST_F(OverloadTest, ManyThatAreThereFromTheBeginningAreAnIncastIfTheySendToNobodyElse) {
   FillLink();
   for (const char* sender : kSenders) Sends(sender, "host0", 17, 0);
+  Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kIncast);
+  EXPECT_EQ(found[0].culprits.size(), 6u);
+  EXPECT_EQ(found[0].verdict, End(8)) << "the link was not full before";
+}
+
+TEST_F(OverloadTest, AFewThatAreThereFromTheBeginningMayBeWhatTheNicIsFor) {
+  FillLink();
+  for (const char* sender : {"host4", "host5", "host6", "host8"}) Sends(sender, "host0", 17, 0);
   EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(OverloadTest, SendersWithOtherFlowsThatAreThereFromTheBeginningAreTheJob) {
+  FillLink();
+  for (const char* sender : kSenders) {
+    Sends(sender, "host0", 17, 0);
+    Sends(sender, "host1", 17, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(OverloadTest, SendersThatGetAnswersAreTheJob) {
+  FillLink();
+  for (const char* sender : kSenders) {
+    Sends(sender, "host0", 17, 0);
+    Sends("host0", sender, 18, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// host1 > host0 > host2: host1 sends to nobody else, but gets from host3.
+TEST_F(OverloadTest, WhoIsBeforeItInARingIsNotToBlame) {
+  FillLink();
+  const char* ring[] = {"host3", "host1", "host0", "host2"};
+  for (size_t i = 0; i < 4; ++i) Sends(ring[i], ring[(i + 1) % 4], 17, 0);
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 2);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].culprits.size(), 6u);
+  EXPECT_EQ(found[0].from, Begin(2));
+}
+
+// The job's NIC sends as before.
+TEST_F(OverloadTest, AJobsNicMayBeTheOneThatIsHit) {
+  FillLink();
+  Sends("host0", "host1", 18, 2);
+  Sends("host1", "host0", 18, 2);
+  for (const char* sender : kSenders) Sends(sender, "host0", 17, 2);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].culprits.size(), 6u);
 }
 
 // An all-to-all that begins in the midst: who gets from many sends to many.

@@ -11,6 +11,7 @@
 
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/doubt.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -32,6 +33,7 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
   Row waiting(scene.windows());
   double longest = 0;  // octets: the mean of a port that sends full frames
   std::optional<Entity> first;
+  bool is_queue_told = false;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (scene.fabric().port(of.first_port + i).link == kNone) continue;
     const Entity entity = scene.EntityOf(of.first_port + i);
@@ -53,9 +55,11 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Row queue =
           scene.Levels(scene.EntityOf(of.first_port + i, priority), Metric::kQueueBytes);
+      is_queue_told |= !queue.empty();
       for (size_t w = 0; w < queue.size(); ++w) waiting[w] += queue[w];
     }
   }
+  if (!is_queue_told) return {};  // all that is missing may wait
   for (size_t w = 1; w < difference.size(); ++w) difference[w] += difference[w - 1];
   // What waits is known in octets. Most of it is of full length; where it is not, more frames wait.
   constexpr double kUnsure = 0.5;
@@ -188,7 +192,7 @@ void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
   for (const uint64_t value : dropped) all += value;
   Finding finding = {.kind = FindingKind::kMtuMismatch,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
-                     .confidence = 0.99,
+                     .confidence = SureBy(all, 0.99),
                      .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
                      .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
   finding.evidence.push_back(fmt::format("it dropped {} as too long", Counted(all, "packet")));

@@ -13,6 +13,7 @@ class SwitchLossTest : public SceneTest {
     for (size_t w = 0; w < kWindows; ++w) {
       Send({"host0", "leaf0", "spine0", "leaf1", "host4"}, w, 1000);
       Send({"host8", "leaf2", "spine0", "leaf3", "host12"}, w, 1000);
+      Says(Port("spine0", "leaf1"), Metric::kQueueBytes, w, 0, kRoce);
     }
   }
   // As far as the last of the nodes.
@@ -59,6 +60,13 @@ TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
   EXPECT_EQ(found[0].evidence[1], "what had to be sent again by way of it is for " +
                                       NameOf(fabric_, Nic("host5")) + " and " +
                                       NameOf(fabric_, Nic("host4")));
+}
+
+TEST_F(SwitchLossTest, WhereNobodyTellsWhatWaitsNothingIsKnownToBeLost) {
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  ASSERT_EQ(Found().size(), 1u);
+  NeverTells(EntityOf(Port("spine0", "leaf1"), kRoce), Metric::kQueueBytes);
+  EXPECT_TRUE(Found().empty());
 }
 
 TEST_F(SwitchLossTest, NotificationsThatVanishAreLostCnps) {
