@@ -134,7 +134,7 @@ void DetectHashing(const Scene& scene, Findings& found) {
                        .verdict = scene.EndOf(first)};
     finding.until = scene.Until(last);
     finding.evidence.push_back(fmt::format(
-        "of {} with {} each, {} all of theirs on one link",
+        "of {} with {} in all, {} all of theirs on one link",
         best.pairs == 1 ? "1 pair of NICs" : WithThousands(best.pairs) + " pairs of NICs",
         Counted(best.flows, "flow"),
         best.pairs - best.apart == 1 ? "1 has" : WithThousands(best.pairs - best.apart) + " have"));

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
@@ -14,6 +16,7 @@ namespace {
 
 using topology::kNone;
 using topology::NicIndex;
+using topology::NodeIndex;
 using topology::PortIndex;
 
 constexpr double kAllOfIt = 0.95;  // of a window held: it hardly moves
@@ -119,21 +122,47 @@ std::vector<size_t> LoopIn(const Scene& scene, const std::vector<Held>& all, siz
   return {};
 }
 
-// Acknowledgements and what grants buffers fill no queue: full packets do.
-bool CarriesData(const PathStretch& stretch) {
-  constexpr uint64_t kSmall = 256;
-  return stretch.bytes > kSmall * stretch.packets;
+// Switches that what the NIC sends may come to by going up alone, and what it gets comes from by
+// going down alone.
+std::set<NodeIndex> Above(const topology::Fabric& fabric, NicIndex nic) {
+  std::set<NodeIndex> above;
+  std::vector<NodeIndex> open = {fabric.PeerNode(fabric.nic(nic).port)};
+  while (!open.empty()) {
+    const NodeIndex node = open.back();
+    open.pop_back();
+    if (node == kNone || !above.insert(node).second) continue;
+    for (uint32_t i = 0; i < fabric.node(node).port_count; ++i) {
+      const NodeIndex peer = fabric.PeerNode(fabric.node(node).first_port + i);
+      if (peer != kNone && fabric.node(peer).tier > fabric.node(node).tier) open.push_back(peer);
+    }
+  }
+  return above;
 }
 
-// Whether a flow that strayed may have done so in the loop: it was seen at one of its ports, or at
-// no switch's port at all, where mirrors name none.
-bool MayPass(const Scene& scene, const PathStretch& stretch, const std::vector<PortIndex>& loop) {
+// Whether a flow that strayed did so in the loop, and with data: at one of its ports packets longer
+// than ACKs and notifications went down to where their receiver is not, or up from where they can
+// only have come down to. Where no switch's port is named, or not how long they were, all of the
+// flow's packets say whether it has data.
+bool Feeds(const Scene& scene, const FlowPath& path, const PathStretch& stretch,
+           const std::vector<PortIndex>& loop) {
+  constexpr uint32_t kControl = 78;  // octets of a CNP, with a VLAN's tag; ACKs have less
+  constexpr uint64_t kSmall = 256;
+  const topology::Fabric& fabric = scene.fabric();
+  const bool is_large = stretch.bytes > kSmall * stretch.packets;
+  if (path.source == kNone || path.destination == kNone) return false;
+  const std::set<NodeIndex> above_source = Above(fabric, path.source);
+  const std::set<NodeIndex> above_destination = Above(fabric, path.destination);
   bool is_placed = false;
   for (const PathShare& share : stretch.shares) {
-    if (std::ranges::find(loop, share.port) != loop.end()) return true;
-    is_placed |= scene.fabric().node(scene.fabric().port(share.port).node).IsSwitch();
+    const NodeIndex node = fabric.port(share.port).node;
+    const NodeIndex peer = fabric.PeerNode(share.port);
+    is_placed |= fabric.node(node).IsSwitch();
+    if (std::ranges::find(loop, share.port) == loop.end()) continue;
+    if (share.octets == 0 ? !is_large : share.octets <= kControl) continue;
+    const bool leads_up = fabric.node(peer).tier > fabric.node(node).tier;
+    if (leads_up ? !above_source.contains(node) : !above_destination.contains(peer)) return true;
   }
-  return !is_placed;
+  return !is_placed && is_large;
 }
 
 // Flows that feed the loop: they came down to a switch of it and went up again, which no way
@@ -143,8 +172,8 @@ std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex
   std::vector<FlowKey> flows;
   for (const FlowPath& path : scene.parts().paths) {
     const bool feeds = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
-      return stretch.state == PathState::kStray && CarriesData(stretch) && stretch.from <= until &&
-             stretch.until >= from && MayPass(scene, stretch, loop);
+      return stretch.state == PathState::kStray && stretch.from <= until && stretch.until >= from &&
+             Feeds(scene, path, stretch, loop);
     });
     if (feeds) flows.push_back(path.flow);
   }

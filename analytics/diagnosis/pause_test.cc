@@ -128,6 +128,32 @@ TEST_F(PauseTest, FlowsThatStrayIntoALoopAreItsCulprits) {
 }
 
 // They stand still while it lasts: they are seen before, at most ten windows.
+// Of a flow with full packets only ACKs strayed there; of one with ACKs, what grants buffers.
+TEST_F(PauseTest, WhatStrayedIntoTheLoopMustBeLongerThanAnAcknowledgement) {
+  IsDeadlocked(8, kWindows - 1);
+  for (const uint32_t qpn : {1u, 2u, 3u}) {
+    Strays({"leaf0", "spine0", "leaf1", "spine1"}, qpn, 6, 19);
+    for (PathShare& share : paths_.back().stretches[0].shares) {
+      share.octets = qpn == 1 ? 62 : qpn == 2 ? 138 : 0;  // of the third it is not known
+    }
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].culprits, (std::vector<FlowKey>{FlowOf(2), FlowOf(3)}));
+}
+
+// The loop's first port is on the flow's own way: its data took it, and went astray nowhere.
+TEST_F(PauseTest, DataOnItsWayUpIsNotAstray) {
+  IsDeadlocked(8, kWindows - 1);
+  Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 6, 19);
+  auto& shares = paths_.back().stretches[0].shares;
+  shares[0].octets = 4000;  // leaf0 > spine0
+  shares[1].octets = 4000;  // spine0 > leaf1, where its receiver is
+  shares[2].octets = 62;    // leaf1 > spine1: an ACK
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_TRUE(Found()[0].culprits.empty());
+}
+
 TEST_F(PauseTest, FlowsThatStrayedLongBeforeTheLoopStoodDidNotFeedIt) {
   IsDeadlocked(15);
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 0, 3);

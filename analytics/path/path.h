@@ -45,7 +45,8 @@ enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
 
 struct PathShare {
   topology::PortIndex port = topology::kNone;  // that sends
-  double share = 0;  // of the packets that went from its tier to the next: 0 to 1
+  double share = 0;     // of the packets that went from its tier to the next: 0 to 1
+  uint32_t octets = 0;  // mean length of those that took it, on the wire; 0: not told
 
   friend bool operator==(const PathShare&, const PathShare&) = default;
 };

@@ -444,9 +444,11 @@ void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
   for (const Seen& seen : all) {
     if (!is_port(seen)) continue;
     const uint64_t sum = of_tiers[tiers(seen.crossing)];
-    answer.shares.push_back({.port = seen.crossing,
-                             .share = static_cast<double>(seen.packets) /
-                                      static_cast<double>(std::max<uint64_t>(sum, 1))});
+    answer.shares.push_back(
+        {.port = seen.crossing,
+         .share =
+             static_cast<double>(seen.packets) / static_cast<double>(std::max<uint64_t>(sum, 1)),
+         .octets = static_cast<uint32_t>(seen.bytes / std::max<uint64_t>(seen.packets, 1))});
   }
   std::ranges::sort(answer.shares, {}, &PathShare::port);
 }

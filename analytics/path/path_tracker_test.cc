@@ -213,6 +213,7 @@ TEST_F(PathTrackerTest, TwoWaysAtATimeAreASpread) {
   ASSERT_EQ(stretches[0].shares.size(), 2u);
   EXPECT_DOUBLE_EQ(stretches[0].shares[0].share, 0.25);
   EXPECT_DOUBLE_EQ(stretches[0].shares[1].share, 0.75);
+  EXPECT_EQ(stretches[0].shares[1].octets, 1000u);
 }
 
 TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
