@@ -7,6 +7,7 @@
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 
@@ -26,8 +27,9 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
                     {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift);
       finding.evidence.push_back(fmt::format(
           "to {} and back it takes {:.1f} us longer than it did, even for the quickest of "
-          "{} packets in {} windows",
-          fabric.NameOf(own), shift->by / 1000, shift->packets, shift->windows));
+          "{} in {}",
+          fabric.NameOf(own), shift->by / 1000, Counted(shift->packets, "packet"),
+          Counted(shift->windows, "window")));
       // A host that takes every frame slowly delays the least too, but by far less than the rest.
       double mean = 0;
       double usual = 0;
@@ -60,8 +62,8 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
                                   {.kind = PlaceKind::kNic, .index = key.to}, *shift);
       finding.confidence = 0.9;
       finding.evidence.push_back(
-          fmt::format("in {} windows it answered later than the queue in front of it explains",
-                      shift->windows));
+          fmt::format("in {} it answered later than the queue in front of it explains",
+                      Counted(shift->windows, "window")));
       found.push_back(std::move(finding));
     }
   }

@@ -10,6 +10,7 @@
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/notice_queue.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 
@@ -87,9 +88,9 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
                                  .last = queue.run.last(),
                                  .verdict = queue.run.verdict().value()});
     finding.evidence.push_back(
-        fmt::format("{} notifications passed it, and its queues of priority {}, in which they wait "
-                    "elsewhere or did before, stayed empty",
-                    queue.notices, queue.priority));
+        fmt::format("{} passed it, and its queues of priority {}, in which they wait elsewhere or "
+                    "did before, stayed empty",
+                    Counted(queue.notices, "notification"), queue.priority));
     found.push_back(std::move(finding));
   }
   for (const auto& [node, at] : late) {
@@ -115,14 +116,14 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     finding.confidence = at.queued > 0 ? 0.98 : 0.85;
     if (at.queued > 0) {
       finding.evidence.push_back(
-          fmt::format("INT saw {} notifications in a queue of data, and other switches have one of "
-                      "their own for them",
-                      at.queued));
+          fmt::format("INT saw {} in a queue of data; other switches have a queue of their own for "
+                      "notifications",
+                      Counted(at.queued, "notification")));
     }
     if (at.packets > 0) {
       finding.evidence.push_back(
-          fmt::format("{} of {} notifications took longer through it than strict priority allows",
-                      at.packets, at.of));
+          fmt::format("{} of {} took longer through it than strict priority allows",
+                      WithThousands(at.packets), Counted(at.of, "notification")));
     }
     found.push_back(std::move(finding));
   }

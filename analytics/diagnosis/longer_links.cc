@@ -9,6 +9,7 @@
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -169,11 +170,10 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
         {.kind = PlaceKind::kLink, .index = link, .sender = both ? kNone : at->first.second},
         at->second.shift);
     AddRivals(at->second, finding);
-    finding.evidence.push_back(
-        fmt::format("what {} sends takes {:.1f} us longer than it did, even the quickest of {} "
-                    "packets in {} windows",
-                    fabric.NameOf(at->first.second), at->second.shift.by / 1000,
-                    at->second.shift.packets, at->second.shift.windows));
+    finding.evidence.push_back(fmt::format(
+        "what {} sends takes {:.1f} us longer than it did, even the quickest of {} in {}",
+        fabric.NameOf(at->first.second), at->second.shift.by / 1000,
+        Counted(at->second.shift.packets, "packet"), Counted(at->second.shift.windows, "window")));
     if (both) {
       finding.evidence.push_back(
           fmt::format("and so does what {} sends", fabric.NameOf(next->first.second)));

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analytics/diagnosis/detectors.h"
+#include "base/count_text.h"
 
 namespace rocescope {
 namespace {
@@ -115,9 +116,10 @@ void DetectOverload(const Scene& scene, Findings& found) {
     if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
       finding.until = last;
     }
-    finding.evidence.push_back(
-        fmt::format("{} NICs send to it, and to nobody else, by {} flows; {} is full since",
-                    senders.size(), finding.culprits.size(), scene.fabric().NameOf(port)));
+    finding.evidence.push_back(fmt::format(
+        "{} to it, and to nobody else, by {}; {} has been full since",
+        senders.size() == 1 ? "1 NIC sends" : WithThousands(senders.size()) + " NICs send",
+        Counted(finding.culprits.size(), "flow"), scene.fabric().NameOf(port)));
     found.push_back(std::move(finding));
   }
 }
