@@ -39,7 +39,7 @@ constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
 constexpr std::string_view kScoreSuffix = ".score.json";
 
 int Fail(const Error& error) {
-  Message(error.message);
+  MessageLines(error.message);
   return kError;
 }
 
@@ -66,6 +66,20 @@ bool HasAll(const RunDirectory& run, const RunParts& parts) {
          (!(parts.counters || parts.switch_counters) || on.counters) &&
          (!parts.nccl_logs || on.nccl_logs) && (!parts.rdma || on.rdma) &&
          (!parts.slurm || !run.slurm.empty());
+}
+
+// In the words of --only, with commas between.
+std::string PartsOf(const RunDirectory& run) {
+  const RunManifest::Telemetry& on = run.manifest.telemetry;
+  std::vector<std::string_view> parts;
+  if (on.mirror) parts.push_back("mirror");
+  if (on.int_reports) parts.push_back("int");
+  if (on.sflow) parts.push_back("sflow");
+  if (on.counters) parts.push_back("counters");
+  if (on.nccl_logs) parts.push_back("nccl");
+  if (on.rdma) parts.push_back("rdma");
+  if (!run.slurm.empty()) parts.push_back("slurm");
+  return fmt::format("{}", fmt::join(parts, ","));
 }
 
 // Without a description that can be read, all mirror sessions may be there: a replay will tell.
@@ -178,9 +192,10 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
 
 // By its name or its group's; all are where none is named.
 bool IsWanted(const View& view, std::span<const std::string> names) {
-  return names.empty() || std::ranges::any_of(names, [&](const std::string& name) {
-           return std::ranges::count(ViewsNamed(name), &view) > 0;
-         });
+  if (names.empty()) return !view.when_named;
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::count(ViewsNamed(name), &view) > 0;
+  });
 }
 
 Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
@@ -205,22 +220,34 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
   score.set_switch_tiers(truth.switch_tiers());
   for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
   context.fabric = ReadFabricOf(context.run);
+  const std::string of_run = PartsOf(context.run);
+  std::string lacking;
   for (const View& view : Views()) {
     const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
     if (!IsWanted(view, options.views)) continue;
-    const std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
-                                       ? view.three_tiers_parts
-                                       : view.parts;
-    const RunParts needed = ParseRunParts(parts).value();
-    if (!(HasAll(context.run, needed) && MayMirror(context.fabric, needed))) {
+    std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
+                                 ? view.three_tiers_parts
+                                 : view.parts;
+    if (parts.empty()) parts = of_run;
+    const Result<RunParts> needed = ParseRunParts(parts);
+    if (!(needed && HasAll(context.run, *needed) && MayMirror(context.fabric, *needed))) {
+      lacking += fmt::format("\n  {} takes {}", view.name, parts);
       if (!asked) continue;
-      return MakeError(ErrorCode::kNotFound,
-                       fmt::format("--view {}: {} has not all of its telemetry ({})", view.name,
-                                   options.path, parts));
+      return MakeError(
+          ErrorCode::kNotFound,
+          fmt::format("--view {}: {} has not all of its telemetry ({}), but {}; --view all takes "
+                      "what there is",
+                      view.name, options.path, parts, of_run.empty() ? "none" : of_run));
     }
     if (const Status scored = ScoreOne(options, view, context, parts, score); !scored) {
       return tl::unexpected(scored.error());
     }
+  }
+  if (score.views().empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: nothing to score: it has {}, and no view that was asked for "
+                                 "can do with that; --view all takes what there is{}",
+                                 options.path, of_run.empty() ? "no telemetry" : of_run, lacking));
   }
   return score;
 }

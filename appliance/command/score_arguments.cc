@@ -32,11 +32,12 @@ Command AddScore(CLI::App& parent) {
   app->add_option("PATH", state->options.path, "a run's folder, or one of files *.score.json")
       ->type_name("")
       ->required();
-  Repeatable(
-      app->add_option("--view", state->options.views,
-                      "one view alone, or paths, or diagnosis: all that are about those; may be\n"
-                      "repeated; all whose telemetry the run has if not given")
-          ->type_name("NAME"));
+  Repeatable(app->add_option(
+                    "--view", state->options.views,
+                    "one view alone, or paths, or diagnosis: all that are about those; all: what\n"
+                    "there is, for faults, without bars; may be repeated; all views whose\n"
+                    "telemetry the run has if not given")
+                 ->type_name("NAME"));
   app->add_option("--report", state->options.report,
                   "what `rocescope replay -o json` printed, in place of a replay")
       ->type_name("FILE");

@@ -38,6 +38,7 @@ constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
 
 std::optional<double> GoalOf(FindingMeasure measure, std::string_view view) {
   const MeasureRow& row = kRows[static_cast<size_t>(measure)];
+  if (view == "all") return std::nullopt;  // it may be little
   const double goal = view == "full" ? row.full : row.partial;
   return goal < 0 ? std::nullopt : std::optional(goal);
 }

@@ -26,7 +26,9 @@ std::string Percent(const Interval& share) {
   return fmt::format("{:.1f} to {:.1f}", 100 * share.low, 100 * share.high);
 }
 std::string Windows(double delay) {
-  return fmt::format("{:.1f}", std::max(std::ceil(delay * 10 - 1e-6), 0.0) / 10);
+  // Not max: of -0 and 0 that has no opinion.
+  const double tenths = std::ceil(delay * 10 - 1e-6);
+  return fmt::format("{:.1f}", tenths > 0 ? tenths / 10 : 0.0);
 }
 
 std::string GoalText(const Figure& figure) {

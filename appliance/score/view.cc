@@ -21,7 +21,7 @@ constexpr Bar kWrongPaths = {.measure = kPathWrong, .bound = 0.005};
 std::string_view NameOf(MeasureKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 std::span<const View> Views() {
-  static const std::array<View, 11> views = {{
+  static const std::array<View, 12> views = {{
       {.name = "all-ports",
        .title = "mirror of every switch port",
        .parts = "port-mirror",
@@ -110,6 +110,7 @@ std::span<const View> Views() {
        .title = "four port sets per switch, counters",
        .parts = "port-sets,counters",
        .about_faults = true},
+      {.name = "all", .title = "all that the run has", .about_faults = true, .when_named = true},
   }};
   return views;
 }
@@ -118,7 +119,7 @@ std::vector<const View*> ViewsNamed(std::string_view name) {
   std::vector<const View*> named;
   for (const View& view : Views()) {
     const std::string_view group = view.about_faults ? "diagnosis" : "paths";
-    if (name == view.name || name == group) named.push_back(&view);
+    if (name == view.name || (name == group && !view.when_named)) named.push_back(&view);
   }
   return named;
 }

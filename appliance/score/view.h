@@ -46,7 +46,7 @@ struct Bar {
 struct View {
   std::string_view name;
   std::string_view title;
-  std::string_view parts;              // as --only takes them
+  std::string_view parts;              // as --only takes them; empty: all that a run has
   std::string_view three_tiers_parts;  // in fabrics of three tiers; empty: the same
   double mirror_loss = 0;
   bool elephants_alone = false;  // only flows of which ten samples are to be expected count
@@ -54,12 +54,13 @@ struct View {
   bool samples_close_gaps = false;
   bool has_activity = true;   // when each flow sends is seen: what collectives are found from
   bool about_faults = false;  // what is wrong and where it is congested counts, and nothing else
+  bool when_named = false;    // not one of those that a run is scored by if none is asked for
   std::vector<Bar> bars;      // finding_bars.h has those about faults
 };
 
 std::span<const View> Views();
 // What a view's name, or "paths" or "diagnosis", stands for: itself, the views that are not about
-// faults, and those that are. Empty if there is none of the name.
+// faults, and those that are, but for those that must be named. Empty if there is none of the name.
 std::vector<const View*> ViewsNamed(std::string_view name);
 // nullptr if there is none of the name.
 const View* FindView(std::string_view name);
