@@ -175,7 +175,34 @@ std::optional<Element> Elements::FindAt(topology::NodeIndex node, std::string_vi
   return port == kNone ? std::nullopt : std::optional(Element{ElementKind::kPort, port});
 }
 
+// The scheduler's number or name of a job, which may be no other one's.
+std::optional<Element> Elements::FindAllocated(std::string_view name) const {
+  std::optional<Element> found;
+  if (name.empty()) return found;  // as an allocation without a name
+  for (uint32_t job = 0; job < attribution_.jobs.size(); ++job) {
+    const auto& allocation = attribution_.jobs[job].job.allocation;
+    if (!allocation) continue;
+    if (name != allocation->name && name != std::to_string(allocation->id)) continue;
+    if (found) return std::nullopt;
+    found = Element{ElementKind::kJob, job};
+  }
+  return found;
+}
+
 std::optional<Element> Elements::Find(std::string_view name) const {
+  if (const auto found = FindAsNamed(name)) return found;
+  // As reports print jobs: ID [slurm NUMBER "NAME"].
+  if (const size_t at = name.find(" [slurm "); at != std::string_view::npos) {
+    return FindInJobs(name.substr(0, at));
+  }
+  if (const auto job = FindAllocated(name)) return job;
+  const size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto job = FindAllocated(name.substr(0, colon));
+  return job ? FindInJobs(NameOf(*job) + std::string(name.substr(colon))) : std::nullopt;
+}
+
+std::optional<Element> Elements::FindAsNamed(std::string_view name) const {
   if (const auto found = FindInJobs(name)) return found;
   const topology::NodeIndex whole = fabric_.FindNode(name);
   if (whole != kNone) return Node(whole);

@@ -46,7 +46,9 @@ class Elements {
   // "leaf0", "host3", "host3:mlx5_1", "host3:gpu:5", "leaf0:Ethernet4", a link's two ports with a
   // hyphen between them in whatever order, the id of a job or communicator, JOB:rank:NUMBER, a
   // NIC's address. Where names are shared: a job before its largest communicator, a NIC before its
-  // port. None if there is no such element. Takes the time of all jobs' ranks at most.
+  // port. A job also goes by the scheduler's number or name, if no element and no other job has it,
+  // and as reports print it. None if there is no such element. Takes the time of all jobs' ranks at
+  // most.
   std::optional<Element> Find(std::string_view name) const;
   // Of an element that there is. Ranks without a number are JOB:HOST:PROCESS, or JOB:HOST:NIC if
   // no process is known.
@@ -56,6 +58,8 @@ class Elements {
 
  private:
   std::string NameOfRank(uint32_t index) const;
+  std::optional<Element> FindAsNamed(std::string_view name) const;
+  std::optional<Element> FindAllocated(std::string_view name) const;
   std::optional<Element> FindInJobs(std::string_view name) const;
   std::optional<Element> FindAt(topology::NodeIndex node, std::string_view rest) const;
   std::optional<Element> FindLink(topology::NodeIndex node, std::string_view name) const;

@@ -77,6 +77,36 @@ TEST_F(ElementsTest, AProcessWithoutARankIsNamedByHostAndNumberOrNic) {
   EXPECT_FALSE(elements.Find("job-1:rank:-1"));
 }
 
+TEST_F(ElementsTest, AJobGoesByTheSchedulersNumberAndNameToo) {
+  AddSmallJob();
+  attribution_.jobs[0].job.allocation = {.id = 4711, .name = "pretrain"};
+  const Elements elements(fabric_, attribution_);
+  const Element job{ElementKind::kJob, 0};
+  EXPECT_EQ(elements.Find("4711"), job);
+  EXPECT_EQ(elements.Find("pretrain"), job);
+  EXPECT_EQ(elements.Find("job-1 [slurm 4711 \"pretrain\"]"), job) << "as reports print it";
+  EXPECT_EQ(elements.Find("pretrain:rank:1"), elements.Rank(0, 1));
+  EXPECT_FALSE(elements.Find("471"));
+  EXPECT_FALSE(elements.Find(""));
+}
+
+TEST_F(ElementsTest, ANameThatTwoAllocationsHaveIsNobodys) {
+  AddSmallJob();
+  AddJob("job-2", {RankAt(0, "host1")});
+  attribution_.jobs[0].job.allocation = {.id = 1, .name = "pretrain"};
+  attribution_.jobs[1].job.allocation = {.id = 2, .name = "pretrain"};
+  const Elements elements(fabric_, attribution_);
+  EXPECT_FALSE(elements.Find("pretrain"));
+  EXPECT_EQ(elements.Find("2"), (Element{ElementKind::kJob, 1}));
+}
+
+TEST_F(ElementsTest, AnElementComesBeforeAnAllocationOfItsName) {
+  AddSmallJob();
+  attribution_.jobs[0].job.allocation = {.id = 1, .name = "leaf0"};
+  const Elements elements(fabric_, attribution_);
+  EXPECT_EQ(elements.Find("leaf0")->kind, ElementKind::kSwitch);
+}
+
 TEST_F(ElementsTest, WhatIsNotThereIsNotFound) {
   AddSmallJob();
   const Elements elements(fabric_, attribution_);

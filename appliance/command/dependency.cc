@@ -27,7 +27,7 @@ void TellMissing(const DependencyRequest& request, const Elements& elements) {
                       request.element, DidYouMean(request.element, known)));
 }
 
-// Jobs' ids cannot be guessed, and the scheduler's names are none.
+// Jobs' ids cannot be guessed.
 void TellForms(const Elements& elements) {
   std::vector<std::string> jobs;
   for (const auto& [job, edges] : elements.attribution().jobs) {
@@ -37,7 +37,9 @@ void TellForms(const Elements& elements) {
   }
   Message(fmt::format(
       "an element is a switch or host by its name, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link "
-      "NODE:PORT-NODE:PORT, a NIC's address, a job, a communicator, or JOB:rank:NUMBER; {}",
+      "NODE:PORT-NODE:PORT, a NIC's address, a job by its id or the scheduler's number or name, a "
+      "communicator, "
+      "or JOB:rank:NUMBER; {}",
       jobs.empty() ? "no job is known" : fmt::format("jobs are {}", ListText(jobs, "others"))));
 }
 

@@ -24,8 +24,6 @@ std::string CountText(std::string_view kind, int count) {
   for (const auto& [name, text] : kCapitals) {
     if (kind == name) return Counted(static_cast<uint64_t>(count), text);
   }
-  if (kind == "switch" && count != 1)
-    return WithThousands(static_cast<uint64_t>(count)) + " switches";
   return Counted(static_cast<uint64_t>(count), kind);
 }
 
@@ -65,9 +63,14 @@ std::string HeadlineOf(const v1::Dependency& answer) {
     for (const v1::ElementsOfKind& row : answer.elements()) {
       counts.push_back(CountText(row.kind(), row.elements_size()));
     }
-    return fmt::format(
-        "NEEDS {}: {}", of,
-        counts.empty() ? "nothing that is known" : fmt::format("{}", fmt::join(counts, ", ")));
+    std::string needed = fmt::format("{}", fmt::join(counts, ", "));
+    if (counts.empty()) {
+      needed = answer.kind() == "switch"
+                   ? "nothing: a switch works without any other element; ask --blast-radius for "
+                     "who needs it"
+                   : "nothing that is known";
+    }
+    return fmt::format("NEEDS {}: {}", of, needed);
   }
   std::string work = ReachText(answer.reach());
   if (work.empty()) {
@@ -79,7 +82,8 @@ std::string HeadlineOf(const v1::Dependency& answer) {
 std::string CoverageText(const v1::DependencyCoverage& coverage) {
   std::string text =
       coverage.flows() == 0
-          ? "no flow is known to be a job's, so nobody seems to use a link"
+          ? "no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, and "
+            "links and switches between these count for nobody"
           : fmt::format("by the ways of flows, {} of {} of which are known{}",
                         WithThousands(coverage.known()), WithThousands(coverage.flows()),
                         coverage.partly() == 0

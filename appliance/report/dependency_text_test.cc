@@ -55,17 +55,18 @@ TEST(DependencyText, NeedsBeginWithHowMuchThatIs) {
 }
 
 TEST(DependencyText, WhatNobodyIsKnownToUseIsNotCalledUnused) {
-  EXPECT_EQ(
-      TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'gpu' name: 'h:gpu:0' "
-             "reach {} } coverage { unclaimed: 1200 }"),
-      "BLAST RADIUS of h:gpu:0 (gpu): nothing that is known\n\n"
-      "  no flow is known to be a job's, so nobody seems to use a link; 1,200 other flows are "
-      "of no job that is known\n");
+  EXPECT_EQ(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'gpu' name: 'h:gpu:0' "
+                   "reach {} } coverage { unclaimed: 1200 }"),
+            "BLAST RADIUS of h:gpu:0 (gpu): nothing that is known\n\n"
+            "  no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, "
+            "and links "
+            "and switches between these count for nobody; 1,200 other flows are of no job that is "
+            "known\n");
   EXPECT_THAT(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'link' name: 'l' reach {} " +
                      Row("port", "E", 2) + "}"),
               HasSubstr("BLAST RADIUS of l (link): no job that is known\n"));
   EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'switch' name: 's' }"),
-              HasSubstr("NEEDS of s (switch): nothing that is known\n"));
+              HasSubstr("NEEDS of s (switch): nothing: a switch works without any other element"));
 }
 
 TEST(DependencyText, HoweverManyThereAreARowIsALine) {

@@ -118,7 +118,7 @@ class Dependency(unittest.TestCase):
         text = self.ask("--blast-radius", "tor:E1", "--host", "192.0.2.99", logs=False)
         self.assertTrue(text.startswith("BLAST RADIUS of tor:E1 (port): no job that is known\n"),
                         text)
-        self.assertIn("no flow is known to be a job's", text)
+        self.assertIn("no traffic of a job was seen", text)
 
     def test_an_element_that_is_not_there_is_told_with_the_nearest(self):
         told = self.ask("--blast-radius", "tro", "--needs", "node1:gpu:7", expect=USAGE)
