@@ -171,8 +171,8 @@ void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Finding
       finding.evidence.push_back("no flow by way of it had to send anything again");
     }
   } else if (!again.empty()) {
-    finding.evidence.push_back(fmt::format("what had to be sent again by way of it is for {}",
-                                           DestinationsOf(scene, again)));
+    finding.evidence.push_back(fmt::format(
+        "packets to {} that go by way of it had to be sent again", DestinationsOf(scene, again)));
   }
   found.push_back(std::move(finding));
 }

@@ -57,9 +57,9 @@ TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
   // 100 in each of 12 windows.
   EXPECT_EQ(found[0].evidence[0],
             "1,200 frames went into it and never came out, and it counts no drops");
-  EXPECT_EQ(found[0].evidence[1], "what had to be sent again by way of it is for " +
-                                      NameOf(fabric_, Nic("host5")) + " and " +
-                                      NameOf(fabric_, Nic("host4")));
+  EXPECT_EQ(found[0].evidence[1], "packets to " + NameOf(fabric_, Nic("host5")) + " and " +
+                                      NameOf(fabric_, Nic("host4")) +
+                                      " that go by way of it had to be sent again");
 }
 
 TEST_F(SwitchLossTest, WhereNobodyTellsWhatWaitsNothingIsKnownToBeLost) {

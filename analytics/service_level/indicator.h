@@ -49,7 +49,8 @@ enum class BoundKind : uint8_t { kFixed, kLearnt };
   ROW(CeShare, "ce_share", Fabric, "ratio", High, Fixed, 0.1, "marked here, of packets sent")      \
   ROW(PortPaused, "port_paused", Fabric, "ratio", High, Fixed, 0.02,                               \
       "of the time that it was stopped, by the worst priority")                                    \
-  ROW(FramesLost, "frames_lost", Fabric, "frames", High, Fixed, 0, "dropped, or received broken")  \
+  ROW(FramesLost, "frames_lost", Fabric, "frames", High, Fixed, 0,                                 \
+      "that the port counted as dropped or as received broken, not those lost silently")           \
   ROW(Utilisation, "utilisation", Fabric, "ratio", High, Fixed, 0.95, "of the link, the busier way")
 
 enum class ServiceIndicator : uint8_t {

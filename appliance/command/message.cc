@@ -14,7 +14,7 @@ namespace rocescope {
 
 void Message(std::string_view text) {
   try {
-    (void)WriteAll(STDERR_FILENO, fmt::format("rocescope: {}\n", Visible(text)));
+    (void)WriteAll(STDERR_FILENO, fmt::format("rocescope: {}\n", Visible(WithShortQuotes(text))));
   } catch (const std::bad_alloc&) {
     // It may be what the message was to say.
   }

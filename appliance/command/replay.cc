@@ -8,15 +8,18 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
+#include "appliance/command/output.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/command/via_dpdk.h"
 #include "appliance/feed/mirror_view.h"
 #include "appliance/feed/run_directory.h"
+#include "appliance/report/replay_report.h"
 #include "appliance/report/table.h"
 #include "dataplane/source/merge.h"
 #include "dataplane/telemetry/counter_file.h"
@@ -72,6 +75,7 @@ class ReplayRun {
   }
 
   bool counters_damaged() const { return counters_damaged_; }
+  std::optional<Timestamp> first_reading() const { return first_reading_; }
 
  private:
   // Between two steps of the engine: counted from the input's first frame, so that answers do not
@@ -107,6 +111,9 @@ class ReplayRun {
         analysis_.Note(taken.error().message);
       }
       more = taken.value_or(false);
+      for (const CounterRecord& record : counter_records_.counters) {
+        first_reading_ = std::min(first_reading_.value_or(record.event_time), record.event_time);
+      }
       analysis_.Ingest(counter_records_);
       counter_records_.Clear();
     }
@@ -122,6 +129,7 @@ class ReplayRun {
   Analysis& analysis_;
   CounterFile* const counters_;
   bool counters_damaged_ = false;
+  std::optional<Timestamp> first_reading_;  // of counters
   MirrorView view_;
   FrameProcessor processor_;
   CaptureExtent extent_;
@@ -277,6 +285,7 @@ int ReplayInto(const ReplayOptions& given,
   seen.dataplane.Add(replay.processor());
   damaged |= replay.counters_damaged();
   if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
+  seen.counters.first = replay.first_reading();
   finish(*analysis, seen);
   const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
   return damaged || cut ? kExitDamaged : kExitSuccess;
@@ -303,7 +312,13 @@ int RunReplay(const ReplayOptions& options) {
   const v1::ReplayReport* report = nullptr;
   const int code = Replay(options, arena, report);
   if (report == nullptr) return code;
-  return PrintReport(*report, options.analysis.format) ? code : kExitOutput;
+  if (!options.faults_alone) {
+    return PrintReport(*report, options.analysis.format) ? code : kExitOutput;
+  }
+  const std::string faults = options.analysis.format == ReportFormat::kJson
+                                 ? RenderFaultsJson(*report)
+                                 : RenderFaultsText(*report);
+  return WriteToStdout(faults) == OutputState::kFailed ? kExitOutput : code;
 }
 
 }  // namespace rocescope

@@ -28,6 +28,7 @@ struct ReplayOptions {
   double mirror_loss = 0;     // share of its mirrored frames that are to be lost: 0 to 1
   bool says_view = true;      // on standard error too, what the two above left out
   bool via_dpdk = false;      // as ports of net_pcap
+  bool faults_alone = false;  // print these in place of the report
   std::vector<DependencyRequest> requests;  // answered in place of the report; need a topology
   AnalysisOptions analysis;
 };

@@ -40,18 +40,28 @@ Command AddReplay(CLI::App& parent) {
   };
   auto state = std::make_shared<State>();
   CLI::App* app = parent.add_subcommand(
-      "replay", "Read captures and report connections, jobs, paths, traffic, loss and marks");
+      "replay", "Read captures or a run, and report faults, jobs, paths, traffic, loss and marks");
   app->footer(
       "Without logs the report has connections, flows, operations, loss and marks, and NICs that\n"
       "send in step as a job, inferred. NCCL logs and rdma output add which rank, GPU and host "
       "each\n"
-      "queue pair belongs to; a topology adds paths and cables, and the hosts that --slurm "
-      "names.\n\n"
+      "queue pair belongs to; a topology adds paths, cables and the diagnosis, and the hosts that\n"
+      "--slurm names.\n\n"
+      "The report begins with FAULTS: what is broken, where, since when, which jobs it hurts, "
+      "what\n"
+      "to do, and how sure that is, from 0 to 1. They are looked for with a topology, in "
+      "counters,\n"
+      "mirrors, INT, sFlow and logs alike; what nothing given could have shown is listed. "
+      "HOTSPOTS\n"
+      "(queues that filled up), ANOMALIES (counters unlike their past and their peers) and "
+      "SERVICE\n"
+      "LEVELS (shares of time within bounds) are observations: healthy runs have them too.\n\n"
       "Examples:\n"
       "  rocescope replay capture.pcap\n"
       "  rocescope replay node*.pcap --nccl-logs logs/ -o json > report.json\n"
       "  rocescope replay --tap leaf1=a.pcap --tap leaf2=b.pcap --since 2024-05-01T12:00:00Z\n"
       "  rocescope replay run/        (a folder with run.json: dataplane/run/README.md)\n"
+      "  rocescope replay run/ --faults\n"
       "  rocescope replay run/ --blast-radius leaf0 --needs host3\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
@@ -74,11 +84,13 @@ Command AddReplay(CLI::App& parent) {
                       "mirror port would; the same ones each time")
           ->type_name("SHARE")
           ->check(CLI::Range(0.0, 1.0).description(""));
+  app->add_flag("--faults", state->options.faults_alone,
+                "in place of the report, its FAULTS alone, with what each rests on");
   AddRequest(*app, DependencyQuestion::kBlastRadius,
              "in place of the report, who needs this element and is hit if it fails: a\n"
              "switch, host, NODE:PORT, HOST:NIC, HOST:gpu:NUMBER, a link\n"
-             "NODE:PORT-NODE:PORT, a job, a communicator or JOB:rank:NUMBER; with a\n"
-             "topology; may be repeated",
+             "NODE:PORT-NODE:PORT, a job by its id or the scheduler's number or name, a\n"
+             "communicator or JOB:rank:NUMBER; with a topology; may be repeated",
              state->options.requests);
   AddRequest(*app, DependencyQuestion::kNeeds, "likewise, what this element needs",
              state->options.requests);

@@ -44,14 +44,15 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   if (all.anomalies().empty()) return;
   std::vector<const v1::Anomaly*> anomalies;
   for (const v1::Anomaly& anomaly : all.anomalies()) anomalies.push_back(&anomaly);
-  // Counters alone have no extent: then since the first of them.
-  int64_t start = report.extent().start_ns();
-  if (start == 0) start = all.anomalies(0).from_ns();
   std::ranges::sort(anomalies, {}, [](const v1::Anomaly* one) {
     return std::tuple(one->probability(), one->from_ns(), one->place(), one->priority());
   });
-  text += fmt::format("ANOMALIES: {} unlike the past and unlike the peers; the oddest first\n\n",
-                      Counted(anomalies.size(), "time"));
+  text += fmt::format(
+      "ANOMALIES: {} unlike the past and unlike the peers; the oddest first\n\n"
+      "  odd is not broken: what is, FAULTS says; CHANCE is how likely a window so odd is, by "
+      "those "
+      "before\n\n",
+      Counted(anomalies.size(), "time"));
   TextTable table({{"WHERE"},
                    {"SINCE", Align::kRight},
                    {"FOR", Align::kRight},
@@ -60,7 +61,7 @@ void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
   int rows = 0;
   for (const v1::Anomaly* anomaly : anomalies) {
     if (rows++ == kFew) break;
-    table.Add({PlaceOf(*anomaly), SignedDuration(anomaly->from_ns() - start),
+    table.Add({PlaceOf(*anomaly), OffsetText(report, anomaly->from_ns()),
                HumanDuration(anomaly->until_ns() - anomaly->from_ns()),
                fmt::format("{:.0e}", anomaly->probability()), WhatOf(*anomaly)});
   }

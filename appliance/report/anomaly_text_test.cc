@@ -28,7 +28,7 @@ TEST(AnomalyText, IsNoneWhereNothingWasOdd) {
 
 TEST(AnomalyText, SaysWhatWhereByHowMuchAndSinceWhen) {
   const std::string text = TextOf(R"(
-      extent { start_ns: 1000000000 }
+      zero_ns: 1000000000
       anomalies { anomalies {
           kind: "port" place: "leaf0:Ethernet1" priority: 3 from_ns: 3000000000
           until_ns: 5000000000 probability: 1e-9

@@ -92,9 +92,7 @@ void AppendCabling(const v1::ReplayReport& report, std::string& text) {
   for (const CableFinding& finding : cabling.findings()) {
     if (rows++ == kMostRows) break;
     table.Add({std::string(WordOf(finding.kind())), PlaceOf(finding), SeenOf(finding),
-               finding.since_ns() == 0
-                   ? ""
-                   : SignedDuration(finding.since_ns() - report.extent().start_ns()),
+               finding.since_ns() == 0 ? "" : OffsetText(report, finding.since_ns()),
                SureText(finding.confidence())});
   }
   text += table.Render(2);

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 std::string TextOf(const std::string& cabling) {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(cabling, report.mutable_cabling()));
-  report.mutable_extent()->set_start_ns(1'000'000'000);
+  report.set_zero_ns(1'000'000'000);
   std::string text;
   AppendCabling(report, text);
   return text;

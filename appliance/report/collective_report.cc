@@ -84,9 +84,11 @@ void FillRhythm(const JobRhythm& rhythm, v1::Rhythm& out) {
 }
 
 void AppendRhythm(const v1::Rhythm& rhythm, std::string& text) {
-  text += fmt::format("\n  repeats every {}, {} seen from beginning to end; alike to {:.2f}\n",
-                      HumanDuration(rhythm.period_ns()), Counted(rhythm.iterations(), "iteration"),
-                      rhythm.strength());
+  text += fmt::format(
+      "\n  repeats every {}, {} seen from beginning to end; alike to {:.2f} (1: each as the "
+      "next)\n",
+      HumanDuration(rhythm.period_ns()), Counted(rhythm.iterations(), "iteration"),
+      rhythm.strength());
   TextTable steps({{"STEP", Align::kRight},
                    {"COLLECTIVE"},
                    {"AMONG"},

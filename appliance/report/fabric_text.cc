@@ -119,8 +119,7 @@ std::string SurveyText(const Fabric& fabric, const Survey& survey) {
   std::string text = fmt::format(
       "{}: {} with {}, {} and {}; {}, {}, {}\n\n", name, Counted(hosts, "host"),
       Counted(fabric.nics().size(), "NIC"), Counted(fabric.gpus().size(), "GPU"),
-      Counted(survey.rails, "rail"),
-      survey.switches == 1 ? "1 switch" : WithThousands(survey.switches) + " switches",
+      Counted(survey.rails, "rail"), Counted(survey.switches, "switch"),
       Counted(fabric.links().size(), "link"), Counted(fabric.taps().size(), "mirror session"));
   TextTable table({{"TIER"},
                    {"NODES", Align::kRight},

@@ -55,17 +55,18 @@ std::string FaultText(std::string_view kind, std::string_view place, std::string
 }
 
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns) {
-  const int64_t start = report.extent().start_ns();
+  const int64_t zero = report.zero_ns();
   const auto clock = [&](int64_t ns) {
-    return start != 0 && IsSameUtcDay(start, ns) ? UtcTime(ns) : UtcDayAndTime(ns);
+    return zero != 0 && IsSameUtcDay(zero, ns) ? UtcTime(ns, DigitsOf(report))
+                                               : UtcDayAndTime(ns, DigitsOf(report));
   };
-  std::string when = until_ns == 0
-                         ? fmt::format("since {} UTC", clock(from_ns))
-                         : fmt::format("from {} to {} UTC", clock(from_ns), clock(until_ns));
-  if (start == 0) return when;
-  if (until_ns == 0) return fmt::format("{} ({})", when, SignedDuration(from_ns - start));
-  return fmt::format("{} ({} to {})", when, SignedDuration(from_ns - start),
-                     SignedDuration(until_ns - start));
+  const std::string offset = OffsetText(report, from_ns);
+  if (until_ns == 0) {
+    return fmt::format("since {} UTC{}", clock(from_ns),
+                       offset.empty() ? "" : fmt::format(" ({})", offset));
+  }
+  return fmt::format("from {} to {} UTC ({}for {})", clock(from_ns), clock(until_ns),
+                     offset.empty() ? "" : offset + ", ", HumanDuration(until_ns - from_ns));
 }
 
 std::string ListText(const std::vector<std::string>& names, std::string_view others) {

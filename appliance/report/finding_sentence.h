@@ -19,8 +19,8 @@ class ReplayReport;
 // them. A kind that is not in the table is told by its name.
 std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction);
 
-// "since 12:00:04.000 UTC (+4.00 s)", "from ... to ...": how long after the report's beginning, if
-// it has one.
+// "since 12:00:04.000 UTC (+4.00 s)", "from ... to ... UTC (+4.00 s, for 2.00 s)": how long after
+// the report's zero, if it has one.
 std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns);
 
 // "a", "a and b", "a, b and 3 others".

@@ -15,7 +15,7 @@ constexpr int64_t kNoon = 1'714'564'800'000'000'000;
 v1::ReplayReport Report(const std::string& jobs = "") {
   v1::ReplayReport report;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(jobs, &report));
-  report.mutable_extent()->set_start_ns(kNoon);
+  report.set_zero_ns(kNoon);
   return report;
 }
 
@@ -43,13 +43,23 @@ TEST(FindingSentence, TellsAnUnknownKindByItsName) {
 TEST(FindingSentence, SaysSinceWhenAndHowLongAfterTheBeginning) {
   EXPECT_EQ(WhenText(Report(), kNoon + 9'000'000, 0), "since 12:00:00.009 UTC (+9.0 ms)");
   EXPECT_EQ(WhenText(Report(), kNoon - 1'000'000, kNoon + 18'000'000),
-            "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms to +18.0 ms)");
+            "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms, for 19.0 ms)");
+}
+
+TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
+  v1::ReplayReport report = Report();
+  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000);
+  EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001851 UTC (+1.9 ms)");
+  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000'000);
+  EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001 UTC (+1.9 ms)");
 }
 
 TEST(FindingSentence, SaysTheDayWhereItIsAnotherOne) {
   constexpr int64_t kDay = 86'400'000'000'000;
   EXPECT_EQ(WhenText(Report(), kNoon + kDay, 0), "since 2024-05-02 12:00:00.000 UTC (+1 d 0 h)");
   EXPECT_EQ(WhenText({}, kNoon, 0), "since 2024-05-01 12:00:00.000 UTC");
+  EXPECT_EQ(WhenText({}, kNoon, kNoon + 2'000'000),
+            "from 2024-05-01 12:00:00.000 to 2024-05-01 12:00:00.002 UTC (for 2.0 ms)");
 }
 
 TEST(FindingSentence, ListsAFew) {

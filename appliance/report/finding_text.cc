@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/report/dependency_report.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/table.h"
 #include "appliance/report/text_section.h"
+#include "appliance/report/unseen_faults.h"
 #include "appliance/report/visible_text.h"
 #include "rocescope/v1/report.pb.h"
 
@@ -113,8 +115,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   std::vector<std::string> told;
   if (coverage.switches() > 0) {
-    told.push_back(coverage.switches() == 1 ? "1 switch"
-                                            : WithThousands(coverage.switches()) + " switches");
+    told.push_back(Counted(coverage.switches(), "switch"));
   }
   if (coverage.nics() > 0) told.push_back(Counted(coverage.nics(), "NIC"));
   if (coverage.gpus() > 0) told.push_back(Counted(coverage.gpus(), "GPU"));
@@ -133,9 +134,17 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
 }  // namespace
 
 void AppendFindings(const v1::ReplayReport& report, std::string& text) {
-  if (!report.has_diagnosis_coverage()) return;
+  if (!report.has_diagnosis_coverage()) {
+    text +=
+        "FAULTS: not looked for, as there is no topology to find them in\n\n"
+        "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
+        "folder its topology.yaml\n\n";
+    return;
+  }
   const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
   const std::string looked_at = LookedAt(coverage);
+  const size_t seen =
+      kFindingKinds - std::min(kFindingKinds, static_cast<size_t>(coverage.not_seen_size()));
   if (report.findings_size() > 0) {
     text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
     int number = 0;
@@ -147,17 +156,15 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     text += "\n";
   } else if (looked_at.empty()) {
     text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
-    return;
+  } else if (seen == 0) {
+    text += fmt::format("FAULTS: unknown; {} would show none\n\n", looked_at);
+  } else if (seen < kFindingKinds) {
+    text += fmt::format("FAULTS: none of the {} that could be seen, of {}; by {}\n\n",
+                        Counted(seen, "kind"), kFindingKinds, looked_at);
   } else {
     text += fmt::format("FAULTS: none found, by {}\n\n", looked_at);
   }
-  if (coverage.not_seen_size() == 0) return;
-  text +=
-      fmt::format("  {}: {}\n\n",
-                  coverage.windows() == 0
-                      ? "without counters of switches and hosts nobody can tell whether there is"
-                      : "not looked for, as nothing at hand would show it",
-                  fmt::join(coverage.not_seen(), ", "));
+  text += UnseenFaultsText(coverage);
 }
 
 }  // namespace rocescope

@@ -3,8 +3,12 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
+#include "analytics/diagnosis/finding_kind.h"
 #include "appliance/report/replay_report.h"
 #include "appliance/report/text_section.h"
 #include "rocescope/v1/report.pb.h"
@@ -32,7 +36,12 @@ constexpr const char* kAll =
     "diagnosis_coverage { windows: 22 window_ns: 1000000 switches: 40 nics: 128 gpus: 1 flows: 600 "
     "} ";
 
-TEST(FindingText, IsNoneWithoutATopology) { EXPECT_EQ(TextOf(""), ""); }
+TEST(FindingText, WithoutATopologySaysThatNobodyLookedAndWhatToGive) {
+  EXPECT_EQ(TextOf(""),
+            "FAULTS: not looked for, as there is no topology to find them in\n\n"
+            "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
+            "folder its topology.yaml\n\n");
+}
 
 TEST(FindingText, LeadsTheReport) {
   EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
@@ -44,22 +53,59 @@ TEST(FindingText, ThatNoneWasFoundSaysWhatWasLookedAt) {
             "1.0 ms, and the ways of 600 flows\n\n");
 }
 
-TEST(FindingText, SaysWhichFaultsNothingWouldHaveShown) {
-  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
-                     "not_seen: 'straggler' not_seen: 'corruption' }"),
-              HasSubstr("over 3 windows of 1.00 s\n\n  not looked for, as nothing at hand would "
-                        "show it: straggler, corruption\n\n"));
+TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
+  EXPECT_EQ(
+      TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
+             "not_seen: 'straggler' not_seen: 'corruption' }"),
+      "FAULTS: none of the 21 kinds that could be seen, of 23; by counters of 1 switch over 3 "
+      "windows of 1.00 s\n\n"
+      "  Not looked for, as nothing at hand would show it. What would, and which faults:\n"
+      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
+      "packets\n"
+      "    counters of GPUs, or mirrors of several iterations: GPUs that are slower than their "
+      "peers\n\n");
 }
 
-TEST(FindingText, WithoutCountersSaysWhatNobodyCanTell) {
-  EXPECT_EQ(TextOf("diagnosis_coverage { flows: 1 not_seen: 'link_down' not_seen: 'flap' }"),
-            "FAULTS: none found, by the ways of 1 flow\n\n  without counters of switches and hosts "
-            "nobody can tell whether there is: link_down, flap\n\n");
+TEST(FindingText, WhatWasFoundSaysNothingOfWhatCouldNotBeSeen) {
+  const std::string text =
+      TextOf("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
+  EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
+  EXPECT_THAT(text, HasSubstr("counters of switches or of NICs: links that flap\n"));
+}
+
+std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
+  std::string fields;
+  for (const FindingInfo& info : kFindingInfos) {
+    if (std::ranges::find(seen, info.name) != seen.end()) continue;
+    fields += " not_seen: '" + std::string(info.name) + "'";
+  }
+  return fields;
+}
+
+TEST(FindingText, OneKindIsCountedAsOne) {
+  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
+              StartsWith("FAULTS: none of the 1 kind that could be seen, of 23; by the ways of 1 "
+                         "flow\n"));
 }
 
 TEST(FindingText, NothingToLookAtIsNotHealthy) {
-  EXPECT_EQ(TextOf("diagnosis_coverage { not_seen: 'flap' }"),
-            "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n");
+  EXPECT_THAT(TextOf("diagnosis_coverage {" + AllKindsBut({}) + " }"),
+              StartsWith("FAULTS: unknown; there are no counters and no flows' ways to look at\n"));
+  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
+              StartsWith("FAULTS: unknown; the ways of 2 flows would show none\n"));
+}
+
+TEST(FindingText, StandsAloneWhereNothingElseIsWanted) {
+  const v1::ReplayReport report =
+      Report(std::string(kAll) + "findings { sentence: 'S' } notes: 'a line was cut'");
+  const std::string text = RenderFaultsText(report);
+  EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
+  EXPECT_THAT(text, testing::EndsWith("\nNOTES\n\n  a line was cut\n"));
+  EXPECT_THAT(text, Not(HasSubstr("LEDGER")));
+  const std::string json = RenderFaultsJson(report);
+  EXPECT_THAT(json, HasSubstr("\"sentence\": \"S\""));
+  EXPECT_THAT(json, HasSubstr("\"switches\": 40"));
+  EXPECT_THAT(json, Not(HasSubstr("\"ledger\"")));
 }
 
 TEST(FindingText, HasOneLineForEachFaultWithWhatToDo) {

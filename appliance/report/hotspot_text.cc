@@ -46,20 +46,28 @@ std::string CauseOf(const v1::Hotspot& hotspot) {
   return "";
 }
 
-// "train 1.2 ms": whom it cost most.
-std::string CostsOf(const v1::Hotspot& hotspot) {
+// Whom it cost most; null if nobody.
+const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
   const v1::LostTime* most = nullptr;
   for (const v1::LostTime& lost : hotspot.lost()) {
-    if (most == nullptr || lost.lost_ns() > most->lost_ns()) most = &lost;
+    if (lost.lost_ns() > (most == nullptr ? 0 : most->lost_ns())) most = &lost;
   }
-  if (most == nullptr || most->lost_ns() == 0) return "";
+  return most;
+}
+
+// "train 1.2 ms".
+std::string CostsOf(const v1::Hotspot& hotspot) {
+  const v1::LostTime* most = MostLost(hotspot);
+  if (most == nullptr) return "";
   return fmt::format("{} {}", Visible(most->job()), HumanDuration(most->lost_ns()));
 }
 
 // What hurts more comes first.
 bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
   const auto key = [](const v1::Hotspot* one) {
-    return std::tuple(one->dropped(), one->paused_ns(), one->marked());
+    const v1::LostTime* most = MostLost(*one);
+    return std::tuple(one->dropped(), most == nullptr ? 0 : most->lost_ns(), one->paused_ns(),
+                      one->marked());
   };
   if (key(a) != key(b)) return key(a) > key(b);
   return std::tuple(a->from_ns(), a->port(), a->priority()) <
@@ -77,8 +85,15 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
     ports.insert(hotspot.port());
   }
   std::ranges::sort(hotspots, IsWorse);
-  text += fmt::format("HOTSPOTS: queues of {} filled up, {} in all; what hurts most first\n\n",
-                      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"));
+  text += fmt::format(
+      "HOTSPOTS: queues of {} filled up, {} in all, which is no fault: healthy collectives fill "
+      "queues too\n\n"
+      "  what dropped packets or cost a job most comes first; PEAK is the most in the queue, "
+      "MARKED "
+      "are its CE marks,\n"
+      "  PAUSED is how long its neighbour held it by PFC, COSTS AT MOST how long a job waited at "
+      "worst\n\n",
+      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"));
   TextTable table({{"QUEUE OF"},
                    {"PRIORITY", Align::kRight},
                    {"SINCE", Align::kRight},
@@ -95,7 +110,7 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
   for (const v1::Hotspot* hotspot : hotspots) {
     if (rows++ == kMostRows) break;
     table.Add({hotspot->port(), hotspot->priority() < 0 ? "" : std::to_string(hotspot->priority()),
-               SignedDuration(hotspot->from_ns() - report.extent().start_ns()),
+               OffsetText(report, hotspot->from_ns()),
                HumanDuration(hotspot->until_ns() - hotspot->from_ns()),
                hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
                CountOrBlank(hotspot->marked()), CountOrBlank(hotspot->dropped()),

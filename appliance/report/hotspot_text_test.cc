@@ -40,6 +40,26 @@ TEST(HotspotText, HasWhatHurtsMostFirst) {
   EXPECT_THAT(text, Not(HasSubstr("-1")));
 }
 
+TEST(HotspotText, SaysThatAFullQueueIsNoFault) {
+  EXPECT_THAT(TextOf("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
+              HasSubstr("1 time in all, which is no fault: healthy collectives fill queues too"));
+}
+
+TEST(HotspotText, PutsWhatCostsJobsBeforeWhatWasMarkedAlone) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "marked" marked: 5000 }
+      hotspots { port: "costly" marked: 5 lost { job: "a" lost_ns: 1000 } }
+      hotspots { port: "dropping" dropped: 1 })");
+  EXPECT_LT(text.find("dropping"), text.find("costly"));
+  EXPECT_LT(text.find("costly"), text.find("marked "));
+}
+
+TEST(HotspotText, CountsFromTheReportsZero) {
+  EXPECT_THAT(TextOf("zero_ns: 1000000000000 hotspots { port: 'a' from_ns: 1000002000000 until_ns: "
+                     "1000003000000 marked: 1 }"),
+              HasSubstr("+2.0 ms"));
+}
+
 TEST(HotspotText, SaysWhoseFlowsTheyAre) {
   const std::string text = TextOf(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5

@@ -18,7 +18,7 @@ std::string Outsiders(const v1::Job& job) {
   const auto count =
       std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return rank.rank() < 0; });
   if (count == 0) return "";
-  return fmt::format(", and {} {} without a rank", count, count == 1 ? "process" : "processes");
+  return fmt::format(", and {} without a rank", Counted(static_cast<uint64_t>(count), "process"));
 }
 
 std::string WhoText(const v1::Job& job) {
@@ -33,9 +33,7 @@ std::string WhoText(const v1::Job& job) {
     return fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
                        Outsiders(job));
   }
-  return fmt::format("{} without a log", job.ranks_size() == 1
-                                             ? "1 process"
-                                             : fmt::format("{} processes", job.ranks_size()));
+  return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without a log";
 }
 
 std::string QpText(const v1::RankQp& qp) {

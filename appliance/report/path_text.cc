@@ -163,8 +163,7 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
       const auto* word = std::ranges::find(kWords, stretch.state(), &StateWord::state);
       table.Add({first ? ranks.Source(*path) : "", first ? ranks.Destination(*path) : "",
                  first ? std::to_string(path->destination_qpn()) : "",
-                 SignedDuration(stretch.from_ns() - report.extent().start_ns()),
-                 WithThousands(stretch.bytes()),
+                 OffsetText(report, stretch.from_ns()), WithThousands(stretch.bytes()),
                  word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
                  WayOf(stretch)});
       ++rows;

@@ -153,6 +153,15 @@ void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
   out.set_end_ns(ToNanoseconds(last));
 }
 
+// What sentences about faults count from.
+void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
+  if (report.extent().start_ns() != 0) {
+    report.set_zero_ns(report.extent().start_ns());
+  } else if (findings.counters.first) {
+    report.set_zero_ns(ToNanoseconds(*findings.counters.first));
+  }
+}
+
 }  // namespace
 
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
@@ -163,6 +172,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   report.mutable_captured()->set_start_ns(ToNanoseconds(findings.dataplane.counters.first));
   report.mutable_captured()->set_end_ns(ToNanoseconds(findings.dataplane.counters.last));
   FillExtent(findings, *report.mutable_extent());
+  FillZero(findings, report);
   const std::vector<Tap>& taps = findings.dataplane.taps;
   for (size_t i = 0; i < taps.size(); ++i) {
     const Tap& tap = taps[i];

@@ -61,6 +61,7 @@ struct LcoreFindings {
 struct CounterFindings {
   Ledger lines;
   uint64_t records = 0;
+  std::optional<Timestamp> first;  // reading; unset: there is none
 };
 
 struct ReplayFindings {
@@ -80,7 +81,11 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
 // The answer first, aligned, at most a screen or two whatever the capture's size.
 std::string RenderText(const v1::ReplayReport& report);
 
+// FAULTS alone, with what each rests on, and the notes.
+std::string RenderFaultsText(const v1::ReplayReport& report);
+
 // The standard JSON mapping with proto field names, all fields printed; ends with a line end.
 std::string RenderJson(const v1::ReplayReport& report);
+std::string RenderFaultsJson(const v1::ReplayReport& report);
 
 }  // namespace rocescope

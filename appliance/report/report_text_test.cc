@@ -92,9 +92,9 @@ TEST_F(ReportTextTest, TextTellsCopiesFromPackets) {
   report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
   report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
   EXPECT_THAT(RenderText(report),
-              testing::StartsWith("20 packets, seen 40 times in 2 captures, and 3 PAUSE or PFC "
-                                  "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
-                                  "(4.50 s)\n"));
+              HasSubstr("\n\n20 packets, seen 40 times in 2 captures, and 3 PAUSE or PFC "
+                        "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
+                        "(4.50 s)\n"));
 }
 
 TEST_F(ReportTextTest, TextSaysThatTheFiltersLeftNothing) {
@@ -107,8 +107,8 @@ TEST_F(ReportTextTest, TextSaysThatTheFiltersLeftNothing) {
   report.mutable_extent()->set_start_ns(1'714'564'800'000'000'000);
   report.mutable_extent()->set_end_ns(1'714'651'200'000'000'000);
   EXPECT_THAT(RenderText(report),
-              testing::StartsWith("No frame passed the filters; the capture spans 2024-05-01 "
-                                  "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
+              HasSubstr("\n\nNo frame passed the filters; the capture spans 2024-05-01 "
+                        "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
 }
 
 TEST_F(ReportTextTest, TextTellsOtherTrafficFromBrokenFrames) {

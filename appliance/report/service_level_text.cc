@@ -23,6 +23,11 @@ std::string ValueText(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}", value, Visible(std::string(unit)));
 }
 
+// Ports count what they drop and what comes broken, and nothing that is lost otherwise.
+std::string NameOf(const v1::ServiceIndicator& indicator) {
+  return Visible(indicator.name()) + (indicator.name() == "frames_lost" ? " (counted drops)" : "");
+}
+
 std::string CountText(uint64_t count) { return count == 0 ? "-" : WithThousands(count); }
 
 }  // namespace
@@ -43,9 +48,12 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
     return;
   }
   text += fmt::format(
-      "SERVICE LEVELS: of {}, {} missed and {} at risk; objective: within bounds in {:.0f} % of "
-      "windows, of the last {} (short) and {} (long)\n\n",
-      WithThousands(told), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
+      "SERVICE LEVELS: of {}, {} missed and {} at risk\n\n"
+      "  met: within BOUND in {:.0f} % of windows; missed: in fewer, of the last {} (SHORT) and of "
+      "the last {} (LONG);\n"
+      "  at risk: of the short ones alone; LAST is the value of the last window, all three of the "
+      "WORST\n\n",
+      Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
       all.short_windows(), all.long_windows());
   TextTable table({{"LAYER"},
                    {"INDICATOR"},
@@ -59,7 +67,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
                    {"LAST", Align::kRight},
                    {"BOUND"}});
   for (const v1::ServiceIndicator& one : all.indicators()) {
-    std::vector<std::string> row = {Visible(one.layer()),    Visible(one.name()),
+    std::vector<std::string> row = {Visible(one.layer()),    NameOf(one),
                                     CountText(one.met()),    CountText(one.at_risk()),
                                     CountText(one.missed()), CountText(one.no_data())};
     if (one.has_worst()) {

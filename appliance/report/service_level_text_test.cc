@@ -44,13 +44,19 @@ TEST(ServiceLevelText, HasARowForEachIndicatorWithItsWorst) {
           at_risk: 1 no_data: 3 worst { entity: 'leaf0:Ethernet1' bound: 0.1 last: 0.5
               within_short: 0.8 within_long: 0.9 } }
       indicators { name: 'resends' layer: 'nic' unit: 'packets' worse: 'high' met: 16 } })");
-  EXPECT_THAT(text, HasSubstr("of 1,220, 1 missed and 1 at risk"));
-  EXPECT_THAT(text, HasSubstr("95 % of windows, of the last 5 (short) and 60 (long)"));
+  EXPECT_THAT(text, HasSubstr("of 1,220 levels, 1 missed and 1 at risk\n"));
+  EXPECT_THAT(text, HasSubstr("95 % of windows"));
+  EXPECT_THAT(text, HasSubstr("the last 5 (SHORT) and of the last 60 (LONG)"));
   EXPECT_THAT(text, ContainsRegex("collective +bus_bandwidth +2 +- +1 +- +job7 +0 % +25 % +"
                                   "25 Gbit/s +at least 90 Gbit/s .learnt."));
   EXPECT_THAT(text, ContainsRegex("fabric +ce_share +1,200 +1 +- +3 +leaf0:Ethernet1 +80 % +90 % +"
                                   "50.0 % +at most 10.0 %"));
   EXPECT_THAT(text, ContainsRegex("nic +resends +16 +- +- +- +-"));
+}
+
+TEST(ServiceLevelText, WhatPortsDoNotCountIsNotSaidToBeThere) {
+  EXPECT_THAT(TextOf("service_levels { indicators { name: 'frames_lost' met: 3 } }"),
+              HasSubstr("frames_lost (counted drops)"));
 }
 
 TEST(ServiceLevelText, ShowsNoControlCharactersOfNames) {

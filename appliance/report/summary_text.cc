@@ -12,11 +12,11 @@ namespace rocescope {
 namespace {
 
 // "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
-std::string RangeText(const v1::TimeRange& range) {
-  return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns()),
+std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
+  return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns(), digits),
                      IsSameUtcDay(range.start_ns(), range.end_ns())
-                         ? UtcTime(range.end_ns())
-                         : UtcDayAndTime(range.end_ns()));
+                         ? UtcTime(range.end_ns(), digits)
+                         : UtcDayAndTime(range.end_ns(), digits));
 }
 
 // "124 packets, seen 248 times in 3 captures".
@@ -48,17 +48,26 @@ std::string PacketsText(const v1::ReplayReport& report) {
 
 void AppendSummary(const v1::ReplayReport& report, std::string& text) {
   const v1::Ledger& ledger = report.ledger();
+  const TimeDigits digits = DigitsOf(report);
+  const bool counters_alone = ledger.received() == 0 && report.diagnosis_coverage().windows() > 0;
   if (ledger.decoded() > 0) {
     const v1::TimeRange& captured = report.captured();
-    text += fmt::format("{}, from {} ({})\n\n", PacketsText(report), RangeText(captured),
+    text += fmt::format("{}, from {} ({})\n\n", PacketsText(report), RangeText(captured, digits),
                         HumanDuration(captured.end_ns() - captured.start_ns()));
   } else if (ledger.filtered() > 0) {
     text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
-                        RangeText(report.extent()));
+                        RangeText(report.extent(), digits));
   } else if (ledger.received() > 0) {
     text += "No RoCE in this capture; the ledger below says what its frames were.\n\n";
+  } else if (counters_alone) {
+    text += "No packets: all that follows is by counters.\n\n";
   } else {
     text += "No RoCE in this capture: it has no frames.\n\n";
+  }
+  if (report.zero_ns() != 0 && report.has_diagnosis_coverage()) {
+    text += fmt::format("Times with + or - count from {}, at {} UTC.\n\n",
+                        counters_alone ? "the first reading of counters" : "the first frame",
+                        UtcDayAndTime(report.zero_ns(), digits));
   }
 }
 

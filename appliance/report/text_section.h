@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "appliance/report/utc_text.h"
+
 namespace rocescope {
 
 namespace v1 {
@@ -27,8 +29,13 @@ std::string CountOrBlank(uint64_t count);
 // A process without a rank is called by its name, if that is known.
 std::string RankText(int rank, std::string process = "");
 
-// Faults, or that there are none as far as there was something to look at. Nothing without a
-// topology.
+// "+1.2 ms": how long after the report's zero. "" where that is not known.
+std::string OffsetText(const v1::ReplayReport& report, int64_t ns);
+
+// Microseconds where the analysis looked at windows that are not much longer.
+TimeDigits DigitsOf(const v1::ReplayReport& report);
+
+// Faults, or that there are none as far as there was something to look at.
 void AppendFindings(const v1::ReplayReport& report, std::string& text);
 // How much was seen, and when; or why nothing was.
 void AppendSummary(const v1::ReplayReport& report, std::string& text);

@@ -15,18 +15,22 @@ std::tm UtcOf(int64_t ns) {
   return parts;
 }
 
-std::string TimeText(int64_t ns, const char* format) {
+std::string TimeText(int64_t ns, const char* format, TimeDigits digits) {
   const std::tm parts = UtcOf(ns);
   char text[40];
   std::strftime(text, sizeof text, format, &parts);
-  return fmt::format("{}.{:03}", text, ns % 1'000'000'000 / 1'000'000);
+  const int64_t fraction = ns % 1'000'000'000;
+  return digits == TimeDigits::kMilliseconds ? fmt::format("{}.{:03}", text, fraction / 1'000'000)
+                                             : fmt::format("{}.{:06}", text, fraction / 1'000);
 }
 
 }  // namespace
 
-std::string UtcTime(int64_t ns) { return TimeText(ns, "%H:%M:%S"); }
+std::string UtcTime(int64_t ns, TimeDigits digits) { return TimeText(ns, "%H:%M:%S", digits); }
 
-std::string UtcDayAndTime(int64_t ns) { return TimeText(ns, "%Y-%m-%d %H:%M:%S"); }
+std::string UtcDayAndTime(int64_t ns, TimeDigits digits) {
+  return TimeText(ns, "%Y-%m-%d %H:%M:%S", digits);
+}
 
 bool IsSameUtcDay(int64_t a_ns, int64_t b_ns) {
   const std::tm a = UtcOf(a_ns);

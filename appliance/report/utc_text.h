@@ -7,11 +7,13 @@
 
 namespace rocescope {
 
-// "12:00:04.000".
-std::string UtcTime(int64_t ns);
+enum class TimeDigits : uint8_t { kMilliseconds, kMicroseconds };
+
+// "12:00:04.000", "12:00:04.000250".
+std::string UtcTime(int64_t ns, TimeDigits digits = TimeDigits::kMilliseconds);
 
 // "2024-05-01 12:00:04.000".
-std::string UtcDayAndTime(int64_t ns);
+std::string UtcDayAndTime(int64_t ns, TimeDigits digits = TimeDigits::kMilliseconds);
 
 bool IsSameUtcDay(int64_t a_ns, int64_t b_ns);
 

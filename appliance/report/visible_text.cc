@@ -93,4 +93,25 @@ std::string Visible(std::string_view text) { return MakeVisible(text, false); }
 
 std::string VisibleLines(std::string_view text) { return MakeVisible(text, true); }
 
+std::string WithShortQuotes(std::string_view text) {
+  constexpr size_t kLongest = 120;
+  constexpr size_t kShown = 80;
+  std::string out;
+  while (true) {
+    const size_t open = text.find('"');
+    const size_t close = open == std::string_view::npos ? open : text.find('"', open + 1);
+    if (close == std::string_view::npos) return out.append(text);
+    const size_t length = close - open - 1;
+    if (length <= kLongest) {
+      out.append(text.substr(0, close + 1));
+    } else {
+      size_t shown = 0;
+      while (shown < kShown) shown += FirstCharacter(text.substr(open + 1 + shown)).length;
+      out.append(text.substr(0, open + 1 + shown));
+      out += fmt::format("...\" ({} octets)", length);
+    }
+    text.remove_prefix(close + 1);
+  }
+}
+
 }  // namespace rocescope

@@ -37,4 +37,8 @@ std::string Visible(std::string_view text);
 // The same, but line ends stay: for text that is already laid out.
 std::string VisibleLines(std::string_view text);
 
+// A message, in which what stands between quotes, which is input, has 120 octets at most:
+// "aaaa..." and how many octets there were.
+std::string WithShortQuotes(std::string_view text);
+
 }  // namespace rocescope

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace rocescope {
 namespace {
 
@@ -48,6 +50,21 @@ TEST(VisibleText, SaysTheSameTwice) {
   for (int octet = 0; octet < 256; ++octet) every_octet += static_cast<char>(octet);
   const std::string once = Visible(every_octet);
   EXPECT_EQ(Visible(once), once);
+}
+
+TEST(WithShortQuotes, LeavesWhatAPersonCanRead) {
+  EXPECT_EQ(WithShortQuotes("\"a\" cannot be; \"b"), "\"a\" cannot be; \"b");
+  const std::string path = "/" + std::string(500, 'p') + ": is missing";
+  EXPECT_EQ(WithShortQuotes(path), path) << "nobody quotes a path";
+}
+
+TEST(WithShortQuotes, CutsWhatIsQuotedBetweenCharacters) {
+  EXPECT_EQ(WithShortQuotes("a.yaml:1: \"" + std::string(2'000'000, 'x') + "\" cannot be"),
+            "a.yaml:1: \"" + std::string(80, 'x') + "...\" (2000000 octets) cannot be");
+  // U+00FC has two octets, of which the 80th and 81st belong together.
+  std::string name = "n";
+  for (int i = 0; i < 100; ++i) name += "\xc3\xbc";
+  EXPECT_EQ(WithShortQuotes("\"" + name + "\""), "\"" + name.substr(0, 81) + "...\" (201 octets)");
 }
 
 }  // namespace

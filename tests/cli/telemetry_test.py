@@ -141,6 +141,39 @@ class RunDirectory(Ledgers):
         lacks = self.run_it("score", run, "--view", "leaves", expect=USAGE)
         self.assertIn("has not all of its telemetry (leaf-mirror,nccl)", lacks.stderr)
 
+    def test_a_run_that_suits_no_view_is_scored_by_what_it_has(self):
+        run = self.run_directory(telemetry={
+            "mirror": False, "int_reports": False, "sflow": False, "counters": True,
+            "nccl_logs": False, "rdma": False})
+        self.file("run/truth.json", json.dumps({
+            "schema_version": 1, "start_ns": FIRST, "end_ns": FIRST + 10**9}).encode())
+        for words in ((), ("--view", "diagnosis")):
+            refused = self.run_it("score", run, *words, expect=USAGE)
+            self.assertIn("nothing to score: it has counters, and no view", refused.stderr)
+            self.assertIn("\nrocescope:   full takes port-mirror,int,sflow,", refused.stderr)
+        told = self.run_it("score", run, "--view", "all", expect=SUCCESS).stdout
+        self.assertIn("FAULTS, all (all that the run has), in 1 run", told)
+        self.assertNotIn("at most", told)
+
+    def test_faults_are_printed_alone(self):
+        run = self.run_directory()
+        told = self.run_it("replay", run, "--faults", expect=SUCCESS).stdout
+        self.assertEqual(told.splitlines()[0],
+                         "FAULTS: not looked for, as there is no topology to find them in")
+        self.assertNotIn("LEDGER", told)
+        self.assertEqual(self.run_it("replay", run, expect=SUCCESS).stdout.splitlines()[0],
+                         told.splitlines()[0])
+        faults = json.loads(self.run_it("replay", run, "--faults", "-o", "json",
+                                        expect=SUCCESS).stdout)
+        self.assertEqual(faults["findings"], [])
+        self.assertEqual(faults["zero_ns"], str(FIRST))
+        self.assertNotIn("ledger", faults)
+
+    def test_without_frames_time_begins_with_the_first_reading(self):
+        report = self.report(self.run_directory(), "--only", "counters")
+        self.assertEqual(report["extent"]["start_ns"], "0")
+        self.assertEqual(report["zero_ns"], str(FIRST))
+
     def test_scores_are_summed_up_by_priors_that_can_be_read(self):
         scores = os.path.dirname(self.file("scores/1.score.json", json.dumps({
             "scenario": "0001-flap", "faults": ["flap"], "views": [{"view": "full", "findings": {
@@ -152,7 +185,7 @@ class RunDirectory(Ledgers):
         self.assertIn("0001-flap: flap at leaf0:E1-spine0:E2 was missed", told)
         wrong = self.run_it(*words, self.file("w.yaml", b"kinds: {flop: 1}\n"), expect=USAGE)
         self.assertIn('w.yaml:1:9: "flop" is no kind of fault; did you mean "flap"?', wrong.stderr)
-        other = self.run_it("score", scores, "--view", "all", expect=USAGE)
+        other = self.run_it("score", scores, "--view", "everything", expect=USAGE)
         self.assertIn("expected one of paths, diagnosis, all-ports", other.stderr)
 
     def test_time_filters_hold_for_counters_too(self):
