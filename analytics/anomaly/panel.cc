@@ -28,7 +28,7 @@ float ValueIn(const MetricStore& store, Metric metric, const MetricSeries& serie
   const bool there = at != series.windows().end() && at->window == window;
   if (InfoOf(metric).kind == MetricKind::kCounter) {
     const bool read = series.first_reading() <= store.StartOf(window) &&
-                      series.last_reading() >= store.StartOf(window + 1);
+                      series.last_reading() >= store.StartOf(window + 1) && series.IsKnown(window);
     if (!read) return kMissing;
   } else if (!there) {
     return kMissing;

@@ -61,6 +61,12 @@ void ForEachStretch(std::span<const int64_t> windows, int64_t calm, Visit visit)
   }
 }
 
+// Counters may say anything; a century is as long as a time can be.
+Duration TimeOf(uint64_t ns) {
+  constexpr uint64_t kCentury = 100ull * 365 * 86'400 * 1'000'000'000;
+  return Duration(static_cast<int64_t>(std::min(ns, kCentury)));
+}
+
 bool CountsMarks(const MetricStore::OfEntity& entity) {
   return SeriesOf(entity, Metric::kEcnMarked) != nullptr;
 }
@@ -130,7 +136,7 @@ std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const Queues& queues
                           .peak_bytes = PeakOf(of_entity, from, until),
                           .marked = SumOf(of_entity, Metric::kEcnMarked, from, until),
                           .dropped = SumOf(of_entity, Metric::kQueueDrops, from, until),
-                          .paused = Duration(SumOf(of_entity, Metric::kPfcRxTime, from, until))});
+                          .paused = TimeOf(SumOf(of_entity, Metric::kPfcRxTime, from, until))});
     });
   }
   for (const auto& [port, told] : WhatPacketsTell(queues, marked)) {

@@ -78,7 +78,7 @@ class Causes {
       : paths_(paths), metrics_(metrics), fabric_(fabric), routes_(fabric) {}
 
   void Fill(const Hotspot& hotspot, std::span<const Through> culprits, HotspotTraffic& traffic) {
-    if (hotspot.paused * 2 >= hotspot.until - hotspot.from) {
+    if (hotspot.paused >= (hotspot.until - hotspot.from) - hotspot.paused) {
       traffic.cause = HotspotCause::kHeld;
       return;
     }

@@ -19,6 +19,12 @@ namespace {
 // What goes first waits for one frame of another queue at most; this is two, of 4 kB.
 constexpr int64_t kLateBits = 70'000;
 
+// Switches whose clocks are a second apart do not know the time, and stamps may be any 64 bits.
+bool CanBe(int64_t ns) {
+  constexpr int64_t kMost = 1'000'000'000;
+  return ns <= kMost && ns >= -kMost;
+}
+
 }  // namespace
 
 DelayTracker::DelayTracker(const topology::Fabric& fabric, const DelayOptions& options)
@@ -225,8 +231,12 @@ DelayKey DelayTracker::KeyOf(DelayKind kind, const Trails::Seen& from, const Tra
 }
 
 void DelayTracker::AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to) {
-  Count(KeyOf(kind, from, to), to.arrival,
-        (to.time - from.time).count() - (kind == DelayKind::kWire ? from.where.stay : 0));
+  const int64_t stay = kind == DelayKind::kWire ? from.where.stay : 0;
+  if (!CanBe(stay)) {
+    ++impossible_;
+    return;
+  }
+  Count(KeyOf(kind, from, to), to.arrival, (to.time - from.time).count() - stay);
 }
 
 // By the slowest of the node's links; those further on are about as fast.
@@ -242,6 +252,10 @@ int64_t DelayTracker::LateFrom(NodeIndex node, uint8_t hops) const {
 }
 
 void DelayTracker::Count(const DelayKey& key, Timestamp when, int64_t ns) {
+  if (!CanBe(ns)) {
+    ++impossible_;
+    return;
+  }
   auto at = delays_.find(key);
   if (at == delays_.end()) {
     if (delays_.size() >= options_.places) {

@@ -38,6 +38,7 @@ class DelayTracker {
   // By switch.
   const std::map<topology::NodeIndex, QueueUse>& queues() const { return queues_; }
   uint64_t places_refused() const { return places_refused_; }
+  uint64_t impossible() const { return impossible_; }  // delays: longer than any, or stamps wrong
 
  private:
   struct Where {
@@ -104,6 +105,7 @@ class DelayTracker {
   std::map<DelayKey, Way> ways_;
   std::map<topology::NodeIndex, QueueUse> queues_;
   uint64_t places_refused_ = 0;
+  uint64_t impossible_ = 0;
 };
 
 }  // namespace rocescope

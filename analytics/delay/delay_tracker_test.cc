@@ -118,6 +118,24 @@ TEST_F(DelayTrackerTest, APacketIsFollowedFromSwitchToSwitch) {
   EXPECT_EQ(windows[0].count, 3u);
 }
 
+// A clock that is an hour off, and a packet that both saw at one moment.
+TEST_F(DelayTrackerTest, StampsThatAreFarApartAreNoDelayAndAreCounted) {
+  const NodeIndex host = fabric_.FindNode("host0");
+  for (const int64_t hours : {1, -1}) {
+    const auto psn = static_cast<uint32_t>(hours + 10);
+    See(leaf0_, host, int64_t{1000} * psn, Request(psn, 64));
+    SightingRecord later = Request(psn, 63);
+    later.tap = TapAt(spine_, leaf0_);
+    later.event_time = FromNanoseconds(kBegin) + std::chrono::hours(hours);
+    later.arrival_time = FromNanoseconds(kBegin + int64_t{1000} * psn + 2000);
+    RecordBatch batch;
+    batch.sightings.push_back(later);
+    tracker_.Add(batch);
+  }
+  EXPECT_TRUE(tracker_.delays().empty());
+  EXPECT_EQ(tracker_.impossible(), 2u);
+}
+
 TEST_F(DelayTrackerTest, WindowsAreApart) {
   const NodeIndex host = fabric_.FindNode("host0");
   for (const int64_t ms : {0, 1, 3}) {

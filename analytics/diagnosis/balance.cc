@@ -10,8 +10,14 @@ namespace {
 
 // What is missing never comes back below what was lost: the least from a moment on had gone by
 // then.
-std::vector<int64_t> LeastFromHereOn(std::vector<int64_t> least) {
-  for (size_t i = least.size(); i-- > 1;) least[i - 1] = std::min(least[i - 1], least[i]);
+std::vector<int64_t> LeastFromHereOn(const Balance& place) {
+  std::vector<int64_t> least = place.missing;
+  auto unknown = place.unknown.rbegin();
+  for (size_t i = least.size(); i-- > 1;) {
+    while (unknown != place.unknown.rend() && *unknown > i) ++unknown;
+    const bool anew = unknown != place.unknown.rend() && *unknown == i;
+    if (!anew) least[i - 1] = std::min(least[i - 1], least[i]);
+  }
   return least;
 }
 
@@ -19,7 +25,7 @@ std::vector<int64_t> LeastFromHereOn(std::vector<int64_t> least) {
 
 Balances::Balances(std::vector<Balance> places) : places_(std::move(places)) {
   for (const Balance& place : places_) {
-    lost_.push_back(LeastFromHereOn(place.missing));
+    lost_.push_back(LeastFromHereOn(place));
     for (size_t i = 0; i < place.missing.size(); ++i) {
       if (place.missing[i] != Balance::kUnread) {
         under_way_.push_back(place.missing[i] - lost_.back()[i]);
@@ -41,18 +47,17 @@ double Balances::SurpriseAt(const Balance& place, size_t window, int64_t frames)
   return -std::log10(std::clamp(std::max(anywhere, here), 0.0, 1.0));
 }
 
-std::optional<Loss> Balances::LossAt(size_t place) const {
+std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until) const {
   const std::vector<int64_t>& missing = places_[place].missing;
   const std::vector<int64_t>& lost = lost_[place];
-  const size_t count = missing.size();
-  if (count == 0 || lost[0] == Balance::kUnread) return std::nullopt;
+  if (from >= until || lost[from] == Balance::kUnread) return std::nullopt;
   // Readings in a row that find as many frames missing: by chance, in one of a hundred fabrics.
-  const double beyond_doubt = std::log10(static_cast<double>(places_.size() * count)) + 2;
-  Loss loss{.verdict = count};
-  for (size_t begin = 0; begin < count; ++begin) {
+  const double beyond_doubt = std::log10(static_cast<double>(places_.size() * missing.size())) + 2;
+  Loss loss{.verdict = until};
+  for (size_t begin = from; begin < until; ++begin) {
     if (lost[begin] <= 0 || missing[begin] == Balance::kUnread) continue;
     int64_t least = missing[begin];
-    for (size_t end = begin; end < count && end < loss.verdict; ++end) {
+    for (size_t end = begin; end < until && end < loss.verdict; ++end) {
       if (missing[end] != Balance::kUnread) least = std::min(least, missing[end]);
       double surprise = 0;
       for (size_t i = begin; i <= end; ++i) {
@@ -63,15 +68,37 @@ std::optional<Loss> Balances::LossAt(size_t place) const {
       if (surprise >= (small ? 2 : 1) * beyond_doubt) loss.verdict = end;
     }
   }
-  if (loss.verdict == count) return std::nullopt;
-  loss.first = static_cast<size_t>(std::ranges::find_if(lost, [](int64_t f) { return f > 0; }) -
-                                   lost.begin());
-  for (size_t i = 0; i < count && lost[i] != Balance::kUnread; ++i) {
+  if (loss.verdict == until) return std::nullopt;
+  loss.first = from;
+  while (lost[loss.first] <= 0) ++loss.first;
+  for (size_t i = from; i < until && lost[i] != Balance::kUnread; ++i) {
     loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
-    if (i > 0 && lost[i] > lost[i - 1]) loss.last = i;
+    if (i > from && lost[i] > lost[i - 1]) loss.last = i;
   }
-  loss.small = loss.frames <= static_cast<uint64_t>(std::ranges::max(places_[place].full));
   return loss;
+}
+
+std::optional<Loss> Balances::LossAt(size_t place) const {
+  const Balance& at = places_[place];
+  std::optional<Loss> all;
+  const auto join = [&](size_t from, size_t until) {
+    const std::optional<Loss> loss = LossWithin(place, from, until);
+    if (!loss) return;
+    if (!all) {
+      all = loss;
+      return;
+    }
+    all->frames += loss->frames;
+    all->last = std::max(all->last, loss->last);
+  };
+  size_t from = 0;
+  for (const size_t unknown : at.unknown) {
+    join(from, unknown);
+    from = unknown + 1;
+  }
+  join(from, at.missing.size());
+  if (all) all->small = all->frames <= static_cast<uint64_t>(std::ranges::max(at.full));
+  return all;
 }
 
 }  // namespace rocescope

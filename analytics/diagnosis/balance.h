@@ -18,6 +18,10 @@ struct Balance {
   // Frames in less frames out since the beginning, at the window's end; kUnread where that says
   // nothing. None at all: the two are not read at one moment.
   std::vector<int64_t> missing;
+  // Windows in which one of the counters did nobody knows what, ascending: `missing` there is
+  // kUnread, and begins anew behind them. What was under way then is not known either, so that
+  // nothing that stands before them tells of what comes after.
+  std::vector<size_t> unknown;
   // Of the window, the part in which as many as `full` are under way at any moment: 0 to 1.
   std::vector<double> busy;
   std::vector<int64_t> full;
@@ -40,6 +44,7 @@ class Balances {
 
  private:
   double SurpriseAt(const Balance& place, size_t window, int64_t frames) const;
+  std::optional<Loss> LossWithin(size_t place, size_t from, size_t until) const;
 
   std::vector<Balance> places_;
   std::vector<std::vector<int64_t>> lost_;  // of each: what had gone for good by then

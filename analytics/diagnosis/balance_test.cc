@@ -105,5 +105,28 @@ TEST(Balances, APlaceThatIsNotReadAtOneMomentHasNoLoss) {
   EXPECT_FALSE(Balances(places).LossAt(0));
 }
 
+// Behind a window of which nobody knows anything it begins anew; what had gone before is gone.
+TEST(Balances, WhatWentBeforeAnUnknownWindowStillCounts) {
+  std::vector<Balance> places = Quiet();
+  Misses(places[0], 8, 12, 20);
+  places[0].missing[12] = Balance::kUnread;
+  places[0].unknown = {12};
+  Misses(places[0], 16, kWindows, 30);
+  const auto loss = Balances(places).LossAt(0);
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->frames, 50u);
+  EXPECT_EQ(loss->first, 8u);
+  EXPECT_EQ(loss->verdict, 9u);
+  EXPECT_EQ(loss->last, 16u);
+}
+
+TEST(Balances, OneReadingBetweenUnknownWindowsIsBelowDoubt) {
+  std::vector<Balance> places = Quiet();
+  for (const size_t w : {7u, 9u}) places[0].missing[w] = Balance::kUnread;
+  places[0].unknown = {7, 9};
+  places[0].missing[8] = 20;
+  EXPECT_FALSE(Balances(places).LossAt(0));
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <map>
 #include <set>
 
 #include "analytics/diagnosis/scene.h"
@@ -83,12 +84,62 @@ bool CanShow(FindingKind kind, const Told& told) {
   return false;
 }
 
+// Of nodes that tell of themselves at their own pace: windows in which each was read. sFlow agents
+// speak when they like.
+std::map<topology::NodeIndex, std::vector<bool>> WindowsRead(const Scene& scene) {
+  const MetricStore& metrics = scene.parts().metrics;
+  std::map<topology::NodeIndex, std::vector<bool>> all;
+  for (const auto& [entity, of] : metrics.entities()) {
+    for (const auto& [metric, series] : of.series) {
+      if (series.is_by_agent() || InfoOf(metric).kind != MetricKind::kCounter) continue;
+      std::vector<bool>& read = all[metrics.NodeOf(entity)];
+      read.resize(scene.windows());
+      std::vector<bool> own(scene.windows());
+      for (size_t i = 0; i < own.size(); ++i) {
+        own[i] =
+            series.first_reading() < scene.EndOf(i) && series.last_reading() > scene.BeginOf(i);
+      }
+      for (const int64_t window : series.skipped()) {
+        if (const size_t place = scene.PlaceOf(window); place < own.size()) own[place] = false;
+      }
+      for (size_t i = 0; i < own.size(); ++i) {
+        if (own[i]) read[i] = true;
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Silence> SilencesIn(const Scene& scene) {
+  const auto read = WindowsRead(scene);
+  std::vector<bool> by_any(scene.windows());
+  for (const auto& [node, windows] : read) {
+    for (size_t i = 0; i < windows.size(); ++i) by_any[i] = by_any[i] || windows[i];
+  }
+  std::vector<Silence> silences;
+  for (const auto& [node, windows] : read) {
+    Silence silence{.node = node};
+    for (size_t i = 0; i < windows.size(); ++i) silence.windows += by_any[i] && !windows[i];
+    if (silence.windows > 0) silences.push_back(silence);
+  }
+  std::ranges::sort(silences, [](const Silence& a, const Silence& b) {
+    return a.windows != b.windows ? a.windows > b.windows : a.node < b.node;
+  });
+  return silences;
+}
+
 }  // namespace
 
 DiagnosisCoverage CoverageOf(const Scene& scene) {
   const SceneParts& parts = scene.parts();
-  DiagnosisCoverage coverage{
-      .windows = scene.windows(), .window = parts.metrics.window(), .flows = parts.paths.size()};
+  DiagnosisCoverage coverage{.windows = scene.windows(),
+                             .window = parts.metrics.window(),
+                             .nics_of = static_cast<uint32_t>(scene.fabric().nics().size()),
+                             .gpus_of = static_cast<uint32_t>(scene.fabric().gpus().size()),
+                             .no_window = scene.windows() == 0 && !parts.metrics.entities().empty(),
+                             .flows = parts.paths.size()};
+  coverage.switches_of = static_cast<uint32_t>(
+      std::ranges::count_if(scene.fabric().nodes(), &topology::Node::IsSwitch));
   Told told{.flows = !parts.flows.empty(),
             .rhythms = !parts.rhythms.empty(),
             .cables = parts.cabling.confirmed + parts.cabling.contradicted > 0};
@@ -108,6 +159,7 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
         ++coverage.gpus;
       }
     }
+    coverage.silences = SilencesIn(scene);
     coverage.switches = static_cast<uint32_t>(switches.size());
     told.delays = !parts.delays.empty();
     told.ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {

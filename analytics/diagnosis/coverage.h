@@ -8,10 +8,19 @@
 
 #include "analytics/diagnosis/finding_kind.h"
 #include "base/time.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 
 class Scene;
+
+// Told counters, but not all the time.
+struct Silence {
+  topology::NodeIndex node = topology::kNone;
+  uint32_t windows = 0;  // in which others were read and it was not
+
+  friend bool operator==(const Silence&, const Silence&) = default;
+};
 
 struct DiagnosisCoverage {
   uint64_t windows = 0;   // that counters tell of,
@@ -19,6 +28,11 @@ struct DiagnosisCoverage {
   uint32_t switches = 0;  // that told counters; so did
   uint32_t nics = 0;
   uint32_t gpus = 0;
+  uint32_t switches_of = 0;  // so many there are; so there are
+  uint32_t nics_of = 0;
+  uint32_t gpus_of = 0;
+  std::vector<Silence> silences;      // of switches and hosts; the longest first
+  bool no_window = false;             // counters were told, but all of one moment
   uint64_t flows = 0;                 // whose ways are known
   std::vector<FindingKind> not_seen;  // kinds that could not have been found; ascending
 

@@ -23,6 +23,20 @@ TEST_F(DiagnosisCoverageTest, CountsWhoToldSomething) {
   EXPECT_EQ(coverage.nics, 16u);
   EXPECT_EQ(coverage.gpus, 0u);
   EXPECT_EQ(coverage.flows, 0u);
+  EXPECT_EQ(coverage.switches_of, 6u);
+  EXPECT_EQ(coverage.nics_of, 16u);
+  EXPECT_TRUE(coverage.silences.empty());
+}
+
+TEST_F(DiagnosisCoverageTest, NamesThoseWhoWereSilentWhileOthersWereNot) {
+  for (const char* peer : {"host0", "host1", "host2", "host3", "spine0", "spine1"}) {
+    FallsSilent(EntityOf(Port("leaf0", peer)), 16);
+  }
+  SkipsReadings(OfNic(NicOf("host5")), 3, 5);
+  SkipsReadings(EntityOf(Port("leaf1", "spine0")), 3, 5);  // one port of several
+  const std::vector<Silence> expected = {{.node = Node("leaf0"), .windows = 4},
+                                         {.node = Node("host5"), .windows = 3}};
+  EXPECT_EQ(In(CoverageOf).silences, expected);
 }
 
 TEST_F(DiagnosisCoverageTest, KindsOfWhichNobodyTellsCouldNotHaveBeenFound) {

@@ -23,7 +23,9 @@ int64_t FullOf(const Balance& balance) {
 
 int64_t OffBy(const Balance& balance) {
   int64_t most = 0;
-  for (const int64_t frames : balance.missing) most = std::max(most, std::abs(frames));
+  for (const int64_t frames : balance.missing) {
+    if (frames != Balance::kUnread) most = std::max(most, std::abs(frames));
+  }
   return most;
 }
 
@@ -44,8 +46,9 @@ std::optional<Unbalanced> UnbalancedLink(const Scene& scene, LinkIndex index) {
     const int64_t full = FullOf(balance);
     if (OffBy(balance) < kManyTimes * full) continue;
     const auto beyond = [&](int64_t frames) {
-      const auto at = std::ranges::find_if(
-          balance.missing, [&](int64_t missing) { return std::abs(missing) > frames; });
+      const auto at = std::ranges::find_if(balance.missing, [&](int64_t missing) {
+        return missing != Balance::kUnread && std::abs(missing) > frames;
+      });
       return static_cast<size_t>(at - balance.missing.begin());
     };
     if (balance.missing.empty()) continue;

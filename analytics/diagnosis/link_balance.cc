@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/diagnosis/link_balance.h"
 
+#include <array>
 #include <cmath>
+
+#include "analytics/diagnosis/sum_windows.h"
 
 namespace rocescope {
 
@@ -16,13 +19,20 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
   const Row broken = scene.Growth(to, Metric::kFcsErrors);
   Balance balance{.missing = std::vector<int64_t>(scene.windows()),
                   .busy = std::vector<double>(scene.windows())};
+  const SumWindows windows = SumWindowsOf(
+      scene, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
   const double octets_a_window = scene.OctetsAWindow(sender);
   int64_t sum = 0;
   double frames = 0;
   double bytes = 0;
   for (size_t i = 0; i < sent.size(); ++i) {
     sum += static_cast<int64_t>(sent[i]) - static_cast<int64_t>(received[i] + broken[i]);
-    balance.missing[i] = sum;
+    balance.missing[i] = windows.read[i] ? sum : Balance::kUnread;
+    if (!windows.known[i]) {
+      balance.missing[i] = Balance::kUnread;
+      balance.unknown.push_back(i);
+      sum = 0;
+    }
     balance.busy[i] = static_cast<double>(octets[i]) / octets_a_window;
     frames += static_cast<double>(sent[i]);
     bytes += static_cast<double>(octets[i]);

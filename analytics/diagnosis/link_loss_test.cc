@@ -89,5 +89,36 @@ TEST_F(LinkLossTest, EndsThatAreReadAtDifferentMomentsAreNotCompared) {
   EXPECT_TRUE(Found().empty());
 }
 
+TEST_F(LinkLossTest, ACounterThatBeginsAnewIsNoLoss) {
+  FallsToZero(Port("spine1", "leaf0"), Metric::kRxPackets, 8);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkLossTest, NorIsAReadingOfZeroThatIsTakenBack) {
+  const topology::PortIndex receiver = Port("spine1", "leaf0");
+  FallsToZero(receiver, Metric::kRxPackets, 8);
+  Grows(receiver, Metric::kRxPackets, 9, 9 * 1000);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LinkLossTest, LossBeforeAndBehindANewBeginningIsFound) {
+  Loses(Port("leaf0", "spine1"), 3, 20);
+  Loses(Port("leaf0", "spine1"), 14, 30);
+  FallsToZero(Port("spine1", "leaf0"), Metric::kRxPackets, 8);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
+  EXPECT_EQ(found[0].from, Begin(3));
+  EXPECT_EQ(found[0].until, End(14));
+  EXPECT_EQ(found[0].evidence[0].substr(0, 3), "50 ");
+}
+
+TEST_F(LinkLossTest, BitErrorsThatAreTakenBackAreNone) {
+  const topology::PortIndex receiver = Port("spine1", "leaf0");
+  Grows(receiver, Metric::kFcsErrors, 8, uint64_t{1} << 40);
+  Grows(receiver, Metric::kFcsErrors, 9, -(uint64_t{1} << 40));
+  EXPECT_TRUE(Found().empty());
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -68,13 +68,17 @@ bool Scene::HasReading(const Entity& entity, Metric metric, size_t window) const
                                     &WindowValue::window);
 }
 
+Duration Scene::ReadingSlack() const {
+  constexpr int kPart = 100;  // of a window
+  return parts_.metrics.window() / kPart;
+}
+
 bool Scene::AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const {
   const MetricSeries* first = parts_.metrics.Find(a, of_a);
   const MetricSeries* second = parts_.metrics.Find(b, of_b);
   if (first == nullptr || second == nullptr) return false;
   // One that is gone for a while begins anew where it was, and is not read meanwhile.
-  constexpr int kPart = 100;  // of a window
-  const Duration slack = parts_.metrics.window() / kPart;
+  const Duration slack = ReadingSlack();
   const Duration apart = first->last_reading() - second->last_reading();
   return apart <= slack && -apart <= slack && !first->is_by_agent() && !second->is_by_agent();
 }

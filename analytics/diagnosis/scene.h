@@ -79,6 +79,7 @@ class Scene {
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 
   // Both counters are read at the same moments, so that sums over them mean something.
+  Duration ReadingSlack() const;  // so much apart, they still are
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
 
  private:

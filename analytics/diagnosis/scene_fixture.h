@@ -114,6 +114,24 @@ class SceneTest : public testing::Test {
       for (size_t w = window; w < kWindows; ++w) row[w].reset();
     }
   }
+  // Nor in these windows; what a counter did meanwhile is in the next reading.
+  void SkipsReadings(const Entity& entity, size_t first, size_t last) {
+    for (auto& [key, row] : told_) {
+      if (!(key.first == entity)) continue;
+      const bool counter = InfoOf(key.second).kind == MetricKind::kCounter;
+      for (size_t w = first; w <= last; ++w) {
+        if (counter) *row[last + 1] += *row[w];
+        row[w].reset();
+      }
+    }
+  }
+  // A counter shows 0 at the window's end. Behind all that it grows.
+  void FallsToZero(topology::PortIndex port, Metric metric, size_t window) {
+    Told& row = RowOf(EntityOf(port), metric);
+    uint64_t before = 0;
+    for (size_t w = 0; w < window; ++w) before += *row[w];
+    row[window] = -before;
+  }
   void NeverTells(const Entity& entity, Metric metric) { told_.erase({entity, metric}); }
 
   // Frames of 1000 octets from a port to its peer, of which some do not arrive.

@@ -12,6 +12,7 @@
 #include "analytics/diagnosis/balance.h"
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/doubt.h"
+#include "analytics/diagnosis/sum_windows.h"
 #include "base/count_text.h"
 
 namespace rocescope {
@@ -34,11 +35,14 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
   double longest = 0;  // octets: the mean of a port that sends full frames
   std::optional<Entity> first;
   bool is_queue_told = false;
+  std::vector<Counter> counters;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (scene.fabric().port(of.first_port + i).link == kNone) continue;
     const Entity entity = scene.EntityOf(of.first_port + i);
     if (!first) first = entity;
     if (!scene.AreSimultaneous(*first, Metric::kRxPackets, entity, Metric::kTxPackets)) return {};
+    counters.emplace_back(entity, Metric::kRxPackets);
+    counters.emplace_back(entity, Metric::kTxPackets);
     const auto add = [&](Metric metric, int64_t sign) {
       const Row row = scene.Growth(entity, metric);
       for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
@@ -60,10 +64,22 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
     }
   }
   if (!is_queue_told) return {};  // all that is missing may wait
-  for (size_t w = 1; w < difference.size(); ++w) difference[w] += difference[w - 1];
+  const SumWindows windows = SumWindowsOf(scene, counters);
+  for (size_t w = 0; w < difference.size(); ++w) {
+    if (!windows.known[w]) {
+      balance.unknown.push_back(w);
+      difference[w] = 0;  // and so begins anew
+    } else if (w > 0) {
+      difference[w] += difference[w - 1];
+    }
+  }
   // What waits is known in octets. Most of it is of full length; where it is not, more frames wait.
   constexpr double kUnsure = 0.5;
   for (size_t w = 0; w < difference.size(); ++w) {
+    if (!windows.known[w] || !windows.read[w]) {
+      difference[w] = Balance::kUnread;
+      continue;
+    }
     if (waiting[w] == 0) continue;
     if (longest == 0) {
       difference[w] = Balance::kUnread;

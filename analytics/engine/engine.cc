@@ -132,6 +132,7 @@ void Engine::Ingest(const RecordBatch& batch) {
 
 void Engine::Advance(Timestamp now) {
   connections_.Advance(now);
+  if (metrics_) metrics_->Advance(now);
   ApplyCuts();
   changed_ |= connections_.HasNews();
 }
@@ -213,6 +214,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .cabling = std::move(cabling),
                .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
                .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
+               .impossible_delays = delays_ ? delays_->impossible() : 0,
+               .reading_trouble = metrics_ ? metrics_->trouble() : ReadingTrouble(),
                .largest_sighting_exponent = largest_sighting_exponent_});
   changed_ = false;
   return last_;

@@ -16,6 +16,7 @@
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
+#include "analytics/metric/reading_trouble.h"
 #include "analytics/path/path.h"
 #include "analytics/service_level/service_level.h"
 #include "analytics/traffic/traffic.h"
@@ -52,6 +53,8 @@ struct Snapshot {
   std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
+  uint64_t impossible_delays = 0;
+  ReadingTrouble reading_trouble;  // of counters
   uint8_t largest_sighting_exponent = 0;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/metric/metric_store.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -28,10 +30,17 @@ uint32_t FindGpu(const topology::Fabric& fabric, NodeIndex host, uint32_t number
   return kNone;
 }
 
+// Further than a quarter of the windows that are kept, or than a minute, nobody moves on alone: no
+// clock that anybody sets is off by so much.
+Duration LeapOf(Duration window) {
+  constexpr auto kWindows = static_cast<int64_t>(MetricSeries::kMostWindows) / 4;
+  return std::min<Duration>(kWindows * window, std::chrono::minutes(1));
+}
+
 }  // namespace
 
 MetricStore::MetricStore(const topology::Fabric& fabric, const MetricOptions& options)
-    : fabric_(fabric), options_(options) {}
+    : fabric_(fabric), options_(options), gate_(LeapOf(options.window)) {}
 
 int64_t MetricStore::WindowOf(Timestamp time) const {
   return NumberOfWindow(time, options_.window);
@@ -69,27 +78,116 @@ std::optional<std::pair<int64_t, int64_t>> MetricStore::WindowsRead() const {
   return std::pair(WindowOf(extent.first), WindowOf(extent.last - Duration(1)) + 1);
 }
 
-MetricStore::OfEntity* MetricStore::FindOrAdd(const CounterEntity& entity) {
-  refused_ = false;
-  const std::optional<Entity> place = Resolve(entity);
-  if (!place) return nullptr;
-  const auto at = entities_.find(*place);
-  if (at != entities_.end()) return &at->second;
-  if (entities_.size() >= options_.entities) {
-    refused_ = true;
-    return nullptr;
+NodeIndex MetricStore::NodeOf(const Entity& entity) const {
+  switch (entity.kind) {
+    case EntityKind::kPort:
+      return fabric_.port(entity.index).node;
+    case EntityKind::kNic:
+      return fabric_.nic(entity.index).host;
+    case EntityKind::kGpu:
+      return entity.all_gpus ? entity.index : fabric_.gpu(entity.index).host;
+    case EntityKind::kHost:
+    case EntityKind::kCount:
+      break;
   }
-  return &entities_[*place];
+  return entity.index;
+}
+
+void MetricStore::LookFor(const CounterEntity& entity) {
+  if (was_asked_ && entity == asked_) return;
+  asked_ = entity;
+  was_asked_ = true;
+  place_ = Resolve(entity);
+  node_ = place_ ? NodeOf(*place_) : kNone;
+  const auto at = place_ ? entities_.find(*place_) : entities_.end();
+  found_ = at == entities_.end() ? nullptr : &at->second;
+}
+
+MetricStore::OfEntity* MetricStore::FindOrAdd() {
+  if (found_ != nullptr || entities_.size() >= options_.entities) return found_;
+  found_ = &entities_[*place_];
+  found_->rates = RatesOf(fabric_, *place_);
+  return found_;
+}
+
+void MetricStore::Note(const CounterRecord& record, OddReadings& odd) const {
+  if (odd.count++ > 0) return;
+  const CounterEntity& entity = record.entity;
+  std::string name = entity.node.empty() ? ToString(entity.agent) : entity.node;
+  if (!entity.port.empty()) {
+    name += ":" + entity.port;
+  } else if (entity.index != CounterEntity::kNoIndex) {
+    name += (entity.kind == EntityKind::kGpu ? ":gpu" : ":") + std::to_string(entity.index);
+  }
+  odd.example = fmt::format("{} {} {}", name, InfoOf(record.metric).name, record.value);
+}
+
+ReadingFate MetricStore::AddTo(MetricSeries& series, const CounterRecord& record) {
+  if (InfoOf(record.metric).kind == MetricKind::kCounter) {
+    return series.AddCounter(
+        record.event_time, record.value,
+        {.bits = record.bits,
+         .most_a_ns = MostGrowthANanosecond(*place_, record.metric, found_->rates)},
+        options_.window);
+  }
+  return series.AddGauge(record.event_time, record.value, options_.window);
 }
 
 void MetricStore::Add(const CounterRecord& record) {
-  if (!was_asked_ || !(record.entity == asked_)) {
-    asked_ = record.entity;
-    found_ = FindOrAdd(asked_);
-    was_asked_ = true;
+  LookFor(record.entity);
+  if (!place_) {
+    ++statistics_.unknown_entities;
+    // An agent tells of loopbacks and management ports too.
+    const bool named = record.entity.agent.IsUnspecified();
+    if (named && FindNode(fabric_, record.entity) != kNone) Note(record, trouble_.unknown);
+    return;
   }
-  if (found_ == nullptr) {
-    ++(refused_ ? statistics_.entities_refused : statistics_.unknown_entities);
+  switch (gate_.Judge(node_, record.event_time)) {
+    case TimeGate::Verdict::kNear:
+      break;
+    case TimeGate::Verdict::kStrange:
+      Hold(record);
+      return;
+    case TimeGate::Verdict::kLeaps:
+      Leap();
+      LookFor(record.entity);
+      break;
+  }
+  Take(record);
+}
+
+void MetricStore::Advance(Timestamp packets) {
+  if (gate_.Advance(packets)) Leap();
+}
+
+void MetricStore::Hold(const CounterRecord& record) {
+  constexpr size_t kMost = 16'384;
+  Note(record, trouble_.strayed);
+  if (held_.size() < kMost) held_.push_back(record);
+}
+
+// Time went on: what was strange is not.
+void MetricStore::Leap() {
+  const std::vector<CounterRecord> held = std::exchange(held_, {});
+  for (const CounterRecord& record : held) {
+    if (!gate_.IsNear(record.event_time)) {
+      held_.push_back(record);
+      continue;
+    }
+    --trouble_.strayed.count;
+    LookFor(record.entity);
+    Take(record);
+  }
+}
+
+void MetricStore::Take(const CounterRecord& record) {
+  if (FindOrAdd() == nullptr) {
+    ++statistics_.entities_refused;
+    return;
+  }
+  if (InfoOf(record.metric).kind == MetricKind::kGauge &&
+      !IsPossibleGauge(record.metric, record.value)) {
+    Note(record, trouble_.impossible[static_cast<size_t>(record.metric)]);
     return;
   }
   auto& all = found_->series;
@@ -108,12 +206,25 @@ void MetricStore::Add(const CounterRecord& record) {
   }
   // Agents say when they like: where others tell, those have the time.
   Extent& extent = by_agent ? by_agents_ : by_others_;
+  const Duration kept = static_cast<int64_t>(MetricSeries::kMostWindows) * options_.window;
+  if (extent.last >= extent.first &&
+      (record.event_time > extent.last + kept || record.event_time < extent.first - kept)) {
+    extent = {};
+  }
   extent.first = std::min(extent.first, record.event_time);
   extent.last = std::max(extent.last, record.event_time);
-  if (InfoOf(record.metric).kind == MetricKind::kCounter) {
-    at->second.AddCounter(record.event_time, record.value, record.bits, options_.window);
-  } else {
-    at->second.AddGauge(record.event_time, record.value, options_.window);
+  switch (AddTo(at->second, record)) {
+    case ReadingFate::kTaken:
+      break;
+    case ReadingFate::kLate:
+      Note(record, trouble_.late);
+      break;
+    case ReadingFate::kBackwards:
+      Note(record, trouble_.backwards);
+      break;
+    case ReadingFate::kImpossible:
+      Note(record, trouble_.impossible[static_cast<size_t>(record.metric)]);
+      break;
   }
 }
 

@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "analytics/metric/entity.h"
+#include "analytics/metric/plausible.h"
+#include "analytics/metric/reading_trouble.h"
 #include "analytics/metric/series.h"
+#include "analytics/metric/time_gate.h"
 #include "dataplane/record/record.h"
 #include "topology/fabric.h"
 
@@ -34,12 +37,15 @@ class MetricStore {
   explicit MetricStore(const topology::Fabric& fabric, const MetricOptions& options = {});
 
   void Add(const CounterRecord& record);
+  // Packets have come so far.
+  void Advance(Timestamp packets);
 
   // Null: nobody told that metric of it.
   const MetricSeries* Find(const Entity& entity, Metric metric) const;
 
   // Ascending by entity; each with the metrics that somebody told, ascending.
   struct OfEntity {
+    LinkRates rates;
     std::vector<std::pair<Metric, MetricSeries>> series;
   };
   const std::map<Entity, OfEntity>& entities() const { return entities_; }
@@ -48,14 +54,24 @@ class MetricStore {
   // before there are two readings of anything.
   std::optional<std::pair<int64_t, int64_t>> WindowsRead() const;
 
+  // Whose entity it is: a switch or a host.
+  topology::NodeIndex NodeOf(const Entity& entity) const;
+
   Duration window() const { return options_.window; }
   int64_t WindowOf(Timestamp time) const;
   Timestamp StartOf(int64_t window) const { return Timestamp(window * options_.window); }
   const MetricStatistics& Statistics() const { return statistics_; }
+  const ReadingTrouble& trouble() const { return trouble_; }
 
  private:
   std::optional<Entity> Resolve(const CounterEntity& entity) const;
-  OfEntity* FindOrAdd(const CounterEntity& entity);
+  void LookFor(const CounterEntity& entity);
+  OfEntity* FindOrAdd();
+  void Take(const CounterRecord& record);
+  void Hold(const CounterRecord& record);
+  void Leap();
+  ReadingFate AddTo(MetricSeries& series, const CounterRecord& record);
+  void Note(const CounterRecord& record, OddReadings& odd) const;
 
   const topology::Fabric& fabric_;
   const MetricOptions options_;
@@ -67,11 +83,15 @@ class MetricStore {
   Extent by_agents_;
   std::map<Entity, OfEntity> entities_;
   MetricStatistics statistics_;
+  ReadingTrouble trouble_;
+  TimeGate gate_;
+  std::vector<CounterRecord> held_;  // of times at which nobody else was
   // Of the record before: most are of the same entity.
   CounterEntity asked_;
+  std::optional<Entity> place_;
+  topology::NodeIndex node_ = topology::kNone;
   OfEntity* found_ = nullptr;
   bool was_asked_ = false;
-  bool refused_ = false;  // and not unknown
 };
 
 }  // namespace rocescope

@@ -18,7 +18,7 @@ Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
 TEST(MetricSeries, ACounterIsByHowMuchItGrewInEachWindow) {
   MetricSeries series;
   for (const auto& [us, value] : {std::pair(0, 100), {1000, 107}, {2000, 107}, {3000, 110}}) {
-    series.AddCounter(At(us), static_cast<uint64_t>(value), 64, kWindow);
+    series.AddCounter(At(us), static_cast<uint64_t>(value), {}, kWindow);
   }
   EXPECT_THAT(series.windows(), ElementsAre(WindowValue{0, 7}, WindowValue{2, 3}));
   EXPECT_EQ(series.Sum(0, 3), 10u);
@@ -27,24 +27,24 @@ TEST(MetricSeries, ACounterIsByHowMuchItGrewInEachWindow) {
 
 TEST(MetricSeries, AStepOverSeveralWindowsIsSharedOut) {
   MetricSeries series;
-  series.AddCounter(At(0), 0, 64, kWindow);
-  series.AddCounter(At(3000), 10, 64, kWindow);
+  series.AddCounter(At(0), 0, {}, kWindow);
+  series.AddCounter(At(3000), 10, {}, kWindow);
   EXPECT_THAT(series.windows(),
               ElementsAre(WindowValue{0, 4}, WindowValue{1, 3}, WindowValue{2, 3}));
 }
 
 TEST(MetricSeries, ACounterOf32BitsWrapsAndOneThatBeganAnewIsNoStep) {
   MetricSeries series;
-  series.AddCounter(At(0), 0xfffffffe, 32, kWindow);
-  series.AddCounter(At(1000), 3, 32, kWindow);
+  series.AddCounter(At(0), 0xfffffffe, {.bits = 32}, kWindow);
+  series.AddCounter(At(1000), 3, {.bits = 32}, kWindow);
   EXPECT_EQ(series.Sum(0, 1), 5u);
   EXPECT_EQ(series.restarts(), 0u);
-  series.AddCounter(At(2000), 0, 32, kWindow);
+  series.AddCounter(At(2000), 0, {.bits = 32}, kWindow);
   EXPECT_EQ(series.Sum(0, 2), 5u);
   EXPECT_EQ(series.restarts(), 1u);
   MetricSeries wide;
-  wide.AddCounter(At(0), 1000, 64, kWindow);
-  wide.AddCounter(At(1000), 10, 64, kWindow);
+  wide.AddCounter(At(0), 1000, {}, kWindow);
+  wide.AddCounter(At(1000), 10, {}, kWindow);
   EXPECT_EQ(wide.restarts(), 1u);
   EXPECT_TRUE(wide.windows().empty());
 }
@@ -62,12 +62,12 @@ TEST(MetricSeries, AGaugeIsItsHighestInEachWindow) {
 
 TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
   MetricSeries series;
-  series.AddCounter(At(5000), 5, 64, kWindow);
-  series.AddCounter(At(4000), 1, 64, kWindow);
+  series.AddCounter(At(5000), 5, {}, kWindow);
+  series.AddCounter(At(4000), 1, {}, kWindow);
   EXPECT_EQ(series.last(), 5u);
   constexpr int64_t kMany = 3 * static_cast<int64_t>(MetricSeries::kMostWindows);
   for (int64_t i = 6; i < kMany; ++i)
-    series.AddCounter(At(i * 1000), static_cast<uint64_t>(i), 64, kWindow);
+    series.AddCounter(At(i * 1000), static_cast<uint64_t>(i), {}, kWindow);
   EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
   EXPECT_EQ(series.windows().back().window, kMany - 2);
 }
@@ -75,8 +75,8 @@ TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
 // A year without a word, and then an absurd step.
 TEST(MetricSeries, ALongSilenceCostsNoMore) {
   MetricSeries series;
-  series.AddCounter(At(0), 0, 64, kWindow);
-  series.AddCounter(At(int64_t{365} * 86'400 * 1'000'000), UINT64_MAX, 64, kWindow);
+  series.AddCounter(At(0), 0, {}, kWindow);
+  series.AddCounter(At(int64_t{365} * 86'400 * 1'000'000), UINT64_MAX, {}, kWindow);
   EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
 }
 
@@ -137,6 +137,42 @@ TEST_F(MetricStoreTest, StrangersAndThoseBeyondTheCapacityAreCounted) {
   EXPECT_EQ(store_.Statistics().entities_refused, 0u);
   Tells({.kind = EntityKind::kHost, .node = "host1"}, Metric::kCpuBusy, 0, 1);
   EXPECT_EQ(store_.Statistics().entities_refused, 1u);
+}
+
+TEST_F(MetricStoreTest, ReadingsThatCannotBeAreCountedAndLeftOut) {
+  const CounterEntity gpu{.kind = EntityKind::kGpu, .index = 0, .node = "host0"};
+  Tells(gpu, Metric::kGpuClock, 0, 0);
+  Tells(gpu, Metric::kGpuClock, 1000, 0);
+  const CounterEntity port{.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"};
+  Tells(port, Metric::kFcsErrors, 0, 1);
+  Tells(port, Metric::kFcsErrors, 1000, uint64_t{1} << 63);
+  Tells(port, Metric::kFcsErrors, 2000, 0);
+  Tells(port, Metric::kFcsErrors, 1500, 0);
+  const ReadingTrouble& trouble = store_.trouble();
+  const auto& clock = trouble.impossible[static_cast<size_t>(Metric::kGpuClock)];
+  EXPECT_EQ(clock.count, 2u);
+  EXPECT_EQ(clock.example, "host0:gpu0 gpu_clock 0");
+  EXPECT_EQ(trouble.impossible[static_cast<size_t>(Metric::kFcsErrors)].count, 1u);
+  EXPECT_EQ(trouble.backwards.example, "leaf0:Ethernet1 fcs_errors 0");
+  EXPECT_EQ(trouble.late.count, 1u);
+}
+
+TEST_F(MetricStoreTest, AReadingOfAnotherTimeDoesNotMoveTheWindows) {
+  const CounterEntity here{.kind = EntityKind::kHost, .node = "host0"};
+  const CounterEntity there{.kind = EntityKind::kHost, .node = "host1"};
+  const auto windows = [&] { return store_.WindowsRead().value_or(std::pair(-1, -1)); };
+  for (const int64_t us : {0, 1000, 2000}) {
+    Tells(here, Metric::kCpuBusy, us, 1);
+    Tells(there, Metric::kCpuBusy, us, 1);
+  }
+  Tells(here, Metric::kCpuBusy, 3'600'000'000, 1);
+  EXPECT_EQ(windows(), std::pair(int64_t{0}, int64_t{2}));
+  EXPECT_EQ(store_.trouble().strayed.count, 1u);
+  // It was right: the other one comes to the same hour.
+  Tells(there, Metric::kCpuBusy, 3'600'000'000, 1);
+  Tells(there, Metric::kCpuBusy, 3'600'001'000, 1);
+  EXPECT_EQ(store_.trouble().strayed.count, 0u);
+  EXPECT_EQ(windows(), std::pair(int64_t{3'600'000}, int64_t{3'600'001}));
 }
 
 }  // namespace

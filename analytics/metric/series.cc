@@ -2,18 +2,57 @@
 #include "analytics/metric/series.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace rocescope {
 namespace {
 
-// How far a counter of so many bits came, if it may have wrapped: a step of more than half its
-// range was none.
-std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, uint8_t bits) {
-  if (now >= before) return now - before;
-  if (bits == 0 || bits >= 64) return std::nullopt;
-  const uint64_t range = uint64_t{1} << bits;
-  const uint64_t step = (range - before % range + now) % range;
-  return step < range / 2 ? std::optional(step) : std::nullopt;
+// A reading may be stamped late by so much of a window, and the one before not.
+constexpr double kLateWindows = 1;
+
+// A counter that is told as one of 64 bits may be narrower. One that is in the last part of its
+// range is believed to have wrapped; elsewhere it has begun anew.
+constexpr uint64_t kPartBeforeWrap = 16;
+
+bool IsPossible(uint64_t step, double most) { return static_cast<double>(step) <= most; }
+
+std::optional<uint64_t> Wrapped(uint64_t before, uint64_t now, uint8_t bits, double most) {
+  if (bits > 0 && bits < 64) {
+    const uint64_t range = uint64_t{1} << bits;
+    const uint64_t step = (range - before % range + now) % range;
+    if (step < range / 2 && IsPossible(step, most)) return step;
+    return std::nullopt;
+  }
+  if (most == std::numeric_limits<double>::infinity()) return std::nullopt;
+  constexpr uint64_t kNarrow = uint64_t{1} << 32;
+  if (before < kNarrow) {
+    const uint64_t step = kNarrow - before + now;
+    if (step <= kNarrow / kPartBeforeWrap && IsPossible(step, most)) return step;
+    return std::nullopt;
+  }
+  const uint64_t step = now - before;  // modulo 2^64
+  if (step <= UINT64_MAX / kPartBeforeWrap && IsPossible(step, most)) return step;
+  return std::nullopt;
+}
+
+// By how much a counter grew, if that can be.
+std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
+                               const CounterLimits& limits, Duration width) {
+  const double most = limits.most_a_ns * (static_cast<double>(between.count()) +
+                                          kLateWindows * static_cast<double>(width.count()));
+  if (now < before) return Wrapped(before, now, limits.bits, most);
+  return IsPossible(now - before, most) ? std::optional(now - before) : std::nullopt;
+}
+
+void AddWindows(int64_t first, int64_t last, std::vector<int64_t>& windows) {
+  constexpr auto kMost = static_cast<int64_t>(MetricSeries::kMostWindows);
+  if (!windows.empty()) first = std::max(first, windows.back() + 1);
+  for (int64_t window = std::max(first, last - kMost + 1); window <= last; ++window) {
+    windows.push_back(window);
+  }
+  if (windows.size() > MetricSeries::kMostWindows) {
+    windows.erase(windows.begin(), windows.end() - kMost);
+  }
 }
 
 }  // namespace
@@ -47,31 +86,78 @@ void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, Duration w
   }
 }
 
-void MetricSeries::AddCounter(Timestamp time, uint64_t value, uint8_t bits, Duration width) {
-  if (!last_) {
-    first_time_ = last_time_ = time;
-    last_ = value;
-    return;
-  }
-  if (time <= last_time_) return;
-  const std::optional<uint64_t> step = StepOf(*last_, value, bits);
-  if (!step) {
-    ++restarts_;
-  } else if (*step > 0) {
-    Grow(last_time_, time, *step, width);
-  }
-  last_ = value;
-  last_time_ = time;
+void MetricSeries::Doubt(Timestamp from, Timestamp until, Duration width) {
+  AddWindows(NumberOfWindow(from, width), NumberOfWindow(until - Duration(1), width), unknown_);
 }
 
-void MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration width) {
-  if (last_ && time < last_time_) return;
+bool MetricSeries::IsKnown(int64_t window) const {
+  return !std::ranges::binary_search(unknown_, window);
+}
+
+// A step from the reading before, which is believed.
+void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration width) {
+  if (fall_ && (step > 0 || --fall_->readings == 0)) {
+    // Back at once from where it stood still: it never fell.
+    if (step > 0 && value >= fall_->from) {
+      Doubt(fall_->time, time, width);
+      step = value - fall_->from;
+    }
+    fall_.reset();
+  }
+  if (step > 0) Grow(last_time_, time, step, width);
+  AddWindows(NumberOfWindow(last_time_ - Duration(1), width) + 1,
+             NumberOfWindow(time - Duration(1), width) - 1, skipped_);
+  last_ = value;
+  last_time_ = last_reading_ = time;
+}
+
+ReadingFate MetricSeries::AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
+                                     Duration width) {
+  if (!last_) {
+    first_time_ = last_time_ = last_reading_ = time;
+    last_ = value;
+    return ReadingFate::kTaken;
+  }
+  if (time <= last_reading_) {
+    const bool again = time == last_reading_ && value == (doubtful_ ? doubtful_->value : *last_);
+    return again ? ReadingFate::kTaken : ReadingFate::kLate;
+  }
+  if (const auto step = StepOf(*last_, value, time - last_time_, limits, width)) {
+    if (doubtful_) Doubt(doubtful_->time, time, width);
+    doubtful_.reset();
+    Take(time, value, *step, width);
+    return ReadingFate::kTaken;
+  }
+  if (doubtful_) {
+    if (const auto step = StepOf(doubtful_->value, value, time - doubtful_->time, limits, width)) {
+      constexpr uint8_t kReadings = 3;
+      fall_ =
+          doubtful_->value < *last_
+              ? std::optional(Fall{.from = *last_, .time = doubtful_->time, .readings = kReadings})
+              : std::nullopt;
+      last_ = doubtful_->value;
+      last_time_ = doubtful_->time;
+      doubtful_.reset();
+      Take(time, value, *step, width);
+      return ReadingFate::kTaken;
+    }
+  }
+  Doubt(last_reading_, time, width);
+  doubtful_ = {.time = time, .value = value};
+  last_reading_ = time;
+  ++restarts_;
+  return value < *last_ ? ReadingFate::kBackwards : ReadingFate::kImpossible;
+}
+
+ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration width) {
+  if (last_ && time < last_reading_) return ReadingFate::kLate;
   if (!last_) first_time_ = time;
   last_ = value;
-  last_time_ = time;
+  last_time_ = last_reading_ = time;
   // What is read at a window's end tells of that window, as a counter's growth does.
   WindowValue& at = At(NumberOfWindow(time - Duration(1), width));
   at.value = std::max(at.value, value);
+  return ReadingFate::kTaken;
 }
 
 uint64_t MetricSeries::Sum(int64_t from, int64_t until) const {

@@ -47,7 +47,8 @@ class Reader {
       for (size_t i = 0; i < row.size(); ++i) {
         const int64_t window = from_ + static_cast<int64_t>(i);
         const bool read = series.first_reading() <= metrics_.StartOf(window) &&
-                          series.last_reading() >= metrics_.StartOf(window + 1);
+                          series.last_reading() >= metrics_.StartOf(window + 1) &&
+                          series.IsKnown(window);
         if (read) row[i] = 0;
       }
     }

@@ -11,6 +11,7 @@
 #include "appliance/command/output.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
+#include "appliance/report/counter_notes.h"
 #include "appliance/report/traffic_notes.h"
 #include "rocescope/v1/report.pb.h"
 #include "topology/yaml.h"
@@ -93,6 +94,10 @@ const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Aren
   const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
   std::vector<std::string> notes = notes_;
   for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
+    notes.push_back(std::move(note));
+  }
+  for (std::string& note :
+       NotesOnCounters(snapshot->reading_trouble, *snapshot->diagnosis_coverage)) {
     notes.push_back(std::move(note));
   }
   return BuildReplayReport({.dataplane = seen.dataplane,

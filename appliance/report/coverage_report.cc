@@ -82,6 +82,8 @@ constexpr Row kRows[] = {
     {"paths.stretches_dropped",
      "stretches of flows that changed their ways very often are left out",
      [](const ReplayFindings& f) { return f.snapshot.path_statistics.stretches_dropped; }},
+    {"delays.impossible", "packets took longer by their stamps than any can, and say no delay",
+     [](const ReplayFindings& f) { return f.snapshot.impossible_delays; }},
     {"cabling.flows_refused", "records of flows say nothing of cables, there were too many flows",
      [](const ReplayFindings& f) {
        return f.snapshot.cabling ? f.snapshot.cabling->flows_refused : 0;

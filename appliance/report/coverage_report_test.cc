@@ -40,7 +40,7 @@ TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
         "connections.requests_evicted", "connections.candidates_dropped",
         "connections.grants_ambiguous", "connections.closed_dropped", "connections.pairs_expired",
         "connections.known_refused", "connections.known_ambiguous", "paths.flows_refused",
-        "paths.stretches_dropped", "cabling.flows_refused"}) {
+        "paths.stretches_dropped", "delays.impossible", "cabling.flows_refused"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

@@ -58,13 +58,22 @@ Element ElementAt(const Place& place) {
   return {ElementKind::kGpu, place.index};
 }
 
-void FillDiagnosisCoverage(const DiagnosisCoverage& coverage, v1::DiagnosisCoverage& out) {
+void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out) {
+  const DiagnosisCoverage& coverage = *snapshot.diagnosis_coverage;
   out.set_windows(coverage.windows);
   out.set_window_ns(coverage.window.count());
   out.set_switches(coverage.switches);
   out.set_nics(coverage.nics);
   out.set_gpus(coverage.gpus);
   out.set_flows(coverage.flows);
+  out.set_switches_of(coverage.switches_of);
+  out.set_nics_of(coverage.nics_of);
+  out.set_gpus_of(coverage.gpus_of);
+  for (const Silence& silence : coverage.silences) {
+    v1::Silence& one = *out.add_silences();
+    one.set_node(snapshot.fabric->node(silence.node).name);
+    one.set_windows(silence.windows);
+  }
   for (const FindingKind kind : coverage.not_seen) {
     out.add_not_seen(std::string(InfoOf(kind).name));
   }
@@ -74,7 +83,7 @@ void FillDiagnosisCoverage(const DiagnosisCoverage& coverage, v1::DiagnosisCover
 
 void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric) return;
-  FillDiagnosisCoverage(*snapshot.diagnosis_coverage, *report.mutable_diagnosis_coverage());
+  FillDiagnosisCoverage(snapshot, *report.mutable_diagnosis_coverage());
   std::optional<FlowSenders> senders;
   std::optional<DependencyGraph> graph;
   for (const Finding& finding : *snapshot.findings) {

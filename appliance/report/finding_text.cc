@@ -111,18 +111,45 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
   AppendSymptoms(finding, text);
 }
 
+// "8 switches", or "7 of 8 switches" where the others told nothing.
+std::string SomeOf(uint64_t told, uint64_t all, std::string_view one, std::string_view many) {
+  if (told < all) return fmt::format("{} of {} {}", WithThousands(told), WithThousands(all), many);
+  return fmt::format("{} {}", WithThousands(told), told == 1 ? one : many);
+}
+
+// "; leaf0 was silent in 4 of them, leaf1 in 2 and 3 others in no more".
+std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
+  constexpr int kMostNames = 3;
+  std::string text;
+  for (int i = 0; i < std::min(kMostNames, coverage.silences_size()); ++i) {
+    const v1::Silence& silence = coverage.silences(i);
+    text += i == 0 ? fmt::format("; {} was silent in {} of them", Visible(silence.node()),
+                                 silence.windows())
+                   : fmt::format(", {} in {}", Visible(silence.node()), silence.windows());
+  }
+  if (const int more = coverage.silences_size() - kMostNames; more > 0) {
+    text += fmt::format(" and {} in no more", Counted(static_cast<uint64_t>(more), "other"));
+  }
+  return text;
+}
+
 // "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the ways of 600 flows".
 std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   std::vector<std::string> told;
   if (coverage.switches() > 0) {
-    told.push_back(Counted(coverage.switches(), "switch"));
+    told.push_back(SomeOf(coverage.switches(), coverage.switches_of(), "switch", "switches"));
   }
-  if (coverage.nics() > 0) told.push_back(Counted(coverage.nics(), "NIC"));
-  if (coverage.gpus() > 0) told.push_back(Counted(coverage.gpus(), "GPU"));
+  if (coverage.nics() > 0) {
+    told.push_back(SomeOf(coverage.nics(), coverage.nics_of(), "NIC", "NICs"));
+  }
+  if (coverage.gpus() > 0) {
+    told.push_back(SomeOf(coverage.gpus(), coverage.gpus_of(), "GPU", "GPUs"));
+  }
   std::string text;
   if (!told.empty()) {
-    text = fmt::format("counters of {} over {} of {}", ListText(told, "others"),
-                       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()));
+    text = fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
+                       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
+                       SilenceText(coverage));
   }
   if (coverage.flows() > 0) {
     text += fmt::format("{}the ways of {}", text.empty() ? "" : ", and ",

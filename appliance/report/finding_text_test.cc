@@ -53,6 +53,14 @@ TEST(FindingText, ThatNoneWasFoundSaysWhatWasLookedAt) {
             "1.0 ms, and the ways of 600 flows\n\n");
 }
 
+TEST(FindingText, SaysWhoToldNothingAndWhoWasSilentForAWhile) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
+                   "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
+                   "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
+            "FAULTS: none found, by counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
+            "windows of 1.0 ms; leaf0 was silent in 4 of them, host1 in 3\n\n");
+}
+
 TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
   EXPECT_EQ(
       TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "

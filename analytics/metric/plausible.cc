@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/metric/plausible.h"
+
+#include <string_view>
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+
+// A link that is four times as fast as the topology says is the next but one generation.
+constexpr double kFaster = 4;
+// IEEE 802.3: 64 octets with the check sequence, 8 of preamble, 12 between frames.
+constexpr double kShortestFrame = 84;
+// A host's counters of processors' time add up over all of them.
+constexpr double kMostProcessors = 65'536;
+constexpr double kPriorities = 8;
+// Of whatever has no bound of its own: 10^15 a second.
+constexpr double kAnything = 1e6;
+
+// Counted where a frame waits for its link, or by a whole switch.
+bool IsOfNode(Metric metric) {
+  switch (metric) {
+    case Metric::kTxDiscards:
+    case Metric::kEcnMarked:
+    case Metric::kQueueDrops:
+    case Metric::kTtlDrops:
+    case Metric::kNoRouteDrops:
+    case Metric::kMtuDrops:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+LinkRates RatesOf(const topology::Fabric& fabric, const Entity& entity) {
+  const topology::PortIndex own = entity.kind == EntityKind::kPort  ? entity.index
+                                  : entity.kind == EntityKind::kNic ? fabric.nic(entity.index).port
+                                                                    : kNone;
+  if (own == kNone) return {};
+  LinkRates rates;
+  const auto rate = [&](const topology::Port& port) {
+    return port.link == kNone
+               ? 0.0
+               : static_cast<double>(fabric.link(port.link).bits_per_second) / 8 * 1e-9;
+  };
+  rates.own = rate(fabric.port(own));
+  for (const topology::Port& port : fabric.PortsOf(fabric.port(own).node)) rates.node += rate(port);
+  return rates;
+}
+
+double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRates& rates) {
+  const std::string_view unit = InfoOf(metric).unit;
+  const bool all = entity.priority == CounterEntity::kAllPriorities;
+  if (unit == "ns") return all ? kPriorities : 1;
+  if (unit == "ms") return kMostProcessors * 1e-6;
+  if (rates.own == 0) return kAnything;
+  const double octets = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
+  if (unit == "octets") return octets;
+  if (unit == "frames" || unit == "packets") return octets / kShortestFrame;
+  return kAnything;
+}
+
+bool IsPossibleGauge(Metric metric, uint64_t value) {
+  constexpr uint64_t kTeraoctet = uint64_t{1} << 40;  // no switch has a hundredth of that
+  switch (metric) {
+    case Metric::kLinkUp:
+      return value <= 1;
+    case Metric::kLinkSpeed:
+      return value <= 100'000'000'000'000;  // a hundred terabits a second
+    case Metric::kQueueBytes:
+    case Metric::kQueueWatermark:
+    case Metric::kBufferWatermark:
+      return value <= kTeraoctet;
+    case Metric::kMemoryTotal:
+    case Metric::kMemoryFree:
+      return value <= kTeraoctet << 10;
+    case Metric::kGpuCount:
+    case Metric::kGpuProcesses:
+      return value <= 1'000'000;
+    case Metric::kGpuUtilisation:
+      return value <= 100;
+    case Metric::kGpuClock:
+      return value > 0 && value <= 100'000'000'000;
+    case Metric::kTemperature:
+      return value <= 1000;
+    default:
+      return true;
+  }
+}
+
+}  // namespace rocescope

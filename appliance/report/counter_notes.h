@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sentences about readings of counters that nothing was made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analytics/diagnosis/coverage.h"
+#include "analytics/metric/reading_trouble.h"
+
+namespace rocescope {
+
+std::vector<std::string> NotesOnCounters(const ReadingTrouble& trouble,
+                                         const DiagnosisCoverage& coverage);
+
+}  // namespace rocescope
