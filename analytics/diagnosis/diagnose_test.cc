@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analytics/diagnosis/scene_fixture.h"
 
 namespace rocescope {
@@ -90,13 +92,212 @@ TEST_F(FoldSymptomsTest, RootsAreInOrderOfTime) {
   EXPECT_EQ(roots[1].from, Begin(12));
 }
 
-using DiagnoseTest = SceneTest;
+// One scene for each of detectors.h: what this detector alone can tell.
+class DiagnoseTest : public SceneTest {
+ protected:
+  testing::AssertionResult FindsOnly(FindingKind kind, const Place& place) {
+    const Findings found = In(Diagnose);
+    if (found.size() == 1 && found[0].kind == kind && found[0].place == place) {
+      return testing::AssertionSuccess();
+    }
+    auto failure = testing::AssertionFailure() << found.size() << " found";
+    for (const Finding& finding : found) {
+      failure << "; " << InfoOf(finding.kind).name << " of " << NameOf(fabric_, finding.place);
+    }
+    return failure;
+  }
+  // As far as the last of the nodes.
+  void Send(const std::vector<std::string>& nodes, size_t window, uint64_t frames) {
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      Carries(Port(nodes[i], nodes[i + 1]), window, frames);
+    }
+  }
+  void AllCarry() {
+    for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+      for (size_t w = 0; w < kWindows; ++w) Carries(port, w, 1000);
+    }
+  }
+};
 
 TEST_F(DiagnoseTest, AHealthyFabricHasNoFaults) {
-  for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
-    for (size_t w = 0; w < kWindows; ++w) Carries(port, w, 1000);
-  }
+  AllCarry();
   EXPECT_TRUE(In(Diagnose).empty());
+}
+
+TEST_F(DiagnoseTest, AsksForTheStateOfLinks) {
+  AllCarry();
+  for (size_t w = 8; w < 12; ++w) {
+    Says(Port("leaf0", "spine1"), Metric::kLinkUp, w, 0);
+    Says(Port("spine1", "leaf0"), Metric::kLinkUp, w, 0);
+  }
+  EXPECT_TRUE(FindsOnly(kLinkDown, Link("leaf0", "spine1")));
+}
+
+TEST_F(DiagnoseTest, AsksForLossOnLinks) {
+  AllCarry();
+  Carries(Port("leaf0", "spine1"), 8, 20, 20);
+  EXPECT_TRUE(FindsOnly(kGrayLoss, OneWay("leaf0", "spine1")));
+}
+
+// What their ends count is exchanged, as if by the other's cable; no link carries what another
+// does.
+TEST_F(DiagnoseTest, AsksForCrossedLinks) {
+  const topology::PortIndex swapped[] = {Port("spine0", "leaf0"), Port("spine0", "leaf1")};
+  const auto other_end = [&](topology::PortIndex port) {
+    if (port == swapped[0]) return Port("leaf1", "spine0");
+    if (port == swapped[1]) return Port("leaf0", "spine0");
+    if (port == Port("leaf0", "spine0")) return swapped[1];
+    if (port == Port("leaf1", "spine0")) return swapped[0];
+    return fabric_.Peer(port);
+  };
+  for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      const uint64_t frames = 1000 + 7 * port;
+      Grows(port, Metric::kTxPackets, w, frames);
+      Grows(port, Metric::kTxBytes, w, frames * 1000);
+      Grows(other_end(port), Metric::kRxPackets, w, frames);
+    }
+  }
+  EXPECT_TRUE(FindsOnly(kSwappedCables, Link("leaf0", "spine0")));
+}
+
+TEST_F(DiagnoseTest, AsksForLossInSwitches) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Send({"host0", "leaf0", "spine0", "leaf1", "host4"}, w, 1000);
+    Send({"host8", "leaf2", "spine0", "leaf3", "host12"}, w, 1000);
+    Says(Port("spine0", "leaf1"), Metric::kQueueBytes, w, 0, kRoce);
+    Grows(OfNic(NicOf("host4")), Metric::kCnpSent, w, 10);
+    Grows(OfNic(NicOf("host0")), Metric::kCnpHandled, w, 10);
+  }
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  EXPECT_TRUE(FindsOnly(kBlackhole, Switch("spine0")));
+}
+
+// spine0 leads to host8, host9 and host12, spine1 to host10 and host13.
+TEST_F(DiagnoseTest, AsksForCorruption) {
+  Goes({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
+  Goes({"host4", "leaf1", "spine0", "leaf2", "host9"}, 2);
+  Goes({"host1", "leaf0", "spine0", "leaf3", "host12"}, 3);
+  Goes({"host5", "leaf1", "spine1", "leaf2", "host10"}, 4);
+  Goes({"host2", "leaf0", "spine1", "leaf3", "host13"}, 5);
+  for (const char* host : {"host8", "host9", "host12"}) {
+    Grows(OfNic(NicOf(host)), Metric::kIcrcErrors, 8, 6);
+  }
+  EXPECT_TRUE(FindsOnly(kCorruption, Switch("spine0")));
+}
+
+// The link from leaf0 to spine0 is all that both flows share and no other flow takes.
+TEST_F(DiagnoseTest, AsksForLossThatNobodyCounts) {
+  Goes({"host0", "leaf0", "spine0", "leaf2", "host8"}, 1);
+  Goes({"host1", "leaf0", "spine0", "leaf3", "host12"}, 2);
+  Goes({"host2", "leaf0", "spine1", "leaf2", "host9"}, 3);
+  Goes({"host4", "leaf1", "spine0", "leaf3", "host13"}, 4);
+  Connects(Flow("host0", "host8", 1), Flow("host8", "host0", 101));
+  Connects(Flow("host1", "host12", 2), Flow("host12", "host1", 102));
+  for (size_t w = 8; w < 11; ++w) {
+    Loses(Flow("host8", "host0", 101), w, 0, 2);
+    Loses(Flow("host12", "host1", 102), w, 0, 2);
+  }
+  NeverTells(EntityOf(Port("leaf0", "spine0")), Metric::kTxPackets);
+  Grows(Port("spine0", "leaf0"), Metric::kFcsErrors, 0, 0);
+  EXPECT_TRUE(FindsOnly(kGrayLoss, OneWay("leaf0", "spine0")));
+}
+
+TEST_F(DiagnoseTest, AsksWhoPauses) {
+  for (size_t w = 0; w < 8; ++w) Carries(Port("leaf0", "host1"), w, 5000);
+  for (size_t w = 8; w < 15; ++w) {
+    Grows(Port("leaf0", "host1"), Metric::kPfcRxTime, w, kWindow.count(), kRoce);
+  }
+  EXPECT_TRUE(FindsOnly(kPfcStorm, Nic("host1")));
+}
+
+TEST_F(DiagnoseTest, AsksForThresholds) {
+  const auto queue = [&](const char* from, const char* to, size_t window, uint64_t octets,
+                         uint64_t marked) {
+    Says(Port(from, to), Metric::kQueueWatermark, window, octets, kRoce);
+    Grows(Port(from, to), Metric::kEcnMarked, window, marked, kRoce);
+  };
+  for (size_t w = 0; w < kWindows; ++w) {
+    queue("leaf1", "spine0", w, 100'000, 1);
+    queue("leaf2", "spine0", w, 400'000, 50);
+    queue("leaf3", "spine0", w, 400'000, 50);
+    queue("spine0", "leaf1", w, 400'000, 50);
+  }
+  for (size_t w = 8; w < 14; ++w) queue("leaf0", "spine0", w, 400'000, 0);
+  EXPECT_TRUE(FindsOnly(kMisconfiguredEcn, Switch("leaf0")));
+}
+
+TEST_F(DiagnoseTest, AsksWhoGetsTooMuch) {
+  for (size_t w = 8; w < kWindows; ++w) {
+    Grows(Port("leaf0", "host0"), Metric::kTxBytes, w, kLine * 95 / 100);
+  }
+  for (const char* sender : {"host4", "host5", "host6", "host8", "host9", "host12"}) {
+    Sends(sender, "host0", 17, 8);
+  }
+  EXPECT_TRUE(FindsOnly(kIncast, Nic("host0")));
+}
+
+// By chance 2^-3 for each of eight pairs of hosts.
+TEST_F(DiagnoseTest, AsksForHashing) {
+  for (size_t pair = 0; pair < 8; ++pair) {
+    const std::string from = "host" + std::to_string(pair % 4);
+    const size_t to = 4 + pair / 4;
+    for (uint32_t flow = 0; flow < 4; ++flow) {
+      Goes({from, "leaf0", "spine" + std::to_string(pair % 2), "leaf" + std::to_string(to / 4),
+            "host" + std::to_string(to)},
+           100 + flow);
+    }
+  }
+  EXPECT_TRUE(FindsOnly(kPolarisation, Switch("leaf0")));
+}
+
+TEST_F(DiagnoseTest, AsksForLongerLinks) {
+  const DelayKey way = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(way, 0, kWindows - 1, {.least = 1000, .count = 10});
+  Takes(way, 8, 14, {.least = 6000, .count = 10});
+  EXPECT_TRUE(FindsOnly(kAddedLatency, OneWay("leaf0", "spine1")));
+}
+
+TEST_F(DiagnoseTest, AsksForLateAnswers) {
+  const DelayKey way = {
+      .kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")};
+  Takes(way, 0, kWindows - 1,
+        {.least = 2000, .most = 4000, .next_most = 4000, .sum = 30'000, .count = 10});
+  Takes(way, 8, 14,
+        {.least = 7000, .most = 40'000, .next_most = 40'000, .sum = 140'000, .count = 10});
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("leaf1", "host5"), Metric::kQueueWatermark, w, 0, kRoce);
+  }
+  EXPECT_TRUE(FindsOnly(kSlowReceiver, Nic("host5")));
+}
+
+TEST_F(DiagnoseTest, AsksForLateNotices) {
+  for (const size_t w : {6, 7, 9, 11}) {
+    Takes(Way(DelayKind::kNotice, {"leaf0", "spine0"}), w, w, {.count = 10, .late = 1});
+  }
+  EXPECT_TRUE(FindsOnly(kDeprioritisedCnps, Switch("leaf0")));
+}
+
+TEST_F(DiagnoseTest, AsksForStragglers) {
+  for (topology::GpuIndex gpu = 0; gpu < fabric_.gpus().size(); ++gpu) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      const bool slow = gpu == GpuOf("host5") && w >= 8 && w < 14;
+      Says(OfGpu(gpu), Metric::kGpuClock, w, slow ? 1'260'000'000 : 1'980'000'000);
+      Says(OfGpu(gpu), Metric::kMemoryTotal, w, 80'000'000'000);
+      Says(OfGpu(gpu), Metric::kMemoryFree, w, 8'000'000'000);
+    }
+  }
+  EXPECT_TRUE(FindsOnly(kStraggler, Gpu("host5")));
+}
+
+TEST_F(DiagnoseTest, AsksForCables) {
+  cabling_.findings = {{.kind = CableFindingKind::kSwapped,
+                        .declared = {Link("leaf0", "spine0").index, Link("leaf1", "spine1").index},
+                        .real = {{Port("leaf0", "spine0"), Port("spine1", "leaf1")}},
+                        .confidence = 0.98,
+                        .flows = 14,
+                        .since = Begin(2)}};
+  EXPECT_TRUE(FindsOnly(kSwappedCables, Link("leaf0", "spine0")));
 }
 
 }  // namespace
