@@ -76,12 +76,29 @@ class FindingScorer {
   }
 
  private:
+  // Windows by which a finding may begin before its fault: that in which the fault begins, and one
+  // more whose reading a counter's growth is reckoned from.
+  static constexpr int64_t kEarly = 2;
+
   int64_t EndOf(const v1::Finding& finding) const {
     return finding.until_ns() == 0 ? std::max(truth_.end_ns(), finding.from_ns())
                                    : finding.until_ns();
   }
+  // Who does not say when he knew, knew at the end.
+  int64_t VerdictOf(const v1::Finding& finding) const {
+    return finding.verdict_ns() == 0 ? truth_.end_ns() : finding.verdict_ns();
+  }
   bool LastsInto(const v1::Finding& finding, int64_t from_ns) const {
     return EndOf(finding) >= from_ns && finding.from_ns() <= truth_.end_ns();
+  }
+  // It may be of the fault: it begins with it, or later, and nobody knew of it before.
+  bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
+    return finding.from_ns() >= fault.start_ns() - kEarly * window_ns_ &&
+           VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
+  }
+  // That has shown by then.
+  bool IsOfVisible(const v1::Finding& finding, const v1::TruthFault& fault) const {
+    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns());
   }
   const v1::TruthFault& Fault(const Match& match) const { return truth_.faults(match.fault); }
   const v1::Finding& Finding(const Match& match) const { return report_.findings(match.finding); }
@@ -119,7 +136,7 @@ std::vector<Match> FindingScorer::FindMatches() const {
                            .kind = finding.kind() == fault.kind(),
                            .place = IsRightPlace(fault, finding.place(), finding.direction()),
                            .rival = IsAmongRivals(fault, finding)};
-      if (match.Grade() > 0 && LastsInto(finding, fault.start_ns())) matches.push_back(match);
+      if (match.Grade() > 0 && MayBeOf(finding, fault)) matches.push_back(match);
     }
   }
   std::ranges::sort(matches, [this](const Match& a, const Match& b) {
@@ -134,8 +151,7 @@ std::vector<Match> FindingScorer::FindMatches() const {
 
 void FindingScorer::Assign(const std::vector<Match>& matches) {
   for (const Match& match : matches) {
-    const v1::TruthFault& fault = Fault(match);
-    if (fault.visible_ns() == 0 || !LastsInto(Finding(match), fault.visible_ns())) continue;
+    if (!IsOfVisible(Finding(match), Fault(match))) continue;
     if (finding_of_[match.fault] >= 0 || is_spoken_for_[match.finding]) continue;
     finding_of_[match.fault] = match.finding;
     is_spoken_for_[match.finding] = true;
@@ -186,10 +202,8 @@ void FindingScorer::AddFault(int number) {
     out.set_kind_right(finding->kind() == fault.kind());
     out.set_place_rank(RankOfPlace(fault, *finding));
     out.set_place_right(out.place_rank() == 1);
-    // Who does not say when he knew, knew at the end.
-    const int64_t verdict = finding->verdict_ns() == 0 ? truth_.end_ns() : finding->verdict_ns();
-    out.set_delay_windows(static_cast<double>(std::max<int64_t>(verdict - fault.visible_ns(), 0)) /
-                          static_cast<double>(window_ns_));
+    const int64_t late = std::max<int64_t>(VerdictOf(*finding) - fault.visible_ns(), 0);
+    out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
   }
   AddCulprits(fault, finding, *out.mutable_culprits());
   AddVictims(fault, finding, *out.mutable_victims());
@@ -240,8 +254,7 @@ void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* f
 void FindingScorer::AddRest(const std::vector<Match>& matches) {
   for (const Match& match : matches) {
     if (is_spoken_for_[match.finding]) continue;
-    const v1::TruthFault& fault = Fault(match);
-    const bool showed = fault.visible_ns() != 0 && LastsInto(Finding(match), fault.visible_ns());
+    const bool showed = IsOfVisible(Finding(match), Fault(match));
     if (showed && !match.place) continue;
     is_spoken_for_[match.finding] = true;
     if (showed) score_.set_further(score_.further() + 1);
@@ -266,11 +279,11 @@ void FindingScorer::AddVerdicts() {
     for (const v1::TruthFault& fault : truth_.faults()) {
       const bool kind = finding.kind() == fault.kind();
       const bool place = IsRightPlace(fault, finding.place(), finding.direction());
-      if (!LastsInto(finding, fault.start_ns())) continue;
-      if (fault.visible_ns() == 0 || !LastsInto(finding, fault.visible_ns())) {
-        is_of_hidden |= kind || place;
-      } else {
+      if (!MayBeOf(finding, fault)) continue;
+      if (IsOfVisible(finding, fault)) {
         is_right |= kind && place;
+      } else {
+        is_of_hidden |= kind || place;
       }
     }
     if (is_of_hidden && !is_right) continue;

@@ -23,11 +23,13 @@ struct StatedFinding {
   bool right = false;
 };
 
-// Appends to `score`, of one run. A finding is of a fault if it lasts into the time from the
-// fault's first effect to the run's end (what it did to others goes on behind it), and its kind or
-// place is right. Each fault has one finding: of those of it the one with kind and place right,
-// else with the place, else with the kind, the surer first. A further one is false unless its place
-// is right. Findings of a fault that never showed are neither right nor false.
+// Appends to `score`, of one run. A finding is of a fault if its kind or place is right and its
+// time can be: it begins at most two windows before the fault does, its verdict comes when the
+// fault was there, and it lasts into the time from the fault's first effect to the run's end (what
+// a fault did to others goes on behind it). An alarm that was there before is none of the fault.
+// Each fault has one finding: of those of it the one with kind and place right, else with the
+// place, else with the kind, the surer first. A further one is false unless its place is right.
+// Findings of a fault that never showed are neither right nor false.
 std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
                                          int64_t window_ns, v1::FindingScore& score);
 

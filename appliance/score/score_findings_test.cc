@@ -118,6 +118,59 @@ TEST_F(ScoreFindingsTest, AFindingThatEndsBeforeTheFaultIsFalse) {
   EXPECT_EQ(score.false_findings_size(), 1);
 }
 
+// The fault begins at 9,000 ns: a window's bound and one reading before that are 7,000.
+TEST_F(ScoreFindingsTest, AnAlarmFromLongBeforeTheFaultIsFalseAndDetectsNothing) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_until_ns(0);  // it goes on
+  finding.set_from_ns(7'000);
+  EXPECT_TRUE(Score().faults(0).detected());
+  finding.set_from_ns(6'999);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_EQ(score.faults(0).said_kind(), "gray_loss") << "it was there, and is no answer";
+  EXPECT_EQ(score.false_findings_size(), 1);
+  ASSERT_EQ(stated_.size(), 1u);
+  EXPECT_FALSE(stated_[0].right);
+}
+
+TEST_F(ScoreFindingsTest, AVerdictFromBeforeTheFaultIsFalse) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_from_ns(8'000);
+  finding.set_verdict_ns(9'000);
+  EXPECT_TRUE(Score().faults(0).detected());
+  finding.set_verdict_ns(8'999);
+  EXPECT_FALSE(Score().faults(0).detected());
+  EXPECT_EQ(Score().false_findings_size(), 1);
+}
+
+TEST_F(ScoreFindingsTest, AnAlarmFromBeforeAFaultThatNeverShowedIsFalseToo) {
+  Fault("gray_loss", kLink, 0);
+  Finding("gray_loss", kLink).set_from_ns(1'000);
+  EXPECT_EQ(Score().false_findings_size(), 1);
+}
+
+TEST_F(ScoreFindingsTest, AFaultThatWasThereFromTheBeginningMayBeFoundFromThen) {
+  Fault("polarisation", "leaf0", 500).set_start_ns(0);
+  v1::Finding& finding = Finding("polarisation", "leaf0");
+  finding.set_from_ns(0);
+  finding.set_until_ns(0);
+  EXPECT_TRUE(Score().faults(0).detected());
+  EXPECT_EQ(Score().faults(0).delay_windows(), 11.5);  // from 500 to 12,000 ns
+}
+
+TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
+  Fault("gray_loss", kLink, 3'000).set_start_ns(3'000);
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_from_ns(3'000);
+  finding.set_until_ns(0);
+  const v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).detected());
+  EXPECT_FALSE(score.faults(1).detected());
+}
+
 TEST_F(ScoreFindingsTest, WhatAFaultLeavesBehindIsOfIt) {
   Fault("gray_loss", kLink);
   Finding("gray_loss", kLink).set_from_ns(17'000);
