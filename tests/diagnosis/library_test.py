@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every scenario of the library, simulated and replayed: what the diagnosis names first, and
+alone, is the fault that the scenario has, at its place, when it was there; of healthy fabrics it
+names nothing. The kinds and places come from the scenarios and the runs' truth, read here.
+
+usage: library_test.py PATH/rocescope-sim PATH/rocescope SCENARIOS
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# A fault of each kind that can be found has a scenario; a new kind needs one.
+KINDS = 23
+# What a finding may begin before its fault: the window that the fault begins in, and the reading
+# before that.
+EARLY_WINDOWS = 2
+# Again without some of the telemetry, where that makes the diagnosis go another way: without
+# counters of NICs, damage is told by whose packets were refused.
+LESS = {"corruption": "leaf-mirror,switch-counters,nccl"}
+
+
+def link(place):
+    """A link's two ends have no order."""
+    return frozenset(place.split("-")) if place.count(":") == 2 and "-" in place else place
+
+
+def replay(rocescope, run, *words):
+    answer = subprocess.run([rocescope, "replay", run, "--faults", "-o", "json", *words],
+                            capture_output=True, text=True, check=True)
+    return json.loads(answer.stdout)
+
+
+def is_right(finding, fault, window):
+    places = {link(place) for place in fault["declared_links"] or [fault["place"]]}
+    direction = finding["direction"]
+    return (finding["kind"] == fault["kind"] and link(finding["place"]) in places and
+            set(finding["loop_ports"]) == set(fault["loop_ports"]) and
+            (fault["direction"] in ("", direction) or direction == "") and
+            int(finding["from_ns"]) >= int(fault["start_ns"]) - EARLY_WINDOWS * window and
+            int(finding["verdict_ns"]) >= int(fault["start_ns"]))
+
+
+def complaint(report, faults, window):
+    """None: it says what is so."""
+    findings = report["findings"]
+    if int(report["diagnosis_coverage"]["windows"]) == 0:
+        return "no counters were looked at"
+    if len(findings) != len(faults) or not all(map(is_right, findings, faults, [window] * len(faults))):
+        said = [(one["kind"], one["place"], one["direction"], one["from_ns"], one["verdict_ns"])
+                for one in findings]
+        true = [(one["kind"], one["place"], one["direction"], one["start_ns"]) for one in faults]
+        return f"said {said}, and true is {true}"
+    return None
+
+
+def try_one(simulator, rocescope, scenario):
+    kinds = re.findall(r"^  - \{kind: (\w+),", scenario.read_text(), flags=re.M)
+    with tempfile.TemporaryDirectory() as folder:
+        run = pathlib.Path(folder, "run")
+        subprocess.run([simulator, "run", scenario, "-d", run], capture_output=True, check=True)
+        faults = json.loads((run / "truth.json").read_text())["faults"]
+        window = json.loads((run / "run.json").read_text())["analysis_window_ns"]
+        assert [fault["kind"] for fault in faults] == kinds, f"{scenario.stem}: the truth differs"
+        errors = [complaint(replay(rocescope, run), faults, int(window))]
+        if scenario.stem in LESS:
+            report = replay(rocescope, run, "--only", LESS[scenario.stem])
+            errors.append(complaint(report, faults, int(window)))
+    return kinds, [f"{scenario.stem}: {error}" for error in errors if error]
+
+
+def main():
+    simulator, rocescope, folder = sys.argv[1:]
+    scenarios = sorted(pathlib.Path(folder).glob("*.yaml"))
+    kinds, errors = set(), []
+    healthy = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for of_one, wrong in pool.map(lambda one: try_one(simulator, rocescope, one), scenarios):
+            kinds.update(of_one)
+            healthy += not of_one
+            errors += wrong
+    print("\n".join(errors))
+    assert len(kinds) == KINDS, f"{len(kinds)} kinds of faults: {sorted(kinds)}"
+    assert healthy > 0
+    sys.exit(1 if errors else 0)
+
+
+if __name__ == "__main__":
+    main()
