@@ -146,6 +146,15 @@ void Engine::ApplyCuts() {
   }
 }
 
+RefusedRecords Engine::Refused() const {
+  if (!fabric_) return {};
+  return {.losses = losses_->flows_refused(),
+          .marks = marks_->flows_refused(),
+          .queues = queues_->queues_refused(),
+          .delays = delays_->places_refused(),
+          .metrics = metrics_->Statistics()};
+}
+
 std::shared_ptr<const FlowPaths> Engine::ExplainedPaths() {
   if (!paths_) return std::make_shared<const FlowPaths>();
   return ExplainChanges(*fabric_, cabling_->LinkChanges(), paths_->Paths());
@@ -216,6 +225,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
                .impossible_delays = delays_ ? delays_->impossible() : 0,
                .reading_trouble = metrics_ ? metrics_->trouble() : ReadingTrouble(),
+               .refused = Refused(),
                .largest_sighting_exponent = largest_sighting_exponent_});
   changed_ = false;
   return last_;

@@ -61,6 +61,7 @@ class Engine {
  private:
   // The tracker alone says when a queue pair number changed hands.
   void ApplyCuts();
+  RefusedRecords Refused() const;
   std::shared_ptr<const FlowPaths> ExplainedPaths();
   std::shared_ptr<const Congestion> CongestionOn(const FlowPaths& paths,
                                                  const ConnectionList& connections,

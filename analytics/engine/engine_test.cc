@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
+
+#include "topology/generate.h"
 
 namespace rocescope {
 namespace {
@@ -41,6 +44,17 @@ TEST(Engine, HasAnAnswerBeforeAnyRecord) {
   EXPECT_TRUE(snapshot->flows->empty());
   EXPECT_TRUE(snapshot->connections->empty());
   EXPECT_TRUE(snapshot->attribution->jobs.empty());
+}
+
+TEST(Engine, SaysHowManyCountersCountNowhere) {
+  Engine engine;
+  engine.SetFabric(std::make_shared<const topology::Fabric>(
+      topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()));
+  EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 0u);
+  engine.Ingest({.counters = {{.entity = {.kind = EntityKind::kPort, .node = "leaf9", .port = "1"},
+                               .metric = Metric::kRxBytes,
+                               .event_time = Timestamp(kInterval)}}});
+  EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 1u);
 }
 
 TEST(Engine, PublishesTheSameSnapshotUntilThereIsNews) {

@@ -16,6 +16,7 @@
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
+#include "analytics/metric/metric_store.h"
 #include "analytics/metric/reading_trouble.h"
 #include "analytics/path/path.h"
 #include "analytics/service_level/service_level.h"
@@ -23,6 +24,15 @@
 #include "topology/fabric.h"
 
 namespace rocescope {
+
+// Records that count nowhere, as a table had no place for them.
+struct RefusedRecords {
+  uint64_t losses = 0;       // of flows that lost packets
+  uint64_t marks = 0;        // of flows with marked packets
+  uint64_t queues = 0;       // of queues, by INT
+  uint64_t delays = 0;       // of delays between two places
+  MetricStatistics metrics;  // of counters
+};
 
 struct Snapshot {
   // By which links the flow went, as far as is known; nullptr if none of its packets was seen.
@@ -55,6 +65,7 @@ struct Snapshot {
   PathStatistics path_statistics;
   uint64_t impossible_delays = 0;
   ReadingTrouble reading_trouble;  // of counters
+  RefusedRecords refused;
   uint8_t largest_sighting_exponent = 0;
 };
 

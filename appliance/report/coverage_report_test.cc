@@ -35,12 +35,27 @@ TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
     EXPECT_TRUE(names.insert(row.name()).second) << row.name();
     EXPECT_EQ(row.count(), 0u) << row.name();
   }
-  for (const char* name :
-       {"flows.evicted", "traffic.evicted", "connections.flows_refused",
-        "connections.requests_evicted", "connections.candidates_dropped",
-        "connections.grants_ambiguous", "connections.closed_dropped", "connections.pairs_expired",
-        "connections.known_refused", "connections.known_ambiguous", "paths.flows_refused",
-        "paths.stretches_dropped", "delays.impossible", "cabling.flows_refused"}) {
+  for (const char* name : {"flows.evicted",
+                           "traffic.evicted",
+                           "connections.flows_refused",
+                           "connections.requests_evicted",
+                           "connections.candidates_dropped",
+                           "connections.grants_ambiguous",
+                           "connections.closed_dropped",
+                           "connections.pairs_expired",
+                           "connections.known_refused",
+                           "connections.known_ambiguous",
+                           "paths.flows_refused",
+                           "paths.stretches_dropped",
+                           "delays.impossible",
+                           "delays.places_refused",
+                           "losses.flows_refused",
+                           "marks.flows_refused",
+                           "queues.refused",
+                           "counters.entities_refused",
+                           "counters.unknown_entities",
+                           "counters.told_twice",
+                           "cabling.flows_refused"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }
@@ -63,6 +78,25 @@ TEST(CoverageReport, TextSaysWhatThePathsLack) {
   FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
   EXPECT_THAT(TextOf(coverage), HasSubstr("5  records are of flows of which no path is followed"));
   EXPECT_THAT(TextOf(coverage), HasSubstr("1,200  stretches of flows that changed their ways"));
+}
+
+TEST(CoverageReport, TextSaysWhatCountsNowhere) {
+  const DataplaneTotals dataplane;
+  const Snapshot snapshot{
+      .refused = {.losses = 3,
+                  .marks = 4,
+                  .queues = 5,
+                  .delays = 6,
+                  .metrics = {.unknown_entities = 7, .told_twice = 8, .entities_refused = 9}}};
+  v1::Coverage coverage;
+  FillCoverage({.dataplane = dataplane, .snapshot = snapshot, .notes = {}}, coverage);
+  const std::string text = TextOf(coverage);
+  for (const char* line :
+       {"3  records of lost packets", "4  records of marked packets", "5  reports of INT",
+        "6  delays of packets", "7  counter values are of ports and devices that the topology",
+        "8  counter values of sFlow agents", "9  counter values are of ports and devices beyond"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 v1::Connection Paired() {
