@@ -2,86 +2,160 @@
 #include "analytics/diagnosis/coverage.h"
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "analytics/diagnosis/need.h"
 #include "analytics/diagnosis/scene.h"
 
 namespace rocescope {
 namespace {
 
-// Metrics that somebody told, by the kind of who did.
-struct Told {
-  std::array<std::bitset<kMetricCount>, kEntityKindCount> by;
-  bool frames_at_once = false;  // sent and received, read at one moment
-  bool ways = false;            // of flows, beyond doubt
-  bool delays = false;          // of packets, seen at several places
-  bool votes = false;           // flows that are seen to lose packets, where NICs count none
-  bool flows = false;
-  bool rhythms = false;
-  bool cables = false;
+using Metrics = std::bitset<kMetricCount>;
 
-  bool Of(EntityKind kind, Metric metric) const {
-    return by[static_cast<size_t>(kind)][static_cast<size_t>(metric)];
+bool Tells(const Metrics& metrics, Metric metric) {
+  return metrics.test(static_cast<size_t>(metric));
+}
+
+// Those of which something can be said: one reading of a counter says nothing of its growth.
+Metrics ToldOf(const MetricStore::OfEntity& of) {
+  Metrics told;
+  for (const auto& [metric, series] : of.series) {
+    const bool counter = InfoOf(metric).kind == MetricKind::kCounter;
+    if (counter ? series.last_reading() > series.first_reading() : !series.windows().empty()) {
+      told.set(static_cast<size_t>(metric));
+    }
   }
-  // What one end of a link says.
-  bool OfAnEnd(Metric metric) const {
-    return Of(EntityKind::kPort, metric) || Of(EntityKind::kNic, metric);
-  }
+  return told;
+}
+
+// What an end of a link says, a switch's port or a NIC.
+void MeetByEnd(const Metrics& told, Needs& needs) {
+  needs.Meet(Need::kLinkStates, Tells(told, Metric::kLinkUp) || Tells(told, Metric::kLinkFlaps));
+  needs.Meet(Need::kLinkSpeeds, Tells(told, Metric::kLinkSpeed));
+  needs.Meet(Need::kFrameErrors, Tells(told, Metric::kFcsErrors));
+}
+
+// Pauses and fillings are told by priority.
+void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metrics& told,
+                Needs& needs) {
+  const topology::PortIndex peer = fabric.Peer(port.index);
+  const bool leads_to_nic = peer != topology::kNone && fabric.NicOf(peer) != topology::kNone;
+  needs.Meet(Need::kMtuDrops, Tells(told, Metric::kMtuDrops));
+  needs.Meet(Need::kSenders,
+             leads_to_nic && (Tells(told, Metric::kTxBytes) || Tells(told, Metric::kEcnMarked)));
+  if (port.priority == CounterEntity::kAllPriorities) return;
+  const bool is_held = Tells(told, Metric::kPfcRxTime);
+  needs.Meet(Need::kNicPauses, leads_to_nic && is_held);
+  needs.Meet(Need::kLoopPauses, !leads_to_nic && (is_held || Tells(told, Metric::kPfcTxTime)));
+  needs.Meet(Need::kMarks, Tells(told, Metric::kQueueWatermark) && Tells(told, Metric::kEcnMarked));
+  needs.Meet(Need::kEarlyPauses,
+             Tells(told, Metric::kBufferWatermark) && Tells(told, Metric::kPfcTx));
+}
+
+// Entities of which each detector could make something.
+struct Tellers {
+  bool nics_count_damage = false;
+  bool queues = false;                   // how full they were at most, of any switch
+  std::set<topology::NodeIndex> depths;  // switches that say what waits in them
+  uint32_t gpus_with_clock = 0;          // and memory, which says whether they are in use
 };
 
-// Whether a detector (detectors.h) has what it needs to find such a thing.
-bool CanShow(FindingKind kind, const Told& told) {
-  switch (kind) {
-    case FindingKind::kLinkDown:
-    case FindingKind::kFlap:
-    case FindingKind::kSwitchCrash:
-    case FindingKind::kNicCrash:
-      return told.OfAnEnd(Metric::kLinkUp) || told.OfAnEnd(Metric::kLinkFlaps);
-    case FindingKind::kDegradedRate:
-      return told.OfAnEnd(Metric::kLinkSpeed);
-    case FindingKind::kGrayLoss:
-      return told.frames_at_once || told.votes;
-    case FindingKind::kBlackhole:
-    case FindingKind::kLostCnps:
-      return told.frames_at_once && told.Of(EntityKind::kPort, Metric::kQueueBytes);
-    case FindingKind::kBitErrors:
-      return told.OfAnEnd(Metric::kFcsErrors);
-    case FindingKind::kCorruption:
-      return (told.ways && told.Of(EntityKind::kNic, Metric::kIcrcErrors)) || told.votes;
-    case FindingKind::kPolarisation:
-      return told.ways;
-    case FindingKind::kIncast:
-    case FindingKind::kNoisyNeighbour:
-      return told.flows && (told.Of(EntityKind::kPort, Metric::kTxBytes) ||
-                            told.Of(EntityKind::kPort, Metric::kEcnMarked));
-    case FindingKind::kSlowReceiver:
-      if (told.delays && told.Of(EntityKind::kPort, Metric::kQueueWatermark)) return true;
-      [[fallthrough]];
-    case FindingKind::kPfcStorm:
-    case FindingKind::kPfcDeadlock:
-      return told.Of(EntityKind::kPort, Metric::kPfcRxTime) || told.OfAnEnd(Metric::kPfcTxTime);
-    case FindingKind::kMisconfiguredEcn:
-      return told.Of(EntityKind::kPort, Metric::kQueueWatermark) &&
-             told.Of(EntityKind::kPort, Metric::kEcnMarked);
-    case FindingKind::kMisconfiguredAlpha:
-      return told.Of(EntityKind::kPort, Metric::kBufferWatermark) &&
-             told.Of(EntityKind::kPort, Metric::kPfcTx);
-    case FindingKind::kStraggler:
-      return told.rhythms || told.Of(EntityKind::kGpu, Metric::kGpuClock);
-    case FindingKind::kMtuMismatch:
-      return told.Of(EntityKind::kPort, Metric::kMtuDrops);
-    case FindingKind::kSwappedCables:
-      return told.cables;
-    case FindingKind::kAddedLatency:
-    case FindingKind::kDeprioritisedCnps:
-      return told.delays;
-    case FindingKind::kCount:
-      return false;
+Tellers MeetByCounters(const Scene& scene, Needs& needs) {
+  Tellers tellers;
+  for (const auto& [entity, of] : scene.parts().metrics.entities()) {
+    const Metrics told = ToldOf(of);
+    if (entity.kind == EntityKind::kPort) {
+      MeetByEnd(told, needs);
+      MeetByPort(scene.fabric(), entity, told, needs);
+      tellers.queues |= Tells(told, Metric::kQueueWatermark);
+      if (Tells(told, Metric::kQueueBytes)) {
+        tellers.depths.insert(scene.fabric().port(entity.index).node);
+      }
+    } else if (entity.kind == EntityKind::kNic) {
+      MeetByEnd(told, needs);
+      needs.Meet(Need::kNicPauses, entity.priority != CounterEntity::kAllPriorities &&
+                                       Tells(told, Metric::kPfcTxTime));
+      tellers.nics_count_damage |= Tells(told, Metric::kIcrcErrors);
+    } else if (entity.kind == EntityKind::kGpu && !entity.all_gpus) {
+      tellers.gpus_with_clock += Tells(told, Metric::kGpuClock) &&
+                                 Tells(told, Metric::kMemoryTotal) &&
+                                 Tells(told, Metric::kMemoryFree);
+    }
   }
-  return false;
+  return tellers;
+}
+
+// What both ends of a link sent can be held against what they received, in either direction.
+bool CanBalance(const Scene& scene, const topology::Link& link) {
+  const Entity a = scene.EntityOf(link.ends[0]);
+  const Entity b = scene.EntityOf(link.ends[1]);
+  return scene.AreSimultaneous(a, Metric::kTxPackets, b, Metric::kRxPackets) ||
+         scene.AreSimultaneous(b, Metric::kTxPackets, a, Metric::kRxPackets);
+}
+
+// So can what came into all of a switch's ports against what went out (switch_loss.cc).
+bool CanBalance(const Scene& scene, topology::NodeIndex node) {
+  const topology::Node& of = scene.fabric().node(node);
+  std::optional<Entity> first;
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (scene.fabric().port(of.first_port + i).link == topology::kNone) continue;
+    const Entity entity = scene.EntityOf(of.first_port + i);
+    if (!first) first = entity;
+    if (!scene.AreSimultaneous(*first, Metric::kRxPackets, entity, Metric::kTxPackets)) {
+      return false;
+    }
+  }
+  return first.has_value();
+}
+
+// By times and ways of packets.
+void MeetByPackets(const SceneParts& parts, const Tellers& tellers, Needs& needs) {
+  for (const auto& [key, windows] : parts.delays) {
+    needs.Meet(key.kind == DelayKind::kNotice ? Need::kNoticeDelays : Need::kDelays);
+    needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && tellers.queues);
+  }
+  for (const auto& [node, use] : parts.queue_uses) {
+    needs.Meet(Need::kNoticeDelays, !use.notices.empty());
+  }
+  const bool ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
+    return std::ranges::any_of(flow.stretches,
+                               [](const PathStretch& stretch) { return !stretch.certain.empty(); });
+  });
+  const bool pairs = std::ranges::any_of(parts.connections, [](const Connection& connection) {
+    return connection.endpoints[0].qpn && connection.endpoints[1].qpn;
+  });
+  // Refused packets vote where NICs do not count the damaged ones (loss_votes.cc).
+  const bool votes = ways && pairs && !parts.flows.empty() && !tellers.nics_count_damage;
+  needs.Meet(Need::kWays, ways);
+  needs.Meet(Need::kDamage, (ways && tellers.nics_count_damage) || votes);
+  needs.Meet(Need::kLinkSums, votes);
+}
+
+// Fills in what balances.
+Needs NeedsMet(const Scene& scene, DiagnosisCoverage& coverage) {
+  const SceneParts& parts = scene.parts();
+  Needs needs;
+  if (scene.windows() > 0) {
+    const Tellers tellers = MeetByCounters(scene, needs);
+    coverage.links_balanced = static_cast<uint32_t>(std::ranges::count_if(
+        scene.fabric().links(), [&](const auto& link) { return CanBalance(scene, link); }));
+    needs.Meet(Need::kLinkSums, coverage.links_balanced > 0);
+    needs.Meet(Need::kSwitchSums, std::ranges::any_of(tellers.depths, [&](auto node) {
+                 return CanBalance(scene, node);
+               }));
+    needs.Meet(Need::kSlowAnswers, needs.AreMet(Need::kNicPauses));
+    needs.Meet(Need::kGpuClocks, tellers.gpus_with_clock >= 3);
+    MeetByPackets(parts, tellers, needs);
+  }
+  if (parts.flows.empty()) needs.Withdraw(Need::kSenders);
+  needs.Meet(Need::kGpuClocks, !parts.rhythms.empty());
+  // Two links whose sums agree crosswise tell of cables too.
+  needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0 ||
+                                coverage.links_balanced > 1);
+  return needs;
 }
 
 // Of nodes that tell of themselves at their own pace: windows in which each was read. sFlow agents
@@ -136,20 +210,17 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
                              .window = parts.metrics.window(),
                              .nics_of = static_cast<uint32_t>(scene.fabric().nics().size()),
                              .gpus_of = static_cast<uint32_t>(scene.fabric().gpus().size()),
+                             .links = static_cast<uint32_t>(scene.fabric().links().size()),
                              .no_window = scene.windows() == 0 && !parts.metrics.entities().empty(),
                              .flows = parts.paths.size()};
   coverage.switches_of = static_cast<uint32_t>(
       std::ranges::count_if(scene.fabric().nodes(), &topology::Node::IsSwitch));
-  Told told{.flows = !parts.flows.empty(),
-            .rhythms = !parts.rhythms.empty(),
-            .cables = parts.cabling.confirmed + parts.cabling.contradicted > 0};
+  if (const auto read = parts.metrics.WindowsRead()) {
+    coverage.windows_before = static_cast<uint64_t>(read->second - read->first) - coverage.windows;
+  }
   if (scene.windows() > 0) {
     std::set<topology::NodeIndex> switches;
     for (const auto& [entity, of] : parts.metrics.entities()) {
-      for (const auto& [metric, series] : of.series) {
-        told.by[static_cast<size_t>(entity.kind)].set(static_cast<size_t>(metric));
-        told.frames_at_once |= metric == Metric::kRxPackets && !series.is_by_agent();
-      }
       const bool whole = entity.priority == CounterEntity::kAllPriorities && !entity.all_gpus;
       if (entity.kind == EntityKind::kPort) {
         switches.insert(scene.fabric().port(entity.index).node);
@@ -161,16 +232,11 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
     }
     coverage.silences = SilencesIn(scene);
     coverage.switches = static_cast<uint32_t>(switches.size());
-    told.delays = !parts.delays.empty();
-    told.ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
-      return std::ranges::any_of(
-          flow.stretches, [](const PathStretch& stretch) { return !stretch.certain.empty(); });
-    });
   }
-  told.votes = told.ways && told.flows && !told.Of(EntityKind::kNic, Metric::kIcrcErrors);
+  const Needs needs = NeedsMet(scene, coverage);
   for (size_t i = 0; i < kFindingKinds; ++i) {
     const auto kind = static_cast<FindingKind>(i);
-    if (!CanShow(kind, told)) coverage.not_seen.push_back(kind);
+    if (!needs.AreMet(NeedOf(kind).need)) coverage.not_seen.push_back(kind);
   }
   return coverage;
 }

@@ -23,14 +23,17 @@ struct Silence {
 };
 
 struct DiagnosisCoverage {
-  uint64_t windows = 0;   // that counters tell of,
-  Duration window{};      // each so long
-  uint32_t switches = 0;  // that told counters; so did
+  uint64_t windows = 0;         // that were looked at, of those that counters tell of,
+  Duration window{};            // each so long
+  uint64_t windows_before = 0;  // those before them, of which nothing is remembered
+  uint32_t switches = 0;        // that told counters; so did
   uint32_t nics = 0;
   uint32_t gpus = 0;
   uint32_t switches_of = 0;  // so many there are; so there are
   uint32_t nics_of = 0;
   uint32_t gpus_of = 0;
+  uint32_t links = 0;                 // there are, and of those
+  uint32_t links_balanced = 0;        // what one end sent can be held against what the other got
   std::vector<Silence> silences;      // of switches and hosts; the longest first
   bool no_window = false;             // counters were told, but all of one moment
   uint64_t flows = 0;                 // whose ways are known

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "analytics/diagnosis/scene_fixture.h"
 
 namespace rocescope {
@@ -13,7 +15,36 @@ using testing::Contains;
 using testing::Not;
 using enum FindingKind;
 
-using DiagnosisCoverageTest = SceneTest;
+class DiagnosisCoverageTest : public SceneTest {
+ protected:
+  void TellsOfItsClock(topology::GpuIndex gpu) {
+    for (const Metric metric : {Metric::kGpuClock, Metric::kMemoryTotal, Metric::kMemoryFree}) {
+      Says(OfGpu(gpu), metric, 3, 1'000'000'000);
+    }
+  }
+  bool CouldBeSeen(FindingKind kind) {
+    const DiagnosisCoverage coverage = In(CoverageOf);
+    return std::ranges::find(coverage.not_seen, kind) == coverage.not_seen.end();
+  }
+  // By counters alone.
+  DiagnosisCoverage CoverageBy(const MetricStore& metrics) const {
+    const FlowPaths paths;
+    const FlowSummaries flows;
+    const ConnectionList connections;
+    const LossTracker losses(fabric_, {.window = kWindow});
+    return CoverageOf(Scene({.fabric = fabric_,
+                             .metrics = metrics,
+                             .paths = paths,
+                             .flows = flows,
+                             .connections = connections,
+                             .attribution = attribution_,
+                             .rhythms = rhythms_,
+                             .cabling = cabling_,
+                             .delays = delays_,
+                             .queue_uses = queues_,
+                             .losses = losses}));
+  }
+};
 
 TEST_F(DiagnosisCoverageTest, CountsWhoToldSomething) {
   const DiagnosisCoverage coverage = In(CoverageOf);
@@ -47,14 +78,121 @@ TEST_F(DiagnosisCoverageTest, KindsOfWhichNobodyTellsCouldNotHaveBeenFound) {
   EXPECT_THAT(before.not_seen, Contains(kStraggler));
   EXPECT_THAT(before.not_seen, Contains(kPolarisation));
   Grows(Port("leaf0", "host0"), Metric::kPfcRxTime, 3, 0, kRoce);
-  Says(OfGpu(0), Metric::kGpuClock, 3, 1);
+  for (const topology::GpuIndex gpu : {0, 1, 2}) TellsOfItsClock(gpu);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 1);
   const DiagnosisCoverage after = In(CoverageOf);
   EXPECT_THAT(after.not_seen, Not(Contains(kPfcStorm)));
   EXPECT_THAT(after.not_seen, Not(Contains(kStraggler)));
   EXPECT_THAT(after.not_seen, Not(Contains(kPolarisation)));
-  EXPECT_EQ(after.gpus, 1u);
+  EXPECT_EQ(after.gpus, 3u);
   EXPECT_EQ(after.flows, 1u);
+}
+
+// 16 links of hosts and 8 between switches.
+TEST_F(DiagnosisCoverageTest, CountsLinksWhoseEndsAreReadAtOneMoment) {
+  EXPECT_EQ(In(CoverageOf).links, 24u);
+  EXPECT_EQ(In(CoverageOf).links_balanced, 24u);
+  for (const Metric metric : {Metric::kTxPackets, Metric::kRxPackets}) {
+    NeverTells(EntityOf(Port("leaf0", "spine0")), metric);
+  }
+  EXPECT_EQ(In(CoverageOf).links_balanced, 23u);
+  NeverTells(EntityOf(Port("leaf0", "spine1")), Metric::kTxPackets);
+  EXPECT_EQ(In(CoverageOf).links_balanced, 23u) << "the other direction is told";
+}
+
+// Each link has one end at a leaf.
+TEST_F(DiagnosisCoverageTest, SilentLossDoesNotShowWhereTheTwoEndsAreReadApart) {
+  Says(Port("spine0", "leaf0"), Metric::kQueueBytes, 3, 0, kRoce);
+  EXPECT_TRUE(CouldBeSeen(kGrayLoss));
+  EXPECT_TRUE(CouldBeSeen(kBlackhole));
+  EXPECT_TRUE(CouldBeSeen(kSwappedCables));
+  for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
+    if (fabric_.node(fabric_.port(port).node).tier == topology::Tier::kLeaf)
+      FallsSilent(EntityOf(port), 18);
+  }
+  EXPECT_EQ(In(CoverageOf).links_balanced, 0u);
+  EXPECT_FALSE(CouldBeSeen(kGrayLoss));
+  EXPECT_FALSE(CouldBeSeen(kSwappedCables));
+  EXPECT_TRUE(CouldBeSeen(kBlackhole)) << "a spine's own ports are read at one moment";
+  FallsSilent(EntityOf(Port("spine0", "leaf1")), 18);
+  EXPECT_FALSE(CouldBeSeen(kBlackhole));
+}
+
+TEST_F(DiagnosisCoverageTest, AStragglerTakesClocksAndMemoryOfThreeGpus) {
+  TellsOfItsClock(0);
+  TellsOfItsClock(1);
+  Says(OfGpu(2), Metric::kGpuClock, 3, 1'000'000'000);
+  EXPECT_FALSE(CouldBeSeen(kStraggler));
+  TellsOfItsClock(2);
+  EXPECT_TRUE(CouldBeSeen(kStraggler));
+}
+
+TEST_F(DiagnosisCoverageTest, ThresholdsTakeWhatOneQueueHoldsAndDoes) {
+  Says(Port("leaf0", "spine0"), Metric::kQueueWatermark, 3, 1, kRoce);
+  Grows(Port("leaf0", "spine1"), Metric::kEcnMarked, 3, 1, kRoce);
+  Says(Port("leaf0", "spine0"), Metric::kBufferWatermark, 3, 1, kRoce);
+  Grows(Port("leaf0", "spine1"), Metric::kPfcTx, 3, 1, kRoce);
+  EXPECT_FALSE(CouldBeSeen(kMisconfiguredEcn));
+  EXPECT_FALSE(CouldBeSeen(kMisconfiguredAlpha));
+  Grows(Port("leaf0", "spine0"), Metric::kEcnMarked, 3, 1, kRoce);
+  Grows(Port("leaf0", "spine0"), Metric::kPfcTx, 3, 1, kRoce);
+  EXPECT_TRUE(CouldBeSeen(kMisconfiguredEcn));
+  EXPECT_TRUE(CouldBeSeen(kMisconfiguredAlpha));
+}
+
+TEST_F(DiagnosisCoverageTest, PausesOfANicShowAtItsLinkAlone) {
+  Grows(Port("leaf0", "spine0"), Metric::kPfcRxTime, 3, 0, kRoce);
+  EXPECT_TRUE(CouldBeSeen(kPfcDeadlock));
+  EXPECT_FALSE(CouldBeSeen(kPfcStorm));
+  EXPECT_FALSE(CouldBeSeen(kSlowReceiver));
+  Grows(OfNic(NicOf("host5")), Metric::kPfcTxTime, 3, 0);
+  EXPECT_FALSE(CouldBeSeen(kPfcStorm)) << "of no priority";
+  Grows(Port("host5", "leaf1"), Metric::kPfcTxTime, 3, 0, kRoce);
+  EXPECT_TRUE(CouldBeSeen(kPfcStorm));
+  EXPECT_TRUE(CouldBeSeen(kSlowReceiver));
+}
+
+TEST_F(DiagnosisCoverageTest, NotificationsBehindDataTakeMoreThanDelaysOfData) {
+  Takes(Way(DelayKind::kTransit, {"leaf0", "spine0"}), 3, 3, {.least = 1000, .count = 10});
+  EXPECT_TRUE(CouldBeSeen(kAddedLatency));
+  EXPECT_FALSE(CouldBeSeen(kDeprioritisedCnps));
+  Takes(Way(DelayKind::kNotice, {"leaf0", "spine0"}), 3, 3, {.least = 1000, .count = 10});
+  EXPECT_TRUE(CouldBeSeen(kDeprioritisedCnps));
+}
+
+TEST_F(DiagnosisCoverageTest, OneReadingOfACounterShowsNothing) {
+  Grows(Port("leaf0", "spine0"), Metric::kMtuDrops, 3, 0);
+  EXPECT_TRUE(CouldBeSeen(kMtuMismatch));
+  MetricStore metrics(fabric_, {.window = kWindow});
+  const CounterEntity name = {.kind = EntityKind::kPort,
+                              .node = "leaf0",
+                              .port = fabric_.port(Port("leaf0", "spine0")).name};
+  metrics.Add({.entity = name, .metric = Metric::kMtuDrops, .event_time = Begin(0)});
+  metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = Begin(0)});
+  metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = End(3)});
+  EXPECT_THAT(CoverageBy(metrics).not_seen, Contains(kMtuMismatch));
+}
+
+TEST_F(DiagnosisCoverageTest, SaysHowManyWindowsPassedBeforeThoseLookedAt) {
+  EXPECT_EQ(In(CoverageOf).windows_before, 0u);
+  MetricStore metrics(fabric_, {.window = kWindow});
+  CounterRecord record{.entity = {.kind = EntityKind::kPort,
+                                  .node = "leaf0",
+                                  .port = fabric_.port(Port("leaf0", "spine0")).name},
+                       .metric = Metric::kRxBytes,
+                       .event_time = Begin(0)};
+  metrics.Add(record);
+  for (size_t window = 0; window < MetricSeries::kMostWindows; ++window) {
+    record.event_time = End(window);
+    metrics.Add(record);
+  }
+  EXPECT_EQ(CoverageBy(metrics).windows_before, 0u);
+  for (size_t window = MetricSeries::kMostWindows; window < 300; ++window) {
+    record.event_time = End(window);
+    metrics.Add(record);
+  }
+  EXPECT_EQ(CoverageBy(metrics).windows, 256u);
+  EXPECT_EQ(CoverageBy(metrics).windows_before, 44u);
 }
 
 }  // namespace

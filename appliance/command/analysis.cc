@@ -28,6 +28,10 @@ Status CheckAnalysis(const AnalysisOptions& options) {
   if (interval > FlowTable::kMaximumInterval || interval < std::chrono::milliseconds(1)) {
     return MakeError(ErrorCode::kInvalidArgument, "--interval: a flow record covers 1 ms to 4 s");
   }
+  if (options.window &&
+      (*options.window < std::chrono::microseconds(1) || *options.window > std::chrono::hours(1))) {
+    return MakeError(ErrorCode::kInvalidArgument, "--window: one of analysis lasts 1 us to 1 h");
+  }
   return {};
 }
 

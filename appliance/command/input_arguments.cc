@@ -131,6 +131,11 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
             "length of a flow record, 1ms to 4s (units: ns, us, ms, s), aligned\nto the epoch; "
             "100ms if not given",
             ParseDuration, [&options](Duration interval) { options.interval = interval; });
+  AddParsed(
+      app, "--window", "TIME",
+      "length of a window of analysis, 1us to 1h, aligned to the epoch: faults are\nlooked for "
+      "in the last 256. The run's own, or 1s, if not given",
+      ParseDuration, [&options](Duration window) { options.window = window; });
   app.add_flag("--icrc", options.check_icrc,
                "compute the invariant CRC of uncut frames and count the wrong ones");
   AddIntPort(app, [&options](uint16_t port) { options.int_port = port; });

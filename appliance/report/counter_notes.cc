@@ -58,6 +58,19 @@ std::vector<std::string> NotesOnCounters(const ReadingTrouble& trouble,
   if (coverage.no_window) {
     notes.push_back("all counters are of one moment: they tell of no time");
   }
+  if (coverage.windows_before > 0) {
+    notes.push_back(fmt::format(
+        "faults were looked for in the last {} of {} windows: of those that were over before "
+        "nothing is said; --window makes them longer, --until looks at an earlier part",
+        WithThousands(coverage.windows),
+        WithThousands(coverage.windows_before + coverage.windows)));
+  }
+  if (coverage.links_balanced > 0 && coverage.links_balanced < coverage.links) {
+    notes.push_back(fmt::format(
+        "frames sent and received can be compared on {} of {} links: of the others, whose ends are "
+        "not read at one moment or not both, counters show no silent loss",
+        WithThousands(coverage.links_balanced), WithThousands(coverage.links)));
+  }
   return notes;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sentences about readings of counters that nothing was made of.
+// Sentences about readings of counters that nothing was made of, and about what those that were
+// used leave open.
 #pragma once
 
 #include <string>

@@ -51,5 +51,18 @@ TEST(NotesOnCounters, SayThatOneReadingOfEachTellsNothing) {
               ElementsAre("all counters are of one moment: they tell of no time"));
 }
 
+TEST(NotesOnCounters, SayWhatPartOfALongCaptureWasLookedAt) {
+  EXPECT_THAT(NotesOnCounters({}, {.windows = 256, .windows_before = 3344}),
+              ElementsAre(HasSubstr("in the last 256 of 3,600 windows: ")));
+  EXPECT_THAT(NotesOnCounters({}, {.windows = 256}), IsEmpty());
+}
+
+TEST(NotesOnCounters, SayOnHowManyLinksSilentLossWouldShow) {
+  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_balanced = 12}),
+              ElementsAre(HasSubstr("on 12 of 384 links: ")));
+  EXPECT_THAT(NotesOnCounters({}, {.links = 384, .links_balanced = 384}), IsEmpty());
+  EXPECT_THAT(NotesOnCounters({}, {.links = 384}), IsEmpty()) << "then it is not looked for at all";
+}
+
 }  // namespace
 }  // namespace rocescope

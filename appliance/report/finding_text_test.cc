@@ -70,7 +70,7 @@ TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
       "  Not looked for, as nothing at hand would show it. What would, and which faults:\n"
       "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
       "packets\n"
-      "    counters of GPUs, or mirrors of several iterations: GPUs that are slower than their "
+      "    GPUs' clocks and memory, or mirrors of iterations: GPUs that are slower than their "
       "peers\n\n");
 }
 

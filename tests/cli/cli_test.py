@@ -32,7 +32,7 @@ class Help(CommandLine):
     def test_names_every_option_of_replay(self):
         text = self.run_it("replay", "--help", expect=SUCCESS).stdout
         for option in ("--tap", "--nccl-logs", "--rdma", "--output", "--since", "--until", "--host",
-                       "--qp", "--interval", "--icrc"):
+                       "--qp", "--interval", "--window", "--icrc"):
             self.assertIn(option, text)
 
     def test_version_is_one_line(self):
@@ -78,6 +78,8 @@ class Usage(CommandLine):
                     mentions = option if option == "--colour" else value
                     self.refused(command, "x.pcap", option, value, mentions=mentions)
         self.refused("replay", "x.pcap", "--interval", "1h", mentions="1h")
+        run = self.run_it("replay", "x.pcap", "--window", "3601s", expect=USAGE)
+        self.assertIn("--window", run.stderr)
 
     def test_refuses_a_window_that_nothing_can_fall_into(self):
         self.refused("decode", "x.pcap", "--since", "20", "--until", "10", mentions="--until")

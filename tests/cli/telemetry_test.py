@@ -221,6 +221,19 @@ class RunDirectory(Ledgers):
         self.assertIn("run.json: record_interval_ns: expected 1 ms", refused.stderr)
         self.report(run, "--interval", "1ms")
 
+    def test_of_a_long_capture_the_end_is_looked_at_or_longer_windows(self):
+        run = self.run_directory()
+        topology = self.run_it("topology", "generate", "leaf-spine", "--hosts", "2", "--leaves",
+                               "1", "--spines", "1", "-o", "yaml", expect=SUCCESS).stdout
+        self.file("run/topology.yaml", topology.encode())
+        self.file("run/counters.jsonl", "".join(
+            telemetry.counter_line(FIRST + n * 10**6, n).replace("Ethernet4", "Ethernet3")
+            for n in range(301)).encode())
+        self.assertRegex(" ".join(self.report(run)["notes"]), "in the last 256 of 30[01] windows")
+        whole = self.report(run, "--window", "2ms")
+        self.assertIn(whole["diagnosis_coverage"]["windows"], ("150", "151"))
+        self.assertNotIn("in the last", " ".join(whole["notes"]))
+
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)
         refused = self.run_it("replay", run, expect=UNREADABLE)
