@@ -168,9 +168,12 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
     const NicIndex nic =
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.destination});
     if (EdgeOf(nic) != node) return;
-    const bool other = slot.key == key && slot.flow != record.flow &&
-                       record.event_time - slot.time < options_.apart;
-    slot = {.key = key, .flow = record.flow, .time = record.event_time, .ambiguous = other};
+    const Duration since = record.event_time - slot.time;
+    const bool again = slot.key == key && since < options_.apart;
+    // Another tap's copy.
+    if (again && slot.flow == record.flow && since < std::chrono::microseconds(1)) return;
+    // Another flow's, or sent again: there is no telling which of the two the ACK is for.
+    slot = {.key = key, .flow = record.flow, .time = record.event_time, .ambiguous = again};
   } else if (record.kind == SightingKind::kAcknowledge && slot.key == key && !slot.ambiguous &&
              record.flow.source == slot.flow.destination &&
              record.flow.destination == slot.flow.source) {

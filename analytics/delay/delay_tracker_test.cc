@@ -177,6 +177,20 @@ TEST_F(DelayTrackerTest, TwoQueuePairsWithOnePsnGiveNoTurnaround) {
   EXPECT_TRUE(WindowsOf(DelayKind::kTurnaround).empty());
 }
 
+// The first copy's ACK would seem to come 200 ns after the second.
+TEST_F(DelayTrackerTest, ARequestThatWasSentAgainGivesNoTurnaround) {
+  const NodeIndex host = fabric_.FindNode("host1");
+  for (uint32_t psn = 1; psn <= 3; ++psn) {
+    See(leaf1_, spine_, 100'000 * psn, Request(psn, 62));
+    if (psn == 3) See(leaf1_, spine_, 100'000 * psn + 1500, Request(psn, 62));
+    See(leaf1_, host, 100'000 * psn + 1700, Ack(psn, 64));
+  }
+  const auto windows = WindowsOf(DelayKind::kTurnaround);
+  ASSERT_EQ(windows.size(), 1u);
+  EXPECT_EQ(windows[0].count, 1u);
+  EXPECT_EQ(windows[0].least, 1700);
+}
+
 // The mirror lost the copy of the request that the ACK is for; another queue pair has the same PSN.
 TEST_F(DelayTrackerTest, AnAckIsNotTakenForThatOfAnotherQueuePair) {
   const NodeIndex host = fabric_.FindNode("host1");

@@ -145,18 +145,33 @@ bool AreLinked(const Fabric& fabric, const Place& a, const Place& b) {
       nodes, [&](NodeIndex node) { return std::ranges::find(others, node) != others.end(); });
 }
 
+constexpr int kAfter = 10;  // windows within which an effect shows
+
 // A symptom cannot be there long before its cause, nor begin long after it.
 bool MayFollow(const Finding& cause, const Finding& symptom, Duration window) {
   constexpr int kBefore = 2;
-  constexpr int kAfter = 10;
   return symptom.from >= cause.from - kBefore * window &&
          (!cause.until || symptom.from <= *cause.until + kAfter * window);
 }
 
+// They hurt the same job. What a fault does to others, by way of queues and of paths that change,
+// it does as it begins: of what comes long after, it is no cause.
+bool MayHurtTheSame(const Finding& cause, const Finding& symptom, Duration window) {
+  return symptom.from <= cause.from + kAfter * window ||
+         std::ranges::any_of(symptom.victims, [&](uint32_t job) {
+           return std::ranges::binary_search(cause.victims, job);
+         });
+}
+
 bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom, Duration window) {
   if (!MayFollow(cause, symptom, window)) return false;
-  if (symptom.basis == Basis::kWaiting) return cause.basis != Basis::kWaiting;
-  if (symptom.basis == Basis::kVotes && LosesPackets(cause)) return true;
+  if (symptom.basis == Basis::kWaiting) {
+    return cause.basis != Basis::kWaiting && MayHurtTheSame(cause, symptom, window);
+  }
+  if (symptom.basis == Basis::kVotes && LosesPackets(cause) &&
+      MayHurtTheSame(cause, symptom, window)) {
+    return true;
+  }
   return std::ranges::any_of(kRules, [&](const Rule& rule) {
     return rule.cause == cause.kind && rule.symptom == symptom.kind &&
            (rule.nearness == kAnywhere || AreLinked(fabric, cause.place, symptom.place) ||
@@ -223,9 +238,8 @@ Findings Diagnose(const Scene& scene) {
   }
   DetectStragglers(scene, found);
   DetectCables(scene, found);
-  Findings roots = FoldSymptoms(scene.fabric(), std::move(found), scene.parts().metrics.window());
-  FillVictims(scene, roots);
-  return roots;
+  FillVictims(scene, found);
+  return FoldSymptoms(scene.fabric(), std::move(found), scene.parts().metrics.window());
 }
 
 }  // namespace rocescope

@@ -84,6 +84,28 @@ TEST_F(FoldSymptomsTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 2u);
 }
 
+// A link that has been down for long, and that the job does not use, keeps nobody waiting.
+TEST_F(FoldSymptomsTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom) {
+  Finding waiting = Seen(kStraggler, Gpu("host5"), 19);
+  waiting.basis = Basis::kWaiting;
+  waiting.victims = {3};
+  Finding down = Seen(kLinkDown, Link("host9", "leaf2"), 2);
+  down.victims = {1, 2};
+  EXPECT_EQ(Roots({down, waiting}).size(), 2u);
+  down.victims = {1, 2, 3};
+  EXPECT_EQ(Roots({down, waiting}).size(), 1u);
+}
+
+TEST_F(FoldSymptomsTest, LossThatIsVotedForLongAfterAFaultOfOthersIsNotItsSymptom) {
+  Finding voted = Seen(kGrayLoss, Link("leaf0", "spine1"), 19);
+  voted.basis = Basis::kVotes;
+  voted.victims = {3};
+  Finding down = Seen(kLinkDown, Link("host9", "leaf2"), 2);
+  down.victims = {1, 2};
+  EXPECT_EQ(Roots({down, voted}).size(), 2u);
+  EXPECT_EQ(Roots({Seen(kLinkDown, Link("host9", "leaf2"), 17), voted}).size(), 1u);
+}
+
 TEST_F(FoldSymptomsTest, RootsAreInOrderOfTime) {
   const Findings roots =
       Roots({Seen(kNicCrash, Nic("host9"), 12), Seen(kLinkDown, Link("leaf0", "spine1"), 3)});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
@@ -32,9 +33,48 @@ struct Choice {
   double ways = 0;     // among so many
 };
 
-// By switch: of flows that had a choice.
+// A link that carries nothing, or not what the topology says.
+struct Failure {
+  topology::LinkIndex link = kNone;
+  Timestamp from = Timestamp::min();
+  Timestamp until = Timestamp::max();
+};
+
+std::vector<Failure> FailuresIn(const Scene& scene) {
+  // Routes come back some time after the link does.
+  constexpr int kLater = 2;
+  std::vector<Failure> failures;
+  for (topology::LinkIndex link = 0; link < scene.fabric().links().size(); ++link) {
+    size_t first = scene.windows();
+    size_t last = 0;
+    for (const PortIndex port : scene.fabric().link(link).ends) {
+      const Row up = scene.Levels(scene.EntityOf(port), Metric::kLinkUp);
+      const Row falls = scene.Growth(scene.EntityOf(port), Metric::kLinkFlaps);
+      for (size_t w = 0; w < scene.windows(); ++w) {
+        if (falls[w] == 0 && (up.empty() || up[w] != 0)) continue;
+        first = std::min(first, w);
+        last = std::max(last, w);
+      }
+    }
+    if (first == scene.windows()) continue;
+    failures.push_back({.link = link,
+                        .from = scene.BeginOf(first),
+                        .until = scene.EndOf(last) + kLater * scene.parts().metrics.window()});
+  }
+  for (const CableFinding& cable : scene.parts().cabling.findings) {
+    for (const topology::LinkIndex link : cable.declared) failures.push_back({.link = link});
+  }
+  return failures;
+}
+
+// By switch: of flows that had a choice. A link that failed meanwhile was none.
 std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
-  topology::Routes routes(scene.fabric());
+  topology::Routes whole(scene.fabric());
+  topology::Routes left(scene.fabric());
+  const std::vector<Failure> failures = FailuresIn(scene);
+  std::vector<bool> failed(scene.fabric().links().size());
+  for (const Failure& failure : failures) failed[failure.link] = true;
+  left.SetFailed(std::move(failed));
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
@@ -42,6 +82,10 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved =
           stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;
+      const bool during_failure = std::ranges::any_of(failures, [&](const Failure& failure) {
+        return stretch.from <= failure.until && stretch.until >= failure.from;
+      });
+      topology::Routes& routes = during_failure ? left : whole;
       const auto hops = stretch.path.hops();
       for (size_t i = 1; i + 1 < hops.size(); ++i) {
         const NodeIndex node = scene.fabric().port(hops[i]).node;

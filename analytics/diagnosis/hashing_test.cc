@@ -59,6 +59,26 @@ TEST_F(HashingTest, FourPairsAreTooFewToTell) {
   EXPECT_TRUE(Found().empty());
 }
 
+// To leaf1 and leaf2 there is one way left, of which only their own switches know.
+TEST_F(HashingTest, WhereLinksFailedThereWasNoChoice) {
+  Spread(8, [](size_t, uint32_t) { return 0; }, 9);
+  ASSERT_EQ(Found().size(), 1u);
+  for (size_t w = 8; w < kWindows; ++w) {
+    Says(Port("leaf1", "spine1"), Metric::kLinkUp, w, 0);
+    Says(Port("leaf2", "spine1"), Metric::kLinkUp, w, 0);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// Nobody knows what is behind them.
+TEST_F(HashingTest, CablesThatAreNotWhereTheyShouldBeAreNoChoice) {
+  Spread(8, [](size_t, uint32_t) { return 0; });
+  cabling_.findings.push_back(
+      {.kind = CableFindingKind::kSwapped,
+       .declared = {Link("leaf1", "spine1").index, Link("leaf2", "spine1").index}});
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(HashingTest, ASwitchWithoutAChoiceCannotPolarise) {
   for (uint32_t n = 0; n < 40; ++n) Goes({"host0", "leaf0", "host1"}, 100 + n);
   EXPECT_TRUE(Found().empty());

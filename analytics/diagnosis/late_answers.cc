@@ -13,6 +13,16 @@ namespace rocescope {
 
 using topology::PortIndex;
 
+namespace {
+
+constexpr uint64_t kFrameBits = 8 * 4178;  // of one with 4096 octets of data
+// An answer that comes at once may still wait for a frame at each end, and is itself one.
+constexpr int64_t kFramesOnTheWay = 3;
+// Twice what a frame takes at a tenth of the link's rate.
+constexpr int64_t kClearlyLate = 20;
+
+}  // namespace
+
 void DetectLateAnswers(const Scene& scene, Findings& found) {
   const topology::Fabric& fabric = scene.fabric();
   Waits waits(scene);
@@ -21,7 +31,11 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
     const Wait wait = waits.Over({port, own});
-    if (const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, kLongerMargin)) {
+    const auto frame = static_cast<int64_t>(
+        kFrameBits * 1'000'000'000 /
+        std::max<uint64_t>(fabric.link(fabric.port(own).link).bits_per_second, 1));
+    const int64_t margin = std::max(kLongerMargin, kFramesOnTheWay * frame);
+    if (const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, margin)) {
       Finding finding =
           FindingOf(scene, FindingKind::kAddedLatency,
                     {.kind = PlaceKind::kLink, .index = fabric.port(own).link}, *shift);
@@ -55,9 +69,7 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
       found.push_back(std::move(finding));
       continue;
     }
-    // Twice what a full frame takes at a tenth of 100 Gb/s.
-    constexpr int64_t kClearlyLate = 6000;
-    if (const auto shift = ShiftOf(scene, windows, wait, Of::kMost, kClearlyLate)) {
+    if (const auto shift = ShiftOf(scene, windows, wait, Of::kMost, kClearlyLate * frame)) {
       Finding finding = FindingOf(scene, FindingKind::kSlowReceiver,
                                   {.kind = PlaceKind::kNic, .index = key.to}, *shift);
       finding.confidence = 0.9;

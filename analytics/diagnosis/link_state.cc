@@ -19,47 +19,59 @@ using topology::PortIndex;
 
 // What the windows say of one link.
 struct LinkStory {
-  std::vector<bool> down;  // an end says so at the window's end, or went down in it
-  Row flaps;               // how often it went down, by the end that saw more
-  size_t first = 0;        // windows from the first sign
-  size_t behind = 0;       // to behind the last one
-  uint64_t times = 0;
+  std::vector<bool> down;        // an end says so at the window's end, or went down in it
+  size_t first = 0;              // windows from the first sign
+  size_t behind = 0;             // to behind the last one
+  uint64_t times = 0;            // that it went down, by the end that saw more
+  std::optional<size_t> second;  // window in which it did so for the second time
   bool any = false;
+  bool was_up = false;  // ever, as an end says
+  bool is_told = false;
 };
+
+// How often it went down in each window, as an end counts it, and as its readings show.
+void AddFalls(const Row& falls, LinkStory& story) {
+  uint64_t times = 0;
+  for (size_t i = 0; i < falls.size(); ++i) {
+    if (falls[i] == 0) continue;
+    times += falls[i];
+    if (times < 2 || times - falls[i] >= 2) continue;
+    story.second = std::min(story.second.value_or(i), i);
+  }
+  story.times = std::max(story.times, times);
+}
+
+Row FallsOf(const Row& up) {
+  Row falls(up.size());
+  for (size_t i = 1; i < up.size(); ++i) falls[i] = up[i - 1] != 0 && up[i] == 0;
+  return falls;
+}
 
 LinkStory StoryOf(const Scene& scene, LinkIndex index) {
   LinkStory story;
   story.down.resize(scene.windows());
-  story.flaps.resize(scene.windows());
   for (const PortIndex port : scene.fabric().link(index).ends) {
     const Entity entity = scene.EntityOf(port);
     const Row flaps = scene.Growth(entity, Metric::kLinkFlaps);
     const Row up = scene.Levels(entity, Metric::kLinkUp);
+    const MetricSeries* told = scene.parts().metrics.Find(entity, Metric::kLinkUp);
     // One that was never up is a cable that is not there: cabling tells of it.
-    const bool ever = std::ranges::any_of(up, [](uint64_t value) { return value != 0; });
+    const bool ever = told != nullptr && told->was_ever_nonzero();
+    story.is_told |= told != nullptr;
+    story.was_up |= ever;
     for (size_t i = 0; i < scene.windows(); ++i) {
-      story.flaps[i] = std::max(story.flaps[i], flaps[i]);
       if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) story.down[i] = true;
     }
+    AddFalls(flaps, story);
+    if (ever) AddFalls(FallsOf(up), story);
   }
   for (size_t i = 0; i < scene.windows(); ++i) {
     if (!story.down[i]) continue;
     if (!story.any) story.first = i;
     story.any = true;
     story.behind = i + 1;
-    story.times += story.flaps[i];
   }
   return story;
-}
-
-// The second time that it went down tells a flap from a link that is down.
-std::optional<size_t> SecondFall(const LinkStory& story) {
-  uint64_t times = 0;
-  for (size_t i = 0; i < story.flaps.size(); ++i) {
-    times += story.flaps[i];
-    if (times >= 2) return i;
-  }
-  return std::nullopt;
 }
 
 std::optional<Timestamp> EndOfTrouble(const Scene& scene, size_t behind) {
@@ -103,7 +115,9 @@ bool IsGone(const Scene& scene, NodeIndex node, const std::vector<LinkStory>& st
       untold.push_back(own);
       continue;
     }
-    if (!story.any || SecondFall(story)) return false;
+    // A cable that is declared and not there.
+    if (!story.any && story.is_told && !story.was_up) continue;
+    if (!story.any || story.second) return false;
     if (links++ == 0) {
       whole = story;
       continue;
@@ -163,9 +177,9 @@ bool WasRead(const Scene& scene, LinkIndex index, const LinkStory& story) {
 
 void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, Findings& found) {
   const Place place{.kind = PlaceKind::kLink, .index = index};
-  if (const auto second = SecondFall(story)) {
+  if (story.second) {
     Finding finding = OfStory(scene, story, FindingKind::kFlap, place);
-    finding.verdict = scene.EndOf(*second);
+    finding.verdict = scene.EndOf(*story.second);
     finding.confidence = 0.99;
     finding.evidence.push_back(fmt::format("it went down {}", Counted(story.times, "time")));
     found.push_back(std::move(finding));

@@ -64,6 +64,35 @@ TEST_F(LinkStateTest, ASecondFallMakesItAFlap) {
   EXPECT_EQ(found[0].verdict, End(9));
 }
 
+// Both ends count the one fall, in neighbouring windows: they are read at other moments.
+TEST_F(LinkStateTest, OneFallThatBothEndsCountIsNoFlap) {
+  IsDown("leaf0", "spine1", 9, 12);
+  Grows(Port("leaf0", "spine1"), Metric::kLinkFlaps, 8, 1);
+  Grows(Port("spine1", "leaf0"), Metric::kLinkFlaps, 9, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kLinkDown);
+}
+
+// sFlow has no counter of falls.
+TEST_F(LinkStateTest, ReadingsThatFallTwiceMakeItAFlapToo) {
+  IsDown("leaf0", "spine1", 5, 6);
+  IsDown("leaf0", "spine1", 9, 9);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kFlap);
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].evidence, std::vector<std::string>{"it went down 2 times"});
+}
+
+TEST_F(LinkStateTest, ACableThatIsNotThereDoesNotKeepASwitchAlive) {
+  for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) IsDown(leaf, "spine1", 8, kWindows - 1);
+  IsDown("leaf3", "spine1", 0, kWindows - 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSwitchCrash);
+}
+
 TEST_F(LinkStateTest, ALinkThatWasNeverUpIsNoFaultOfItsOwn) {
   IsDown("leaf0", "spine1", 0, kWindows - 1);
   EXPECT_TRUE(Found().empty());

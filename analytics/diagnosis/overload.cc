@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
+#include <vector>
 
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
@@ -52,8 +52,8 @@ std::vector<Foreign> ForeignFlows(const Scene& scene) {
   return all;
 }
 
-// The first window from `from` on in which the port's queue shows that it is too full.
-std::optional<size_t> FirstFull(const Scene& scene, PortIndex port, Timestamp from) {
+// Windows from `from` on in which the port's queue shows that it is too full.
+std::vector<size_t> FullFrom(const Scene& scene, PortIndex port, Timestamp from) {
   constexpr double kFull = 0.9;
   const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
   const double line = scene.OctetsAWindow(port);
@@ -64,11 +64,12 @@ std::optional<size_t> FirstFull(const Scene& scene, PortIndex port, Timestamp fr
       if (marked[w] > 0) signs[w] = true;
     }
   }
+  std::vector<size_t> full;
   for (size_t w = 0; w < scene.windows(); ++w) {
     if (scene.EndOf(w) <= from) continue;
-    if (signs[w] || static_cast<double>(sent[w]) > kFull * line) return w;
+    if (signs[w] || static_cast<double>(sent[w]) > kFull * line) full.push_back(w);
   }
-  return std::nullopt;
+  return full;
 }
 
 }  // namespace
@@ -81,9 +82,13 @@ void DetectOverload(const Scene& scene, Findings& found) {
   std::map<NicIndex, std::vector<const Foreign*>> to;
   std::map<NicIndex, std::set<NicIndex>> sends_to;
   std::set<NicIndex> gets;
+  std::set<NicIndex> alone_senders;
   for (const Foreign& flow : flows) {
     to[flow.destination].push_back(&flow);
-    if (flow.is_alone) continue;
+    if (flow.is_alone) {
+      alone_senders.insert(flow.source);
+      continue;
+    }
     sends_to[flow.source].insert(flow.destination);
     gets.insert(flow.destination);
   }
@@ -107,19 +112,25 @@ void DetectOverload(const Scene& scene, Findings& found) {
     if (senders.size() < enough) continue;
     const PortIndex port = scene.fabric().Peer(scene.fabric().nic(nic).port);
     if (port == kNone) continue;
-    const std::optional<size_t> full = FirstFull(scene, port, finding.from);
-    if (!full) continue;
+    const std::vector<size_t> full = FullFrom(scene, port, finding.from);
+    // Once is a queue as there are many.
+    if (full.size() < 2) continue;
     finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
     finding.confidence = 0.9;
-    finding.verdict = std::max(scene.EndOf(*full), finding.from);
+    finding.verdict = std::max(scene.EndOf(full[1]), finding.from);
     constexpr int kCalm = 4;
     if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
       finding.until = last;
     }
+    const auto alone = static_cast<size_t>(std::ranges::count_if(
+        senders, [&](NicIndex sender) { return alone_senders.contains(sender); }));
     finding.evidence.push_back(fmt::format(
-        "{} to it, and to nobody else, by {}; {} has been full since",
+        "{} to it by {}{}; {} has been full since, in {} of {}",
         senders.size() == 1 ? "1 NIC sends" : WithThousands(senders.size()) + " NICs send",
-        Counted(finding.culprits.size(), "flow"), scene.fabric().NameOf(port)));
+        Counted(finding.culprits.size(), "flow"),
+        alone == senders.size() ? ", and to nobody else" : ", which were not there before",
+        scene.fabric().NameOf(port), WithThousands(full.size()),
+        Counted(scene.windows() - full.front(), "window")));
     found.push_back(std::move(finding));
   }
 }

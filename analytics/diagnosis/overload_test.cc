@@ -28,7 +28,9 @@ TEST_F(OverloadTest, ManyNewSendersThatFillALinkAreAnIncast) {
   EXPECT_EQ(found[0].kind, FindingKind::kIncast);
   EXPECT_EQ(found[0].place, Nic("host0"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("and to nobody else"));
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("in 12 of 12 windows"));
   std::vector<FlowKey> culprits;
   for (const char* sender : kSenders) culprits.push_back(Flow(sender, "host0"));
   EXPECT_THAT(found[0].culprits, testing::UnorderedElementsAreArray(culprits));
@@ -38,9 +40,23 @@ TEST_F(OverloadTest, ManyNewSendersThatFillALinkAreAnIncast) {
 TEST_F(OverloadTest, MarksAtTheLastPortSayThatItIsFullToo) {
   Grows(Port("leaf0", "host0"), Metric::kEcnMarked, 10, 5, kRoce);
   for (const char* sender : kSenders) Sends(sender, "host0", 17, 8);
+  EXPECT_TRUE(Found().empty()) << "one window is a queue as there are many";
+  Grows(Port("leaf0", "host0"), Metric::kEcnMarked, 12, 5, kRoce);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].verdict, End(10));
+  EXPECT_EQ(found[0].verdict, End(12));
+}
+
+// What they did before is seen: they have not come for this alone.
+TEST_F(OverloadTest, SendersWhoAlsoSendToOthersAreNotSaidToSendToNobodyElse) {
+  FillLink();
+  Sends("host4", "host0", 17, 8);
+  Sends("host8", "host0", 17, 8);
+  Sends("host4", "host12", 18, 0);
+  Sends("host8", "host13", 18, 0);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_THAT(found[0].evidence[0], testing::HasSubstr("which were not there before"));
 }
 
 TEST_F(OverloadTest, AFewNewSendersAreNoisyNeighbours) {
@@ -65,7 +81,7 @@ TEST_F(OverloadTest, ManyThatAreThereFromTheBeginningAreAnIncastIfTheySendToNobo
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kIncast);
   EXPECT_EQ(found[0].culprits.size(), 6u);
-  EXPECT_EQ(found[0].verdict, End(8)) << "the link was not full before";
+  EXPECT_EQ(found[0].verdict, End(9)) << "the link was not full before";
 }
 
 TEST_F(OverloadTest, AFewThatAreThereFromTheBeginningMayBeWhatTheNicIsFor) {

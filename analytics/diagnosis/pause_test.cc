@@ -68,6 +68,41 @@ TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
   EXPECT_FALSE(found[0].until);
 }
 
+TEST_F(PauseTest, APauseNowAndThenIsWhatPfcIsFor) {
+  for (size_t w = 0; w < kWindows; w += 2) IsHeld(Port("leaf0", "host1"), w, w, 0.01);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(PauseTest, OneWindowWithPausesIsHalfSure) {
+  IsHeld(Port("leaf0", "host1"), 8, 8, 0.3);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_DOUBLE_EQ(found[0].confidence, 0.97 / 2);
+}
+
+// Long before the storm it had paused once: that makes it no slow receiver.
+TEST_F(PauseTest, AStormLongAfterAPauseIsAStorm) {
+  IsHeld(Port("leaf0", "host1"), 1, 1, 0.3);
+  IsHeld(Port("leaf0", "host1"), 10, 16, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
+  EXPECT_EQ(found[0].until, End(1));
+  EXPECT_EQ(found[1].kind, FindingKind::kPfcStorm);
+  EXPECT_EQ(found[1].from, Begin(10));
+}
+
+TEST_F(PauseTest, SeveralPrioritiesAtOnceAreOneStory) {
+  for (size_t w = 8; w < 14; ++w) {
+    Grows(Port("leaf0", "host1"), Metric::kPfcRxTime, w, 300'000, 2);
+    Grows(Port("leaf0", "host1"), Metric::kPfcRxTime, w, static_cast<uint64_t>(kWindow.count()), 4);
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+}
+
 // Held for nearly all of the time, and yet a tenth of the line rate goes through.
 TEST_F(PauseTest, WhoeverStillTakesSomethingMakesNoStorm) {
   for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 1250);
@@ -172,6 +207,44 @@ TEST_F(PauseTest, FlowsThatStrayAfterwardsDidNotFeedTheLoop) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].until, End(11));
   EXPECT_THAT(found[0].culprits, testing::ElementsAre(FlowOf(2)));
+}
+
+TEST_F(PauseTest, ADeadlockAfterAnotherIsAFindingOfItsOwn) {
+  IsDeadlocked(2, 5);
+  IsHeld(Port("leaf2", "spine0"), 12, 15, 1);
+  IsHeld(Port("spine0", "leaf3"), 12, 15, 1);
+  IsHeld(Port("leaf3", "spine1"), 12, 15, 1);
+  IsHeld(Port("spine1", "leaf2"), 12, 15, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].from, Begin(2));
+  EXPECT_EQ(found[0].until, End(5));
+  EXPECT_EQ(found[1].from, Begin(12));
+  EXPECT_EQ(found[1].until, End(15));
+  EXPECT_NE(std::ranges::find(found[1].loop, Port("spine0", "leaf3")), found[1].loop.end());
+}
+
+// A third way round by the same switches is the same deadlock.
+TEST_F(PauseTest, LoopsThatShareASwitchAreOneDeadlock) {
+  IsDeadlocked(8);
+  IsHeld(Port("leaf1", "spine0"), 10, 15, 1);
+  IsHeld(Port("spine0", "leaf2"), 10, 15, 1);
+  IsHeld(Port("leaf2", "spine1"), 10, 15, 1);
+  IsHeld(Port("spine1", "leaf1"), 10, 15, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].loop.size(), 4u);
+  EXPECT_FALSE(found[0].until);
+}
+
+// Those that only wait for it are not in the loop.
+TEST_F(PauseTest, WhoWaitsForALoopIsNotInIt) {
+  IsDeadlocked(8);
+  IsHeld(Port("leaf2", "spine0"), 8, kWindows - 1, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].loop.size(), 4u);
+  EXPECT_EQ(std::ranges::count(found[0].loop, Port("leaf2", "spine0")), 0);
 }
 
 TEST_F(PauseTest, AChainOfHeldPortsIsNoLoop) {

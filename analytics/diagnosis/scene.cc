@@ -61,6 +61,11 @@ Row Scene::Levels(const Entity& entity, Metric metric) const {
   return row;
 }
 
+bool Scene::IsKnown(const Entity& entity, Metric metric, size_t window) const {
+  const MetricSeries* series = parts_.metrics.Find(entity, metric);
+  return series != nullptr && series->IsKnown(first_ + static_cast<int64_t>(window));
+}
+
 bool Scene::HasReading(const Entity& entity, Metric metric, size_t window) const {
   const MetricSeries* series = parts_.metrics.Find(entity, metric);
   return series != nullptr &&

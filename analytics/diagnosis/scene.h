@@ -75,6 +75,8 @@ class Scene {
   Row Levels(const Entity& entity, Metric metric) const;
   // Zeros in windows without a reading: what a watermark said is of that window alone.
   Row Readings(const Entity& entity, Metric metric) const { return Growth(entity, metric); }
+  // Whether what it did in the window is known: told at all, and no counter that began anew then.
+  bool IsKnown(const Entity& entity, Metric metric, size_t window) const;
   // Of a gauge: whether anybody read it in the window.
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 

@@ -2,8 +2,12 @@
 // GPUs that compute more slowly than their peers: by their own clocks, else by who waits for whom.
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "analytics/collective/gpus_by_job.h"
 #include "analytics/diagnosis/detectors.h"
 #include "base/count_text.h"
 #include "base/median.h"
@@ -24,29 +28,66 @@ bool IsInUse(const Scene& scene, const Entity& gpu) {
          static_cast<double>(free.back()) < kMostlyFree * static_cast<double>(all.back());
 }
 
-bool DetectSlowClocks(const Scene& scene, Findings& found) {
-  constexpr double kSlow = 0.85;  // of the others: boost clocks of healthy GPUs differ by less
-  std::vector<std::pair<GpuIndex, Row>> clocks;
-  for (GpuIndex gpu = 0; gpu < scene.fabric().gpus().size(); ++gpu) {
-    const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
-    Row clock = scene.Levels(entity, Metric::kGpuClock);
-    if (!clock.empty() && IsInUse(scene, entity)) clocks.emplace_back(gpu, std::move(clock));
+struct Clock {
+  GpuIndex gpu = kNone;
+  Row hz;
+};
+
+constexpr size_t kFewest = 3;  // that have a usual clock
+
+// Those that should run alike: of a job; and those of no known job, or of a very small one, that
+// have as much memory, for a model has its own clocks.
+std::vector<std::vector<Clock>> PeersOf(const Scene& scene) {
+  const std::vector<std::vector<GpuIndex>> by_job =
+      GpusByJob(scene.fabric(), scene.parts().attribution, scene.parts().rhythms);
+  std::vector<bool> is_of_job(scene.fabric().gpus().size());
+  std::vector<std::vector<Clock>> groups;
+  const auto clocks_of = [&](const std::vector<GpuIndex>& gpus) {
+    std::vector<Clock> clocks;
+    for (const GpuIndex gpu : gpus) {
+      const Entity entity{.kind = EntityKind::kGpu, .index = gpu};
+      Row hz = scene.Levels(entity, Metric::kGpuClock);
+      if (!hz.empty() && IsInUse(scene, entity)) {
+        clocks.push_back({.gpu = gpu, .hz = std::move(hz)});
+      }
+    }
+    return clocks;
+  };
+  for (const std::vector<GpuIndex>& gpus : by_job) {
+    std::vector<Clock> clocks = clocks_of(gpus);
+    if (clocks.size() < kFewest) continue;
+    for (const GpuIndex gpu : gpus) is_of_job[gpu] = true;
+    groups.push_back(std::move(clocks));
   }
-  if (clocks.size() < 3) return false;
+  std::map<uint64_t, std::vector<GpuIndex>> by_memory;
+  for (GpuIndex gpu = 0; gpu < is_of_job.size(); ++gpu) {
+    if (is_of_job[gpu]) continue;
+    const Row memory = scene.Levels({.kind = EntityKind::kGpu, .index = gpu}, Metric::kMemoryTotal);
+    if (!memory.empty()) by_memory[memory.back()].push_back(gpu);
+  }
+  for (const auto& [memory, gpus] : by_memory) {
+    std::vector<Clock> clocks = clocks_of(gpus);
+    if (clocks.size() >= kFewest) groups.push_back(std::move(clocks));
+  }
+  return groups;
+}
+
+void DetectSlowClocks(const Scene& scene, const std::vector<Clock>& peers, Findings& found) {
+  constexpr double kSlow = 0.85;  // of the others: boost clocks of healthy GPUs differ by less
   Row usual;
   for (size_t w = 0; w < scene.windows(); ++w) {
     std::vector<double> values;
-    for (const auto& [gpu, clock] : clocks) values.push_back(static_cast<double>(clock[w]));
+    for (const Clock& clock : peers) values.push_back(static_cast<double>(clock.hz[w]));
     usual.push_back(static_cast<uint64_t>(UpperMedianOf(values)));
   }
-  for (const auto& [gpu, clock] : clocks) {
+  for (const auto& [gpu, hz] : peers) {
     const auto is_slow = [&](size_t w) {
-      return static_cast<double>(clock[w]) < kSlow * static_cast<double>(usual[w]);
+      return static_cast<double>(hz[w]) < kSlow * static_cast<double>(usual[w]);
     };
     size_t first = 0;
-    while (first < clock.size() && !is_slow(first)) ++first;
-    if (first == clock.size()) continue;
-    size_t last = clock.size() - 1;
+    while (first < hz.size() && !is_slow(first)) ++first;
+    if (first == hz.size()) continue;
+    size_t last = hz.size() - 1;
     while (!is_slow(last)) --last;
     Finding finding = {.kind = FindingKind::kStraggler,
                        .place = {.kind = PlaceKind::kGpu, .index = gpu},
@@ -55,43 +96,33 @@ bool DetectSlowClocks(const Scene& scene, Findings& found) {
                        .verdict = scene.EndOf(first)};
     finding.until = scene.Until(last);
     finding.evidence.push_back(fmt::format("its clock is at {} MHz, that of its peers at {} MHz",
-                                           clock[first] / 1'000'000, usual[first] / 1'000'000));
+                                           hz[first] / 1'000'000, usual[first] / 1'000'000));
     const Row warmth = scene.Levels({.kind = EntityKind::kGpu, .index = gpu}, Metric::kTemperature);
     if (!warmth.empty()) {
       finding.evidence.push_back(fmt::format("it is {} degrees Celsius warm", warmth[last]));
     }
     found.push_back(std::move(finding));
   }
-  return true;
-}
-
-GpuIndex GpuBehind(const topology::Fabric& fabric, NicIndex nic) {
-  for (const GpuIndex gpu : fabric.GpusOf(fabric.nic(nic).host)) {
-    if (fabric.gpu(gpu).nic == nic) return gpu;
-  }
-  for (const GpuIndex gpu : fabric.GpusOf(fabric.nic(nic).host)) {
-    if (fabric.gpu(gpu).nic == kNone && fabric.gpu(gpu).rail == fabric.nic(nic).rail) return gpu;
-  }
-  return kNone;
 }
 
 // Behind the NIC of that member; kNone: the fabric does not know.
 GpuIndex GpuOf(const Scene& scene, const CollectiveMember& member) {
   const NicIndex nic =
       scene.fabric().FindNic({.segment = member.segment, .address = member.address});
-  return nic == kNone ? kNone : GpuBehind(scene.fabric(), nic);
+  return nic == kNone ? kNone : GpuNextTo(scene.fabric(), nic);
 }
 
-void DetectWaiting(const Scene& scene, Findings& found) {
+// A GPU whose clock is told is late for another reason, if it is not slow.
+void DetectWaiting(const Scene& scene, const std::set<GpuIndex>& told, Findings& found) {
   for (const JobRhythm& rhythm : scene.parts().rhythms) {
     if (!rhythm.waited_for) continue;
     const WaitedFor& waited = *rhythm.waited_for;
     const GpuIndex gpu = GpuOf(scene, rhythm.members[waited.member]);
-    if (gpu == kNone) continue;
+    if (gpu == kNone || told.contains(gpu)) continue;
     std::vector<GpuIndex> rivals;
     for (const uint32_t member : waited.or_else) {
       const GpuIndex rival = GpuOf(scene, rhythm.members[member]);
-      if (rival != kNone && rival != gpu) rivals.push_back(rival);
+      if (rival != kNone && rival != gpu && !told.contains(rival)) rivals.push_back(rival);
     }
     // GPUs of a host wait for each other, and so all its NICs are late together.
     const double share = 0.8 * waited.confidence / static_cast<double>(1 + rivals.size());
@@ -119,7 +150,12 @@ void DetectWaiting(const Scene& scene, Findings& found) {
 }  // namespace
 
 void DetectStragglers(const Scene& scene, Findings& found) {
-  if (!DetectSlowClocks(scene, found)) DetectWaiting(scene, found);
+  std::set<GpuIndex> told;
+  for (const std::vector<Clock>& peers : PeersOf(scene)) {
+    DetectSlowClocks(scene, peers, found);
+    for (const Clock& clock : peers) told.insert(clock.gpu);
+  }
+  DetectWaiting(scene, told, found);
 }
 
 }  // namespace rocescope

@@ -57,6 +57,35 @@ TEST_F(StragglerTest, AChangeOfPhaseSlowsAllAndNobodyIsToBlame) {
   EXPECT_TRUE(Found().empty());
 }
 
+// host0 to host7 do one job at 1410 MHz, the others another at 1980 MHz.
+TEST_F(StragglerTest, GpusOfAnotherJobAreNoPeers) {
+  AllRun();
+  rhythms_ = {{.job = 0}, {.job = 1}};
+  attribution_.jobs.resize(2);
+  for (int i = 0; i < 16; ++i) {
+    const std::string host = "host" + std::to_string(i);
+    rhythms_[i < 8 ? 0 : 1].members.push_back({.address = AddressOf(host)});
+    if (i < 8) Runs(GpuOf(host), 0, kWindows - 1, 1'410'000'000);
+  }
+  EXPECT_TRUE(Found().empty());
+  Runs(GpuOf("host2"), 8, 13, 1'000'000'000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Gpu("host2"));
+}
+
+TEST_F(StragglerTest, GpusOfNoJobArePeersIfTheyHaveAsMuchMemory) {
+  AllRun();
+  for (const char* host : {"host1", "host2", "host3"}) {
+    for (size_t w = 0; w < kWindows; ++w) {
+      Says(OfGpu(GpuOf(host)), Metric::kGpuClock, w, 1'410'000'000);
+      Says(OfGpu(GpuOf(host)), Metric::kMemoryTotal, w, kMemory / 2);
+      Says(OfGpu(GpuOf(host)), Metric::kMemoryFree, w, kMemory / 20);
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 class WaitingTest : public StragglerTest {
  protected:
   WaitingTest() {
@@ -70,6 +99,7 @@ class WaitingTest : public StragglerTest {
                          .until = End(kWindows - 1),
                          .confidence = 0.9};
     rhythms_ = {rhythm};
+    attribution_.jobs.resize(4);
   }
 };
 
@@ -101,6 +131,12 @@ TEST_F(WaitingTest, GpusOfAHostThatAreLateTogetherAreASet) {
 TEST_F(WaitingTest, WhereClocksSayThatAllAreFastNobodyIsSlow) {
   AllRun();
   EXPECT_TRUE(Found().empty());
+}
+
+// Three of sixteen tell their clocks: of host5 it is not known.
+TEST_F(WaitingTest, ClocksOfOthersSayNothingOfIt) {
+  for (const char* host : {"host0", "host8", "host9"}) Runs(GpuOf(host), 0, kWindows - 1, kUsual);
+  EXPECT_EQ(Found().size(), 1u);
 }
 
 TEST_F(WaitingTest, AJobThatWaitsForNobodyHasNoStraggler) {

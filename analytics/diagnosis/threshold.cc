@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -25,42 +26,37 @@ using topology::PortIndex;
 struct Filling {
   NodeIndex node = kNone;
   PortIndex port = kNone;
+  uint8_t priority = 0;
   size_t window = 0;
   uint64_t octets = 0;  // at most
   bool acted = false;   // the switch marked, or paused
 };
 
-template <typename Visit>
-void ForEachQueue(const Scene& scene, Visit visit) {
+// Of queues that tell both, in windows in which both are known.
+std::vector<Filling> FillingsOf(const Scene& scene, Metric watermark, Metric acts) {
+  std::vector<Filling> fillings;
   for (PortIndex port = 0; port < scene.fabric().ports().size(); ++port) {
-    if (!scene.fabric().node(scene.fabric().port(port).node).IsSwitch()) continue;
+    const NodeIndex node = scene.fabric().port(port).node;
+    if (!scene.fabric().node(node).IsSwitch()) continue;
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Entity entity = scene.EntityOf(port, priority);
-      if (scene.parts().metrics.Find(entity, Metric::kPfcTx) != nullptr ||
-          scene.parts().metrics.Find(entity, Metric::kEcnMarked) != nullptr) {
-        visit(port, entity);
+      if (!scene.Tells(entity, watermark) || !scene.Tells(entity, acts)) continue;
+      const Row octets = scene.Readings(entity, watermark);
+      const Row acted = scene.Growth(entity, acts);
+      const Row held = scene.Growth(entity, Metric::kPfcRxTime);
+      for (size_t w = 0; w < octets.size(); ++w) {
+        if (octets[w] == 0 || !scene.IsKnown(entity, acts, w)) continue;
+        // A queue that is held says nothing of marks: nothing leaves it.
+        if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
+        fillings.push_back({.node = node,
+                            .port = port,
+                            .priority = priority,
+                            .window = w,
+                            .octets = octets[w],
+                            .acted = acted[w] > 0});
       }
     }
   }
-}
-
-std::vector<Filling> FillingsOf(const Scene& scene, Metric watermark, Metric acts) {
-  std::vector<Filling> fillings;
-  ForEachQueue(scene, [&](PortIndex port, const Entity& entity) {
-    const Row octets = scene.Readings(entity, watermark);
-    const Row acted = scene.Growth(entity, acts);
-    const Row held = scene.Growth(entity, Metric::kPfcRxTime);
-    for (size_t w = 0; w < octets.size(); ++w) {
-      if (octets[w] == 0) continue;
-      // A queue that is held says nothing of marks: nothing leaves it.
-      if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
-      fillings.push_back({.node = scene.fabric().port(port).node,
-                          .port = port,
-                          .window = w,
-                          .octets = octets[w],
-                          .acted = acted[w] > 0});
-    }
-  });
   return fillings;
 }
 
@@ -75,42 +71,72 @@ Finding FindingOf(const Scene& scene, FindingKind kind, NodeIndex node, size_t f
   return finding;
 }
 
+// What may be held against each other: switches of a tier are of a kind, and ports of a speed and
+// priority have the same headroom.
+using Alike = std::tuple<uint8_t, uint64_t, uint8_t>;
+
+Alike AlikeOf(const topology::Fabric& fabric, const Filling& filling) {
+  const topology::LinkIndex link = fabric.port(filling.port).link;
+  return {static_cast<uint8_t>(fabric.node(filling.node).tier),
+          link == kNone ? 0 : fabric.link(link).bits_per_second, filling.priority};
+}
+
+struct Early {
+  size_t windows = 0;  // from the first to the last, those with an early pause
+  size_t first = 0;
+  size_t second = 0;
+  size_t last = 0;
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  uint64_t held = 0;  // octets that made nobody pause, at most
+};
+
 // It paused when a neighbour had filled so little of the buffer that others, or it before, held
-// several times as much and did not pause.
+// several times as much and did not pause. Where nobody ever pauses, PFC is off: that says nothing.
 void DetectEarlyPauses(const Scene& scene, Findings& found) {
   // With a dynamic threshold, many full ports at once lower everybody's: by a factor of three with
   // sixteen of them at the usual alpha of 1/8 (Choudhury and Hahne, 1998).
   constexpr double kTooEarly = 0.3;
-  const std::vector<Filling> fillings = FillingsOf(scene, Metric::kBufferWatermark, Metric::kPfcTx);
-  uint64_t held = 0;  // most that did not make anybody pause
+  std::vector<Filling> fillings = FillingsOf(scene, Metric::kBufferWatermark, Metric::kPfcTx);
+  std::set<uint8_t> paused;
   for (const Filling& filling : fillings) {
-    if (!filling.acted) held = std::max(held, filling.octets);
+    if (filling.acted) paused.insert(filling.priority);
   }
-  struct Early {
-    size_t windows = 0;
-    size_t first = 0;
-    size_t last = 0;
-    uint64_t least = std::numeric_limits<uint64_t>::max();
-  };
+  std::map<Alike, uint64_t> held;
+  for (const Filling& filling : fillings) {
+    if (filling.acted || !paused.contains(filling.priority)) continue;
+    uint64_t& most = held[AlikeOf(scene.fabric(), filling)];
+    most = std::max(most, filling.octets);
+  }
+  std::ranges::sort(fillings, {}, [](const Filling& filling) {
+    return std::tuple(filling.window, filling.port, filling.priority);
+  });
   std::map<NodeIndex, Early> early;
   for (const Filling& filling : fillings) {
-    if (!filling.acted ||
-        static_cast<double>(filling.octets) >= kTooEarly * static_cast<double>(held)) {
+    if (!filling.acted) continue;
+    const auto others = held.find(AlikeOf(scene.fabric(), filling));
+    if (others == held.end() ||
+        static_cast<double>(filling.octets) >= kTooEarly * static_cast<double>(others->second)) {
       continue;
     }
     Early& at = early[filling.node];
-    at.first = at.windows == 0 ? filling.window : std::min(at.first, filling.window);
-    at.last = std::max(at.last, filling.window);
-    at.least = std::min(at.least, filling.octets);
-    ++at.windows;
+    if (at.windows == 0) at.first = filling.window;
+    if (at.windows == 0 || filling.window != at.last) ++at.windows;
+    if (at.windows == 2 && at.second == 0) at.second = filling.window;
+    at.last = filling.window;
+    if (filling.octets < at.least) {
+      at.least = filling.octets;
+      at.held = others->second;
+    }
   }
   for (const auto& [node, at] : early) {
+    // Once is an accident: a watermark that was read before its pause.
+    if (at.windows < 2) continue;
     Finding finding =
-        FindingOf(scene, FindingKind::kMisconfiguredAlpha, node, at.first, at.last, at.first);
+        FindingOf(scene, FindingKind::kMisconfiguredAlpha, node, at.first, at.last, at.second);
     finding.evidence.push_back(fmt::format(
         "it paused a neighbour that had filled {} kB of its buffer; {} kB made no switch "
-        "pause at other times",
-        at.least / 1000, held / 1000));
+        "of its tier pause at other times",
+        at.least / 1000, at.held / 1000));
     found.push_back(std::move(finding));
   }
 }
@@ -119,8 +145,13 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
 // Where too few were as long, shorter ones say that it is less likely still.
 class Marking {
  public:
-  explicit Marking(std::vector<Filling> fillings) : fillings_(std::move(fillings)) {
-    std::ranges::sort(fillings_, std::ranges::greater(), &Filling::octets);
+  explicit Marking(const std::vector<Filling>& fillings) {
+    for (const Filling& filling : fillings) {
+      all_.Add(filling);
+      of_node_[filling.node].Add(filling);
+    }
+    all_.Settle();
+    for (auto& [node, one] : of_node_) one.Settle();
   }
 
   double Unmarked(NodeIndex node, size_t before, uint64_t octets) const {
@@ -128,19 +159,68 @@ class Marking {
     constexpr size_t kEnough = 5;
     const auto least = static_cast<uint64_t>(kAlike * static_cast<double>(octets));
     const auto most = static_cast<uint64_t>(static_cast<double>(octets) / kAlike);
-    size_t with = 0;
-    size_t without = 0;
-    for (const Filling& filling : fillings_) {
-      if (filling.octets > most) continue;
-      if (filling.octets < least && with + without >= kEnough) break;
-      if (filling.node == node && filling.window >= before) continue;
-      ++(filling.acted ? with : without);
-    }
-    return ChanceOfNone(with, without);
+    const Counts all = all_.Within(least, most);
+    const Counts own = of_node_.at(node).Within(least, most);
+    Counts counts = {.with = all.with - own.with, .without = all.without - own.without};
+    if (counts.with + counts.without < kEnough)
+      counts = Nearest(node, before, least, most, kEnough);
+    return ChanceOfNone(counts.with, counts.without);
   }
 
  private:
-  std::vector<Filling> fillings_;  // the longest first
+  struct Counts {
+    size_t with = 0;
+    size_t without = 0;
+  };
+
+  // The longest first; how many of those in front of each were marked.
+  class Ranks {
+   public:
+    void Add(const Filling& filling) { fillings_.push_back(filling); }
+    void Settle() {
+      std::ranges::sort(fillings_, std::ranges::greater(), &Filling::octets);
+      with_.assign(1, 0);
+      for (const Filling& filling : fillings_) with_.push_back(with_.back() + filling.acted);
+    }
+    Counts Within(uint64_t least, uint64_t most) const {
+      const size_t first = FirstOf(most);
+      const auto behind = static_cast<size_t>(
+          std::ranges::partition_point(
+              fillings_, [&](const Filling& filling) { return filling.octets >= least; }) -
+          fillings_.begin());
+      const size_t with = with_[behind] - with_[first];
+      return {.with = with, .without = behind - first - with};
+    }
+    // The first that is no longer than that.
+    size_t FirstOf(uint64_t most) const {
+      return static_cast<size_t>(
+          std::ranges::partition_point(
+              fillings_, [&](const Filling& filling) { return filling.octets > most; }) -
+          fillings_.begin());
+    }
+    const std::vector<Filling>& fillings() const { return fillings_; }
+
+   private:
+    std::vector<Filling> fillings_;
+    std::vector<size_t> with_;
+  };
+
+  // Its own before that, and shorter ones until there are enough.
+  Counts Nearest(NodeIndex node, size_t before, uint64_t least, uint64_t most,
+                 size_t enough) const {
+    Counts counts;
+    const std::vector<Filling>& fillings = all_.fillings();
+    for (size_t i = all_.FirstOf(most); i < fillings.size(); ++i) {
+      const Filling& filling = fillings[i];
+      if (filling.octets < least && counts.with + counts.without >= enough) break;
+      if (filling.node == node && filling.window >= before) continue;
+      ++(filling.acted ? counts.with : counts.without);
+    }
+    return counts;
+  }
+
+  Ranks all_;
+  std::map<NodeIndex, Ranks> of_node_;
 };
 
 // Long queues of a switch, one after the other without a mark.

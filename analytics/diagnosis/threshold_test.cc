@@ -54,6 +54,15 @@ TEST_F(LateMarksTest, AQueueHeldByPfcGoesUnmarkedAsNothingLeavesIt) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Its make has watermarks, and no counter of marks.
+TEST_F(LateMarksTest, WhoDoesNotTellItsMarksIsNotAccused) {
+  for (size_t w = 8; w < 14; ++w) {
+    Says(Port("leaf0", "spine0"), Metric::kQueueWatermark, w, 400'000, kRoce);
+    Grows(Port("leaf0", "spine0"), Metric::kPfcTx, w, 0, kRoce);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(LateMarksTest, OneLongQueueWithoutMarksIsChance) {
   Queue(Port("leaf0", "spine0"), 8, 400'000, 0);
   EXPECT_TRUE(Found().empty());
@@ -117,8 +126,30 @@ TEST_F(EarlyPausesTest, ASwitchThatPausesAtATenthOfThatPausesTooEarly) {
   EXPECT_EQ(found[0].kind, FindingKind::kMisconfiguredAlpha);
   EXPECT_EQ(found[0].place, Switch("leaf0"));
   EXPECT_EQ(found[0].from, Begin(8));
-  EXPECT_EQ(found[0].verdict, End(8));
+  EXPECT_EQ(found[0].verdict, End(9));
   EXPECT_EQ(found[0].until, End(13));
+}
+
+TEST_F(EarlyPausesTest, OneEarlyPauseIsAnAccident) {
+  Buffer(Port("leaf0", "host1"), 8, 100'000, 3);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Nobody pauses in priority 0: how full it gets says nothing of priority 3.
+TEST_F(ThresholdTest, ALossyPriorityIsHeldAgainstNobody) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    Says(Port("leaf2", "spine0"), Metric::kBufferWatermark, w, 10'000'000, 0);
+    Grows(Port("leaf2", "spine0"), Metric::kPfcTx, w, 0, 0);
+  }
+  for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 2'000'000, 3);
+  EXPECT_TRUE(Found().empty());
+}
+
+// Spines may have larger buffers.
+TEST_F(ThresholdTest, ASpineIsNoMeasureOfALeaf) {
+  for (size_t w = 0; w < kWindows; ++w) Buffer(Port("spine0", "leaf2"), w, 10'000'000, 0);
+  for (size_t w = 8; w < 14; ++w) Buffer(Port("leaf0", "host1"), w, 2'000'000, 3);
+  EXPECT_TRUE(Found().empty());
 }
 
 // Many full ports lower a dynamic threshold by a factor of three.

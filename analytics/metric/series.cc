@@ -154,6 +154,7 @@ ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration widt
   if (!last_) first_time_ = time;
   last_ = value;
   last_time_ = last_reading_ = time;
+  if (value != 0) was_ever_nonzero_ = true;
   // What is read at a window's end tells of that window, as a counter's growth does.
   WindowValue& at = At(NumberOfWindow(time - Duration(1), width));
   at.value = std::max(at.value, value);

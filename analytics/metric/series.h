@@ -68,6 +68,8 @@ class MetricSeries {
   Timestamp first_reading() const { return first_time_; }
   Timestamp last_reading() const { return last_reading_; }  // a doubtful one too
   uint32_t restarts() const { return restarts_; }           // of the counter
+  // A gauge said so once, in whatever window.
+  bool was_ever_nonzero() const { return was_ever_nonzero_; }
 
   // Two that tell of the same entity are not mixed: they read at other moments. An agent that has
   // its own times gives way to whoever else tells the metric.
@@ -101,6 +103,7 @@ class MetricSeries {
   Timestamp last_time_;
   Timestamp last_reading_;
   uint32_t restarts_ = 0;
+  bool was_ever_nonzero_ = false;
   bool by_agent_ = false;
 };
 

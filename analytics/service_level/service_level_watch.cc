@@ -5,9 +5,10 @@
 #include <cmath>
 #include <limits>
 
+#include "analytics/collective/gpus_by_job.h"
 #include "analytics/service_level/counter_values.h"
 #include "analytics/service_level/iteration_values.h"
-#include "analytics/service_level/job_gpus.h"
+#include "analytics/service_level/utilisation_gaps.h"
 #include "analytics/service_level/window_share.h"
 
 namespace rocescope {

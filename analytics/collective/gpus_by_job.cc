@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analytics/service_level/job_gpus.h"
+#include "analytics/collective/gpus_by_job.h"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <cstdint>
 #include <utility>
-
-#include "analytics/service_level/counter_values.h"
-#include "analytics/service_level/window_share.h"
-#include "base/median.h"
 
 namespace rocescope {
 namespace {
@@ -31,16 +25,18 @@ GpuIndex GpuOf(const topology::Fabric& fabric, const JobRank& rank) {
   return kNone;
 }
 
+}  // namespace
+
 GpuIndex GpuNextTo(const topology::Fabric& fabric, NicIndex nic) {
   const topology::Nic& near = fabric.nic(nic);
   for (const GpuIndex gpu : fabric.GpusOf(near.host)) {
-    const topology::Gpu& one = fabric.gpu(gpu);
-    if (one.nic == nic || (one.nic == kNone && one.rail == near.rail)) return gpu;
+    if (fabric.gpu(gpu).nic == nic) return gpu;
+  }
+  for (const GpuIndex gpu : fabric.GpusOf(near.host)) {
+    if (fabric.gpu(gpu).nic == kNone && fabric.gpu(gpu).rail == near.rail) return gpu;
   }
   return kNone;
 }
-
-}  // namespace
 
 std::vector<std::vector<GpuIndex>> GpusByJob(const topology::Fabric& fabric,
                                              const Attribution& attribution,
@@ -63,34 +59,6 @@ std::vector<std::vector<GpuIndex>> GpusByJob(const topology::Fabric& fabric,
     }
   }
   return by_job;
-}
-
-std::vector<std::vector<double>> UtilisationGaps(const MetricStore& metrics, size_t gpus,
-                                                 const std::vector<std::vector<GpuIndex>>& by_job,
-                                                 int64_t from, int64_t until) {
-  constexpr size_t kFewest = 3;
-  const auto windows = static_cast<size_t>(std::max<int64_t>(0, until - from));
-  std::vector<std::vector<double>> gaps(
-      gpus, std::vector<double>(windows, std::numeric_limits<double>::quiet_NaN()));
-  for (const std::vector<GpuIndex>& of_job : by_job) {
-    for (const GpuIndex gpu : of_job) {
-      gaps[gpu] = CounterValues(metrics, {.kind = EntityKind::kGpu, .index = gpu},
-                                ServiceIndicator::kGpuUtilisationGap, from, until);
-    }
-    for (size_t window = 0; window < windows; ++window) {
-      std::vector<double> told;
-      for (const GpuIndex gpu : of_job) {
-        if (HasValue(gaps[gpu][window])) told.push_back(gaps[gpu][window]);
-      }
-      const bool enough = told.size() >= kFewest;
-      const double middle = enough ? UpperMedianOf(told) : 0;
-      for (const GpuIndex gpu : of_job) {
-        double& value = gaps[gpu][window];
-        value = enough ? std::abs(value - middle) : std::numeric_limits<double>::quiet_NaN();
-      }
-    }
-  }
-  return gaps;
 }
 
 }  // namespace rocescope
