@@ -97,6 +97,16 @@ class Bits {
     return word * 64 + static_cast<size_t>(std::countr_zero(bits));
   }
 
+  // The last set bit before `i`; kCount: none.
+  size_t LastBefore(size_t i) const {
+    for (size_t end = std::min(i, kCount); end > 0; end = (end - 1) / 64 * 64) {
+      const size_t word = (end - 1) / 64;
+      const uint64_t bits = words_[word] & ~uint64_t{0} >> (63 - (end - 1) % 64);
+      if (bits != 0) return word * 64 + 63 - static_cast<size_t>(std::countl_zero(bits));
+    }
+    return kCount;
+  }
+
   friend bool operator==(const Bits&, const Bits&) = default;
 
  private:

@@ -31,5 +31,21 @@ TEST(Bits, ResetClearsARange) {
 
 TEST(Bits, ResetOfNothingClearsNothing) { ExpectResetClears(64, 64); }
 
+TEST(Bits, FindsTheLastBefore) {
+  Bits bits;
+  EXPECT_EQ(bits.LastBefore(Bits::kCount), Bits::kCount);
+  for (const size_t i : {3u, 63u, 64u, 200u, 2047u}) bits.Set(i);
+  EXPECT_EQ(bits.LastBefore(0), Bits::kCount);
+  EXPECT_EQ(bits.LastBefore(3), Bits::kCount);
+  EXPECT_EQ(bits.LastBefore(4), 3u);
+  EXPECT_EQ(bits.LastBefore(64), 63u);
+  EXPECT_EQ(bits.LastBefore(65), 64u);
+  EXPECT_EQ(bits.LastBefore(200), 64u);
+  EXPECT_EQ(bits.LastBefore(201), 200u);
+  EXPECT_EQ(bits.LastBefore(2047), 200u);
+  EXPECT_EQ(bits.LastBefore(Bits::kCount), 2047u);
+  EXPECT_EQ(bits.LastBefore(9999), 2047u);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -71,7 +71,8 @@ class Analyst {
     std::vector<uint32_t> nics;
     for (const Component& component : components_) {
       if (component.iterations.empty()) continue;
-      const std::optional<LateNic> late = FindLateNic(component.own, component.iterations);
+      const std::optional<LateNic> late = FindLateNic(
+          component.own, BusyActivity(channels_, component.channels), component.iterations);
       if (!late) continue;
       nics.push_back(late->nic);
       all.push_back({.member = number_of_.at(late->nic),

@@ -20,9 +20,13 @@ constexpr uint32_t kInARow = 3;         // iterations
 constexpr size_t kMissed = 1;           // so many between them may not show it
 constexpr double kAbsentAtMost = 0.25;  // of the iterations
 
+constexpr size_t kFew = 3;         // members that may do different things
+constexpr double kOwnShare = 0.5;  // of the lateness, that it computed longer
+
 struct Entry {
   double at = 0;
   uint32_t nic = 0;
+  std::optional<double> computed;  // since its data before that
 };
 
 // When each entered what they all do together, in order of time.
@@ -40,6 +44,14 @@ std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double p
   const double median = UpperMedianOf(others);
   const double late = entries.back().at - median;
   if (late < LeastLate(period) || late < kApart * (next - median)) {
+    return std::nullopt;
+  }
+  std::vector<double> computed;
+  for (size_t i = 0; i + 1 < entries.size(); ++i) {
+    if (entries[i].computed) computed.push_back(*entries[i].computed);
+  }
+  if (!entries.back().computed || computed.empty() ||
+      *entries.back().computed - UpperMedianOf(computed) < kOwnShare * late) {
     return std::nullopt;
   }
   return std::pair(entries.back().nic, late);
@@ -64,7 +76,8 @@ std::vector<std::pair<uint32_t, const Bits*>> Members(const std::map<uint32_t, B
 
 // An iteration may have several steps, with computing before each. Who waits has entered: a round
 // is over when the last one has, and the next begins after the pause that follows.
-std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own, const Iterations& iterations) {
+std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own,
+                            const std::map<uint32_t, Bits>& busy, const Iterations& iterations) {
   const auto members = Members(own, iterations);
   Bits all;
   for (const auto& [nic, active] : members) all |= *active;
@@ -74,7 +87,11 @@ std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own, const Iteration
   while (!members.empty()) {
     Round round;
     for (const auto& [nic, active] : members) {
-      round.push_back({.at = static_cast<double>(active->FirstFrom(from)), .nic = nic});
+      const size_t enters = active->FirstFrom(from);
+      Entry& entry = round.emplace_back(Entry{.at = static_cast<double>(enters), .nic = nic});
+      const auto of_nic = busy.find(nic);
+      const size_t before = of_nic == busy.end() ? Bits::kCount : of_nic->second.LastBefore(enters);
+      if (before < Bits::kCount) entry.computed = static_cast<double>(enters - before);
     }
     std::ranges::stable_sort(round, {}, &Entry::at);
     auto at = static_cast<size_t>(round.back().at);
@@ -89,6 +106,27 @@ std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own, const Iteration
   return rounds;
 }
 
+double LatenessOf(const Round& round, uint32_t nic) {
+  std::vector<double> others;
+  double at = 0;
+  for (const Entry& entry : round) {
+    if (entry.nic == nic) {
+      at = entry.at;
+    } else {
+      others.push_back(entry.at);
+    }
+  }
+  return at - UpperMedianOf(others);
+}
+
+// Of two or three, one may enter last because the others send to it first: a few are held against
+// what they did before.
+bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double period) {
+  std::vector<double> usual;
+  for (const Round& round : before) usual.push_back(LatenessOf(round, nic));
+  return usual.size() < kInARow || late - UpperMedianOf(usual) < LeastLate(period);
+}
+
 }  // namespace
 
 std::map<uint32_t, Bits> OwnActivity(const Channels& channels, std::span<const uint32_t> in_step) {
@@ -101,15 +139,29 @@ std::map<uint32_t, Bits> OwnActivity(const Channels& channels, std::span<const u
   return own;
 }
 
+std::map<uint32_t, Bits> BusyActivity(const Channels& channels, std::span<const uint32_t> in_step) {
+  std::map<uint32_t, Bits> busy;
+  for (const uint32_t number : in_step) {
+    const Channel& channel = channels.all[number];
+    busy[channel.source] |= channel.data;
+    busy[channel.destination] |= channel.data;
+  }
+  return busy;
+}
+
 std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
+                                   const std::map<uint32_t, Bits>& busy,
                                    const Iterations& iterations) {
   struct Run {
     LateNic so_far;
+    size_t begins = 0;  // with this round
     std::vector<double> lateness;
   };
   std::map<uint32_t, Run> runs;  // by NIC: the one that goes on
   std::optional<LateNic> longest;
-  for (const Round& round : RoundsOf(own, iterations)) {
+  const std::vector<Round> rounds = RoundsOf(own, busy, iterations);
+  for (const Round& round : rounds) {
+    const auto number = static_cast<size_t>(&round - rounds.data());
     const auto late = LateOf(round, iterations.period);
     if (!late) continue;
     // The one in which the others began to wait.
@@ -118,7 +170,7 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
     const auto k = static_cast<size_t>(std::max<ptrdiff_t>(0, next - begins.begin() - 1));
     Run& run = runs[late->first];
     if (run.lateness.empty() || k > run.so_far.last + 1 + kMissed) {
-      run = {.so_far = {.nic = late->first, .first = k}, .lateness = {}};
+      run = {.so_far = {.nic = late->first, .first = k}, .begins = number, .lateness = {}};
     } else if (k == run.so_far.last) {
       run.lateness.back() = std::max(run.lateness.back(), late->second);
       continue;
@@ -128,9 +180,14 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
     run.so_far.iterations = static_cast<uint32_t>(run.lateness.size());
     if (run.so_far.iterations < kInARow) continue;
     if (!longest || run.so_far.iterations > longest->iterations) {
-      longest = run.so_far;
       std::vector<double> values = run.lateness;
-      longest->lateness = UpperMedianOf(values);
+      const double lateness = UpperMedianOf(values);
+      if (round.size() <= kFew &&
+          IsUsual(std::span(rounds).first(run.begins), late->first, lateness, iterations.period)) {
+        continue;
+      }
+      longest = run.so_far;
+      longest->lateness = lateness;
     }
   }
   return longest;

@@ -24,8 +24,14 @@ struct LateNic {
 // What each NIC sends of its own accord over these channels (indices).
 std::map<uint32_t, Bits> OwnActivity(const Channels& channels, std::span<const uint32_t> in_step);
 
-// Among NICs that are in step: who was late for most iterations in a row.
+// When each NIC sends or gets data over them.
+std::map<uint32_t, Bits> BusyActivity(const Channels& channels, std::span<const uint32_t> in_step);
+
+// Among NICs that are in step: who was late for most iterations in a row, by its own doing. Whose
+// data of the step before came late begins the next one late too: it computed no longer than the
+// others did.
 std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
+                                   const std::map<uint32_t, Bits>& busy,
                                    const Iterations& iterations);
 
 }  // namespace rocescope

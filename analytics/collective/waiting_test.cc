@@ -10,25 +10,27 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kLength = 1000;
+constexpr size_t kLength = 1200;
 
 void SetFrom(size_t begin, size_t count, Bits& bits) {
   for (size_t i = begin; i < begin + count; ++i) bits.Set(i);
 }
 
-// Three that exchange something every 100; the third enters `late` behind them.
+// Three that exchange something and compute for 92; the third enters `late` behind them, and then
+// all go on at once.
 struct Exchange {
   std::map<uint32_t, Bits> own;
   Bits all;
 
   explicit Exchange(const std::vector<size_t>& late_in, size_t late) {
+    size_t begin = 50;
     for (size_t k = 0; k < 9; ++k) {
-      const size_t begin = 50 + 100 * k;
       const bool waits = std::ranges::find(late_in, k) != late_in.end();
-      SetFrom(begin, 8, own[1]);
-      SetFrom(begin + 1, 8, own[2]);
-      SetFrom(waits ? begin + late : begin + 1, 8, own[3]);
-      if (waits) SetFrom(begin + late, 8, own[1]);
+      SetFrom(begin, 2, own[1]);
+      SetFrom(begin + 1, 1, own[2]);
+      const size_t last = waits ? begin + late : begin + 1;
+      for (uint32_t nic = 1; nic <= 3; ++nic) SetFrom(last, 8, own[nic]);
+      begin = last + 100;
     }
     for (const auto& [nic, bits] : own) all |= bits;
   }
@@ -43,7 +45,7 @@ struct Exchange {
 
 TEST(FindLateNic, NamesWhoEntersLastInARow) {
   const Exchange exchange({3, 4, 5, 6}, 40);
-  const auto late = FindLateNic(exchange.own, exchange.Find());
+  const auto late = FindLateNic(exchange.own, exchange.own, exchange.Find());
   ASSERT_TRUE(late);
   EXPECT_EQ(late->nic, 3u);
   EXPECT_EQ(late->first, 3u);
@@ -54,12 +56,12 @@ TEST(FindLateNic, NamesWhoEntersLastInARow) {
 
 TEST(FindLateNic, IsNobodyWhereAllEnterTogether) {
   const Exchange exchange({}, 0);
-  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
 }
 
 TEST(FindLateNic, IsNobodyForTwoSlips) {
   const Exchange exchange({2, 6}, 40);
-  EXPECT_FALSE(FindLateNic(exchange.own, exchange.Find()));
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
 }
 
 // Four that go through two steps every 100: the second one 40 behind the first, or when the last of
@@ -92,7 +94,7 @@ struct TwoSteps {
 
 TEST(FindLateNic, NamesWhoEntersALaterStepLast) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
-  const auto late = FindLateNic(job.own, job.iterations);
+  const auto late = FindLateNic(job.own, job.own, job.iterations);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->nic, 2u);
   EXPECT_EQ(late->first, 3u);
@@ -103,17 +105,17 @@ TEST(FindLateNic, NamesWhoEntersALaterStepLast) {
 
 TEST(FindLateNic, IsNobodyWhereAllEnterALaterStepTogether) {
   const TwoSteps job(std::map<uint32_t, size_t>{});
-  EXPECT_FALSE(FindLateNic(job.own, job.iterations));
+  EXPECT_FALSE(FindLateNic(job.own, job.own, job.iterations));
 }
 
 TEST(FindLateNic, IsNobodyWhereTwoAreAsLate) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}, {4, 29}});
-  EXPECT_FALSE(FindLateNic(job.own, job.iterations));
+  EXPECT_FALSE(FindLateNic(job.own, job.own, job.iterations));
 }
 
 TEST(FindLateNic, NamesTheLastOfTwoThatAreLate) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 40}, {4, 20}});
-  const auto late = FindLateNic(job.own, job.iterations);
+  const auto late = FindLateNic(job.own, job.own, job.iterations);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->nic, 2u);
 }
@@ -121,9 +123,31 @@ TEST(FindLateNic, NamesTheLastOfTwoThatAreLate) {
 TEST(FindLateNic, AsksNobodyWhoMostlyDoesNothing) {
   TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
   SetFrom(static_cast<size_t>(job.iterations.begins[2]), 3, job.own[5]);
-  const auto late = FindLateNic(job.own, job.iterations);
+  const auto late = FindLateNic(job.own, job.own, job.iterations);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->nic, 2u);
+}
+
+// It gets the data of each step 30 later than the others, and computes no longer.
+TEST(FindLateNic, IsNobodyWhoseDataCameLate) {
+  const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
+  std::map<uint32_t, Bits> busy = job.own;
+  for (size_t k = 3; k <= 6; ++k) {
+    SetFrom(static_cast<size_t>(job.iterations.begins[k]) + 8, 30, busy[2]);
+  }
+  ASSERT_TRUE(FindLateNic(job.own, job.own, job.iterations));
+  EXPECT_FALSE(FindLateNic(job.own, busy, job.iterations));
+}
+
+// Of three, the last one may have to wait for what the others send; of four it is odd.
+TEST(FindLateNic, IsNobodyWhoEntersLastInASmallGroupFromTheBeginning) {
+  const Exchange exchange({0, 1, 2, 3, 4, 5, 6, 7, 8}, 40);
+  EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
+  Exchange larger({0, 1, 2, 3, 4, 5, 6, 7, 8}, 40);
+  larger.own[4] = larger.own[2];
+  const auto late = FindLateNic(larger.own, larger.own, larger.Find());
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->nic, 3u);
 }
 
 TEST(JoinUnfinished, KeepsAnIterationWholeThatOneEntersLate) {
