@@ -87,12 +87,16 @@ std::optional<Finding> JudgeHolding(const Scene& scene, NicIndex nic, uint8_t pr
       ++clear;
       if (!first_clear) first_clear = w;
     }
-    if (share >= kAllOfIt) {
-      ++(static_cast<double>(sent[w]) < kNothing * line ? shut : open);
+    if (share < kAllOfIt) continue;
+    if (static_cast<double>(sent[w]) < kNothing * line) {
+      ++shut;
+    } else if (w != episode.first && w != episode.last) {
+      ++open;
     }
   }
   if (!first_clear) return std::nullopt;
-  // In its first window a storm has begun in the midst, and in its last it ends.
+  // In its first window a storm has begun in the midst, and in its last it ends: before and behind
+  // it the NIC took what came.
   const size_t whole = episode.last - episode.first + 1;
   const bool storm = shut > 0 && shut + 2 >= whole && open == 0;
   Finding finding = {

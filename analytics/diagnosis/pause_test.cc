@@ -103,6 +103,16 @@ TEST_F(PauseTest, SeveralPrioritiesAtOnceAreOneStory) {
   EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
 }
 
+// It begins at a twentieth of window 8, until which the link was full.
+TEST_F(PauseTest, WhatWasSentBeforeAStormBeganSaysNothingOfIt) {
+  Carries(Port("leaf0", "host1"), 8, 500);
+  IsHeld(Port("leaf0", "host1"), 8, 8, 0.96);
+  IsHeld(Port("leaf0", "host1"), 9, 14, 1);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
+}
+
 // Held for nearly all of the time, and yet a tenth of the line rate goes through.
 TEST_F(PauseTest, WhoeverStillTakesSomethingMakesNoStorm) {
   for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 1250);
