@@ -34,6 +34,7 @@ constexpr std::array<MeasureRow, kFindingMeasures> kRows = {{
     {.title = "victim jobs, recall"},
     {.title = "hotspots, precision"},
     {.title = "congested queues, recall"},
+    {.title = "anomalous windows, stable", .full = 0.92},
 }};
 
 std::optional<double> GoalOf(FindingMeasure measure, std::string_view view) {
@@ -61,9 +62,11 @@ class Figures {
     v1::Hits culprits;
     v1::Hits victims;
     v1::Hits hotspots;
+    v1::Hits anomalies;
     for (const RunFindings& run : runs_) {
       Add(run.score->pfc_verdicts(), pfc);
       Add(run.score->hotspots(), hotspots);
+      Add(run.score->anomaly_windows(), anomalies);
       for (const v1::FaultScore& fault : run.score->faults()) {
         Add(fault.culprits(), culprits);
         Add(fault.victims(), victims);
@@ -75,6 +78,7 @@ class Figures {
     AddHealthy();
     AddHits(kVictimPrecision, kVictimRecall, victims);
     AddHits(kHotspotPrecision, kHotspotRecall, hotspots);
+    AddShare(kAnomalyStability, anomalies.right(), anomalies.stated());
     return std::move(figures_);
   }
 

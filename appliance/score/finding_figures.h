@@ -69,6 +69,7 @@ enum class FindingMeasure : uint8_t {
   kVictimRecall,
   kHotspotPrecision,  // of hotspots, those at a queue that filled up meanwhile
   kHotspotRecall,     // of queues that filled up, those under a hotspot
+  kAnomalyStability,  // of windows odd by either half of the past, those odd by both
   kCount,
 };
 inline constexpr size_t kFindingMeasures = static_cast<size_t>(FindingMeasure::kCount);

@@ -72,6 +72,7 @@ class FindingScorer {
     AddRest(matches);
     AddVerdicts();
     AddHotspots();
+    AddAnomalies();
     return std::move(stated_);
   }
 
@@ -112,6 +113,7 @@ class FindingScorer {
   void AddRest(const std::vector<Match>& matches);
   void AddVerdicts();
   void AddHotspots();
+  void AddAnomalies();
 
   const v1::Truth& truth_;
   const v1::ReplayReport& report_;
@@ -318,6 +320,13 @@ void FindingScorer::AddHotspots() {
     hits.set_right(hits.right() + is_right);
   }
   hits.set_found(found.size());
+}
+
+void FindingScorer::AddAnomalies() {
+  const v1::Anomalies& anomalies = report_.anomalies();
+  v1::Hits& hits = *score_.mutable_anomaly_windows();
+  hits.set_right(anomalies.stable());
+  hits.set_stated(anomalies.stable() + anomalies.unstable());
 }
 
 }  // namespace

@@ -319,5 +319,13 @@ TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
   EXPECT_EQ(hits.found(), 1u);
 }
 
+TEST_F(ScoreFindingsTest, OddWindowsAreStableIfBothHalvesOfThePastFindThem) {
+  report_.mutable_anomalies()->set_stable(9);
+  report_.mutable_anomalies()->set_unstable(3);
+  const v1::Hits hits = Score().anomaly_windows();
+  EXPECT_EQ(hits.stated(), 12u);
+  EXPECT_EQ(hits.right(), 9u);
+}
+
 }  // namespace
 }  // namespace rocescope
