@@ -78,6 +78,9 @@ Between BetweenTaps(const Scene& scene, const std::vector<PortIndex>& way,
 std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, double>& losses,
                                Timestamp from, Timestamp until) {
   std::map<Place, Passed> passed;
+  // The windows of which refusals count.
+  const int64_t begin = scene.parts().metrics.WindowOf(scene.BeginOf(0));
+  const int64_t end = begin + static_cast<int64_t>(scene.windows());
   uint32_t number = 0;
   for (const FlowPath& path : scene.parts().paths) {
     const auto lost = losses.find(path.flow);
@@ -88,7 +91,8 @@ std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, doubl
       const Between between =
           lost == losses.end()
               ? Between()
-              : BetweenTaps(scene, way, scene.parts().losses.SightsOf(path.flow), lost->second);
+              : BetweenTaps(scene, way, scene.parts().losses.SightsOf(path.flow, begin, end),
+                            lost->second);
       for (size_t i = 0; i < way.size(); ++i) {
         const NodeIndex node = scene.fabric().port(way[i]).node;
         // What a switch damages goes on to the receiver, by all taps.

@@ -134,6 +134,23 @@ TEST_F(LossVotesTest, WhatCameByAllTapsWasLostBehindThemOrDamagedAnywhere) {
   EXPECT_EQ(found[0].rivals[0].place, Switch("leaf2"));
 }
 
+// What taps saw long before the packets were lost is not about them.
+TEST_F(LossVotesTest, WhatTapsSawBeforeTheWindowsThatAreLookedAtSaysNothing) {
+  const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
+  for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
+  Refuses("host0", "host8", 1, 8, 10);
+  const Findings before = Found();
+  Sees("leaf0", Flow("host0", "host8", 1), 0, 100);
+  Sees("spine0", Flow("host0", "host8", 1), 10, 90);
+  EXPECT_EQ(Found()[0].place, OneWay("leaf0", "spine0"));
+  for (FlowRecord& record : lossy_) {
+    if (record.requests.resent > 0) record.interval_start -= kWindow;
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].confidence, before[0].confidence);
+}
+
 TEST_F(LossVotesTest, TapsThatContradictEachOtherSayNothing) {
   DoesNotCount("leaf0", "spine0");
   RefusesOfBoth(8, 5);

@@ -196,7 +196,8 @@ class SceneTest : public testing::Test {
   }
   // Of the flow, the tap at a switch saw packets behind later ones, and packets again.
   void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t resent) {
-    FlowRecord record{.flow = flow, .tap = static_cast<TapId>(Node(node))};
+    FlowRecord record{
+        .flow = flow, .tap = static_cast<TapId>(Node(node)), .interval_start = Begin(0)};
     record.requests.reordered = late;
     record.requests.resent = resent;
     lossy_.push_back(record);

@@ -6,6 +6,33 @@
 #include "base/window_row.h"
 
 namespace rocescope {
+namespace {
+
+// Taps by which a flow goes, and TTLs with which; and switches.
+constexpr size_t kMostSources = 32;
+constexpr size_t kMostNodes = 16;
+
+// What the record's tap told of the window so far, begun anew if it told of an earlier one until
+// now; `alone` if it has left the window behind, or there are too many.
+template <typename Source, typename Told>
+Told& ToldBy(std::vector<Source>& sources, const FlowRecord& record, Told& alone) {
+  auto at = std::ranges::find_if(sources, [&](const Source& source) {
+    return source.tap == record.tap && source.ttl == record.ttl;
+  });
+  if (at == sources.end()) {
+    if (sources.size() >= kMostSources) return alone;
+    at = sources.insert(at, Source{.tap = record.tap, .ttl = record.ttl, .told = alone});
+  }
+  if (at->told.window > alone.window) return alone;
+  if (at->told.window < alone.window) at->told = alone;
+  return at->told;
+}
+
+uint64_t ResentIn(const FlowRecord& record) {
+  return uint64_t{record.requests.resent} + record.responses.resent;
+}
+
+}  // namespace
 
 void LossTracker::LearnTap(const TapPlace& place) {
   // What leaves may be lost in the switch's queue yet, or have been.
@@ -14,52 +41,107 @@ void LossTracker::LearnTap(const TapPlace& place) {
   of_tap_[place.tap] = fabric_.FindSwitchByErspan(place.switch_address);
 }
 
-const std::vector<LossSight>& LossTracker::SightsOf(const FlowKey& flow) const {
-  static const std::vector<LossSight> kNone;
+std::vector<LossSight> LossTracker::SightsOf(const FlowKey& flow, int64_t from,
+                                             int64_t until) const {
+  std::vector<LossSight> sights;
   const auto at = sights_.find(flow);
-  return at == sights_.end() ? kNone : at->second;
+  if (at == sights_.end()) return sights;
+  for (const Sight& sight : at->second.by_node) {
+    LossSight sum{.node = sight.node};
+    for (const SightWindow& one : sight.windows) {
+      if (one.window < from || one.window >= until) continue;
+      sum.late += one.late;
+      sum.resent += one.resent;
+    }
+    if (sum.late > 0 || sum.resent > 0) sights.push_back(sum);
+  }
+  return sights;
 }
 
-void LossTracker::AddSight(const FlowRecord& record) {
+// Flows of which no window is remembered any more; looked for once a window at most.
+void LossTracker::Forget() {
+  if (forgotten_ == newest_) return;
+  forgotten_ = newest_;
+  const int64_t before = newest_ - static_cast<int64_t>(kMostWindows) + 1;
+  std::erase_if(losses_, [&](const auto& entry) {
+    const bool is_old = entry.second.back().window < before;
+    if (is_old) sources_.erase(entry.first);
+    return is_old;
+  });
+  std::erase_if(sights_, [&](const auto& entry) {
+    if (entry.second.last >= before) return false;
+    for (const Sight& sight : entry.second.by_node) sight_windows_ -= sight.windows.size();
+    return true;
+  });
+}
+
+LossTracker::Sights* LossTracker::SightsFor(const FlowKey& flow) {
+  if (sights_.size() >= options_.flows || sight_windows_ >= options_.sights) Forget();
+  if (sight_windows_ >= options_.sights) return nullptr;
+  const auto at = sights_.find(flow);
+  if (at != sights_.end()) return &at->second;
+  return sights_.size() < options_.flows ? &sights_[flow] : nullptr;
+}
+
+void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   const uint64_t late = uint64_t{record.requests.reordered} + record.responses.reordered;
-  const uint64_t resent = uint64_t{record.requests.resent} + record.responses.resent;
+  const uint64_t resent = ResentIn(record);
   if ((late == 0 && resent == 0) || record.tap >= of_tap_.size()) return;
   const topology::NodeIndex node = of_tap_[record.tap];
   if (node == topology::kNone) return;
-  auto at = sights_.find(record.flow);
-  if (at == sights_.end()) {
-    if (sights_.size() >= options_.flows) return;
-    at = sights_.emplace(record.flow, std::vector<LossSight>()).first;
+  Sights* const sights = SightsFor(record.flow);
+  if (sights == nullptr) {
+    ++refused_;
+    return;
   }
-  constexpr size_t kMost = 16;  // switches on a way, and on those before and after
-  auto sight = std::ranges::find(at->second, node, &LossSight::node);
-  if (sight == at->second.end()) {
-    if (at->second.size() >= kMost) return;
-    at->second.push_back({.node = node});
-    sight = at->second.end() - 1;
+  sights->last = std::max(sights->last, window);
+  std::vector<Sight>& by_node = sights->by_node;
+  auto sight = std::ranges::find(by_node, node, &Sight::node);
+  if (sight == by_node.end()) {
+    if (by_node.size() >= kMostNodes) {
+      ++refused_;
+      return;
+    }
+    sight = by_node.insert(sight, Sight{.node = node});
   }
-  sight->late += late;
-  sight->resent += resent;
+  const size_t before = sight->windows.size();
+  SightWindow* const most = EntryOf(sight->windows, window);
+  sight_windows_ += sight->windows.size() - before;
+  if (most == nullptr) return;
+  SightWindow alone{.window = window};
+  SightWindow& told = ToldBy(sight->sources, record, alone);
+  told.late += late;
+  told.resent += resent;
+  most->late = std::max(most->late, told.late);
+  most->resent = std::max(most->resent, told.resent);
+}
+
+void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
+  const uint64_t resent = ResentIn(record);
+  const uint64_t refused = record.naks[static_cast<size_t>(NakKind::kSequenceError)];
+  if (resent == 0 && refused == 0) return;
+  if (losses_.size() >= options_.flows && !losses_.contains(record.flow)) {
+    Forget();
+    if (losses_.size() >= options_.flows) {
+      ++refused_;
+      return;
+    }
+  }
+  LossWindow* const most = EntryOf(losses_[record.flow], window);
+  if (most == nullptr) return;
+  LossWindow alone{.window = window};
+  LossWindow& told = ToldBy(sources_[record.flow], record, alone);
+  told.resent += resent;
+  told.refused += refused;
+  most->resent = std::max(most->resent, told.resent);
+  most->refused = std::max(most->refused, told.refused);
 }
 
 void LossTracker::Add(const FlowRecord& record) {
-  AddSight(record);
-  const uint64_t resent = uint64_t{record.requests.resent} + record.responses.resent;
-  const uint64_t refused = record.naks[static_cast<size_t>(NakKind::kSequenceError)];
-  if (resent == 0 && refused == 0) return;
-  auto at = losses_.find(record.flow);
-  if (at == losses_.end()) {
-    if (losses_.size() >= options_.flows) {
-      ++flows_refused_;
-      return;
-    }
-    at = losses_.emplace(record.flow, std::vector<LossWindow>()).first;
-  }
-  LossWindow* const window =
-      EntryOf(at->second, record.interval_start.time_since_epoch() / options_.window);
-  if (window == nullptr) return;
-  window->resent = std::max(window->resent, resent);
-  window->refused = std::max(window->refused, refused);
+  const int64_t window = record.interval_start.time_since_epoch() / options_.window;
+  newest_ = std::max(newest_, window);
+  AddSight(record, window);
+  AddLoss(record, window);
 }
 
 }  // namespace rocescope

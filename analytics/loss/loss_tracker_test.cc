@@ -72,9 +72,64 @@ TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
   other.requests.resent = 1;
   tracker.Add(other);
   EXPECT_EQ(tracker.losses().size(), 1u);
-  EXPECT_EQ(tracker.flows_refused(), 1u);
+  EXPECT_EQ(tracker.refused(), 1u);
   EXPECT_EQ(tracker.losses().begin()->second.size(), kMostWindows);
   EXPECT_EQ(tracker.losses().begin()->second.back().window, 299);
+}
+
+TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
+  LossTracker tracker(Fabric(), {.window = kWindow, .flows = 1});
+  tracker.LearnTap(
+      {.tap = 0, .switch_address = Fabric().node(Fabric().FindNode("leaf0")).erspan_source});
+  FlowRecord first = Record(1, 0, 0);
+  first.requests.resent = 1;
+  tracker.Add(first);
+  const auto add = [&](int64_t window) {
+    FlowRecord second = Record(2, 0, 100 * window);
+    second.requests.resent = 1;
+    tracker.Add(second);
+    return second.flow;
+  };
+  add(kMostWindows - 1);
+  EXPECT_EQ(tracker.losses().begin()->first, first.flow) << "its window is remembered yet";
+  EXPECT_EQ(tracker.refused(), 2u) << "as a loss, and as a sight";
+  const FlowKey flow = add(kMostWindows);
+  ASSERT_EQ(tracker.losses().size(), 1u);
+  EXPECT_EQ(tracker.losses().begin()->first, flow);
+  EXPECT_TRUE(tracker.SightsOf(first.flow, 0, 1000).empty());
+  EXPECT_EQ(tracker.SightsOf(flow, 0, 1000).size(), 1u);
+  EXPECT_EQ(tracker.refused(), 2u);
+}
+
+// A flow that is mirrored by a port set may go by the same tap twice, with another TTL.
+TEST(LossTrackerTest, WhatATapTellsOfAWindowInTenIntervalsAddsUp) {
+  LossTracker tracker(Fabric(), {.window = std::chrono::seconds(1)});
+  for (int64_t ms = 3000; ms < 4000; ms += 100) {
+    for (const TapId tap : {0, 1}) {
+      FlowRecord record = Record(1, tap, ms);
+      record.naks[static_cast<size_t>(NakKind::kSequenceError)] = 1;
+      record.requests.resent = tap == 0 ? 4 : 3;
+      record.ttl = 63;
+      tracker.Add(record);
+      record.ttl = 62;
+      tracker.Add(record);
+    }
+  }
+  EXPECT_THAT(tracker.losses(),
+              ElementsAre(Pair(Record(1, 0, 0).flow,
+                               ElementsAre(LossWindow{.window = 3, .resent = 40, .refused = 10}))));
+}
+
+TEST(LossTrackerTest, ARecordThatComesLateCountsForItself) {
+  LossTracker tracker(Fabric(), {.window = kWindow});
+  FlowRecord record = Record(1, 0, 200);
+  record.requests.resent = 5;
+  tracker.Add(record);
+  record = Record(1, 0, 100);
+  record.requests.resent = 2;
+  tracker.Add(record);
+  EXPECT_THAT(tracker.losses().at(record.flow), ElementsAre(LossWindow{.window = 1, .resent = 2},
+                                                            LossWindow{.window = 2, .resent = 5}));
 }
 
 // A packet is lost behind the first switch: it came by there twice, and by the second one late,
@@ -93,10 +148,27 @@ TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
   tracker.Add(record);
   record.tap = 2;  // nobody knows where that is
   tracker.Add(record);
-  EXPECT_THAT(tracker.SightsOf(record.flow),
+  EXPECT_THAT(tracker.SightsOf(record.flow, 0, 1),
               ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .resent = 3},
                           LossSight{.node = Fabric().FindNode("spine1"), .late = 1, .resent = 2}));
-  EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow).empty());
+  EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow, 0, 1).empty());
+}
+
+TEST(LossTrackerTest, SightsAreThoseOfTheWindowsThatAreAskedFor) {
+  LossTracker tracker(Fabric(), {.window = std::chrono::seconds(1)});
+  const auto node = Fabric().FindNode("leaf0");
+  for (const TapId tap : {0, 1}) {
+    tracker.LearnTap({.tap = tap, .switch_address = Fabric().node(node).erspan_source});
+  }
+  for (int64_t ms = 0; ms < 5000; ms += 100) {
+    FlowRecord record = Record(1, 0, ms);
+    record.requests.reordered = 1;
+    tracker.Add(record);
+    record.tap = 1;  // another session mirrors the same port
+    tracker.Add(record);
+  }
+  EXPECT_THAT(tracker.SightsOf(Record(1, 0, 0).flow, 1, 3),
+              ElementsAre(LossSight{.node = node, .late = 20}));
 }
 
 TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
@@ -107,7 +179,7 @@ TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
   FlowRecord record = Record(1, 0, 0);
   record.requests.resent = 3;
   tracker.Add(record);
-  EXPECT_TRUE(tracker.SightsOf(record.flow).empty());
+  EXPECT_TRUE(tracker.SightsOf(record.flow, 0, 1).empty());
 }
 
 }  // namespace
