@@ -45,20 +45,30 @@ struct DelayWindow {
 // By place; windows ascending, those without a packet left out.
 using Delays = std::map<DelayKey, std::vector<DelayWindow>>;
 
-// Into which queue a switch put congestion notifications, and other packets, by INT; and how many
-// of the former a mirror lost sight of.
-struct QueueUse {
-  std::map<uint8_t, uint64_t> notices;  // by queue
-  std::map<uint8_t, uint64_t> data;
-  int64_t first_window = 0;  // with a notification in a queue where data are
-  int64_t last_window = 0;
-  uint64_t among_data = 0;
-  // Of notifications that a mirror saw here: not seen further on, though others of the flow were.
-  // The mirror lost its copy, or the fabric lost the notification.
-  uint64_t unmatched = 0;
+// What a switch put into one of its queues, by INT.
+struct QueueCount {
+  uint8_t queue = 0;
+  uint32_t notices = 0;
+  uint32_t data = 0;
+
+  friend bool operator==(const QueueCount&, const QueueCount&) = default;
 };
 
-// By switch.
-using QueueUses = std::map<topology::NodeIndex, QueueUse>;
+// Into which queues a switch put congestion notifications, and other packets, by INT; and how many
+// of the former a mirror lost sight of.
+struct QueueUse {
+  int64_t window = 0;              // its number since the epoch
+  std::vector<QueueCount> queues;  // in no order, at most kMostQueues
+  // Of notifications that a mirror saw here: not seen further on, though others of the flow were.
+  // The mirror lost its copy, or the fabric lost the notification.
+  uint32_t unmatched = 0;
+
+  static constexpr size_t kMostQueues = 16;
+
+  friend bool operator==(const QueueUse&, const QueueUse&) = default;
+};
+
+// By switch; windows ascending, those without either left out.
+using QueueUses = std::map<topology::NodeIndex, std::vector<QueueUse>>;
 
 }  // namespace rocescope

@@ -71,22 +71,41 @@ void DelayTracker::Add(const SightingRecord& record) {
   });
 }
 
+// Room for one more: flows that were not there for a window give way, which is looked for once a
+// window at most.
+template <typename Flows>
+bool DelayTracker::HasRoom(Flows& flows, Timestamp now, Timestamp& swept) {
+  if (flows.size() < options_.flows) return true;
+  if (now - swept >= options_.window) {
+    swept = now;
+    std::erase_if(flows,
+                  [&](const auto& entry) { return now - entry.second.last >= options_.window; });
+  }
+  if (flows.size() < options_.flows) return true;
+  ++flows_refused_;
+  return false;
+}
+
+QueueUse* DelayTracker::UseOf(NodeIndex node, Timestamp when) {
+  return EntryOf(queues_[node], when.time_since_epoch() / options_.window);
+}
+
 // Of a notification there is no telling which it is: where two of a flow may be the one, none is.
 // One that was lost stays in the way for a while.
 void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& seen) {
   constexpr size_t kMost = 16;
-  constexpr size_t kMostFlows = 1u << 16;
   SettleNotices(seen.arrival);
   const uint64_t flow = FlowKeyHash()(record.flow);
-  const auto known = notices_.find(flow);
-  if (known == notices_.end() && notices_.size() >= kMostFlows) notices_.clear();
+  if (!notices_.contains(flow) && !HasRoom(notices_, seen.arrival, notices_swept_)) return;
   Notices& notices = notices_[flow];
+  notices.last = std::max(notices.last, seen.arrival);
   std::vector<Trails::Seen>& under_way = notices.under_way;
   std::erase_if(under_way, [&](const Trails::Seen& other) {
     const bool is_gone = seen.arrival - other.arrival > options_.apart;
     const auto& nodes = notices.goes_on_at;
     if (is_gone && std::ranges::find(nodes, other.where.node) != nodes.end()) {
-      ++queues_[other.where.node].unmatched;
+      QueueUse* const use = UseOf(other.where.node, other.arrival);
+      if (use != nullptr) ++use->unmatched;
     }
     return is_gone;
   });
@@ -140,21 +159,25 @@ void DelayTracker::SettleNotices(Timestamp now) {
 
 // Hosts have many queue pairs between them, and their PSNs may be the same: an ACK belongs to that
 // flow whose requests its flow has answered before.
-bool DelayTracker::AreKnownPartners(const FlowKey& ack, const FlowKey& request) {
-  constexpr size_t kMostFlows = 1u << 16;
+bool DelayTracker::AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now) {
   constexpr uint8_t kSure = 8;
   const auto at = partners_.find(ack);
   if (at == partners_.end()) {
-    if (partners_.size() >= kMostFlows) partners_.clear();
-    partners_.emplace(ack, Partner{.request = request, .times = 1});
+    if (HasRoom(partners_, now, partners_swept_)) {
+      partners_.emplace(ack, Partner{.request = request, .times = 1, .last = now});
+    }
     return false;
   }
   Partner& partner = at->second;
+  partner.last = std::max(partner.last, now);
   if (partner.request == request) {
     partner.times = std::min<uint8_t>(partner.times + 1, kSure);
     return true;
   }
-  if (--partner.times == 0) partner = {.request = request, .times = 1};
+  if (--partner.times == 0) {
+    partner.request = request;
+    partner.times = 1;
+  }
   return false;
 }
 
@@ -181,7 +204,8 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.source});
     if (EdgeOf(nic) != node) return;
     const Duration took = record.event_time - slot.time;
-    if (took > Duration(0) && took < options_.apart && AreKnownPartners(record.flow, slot.flow)) {
+    if (took > Duration(0) && took < options_.apart &&
+        AreKnownPartners(record.flow, slot.flow, record.arrival_time)) {
       Count({.kind = DelayKind::kTurnaround, .from = node, .to = nic}, record.arrival_time,
             took.count());
     }
@@ -189,24 +213,30 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
   }
 }
 
+void DelayTracker::CountQueue(NodeIndex node, const HopRecord& record) {
+  const bool is_notice = record.packet.opcode == wire::kOpcodeCnp;
+  const bool is_data = !is_notice && (record.packet.opcode & 0x1f) < 0x11;
+  if (!is_notice && !is_data) return;
+  QueueUse* const use = UseOf(node, record.arrival_time);
+  if (use == nullptr) return;
+  const uint8_t queue = record.metadata.queue_id;
+  auto at = std::ranges::find(use->queues, queue, &QueueCount::queue);
+  if (at == use->queues.end()) {
+    if (use->queues.size() >= QueueUse::kMostQueues) {
+      ++places_refused_;
+      return;
+    }
+    at = use->queues.insert(at, {.queue = queue});
+  }
+  ++(is_notice ? at->notices : at->data);
+}
+
 void DelayTracker::Add(const HopRecord& record) {
   if (!record.packet.known || record.hop_count > 1 || record.dropped) return;
   const NodeIndex node = fabric_.FindSwitchByInt(record.node_id);
   if (node == kNone) return;
   const wire::IntMetadata& told = record.metadata;
-  if (told.Has(wire::kIntQueue)) {
-    QueueUse& use = queues_[node];
-    const int64_t window = record.arrival_time.time_since_epoch() / options_.window;
-    if (record.packet.opcode == wire::kOpcodeCnp) {
-      ++use.notices[told.queue_id];
-      if (use.data.contains(told.queue_id)) {
-        if (use.among_data++ == 0) use.first_window = window;
-        use.last_window = window;
-      }
-    } else if ((record.packet.opcode & 0x1f) < 0x11) {
-      ++use.data[told.queue_id];
-    }
-  }
+  if (told.Has(wire::kIntQueue)) CountQueue(node, record);
   if (!record.event_time_told || !told.Has(wire::kIntPorts) ||
       !told.Has(wire::kIntIngressTimestamp) || !told.Has(wire::kIntEgressTimestamp)) {
     return;

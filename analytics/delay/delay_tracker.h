@@ -22,6 +22,7 @@ struct DelayOptions {
   Duration window = std::chrono::seconds(1);  // of analysis
   size_t packets = 1u << 15;                  // remembered; a power of two
   size_t places = 1u << 18;
+  size_t flows = 1u << 16;  // of notifications; likewise of ACKs
   // Copies and answers that come later are of a packet that was sent again.
   Duration apart = std::chrono::milliseconds(1);
 };
@@ -35,9 +36,10 @@ class DelayTracker {
   void Add(const RecordBatch& batch);
 
   const Delays& delays() const { return delays_; }
-  // By switch.
-  const std::map<topology::NodeIndex, QueueUse>& queues() const { return queues_; }
+  const QueueUses& queues() const { return queues_; }
   uint64_t places_refused() const { return places_refused_; }
+  // Notifications and ACKs: all places were taken by flows that were there in the last window.
+  uint64_t flows_refused() const { return flows_refused_; }
   uint64_t impossible() const { return impossible_; }  // delays: longer than any, or stamps wrong
 
  private:
@@ -60,6 +62,7 @@ class DelayTracker {
   struct Notices {
     std::vector<Trails::Seen> under_way;          // that went by and were not seen further on
     std::vector<topology::NodeIndex> goes_on_at;  // where others were, and further on
+    Timestamp last;
   };
   // One that seems late is another one if a mirror's copies are missing or come in another order:
   // it waits until all copies have come.
@@ -72,6 +75,7 @@ class DelayTracker {
   struct Partner {
     FlowKey request;
     uint8_t times = 0;
+    Timestamp last;
   };
   struct Way {
     int64_t quickest = 0;  // ns
@@ -85,7 +89,11 @@ class DelayTracker {
                    Notices& notices);
   void SettleNotices(Timestamp now);
   void AddTurnaround(const SightingRecord& record, topology::NodeIndex node);
-  bool AreKnownPartners(const FlowKey& ack, const FlowKey& request);
+  bool AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now);
+  template <typename Flows>
+  bool HasRoom(Flows& flows, Timestamp now, Timestamp& swept);
+  QueueUse* UseOf(topology::NodeIndex node, Timestamp when);
+  void CountQueue(topology::NodeIndex node, const HopRecord& record);
   static DelayKey KeyOf(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to);
   void AddTransit(DelayKind kind, const Trails::Seen& from, const Trails::Seen& to);
   int64_t LateFrom(topology::NodeIndex node, uint8_t hops) const;
@@ -103,8 +111,11 @@ class DelayTracker {
   std::deque<LateNotice> late_notices_;                         // in order of arrival
   std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // by the flow of the ACKs
   std::map<DelayKey, Way> ways_;
-  std::map<topology::NodeIndex, QueueUse> queues_;
+  QueueUses queues_;
+  Timestamp notices_swept_;
+  Timestamp partners_swept_;
   uint64_t places_refused_ = 0;
+  uint64_t flows_refused_ = 0;
   uint64_t impossible_ = 0;
 };
 

@@ -255,7 +255,9 @@ TEST_F(DelayTrackerTest, NotificationsThatAreNotSeenFurtherOnAreCounted) {
   See(leaf1_, host, 2'000'000, Notice(64));
   See(leaf1_, host, 4'000'000, Notice(64));
   See(leaf1_, host, 6'000'000, Notice(64));
-  EXPECT_EQ(tracker_.queues().at(leaf1_).unmatched, 2u);
+  EXPECT_THAT(tracker_.queues().at(leaf1_),
+              testing::ElementsAre(QueueUse{.window = 1002, .unmatched = 1},
+                                   QueueUse{.window = 1004, .unmatched = 1}));
 }
 
 // Two frames of 4 kB, of which one may be in front, take 700 ns at 100 Gb/s and 2.8 us at 25.
@@ -321,10 +323,52 @@ TEST_F(DelayTrackerTest, IntTellsWhichQueueNotificationsShare) {
   batch.hops.push_back(Postcard(fabric_, spine_, flow_, wire::kOpcodeWriteMiddle, 3));
   batch.hops.push_back(Postcard(fabric_, spine_, back_, wire::kOpcodeCnp, 6));
   batch.hops.push_back(Postcard(fabric_, spine_, back_, wire::kOpcodeAcknowledge, 5));
+  HopRecord later = Postcard(fabric_, leaf0_, back_, wire::kOpcodeCnp, 3);
+  later.arrival_time += milliseconds(2);
+  batch.hops.push_back(later);
   tracker_.Add(batch);
-  EXPECT_EQ(tracker_.queues().at(leaf0_).among_data, 1u);
-  EXPECT_EQ(tracker_.queues().at(spine_).among_data, 0u);
-  EXPECT_EQ(tracker_.queues().at(spine_).data.size(), 1u) << "ACKs are no data";
+  EXPECT_THAT(tracker_.queues().at(leaf0_),
+              testing::ElementsAre(
+                  QueueUse{.window = 1000, .queues = {{.queue = 3, .notices = 1, .data = 1}}},
+                  QueueUse{.window = 1002, .queues = {{.queue = 3, .notices = 1}}}));
+  EXPECT_THAT(tracker_.queues().at(spine_),
+              testing::ElementsAre(QueueUse{
+                  .window = 1000, .queues = {{.queue = 3, .data = 1}, {.queue = 6, .notices = 1}}}))
+      << "ACKs are no data";
+}
+
+// Three flows of notifications, and room for two.
+TEST_F(DelayTrackerTest, FlowsThatWereNotThereForAWindowGiveWay) {
+  DelayTracker few(fabric_, {.window = milliseconds(1), .flows = 2});
+  for (const NodeIndex node : {leaf1_, spine_}) {
+    few.LearnTap(
+        {.tap = static_cast<TapId>(node), .switch_address = fabric_.node(node).erspan_source});
+  }
+  const auto see = [&](NodeIndex node, uint32_t qpn, int64_t ns) {
+    SightingRecord record = Notice(node == leaf1_ ? 64 : 63);
+    record.flow.destination_qpn = Qpn{qpn};
+    record.tap = static_cast<TapId>(node);
+    record.event_time = record.arrival_time = FromNanoseconds(kBegin + ns);
+    RecordBatch batch;
+    batch.sightings.push_back(record);
+    few.Add(batch);
+  };
+  const auto count = [&] {
+    uint32_t sum = 0;
+    for (const auto& [key, windows] : few.delays()) {
+      for (const DelayWindow& window : windows) sum += window.count;
+    }
+    return sum;
+  };
+  for (const uint32_t qpn : {1, 2, 3}) see(leaf1_, qpn, 10'000);
+  EXPECT_EQ(few.flows_refused(), 1u);
+  for (const uint32_t qpn : {1, 2, 3}) see(spine_, qpn, 11'000);
+  EXPECT_EQ(count(), 2u) << "those that were there before are followed on";
+  EXPECT_EQ(few.flows_refused(), 2u);
+  see(leaf1_, 3, 2'000'000);
+  see(spine_, 3, 2'001'000);
+  EXPECT_EQ(count(), 3u);
+  EXPECT_EQ(few.flows_refused(), 2u);
 }
 
 TEST_F(DelayTrackerTest, PlacesAreBounded) {

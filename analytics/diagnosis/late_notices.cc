@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "analytics/diagnosis/delay_shift.h"
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/doubt.h"
 #include "analytics/diagnosis/notice_queue.h"
 #include "base/count_text.h"
 
@@ -33,6 +35,73 @@ std::set<int64_t> LongerWindows(const Delays& delays, DelayKey key) {
   return longer;
 }
 
+// Notifications of a switch in its queues of data, by INT.
+struct AmongData {
+  uint64_t packets = 0;
+  uint64_t all = 0;        // notifications, in windows from the first such one to the last
+  uint64_t unmatched = 0;  // by mirrors
+  uint64_t notices = 0;    // in all
+  size_t first = 0;
+  size_t last = 0;
+  size_t verdict = 0;  // when they were enough
+};
+
+// A few packets with a wrong DSCP do not make a queue one of data: a good part of what the switch
+// forwards goes there.
+std::set<uint8_t> QueuesOfData(const Scene& scene, const std::vector<QueueUse>& uses) {
+  constexpr uint64_t kLeast = 20;
+  constexpr uint64_t kPart = 10;
+  std::map<uint8_t, uint64_t> data;
+  uint64_t all = 0;
+  for (const QueueUse& use : uses) {
+    if (scene.PlaceOf(use.window) >= scene.windows()) continue;
+    for (const QueueCount& count : use.queues) {
+      data[count.queue] += count.data;
+      all += count.data;
+    }
+  }
+  std::set<uint8_t> queues;
+  for (const auto& [queue, packets] : data) {
+    if (packets >= kLeast && packets * kPart >= all) queues.insert(queue);
+  }
+  return queues;
+}
+
+constexpr uint32_t kEnoughLate = 3;
+constexpr uint32_t kEnoughAmongData = 2;
+
+AmongData AmongDataOf(const Scene& scene, const std::vector<QueueUse>& uses) {
+  const std::set<uint8_t> queues = QueuesOfData(scene, uses);
+  AmongData among;
+  uint64_t since = 0;
+  for (const QueueUse& use : uses) {
+    const size_t place = scene.PlaceOf(use.window);
+    if (place >= scene.windows()) continue;
+    among.unmatched += use.unmatched;
+    uint64_t packets = 0;
+    uint64_t all = 0;
+    for (const QueueCount& count : use.queues) {
+      all += count.notices;
+      if (queues.contains(count.queue)) packets += count.notices;
+    }
+    among.notices += all;
+    if (packets > 0 || among.packets > 0) since += all;
+    if (packets == 0) continue;
+    if (among.packets == 0) among.first = place;
+    if (among.packets < kEnoughAmongData) among.verdict = place;
+    among.packets += packets;
+    among.all = since;
+    among.last = place;
+  }
+  return among;
+}
+
+// One sender's notifications with a wrong DSCP are not the switch's doing: it puts most of them
+// there.
+bool IsAmongData(const AmongData& among) {
+  return among.packets >= kEnoughAmongData && among.packets * 2 > among.all;
+}
+
 }  // namespace
 
 void DetectLateNotices(const Scene& scene, Findings& found) {
@@ -45,7 +114,6 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     size_t verdict = SIZE_MAX;
     uint64_t queued = 0;  // by INT
   };
-  constexpr uint32_t kEnough = 3;
   std::map<NodeIndex, Late> late;
   for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kNotice || key.hops > 2) continue;
@@ -62,23 +130,21 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
       at.last = std::max(at.last, place);
     }
   }
+  std::map<NodeIndex, AmongData> told;
+  for (const auto& [node, uses] : scene.parts().queue_uses) {
+    told.emplace(node, AmongDataOf(scene, uses));
+  }
   // Where all switches put them among data, that is how the fabric is meant.
-  const auto& queues = scene.parts().queue_uses;
-  const auto apart = std::ranges::count_if(queues, [](const auto& entry) {
-    return !entry.second.notices.empty() && entry.second.among_data == 0;
+  const auto apart = std::ranges::count_if(told, [](const auto& entry) {
+    return entry.second.notices > 0 && entry.second.packets == 0;
   });
-  for (const auto& [node, use] : queues) {
-    if (use.among_data == 0 || apart == 0) continue;
-    const size_t last = scene.PlaceOf(use.last_window);
-    if (last >= scene.windows()) continue;
-    // It may have begun before the windows that are remembered.
-    const size_t began = scene.PlaceOf(use.first_window);
-    const size_t first = began < scene.windows() ? began : 0;
+  for (const auto& [node, among] : told) {
+    if (!IsAmongData(among) || apart == 0) continue;
     Late& at = late[node];
-    at.queued = use.among_data;
-    at.first = std::min(at.first, first);
-    at.last = std::max(at.last, last);
-    at.verdict = first;
+    at.queued = among.packets;
+    at.first = std::min(at.first, among.first);
+    at.last = std::max(at.last, among.last);
+    at.verdict = among.verdict;
   }
   const std::map<NodeIndex, EmptyQueue> empty = EmptyNoticeQueues(scene);
   for (const auto& [node, queue] : empty) {
@@ -95,9 +161,9 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
   }
   for (const auto& [node, at] : late) {
     // As many as the mirrors have lost sight of may have been taken for each other.
-    const auto use = queues.find(node);
-    const uint64_t unmatched = use == queues.end() ? 0 : use->second.unmatched;
-    if (empty.contains(node) || (at.queued == 0 && at.packets < kEnough + unmatched)) continue;
+    const auto use = told.find(node);
+    const uint64_t unmatched = use == told.end() ? 0 : use->second.unmatched;
+    if (empty.contains(node) || (at.queued == 0 && at.packets < kEnoughLate + unmatched)) continue;
     if (at.first >= scene.windows()) continue;
     Shift shift = {.first = at.first, .last = at.last, .verdict = std::min(at.verdict, at.last)};
     if (at.verdict == SIZE_MAX) {
@@ -105,7 +171,7 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
       uint32_t sum = 0;
       for (const auto& [place, count] : at.by_window) {
         sum += count;
-        if (sum >= kEnough) {
+        if (sum >= kEnoughLate) {
           shift.verdict = place;
           break;
         }
@@ -113,7 +179,8 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     }
     Finding finding = FindingOf(scene, FindingKind::kDeprioritisedCnps,
                                 {.kind = PlaceKind::kSwitch, .index = node}, shift);
-    finding.confidence = at.queued > 0 ? 0.98 : 0.85;
+    finding.confidence = at.packets >= kEnoughLate + unmatched ? 0.85 : 0;
+    finding.confidence = std::max(finding.confidence, SureBy(at.queued, 0.98));
     if (at.queued > 0) {
       finding.evidence.push_back(
           fmt::format("INT saw {} in a queue of data; other switches have a queue of their own for "

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analytics/diagnosis/scene_fixture.h"
+#include "base/window_row.h"
 
 namespace rocescope {
 namespace {
@@ -13,13 +14,15 @@ class LateNoticesTest : public SceneTest {
     Takes(Way(DelayKind::kNotice, nodes), window, window, {.count = 10, .late = late});
   }
   // INT saw notifications in a queue of their own.
-  void KeepsApart(std::string_view node) { queues_[Node(node)] = {.notices = {{6, 9}}}; }
+  void KeepsApart(std::string_view node) { Queues(node, 0, {{.queue = 6, .notices = 9}}); }
   void PutsAmongData(std::string_view node, size_t first, size_t last) {
-    queues_[Node(node)] = {.notices = {{3, 9}},
-                           .data = {{3, 500}},
-                           .first_window = NumberOf(first),
-                           .last_window = NumberOf(last),
-                           .among_data = 9};
+    for (size_t w = first; w <= last; ++w) {
+      Queues(node, w, {{.queue = 3, .notices = 9, .data = 500}});
+    }
+  }
+  // Instead of what was said of the window before. Windows ascend.
+  void Queues(std::string_view node, size_t window, std::vector<QueueCount> queues) {
+    EntryOf(queues_[Node(node)], NumberOf(window))->queues = std::move(queues);
   }
   Findings Found() { return SceneTest::Found(DetectLateNotices); }
 };
@@ -61,10 +64,13 @@ TEST_F(LateNoticesTest, NotificationsOnAWayThatIsLongerForAllAreNotLateByTheSwit
 // A mirror that loses copies makes one notification look like another.
 TEST_F(LateNoticesTest, AsManyAsMirrorsLostSightOfMayBeOthers) {
   for (size_t w = 6; w < 12; ++w) AreLate({"leaf0", "spine0"}, w, 2);  // 12
-  queues_[Node("leaf0")].unmatched = 9;
+  queues_[Node("leaf0")] = {{.window = NumberOf(3), .unmatched = 4},
+                            {.window = NumberOf(4), .unmatched = 5}};
   EXPECT_EQ(Found().size(), 1u);
-  queues_[Node("leaf0")].unmatched = 10;
+  queues_[Node("leaf0")][1].unmatched = 6;
   EXPECT_TRUE(Found().empty());
+  queues_[Node("leaf0")][0].window = NumberOf(0) - 1;  // before anything that is looked at
+  EXPECT_EQ(Found().size(), 1u);
 }
 
 // In the queue of priority 6, in windows with notifications: 74 octets, or nothing.
@@ -167,8 +173,38 @@ TEST_F(LateNoticesTest, WhereAllPutThemAmongDataThatIsHowTheFabricIsMeant) {
 // One that never had a notification keeps nothing apart.
 TEST_F(LateNoticesTest, ASwitchWithoutNotificationsIsNoExampleForOthers) {
   PutsAmongData("leaf0", 7, 12);
-  queues_[Node("leaf1")] = {.data = {{3, 500}}};
+  Queues("leaf1", 0, {{.queue = 3, .data = 500}});
   EXPECT_TRUE(Found().empty());
+}
+
+// A host that sends a few of its packets with the notifications' DSCP.
+TEST_F(LateNoticesTest, AFewPacketsOfDataInTheQueueOfNotificationsDoNotMakeItOneOfData) {
+  KeepsApart("leaf1");
+  for (size_t w = 7; w <= 12; ++w) {
+    Queues("leaf0", w, {{.queue = 3, .data = 500}, {.queue = 6, .notices = 9, .data = 10}});
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+// One of the hosts sends its notifications with the DSCP of data.
+TEST_F(LateNoticesTest, ASwitchThatKeepsMostOfThemApartPutsNoneAmongData) {
+  KeepsApart("leaf1");
+  for (size_t w = 7; w <= 12; ++w) {
+    Queues("leaf0", w, {{.queue = 3, .notices = 2, .data = 500}, {.queue = 6, .notices = 7}});
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(LateNoticesTest, OneAmongDataIsAnAccidentAndTheSecondIsTheVerdict) {
+  KeepsApart("leaf1");
+  Queues("leaf0", 7, {{.queue = 3, .notices = 1, .data = 500}});
+  EXPECT_TRUE(Found().empty());
+  Queues("leaf0", 9, {{.queue = 3, .notices = 1, .data = 500}});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(7));
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_NEAR(found[0].confidence, 0.98 * 3 / 4, 1e-6) << "two are few yet";
 }
 
 TEST_F(LateNoticesTest, IntIsSurerThanTimes) {
