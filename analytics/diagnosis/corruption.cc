@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who damages packets inside, by who got them: NICs count packets whose invariant CRC is wrong, and
-// the switch by way of which they came is the one whose share of everybody's traffic explains
-// everybody's counts best.
+// the switch by way of which they came, or the NIC itself, is the one whose share of everybody's
+// traffic explains everybody's counts best.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -52,14 +52,18 @@ Damage DamageOf(const Scene& scene) {
   return damage;
 }
 
-// Octets that came to each NIC by way of each switch while packets were damaged.
-std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp until) {
+// Octets that came to each NIC by way of each switch while packets were damaged; of those that
+// were hurt, also what came to them at all.
+std::vector<Exposed> ExposedTo(const Scene& scene, const Hurts& hurts, Timestamp from,
+                               Timestamp until) {
   std::map<NodeIndex, Passed> passed;
+  std::map<NicIndex, double> received;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.destination == kNone) continue;
     for (const PathStretch& stretch : flow.stretches) {
       const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
       if (octets <= 0) continue;
+      if (hurts.contains(flow.destination)) received[flow.destination] += octets;
       for (const topology::PortIndex port : stretch.certain) {
         const NodeIndex node = scene.fabric().port(port).node;
         if (scene.fabric().node(node).IsSwitch()) passed[node][flow.destination] += octets;
@@ -72,6 +76,11 @@ std::vector<Exposed> ExposedTo(const Scene& scene, Timestamp from, Timestamp unt
                        .place = {.kind = PlaceKind::kSwitch, .index = node},
                        .passed = std::move(octets)});
   }
+  for (const auto& [nic, octets] : received) {
+    exposed.push_back({.kind = FindingKind::kCorruption,
+                       .place = {.kind = PlaceKind::kNic, .index = nic},
+                       .passed = {{nic, octets}}});
+  }
   return exposed;
 }
 
@@ -81,15 +90,26 @@ void DetectCorruption(const Scene& scene, Findings& found) {
   const Damage damage = DamageOf(scene);
   if (damage.all < kEnough) return;
   const std::vector<Suspect> ranked = RankByHurts(
-      ExposedTo(scene, scene.BeginOf(damage.first), scene.EndOf(damage.last)), damage.at);
+      ExposedTo(scene, damage.at, scene.BeginOf(damage.first), scene.EndOf(damage.last)),
+      damage.at);
   if (ranked.empty()) return;
   Finding finding = {.from = scene.BeginOf(damage.first), .verdict = scene.EndOf(damage.verdict)};
   Accuse(ranked, finding);
+  // That nobody else is to blame, as a sender or several NICs, is not known.
+  constexpr double kNobodyElse = 0.9;
+  finding.confidence *= kNobodyElse;
+  for (Suspect& rival : finding.rivals) rival.probability *= kNobodyElse;
   finding.evidence.push_back(fmt::format(
       "{} got {} with whole frames and a wrong invariant CRC; who got how many of them goes best "
-      "with how much each got by way of this switch",
+      "with {}",
       Counted(damage.at.size(), "NIC"),
-      Counted(static_cast<uint64_t>(std::llround(damage.all)), "packet")));
+      Counted(static_cast<uint64_t>(std::llround(damage.all)), "packet"),
+      finding.place.kind == PlaceKind::kNic ? "what came to this one"
+                                            : "how much each got by way of this switch"));
+  if (!finding.rivals.empty()) {
+    finding.further.push_back(
+        "counters of more NICs behind the same switches: a switch damages what goes to those too");
+  }
   finding.until = scene.Until(damage.last);
   found.push_back(std::move(finding));
 }

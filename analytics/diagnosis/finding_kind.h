@@ -30,7 +30,7 @@ enum class PlaceKind : uint8_t { kLink, kSwitch, kNic, kGpu };
   ROW(BitErrors, "bit_errors", Link, "damages frames, which the next port drops",                  \
       "clean or replace the cable or transceiver; take the link out of routing until then")        \
   ROW(Corruption, "corruption", Switch, "damages packets inside: frames are whole, contents not",  \
-      "drain the switch and have its memory and fabric tested; replace it")                        \
+      "drain it and have its memory and its inner links tested; replace it")                       \
   ROW(Polarisation, "polarisation", Switch, "sends flows that should spread by few of its links",  \
       "let its hash take UDP ports in, with a seed of its own")                                    \
   ROW(Blackhole, "blackhole", Switch, "forwards some destinations to nowhere",                     \
