@@ -93,21 +93,46 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
   return balance;
 }
 
+// NICs that may have sent or got notifications: those that somebody saw, or that say so themselves.
+std::vector<bool> NicsThatTalk(const Scene& scene) {
+  std::vector<bool> talk(scene.fabric().nics().size());
+  for (const FlowPath& path : scene.parts().paths) {
+    for (const topology::NicIndex nic : {path.source, path.destination}) {
+      if (nic != kNone) talk[nic] = true;
+    }
+  }
+  for (topology::NicIndex nic = 0; nic < talk.size(); ++nic) {
+    const Entity entity{.kind = EntityKind::kNic, .index = nic};
+    for (const Metric metric :
+         {Metric::kTxPackets, Metric::kRxPackets, Metric::kCnpSent, Metric::kCnpHandled}) {
+      const Row row = scene.Growth(entity, metric);
+      if (std::ranges::any_of(row, [](uint64_t packets) { return packets > 0; })) talk[nic] = true;
+    }
+  }
+  return talk;
+}
+
 // Congestion notifications that left their senders and reached nobody, over the whole fabric and
-// from a window on; -1 if NICs do not tell.
-int64_t LostNotifications(const Scene& scene, size_t from) {
+// from a window on: fewer than 0 if more were heeded than were sent since. Unset where a NIC that
+// talks does not tell both.
+std::optional<int64_t> LostNotifications(const Scene& scene, size_t from) {
   int64_t lost = 0;
   bool told = false;
-  for (topology::NicIndex nic = 0; nic < scene.fabric().nics().size(); ++nic) {
+  const std::vector<bool> talk = NicsThatTalk(scene);
+  for (topology::NicIndex nic = 0; nic < talk.size(); ++nic) {
     const Entity entity{.kind = EntityKind::kNic, .index = nic};
-    told |= scene.Tells(entity, Metric::kCnpSent);
+    if (!talk[nic]) continue;
+    if (!scene.Tells(entity, Metric::kCnpSent) || !scene.Tells(entity, Metric::kCnpHandled)) {
+      return std::nullopt;
+    }
+    told = true;
     const Row sent = scene.Growth(entity, Metric::kCnpSent);
     const Row handled = scene.Growth(entity, Metric::kCnpHandled);
     for (size_t w = from; w < sent.size(); ++w) {
       lost += static_cast<int64_t>(sent[w]) - static_cast<int64_t>(handled[w]);
     }
   }
-  return told ? lost : -1;
+  return told ? std::optional(lost) : std::nullopt;
 }
 
 using SentAgain = std::map<std::pair<Segment, IpAddress>, uint64_t>;
@@ -173,15 +198,15 @@ void AddSilentLoss(const Scene& scene, NodeIndex node, const Loss& loss, Finding
   finding.evidence.push_back(
       fmt::format("{} went into it and never came out, and it counts no drops",
                   Counted(static_cast<uint64_t>(frames), "frame")));
-  const int64_t notifications = LostNotifications(scene, first);
+  const std::optional<int64_t> notifications = LostNotifications(scene, first);
   const SentAgain again = SentAgainBy(scene, node);
-  const bool are_notifications = notifications >= 0 ? notifications * 2 > frames : again.empty();
+  const bool are_notifications = notifications ? *notifications * 2 > frames : again.empty();
   if (are_notifications) {
     finding.kind = FindingKind::kLostCnps;
-    if (notifications >= 0) {
+    if (notifications) {
       finding.evidence.push_back(
           fmt::format("{} that NICs sent meanwhile reached no NIC",
-                      Counted(static_cast<uint64_t>(notifications), "congestion notification")));
+                      Counted(static_cast<uint64_t>(*notifications), "congestion notification")));
     } else {
       finding.confidence = 0.8;
       finding.evidence.push_back("no flow by way of it had to send anything again");

@@ -23,6 +23,11 @@ class SwitchLossTest : public SceneTest {
     }
   }
   void Notifies(size_t window, uint64_t sent, uint64_t handled) {
+    for (const char* host : {"host0", "host4", "host8", "host12"}) {
+      for (const Metric metric : {Metric::kCnpSent, Metric::kCnpHandled}) {
+        Grows(OfNic(NicOf(host)), metric, window, 0);
+      }
+    }
     Grows(OfNic(NicOf("host4")), Metric::kCnpSent, window, sent);
     Grows(OfNic(NicOf("host0")), Metric::kCnpHandled, window, handled);
   }
@@ -78,6 +83,37 @@ TEST_F(SwitchLossTest, NotificationsThatVanishAreLostCnps) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kLostCnps);
   EXPECT_EQ(found[0].place, Switch("spine0"));
+}
+
+// Two that were on their way when packets began to vanish.
+TEST_F(SwitchLossTest, WhereMoreNotificationsAreHeededThanSentNoneAreLost) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, w == 8 ? 12 : 10);
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
+  EXPECT_EQ(found[0].confidence, 0.95);
+}
+
+TEST_F(SwitchLossTest, OneHeededMoreThanWasSentIsNotTheSameAsNobodyTelling) {
+  for (size_t w = 0; w < kWindows; ++w) Notifies(w, 10, w == 8 ? 11 : 10);
+  for (size_t w = 8; w < kWindows; ++w) Send({"host0", "leaf0", "spine0"}, w, 100);
+  ASSERT_EQ(Found().size(), 1u);
+  EXPECT_EQ(Found()[0].kind, FindingKind::kBlackhole);
+}
+
+// Who sent those that others heeded, or heeded those that others sent, is not known then.
+TEST_F(SwitchLossTest, WhereANicThatTalksTellsOnlyHalfNobodyKnowsHowManyAreLost) {
+  for (size_t w = 8; w < kWindows; ++w) {
+    Send({"host0", "leaf0", "spine0"}, w, 100);
+    Notifies(w, 100, 0);
+  }
+  NeverTells(OfNic(NicOf("host0")), Metric::kCnpHandled);
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 17);
+  Sends("host0", "host4", 17).total.resent = 300;
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);
 }
 
 TEST_F(SwitchLossTest, DropsThatItCountsAreNoBlackhole) {
