@@ -39,6 +39,7 @@ class Balances {
  public:
   explicit Balances(std::vector<Balance> places);
 
+  const Balance& At(size_t place) const { return places_[place]; }
   // Nothing, if what is missing may still be under way.
   std::optional<Loss> LossAt(size_t place) const;
 

@@ -100,6 +100,53 @@ TEST_F(CrossedLinksTest, ThoseThatPathsHaveToldOfAreNotToldTwice) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Of a reboot nobody knows what was sent meanwhile; before and behind it all is told.
+TEST_F(CrossedLinksTest, OneWhoseCountersBeganAnewIsFoundToo) {
+  Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
+  Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
+  Carry();
+  FallsToZero(Port("leaf1", "spine0"), Metric::kTxPackets, 2);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+}
+
+// Hosts' links carry what no other does; and all alike leave out two in a hundred frames.
+TEST_F(CrossedLinksTest, NicsThatLeaveFramesOutOfTheirCountsAreNotCrossed) {
+  for (size_t w = 0; w < kWindows; ++w) {
+    for (topology::PortIndex port = 0; port < to_.size(); ++port) {
+      const bool to_host = fabric_.NicOf(to_[port]) != topology::kNone;
+      Sends(port, w, 1000, to_host ? 20 : 0);
+    }
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(CrossedLinksTest, CrossedLinksAreFoundAmongNicsThatLeaveFramesOut) {
+  Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
+  Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
+  for (size_t w = 0; w < kWindows; ++w) {
+    for (topology::PortIndex port = 0; port < to_.size(); ++port) {
+      const bool to_host = fabric_.NicOf(to_[port]) != topology::kNone;
+      Sends(port, w, 1000 + 7 * port, to_host ? 20 : 0);
+    }
+  }
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+}
+
+// Nothing is known of one that sends: that another received nothing is no sign of a cable.
+TEST_F(CrossedLinksTest, WithoutOctetsNobodyKnowsWhatIsUnderWay) {
+  Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
+  Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
+  Carry();
+  for (topology::PortIndex port = 0; port < to_.size(); ++port) {
+    NeverTells(EntityOf(port), Metric::kTxBytes);
+  }
+  EXPECT_TRUE(Found().empty());
+}
+
 TEST_F(CrossedLinksTest, NobodyKnowsWhereCountersAreMissing) {
   Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
   Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));

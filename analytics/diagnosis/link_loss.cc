@@ -71,15 +71,20 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
 
 void DetectLinkLoss(const Scene& scene, Findings& found) {
   const auto links = scene.fabric().links();
-  std::vector<Balance> places;
-  for (const topology::Link& link : links) {
-    for (const PortIndex sender : link.ends)
-      places.push_back(LinkBalance(scene, sender, scene.fabric().Peer(sender)));
-  }
-  const Balances balances(std::move(places));
+  const Balances& balances = scene.link_balances();
   std::vector<BothWays> lost(links.size());
-  for (size_t i = 0; i < links.size(); ++i) {
-    for (size_t end = 0; end < 2; ++end) lost[i][end] = balances.LossAt(2 * i + end);
+  std::vector<bool> loses(2 * links.size());
+  for (LinkIndex i = 0; i < links.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      lost[i][end] = balances.LossAt(WayOf(i, end));
+      loses[WayOf(i, end)] = lost[i][end].has_value();
+    }
+  }
+  const std::vector<bool> disagree = SharedByMost(scene, balances, loses);
+  for (LinkIndex i = 0; i < links.size(); ++i) {
+    for (size_t end = 0; end < 2; ++end) {
+      if (disagree[WayOf(i, end)]) lost[i][end].reset();
+    }
   }
   // Several links do not begin to lose so little each.
   const auto small = std::ranges::count_if(lost, [](const BothWays& ways) {

@@ -82,6 +82,33 @@ TEST_F(LinkLossTest, FramesWithAWrongCheckSequenceAreBitErrorsOfTheSenderSide) {
   EXPECT_EQ(found[0].verdict, End(8));
 }
 
+// A kind of NIC that leaves MAC control frames out: each port sent 20 that no NIC counts.
+TEST_F(LinkLossTest, WhatMostNicsDoNotCountIsNotLost) {
+  for (topology::NicIndex nic = 0; nic < fabric_.nics().size(); ++nic) {
+    if (nic == 3 || nic == 7) continue;
+    Loses(fabric_.Peer(fabric_.nic(nic).port), 8 + nic % 4, 20);
+  }
+  EXPECT_TRUE(Found().empty());
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u) << "of other links that says nothing";
+  EXPECT_EQ(found[0].place, OneWay("leaf0", "spine1"));
+}
+
+TEST_F(LinkLossTest, AFewHostsLinksThatLoseFramesLoseThem) {
+  for (const char* host : {"host1", "host2", "host5"}) {
+    Loses(fabric_.Peer(fabric_.nic(NicOf(host)).port), 8, 20);
+  }
+  EXPECT_EQ(Found().size(), 3u);
+}
+
+// Without them nobody knows how many frames a cable holds.
+TEST_F(LinkLossTest, APortThatTellsNoOctetsIsNotHeldAgainstItsPeer) {
+  Loses(Port("leaf0", "spine1"), 8, 20);
+  NeverTells(EntityOf(Port("leaf0", "spine1")), Metric::kTxBytes);
+  EXPECT_TRUE(Found().empty());
+}
+
 // Its last reading is from another moment than that of the other end.
 TEST_F(LinkLossTest, EndsThatAreReadAtDifferentMomentsAreNotCompared) {
   Loses(Port("leaf0", "spine1"), 8, 20);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analytics/diagnosis/link_balance.h"
+
 namespace rocescope {
 
 using topology::kNone;
@@ -86,6 +88,11 @@ bool Scene::AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metri
   const Duration slack = ReadingSlack();
   const Duration apart = first->last_reading() - second->last_reading();
   return apart <= slack && -apart <= slack && !first->is_by_agent() && !second->is_by_agent();
+}
+
+const Balances& Scene::link_balances() const {
+  if (!link_balances_) link_balances_ = std::make_shared<const Balances>(LinkBalances(*this));
+  return *link_balances_;
 }
 
 }  // namespace rocescope

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "analytics/collective/collective.h"
 #include "analytics/connection/connection.h"
 #include "analytics/delay/delay.h"
+#include "analytics/diagnosis/balance.h"
 #include "analytics/job/attribution.h"
 #include "analytics/loss/loss_tracker.h"
 #include "analytics/metric/metric_store.h"
@@ -84,10 +86,14 @@ class Scene {
   Duration ReadingSlack() const;  // so much apart, they still are
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;
 
+  // link_balance.h; worked out when first asked for. A scene is one thread's.
+  const Balances& link_balances() const;
+
  private:
   const SceneParts parts_;
   int64_t first_ = 0;
   size_t windows_ = 0;
+  mutable std::shared_ptr<const Balances> link_balances_;
 };
 
 }  // namespace rocescope
