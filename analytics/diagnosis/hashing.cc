@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <utility>
 #include <vector>
@@ -112,46 +113,100 @@ struct Verdict {
   size_t moved = 0;  // flows that came there though no link went or came
 };
 
-// Of flows that were seen in a window.
-Verdict Judge(const std::vector<Choice>& choices, Timestamp from, Timestamp until) {
-  struct Group {
-    std::map<PortIndex, size_t> by_port;
-    double ways = 0;
-    size_t moved = 0;
-  };
-  std::map<std::pair<NicIndex, NicIndex>, Group> groups;
-  for (const Choice& choice : choices) {
-    if (choice.from >= until || choice.until < from) continue;
-    Group& group = groups[{choice.source, choice.destination}];
-    ++group.by_port[choice.port];
-    group.ways = choice.ways;
-    group.moved += choice.moved;
+// The choices of one switch in a window after the other: what came and what went makes the next
+// window's of the one before. All sums are whole numbers, so that none of it drifts.
+class ChoicesNow {
+ public:
+  void Add(const Choice& choice) { Change(choice, 1); }
+  void Remove(const Choice& choice) { Change(choice, -1); }
+
+  Verdict Judge() const {
+    // Paths are wrong now and then, and a flow that moves in the window is in two places.
+    constexpr double kWrong = 0.02;
+    Verdict verdict{.pairs = static_cast<size_t>(pairs_),
+                    .flows = static_cast<size_t>(flows_),
+                    .apart = static_cast<size_t>(apart_),
+                    .moved = static_cast<size_t>(moved_)};
+    verdict.surprise = static_cast<double>(elsewhere_) * std::log(kWrong);
+    for (const auto& [ways, together] : together_) {
+      verdict.surprise += static_cast<double>(together) * std::log(ways * (1 - kWrong));
+    }
+    // Flows that move together without a link's doing are a sign of another hash by themselves.
+    constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
+    constexpr size_t kMostMoved = 3;
+    if (verdict.apart == 0) {
+      verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMostMoved));
+    }
+    return verdict;
   }
-  // Paths are wrong now and then, and a flow that moves in the window is in two places.
-  constexpr double kWrong = 0.02;
-  Verdict verdict;
-  for (const auto& [pair, group] : groups) {
-    size_t all = 0;
-    size_t most = 0;
+
+ private:
+  struct Group {
+    std::map<PortIndex, int64_t> by_port;
+    double ways = 0;  // of all of them: where they go says that
+    int64_t moved = 0;
+  };
+
+  void Change(const Choice& choice, int64_t by) {
+    const auto at = groups_.try_emplace({choice.source, choice.destination}).first;
+    Group& group = at->second;
+    group.ways = choice.ways;
+    Count(group, -1);
+    int64_t& count = group.by_port[choice.port];
+    count += by;
+    if (count == 0) group.by_port.erase(choice.port);
+    group.moved += choice.moved ? by : 0;
+    Count(group, 1);
+    if (group.by_port.empty()) groups_.erase(at);
+  }
+
+  void Count(const Group& group, int64_t by) {
+    int64_t all = 0;
+    int64_t most = 0;
     for (const auto& [port, count] : group.by_port) {
       all += count;
       most = std::max(most, count);
     }
-    if (all < 2) continue;
-    ++verdict.pairs;
-    verdict.flows += all;
-    verdict.apart += most < all;
-    if (most == all) verdict.moved += group.moved;
-    verdict.surprise += static_cast<double>(most - 1) * std::log(group.ways * (1 - kWrong)) +
-                        static_cast<double>(all - most) * std::log(kWrong);
+    if (all < 2) return;
+    pairs_ += by;
+    flows_ += by * all;
+    if (most < all) apart_ += by;
+    if (most == all) moved_ += by * group.moved;
+    together_[group.ways] += by * (most - 1);
+    elsewhere_ += by * (all - most);
   }
-  // Flows that move together without a link's doing are a sign of another hash by themselves.
-  constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
-  constexpr size_t kMostMoved = 3;
-  if (verdict.apart == 0) {
-    verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMostMoved));
+
+  std::map<std::pair<NicIndex, NicIndex>, Group> groups_;
+  int64_t pairs_ = 0;
+  int64_t flows_ = 0;
+  int64_t apart_ = 0;
+  int64_t moved_ = 0;
+  std::map<double, int64_t> together_;  // flows that share a link with one more, by how many ways
+  int64_t elsewhere_ = 0;
+};
+
+// Numbers of choices by the window from which on they are there, and by that from which on they
+// are not any more.
+struct Turns {
+  std::vector<std::vector<size_t>> come;
+  std::vector<std::vector<size_t>> gone;
+};
+
+Turns TurnsOf(const Scene& scene, const std::vector<Choice>& choices) {
+  Turns turns{.come = std::vector<std::vector<size_t>>(scene.windows()),
+              .gone = std::vector<std::vector<size_t>>(scene.windows())};
+  const auto windows = static_cast<int64_t>(scene.windows());
+  const auto place_of = [&](Timestamp time) {
+    return static_cast<int64_t>(scene.PlaceOf(scene.parts().metrics.WindowOf(time)));
+  };
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const int64_t first = std::max<int64_t>(place_of(choices[i].from), 0);
+    const int64_t last = place_of(choices[i].until);
+    if (first >= windows || last < first) continue;
+    turns.come[static_cast<size_t>(first)].push_back(i);
+    if (last + 1 < windows) turns.gone[static_cast<size_t>(last + 1)].push_back(i);
   }
-  return verdict;
+  return turns;
 }
 
 }  // namespace
@@ -163,8 +218,12 @@ void DetectHashing(const Scene& scene, Findings& found) {
     size_t first = scene.windows();
     size_t last = 0;
     Verdict best;
+    const Turns turns = TurnsOf(scene, choices);
+    ChoicesNow now;
     for (size_t w = 0; w < scene.windows(); ++w) {
-      const Verdict verdict = Judge(choices, scene.BeginOf(w), scene.EndOf(w));
+      for (const size_t i : turns.gone[w]) now.Remove(choices[i]);
+      for (const size_t i : turns.come[w]) now.Add(choices[i]);
+      const Verdict verdict = now.Judge();
       if (verdict.surprise < kEnough) continue;
       first = std::min(first, w);
       last = w;

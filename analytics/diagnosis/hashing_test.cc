@@ -44,6 +44,20 @@ TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {
   EXPECT_EQ(found[0].verdict, End(9));
 }
 
+// Each window is judged by the flows that are there in it.
+TEST_F(HashingTest, IsOverWhenTheFlowsThatGoSoAre) {
+  Spread(8, [](size_t pair, uint32_t) { return pair; }, 3);
+  for (FlowPath& path : paths_) path.stretches[0].until = End(11) - Duration(1);
+  const std::vector<FlowPath> polarised = std::move(paths_);
+  paths_.clear();
+  Spread(8, [](size_t, uint32_t flow) { return flow; }, 12);
+  paths_.insert(paths_.end(), polarised.begin(), polarised.end());
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(3));
+  EXPECT_EQ(found[0].until, End(11));
+}
+
 TEST_F(HashingTest, FlowsThatSpreadAreAllRight) {
   Spread(8, [](size_t, uint32_t flow) { return flow; });
   EXPECT_TRUE(Found().empty());
