@@ -81,6 +81,8 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
   if (!quickest) return std::nullopt;
   // Fewer windows than that have to be close to each other.
   constexpr size_t kSeveral = 4;
+  constexpr size_t kEnough = 2;
+  constexpr uint32_t kPackets = 5;
   Shift shift;
   std::vector<int64_t> by;
   std::vector<size_t> usual;
@@ -114,14 +116,13 @@ std::optional<Shift> ShiftOf(const Scene& scene, const std::vector<DelayWindow>&
       shift = {};
       by.clear();
     }
+    const bool sufficed = shift.windows >= kEnough && shift.packets >= kPackets;
     if (shift.windows++ == 0) shift.first = place;
-    if (shift.windows == 2) shift.verdict = place;
     shift.last = place;
     shift.packets += window.count;
+    if (!sufficed) shift.verdict = place;
     by.push_back(window.least - *quickest);
   }
-  constexpr size_t kEnough = 2;
-  constexpr uint32_t kPackets = 5;
   if (shift.windows < kEnough || shift.packets < kPackets) return std::nullopt;
   const auto between = static_cast<size_t>(std::ranges::count_if(
       usual, [&](size_t place) { return place > shift.first && place < shift.last; }));

@@ -125,14 +125,36 @@ void AddRivals(const Longer& longer, Finding& finding) {
   double sum = weight(longer.innocent);
   for (const Candidate& rival : longer.rivals) sum += weight(rival.innocent);
   if (longer.rivals.empty()) return;
+  const double all = finding.confidence;
   for (const Candidate& rival : longer.rivals) {
     finding.rivals.push_back(
         {.kind = finding.kind,
          .place = {.kind = PlaceKind::kLink, .index = rival.link, .sender = rival.sender},
-         .probability = finding.confidence * weight(rival.innocent) / sum});
+         .probability = all * weight(rival.innocent) / sum});
   }
-  finding.confidence *= weight(longer.innocent) / sum;
+  std::ranges::sort(finding.rivals, {}, [](const Suspect& rival) {
+    return std::pair(-rival.probability, rival.place);
+  });
+  finding.confidence = all * weight(longer.innocent) / sum;
   finding.further.push_back("mirror sessions or INT of the switch between the two links");
+}
+
+// Of the two directions of one link: what else explains both, one link explains too.
+Longer Joined(const Longer& a, const Longer& b) {
+  Longer both = a;
+  both.shift.first = std::min(a.shift.first, b.shift.first);
+  both.shift.last = std::max(a.shift.last, b.shift.last);
+  both.shift.verdict = std::min(a.shift.verdict, b.shift.verdict);
+  both.innocent = std::max(a.innocent, b.innocent);
+  both.rivals.clear();
+  for (Candidate rival : a.rivals) {
+    const auto other = std::ranges::find(b.rivals, rival.link, &Candidate::link);
+    if (other == b.rivals.end()) continue;
+    rival.sender = kNone;
+    rival.innocent = std::max(rival.innocent, other->innocent);
+    both.rivals.push_back(std::move(rival));
+  }
+  return both;
 }
 
 }  // namespace
@@ -165,11 +187,12 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
     const LinkIndex link = at->first.first;
     const auto next = std::next(at);
     const bool both = next != shifts.end() && next->first.first == link;
+    const Longer longer = both ? Joined(at->second, next->second) : at->second;
     Finding finding = FindingOf(
         scene, FindingKind::kAddedLatency,
         {.kind = PlaceKind::kLink, .index = link, .sender = both ? kNone : at->first.second},
-        at->second.shift);
-    AddRivals(at->second, finding);
+        longer.shift);
+    AddRivals(longer, finding);
     finding.evidence.push_back(fmt::format(
         "what {} sends takes {:.1f} us longer than it did, even the quickest of {} in {}",
         fabric.NameOf(at->first.second), at->second.shift.by / 1000,

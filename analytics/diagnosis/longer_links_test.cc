@@ -74,6 +74,40 @@ TEST_F(LongerLinksTest, BothDirectionsAreOneLink) {
   EXPECT_EQ(found[0].evidence.size(), 2u);
 }
 
+TEST_F(LongerLinksTest, BothDirectionsLastFromTheFirstToTheLast) {
+  Takes(Way(DelayKind::kTransit, {"leaf0", "spine1"}), 5000, 10, 12);
+  Takes(Way(DelayKind::kTransit, {"spine1", "leaf0"}), 5000, 8, 11);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(9));
+  EXPECT_EQ(found[0].until, End(12));
+}
+
+// leaf0 > spine0 > leaf1 and back are longer; the first cable of either may be it, or the second.
+// Of the way over spine0 > leaf1 one is not longer.
+TEST_F(LongerLinksTest, RivalsAreThoseThatExplainBothDirections) {
+  Takes({"leaf0", "spine0", "leaf1"}, 5000);
+  Takes({"leaf1", "spine0", "leaf0"}, 5000);
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].place, Link("leaf1", "spine0"));
+  EXPECT_NEAR(found[0].confidence + found[0].rivals[0].probability, 0.95, 1e-6);
+}
+
+// Two packets of the second window make no five with the two of the first.
+TEST_F(LongerLinksTest, TheVerdictIsWhereFivePacketsAndTwoWindowsHadSaidIt) {
+  const DelayKey key = Way(DelayKind::kTransit, {"leaf0", "spine1"});
+  Takes(key, 0);
+  SceneTest::Takes(key, 8, 12, {.least = 6000, .count = 2});
+  const Findings found = Found();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(8));
+  EXPECT_EQ(found[0].verdict, End(10));
+}
+
 TEST_F(LongerLinksTest, TwoLinksOfOneSwitchAreTwo) {
   Takes({"leaf0", "spine0"}, 5000);
   Takes({"leaf0", "spine1"}, 5000);
