@@ -40,11 +40,11 @@ uint64_t SumOf(const MetricStore::OfEntity& entity, Metric metric, int64_t from,
   return series == nullptr ? 0 : series->Sum(from, until);
 }
 
-// A watermark is read after the window that it is of, and set back then; the depth is of one
-// moment.
+// The depth is of one moment; a watermark is of the window at whose end it is read, and there it
+// stands.
 uint64_t PeakOf(const MetricStore::OfEntity& entity, int64_t from, int64_t until) {
   const MetricSeries* watermark = SeriesOf(entity, Metric::kQueueWatermark);
-  if (watermark != nullptr) return watermark->Highest(from, until + 1);
+  if (watermark != nullptr) return watermark->Highest(from, until);
   const MetricSeries* depth = SeriesOf(entity, Metric::kQueueBytes);
   return depth == nullptr ? 0 : depth->Highest(from, until);
 }

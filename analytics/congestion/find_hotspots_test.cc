@@ -44,6 +44,17 @@ TEST_F(HotspotTest, AQueueThatMarksIsOneWhileItDoes) {
                                                                 .marked = 9}));
 }
 
+TEST_F(HotspotTest, AQueueThatFillsUpAfterwardsWasNotItsPeak) {
+  for (const auto& [ms, marked] : {std::pair(0, 0), {1, 0}, {2, 5}, {3, 5}, {4, 5}}) {
+    Reads(Metric::kEcnMarked, ms, static_cast<uint64_t>(marked));
+    Reads(Metric::kQueueWatermark, ms, ms == 2 ? 70'000 : 90'000);
+  }
+  const std::vector<Hotspot> hotspots = HotspotsOf(metrics_, {}, {});
+  ASSERT_EQ(hotspots.size(), 1u);
+  EXPECT_EQ(hotspots[0].until, At(2));
+  EXPECT_EQ(hotspots[0].peak_bytes, 70'000u);
+}
+
 TEST_F(HotspotTest, AfterCalmItIsAnother) {
   uint64_t dropped = 0;
   for (int64_t ms = 0; ms <= 10; ++ms) {
