@@ -65,7 +65,7 @@ struct AnomalyStatistics {
   uint64_t stable = 0;    // odd by both halves of the past
   uint64_t unstable = 0;  // clearly odd by one half alone: not reported
   uint64_t shared = 0;    // stable, but too many of the role were odd at the same time
-  uint64_t refused = 0;   // anomalies, for want of room
+  uint64_t refused = 0;   // anomalies, the oldest, that gave way to new ones of their role
   uint64_t fits = 0;      // of models to a role's past
 
   friend bool operator==(const AnomalyStatistics&, const AnomalyStatistics&) = default;

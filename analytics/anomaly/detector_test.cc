@@ -173,6 +173,40 @@ TEST_F(AnomalyTest, ItDoesNotMatterHowOftenSomebodyAsks) {
   EXPECT_THAT(once.anomalies, SizeIs(1));
 }
 
+TEST_F(AnomalyTest, TheOldestGivesWay) {
+  Counts(Metric::kTxBytes, 40, Usual);
+  Counts(Metric::kOutOfSequence, 40, [](topology::NicIndex nic, int64_t window) -> uint64_t {
+    return (nic == 5 && window == 20) || (nic == 9 && window == 30) ? 500 : 0;
+  });
+  ASSERT_THAT(Found().anomalies, SizeIs(2));
+  AnomalyDetector one(fabric_, {.most_anomalies = 1});
+  one.Update(metrics_);
+  const Anomalies found = one.Answer();
+  ASSERT_THAT(found.anomalies, SizeIs(1));
+  EXPECT_EQ(found.anomalies[0].entity.index, 9u);
+  EXPECT_EQ(found.anomalies[0].from, At(30));
+  EXPECT_EQ(found.statistics.refused, 1u);
+}
+
+// Asked after 40 windows and 250 more: of the first 34, series have forgotten what was counted.
+TEST_F(AnomalyTest, WhatIsForgottenIsNoPastInWhichNothingWasCounted) {
+  std::vector<uint64_t> bytes(fabric_.nics().size());
+  for (int64_t window = 0; window <= 290; ++window) {
+    for (topology::NicIndex nic = 0; nic < fabric_.nics().size(); ++nic) {
+      metrics_.Add({.entity = {.kind = EntityKind::kNic,
+                               .node = fabric_.node(fabric_.nic(nic).host).name,
+                               .port = fabric_.nic(nic).device},
+                    .metric = Metric::kTxBytes,
+                    .value = bytes[nic],
+                    .event_time = At(window)});
+      bytes[nic] += Usual(nic, window);
+    }
+    if (window == 40) detector_.Update(metrics_);
+  }
+  // The first eight windows, and the two that eight known ones do not lie before.
+  EXPECT_EQ(Found().statistics.unjudged, (8 + 2) * fabric_.nics().size());
+}
+
 TEST_F(AnomalyTest, WithoutAPastNothingIsJudged) {
   Counts(Metric::kTxBytes, 5, Usual);
   const Anomalies found = Found();

@@ -55,7 +55,8 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
   if (!first_) next_ = first_.emplace(BeginningOf(metrics, members));
   // Of what lies further back, series have forgotten the past.
   const auto kept = static_cast<int64_t>(MetricSeries::kMostWindows);
-  if (next_ < end - kept) first_ = next_ = end - kept;
+  first_ = std::max(*first_, end - kept);
+  next_ = std::max(next_, *first_);
   for (; next_ < end; ++next_) {
     if (next_ - *first_ < options_.shortest_past) {
       statistics_.unjudged += members.size();
@@ -150,17 +151,14 @@ void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size
   const Timestamp until = metrics.StartOf(panel.windows[0] + 1);
   const Entity& whose = panel.entities[entity];
   const auto latest = latest_.find(whose);
-  const bool goes_on = latest != latest_.end() &&
-                       from - anomalies_[latest->second].until < options_.calm * metrics.window();
-  if (!goes_on && anomalies_.size() >= options_.most_anomalies) {
-    ++statistics_.refused;
-    return;
-  }
+  const bool goes_on = latest != latest_.end() && from - anomalies_[latest->second - gone_].until <
+                                                      options_.calm * metrics.window();
   if (!goes_on) {
-    latest_[whose] = anomalies_.size();
+    if (!anomalies_.empty() && anomalies_.size() >= options_.most_anomalies) ForgetOldest();
+    latest_[whose] = gone_ + anomalies_.size();
     anomalies_.push_back({.entity = whose, .from = from});
   }
-  Anomaly& anomaly = anomalies_[latest_[whose]];
+  Anomaly& anomaly = anomalies_[latest_[whose] - gone_];
   anomaly.until = until;
   ++anomaly.windows;
   if (fitted_->even->has_peers()) anomaly.peers = static_cast<uint32_t>(panel.entities.size() - 1);
@@ -175,6 +173,14 @@ void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size
   }
   const Past& past = by_even ? *fitted_->even : *fitted_->odd;
   anomaly.metrics = past.Explain(panel, entity, metrics.window());
+}
+
+void RoleWatch::ForgetOldest() {
+  const auto latest = latest_.find(anomalies_.front().entity);
+  if (latest != latest_.end() && latest->second == gone_) latest_.erase(latest);
+  anomalies_.pop_front();
+  ++gone_;
+  ++statistics_.refused;
 }
 
 void RoleWatch::Forget(int64_t before) {

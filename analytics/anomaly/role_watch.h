@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +25,7 @@ class RoleWatch {
   // `members` ascending by entity.
   void Update(const MetricStore& metrics, std::span<const Member> members);
 
-  const std::vector<Anomaly>& anomalies() const { return anomalies_; }
+  const std::deque<Anomaly>& anomalies() const { return anomalies_; }
   const std::vector<PhaseChange>& phase_changes() const { return phase_changes_; }
   const AnomalyStatistics& statistics() const { return statistics_; }
 
@@ -41,6 +42,7 @@ class RoleWatch {
   void NoteShift(const MetricStore& metrics, int64_t window, uint32_t entities);
   void NoteAnomaly(const MetricStore& metrics, const Panel& panel, size_t entity,
                    const Oddness& even, const Oddness& odd);
+  void ForgetOldest();
   void Forget(int64_t before);
 
   const Role role_;
@@ -50,8 +52,9 @@ class RoleWatch {
   std::unique_ptr<Fitted> fitted_;  // null: no window yet
   // What was odd is no past to compare with, until it is forgotten: what stays is the new usual.
   std::set<std::pair<int64_t, Entity>> odd_;
-  std::vector<Anomaly> anomalies_;
-  std::map<Entity, size_t> latest_;  // of each entity, among these
+  std::deque<Anomaly> anomalies_;
+  size_t gone_ = 0;                  // before the first of these
+  std::map<Entity, size_t> latest_;  // of each entity: its number, those that are gone included
   std::vector<PhaseChange> phase_changes_;
   AnomalyStatistics statistics_;
 };
