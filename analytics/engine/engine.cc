@@ -148,10 +148,10 @@ void Engine::ApplyCuts() {
 
 RefusedRecords Engine::Refused() const {
   if (!fabric_) return {};
-  return {.losses = losses_->flows_refused(),
+  return {.losses = losses_->refused(),
           .marks = marks_->flows_refused(),
           .queues = queues_->queues_refused(),
-          .delays = delays_->places_refused(),
+          .delays = delays_->places_refused() + delays_->flows_refused(),
           .metrics = metrics_->Statistics()};
 }
 

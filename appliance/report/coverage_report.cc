@@ -84,7 +84,7 @@ constexpr Row kRows[] = {
      [](const ReplayFindings& f) { return f.snapshot.path_statistics.stretches_dropped; }},
     {"delays.impossible", "packets took longer by their stamps than any can, and say no delay",
      [](const ReplayFindings& f) { return f.snapshot.impossible_delays; }},
-    {"delays.places_refused", "delays of packets count nowhere: between too many places",
+    {"delays.places_refused", "delays of packets count nowhere: too many places, or flows of CNPs or ACKs",
      [](const ReplayFindings& f) { return f.snapshot.refused.delays; }},
     {"losses.flows_refused", "records of lost packets accuse nobody: too many flows had lost some",
      [](const ReplayFindings& f) { return f.snapshot.refused.losses; }},
