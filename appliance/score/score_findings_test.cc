@@ -161,14 +161,14 @@ TEST_F(ScoreFindingsTest, AFaultThatWasThereFromTheBeginningMayBeFoundFromThen) 
 }
 
 TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
-  Fault("gray_loss", kLink, 3'000).set_start_ns(3'000);
   Fault("gray_loss", kLink);
+  Fault("gray_loss", kLink, 3'000).set_start_ns(3'000);
   v1::Finding& finding = Finding("gray_loss", kLink);
   finding.set_from_ns(3'000);
   finding.set_until_ns(0);
   const v1::FindingScore score = Score();
-  EXPECT_TRUE(score.faults(0).detected());
-  EXPECT_FALSE(score.faults(1).detected());
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_TRUE(score.faults(1).detected());
 }
 
 TEST_F(ScoreFindingsTest, WhatAFaultLeavesBehindIsOfIt) {
