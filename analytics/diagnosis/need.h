@@ -91,8 +91,7 @@ inline constexpr std::array<KindNeed, kFindingKinds> kKindNeeds = {{
     {FindingKind::kNicCrash, Need::kLinkStates, "NICs that are gone"},
     {FindingKind::kMtuMismatch, Need::kMtuDrops, "a wrong MTU"},
     {FindingKind::kLostCnps, Need::kSwitchSums, "lost congestion notifications"},
-    {FindingKind::kDeprioritisedCnps, Need::kNoticeDelays,
-     "congestion notifications behind data"},
+    {FindingKind::kDeprioritisedCnps, Need::kNoticeDelays, "congestion notifications behind data"},
     {FindingKind::kPfcDeadlock, Need::kLoopPauses, "PFC deadlocks"},
     {FindingKind::kSwappedCables, Need::kCables, "swapped cables"},
 }};
@@ -105,8 +104,6 @@ static_assert([] {
   return true;
 }());
 
-constexpr const KindNeed& NeedOf(FindingKind kind) {
-  return kKindNeeds[static_cast<size_t>(kind)];
-}
+constexpr const KindNeed& NeedOf(FindingKind kind) { return kKindNeeds[static_cast<size_t>(kind)]; }
 
 }  // namespace rocescope
