@@ -117,8 +117,12 @@ void MeetByPackets(const SceneParts& parts, const Tellers& tellers, Needs& needs
     needs.Meet(key.kind == DelayKind::kNotice ? Need::kNoticeDelays : Need::kDelays);
     needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && tellers.queues);
   }
-  for (const auto& [node, use] : parts.queue_uses) {
-    needs.Meet(Need::kNoticeDelays, !use.notices.empty());
+  for (const auto& [node, windows] : parts.queue_uses) {
+    const bool told = std::ranges::any_of(windows, [](const QueueUse& use) {
+      return std::ranges::any_of(use.queues,
+                                 [](const QueueCount& queue) { return queue.notices > 0; });
+    });
+    needs.Meet(Need::kNoticeDelays, told);
   }
   const bool ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
     return std::ranges::any_of(flow.stretches,
