@@ -117,7 +117,7 @@ void DetectOverload(const Scene& scene, Findings& found) {
     if (full.size() < 2) continue;
     finding.kind = senders.size() >= kMany ? FindingKind::kIncast : FindingKind::kNoisyNeighbour;
     finding.confidence = 0.9;
-    finding.verdict = std::max(scene.EndOf(full[1]), finding.from);
+    finding.verdict = std::max({scene.EndOf(full[1]), finding.from, scene.EndOf(kWarmUp)});
     constexpr int kCalm = 4;
     if (last + kCalm * scene.parts().metrics.window() < scene.EndOf(scene.windows() - 1)) {
       finding.until = last;
