@@ -69,8 +69,15 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
     }
   }
   if (loss.verdict == until) return std::nullopt;
+  // A frame that something has been under way behind ever since had not gone yet: the first sign is
+  // the first reading that finds as many gone as are under way once in ten times.
+  constexpr double kSign = 1;
   loss.first = from;
-  while (lost[loss.first] <= 0) ++loss.first;
+  while (loss.first < loss.verdict &&
+         (lost[loss.first] <= 0 || lost[loss.first] == Balance::kUnread ||
+          SurpriseAt(places_[place], loss.first, lost[loss.first]) < kSign)) {
+    ++loss.first;
+  }
   for (size_t i = from; i < until && lost[i] != Balance::kUnread; ++i) {
     loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
     if (i > from && lost[i] > lost[i - 1]) loss.last = i;

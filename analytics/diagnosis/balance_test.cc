@@ -35,6 +35,20 @@ TEST(Balances, WhatStaysMissingIsLostAndTheSecondReadingSettlesIt) {
   EXPECT_FALSE(balances.LossAt(1));
 }
 
+// Behind two frames there are always others under way, until the loss begins: two are under way
+// elsewhere once in four readings.
+TEST(Balances, WhatWasUnderWayBeforeTheLossIsNoSignOfIt) {
+  std::vector<Balance> places = Quiet();
+  Misses(places[0], 5, kWindows, 2);
+  Misses(places[0], 8, kWindows, 18);
+  for (size_t p = 1; p < kPlaces; ++p) {
+    for (size_t w = 0; w < kWindows; w += 4) Misses(places[p], w, w + 1, 2);
+  }
+  const auto loss = Balances(places).LossAt(0);
+  ASSERT_TRUE(loss);
+  EXPECT_EQ(loss->first, 8u);
+}
+
 TEST(Balances, LossThatGoesOnLastsUntilItsLastFrame) {
   std::vector<Balance> places = Quiet();
   Misses(places[0], 8, kWindows, 20);

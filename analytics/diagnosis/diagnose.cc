@@ -82,6 +82,8 @@ constexpr auto kRules = std::to_array<Rule>({
     {kPfcDeadlock, kBlackhole, kAnywhere},
     {kPfcDeadlock, kIncast, kAnywhere},
     {kPfcDeadlock, kNoisyNeighbour, kAnywhere},
+    // The route that goes down and up again sends flows by few links.
+    {kPfcDeadlock, kPolarisation, kThere},
     {kPfcStorm, kPfcDeadlock, kAnywhere},
     {kPfcStorm, kMisconfiguredEcn, kAnywhere},
     {kPfcStorm, kMisconfiguredAlpha, kAnywhere},
@@ -175,8 +177,13 @@ bool Explains(const Fabric& fabric, const Finding& cause, const Finding& symptom
   return std::ranges::any_of(kRules, [&](const Rule& rule) {
     return rule.cause == cause.kind && rule.symptom == symptom.kind &&
            (rule.nearness == kAnywhere || AreLinked(fabric, cause.place, symptom.place) ||
-            std::ranges::any_of(cause.symptoms, [&](const Suspect& also) {
-              return AreLinked(fabric, also.place, symptom.place);
+            std::ranges::any_of(cause.symptoms,
+                                [&](const Suspect& also) {
+                                  return AreLinked(fabric, also.place, symptom.place);
+                                }) ||
+            std::ranges::any_of(cause.loop, [&](topology::PortIndex port) {
+              const Place link{.kind = PlaceKind::kLink, .index = fabric.port(port).link};
+              return AreLinked(fabric, link, symptom.place);
             }));
   });
 }

@@ -84,6 +84,15 @@ TEST_F(FoldSymptomsTest, WhoeverIsOnlyWaitedForFoldsUnderAnyOtherFault) {
   EXPECT_EQ(Roots({Seen(kDegradedRate, Link("host9", "leaf2"), 7), waiting}).size(), 2u);
 }
 
+// Of four ports, one of which is its place.
+TEST_F(FoldSymptomsTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
+  Finding deadlock = Seen(kPfcDeadlock, OneWay("leaf0", "spine0"), 9);
+  deadlock.loop = {Port("leaf0", "spine0"), Port("spine0", "leaf1"), Port("leaf1", "spine1"),
+                   Port("spine1", "leaf0")};
+  EXPECT_EQ(Roots({deadlock, Seen(kPolarisation, Switch("leaf1"), 8)}).size(), 1u);
+  EXPECT_EQ(Roots({deadlock, Seen(kPolarisation, Switch("leaf2"), 8)}).size(), 2u);
+}
+
 // A link that has been down for long, and that the job does not use, keeps nobody waiting.
 TEST_F(FoldSymptomsTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 19);
