@@ -121,7 +121,8 @@ class Signals(CommandLine):
         frames = captures.capture(count=500)  # fits a pipe; its 180 kB of JSON do not
         process.stdin.write(frames)
         process.stdin.flush()
-        time.sleep(0.2)
+        # Before its first line it may not have come to signals yet.
+        self.assertTrue(select.select([process.stdout], [], [], 60)[0])
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         self.assertIsNone(process.poll())
