@@ -19,9 +19,8 @@ constexpr double kApart = 1.5;          // times as late as the next one
 constexpr uint32_t kInARow = 3;         // iterations
 constexpr size_t kMissed = 1;           // so many between them may not show it
 constexpr double kAbsentAtMost = 0.25;  // of the iterations
-
-constexpr size_t kFew = 3;         // members that may do different things
-constexpr double kOwnShare = 0.5;  // of the lateness, that it computed longer
+constexpr size_t kFew = 3;              // members that may do different things
+constexpr double kOwnShare = 0.5;       // of the lateness, that it computed longer
 
 struct Entry {
   double at = 0;
@@ -127,26 +126,26 @@ bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double pe
   return usual.size() < kInARow || late - UpperMedianOf(usual) < LeastLate(period);
 }
 
+// By NIC: the data it sends, and this of the channels to it.
+std::map<uint32_t, Bits> ActivityBy(const Channels& channels, std::span<const uint32_t> in_step,
+                                    Bits Channel::* of_destination) {
+  std::map<uint32_t, Bits> by_nic;
+  for (const uint32_t number : in_step) {
+    const Channel& channel = channels.all[number];
+    by_nic[channel.source] |= channel.data;
+    by_nic[channel.destination] |= channel.*of_destination;
+  }
+  return by_nic;
+}
+
 }  // namespace
 
 std::map<uint32_t, Bits> OwnActivity(const Channels& channels, std::span<const uint32_t> in_step) {
-  std::map<uint32_t, Bits> own;
-  for (const uint32_t number : in_step) {
-    const Channel& channel = channels.all[number];
-    own[channel.source] |= channel.data;
-    own[channel.destination] |= channel.grants;
-  }
-  return own;
+  return ActivityBy(channels, in_step, &Channel::grants);
 }
 
 std::map<uint32_t, Bits> BusyActivity(const Channels& channels, std::span<const uint32_t> in_step) {
-  std::map<uint32_t, Bits> busy;
-  for (const uint32_t number : in_step) {
-    const Channel& channel = channels.all[number];
-    busy[channel.source] |= channel.data;
-    busy[channel.destination] |= channel.data;
-  }
-  return busy;
+  return ActivityBy(channels, in_step, &Channel::data);
 }
 
 std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,

@@ -191,7 +191,8 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
     const NicIndex nic =
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.destination});
     if (EdgeOf(nic) != node) return;
-    const Duration since = record.event_time - slot.time;
+    // Clocks are corrected later, maybe backwards.
+    const Duration since = std::chrono::abs(record.event_time - slot.time);
     const bool again = slot.key == key && since < options_.apart;
     // Another tap's copy.
     if (again && slot.flow == record.flow && since < std::chrono::microseconds(1)) return;

@@ -26,24 +26,6 @@ class DiagnosisCoverageTest : public SceneTest {
     const DiagnosisCoverage coverage = In(CoverageOf);
     return std::ranges::find(coverage.not_seen, kind) == coverage.not_seen.end();
   }
-  // By counters alone.
-  DiagnosisCoverage CoverageBy(const MetricStore& metrics) const {
-    const FlowPaths paths;
-    const FlowSummaries flows;
-    const ConnectionList connections;
-    const LossTracker losses(fabric_, {.window = kWindow});
-    return CoverageOf(Scene({.fabric = fabric_,
-                             .metrics = metrics,
-                             .paths = paths,
-                             .flows = flows,
-                             .connections = connections,
-                             .attribution = attribution_,
-                             .rhythms = rhythms_,
-                             .cabling = cabling_,
-                             .delays = delays_,
-                             .queue_uses = queues_,
-                             .losses = losses}));
-  }
 };
 
 TEST_F(DiagnosisCoverageTest, CountsWhoToldSomething) {
@@ -170,7 +152,7 @@ TEST_F(DiagnosisCoverageTest, OneReadingOfACounterShowsNothing) {
   metrics.Add({.entity = name, .metric = Metric::kMtuDrops, .event_time = Begin(0)});
   metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = Begin(0)});
   metrics.Add({.entity = name, .metric = Metric::kRxBytes, .event_time = End(3)});
-  EXPECT_THAT(CoverageBy(metrics).not_seen, Contains(kMtuMismatch));
+  EXPECT_THAT(In(metrics, CoverageOf).not_seen, Contains(kMtuMismatch));
 }
 
 TEST_F(DiagnosisCoverageTest, SaysHowManyWindowsPassedBeforeThoseLookedAt) {
@@ -186,13 +168,13 @@ TEST_F(DiagnosisCoverageTest, SaysHowManyWindowsPassedBeforeThoseLookedAt) {
     record.event_time = End(window);
     metrics.Add(record);
   }
-  EXPECT_EQ(CoverageBy(metrics).windows_before, 0u);
+  EXPECT_EQ(In(metrics, CoverageOf).windows_before, 0u);
   for (size_t window = MetricSeries::kMostWindows; window < 300; ++window) {
     record.event_time = End(window);
     metrics.Add(record);
   }
-  EXPECT_EQ(CoverageBy(metrics).windows, 256u);
-  EXPECT_EQ(CoverageBy(metrics).windows_before, 44u);
+  EXPECT_EQ(In(metrics, CoverageOf).windows, 256u);
+  EXPECT_EQ(In(metrics, CoverageOf).windows_before, 44u);
 }
 
 }  // namespace

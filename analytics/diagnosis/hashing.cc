@@ -41,6 +41,20 @@ struct Failure {
   Timestamp until = Timestamp::max();
 };
 
+// In order of their beginnings, those that overlap as one.
+std::vector<Failure> SpansOf(std::vector<Failure> failures) {
+  std::ranges::sort(failures, {}, &Failure::from);
+  std::vector<Failure> spans;
+  for (const Failure& failure : failures) {
+    if (spans.empty() || failure.from > spans.back().until) {
+      spans.push_back(failure);
+    } else {
+      spans.back().until = std::max(spans.back().until, failure.until);
+    }
+  }
+  return spans;
+}
+
 std::vector<Failure> FailuresIn(const Scene& scene) {
   // Routes come back some time after the link does.
   constexpr int kLater = 2;
@@ -76,6 +90,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
   std::vector<bool> failed(scene.fabric().links().size());
   for (const Failure& failure : failures) failed[failure.link] = true;
   left.SetFailed(std::move(failed));
+  const std::vector<Failure> spans = SpansOf(failures);
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
@@ -83,10 +98,8 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved =
           stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;
-      const bool during_failure = std::ranges::any_of(failures, [&](const Failure& failure) {
-        return stretch.from <= failure.until && stretch.until >= failure.from;
-      });
-      topology::Routes& routes = during_failure ? left : whole;
+      const auto span = std::ranges::lower_bound(spans, stretch.from, {}, &Failure::until);
+      topology::Routes& routes = span != spans.end() && span->from <= stretch.until ? left : whole;
       const auto hops = stretch.path.hops();
       for (size_t i = 1; i + 1 < hops.size(); ++i) {
         const NodeIndex node = scene.fabric().port(hops[i]).node;
@@ -143,21 +156,27 @@ class ChoicesNow {
  private:
   struct Group {
     std::map<PortIndex, int64_t> by_port;
-    double ways = 0;  // of all of them: where they go says that
+    // By how many ways each of them had: fewer while links had failed.
+    std::map<double, int64_t> by_ways;
     int64_t moved = 0;
   };
 
   void Change(const Choice& choice, int64_t by) {
     const auto at = groups_.try_emplace({choice.source, choice.destination}).first;
     Group& group = at->second;
-    group.ways = choice.ways;
     Count(group, -1);
-    int64_t& count = group.by_port[choice.port];
-    count += by;
-    if (count == 0) group.by_port.erase(choice.port);
+    Change(group.by_port, choice.port, by);
+    Change(group.by_ways, choice.ways, by);
     group.moved += choice.moved ? by : 0;
     Count(group, 1);
     if (group.by_port.empty()) groups_.erase(at);
+  }
+
+  template <typename Key>
+  static void Change(std::map<Key, int64_t>& counts, const Key& key, int64_t by) {
+    int64_t& count = counts[key];
+    count += by;
+    if (count == 0) counts.erase(key);
   }
 
   void Count(const Group& group, int64_t by) {
@@ -172,7 +191,7 @@ class ChoicesNow {
     flows_ += by * all;
     if (most < all) apart_ += by;
     if (most == all) moved_ += by * group.moved;
-    together_[group.ways] += by * (most - 1);
+    together_[group.by_ways.begin()->first] += by * (most - 1);
     elsewhere_ += by * (all - most);
   }
 

@@ -98,5 +98,31 @@ TEST_F(HashingTest, ASwitchWithoutAChoiceCannotPolarise) {
   EXPECT_TRUE(Found().empty());
 }
 
+class WideHashingTest : public SceneTest {
+ protected:
+  WideHashingTest() : SceneTest(4) {}
+};
+
+// Eight pairs of one flow each by one of four spines, until a link is down from window 10 to 12:
+// from then on they spread, and had three ways while it was. Nothing of the time before is left
+// over.
+TEST_F(WideHashingTest, ChoicesAmongFewerWaysAreForgottenWithTheirTime) {
+  for (size_t w = 10; w < 13; ++w) Says(Port("leaf1", "spine3"), Metric::kLinkUp, w, 0);
+  for (int pair = 0; pair < 8; ++pair) {
+    const std::string from = "host" + std::to_string(pair % 4);
+    const std::string to = "host" + std::to_string(4 + pair / 2);
+    for (uint32_t n = 0; n < 4; ++n) {
+      const auto spine = [](uint32_t number) { return "spine" + std::to_string(number % 3); };
+      Goes({from, "leaf0", spine(static_cast<uint32_t>(pair)), "leaf1", to}, 100 + n, 0, 8);
+      Goes({from, "leaf0", spine(n), "leaf1", to}, 200 + n, 9, 15);
+      Goes({from, "leaf0", spine(n), "leaf1", to}, 300 + n, 15, kWindows - 1);
+    }
+  }
+  const Findings found = SceneTest::Found(DetectHashing);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].from, Begin(0));
+  EXPECT_EQ(found[0].until, End(8));
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -19,7 +19,6 @@ using topology::PortIndex;
 
 // What the windows say of one link.
 struct LinkStory {
-  std::vector<bool> down;        // an end says so at the window's end, or went down in it
   size_t first = 0;              // windows from the first sign
   size_t behind = 0;             // to behind the last one
   uint64_t times = 0;            // that it went down, by the end that saw more
@@ -49,7 +48,8 @@ Row FallsOf(const Row& up) {
 
 LinkStory StoryOf(const Scene& scene, LinkIndex index) {
   LinkStory story;
-  story.down.resize(scene.windows());
+  // An end says so at the window's end, or went down in it.
+  std::vector<bool> down(scene.windows());
   for (const PortIndex port : scene.fabric().link(index).ends) {
     const Entity entity = scene.EntityOf(port);
     const Row flaps = scene.Growth(entity, Metric::kLinkFlaps);
@@ -60,13 +60,13 @@ LinkStory StoryOf(const Scene& scene, LinkIndex index) {
     story.is_told |= told != nullptr;
     story.was_up |= ever;
     for (size_t i = 0; i < scene.windows(); ++i) {
-      if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) story.down[i] = true;
+      if (flaps[i] > 0 || (ever && !up.empty() && up[i] == 0)) down[i] = true;
     }
     AddFalls(flaps, story);
     if (ever) AddFalls(FallsOf(up), story);
   }
   for (size_t i = 0; i < scene.windows(); ++i) {
-    if (!story.down[i]) continue;
+    if (!down[i]) continue;
     if (!story.any) story.first = i;
     story.any = true;
     story.behind = i + 1;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
@@ -72,6 +73,12 @@ std::vector<size_t> FullFrom(const Scene& scene, PortIndex port, Timestamp from)
   return full;
 }
 
+// What all of the senders have in common, for the evidence.
+std::string_view HowForeign(size_t alone, size_t senders) {
+  if (alone == senders) return ", and to nobody else";
+  return alone == 0 ? ", which were not there before" : "";
+}
+
 }  // namespace
 
 void DetectOverload(const Scene& scene, Findings& found) {
@@ -127,8 +134,7 @@ void DetectOverload(const Scene& scene, Findings& found) {
     finding.evidence.push_back(fmt::format(
         "{} to it by {}{}; {} has been full since, in {} of {}",
         senders.size() == 1 ? "1 NIC sends" : WithThousands(senders.size()) + " NICs send",
-        Counted(finding.culprits.size(), "flow"),
-        alone == senders.size() ? ", and to nobody else" : ", which were not there before",
+        Counted(finding.culprits.size(), "flow"), HowForeign(alone, senders.size()),
         scene.fabric().NameOf(port), WithThousands(full.size()),
         Counted(scene.windows() - full.front(), "window")));
     found.push_back(std::move(finding));
