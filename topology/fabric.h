@@ -149,6 +149,11 @@ class Fabric {
     const PortIndex peer = Peer(port);
     return peer == kNone ? kNone : parts_.ports[peer].node;
   }
+  // Of a port's link; 0 if there is none.
+  uint64_t SpeedOf(PortIndex port) const {
+    const LinkIndex link = parts_.ports[port].link;
+    return link == kNone ? 0 : parts_.links[link].bits_per_second;
+  }
   // The NIC that a host's port is; kNone for a switch's.
   NicIndex NicOf(PortIndex port) const { return nic_of_port_[port]; }
   // Of a host: in the order of its ports; in the order of their numbers.

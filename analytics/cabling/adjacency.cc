@@ -139,7 +139,8 @@ void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
 void Adjacency::CountEnds(const Flow& flow, const Place& place,
                           std::map<PortIndex, Arrivals>& all) const {
   const auto faces_host = [&](PortIndex port) {
-    return port != kNone && !fabric_.node(fabric_.PeerNode(port)).IsSwitch();
+    const NodeIndex peer = port == kNone ? kNone : fabric_.PeerNode(port);
+    return peer != kNone && !fabric_.node(peer).IsSwitch();
   };
   if (flow.source != kNone && faces_host(place.in)) {
     const topology::Nic& nic = fabric_.nic(flow.source);

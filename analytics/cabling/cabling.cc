@@ -139,7 +139,9 @@ class CounterCheck {
     const PortHistory* in = counters_.Of(source_, receiver);
     if (out == nullptr || in == nullptr) return {};
     FitTolerance tolerance = tolerance_;
-    const topology::Link& link = fabric_.link(fabric_.port(receiver).link);
+    const LinkIndex index = fabric_.port(receiver).link;
+    if (index == kNone) return {};
+    const topology::Link& link = fabric_.link(index);
     const double seconds = static_cast<double>(link.delay.count()) / 1e9;
     tolerance.octets +=
         static_cast<uint64_t>(seconds * static_cast<double>(link.bits_per_second) / 8);

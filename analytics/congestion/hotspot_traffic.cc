@@ -42,14 +42,16 @@ void FillCulprits(std::span<const Through> flows, HotspotTraffic& traffic) {
   }
 }
 
+// 0 of a port without a declared link.
 double OctetsASecond(const topology::Fabric& fabric, PortIndex port) {
-  return static_cast<double>(fabric.link(fabric.port(port).link).bits_per_second) / 8;
+  return static_cast<double>(fabric.SpeedOf(port)) / 8;
 }
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
 void FillLost(const Hotspot& hotspot, std::span<const Through> flows, const FlowOwners& owners,
               double octets_a_second, HotspotTraffic& traffic) {
+  if (octets_a_second == 0) return;
   struct Own {
     uint64_t bytes = 0;
     std::set<int> ranks;
@@ -100,8 +102,8 @@ class Causes {
       room += OctetsASecond(fabric_, port) * Seconds(hotspot.until - hotspot.from);
       used += OctetsBy(port, hotspot, port == hotspot.port ? traffic.bytes : 0);
     }
-    traffic.group_use = std::min(used / room, 1.0);
-    if (culprits.empty()) return;
+    if (room > 0) traffic.group_use = std::min(used / room, 1.0);
+    if (culprits.empty() || room == 0) return;
     if (group.size() == 1) {
       traffic.cause = senders.size() > 1 ? HotspotCause::kIncast : HotspotCause::kOneSender;
     } else {

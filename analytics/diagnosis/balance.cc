@@ -53,7 +53,7 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
   if (from >= until || lost[from] == Balance::kUnread) return std::nullopt;
   // Readings in a row that find as many frames missing: by chance, in one of a hundred fabrics.
   const double beyond_doubt = std::log10(static_cast<double>(places_.size() * missing.size())) + 2;
-  Loss loss{.verdict = until};
+  Loss loss{.last = from, .verdict = until};
   for (size_t begin = from; begin < until; ++begin) {
     if (lost[begin] <= 0 || missing[begin] == Balance::kUnread) continue;
     int64_t least = missing[begin];
@@ -82,6 +82,8 @@ std::optional<Loss> Balances::LossWithin(size_t place, size_t from, size_t until
     loss.frames = static_cast<uint64_t>(std::max<int64_t>(lost[i], 0));
     if (i > from && lost[i] > lost[i - 1]) loss.last = i;
   }
+  // What looks like a first sign only then had been going on.
+  loss.first = std::min(loss.first, loss.last);
   return loss;
 }
 

@@ -99,6 +99,7 @@ bool CanBalance(const Scene& scene, const topology::Link& link) {
 // So can what came into all of a switch's ports against what went out (switch_loss.cc).
 bool CanBalance(const Scene& scene, topology::NodeIndex node) {
   const topology::Node& of = scene.fabric().node(node);
+  if (scene.HasUndeclaredTraffic(node)) return false;
   std::optional<Entity> first;
   for (uint32_t i = 0; i < of.port_count; ++i) {
     if (scene.fabric().port(of.first_port + i).link == topology::kNone) continue;
@@ -237,7 +238,16 @@ DiagnosisCoverage CoverageOf(const Scene& scene) {
     coverage.silences = SilencesIn(scene);
     coverage.switches = static_cast<uint32_t>(switches.size());
   }
-  const Needs needs = NeedsMet(scene, coverage);
+  coverage.hindrance = HindranceTo(scene);
+  Needs needs = NeedsMet(scene, coverage);
+  if (coverage.hindrance.obstacle == Obstacle::kFewWindows) {
+    // Cables are told by packets, whenever they come.
+    const bool cables = needs.AreMet(Need::kCables) && parts.cabling.confirmed > 0;
+    needs = {};
+    needs.Meet(Need::kCables, cables);
+  } else if (coverage.hindrance.obstacle != Obstacle::kNone) {
+    needs = {};
+  }
   for (size_t i = 0; i < kFindingKinds; ++i) {
     const auto kind = static_cast<FindingKind>(i);
     if (!needs.AreMet(NeedOf(kind).need)) coverage.not_seen.push_back(kind);

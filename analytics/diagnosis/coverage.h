@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/finding_kind.h"
+#include "analytics/diagnosis/obstacle.h"
 #include "base/time.h"
 #include "topology/fabric.h"
 
@@ -32,11 +33,12 @@ struct DiagnosisCoverage {
   uint32_t switches_of = 0;  // so many there are; so there are
   uint32_t nics_of = 0;
   uint32_t gpus_of = 0;
-  uint32_t links = 0;                 // there are, and of those
-  uint32_t links_balanced = 0;        // what one end sent can be held against what the other got
-  std::vector<Silence> silences;      // of switches and hosts; the longest first
-  bool no_window = false;             // counters were told, but all of one moment
-  uint64_t flows = 0;                 // whose ways are known
+  uint32_t links = 0;             // there are, and of those
+  uint32_t links_balanced = 0;    // what one end sent can be held against what the other got
+  std::vector<Silence> silences;  // of switches and hosts; the longest first
+  bool no_window = false;         // counters were told, but all of one moment
+  uint64_t flows = 0;             // whose ways are known
+  Hindrance hindrance;
   std::vector<FindingKind> not_seen;  // kinds that could not have been found; ascending
 
   friend bool operator==(const DiagnosisCoverage&, const DiagnosisCoverage&) = default;

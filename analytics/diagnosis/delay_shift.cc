@@ -37,8 +37,8 @@ bool Waits::IsRead(PortIndex port, size_t window) const {
 
 Wait Waits::WorkOut(PortIndex port) const {
   Wait wait(scene_.windows());
-  const auto bits_per_second =
-      static_cast<double>(scene_.fabric().link(scene_.fabric().port(port).link).bits_per_second);
+  const auto bits_per_second = static_cast<double>(scene_.fabric().SpeedOf(port));
+  if (bits_per_second == 0) return wait;
   const PortIndex peer = scene_.fabric().Peer(port);
   // Of a host's queues nobody tells; packets are followed from where they have left them.
   if (scene_.fabric().node(scene_.fabric().port(port).node).IsSwitch()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/detectors.h"
+#include "analytics/diagnosis/obstacle.h"
 #include "analytics/diagnosis/victims.h"
 
 namespace rocescope {
@@ -227,6 +228,8 @@ Findings FoldSymptoms(const Fabric& fabric, Findings found, Duration window) {
 }
 
 Findings Diagnose(const Scene& scene) {
+  const Obstacle obstacle = HindranceTo(scene).obstacle;
+  if (obstacle != Obstacle::kNone && obstacle != Obstacle::kFewWindows) return {};
   Findings found;
   if (scene.windows() > 0) {
     DetectLinkState(scene, found);

@@ -31,9 +31,8 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
     const PortIndex own = fabric.nic(key.to).port;
     const PortIndex port = fabric.Peer(own);
     const Wait wait = waits.Over({port, own});
-    const auto frame = static_cast<int64_t>(
-        kFrameBits * 1'000'000'000 /
-        std::max<uint64_t>(fabric.link(fabric.port(own).link).bits_per_second, 1));
+    const auto frame = static_cast<int64_t>(kFrameBits * 1'000'000'000 /
+                                            std::max<uint64_t>(fabric.SpeedOf(own), 1));
     const int64_t margin = std::max(kLongerMargin, kFramesOnTheWay * frame);
     if (const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, margin)) {
       Finding finding =

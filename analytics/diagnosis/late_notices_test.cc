@@ -125,6 +125,12 @@ TEST_F(NoticeQueueTest, WhereNoNotificationsPassTheQueueMayBeEmpty) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Who stops telling of its queues has no empty ones.
+TEST_F(NoticeQueueTest, AQueueThatNobodyReadIsNotEmpty) {
+  FallsSilent(EntityOf(Port("leaf1", "spine1"), 6), 8);
+  EXPECT_TRUE(Found().empty());
+}
+
 // Nobody has a class for them.
 TEST_F(NoticeQueueTest, AQueueThatIsEmptyEverywhereIsNotThatOfNotifications) {
   for (const char* leaf : {"leaf0", "leaf1", "leaf2"}) {

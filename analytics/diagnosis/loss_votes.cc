@@ -169,6 +169,9 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
   Finding finding = {
       .basis = Basis::kVotes, .from = scene.BeginOf(first), .verdict = scene.EndOf(verdict)};
   Accuse(ranked, finding);
+  // As many places are as likely: which of them comes first says nothing.
+  constexpr double kSomewhere = 0.05;
+  if (finding.confidence < kSomewhere) return;
   // Votes alone: that nobody else is to blame is not known.
   constexpr double kNobodyElse = 0.9;
   finding.confidence *= kNobodyElse;

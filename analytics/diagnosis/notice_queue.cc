@@ -27,15 +27,25 @@ Notices NoticesOf(const Scene& scene) {
   return notices;
 }
 
-// The longest of the switch's queues of a priority, window by window; none if it tells of none.
-Row LongestOf(const Scene& scene, NodeIndex node, uint8_t priority) {
-  Row longest;
+// The longest of the switch's queues of a priority, and whether all of those that it tells of were
+// read, window by window; none if it tells of none.
+struct Longest {
+  Row octets;
+  std::vector<bool> is_read;
+};
+
+Longest LongestOf(const Scene& scene, NodeIndex node, uint8_t priority) {
+  Longest longest;
   for (uint32_t i = 0; i < scene.fabric().node(node).port_count; ++i) {
     const Entity entity = scene.EntityOf(scene.fabric().node(node).first_port + i, priority);
     if (!scene.Tells(entity, Metric::kQueueWatermark)) continue;
-    longest.resize(scene.windows());
+    longest.octets.resize(scene.windows());
+    longest.is_read.resize(scene.windows(), true);
     const Row row = scene.Readings(entity, Metric::kQueueWatermark);
-    for (size_t w = 0; w < longest.size(); ++w) longest[w] = std::max(longest[w], row[w]);
+    for (size_t w = 0; w < row.size(); ++w) {
+      longest.octets[w] = std::max(longest.octets[w], row[w]);
+      if (!scene.HasReading(entity, Metric::kQueueWatermark, w)) longest.is_read[w] = false;
+    }
   }
   return longest;
 }
@@ -47,12 +57,12 @@ struct Usual {
 };
 
 // All others' windows, and its own before those that are looked at.
-std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Row& longest,
+std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
                                      const std::vector<uint32_t>& passed, Usual usual) {
   EmptyQueue queue = {.priority = priority};
-  for (size_t w = 0; w < longest.size(); ++w) {
-    if (longest[w] == 0) {
-      if (passed[w] == 0) continue;
+  for (size_t w = 0; w < longest.octets.size(); ++w) {
+    if (longest.octets[w] == 0) {
+      if (passed[w] == 0 || !longest.is_read[w]) continue;
       queue.run.Add(w, ChanceOfNone(usual.filled, usual.empty));
       queue.notices += passed[w];
       continue;
@@ -71,14 +81,19 @@ std::map<NodeIndex, EmptyQueue> EmptyNoticeQueues(const Scene& scene) {
   const Notices notices = NoticesOf(scene);
   std::map<NodeIndex, EmptyQueue> empty;
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
-    std::map<NodeIndex, Row> rows;
+    std::map<NodeIndex, Longest> rows;
     std::map<NodeIndex, Usual> of_node;
     Usual all;
     for (const auto& [node, passed] : notices) {
-      const Row& row = rows[node] = LongestOf(scene, node, priority);
+      const Longest& row = rows[node] = LongestOf(scene, node, priority);
       Usual& own = of_node[node];
-      for (size_t w = 0; w < row.size(); ++w) {
-        if (passed[w] > 0) ++(row[w] > 0 ? own.filled : own.empty);
+      for (size_t w = 0; w < row.octets.size(); ++w) {
+        if (passed[w] == 0) continue;
+        if (row.octets[w] > 0) {
+          ++own.filled;
+        } else if (row.is_read[w]) {
+          ++own.empty;
+        }
       }
       all.filled += own.filled;
       all.empty += own.empty;

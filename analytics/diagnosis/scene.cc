@@ -24,8 +24,7 @@ std::optional<Timestamp> Scene::Until(size_t last) const {
 }
 
 double Scene::OctetsAWindow(topology::PortIndex port) const {
-  const topology::Link& link = fabric().link(fabric().port(port).link);
-  return static_cast<double>(link.bits_per_second) / 8 *
+  return static_cast<double>(fabric().SpeedOf(port)) / 8 *
          static_cast<double>(parts_.metrics.window().count()) * 1e-9;
 }
 
@@ -73,6 +72,18 @@ bool Scene::HasReading(const Entity& entity, Metric metric, size_t window) const
   return series != nullptr &&
          std::ranges::binary_search(series->windows(), first_ + static_cast<int64_t>(window), {},
                                     &WindowValue::window);
+}
+
+bool Scene::HasUndeclaredTraffic(topology::NodeIndex node) const {
+  const topology::Node& of = fabric().node(node);
+  for (uint32_t i = 0; i < of.port_count; ++i) {
+    if (fabric().port(of.first_port + i).link != topology::kNone) continue;
+    for (const Metric metric : {Metric::kRxPackets, Metric::kTxPackets}) {
+      const MetricSeries* series = parts_.metrics.Find(EntityOf(of.first_port + i), metric);
+      if (series != nullptr && !series->windows().empty()) return true;
+    }
+  }
+  return false;
 }
 
 Duration Scene::ReadingSlack() const {

@@ -82,6 +82,9 @@ class Scene {
   // Of a gauge: whether anybody read it in the window.
   bool HasReading(const Entity& entity, Metric metric, size_t window) const;
 
+  // Of a port to which no link is declared: what a switch gets and sends is not what its links do.
+  bool HasUndeclaredTraffic(topology::NodeIndex node) const;
+
   // Both counters are read at the same moments, so that sums over them mean something.
   Duration ReadingSlack() const;  // so much apart, they still are
   bool AreSimultaneous(const Entity& a, Metric of_a, const Entity& b, Metric of_b) const;

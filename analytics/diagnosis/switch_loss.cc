@@ -27,6 +27,7 @@ constexpr Metric kCountedDrops[] = {Metric::kRxDiscards, Metric::kTxDiscards, Me
 // Received, neither sent nor counted as lost, nor waiting in its queues.
 Balance BalanceOf(const Scene& scene, NodeIndex node) {
   const topology::Node& of = scene.fabric().node(node);
+  if (scene.HasUndeclaredTraffic(node)) return {};
   Balance balance{.missing = std::vector<int64_t>(scene.windows()),
                   .busy = std::vector<double>(scene.windows()),
                   .full = std::vector<int64_t>(scene.windows())};

@@ -76,9 +76,8 @@ Finding FindingOf(const Scene& scene, FindingKind kind, NodeIndex node, size_t f
 using Alike = std::tuple<uint8_t, uint64_t, uint8_t>;
 
 Alike AlikeOf(const topology::Fabric& fabric, const Filling& filling) {
-  const topology::LinkIndex link = fabric.port(filling.port).link;
-  return {static_cast<uint8_t>(fabric.node(filling.node).tier),
-          link == kNone ? 0 : fabric.link(link).bits_per_second, filling.priority};
+  return {static_cast<uint8_t>(fabric.node(filling.node).tier), fabric.SpeedOf(filling.port),
+          filling.priority};
 }
 
 struct Early {

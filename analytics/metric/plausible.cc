@@ -15,6 +15,9 @@ constexpr double kShortestFrame = 84;
 // A host's counters of processors' time add up over all of them.
 constexpr double kMostProcessors = 65'536;
 constexpr double kPriorities = 8;
+// A link takes milliseconds to come up (IEEE 802.3: negotiation, training), in simulations whose
+// time is scaled a hundredth of that.
+constexpr double kFlaps = 1e-4;
 // Of whatever has no bound of its own: 10^15 a second.
 constexpr double kAnything = 1e6;
 
@@ -41,13 +44,12 @@ LinkRates RatesOf(const topology::Fabric& fabric, const Entity& entity) {
                                                                     : kNone;
   if (own == kNone) return {};
   LinkRates rates;
-  const auto rate = [&](const topology::Port& port) {
-    return port.link == kNone
-               ? 0.0
-               : static_cast<double>(fabric.link(port.link).bits_per_second) / 8 * 1e-9;
+  const auto rate = [&](topology::PortIndex port) {
+    return static_cast<double>(fabric.SpeedOf(port)) / 8 * 1e-9;
   };
-  rates.own = rate(fabric.port(own));
-  for (const topology::Port& port : fabric.PortsOf(fabric.port(own).node)) rates.node += rate(port);
+  rates.own = rate(own);
+  const topology::Node& node = fabric.node(fabric.port(own).node);
+  for (uint32_t i = 0; i < node.port_count; ++i) rates.node += rate(node.first_port + i);
   return rates;
 }
 
@@ -56,6 +58,7 @@ double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRate
   const bool all = entity.priority == CounterEntity::kAllPriorities;
   if (unit == "ns") return all ? kPriorities : 1;
   if (unit == "ms") return kMostProcessors * 1e-6;
+  if (metric == Metric::kLinkFlaps) return kFlaps;
   if (rates.own == 0) return kAnything;
   const double octets = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
   if (unit == "octets") return octets;
@@ -69,7 +72,8 @@ bool IsPossibleGauge(Metric metric, uint64_t value) {
     case Metric::kLinkUp:
       return value <= 1;
     case Metric::kLinkSpeed:
-      return value <= 100'000'000'000'000;  // a hundred terabits a second
+      // A megabit a second to a hundred terabits; 0: it has none.
+      return value == 0 || (value >= 1'000'000 && value <= 100'000'000'000'000);
     case Metric::kQueueBytes:
     case Metric::kQueueWatermark:
     case Metric::kBufferWatermark:
@@ -83,7 +87,7 @@ bool IsPossibleGauge(Metric metric, uint64_t value) {
     case Metric::kGpuUtilisation:
       return value <= 100;
     case Metric::kGpuClock:
-      return value > 0 && value <= 100'000'000'000;
+      return value >= 1'000'000 && value <= 100'000'000'000;
     case Metric::kTemperature:
       return value <= 1000;
     default:

@@ -41,9 +41,16 @@ TEST_F(PlausibleTest, NobodyIsStoppedForLongerThanThereIsTime) {
   EXPECT_EQ(Most(Metric::kPfcRxTime), 8.0) << "of all priorities";
 }
 
+TEST_F(PlausibleTest, ALinkDoesNotFallMoreOftenThanItCanComeUp) {
+  EXPECT_LT(Most(Metric::kLinkFlaps) * 1e6, 1000) << "in a millisecond";
+}
+
 TEST_F(PlausibleTest, GaugesHaveBounds) {
   EXPECT_FALSE(IsPossibleGauge(Metric::kGpuClock, 0));
+  EXPECT_FALSE(IsPossibleGauge(Metric::kGpuClock, 1980)) << "of MHz";
   EXPECT_TRUE(IsPossibleGauge(Metric::kGpuClock, 1'980'000'000));
+  EXPECT_FALSE(IsPossibleGauge(Metric::kLinkSpeed, 400)) << "of Gb/s";
+  EXPECT_TRUE(IsPossibleGauge(Metric::kLinkSpeed, 0)) << "of a port without a cable";
   EXPECT_FALSE(IsPossibleGauge(Metric::kGpuUtilisation, 101));
   EXPECT_TRUE(IsPossibleGauge(Metric::kLinkUp, 0));
   EXPECT_FALSE(IsPossibleGauge(Metric::kLinkUp, UINT64_MAX));

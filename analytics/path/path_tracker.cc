@@ -437,7 +437,11 @@ void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
                      fabric.node(fabric.PeerNode(port)).tier);
   };
   std::map<std::pair<topology::Tier, topology::Tier>, uint64_t> of_tiers;
-  const auto is_port = [&](const Seen& seen) { return seen.crossing < fabric.ports().size(); };
+  // One without a declared link leads from nowhere to nowhere.
+  const auto is_port = [&](const Seen& seen) {
+    return seen.crossing < fabric.ports().size() &&
+           fabric.PeerNode(seen.crossing) != topology::kNone;
+  };
   for (const Seen& seen : all) {
     if (is_port(seen)) of_tiers[tiers(seen.crossing)] += seen.packets;
   }

@@ -74,6 +74,11 @@ void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out)
     one.set_node(snapshot.fabric->node(silence.node).name);
     one.set_windows(silence.windows);
   }
+  const Hindrance& hindrance = coverage.hindrance;
+  out.set_obstacle(std::string(kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
+  out.set_addresses(hindrance.addresses);
+  out.set_addresses_known(hindrance.addresses_known);
+  out.set_reading_period_ns(hindrance.reading_period.count());
   for (const FindingKind kind : coverage.not_seen) {
     out.add_not_seen(std::string(InfoOf(kind).name));
   }

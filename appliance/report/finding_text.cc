@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analytics/diagnosis/finding_kind.h"
+#include "analytics/diagnosis/obstacle.h"
 #include "appliance/report/dependency_report.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/table.h"
@@ -77,7 +78,9 @@ void AppendCulprits(const v1::Finding& finding, std::string& text) {
 void AppendSymptoms(const v1::Finding& finding, std::string& text) {
   using Places = std::pair<std::string, std::vector<std::string>>;
   std::vector<Places> kinds;
+  constexpr double kWorthTelling = 0.5;
   for (const v1::Suspect& symptom : finding.symptoms()) {
+    if (symptom.probability() < kWorthTelling) continue;
     auto at = std::ranges::find(kinds, symptom.kind(), &Places::first);
     if (at == kinds.end()) at = kinds.insert(at, {symptom.kind(), {}});
     at->second.push_back(symptom.place());
@@ -158,6 +161,35 @@ std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
   return text;
 }
 
+// Why what was there says nothing, and what to do.
+std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
+  if (coverage.obstacle() == "foreign_topology") {
+    return fmt::format(
+        "FAULTS: not looked for, as the topology is of another fabric: of {} that talk it has "
+        "{}\n\n"
+        "  give the --topology of where this was captured\n\n",
+        Counted(coverage.addresses(), "address"), WithThousands(coverage.addresses_known()));
+  }
+  if (coverage.obstacle() == "sparse_readings") {
+    return fmt::format(
+        "FAULTS: not looked for, as counters are read no more often than every {}, and windows "
+        "last {}\n\n"
+        "  give a --window of {} or more\n\n",
+        HumanDuration(coverage.reading_period_ns()), HumanDuration(coverage.window_ns()),
+        HumanDuration(coverage.reading_period_ns()));
+  }
+  if (coverage.obstacle() == "other_time") {
+    return "FAULTS: not looked for, as no counter was read while packets passed\n\n"
+           "  look at the clocks of those that read counters, and of those that capture\n\n";
+  }
+  return fmt::format(
+      "FAULTS: unknown; {} of {} {} too few to tell them by, {} are the least\n\n"
+      "  give a shorter --window, but none shorter than the time between two readings of counters"
+      "\n\n",
+      Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
+      coverage.windows() == 1 ? "is" : "are", kEnoughWindows);
+}
+
 }  // namespace
 
 void AppendFindings(const v1::ReplayReport& report, std::string& text) {
@@ -181,6 +213,9 @@ void AppendFindings(const v1::ReplayReport& report, std::string& text) {
     }
     AppendMore(report.findings_size(), "fault", text);
     text += "\n";
+  } else if (!coverage.obstacle().empty()) {
+    text += ObstacleText(coverage);
+    return;
   } else if (looked_at.empty()) {
     text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
   } else if (seen == 0) {

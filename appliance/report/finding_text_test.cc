@@ -43,6 +43,42 @@ TEST(FindingText, WithoutATopologySaysThatNobodyLookedAndWhatToGive) {
             "folder its topology.yaml\n\n");
 }
 
+TEST(FindingText, SaysWhyWhatIsThereSaysNothingAndWhatToDo) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
+                   "addresses_known: 16 not_seen: 'flap' }"),
+            "FAULTS: not looked for, as the topology is of another fabric: of 1,128 addresses that "
+            "talk it has 16\n\n"
+            "  give the --topology of where this was captured\n\n");
+  EXPECT_EQ(
+      TextOf("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
+             "reading_period_ns: 15000000 not_seen: 'flap' }"),
+      "FAULTS: not looked for, as counters are read no more often than every 15.0 ms, and "
+      "windows last 1.0 ms\n\n"
+      "  give a --window of 15.0 ms or more\n\n");
+  EXPECT_THAT(
+      TextOf("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
+      StartsWith("FAULTS: not looked for, as no counter was read while packets passed\n\n"));
+  EXPECT_THAT(
+      TextOf("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
+      StartsWith("FAULTS: unknown; 1 window of 1.0 ms is too few to tell them by, 4 are "
+                 "the least\n\n  give a shorter --window"));
+}
+
+TEST(FindingText, WhatIsFoundInFewWindowsIsTold) {
+  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
+                     "findings { sentence: 'S' }"),
+              StartsWith("FAULTS: 1 found\n"));
+}
+
+TEST(FindingText, WhatHardlyFollowsFromAFaultIsNotToldWithIt) {
+  const std::string text = TextOf(
+      "diagnosis_coverage { } findings { sentence: 'S' "
+      "symptoms { kind: 'flap' place: 'a-b' probability: 0.9 } "
+      "symptoms { kind: 'gray_loss' place: 'c-d' probability: 0.02 } }");
+  EXPECT_THAT(text, HasSubstr("with it    flap of a-b\n"));
+  EXPECT_THAT(text, Not(HasSubstr("c-d")));
+}
+
 TEST(FindingText, LeadsTheReport) {
   EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
 }
@@ -179,9 +215,12 @@ TEST(FindingText, ALoopEndsWhereItBegan) {
 
 TEST(FindingText, FoldsSymptomsByTheirKinds) {
   const std::string text = TextOf(std::string(kAll) + R"(
-      findings { symptoms { kind: "flap" place: "a" } symptoms { kind: "blackhole" place: "leaf0" }
-                 symptoms { kind: "flap" place: "b" } symptoms { kind: "flap" place: "c" }
-                 symptoms { kind: "flap" place: "d" } symptoms { kind: "flap" place: "e" } })");
+      findings { symptoms { kind: "flap" place: "a" probability: 1 }
+                 symptoms { kind: "blackhole" place: "leaf0" probability: 0.9 }
+                 symptoms { kind: "flap" place: "b" probability: 1 }
+                 symptoms { kind: "flap" place: "c" probability: 1 }
+                 symptoms { kind: "flap" place: "d" probability: 1 }
+                 symptoms { kind: "flap" place: "e" probability: 0.5 } })");
   EXPECT_THAT(text, HasSubstr("with it    flap of a, b, c and 2 others; blackhole of leaf0\n"));
 }
 

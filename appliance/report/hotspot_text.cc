@@ -85,15 +85,18 @@ void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
     ports.insert(hotspot.port());
   }
   std::ranges::sort(hotspots, IsWorse);
+  const bool any_paused = std::ranges::any_of(hotspots, &v1::Hotspot::paused_ns);
+  const bool any_lost = std::ranges::any_of(
+      hotspots, [](const v1::Hotspot* hotspot) { return MostLost(*hotspot) != nullptr; });
   text += fmt::format(
       "HOTSPOTS: queues of {} filled up, {} in all, which is no fault: healthy collectives fill "
       "queues too\n\n"
       "  what dropped packets or cost a job most comes first; PEAK is the most in the queue, "
       "MARKED "
-      "are its CE marks,\n"
-      "  PAUSED is how long its neighbour held it by PFC, COSTS AT MOST how long a job waited at "
-      "worst\n\n",
-      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"));
+      "are its CE marks{}{}\n\n",
+      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"),
+      any_paused ? ",\n  PAUSED is how long its neighbour held it by PFC" : "",
+      any_lost ? ",\n  COSTS AT MOST how long a job waited at worst" : "");
   TextTable table({{"QUEUE OF"},
                    {"PRIORITY", Align::kRight},
                    {"SINCE", Align::kRight},

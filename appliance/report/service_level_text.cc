@@ -44,7 +44,7 @@ void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
   }
   if (all.indicators().empty()) return;
   if (told == 0) {
-    text += "SERVICE LEVELS: no data yet\n\n";
+    text += "SERVICE LEVELS: no data to tell them by\n\n";
     return;
   }
   text += fmt::format(

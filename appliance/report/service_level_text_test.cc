@@ -30,7 +30,7 @@ TEST(ServiceLevelText, IsNoneWhereNothingIsMeasured) {
 TEST(ServiceLevelText, SaysThatThereIsNoDataYet) {
   const std::string text =
       TextOf("service_levels { indicators { name: 'iteration_time' no_data: 2 } }");
-  EXPECT_THAT(text, HasSubstr("no data yet"));
+  EXPECT_THAT(text, HasSubstr("no data to tell them by"));
   EXPECT_THAT(text, Not(HasSubstr("iteration_time")));
 }
 

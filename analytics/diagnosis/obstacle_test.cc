@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/diagnosis/obstacle.h"
+
+#include <gtest/gtest.h>
+
+#include "analytics/diagnosis/diagnose.h"
+#include "analytics/diagnosis/scene_fixture.h"
+
+namespace rocescope {
+namespace {
+
+class ObstacleTest : public SceneTest {
+ protected:
+  static CounterEntity Port1() { return {.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"}; }
+  // Readings of one counter, so far apart.
+  MetricStore ReadEvery(Duration period, size_t windows) const {
+    MetricStore metrics(fabric_, {.window = kWindow});
+    uint64_t value = 0;
+    for (Timestamp at = Begin(0); at <= End(windows - 1); at += period) {
+      metrics.Add({.entity = Port1(), .metric = Metric::kTxBytes, .value = ++value, .event_time = at});
+    }
+    return metrics;
+  }
+  IpAddress Known(uint32_t nic) const { return fabric_.nic(nic).addresses[0].address; }
+  static IpAddress Stranger(uint32_t number) { return IpAddress::FromV4(0xc6336400 + number); }
+  void Talk(const IpAddress& source, const IpAddress& destination) {
+    FlowSummary flow = {.flow = {.source = source, .destination = destination}};
+    flow.total.first_seen = Begin(0);
+    flow.total.last_seen = End(1);
+    flows_.push_back(flow);
+  }
+};
+
+TEST_F(ObstacleTest, NothingHindersAnOrdinaryScene) {
+  EXPECT_EQ(In(HindranceTo).obstacle, Obstacle::kNone);
+}
+
+TEST_F(ObstacleTest, ReadingsOncePerWindowSuffice) {
+  const Hindrance hindrance = In(ReadEvery(kWindow, 20), HindranceTo);
+  EXPECT_EQ(hindrance.obstacle, Obstacle::kNone);
+  EXPECT_EQ(hindrance.reading_period, kWindow);
+}
+
+TEST_F(ObstacleTest, ReadingsEveryFourWindowsDoNot) {
+  const Hindrance hindrance = In(ReadEvery(4 * kWindow, 40), HindranceTo);
+  EXPECT_EQ(hindrance.obstacle, Obstacle::kSparseReadings);
+  EXPECT_GT(hindrance.reading_period, 3 * kWindow);
+  EXPECT_LT(hindrance.reading_period, 5 * kWindow);
+}
+
+TEST_F(ObstacleTest, ThreeWindowsAreTooFew) {
+  EXPECT_EQ(In(ReadEvery(kWindow, 3), HindranceTo).obstacle, Obstacle::kFewWindows);
+  EXPECT_EQ(In(ReadEvery(kWindow, 4), HindranceTo).obstacle, Obstacle::kNone);
+}
+
+TEST_F(ObstacleTest, CountersOfAnotherTimeThanThePacketsSayNothingOfThem) {
+  Talk(Known(0), Known(1));
+  flows_.back().total.first_seen = Begin(30);
+  flows_.back().total.last_seen = End(31);
+  EXPECT_EQ(In(ReadEvery(kWindow, 20), HindranceTo).obstacle, Obstacle::kOtherTime);
+  flows_.back().total.first_seen = Begin(19);
+  EXPECT_EQ(In(ReadEvery(kWindow, 20), HindranceTo).obstacle, Obstacle::kNone);
+}
+
+TEST_F(ObstacleTest, ATopologyWithoutMostOfTheAddressesIsAnothers) {
+  for (uint32_t i = 0; i < 4; ++i) Talk(Stranger(i), Known(i));
+  EXPECT_EQ(In(HindranceTo).obstacle, Obstacle::kNone) << "half of them";
+  Talk(Stranger(4), Known(0));
+  const Hindrance hindrance = In(HindranceTo);
+  EXPECT_EQ(hindrance.obstacle, Obstacle::kForeignTopology);
+  EXPECT_EQ(hindrance.addresses, 9u);
+  EXPECT_EQ(hindrance.addresses_known, 4u);
+}
+
+TEST_F(ObstacleTest, OfAnothersFabricNothingIsFound) {
+  for (size_t w = 3; w < kWindows; ++w) Says(Port("leaf0", "spine0"), Metric::kLinkUp, w, 0);
+  ASSERT_FALSE(In(Diagnose).empty());
+  Talk(Stranger(0), Stranger(1));
+  EXPECT_TRUE(In(Diagnose).empty());
+}
+
+}  // namespace
+}  // namespace rocescope
