@@ -34,9 +34,9 @@ Duration ReadingPeriodIn(const Scene& scene) {
       const int64_t first = metrics.WindowOf(series.first_reading());
       const int64_t last = metrics.WindowOf(series.last_reading());
       const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMostWindows);
-      const int64_t read =
-          span - std::ranges::count_if(series.skipped(),
-                                       [&](int64_t window) { return window > last - span; });
+      const int64_t read = span - std::ranges::count_if(series.skipped(), [&](int64_t window) {
+                             return window > last - span;
+                           });
       periods.push_back(metrics.window() * span / std::max<int64_t>(read, 1));
     }
   }

@@ -11,13 +11,16 @@ namespace {
 
 class ObstacleTest : public SceneTest {
  protected:
-  static CounterEntity Port1() { return {.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"}; }
+  static CounterEntity Port1() {
+    return {.kind = EntityKind::kPort, .node = "leaf0", .port = "Ethernet1"};
+  }
   // Readings of one counter, so far apart.
   MetricStore ReadEvery(Duration period, size_t windows) const {
     MetricStore metrics(fabric_, {.window = kWindow});
     uint64_t value = 0;
     for (Timestamp at = Begin(0); at <= End(windows - 1); at += period) {
-      metrics.Add({.entity = Port1(), .metric = Metric::kTxBytes, .value = ++value, .event_time = at});
+      metrics.Add(
+          {.entity = Port1(), .metric = Metric::kTxBytes, .value = ++value, .event_time = at});
     }
     return metrics;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/command/analysis.h"
 
+#include <fmt/format.h>
 #include <google/protobuf/arena.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
+#include "appliance/config/duration.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/report/counter_notes.h"
@@ -26,11 +28,15 @@ constexpr Duration kDefaultInterval = std::chrono::milliseconds(100);
 Status CheckAnalysis(const AnalysisOptions& options) {
   const Duration interval = options.interval.value_or(kDefaultInterval);
   if (interval > FlowTable::kMaximumInterval || interval < std::chrono::milliseconds(1)) {
-    return MakeError(ErrorCode::kInvalidArgument, "--interval: a flow record covers 1 ms to 4 s");
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--interval {}: a flow record covers 1 ms to 4 s", FormatDuration(interval)));
   }
   if (options.window &&
       (*options.window < std::chrono::microseconds(1) || *options.window > std::chrono::hours(1))) {
-    return MakeError(ErrorCode::kInvalidArgument, "--window: one of analysis lasts 1 us to 1 h");
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("--window {}: one of analysis lasts 1 us to 1 h",
+                                 FormatDuration(*options.window)));
   }
   return {};
 }

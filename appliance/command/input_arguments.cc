@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "appliance/command/arguments.h"
-#include "appliance/command/duration.h"
+#include "appliance/config/duration.h"
 
 namespace rocescope {
 namespace {

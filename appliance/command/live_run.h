@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "appliance/box/record_taker.h"
 #include "appliance/command/live_counts.h"
-#include "appliance/command/record_taker.h"
 #include "base/time.h"
 #include "dataplane/port/port.h"
 #include "dataplane/port/receive_loop.h"

@@ -119,6 +119,26 @@ bool FrameProcessor::TakeWalked(const RawFrame& raw, TapId tap) {
   return false;
 }
 
+void FrameProcessor::ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams,
+                                      RecordBatch& out) {
+  if (datagrams.empty()) return;
+  counters_.ledger.received += datagrams.size();
+  (kind == FrameKind::kSflow ? counters_.sflow_frames : counters_.int_frames) += datagrams.size();
+  Tally tally;
+  RocePacket as_packet{};
+  frame_ = {};
+  frame_.kind = kind;
+  for (const RawFrame& raw : datagrams) {
+    frame_.telemetry = raw.bytes;
+    frame_.cut = as_packet.cut = raw.bytes.size() < raw.original_length;
+    as_packet.wire_length = raw.original_length;
+    Count(raw, as_packet, tally);
+    telemetry_.Take(frame_, raw.tap, raw.timestamp, out);
+  }
+  counters_.telemetry = telemetry_.counters();
+  Add(tally);
+}
+
 // While a group's flow entries are on their way from memory the next group is read, and while that
 // one's index lines are on theirs, the first is accounted.
 void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {

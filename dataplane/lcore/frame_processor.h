@@ -55,6 +55,10 @@ class FrameProcessor {
   // Takes frames in order; appends the records that fall due.
   void Process(std::span<const RawFrame> frames, RecordBatch& out);
 
+  // Datagrams that came by sockets of ours: RawFrames of what UDP carried, without headers, all of
+  // this kind, which IsTelemetry. Each counts as a frame.
+  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams, RecordBatch& out);
+
   // Frames that the source's time filter left out.
   void CountFiltered(uint64_t frames) {
     counters_.ledger.received += frames;

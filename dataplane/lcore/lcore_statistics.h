@@ -18,6 +18,7 @@ struct LcoreStatistics {
   uint64_t linearised = 0;       // frames of several segments, copied into one piece
   uint64_t records = 0;          // handed over
   uint64_t records_dropped = 0;  // lost because the reader was slow
+  uint64_t missed = 0;           // frames or datagrams that the kernel had no room for
   uint64_t passed_on = 0;        // frames put on the ring of the lcore that owns them
   bool received_any = false;
   Timestamp first_arrival;  // of all frames, before any filter, if received_any

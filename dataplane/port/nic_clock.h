@@ -5,13 +5,9 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "dataplane/lcore/wall_clock.h"
 
 namespace rocescope {
-
-// Our clock.
-inline Timestamp WallClock() {
-  return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
-}
 
 // Both clocks are read together from time to time. The rate comes from readings that lie far enough
 // apart; until there are two, frames have the time of their arrival. So they have when one of the

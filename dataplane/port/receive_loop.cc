@@ -18,10 +18,7 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kBurst = 64;
-constexpr size_t kWorthHandingOver = 4096;  // records, some 700 kB
 constexpr int kChoresPerSecond = 20;
-// Event time lags arrival by this much at most where no packet moves it.
-constexpr Duration kLateness = std::chrono::seconds(1);
 
 void Prefetch(std::span<rte_mbuf* const> mbufs) {
   for (rte_mbuf* mbuf : mbufs) rte_prefetch0(rte_pktmbuf_mtod(mbuf, void*));
@@ -45,11 +42,13 @@ struct ReceiveLoop::Work {
 };
 
 ReceiveLoop::ReceiveLoop(Options options)
-    : when_full_(options.wait ? RecordExchange::WhenFull::kWait : RecordExchange::WhenFull::kKeep),
-      our_clock_(options.our_clock),
+    : waits_(options.wait),
       work_(new Work),
-      processor_(options.processor),
-      exchange_(kWorthHandingOver * 2, options.most_records) {
+      worker_({.processor = options.processor,
+               .when_full =
+                   options.wait ? RecordExchange::WhenFull::kWait : RecordExchange::WhenFull::kKeep,
+               .most_records = options.most_records,
+               .our_clock = options.our_clock}) {
   for (const ReceiveQueue& queue : options.queues) work_->queues.emplace_back(queue);
   if (options.spread) {
     work_->spreader = std::make_unique<Spreader>(std::move(options.spread), options.lcore,
@@ -92,9 +91,8 @@ void ReceiveLoop::RunToTheEnd(const std::atomic<bool>& stop) {
   }
   while (TakeFromOthers()) {  // what they left on the rings
   }
-  processor_.Flush(exchange_.current());
-  exchange_.HandOver(processor_.counters().last, RecordExchange::WhenFull::kWait);
-  Publish();
+  CountForOthers();
+  worker_.Finish();
 }
 
 // A burst of each queue; false if all have ended.
@@ -116,11 +114,7 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
   Prefetch(mbufs);
   const std::span frames(burst.frames.data(), burst.gatherer.View(mbufs, burst.frames));
   queue.Stamp(mbufs, WallClock(), frames);
-  for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;
-  if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
-  statistics_.received_any = true;
-  statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);
-  statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
+  worker_.CountArrived(frames);
   const size_t own = work_->spreader ? work_->spreader->KeepOwn(mbufs, frames) : received;
   Account(burst.gatherer, mbufs.first(own), frames.first(own));
   if (own < received) PassOn();
@@ -131,8 +125,8 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
 // rings that lead here is what the others wait for.
 void ReceiveLoop::PassOn() {
   while (!work_->spreader->PassOn()) {
-    if (when_full_ == RecordExchange::WhenFull::kKeep || work_->spreader->rings().failed()) {
-      processor_.CountDropped(DropReason::kLostBetweenLcores, work_->spreader->DropWaiting());
+    if (!waits_ || work_->spreader->rings().failed()) {
+      worker_.CountDropped(DropReason::kLostBetweenLcores, work_->spreader->DropWaiting());
     } else if (!TakeFromOthers()) {
       std::this_thread::yield();
     }
@@ -157,12 +151,10 @@ void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
                           std::span<RawFrame> frames) {
   while (!frames.empty()) {
     const size_t whole = gatherer.Complete(mbufs, frames);
-    processor_.Process(frames.first(whole), exchange_.current());
+    worker_.Process(frames.first(whole));
     rte_pktmbuf_free_bulk(mbufs.data(), static_cast<unsigned>(whole));
     frames = frames.subspan(whole);
     mbufs = mbufs.subspan(whole);
-    if (exchange_.current_size() < kWorthHandingOver) continue;
-    exchange_.HandOver(processor_.counters().last, when_full_);
   }
 }
 
@@ -179,21 +171,13 @@ void ReceiveLoop::Drain() {
 void ReceiveLoop::DoNowAndThen() {
   work_->next_chores = rte_rdtsc() + rte_get_tsc_hz() / kChoresPerSecond;
   for (QueueReader& queue : work_->queues) queue.ReadClock();
-  if (our_clock_) processor_.Advance(WallClock() - kLateness, exchange_.current());
-  exchange_.HandOver(processor_.counters().last, when_full_);
-  Publish();
+  CountForOthers();
+  worker_.DoNowAndThen(WallClock());
 }
 
-void ReceiveLoop::Publish() {
-  statistics_.frames = processor_.counters();
-  statistics_.flows = processor_.flows().statistics();
-  statistics_.flows_open = processor_.flows().size();
-  statistics_.records = exchange_.handed_over();
-  statistics_.records_dropped = exchange_.dropped();
-  statistics_.linearised =
-      work_->received.gatherer.linearised() + work_->taken.gatherer.linearised();
-  if (work_->spreader) statistics_.passed_on = work_->spreader->passed_on();
-  published_.Publish(statistics_);
+void ReceiveLoop::CountForOthers() {
+  worker_.SetLinearised(work_->received.gatherer.linearised() + work_->taken.gatherer.linearised());
+  if (work_->spreader) worker_.SetPassedOn(work_->spreader->passed_on());
 }
 
 std::vector<const Port*> ReceiveLoop::UnfinishedFiles() const {
@@ -206,7 +190,7 @@ std::vector<const Port*> ReceiveLoop::UnfinishedFiles() const {
 
 std::vector<MirrorStream> ReceiveLoop::MirrorStreams() const {
   return work_->spreader ? work_->spreader->taps().MirrorStreams()
-                         : processor_.taps().MirrorStreams();
+                         : worker_.processor().taps().MirrorStreams();
 }
 
 }  // namespace rocescope

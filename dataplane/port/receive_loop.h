@@ -8,10 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/lcore/frame_processor.h"
-#include "dataplane/lcore/lcore_statistics.h"
-#include "dataplane/lcore/published.h"
-#include "dataplane/lcore/record_exchange.h"
+#include "dataplane/lcore/frame_worker.h"
 #include "dataplane/port/port.h"
 
 struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
@@ -52,13 +49,13 @@ class ReceiveLoop {
   void Run(const std::atomic<bool>& stop);
 
   // Any thread, any time.
-  LcoreStatistics Statistics() const { return published_.Read(); }
+  LcoreStatistics Statistics() const { return worker_.Statistics(); }
 
   // The one thread that reads records, any time.
-  RecordExchange& records() { return exchange_; }
+  RecordExchange& records() { return worker_.records(); }
 
   // After Run.
-  const FrameProcessor& processor() const { return processor_; }
+  const FrameProcessor& processor() const { return worker_.processor(); }
   std::vector<MirrorStream> MirrorStreams() const;
   std::vector<const Port*> UnfinishedFiles() const;  // stopped before their end
 
@@ -73,15 +70,11 @@ class ReceiveLoop {
   void Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames);
   void Drain();
   void DoNowAndThen();
-  void Publish();
+  void CountForOthers();
 
-  const RecordExchange::WhenFull when_full_;
-  const bool our_clock_;
+  const bool waits_;
   std::unique_ptr<Work> work_;
-  FrameProcessor processor_;
-  RecordExchange exchange_;
-  LcoreStatistics statistics_;
-  Published<LcoreStatistics> published_;
+  FrameWorker worker_;
 };
 
 }  // namespace rocescope

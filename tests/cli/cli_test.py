@@ -77,7 +77,7 @@ class Usage(CommandLine):
                 with self.subTest(command=command, option=option):
                     mentions = option if option == "--colour" else value
                     self.refused(command, "x.pcap", option, value, mentions=mentions)
-        self.refused("replay", "x.pcap", "--interval", "1h", mentions="1h")
+        self.refused("replay", "x.pcap", "--interval", "1w", mentions="1w")
         run = self.run_it("replay", "x.pcap", "--window", "3601s", expect=USAGE)
         self.assertIn("--window", run.stderr)
 

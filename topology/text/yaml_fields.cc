@@ -59,7 +59,7 @@ Error YamlErrors::Take() {
 }
 
 YamlMap::YamlMap(const YamlNode& node, std::string_view what,
-                 std::initializer_list<std::string_view> keys, YamlErrors& errors)
+                 std::span<const std::string_view> keys, YamlErrors& errors)
     : node_(node), what_(what), errors_(errors) {
   if (node.kind != Kind::kMap) {
     errors.Add(node, fmt::format("expected the keys of {} ({}), found {}", what,
@@ -69,7 +69,7 @@ YamlMap::YamlMap(const YamlNode& node, std::string_view what,
   for (size_t i = 0; i < node.items.size(); i += 2) {
     const YamlNode& key = node.items[i];
     if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
-    const std::string hint = DidYouMean(key.text, std::span(keys.begin(), keys.size()));
+    const std::string hint = DidYouMean(key.text, keys);
     errors.Add(key, fmt::format("unknown key {} of {}{}{}", Describe(key), what,
                                 hint.empty() ? "; expected one of " : hint,
                                 hint.empty() ? fmt::format("{}", fmt::join(keys, ", ")) : ""));

@@ -50,8 +50,11 @@ class YamlErrors {
 class YamlMap {
  public:
   // `what` completes the sentence "... of WHAT".
-  YamlMap(const YamlNode& node, std::string_view what, std::initializer_list<std::string_view> keys,
+  YamlMap(const YamlNode& node, std::string_view what, std::span<const std::string_view> keys,
           YamlErrors& errors);
+  YamlMap(const YamlNode& node, std::string_view what, std::initializer_list<std::string_view> keys,
+          YamlErrors& errors)
+      : YamlMap(node, what, std::span(keys.begin(), keys.size()), errors) {}
 
   // nullptr: it is not there.
   const YamlNode* Find(std::string_view key) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "appliance/command/record_taker.h"
+#include "appliance/box/record_taker.h"
 
 #include <algorithm>
 #include <utility>

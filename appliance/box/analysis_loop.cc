@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/box/analysis_loop.h"
+
+#include <thread>
+#include <utility>
+
+#include "dataplane/lcore/wall_clock.h"
+
+namespace rocescope {
+
+AnalysisLoop::AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources, Answers& answers,
+                           const Options& options)
+    : engine_(engine),
+      answers_(answers),
+      options_(options),
+      taker_(std::move(sources), {.ingest = [this](const RecordBatch& batch) { Ingest(batch); },
+                                  .advance =
+                                      [this](Timestamp reached) {
+                                        reached_ = std::max(reached_, reached);
+                                        engine_.Advance(reached);
+                                      }}) {}
+
+void AnalysisLoop::Run(const std::atomic<bool>& ended) {
+  constexpr auto kNap = std::chrono::milliseconds(2);
+  while (true) {
+    // Looked at first: what was handed over before the end is then there to be taken.
+    const bool is_last = ended.load(std::memory_order_acquire);
+    const auto now = RecordTaker::Clock::now();
+    const bool took = taker_.TakeRound(now);
+    PublishIfDue(now);
+    if (took) continue;
+    if (is_last) break;
+    std::this_thread::sleep_for(kNap);
+  }
+  Publish();
+}
+
+void AnalysisLoop::Ingest(const RecordBatch& records) {
+  if (options_.taps && options_.taps->count() > taps_learnt_) {
+    for (const TapPlace& place : options_.taps->PlacesFrom(taps_learnt_)) {
+      engine_.LearnTap(place);
+      taps_learnt_ = size_t{place.tap} + 1;
+    }
+  }
+  engine_.Ingest(records);
+  taken_.store(taken_.load(std::memory_order_relaxed) + records.size(), std::memory_order_relaxed);
+}
+
+// When event time has come into another window; and, where answers take long, only after as long a
+// time for records, which wait meanwhile.
+void AnalysisLoop::PublishIfDue(RecordTaker::Clock::time_point now) {
+  if (reached_ == Timestamp{} || now < not_before_) return;
+  const int64_t window = IntervalIndex(reached_, options_.window);
+  if (window == published_window_) return;
+  published_window_ = window;
+  Publish();
+  const auto after = RecordTaker::Clock::now();
+  not_before_ = after + (after - now);
+}
+
+void AnalysisLoop::Publish() {
+  const auto begin = RecordTaker::Clock::now();
+  std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  answers_.Publish({.snapshot = std::move(snapshot),
+                    .reached = reached_,
+                    .published_at = WallClock(),
+                    .took = RecordTaker::Clock::now() - begin});
+}
+
+}  // namespace rocescope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread that owns the engine: takes records from all sources, and works answers out at the end
+// of each window of analysis.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analytics/engine/engine.h"
+#include "appliance/box/answers.h"
+#include "appliance/box/record_taker.h"
+#include "base/time.h"
+#include "dataplane/lcore/tap_registry.h"
+
+namespace rocescope {
+
+class AnalysisLoop {
+ public:
+  struct Options {
+    Duration window = std::chrono::seconds(1);
+    std::shared_ptr<TapRegistry> taps;  // that the records' sources share
+  };
+
+  // `engine`, `sources` and `answers` must outlive it.
+  AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources, Answers& answers,
+               const Options& options);
+
+  // Until `ended` is set, which it may be once all sources have handed over all they had, and all
+  // of that is taken. Publishes once more then.
+  void Run(const std::atomic<bool>& ended);
+
+  // Records of sources, any thread.
+  uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
+
+ private:
+  void Ingest(const RecordBatch& records);
+  void PublishIfDue(RecordTaker::Clock::time_point now);
+  void Publish();
+
+  Engine& engine_;
+  Answers& answers_;
+  const Options options_;
+  RecordTaker taker_;
+  size_t taps_learnt_ = 0;
+  Timestamp reached_;
+  std::optional<int64_t> published_window_;  // in which event time was when answers came out last
+  RecordTaker::Clock::time_point not_before_;
+  std::atomic<uint64_t> taken_ = 0;
+};
+
+}  // namespace rocescope

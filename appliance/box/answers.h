@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the box knows now: one thread publishes, any other reads, and nobody waits for the other.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "analytics/engine/snapshot.h"
+#include "base/time.h"
+
+namespace rocescope {
+
+struct Answer {
+  std::shared_ptr<const Snapshot> snapshot;
+  uint64_t version = 0;    // counts from 1
+  Timestamp reached;       // event time
+  Timestamp published_at;  // our clock
+  Duration took{};         // to work it out
+};
+
+class Answers {
+ public:
+  void Publish(Answer answer);
+
+  // Null: there is none yet.
+  std::shared_ptr<const Answer> Latest() const;
+  // The first one with another version; null after so long, or once they are closed.
+  std::shared_ptr<const Answer> WaitForOther(uint64_t version, std::chrono::milliseconds wait);
+
+  // There will be no more: whoever waits stops.
+  void Close();
+
+ private:
+  mutable std::mutex mutex_;  // held to copy or swap a pointer
+  std::condition_variable changed_;
+  std::shared_ptr<const Answer> latest_;
+  bool closed_ = false;
+};
+
+}  // namespace rocescope

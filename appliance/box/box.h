@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The appliance at work: sources, each on a thread of its own, the engine on another, and what they
+// know for whoever serves it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "appliance/box/answers.h"
+#include "appliance/config/config.h"
+#include "base/result.h"
+#include "dataplane/lcore/lcore_statistics.h"
+
+namespace rocescope {
+
+enum class SourceKind { kInterface, kUdp };
+std::string_view NameOf(SourceKind kind);  // "interface", "udp"
+
+// Where records come from.
+struct SourceState {
+  std::string name;
+  SourceKind kind = SourceKind::kInterface;
+  std::vector<ListenAddress> listens;  // on which sockets
+  LcoreStatistics statistics;          // as of the last 50 ms
+  std::string error;                   // why it has ended; empty: it has not
+};
+
+class Box {
+ public:
+  // Opens all that the configuration names: what cannot be opened is the error, which says what to
+  // do. `tell` is for sentences to people, by any thread.
+  static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config,
+                                           std::function<void(const std::string&)> tell);
+  ~Box();
+
+  // Begins to receive.
+  void Start();
+  // Takes what has arrived, works out the last answers, ends all threads. Again is nothing.
+  void Stop();
+
+  // Any thread, any time.
+  Answers& answers();
+  const Answers& answers() const;
+  std::vector<SourceState> Sources() const;
+  const ApplianceConfig& config() const;
+  Timestamp started_at() const;
+
+ private:
+  struct Parts;
+  explicit Box(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace rocescope

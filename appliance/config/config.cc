@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "appliance/config/config_keys.h"
+#include "appliance/config/duration.h"
+#include "appliance/config/octets.h"
+#include "appliance/feed/text_file.h"
+#include "topology/text/yaml_fields.h"
+
+namespace rocescope {
+namespace {
+
+using topology::YamlErrors;
+using topology::YamlMap;
+using topology::YamlNode;
+
+struct NamesOfKeys {
+  std::vector<std::string_view> names;
+  template <typename T>
+  void Key(std::string_view name, T&&, std::string_view) {
+    names.push_back(name);
+  }
+};
+
+template <typename T>
+concept HasKeys = requires(T& config, NamesOfKeys& names) { VisitKeys(config, names); };
+
+void Read(const YamlNode& node, std::string& value, YamlErrors& errors) {
+  if (const auto text = ReadText(node, errors)) value = *text;
+}
+
+void Read(const YamlNode& node, bool& value, YamlErrors& errors) {
+  value = ReadBool(node, errors).value_or(value);
+}
+
+template <typename T>
+  requires std::is_unsigned_v<T>
+void Read(const YamlNode& node, Within<T> within, YamlErrors& errors) {
+  if (const auto number = ReadNumber(node, within.least, within.most, errors)) {
+    within.value = static_cast<T>(*number);
+  }
+}
+
+void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
+  const auto duration = ReadParsed(node, ParseDuration, errors);
+  if (!duration) return;
+  if (*duration < within.least || *duration > within.most) {
+    errors.Add(node, fmt::format("expected {} to {}, found {}", FormatDuration(within.least),
+                                 FormatDuration(within.most), node.text));
+    return;
+  }
+  within.value = *duration;
+}
+
+void Read(const YamlNode& node, Octets octets, YamlErrors& errors) {
+  const auto size = ReadParsed(node, ParseOctets, errors);
+  if (!size) return;
+  if (*size < octets.least || *size > octets.most) {
+    errors.Add(node, fmt::format("expected {} to {}, found {}", FormatOctets(octets.least),
+                                 FormatOctets(octets.most), node.text));
+    return;
+  }
+  octets.value = *size;
+}
+
+void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
+  value = ReadParsed(node, ParseListenAddress, errors).value_or(value);
+}
+
+template <HasKeys T>
+void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what);
+
+template <typename T>
+void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
+          [[maybe_unused]] std::string_view what) {
+  values.clear();
+  for (const YamlNode& item : ReadList(node, errors)) {
+    if constexpr (HasKeys<T>) {
+      Read(item, values.emplace_back(), errors, what);
+    } else {
+      Read(item, values.emplace_back(), errors);
+    }
+  }
+}
+
+// Values of the keys that stand in a map; the others stay as they are.
+class Reader {
+ public:
+  Reader(const YamlMap& map, YamlErrors& errors) : map_(map), errors_(errors) {}
+
+  template <typename T>
+  void Key(std::string_view name, T&& value, std::string_view) {
+    const YamlNode* const node = map_.Find(name);
+    if (node == nullptr) return;
+    if constexpr (requires { Read(*node, value, errors_, name); }) {
+      Read(*node, value, errors_, name);
+    } else {
+      Read(*node, std::forward<T>(value), errors_);
+    }
+  }
+
+ private:
+  const YamlMap& map_;
+  YamlErrors& errors_;
+};
+
+template <HasKeys T>
+void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
+  NamesOfKeys keys;
+  VisitKeys(config, keys);
+  const YamlMap map(node, what, keys.names, errors);
+  Reader reader(map, errors);
+  VisitKeys(config, reader);
+  if constexpr (std::is_same_v<T, InterfaceConfig>) {
+    if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
+      errors.Add(*name, "expected the name of an interface");
+    }
+  }
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string TextOf(const std::string& value) { return Quoted(value); }
+std::string TextOf(bool value) { return value ? "true" : "false"; }
+template <typename T>
+std::string TextOf(Within<T> within) {
+  if constexpr (std::is_same_v<T, Duration>) {
+    return FormatDuration(within.value);
+  } else {
+    return fmt::format("{}", within.value);
+  }
+}
+std::string TextOf(Octets octets) { return FormatOctets(octets.value); }
+std::string TextOf(const ListenAddress& where) { return Quoted(ToString(where)); }
+template <typename T>
+std::string TextOf(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ", ") + TextOf(value);
+  return '[' + text + ']';
+}
+
+class Writer {
+ public:
+  template <typename T>
+  void Key(std::string_view name, T&& value, std::string_view meaning) {
+    if (depth_ == 0 && !text_.empty()) text_ += '\n';
+    Line(fmt::format("# {}", meaning));
+    Value(name, value);
+  }
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void Line(std::string_view line) {
+    text_ += fmt::format("{}{:{}}{}\n", is_comment_ ? "# " : "", "", 2 * depth_, line);
+  }
+
+  template <typename T>
+  void Value(std::string_view name, T& value) {
+    if constexpr (HasKeys<std::remove_const_t<T>>) {
+      Line(fmt::format("{}:", name));
+      Inside(value);
+    } else {
+      Line(fmt::format("{}: {}", name, TextOf(value)));
+    }
+  }
+
+  // What is not there is shown as it would look, as a comment.
+  template <HasKeys T>
+  void Value(std::string_view name, std::vector<T>& values) {
+    const bool is_comment = std::exchange(is_comment_, is_comment_ || values.empty());
+    Line(fmt::format("{}:", name));
+    std::vector<T> like(1);
+    ++depth_;
+    for (T& value : values.empty() ? like : values) {
+      Line("-");
+      Inside(value);
+    }
+    --depth_;
+    is_comment_ = is_comment;
+  }
+
+  template <HasKeys T>
+  void Inside(T& config) {
+    ++depth_;
+    VisitKeys(config, *this);
+    --depth_;
+  }
+
+  std::string text_;
+  size_t depth_ = 0;
+  bool is_comment_ = false;
+};
+
+void BeginAt(const std::filesystem::path& folder, std::string& path) {
+  if (!path.empty()) path = (folder / path).lexically_normal().string();
+}
+
+}  // namespace
+
+Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file) {
+  constexpr topology::YamlLimits kLimits = {.bytes = size_t{4} << 20, .nodes = 1u << 18};
+  const Result<YamlNode> root = topology::ParseYaml(text, file, kLimits);
+  if (!root) return tl::unexpected(root.error());
+  YamlErrors errors{std::string(file)};
+  ApplianceConfig config;
+  if (root->kind != YamlNode::Kind::kNull) Read(*root, config, errors, "the configuration");
+  if (!errors.empty()) return tl::unexpected(errors.Take());
+  return config;
+}
+
+Result<ApplianceConfig> LoadConfig(const std::string& path) {
+  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
+  const Result<std::string> text = ReadTextFile(path, kLargest);
+  if (!text) return tl::unexpected(text.error());
+  Result<ApplianceConfig> config = ParseConfig(*text, path);
+  if (!config) return config;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  BeginAt(folder, config->topology);
+  for (auto* files :
+       {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {
+    for (std::string& file : *files) BeginAt(folder, file);
+  }
+  return config;
+}
+
+std::string DumpConfig(const ApplianceConfig& config) {
+  ApplianceConfig copy = config;  // visitors see what they may change
+  Writer writer;
+  VisitKeys(copy, writer);
+  return writer.Take();
+}
+
+}  // namespace rocescope

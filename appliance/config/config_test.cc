@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ErrorOf(std::string_view text) {
+  const Result<ApplianceConfig> config = ParseConfig(text, "box.yaml");
+  return config ? "" : config.error().message;
+}
+
+TEST(Config, NothingIsTheDefaults) {
+  EXPECT_EQ(ParseConfig("", "box.yaml"), ApplianceConfig{});
+  EXPECT_EQ(ParseConfig("# all as it comes\n", "box.yaml"), ApplianceConfig{});
+}
+
+TEST(Config, EachKeyGoesWhereItBelongs) {
+  const Result<ApplianceConfig> config = ParseConfig(R"(
+topology: fabric.yaml
+record_interval: 50ms
+analysis_window: 15s
+interfaces:
+  - {name: eth1, tap: leaf1, filter: "udp port 4791", snap: 160, promiscuous: false, buffer: 8M}
+  - name: eth2
+udp:
+  int: ["127.0.0.1:32766"]
+  sflow: ["[::1]:6343", "0.0.0.0:6343"]
+  buffer: 1G
+host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
+)",
+                                                     "box.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->topology, "fabric.yaml");
+  EXPECT_EQ(config->record_interval, std::chrono::milliseconds(50));
+  EXPECT_EQ(config->analysis_window, std::chrono::seconds(15));
+  ASSERT_EQ(config->interfaces.size(), 2u);
+  EXPECT_EQ(config->interfaces[0], (InterfaceConfig{.name = "eth1",
+                                                    .tap = "leaf1",
+                                                    .filter = "udp port 4791",
+                                                    .snap = 160,
+                                                    .promiscuous = false,
+                                                    .buffer = 8u << 20}));
+  EXPECT_EQ(config->interfaces[1], (InterfaceConfig{.name = "eth2"}));
+  EXPECT_EQ(config->udp,
+            (UdpConfig{.int_reports = {{.address = IpAddress::FromV4(0x7f000001), .port = 32766}},
+                       .sflow = {{.address = {.low = 1}, .port = 6343},
+                                 {.address = IpAddress::FromV4(0), .port = 6343}},
+                       .buffer = 1u << 30}));
+  EXPECT_EQ(config->host_files,
+            (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
+}
+
+TEST(Config, WhatIsDumpedReadsTheSame) {
+  ApplianceConfig config = {.topology = "a \"b\"\\\n.yaml", .analysis_window = Duration(7'000'000)};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config);
+  config.interfaces = {{.name = "eth1"}, {.name = "eth2", .tap = "spine", .buffer = 3u << 20}};
+  config.udp.sflow = {{.address = {.low = 1}, .port = 6343}};
+  config.host_files.rdma = {"", "#"};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
+}
+
+TEST(Config, ADumpShowsWhatWasLeftOutAsAComment) {
+  const std::string dump = DumpConfig({});
+  EXPECT_THAT(dump, HasSubstr("# interfaces:\n#   -\n#     # of the interface"));
+  EXPECT_THAT(dump, HasSubstr("\nrecord_interval: 100ms\n"));
+}
+
+TEST(Config, AnUnknownKeyGetsItsPlaceAndTheNearestKey) {
+  EXPECT_EQ(ErrorOf("topolgy: x\n"),
+            "box.yaml:1:1: unknown key \"topolgy\" of the configuration; did you mean "
+            "\"topology\"?");
+  EXPECT_THAT(ErrorOf("udp:\n  intt: []\n"),
+              HasSubstr("box.yaml:2:3: unknown key \"intt\" of udp"));
+}
+
+TEST(Config, MistakesAreToldAtOnce) {
+  const std::string error = ErrorOf(
+      "record_interval: 5s\nanalysis_window: 1\nudp: {buffer: 64X, sflow: [\"localhost:80\"]}\n"
+      "interfaces: [{snap: 63}]\n");
+  EXPECT_THAT(error, HasSubstr("box.yaml:1:18: expected 1ms to 4s, found 5s"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:2:18: \"1\" is not a duration"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:3:15: \"64X\" is not a number of octets"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:3:28: \"localhost:80\" is not an address with a port"));
+  EXPECT_THAT(error, HasSubstr("expected a whole number from 64 to 65535, found \"63\""));
+  EXPECT_THAT(error, HasSubstr("the key \"name\" of interfaces is missing"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where a service listens: an address of this machine and a port.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/address.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+struct ListenAddress {
+  IpAddress address;
+  uint16_t port = 0;  // 0: one that the system chooses
+
+  // 127.0.0.0/8 or ::1: nobody else can come by it.
+  bool IsLoopback() const;
+
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
+};
+
+// "127.0.0.1:8080" or "[::1]:8080". A name is an error: it may stand for several addresses.
+Result<ListenAddress> ParseListenAddress(std::string_view text);
+std::string ToString(const ListenAddress& where);
+
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From one answer to the next: which faults are new, which are over, and which were taken back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace rocescope {
+
+namespace v1 {
+class Finding;
+class ReplayReport;
+}  // namespace v1
+
+enum class FindingChange : uint8_t {
+  kBegun,      // is found, and was not before
+  kOver,       // is not there any more: it has an end
+  kTakenBack,  // is not found any more: what has come since explains it otherwise, or it is
+               // forgotten
+};
+std::string_view NameOf(FindingChange change);  // "begun", "over", "taken_back"
+
+class FindingWatch {
+ public:
+  // `sentence` is the one that stood when it was found last.
+  using Tell = std::function<void(FindingChange change, const v1::Finding* finding,
+                                  std::string_view sentence)>;
+
+  // Tells what has changed since the last time: what was taken back first, whose `finding` is null,
+  // then in the order of the report. A fault is the same one as long as its kind, place and
+  // direction are.
+  void Look(const v1::ReplayReport& report, const Tell& tell);
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;
+  struct Known {
+    std::string sentence;
+    bool over = false;
+    uint64_t seen = 0;  // at which look
+  };
+  std::map<Key, Known> known_;
+  uint64_t looks_ = 0;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/lcore/frame_worker.h"
+
+#include <algorithm>
+
+namespace rocescope {
+namespace {
+
+// Event time lags arrival by this much at most where no packet moves it.
+constexpr Duration kLateness = std::chrono::seconds(1);
+
+}  // namespace
+
+FrameWorker::FrameWorker(const Options& options)
+    : when_full_(options.when_full),
+      our_clock_(options.our_clock),
+      processor_(options.processor),
+      exchange_(kWorthHandingOver * 2, options.most_records) {}
+
+void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
+  for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;
+  if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
+  statistics_.received_any = true;
+  statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);
+  statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
+}
+
+void FrameWorker::DoNowAndThen(Timestamp now) {
+  if (our_clock_) {
+    closed_until_ = now - kLateness;
+    processor_.Advance(closed_until_, exchange_.current());
+  }
+  HandOver();
+  Publish();
+}
+
+void FrameWorker::Finish() {
+  processor_.Flush(exchange_.current());
+  exchange_.HandOver(Reached(), RecordExchange::WhenFull::kWait);
+  Publish();
+}
+
+void FrameWorker::Publish() {
+  statistics_.frames = processor_.counters();
+  statistics_.flows = processor_.flows().statistics();
+  statistics_.flows_open = processor_.flows().size();
+  statistics_.records = exchange_.handed_over();
+  statistics_.records_dropped = exchange_.dropped();
+  published_.Publish(statistics_);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the loops over live sources have in common: frames into records, records to the thread that
+// reads them, and counters that any thread may look at.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "base/time.h"
+#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/lcore/lcore_statistics.h"
+#include "dataplane/lcore/published.h"
+#include "dataplane/lcore/record_exchange.h"
+
+namespace rocescope {
+
+// Belongs to the thread of its loop; others may use what is said to be theirs.
+class FrameWorker {
+ public:
+  struct Options {
+    FrameProcessor::Options processor;
+    RecordExchange::WhenFull when_full = RecordExchange::WhenFull::kKeep;
+    size_t most_records = RecordExchange::kMostRecords;  // that a slow reader may leave behind
+    // Frames have times of our clock, so silence closes intervals too.
+    bool our_clock = false;
+  };
+
+  explicit FrameWorker(const Options& options);
+
+  // Frames that arrived here, whoever processes them; not empty, in order of arrival.
+  void CountArrived(std::span<const RawFrame> frames);
+
+  void Process(std::span<const RawFrame> frames) {
+    processor_.Process(frames, exchange_.current());
+    HandOverIfMany();
+  }
+  // What came by a socket of its own.
+  void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams) {
+    processor_.ProcessDatagrams(kind, datagrams, exchange_.current());
+    HandOverIfMany();
+  }
+
+  // Some times a second, also when nothing comes: closes what is due at `now`, our clock's time,
+  // hands records over, publishes.
+  void DoNowAndThen(Timestamp now);
+
+  // At the end: all that is left. Waits for the reader.
+  void Finish();
+
+  // Counted by the loop itself, and published with the rest.
+  void SetLinearised(uint64_t frames) { statistics_.linearised = frames; }
+  void SetPassedOn(uint64_t frames) { statistics_.passed_on = frames; }
+  void SetMissed(uint64_t frames) { statistics_.missed = frames; }
+  void CountDropped(DropReason reason, uint64_t frames) { processor_.CountDropped(reason, frames); }
+
+  // Any thread, any time.
+  LcoreStatistics Statistics() const { return published_.Read(); }
+  // The one thread that reads records, any time.
+  RecordExchange& records() { return exchange_; }
+  // While no loop runs.
+  const FrameProcessor& processor() const { return processor_; }
+
+ private:
+  static constexpr size_t kWorthHandingOver = 4096;  // records, some 700 kB
+
+  void HandOverIfMany() {
+    if (exchange_.current_size() >= kWorthHandingOver) HandOver();
+  }
+  // No earlier record will come, but a late one.
+  Timestamp Reached() const { return std::max(processor_.counters().last, closed_until_); }
+  void HandOver() { exchange_.HandOver(Reached(), when_full_); }
+  void Publish();
+
+  const RecordExchange::WhenFull when_full_;
+  const bool our_clock_;
+  FrameProcessor processor_;
+  RecordExchange exchange_;
+  Timestamp closed_until_;
+  LcoreStatistics statistics_;
+  Published<LcoreStatistics> published_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/source/udp_receiver.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+};
+
+SocketAddress ToSocketAddress(const UdpAddress& where) {
+  SocketAddress result;
+  if (where.address.IsV4()) {
+    sockaddr_in v4{};
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(where.port);
+    v4.sin_addr.s_addr = htonl(where.address.V4());
+    std::memcpy(&result.storage, &v4, sizeof v4);
+    result.size = sizeof v4;
+    return result;
+  }
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(where.port);
+  for (size_t i = 0; i < 8; ++i) {
+    v6.sin6_addr.s6_addr[i] = static_cast<uint8_t>(where.address.high >> (56 - 8 * i));
+    v6.sin6_addr.s6_addr[8 + i] = static_cast<uint8_t>(where.address.low >> (56 - 8 * i));
+  }
+  std::memcpy(&result.storage, &v6, sizeof v6);
+  result.size = sizeof v6;
+  return result;
+}
+
+uint16_t PortOf(int descriptor) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return 0;
+  if (storage.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &storage, sizeof v4);
+    return ntohs(v4.sin_port);
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &storage, sizeof v6);
+  return ntohs(v6.sin6_port);
+}
+
+std::string TextOf(const UdpAddress& where) {
+  return fmt::format(fmt::runtime(where.address.IsV4() ? "{}:{}" : "[{}]:{}"),
+                     ToString(where.address), where.port);
+}
+
+void Set(int descriptor, int level, int option, int value) {
+  (void)setsockopt(descriptor, level, option, &value, sizeof value);
+}
+
+// Room for the control messages of one datagram: its time, and how many were missed before it.
+constexpr size_t kControl = CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(uint32_t));
+
+struct Socket {
+  int descriptor = -1;
+  UdpAddress address;
+  uint64_t buffer = 0;
+  uint64_t missed = 0;
+  uint32_t last_count = 0;  // of missed ones, as the kernel counts: 32 bits
+};
+
+Result<Socket> OpenSocket(const UdpAddress& where, uint64_t buffer) {
+  const auto fail = [&](std::string_view what, int descriptor) {
+    const int code = errno;
+    if (descriptor >= 0) close(descriptor);
+    return MakeError(
+        code == EACCES ? ErrorCode::kPermissionDenied : ErrorCode::kUnavailable,
+        fmt::format("UDP {}: {}: {}{}", TextOf(where), what, std::strerror(code),
+                    code == EADDRINUSE ? ": another process has it; `ss -ulpn` says which" : ""));
+  };
+  const int descriptor = socket(where.address.IsV4() ? AF_INET : AF_INET6,
+                                SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return fail("cannot be opened", descriptor);
+  if (!where.address.IsV4()) Set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  // Half of what is asked for: the kernel doubles it, and counts its own bookkeeping in.
+  const int asked = static_cast<int>(std::min<uint64_t>(buffer, uint64_t{1} << 30) / 2);
+  Set(descriptor, SOL_SOCKET, SO_RCVBUF, asked);
+  Set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, asked);  // past rmem_max, with CAP_NET_ADMIN
+  Set(descriptor, SOL_SOCKET, SO_RXQ_OVFL, 1);
+  Set(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+  const SocketAddress address = ToSocketAddress(where);
+  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0) {
+    return fail("cannot be listened on", descriptor);
+  }
+  int got = 0;
+  socklen_t size = sizeof got;
+  (void)getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &got, &size);
+  return Socket{.descriptor = descriptor,
+                .address = {.address = where.address, .port = PortOf(descriptor)},
+                .buffer = static_cast<uint64_t>(got)};
+}
+
+}  // namespace
+
+struct UdpReceiver::Sockets {
+  std::vector<Socket> all;
+  std::vector<pollfd> polled;
+  size_t next = 0;  // to be asked first
+  std::vector<uint8_t> octets = std::vector<uint8_t>(kBatch * kLongest);
+  std::array<std::array<uint8_t, kControl>, kBatch> controls{};
+  std::array<iovec, kBatch> vectors{};
+  std::array<mmsghdr, kBatch> messages{};
+  std::array<RawFrame, kBatch> frames;
+
+  ~Sockets() {
+    for (const Socket& socket : all) close(socket.descriptor);
+  }
+
+  std::span<RawFrame> ReceiveFrom(size_t number);
+  Timestamp TimeOf(msghdr& header, Socket& socket) const;
+};
+
+Result<std::unique_ptr<UdpReceiver>> UdpReceiver::Open(const Options& options) {
+  auto sockets = std::make_unique<Sockets>();
+  for (const UdpAddress& address : options.addresses) {
+    const Result<Socket> socket = OpenSocket(address, options.buffer);
+    if (!socket) return tl::unexpected(socket.error());
+    sockets->all.push_back(*socket);
+    sockets->polled.push_back({.fd = socket->descriptor, .events = POLLIN, .revents = 0});
+  }
+  return std::unique_ptr<UdpReceiver>(new UdpReceiver(std::move(sockets)));
+}
+
+UdpReceiver::UdpReceiver(std::unique_ptr<Sockets> sockets) : sockets_(std::move(sockets)) {}
+UdpReceiver::~UdpReceiver() = default;
+
+// The kernel's, or now where it gave none. Takes its count of missed ones along.
+Timestamp UdpReceiver::Sockets::TimeOf(msghdr& header, Socket& socket) const {
+  timespec time{};
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET) continue;
+    if (part->cmsg_type == SO_TIMESTAMPNS) std::memcpy(&time, CMSG_DATA(part), sizeof time);
+    if (part->cmsg_type == SO_RXQ_OVFL) {
+      uint32_t count = 0;
+      std::memcpy(&count, CMSG_DATA(part), sizeof count);
+      socket.missed += count - socket.last_count;
+      socket.last_count = count;
+    }
+  }
+  if (time.tv_sec == 0) clock_gettime(CLOCK_REALTIME, &time);
+  return WithinBounds(FromNanoseconds(time.tv_sec * 1'000'000'000 + time.tv_nsec));
+}
+
+std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
+  Socket& socket = all[number];
+  for (size_t i = 0; i < kBatch; ++i) {
+    vectors[i] = {.iov_base = octets.data() + i * kLongest, .iov_len = kLongest};
+    messages[i] = {};
+    messages[i].msg_hdr.msg_iov = &vectors[i];
+    messages[i].msg_hdr.msg_iovlen = 1;
+    messages[i].msg_hdr.msg_control = controls[i].data();
+    messages[i].msg_hdr.msg_controllen = kControl;
+  }
+  // MSG_TRUNC: msg_len is that of the datagram, also where it was cut.
+  const int count = recvmmsg(socket.descriptor, messages.data(), kBatch, MSG_TRUNC, nullptr);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(i);
+    const uint32_t length = messages[at].msg_len;
+    frames[at] = {.bytes = {octets.data() + at * kLongest, std::min<size_t>(length, kLongest)},
+                  .original_length = length,
+                  .timestamp = TimeOf(messages[at].msg_hdr, socket),
+                  .tap = static_cast<uint16_t>(number)};
+  }
+  return std::span(frames).first(static_cast<size_t>(std::max(count, 0)));
+}
+
+std::span<RawFrame> UdpReceiver::Receive(std::chrono::milliseconds wait) {
+  Sockets& sockets = *sockets_;
+  for (const bool waits : {false, true}) {
+    if (waits &&
+        poll(sockets.polled.data(), sockets.polled.size(), static_cast<int>(wait.count())) <= 0) {
+      break;
+    }
+    for (size_t tried = 0; tried < sockets.all.size(); ++tried) {
+      const size_t number = sockets.next;
+      sockets.next = (sockets.next + 1) % sockets.all.size();
+      const std::span<RawFrame> frames = sockets.ReceiveFrom(number);
+      if (!frames.empty()) return frames;
+    }
+  }
+  return {};
+}
+
+uint64_t UdpReceiver::missed() const {
+  uint64_t missed = 0;
+  for (const Socket& socket : sockets_->all) missed += socket.missed;
+  return missed;
+}
+
+size_t UdpReceiver::sockets() const { return sockets_->all.size(); }
+UdpAddress UdpReceiver::AddressOf(size_t socket) const { return sockets_->all[socket].address; }
+uint64_t UdpReceiver::BufferOf(size_t socket) const { return sockets_->all[socket].buffer; }
+
+}  // namespace rocescope
