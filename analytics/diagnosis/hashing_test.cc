@@ -104,9 +104,8 @@ class WideHashingTest : public SceneTest {
 };
 
 // Eight pairs of one flow each by one of four spines, until a link is down from window 10 to 12:
-// from then on they spread, and had three ways while it was. Nothing of the time before is left
-// over.
-TEST_F(WideHashingTest, ChoicesAmongFewerWaysAreForgottenWithTheirTime) {
+// from then on they spread, and had three ways while it was.
+TEST_F(WideHashingTest, EndsWhereFlowsSpreadThoughALinkFailsMeanwhile) {
   for (size_t w = 10; w < 13; ++w) Says(Port("leaf1", "spine3"), Metric::kLinkUp, w, 0);
   for (int pair = 0; pair < 8; ++pair) {
     const std::string from = "host" + std::to_string(pair % 4);

@@ -43,7 +43,6 @@ void AnalysisLoop::Ingest(const RecordBatch& records) {
     }
   }
   engine_.Ingest(records);
-  taken_.store(taken_.load(std::memory_order_relaxed) + records.size(), std::memory_order_relaxed);
 }
 
 // When event time has come into another window; and, where answers take long, only after as long a

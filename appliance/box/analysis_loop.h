@@ -32,9 +32,6 @@ class AnalysisLoop {
   // of that is taken. Publishes once more then.
   void Run(const std::atomic<bool>& ended);
 
-  // Records of sources, any thread.
-  uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
-
  private:
   void Ingest(const RecordBatch& records);
   void PublishIfDue(RecordTaker::Clock::time_point now);
@@ -48,7 +45,6 @@ class AnalysisLoop {
   Timestamp reached_;
   std::optional<int64_t> published_window_;  // in which event time was when answers came out last
   RecordTaker::Clock::time_point not_before_;
-  std::atomic<uint64_t> taken_ = 0;
 };
 
 }  // namespace rocescope

@@ -3,10 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -50,26 +47,26 @@ void Read(const YamlNode& node, Within<T> within, YamlErrors& errors) {
   }
 }
 
-void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
-  const auto duration = ReadParsed(node, ParseDuration, errors);
-  if (!duration) return;
-  if (*duration < within.least || *duration > within.most) {
-    errors.Add(node, fmt::format("expected {} to {}, found {}", FormatDuration(within.least),
-                                 FormatDuration(within.most), node.text));
+// A quantity with its unit, between two others.
+template <typename Bounded, typename Parse, typename Format>
+void ReadBounded(const YamlNode& node, Bounded bounded, Parse parse, Format format,
+                 YamlErrors& errors) {
+  const auto value = ReadParsed(node, parse, errors);
+  if (!value) return;
+  if (*value < bounded.least || *value > bounded.most) {
+    errors.Add(node, fmt::format("expected {} to {}, found {}", format(bounded.least),
+                                 format(bounded.most), node.text));
     return;
   }
-  within.value = *duration;
+  bounded.value = *value;
+}
+
+void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
+  ReadBounded(node, within, ParseDuration, FormatDuration, errors);
 }
 
 void Read(const YamlNode& node, Octets octets, YamlErrors& errors) {
-  const auto size = ReadParsed(node, ParseOctets, errors);
-  if (!size) return;
-  if (*size < octets.least || *size > octets.most) {
-    errors.Add(node, fmt::format("expected {} to {}, found {}", FormatOctets(octets.least),
-                                 FormatOctets(octets.most), node.text));
-    return;
-  }
-  octets.value = *size;
+  ReadBounded(node, octets, ParseOctets, FormatOctets, errors);
 }
 
 void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
