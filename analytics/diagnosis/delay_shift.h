@@ -53,7 +53,8 @@ struct Shift {
 
 enum class Of : uint8_t { kLeast, kMost };
 
-// Added latency is microseconds: less than this is clocks' grain and frames' lengths.
+// Added latency is microseconds: less than this is clocks' grain and, on fast links, frames'
+// lengths.
 inline constexpr int64_t kLongerMargin = 1500;  // ns
 
 // Windows that are shifted against the quickest that several agree on, and not many others between

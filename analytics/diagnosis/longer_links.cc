@@ -64,6 +64,18 @@ std::vector<PortIndex> WayOf(const topology::Fabric& fabric, const DelayKey& key
   return first == kNone ? std::vector<PortIndex>() : std::vector{first, last};
 }
 
+// Of short frames the quickest is ahead of long ones by the time that those take on each link:
+// where no short one came for a window, the way is not longer.
+int64_t MarginOf(const topology::Fabric& fabric, const std::vector<PortIndex>& way) {
+  constexpr int64_t kGrain = 500;            // ns, of clocks
+  constexpr uint64_t kFrameBits = 8 * 4178;  // of one with 4096 octets of data
+  uint64_t frames = 0;
+  for (const PortIndex port : way) {
+    frames += kFrameBits * 1'000'000'000 / std::max<uint64_t>(fabric.SpeedOf(port), 1);
+  }
+  return std::max(kLongerMargin, static_cast<int64_t>(frames) + kGrain);
+}
+
 void Note(const Scene& scene, PortIndex sender, const Longer& longer, Shifts& shifts) {
   const auto [at, is_new] = shifts.try_emplace({scene.fabric().port(sender).link, sender}, longer);
   if (!is_new && longer.shift.windows > at->second.shift.windows) at->second = longer;
@@ -170,7 +182,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
     const std::vector<PortIndex> way = WayOf(fabric, key);
     if (way.empty()) continue;
     const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(scene.windows());
-    const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, kLongerMargin);
+    const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, MarginOf(fabric, way));
     for (const PortIndex port : way) {
       ways_of[port].first += shift.has_value();
       ++ways_of[port].second;

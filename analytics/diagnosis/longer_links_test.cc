@@ -11,6 +11,8 @@ using testing::HasSubstr;
 
 class LongerLinksTest : public SceneTest {
  protected:
+  using SceneTest::SceneTest;
+
   using Nodes = std::vector<std::string>;
 
   // Ten packets a window, which take 1 us; in windows first to last, so much longer.
@@ -63,6 +65,22 @@ TEST_F(LongerLinksTest, ALinkThatStaysLongerGoesOn) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_FALSE(found[0].until);
+}
+
+// At 10 Gb/s a frame of 4178 octets takes 3.3 us.
+class SlowLinksTest : public LongerLinksTest {
+ protected:
+  SlowLinksTest() : LongerLinksTest(2, 10'000'000'000) {}
+};
+
+TEST_F(SlowLinksTest, OneThatCarriesLongFramesAloneForAWhileIsNotLonger) {
+  Takes({"leaf0", "spine1"}, 3300);
+  EXPECT_TRUE(Found().empty());
+}
+
+TEST_F(SlowLinksTest, OneThatTakesLongerThanALongFrameIs) {
+  Takes({"leaf0", "spine1"}, 5000);
+  EXPECT_EQ(Found().size(), 1u);
 }
 
 TEST_F(LongerLinksTest, BothDirectionsAreOneLink) {

@@ -29,8 +29,13 @@ class SceneTest : public testing::Test {
   static constexpr uint64_t kLine = 12'500'000;  // octets a window
   static constexpr uint8_t kRoce = 3;            // the priority of RoCE
 
-  explicit SceneTest(uint32_t spines = 2)
-      : fabric_(topology::Generate({.hosts = 16, .leaves = 4, .spines = spines}).value()) {
+  explicit SceneTest(uint32_t spines = 2, uint64_t bits_per_second = 100'000'000'000)
+      : fabric_(topology::Generate({.hosts = 16,
+                                    .leaves = 4,
+                                    .spines = spines,
+                                    .host_bits_per_second = bits_per_second,
+                                    .fabric_bits_per_second = bits_per_second})
+                    .value()) {
     for (topology::PortIndex port = 0; port < fabric_.ports().size(); ++port) {
       for (const Metric metric :
            {Metric::kTxPackets, Metric::kTxBytes, Metric::kRxPackets, Metric::kRxBytes}) {

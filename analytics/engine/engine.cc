@@ -180,6 +180,8 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
       std::make_shared<Attribution>(AttributeJobs(*host_facts_, *connections, *flows));
   auto paths = ExplainedPaths();
   auto congestion = CongestionOn(*paths, *connections, *attribution);
+  auto link_loads = std::make_shared<const LinkLoads>(
+      metrics_ ? LinkLoadsOf(*fabric_, *metrics_, *paths) : LinkLoads());
   auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   auto cabling =
       std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
@@ -216,6 +218,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .fabric = fabric_,
                .paths = std::move(paths),
                .congestion = std::move(congestion),
+               .link_loads = std::move(link_loads),
                .anomalies = std::move(anomalies),
                .service_levels = std::move(service_levels),
                .findings = std::move(findings),

@@ -12,6 +12,7 @@
 #include "analytics/clock/clock_offset.h"
 #include "analytics/collective/collective.h"
 #include "analytics/congestion/congestion.h"
+#include "analytics/congestion/link_load.h"
 #include "analytics/connection/connection.h"
 #include "analytics/diagnosis/coverage.h"
 #include "analytics/diagnosis/finding.h"
@@ -54,6 +55,7 @@ struct Snapshot {
   std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
+  std::shared_ptr<const LinkLoads> link_loads = std::make_shared<const LinkLoads>();
   std::shared_ptr<const Anomalies> anomalies = std::make_shared<const Anomalies>();
   // Of jobs alone without a fabric.
   std::shared_ptr<const ServiceLevels> service_levels = std::make_shared<const ServiceLevels>();

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/congestion/link_load.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/congestion/congestion_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::IsEmpty;
+
+// Windows of a millisecond.
+class LinkLoadTest : public CongestionTest {
+ protected:
+  static Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
+  void Tells(EntityKind kind, std::string_view node, std::string_view port, Metric metric,
+             int64_t us, uint64_t value, uint8_t priority = CounterEntity::kAllPriorities) {
+    CounterRecord record;
+    record.entity = {
+        .kind = kind, .priority = priority, .node = std::string(node), .port = std::string(port)};
+    record.metric = metric;
+    record.value = value;
+    record.event_time = At(us);
+    metrics_.Add(record);
+  }
+  std::string NameOf(std::string_view from, std::string_view to) const {
+    return fabric_.port(Port(from, to)).name;
+  }
+  // From the switch to its neighbour.
+  void SwitchTells(std::string_view from, std::string_view to, Metric metric, int64_t us,
+                   uint64_t value, uint8_t priority = CounterEntity::kAllPriorities) {
+    Tells(EntityKind::kPort, from, NameOf(from, to), metric, us, value, priority);
+  }
+  LinkLoads Loads() { return LinkLoadsOf(fabric_, metrics_, Paths()); }
+  static const LinkLoad* Find(const LinkLoads& loads, topology::PortIndex port) {
+    const auto at = std::ranges::find(loads.loads, port, &LinkLoad::port);
+    return at == loads.loads.end() ? nullptr : &*at;
+  }
+
+  MetricStore metrics_{fabric_, {.window = std::chrono::milliseconds(1)}};
+};
+
+TEST_F(LinkLoadTest, NothingIsKnownAtFirst) {
+  EXPECT_EQ(Loads().from, std::nullopt);
+  EXPECT_THAT(Loads().loads, IsEmpty());
+}
+
+TEST_F(LinkLoadTest, IsWhatTheSenderCountsInTheLastWholeWindow) {
+  for (const int64_t us : {1000, 2000, 3000, 3500}) {
+    SwitchTells("leaf0", "spine0", Metric::kTxBytes, us, static_cast<uint64_t>(us) * 100);
+    SwitchTells("leaf0", "spine0", Metric::kEcnMarked, us, static_cast<uint64_t>(us), 3);
+    SwitchTells("leaf0", "spine0", Metric::kEcnMarked, us, static_cast<uint64_t>(us), 4);
+    SwitchTells("spine0", "leaf0", Metric::kFcsErrors, us, static_cast<uint64_t>(us) / 1000);
+  }
+  const LinkLoads loads = Loads();
+  EXPECT_EQ(loads.from, At(2000));
+  const LinkLoad* const load = Find(loads, Port("leaf0", "spine0"));
+  ASSERT_NE(load, nullptr);
+  EXPECT_EQ(load->source, LoadSource::kCounters);
+  EXPECT_EQ(load->bytes, 100'000u);
+  EXPECT_EQ(load->marked, 2000u) << "of both priorities";
+  EXPECT_EQ(load->errors, 1u) << "counted where frames arrive";
+}
+
+TEST_F(LinkLoadTest, TheReceiverTellsWhereTheSenderDoesNot) {
+  for (const int64_t us : {1000, 2000}) {
+    SwitchTells("spine0", "leaf0", Metric::kTxBytes, us, 0);
+    SwitchTells("spine0", "leaf0", Metric::kRxBytes, us, static_cast<uint64_t>(us) * 3);
+  }
+  const LinkLoads loads = Loads();
+  const LinkLoad* const load = Find(loads, Port("leaf0", "spine0"));
+  ASSERT_NE(load, nullptr);
+  EXPECT_EQ(load->bytes, 3000u);
+}
+
+TEST_F(LinkLoadTest, FlowsTellWhereNoCounterDoes) {
+  Takes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2,
+        {.from = At(1000), .until = At(3000), .bytes = 4000});
+  Takes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3,
+        {.from = At(2000), .until = At(4500), .bytes = 5000});
+  const LinkLoads loads = Loads();
+  EXPECT_EQ(loads.from, At(3000)) << "the last window that is over";
+  const LinkLoad* const load = Find(loads, Port("leaf0", "spine0"));
+  ASSERT_NE(load, nullptr);
+  EXPECT_EQ(load->source, LoadSource::kPaths);
+  EXPECT_EQ(load->bytes, 2000u) << "of 5,000 octets in 2.5 ms, those of one";
+}
+
+TEST_F(LinkLoadTest, OnePortThatIsLateDoesNotHoldUpAll) {
+  for (int host = 0; host < 12; ++host) {
+    const std::string name = "host" + std::to_string(host);
+    const std::string leaf = "leaf" + std::to_string(host / 4);
+    for (const int64_t us : {1000, 2000, 3000}) {
+      if (host == 5 && us == 3000) continue;
+      SwitchTells(leaf, name, Metric::kTxBytes, us, static_cast<uint64_t>(us));
+    }
+  }
+  const LinkLoads loads = Loads();
+  EXPECT_EQ(loads.from, At(2000));
+  EXPECT_EQ(Find(loads, Port("leaf1", "host5")), nullptr);
+  EXPECT_NE(Find(loads, Port("leaf1", "host6")), nullptr);
+}
+
+}  // namespace
+}  // namespace rocescope
