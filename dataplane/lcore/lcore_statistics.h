@@ -2,6 +2,7 @@
 // What one lcore counts, as it publishes it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/time.h"
@@ -23,6 +24,26 @@ struct LcoreStatistics {
   bool received_any = false;
   Timestamp first_arrival;  // of all frames, before any filter, if received_any
   Timestamp last_arrival;
+
+  // Those of another lcore.
+  LcoreStatistics& operator+=(const LcoreStatistics& other) {
+    frames += other.frames;
+    flows += other.flows;
+    flows_open += other.flows_open;
+    octets += other.octets;
+    linearised += other.linearised;
+    records += other.records;
+    records_dropped += other.records_dropped;
+    missed += other.missed;
+    passed_on += other.passed_on;
+    if (other.received_any) {
+      first_arrival =
+          received_any ? std::min(first_arrival, other.first_arrival) : other.first_arrival;
+      last_arrival = std::max(last_arrival, other.last_arrival);
+      received_any = true;
+    }
+    return *this;
+  }
 };
 
 }  // namespace rocescope
