@@ -115,11 +115,22 @@ class ProgressLine {
   std::chrono::steady_clock::time_point shown_{};
 };
 
-int Run(const std::string& path, const Simulation::Output& output, std::optional<uint64_t> seed) {
+struct RunOptions {
+  std::string path;
+  Simulation::Output output;
+  std::optional<uint64_t> seed;
+  std::optional<Timestamp> epoch;
+  uint32_t dilation = 1;
+};
+
+int Run(const RunOptions& options) {
+  const auto& [path, output, seed, epoch, dilation] = options;
   const auto text = ReadFile(path, "; `rocescope-sim list` shows the scenarios that come with it");
   if (!text) return Fail(text.error(), kExitInput);
-  const auto scenario = LoadScenario(*text, path, seed);
+  auto scenario = LoadScenario(*text, path, seed);
   if (!scenario) return Fail(scenario.error(), kExitInput);
+  scenario->epoch = epoch.value_or(scenario->epoch);
+  scenario->dilation = dilation;
   auto simulation = Simulation::Make(*scenario, output);
   if (!simulation) {
     const bool unwritten = simulation.error().code == ErrorCode::kUnavailable;
@@ -235,6 +246,17 @@ int main(int argc, char** argv) {
   const CLI::Option* seeded = run->add_option("--seed", seed, "in place of the scenario's")
                                   ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
                                   ->type_name("N");
+  uint64_t epoch = 0;
+  const CLI::Option* begins =
+      run->add_option("--epoch", epoch, "when it begins, in whole seconds since 1970")
+          ->check(rocescope::sim::WholeNumber(uint64_t{1} << 33))
+          ->type_name("SECONDS");
+  uint32_t dilation = 1;
+  run->add_option("--dilate", dilation,
+                  "tell it so many times slower: a fabric whose links have as much less speed, so "
+                  "that it can be played back as fast as it is told")
+      ->check(rocescope::sim::WholeNumber(1'000'000))
+      ->type_name("N");
   CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
   list->add_option("--scenarios", scenarios, "folder of the scenarios")->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
@@ -277,6 +299,9 @@ int main(int argc, char** argv) {
         stderr, "rocescope-sim: --stream writes octets: let standard output be a pipe or a file\n");
     return rocescope::sim::kExitUsage;
   }
-  return Flushed(
-      rocescope::sim::Run(path, output, *seeded ? std::optional<uint64_t>(seed) : std::nullopt));
+  rocescope::sim::RunOptions options = {
+      .path = path, .output = output, .dilation = std::max(dilation, 1u)};
+  if (*seeded) options.seed = seed;
+  if (*begins) options.epoch = rocescope::Timestamp(std::chrono::seconds(epoch));
+  return Flushed(rocescope::sim::Run(options));
 }

@@ -9,12 +9,13 @@
 #include "base/address.h"
 #include "base/time.h"
 #include "sim/emit/frame_sink.h"
+#include "sim/emit/wall_clock.h"
 #include "sim/engine/time.h"
 
 namespace rocescope::sim {
 
 struct CollectorPortOptions {
-  Timestamp epoch;                                     // when the run began
+  WallClock clock;
   IpAddress address = IpAddress::FromV4(0xac10'ff01);  // 172.16.255.1
   uint64_t mac = 0x0200'00ff'0001;
   uint64_t bits_per_second = 100'000'000'000;
@@ -40,7 +41,7 @@ class CollectorPort {
   void End() { sink_.Add(arrival_, length_, length_); }
 
   // What a clock in the fabric says at `now`: all of them are the wall's.
-  Timestamp WallTime(SimTime now) const { return options_.epoch + Duration(now / kNanosecond); }
+  Timestamp WallTime(SimTime now) const { return options_.clock.At(now); }
 
   const CollectorPortOptions& options() const { return options_; }
   const Counts& counts() const { return counts_; }

@@ -12,7 +12,7 @@ constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;
 
 // 10 Gb/s: a frame of 1226 octets, 1250 on the wire, takes 1 us.
 CollectorPortOptions TenGigabit() {
-  return {.epoch = FromNanoseconds(kEpochNs),
+  return {.clock = {.epoch = FromNanoseconds(kEpochNs)},
           .bits_per_second = 10'000'000'000,
           .queue_octets = 2 * 1250,
           .delay = 3 * kMicrosecond};

@@ -13,16 +13,17 @@ uint64_t SumOf(const std::array<uint64_t, kPriorities>& counts) {
   return sum;
 }
 
-void AppendLink(const Port& port, CounterLine& line) {
+void AppendLink(const Port& port, const WallClock& clock, CounterLine& line) {
   const PortCounters& counters = port.counters();
-  line.metrics.insert(line.metrics.end(), {{Metric::kRxBytes, counters.rx_octets},
-                                           {Metric::kRxPackets, counters.rx_frames},
-                                           {Metric::kTxBytes, counters.tx_octets},
-                                           {Metric::kTxPackets, counters.tx_frames},
-                                           {Metric::kFcsErrors, counters.fcs_errors},
-                                           {Metric::kLinkUp, port.up() ? 1u : 0u},
-                                           {Metric::kLinkFlaps, counters.went_down},
-                                           {Metric::kLinkSpeed, port.bits_per_second()}});
+  line.metrics.insert(line.metrics.end(),
+                      {{Metric::kRxBytes, counters.rx_octets},
+                       {Metric::kRxPackets, counters.rx_frames},
+                       {Metric::kTxBytes, counters.tx_octets},
+                       {Metric::kTxPackets, counters.tx_frames},
+                       {Metric::kFcsErrors, counters.fcs_errors},
+                       {Metric::kLinkUp, port.up() ? 1u : 0u},
+                       {Metric::kLinkFlaps, counters.went_down},
+                       {Metric::kLinkSpeed, clock.Speed(port.bits_per_second())}});
 }
 
 bool IsUntouched(const PortCounters& counters, uint32_t priority) {
@@ -67,7 +68,7 @@ void CounterLog::ReadPort(std::string_view node, topology::PortIndex index) {
   CounterLine line{.entity = {.kind = EntityKind::kPort,
                               .node = std::string(node),
                               .port = network_.fabric().port(index).name}};
-  AppendLink(port, line);
+  AppendLink(port, options_.clock, line);
   const PortCounters& counters = port.counters();
   line.metrics.insert(line.metrics.end(), {{Metric::kRxDiscards, SumOf(counters.dropped)},
                                            {Metric::kTxDiscards, counters.discarded},
@@ -85,7 +86,7 @@ void CounterLog::ReadNic(topology::NicIndex index) {
   CounterLine line{.entity = {.kind = EntityKind::kNic,
                               .node = network_.fabric().node(of.host).name,
                               .port = of.device}};
-  AppendLink(nic.port(), line);
+  AppendLink(nic.port(), options_.clock, line);
   line.metrics.insert(line.metrics.end(),
                       {{Metric::kRxDiscards, counters.rx_discards},
                        {Metric::kCnpSent, counters.np_cnp_sent},
@@ -109,11 +110,10 @@ void CounterLog::ReadPriorities(CounterLine& line, Port& port, topology::PortInd
       told_[index] |= static_cast<uint8_t>(1u << priority);
     }
     line.entity.priority = priority;
-    line.metrics = {
-        {Metric::kPfcRx, counters.pause_rx[priority]},
-        {Metric::kPfcTx, counters.pause_tx[priority]},
-        {Metric::kPfcRxTime, static_cast<uint64_t>(port.PausedFor(priority) / kNanosecond)},
-        {Metric::kPfcTxTime, static_cast<uint64_t>(port.PausingFor(priority) / kNanosecond)}};
+    line.metrics = {{Metric::kPfcRx, counters.pause_rx[priority]},
+                    {Metric::kPfcTx, counters.pause_tx[priority]},
+                    {Metric::kPfcRxTime, Nanoseconds(port.PausedFor(priority))},
+                    {Metric::kPfcTxTime, Nanoseconds(port.PausingFor(priority))}};
     if (is_switch) {
       SharedBuffer& buffer = network_.switch_at(network_.fabric().port(index).node).buffer();
       line.metrics.insert(line.metrics.end(),
@@ -132,7 +132,7 @@ void CounterLog::ReadPriorities(CounterLine& line, Port& port, topology::PortInd
 void CounterLog::Add(CounterLine line) { Put(line); }
 
 void CounterLog::Put(CounterLine& line) {
-  line.time = options_.epoch + Duration(network_.engine().Now() / kNanosecond);
+  line.time = options_.clock.At(network_.engine().Now());
   AppendCounterLine(line, file_.text());
   file_.Relieve();
 }

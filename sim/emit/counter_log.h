@@ -10,12 +10,13 @@
 #include "base/time.h"
 #include "dataplane/run/counter_line.h"
 #include "sim/emit/output_file.h"
+#include "sim/emit/wall_clock.h"
 #include "sim/host/network.h"
 
 namespace rocescope::sim {
 
 struct CounterLogOptions {
-  Timestamp epoch;
+  WallClock clock;
   SimTime period = kMillisecond;
   // Mask of those that are told from the beginning; others once something happened to them.
   uint8_t priorities = 1u << 3 | 1u << 6;
@@ -43,6 +44,9 @@ class CounterLog {
   void ReadNic(topology::NicIndex index);
   void ReadPriorities(CounterLine& line, Port& port, topology::PortIndex index, bool is_switch);
   void Put(CounterLine& line);
+  uint64_t Nanoseconds(SimTime length) const {
+    return static_cast<uint64_t>(options_.clock.Length(length).count());
+  }
 
   Network& network_;
   const CounterLogOptions options_;

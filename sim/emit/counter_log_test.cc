@@ -27,7 +27,8 @@ class CounterLogTest : public ::testing::Test {
     file_.emplace(TextFile::Open(path_).value());
     log_ = std::make_unique<CounterLog>(
         star_->network(),
-        CounterLogOptions{.epoch = FromNanoseconds(kTestEpochNs), .period = 10 * kMillisecond},
+        CounterLogOptions{.clock = {.epoch = FromNanoseconds(kTestEpochNs)},
+                          .period = 10 * kMillisecond},
         *file_);
     log_->Start();
   }
@@ -111,6 +112,17 @@ TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
   EXPECT_EQ(Value(20, "Ethernet3", Metric::kEcnMarked, 3),
             Value(20, "mlx5_0", Metric::kEcnMarkedRoce));
   EXPECT_GT(Value(20, "mlx5_0", Metric::kCnpSent), 0);
+}
+
+TEST_F(CounterLogTest, ADilatedClockMakesTimesLongerAndSpeedsLower) {
+  Start();
+  const CounterLogOptions& options = log_->options();
+  const WallClock slow = {.epoch = options.clock.epoch, .dilation = 1000};
+  EXPECT_EQ(slow.At(3 * kMicrosecond), options.clock.epoch + std::chrono::milliseconds(3));
+  EXPECT_EQ(slow.Length(1500), Duration(1500)) << "1.5 ns";
+  const WallClock as_it_is;
+  EXPECT_EQ(as_it_is.Length(INT64_MAX), Duration(INT64_MAX / 1000)) << "no overflow";
+  EXPECT_EQ(slow.Speed(100'000'000'000), 100'000'000u);
 }
 
 TEST_F(CounterLogTest, TellsWhyFramesWereDropped) {

@@ -40,7 +40,7 @@ Written RunOnce(uint64_t seed) {
   SflowAgents sflow(star.network(), star.packets(), star.port(),
                     {.rate = 8, .counter_period = kMillisecond, .seed = seed});
   TextFile file = TextFile::Open(path).value();
-  CounterLog log(star.network(), {.epoch = FromNanoseconds(kTestEpochNs)}, file);
+  CounterLog log(star.network(), {.clock = {.epoch = FromNanoseconds(kTestEpochNs)}}, file);
   all.Add(*mirror);
   all.Add(postcards);
   all.Add(sflow);

@@ -78,22 +78,24 @@ void IntPostcards::Report(const Switch& at, const Port& port, const Frame& frame
   Write(out,
         wire::IntReportGroupHeader{.sequence = sequence & wire::IntReportGroupHeader::kSequenceMask,
                                    .node_id = node.id});
-  wire::WriteIntReport(out, {.header = {.type = wire::kIntReportInt,
-                                        .inner_type = wire::kIntInnerEthernet,
-                                        .congested = queue_octets > options_.congested_octets,
-                                        .tracked = true},
-                             .main = {.metadata_bits = kMetadata},
-                             .metadata = {.present = kMetadata,
-                                          .ingress_port = number(frame.ingress),
-                                          .egress_port = number(port.number()),
-                                          .hop_latency = static_cast<uint32_t>(std::min<SimTime>(
-                                              (now - frame.arrived) / kNanosecond, UINT32_MAX - 1)),
-                                          .queue_id = frame.priority,
-                                          .queue_occupancy = static_cast<uint32_t>(
-                                              std::min<uint64_t>(queue_octets, kMostOccupancy - 1)),
-                                          .ingress_timestamp = nanoseconds(frame.arrived),
-                                          .egress_timestamp = nanoseconds(now)},
-                             .inner = std::span(inner_room).first(inner)});
+  wire::WriteIntReport(
+      out,
+      {.header = {.type = wire::kIntReportInt,
+                  .inner_type = wire::kIntInnerEthernet,
+                  .congested = queue_octets > options_.congested_octets,
+                  .tracked = true},
+       .main = {.metadata_bits = kMetadata},
+       .metadata = {.present = kMetadata,
+                    .ingress_port = number(frame.ingress),
+                    .egress_port = number(port.number()),
+                    .hop_latency = static_cast<uint32_t>(std::min<int64_t>(
+                        port_.options().clock.Length(now - frame.arrived).count(), UINT32_MAX - 1)),
+                    .queue_id = frame.priority,
+                    .queue_occupancy =
+                        static_cast<uint32_t>(std::min<uint64_t>(queue_octets, kMostOccupancy - 1)),
+                    .ingress_timestamp = nanoseconds(frame.arrived),
+                    .egress_timestamp = nanoseconds(now)},
+       .inner = std::span(inner_room).first(inner)});
   port_.End();
 }
 

@@ -167,7 +167,7 @@ void SflowAgents::ReadCounters(Agent& agent) {
         wire::kSflowInterfaceCounters,
         wire::SflowInterfaceRecord{
             .index = index,
-            .speed = port.bits_per_second(),
+            .speed = port_.options().clock.Speed(port.bits_per_second()),
             .status = port.up() ? 3u : 1u,
             .in_octets = counters.rx_octets + kFcs * counters.rx_frames,
             .in_unicast = static_cast<uint32_t>(counters.rx_frames),
@@ -188,10 +188,12 @@ wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t octets) {
   if (!agent.datagram) {
     const SimTime now = network_.engine().Now();
     agent.datagram.emplace(
-        agent.room, wire::SflowDatagramHeader{
-                        .agent = agent.address,
-                        .sequence = ++agent.sequence,
-                        .uptime_ms = static_cast<uint32_t>((kUptimeBefore + now) / kMillisecond)});
+        agent.room,
+        wire::SflowDatagramHeader{
+            .agent = agent.address,
+            .sequence = ++agent.sequence,
+            .uptime_ms = static_cast<uint32_t>(
+                port_.options().clock.Length(kUptimeBefore + now).count() / 1'000'000)});
     // Not by an event of this object's: it may go before the engine does.
     network_.engine().At(now + options_.longest_wait, [this, &agent, sequence = agent.sequence] {
       if (agent.sequence == sequence) Send(agent);

@@ -64,7 +64,7 @@ class StarNetwork {
     return topology::Fabric::Make(std::move(parts)).value();
   }
   static CollectorPortOptions WithEpoch(CollectorPortOptions port) {
-    port.epoch = FromNanoseconds(kTestEpochNs);
+    port.clock.epoch = FromNanoseconds(kTestEpochNs);
     return port;
   }
 

@@ -54,17 +54,33 @@ SimTime Scaled(SimTime time, double scale) {
   return static_cast<SimTime>(static_cast<double>(time) * scale);
 }
 
+// The fabric as it is told. The error names a link whose speed is no multiple of the dilation.
+Result<topology::Fabric> Dilated(const topology::Fabric& fabric, uint32_t dilation) {
+  topology::Fabric::Parts parts = fabric.parts();
+  for (topology::LinkIndex i = 0; i < parts.links.size(); ++i) {
+    topology::Link& link = parts.links[i];
+    if (link.bits_per_second % dilation != 0) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("--dilate {}: {} has {} bit/s, which it does not divide",
+                                   dilation, fabric.NameOfLink(i), link.bits_per_second));
+    }
+    link.bits_per_second /= dilation;
+    link.delay *= dilation;
+  }
+  return topology::Fabric::Make(std::move(parts));
+}
+
 // `stream`: frames are not in the directory.
 RunManifest ManifestOf(const Scenario& scenario, const topology::Fabric& fabric, bool stream) {
   const TelemetryOptions& on = scenario.telemetry;
   return {.scenario = scenario.name,
           .seed = scenario.seed,
           .epoch = scenario.epoch,
-          .duration = Duration(scenario.duration / kNanosecond),
-          .record_interval = scenario.record_interval,
-          .analysis_window = scenario.analysis_window,
-          .counter_period = Duration(on.counter_period / kNanosecond),
-          .time_scale = scenario.time_scale,
+          .duration = Duration(scenario.duration / kNanosecond) * scenario.dilation,
+          .record_interval = scenario.record_interval * scenario.dilation,
+          .analysis_window = scenario.analysis_window * scenario.dilation,
+          .counter_period = Duration(on.counter_period / kNanosecond) * scenario.dilation,
+          .time_scale = scenario.time_scale * scenario.dilation,
           .telemetry = {.mirror = !stream && !fabric.taps().empty(),
                         .int_reports = !stream && on.int_exponent.has_value(),
                         .sflow = !stream && on.sflow_rate > 0,
@@ -143,7 +159,9 @@ Status Simulation::PrepareDirectory() {
                      fmt::format("{}: cannot be made: {}", directory, error.message()));
   }
   RemoveFormerRun(directory);
-  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(fabric_));
+  const auto told = Dilated(fabric_, scenario_.dilation);
+  if (!told) return tl::unexpected(told.error());
+  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(*told));
       !written) {
     return written;
   }

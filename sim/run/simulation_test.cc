@@ -13,6 +13,7 @@
 #include <string>
 
 #include "dataplane/run/counter_line.h"
+#include "dataplane/run/manifest.h"
 #include "sim/run/write_truth.h"
 #include "topology/yaml.h"
 
@@ -188,6 +189,29 @@ TEST_F(SimulationTest, AStragglersGpuIsBusyAndSlow) {
   }
   EXPECT_EQ(last["host6"][Metric::kGpuUtilisation], 0u);  // no job uses it
   EXPECT_GT(last["host6"][Metric::kMemoryFree], last["host0"][Metric::kMemoryFree]);
+}
+
+TEST_F(SimulationTest, ToldSlowerItIsTheSameRunInASlowerFabric) {
+  Scenario scenario = Make("faults: []\n");
+  auto told = [&](uint32_t dilation) {
+    scenario.dilation = dilation;
+    auto simulation = Simulation::Make(scenario, {.directory = directory_.string()}).value();
+    EXPECT_TRUE(simulation->Run({}).has_value());
+    return ParseRunManifest(ReadAll(directory_ / "run.json")).value();
+  };
+  const RunManifest as_it_was = told(1);
+  const std::string mirror = ReadAll(directory_ / "mirror.pcap");
+  const RunManifest slower = told(1000);
+  EXPECT_EQ(slower.duration, as_it_was.duration * 1000);
+  EXPECT_EQ(slower.counter_period, as_it_was.counter_period * 1000);
+  EXPECT_EQ(ReadAll(directory_ / "mirror.pcap").size(), mirror.size()) << "the same frames";
+  const auto fabric = topology::LoadFabric(ReadAll(directory_ / "topology.yaml"), "").value();
+  for (topology::LinkIndex i = 0; i < fabric.links().size(); ++i) {
+    EXPECT_EQ(fabric.link(i).bits_per_second * 1000, scenario.fabric->link(i).bits_per_second);
+  }
+  scenario.dilation = 7;
+  EXPECT_THAT(Simulation::Make(scenario, {.directory = directory_.string()}).error().message,
+              HasSubstr("--dilate 7: "));
 }
 
 TEST_F(SimulationTest, SwappedCablesAreTheTruthsAloneAndTrafficArrives) {

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::Make(const Scenario& scenario, Net
 void Telemetry::Begin(Capture& capture, std::unique_ptr<PcapFile> file) {
   capture.file = std::move(file);
   capture.port = std::make_unique<CollectorPort>(
-      CollectorPortOptions{.epoch = scenario_.epoch,
+      CollectorPortOptions{.clock = {scenario_.epoch, scenario_.dilation},
                            .bits_per_second = scenario_.telemetry.collector_rate},
       *capture.file);
 }
@@ -99,9 +99,11 @@ Status Telemetry::OpenCounters() {
   auto file = TextFile::Open(output_.directory + "/counters.jsonl");
   if (!file) return tl::unexpected(file.error());
   counter_file_ = std::make_unique<TextFile>(*std::move(file));
-  counters_ = std::make_unique<CounterLog>(
-      network_, CounterLogOptions{.epoch = scenario_.epoch, .period = on.counter_period},
-      *counter_file_);
+  counters_ =
+      std::make_unique<CounterLog>(network_,
+                                   CounterLogOptions{.clock = {scenario_.epoch, scenario_.dilation},
+                                                     .period = on.counter_period},
+                                   *counter_file_);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "rocescope/v1/truth.pb.h"
 #include "sim/emit/clocks.h"
 #include "sim/emit/packet.h"
+#include "sim/emit/wall_clock.h"
 #include "sim/run/host_logs.h"
 #include "sim/run/simulation.h"
 
@@ -31,7 +32,8 @@ class Writer {
 
  private:
   int64_t Wall(SimTime time) const {
-    return ToNanoseconds(simulation_.scenario().epoch) + time / kNanosecond;
+    const Scenario& scenario = simulation_.scenario();
+    return ToNanoseconds(WallClock{scenario.epoch, scenario.dilation}.At(time));
   }
   std::string NicName(topology::NicIndex index) const {
     const topology::Nic& nic = fabric_.nic(index);

@@ -42,7 +42,9 @@ struct Scenario {
   std::string about;  // a sentence
   uint64_t seed = 1;
   SimTime duration = 10 * kMillisecond;
+  // Of all that is written; not in the file.
   Timestamp epoch = FromNanoseconds(1'750'000'000'000'000'000);
+  uint32_t dilation = 1;  // times are longer and speeds lower by this (sim/emit/wall_clock.h)
   Duration record_interval = std::chrono::milliseconds(1);
   Duration analysis_window = std::chrono::milliseconds(1);
   double time_scale = 0.01;  // of timers and polling periods, which are given as in life
