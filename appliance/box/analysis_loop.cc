@@ -27,12 +27,31 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
     const bool is_last = ended.load(std::memory_order_acquire);
     const auto now = RecordTaker::Clock::now();
     const bool took = taker_.TakeRound(now);
+    if (has_host_facts_.load(std::memory_order_relaxed)) TakeHostFacts();
     PublishIfDue(now);
     if (took) continue;
     if (is_last) break;
     std::this_thread::sleep_for(kNap);
   }
   Publish();
+}
+
+void AnalysisLoop::SetHostFacts(HostFacts facts) {
+  const std::lock_guard lock(mutex_);
+  host_facts_ = std::move(facts);
+  has_host_facts_ = true;
+}
+
+void AnalysisLoop::TakeHostFacts() {
+  std::optional<HostFacts> facts;
+  {
+    const std::lock_guard lock(mutex_);
+    facts.swap(host_facts_);
+    has_host_facts_ = false;
+  }
+  if (!facts) return;
+  engine_.SetHostFacts(*std::move(facts));
+  news_at_ = RecordTaker::Clock::now();
 }
 
 void AnalysisLoop::Ingest(const RecordBatch& records) {
@@ -43,15 +62,19 @@ void AnalysisLoop::Ingest(const RecordBatch& records) {
     }
   }
   engine_.Ingest(records);
+  news_at_ = RecordTaker::Clock::now();
 }
 
-// When event time has come into another window; and, where answers take long, only after as long a
-// time for records, which wait meanwhile.
+// When event time has come into another window, or stands still with something in it; and, where
+// answers take long, only after as long a time for records, which wait meanwhile.
 void AnalysisLoop::PublishIfDue(RecordTaker::Clock::time_point now) {
+  constexpr auto kStandsStill = std::chrono::seconds(1);
   if (reached_ == Timestamp{} || now < not_before_) return;
   const int64_t window = IntervalIndex(reached_, options_.window);
-  if (window == published_window_) return;
+  const bool stands_still = news_at_ && now - *news_at_ > kStandsStill;
+  if (window == published_window_ && !stands_still) return;
   published_window_ = window;
+  if (stands_still) news_at_.reset();
   Publish();
   const auto after = RecordTaker::Clock::now();
   not_before_ = after + (after - now);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -32,7 +33,11 @@ class AnalysisLoop {
   // of that is taken. Publishes once more then.
   void Run(const std::atomic<bool>& ended);
 
+  // Any thread: what hosts say, from the next answer on.
+  void SetHostFacts(HostFacts facts);
+
  private:
+  void TakeHostFacts();
   void Ingest(const RecordBatch& records);
   void PublishIfDue(RecordTaker::Clock::time_point now);
   void Publish();
@@ -41,10 +46,14 @@ class AnalysisLoop {
   Answers& answers_;
   const Options options_;
   RecordTaker taker_;
+  std::mutex mutex_;  // of the next two
+  std::optional<HostFacts> host_facts_;
+  std::atomic<bool> has_host_facts_ = false;
   size_t taps_learnt_ = 0;
   Timestamp reached_;
   std::optional<int64_t> published_window_;  // in which event time was when answers came out last
   RecordTaker::Clock::time_point not_before_;
+  std::optional<RecordTaker::Clock::time_point> news_at_;  // the last records came; unset: told
 };
 
 }  // namespace rocescope

@@ -3,14 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "analytics/engine/engine.h"
 #include "appliance/box/analysis_loop.h"
+#include "appliance/box/dpdk_source.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
+#include "appliance/scrape/scrape_loop.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
 #include "dataplane/live/udp_loop.h"
@@ -19,30 +24,53 @@
 namespace rocescope {
 namespace {
 
-// One of the threads that receive.
+// What receives: a thread of its own, or DPDK's lcores. One of the four is there.
 struct Source {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
-  std::unique_ptr<InterfaceLoop> interface;  // one of the two
+  std::unique_ptr<InterfaceLoop> interface;
   std::unique_ptr<UdpLoop> udp;
-  std::thread thread;
+  std::unique_ptr<DpdkSource> dpdk;
+  std::unique_ptr<ScrapeLoop> scrape;
+  std::thread thread;        // not of DPDK
   mutable std::mutex mutex;  // of `error`
   std::string error;
 
   FrameWorker& worker() { return interface ? interface->worker() : udp->worker(); }
   const FrameWorker& worker() const { return interface ? interface->worker() : udp->worker(); }
 
-  std::vector<ListenAddress> Listens() const {
-    std::vector<ListenAddress> listens;
+  std::vector<RecordExchange*> Records() {
+    if (dpdk) return dpdk->Records();
+    if (scrape) return {&scrape->records()};
+    return {&worker().records()};
+  }
+
+  SourceState State() const {
+    SourceState state = {.name = name, .kind = kind};
+    if (dpdk) {
+      state.statistics = dpdk->Statistics();
+      state.ports = dpdk->Ports();
+      state.error = dpdk->Error();
+      return state;
+    }
+    if (scrape) {
+      state.statistics = scrape->Statistics();
+      state.troubles = scrape->Troubles();
+      return state;
+    }
     for (size_t i = 0; udp && i < udp->receiver().sockets(); ++i) {
       const UdpAddress where = udp->receiver().AddressOf(i);
-      listens.push_back({.address = where.address, .port = where.port});
+      state.listens.push_back({.address = where.address, .port = where.port});
     }
-    return listens;
+    state.statistics = worker().Statistics();
+    const std::lock_guard lock(mutex);
+    state.error = error;
+    return state;
   }
 
   void Run(const std::atomic<bool>& stop) {
     if (udp) return udp->Run(stop);
+    if (scrape) return scrape->Run(stop);
     if (const Status ended = interface->Run(stop); !ended) {
       const std::lock_guard lock(mutex);
       error = ended.error().message;
@@ -70,13 +98,16 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 }  // namespace
 
 std::string_view NameOf(SourceKind kind) {
-  return kind == SourceKind::kInterface ? "interface" : "udp";
+  constexpr std::array<std::string_view, 4> kNames = {"interface", "udp", "dpdk", "scrape"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 struct Box::Parts {
   ApplianceConfig config;
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
+  HostFacts host_facts;  // of the files
+  std::shared_ptr<const topology::Fabric> fabric;
   Engine engine;
   Answers answers;
   std::vector<std::unique_ptr<Source>> sources;
@@ -91,48 +122,93 @@ struct Box::Parts {
 
   Status LoadFacts();
   Status OpenSources();
+
+ private:
+  Source& Add(SourceKind kind, std::string name) {
+    Source& source = *sources.emplace_back(std::make_unique<Source>());
+    source.kind = kind;
+    source.name = std::move(name);
+    return source;
+  }
+  Status OpenInterfaces(const FrameProcessor::Options& processor);
+  Status OpenSockets(const FrameProcessor::Options& processor, TapId first_tap);
 };
 
 Status Box::Parts::LoadFacts() {
   if (!config.topology.empty()) {
-    const auto fabric = LoadTopology(config.topology);
-    if (!fabric) return tl::unexpected(fabric.error());
-    engine.SetFabric(*fabric);
+    auto loaded = LoadTopology(config.topology);
+    if (!loaded) return tl::unexpected(loaded.error());
+    fabric = *std::move(loaded);
+    engine.SetFabric(fabric);
   }
   Result<HostFiles> hosts = ReadHostFiles({.nccl_logs = config.host_files.nccl_logs,
                                            .rdma = config.host_files.rdma,
                                            .slurm = config.host_files.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
-  engine.SetHostFacts(std::move(hosts->facts));
+  host_facts = std::move(hosts->facts);
+  engine.SetHostFacts(host_facts);
   for (const std::string& note : hosts->notes) tell(note);
   return {};
 }
 
-// Taps are numbered in the order of the configuration: interfaces, then sockets.
+// Taps are numbered so: interfaces, sockets, DPDK's ports.
 Status Box::Parts::OpenSources() {
   std::vector<std::string> names;
   for (const InterfaceConfig& interface : config.interfaces) {
     names.push_back(interface.tap.empty() ? interface.name : interface.tap);
   }
-  const auto first_socket = static_cast<uint16_t>(names.size());
+  const auto first_socket = static_cast<TapId>(names.size());
   for (const auto* addresses : {&config.udp.int_reports, &config.udp.sflow}) {
     for (const ListenAddress& address : *addresses) names.push_back("udp " + ToString(address));
   }
-  if (names.empty()) {
+  const auto first_port = static_cast<TapId>(names.size());
+  std::unique_ptr<DpdkSource> dpdk;
+  if (!config.dpdk.eal.empty()) {
+    auto opened = DpdkSource::Open(config.dpdk, tell);
+    if (!opened) return tl::unexpected(opened.error());
+    dpdk = *std::move(opened);
+    for (const std::string& name : dpdk->PortNames()) names.push_back(name);
+  }
+  if (names.empty() && config.scrape.targets.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "the configuration names nothing to receive from: give interfaces, or udp "
-                     "(`rocescope config dump` shows how)");
+                     "the configuration names nothing to receive from: give interfaces, dpdk, "
+                     "udp or scrape (`rocescope config dump` shows how)");
   }
   const auto taps = std::make_shared<TapRegistry>(names);
   FrameProcessor::Options processor;
   processor.taps = taps;
   processor.flow_table.interval = config.record_interval;
-  if (config.interfaces.size() > 1) {  // what the box may sight is theirs together
+  const size_t threads = config.interfaces.size() + (dpdk ? dpdk->lcores() : 0);
+  if (threads > 1) {  // what the box may sight is theirs together
     SightingBudget::Options& sightings = processor.flow_table.sightings;
     sightings.rate = std::make_shared<SightingRate>(SightingRate::Options{});
-    const auto count = static_cast<uint32_t>(config.interfaces.size());
+    const auto count = static_cast<uint32_t>(threads);
     sightings.always_per_interval = (sightings.always_per_interval + count - 1) / count;
   }
+  if (const Status opened = OpenInterfaces(processor); !opened) return opened;
+  if (first_port > first_socket) {
+    if (const Status opened = OpenSockets(processor, first_socket); !opened) return opened;
+  }
+  if (dpdk) {
+    if (const Status prepared = dpdk->Prepare(processor, first_port); !prepared) return prepared;
+    Add(SourceKind::kDpdk, "dpdk").dpdk = std::move(dpdk);
+  }
+  if (!config.scrape.targets.empty()) {
+    auto scrape = ScrapeLoop::Make(config.scrape);
+    if (!scrape) return tl::unexpected(scrape.error());
+    Add(SourceKind::kScrape, "scrape").scrape = *std::move(scrape);
+  }
+  std::vector<RecordExchange*> records;
+  for (const auto& source : sources) {
+    for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
+  }
+  analysis = std::make_unique<AnalysisLoop>(
+      engine, std::move(records), answers,
+      AnalysisLoop::Options{.window = config.analysis_window, .taps = taps});
+  return {};
+}
+
+Status Box::Parts::OpenInterfaces(const FrameProcessor::Options& processor) {
   for (size_t i = 0; i < config.interfaces.size(); ++i) {
     const InterfaceConfig& given = config.interfaces[i];
     auto loop = InterfaceLoop::Open({.interface = {.interface = given.name,
@@ -140,30 +216,22 @@ Status Box::Parts::OpenSources() {
                                                    .snap = given.snap,
                                                    .promiscuous = given.promiscuous,
                                                    .buffer = given.buffer,
-                                                   .tap = static_cast<uint16_t>(i)},
+                                                   .tap = static_cast<TapId>(i)},
                                      .processor = processor});
     if (!loop) return tl::unexpected(loop.error());
-    Source& source = *sources.emplace_back(std::make_unique<Source>());
-    source.name = given.name;
-    source.interface = *std::move(loop);
+    Add(SourceKind::kInterface, given.name).interface = *std::move(loop);
   }
-  if (names.size() > first_socket) {
-    auto loop = UdpLoop::Open({.int_reports = AddressesOf(config.udp.int_reports),
-                               .sflow = AddressesOf(config.udp.sflow),
-                               .buffer = config.udp.buffer,
-                               .processor = processor,
-                               .first_tap = first_socket});
-    if (!loop) return tl::unexpected(loop.error());
-    Source& source = *sources.emplace_back(std::make_unique<Source>());
-    source.name = "udp";
-    source.kind = SourceKind::kUdp;
-    source.udp = *std::move(loop);
-  }
-  std::vector<RecordExchange*> records;
-  for (const auto& source : sources) records.push_back(&source->worker().records());
-  analysis = std::make_unique<AnalysisLoop>(
-      engine, std::move(records), answers,
-      AnalysisLoop::Options{.window = config.analysis_window, .taps = taps});
+  return {};
+}
+
+Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId first_tap) {
+  auto loop = UdpLoop::Open({.int_reports = AddressesOf(config.udp.int_reports),
+                             .sflow = AddressesOf(config.udp.sflow),
+                             .buffer = config.udp.buffer,
+                             .processor = processor,
+                             .first_tap = first_tap});
+  if (!loop) return tl::unexpected(loop.error());
+  Add(SourceKind::kUdp, "udp").udp = *std::move(loop);
   return {};
 }
 
@@ -186,6 +254,10 @@ void Box::Start() {
   parts.started_at = WallClock();
   parts.analyst = std::thread([&parts] { parts.analysis->Run(parts.sources_ended); });
   for (const auto& source : parts.sources) {
+    if (source->dpdk) {
+      source->dpdk->Start();
+      continue;
+    }
     source->thread = std::thread([&parts, &source = *source] {
       source.Run(parts.stop);
       if (!source.error.empty()) parts.tell(source.error);
@@ -197,27 +269,34 @@ void Box::Stop() {
   Parts& parts = *parts_;
   if (!std::exchange(parts.runs, false)) return;
   parts.stop = true;
-  for (const auto& source : parts.sources) source->thread.join();
+  for (const auto& source : parts.sources) {
+    source->dpdk ? source->dpdk->Stop() : source->thread.join();
+  }
   parts.sources_ended.store(true, std::memory_order_release);
   parts.analyst.join();
   parts.answers.Close();
 }
 
+void Box::SetAllocations(std::vector<Allocation> allocations) {
+  HostFacts facts = parts_->host_facts;
+  // What is said now stands for the same job in a file.
+  std::erase_if(facts.allocations, [&](const Allocation& old) {
+    return std::ranges::find(allocations, old.id, &Allocation::id) != allocations.end();
+  });
+  std::ranges::move(allocations, std::back_inserter(facts.allocations));
+  std::ranges::sort(facts.allocations, {}, &Allocation::id);
+  parts_->analysis->SetHostFacts(std::move(facts));
+}
+
 Answers& Box::answers() { return parts_->answers; }
 const Answers& Box::answers() const { return parts_->answers; }
 const ApplianceConfig& Box::config() const { return parts_->config; }
+const std::shared_ptr<const topology::Fabric>& Box::fabric() const { return parts_->fabric; }
 Timestamp Box::started_at() const { return parts_->started_at; }
 
 std::vector<SourceState> Box::Sources() const {
   std::vector<SourceState> states;
-  for (const auto& source : parts_->sources) {
-    const std::lock_guard lock(source->mutex);
-    states.push_back({.name = source->name,
-                      .kind = source->kind,
-                      .listens = source->Listens(),
-                      .statistics = source->worker().Statistics(),
-                      .error = source->error});
-  }
+  for (const auto& source : parts_->sources) states.push_back(source->State());
   return states;
 }
 

@@ -9,23 +9,32 @@
 #include <string>
 #include <vector>
 
+#include "analytics/job/allocation.h"
 #include "appliance/box/answers.h"
 #include "appliance/config/config.h"
 #include "base/result.h"
 #include "dataplane/lcore/lcore_statistics.h"
+#include "dataplane/port/port_findings.h"
 
 namespace rocescope {
 
-enum class SourceKind { kInterface, kUdp };
-std::string_view NameOf(SourceKind kind);  // "interface", "udp"
+namespace topology {
+class Fabric;
+}
+
+enum class SourceKind { kInterface, kUdp, kDpdk, kScrape };
+// "interface", "udp", "dpdk", "scrape".
+std::string_view NameOf(SourceKind kind);
 
 // Where records come from.
 struct SourceState {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
   std::vector<ListenAddress> listens;  // on which sockets
-  LcoreStatistics statistics;          // as of the last 50 ms
+  LcoreStatistics statistics;          // as of the last 50 ms; of DPDK, of all lcores
+  std::vector<PortFindings> ports;     // of DPDK
   std::string error;                   // why it has ended; empty: it has not
+  std::vector<std::string> troubles;   // what it cannot do now, as sentences
 };
 
 class Box {
@@ -41,11 +50,16 @@ class Box {
   // Takes what has arrived, works out the last answers, ends all threads. Again is nothing.
   void Stop();
 
+  // Any thread, any time. What a scheduler says now, beside what its files said at the beginning.
+  void SetAllocations(std::vector<Allocation> allocations);
+
   // Any thread, any time.
   Answers& answers();
   const Answers& answers() const;
   std::vector<SourceState> Sources() const;
   const ApplianceConfig& config() const;
+  // Null: none was given.
+  const std::shared_ptr<const topology::Fabric>& fabric() const;
   Timestamp started_at() const;
 
  private:

@@ -25,8 +25,10 @@ Command AddReplay(CLI::App& parent);
 Command AddCapture(CLI::App& parent);
 Command AddScore(CLI::App& parent);
 Command AddTopology(CLI::App& parent);
+Command AddPlan(CLI::App& parent);
 Command AddRun(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
+Command AddHealthcheck(CLI::App& parent);
 
 // An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
 // is a usage error with the parser's message.

@@ -16,96 +16,10 @@
 #include "appliance/command/shell_words.h"
 #include "appliance/command/stop_signal.h"
 #include "dataplane/port/eal.h"
-#include "dataplane/port/port.h"
-#include "dataplane/port/receive_loop.h"
-#include "dataplane/port/spreader.h"
+#include "dataplane/port/port_set.h"
 
 namespace rocescope {
 namespace {
-
-bool BySoftware(SpreadBy spread) {
-  return spread == SpreadBy::kAuto || spread == SpreadBy::kSoftware;
-}
-
-Result<Ports> OpenPorts(const CaptureRunOptions& options, uint16_t lcores) {
-  const Result<std::vector<uint16_t>> ids = FindPorts(options.ports);
-  if (!ids) return tl::unexpected(ids.error());
-  Ports ports;
-  for (const uint16_t id : *ids) {
-    auto port = Port::Open(
-        id, {.lcores = lcores, .steer = BySoftware(options.spread), .mbufs = options.mbufs});
-    if (!port) return tl::unexpected(port.error());
-    ports.push_back(std::move(*port));
-  }
-  return ports;
-}
-
-// Queues go round the lcores.
-Result<Loops> MakeLoops(const CaptureRunOptions& options, const Ports& ports, uint16_t lcores) {
-  std::vector<ReceiveLoop::Options> loops(lcores);
-  std::vector<std::string> names;
-  size_t next = 0;
-  for (const auto& port : ports) {
-    for (uint16_t queue = 0; queue < port->queues(); ++queue) {
-      loops[next++ % lcores].queues.push_back(
-          {.port = port.get(), .queue = queue, .tap = static_cast<TapId>(names.size())});
-    }
-    names.push_back(port->name());
-  }
-  std::shared_ptr<SpreadRings> rings;
-  if (lcores > 1 && BySoftware(options.spread)) {
-    auto result = SpreadRings::Make(lcores);
-    if (!result) return tl::unexpected(result.error());
-    rings = std::move(*result);
-  }
-  const auto all = [&ports](auto holds) { return std::all_of(ports.begin(), ports.end(), holds); };
-  const auto taps = std::make_shared<TapRegistry>(names);
-  const auto rate = std::make_shared<SightingRate>(SightingRate::Options{});
-  Loops made;
-  for (uint32_t lcore = 0; lcore < lcores; ++lcore) {
-    ReceiveLoop::Options& loop = loops[lcore];
-    loop.processor = ProcessorOptions(options.analysis, {});
-    loop.processor.taps = taps;
-    if (lcores > 1) {  // what the box may sight is theirs together
-      SightingBudget::Options& sightings = loop.processor.flow_table.sightings;
-      sightings.rate = rate;
-      sightings.always_per_interval = (sightings.always_per_interval + lcores - 1) / lcores;
-    }
-    loop.spread = rings;
-    loop.lcore = lcore;
-    loop.wait = all([](const auto& port) { return port->is_file(); });
-    loop.our_clock =
-        all([](const auto& port) { return port->time() != PortTime::kEpochMicroseconds; });
-    made.push_back(std::make_unique<ReceiveLoop>(std::move(loop)));
-  }
-  return made;
-}
-
-// By the NIC's hash alone each lcore must get one queue of each port, and the same pairs on all.
-Status CheckRss(const Ports& ports, uint16_t lcores) {
-  for (const auto& port : ports) {
-    if (!port->spreads() || port->queues() != lcores) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("--spread rss: port {} ({}) has no hash of IPv4 addresses alone, "
-                      "or not a queue for each of {} lcores: leave --spread out, for "
-                      "software to spread",
-                      port->name(), port->driver(), lcores));
-    }
-    if (ports.size() > 1 &&
-        (port->table_size() == 0 || port->table_size() != ports.front()->table_size())) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("--spread rss: ports {} and {} do not spread alike (their tables "
-                      "have {} and {} entries that rocescope may write), so the two "
-                      "directions of a host pair may come to two lcores: leave "
-                      "--spread out, or capture from one port",
-                      ports.front()->name(), port->name(), ports.front()->table_size(),
-                      port->table_size()));
-    }
-  }
-  return {};
-}
 
 // The cores that the process may use, which EAL narrows to its main lcore's for this thread.
 class Affinity {
@@ -177,25 +91,14 @@ bool LookAtPorts(const Ports& ports, const Loops& loops, const std::vector<uint3
   bool well = true;
   for (size_t i = 0; i < ports.size(); ++i) {
     const Port* port = ports[i].get();
-    const std::optional<PortCounters> told = port->Counters();
-    const PortCounters counters = told.value_or(PortCounters{});
+    const PortCounters counters = port->Counters().value_or(PortCounters{});
     if (port->is_file()) {
       const bool ended = std::find(unfinished.begin(), unfinished.end(), port) == unfinished.end();
       well = LookAtFile(*port, counters, ended, analysis) && well;
     } else {
       LookAtWire(*port, counters, analysis);
     }
-    findings.push_back({.name = port->name(),
-                        .driver = port->driver(),
-                        .counted = told.has_value(),
-                        .losses_counted = told.has_value() && port->counts_losses(),
-                        .received = counters.delivered,
-                        .missed = counters.missed,
-                        .no_mbuf = counters.no_mbuf,
-                        .errors = counters.errors,
-                        .mbufs = port->mbufs(),
-                        .mbufs_in_use = port->MbufsInUse(),
-                        .mbufs_peak = mbufs_peaks[i]});
+    findings.push_back(FindingsOf(*port, mbufs_peaks[i]));
   }
   return well;
 }
@@ -265,25 +168,25 @@ int RunCapture(const CaptureRunOptions& options) {
                 kExitUsage);
   }
   const auto lcores = static_cast<uint16_t>(options.lcores == 0 ? there : options.lcores);
-  const Result<Ports> ports = OpenPorts(options, lcores);
-  if (!ports) return Fail(ports.error(), kExitUnreadable);
-  const Result<Loops> loops = MakeLoops(options, *ports, lcores);
-  if (!loops) return Fail(loops.error(), kExitUsage);
-  analysis->Follow(loops->front()->processor().taps().registry());  // all loops share it
-  for (const auto& port : *ports) {
-    if (const Status started = port->Start(); !started) {
-      return Fail(started.error(), kExitUnreadable);
-    }
+  Result<PortSet> set = PortSet::Open(
+      {.ports = options.ports, .lcores = lcores, .spread = options.spread, .mbufs = options.mbufs});
+  if (!set) return Fail(set.error(), kExitUnreadable);
+  FrameProcessor::Options processor = ProcessorOptions(options.analysis, {});
+  processor.taps = std::make_shared<TapRegistry>(set->Names());
+  analysis->Follow(processor.taps);
+  if (const Status made = set->MakeLoops(processor, 0); !made) {
+    return Fail(made.error(), kExitUsage);
+  }
+  if (const Status started = set->Start(); !started) return Fail(started.error(), kExitUnreadable);
+  for (const auto& port : set->ports()) {
     for (const std::string& remark : port->remarks()) Message(remark);
   }
-  if (options.spread == SpreadBy::kRss && lcores > 1) {
-    if (const Status alike = CheckRss(*ports, lcores); !alike) {
-      return Fail(alike.error(), kExitUsage);
-    }
-  }
+  if (const Status alike = set->CheckSpread(); !alike) return Fail(alike.error(), kExitUsage);
+  const Ports& ports = set->ports();
+  const Loops& loops = set->loops();
 
   LiveRun control(
-      *ports, *loops,
+      ports, loops,
       {.records = {.ingest = [&](const RecordBatch& records) { analysis->Ingest(records); },
                    .advance = [&](Timestamp reached) { analysis->Advance(reached); }},
        .note = [&](std::string note) { analysis->Note(std::move(note)); }},
@@ -292,12 +195,12 @@ int RunCapture(const CaptureRunOptions& options) {
     affinity.RestoreBeside((*eal)->Cores());
     control.Run();
   });
-  RunLoops(**eal, *loops, control);
+  RunLoops(**eal, loops, control);
   affinity.Restore();
   reader.get();
 
-  Analysis::Seen seen = Sum(*loops);
-  const bool well = LookAtPorts(*ports, *loops, control.mbufs_peaks(), *analysis, seen.ports);
+  Analysis::Seen seen = Sum(loops);
+  const bool well = LookAtPorts(ports, loops, control.mbufs_peaks(), *analysis, seen.ports);
   if (!analysis->Report(seen)) return kExitOutput;
   return well ? kExitSuccess : kExitDamaged;
 }

@@ -9,16 +9,9 @@
 
 #include "appliance/command/analysis.h"
 #include "base/time.h"
+#include "dataplane/port/spread_by.h"
 
 namespace rocescope {
-
-// How both directions of a host pair come to one lcore.
-enum class SpreadBy {
-  kAuto,      // kSoftware where more than one lcore receives
-  kRss,       // the NIC's hash of the outer addresses
-  kSoftware,  // the lcore that receives passes a frame on to the one that owns its inner addresses
-  kNone,      // they do not
-};
 
 struct CaptureRunOptions {
   std::string eal;                  // EAL's words, quoted as a shell takes them

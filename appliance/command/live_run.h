@@ -15,14 +15,10 @@
 #include "appliance/box/record_taker.h"
 #include "appliance/command/live_counts.h"
 #include "base/time.h"
-#include "dataplane/port/port.h"
-#include "dataplane/port/receive_loop.h"
+#include "dataplane/port/port_set.h"
 #include "dataplane/port/trap.h"
 
 namespace rocescope {
-
-using Ports = std::vector<std::unique_ptr<Port>>;
-using Loops = std::vector<std::unique_ptr<ReceiveLoop>>;
 
 class LiveRun {
  public:

@@ -2,89 +2,139 @@
 #include "appliance/command/run.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/arena.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "appliance/box/box.h"
 #include "appliance/command/exit_code.h"
+#include "appliance/command/history_feed.h"
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/config/config.h"
+#include "appliance/grpc/grpc_server.h"
+#include "appliance/history/history_store.h"
+#include "appliance/http/http_server.h"
 #include "appliance/report/finding_sentence.h"
-#include "appliance/report/finding_watch.h"
-#include "appliance/report/job_report.h"
 #include "appliance/report/message_json.h"
 #include "appliance/report/table.h"
 #include "appliance/report/utc_text.h"
 #include "appliance/report/visible_text.h"
+#include "appliance/service/event_watch.h"
+#include "appliance/service/service.h"
+#include "appliance/web/web.h"
 #include "base/count_text.h"
-#include "rocescope/v1/report.pb.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
 namespace {
 
-std::string_view WordOf(FindingChange change) {
-  switch (change) {
-    case FindingChange::kBegun:
-      return "FAULT";
-    case FindingChange::kOver:
-      return "OVER";
-    case FindingChange::kTakenBack:
-      break;
-  }
-  return "TAKEN BACK";
+std::string_view WordOf(const v1::Event& event) {
+  if (event.kind() == "fault_begun") return "FAULT";
+  if (event.kind() == "fault_over") return "OVER";
+  return event.kind() == "fault_taken_back" ? "TAKEN BACK" : "";
 }
 
-// The faults of each answer against those of the one before.
+std::string TextOf(const v1::Event& event) {
+  const std::string_view word = WordOf(event);
+  if (word.empty()) return "";  // a source that failed has said so itself
+  std::string line =
+      fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
+  if (event.kind() == "fault_begun") {
+    const v1::Finding& finding = event.finding();
+    line +=
+        fmt::format("; {} sure. {}", SureText(finding.confidence()), Capitalised(finding.remedy()));
+  }
+  return line + ".\n";
+}
+
+std::string JsonOf(const v1::Event& event) {
+  std::string line;
+  AppendJson(event, false, line);
+  return line + '\n';
+}
+
+// Looks at answers as they come: what is new goes to those who listen, and to standard output.
 class Teller {
  public:
-  explicit Teller(ReportFormat format) : format_(format) {}
+  Teller(Service& service, ReportFormat format, HistoryStore* history)
+      : service_(service), format_(format), history_(history, service.box().fabric()) {}
 
-  OutputState Tell(const Answer& answer) {
-    google::protobuf::Arena arena;
-    auto& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
-    FillFindings(*answer.snapshot, report);
+  OutputState Look() {
+    OutputState output = Tell(watch_.LookAt(service_.box().Sources(), WallClock()));
+    const auto answer = service_.views().Latest();
+    if (!answer || answer->answer().version == version_) return output;
+    version_ = answer->answer().version;
+    history_.LookAt(*answer);
+    return Tell(watch_.LookAt(*answer));
+  }
+  // Nothing is looked at any more.
+  void End() { history_.End(); }
+  uint64_t version() const { return version_; }
+
+ private:
+  OutputState Tell(std::vector<v1::Event> events) {
     std::string lines;
-    watch_.Look(report,
-                [&](FindingChange change, const v1::Finding* finding, std::string_view sentence) {
-                  const int64_t at = ToNanoseconds(answer.reached);
-                  format_ == ReportFormat::kJson ? AddJson(at, change, finding, sentence, lines)
-                                                 : AddText(at, change, finding, sentence, lines);
-                });
+    for (v1::Event& event : events) {
+      lines += format_ == ReportFormat::kJson ? JsonOf(event) : TextOf(event);
+      history_.Keep(event);
+      service_.events().Append(std::move(event));
+    }
     return lines.empty() ? OutputState::kOpen : WriteToStdout(lines);
   }
 
- private:
-  static void AddText(int64_t at, FindingChange change, const v1::Finding* finding,
-                      std::string_view sentence, std::string& lines) {
-    lines += fmt::format("{} {} {}", UtcDayAndTime(at), WordOf(change), Visible(sentence));
-    if (change == FindingChange::kBegun) {
-      lines += fmt::format("; {} sure. {}", SureText(finding->confidence()), finding->remedy());
-    }
-    lines += ".\n";
-  }
-
-  static void AddJson(int64_t at, FindingChange change, const v1::Finding* finding,
-                      std::string_view sentence, std::string& lines) {
-    v1::Finding taken_back;
-    if (finding == nullptr) taken_back.set_sentence(std::string(sentence));
-    lines += fmt::format("{{\"at_ns\":\"{}\",\"change\":\"{}\",\"finding\":", at, NameOf(change));
-    AppendJson(finding == nullptr ? taken_back : *finding, false, lines);
-    lines += "}\n";
-  }
-
-  ReportFormat format_;
-  FindingWatch watch_;
+  Service& service_;
+  const ReportFormat format_;
+  HistoryFeed history_;
+  EventWatch watch_;
+  uint64_t version_ = 0;
 };
+
+// Null: the configuration wants none.
+Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& config) {
+  if (config.file.empty()) return nullptr;
+  return HistoryStore::Open({.file = config.file,
+                             .retention = {.keep_events = config.keep_events,
+                                           .keep_series = config.keep_series,
+                                           .most_bytes = config.most_bytes}},
+                            [](const std::string& text) { Message(text); });
+}
+
+// Likewise.
+Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, Service& service) {
+  if (!config.http) return nullptr;
+  auto server = HttpServer::Open({.address = config.http->address, .port = config.http->port},
+                                 WebHandler(service));
+  if (server) {
+    const ListenAddress where = {.address = config.http->address, .port = (*server)->port()};
+    Message(fmt::format("the page is at http://{}/, metrics at /metrics", ToString(where)));
+  }
+  return server;
+}
+
+// Likewise.
+Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, Service& service) {
+  if (config.listen.empty()) return nullptr;
+  auto server = GrpcServer::Start(config, service);
+  if (!server) return server;
+  for (const ListenAddress& where : (*server)->listens()) {
+    Message(fmt::format("listening for gRPC on {}", ToString(where)));
+  }
+  return server;
+}
 
 void TellBegin(const Box& box) {
   for (const SourceState& source : box.Sources()) {
     if (source.kind == SourceKind::kInterface) {
       Message(fmt::format("receiving from interface {}", source.name));
-      continue;
+    }
+    if (source.kind == SourceKind::kScrape) {
+      Message(fmt::format("asking {}", Counted(box.config().scrape.targets.size(), "exporter")));
+    }
+    for (const PortFindings& port : source.ports) {
+      Message(fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
     }
     const size_t int_sockets = box.config().udp.int_reports.size();
     for (size_t i = 0; i < source.listens.size(); ++i) {
@@ -95,6 +145,13 @@ void TellBegin(const Box& box) {
   if (box.config().topology.empty()) {
     Message("the configuration names no topology: faults and paths are not looked for");
   }
+}
+
+void TellEnd(const HistoryStore& history) {
+  const HistoryCounts counts = history.counts();
+  if (counts.dropped == 0) return;
+  Message(fmt::format("history: {} of {} were dropped", WithThousands(counts.dropped),
+                      Counted(counts.added, "row")));
 }
 
 // True if all sources lasted to the end.
@@ -127,11 +184,27 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(box.error().message);
     return kExitUnreadable;
   }
+  const auto history = OpenHistoryStore(config->history);
+  if (!history) {
+    MessageLines(history.error().message);
+    return kExitUnreadable;
+  }
   EndInputOnSignal();  // not before: nobody would look at it while files are read
   TellBegin(**box);
+  Service service(**box, ROCESCOPE_VERSION, history->get());
+  const auto web = OpenWeb(*config, service);
+  if (!web) {
+    MessageLines(web.error().message);
+    return kExitUnreadable;
+  }
+  const auto grpc = OpenGrpc(config->grpc, service);
+  if (!grpc) {
+    MessageLines(grpc.error().message);
+    return kExitUnreadable;
+  }
   (*box)->Start();
-  Teller teller(options.format);
-  uint64_t version = 0;
+  if (*web) (*web)->Start();
+  Teller teller(service, options.format, history->get());
   OutputState output = OutputState::kOpen;
   const auto ended = [&] {
     return InputEndedBySignal() ||
@@ -140,15 +213,17 @@ int RunBox(const BoxRunOptions& options) {
   };
   while (output == OutputState::kOpen && !ended()) {
     constexpr auto kLookForSignals = std::chrono::milliseconds(200);
-    const auto answer = (*box)->answers().WaitForOther(version, kLookForSignals);
-    if (!answer) continue;
-    version = answer->version;
-    output = teller.Tell(*answer);
+    (*box)->answers().WaitForOther(teller.version(), kLookForSignals);
+    output = teller.Look();
   }
   (*box)->Stop();
-  const auto last = (*box)->answers().Latest();
-  if (output == OutputState::kOpen && last && last->version != version) {
-    output = teller.Tell(*last);
+  if (output == OutputState::kOpen) output = teller.Look();
+  teller.End();
+  if (*web) (*web)->Stop();
+  if (*grpc) (*grpc)->Stop();
+  if (*history) {
+    (*history)->Flush(std::chrono::seconds(5));
+    TellEnd(**history);
   }
   const bool well = TellEnd(**box);
   if (output == OutputState::kFailed) return kExitOutput;

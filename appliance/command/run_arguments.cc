@@ -3,6 +3,7 @@
 #include <string>
 
 #include "appliance/command/arguments.h"
+#include "appliance/command/healthcheck.h"
 #include "appliance/command/run.h"
 
 namespace rocescope {
@@ -20,9 +21,11 @@ Command AddRun(CLI::App& parent) {
       "once,\n"
       "until SIGINT or SIGTERM. A line for each fault that begins, is over or is taken back goes "
       "to\n"
-      "standard output; with -o json each is an object: at_ns, change (begun, over, taken_back) "
-      "and\n"
-      "finding, as `replay -o json` has it. What the file may say: `rocescope config dump`.\n\n"
+      "standard output; with -o json each is an object, an Event of service.proto. The same over "
+      "HTTP,\n"
+      "with all else that is known: the page at http://127.0.0.1:8080/, the API under /api/v1/, "
+      "metrics\n"
+      "for Prometheus at /metrics. What the file may say: `rocescope config dump`.\n\n"
       "Example:\n"
       "  rocescope run /etc/rocescope/appliance.yaml");
   app->add_option("CONFIG", state->options.config, "the configuration, a YAML file")
@@ -36,6 +39,19 @@ Command AddRun(CLI::App& parent) {
                 return RunBox(state->options);
               },
           .ends_input_itself = true};
+}
+
+Command AddHealthcheck(CLI::App& parent) {
+  auto page = std::make_shared<std::string>("http://127.0.0.1:8080/");
+  CLI::App* app =
+      parent.add_subcommand("healthcheck", "Ask a box that runs how it is, for containers");
+  app->footer(
+      "Prints its state, SERVING, WAITING (nothing has come yet) or DEGRADED, and each problem in "
+      "a "
+      "line.\n"
+      "Exit codes: 0 serving or waiting, 1 degraded, 3 nobody answers.");
+  app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
+  return {.app = app, .run = [page] { return RunHealthcheck(*page); }};
 }
 
 Command AddConfig(CLI::App& parent) {

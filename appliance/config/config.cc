@@ -73,6 +73,37 @@ void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
   value = ReadParsed(node, ParseListenAddress, errors).value_or(value);
 }
 
+template <typename T>
+void Read(const YamlNode& node, OneOf<T> one, YamlErrors& errors) {
+  const auto text = ReadText(node, errors);
+  if (!text) return;
+  std::string words;
+  for (const auto& [word, value] : one.words) {
+    if (word == *text) {
+      one.value = value;
+      return;
+    }
+    words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
+  }
+  errors.Add(node, fmt::format("expected one of {}; found {}", words, *text));
+}
+
+void Read(const YamlNode& node, LoopbackOrNone where, YamlErrors& errors) {
+  const auto text = ReadText(node, errors);
+  if (!text) return;
+  where.value.reset();
+  if (*text == "none") return;
+  const auto address = ReadParsed(node, ParseListenAddress, errors);
+  if (!address) return;
+  if (!address->IsLoopback()) {
+    errors.Add(node, fmt::format("{} is not an address of loopback, and there is no TLS here: let "
+                                 "a proxy on this machine serve others",
+                                 *text));
+    return;
+  }
+  where.value = *address;
+}
+
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what);
 
@@ -112,6 +143,7 @@ class Reader {
 
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
+  if (node.kind == YamlNode::Kind::kNull) return;  // all of its keys are left out
   NamesOfKeys keys;
   VisitKeys(config, keys);
   const YamlMap map(node, what, keys.names, errors);
@@ -121,6 +153,11 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
       errors.Add(*name, "expected the name of an interface");
     }
+  } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
+    map.Require("url");
+  } else if constexpr (std::is_same_v<T, MetricRule>) {
+    map.Require("from");
+    map.Require("metric");
   }
 }
 
@@ -149,6 +186,16 @@ std::string TextOf(Within<T> within) {
 }
 std::string TextOf(Octets octets) { return FormatOctets(octets.value); }
 std::string TextOf(const ListenAddress& where) { return Quoted(ToString(where)); }
+template <typename T>
+std::string TextOf(const OneOf<T>& one) {
+  for (const auto& [word, value] : one.words) {
+    if (value == one.value) return std::string(word);
+  }
+  return "";
+}
+std::string TextOf(const LoopbackOrNone& where) {
+  return where.value ? Quoted(ToString(*where.value)) : "none";
+}
 template <typename T>
 std::string TextOf(const std::vector<T>& values) {
   std::string text;
@@ -221,7 +268,7 @@ Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
   ApplianceConfig config;
-  if (root->kind != YamlNode::Kind::kNull) Read(*root, config, errors, "the configuration");
+  Read(*root, config, errors, "the configuration");
   if (!errors.empty()) return tl::unexpected(errors.Take());
   return config;
 }
@@ -233,7 +280,10 @@ Result<ApplianceConfig> LoadConfig(const std::string& path) {
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  BeginAt(folder, config->topology);
+  for (std::string* file : {&config->topology, &config->grpc.certificate, &config->grpc.key,
+                            &config->grpc.client_ca, &config->history.file}) {
+    BeginAt(folder, *file);
+  }
   for (auto* files :
        {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {
     for (std::string& file : *files) BeginAt(folder, file);

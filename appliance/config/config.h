@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "appliance/config/listen_address.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "dataplane/port/spread_by.h"
+#include "dataplane/run/metric.h"
 
 namespace rocescope {
 
@@ -33,6 +36,59 @@ struct UdpConfig {
   friend bool operator==(const UdpConfig&, const UdpConfig&) = default;
 };
 
+struct DpdkConfig {
+  std::vector<std::string> eal;    // words; empty: no DPDK
+  std::vector<std::string> ports;  // empty: all that EAL found
+  uint16_t lcores = 0;             // 0: all of EAL's
+  SpreadBy spread = SpreadBy::kAuto;
+  uint32_t mbufs = 0;
+
+  friend bool operator==(const DpdkConfig&, const DpdkConfig&) = default;
+};
+
+struct GrpcConfig {
+  std::vector<ListenAddress> listen = {{.address = IpAddress::FromV4(0x7f000001), .port = 50051}};
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+  std::vector<std::string> viewers;
+  std::vector<std::string> schedulers;
+  std::vector<std::string> operators;
+  std::vector<std::string> agents;
+
+  friend bool operator==(const GrpcConfig&, const GrpcConfig&) = default;
+};
+
+// An exporter of Prometheus metrics.
+struct ScrapeTarget {
+  std::string url;
+  std::string node;  // whose metrics they are, where no label says so
+  Duration period = std::chrono::seconds(1);
+
+  friend bool operator==(const ScrapeTarget&, const ScrapeTarget&) = default;
+};
+
+// What an exporter's metric is here, and which of its labels say whose it is.
+struct MetricRule {
+  std::string from;
+  Metric metric = Metric::kRxBytes;
+  EntityKind entity = EntityKind::kPort;
+  std::string node = "node";
+  std::string port = "port";
+  std::string gpu = "gpu";
+  std::string priority = "priority";
+  uint64_t scale = 1;
+
+  friend bool operator==(const MetricRule&, const MetricRule&) = default;
+};
+
+struct ScrapeConfig {
+  std::vector<ScrapeTarget> targets;
+  std::vector<MetricRule> rules;
+
+  friend bool operator==(const ScrapeConfig&, const ScrapeConfig&) = default;
+};
+
 struct HostFilesConfig {
   std::vector<std::string> nccl_logs;
   std::vector<std::string> rdma;
@@ -41,13 +97,30 @@ struct HostFilesConfig {
   friend bool operator==(const HostFilesConfig&, const HostFilesConfig&) = default;
 };
 
+struct HistoryConfig {
+  std::string file;  // empty: no history
+  Duration keep_events = std::chrono::hours(24 * 90);
+  Duration keep_series = std::chrono::hours(24 * 14);
+  uint64_t most_bytes = uint64_t{1} << 30;
+
+  friend bool operator==(const HistoryConfig&, const HistoryConfig&) = default;
+};
+
+inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f000001),
+                                               .port = 8080};
+
 struct ApplianceConfig {
   std::string topology;
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;
+  DpdkConfig dpdk;
   UdpConfig udp;
+  ScrapeConfig scrape;
   HostFilesConfig host_files;
+  std::optional<ListenAddress> http = kDefaultHttp;  // unset: not at all
+  GrpcConfig grpc;
+  HistoryConfig history;
 
   friend bool operator==(const ApplianceConfig&, const ApplianceConfig&) = default;
 };

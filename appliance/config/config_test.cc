@@ -27,11 +27,17 @@ analysis_window: 15s
 interfaces:
   - {name: eth1, tap: leaf1, filter: "udp port 4791", snap: 160, promiscuous: false, buffer: 8M}
   - name: eth2
+dpdk: {eal: [--no-huge, "--vdev=net_null0"], ports: [net_null0], lcores: 2, spread: rss, mbufs: 9}
 udp:
   int: ["127.0.0.1:32766"]
   sflow: ["[::1]:6343", "0.0.0.0:6343"]
   buffer: 1G
+scrape:
+  targets: [{url: "http://10.0.0.7:9400/metrics", node: host7, period: 2s}]
+  rules: [{from: pfc_rx_seconds, metric: pfc_rx_time, entity: port, node: switch, port: ifname, priority: tc, scale: 1000000000}]
 host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
+http: "[::1]:80"
+history: {file: history.db, keep_events: 30d, keep_series: 36h, most_bytes: 256M}
 )",
                                                      "box.yaml");
   ASSERT_TRUE(config) << config.error().message;
@@ -46,13 +52,53 @@ host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
                                                     .promiscuous = false,
                                                     .buffer = 8u << 20}));
   EXPECT_EQ(config->interfaces[1], (InterfaceConfig{.name = "eth2"}));
+  EXPECT_EQ(config->dpdk, (DpdkConfig{.eal = {"--no-huge", "--vdev=net_null0"},
+                                      .ports = {"net_null0"},
+                                      .lcores = 2,
+                                      .spread = SpreadBy::kRss,
+                                      .mbufs = 9}));
   EXPECT_EQ(config->udp,
             (UdpConfig{.int_reports = {{.address = IpAddress::FromV4(0x7f000001), .port = 32766}},
                        .sflow = {{.address = {.low = 1}, .port = 6343},
                                  {.address = IpAddress::FromV4(0), .port = 6343}},
                        .buffer = 1u << 30}));
+  EXPECT_EQ(config->scrape, (ScrapeConfig{.targets = {{.url = "http://10.0.0.7:9400/metrics",
+                                                       .node = "host7",
+                                                       .period = std::chrono::seconds(2)}},
+                                          .rules = {{.from = "pfc_rx_seconds",
+                                                     .metric = Metric::kPfcRxTime,
+                                                     .entity = EntityKind::kPort,
+                                                     .node = "switch",
+                                                     .port = "ifname",
+                                                     .priority = "tc",
+                                                     .scale = 1'000'000'000}}}));
   EXPECT_EQ(config->host_files,
             (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
+  EXPECT_EQ(config->http, (ListenAddress{.address = {.low = 1}, .port = 80}));
+  EXPECT_EQ(config->history, (HistoryConfig{.file = "history.db",
+                                            .keep_events = std::chrono::hours(720),
+                                            .keep_series = std::chrono::hours(36),
+                                            .most_bytes = 256u << 20}));
+}
+
+TEST(Config, HistoryHasBounds) {
+  EXPECT_THAT(ErrorOf("history: {keep_series: 10m, most_bytes: 1M}\n"),
+              testing::AllOf(HasSubstr("expected 1h to 3650d, found 10m"),
+                             HasSubstr("expected 16M to 1T, found 1M")));
+  EXPECT_THAT(DumpConfig({}), HasSubstr("  keep_events: 90d\n"));
+}
+
+TEST(Config, AWordIsOneOfThoseThereAre) {
+  EXPECT_THAT(ErrorOf("dpdk: {spread: fast}\n"),
+              HasSubstr("expected one of auto, rss, software, none; found fast"));
+}
+
+TEST(Config, TheWebIsOfLoopbackAloneOrNotThere) {
+  EXPECT_EQ(ParseConfig("", "box.yaml")->http, kDefaultHttp);
+  EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http, std::nullopt);
+  EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
+              HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not an address of loopback"));
+  EXPECT_THAT(ErrorOf("http: here\n"), HasSubstr("such as 127.0.0.1:8080"));
 }
 
 TEST(Config, WhatIsDumpedReadsTheSame) {

@@ -81,6 +81,11 @@ std::string ListText(const std::vector<std::string>& names, std::string_view oth
   return text;
 }
 
+std::string Capitalised(std::string sentence) {
+  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z') sentence[0] -= 'a' - 'A';
+  return sentence;
+}
+
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
   std::vector<std::string> jobs;
   for (const std::string& id : finding.victims()) jobs.push_back(NameOfJob(report, id));

@@ -26,6 +26,9 @@ std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t un
 // "a", "a and b", "a, b and 3 others".
 std::string ListText(const std::vector<std::string>& names, std::string_view others);
 
+// With its first letter a capital, as at the beginning of a sentence.
+std::string Capitalised(std::string sentence);
+
 // What, where, since when, whom it hurts. Jobs are named as the report has them.
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding);
 

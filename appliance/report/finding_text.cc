@@ -21,11 +21,6 @@
 namespace rocescope {
 namespace {
 
-std::string Capitalised(std::string sentence) {
-  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z') sentence[0] -= 'a' - 'A';
-  return sentence;
-}
-
 void AppendDetail(std::string_view label, const std::string& detail, std::string& text) {
   text += fmt::format("     {:<11}{}\n", label, Visible(detail));
 }

@@ -12,6 +12,15 @@ Key KeyOf(const v1::Finding& finding) {
   return {finding.kind(), finding.place(), finding.direction()};
 }
 
+v1::Finding TakenBack(const Key& key, const std::string& sentence) {
+  v1::Finding finding;
+  finding.set_kind(std::get<0>(key));
+  finding.set_place(std::get<1>(key));
+  finding.set_direction(std::get<2>(key));
+  finding.set_sentence(sentence);
+  return finding;
+}
+
 }  // namespace
 
 std::string_view NameOf(FindingChange change) {
@@ -35,7 +44,7 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     const Known& known = entry.second;
     if (known.seen == looks_) return false;
     // One that is over is forgotten some day: there is no news in that.
-    if (!known.over) tell(FindingChange::kTakenBack, nullptr, known.sentence);
+    if (!known.over) tell(FindingChange::kTakenBack, TakenBack(entry.first, known.sentence));
     return true;
   });
   for (const v1::Finding& finding : report.findings()) {
@@ -45,8 +54,8 @@ void FindingWatch::Look(const v1::ReplayReport& report, const Tell& tell) {
     known.sentence = finding.sentence();
     const bool over = finding.until_ns() != 0;
     // It may come back.
-    if (is_new || (known.over && !over)) tell(FindingChange::kBegun, &finding, known.sentence);
-    if (over && !known.over) tell(FindingChange::kOver, &finding, known.sentence);
+    if (is_new || (known.over && !over)) tell(FindingChange::kBegun, finding);
+    if (over && !known.over) tell(FindingChange::kOver, finding);
     known.over = over;
   }
 }

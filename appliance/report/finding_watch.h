@@ -26,13 +26,12 @@ std::string_view NameOf(FindingChange change);  // "begun", "over", "taken_back"
 
 class FindingWatch {
  public:
-  // `sentence` is the one that stood when it was found last.
-  using Tell = std::function<void(FindingChange change, const v1::Finding* finding,
-                                  std::string_view sentence)>;
+  // Of what was taken back the finding has its kind, place and direction, and the sentence that
+  // stood when it was found last.
+  using Tell = std::function<void(FindingChange change, const v1::Finding& finding)>;
 
-  // Tells what has changed since the last time: what was taken back first, whose `finding` is null,
-  // then in the order of the report. A fault is the same one as long as its kind, place and
-  // direction are.
+  // Tells what has changed since the last time: what was taken back first, then in the order of
+  // the report. A fault is the same one as long as its kind, place and direction are.
   void Look(const v1::ReplayReport& report, const Tell& tell);
 
  private:

@@ -22,11 +22,11 @@ class FindingWatchTest : public testing::Test {
     v1::ReplayReport report;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
     std::vector<std::string> news;
-    watch_.Look(report,
-                [&](FindingChange change, const v1::Finding* finding, std::string_view sentence) {
-                  EXPECT_EQ(finding == nullptr, change == FindingChange::kTakenBack);
-                  news.push_back(std::string(NameOf(change)) + " " + std::string(sentence));
-                });
+    watch_.Look(report, [&](FindingChange change, const v1::Finding& finding) {
+      EXPECT_NE(finding.kind(), "");
+      EXPECT_NE(finding.place(), "");
+      news.push_back(std::string(NameOf(change)) + " " + finding.sentence());
+    });
     return news;
   }
   static constexpr const char* kFlap = "findings { kind: 'flap' place: 'a-b' sentence: 'F' } ";

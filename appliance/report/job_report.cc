@@ -267,6 +267,14 @@ void FillAllocation(const JobAllocation& allocation, v1::Allocation& out) {
   out.set_user(allocation.user);
 }
 
+void FillJobNames(const Snapshot& snapshot, v1::ReplayReport& report) {
+  for (const auto& [job, edges] : snapshot.attribution->jobs) {
+    v1::Job& out = *report.add_jobs();
+    out.set_id(job.id);
+    if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
+  }
+}
+
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
   const std::vector<AttributedJob>& jobs = snapshot.attribution->jobs;
   const SeenQps seen = jobs.empty() ? SeenQps() : SeenIn(snapshot);

@@ -15,6 +15,7 @@ namespace rocescope {
 
 namespace v1 {
 class Allocation;
+class FlowPath;
 class ReplayReport;
 }  // namespace v1
 
@@ -30,6 +31,9 @@ std::string_view NameOf(RankSource source);
 void FillAllocation(const JobAllocation& allocation, v1::Allocation& out);
 void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
 void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
+// Of all jobs the id, and what the scheduler says: what sentences name them by.
+void FillJobNames(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath& out);
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
 void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report);

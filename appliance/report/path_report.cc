@@ -109,19 +109,22 @@ void FillStretch(const topology::Fabric& fabric, const PathStretch& stretch, v1:
 
 }  // namespace
 
+void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath& out) {
+  out.set_segment(path.flow.segment);
+  out.set_source(ToString(path.flow.source));
+  out.set_destination(ToString(path.flow.destination));
+  out.set_destination_qpn(path.flow.destination_qpn.value);
+  out.set_source_nic(NicName(fabric, path.source));
+  out.set_destination_nic(NicName(fabric, path.destination));
+  for (const PathStretch& stretch : path.stretches) {
+    FillStretch(fabric, stretch, *out.add_stretches());
+  }
+}
+
 void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report) {
   if (!snapshot.fabric) return;
   for (const FlowPath& path : *snapshot.paths) {
-    v1::FlowPath& out = *report.add_paths();
-    out.set_segment(path.flow.segment);
-    out.set_source(ToString(path.flow.source));
-    out.set_destination(ToString(path.flow.destination));
-    out.set_destination_qpn(path.flow.destination_qpn.value);
-    out.set_source_nic(NicName(*snapshot.fabric, path.source));
-    out.set_destination_nic(NicName(*snapshot.fabric, path.destination));
-    for (const PathStretch& stretch : path.stretches) {
-      FillStretch(*snapshot.fabric, stretch, *out.add_stretches());
-    }
+    FillPath(*snapshot.fabric, path, *report.add_paths());
   }
 }
 

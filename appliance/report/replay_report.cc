@@ -164,6 +164,20 @@ void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
 
 }  // namespace
 
+void FillPort(const PortFindings& port, v1::Port& out) {
+  out.set_name(port.name);
+  out.set_driver(port.driver);
+  out.set_counted(port.counted);
+  out.set_losses_counted(port.losses_counted);
+  out.set_received(port.received);
+  out.set_missed(port.missed);
+  out.set_no_mbuf(port.no_mbuf);
+  out.set_errors(port.errors);
+  out.set_mbufs(port.mbufs);
+  out.set_mbufs_in_use(port.mbufs_in_use);
+  out.set_mbufs_peak(port.mbufs_peak);
+}
+
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
                                           google::protobuf::Arena& arena) {
   v1::ReplayReport& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
@@ -210,20 +224,7 @@ const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
   FillClocks(findings.snapshot, taps, report);
   FillTelemetry(findings, *report.mutable_telemetry());
   FillCoverage(findings, *report.mutable_coverage());
-  for (const PortFindings& port : findings.ports) {
-    v1::Port& out = *report.add_ports();
-    out.set_name(port.name);
-    out.set_driver(port.driver);
-    out.set_counted(port.counted);
-    out.set_losses_counted(port.losses_counted);
-    out.set_received(port.received);
-    out.set_missed(port.missed);
-    out.set_no_mbuf(port.no_mbuf);
-    out.set_errors(port.errors);
-    out.set_mbufs(port.mbufs);
-    out.set_mbufs_in_use(port.mbufs_in_use);
-    out.set_mbufs_peak(port.mbufs_peak);
-  }
+  for (const PortFindings& port : findings.ports) FillPort(port, *report.add_ports());
   for (const std::string& note : findings.notes) report.add_notes(note);
   if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));
   return report;

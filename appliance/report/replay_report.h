@@ -12,6 +12,7 @@
 
 #include "analytics/engine/snapshot.h"
 #include "dataplane/lcore/totals.h"
+#include "dataplane/port/port_findings.h"
 #include "dataplane/record/ledger.h"
 
 namespace google::protobuf {
@@ -21,8 +22,9 @@ class Arena;
 namespace rocescope {
 
 namespace v1 {
+class Port;
 class ReplayReport;
-}
+}  // namespace v1
 
 // When the captures begin and end, before any filter. Looked at once a batch: where a clock steps
 // back within one, a frame may lie outside.
@@ -35,21 +37,6 @@ struct CaptureExtent {
     first = std::min(first.value_or(batch.front().timestamp), batch.front().timestamp);
     last = std::max(last, batch.back().timestamp);
   }
-};
-
-// What a DPDK port counted.
-struct PortFindings {
-  std::string name;
-  std::string driver;
-  bool counted = true;         // the driver tells `received` and `errors`
-  bool losses_counted = true;  // and `missed` and `no_mbuf`
-  uint64_t received = 0;
-  uint64_t missed = 0;        // the NIC's queues were full
-  uint64_t no_mbuf = 0;       // the pool was empty
-  uint64_t errors = 0;        // broken frames
-  uint32_t mbufs = 0;         // in the pool,
-  uint32_t mbufs_in_use = 0;  // and of these in use at the end,
-  uint32_t mbufs_peak = 0;    // and at most
 };
 
 // What lcores could not pass on.
@@ -73,6 +60,8 @@ struct ReplayFindings {
   CounterFindings counters;
   std::vector<std::string> notes;
 };
+
+void FillPort(const PortFindings& port, v1::Port& out);
 
 // Lives in `arena`.
 const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,

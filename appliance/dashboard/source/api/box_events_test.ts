@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { BoxEvents } from "./box_events";
+
+class FakeEventSource extends EventTarget {
+  onopen?: () => void;
+  onerror?: () => void;
+  readyState = 1;
+  close = vi.fn();
+  send(kind: string, data: string, lastEventId = "") {
+    this.dispatchEvent(new MessageEvent(kind, { data, lastEventId }));
+  }
+}
+
+let opened: { url: string; events: FakeEventSource }[];
+let heard: string[];
+let states: string[];
+let box: BoxEvents;
+const last = () => opened.at(-1) as { url: string; events: FakeEventSource };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  [opened, heard, states] = [[], [], []];
+  box = new BoxEvents(
+    "/api/v1/events",
+    { event: (event) => heard.push(event.kind), connection: (state) => states.push(state) },
+    (url) => {
+      opened.push({ url, events: new FakeEventSource() });
+      return last().events as unknown as EventSource;
+    },
+  );
+});
+afterEach(() => {
+  box.close();
+  vi.useRealTimers();
+});
+
+it("passes events on, and leaves out what is cut off", () => {
+  last().events.send("answer", JSON.stringify({ kind: "answer", cursor: "0" }));
+  last().events.send("answer", '{"kind": "ans');
+  expect(heard).toEqual(["answer"]);
+});
+
+it("leaves a browser's own retries alone", () => {
+  last().events.readyState = 0;
+  last().events.onerror?.();
+  vi.advanceTimersByTime(60_000);
+  expect(states).toEqual(["lost"]);
+  expect(opened).toHaveLength(1);
+});
+
+it("begins anew from its cursor where the browser gave up", () => {
+  last().events.send("fault_begun", JSON.stringify({ kind: "fault_begun", cursor: "18446744073709551610" }));
+  last().events.readyState = 2;
+  last().events.onerror?.();
+  vi.advanceTimersByTime(3000);
+  expect(last().url).toBe("/api/v1/events?cursor=18446744073709551610");
+  last().events.onopen?.();
+  expect(states).toEqual(["lost", "open"]);
+});
+
+it("goes back with a box that began anew", () => {
+  last().events.send("fault_over", JSON.stringify({ kind: "fault_over", cursor: "900" }));
+  last().events.send("gap", JSON.stringify({ kind: "gap", cursor: "3" }));
+  last().events.readyState = 2;
+  last().events.onerror?.();
+  vi.advanceTimersByTime(3000);
+  expect(last().url).toBe("/api/v1/events?cursor=3");
+});

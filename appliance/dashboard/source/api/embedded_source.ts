@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Answers that the page itself holds, as `rocescope replay -o html` writes them: an object from
+// request path to response.
+import type { Answer, DataSource, SourceListener } from "./data_source";
+import { findStoredPaths } from "./stored_paths";
+
+export const kDataElement = "rocescope-data";
+
+// Undefined: the page holds none.
+export function readEmbedded(page: Document): Record<string, unknown> | undefined {
+  const text = page.getElementById(kDataElement)?.textContent;
+  if (!text) return undefined;
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+// How much of a list comes at once does not matter to a file, which has what it has.
+function withoutPaging(path: string): string {
+  const [base = "", query = ""] = path.split("?");
+  const kept = new URLSearchParams(query);
+  kept.delete("page_size");
+  kept.delete("page_token");
+  const rest = kept.toString();
+  return rest ? `${base}?${rest}` : base;
+}
+
+export class EmbeddedSource implements DataSource {
+  readonly live = false;
+
+  constructor(private readonly stored: Record<string, unknown>) {}
+
+  async get(path: string): Promise<Answer> {
+    const plain = withoutPaging(path);
+    const value = this.stored[path] ?? this.stored[plain] ?? findStoredPaths(this.stored, plain);
+    if (value !== undefined) return { kind: "answer", value };
+    return { kind: "not_stored", message: "This file does not hold an answer to that." };
+  }
+
+  watch(listener: SourceListener): () => void {
+    listener.connection("steady");
+    return () => {};
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { expect, it } from "vitest";
+import { leafSpine } from "../fabric/fixture";
+import { EmbeddedSource, readEmbedded } from "./embedded_source";
+
+const flow = (source_nic: string, destination_nic: string) => ({
+  source_nic, destination_nic, source: "", destination: "", stretches: [],
+});
+const stored = {
+  "/api/v1/topology": leafSpine({ hosts: 4, hostsPerLeaf: 2, spines: 2 }),
+  "/api/v1/hotspots": { hotspots: [] },
+  "/api/v1/paths?job=train": { paths: [flow("host0:mlx5_0", "host2:mlx5_0"), flow("host2:mlx5_0", "host0:mlx5_0")] },
+};
+const source = new EmbeddedSource(stored);
+
+it("answers from the page, however much is asked for at a time", async () => {
+  expect(await source.get("/api/v1/hotspots?page_size=100")).toEqual({ kind: "answer", value: { hotspots: [] } });
+});
+
+it("says of what the file does not have that it has it not", async () => {
+  expect(await source.get("/api/v1/anomalies")).toMatchObject({ kind: "not_stored" });
+  expect(await source.get("/api/v1/hotspots?job=other")).toMatchObject({ kind: "not_stored" });
+});
+
+it("chooses the paths of two ends among those of all jobs", async () => {
+  const answer = await source.get("/api/v1/paths?source=host0%3Agpu%3A0&destination=host2%3Amlx5_0&page_size=9");
+  expect(answer).toMatchObject({ kind: "answer", value: { total: "1", paths: [{ source_nic: "host0:mlx5_0" }] } });
+});
+
+it("knows that two ends did not talk", async () => {
+  const answer = await source.get("/api/v1/paths?source=host0%3Amlx5_0&destination=host1%3Amlx5_0");
+  expect(answer).toMatchObject({ kind: "answer", value: { paths: [] } });
+});
+
+it("reads the element that a replay writes", () => {
+  expect(readEmbedded(document)).toBeUndefined();
+  document.body.innerHTML = '<script type="application/json" id="rocescope-data">{"/a": "\\u003c/script>"}</script>';
+  expect(readEmbedded(document)).toEqual({ "/a": "</script>" });
+});

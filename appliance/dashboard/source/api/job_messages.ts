@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the box answers about jobs: Job and JobSummary of its API.
+import type { Age, Int64 } from "./messages";
+
+export interface Allocation {
+  id: Int64;
+  name: string;
+  user: string;
+}
+
+export interface JobSummary {
+  id: string;
+  identity: string;
+  allocation?: Allocation;
+  ranks: number;
+  seen_ranks: number;
+  hosts: number;
+  bytes: Int64;
+  first_seen_ns: Int64;
+  last_seen_ns: Int64;
+  period_ns: Int64;
+  iterations: number;
+  collectives: string[];
+  waited_for: string;
+  findings: string[];
+  service: string;
+}
+
+export interface ListJobsResponse {
+  age?: Age;
+  jobs: JobSummary[];
+  next_page_token: string;
+}
+
+export interface RhythmMember {
+  address: string;
+  host: string;
+  device: string;
+}
+
+export interface Collective {
+  kind: string;
+  or_else: string;
+  confidence: number;
+  groups: { members: number[] }[];
+  offset_ns: Int64;
+  duration_ns: Int64;
+  bytes: Int64;
+}
+
+export interface WaitedFor {
+  member: number;
+  lateness_ns: Int64;
+  iterations: number;
+  of: number;
+  from_ns: Int64;
+  until_ns: Int64;
+  confidence: number;
+}
+
+export interface Rhythm {
+  period_ns: Int64;
+  strength: number;
+  iterations: number;
+  first_ns: Int64;
+  last_ns: Int64;
+  members: RhythmMember[];
+  collectives: Collective[];
+  waited_for?: WaitedFor;
+}
+
+export interface RankQp {
+  qpn: number;
+  seen: boolean;
+}
+
+export interface Rank {
+  rank: number;
+  host: string;
+  process_id: Int64;
+  cuda_device: number;
+  gpu_bus_id: string;
+  nics: string[];
+  addresses: string[];
+  queue_pairs: RankQp[];
+}
+
+export interface Edge {
+  source_rank: number;
+  destination_rank: number;
+  bytes: Int64;
+  messages: Int64;
+  confidence: number;
+  unseen: Int64;
+  resent: Int64;
+  ce_marked: Int64;
+  cnps: Int64;
+}
+
+export interface Job {
+  id: string;
+  identity: string;
+  expected_ranks: number;
+  seen_ranks: number;
+  ranks: Rank[];
+  edges: Edge[];
+  notes: string[];
+  rhythm?: Rhythm;
+  allocation?: Allocation;
+}
+
+export interface GetJobResponse {
+  age?: Age;
+  job?: Job;
+  summary?: JobSummary;
+}

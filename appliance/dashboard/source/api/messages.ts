@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the box answers, as JSON: appliance/api/rocescope/v1/service.proto says what each field
+// means. Of the messages of report.proto only what the pages show stands here.
+
+// A 64-bit integer, which JSON has as a string: more digits than a number keeps.
+export type Int64 = string;
+
+export interface Age {
+  version: Int64;
+  reached_ns: Int64;
+  published_ns: Int64;
+  window_ns: Int64;
+}
+
+export interface ApiError {
+  code: string;
+  reason: string;
+  message: string;
+}
+
+export interface Health {
+  state: "STATE_UNSPECIFIED" | "STATE_SERVING" | "STATE_WAITING" | "STATE_DEGRADED";
+  problems: string[];
+  version: string;
+  started_ns: Int64;
+  now_ns: Int64;
+  age?: Age;
+  answer_took_ns: Int64;
+  has_topology: boolean;
+}
+
+export interface DropCount {
+  reason: string;
+  frames: Int64;
+  meaning: string;
+}
+
+export interface Ledger {
+  received: Int64;
+  decoded: Int64;
+  filtered: Int64;
+  dropped: DropCount[];
+}
+
+export interface Source {
+  name: string;
+  kind: string;
+  listens: string[];
+  ledger?: Ledger;
+  octets: Int64;
+  missed: Int64;
+  records: Int64;
+  records_dropped: Int64;
+  flows_open: Int64;
+  last_arrival_ns: Int64;
+  error: string;
+}
+
+export interface ListSourcesResponse {
+  sources: Source[];
+}
+
+export interface BoxEvent {
+  cursor: Int64;
+  at_ns: Int64;
+  kind: string;
+  sentence: string;
+  finding?: Finding;
+  age?: Age;
+}
+
+export interface TopologyNic {
+  device: string;
+  rail: number;
+  addresses: string[];
+}
+
+export interface TopologyGpu {
+  number: number;
+  rail: number;
+  nic: string;
+}
+
+export interface TopologyNode {
+  name: string;
+  tier: string;
+  pod: number;
+  nics: TopologyNic[];
+  gpus: TopologyGpu[];
+}
+
+export interface TopologyLink {
+  a: string;
+  b: string;
+  bits_per_second: Int64;
+}
+
+export interface Topology {
+  name: string;
+  nodes: TopologyNode[];
+  links: TopologyLink[];
+}
+
+export interface LinkLoad {
+  port: string;
+  use: number;
+  source: string;
+  bytes: Int64;
+  marked: Int64;
+  dropped: Int64;
+  paused_ns: Int64;
+  peak_bytes: Int64;
+  errors: Int64;
+}
+
+export interface ListLinkLoadsResponse {
+  age?: Age;
+  from_ns: Int64;
+  until_ns: Int64;
+  loads: LinkLoad[];
+}
+
+export interface PortShare {
+  port: string;
+  share: number;
+}
+
+export interface PathStretch {
+  from_ns: Int64;
+  until_ns: Int64;
+  began: string;
+  state: string;
+  probability: number;
+  ports: string[];
+  candidates: Int64;
+  certain_ports: string[];
+  shares: PortShare[];
+  sources: string[];
+  packets: Int64;
+  bytes: Int64;
+  reason: string;
+  reason_place: string;
+  reason_ns: Int64;
+}
+
+export interface FlowPath {
+  segment: number;
+  source: string;
+  destination: string;
+  destination_qpn: number;
+  source_nic: string;
+  destination_nic: string;
+  stretches: PathStretch[];
+}
+
+export interface FindPathsResponse {
+  age?: Age;
+  paths: FlowPath[];
+  total: Int64;
+  next_page_token: string;
+}
+
+export interface Culprit {
+  source: string;
+  destination: string;
+  destination_qpn: number;
+  bytes: Int64;
+  share: number;
+  job: string;
+  rank: number;
+}
+
+export interface LostTime {
+  job: string;
+  lost_ns: Int64;
+  ranks: number[];
+}
+
+export interface Hotspot {
+  port: string;
+  priority: number;
+  from_ns: Int64;
+  until_ns: Int64;
+  peak_bytes: Int64;
+  marked: Int64;
+  dropped: Int64;
+  paused_ns: Int64;
+  culprits: Culprit[];
+  source: string;
+  cause: string;
+  bytes: Int64;
+  flows: number;
+  imbalance: number;
+  group_use: number;
+  group_links: number;
+  lost: LostTime[];
+}
+
+export interface ListHotspotsResponse {
+  age?: Age;
+  hotspots: Hotspot[];
+  total: Int64;
+  next_page_token: string;
+}
+
+export interface Suspect {
+  kind: string;
+  place: string;
+  direction: string;
+  probability: number;
+}
+
+export interface Reach {
+  jobs: number;
+  ranks: number;
+  gpus: number;
+  hosts: number;
+}
+
+export interface Finding {
+  kind: string;
+  place: string;
+  direction: string;
+  confidence: number;
+  from_ns: Int64;
+  until_ns: Int64;
+  verdict_ns: Int64;
+  sentence: string;
+  remedy: string;
+  evidence: string[];
+  rivals: Suspect[];
+  further: string[];
+  culprits: Culprit[];
+  victims: string[];
+  loop_ports: string[];
+  symptoms: Suspect[];
+  reach?: Reach;
+}
+
+export interface Silence {
+  node: string;
+  windows: number;
+}
+
+export interface DiagnosisCoverage {
+  windows: Int64;
+  window_ns: Int64;
+  switches: number;
+  nics: number;
+  gpus: number;
+  flows: Int64;
+  not_seen: string[];
+  switches_of: number;
+  nics_of: number;
+  gpus_of: number;
+  silences: Silence[];
+  obstacle: string;
+  addresses: number;
+  addresses_known: number;
+  reading_period_ns: Int64;
+}
+
+export interface ListFindingsResponse {
+  age?: Age;
+  findings: Finding[];
+  coverage?: DiagnosisCoverage;
+  zero_ns: Int64;
+}
+
+export interface MetricDeviation {
+  metric: string;
+  unit: string;
+  observed: number;
+  expected: number;
+  spread: number;
+  share: number;
+}
+
+export interface Anomaly {
+  kind: string;
+  place: string;
+  priority: number;
+  from_ns: Int64;
+  until_ns: Int64;
+  windows: number;
+  peers: number;
+  peak_ns: Int64;
+  score: number;
+  probability: number;
+  models: string[];
+  metrics: MetricDeviation[];
+}
+
+export interface PhaseChange {
+  role: string;
+  from_ns: Int64;
+  until_ns: Int64;
+  entities: number;
+  of: number;
+}
+
+export interface ListAnomaliesResponse {
+  age?: Age;
+  anomalies?: {
+    anomalies: Anomaly[];
+    phase_changes: PhaseChange[];
+    judged: Int64;
+    unjudged: Int64;
+    shared: Int64;
+  };
+}
+
+export interface ServiceLevel {
+  indicator: string;
+  layer: string;
+  entity: string;
+  state: string;
+  bound: number;
+  bound_learnt: boolean;
+  last: number;
+  within_short: number;
+  within_long: number;
+  windows: number;
+}
+
+export interface ServiceIndicator {
+  name: string;
+  layer: string;
+  unit: string;
+  worse: string;
+  meaning: string;
+  met: Int64;
+  at_risk: Int64;
+  missed: Int64;
+  no_data: Int64;
+  worst?: ServiceLevel;
+}
+
+export interface GetServiceLevelsResponse {
+  age?: Age;
+  service_levels?: {
+    objective: number;
+    short_windows: number;
+    long_windows: number;
+    indicators: ServiceIndicator[];
+    levels: ServiceLevel[];
+    levels_left_out: Int64;
+  };
+}
+
+export interface DependencyElement {
+  name: string;
+}
+
+export interface GetDependenciesResponse {
+  age?: Age;
+  dependency?: {
+    kind: string;
+    name: string;
+    reach?: Reach;
+    elements: { kind: string; elements: DependencyElement[] }[];
+  };
+  coverage?: { flows: Int64; known: Int64; partly: Int64; unclaimed: Int64 };
+}

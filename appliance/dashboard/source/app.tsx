@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame around the views.
+import { useEffect, useState } from "preact/hooks";
+import { Header } from "./parts/header";
+import { Guard } from "./parts/guard";
+import { KeyHelp, useKeys } from "./parts/keys";
+import { choose, kViews, useRoute } from "./parts/route";
+import { useTheme } from "./parts/theme";
+import { FabricView } from "./views/fabric_view";
+import { FindingsView } from "./views/findings_view";
+import { HotspotsView } from "./views/hotspots_view";
+import { JobsView } from "./views/jobs_view";
+import { PathsView } from "./views/paths_view";
+import { SourcesView } from "./views/sources_view";
+
+export function App() {
+  const route = useRoute();
+  const [theme, toggleTheme] = useTheme();
+  const [help, setHelp] = useState(false);
+  useKeys({
+    showHelp: () => setHelp(true),
+    escape: () => {
+      if (help) setHelp(false);
+      else if (route.view === "fabric") choose(route, { at: "", from: "", to: "", who: "" });
+      else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+    },
+  });
+  const title = kViews.find((view) => view.name === route.view)?.title ?? "";
+  useEffect(() => {
+    document.title = `${route.name ? `${route.name} – ` : ""}${title} – rocescope`;
+    window.scrollTo(0, 0);
+  }, [title, route.name]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => {
+        event.preventDefault(); // the address holds the view
+        document.getElementById("main")?.focus();
+      }}>To the content</a>
+      <Header route={route} theme={theme} onToggleTheme={toggleTheme} onHelp={() => setHelp(true)} />
+      <main id="main" tabIndex={-1}>
+        <Guard key={route.view}>
+          {route.view === "fabric" && <FabricView route={route} theme={theme} />}
+          {route.view === "jobs" && <JobsView route={route} theme={theme} />}
+          {route.view === "paths" && <PathsView route={route} />}
+          {route.view === "hotspots" && <HotspotsView route={route} />}
+          {route.view === "findings" && <FindingsView />}
+          {route.view === "sources" && <SourcesView theme={theme} />}
+        </Guard>
+      </main>
+      <KeyHelp open={help} onClose={() => setHelp(false)} />
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The map's numbers as a table, for whoever cannot or does not want to point at lines, and the use of
+// the busiest links since the page was opened.
+import type { LinkLoad } from "../api/messages";
+import { bitRate, bytes, count, duration, percent } from "../format/quantities";
+import { Place } from "../parts/names";
+import { Plot, type Series } from "../parts/plot";
+import { Table, type Column } from "../parts/table";
+import { useShared } from "../store/use_store";
+import { bitsPerSecond, busiest, type Loads } from "./loads";
+import type { Metric } from "./metrics";
+import { otherEnd, type Fabric } from "./model";
+
+const kRows = 20;
+const kLines = 5;
+
+interface Props {
+  fabric: Fabric;
+  loads: Loads;
+  metric: Metric;
+  theme: string;
+}
+
+function columnsOf(fabric: Fabric): Column<LinkLoad>[] {
+  const rate = (load: LinkLoad) => bitsPerSecond(fabric, load);
+  return [
+    { title: "port that sends", cell: (load) => <Place name={load.port} />, sort: (load) => load.port },
+    { title: "to", cell: (load) => otherEnd(fabric, load.port) ?? "–" },
+    { title: "load", numeric: true, cell: (load) => (load.use < 0 ? "–" : percent(load.use)), sort: (load) => load.use },
+    { title: "rate", numeric: true, cell: (load) => { const r = rate(load); return r === undefined ? "–" : bitRate(r); }, sort: (load) => rate(load) ?? -1 },
+    { title: "CE marks", numeric: true, cell: (load) => count(load.marked), sort: (load) => Number(load.marked) },
+    { title: "dropped", numeric: true, cell: (load) => count(load.dropped), sort: (load) => Number(load.dropped) },
+    { title: "paused", numeric: true, cell: (load) => duration(load.paused_ns), sort: (load) => Number(load.paused_ns) },
+    { title: "peak queue", numeric: true, cell: (load) => (load.peak_bytes === "0" ? "–" : bytes(load.peak_bytes)), sort: (load) => Number(load.peak_bytes) },
+    { title: "errors", numeric: true, cell: (load) => count(load.errors), sort: (load) => Number(load.errors) },
+    { title: "known by", cell: (load) => load.source || "–" },
+  ];
+}
+
+function UseOverTime({ ports, theme }: { ports: string[]; theme: string }) {
+  const { store, histories } = useShared();
+  if (!store.source.live) return null;
+  const windows = histories.links;
+  const series: Series[] = ports.map((port) => ({
+    label: port,
+    values: windows.map((window) => window.use.get(port) ?? null),
+  }));
+  return (
+    <section aria-labelledby="use-title">
+      <h2 id="use-title">Load of the busiest since this page was opened</h2>
+      {windows.length < 2 ? (
+        <p class="muted">Collecting: {windows.length} of at least 2 windows.</p>
+      ) : (
+        <Plot
+          label="Load over time of the busiest links" theme={theme} height={170}
+          times={windows.map((window) => window.untilS)} series={series} text={(value) => percent(value)}
+        />
+      )}
+    </section>
+  );
+}
+
+export function BusiestLinks({ fabric, loads, metric, theme }: Props) {
+  const rows = busiest(loads, metric, kRows);
+  const byLoad = metric.name === "load" ? rows : [];
+  return (
+    <>
+      <section aria-labelledby="busiest-title">
+        <h2 id="busiest-title">Links with the most {metric.title.replace(/^[LPQ]/, (first) => first.toLowerCase())}</h2>
+        {rows.length === 0 ? (
+          <p class="muted">
+            {loads.byPort.size === 0 ? "Nothing is known of any link in this window." : "None in this window."}
+          </p>
+        ) : (
+          <Table caption="Busiest links" columns={columnsOf(fabric)} rows={rows} keyOf={(load) => load.port} />
+        )}
+      </section>
+      {byLoad.length > 0 && <UseOverTime ports={byLoad.slice(0, kLines).map((load) => load.port)} theme={theme} />}
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The numbers of what is under the pointer, has the focus or was chosen: of a link both directions,
+// of a node its busiest ports.
+import type { ComponentChildren } from "preact";
+import type { Finding, LinkLoad } from "../api/messages";
+import { bitRate, bytes, count, duration, percent } from "../format/quantities";
+import { href } from "../parts/route";
+import { bitsPerSecond, type Loads } from "./loads";
+import { linkName, otherEnd, resolvePlace, type Element, type Fabric, type FabricNode } from "./model";
+
+interface Props {
+  fabric: Fabric;
+  loads: Loads;
+  findings: Finding[];
+  element: Element;
+  windowText: string;
+}
+
+type Figure = [string, (fabric: Fabric, load: LinkLoad, windowNs: number) => ComponentChildren];
+
+const kFigures: Figure[] = [
+  ["load", (_, load) => (load.use < 0 ? "not known" : percent(load.use))],
+  ["rate", (fabric, load) => {
+    const rate = bitsPerSecond(fabric, load);
+    return rate === undefined ? "not known" : bitRate(rate);
+  }],
+  ["by", (_, load) => load.source || "–"],
+  ["CE marks", (_, load) => count(load.marked)],
+  ["dropped", (_, load) => count(load.dropped)],
+  ["paused", (_, load) => duration(load.paused_ns)],
+  ["peak queue", (_, load) => (load.peak_bytes === "0" ? "not told" : bytes(load.peak_bytes))],
+  ["errors", (_, load) => count(load.errors)],
+];
+
+function LinkNumbers({ fabric, loads, link }: { fabric: Fabric; loads: Loads; link: number }) {
+  const { portA, portB, bitsPerSecond: speed } = fabric.links[link] ?? { portA: "", portB: "", bitsPerSecond: 0 };
+  const ends = [loads.byPort.get(portA), loads.byPort.get(portB)];
+  return (
+    <>
+      <h2>{portA} – {portB}</h2>
+      <p class="muted">{bitRate(speed)} each way</p>
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col"><span class="unseen">number</span></th>
+            <th scope="col" class="number">{portA} sends</th>
+            <th scope="col" class="number">{portB} sends</th>
+          </tr>
+        </thead>
+        <tbody>
+          {kFigures.map(([title, text]) => (
+            <tr key={title}>
+              <th scope="row">{title}</th>
+              {ends.map((load, i) => (
+                <td key={i} class="number">{load ? text(fabric, load, loads.windowNs) : "not known"}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+const kPortsShown = 8;
+
+function NodeNumbers({ fabric, loads, node }: { fabric: Fabric; loads: Loads; node: FabricNode }) {
+  const ports = node.links.map((at) => {
+    const link = fabric.links[at];
+    return (link?.a === node.index ? link?.portA : link?.portB) ?? "";
+  });
+  const use = (port: string | undefined) => loads.byPort.get(port ?? "")?.use ?? -1;
+  const text = (value: number) => (value < 0 ? "–" : percent(value));
+  const rows = ports.map((port) => ({ port, out: use(port), into: use(otherEnd(fabric, port)) }));
+  rows.sort((a, b) => Math.max(b.out, b.into) - Math.max(a.out, a.into));
+  const facts = [
+    node.tier,
+    node.pod >= 0 ? `pod ${node.pod}` : "",
+    `${node.links.length} links`,
+    node.gpus.length > 0 ? `${node.gpus.length} GPUs` : "",
+  ];
+  return (
+    <>
+      <h2>{node.name}</h2>
+      <p class="muted">{facts.filter(Boolean).join(" · ")}</p>
+      <table class="numbers">
+        <thead>
+          <tr>
+            <th scope="col">busiest ports</th>
+            <th scope="col" class="number">sends</th>
+            <th scope="col" class="number">gets</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, kPortsShown).map((row) => (
+            <tr key={row.port}>
+              <th scope="row" title={`to ${otherEnd(fabric, row.port)}`}>{row.port}</th>
+              <td class="number">{text(row.out)}</td>
+              <td class="number">{text(row.into)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function same(a: Element | undefined, b: Element): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+export function ElementPanel({ fabric, loads, findings, element, windowText }: Props) {
+  const node = element.kind === "node" ? fabric.nodes[element.node] : undefined;
+  const link = element.kind === "link" ? fabric.links[element.link] : undefined;
+  const here = findings.filter((finding) => same(resolvePlace(fabric, finding.place), element));
+  return (
+    <div>
+      {node && <NodeNumbers fabric={fabric} loads={loads} node={node} />}
+      {link && <LinkNumbers fabric={fabric} loads={loads} link={link.index} />}
+      {here.map((finding) => (
+        <p key={finding.sentence} class="fault-line"><a href={href("findings")}>{finding.sentence}</a></p>
+      ))}
+      <p class="muted">{windowText}</p>
+      <a href={href("fabric", { at: node?.name ?? (link ? linkName(link) : ""), who: "1" })}>Who needs it?</a>
+    </div>
+  );
+}

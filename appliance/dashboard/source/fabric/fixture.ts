@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fabrics for tests: hosts with a NIC for each of their leaves, all leaves linked with all spines.
+import type { LinkLoad, Topology } from "../api/messages";
+
+interface Shape {
+  hosts: number;
+  hostsPerLeaf: number;
+  spines: number;
+  nics?: number;
+}
+
+export function leafSpine({ hosts, hostsPerLeaf, spines, nics = 1 }: Shape): Topology {
+  const topology: Topology = { name: "test", nodes: [], links: [] };
+  const bits_per_second = "100000000000";
+  const leaves = Math.ceil(hosts / hostsPerLeaf);
+  const add = (name: string, tier: string) =>
+    topology.nodes.push({ name, tier, pod: -1, nics: [], gpus: [] });
+  for (let i = 0; i < spines; ++i) add(`spine${i}`, "spine");
+  for (let i = 0; i < leaves; ++i) add(`leaf${i}`, "leaf");
+  for (let i = 0; i < hosts; ++i) {
+    add(`host${i}`, "host");
+    const host = topology.nodes.at(-1);
+    for (let n = 0; n < nics; ++n) {
+      host?.nics.push({ device: `mlx5_${n}`, rail: n, addresses: [`10.${n}.0.${i}`] });
+      host?.gpus.push({ number: n, rail: n, nic: `mlx5_${n}` });
+      const b = `leaf${Math.floor(i / hostsPerLeaf)}:Ethernet${i * nics + n}`;
+      topology.links.push({ a: `host${i}:mlx5_${n}`, b, bits_per_second });
+    }
+  }
+  for (let l = 0; l < leaves; ++l) {
+    for (let s = 0; s < spines; ++s) {
+      topology.links.push({ a: `leaf${l}:up${s}`, b: `spine${s}:down${l}`, bits_per_second });
+    }
+  }
+  return topology;
+}
+
+export function load(port: string, use: number, changes: Partial<LinkLoad> = {}): LinkLoad {
+  return {
+    port, use, source: "counters", bytes: "0", marked: "0", dropped: "0", paused_ns: "0",
+    peak_bytes: "0", errors: "0", ...changes,
+  };
+}

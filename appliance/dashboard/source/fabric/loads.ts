@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The numbers of both directions of each link, and the colours that follow from them.
+import type { LinkLoad, ListLinkLoadsResponse } from "../api/messages";
+import { nsBetween } from "../format/moments";
+import { binOf, type Metric } from "./metrics";
+import type { Fabric } from "./model";
+
+export interface Loads {
+  windowNs: number;
+  byPort: Map<string, LinkLoad>;
+}
+
+export function indexLoads(answer: ListLinkLoadsResponse | undefined): Loads {
+  return {
+    windowNs: answer ? nsBetween(answer.from_ns, answer.until_ns) : 0,
+    byPort: new Map(answer?.loads.map((load) => [load.port, load])),
+  };
+}
+
+export interface Colouring {
+  bounds: number[];
+  bins: Int8Array; // by link, of its worse direction; -1: not known
+  values: Float64Array; // likewise
+  most: number;
+}
+
+export function colour(fabric: Fabric, loads: Loads, metric: Metric): Colouring {
+  const values = new Float64Array(fabric.links.length).fill(-1);
+  let most = 0;
+  for (const [port, load] of loads.byPort) {
+    const direction = fabric.byPort.get(port);
+    const value = direction && metric.value(load, loads.windowNs);
+    if (value === undefined || !direction) continue;
+    most = Math.max(most, value);
+    values[direction.link] = Math.max(values[direction.link] ?? -1, value);
+  }
+  const bounds = metric.bounds(most);
+  const bins = new Int8Array(values.length);
+  values.forEach((value, link) => (bins[link] = value < 0 ? -1 : binOf(value, bounds)));
+  return { bounds, bins, values, most };
+}
+
+export function bitsPerSecond(fabric: Fabric, load: LinkLoad): number | undefined {
+  const direction = fabric.byPort.get(load.port);
+  const speed = direction && fabric.links[direction.link]?.bitsPerSecond;
+  return speed === undefined || load.use < 0 ? undefined : load.use * speed;
+}
+
+// Directions with the largest values first; those without a value are left out.
+export function busiest(loads: Loads, metric: Metric, most: number): LinkLoad[] {
+  const ranked: { load: LinkLoad; value: number }[] = [];
+  for (const load of loads.byPort.values()) {
+    const value = metric.value(load, loads.windowNs);
+    if (value !== undefined && value > 0) ranked.push({ load, value });
+  }
+  ranked.sort((a, b) => b.value - a.value || (a.load.port < b.load.port ? -1 : 1));
+  return ranked.slice(0, most).map(({ load }) => load);
+}

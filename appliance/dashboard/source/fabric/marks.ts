@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands out on the map: places of faults that last, and queues that were full lately.
+import type { Finding, Hotspot } from "../api/messages";
+import { duration } from "../format/quantities";
+import { words } from "../format/words";
+import type { Mark } from "./draw";
+import { resolvePlace, type Fabric } from "./model";
+
+const kMostHotspots = 12; // where many queues fill up, those that cost most
+const kMostFaults = 100;
+
+export function isLasting(finding: Finding): boolean {
+  return finding.until_ns === "0";
+}
+
+function mostLost(hotspot: Hotspot): number {
+  return Math.max(0, ...hotspot.lost.map((job) => Number(job.lost_ns)));
+}
+
+// `sinceNs`: hotspots that ended before are of the past; 0: none is.
+export function collectMarks(
+  fabric: Fabric, findings: Finding[], hotspots: Hotspot[], sinceNs: bigint, live: boolean,
+): Mark[] {
+  const marks: Mark[] = [];
+  const taken = new Set<string>();
+  const add = (place: string, label: string, fault: boolean) => {
+    const element = resolvePlace(fabric, place);
+    if (!element) return;
+    const key = JSON.stringify(element);
+    if (taken.has(key)) return; // a fault explains the full queue at its place
+    taken.add(key);
+    marks.push({ element, label, fault });
+  };
+  const faults = live ? findings.filter(isLasting) : findings;
+  for (const finding of faults.slice(0, kMostFaults)) {
+    add(finding.direction || finding.place, words(finding.kind), true);
+  }
+  const recent = hotspots.filter((hotspot) => BigInt(hotspot.until_ns) >= sinceNs);
+  recent.sort((a, b) => mostLost(b) - mostLost(a));
+  for (const hotspot of recent.slice(0, kMostHotspots)) {
+    const lost = mostLost(hotspot);
+    const cost = lost > 0 ? `, costs ${duration(lost)}` : "";
+    const cause = hotspot.cause === "unknown" ? "full queue" : words(hotspot.cause);
+    add(hotspot.port, `${cause}${cost}`, false);
+  }
+  return marks;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What links can be coloured by. Each metric says what a direction's value is, and from which values
+// on the next colour begins.
+import type { LinkLoad } from "../api/messages";
+import { bytes, count, percent } from "../format/quantities";
+
+export type MetricName = "load" | "marks" | "pause" | "queue";
+
+export interface Metric {
+  name: MetricName;
+  title: string;
+  // Undefined: not known, which is not 0.
+  value(load: LinkLoad, windowNs: number): number | undefined;
+  // Lower bounds of the colours after the first one, which is that of 0 or little.
+  bounds(most: number): number[];
+  text(value: number): string;
+}
+
+const fixed = (bounds: number[]) => () => bounds;
+const relative = (most: number) => [0.02, 0.1, 0.25, 0.5, 0.8].map((share) => share * most);
+
+export const kMetrics: Metric[] = [
+  {
+    name: "load",
+    title: "Load",
+    value: (load) => (load.use < 0 ? undefined : load.use),
+    bounds: fixed([0.1, 0.25, 0.5, 0.75, 0.9]),
+    text: (value) => percent(value),
+  },
+  {
+    name: "marks",
+    title: "CE marks",
+    value: (load) => Number(load.marked),
+    bounds: relative,
+    text: (value) => count(value),
+  },
+  {
+    name: "pause",
+    title: "Pause time",
+    value: (load, windowNs) => (windowNs > 0 ? Number(load.paused_ns) / windowNs : undefined),
+    bounds: fixed([0.001, 0.01, 0.05, 0.2, 0.5]),
+    text: (value) => percent(value),
+  },
+  {
+    name: "queue",
+    title: "Queue",
+    value: (load) => Number(load.peak_bytes) || undefined,
+    bounds: relative,
+    text: (value) => bytes(value),
+  },
+];
+
+export function metricNamed(name: string | undefined): Metric {
+  return kMetrics.find((metric) => metric.name === name) ?? (kMetrics[0] as Metric);
+}
+
+// Number of the colour, from 0.
+export function binOf(value: number, bounds: number[]): number {
+  let bin = 0;
+  while (bin < bounds.length && value > 0 && value >= (bounds[bin] as number)) ++bin;
+  return bin;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The declared fabric, by number: links know their nodes, ports their links, names their elements.
+import type { Topology, TopologyGpu, TopologyNic } from "../api/messages";
+
+export interface FabricNode {
+  index: number;
+  name: string;
+  tier: string;
+  pod: number;
+  nics: TopologyNic[];
+  gpus: TopologyGpu[];
+  links: number[];
+}
+
+export interface FabricLink {
+  index: number;
+  a: number; // node, nearer to hosts
+  b: number;
+  portA: string;
+  portB: string;
+  bitsPerSecond: number;
+}
+
+// One direction of a link: the end that sends.
+export interface Direction {
+  link: number;
+  fromA: boolean;
+}
+
+export interface Fabric {
+  name: string;
+  nodes: FabricNode[];
+  links: FabricLink[];
+  nodeByName: Map<string, number>;
+  byPort: Map<string, Direction>;
+}
+
+export function nodeOfPort(port: string): string {
+  const colon = port.indexOf(":");
+  return colon < 0 ? port : port.slice(0, colon);
+}
+
+export function portOf(port: string): string {
+  return port.slice(port.indexOf(":") + 1);
+}
+
+export function buildFabric(topology: Topology): Fabric {
+  const nodes = topology.nodes.map(
+    (node, index): FabricNode => ({ ...node, index, links: [] }),
+  );
+  const nodeByName = new Map(nodes.map((node) => [node.name, node.index]));
+  const links: FabricLink[] = [];
+  const byPort = new Map<string, Direction>();
+  for (const { a, b, bits_per_second } of topology.links) {
+    const nodeA = nodeByName.get(nodeOfPort(a));
+    const nodeB = nodeByName.get(nodeOfPort(b));
+    if (nodeA === undefined || nodeB === undefined) continue;
+    const index = links.length;
+    const bitsPerSecond = Number(bits_per_second);
+    links.push({ index, a: nodeA, b: nodeB, portA: a, portB: b, bitsPerSecond });
+    nodes[nodeA]?.links.push(index);
+    nodes[nodeB]?.links.push(index);
+    byPort.set(a, { link: index, fromA: true });
+    byPort.set(b, { link: index, fromA: false });
+  }
+  return { name: topology.name, nodes, links, nodeByName, byPort };
+}
+
+export type Element = { kind: "node"; node: number } | { kind: "link"; link: number };
+
+// What a place of a finding or hotspot is on the map: a port or NIC is its link, a GPU its host.
+export function resolvePlace(fabric: Fabric, place: string): Element | undefined {
+  const node = fabric.nodeByName.get(place);
+  if (node !== undefined) return { kind: "node", node };
+  const direction = fabric.byPort.get(place);
+  if (direction) return { kind: "link", link: direction.link };
+  // Names may have hyphens themselves.
+  for (let at = place.indexOf("-"); at > 0; at = place.indexOf("-", at + 1)) {
+    const known = fabric.byPort.get(place.slice(0, at));
+    if (known && fabric.byPort.has(place.slice(at + 1))) return { kind: "link", link: known.link };
+  }
+  const host = fabric.nodeByName.get(nodeOfPort(place));
+  return host === undefined ? undefined : { kind: "node", node: host };
+}
+
+// The port at the other end; undefined: the topology has no such port.
+export function otherEnd(fabric: Fabric, port: string): string | undefined {
+  const direction = fabric.byPort.get(port);
+  const link = direction && fabric.links[direction.link];
+  return link && (direction.fromA ? link.portB : link.portA);
+}
+
+export function linkName(link: FabricLink): string {
+  return `${link.portA}-${link.portB}`;
+}
+
+const kNatural = new Intl.Collator("en", { numeric: true });
+export const naturally = (a: string, b: string) => kNatural.compare(a, b);

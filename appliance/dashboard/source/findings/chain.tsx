@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From cause to harm: who causes it, where it is, what it made look broken, whom it hurts.
+import type { ComponentChildren } from "preact";
+import type { Finding } from "../api/messages";
+import { percent, plural } from "../format/quantities";
+import { words } from "../format/words";
+import { JobLink, Place } from "../parts/names";
+
+const kShown = 6;
+
+function Step({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <li>
+      <h2>{title}</h2>
+      {children}
+    </li>
+  );
+}
+
+function Names({ items }: { items: ComponentChildren[] }) {
+  const shown = items.slice(0, kShown);
+  return (
+    <ul>
+      {shown.map((item, i) => <li key={i}>{item}</li>)}
+      {items.length > kShown && <li class="muted">and {items.length - kShown} more</li>}
+    </ul>
+  );
+}
+
+export function Chain({ finding }: { finding: Finding }) {
+  const { culprits, symptoms, victims, loop_ports, reach } = finding;
+  return (
+    <ol class="chain" aria-label="From cause to harm">
+      {culprits.length > 0 && (
+        <Step title="culprits">
+          <Names items={culprits.map((culprit) => (
+            <>
+              {culprit.source} → {culprit.destination} QP {culprit.destination_qpn}
+              {culprit.share > 0 && `, ${percent(culprit.share)}`}
+              {culprit.job && <> of <JobLink id={culprit.job} /></>}
+              {culprit.rank >= 0 && ` rank ${culprit.rank}`}
+            </>
+          ))} />
+        </Step>
+      )}
+      <Step title={words(finding.kind)}>
+        <Place name={finding.place} />
+        {finding.direction && <p class="muted">{finding.direction} sends</p>}
+        {loop_ports.length > 0 && <Names items={loop_ports.map((port) => <Place name={port} />)} />}
+      </Step>
+      {symptoms.length > 0 && (
+        <Step title="what looked like faults, and follows">
+          <Names items={symptoms.map((symptom) => (
+            <>{words(symptom.kind)} at <Place name={symptom.place} /></>
+          ))} />
+        </Step>
+      )}
+      <Step title="victims">
+        {victims.length === 0 ? <p class="muted">no job that is known</p> : (
+          <Names items={victims.map((job) => <JobLink id={job} />)} />
+        )}
+        {reach && (
+          <p class="muted">
+            in use by {plural(reach.jobs, "job")}, {plural(reach.ranks, "rank")}, {plural(reach.gpus, "GPU")},{" "}
+            {plural(reach.hosts, "host")}
+          </p>
+        )}
+      </Step>
+    </ol>
+  );
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happened while the page was open.
+import type { Reference } from "../format/moments";
+import { words } from "../format/words";
+import { Moment, Tag } from "../parts/names";
+import { useStoreState } from "../store/use_store";
+
+const kShown = 20;
+
+export function EventList({ reference }: { reference: Reference }) {
+  const { events } = useStoreState();
+  if (events.length === 0) return null;
+  return (
+    <section aria-labelledby="events-title">
+      <h2 id="events-title">What happened since this page was opened</h2>
+      <ul class="events">
+        {events.slice(0, kShown).map((event) => (
+          <li key={event.cursor}>
+            <Moment ns={event.at_ns} reference={reference} />
+            <Tag kind={event.kind === "fault_begun" ? "fault" : "over"} text={words(event.kind)} />
+            {event.sentence}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Quantities as an engineer reads them: three digits, decimal prefixes, units with a space.
+import type { Int64 } from "../api/messages";
+
+export function toNumber(value: Int64 | number | undefined): number {
+  return value === undefined ? 0 : Number(value);
+}
+
+function threeDigits(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toString();
+  return value.toFixed(size >= 10 ? 1 : 2);
+}
+
+const kPrefixes = ["", "k", "M", "G", "T", "P"];
+
+export function scaled(value: number, unit: string): string {
+  let rest = value;
+  let step = 0;
+  // 999.6 would round to 1000 of the smaller prefix.
+  while (Math.abs(rest) >= 999.5 && step + 1 < kPrefixes.length) {
+    rest /= 1000;
+    ++step;
+  }
+  return `${threeDigits(rest)} ${kPrefixes[step]}${unit}`.trimEnd();
+}
+
+export const bytes = (value: Int64 | number) => scaled(toNumber(value), "B");
+export const bitRate = (value: Int64 | number) => scaled(toNumber(value), "b/s");
+export const perSecond = (value: number) => scaled(value, "/s");
+
+// All digits up to a million, then as many as matter.
+export function count(value: Int64 | number): string {
+  const number = toNumber(value);
+  if (Math.abs(number) >= 10_000_000) return scaled(number, "");
+  return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+export function plural(value: Int64 | number, noun: string): string {
+  return `${count(value)} ${noun}${toNumber(value) === 1 ? "" : "s"}`;
+}
+
+export function percent(ratio: number, digits = 0): string {
+  const value = ratio * 100;
+  if (value > 0 && value < 1 && digits === 0) return value < 0.1 ? "<0.1 %" : `${value.toFixed(1)} %`;
+  if (digits === 0 && ratio < 1 && value >= 99.5) return ">99 %";
+  return `${value.toFixed(digits)} %`;
+}
+
+// A value in a unit of a counter or an indicator, as the box names it.
+export function inUnit(value: number, unit: string): string {
+  if (unit === "ns") return duration(value);
+  if (unit === "s" || unit === "seconds") return duration(value * 1e9);
+  if (unit === "B" || unit === "bytes") return bytes(value);
+  if (unit === "bit/s" || unit === "b/s") return bitRate(value);
+  if (unit === "1/s") return perSecond(value);
+  if (unit === "ratio" || unit === "share") return percent(value, 1);
+  return `${scaled(value, "")} ${unit}`.trimEnd();
+}
+
+// Of ages, of which tenths of a second mean nothing and only flicker.
+export function coarse(ns: number): string {
+  return ns < 60e9 ? `${Math.floor(ns / 1e9)} s` : duration(ns);
+}
+
+export function duration(ns: Int64 | number): string {
+  const value = toNumber(ns);
+  const size = Math.abs(value);
+  if (size < 1000) return `${threeDigits(value)} ns`;
+  if (size < 999_500) return `${threeDigits(value / 1e3)} µs`;
+  if (size < 999.5e6) return `${threeDigits(value / 1e6)} ms`;
+  if (size < 120e9) return `${threeDigits(value / 1e9)} s`;
+  const minutes = Math.round(size / 60e9);
+  if (minutes < 120) return `${minutes} min`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}

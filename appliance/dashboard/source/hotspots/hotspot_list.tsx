@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A line for each hotspot, behind which its culprits and victims stand.
+import type { Culprit, Hotspot, LostTime } from "../api/messages";
+import { nsBetween, type Reference } from "../format/moments";
+import { bytes, count, duration, percent } from "../format/quantities";
+import { kCauses, kHotspotSources, words } from "../format/words";
+import { JobLink, Moment, Place, Share, Tag } from "../parts/names";
+import { Table, type Column } from "../parts/table";
+
+const kCulpritColumns: Column<Culprit>[] = [
+  { title: "culprit", cell: (flow) => `${flow.source} → ${flow.destination} QP ${flow.destination_qpn}` },
+  { title: "job", cell: (flow) => (flow.job ? <JobLink id={flow.job} /> : "nobody’s that is known") },
+  { title: "rank", numeric: true, cell: (flow) => (flow.rank < 0 ? "–" : flow.rank), sort: (flow) => flow.rank },
+  { title: "through the queue", numeric: true, cell: (flow) => bytes(flow.bytes), sort: (flow) => Number(flow.bytes) },
+  { title: "share", numeric: true, cell: (flow) => <Share value={flow.share} />, sort: (flow) => flow.share },
+];
+
+const kVictimColumns: Column<LostTime>[] = [
+  { title: "victim", cell: (lost) => <JobLink id={lost.job} /> },
+  { title: "lost at most", numeric: true, cell: (lost) => duration(lost.lost_ns), sort: (lost) => Number(lost.lost_ns) },
+  { title: "ranks that send by it", cell: (lost) => ranksText(lost.ranks) },
+];
+
+// "0-3, 7": long lists of ranks are mostly rows of neighbours.
+export function ranksText(ranks: number[]): string {
+  const sorted = [...ranks].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let i = 0; i < sorted.length; ) {
+    let end = i;
+    while (end + 1 < sorted.length && sorted[end + 1] === (sorted[end] as number) + 1) ++end;
+    parts.push(end > i ? `${sorted[i]}-${sorted[end]}` : `${sorted[i]}`);
+    i = end + 1;
+  }
+  return parts.join(", ") || "–";
+}
+
+function worst(lost: LostTime[]): LostTime | undefined {
+  return [...lost].sort((a, b) => Number(b.lost_ns) - Number(a.lost_ns))[0];
+}
+
+function Facts({ hotspot }: { hotspot: Hotspot }) {
+  const facts: [string, string][] = [
+    ["peak queue", hotspot.peak_bytes === "0" ? "nobody told" : bytes(hotspot.peak_bytes)],
+    ["CE marks", count(hotspot.marked)],
+    ["dropped", count(hotspot.dropped)],
+    ["held by pause", duration(hotspot.paused_ns)],
+    ["through it", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
+    ["largest flow over the mean", hotspot.imbalance === 0 ? "not known" : `${hotspot.imbalance.toFixed(1)}×`],
+    ["its group of links", hotspot.group_links === 0 ? "not known" : `${hotspot.group_links}, used ${percent(hotspot.group_use)}`],
+    ["told by", kHotspotSources[hotspot.source] ?? hotspot.source],
+  ];
+  return (
+    <dl class="facts">
+      {facts.map(([title, text]) => <div key={title}><dt>{title}</dt><dd>{text}</dd></div>)}
+    </dl>
+  );
+}
+
+function HotspotCard({ hotspot, reference }: { hotspot: Hotspot; reference: Reference }) {
+  const victim = worst(hotspot.lost);
+  const first = hotspot.culprits[0];
+  return (
+    <details class="card">
+      <summary data-item="">
+        <span class="card-line">
+          <Tag kind="hot" text={words(hotspot.cause || "unknown")} hint={kCauses[hotspot.cause]} />
+          <strong class="name">{hotspot.port}</strong>
+          {hotspot.priority >= 0 && <span>priority {hotspot.priority}</span>}
+          <span class="muted">
+            <Moment ns={hotspot.from_ns} reference={reference} />, for {duration(nsBetween(hotspot.from_ns, hotspot.until_ns))}
+          </span>
+        </span>
+        <span class="card-line card-facts">
+          {first && (
+            <span>
+              {hotspot.culprits.length} {hotspot.culprits.length === 1 ? "culprit" : "culprits"}, first{" "}
+              {first.rank >= 0 ? `rank ${first.rank}` : first.source} with {percent(first.share)}
+            </span>
+          )}
+          {victim && victim.lost_ns !== "0" && <span>costs {victim.job} up to {duration(victim.lost_ns)}</span>}
+        </span>
+      </summary>
+      <p>{kCauses[hotspot.cause] ?? hotspot.cause}. <Place name={hotspot.port} /> on the map</p>
+      <Facts hotspot={hotspot} />
+      {hotspot.culprits.length === 0 ? <p class="muted">Whose traffic it was is not known.</p> : (
+        <Table caption={`Culprits at ${hotspot.port}`} columns={kCulpritColumns} rows={hotspot.culprits}
+          keyOf={(flow) => `${flow.source} ${flow.destination} ${flow.destination_qpn}`} most={12} />
+      )}
+      {hotspot.lost.length > 0 && (
+        <Table caption={`Victims of ${hotspot.port}`} columns={kVictimColumns} rows={hotspot.lost}
+          keyOf={(lost) => lost.job} most={12} />
+      )}
+    </details>
+  );
+}
+
+export function HotspotList({ hotspots, reference }: { hotspots: Hotspot[]; reference: Reference }) {
+  return (
+    <div class="cards">
+      {hotspots.map((hotspot) => (
+        <HotspotCard key={`${hotspot.port} ${hotspot.priority} ${hotspot.from_ns}`} hotspot={hotspot} reference={reference} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A heat map of the bytes from rank to rank, and the largest of them as a table.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Edge, Job } from "../api/job_messages";
+import { readPalette } from "../fabric/palette";
+import { bytes, count, percent } from "../format/quantities";
+import { Table, type Column } from "../parts/table";
+import { buildMatrix, largestEdges, shadeOf, type Matrix } from "./matrix";
+
+const kEdgesShown = 12;
+const kSidePx = 320;
+
+function processOf(rank: number): string {
+  return rank < 0 ? "a process without a number" : String(rank);
+}
+
+const kColumns: Column<Edge>[] = [
+  { title: "from rank", numeric: true, cell: (edge) => processOf(edge.source_rank), sort: (edge) => edge.source_rank },
+  { title: "to rank", numeric: true, cell: (edge) => processOf(edge.destination_rank), sort: (edge) => edge.destination_rank },
+  { title: "data", numeric: true, cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
+  { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
+  { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked), sort: (edge) => Number(edge.ce_marked) },
+  { title: "re-sent", numeric: true, cell: (edge) => count(edge.resent), sort: (edge) => Number(edge.resent) },
+  { title: "sure", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
+];
+
+// Whole pixels for each cell, so that no cell looks larger than another.
+function paint(canvas: HTMLCanvasElement, matrix: Matrix) {
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  const { bins, background } = readPalette(canvas);
+  const cell = Math.max(1, Math.floor((kSidePx * 2) / matrix.size));
+  canvas.width = canvas.height = cell * matrix.size;
+  context.fillStyle = background;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  matrix.bytes.forEach((value, at) => {
+    if (value <= 0) return;
+    const bin = Math.min(bins.length - 1, 1 + Math.floor(shadeOf(value, matrix.most) * (bins.length - 1.01)));
+    context.fillStyle = bins[bin] as string;
+    const gap = cell > 8 ? 1 : 0;
+    context.fillRect((at % matrix.size) * cell, Math.floor(at / matrix.size) * cell, cell - gap, cell - gap);
+  });
+}
+
+function cellText(matrix: Matrix, row: number, column: number): string {
+  const ranks = (at: number) => {
+    const first = at * matrix.ranksPerCell;
+    return matrix.ranksPerCell === 1 ? `rank ${first}` : `ranks ${first}-${first + matrix.ranksPerCell - 1}`;
+  };
+  return `${ranks(row)} to ${ranks(column)}: ${bytes(matrix.bytes[row * matrix.size + column] ?? 0)}`;
+}
+
+export function EdgeMatrix({ job, theme }: { job: Job; theme: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const matrix = useMemo(() => buildMatrix(job), [job]);
+  const [pointed, setPointed] = useState("");
+  useEffect(() => {
+    if (canvas.current) paint(canvas.current, matrix);
+  }, [matrix, theme]);
+  if (job.edges.length === 0) return <p class="muted">No data between its ranks was seen.</p>;
+  const point = (event: PointerEvent) => {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const at = (place: number, length: number) =>
+      Math.min(matrix.size - 1, Math.max(0, Math.floor((place / length) * matrix.size)));
+    setPointed(cellText(matrix, at(event.clientY - box.top, box.height), at(event.clientX - box.left, box.width)));
+  };
+  return (
+    <div class="matrix-and-table">
+      <figure class="matrix">
+        <div class="matrix-top" aria-hidden="true"><span>0</span><span>to rank</span><span>{matrix.size * matrix.ranksPerCell - 1}</span></div>
+        <canvas
+          ref={canvas} role="img" onPointerMove={point} onPointerLeave={() => setPointed("")}
+          aria-label="Heat map of the data from rank to rank. The table beside it has the largest."
+        />
+        <figcaption>{pointed || `Rows send, columns get, up to ${bytes(matrix.most)}; paler is less, by the logarithm.`}</figcaption>
+      </figure>
+      <Table caption="Largest traffic between ranks" columns={kColumns} rows={largestEdges(job.edges, kEdgesShown)}
+        keyOf={(edge) => `${edge.source_rank} ${edge.destination_rank} ${edge.bytes}`} />
+    </div>
+  );
+}

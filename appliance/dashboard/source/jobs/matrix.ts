@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The traffic of a job as a square of cells: rows send, columns get. Many ranks share a cell, so that
+// cells stay visible.
+import type { Edge, Job } from "../api/job_messages";
+
+export interface Matrix {
+  size: number; // cells on a side
+  ranksPerCell: number;
+  bytes: Float64Array; // size * size, by row
+  most: number;
+}
+
+export const kMostCells = 256;
+
+export function buildMatrix(job: Job): Matrix {
+  const ranks = job.edges.reduce(
+    (most, edge) => Math.max(most, edge.source_rank + 1, edge.destination_rank + 1),
+    job.expected_ranks,
+  );
+  const ranksPerCell = Math.max(1, Math.ceil(ranks / kMostCells));
+  const size = Math.max(1, Math.ceil(ranks / ranksPerCell));
+  const bytes = new Float64Array(size * size);
+  let most = 0;
+  for (const edge of job.edges) {
+    if (edge.source_rank < 0 || edge.destination_rank < 0) continue; // of processes without a number
+    const row = Math.floor(edge.source_rank / ranksPerCell);
+    const column = Math.floor(edge.destination_rank / ranksPerCell);
+    const at = row * size + column;
+    bytes[at] = (bytes[at] ?? 0) + Number(edge.bytes);
+    most = Math.max(most, bytes[at] ?? 0);
+  }
+  return { size, ranksPerCell, bytes, most };
+}
+
+// By the logarithm: what a tree or a pipeline sends differs by orders of magnitude.
+export function shadeOf(value: number, most: number): number {
+  if (value <= 0 || most <= 0) return 0;
+  const decades = 4;
+  return Math.max(0.08, 1 + Math.log10(value / most) / decades);
+}
+
+export function largestEdges(edges: Edge[], most: number): Edge[] {
+  return [...edges].sort((a, b) => Number(b.bytes) - Number(a.bytes)).slice(0, most);
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The job's processes, with what each sent and got.
+import { useMemo } from "preact/hooks";
+import type { Job, Rank } from "../api/job_messages";
+import { bytes } from "../format/quantities";
+import { Place, Tag } from "../parts/names";
+import { href } from "../parts/route";
+import { Table, type Column } from "../parts/table";
+
+interface Sums {
+  sent: number;
+  got: number;
+  resent: number;
+}
+
+function sumEdges(job: Job): Map<number, Sums> {
+  const sums = new Map<number, Sums>();
+  const of = (rank: number) => {
+    const found = sums.get(rank) ?? { sent: 0, got: 0, resent: 0 };
+    sums.set(rank, found);
+    return found;
+  };
+  for (const edge of job.edges) {
+    of(edge.source_rank).sent += Number(edge.bytes);
+    of(edge.source_rank).resent += Number(edge.resent);
+    of(edge.destination_rank).got += Number(edge.bytes);
+  }
+  return sums;
+}
+
+function isWaitedFor(job: Job, rank: Rank): boolean {
+  const { rhythm } = job;
+  const member = rhythm?.waited_for && rhythm.members[rhythm.waited_for.member];
+  return member !== undefined && rank.addresses.includes(member.address);
+}
+
+export function RankTable({ job }: { job: Job }) {
+  const sums = useMemo(() => sumEdges(job), [job]);
+  const sum = (rank: Rank) => sums.get(rank.rank) ?? { sent: 0, got: 0, resent: 0 };
+  const columns: Column<Rank>[] = [
+    { title: "rank", numeric: true, cell: (rank) => (rank.rank < 0 ? "–" : rank.rank), sort: (rank) => rank.rank },
+    { title: "host", cell: (rank) => <Place name={rank.host} />, sort: (rank) => rank.host },
+    { title: "GPU", cell: (rank) => [rank.cuda_device >= 0 ? `cuda ${rank.cuda_device}` : "", rank.gpu_bus_id].filter(Boolean).join(", ") || "–" },
+    { title: "NICs", cell: (rank) => rank.nics.slice(0, 2).join(", ") + (rank.nics.length > 2 ? ` and ${rank.nics.length - 2} more` : "") },
+    { title: "address", cell: (rank) => rank.addresses.slice(0, 2).join(", ") || "–" },
+    { title: "QPs seen", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
+    { title: "sent", numeric: true, cell: (rank) => bytes(sum(rank).sent), sort: (rank) => sum(rank).sent },
+    { title: "got", numeric: true, cell: (rank) => bytes(sum(rank).got), sort: (rank) => sum(rank).got },
+    { title: "re-sent packets", numeric: true, cell: (rank) => sum(rank).resent, sort: (rank) => sum(rank).resent },
+    {
+      title: "notes",
+      cell: (rank) => (
+        <>
+          {isWaitedFor(job, rank) && <Tag kind="at_risk" text="waited for" />}{" "}
+          {rank.rank >= 0 && <a href={href("paths", { job: job.id, source: String(rank.rank) })}>paths</a>}
+        </>
+      ),
+    },
+  ];
+  return (
+    <Table caption="Processes of the job" columns={columns} rows={job.ranks} most={32}
+      keyOf={(rank) => `${rank.rank} ${rank.host} ${rank.process_id} ${rank.cuda_device} ${rank.addresses[0] ?? ""}`} />
+  );
+}

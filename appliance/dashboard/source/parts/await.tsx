@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands in place of an answer that is not there: each reason looks and reads different, and
+// none of them like an answer without elements.
+import type { ComponentChildren } from "preact";
+import type { Resource } from "../store/use_store";
+
+interface NoticeProps {
+  kind: "waiting" | "refused" | "lost" | "empty" | "caution";
+  title: string;
+  children?: ComponentChildren;
+}
+
+export function Notice({ kind, title, children }: NoticeProps) {
+  return (
+    <div class={`notice notice-${kind}`} role={kind === "refused" ? "alert" : undefined}>
+      <strong>{title}</strong>
+      {children && <div>{children}</div>}
+    </div>
+  );
+}
+
+const kRefusals: Record<string, string> = {
+  NO_ANSWER_YET: "Waiting for the first telemetry",
+  NO_TOPOLOGY: "No topology was given",
+  UNKNOWN_JOB: "There is no such job",
+  UNKNOWN_ELEMENT: "There is no such element",
+  TOO_MANY: "The box is asked too much at a time",
+  NOT_ALLOWED: "You may not see this",
+};
+
+export function Absence({ resource, what }: { resource: Resource<unknown>; what: string }) {
+  switch (resource.status) {
+    case "refused": {
+      const reason = resource.error?.reason ?? "";
+      const kind = reason === "NO_ANSWER_YET" ? "waiting" : "refused";
+      return (
+        <Notice kind={kind} title={kRefusals[reason] ?? `No ${what}: the box refused`}>
+          {resource.error?.message} <code>{reason}</code>
+        </Notice>
+      );
+    }
+    case "unreachable":
+      return (
+        <Notice kind="lost" title={`No ${what}: the box does not answer`}>
+          Retrying. <code>{resource.message}</code>
+        </Notice>
+      );
+    case "not_stored":
+      return (
+        <Notice kind="caution" title={`No ${what} in this file`}>
+          {resource.message} <code>{resource.path}</code>
+        </Notice>
+      );
+    default:
+      return <p class="loading" role="status">Loading {what} …</p>;
+  }
+}
+
+interface AwaitProps<T> {
+  resource: Resource<T>;
+  what: string; // "jobs"
+  children: (value: T) => ComponentChildren;
+}
+
+export function Await<T>({ resource, what, children }: AwaitProps<T>) {
+  if (resource.value === undefined) return <Absence resource={resource} what={what} />;
+  return <>{children(resource.value)}</>;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys that work everywhere. Lists mark what the arrows go through with `data-item`.
+import { useEffect, useRef } from "preact/hooks";
+import { href, kViews } from "./route";
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
+}
+
+function moveFocus(by: number) {
+  const items = [...document.querySelectorAll<HTMLElement>("main [data-item]")];
+  const active = document.activeElement;
+  const at = items.findIndex((item) => item === active || item.contains(active));
+  const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+interface Actions {
+  showHelp(): void;
+  escape(): void;
+}
+
+export function useKeys({ showHelp, escape }: Actions) {
+  const actions = useRef({ showHelp, escape });
+  actions.current = { showHelp, escape };
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.key === "Escape") return actions.current.escape();
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const view = kViews[Number(event.key) - 1];
+      if (view) location.hash = href(view.name);
+      else if (event.key === "?") actions.current.showHelp();
+      else if (event.key === "ArrowDown" || event.key === "j") moveFocus(1);
+      else if (event.key === "ArrowUp" || event.key === "k") moveFocus(-1);
+      else return;
+      event.preventDefault();
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}
+
+const kKeys: [string, string][] = [
+  ["1 – 6", "Fabric, Jobs, Paths, Hotspots, Findings, Sources"],
+  ["↑ ↓", "go through a list"],
+  ["Enter", "open what has the focus"],
+  ["Esc", "close, or take back what was chosen"],
+  ["← → ↑ ↓", "on the map: from node to node"],
+  ["+ − 0", "on the map: zoom, show all"],
+  ["?", "these keys"],
+];
+
+export function KeyHelp({ open, onClose }: { open: boolean; onClose(): void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (open && !element?.open) element?.showModal();
+    if (!open) element?.close();
+  }, [open]);
+  return (
+    <dialog ref={dialog} aria-labelledby="keys-title" onClose={onClose}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {kKeys.map(([key, meaning]) => (
+          <div key={key}>
+            <dt><kbd>{key}</kbd></dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={onClose}>Close</button>
+    </dialog>
+  );
+}

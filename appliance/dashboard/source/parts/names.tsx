@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of things as links to where they are shown, and small marks that recur.
+import { percent } from "../format/quantities";
+import { relative, utcFull, type Reference } from "../format/moments";
+import type { Int64 } from "../api/messages";
+import { hrefOfJob, hrefOfPlace } from "./route";
+
+export function Place({ name }: { name: string }) {
+  return <a class="name" href={hrefOfPlace(name)}>{name}</a>;
+}
+
+export function JobLink({ id, label }: { id: string; label?: string }) {
+  return <a class="name" href={hrefOfJob(id)}>{label ?? id}</a>;
+}
+
+// The number says it, the bar shows it.
+export function Share({ value, label }: { value: number; label?: string }) {
+  return (
+    <span class="share">
+      <span class="share-bar" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, Math.max(0, value * 100))}%` }} />
+      </span>
+      {percent(value)}
+      {label && ` ${label}`}
+    </span>
+  );
+}
+
+export function Moment({ ns, reference }: { ns: Int64; reference: Reference }) {
+  if (ns === "0") return <span class="muted">not known</span>;
+  return <time title={utcFull(ns)}>{relative(ns, reference)}</time>;
+}
+
+// State by a word in a frame: colour alone says nothing to some.
+export function Tag({ kind, text, hint }: { kind: string; text: string; hint?: string }) {
+  return <span class={`tag tag-${kind}`} title={hint}>{text}</span>;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { expect, it } from "vitest";
+import { linesOf, shareOf } from "./ledger";
+
+it("puts every frame into a line", () => {
+  const lines = linesOf({
+    received: "18446744073709551615", decoded: "18446744073709551000", filtered: "0",
+    dropped: [{ reason: "not_roce", frames: "600", meaning: "Other traffic." }],
+  });
+  expect(lines.map(({ name, count }) => [name, count])).toEqual([
+    ["decoded", 18446744073709551000n], ["not_roce", 600n], ["under way", 15n],
+  ]);
+});
+
+it("has shares of nothing", () => {
+  expect(shareOf(0n, 0n)).toBe(0);
+  expect(shareOf(1n, 4n)).toBe(0.25);
+});

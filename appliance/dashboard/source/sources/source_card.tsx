@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A source: its ledger, its losses, and its rates while this page is open.
+import type { Ledger, Source } from "../api/messages";
+import { bitRate, bytes, count, perSecond } from "../format/quantities";
+import { words } from "../format/words";
+import { Notice } from "../parts/await";
+import { Moment, Share } from "../parts/names";
+import { Plot } from "../parts/plot";
+import { useBoxReference } from "../parts/reference";
+import { Table, type Column } from "../parts/table";
+import type { SourceRates } from "../store/histories";
+import { useShared } from "../store/use_store";
+import { linesOf, shareOf, type LedgerLine } from "./ledger";
+
+function ledgerColumns(received: bigint): Column<LedgerLine>[] {
+  return [
+    { title: "of the received", cell: (line) => words(line.name), sort: (line) => line.name },
+    { title: "frames", numeric: true, cell: (line) => count(String(line.count)), sort: (line) => Number(line.count) },
+    { title: "share", numeric: true, cell: (line) => <Share value={shareOf(line.count, received)} /> },
+    { title: "meaning", cell: (line) => <span class="muted">{line.meaning}</span> },
+  ];
+}
+
+function LedgerTable({ ledger, name }: { ledger: Ledger; name: string }) {
+  return (
+    <Table caption={`What became of the frames of ${name}`} columns={ledgerColumns(BigInt(ledger.received))}
+      rows={linesOf(ledger)} keyOf={(line) => line.name} />
+  );
+}
+
+interface Spark {
+  title: string;
+  value: (rates: SourceRates) => number;
+  text: (value: number) => string;
+}
+
+const kSparks: Spark[] = [
+  { title: "received", value: (rates) => rates.frames, text: perSecond },
+  { title: "octets", value: (rates) => rates.bits, text: bitRate },
+  { title: "records", value: (rates) => rates.records, text: perSecond },
+  { title: "lost", value: (rates) => rates.lost, text: perSecond },
+];
+
+function Rates({ name, theme }: { name: string; theme: string }) {
+  const { store, histories } = useShared();
+  if (!store.source.live) return null;
+  const rates = histories.sources.get(name) ?? [];
+  const last = rates.at(-1);
+  if (!last) return <p class="muted">Rates come with the next answer.</p>;
+  return (
+    <div class="sparks">
+      {kSparks.map((spark) => (
+        <div key={spark.title} class="spark">
+          <div class="spark-title"><span>{spark.title}</span><strong>{spark.text(spark.value(last))}</strong></div>
+          <Plot
+            bare label={`${spark.title} of ${name} over time`} theme={theme} height={44} text={spark.text}
+            times={rates.map((at) => at.timeS)} series={[{ label: spark.title, values: rates.map(spark.value) }]}
+          />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function SourceCard({ source, theme }: { source: Source; theme: string }) {
+  const reference = useBoxReference();
+  const id = `source-${source.name.replace(/\W/g, "-")}`; // a name may have spaces, which end an id
+  const lost = Number(source.missed) + Number(source.records_dropped);
+  return (
+    <section class="card" aria-labelledby={id}>
+      <h2 id={id}>{source.name} <span class="muted">{source.kind} {source.listens.join(", ")}</span></h2>
+      {source.error && <Notice kind="refused" title="It has ended">{source.error}</Notice>}
+      {lost > 0 && (
+        <Notice kind="caution" title="What was lost here is missing from all answers.">
+          {source.missed !== "0" && <p>{count(source.missed)} frames, as the kernel or NIC had no room.</p>}
+          {source.records_dropped !== "0" && <p>{count(source.records_dropped)} records, as analysis was slow.</p>}
+        </Notice>
+      )}
+      <dl class="facts">
+        <div><dt>received</dt><dd>{count(source.ledger?.received ?? "0")} frames, {bytes(source.octets)}</dd></div>
+        <div><dt>missed</dt><dd>{count(source.missed)}</dd></div>
+        <div><dt>records</dt><dd>{count(source.records)}</dd></div>
+        <div><dt>records dropped</dt><dd>{count(source.records_dropped)}</dd></div>
+        <div><dt>open flows</dt><dd>{count(source.flows_open)}</dd></div>
+        <div><dt>last arrival</dt><dd>{source.last_arrival_ns === "0" ? "nothing came" : <Moment ns={source.last_arrival_ns} reference={reference} />}</dd></div>
+      </dl>
+      <Rates name={source.name} theme={theme} />
+      {source.ledger && <LedgerTable ledger={source.ledger} name={source.name} />}
+    </section>
+  );
+}

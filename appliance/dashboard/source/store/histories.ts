@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the box said while this page was open: it keeps no past itself.
+import type { ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
+import type { Store } from "./store";
+
+const kLinkWindows = 240;
+const kSourcePolls = 240;
+
+export interface SourceRates {
+  timeS: number;
+  frames: number; // received, a second
+  bits: number; // a second
+  records: number; // a second
+  lost: number; // frames missed and records dropped, a second
+}
+
+interface Poll {
+  timeMs: number;
+  received: bigint;
+  octets: bigint;
+  records: bigint;
+  lost: bigint;
+}
+
+function pollOf(source: Source, timeMs: number): Poll {
+  return {
+    timeMs,
+    received: BigInt(source.ledger?.received ?? "0"),
+    octets: BigInt(source.octets),
+    records: BigInt(source.records),
+    lost: BigInt(source.missed) + BigInt(source.records_dropped),
+  };
+}
+
+// Undefined: no time has passed, or the box began anew and counts from zero.
+export function ratesBetween(before: Poll, after: Poll): SourceRates | undefined {
+  const seconds = (after.timeMs - before.timeMs) / 1000;
+  if (seconds <= 0 || after.received < before.received) return undefined;
+  const rate = (from: bigint, to: bigint) => Number(to - from) / seconds;
+  return {
+    timeS: after.timeMs / 1000,
+    frames: rate(before.received, after.received),
+    bits: rate(before.octets, after.octets) * 8,
+    records: rate(before.records, after.records),
+    lost: rate(before.lost, after.lost),
+  };
+}
+
+export interface LinkWindow {
+  untilS: number;
+  use: Map<string, number>; // by sending port; those that are known
+}
+
+export class Histories {
+  readonly links: LinkWindow[] = [];
+  readonly sources = new Map<string, SourceRates[]>();
+  private readonly polls = new Map<string, Poll>();
+
+  constructor(
+    store: Store,
+    private readonly now: () => number = () => Date.now(),
+  ) {
+    store.onValue((path, value) => {
+      if (path === "/api/v1/links") this.addLinks(value as ListLinkLoadsResponse);
+      if (path === "/api/v1/sources") this.addSources(value as ListSourcesResponse);
+    });
+  }
+
+  private addLinks(answer: ListLinkLoadsResponse) {
+    const untilS = Number(answer.until_ns) / 1e9;
+    if (untilS === 0 || untilS <= (this.links.at(-1)?.untilS ?? 0)) return;
+    const use = new Map<string, number>();
+    for (const load of answer.loads) if (load.use >= 0) use.set(load.port, load.use);
+    this.links.push({ untilS, use });
+    if (this.links.length > kLinkWindows) this.links.shift();
+  }
+
+  private addSources(answer: ListSourcesResponse) {
+    for (const source of answer.sources) {
+      const poll = pollOf(source, this.now());
+      const before = this.polls.get(source.name);
+      this.polls.set(source.name, poll);
+      const rates = before && ratesBetween(before, poll);
+      if (!rates) continue;
+      const list = this.sources.get(source.name) ?? [];
+      list.push(rates);
+      if (list.length > kSourcePolls) list.shift();
+      this.sources.set(source.name, list);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Answer, DataSource, SourceListener } from "../api/data_source";
+import type { BoxEvent } from "../api/messages";
+import { kindOf, kLeastBetweenMs, kMostBetweenMs, Store } from "./store";
+
+class FakeSource implements DataSource {
+  readonly live = true;
+  asked: string[] = [];
+  listener?: SourceListener;
+  private readonly pending: ((answer: Answer) => void)[] = [];
+
+  get(path: string): Promise<Answer> {
+    this.asked.push(path);
+    return new Promise((resolve) => this.pending.push(resolve));
+  }
+  watch(listener: SourceListener) {
+    this.listener = listener;
+    return () => {};
+  }
+  async answer(value: unknown) {
+    await this.give({ kind: "answer", value });
+  }
+  async give(answer: Answer) {
+    this.pending.shift()?.(answer);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+}
+
+const kAnswerEvent = { kind: "answer", cursor: "0" } as BoxEvent;
+const nothing = () => {};
+
+let source: FakeSource;
+let store: Store;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  source = new FakeSource();
+  store = new Store(source, () => Date.now(), () => false);
+  store.start();
+});
+afterEach(() => {
+  store.stop();
+  vi.useRealTimers();
+});
+
+it("asks for one thing of a kind at a time", async () => {
+  store.subscribe("/api/v1/hotspots?job=a", nothing);
+  store.subscribe("/api/v1/hotspots", nothing);
+  store.subscribe("/api/v1/jobs", nothing);
+  expect(source.asked).toEqual(["/api/v1/hotspots?job=a", "/api/v1/jobs"]);
+  await source.answer({});
+  expect(source.asked.at(-1)).toBe("/api/v1/hotspots");
+});
+
+it("asks once for what came up many times meanwhile", async () => {
+  store.subscribe("/api/v1/findings", nothing);
+  store.refresh();
+  store.refresh();
+  await source.answer({});
+  expect(source.asked).toHaveLength(2);
+});
+
+it("asks again when the box has another answer, not more often than once a second", async () => {
+  store.subscribe("/api/v1/findings", nothing);
+  await source.answer({});
+  for (let i = 0; i < 20; ++i) source.listener?.event(kAnswerEvent);
+  await vi.advanceTimersByTimeAsync(kLeastBetweenMs);
+  expect(source.asked).toHaveLength(2);
+});
+
+it("asks now and then even if no answer is announced", async () => {
+  store.subscribe("/api/v1/sources", nothing);
+  await source.answer({});
+  await vi.advanceTimersByTimeAsync(kMostBetweenMs);
+  expect(source.asked).toHaveLength(2);
+});
+
+it("asks for the topology once, and for nothing that nobody looks at", async () => {
+  store.subscribe("/api/v1/topology", nothing);
+  const leave = store.subscribe("/api/v1/links", nothing);
+  await source.answer({});
+  await source.answer({});
+  leave();
+  store.refresh();
+  expect(source.asked).toHaveLength(2);
+});
+
+describe("what is shown", () => {
+  const path = "/api/v1/jobs";
+  beforeEach(() => {
+    store.subscribe(path, nothing);
+  });
+  it("is the last answer, said to be stale, when the box does not answer", async () => {
+    await source.answer({ jobs: [] });
+    store.refresh();
+    await source.give({ kind: "unreachable", message: "refused" });
+    expect(store.entry(path)).toMatchObject({ status: "stale", value: { jobs: [] } });
+  });
+  it("is the reason when the box refuses, and no older answer", async () => {
+    await source.answer({ jobs: [] });
+    store.refresh();
+    const error = { code: "UNAVAILABLE", reason: "NO_ANSWER_YET", message: "wait" };
+    await source.give({ kind: "refused", status: 503, error });
+    expect(store.entry(path)).toMatchObject({ status: "refused", error });
+    expect(store.entry(path).value).toBeUndefined();
+  });
+});
+
+it("refreshes when a lost connection is back", async () => {
+  store.subscribe("/api/v1/jobs", nothing);
+  await source.answer({});
+  source.listener?.connection("lost");
+  expect(store.connection).toBe("lost");
+  source.listener?.connection("open");
+  await vi.advanceTimersByTimeAsync(kLeastBetweenMs);
+  expect(source.asked).toHaveLength(2);
+});
+
+it("keeps what happened, the latest first", () => {
+  source.listener?.event({ kind: "fault_begun", cursor: "1" } as BoxEvent);
+  source.listener?.event({ kind: "fault_over", cursor: "2" } as BoxEvent);
+  source.listener?.event(kAnswerEvent);
+  expect(store.events.map(({ cursor }) => cursor)).toEqual(["2", "1"]);
+});
+
+it("tells kinds by their path", () => {
+  expect(kindOf("/api/v1/jobs/a%2Fb")).toBe(kindOf("/api/v1/jobs?page_size=5"));
+});

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The fabric as a map, with the paths between two ends, and what is wrong above it.
+import { useMemo, useState } from "preact/hooks";
+import type {
+  FindPathsResponse, ListFindingsResponse, ListHotspotsResponse, ListLinkLoadsResponse, Topology,
+} from "../api/messages";
+import { BusiestLinks } from "../fabric/busiest_links";
+import { ElementPanel } from "../fabric/element_panel";
+import { Legend } from "../fabric/legend";
+import { colour, indexLoads } from "../fabric/loads";
+import { FabricMap } from "../fabric/map";
+import { collectMarks } from "../fabric/marks";
+import { kMetrics, metricNamed } from "../fabric/metrics";
+import { buildFabric, linkName, nodeOfPort, resolvePlace, type Element, type Fabric } from "../fabric/model";
+import { endsOfHost, linksOfPaths } from "../fabric/path_links";
+import { Overview } from "../fabric/overview";
+import { PathPanel } from "../fabric/path_panel";
+import { WhoNeeds } from "../fabric/who_needs";
+import { utcTime } from "../format/moments";
+import { duration } from "../format/quantities";
+import { Absence, Await, Notice } from "../parts/await";
+import { FindingStrip } from "../parts/finding_strip";
+import { choose, type Route } from "../parts/route";
+import { useResource, useShared } from "../store/use_store";
+
+interface Props {
+  route: Route;
+  theme: string;
+}
+
+// Of a box: a queue that was full longer ago is no longer marked.
+const kHotspotMarkNs = 60_000_000_000n;
+
+function pathOfEnds(from: string, to: string): string {
+  return from && to ? `/api/v1/paths?${new URLSearchParams({ source: from, destination: to })}` : "";
+}
+
+function windowText(loads: ListLinkLoadsResponse | undefined): string {
+  if (!loads || loads.until_ns === "0") return "No analysis window is complete yet.";
+  const length = duration(Number(BigInt(loads.until_ns) - BigInt(loads.from_ns)));
+  return `Window of ${length} until ${utcTime(loads.until_ns)} UTC.`;
+}
+
+function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
+  const { store } = useShared();
+  const [hover, setHover] = useState<Element>();
+  const links = useResource<ListLinkLoadsResponse>("/api/v1/links");
+  const hotspots = useResource<ListHotspotsResponse>("/api/v1/hotspots?page_size=100");
+  const findings = useResource<ListFindingsResponse>("/api/v1/findings");
+  const { by = "", from = "", to = "", at = "", who = "" } = route.query;
+  const paths = useResource<FindPathsResponse>(pathOfEnds(from, to));
+
+  const metric = metricNamed(by);
+  const loads = useMemo(() => indexLoads(links.value), [links.value]);
+  const colouring = useMemo(() => colour(fabric, loads, metric), [fabric, loads, metric]);
+  const marks = useMemo(() => {
+    const reached = BigInt(hotspots.value?.age?.reached_ns ?? "0");
+    const since = store.source.live && reached > kHotspotMarkNs ? reached - kHotspotMarkNs : 0n;
+    return collectMarks(
+      fabric, findings.value?.findings ?? [], hotspots.value?.hotspots ?? [], since, store.source.live,
+    );
+  }, [fabric, findings.value, hotspots.value]);
+  const path = useMemo(
+    () => (paths.value ? linksOfPaths(fabric, paths.value.paths) : undefined),
+    [fabric, paths.value],
+  );
+  const selected = useMemo(() => resolvePlace(fabric, at), [fabric, at]);
+  const shown = hover ?? selected;
+  // To look through all directions takes longer than a frame: not at each move of the pointer.
+  const tables = useMemo(
+    () => <BusiestLinks fabric={fabric} loads={loads} metric={metric} theme={theme} />,
+    [fabric, loads, metric, theme],
+  );
+  const ends = [from, to].flatMap((end) => fabric.nodeByName.get(nodeOfPort(end)) ?? []);
+
+  const select = (element: Element | undefined) => {
+    const node = element?.kind === "node" ? fabric.nodes[element.node] : undefined;
+    const link = element?.kind === "link" ? fabric.links[element.link] : undefined;
+    const end = node && node.tier === "host" ? endsOfHost(fabric, node.index)[0] : undefined;
+    const chosen = { at: node?.name ?? (link ? linkName(link) : ""), who: "" };
+    if (!end) choose(route, chosen);
+    else if (!from || to) choose(route, { ...chosen, from: end, to: "" });
+    else if (nodeOfPort(from) === node?.name) choose(route, { ...chosen, from: "" });
+    else choose(route, { ...chosen, to: end });
+  };
+
+  return (
+    <>
+      <div class="toolbar">
+        <fieldset class="switch">
+          <legend>Colour links by</legend>
+          {kMetrics.map((candidate) => (
+            <label key={candidate.name}>
+              <input
+                type="radio" name="metric" checked={candidate === metric}
+                onChange={() => choose(route, { by: candidate.name })}
+              />
+              <span>{candidate.title}</span>
+            </label>
+          ))}
+        </fieldset>
+        <Legend colouring={colouring} metric={metric} />
+      </div>
+      {links.value === undefined && <Absence resource={links} what="loads of links" />}
+      {at && !selected && <Notice kind="caution" title={`The topology has no ${at}`} />}
+      <PathPanel fabric={fabric} from={from} to={to} paths={paths} onChoose={(changes) => choose(route, changes)} />
+      <div class="map-and-panel">
+        <FabricMap
+          fabric={fabric} colouring={colouring} marks={marks} ends={ends} path={path} theme={theme}
+          hover={hover} selected={selected} onHover={setHover} onSelect={select}
+        />
+        <aside class="panel" aria-label="Numbers of what is chosen" aria-live="polite">
+          {shown ? (
+            <ElementPanel
+              fabric={fabric} loads={loads} findings={findings.value?.findings ?? []}
+              element={shown} windowText={windowText(links.value)}
+            />
+          ) : (
+            <Overview fabric={fabric} loads={loads} marks={marks} windowText={windowText(links.value)} />
+          )}
+        </aside>
+      </div>
+      {at && who && selected && <WhoNeeds place={at} />}
+      {tables}
+    </>
+  );
+}
+
+export function FabricView({ route, theme }: Props) {
+  const topology = useResource<Topology>("/api/v1/topology");
+  const fabric = useMemo(() => topology.value && buildFabric(topology.value), [topology.value]);
+  return (
+    <>
+      <h1 class="unseen">Fabric</h1>
+      <FindingStrip />
+      <Await resource={topology} what="topology">
+        {() => fabric && <MapAndTables fabric={fabric} route={route} theme={theme} />}
+      </Await>
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Faults, and how much it means where there is none.
+import type { ListAnomaliesResponse, ListFindingsResponse } from "../api/messages";
+import { AnomalyList } from "../findings/anomaly_list";
+import { CoveragePanel } from "../findings/coverage_panel";
+import { nothingFound } from "../findings/coverage";
+import { EventList } from "../findings/event_list";
+import { FindingCard } from "../findings/finding_card";
+import { Await, Notice } from "../parts/await";
+import { useReference } from "../parts/reference";
+import { useResource } from "../store/use_store";
+
+function NothingFound({ answer }: { answer: ListFindingsResponse }) {
+  const verdict = nothingFound(answer.coverage);
+  return (
+    <Notice kind={verdict.sure ? "empty" : "caution"} title={verdict.title}>
+      {verdict.reasons.map((reason) => <p key={reason}>{reason}</p>)}
+    </Notice>
+  );
+}
+
+export function FindingsView() {
+  const answer = useResource<ListFindingsResponse>("/api/v1/findings");
+  const anomalies = useResource<ListAnomaliesResponse>("/api/v1/anomalies");
+  const reference = useReference();
+  return (
+    <>
+      <h1>Findings</h1>
+      <Await resource={answer} what="findings">
+        {(value) => (
+          <>
+            {value.findings.length === 0 && <NothingFound answer={value} />}
+            {value.findings.map((finding, i) => (
+              <FindingCard
+                key={`${finding.kind} ${finding.place} ${finding.from_ns}`}
+                finding={finding} reference={reference} open={i === 0}
+              />
+            ))}
+            <EventList reference={reference} />
+            {value.coverage && <CoveragePanel coverage={value.coverage} />}
+          </>
+        )}
+      </Await>
+      <section aria-labelledby="odd-title">
+        <h2 id="odd-title">Odd behaviour</h2>
+        <Await resource={anomalies} what="anomalies">
+          {(value) => <AnomalyList answer={value} reference={reference} />}
+        </Await>
+      </section>
+    </>
+  );
+}

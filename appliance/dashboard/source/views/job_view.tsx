@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page of a job.
+import type { GetJobResponse, Job, JobSummary } from "../api/job_messages";
+import type {
+  FindPathsResponse, GetServiceLevelsResponse, ListHotspotsResponse,
+} from "../api/messages";
+import { bytes, count, duration } from "../format/quantities";
+import { kIdentities, kServiceStates } from "../format/words";
+import { HotspotList } from "../hotspots/hotspot_list";
+import { EdgeMatrix } from "../jobs/edge_matrix";
+import { RankTable } from "../jobs/rank_table";
+import { RhythmLanes } from "../jobs/rhythm_lanes";
+import { JobLevels } from "../jobs/service_tables";
+import { Await } from "../parts/await";
+import { Moment, Tag } from "../parts/names";
+import { useReference } from "../parts/reference";
+import { href } from "../parts/route";
+import { PathList } from "../paths/path_list";
+import { useResource } from "../store/use_store";
+
+function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
+  const reference = useReference();
+  return (
+    <>
+      <h1>{summary?.allocation?.name || job.id}</h1>
+      <dl class="facts">
+        <div><dt>id</dt><dd class="name">{job.id}</dd></div>
+        <div><dt>known by</dt><dd>{kIdentities[job.identity] ?? job.identity}</dd></div>
+        {job.allocation && <div><dt>scheduler’s number, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
+        <div><dt>ranks seen</dt><dd>{job.expected_ranks === 0 ? "none are numbered" : `${count(job.seen_ranks)} of ${count(job.expected_ranks)}`}</dd></div>
+        {summary && (
+          <>
+            <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>
+            <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>
+            <div><dt>iteration</dt><dd>{summary.period_ns === "0" ? "none to be seen" : `${duration(summary.period_ns)}, ${count(summary.iterations)} seen`}</dd></div>
+            <div><dt>waits for</dt><dd>{summary.waited_for || "nobody"}</dd></div>
+            <div><dt>service</dt><dd><Tag kind={summary.service} text={kServiceStates[summary.service] ?? summary.service} /></dd></div>
+            <div><dt>last data</dt><dd><Moment ns={summary.last_seen_ns} reference={reference} /></dd></div>
+          </>
+        )}
+      </dl>
+      {summary?.findings.map((sentence) => (
+        <p key={sentence} class="fault-line"><a href={href("findings")}>{sentence}</a></p>
+      ))}
+      {job.notes.map((note) => <p key={note} class="muted">{note}</p>)}
+    </>
+  );
+}
+
+const kHotspotsShown = 8;
+const kPathsShown = 12;
+
+export function JobView({ id, theme }: { id: string; theme: string }) {
+  const job = encodeURIComponent(id);
+  const answer = useResource<GetJobResponse>(`/api/v1/jobs/${job}`);
+  const hotspots = useResource<ListHotspotsResponse>(`/api/v1/hotspots?job=${job}&page_size=${kHotspotsShown}`);
+  const paths = useResource<FindPathsResponse>(`/api/v1/paths?job=${job}&page_size=${kPathsShown}`);
+  const levels = useResource<GetServiceLevelsResponse>("/api/v1/service-levels");
+  const reference = useReference();
+  return (
+    <>
+      <p><a href={href("jobs")}>All jobs</a></p>
+      <Await resource={answer} what="job">
+        {({ job: found, summary }) => found && (
+          <>
+            <JobHead job={found} summary={summary} />
+            <section aria-labelledby="rhythm-title">
+              <h2 id="rhythm-title">An iteration</h2>
+              {found.rhythm ? <RhythmLanes rhythm={found.rhythm} reference={reference} /> : (
+                <p class="muted">No rhythm is to be seen: too few iterations, or none that are alike.</p>
+              )}
+            </section>
+            <section aria-labelledby="edges-title">
+              <h2 id="edges-title">Who sends to whom</h2>
+              <EdgeMatrix job={found} theme={theme} />
+            </section>
+            <section aria-labelledby="ranks-title">
+              <h2 id="ranks-title">Ranks</h2>
+              <RankTable job={found} />
+            </section>
+            <section aria-labelledby="levels-title">
+              <h2 id="levels-title">Service levels</h2>
+              <Await resource={levels} what="service levels">
+                {(value) => <JobLevels answer={value} job={found.id} hosts={new Set(found.ranks.map((rank) => rank.host))} />}
+              </Await>
+            </section>
+          </>
+        )}
+      </Await>
+      {answer.value && (
+        <>
+          <section aria-labelledby="hotspots-title">
+            <h2 id="hotspots-title">Hotspots that cost it time</h2>
+            <Await resource={hotspots} what="hotspots">
+              {(value) => value.hotspots.length === 0 ? <p>None is known.</p> : (
+                <>
+                  <HotspotList hotspots={value.hotspots.slice(0, kHotspotsShown)} reference={reference} />
+                  {kHotspotsShown < Number(value.total) && (
+                    <p><a href={href("hotspots", { job: id })}>All {count(value.total)}</a></p>
+                  )}
+                </>
+              )}
+            </Await>
+          </section>
+          <section aria-labelledby="paths-title">
+            <h2 id="paths-title">Paths of its flows</h2>
+            <Await resource={paths} what="paths">
+              {(value) => (
+                <>
+                  <p><a href={href("paths", { job: id })}>All {count(value.total)} flows</a></p>
+                  <PathList paths={value.paths.slice(0, kPathsShown)} reference={reference} />
+                </>
+              )}
+            </Await>
+          </section>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All jobs, a line each; with a name in the address, the page of one.
+import type { JobSummary, ListJobsResponse } from "../api/job_messages";
+import type { GetServiceLevelsResponse } from "../api/messages";
+import type { Reference } from "../format/moments";
+import { bytes, count, duration } from "../format/quantities";
+import { kIdentities, kServiceStates, words } from "../format/words";
+import { IndicatorTable } from "../jobs/service_tables";
+import { Await, Notice } from "../parts/await";
+import { Moment, Tag } from "../parts/names";
+import { useReference } from "../parts/reference";
+import { hrefOfJob, type Route } from "../parts/route";
+import { Table, type Column } from "../parts/table";
+import { useResource } from "../store/use_store";
+import { JobView } from "./job_view";
+
+function columnsOf(reference: Reference): Column<JobSummary>[] {
+  return [
+    {
+      title: "job",
+      cell: (job) => (
+        <>
+          <a class="name" href={hrefOfJob(job.id)} data-item="">{job.allocation?.name || job.id}</a>
+          {job.allocation?.name && <span class="muted"> {job.allocation.user} {job.allocation.id}</span>}
+        </>
+      ),
+      sort: (job) => job.allocation?.name || job.id,
+    },
+    {
+      title: "faults that hurt it",
+      cell: (job) => (job.findings.length === 0 ? <span class="muted">none known</span> : (
+        job.findings.map((sentence) => <p key={sentence} class="fault-line">{sentence}</p>)
+      )),
+      sort: (job) => -job.findings.length,
+    },
+    { title: "waits for", cell: (job) => (job.waited_for ? <span class="name">{job.waited_for}</span> : <span class="muted">nobody</span>), sort: (job) => job.waited_for },
+    { title: "service", cell: (job) => <Tag kind={job.service} text={kServiceStates[job.service] ?? job.service} />, sort: (job) => job.service },
+    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.seen_ranks < job.ranks ? `${job.seen_ranks} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "seen, and of how many" },
+    { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },
+    { title: "iteration", numeric: true, cell: (job) => (job.period_ns === "0" ? "–" : duration(job.period_ns)), sort: (job) => Number(job.period_ns), hint: "period, by the wire alone" },
+    { title: "collectives", cell: (job) => job.collectives.map(words).join(", ") || "–" },
+    { title: "data", numeric: true, cell: (job) => bytes(job.bytes), sort: (job) => Number(job.bytes) },
+    { title: "last seen", cell: (job) => <Moment ns={job.last_seen_ns} reference={reference} />, sort: (job) => Number(job.last_seen_ns) },
+    { title: "known by", cell: (job) => kIdentities[job.identity] ?? job.identity },
+  ];
+}
+
+function JobList() {
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs?page_size=1000");
+  const levels = useResource<GetServiceLevelsResponse>("/api/v1/service-levels");
+  const reference = useReference();
+  return (
+    <>
+      <h1>Jobs</h1>
+      <Await resource={jobs} what="jobs">
+        {(value) => value.jobs.length === 0 ? (
+          <Notice kind="empty" title="No job is known.">
+            Neither logs nor the scheduler tell of one, and no NICs talk in step.
+          </Notice>
+        ) : (
+          <>
+            <Table caption="Jobs" columns={columnsOf(reference)} rows={value.jobs} keyOf={(job) => job.id}
+              rowClass={(job) => (job.findings.length > 0 ? "row-fault" : "")} />
+            {value.next_page_token && <p>These are the first {count(value.jobs.length)}.</p>}
+          </>
+        )}
+      </Await>
+      <section aria-labelledby="service-title">
+        <h2 id="service-title">Service levels of all</h2>
+        <Await resource={levels} what="service levels">
+          {(value) => <IndicatorTable answer={value} />}
+        </Await>
+      </section>
+    </>
+  );
+}
+
+export function JobsView({ route, theme }: { route: Route; theme: string }) {
+  return route.name ? <JobView id={route.name} theme={theme} /> : <JobList />;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The paths between two ends that somebody names.
+import { useMemo, useState } from "preact/hooks";
+import type { ListJobsResponse } from "../api/job_messages";
+import type { FindPathsResponse, Topology } from "../api/messages";
+import { count } from "../format/quantities";
+import { Await, Notice } from "../parts/await";
+import { useReference } from "../parts/reference";
+import { choose, href, type Route } from "../parts/route";
+import { PathList } from "../paths/path_list";
+import { useResource } from "../store/use_store";
+
+const kFirst = 100;
+const kMost = 1000; // of a page of the API
+const kEndsOffered = 5000; // more make the browser's list slow
+
+function endsOf(topology: Topology | undefined): string[] {
+  return (topology?.nodes ?? []).flatMap((node) => [
+    ...node.gpus.map((gpu) => `${node.name}:gpu:${gpu.number}`),
+    ...node.nics.map((nic) => `${node.name}:${nic.device}`),
+  ]).slice(0, kEndsOffered);
+}
+
+function PathForm({ route }: { route: Route }) {
+  const topology = useResource<Topology>("/api/v1/topology");
+  const jobs = useResource<ListJobsResponse>("/api/v1/jobs?page_size=1000");
+  const ends = useMemo(() => endsOf(topology.value), [topology.value]);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const of = (name: string) => String(form.get(name) ?? "").trim();
+    choose(route, { source: of("source"), destination: of("destination"), job: of("job") });
+  };
+  const { source = "", destination = "", job = "" } = route.query;
+  return (
+    <form class="path-form" onSubmit={submit}>
+      <label>From <input name="source" list="path-ends" defaultValue={source} key={`s${source}`} placeholder="host0:gpu:0" autocomplete="off" /></label>
+      <label>to <input name="destination" list="path-ends" defaultValue={destination} key={`d${destination}`} placeholder="host3:mlx5_0" autocomplete="off" /></label>
+      <label>of job <input name="job" list="path-jobs" defaultValue={job} key={`j${job}`} placeholder="any" autocomplete="off" /></label>
+      <button type="submit">Show paths</button>
+      <p class="muted">
+        An end is a GPU HOST:gpu:NUMBER, a NIC HOST:DEVICE or an IP address; with a job, also a rank. A job alone: all of its flows.
+      </p>
+      <datalist id="path-ends">{ends.map((end) => <option key={end} value={end} />)}</datalist>
+      <datalist id="path-jobs">
+        {(jobs.value?.jobs ?? []).map((candidate) => (
+          <option key={candidate.id} value={candidate.id}>{candidate.allocation?.name}</option>
+        ))}
+      </datalist>
+    </form>
+  );
+}
+
+export function PathsView({ route }: { route: Route }) {
+  const [most, setMost] = useState(kFirst);
+  const { source = "", destination = "", job = "" } = route.query;
+  const asked = (source !== "" && destination !== "") || (job !== "" && source === "" && destination === "");
+  const query = new URLSearchParams();
+  if (source) query.set("source", source);
+  if (destination) query.set("destination", destination);
+  if (job) query.set("job", job);
+  query.set("page_size", String(most));
+  const answer = useResource<FindPathsResponse>(asked ? `/api/v1/paths?${query}` : "");
+  const reference = useReference();
+  return (
+    <>
+      <h1>Paths</h1>
+      <PathForm route={route} />
+      {!asked && (
+        <Notice kind="empty" title={source || destination ? "Name the other end too." : "Name two ends, or a job."}>
+          Or choose two hosts on the <a href={href("fabric")}>map</a>.
+        </Notice>
+      )}
+      {asked && (
+        <Await resource={answer} what="paths">
+          {(value) => (
+            <>
+              {value.paths.length === 0 && (
+                <Notice kind="empty" title="No flow between these two was seen: they did not talk." />
+              )}
+              {value.paths.length > 0 && (
+                <p>
+                  {count(value.paths.length)} of {count(value.total)} flows.{" "}
+                  {source && destination && (
+                    <>
+                      <a href={href("fabric", { from: source, to: destination })}>On the map</a>{" "}
+                      <a href={href("paths", { source: destination, destination: source, job })}>The other way</a>
+                    </>
+                  )}
+                </p>
+              )}
+              <PathList paths={value.paths} reference={reference} />
+              {value.paths.length < Number(value.total) && most < kMost && (
+                <button type="button" onClick={() => setMost(kMost)}>Show more</button>
+              )}
+            </>
+          )}
+        </Await>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/grpc/gate.h"
+
+#include <fmt/format.h>
+#include <grpcpp/security/auth_context.h>
+
+#include <vector>
+
+#include "rocescope/v1/error_details.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::vector<std::string> NamesOf(const grpc::ServerContext& context) {
+  std::vector<std::string> names;
+  const auto peer = context.auth_context();
+  if (!peer || !peer->IsPeerAuthenticated()) return names;
+  for (const char* property : {"x509_subject_alternative_name", "x509_common_name"}) {
+    for (const auto& value : peer->FindPropertyValues(property)) {
+      names.emplace_back(value.data(), value.size());
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+grpc::Status Gate::Admit(const grpc::ServerContext& context, std::string_view method) const {
+  if (!has_certificates_) return grpc::Status::OK;
+  std::string who;
+  for (const std::string& name : NamesOf(context)) {
+    who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
+    const auto at = roles_by_name_.find(name);
+    if (at != roles_by_name_.end() && (at->second & RolesOf(method).value_or(0)) != 0) {
+      return grpc::Status::OK;
+    }
+  }
+  return ToStatus({.fault = ServiceFault::kNotAllowed,
+                   .message = fmt::format("{} may not call {}: the key `grpc` of the box's "
+                                          "configuration says who has which role",
+                                          who.empty() ? "who shows no certificate" : who, method)});
+}
+
+grpc::Status Gate::ToStatus(const ServiceError& error) {
+  const ServiceFaultInfo& info = InfoOf(error.fault);
+  v1::ErrorInfo details;
+  details.set_reason(std::string(info.reason));
+  details.set_domain("rocescope");
+  v1::RpcStatus status;
+  status.set_code(info.grpc_number);
+  status.set_message(error.message);
+  v1::PackedDetail& packed = *status.add_details();
+  packed.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
+  packed.set_value(details.SerializeAsString());
+  return {static_cast<grpc::StatusCode>(info.grpc_number), error.message,
+          status.SerializeAsString()};
+}
+
+}  // namespace rocescope

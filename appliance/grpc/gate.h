@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In front of each call: may this caller, and how the service's errors become gRPC's.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include <map>
+#include <string>
+
+#include "appliance/grpc/role.h"
+#include "appliance/service/service_error.h"
+
+namespace rocescope {
+
+class Gate {
+ public:
+  // By a name that a certificate has (subject alternative names, else the common name). Callers of
+  // a server without certificates may do everything.
+  Gate(bool has_certificates, std::map<std::string, Roles> roles_by_name)
+      : has_certificates_(has_certificates), roles_by_name_(std::move(roles_by_name)) {}
+
+  grpc::Status Admit(const grpc::ServerContext& context, std::string_view method) const;
+
+  // With an ErrorInfo in the details, as google.rpc.Status has it.
+  static grpc::Status ToStatus(const ServiceError& error);
+
+ private:
+  const bool has_certificates_;
+  const std::map<std::string, Roles> roles_by_name_;
+};
+
+}  // namespace rocescope

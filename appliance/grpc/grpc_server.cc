@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/grpc/grpc_server.h"
+
+#include <fmt/format.h>
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "appliance/feed/text_file.h"
+#include "appliance/grpc/gate.h"
+#include "rocescope/v1/service.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr int kMostThreads = 128;
+constexpr int kMostStreams = 64;  // each holds a thread
+constexpr auto kStreamPace = std::chrono::milliseconds(100);
+
+// One call after the other: admitted, answered, or refused.
+class Calls {
+ public:
+  Calls(Service& service, const Gate& gate) : service_(service), gate_(gate) {}
+
+ protected:
+  template <typename Request, typename Response>
+  grpc::Status Run(const grpc::ServerContext& context, const char* method,
+                   ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
+                   const Request& request, Response& response) {
+    if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
+    const ServiceStatus answered = (service_.*call)(request, response);
+    return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
+  }
+
+  Service& service_;
+  const Gate& gate_;
+};
+
+// A method of a generated service that hands over to the call of the same name.
+#define ROCESCOPE_CALL(service, name, Response)                                            \
+  grpc::Status name(grpc::ServerContext* context, const v1::name##Request* request,        \
+                    v1::Response* response) override {                                     \
+    return Run(*context, "/rocescope.v1." #service "/" #name, &::rocescope::Service::name, \
+               *request, *response);                                                       \
+  }
+
+class ApplianceCalls final : public v1::Appliance::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Appliance, GetHealth, Health)
+  ROCESCOPE_CALL(Appliance, ListSources, ListSourcesResponse)
+
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::Event>* writer) override {
+    if (grpc::Status admitted = gate_.Admit(*context, "/rocescope.v1.Appliance/WatchEvents");
+        !admitted.ok()) {
+      return admitted;
+    }
+    const Place place(streams_);
+    if (streams_ > kMostStreams) {
+      return Gate::ToStatus({.fault = ServiceFault::kTooMany,
+                             .message = fmt::format("{} others watch events already, and that is "
+                                                    "as many as may: try again later",
+                                                    kMostStreams)});
+    }
+    Stream(*context, request->cursor(), *writer);
+    return grpc::Status::OK;
+  }
+
+  void End() { ended_ = true; }
+
+ private:
+  // Among those who stream.
+  struct Place {
+    explicit Place(std::atomic<int>& of) : count(of) { ++count; }
+    ~Place() { --count; }
+    Place(const Place&) = delete;
+    std::atomic<int>& count;
+  };
+
+  // A reader that does not read stops its own stream, in Write, and nobody else's.
+  void Stream(const grpc::ServerContext& context, uint64_t cursor,
+              grpc::ServerWriter<v1::Event>& writer) {
+    if (cursor == 0) cursor = service_.events().last();
+    uint64_t version = 0;
+    while (!ended_ && !context.IsCancelled()) {
+      constexpr size_t kMostAtATime = 64;
+      const auto events = service_.events().After(cursor, kMostAtATime);
+      for (const auto& event : events) {
+        if (!writer.Write(*event)) return;
+        cursor = event->cursor();
+      }
+      if (const auto answer = service_.views().Latest();
+          answer && answer->answer().version != version) {
+        version = answer->answer().version;
+        v1::Event event;
+        event.set_kind("answer");
+        event.set_at_ns(ToNanoseconds(answer->answer().reached));
+        answer->FillAge(*event.mutable_age());
+        if (!writer.Write(event)) return;
+      }
+      if (events.empty()) std::this_thread::sleep_for(kStreamPace);
+    }
+  }
+
+  std::atomic<int> streams_ = 0;
+  std::atomic<bool> ended_ = false;
+};
+
+class JobsCalls final : public v1::Jobs::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Jobs, ListJobs, ListJobsResponse)
+  ROCESCOPE_CALL(Jobs, GetJob, GetJobResponse)
+  ROCESCOPE_CALL(Jobs, RegisterJob, RegisterJobResponse)
+  ROCESCOPE_CALL(Jobs, EndJob, EndJobResponse)
+};
+
+class FabricCalls final : public v1::Fabric::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Fabric, GetTopology, Topology)
+  ROCESCOPE_CALL(Fabric, ListLinkLoads, ListLinkLoadsResponse)
+  ROCESCOPE_CALL(Fabric, FindPaths, FindPathsResponse)
+  ROCESCOPE_CALL(Fabric, ListHotspots, ListHotspotsResponse)
+  ROCESCOPE_CALL(Fabric, ListNodeSwitches, ListNodeSwitchesResponse)
+};
+
+class DiagnosisCalls final : public v1::Diagnosis::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Diagnosis, ListFindings, ListFindingsResponse)
+  ROCESCOPE_CALL(Diagnosis, ListAnomalies, ListAnomaliesResponse)
+  ROCESCOPE_CALL(Diagnosis, GetServiceLevels, GetServiceLevelsResponse)
+  ROCESCOPE_CALL(Diagnosis, GetDependencies, GetDependenciesResponse)
+};
+
+class HistoryCalls final : public v1::History::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(History, ListPastEvents, ListPastEventsResponse)
+  ROCESCOPE_CALL(History, GetLinkHistory, GetLinkHistoryResponse)
+  ROCESCOPE_CALL(History, GetJobHistory, GetJobHistoryResponse)
+};
+#undef ROCESCOPE_CALL
+
+bool HasCertificates(const GrpcConfig& config) { return !config.certificate.empty(); }
+
+std::map<std::string, Roles> RolesByName(const GrpcConfig& config) {
+  std::map<std::string, Roles> roles;
+  for (const auto& [role, names] : {std::pair(CallerRole::kViewer, &config.viewers),
+                                    std::pair(CallerRole::kScheduler, &config.schedulers),
+                                    std::pair(CallerRole::kOperator, &config.operators),
+                                    std::pair(CallerRole::kAgent, &config.agents)}) {
+    for (const std::string& name : *names) roles[name] = static_cast<Roles>(roles[name] | Of(role));
+  }
+  return roles;
+}
+
+Result<std::shared_ptr<grpc::ServerCredentials>> CredentialsOf(const GrpcConfig& config) {
+  if (!HasCertificates(config)) return grpc::InsecureServerCredentials();
+  constexpr uintmax_t kLargest = uintmax_t{1} << 20;
+  const Result<std::string> certificate = ReadTextFile(config.certificate, kLargest);
+  if (!certificate) return tl::unexpected(certificate.error());
+  const Result<std::string> key = ReadTextFile(config.key, kLargest);
+  if (!key) return tl::unexpected(key.error());
+  const Result<std::string> client_ca = ReadTextFile(config.client_ca, kLargest);
+  if (!client_ca) return tl::unexpected(client_ca.error());
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = *client_ca;
+  options.pem_key_cert_pairs.push_back({*key, *certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+Status Check(const GrpcConfig& config) {
+  const bool all = !config.certificate.empty() && !config.key.empty() && !config.client_ca.empty();
+  const bool none = config.certificate.empty() && config.key.empty() && config.client_ca.empty();
+  if (!all && !none) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "grpc: certificate, key and client_ca belong together: give all three");
+  }
+  for (const ListenAddress& where : config.listen) {
+    if (where.IsLoopback() || all) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("grpc: {} is not an address of loopback, and needs certificate, "
+                                 "key and client_ca",
+                                 ToString(where)));
+  }
+  return {};
+}
+
+// What gRPC logs, it logs to standard error, on which a stranger's failed handshake could write a
+// line each time. The last one is kept, for what we say of a server that does not begin.
+class LastLog {
+ public:
+  static void Begin() {
+    Get().Set("");
+    gpr_set_log_function([](gpr_log_func_args* line) {
+      if (line->severity == GPR_LOG_SEVERITY_ERROR) Get().Set(line->message);
+    });
+  }
+  // "Address already in use", where the operating system said why; else "".
+  static std::string Reason() {
+    const std::string text = Get().Text();
+    constexpr std::string_view kKey = "os_error:\"";
+    const size_t begin = text.find(kKey);
+    if (begin == std::string::npos) return "";
+    const std::string rest = text.substr(begin + kKey.size());
+    return rest.substr(0, rest.find('"'));
+  }
+
+ private:
+  static LastLog& Get() {
+    static LastLog log;
+    return log;
+  }
+  void Set(const char* text) {
+    const std::lock_guard lock(mutex_);
+    text_ = text;
+  }
+  std::string Text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+  std::mutex mutex_;
+  std::string text_;
+};
+
+Error CannotListen(const ListenAddress& where) {
+  const std::string reason = LastLog::Reason();
+  return {.code = ErrorCode::kUnavailable,
+          .message = fmt::format(
+              "gRPC on {}: {} (key `grpc` of the configuration)", ToString(where),
+              reason.empty() ? "cannot begin; are the certificate and its key a pair, in PEM?"
+                             : reason + "; does another program listen there?")};
+}
+
+}  // namespace
+
+struct GrpcServer::Parts {
+  Parts(Service& service, const GrpcConfig& config)
+      : gate(HasCertificates(config), RolesByName(config)),
+        appliance(service, gate),
+        jobs(service, gate),
+        fabric(service, gate),
+        diagnosis(service, gate),
+        history(service, gate) {}
+
+  const Gate gate;
+  ApplianceCalls appliance;
+  JobsCalls jobs;
+  FabricCalls fabric;
+  DiagnosisCalls diagnosis;
+  HistoryCalls history;
+  std::vector<ListenAddress> listens;
+  std::unique_ptr<grpc::Server> server;
+};
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service) {
+  if (const ::rocescope::Status checked = Check(config); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const auto credentials = CredentialsOf(config);
+  if (!credentials) return tl::unexpected(credentials.error());
+  auto parts = std::make_unique<Parts>(service, config);
+  LastLog::Begin();
+  // Without this call the linker drops the plugin (grpcpp's own remark in its header).
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota("rocescope");
+  quota.SetMaxThreads(kMostThreads);
+  builder.SetResourceQuota(quota);
+  builder.SetMaxReceiveMessageSize(1 << 20);
+  // Peers that are gone are noticed, and streams to them end.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  std::vector<int> ports(config.listen.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    builder.AddListeningPort(ToString(config.listen[i]), *credentials, &ports[i]);
+  }
+  builder.RegisterService(&parts->appliance);
+  builder.RegisterService(&parts->jobs);
+  builder.RegisterService(&parts->fabric);
+  builder.RegisterService(&parts->diagnosis);
+  builder.RegisterService(&parts->history);
+  parts->server = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (parts->server && ports[i] > 0) {
+      parts->listens.push_back(
+          {.address = config.listen[i].address, .port = static_cast<uint16_t>(ports[i])});
+      continue;
+    }
+    return tl::unexpected(CannotListen(config.listen[i]));
+  }
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+GrpcServer::~GrpcServer() { Stop(); }
+
+void GrpcServer::Stop() {
+  if (!parts_->server) return;
+  parts_->appliance.End();
+  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  parts_->server->Wait();
+  parts_->server.reset();
+}
+
+const std::vector<ListenAddress>& GrpcServer::listens() const { return parts_->listens; }
+
+}  // namespace rocescope

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/grpc/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "appliance/grpc/role.h"
+#include "appliance/service/service_fixture.h"
+#include "rocescope/v1/error_details.pb.h"
+#include "rocescope/v1/service.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
+
+class GrpcTest : public ServiceTest {
+ protected:
+  void Serve(const GrpcConfig& config) {
+    auto server = GrpcServer::Start(config, *service_);
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+  }
+  std::string Target() const { return ToString(server_->listens().at(0)); }
+  std::shared_ptr<grpc::Channel> Open() const {
+    return grpc::CreateChannel(Target(), grpc::InsecureChannelCredentials());
+  }
+  ~GrpcTest() override { server_.reset(); }
+
+  std::unique_ptr<GrpcServer> server_;
+};
+
+TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  const auto stub = v1::Jobs::NewStub(Open());
+  v1::ListJobsResponse response;
+  {
+    grpc::ClientContext context;
+    const grpc::Status early = stub->ListJobs(&context, {}, &response);
+    EXPECT_EQ(early.error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
+  Publish(TwoJobs());
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->ListJobs(&context, {}, &response).ok());
+  EXPECT_EQ(response.jobs_size(), 2);
+}
+
+TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id("nobody");
+  v1::GetJobResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("\"nobody\""));
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 5);
+  ASSERT_EQ(details.details_size(), 1);
+  EXPECT_EQ(details.details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
+  v1::ErrorInfo info;
+  ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
+  EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
+}
+
+TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  v1::Event event;
+  for (const char* kind : {"one", "two", "three"}) {
+    event.set_kind(kind);
+    service_->events().Append(event);
+  }
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_cursor(1);
+  const auto reader = v1::Appliance::NewStub(Open())->WatchEvents(&context, request);
+  for (const char* kind : {"two", "three"}) {
+    ASSERT_TRUE(reader->Read(&event));
+    EXPECT_EQ(event.kind(), kind);
+  }
+  Publish(TwoJobs());
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.kind(), "answer");
+  EXPECT_EQ(event.age().version(), 1u);
+  server_->Stop();
+  EXPECT_FALSE(reader->Read(&event)) << "the server's end ends the stream";
+}
+
+TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
+  OpenBox("");
+  const ListenAddress anywhere = {.address = IpAddress::FromV4(0)};
+  const auto refused = GrpcServer::Start({.listen = {anywhere}}, *service_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("0.0.0.0:0 is not an address of loopback, and needs certificate"));
+  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .key = "k.pem"}, *service_);
+  ASSERT_FALSE(half);
+  EXPECT_THAT(half.error().message, HasSubstr("belong together"));
+}
+
+TEST_F(GrpcTest, SaysThatItsPortIsTaken) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  const auto second = GrpcServer::Start({.listen = server_->listens()}, *service_);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message,
+              HasSubstr("Address already in use; does another program listen there?"));
+}
+
+// A certification authority, a certificate for the box, and one for each name.
+class TlsTest : public GrpcTest {
+ protected:
+  void MakeCertificates(const std::vector<std::string>& names) {
+    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+        "-subj /CN=ca -keyout ca.key -out ca.pem");
+    Sign("box", "-addext subjectAltName=IP:127.0.0.1");
+    for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
+  }
+  GrpcConfig Config() const {
+    return {.listen = {kAnyPort},
+            .certificate = (folder_ / "box.pem").string(),
+            .key = (folder_ / "box.key").string(),
+            .client_ca = (folder_ / "ca.pem").string()};
+  }
+  std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = Read("ca.pem");
+    if (!name.empty()) {
+      options.pem_private_key = Read(name + ".key");
+      options.pem_cert_chain = Read(name + ".pem");
+    }
+    return grpc::CreateChannel(Target(), grpc::SslCredentials(options));
+  }
+  grpc::StatusCode Health(const std::string& name) {
+    grpc::ClientContext context;
+    v1::Health health;
+    return v1::Appliance::NewStub(OpenAs(name))->GetHealth(&context, {}, &health).error_code();
+  }
+  grpc::StatusCode Sources(const std::string& name) {
+    grpc::ClientContext context;
+    v1::ListSourcesResponse sources;
+    return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
+  }
+
+ private:
+  void Run(const std::string& command) const {
+    const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
+    ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
+  }
+  void Sign(const std::string& name, const std::string& more) const {
+    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " " +
+        more + " -keyout " + name + ".key -out " + name + ".csr");
+    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
+        "-in " +
+        name + ".csr -out " + name + ".pem");
+  }
+  std::string Read(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
+  OpenBox("");
+  MakeCertificates({"eve", "agent7", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"agent7"};
+  Serve(config);
+  EXPECT_EQ(Health("viewer1"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+  EXPECT_EQ(Health("agent7"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("agent7"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Health("eve"), grpc::StatusCode::PERMISSION_DENIED) << "no role";
+  EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
+}
+
+TEST(CallRoles, HasARowForEachCallAndNoOther) {
+  std::set<std::string> calls;
+  const auto* file = v1::Event::descriptor()->file();
+  for (int i = 0; i < file->service_count(); ++i) {
+    for (int j = 0; j < file->service(i)->method_count(); ++j) {
+      calls.insert("/" + file->service(i)->full_name() + "/" + file->service(i)->method(j)->name());
+    }
+  }
+  std::set<std::string> rows;
+  for (const CallRoles& row : kCallRoles) {
+    rows.emplace(row.method);
+    EXPECT_NE(row.roles & Of(CallerRole::kOperator), 0)
+        << row.method << ": operators may do everything";
+  }
+  EXPECT_EQ(rows, calls);
+}
+
+}  // namespace
+}  // namespace rocescope

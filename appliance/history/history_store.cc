@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/history/history_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "appliance/history/file_lock.h"
+#include "appliance/history/row_writer.h"
+#include "dataplane/lcore/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kRowsATransaction = 1000;
+constexpr auto kIdle = std::chrono::seconds(1);
+constexpr auto kRetainEvery = std::chrono::minutes(2);
+constexpr auto kEndWithin = std::chrono::seconds(5);
+constexpr int kStepsForRoom = 20;
+
+}  // namespace
+
+// The thread that writes, and what it shares with others.
+class HistoryStore::Writer {
+ public:
+  Writer(HistoryOptions options, Tell tell, FileLock lock)
+      : options_(std::move(options)),
+        tell_(std::move(tell)),
+        lock_(std::move(lock)),
+        queue_(options_.queue) {}
+
+  Status Begin() {
+    if (const Status opened = OpenFile(); !opened) return opened;
+    thread_ = std::thread([this] { Run(); });
+    return {};
+  }
+
+  ~Writer() {
+    end_by_ = Clock::now() + kEndWithin;
+    queue_.Close();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void Add(HistoryRow row) {
+    ++added_;
+    if (queue_.Add(std::move(row))) return;
+    ++dropped_;
+    Settle();
+  }
+
+  bool Flush(std::chrono::milliseconds most) {
+    const uint64_t target = added_;
+    queue_.Hurry();
+    std::unique_lock lock(mutex_);
+    return settled_.wait_for(lock, most, [&] { return written_ + dropped_ >= target; });
+  }
+
+  HistoryCounts counts() const {
+    HistoryCounts counts = {.written = written_,
+                            .dropped = dropped_,
+                            .errors = errors_,
+                            .file_octets = HistoryOctets(options_.file)};
+    counts.added = added_;  // last, so that it is no less than the others together
+    const std::lock_guard lock(mutex_);
+    counts.problem = problem_;
+    return counts;
+  }
+
+  // On a connection of the caller's own.
+  template <typename Answer, typename Query>
+  Answer Read(Answer (*find)(Database&, const Query&), const Query& query) const {
+    const std::shared_lock lock(file_);
+    auto database = Database::Open(options_.file, Database::Access::kRead);
+    if (!database) return tl::unexpected(database.error());
+    return find(*database, query);
+  }
+
+ private:
+  void Run() {
+    Clock::time_point retain_at = Clock::now();
+    while (true) {
+      const bool is_last = queue_.is_closed();
+      const auto now = Clock::now();
+      const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(), kIdle));
+      const auto batch = queue_.Take(kRowsATransaction, idle, options_.pace);
+      if (!batch.empty()) Write(batch, is_last && now > *end_by_);
+      if (is_last) {
+        if (batch.empty()) break;
+        continue;
+      }
+      if (Clock::now() < retain_at) continue;
+      // Where there is more to do, after the next batch.
+      retain_at = Retain() ? Clock::now() : Clock::now() + kRetainEvery;
+    }
+  }
+
+  Status OpenFile() {
+    auto database = OpenHistory(options_.file, WallClock(), tell_);
+    if (!database) return tl::unexpected(database.error());
+    database_ = std::make_unique<Database>(*std::move(database));
+    if (const Status bound = BoundFile(*database_, options_.retention); !bound) return bound;
+    auto rows = RowWriter::Make(*database_);
+    if (!rows) return tl::unexpected(rows.error());
+    rows_ = *std::move(rows);
+    return {};
+  }
+
+  void Write(std::span<const HistoryRow> batch, bool too_late) {
+    Status written =
+        too_late
+            ? Status(MakeError(ErrorCode::kUnavailable, options_.file + ": too slow for the end"))
+            : TryWrite(batch);
+    for (int step = 0; step < kStepsForRoom && IsFull(written) && Retain(); ++step) {
+      written = TryWrite(batch);
+    }
+    (written ? written_ : dropped_) += batch.size();
+    if (written) {
+      Well();
+    } else {
+      Failed(written.error());
+    }
+    Settle();
+  }
+
+  bool IsFull(const Status& written) const {
+    return !written && rows_ && rows_->fault() == DatabaseFault::kFull;
+  }
+
+  Status TryWrite(std::span<const HistoryRow> batch) {
+    if (!database_) return MakeError(ErrorCode::kUnavailable, options_.file + ": is broken again");
+    Status written = rows_->Write(batch);
+    if (written || rows_->fault() != DatabaseFault::kDamaged) return written;
+    if (!BeginAnew(written.error())) return written;
+    return rows_->Write(batch);
+  }
+
+  // Once: a disk that breaks files is not filled with them.
+  bool BeginAnew(const Error& damage) {
+    const std::unique_lock lock(file_);  // readers have no connection then
+    rows_.reset();
+    database_.reset();
+    if (std::exchange(has_begun_anew_, true)) return false;
+    const Result<std::string> aside = MoveAside(options_.file, WallClock());
+    if (!aside) return false;
+    tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
+    if (OpenFile()) return true;
+    rows_.reset();
+    database_.reset();
+    return false;
+  }
+
+  // True: there is more to do.
+  bool Retain() {
+    if (!database_) return false;
+    const Result<bool> more = rocescope::Retain(*database_, options_.retention, WallClock());
+    rows_->ForgetNames();
+    if (more) return *more;
+    Failed(more.error());
+    return false;
+  }
+
+  // Tells of the first of several in a row.
+  void Failed(const Error& error) {
+    ++errors_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!problem_.empty()) return;
+      problem_ = error.message;
+    }
+    tell_(
+        fmt::format("history: {}; rows are dropped until it can be written again", error.message));
+  }
+
+  void Well() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (problem_.empty()) return;
+      problem_.clear();
+    }
+    tell_(fmt::format("history: {} can be written again", options_.file));
+  }
+
+  void Settle() {
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    settled_.notify_all();
+  }
+
+  const HistoryOptions options_;
+  const Tell tell_;
+  const FileLock lock_;
+  mutable std::shared_mutex file_;      // alone: to put another file in its place
+  std::unique_ptr<Database> database_;  // where it is, rows_ refers to it; null: it broke twice
+  std::optional<RowWriter> rows_;
+  bool has_begun_anew_ = false;
+  RowQueue queue_;
+  std::atomic<uint64_t> added_ = 0;
+  std::atomic<uint64_t> written_ = 0;
+  std::atomic<uint64_t> dropped_ = 0;
+  std::atomic<uint64_t> errors_ = 0;
+  std::optional<Clock::time_point> end_by_;  // set before the queue is closed
+  mutable std::mutex mutex_;
+  std::condition_variable settled_;  // a row was written or dropped
+  std::string problem_;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options, Tell tell) {
+  auto lock = FileLock::Take(options.file);
+  if (!lock) return tl::unexpected(lock.error());
+  auto writer = std::make_unique<Writer>(options, std::move(tell), *std::move(lock));
+  if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
+  return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
+}
+
+HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+
+HistoryStore::~HistoryStore() = default;
+
+void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
+
+bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
+
+HistoryCounts HistoryStore::counts() const { return writer_->counts(); }
+
+Result<EventPage> HistoryStore::Events(const EventQuery& query) const {
+  return writer_->Read(FindEvents, query);
+}
+
+Result<Series<LinkPoint>> HistoryStore::LinkSeries(const SeriesQuery& query) const {
+  return writer_->Read(FindLinkSeries, query);
+}
+
+Result<Series<JobPoint>> HistoryStore::JobSeries(const SeriesQuery& query) const {
+  return writer_->Read(FindJobSeries, query);
+}
+
+}  // namespace rocescope

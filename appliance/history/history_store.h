@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happened, beyond what memory keeps: a file that a thread of its own writes to.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "appliance/history/history_file.h"
+#include "appliance/history/queries.h"
+#include "appliance/history/retention.h"
+#include "appliance/history/row_queue.h"
+#include "appliance/history/rows.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+struct HistoryOptions {
+  std::string file;
+  Retention retention;
+  RowQueue::Bounds queue = {.rows = 1u << 16, .octets = size_t{64} << 20};
+  // A row waits so long for others of its transaction.
+  std::chrono::milliseconds pace{250};
+};
+
+// Since it was opened. Every row that was added is written, dropped, or waits.
+struct HistoryCounts {
+  uint64_t added = 0;
+  uint64_t written = 0;
+  uint64_t dropped = 0;  // without room in the queue, or since the file took no more
+  uint64_t errors = 0;   // of the file
+  uint64_t file_octets = 0;
+  std::string problem;  // why rows are dropped now; empty: they are not
+};
+
+// Any thread, any time.
+class HistoryStore {
+ public:
+  // `tell` is for sentences to people, by any thread. The file is one box's: a second one gets an
+  // error.
+  static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Tell tell);
+  // What was added is written first, for five seconds at most.
+  ~HistoryStore();
+
+  // Waits neither for the disk nor for readers: without room the row is dropped.
+  void Add(HistoryRow row);
+  // Until all that was added is written or dropped; false: not within `most`.
+  bool Flush(std::chrono::milliseconds most);
+  HistoryCounts counts() const;
+
+  Result<EventPage> Events(const EventQuery& query) const;
+  Result<Series<LinkPoint>> LinkSeries(const SeriesQuery& query) const;
+  Result<Series<JobPoint>> JobSeries(const SeriesQuery& query) const;
+
+ private:
+  class Writer;
+  explicit HistoryStore(std::unique_ptr<Writer> writer);
+
+  std::unique_ptr<Writer> writer_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/http/http_server.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <unordered_set>
+
+#include "appliance/http/host_name.h"
+
+namespace rocescope {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ErrorOf = boost::system::error_code;
+
+constexpr uint32_t kMostHeader = 8192;  // octets
+constexpr auto kStreamPace = std::chrono::milliseconds(200);
+// A stream's proxy, and the stream's reader, see that it lives.
+constexpr auto kStreamSign = std::chrono::seconds(15);
+
+struct Counts {
+  std::atomic<uint64_t> accepted, refused, requests, bad_requests, streams, broken_off;
+  std::atomic<uint32_t> open;
+};
+
+std::string Field(const http::request<http::empty_body>& request, http::field field) {
+  const auto value = request[field];
+  return {value.data(), value.size()};
+}
+
+// One connection. All of it happens on the server's thread.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(tcp::socket socket, const HttpHandler& handler, Counts& counts, std::chrono::seconds wait)
+      : stream_(std::move(socket)),
+        timer_(stream_.get_executor()),
+        handler_(handler),
+        counts_(counts),
+        patience_(wait) {
+    ++counts_.open;
+  }
+  ~Session() { --counts_.open; }
+
+  void Read() {
+    parser_.emplace();
+    parser_->header_limit(kMostHeader);
+    parser_->body_limit(0);  // no call has one
+    stream_.expires_after(patience_);
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = shared_from_this()](ErrorOf error, size_t) { self->OnRead(error); });
+  }
+
+  void Close() {
+    ErrorOf ignored;
+    timer_.cancel();
+    stream_.socket().close(ignored);
+  }
+
+ private:
+  void OnRead(ErrorOf error) {
+    if (error == http::error::end_of_stream || error == beast::error::timeout ||
+        error == asio::error::operation_aborted || error == asio::error::connection_reset) {
+      return Shutdown();
+    }
+    if (error) return Refuse(error == http::error::body_limit ? 413 : 400, error.message());
+    const http::request<http::empty_body>& request = parser_->get();
+    keep_alive_ = request.keep_alive();
+    version_ = request.version();
+    is_head_ = request.method() == http::verb::head;
+    if (!IsOwnHost(Field(request, http::field::host))) {
+      return Refuse(421, "this server goes by an address or localhost, not by that name");
+    }
+    const auto text = [](auto view) { return std::string(view.data(), view.size()); };
+    response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
+                          .target = text(request.target()),
+                          .if_none_match = Field(request, http::field::if_none_match),
+                          .last_event_id = text(request["Last-Event-ID"]),
+                          .accept_encoding = Field(request, http::field::accept_encoding)});
+    ++counts_.requests;
+    response_.stream ? BeginStream() : Write();
+  }
+
+  void Refuse(unsigned status, std::string_view why) {
+    ++counts_.bad_requests;
+    keep_alive_ = false;
+    is_head_ = false;
+    response_ = {.status = status, .content_type = "text/plain", .body = fmt::format("{}\n", why)};
+    Write();
+  }
+
+  template <typename Message>
+  void SetHeaders(Message& message) const {
+    message.set(http::field::content_type, response_.content_type);
+    message.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response_.headers) message.set(name, value);
+  }
+
+  void Write() {
+    message_.emplace(http::int_to_status(response_.status), version_);
+    message_->result(response_.status);
+    SetHeaders(*message_);
+    message_->keep_alive(keep_alive_);
+    const size_t length = response_.body.size();
+    // What HEAD gets is GET's answer without its body (RFC 9110, 9.3.2).
+    if (!is_head_) message_->body() = std::move(response_.body);
+    message_->content_length(length);
+    serializer_.emplace(*message_);
+    serializer_->split(is_head_);
+    stream_.expires_after(patience_);
+    auto then = [self = shared_from_this()](ErrorOf error, size_t) { self->OnWritten(error); };
+    if (is_head_) return http::async_write_header(stream_, *serializer_, std::move(then));
+    http::async_write(stream_, *serializer_, std::move(then));
+  }
+
+  void OnWritten(ErrorOf error) {
+    if (error == beast::error::timeout) ++counts_.broken_off;
+    if (error || !keep_alive_) return Shutdown();
+    Read();
+  }
+
+  // Ends with the connection, and has no length: HTTP/1.0 knows that too.
+  void BeginStream() {
+    ++counts_.streams;
+    http::response<http::empty_body> head(http::int_to_status(response_.status), version_);
+    SetHeaders(head);
+    head.keep_alive(false);
+    piece_ = HeaderOf(head) + std::move(response_.body);
+    WritePiece();
+  }
+
+  static std::string HeaderOf(const http::response<http::empty_body>& head) {
+    std::string text = fmt::format("HTTP/1.1 {} {}\r\n", head.result_int(),
+                                   std::string(head.reason().data(), head.reason().size()));
+    for (const auto& field : head) {
+      text += fmt::format("{}: {}\r\n",
+                          std::string(field.name_string().data(), field.name_string().size()),
+                          std::string(field.value().data(), field.value().size()));
+    }
+    return text + "\r\n";
+  }
+
+  void WritePiece() {
+    written_at_ = std::chrono::steady_clock::now();
+    stream_.expires_after(patience_);
+    asio::async_write(stream_, asio::buffer(piece_),
+                      [self = shared_from_this()](ErrorOf error, size_t) {
+                        if (error == beast::error::timeout) ++self->counts_.broken_off;
+                        if (error) return self->Shutdown();
+                        self->stream_.expires_never();
+                        self->WaitForPiece();
+                      });
+  }
+
+  void WaitForPiece() {
+    timer_.expires_after(kStreamPace);
+    timer_.async_wait([self = shared_from_this()](ErrorOf error) {
+      if (error) return;
+      self->piece_ = self->response_.stream();
+      const auto silent = std::chrono::steady_clock::now() - self->written_at_;
+      if (self->piece_.empty() && silent >= kStreamSign) self->piece_ = ": alive\n\n";
+      self->piece_.empty() ? self->WaitForPiece() : self->WritePiece();
+    });
+  }
+
+  void Shutdown() {
+    ErrorOf ignored;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    Close();
+  }
+
+  beast::tcp_stream stream_;
+  asio::steady_timer timer_;
+  const HttpHandler& handler_;
+  Counts& counts_;
+  const std::chrono::seconds patience_;
+  beast::flat_buffer buffer_{kMostHeader};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  HttpResponse response_;
+  std::optional<http::response<http::string_body>> message_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::string piece_;
+  std::chrono::steady_clock::time_point written_at_;
+  unsigned version_ = 11;
+  bool keep_alive_ = false;
+  bool is_head_ = false;
+};
+
+asio::ip::address AddressOf(const IpAddress& address) {
+  ErrorOf ignored;
+  return asio::ip::make_address(ToString(address), ignored);
+}
+
+}  // namespace
+
+struct HttpServer::Parts {
+  Options options;
+  HttpHandler handler;
+  Counts counts{};
+  asio::io_context context{1};
+  tcp::acceptor acceptor{context};
+  asio::steady_timer pause{context};
+  uint16_t port = 0;
+  std::vector<std::weak_ptr<Session>> sessions;
+  std::thread thread;
+  bool stopping = false;
+
+  void Accept() {
+    acceptor.async_accept([this](ErrorOf error, tcp::socket socket) {
+      if (stopping) return;
+      if (error) return AcceptLater();  // such as too many open files
+      ++counts.accepted;
+      Take(std::move(socket));
+      Accept();
+    });
+  }
+
+  void AcceptLater() {
+    pause.expires_after(std::chrono::milliseconds(100));
+    pause.async_wait([this](ErrorOf error) {
+      if (!error && !stopping) Accept();
+    });
+  }
+
+  void Take(tcp::socket socket) {
+    if (counts.open >= options.connections) {
+      ++counts.refused;
+      return;  // closes it
+    }
+    std::erase_if(sessions, [](const auto& session) { return session.expired(); });
+    const auto session = std::make_shared<Session>(std::move(socket), handler, counts,
+                                                   std::chrono::seconds(options.patience_seconds));
+    sessions.push_back(session);
+    session->Read();
+  }
+
+  void End() {
+    stopping = true;
+    ErrorOf ignored;
+    acceptor.close(ignored);
+    pause.cancel();
+    for (const auto& weak : sessions) {
+      if (const auto session = weak.lock()) session->Close();
+    }
+  }
+};
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, HttpHandler handler) {
+  auto parts = std::make_unique<Parts>();
+  parts->options = options;
+  parts->handler = std::move(handler);
+  const tcp::endpoint where(AddressOf(options.address), options.port);
+  ErrorOf error;
+  parts->acceptor.open(where.protocol(), error);
+  if (!error) parts->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) parts->acceptor.bind(where, error);
+  if (!error) parts->acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  if (error) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("HTTP on port {} of {}: {}; does another program listen there? "
+                                 "(key `http` of the configuration)",
+                                 options.port, ToString(options.address), error.message()));
+  }
+  parts->port = parts->acceptor.local_endpoint().port();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
+}
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+HttpServer::~HttpServer() { Stop(); }
+
+void HttpServer::Start() {
+  parts_->Accept();
+  parts_->thread = std::thread([parts = parts_.get()] { parts->context.run(); });
+}
+
+void HttpServer::Stop() {
+  if (!parts_->thread.joinable()) return;
+  asio::post(parts_->context, [parts = parts_.get()] { parts->End(); });
+  parts_->thread.join();
+}
+
+uint16_t HttpServer::port() const { return parts_->port; }
+
+HttpCounters HttpServer::Counters() const {
+  const Counts& counts = parts_->counts;
+  return {.accepted = counts.accepted,
+          .refused = counts.refused,
+          .requests = counts.requests,
+          .bad_requests = counts.bad_requests,
+          .streams = counts.streams,
+          .broken_off = counts.broken_off,
+          .open = counts.open};
+}
+
+}  // namespace rocescope

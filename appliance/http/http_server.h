@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HTTP/1.1 on a thread of its own: bounded connections, times and sizes, so that whoever stalls or
+// floods it costs nobody else anything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "appliance/http/http_message.h"
+#include "base/address.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+struct HttpCounters {
+  uint64_t accepted = 0;      // connections
+  uint64_t refused = 0;       // as there were too many
+  uint64_t requests = 0;      // answered
+  uint64_t bad_requests = 0;  // not HTTP, too large, or for another host
+  uint64_t streams = 0;       // begun
+  uint64_t broken_off = 0;    // peers that took nothing for too long
+  uint32_t open = 0;          // connections now
+};
+
+class HttpServer {
+ public:
+  struct Options {
+    IpAddress address;
+    uint16_t port = 0;           // 0: the kernel chooses one
+    uint32_t connections = 256;  // at most at a time
+    // A request must be here, and an answer taken, after so long; then the connection ends.
+    uint32_t patience_seconds = 20;
+  };
+
+  // Listens; answers from Start on.
+  static Result<std::unique_ptr<HttpServer>> Open(const Options& options, HttpHandler handler);
+  ~HttpServer();
+
+  void Start();
+  // Ends all connections and the thread. Again is nothing.
+  void Stop();
+
+  uint16_t port() const;
+  // Any thread.
+  HttpCounters Counters() const;
+
+ private:
+  struct Parts;
+  explicit HttpServer(std::unique_ptr<Parts> parts);
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace rocescope

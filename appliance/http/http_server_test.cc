@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+namespace rocescope {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
+
+// A connection that says what it likes.
+class Client {
+ public:
+  explicit Client(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(port);
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    timeval wait{.tv_sec = 20, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+  }
+  ~Client() { close(socket_); }
+  Client(const Client&) = delete;
+
+  void Say(const std::string& text) { send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  // What is received until the text contains `end`, or the other side closes.
+  std::string HearUntil(const std::string& end) {
+    std::string heard;
+    char some[4096];
+    while (heard.find(end) == std::string::npos) {
+      const ssize_t got = recv(socket_, some, sizeof some, 0);
+      if (got <= 0) return heard + "<closed>";
+      heard.append(some, static_cast<size_t>(got));
+    }
+    return heard;
+  }
+  std::string HearAll() { return HearUntil("no text has this"); }
+
+ private:
+  int socket_;
+};
+
+std::unique_ptr<HttpServer> Serve(HttpHandler handler, HttpServer::Options options = {}) {
+  options.address = kLoopback;
+  auto server = HttpServer::Open(options, std::move(handler));
+  EXPECT_TRUE(server) << server.error().message;
+  (*server)->Start();
+  return *std::move(server);
+}
+
+HttpResponse Echo(const HttpRequest& request) {
+  return {.content_type = "text/plain",
+          .body = request.method + " " + request.target + " " + request.last_event_id};
+}
+
+TEST(HttpServer, AnswersOneRequestAfterTheOther) {
+  const auto server = Serve(Echo);
+  Client client(server->port());
+  client.Say("GET /a?b HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n");
+  EXPECT_THAT(client.HearUntil("GET /a?b 7"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Content-Length: 10\r\n"),
+                    HasSubstr("X-Content-Type-Options: nosniff\r\n")));
+  client.Say("GET /c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.HearAll(), EndsWith("GET /c <closed>"));
+  EXPECT_EQ(server->Counters().requests, 2u);
+  EXPECT_EQ(server->Counters().accepted, 1u);
+}
+
+TEST(HttpServer, HeadIsGetWithoutItsBody) {
+  const auto server = Serve(Echo);
+  Client client(server->port());
+  client.Say("HEAD /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.HearAll(),
+              AllOf(HasSubstr("Content-Length: 7\r\n"), EndsWith("\r\n\r\n<closed>")));
+}
+
+TEST(HttpServer, RefusesWhatIsForAnotherHost) {
+  const auto server = Serve(Echo);
+  Client client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  EXPECT_THAT(client.HearAll(), StartsWith("HTTP/1.1 421 "));
+  EXPECT_EQ(server->Counters().requests, 0u);
+  EXPECT_EQ(server->Counters().bad_requests, 1u);
+}
+
+TEST(HttpServer, RefusesWhatIsNoRequest) {
+  const auto server = Serve(Echo);
+  for (const std::string& text :
+       {std::string("nonsense\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n",
+        std::string("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345")}) {
+    Client client(server->port());
+    client.Say(text);
+    EXPECT_THAT(client.HearAll(), StartsWith("HTTP/1.1 4")) << text.substr(0, 40);
+  }
+  EXPECT_EQ(server->Counters().bad_requests, 3u);
+}
+
+TEST(HttpServer, StreamsUntilTheReaderGoes) {
+  std::atomic<int> asked = 0;
+  const auto server = Serve([&](const HttpRequest&) {
+    return HttpResponse{.content_type = "text/event-stream", .body = "first\n", .stream = [&] {
+                          return ++asked % 2 == 0 ? "more\n" : "";
+                        }};
+  });
+  Client client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const std::string heard = client.HearUntil("more\nmore\n");
+  EXPECT_THAT(heard, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("\r\n\r\nfirst\nmore\n"),
+                           Not(HasSubstr("Content-Length"))));
+  EXPECT_EQ(server->Counters().streams, 1u);
+}
+
+TEST(HttpServer, RefusesConnectionsBeyondItsBound) {
+  const auto server = Serve(Echo, {.connections = 1});
+  Client first(server->port());
+  first.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  first.HearUntil("GET /");
+  Client second(server->port());
+  EXPECT_EQ(second.HearAll(), "<closed>");
+  EXPECT_EQ(server->Counters().refused, 1u);
+}
+
+TEST(HttpServer, BreaksOffWhoSaysNothing) {
+  const auto server = Serve(Echo, {.patience_seconds = 1});
+  Client client(server->port());
+  client.Say("GET / HT");
+  EXPECT_EQ(client.HearAll(), "<closed>");
+}
+
+TEST(HttpServer, BreaksOffWhoTakesNothing) {
+  const auto server = Serve(
+      [](const HttpRequest&) {
+        return HttpResponse{.content_type = "text/plain", .body = std::string(64 << 20, 'x')};
+      },
+      {.patience_seconds = 1});
+  Client client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  while (server->Counters().broken_off == 0) std::this_thread::yield();
+  EXPECT_EQ(server->Counters().broken_off, 1u);
+}
+
+TEST(HttpServer, StopsInTheMiddleOfAStream) {
+  auto server = Serve([](const HttpRequest&) {
+    return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
+  });
+  Client client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  client.HearUntil("xy");
+  server->Stop();
+  EXPECT_THAT(client.HearAll(), EndsWith("<closed>"));
+}
+
+TEST(HttpServer, SaysThatItsPortIsTaken) {
+  const auto first = Serve(Echo);
+  const auto second = HttpServer::Open({.address = kLoopback, .port = first->port()}, Echo);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("does another program listen there?"));
+}
+
+}  // namespace
+}  // namespace rocescope

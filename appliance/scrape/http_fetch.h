@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GETs over HTTP/1.1, many at a time on one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace rocescope {
+
+// "http://HOST[:PORT][/PATH]"; without TLS, which exporters seldom have.
+struct HttpUrl {
+  std::string host;
+  std::string port = "80";
+  std::string target = "/";
+};
+Result<HttpUrl> ParseHttpUrl(const std::string& text);
+
+class HttpFetcher {
+ public:
+  struct Limits {
+    std::chrono::milliseconds patience{5000};  // for all of it
+    size_t most_octets = size_t{64} << 20;     // of a body
+  };
+
+  HttpFetcher();
+  ~HttpFetcher();
+
+  // Calls `then`, once, from Run: with the body of an answer 200, or with the error.
+  void Get(const HttpUrl& url, const Limits& limits, std::function<void(Result<std::string>)> then);
+
+  // Goes on with what is under way, for so long or until all is done.
+  void Run(std::chrono::milliseconds most);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace rocescope

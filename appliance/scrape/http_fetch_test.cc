@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/scrape/http_fetch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/http/http_server.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(HttpUrl, HasAHostAPortAndATarget) {
+  const auto url = ParseHttpUrl("http://10.0.0.7:9400/metrics?a=b");
+  ASSERT_TRUE(url);
+  EXPECT_EQ(url->host, "10.0.0.7");
+  EXPECT_EQ(url->port, "9400");
+  EXPECT_EQ(url->target, "/metrics?a=b");
+  EXPECT_EQ(ParseHttpUrl("http://leaf0")->port, "80");
+  EXPECT_EQ(ParseHttpUrl("http://leaf0")->target, "/");
+  EXPECT_EQ(ParseHttpUrl("http://[::1]:9/x")->host, "::1");
+  EXPECT_EQ(ParseHttpUrl("http://[::1]")->port, "80");
+}
+
+TEST(HttpUrl, IsNotAnythingElse) {
+  for (const char* text :
+       {"", "leaf0:9400", "https://leaf0", "http://", "http://:80", "http://a:b", "http://a:/",
+        "http://a b/", "http://a/b c", "http://::1:80/", "http://user@a/", "http://a:123456"}) {
+    EXPECT_FALSE(ParseHttpUrl(text)) << text;
+  }
+}
+
+class FetchTest : public testing::Test {
+ protected:
+  Result<std::string> Get(HttpHandler handler, const HttpFetcher::Limits& limits = {}) {
+    auto server = HttpServer::Open({.address = IpAddress::FromV4(0x7f000001)}, std::move(handler));
+    EXPECT_TRUE(server);
+    (*server)->Start();
+    return Get((*server)->port(), limits);
+  }
+  Result<std::string> Get(uint16_t port, const HttpFetcher::Limits& limits = {}) {
+    HttpFetcher fetcher;
+    Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
+    fetcher.Get({.host = "127.0.0.1", .port = std::to_string(port), .target = "/m"}, limits,
+                [&](Result<std::string> answer) { got = std::move(answer); });
+    fetcher.Run(std::chrono::seconds(20));
+    return got;
+  }
+};
+
+TEST_F(FetchTest, GetsABody) {
+  const auto got = Get([](const HttpRequest& request) {
+    return HttpResponse{.content_type = "text/plain", .body = "for " + request.target};
+  });
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(*got, "for /m");
+}
+
+TEST_F(FetchTest, AnotherStatusIsAnError) {
+  const auto got = Get([](const HttpRequest&) { return HttpResponse{.status = 404}; });
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "HTTP status 404");
+}
+
+TEST_F(FetchTest, TooMuchIsAnError) {
+  const auto got =
+      Get([](const HttpRequest&) { return HttpResponse{.body = std::string(5000, 'x')}; },
+          {.most_octets = 4096});
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message, HasSubstr("body limit"));
+}
+
+TEST_F(FetchTest, WhoNeverEndsIsGivenUp) {
+  const auto got = Get(
+      [](const HttpRequest&) {
+        return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
+      },
+      {.patience = std::chrono::milliseconds(300)});
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "no answer in time");
+}
+
+TEST_F(FetchTest, NobodyThereIsAnError) {
+  uint16_t port = 0;
+  {
+    auto server = HttpServer::Open({.address = IpAddress::FromV4(0x7f000001)},
+                                   [](const HttpRequest&) { return HttpResponse(); });
+    port = (*server)->port();
+  }
+  const auto got = Get(port);
+  ASSERT_FALSE(got);
+  EXPECT_THAT(got.error().message, HasSubstr("refused"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes events of what differs from one answer to the next.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "appliance/box/box.h"
+#include "appliance/report/finding_watch.h"
+#include "appliance/service/answer_view.h"
+
+namespace rocescope {
+
+namespace v1 {
+class Event;
+}
+
+// Of one thread.
+class EventWatch {
+ public:
+  // Faults that are begun, over, taken back.
+  std::vector<v1::Event> LookAt(const AnswerView& answer);
+  // Those that have ended since the last time.
+  std::vector<v1::Event> LookAt(const std::vector<SourceState>& sources, Timestamp now);
+
+ private:
+  FindingWatch findings_;
+  std::set<std::string> failed_;  // sources
+};
+
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/service/job_registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+using testing::SizeIs;
+
+Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
+Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
+
+TEST(JobRegistry, KnowsAJobByItsNumberAndName) {
+  JobRegistry registry;
+  EXPECT_TRUE(registry.Register(Job(7, "pretrain")));
+  EXPECT_TRUE(registry.Has("7"));
+  EXPECT_TRUE(registry.Has("pretrain"));
+  EXPECT_FALSE(registry.Has("8"));
+  EXPECT_TRUE(registry.Register(Job(7, "renamed")));
+  EXPECT_FALSE(registry.Has("pretrain"));
+  EXPECT_THAT(registry.All(), SizeIs(1));
+}
+
+TEST(JobRegistry, AJobEndsOnce) {
+  JobRegistry registry;
+  EXPECT_FALSE(registry.End(7, At(1)));
+  registry.Register(Job(7));
+  EXPECT_TRUE(registry.End(7, At(1)));
+  EXPECT_TRUE(registry.End(7, At(2)));
+  EXPECT_EQ(registry.All()[0].state, AllocationState::kEnded);
+  EXPECT_EQ(registry.All()[0].end, At(1));
+}
+
+TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
+  JobRegistry registry;
+  for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
+  EXPECT_FALSE(registry.Register(Job(1'000'000))) << "all run";
+  EXPECT_TRUE(registry.Register(Job(5))) << "no new one";
+  registry.End(20, At(9));
+  registry.End(30, At(8));
+  EXPECT_TRUE(registry.Register(Job(1'000'000)));
+  EXPECT_FALSE(registry.Has("30"));
+  EXPECT_TRUE(registry.Has("20"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/service/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "appliance/history/history_store.h"
+#include "appliance/report/replay_report.h"
+#include "appliance/report/telemetry_report.h"
+#include "appliance/service/page.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+// After so long without anything a source that used to send is a problem.
+constexpr Duration kSilent = std::chrono::seconds(30);
+
+double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
+
+void FillSource(const SourceState& source, v1::Source& out) {
+  const LcoreStatistics& counted = source.statistics;
+  out.set_name(source.name);
+  out.set_kind(std::string(NameOf(source.kind)));
+  for (const ListenAddress& address : source.listens) out.add_listens(ToString(address));
+  FillLedger(counted.frames.ledger, *out.mutable_ledger());
+  out.set_octets(counted.octets);
+  out.set_missed(counted.missed);
+  out.set_records(counted.records);
+  out.set_records_dropped(counted.records_dropped);
+  out.set_flows_open(counted.flows_open);
+  if (counted.received_any) out.set_last_arrival_ns(ToNanoseconds(counted.last_arrival));
+  out.set_error(source.error);
+  for (const std::string& trouble : source.troubles) out.add_troubles(trouble);
+  for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
+}
+
+void FindProblems(const std::vector<SourceState>& sources, const Answer* answer, Duration window,
+                  Timestamp started, Timestamp now, v1::Health& out) {
+  bool any_arrival = false;
+  for (const SourceState& source : sources) {
+    const LcoreStatistics& counted = source.statistics;
+    any_arrival = any_arrival || counted.received_any;
+    for (const std::string& trouble : source.troubles) out.add_problems(trouble);
+    if (!source.error.empty()) {
+      out.add_problems(source.error);
+    } else if (counted.received_any && now - counted.last_arrival > kSilent &&
+               counted.last_arrival > started) {  // else it is a capture's time
+      out.add_problems(fmt::format("{}: nothing has come for {:.0f} s", source.name,
+                                   SecondsOf(now - counted.last_arrival)));
+    }
+  }
+  if (answer == nullptr || !any_arrival) return;
+  const Duration late = now - answer->published_at;
+  if (late > 10 * window + 2 * answer->took + std::chrono::seconds(5)) {
+    out.add_problems(
+        fmt::format("the last answer is {:.0f} s old: analysis is behind", SecondsOf(late)));
+  }
+}
+
+}  // namespace
+
+Service::Service(Box& box, std::string version, HistoryStore* history)
+    : box_(box),
+      version_(std::move(version)),
+      history_(history),
+      views_(box.answers(), box.config().analysis_window) {}
+
+ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
+  std::shared_ptr<const AnswerView> answer = views_.Latest();
+  if (answer) return answer;
+  return Refuse(ServiceFault::kNoAnswerYet,
+                "nothing is known yet: no analysis window has ended since the box began; ask again "
+                "in a moment");
+}
+
+ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology() {
+  if (const auto there = NeedTopology(); !there) return tl::unexpected(there.error());
+  return Answered();
+}
+
+ServiceStatus Service::NeedTopology() const {
+  if (box_.fabric()) return {};
+  return Refuse(ServiceFault::kNoTopology,
+                "the box was given no topology (key `topology` of its configuration), without "
+                "which links and paths have no names");
+}
+
+ServiceResult<Service::Paged> Service::Page(const std::string& token) {
+  if (token.empty()) {
+    auto answer = Answered();
+    if (!answer) return tl::unexpected(answer.error());
+    return Paged{.answer = *std::move(answer)};
+  }
+  const auto parsed = ParsePageToken(token);
+  if (!parsed) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "page_token is none that this box gave out: leave it empty for the first page");
+  }
+  auto answer = views_.Of(parsed->version);
+  if (!answer) {
+    return Refuse(ServiceFault::kPageForgotten,
+                  "the list has changed too often since its first page: begin with the first page "
+                  "again");
+  }
+  return Paged{.answer = std::move(answer), .first = parsed->offset};
+}
+
+PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t version) {
+  PageEnd page;
+  page.end = std::min(elements, std::min(first, elements) + PageSize(asked));
+  if (page.end < elements) page.next = ToText({.version = version, .offset = page.end});
+  return page;
+}
+
+ServiceError Service::NoSuchJob(std::string_view name) const {
+  if (registry_.Has(name)) {
+    return {.fault = ServiceFault::kNoDataYet,
+            .message = fmt::format("job \"{}\" is registered, and no packet of it has been seen: "
+                                   "ask again later",
+                                   name)};
+  }
+  return {.fault = ServiceFault::kUnknownJob,
+          .message =
+              fmt::format("no job, or more than one, goes by \"{}\": see the list of jobs", name)};
+}
+
+ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
+  const Timestamp now = WallClock();
+  const auto answer = views_.Latest();
+  FindProblems(box_.Sources(), answer ? &answer->answer() : nullptr, box_.config().analysis_window,
+               box_.started_at(), now, out);
+  if (history_ != nullptr) {
+    if (const std::string problem = history_->counts().problem; !problem.empty()) {
+      out.add_problems(fmt::format("history is not written: {}", problem));
+    }
+  }
+  out.set_state(!out.problems().empty() ? v1::Health::STATE_DEGRADED
+                : answer                ? v1::Health::STATE_SERVING
+                                        : v1::Health::STATE_WAITING);
+  out.set_version(version_);
+  out.set_started_ns(ToNanoseconds(box_.started_at()));
+  out.set_now_ns(ToNanoseconds(now));
+  if (answer) {
+    answer->FillAge(*out.mutable_age());
+    out.set_answer_took_ns(answer->answer().took.count());
+  }
+  out.set_has_topology(box_.fabric() != nullptr);
+  return {};
+}
+
+ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
+  for (const SourceState& source : box_.Sources()) FillSource(source, *out.add_sources());
+  return {};
+}
+
+}  // namespace rocescope

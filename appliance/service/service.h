@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of service.proto, whatever carries them: gRPC and HTTP hand over the same requests and
+// get the same answers and errors. Any thread may call; none waits for the engine or for sources.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "appliance/box/box.h"
+#include "appliance/service/answer_view.h"
+#include "appliance/service/event_log.h"
+#include "appliance/service/job_registry.h"
+#include "appliance/service/service_error.h"
+
+namespace rocescope {
+
+namespace v1 {
+class EndJobRequest;
+class EndJobResponse;
+class FindPathsRequest;
+class FindPathsResponse;
+class GetDependenciesRequest;
+class GetDependenciesResponse;
+class GetHealthRequest;
+class GetJobHistoryRequest;
+class GetJobHistoryResponse;
+class GetJobRequest;
+class GetJobResponse;
+class GetLinkHistoryRequest;
+class GetLinkHistoryResponse;
+class GetServiceLevelsRequest;
+class GetServiceLevelsResponse;
+class GetTopologyRequest;
+class Health;
+class ListAnomaliesRequest;
+class ListAnomaliesResponse;
+class ListFindingsRequest;
+class ListFindingsResponse;
+class ListHotspotsRequest;
+class ListHotspotsResponse;
+class ListJobsRequest;
+class ListJobsResponse;
+class ListLinkLoadsRequest;
+class ListLinkLoadsResponse;
+class ListNodeSwitchesRequest;
+class ListNodeSwitchesResponse;
+class ListPastEventsRequest;
+class ListPastEventsResponse;
+class ListSourcesRequest;
+class ListSourcesResponse;
+class RegisterJobRequest;
+class RegisterJobResponse;
+class Topology;
+}  // namespace v1
+
+class HistoryStore;
+
+class Service {
+ public:
+  // `box` and `history` must outlive it; `version` is rocescope's own. Null: there is no history.
+  Service(Box& box, std::string version, HistoryStore* history = nullptr);
+
+  ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
+  ServiceStatus ListSources(const v1::ListSourcesRequest& request, v1::ListSourcesResponse& out);
+
+  ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
+  ServiceStatus GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out);
+
+  ServiceStatus RegisterJob(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
+  ServiceStatus EndJob(const v1::EndJobRequest& request, v1::EndJobResponse& out);
+
+  ServiceStatus GetTopology(const v1::GetTopologyRequest& request, v1::Topology& out);
+  ServiceStatus ListLinkLoads(const v1::ListLinkLoadsRequest& request,
+                              v1::ListLinkLoadsResponse& out);
+  ServiceStatus FindPaths(const v1::FindPathsRequest& request, v1::FindPathsResponse& out);
+  ServiceStatus ListHotspots(const v1::ListHotspotsRequest& request, v1::ListHotspotsResponse& out);
+  ServiceStatus ListNodeSwitches(const v1::ListNodeSwitchesRequest& request,
+                                 v1::ListNodeSwitchesResponse& out);
+
+  ServiceStatus ListFindings(const v1::ListFindingsRequest& request, v1::ListFindingsResponse& out);
+  ServiceStatus ListAnomalies(const v1::ListAnomaliesRequest& request,
+                              v1::ListAnomaliesResponse& out);
+  ServiceStatus GetServiceLevels(const v1::GetServiceLevelsRequest& request,
+                                 v1::GetServiceLevelsResponse& out);
+  ServiceStatus GetDependencies(const v1::GetDependenciesRequest& request,
+                                v1::GetDependenciesResponse& out);
+
+  ServiceStatus ListPastEvents(const v1::ListPastEventsRequest& request,
+                               v1::ListPastEventsResponse& out);
+  ServiceStatus GetLinkHistory(const v1::GetLinkHistoryRequest& request,
+                               v1::GetLinkHistoryResponse& out);
+  ServiceStatus GetJobHistory(const v1::GetJobHistoryRequest& request,
+                              v1::GetJobHistoryResponse& out);
+
+  // For WatchEvents, which each transport has its own way to carry; and for whoever makes events.
+  EventLog& events() { return events_; }
+  AnswerViews& views() { return views_; }
+  const Box& box() const { return box_; }
+  const std::string& version() const { return version_; }
+  const HistoryStore* history() const { return history_; }
+
+ private:
+  // The newest answer, or the one that a page is of.
+  struct Paged {
+    std::shared_ptr<const AnswerView> answer;
+    uint64_t first = 0;  // element of the list
+  };
+  ServiceResult<std::shared_ptr<const AnswerView>> Answered();
+  ServiceResult<Paged> Page(const std::string& token);
+  ServiceResult<std::shared_ptr<const AnswerView>> AnsweredWithTopology();
+  ServiceStatus NeedTopology() const;
+  ServiceStatus NeedHistory() const;
+
+  // Why a job that nobody knows is not known.
+  ServiceError NoSuchJob(std::string_view name) const;
+
+  // Tells the box what is registered: the newest said last, whoever calls at the same time.
+  void TellAllocations();
+
+  Box& box_;
+  std::mutex telling_;
+  const std::string version_;
+  HistoryStore* const history_;
+  JobRegistry registry_;
+  AnswerViews views_;
+  EventLog events_;
+};
+
+// Of a list of so many elements, the end of the page that begins at `first`; and the token of the
+// next one, empty if there is none. `version` is the answer's, 0 of lists that are of none.
+struct PageEnd {
+  uint64_t end = 0;
+  std::string next;
+};
+PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t version);
+
+}  // namespace rocescope

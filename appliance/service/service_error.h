@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Why a call has no answer: what each transport makes of it comes from one table.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace rocescope {
+
+// enumerator and reason, gRPC's code and its number, HTTP's status (RFC 9110).
+#define ROCESCOPE_SERVICE_FAULTS(ROW)                           \
+  ROW(NoAnswerYet, "NO_ANSWER_YET", "UNAVAILABLE", 14, 503)     \
+  ROW(NoDataYet, "NO_DATA_YET", "UNAVAILABLE", 14, 503)         \
+  ROW(NoTopology, "NO_TOPOLOGY", "FAILED_PRECONDITION", 9, 412) \
+  ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 412)   \
+  ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
+  ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
+  ROW(UnknownPath, "UNKNOWN_PATH", "UNIMPLEMENTED", 12, 404)    \
+  ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
+  ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
+  ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 410) \
+  ROW(TooMany, "TOO_MANY", "RESOURCE_EXHAUSTED", 8, 429)        \
+  ROW(NotAllowed, "NOT_ALLOWED", "PERMISSION_DENIED", 7, 403)
+
+enum class ServiceFault : uint8_t {
+#define ROW(id, reason, code, number, status) k##id,
+  ROCESCOPE_SERVICE_FAULTS(ROW)
+#undef ROW
+      kCount,
+};
+
+struct ServiceFaultInfo {
+  std::string_view reason;
+  std::string_view grpc_code;
+  int grpc_number = 0;
+  unsigned http_status = 0;
+};
+inline constexpr std::array<ServiceFaultInfo, static_cast<size_t>(ServiceFault::kCount)>
+    kServiceFaults = {{
+#define ROW(id, reason, code, number, status) {reason, code, number, status},
+        ROCESCOPE_SERVICE_FAULTS(ROW)
+#undef ROW
+    }};
+constexpr const ServiceFaultInfo& InfoOf(ServiceFault fault) {
+  return kServiceFaults[static_cast<size_t>(fault)];
+}
+
+struct ServiceError {
+  ServiceFault fault = ServiceFault::kBadRequest;
+  std::string message;  // for people: what was wrong, and what to do
+};
+
+using ServiceStatus = tl::expected<void, ServiceError>;
+template <typename T>
+using ServiceResult = tl::expected<T, ServiceError>;
+
+inline tl::unexpected<ServiceError> Refuse(ServiceFault fault, std::string message) {
+  return tl::unexpected<ServiceError>(ServiceError{.fault = fault, .message = std::move(message)});
+}
+
+}  // namespace rocescope

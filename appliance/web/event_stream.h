@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events as server-sent events (the HTML standard, 9.2): `id` is the cursor, `event` the kind,
+// `data` the Event as JSON.
+#pragma once
+
+#include <cstdint>
+
+#include "appliance/http/http_message.h"
+#include "appliance/service/service.h"
+
+namespace rocescope {
+
+// Those after `cursor`; and, without an id, that another answer is there.
+HttpResponse StreamEvents(Service& service, uint64_t cursor);
+
+}  // namespace rocescope

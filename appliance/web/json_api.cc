@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/web/json_api.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "appliance/report/message_json.h"
+#include "appliance/web/event_stream.h"
+#include "base/nearest.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using google::protobuf::Arena;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr const char* kJson = "application/json";
+
+HttpResponse Json(const Message& message) {
+  HttpResponse response = {.content_type = kJson};
+  AppendJson(message, false, response.body);
+  response.body += '\n';
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+template <typename Number>
+bool Parse(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+// False: the text is no value of the field.
+bool SetField(const FieldDescriptor& field, const std::string& text, Message& request) {
+  const auto& reflection = *request.GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    reflection.SetString(&request, &field, text);
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    int64_t number = 0;
+    if (!Parse(text, number)) return false;
+    reflection.SetInt64(&request, &field, number);
+    return true;
+  }
+  uint32_t number = 0;
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32 || !Parse(text, number)) return false;
+  reflection.SetUInt32(&request, &field, number);
+  return true;
+}
+
+// Each parameter is a field of the request.
+ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
+  const auto& type = *request.GetDescriptor();
+  for (const auto& [name, value] : target.query) {
+    const FieldDescriptor* const field = type.FindFieldByName(name);
+    if (field == nullptr) {
+      std::vector<std::string_view> known;
+      for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known)));
+    }
+    if (!SetField(*field, value, request)) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("{}: expected a whole number, found \"{}\"", name, value));
+    }
+  }
+  return {};
+}
+
+template <typename Request, typename Response>
+using CallOf = ServiceStatus (Service::*)(const Request&, Response&);
+
+template <typename Request, typename Response>
+HttpResponse Call(Service& service, CallOf<Request, Response> call, const Request& request) {
+  Arena arena;
+  auto& response = *Arena::CreateMessage<Response>(&arena);
+  if (const auto answered = (service.*call)(request, response); !answered) {
+    return JsonError(answered.error());
+  }
+  return Json(response);
+}
+
+template <auto call>
+struct Caller;
+template <typename Request, typename Response,
+          ServiceStatus (Service::*call)(const Request&, Response&)>
+struct Caller<call> {
+  static HttpResponse Run(Service& service, const RequestTarget& target) {
+    Request request;
+    if (const auto filled = FillRequest(target, request); !filled) {
+      return JsonError(filled.error());
+    }
+    return Call(service, call, request);
+  }
+};
+
+HttpResponse Dependencies(Service& service, const RequestTarget& target) {
+  v1::GetDependenciesRequest request;
+  for (const auto& [name, value] : target.query) {
+    const bool is_radius = name == "blast_radius";
+    if ((!is_radius && name != "needs") || target.query.size() > 1) {
+      return JsonError({.fault = ServiceFault::kBadRequest,
+                        .message = "give either blast_radius=ELEMENT or needs=ELEMENT"});
+    }
+    request.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
+                                   : v1::Dependency::QUESTION_NEEDS);
+    request.set_element(value);
+  }
+  return Call(service, &Service::GetDependencies, request);
+}
+
+struct Route {
+  std::string_view path;  // behind kApiRoot
+  HttpResponse (*run)(Service&, const RequestTarget&);
+};
+constexpr std::array kRoutes = {
+    Route{"health", Caller<&Service::GetHealth>::Run},
+    Route{"sources", Caller<&Service::ListSources>::Run},
+    Route{"jobs", Caller<&Service::ListJobs>::Run},
+    Route{"topology", Caller<&Service::GetTopology>::Run},
+    Route{"links", Caller<&Service::ListLinkLoads>::Run},
+    Route{"paths", Caller<&Service::FindPaths>::Run},
+    Route{"hotspots", Caller<&Service::ListHotspots>::Run},
+    Route{"node-switches", Caller<&Service::ListNodeSwitches>::Run},
+    Route{"findings", Caller<&Service::ListFindings>::Run},
+    Route{"anomalies", Caller<&Service::ListAnomalies>::Run},
+    Route{"service-levels", Caller<&Service::GetServiceLevels>::Run},
+    Route{"dependencies", Dependencies},
+    Route{"history/events", Caller<&Service::ListPastEvents>::Run},
+    Route{"history/links", Caller<&Service::GetLinkHistory>::Run},
+    Route{"history/jobs", Caller<&Service::GetJobHistory>::Run},
+};
+
+HttpResponse Events(Service& service, const HttpRequest& request, const RequestTarget& target) {
+  uint64_t cursor = service.events().last();
+  std::string text = request.last_event_id;
+  if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
+    text = at->second;
+  }
+  if (!text.empty() && !Parse(text, cursor)) {
+    return JsonError({.fault = ServiceFault::kBadRequest,
+                      .message = fmt::format("cursor: expected a number that an event had, found "
+                                             "\"{}\"",
+                                             text)});
+  }
+  return StreamEvents(service, cursor);
+}
+
+}  // namespace
+
+HttpResponse JsonError(const ServiceError& error) {
+  const ServiceFaultInfo& info = InfoOf(error.fault);
+  v1::ApiError message;
+  message.set_code(std::string(info.grpc_code));
+  message.set_reason(std::string(info.reason));
+  message.set_message(error.message);
+  HttpResponse response = Json(message);
+  response.status = info.http_status;
+  if (error.fault == ServiceFault::kWrongMethod)
+    response.headers.emplace_back("Allow", "GET, HEAD");
+  if (error.fault == ServiceFault::kNoAnswerYet) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
+  const std::string_view path = std::string_view(target.path).substr(kApiRoot.size());
+  constexpr std::string_view kJob = "jobs/";
+  if (path == "events") return Events(service, request, target);
+  if (path.starts_with(kJob) && path.size() > kJob.size()) {
+    v1::GetJobRequest job;
+    job.set_id(std::string(path.substr(kJob.size())));
+    return Call(service, &Service::GetJob, job);
+  }
+  std::vector<std::string_view> known = {"events", "jobs/ID"};
+  for (const Route& route : kRoutes) {
+    if (route.path == path) return route.run(service, target);
+    known.push_back(route.path);
+  }
+  return JsonError(
+      {.fault = ServiceFault::kUnknownPath,
+       .message = fmt::format("there is no {}{}{}", kApiRoot, path, DidYouMean(path, known))});
+}
+
+}  // namespace rocescope

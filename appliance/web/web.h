@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that the box serves over HTTP: the page, the API, metrics.
+#pragma once
+
+#include "appliance/http/http_message.h"
+#include "appliance/service/service.h"
+
+namespace rocescope {
+
+// GET and HEAD alone. `service` must outlive the handler.
+HttpHandler WebHandler(Service& service);
+
+}  // namespace rocescope

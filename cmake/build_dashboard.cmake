@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -D SOURCE=appliance/dashboard -D WORK=<folder> -D PLAIN=<page> -P build_dashboard.cmake
+# Builds the dashboard in a copy of its sources, WORK/dist. Where npm cannot fetch its packages the
+# program still builds: then dist has the plain page, and a warning says so.
+file(COPY ${SOURCE}/source ${SOURCE}/browser ${SOURCE}/index.html ${SOURCE}/package.json ${SOURCE}/vite.config.ts
+          ${SOURCE}/tsconfig.json ${SOURCE}/check_size.mjs DESTINATION ${WORK})
+set(installed ${WORK}/package-lock.json)  # what node_modules is of
+file(SHA256 ${SOURCE}/package-lock.json wanted)
+set(there "")
+if(EXISTS ${installed} AND EXISTS ${WORK}/node_modules)
+  file(SHA256 ${installed} there)
+endif()
+set(failed 0)
+if(NOT there STREQUAL wanted)
+  file(COPY ${SOURCE}/package-lock.json DESTINATION ${WORK})
+  execute_process(COMMAND npm ci --no-audit --no-fund --loglevel=error
+                  WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed OUTPUT_VARIABLE said
+                  ERROR_VARIABLE said TIMEOUT 600)
+endif()
+if(failed EQUAL 0)
+  execute_process(COMMAND npm run --silent build WORKING_DIRECTORY ${WORK} RESULT_VARIABLE built
+                  OUTPUT_VARIABLE said ERROR_VARIABLE said)
+  if(NOT built EQUAL 0)
+    message(FATAL_ERROR "The dashboard does not build:\n${said}")
+  endif()
+else()
+  file(REMOVE ${installed})
+  message(WARNING "npm could not fetch the dashboard's packages; the program is built without it "
+                  "(-D ROCESCOPE_DASHBOARD=OFF keeps silent about that):\n${said}")
+  file(MAKE_DIRECTORY ${WORK}/dist)
+  configure_file(${PLAIN} ${WORK}/dist/index.html COPYONLY)
+  file(WRITE ${WORK}/dist/app.js "")
+  file(WRITE ${WORK}/dist/app.css "")
+endif()
+foreach(file index.html app.js app.css)
+  file(TOUCH ${WORK}/dist/${file})
+endforeach()
