@@ -5,14 +5,20 @@
 usage: run_test.py PATH/rocescope
 """
 
+import contextlib
+import json
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import urllib.error
+import urllib.request
 
 ROCESCOPE = None
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "testbeds/appliance.yaml"
@@ -25,10 +31,33 @@ class Run(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def config(self, text):
-        path = pathlib.Path(self.folder.name, "box.yaml")
+    def config(self, text, name="box.yaml"):
+        path = pathlib.Path(self.folder.name, name)
         path.write_text(text)
         return path
+
+    @contextlib.contextmanager
+    def box(self, text):
+        """A box with this configuration, serving on ports of its choice: the process, and what
+        it says that it listens on, by the words before it."""
+        path = self.config(text + 'http: "127.0.0.1:0"\ngrpc: {listen: ["127.0.0.1:0"]}\n')
+        with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as run:
+            try:
+                heard = ""
+                while "gRPC on" not in heard:
+                    line = run.stderr.readline()
+                    self.assertTrue(line, heard)
+                    heard += line
+                yield run, dict(re.findall(r"(sFlow|page|gRPC) .*?(\d+\.[\d.]+:\d+)", heard))
+            finally:
+                run.kill()
+
+    def end(self, run):
+        run.send_signal(signal.SIGTERM)
+        out, err = run.communicate(timeout=50)
+        self.assertEqual(run.returncode, 0, err)
+        return out, err
 
     def done(self, *words):
         return subprocess.run([ROCESCOPE, *words], capture_output=True, text=True, timeout=50)
@@ -52,7 +81,7 @@ class Run(unittest.TestCase):
                           checked.stderr)
 
     def test_without_a_source_there_is_nothing_to_run(self):
-        run = self.done("run", self.config("analysis_window: 1s\n"))
+        run = self.done("run", self.config("analysis_window: 1s\nhttp: none\n"))
         self.assertEqual(run.returncode, 3)
         self.assertIn("names nothing to receive from", run.stderr)
 
@@ -62,18 +91,76 @@ class Run(unittest.TestCase):
         self.assertIn("interface nosuch0: ", run.stderr)
 
     def test_receives_until_a_signal_and_accounts_for_all(self):
-        path = self.config('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n')
-        with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True) as run:
-            port = int(re.search(r"sFlow on UDP 127\.0\.0\.1:(\d+)", run.stderr.readline()).group(1))
+        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            host, port = at["sFlow"].split(":")
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
                 for datagram in (SFLOW, SFLOW, b"no sFlow"):
-                    sender.sendto(datagram, ("127.0.0.1", port))
-            run.send_signal(signal.SIGTERM)
-            out, err = run.communicate(timeout=50)
-        self.assertEqual(run.returncode, 0, err)
+                    sender.sendto(datagram, (host, int(port)))
+            out, err = self.end(run)
         self.assertEqual(out, "")
         self.assertIn("udp: received 3 = decoded 3 + filtered 0 + dropped 0; 0 missed", err)
+
+    def test_serves_the_page_the_api_and_metrics(self):
+        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            root = f"http://{at['page']}"
+            with urllib.request.urlopen(f"{root}/", timeout=20) as page:
+                self.assertIn("rocescope", page.read().decode())
+                self.assertIn("default-src 'none'", page.headers["Content-Security-Policy"])
+            with urllib.request.urlopen(f"{root}/api/v1/sources", timeout=20) as answer:
+                source, = json.load(answer)["sources"]
+                self.assertEqual(source["listens"], [at["sFlow"]])
+            with urllib.request.urlopen(f"{root}/metrics", timeout=20) as answer:
+                metrics = answer.read().decode()
+            self.assertIn('rocescope_source_up{source="udp",kind="udp"} 1', metrics)
+            if shutil.which("promtool"):
+                said = subprocess.run(["promtool", "check", "metrics"], input=metrics, text=True,
+                                      capture_output=True, timeout=50)
+                self.assertEqual((said.returncode, said.stdout + said.stderr), (0, ""))
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(
+                    f"{root}/", headers={"Host": "evil.example"}), timeout=20)
+            self.assertEqual(refused.exception.code, 421)
+            refused.exception.close()
+            self.end(run)
+
+    def test_says_how_it_is(self):
+        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            health = self.done("healthcheck", f"http://{at['page']}/")
+            self.assertEqual(health.returncode, 0)
+            self.assertIn(health.stdout, ("WAITING\n", "SERVING\n"))
+            self.end(run)
+        gone = self.done("healthcheck", f"http://{at['page']}/")
+        self.assertEqual((gone.returncode, gone.stdout), (3, ""))
+        self.assertIn("Connection refused", gone.stderr)
+
+    def test_an_exporter_that_is_gone_is_a_problem(self):
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n'
+                      'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'
+                      ) as (run, at):
+            for _ in range(100):
+                health = self.done("healthcheck", f"http://{at['page']}")
+                if health.returncode == 1:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(health.stdout,
+                             "DEGRADED\nhttp://127.0.0.1:1/metrics: Connection refused\n")
+            self.end(run)
+
+    def test_a_port_that_is_taken_is_told(self):
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            for key, text in (("page", f'http: "{at["page"]}"\ngrpc: {{listen: []}}\n'),
+                              ("gRPC", f'http: none\ngrpc: {{listen: ["{at["gRPC"]}"]}}\n')):
+                second = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\n' + text,
+                                                      "second.yaml"))
+                self.assertEqual(second.returncode, 3)
+                self.assertIn("does another program listen there?", second.stderr, key)
+            self.end(run)
+
+    def test_serves_others_only_with_certificates(self):
+        run = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\nhttp: none\n'
+                                           'grpc: {listen: ["0.0.0.0:0"]}\n'))
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("needs certificate, key and client_ca", run.stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""rocescope plan: what it prints and writes, and that both can be used.
+
+usage: plan_test.py PATH/rocescope [UNITTEST ARGUMENT...]
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import command_line
+from command_line import OUTPUT, SUCCESS, UNREADABLE, USAGE, CommandLine
+
+LEAF_SPINE = ["leaf-spine", "--hosts", "128", "--leaves", "8", "--spines", "16"]
+COLLECTOR = "ens1f0=400G@leaf0:Ethernet33,172.31.0.1"
+
+
+class Plan(CommandLine):
+    def setUp(self):
+        super().setUp()
+        fabric = self.run_it("topology", "generate", *LEAF_SPINE, expect=SUCCESS).stdout
+        self.fabric = self.file("fabric.yaml", fabric.encode())
+
+    def plan(self, *words, expect=SUCCESS, collector=COLLECTOR, **options):
+        return self.run_it("plan", self.fabric, "--collector", collector, *words, expect=expect,
+                           **options)
+
+    def mirrors(self, path):
+        return json.loads(self.run_it("topology", "show", path, "-o", "json",
+                                      expect=SUCCESS).stdout)["mirrors"]
+
+    def test_the_answer_comes_first_and_is_in_json_too(self):
+        text = self.plan().stdout
+        plan = json.loads(self.plan("-o", "json").stdout)
+        self.assertTrue(text.startswith(f"MIRRORS: {plan['mirror']} ("), text)
+        self.assertEqual([c["mirror"] for c in plan["choices"]],
+                         ["nics-both", "nics", "second-leaves", "some-nics", "uplinks"])
+        self.assertLessEqual(plan["sflow"]["samples_per_second"], 10_000)
+        total = sum(int(s["load"]["bits_per_second"]) for s in plan["sessions"])
+        self.assertAlmostEqual(total, int(plan["collectors"][0]["load"]["bits_per_second"]),
+                               delta=len(plan["sessions"]))
+
+    def test_what_is_pasted_makes_the_planned_fabric(self):
+        for vendor in ("none", "sonic", "eos", "nxos"):
+            plan = json.loads(self.plan("--vendor", vendor, "-o", "json").stdout)
+            pasted = pathlib.Path(self.fabric).read_text() + plan["mirrors_yaml"]
+            mirrors = self.mirrors(self.file("pasted.yaml", pasted.encode()))
+            self.assertEqual([(m["switch"], m["session"], m["direction"], m["ports"])
+                              for m in mirrors],
+                             [(s["switch"], s["session"], s["direction"], s["ports"])
+                              for s in plan["sessions"]])
+
+    def test_a_folder_has_a_file_for_each_switch_and_the_appliances_own(self):
+        for vendor, end in (("sonic", ".sh"), ("eos", ".cfg"), ("nxos", ".cfg")):
+            folder = pathlib.Path(self.scratch.name, vendor)
+            run = self.plan("--vendor", vendor, "-d", str(folder))
+            self.assertIn("24 switch configurations", run.stderr)
+            self.assertNotIn("INTO THE SWITCHES", run.stdout)
+            names = {path.name for path in folder.iterdir()}
+            self.assertEqual(names, {"topology.yaml", "appliance.yaml"}
+                             | {f"leaf{i}{end}" for i in range(8)}
+                             | {f"spine{i}{end}" for i in range(16)})
+            self.assertTrue(self.mirrors(str(folder / "topology.yaml")))
+            self.run_it("config", "check", str(folder / "appliance.yaml"), expect=SUCCESS)
+
+    def test_a_shell_reads_what_sonic_is_to_type(self):
+        folder = pathlib.Path(self.scratch.name, "sonic")
+        self.plan("--vendor", "sonic", "--sample", "64", "-d", str(folder))
+        for path in folder.glob("*.sh"):
+            subprocess.run(["bash", "-n", str(path)], check=True, timeout=60)
+
+    def test_a_folder_that_holds_something_is_left_alone(self):
+        folder = pathlib.Path(self.file("plan/leaf0.cfg", b"mine")).parent
+        run = self.plan("--vendor", "eos", "-d", str(folder), expect=USAGE)
+        self.assertEqual(run.stdout, "")
+        self.assertIn("not an empty folder", run.stderr)
+        self.assertEqual((folder / "leaf0.cfg").read_bytes(), b"mine")
+
+    def test_a_folder_that_cannot_be_made_is_an_error(self):
+        run = self.plan("-d", "/proc/none/plan", expect=OUTPUT)
+        self.assertIn("/proc/none/plan", run.stderr)
+
+    def test_mistakes_name_what_to_change(self):
+        for words, says in ((["--truncate", "40"], "70 octets"),
+                            (["--vendor", "nxos", "--sample", "2"], "leave --sample out"),
+                            (["--vendor", "eos", "--erspan", "3"], "leave --erspan out"),
+                            (["--utilisation", "2"], "up to 1"),
+                            (["--collector", "x=1G@leaf0"], "NAME=SPEED@SWITCH:PORT,ADDRESS"),
+                            (["--collector", "x=1G@leaf9:Ethernet1,10.0.0.1"], "leaf9"),
+                            (["--collector", "x=1G@leaf1:Ethernet1,10.0.0.1"], "host16:mlx5_0"),
+                            (["--mirror", "everything"], "everything")):
+            run = self.plan(*words, expect=USAGE)
+            self.assertEqual(run.stdout, "")
+            self.assertIn(says, run.stderr)
+        run = self.run_it("plan", self.fabric, expect=USAGE)
+        self.assertIn("--collector", run.stderr)
+
+    def test_a_file_that_is_no_fabric_is_told_with_its_place(self):
+        self.fabric = self.file("bad.yaml", b"nam: x\n")
+        self.assertIn("bad.yaml:1:1", self.plan(expect=UNREADABLE).stderr)
+
+    def test_a_fabric_may_come_by_a_pipe(self):
+        text = pathlib.Path(self.fabric).read_bytes()
+        expected = self.plan().stdout
+        self.fabric = "-"
+        self.assertEqual(self.plan(input=text).stdout, expected)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            run = subprocess.run([command_line.rocescope, "plan", self.fabric, "--collector",
+                                  COLLECTOR], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(run.returncode, OUTPUT)
+
+
+if __name__ == "__main__":
+    command_line.rocescope = sys.argv.pop(1)
+    unittest.main()

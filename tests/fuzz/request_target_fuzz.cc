@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a stranger may put into a request: its target, its Host header, a page's token.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "appliance/http/host_name.h"
+#include "appliance/http/request_target.h"
+#include "appliance/scrape/http_fetch.h"
+#include "appliance/service/page.h"
+#include "tests/fuzz/require.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  IsOwnHost(text);
+  if (const auto url = ParseHttpUrl(std::string(text))) {
+    Require(!url->host.empty() && !url->port.empty() && url->target.starts_with('/'),
+            "a URL has all of its parts");
+  }
+  if (const auto target = ParseRequestTarget(text)) {
+    Require(!target->path.empty() && target->path.front() == '/', "a path begins with a slash");
+    Require(target->path.size() <= text.size(), "decoding makes nothing longer");
+    Require(target->path.find('\0') == std::string::npos, "no zero octet gets through");
+  }
+  if (const auto token = ParsePageToken(text)) {
+    Require(ParsePageToken(ToText(*token)) == token, "a token comes back as it was");
+  }
+  return 0;
+}

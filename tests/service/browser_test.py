@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The dashboard of a box that runs, in a browser: every view, light and dark, wide and narrow.
+Screenshots stay in SHOTS.
+
+usage: browser_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY DASHBOARD SHOTS
+"""
+
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+import played_run
+
+CHROMIUM = pathlib.Path("/usr/bin/chromium")
+DASHBOARD = SHOTS = None
+
+
+class Browser(played_run.PlayedRun):
+    def test_every_view_holds(self):
+        # The fault has been told by then, and what goes on is played while the views are looked at.
+        time.sleep(max(0, self.epoch + played_run.FAULT[0] + 6 - time.time()))
+        looked = subprocess.run(
+            ["node", DASHBOARD / "browser" / "dashboard_test.mjs", self.page, SHOTS],
+            capture_output=True, text=True, timeout=240)
+        self.assertEqual(looked.returncode, 0, looked.stdout + looked.stderr)
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    Browser.take_programs(words)
+    DASHBOARD, SHOTS = (pathlib.Path(word) for word in words[:2])
+    if not CHROMIUM.exists() or not (DASHBOARD / "node_modules").exists():
+        print(f"skipped: {CHROMIUM} or the dashboard's packages are not there")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1] + words[2:])

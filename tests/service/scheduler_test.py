@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A box that runs, asked as a scheduler would: its answers are those of a replay of the same frames.
+
+usage: scheduler_test.py PATH/rocescope-sim PATH/rocescope SCENARIO STUBS [UNITTEST ARGUMENT...]
+"""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+import grpc
+from google.protobuf import json_format
+
+SIMULATOR = ROCESCOPE = SCENARIO = ""
+DEADLINE = 20  # seconds
+INTERVAL = "1ms"  # the run takes ten
+EAL = ["--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry", "-l", "0"]
+
+
+def as_json(message):
+    return json.loads(json_format.MessageToJson(
+        message, including_default_value_fields=True, preserving_proto_field_name=True))
+
+
+class Scheduler(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        run = pathlib.Path(cls.folder.name, "run")
+        subprocess.run([SIMULATOR, "run", SCENARIO, "-d", run], capture_output=True, check=True)
+        hosts = {"nccl_logs": run / "nccl", "slurm": run / "slurm.json"}
+        words = [word for key, path in hosts.items()
+                 for word in ("--" + key.replace("_", "-"), path)]
+        cls.replayed = json.loads(subprocess.run(
+            [ROCESCOPE, "replay", "--via", "dpdk", run / "mirror.pcap", "--topology",
+             run / "topology.yaml", *words, "--interval", INTERVAL, "--window", INTERVAL,
+             "-o", "json"], capture_output=True, check=True).stdout)
+        config = pathlib.Path(cls.folder.name, "box.yaml")
+        config.write_text(json.dumps({  # JSON is YAML
+            "topology": str(run / "topology.yaml"), "record_interval": INTERVAL,
+            "analysis_window": INTERVAL, "http": "127.0.0.1:0",
+            "grpc": {"listen": ["127.0.0.1:0"]},
+            "host_files": {key: [str(path)] for key, path in hosts.items()},
+            "dpdk": {"eal": EAL + [f"--vdev=net_pcap0,rx_pcap={run / 'mirror.pcap'}"]}}))
+        cls.box = subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE, text=True)
+        cls.addClassCleanup(cls.end_box)
+        heard = ""
+        while "gRPC on" not in heard:
+            line = cls.box.stderr.readline()
+            assert line, heard
+            heard += line
+        cls.target = re.search(r"gRPC on (\S+)", heard).group(1)
+        cls.page = re.search(r"http://\S+/", heard).group(0)
+        cls.channel = grpc.insecure_channel(cls.target)
+        cls.addClassCleanup(cls.channel.close)
+        cls.appliance, cls.jobs, cls.fabric, cls.diagnosis = (
+            stub(cls.channel) for stub in (stubs.ApplianceStub, stubs.JobsStub, stubs.FabricStub,
+                                           stubs.DiagnosisStub))
+        cls.wait_for_the_last_frame()
+
+    @classmethod
+    def end_box(cls):
+        cls.box.send_signal(signal.SIGTERM)
+        cls.box.communicate(timeout=50)
+
+    @classmethod
+    def wait_for_the_last_frame(cls):
+        """The file has been read to its end, and an answer has been made of it."""
+        end = int(cls.replayed["captured"]["end_ns"])
+        for _ in range(200):
+            health = cls.appliance.GetHealth(api.GetHealthRequest(), timeout=DEADLINE)
+            if health.age.reached_ns >= end:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"the box has only come to {health.age.reached_ns} of {end}")
+
+    def error_of(self, call, request):
+        with self.assertRaises(grpc.RpcError) as caught:
+            call(request, timeout=DEADLINE)
+        trailer = dict(caught.exception.trailing_metadata())["grpc-status-details-bin"]
+        status = error_details.RpcStatus.FromString(trailer)
+        info = error_details.ErrorInfo.FromString(status.details[0].value)
+        return caught.exception.code(), info.reason
+
+    def test_all_frames_are_accounted_for(self):
+        source, = self.appliance.ListSources(api.ListSourcesRequest(), timeout=DEADLINE).sources
+        self.assertEqual(source.kind, "dpdk")
+        self.assertEqual(as_json(source.ledger), self.replayed["ledger"])
+
+    def test_jobs_are_those_of_a_replay(self):
+        listed = self.jobs.ListJobs(api.ListJobsRequest(), timeout=DEADLINE).jobs
+        self.assertEqual([job.id for job in listed], [job["id"] for job in self.replayed["jobs"]])
+        for summary, replayed in zip(listed, self.replayed["jobs"]):
+            answer = self.jobs.GetJob(api.GetJobRequest(id=summary.id), timeout=DEADLINE)
+            self.assertEqual(as_json(answer.job)["ranks"], replayed["ranks"])
+            self.assertEqual(as_json(answer.job)["edges"], replayed["edges"])
+            self.assertEqual(summary.bytes, sum(int(edge["bytes"]) for edge in replayed["edges"]))
+
+    def test_paths_of_two_ranks_are_those_of_a_replay(self):
+        job = self.replayed["jobs"][0]
+        edge = max(job["edges"], key=lambda edge: int(edge["bytes"]))
+        found = self.fabric.FindPaths(api.FindPathsRequest(
+            job=job["id"], source=str(edge["source_rank"]),
+            destination=str(edge["destination_rank"])), timeout=DEADLINE)
+        by_flow = {(path["source"], path["destination"], path["destination_qpn"]): path
+                   for path in self.replayed["paths"]}
+        self.assertGreater(found.total, 0)
+        for path in found.paths:
+            replayed = by_flow[path.source, path.destination, path.destination_qpn]
+            self.assertEqual(as_json(path)["stretches"], replayed["stretches"])
+        carried = {qpn for path in found.paths for qpn in [path.destination_qpn]}
+        self.assertLessEqual(set(edge["destination_qpns"]), carried)
+
+    def test_pages_make_up_the_whole_list(self):
+        request = api.FindPathsRequest(job=self.replayed["jobs"][0]["id"], page_size=1000)
+        whole = self.fabric.FindPaths(request, timeout=DEADLINE)
+        request.page_size = 7
+        paths = []
+        while True:
+            page = self.fabric.FindPaths(request, timeout=DEADLINE)
+            paths += page.paths
+            if not page.next_page_token:
+                break
+            request.page_token = page.next_page_token
+        self.assertEqual(paths, list(whole.paths))
+        self.assertEqual(len(paths), whole.total)
+
+    def test_each_node_has_its_switches(self):
+        nodes = self.fabric.ListNodeSwitches(api.ListNodeSwitchesRequest(), timeout=DEADLINE).nodes
+        topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
+        hosts = {node.name for node in topology.nodes if node.tier == "host"}
+        leaves = {node.name for node in topology.nodes if node.tier == "leaf"}
+        self.assertEqual({node.node for node in nodes}, hosts)
+        for node in nodes:
+            above = {link.b.split(":")[0] for link in topology.links
+                     if link.a.split(":")[0] == node.node}
+            self.assertEqual(set(node.leaf), above & leaves)
+
+    def test_errors_differ(self):
+        self.assertEqual(self.error_of(self.jobs.GetJob, api.GetJobRequest(id="nobody")),
+                         (grpc.StatusCode.NOT_FOUND, "UNKNOWN_JOB"))
+        self.assertEqual(self.error_of(self.fabric.FindPaths, api.FindPathsRequest(source="a")),
+                         (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
+        self.assertEqual(self.error_of(self.jobs.ListJobs, api.ListJobsRequest(page_token="9999.1")),
+                         (grpc.StatusCode.OUT_OF_RANGE, "PAGE_FORGOTTEN"))
+
+    def test_http_says_the_same(self):
+        for path, call, request in (
+                ("jobs", self.jobs.ListJobs, api.ListJobsRequest()),
+                ("topology", self.fabric.GetTopology, api.GetTopologyRequest()),
+                ("hotspots", self.fabric.ListHotspots, api.ListHotspotsRequest()),
+                ("findings", self.diagnosis.ListFindings, api.ListFindingsRequest()),
+                ("service-levels", self.diagnosis.GetServiceLevels,
+                 api.GetServiceLevelsRequest())):
+            with urllib.request.urlopen(f"{self.page}api/v1/{path}", timeout=DEADLINE) as answer:
+                spoken = json.load(answer)
+            self.assertEqual(spoken, as_json(call(request, timeout=DEADLINE)), path)
+
+    def test_events_begin_with_the_answer_that_is_there(self):
+        stream = self.appliance.WatchEvents(api.WatchEventsRequest(), timeout=DEADLINE)
+        event = next(stream)
+        stream.cancel()
+        self.assertEqual(event.kind, "answer")
+        self.assertGreater(event.age.version, 0)
+
+    def test_health_and_reflection_are_there(self):
+        # grpc.health.v1: status (1) is SERVING (1).
+        check = self.channel.unary_unary("/grpc.health.v1.Health/Check")
+        self.assertEqual(check(b"", timeout=DEADLINE), b"\x08\x01")
+        # grpc.reflection.v1alpha: list_services (7) is "".
+        reflect = self.channel.stream_stream(
+            "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
+        said = next(reflect(iter([b"\x3a\x00"]), timeout=DEADLINE))
+        for service in (b"rocescope.v1.Jobs", b"rocescope.v1.Fabric", b"rocescope.v1.Diagnosis"):
+            self.assertIn(service, said)
+
+
+if __name__ == "__main__":
+    SIMULATOR, ROCESCOPE, SCENARIO, STUBS = sys.argv[1:5]
+    del sys.argv[1:5]
+    sys.path.insert(0, STUBS)
+    from rocescope.v1 import error_details_pb2 as error_details
+    from rocescope.v1 import service_pb2 as api
+    from rocescope.v1 import service_pb2_grpc as stubs
+    unittest.main()
