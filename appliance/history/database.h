@@ -25,6 +25,10 @@ enum class DatabaseFault : uint8_t {
   kOther,
 };
 
+struct DatabaseError : Error {
+  DatabaseFault fault = DatabaseFault::kNone;
+};
+
 // Octets that are no text.
 struct Blob {
   std::string_view octets;

@@ -163,9 +163,10 @@ class HistoryStore::Writer {
   // True: there is more to do.
   bool Retain() {
     if (!database_) return false;
-    const Result<bool> more = rocescope::Retain(*database_, options_.retention, WallClock());
+    const auto more = rocescope::Retain(*database_, options_.retention, WallClock());
     rows_->ForgetNames();
     if (more) return *more;
+    if (more.error().fault == DatabaseFault::kDamaged && BeginAnew(more.error())) return false;
     Failed(more.error());
     return false;
   }

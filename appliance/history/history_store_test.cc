@@ -112,9 +112,12 @@ TEST_F(HistoryStoreTest, AFullDiskCostsRowsThatAreCountedAndNothingElse) {
     EXPECT_EQ((*store)->counts().problem, "");
     EXPECT_EQ((*store)->Events({.most = 1})->messages, std::vector<std::string>{"after"});
   }
-  ASSERT_THAT(told_, SizeIs(2)) << "once when it began and once when it was over";
-  EXPECT_THAT(told_[0], HasSubstr("rows are dropped"));
-  EXPECT_THAT(told_[1], HasSubstr("can be written again"));
+  // A small batch may still have found room after a large one had not.
+  ASSERT_GE(told_.size(), 2u);
+  for (size_t i = 0; i < told_.size(); ++i) {
+    EXPECT_THAT(told_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "can be written again"));
+  }
+  EXPECT_EQ(told_.size() % 2, 0u) << "the last is that it is over";
 }
 
 TEST_F(HistoryStoreTest, WithinItsBoundTheOldestEventsGoAndTheLastStay) {

@@ -115,7 +115,8 @@ Status BoundFile(Database& database, const Retention& retention) {
       fmt::format("PRAGMA max_page_count = {}", MostPages(retention, *page_octets)).c_str());
 }
 
-Result<bool> Retain(Database& database, const Retention& retention, Timestamp now) {
+tl::expected<bool, DatabaseError> Retain(Database& database, const Retention& retention,
+                                         Timestamp now) {
   Step step(database);
   step.Execute("BEGIN IMMEDIATE");
   const int64_t events = step.DeleteEvents(ToNanoseconds(now - retention.keep_events), kRowsAStep);
@@ -131,8 +132,9 @@ Result<bool> Retain(Database& database, const Retention& retention, Timestamp no
     more = more || step.Value("PRAGMA page_count") < before;
   }
   if (step.status()) return more;
+  const DatabaseFault fault = database.fault();
   if (database.is_in_transaction()) (void)database.Execute("ROLLBACK");
-  return tl::unexpected(step.status().error());
+  return tl::unexpected(DatabaseError{step.status().error(), fault});
 }
 
 }  // namespace rocescope

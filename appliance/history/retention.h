@@ -26,6 +26,7 @@ Status BoundFile(Database& database, const Retention& retention);
 
 // What is older than it may be, by `now`; and while the file is nearly full the oldest minutes, or
 // where there are none the oldest events. True: there is more to do. Names of jobs may go too.
-Result<bool> Retain(Database& database, const Retention& retention, Timestamp now);
+tl::expected<bool, DatabaseError> Retain(Database& database, const Retention& retention,
+                                         Timestamp now);
 
 }  // namespace rocescope
