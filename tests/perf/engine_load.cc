@@ -34,9 +34,6 @@ uint32_t FirstPsn(uint32_t connection, uint32_t interval) {
          k24BitMask;
 }
 
-// Every second connection sends its data towards the mirrored leaf.
-bool DataGoesBack(uint32_t connection) { return connection % 2 == 1; }
-
 }  // namespace
 
 EngineLoad::EngineLoad(uint32_t queue_pairs) : connections_(queue_pairs / 2) {
@@ -83,6 +80,15 @@ FlowKey EngineLoad::FlowOf(uint32_t connection, bool back) const {
   return {.source = back ? far : near,
           .destination = back ? near : far,
           .destination_qpn = {kFirstQpn + (2 * connection + back) % (1u << 20)}};
+}
+
+const TapPlace& EngineLoad::PlaceOf(uint32_t connection, bool back) const {
+  return taps_[tap_of_nic_[EndsOf(connection).near] + back];
+}
+
+uint32_t EngineLoad::IntIdOf(uint32_t connection) const {
+  const PortIndex port = fabric_->Peer(fabric_->nic(EndsOf(connection).near).port);
+  return fabric_->node(fabric_->port(port).node).int_switch_id;
 }
 
 void EngineLoad::AddFlow(uint32_t interval, uint32_t connection, bool back,

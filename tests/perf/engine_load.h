@@ -30,6 +30,12 @@ class EngineLoad {
             RecordBatch& batch) const;
 
   FlowKey FlowOf(uint32_t connection, bool back) const;
+  // The mirror that shows it.
+  const TapPlace& PlaceOf(uint32_t connection, bool back) const;
+  // The INT switch id of the leaf there.
+  uint32_t IntIdOf(uint32_t connection) const;
+  // Whether its data goes towards the mirrored leaf.
+  static bool DataGoesBack(uint32_t connection) { return connection % 2 == 1; }
 
  private:
   struct Ends {

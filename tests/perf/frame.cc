@@ -16,7 +16,6 @@ namespace {
 constexpr uint8_t kDataDscp = 26;
 constexpr uint8_t kCnpDscp = 48;
 constexpr size_t kCnpReserved = 16;  // octets after a CNP's BTH (Annex A17.9.3)
-constexpr uint32_t kSwitch = 0x0aff'0001;
 constexpr uint32_t kBox = 0x0aff'00fe;
 constexpr uint64_t kSwitchMac = 0x0200'00ff'0001;
 constexpr uint64_t kBoxMac = 0x0200'00ff'00fe;
@@ -86,7 +85,8 @@ void WritePattern(wire::ByteWriter& out, const Packet& packet, size_t count) {
   for (; count > 0; --count) out.U8(static_cast<uint8_t>(count));
 }
 
-void WriteMirror(wire::ByteWriter& out, const Packet& packet, uint32_t sequence, size_t length) {
+void WriteMirror(wire::ByteWriter& out, const Packet& packet, const MirrorPlace& place,
+                 uint32_t sequence, size_t length) {
   const size_t inside = wire::GreHeader::kSize + 4 + wire::Erspan3Header::kSize +
                         wire::ErspanPlatformSubheader::kSize + length;
   const auto time = static_cast<uint64_t>(packet.time_ns);
@@ -96,16 +96,17 @@ void WriteMirror(wire::ByteWriter& out, const Packet& packet, uint32_t sequence,
                   .identification = static_cast<uint16_t>(sequence),
                   .ttl = 62,
                   .protocol = wire::kIpProtocolGre,
-                  .source = kSwitch,
+                  .source = place.switch_address,
                   .destination = kBox});
   Write(out, wire::GreHeader{
                  .has_sequence = true, .protocol = wire::kEtherTypeErspan3, .sequence = sequence});
-  Write(out, wire::Erspan3Header{.session = 7,
+  Write(out, wire::Erspan3Header{.session = place.session,
                                  .timestamp = static_cast<uint32_t>(time % 1'000'000'000),
+                                 .egress = place.egress,
                                  .granularity = wire::ErspanGranularity::kIeee1588,
                                  .has_platform_subheader = true});
   Write(out, wire::ErspanPlatformSubheader{.platform_id = 5,
-                                           .info = 1u << 16 | 3,
+                                           .info = 1u << 16 | place.port,
                                            .word = static_cast<uint32_t>(time / 1'000'000'000)});
 }
 
@@ -121,7 +122,7 @@ Frame FrameBuilder::Build(const Packet& packet) {
       wire::EthernetHeader::kSize + network + wire::UdpHeader::kSize + transport;
 
   wire::ByteWriter out(buffer_);
-  if (erspan_) WriteMirror(out, packet, sequence_++, original);
+  if (erspan_) WriteMirror(out, packet, place_, sequence_++, original);
   const size_t mirror = out.offset();
   WriteOuter(out, packet, transport);
   Write(out, packet.bth);

@@ -17,10 +17,21 @@ struct Frame {
   uint32_t original_length = 0;    // of the frame that the tap saw
 };
 
+// Where a mirror took the copy.
+struct MirrorPlace {
+  uint32_t switch_address = 0x0aff'0001;  // IPv4, which its frames come from
+  uint16_t session = 7;
+  bool egress = false;
+  uint16_t port = 3;
+};
+
 class FrameBuilder {
  public:
-  // With `erspan`, frames come wrapped up as ERSPAN III, in one session with sequence numbers.
+  // With `erspan`, frames come wrapped up as ERSPAN III, with sequence numbers.
   FrameBuilder(uint32_t snap, bool erspan) : snap_(snap), erspan_(erspan) {}
+
+  // Of the frames that follow, which are of one session.
+  void SetPlace(const MirrorPlace& place) { place_ = place; }
 
   // The payload is a pattern and the iCRC zero: a snapped capture holds little of the one and none
   // of the other.
@@ -29,6 +40,7 @@ class FrameBuilder {
  private:
   uint32_t snap_;
   bool erspan_;
+  MirrorPlace place_;
   uint32_t sequence_ = 0;
   std::array<uint8_t, 8192> buffer_{};
 };

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Group `box`: `rocescope run` under the load of a large fabric, from other processes."""
+
+import json
+import os
+import pathlib
+import random
+import re
+import signal
+import socket
+import statistics
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+import measure
+from running_box import Box, LCORE, Program, REST, play
+
+RATE = 2_000_000  # frames/s
+QUERIES = 2_500  # a second, for a bar of 2,000
+MOST_LATE = 0.01  # of the frames
+DISTURBED_SECONDS = 20
+
+
+def not_held(found, rate, seconds):
+    """Why a paced run counts for nothing; None if it counts."""
+    due = rate * seconds
+    sent = found["sent"] + found["missed"]
+    if sent < (1 - MOST_LATE) * due:
+        return f"the player sent {sent} of {due:.0f} frames: it had too little of its core. "
+    if not found["balances"]:
+        return "the ledger did not balance. "
+    return None
+
+
+def lost(found):
+    """Frames that a mirror sent and the box does not know."""
+    return found["sent"] + found["missed"] - found["received"]
+
+
+# --- the mirror path ---------------------------------------------------------------------------
+
+def mirror_bars(settings):
+    seconds = settings.box_seconds
+    with Box(settings) as box:
+        found = play(settings, box, RATE, seconds, queries=QUERIES)
+    queries = found["queries"]
+    why = not_held(found, RATE, seconds)
+    answered = queries["calls"] - queries["errors"]
+    return [
+        measure.Bar(name="mirror_2m_loss", value=lost(found), unit="packets", goal=0, exactly=True,
+                    not_held=why, details=found),
+        measure.Bar(name="queries_100k_qps", value=answered / queries["seconds"], unit="calls/s",
+                    goal=2000, not_held="without paths or hotspots. "
+                    if not (queries["paths"] and queries["hotspots"]) else None, details=queries),
+        measure.Bar(name="queries_100k_qps_p99", value=queries["p99_ms"], unit="ms", goal=10,
+                    at_most=True),
+    ]
+
+
+def limit_bars(settings, seconds=15):
+    with Box(settings) as box:
+        fastest = play(settings, box, 0, 6)
+    limit = fastest["received"] / fastest["seconds"]
+    with Box(settings) as box:
+        found = play(settings, box, 0.7 * limit, seconds)
+    return [measure.Bar(name="mirror_70_percent_unaccounted", value=found["sent"] - found["received"],
+                        unit="packets", goal=0, exactly=True,
+                        not_held=not_held(found, 0.7 * limit, seconds),
+                        reference={"name": "limit", "value": limit, "unit": "packets/s"},
+                        details=found)]
+
+
+# --- telemetry ----------------------------------------------------------------------------------
+
+def memory_bars(settings):
+    bars = []
+    for kind, name, goal in (("int", "int_decode", 10e6), ("sflow", "sflow_decode", 20e6)):
+        found = Program(settings, "telemetry_load", "memory", "--kind", kind, "--rounds",
+                        settings.rounds).result()
+        bars.append(measure.Bar(
+            name=name, value=found["rate"], unit="reports/CPU-s" if kind == "int" else
+            "samples/CPU-s", goal=goal, details=found,
+            not_held=None if found["records"] == found["units"] else "not all became records. "))
+    return bars
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def kernel_drops(port):
+    """Datagrams that the socket on this port had no room for."""
+    for line in pathlib.Path("/proc/net/udp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if int(fields[1].split(":")[1], 16) == port:
+            return int(fields[12])
+    raise measure.Unavailable(f"nobody listens on UDP port {port}")
+
+
+def datagram_rate(settings, kind, command, port, seconds=6):
+    """Datagrams a second that a collector on the first core takes of a flood from the second."""
+    with tempfile.TemporaryFile() as said:
+        collector = subprocess.Popen(["taskset", "-c", LCORE, *map(str, command)],
+                                     stdout=said, stderr=said)
+        try:
+            time.sleep(1.5)
+            sent = Program(settings, "telemetry_load", "send", "--kind", kind, "--port", port,
+                           "--seconds", seconds).result()
+            drops = kernel_drops(port)
+        finally:
+            collector.terminate()
+            collector.wait(30)
+    return (sent["sent"] - drops) / sent["seconds"], sent["sent"] / sent["seconds"]
+
+
+def socket_bars(settings):
+    program = measure.built(settings.build, "telemetry_load")
+    sfcapd = measure.installed("sfcapd", "nfdump-sflow")
+    rates = {"int": [], "sflow": [], "sfcapd": [], "offered": []}
+    for _ in range(3):
+        for kind in ("int", "sflow"):
+            port = free_port()
+            rate, offered = datagram_rate(
+                settings, kind, [program, "receive", "--kind", kind, "--port", port], port)
+            rates[kind].append(rate)
+            rates["offered"].append(offered)
+        with tempfile.TemporaryDirectory() as folder:
+            port = free_port()
+            rate, _ = datagram_rate(settings, "sflow", [
+                sfcapd, "-b", "127.0.0.1", "-p", port, "-w", folder, "-B", 16 << 20], port)
+            rates["sfcapd"].append(rate)
+    ours = {kind: statistics.median(found) for kind, found in rates.items()}
+    reference = {"name": "sfcapd", "value": ours["sfcapd"], "unit": "datagrams/s"}
+    return [
+        measure.Bar(name="int_socket", value=ours["int"], unit="datagrams/s", goal=300e3,
+                    reference={"name": "offered", "value": ours["offered"], "unit": "datagrams/s"}),
+        measure.Bar(name="sflow_socket", value=ours["sflow"], unit="datagrams/s", goal=300e3,
+                    reference=reference),
+        measure.Bar(name="sflow_socket_ratio", value=ours["sflow"] / ours["sfcapd"],
+                    unit="of sfcapd", goal=1.5, reference=reference, details=rates),
+    ]
+
+
+# --- what must not cost a frame -----------------------------------------------------------------
+
+class Sockets:
+    """Clients that ask and never read, scrape targets that never answer."""
+
+    def __init__(self):
+        self.open = []
+
+    def ask(self, page, path, times):
+        host, port = page.removeprefix("http://").split(":")
+        for _ in range(times):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((host, int(port)))
+            client.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            self.open.append(client)
+
+    def silent_exporter(self):
+        server = socket.create_server(("127.0.0.1", 0))
+        self.open.append(server)
+        return f"http://127.0.0.1:{server.getsockname()[1]}/metrics"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for one in self.open:
+            one.close()
+
+
+def stalled_clients(settings):
+    with Sockets() as sockets, Box(settings) as box:
+        def stall(box):
+            sockets.ask(box.page, "/api/v1/events", 20)
+            sockets.ask(box.page, "/api/v1/topology", 20)
+            sockets.ask(box.page, "/api/v1/jobs", 20)
+        return play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=stall)
+
+
+def dead_scraper(settings):
+    with Sockets() as sockets:
+        targets = [{"url": sockets.silent_exporter(), "period": "1s"} for _ in range(20)]
+        targets += [{"url": f"http://127.0.0.1:{free_port()}/metrics", "period": "1s"}]
+        with Box(settings, {"scrape": {"targets": targets}}) as box:
+            return play(settings, box, RATE, DISTURBED_SECONDS)
+
+
+def full_disk(settings):
+    """The history lies on a disk of its own that is full from the first second on."""
+    if os.geteuid() != 0:
+        raise measure.Unavailable("the bar `full_disk` mounts a small tmpfs: run it as root")
+    with tempfile.TemporaryDirectory() as disk:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=True)
+        try:
+            with Box(settings, {"history": {"file": f"{disk}/history.db"}}) as box:
+                def fill(_):
+                    try:
+                        with open(f"{disk}/rest", "wb") as file:
+                            file.write(bytes(2 << 20))
+                    except OSError:
+                        pass
+                return play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=fill)
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
+def malformed_flood(settings):
+    ports = {"int": free_port(), "sflow": free_port()}
+    config = {"udp": {kind: [f"127.0.0.1:{port}"] for kind, port in ports.items()}}
+    with Box(settings, config) as box:
+        def flood(_):
+            for kind, port in ports.items():
+                Program(settings, "telemetry_load", "send", "--kind", kind, "--port", port,
+                        "--garbled", "--rate", 50_000, "--seconds", 5).result()
+        found = play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=flood)
+        found["garbled"] = box.source("udp")["ledger"]["received"]
+        return found
+
+
+def clock_jump(settings):
+    """An hour ahead, and back."""
+    with tempfile.NamedTemporaryFile() as offset:
+        def jump(seconds):
+            offset.seek(0)
+            offset.write(struct.pack("<q", seconds * 1_000_000_000))
+            offset.flush()
+        jump(0)
+        library = settings.build / "tests" / "perf" / "libclock_jump.so"
+        with Box(settings, environment={"LD_PRELOAD": str(library),
+                                        "CLOCK_JUMP": offset.name}) as box:
+            def jumps(_):
+                jump(3600)
+                time.sleep(4)
+                jump(0)
+            found = play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=jumps)
+            found["health"] = box.get("/api/v1/health")
+            return found
+
+
+DISTURBANCES = {"stalled_clients": stalled_clients, "dead_scraper": dead_scraper,
+                "full_disk": full_disk, "malformed_flood": malformed_flood,
+                "clock_jump": clock_jump}
+
+
+def disturbance_bars(settings):
+    bars = []
+    for name, disturb in DISTURBANCES.items():
+        measure.say(f"Box: {name}")
+        found = disturb(settings)
+        bars.append(measure.Bar(name=f"{name}_loss", value=lost(found), unit="packets", goal=0,
+                                exactly=True, not_held=not_held(found, RATE, DISTURBED_SECONDS),
+                                details=found))
+    return bars
+
+
+# --- a long life ---------------------------------------------------------------------------------
+
+def slope(points):
+    """Of the least squares' line, in units of y per unit of x; and its standard error."""
+    xs, ys = zip(*points)
+    mean_x, mean_y = statistics.fmean(xs), statistics.fmean(ys)
+    spread = sum((x - mean_x) ** 2 for x in xs)
+    found = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    rest = sum((y - mean_y - found * (x - mean_x)) ** 2 for x, y in points)
+    return found, (rest / max(1, len(points) - 2) / spread) ** 0.5
+
+
+def soak_bars(settings):
+    """A day's changes in the time that there is, ten times as many: of 100,000 queue pairs each is
+    replaced 24 times a day, which is a job of an hour; so many in `seconds`, and ten times that."""
+    seconds = settings.soak_seconds
+    replaced = 10 * 24 * 50_000  # connections
+    churn = replaced / seconds
+    points = []
+    with Box(settings) as box:
+        stop = threading.Event()
+
+        def watch():
+            begin = time.monotonic()
+            while not stop.wait(1):
+                points.append((time.monotonic() - begin, box.resident()))
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        found = play(settings, box, RATE / 4, seconds, churn=churn)
+        stop.set()
+        watcher.join()
+    late = [(x, y) for x, y in points if x > seconds / 3]
+    by_second, error = slope(late)
+    mean = statistics.fmean(y for _, y in late)
+    growth = by_second * (late[-1][0] - late[0][0]) / mean
+    return [measure.Bar(
+        name="soak_growth", value=round(growth, 4), unit="of the memory, after warm-up", goal=0.02,
+        at_most=True,
+        details=found | {"resident_mb": [round(y / 1e6) for _, y in points[::max(1, len(points) // 20)]],
+                         "octets_per_s": round(by_second), "standard_error": round(error),
+                         "churn_per_s": round(churn)})]
+
+
+def kill_bars(settings, times=100):
+    """kill -9 at a random moment, and again: each start clean."""
+    chance = random.Random(1)
+    unclean = []
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(times):
+            try:
+                with Box(settings, folder=folder, dpdk=False,
+                         config={"udp": {"sflow": ["127.0.0.1:0"]}}) as box:
+                    said = box.said()
+                    if re.search(r"broken|malformed|damaged", said):
+                        unclean.append(said)
+                    health = box.get("/api/v1/health")
+                    if health["state"] == "STATE_DEGRADED":
+                        unclean.append(str(health))
+                    time.sleep(chance.uniform(0, 1.5))
+                    box.stop(signal.SIGKILL)
+            except measure.Unavailable as problem:
+                unclean.append(str(problem))
+            if i % 20 == 19:
+                measure.say(f"Box: killed {i + 1} times")
+    return [measure.Bar(name="kill_9_unclean_starts", value=len(unclean), unit=f"of {times}", goal=0,
+                        exactly=True, details={"first": unclean[:3]} if unclean else None)]
+
+
+PARTS = {"memory": memory_bars, "socket": socket_bars, "mirror": mirror_bars, "limit": limit_bars,
+         "disturbance": disturbance_bars, "soak": soak_bars, "kill": kill_bars}
+
+
+def bars(settings):
+    found = []
+    for part in settings.box_parts or PARTS:
+        measure.say(f"Box: {part}")
+        found += PARTS[part](settings)
+    return found

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plays a large fabric's mirrors to a box, over memif, at a steady rate: a wire that waits for
+// nobody. Prints one JSON object when it is over; box.py makes bars of it.
+#include <fmt/format.h>
+#include <pthread.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "dataplane/port/eal.h"
+#include "dataplane/port/port.h"
+#include "tests/perf/mirror_traffic.h"
+
+namespace rocescope::perf {
+namespace {
+
+constexpr uint16_t kBurst = 64;
+// What a switch's buffer would hold back for: whatever is later than that is not sent at all, as a
+// burst of it would be nothing that a wire carries.
+constexpr auto kLatest = std::chrono::milliseconds(2);
+
+struct Options {
+  std::string socket;
+  uint32_t queue_pairs = 100'000;
+  double rate = 2'000'000;  // frames/s; 0: as many as there is room for
+  double seconds = 10;
+  double churn = 0;  // connections/s
+};
+
+std::atomic<bool> stopped = false;
+
+template <typename T>
+T Must(Result<T> result) {
+  if (!result) throw std::runtime_error(result.error().message);
+  return std::move(*result);
+}
+
+int64_t Now(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+struct Counts {
+  uint64_t sent = 0;    // put on the wire
+  uint64_t missed = 0;  // found the box's ring full
+  uint64_t late = 0;    // never sent: this program had not its core in time
+};
+
+class Player {
+ public:
+  Player(const Options& options, const Port& port, MirrorTraffic& traffic)
+      : options_(options), port_(port), traffic_(traffic) {}
+
+  Counts Play() {
+    const int64_t begin = Now(CLOCK_MONOTONIC);
+    const auto end = begin + static_cast<int64_t>(options_.seconds * 1e9);
+    const auto most_behind = static_cast<uint64_t>(options_.rate * 1e-9 * std::chrono::nanoseconds(kLatest).count());
+    while (!stopped.load(std::memory_order_relaxed)) {
+      const int64_t now = Now(CLOCK_MONOTONIC);
+      if (now >= end) break;
+      const uint64_t done = counts_.sent + counts_.missed + counts_.late;
+      const auto due = static_cast<uint64_t>(options_.rate * 1e-9 * static_cast<double>(now - begin));
+      if (options_.rate > 0 && due < done + kBurst) {
+        std::this_thread::sleep_for(std::chrono::microseconds(30));
+        continue;
+      }
+      if (options_.rate > 0 && due > done + most_behind) counts_.late += due - done - most_behind;
+      Send();
+    }
+    return counts_;
+  }
+
+ private:
+  void Send() {
+    std::array<rte_mbuf*, kBurst> burst;
+    if (rte_pktmbuf_alloc_bulk(port_.pool(), burst.data(), kBurst) != 0) {
+      throw std::runtime_error("no mbufs");
+    }
+    const int64_t clock = Now(CLOCK_REALTIME);
+    for (rte_mbuf* mbuf : burst) {
+      const size_t length = traffic_.Next(clock, rte_pktmbuf_mtod(mbuf, uint8_t*));
+      mbuf->data_len = static_cast<uint16_t>(length);
+      mbuf->pkt_len = static_cast<uint32_t>(length);
+    }
+    const uint16_t put = rte_eth_tx_burst(port_.id(), 0, burst.data(), kBurst);
+    rte_pktmbuf_free_bulk(burst.data() + put, kBurst - put);
+    counts_.sent += put;
+    counts_.missed += kBurst - put;
+  }
+
+  const Options& options_;
+  const Port& port_;
+  MirrorTraffic& traffic_;
+  Counts counts_;
+};
+
+void AwaitLink(const Port& port) {
+  for (int i = 0; i < 3000 && !stopped; ++i) {
+    rte_eth_link link{};
+    if (rte_eth_link_get_nowait(port.id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw std::runtime_error("no box took the memif for 30 s");
+}
+
+void Run(const Options& options) {
+  const EngineLoad load(options.queue_pairs);
+  MirrorTraffic traffic(load, options.churn);
+  const auto eal = Must(Eal::Start(
+      {"--no-huge", "--no-shconf", "-m", "128", "--no-pci", "--no-telemetry", "-l", "0",
+       fmt::format("--vdev=net_memif0,role=client,socket={},socket-abstract=no,bsize=256,rsize=14",
+                   options.socket)}));
+  // EAL has put this thread on a core; the caller says where it belongs.
+  cpu_set_t any;
+  CPU_ZERO(&any);
+  for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &any);
+  pthread_setaffinity_np(pthread_self(), sizeof any, &any);
+  const auto port = Must(Port::Open(0, {.mbufs = 32'767, .data_room = 256}));
+  if (const Status started = port->Start(); !started) {
+    throw std::runtime_error(started.error().message);
+  }
+  AwaitLink(*port);
+  fmt::print(stderr, "playing\n");
+  const int64_t begin = Now(CLOCK_MONOTONIC);
+  const Counts counts = Player(options, *port, traffic).Play();
+  const double seconds = 1e-9 * static_cast<double>(Now(CLOCK_MONOTONIC) - begin);
+  fmt::print("{{\"sent\": {}, \"missed\": {}, \"late\": {}, \"seconds\": {:.3f}, \"cpu_s\": {:.2f}}}\n",
+             counts.sent, counts.missed, counts.late, seconds,
+             1e-9 * static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID)));
+}
+
+}  // namespace
+}  // namespace rocescope::perf
+
+int main(int argc, char** argv) {
+  rocescope::perf::Options options;
+  CLI::App app("Plays a large fabric's mirrors over memif");
+  app.add_option("SOCKET", options.socket, "of the box's net_memif, its server")->required();
+  app.add_option("--queue-pairs", options.queue_pairs, "two for each connection");
+  app.add_option("--rate", options.rate, "frames/s; 0: as many as there is room for");
+  app.add_option("--seconds", options.seconds, "how long");
+  app.add_option("--churn", options.churn, "connections that begin anew, a second");
+  CLI11_PARSE(app, argc, argv);
+  signal(SIGTERM, [](int) { rocescope::perf::stopped = true; });
+  prctl(PR_SET_TIMERSLACK, 1000UL);
+  try {
+    rocescope::perf::Run(options);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "mirror_player: {}\n", error.what());
+    return 1;
+  }
+}

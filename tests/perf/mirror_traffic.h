@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the mirrors of a large fabric send, EngineLoad's, as frames that go on for ever: messages of
+// WRITEs and their ACKs, in sequence, many connections between each other. Some NICs are sent more
+// than they take: their packets are marked, and their leaves tell of the queue by INT.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tests/perf/engine_load.h"
+
+namespace rocescope::perf {
+
+class MirrorTraffic {
+ public:
+  static constexpr size_t kLongest = 192;  // octets of a frame
+
+  // Of `churn` connections a second each begins anew, with other queue pairs; a job after the other.
+  MirrorTraffic(const EngineLoad& load, double churn);
+
+  // Writes the next frame, as of `now_ns` (the switches' clocks), and returns its length.
+  size_t Next(int64_t now_ns, uint8_t* frame);
+
+ private:
+  enum Kind : uint8_t { kFirst, kMiddle, kLast, kAcknowledge, kKinds };
+  static constexpr uint32_t kMessage = 16;   // packets
+  static constexpr uint32_t kTogether = 32;  // connections
+
+  struct Template {
+    uint8_t length = 0;
+    std::array<uint8_t, kLongest> octets{};
+  };
+  struct Connection {
+    std::array<Template, kKinds> frames;
+    uint32_t psn = 0;
+    uint32_t message_sequence = 0;
+    uint32_t generation = 0;
+    bool marked = false;
+    uint32_t session = 0;  // index of sequences_
+  };
+
+  void Make(uint32_t index);
+  size_t WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame);
+  void Replace(int64_t now_ns);
+
+  const EngineLoad& load_;
+  double churn_;
+  std::vector<Connection> connections_;
+  std::vector<uint32_t> sequences_;  // of each switch's mirror
+  std::vector<uint32_t> report_sequences_;
+  std::optional<uint32_t> report_of_;  // the connection of the packet before
+  uint32_t group_ = 0;               // its first connection
+  uint32_t in_group_ = 0;
+  uint32_t packet_ = 0;  // of the message; kMessage: its ACK
+  int64_t began_ns_ = 0;
+  uint64_t replaced_ = 0;
+};
+
+}  // namespace rocescope::perf

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A box that runs, a large fabric's mirrors that are played to it, and who asks it.
+
+The lcore has the machine's first core to itself, as it would in a rack; all else, the load too,
+shares the second one."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.request
+
+import measure
+
+LCORE, REST = "0", "1"
+FABRIC = ["leaf-spine", "--hosts", "2048", "--nics", "8", "--leaves", "256", "--spines", "64"]
+QUEUE_PAIRS = 100_000
+
+
+def cores():
+    if len(os.sched_getaffinity(0)) < 2:
+        raise measure.Unavailable("the group `box` needs two cores: one is the lcore's")
+
+
+def stolen_seconds():
+    """What the hypervisor gave to others since this machine started."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+class Box:
+    """rocescope run, in a folder of its own. `config` is added to the configuration."""
+
+    def __init__(self, settings, config=None, environment=None, folder=None, dpdk=True,
+                 wrap=()):
+        cores()
+        self.settings = settings
+        self.folder = pathlib.Path(folder or tempfile.mkdtemp(prefix="rocescope-box-"))
+        self.temporary = folder is None
+        self.program = measure.built(settings.build, "rocescope")
+        self.socket = self.folder / "mirror.sock"
+        self.socket.unlink(missing_ok=True)
+        fabric = self.folder / "fabric.yaml"
+        if not fabric.exists():
+            with open(fabric, "wb") as file:
+                subprocess.run([self.program, "topology", "generate", *FABRIC], stdout=file,
+                               check=True)
+        whole = {"topology": "fabric.yaml", "http": "127.0.0.1:0",
+                 "grpc": {"listen": ["127.0.0.1:0"]},
+                 "history": {"file": "history.db"}}
+        if dpdk:
+            whole["dpdk"] = {"eal": [
+                "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "-m", "512", "-l", LCORE,
+                f"--vdev=net_memif0,role=server,socket={self.socket},socket-abstract=no,bsize=256,"
+                "rsize=14"]}
+        whole.update(config or {})
+        (self.folder / "box.yaml").write_text(json.dumps(whole, indent=1))
+        self.errors = open(self.folder / "stderr", "w+", encoding="utf-8")
+        self.events = open(self.folder / "events", "w", encoding="utf-8")
+        self.process = subprocess.Popen(
+            [*wrap, "taskset", "-c", REST, self.program, "run", "box.yaml", "-o", "json"],
+            cwd=self.folder, stdout=self.events, stderr=self.errors,
+            env={**os.environ, **(environment or {})})
+        self.page = self.await_said(r"page is at (http://[0-9.:]+)/")
+        self.grpc = self.await_said(r"gRPC on ([0-9.:]+)")
+
+    def said(self):
+        return (self.folder / "stderr").read_text(errors="replace")
+
+    def await_said(self, pattern, seconds=30):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if found := re.search(pattern, self.said()):
+                return found.group(1)
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise measure.Unavailable(f"the box did not begin: {self.said()[-2000:]}")
+
+    def get(self, path, timeout=20):
+        with urllib.request.urlopen(self.page + path, timeout=timeout) as answer:
+            return json.load(answer)
+
+    def source(self, kind):
+        return next(s for s in self.get("/api/v1/sources")["sources"] if s["kind"] == kind)
+
+    def resident(self):
+        """Octets."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        self.process.wait(60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop(signal.SIGKILL)
+        self.errors.close()
+        self.events.close()
+        if self.temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Program:
+    """A program of tests/perf that prints one JSON object at its end; on the second core."""
+
+    def __init__(self, settings, name, *words):
+        self.name = name
+        self.process = subprocess.Popen(
+            ["taskset", "-c", REST, measure.built(settings.build, name), *map(str, words)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def result(self):
+        out, err = self.process.communicate()
+        if self.process.returncode != 0:
+            raise measure.Unavailable(f"{self.name}: status {self.process.returncode}\n{err[-2000:]}")
+        return json.loads(out)
+
+
+class Reader(threading.Thread):
+    """Asks for what a dashboard and a scraper ask for, each two seconds; counts what fails."""
+
+    PATHS = ["/api/v1/health", "/api/v1/sources", "/api/v1/jobs", "/api/v1/findings",
+             "/api/v1/hotspots", "/metrics"]
+
+    def __init__(self, box):
+        super().__init__(daemon=True)
+        self.box = box
+        self.stopped = threading.Event()
+        self.asked = self.failed = 0
+        self.worst = 0.0  # seconds
+
+    def run(self):
+        while not self.stopped.wait(2):
+            for path in self.PATHS:
+                begin = time.monotonic()
+                try:
+                    with urllib.request.urlopen(self.box.page + path, timeout=20) as answer:
+                        answer.read()
+                except OSError:
+                    self.failed += 1
+                self.asked += 1
+                self.worst = max(self.worst, time.monotonic() - begin)
+
+    def finish(self):
+        self.stopped.set()
+        self.join()
+        return {"http_asked": self.asked, "http_failed": self.failed,
+                "http_worst_s": round(self.worst, 3)}
+
+
+def play(settings, box, rate, seconds, queries=0, churn=0, meanwhile=None):
+    """Plays the mirrors; what came of it. `queries`: calls a second over gRPC, once all queue pairs
+    have been seen; `meanwhile(box)` is done beside it."""
+    stolen = stolen_seconds()
+    before = box.source("dpdk")
+    player = Program(settings, "mirror_player", box.socket, "--rate", rate, "--seconds", seconds,
+                     "--churn", churn, "--queue-pairs", QUEUE_PAIRS)
+    reader = Reader(box)
+    reader.start()
+    warm = min(10, seconds / 3)
+    time.sleep(warm)
+    asker = Program(settings, "service_load", "--box", box.grpc, "--rate", queries, "--seconds",
+                    seconds - warm - 1, "--queue-pairs", QUEUE_PAIRS) if queries else None
+    if meanwhile:
+        meanwhile(box)
+    found = player.result()
+    found |= reader.finish()
+    if asker:
+        found["queries"] = asker.result()
+    time.sleep(1)
+    found |= received(box, before)
+    found["stolen_s"] = round(stolen_seconds() - stolen, 2)
+    found["resident"] = box.resident()
+    return found
+
+
+def received(box, before):
+    """Frames that the box counts since then, and what became of them."""
+    end = time.monotonic() + 10
+    last = None
+    while (now := box.source("dpdk")) != last and time.monotonic() < end:
+        last = now
+        time.sleep(0.3)
+    ledger, old = now["ledger"], before["ledger"]
+    dropped = sum(int(d["frames"]) for d in ledger["dropped"]) - \
+        sum(int(d["frames"]) for d in old["dropped"])
+    decoded = int(ledger["decoded"]) - int(old["decoded"])
+    total = int(ledger["received"]) - int(old["received"])
+    return {"received": total, "decoded": decoded, "dropped": dropped,
+            "balances": total == decoded + dropped,
+            "records": int(now["records"]) - int(before["records"]),
+            "records_dropped": int(now["records_dropped"]) - int(before["records_dropped"])}
