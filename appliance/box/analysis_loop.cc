@@ -26,6 +26,7 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
     // Looked at first: what was handed over before the end is then there to be taken.
     const bool is_last = ended.load(std::memory_order_acquire);
     const auto now = RecordTaker::Clock::now();
+    beats_.fetch_add(1, std::memory_order_relaxed);
     const bool took = taker_.TakeRound(now);
     if (has_host_facts_.load(std::memory_order_relaxed)) TakeHostFacts();
     PublishIfDue(now);

@@ -35,6 +35,8 @@ class AnalysisLoop {
 
   // Any thread: what hosts say, from the next answer on.
   void SetHostFacts(HostFacts facts);
+  // Any thread: how often it has looked for records, which it does not while it works answers out.
+  uint64_t beats() const { return beats_.load(std::memory_order_relaxed); }
 
  private:
   void TakeHostFacts();
@@ -49,6 +51,7 @@ class AnalysisLoop {
   std::mutex mutex_;  // of the next two
   std::optional<HostFacts> host_facts_;
   std::atomic<bool> has_host_facts_ = false;
+  std::atomic<uint64_t> beats_ = 0;
   size_t taps_learnt_ = 0;
   Timestamp reached_;
   std::optional<int64_t> published_window_;  // in which event time was when answers came out last

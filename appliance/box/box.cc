@@ -45,6 +45,11 @@ struct Source {
     return {&worker().records()};
   }
 
+  std::vector<uint64_t> Beats() const {
+    if (dpdk) return dpdk->Beats();
+    return {scrape ? scrape->beats() : worker().beats()};
+  }
+
   SourceState State() const {
     SourceState state = {.name = name, .kind = kind};
     if (dpdk) {
@@ -106,7 +111,9 @@ struct Box::Parts {
   ApplianceConfig config;
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
-  HostFacts host_facts;  // of the files
+  std::mutex facts_mutex;               // of the next two
+  HostFacts host_facts;                 // of the files
+  std::vector<Allocation> allocations;  // of a scheduler
   std::shared_ptr<const topology::Fabric> fabric;
   Engine engine;
   Answers answers;
@@ -121,6 +128,9 @@ struct Box::Parts {
       : config(given), engine({.window = given.analysis_window}) {}
 
   Status LoadFacts();
+  Status ReadHosts();
+  // Of files and scheduler together. What the scheduler says now stands for the same job in a file.
+  HostFacts AllFacts() const;
   Status OpenSources();
 
  private:
@@ -141,14 +151,29 @@ Status Box::Parts::LoadFacts() {
     fabric = *std::move(loaded);
     engine.SetFabric(fabric);
   }
+  if (const Status read = ReadHosts(); !read) return read;
+  engine.SetHostFacts(host_facts);
+  return {};
+}
+
+Status Box::Parts::ReadHosts() {
   Result<HostFiles> hosts = ReadHostFiles({.nccl_logs = config.host_files.nccl_logs,
                                            .rdma = config.host_files.rdma,
                                            .slurm = config.host_files.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
   host_facts = std::move(hosts->facts);
-  engine.SetHostFacts(host_facts);
   for (const std::string& note : hosts->notes) tell(note);
   return {};
+}
+
+HostFacts Box::Parts::AllFacts() const {
+  HostFacts facts = host_facts;
+  std::erase_if(facts.allocations, [&](const Allocation& old) {
+    return std::ranges::find(allocations, old.id, &Allocation::id) != allocations.end();
+  });
+  std::ranges::copy(allocations, std::back_inserter(facts.allocations));
+  std::ranges::sort(facts.allocations, {}, &Allocation::id);
+  return facts;
 }
 
 // Taps are numbered so: interfaces, sockets, DPDK's ports.
@@ -278,14 +303,16 @@ void Box::Stop() {
 }
 
 void Box::SetAllocations(std::vector<Allocation> allocations) {
-  HostFacts facts = parts_->host_facts;
-  // What is said now stands for the same job in a file.
-  std::erase_if(facts.allocations, [&](const Allocation& old) {
-    return std::ranges::find(allocations, old.id, &Allocation::id) != allocations.end();
-  });
-  std::ranges::move(allocations, std::back_inserter(facts.allocations));
-  std::ranges::sort(facts.allocations, {}, &Allocation::id);
-  parts_->analysis->SetHostFacts(std::move(facts));
+  const std::lock_guard lock(parts_->facts_mutex);
+  parts_->allocations = std::move(allocations);
+  parts_->analysis->SetHostFacts(parts_->AllFacts());
+}
+
+Status Box::ReadHostFilesAgain() {
+  const std::lock_guard lock(parts_->facts_mutex);
+  if (Status read = parts_->ReadHosts(); !read) return read;
+  parts_->analysis->SetHostFacts(parts_->AllFacts());
+  return {};
 }
 
 Answers& Box::answers() { return parts_->answers; }
@@ -293,6 +320,17 @@ const Answers& Box::answers() const { return parts_->answers; }
 const ApplianceConfig& Box::config() const { return parts_->config; }
 const std::shared_ptr<const topology::Fabric>& Box::fabric() const { return parts_->fabric; }
 Timestamp Box::started_at() const { return parts_->started_at; }
+
+std::vector<Heartbeat> Box::Heartbeats() const {
+  std::vector<Heartbeat> beats = {{.name = "analysis", .beats = parts_->analysis->beats()}};
+  for (const auto& source : parts_->sources) {
+    if (!source->State().error.empty()) continue;
+    for (const uint64_t count : source->Beats()) {
+      beats.push_back({.name = source->name, .beats = count});
+    }
+  }
+  return beats;
+}
 
 std::vector<SourceState> Box::Sources() const {
   std::vector<SourceState> states;

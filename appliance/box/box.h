@@ -37,6 +37,12 @@ struct SourceState {
   std::vector<std::string> troubles;   // what it cannot do now, as sentences
 };
 
+// How often a thread of the box has come round so far: one that does not any more hangs.
+struct Heartbeat {
+  std::string name;
+  uint64_t beats = 0;
+};
+
 class Box {
  public:
   // Opens all that the configuration names: what cannot be opened is the error, which says what to
@@ -50,13 +56,17 @@ class Box {
   // Takes what has arrived, works out the last answers, ends all threads. Again is nothing.
   void Stop();
 
-  // Any thread, any time. What a scheduler says now, beside what its files said at the beginning.
+  // Any thread, any time. What a scheduler says now, beside what its files said.
   void SetAllocations(std::vector<Allocation> allocations);
+  // Reads host_files anew. The error leaves all as it was.
+  Status ReadHostFilesAgain();
 
   // Any thread, any time.
   Answers& answers();
   const Answers& answers() const;
   std::vector<SourceState> Sources() const;
+  // Of sources that have not ended, and of analysis.
+  std::vector<Heartbeat> Heartbeats() const;
   const ApplianceConfig& config() const;
   // Null: none was given.
   const std::shared_ptr<const topology::Fabric>& fabric() const;

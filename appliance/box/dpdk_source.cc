@@ -150,6 +150,12 @@ LcoreStatistics DpdkSource::Statistics() const {
   return all;
 }
 
+std::vector<uint64_t> DpdkSource::Beats() const {
+  std::vector<uint64_t> beats;
+  for (const auto& loop : parts_->set->loops()) beats.push_back(loop->beats());
+  return beats;
+}
+
 std::vector<PortFindings> DpdkSource::Ports() const {
   std::vector<PortFindings> ports;
   const std::lock_guard lock(parts_->mutex);

@@ -23,6 +23,7 @@ std::vector<RecordExchange*> DpdkSource::Records() { return {}; }
 void DpdkSource::Start() {}
 void DpdkSource::Stop() {}
 LcoreStatistics DpdkSource::Statistics() const { return {}; }
+std::vector<uint64_t> DpdkSource::Beats() const { return {}; }
 std::vector<PortFindings> DpdkSource::Ports() const { return {}; }
 std::string DpdkSource::Error() const { return {}; }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "appliance/box/box.h"
 #include "appliance/command/exit_code.h"
@@ -16,6 +18,9 @@
 #include "appliance/grpc/grpc_server.h"
 #include "appliance/history/history_store.h"
 #include "appliance/http/http_server.h"
+#include "appliance/life/privileges.h"
+#include "appliance/life/service_manager.h"
+#include "appliance/life/watchdog.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/message_json.h"
 #include "appliance/report/table.h"
@@ -147,6 +152,42 @@ void TellBegin(const Box& box) {
   }
 }
 
+Status GiveRightsUp(const ApplianceConfig& config) {
+  if (!config.user.empty()) return BecomeUser(config.user);
+  if (IsPrivileged()) {
+    Message(
+        "runs with special rights; `user` in the configuration gives them up once devices and "
+        "ports are open");
+  }
+  return {};
+}
+
+// What can change while the box runs is taken; the rest is named.
+void Reload(const std::string& path, Box& box) {
+  Result<ApplianceConfig> config = LoadConfig(path);
+  if (!config) {
+    MessageLines(config.error().message);
+    Message("nothing was reloaded: the configuration as it was is still in force");
+    return;
+  }
+  const Status read = box.ReadHostFilesAgain();
+  if (!read) {
+    MessageLines(read.error().message);
+    Message("host files were not read anew: what they said before is still in force");
+    return;
+  }
+  Message(*config == box.config()
+              ? "host_files were read anew"
+              : "host_files were read anew; the configuration has changed, which needs a restart");
+}
+
+Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web) {
+  Watchdog::Beats beats;
+  for (Heartbeat& one : box.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
+  if (web != nullptr) beats.emplace_back("http", web->beats());
+  return beats;
+}
+
 void TellEnd(const HistoryStore& history) {
   const HistoryCounts counts = history.counts();
   if (counts.dropped == 0) return;
@@ -184,12 +225,17 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(box.error().message);
     return kExitUnreadable;
   }
+  if (const Status given_up = GiveRightsUp(*config); !given_up) {
+    MessageLines(given_up.error().message);
+    return kExitUnreadable;
+  }
   const auto history = OpenHistoryStore(config->history);
   if (!history) {
     MessageLines(history.error().message);
     return kExitUnreadable;
   }
   EndInputOnSignal();  // not before: nobody would look at it while files are read
+  TakeReloadSignal();
   TellBegin(**box);
   Service service(**box, ROCESCOPE_VERSION, history->get());
   const auto web = OpenWeb(*config, service);
@@ -211,11 +257,26 @@ int RunBox(const BoxRunOptions& options) {
            std::ranges::none_of((*box)->Sources(),
                                 [](const SourceState& source) { return source.error.empty(); });
   };
+  ServiceManager manager = ServiceManager::OfEnvironment();
+  std::optional<Watchdog> watchdog;
+  if (manager.watchdog()) {
+    watchdog.emplace(
+        *manager.watchdog(), [&] { manager.FeedWatchdog(); },
+        [](const std::string& text) { Message(text); });
+  }
+  constexpr std::string_view kReceives = "receives";
+  manager.Ready(kReceives);
   while (output == OutputState::kOpen && !ended()) {
     constexpr auto kLookForSignals = std::chrono::milliseconds(200);
     (*box)->answers().WaitForOther(teller.version(), kLookForSignals);
     output = teller.Look();
+    if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get()));
+    if (!ReloadAskedFor()) continue;
+    manager.Reloading();
+    Reload(options.config, **box);
+    manager.Ready(kReceives);
   }
+  manager.Stopping();
   (*box)->Stop();
   if (output == OutputState::kOpen) output = teller.Look();
   teller.End();

@@ -17,6 +17,7 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM};
 
 volatile std::sig_atomic_t signalled = 0;
+volatile std::sig_atomic_t reload = 0;
 int wake_up = -1;  // the write end of a pipe: a flag alone could come just before a read blocks
 
 void TakeFirstSignal(int /*number*/) {
@@ -45,6 +46,19 @@ void EndInputOnSignal() {
 }
 
 bool InputEndedBySignal() { return signalled != 0; }
+
+void TakeReloadSignal() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { reload = 1; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGHUP, &action, nullptr);
+}
+
+bool ReloadAskedFor() {
+  if (reload == 0) return false;
+  reload = 0;
+  return true;
+}
 
 bool LiveInputEndedBySignal(const CaptureTaps& captures) {
   return InputEndedBySignal() && captures.files.size() == 1 &&

@@ -14,6 +14,11 @@ void EndInputOnSignal();
 // Whether one has come.
 bool InputEndedBySignal();
 
+// SIGHUP, which ends a process else, asks from now on to read anew what can be.
+void TakeReloadSignal();
+// Whether one has come since the last call.
+bool ReloadAskedFor();
+
 // Whether one ended a capture that came by standard input alone: the way to end it, and no damage,
 // though the last packet may be cut.
 bool LiveInputEndedBySignal(const CaptureTaps& captures);

@@ -111,6 +111,7 @@ inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f
 
 struct ApplianceConfig {
   std::string topology;
+  std::string user;  // to become once devices and sockets are open; empty: who it was started as
   Duration record_interval = std::chrono::milliseconds(100);
   Duration analysis_window = std::chrono::seconds(1);
   std::vector<InterfaceConfig> interfaces;

@@ -161,6 +161,9 @@ template <typename Visitor>
 void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("topology", config.topology,
               "the fabric (`rocescope topology`); without it no paths and no diagnosis");
+  visitor.Key(
+      "user", config.user,
+      "to become, of who starts it as root, once devices and ports to receive from are open");
   visitor.Key("record_interval",
               Within<Duration>{config.record_interval, std::chrono::milliseconds(1),
                                std::chrono::seconds(4)},

@@ -220,6 +220,8 @@ struct HttpServer::Parts {
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};
+  asio::steady_timer beat{context};
+  std::atomic<uint64_t> beats = 0;
   uint16_t port = 0;
   std::vector<std::weak_ptr<Session>> sessions;
   std::thread thread;
@@ -232,6 +234,14 @@ struct HttpServer::Parts {
       ++counts.accepted;
       Take(std::move(socket));
       Accept();
+    });
+  }
+
+  void Beat() {
+    ++beats;
+    beat.expires_after(std::chrono::milliseconds(500));
+    beat.async_wait([this](ErrorOf error) {
+      if (!error && !stopping) Beat();
     });
   }
 
@@ -259,6 +269,7 @@ struct HttpServer::Parts {
     ErrorOf ignored;
     acceptor.close(ignored);
     pause.cancel();
+    beat.cancel();
     for (const auto& weak : sessions) {
       if (const auto session = weak.lock()) session->Close();
     }
@@ -291,6 +302,7 @@ HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Start() {
   parts_->Accept();
+  parts_->Beat();
   parts_->thread = std::thread([parts = parts_.get()] { parts->context.run(); });
 }
 
@@ -301,6 +313,8 @@ void HttpServer::Stop() {
 }
 
 uint16_t HttpServer::port() const { return parts_->port; }
+
+uint64_t HttpServer::beats() const { return parts_->beats; }
 
 HttpCounters HttpServer::Counters() const {
   const Counts& counts = parts_->counts;

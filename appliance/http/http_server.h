@@ -44,6 +44,8 @@ class HttpServer {
   void Stop();
 
   uint16_t port() const;
+  // Any thread: grows twice a second while the server goes on.
+  uint64_t beats() const;
   // Any thread.
   HttpCounters Counters() const;
 

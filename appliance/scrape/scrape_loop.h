@@ -32,6 +32,7 @@ class ScrapeLoop {
   // Any thread, any time. The ledger is of samples: decoded, filtered (no rule is about them), and
   // lines that are none.
   LcoreStatistics Statistics() const { return published_.Read(); }
+  uint64_t beats() const { return published_.count(); }
   // Targets that did not answer the last time, as sentences.
   std::vector<std::string> Troubles() const;
 

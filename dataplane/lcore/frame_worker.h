@@ -55,6 +55,7 @@ class FrameWorker {
 
   // Any thread, any time.
   LcoreStatistics Statistics() const { return published_.Read(); }
+  uint64_t beats() const { return published_.count(); }  // grows some times a second
   // The one thread that reads records, any time.
   RecordExchange& records() { return exchange_; }
   // While no loop runs.

@@ -29,6 +29,9 @@ class Published {
     version_.store(version + 2, std::memory_order_release);
   }
 
+  // How often, so far: that the owner goes on. Any thread.
+  uint64_t count() const { return version_.load(std::memory_order_relaxed) / 2; }
+
   // What was published last, as a whole. Tries again while the owner writes.
   T Read() const {
     std::array<uint64_t, kWords> words;

@@ -50,6 +50,7 @@ class ReceiveLoop {
 
   // Any thread, any time.
   LcoreStatistics Statistics() const { return worker_.Statistics(); }
+  uint64_t beats() const { return worker_.beats(); }
 
   // The one thread that reads records, any time.
   RecordExchange& records() { return worker_.records(); }

@@ -7,7 +7,9 @@ usage: run_test.py PATH/rocescope
 
 import contextlib
 import json
+import os
 import pathlib
+import pwd
 import re
 import shutil
 import signal
@@ -37,12 +39,13 @@ class Run(unittest.TestCase):
         return path
 
     @contextlib.contextmanager
-    def box(self, text):
+    def box(self, text, environment=None):
         """A box with this configuration, serving on ports of its choice: the process, and what
         it says that it listens on, by the words before it."""
         path = self.config(text + 'http: "127.0.0.1:0"\ngrpc: {listen: ["127.0.0.1:0"]}\n')
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True) as run:
+                              stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, **(environment or {})}) as run:
             try:
                 heard = ""
                 while "gRPC on" not in heard:
@@ -99,6 +102,65 @@ class Run(unittest.TestCase):
             out, err = self.end(run)
         self.assertEqual(out, "")
         self.assertIn("udp: received 3 = decoded 3 + filtered 0 + dropped 0; 0 missed", err)
+
+    # The words are sd_notify(3)'s.
+    def test_tells_the_service_manager_how_it_is(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind("")  # the kernel chooses an abstract name
+            manager.settimeout(20)
+            name = "@" + manager.getsockname()[1:].decode()
+            heard = []
+
+            def until(word):
+                while not (heard and heard[-1].startswith(word)):
+                    heard.append(manager.recv(1000).decode())
+
+            with self.box('udp: {sflow: ["127.0.0.1:0"]}\n',
+                          {"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "1500000"}) as (run, _):
+                until("READY=1")
+                for _ in range(3):
+                    heard.append("")
+                    until("WATCHDOG=1")
+                run.send_signal(signal.SIGHUP)
+                until("RELOADING=1")
+                until("READY=1")
+                _, err = self.end(run)
+                until("STOPPING=1")
+        self.assertIn("host_files were read anew", err)
+
+    def test_a_reload_reads_host_files_and_keeps_what_is_broken_out(self):
+        slurm = self.config('{"jobs": []}', "slurm.json")
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n') as (run, _):
+            def reload():
+                run.send_signal(signal.SIGHUP)
+                return run.stderr.readline() + run.stderr.readline()
+            slurm.write_text("no JSON")
+            self.assertIn("what they said before is still in force", reload())
+            slurm.write_text('{"jobs": []}')
+            box = self.config("", "box.yaml")
+            box.write_text("nonsense: 1\n")
+            self.assertIn("nothing was reloaded", reload())
+            box.write_text("analysis_window: 2s\n")
+            run.send_signal(signal.SIGHUP)
+            self.assertIn("the configuration has changed, which needs a restart",
+                          run.stderr.readline())
+            self.end(run)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_gives_its_rights_up(self):
+        # The configuration is read, and sockets are opened, before.
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\nuser: nobody\n') as (run, at):
+            status = pathlib.Path(f"/proc/{run.pid}/status").read_text()
+            nobody = str(pwd.getpwnam("nobody").pw_uid)
+            self.assertEqual(re.search(r"Uid:\s(.*)", status).group(1).split(), [nobody] * 4)
+            self.assertIn("CapEff:\t0000000000000000", status)
+            for task in pathlib.Path(f"/proc/{run.pid}/task").iterdir():
+                self.assertIn("CapEff:\t0000000000000000", (task / "status").read_text())
+            with urllib.request.urlopen(f"http://{at['page']}/api/v1/health", timeout=20) as page:
+                self.assertEqual(page.status, 200)
+            self.end(run)
+        run = self.done("run", self.config("user: no-such-user\nudp: {}\n"))
+        self.assertEqual(run.returncode, 3)
 
     def test_serves_the_page_the_api_and_metrics(self):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):

@@ -65,12 +65,14 @@ class Player {
   Counts Play() {
     const int64_t begin = Now(CLOCK_MONOTONIC);
     const auto end = begin + static_cast<int64_t>(options_.seconds * 1e9);
-    const auto most_behind = static_cast<uint64_t>(options_.rate * 1e-9 * std::chrono::nanoseconds(kLatest).count());
+    const auto most_behind =
+        static_cast<uint64_t>(options_.rate * 1e-9 * std::chrono::nanoseconds(kLatest).count());
     while (!stopped.load(std::memory_order_relaxed)) {
       const int64_t now = Now(CLOCK_MONOTONIC);
       if (now >= end) break;
       const uint64_t done = counts_.sent + counts_.missed + counts_.late;
-      const auto due = static_cast<uint64_t>(options_.rate * 1e-9 * static_cast<double>(now - begin));
+      const auto due =
+          static_cast<uint64_t>(options_.rate * 1e-9 * static_cast<double>(now - begin));
       if (options_.rate > 0 && due < done + kBurst) {
         std::this_thread::sleep_for(std::chrono::microseconds(30));
         continue;
@@ -108,7 +110,8 @@ class Player {
 void AwaitLink(const Port& port) {
   for (int i = 0; i < 3000 && !stopped; ++i) {
     rte_eth_link link{};
-    if (rte_eth_link_get_nowait(port.id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP) return;
+    if (rte_eth_link_get_nowait(port.id(), &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+      return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   throw std::runtime_error("no box took the memif for 30 s");
@@ -135,9 +138,10 @@ void Run(const Options& options) {
   const int64_t begin = Now(CLOCK_MONOTONIC);
   const Counts counts = Player(options, *port, traffic).Play();
   const double seconds = 1e-9 * static_cast<double>(Now(CLOCK_MONOTONIC) - begin);
-  fmt::print("{{\"sent\": {}, \"missed\": {}, \"late\": {}, \"seconds\": {:.3f}, \"cpu_s\": {:.2f}}}\n",
-             counts.sent, counts.missed, counts.late, seconds,
-             1e-9 * static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID)));
+  fmt::print(
+      "{{\"sent\": {}, \"missed\": {}, \"late\": {}, \"seconds\": {:.3f}, \"cpu_s\": {:.2f}}}\n",
+      counts.sent, counts.missed, counts.late, seconds,
+      1e-9 * static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID)));
 }
 
 }  // namespace

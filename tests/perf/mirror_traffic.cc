@@ -75,17 +75,18 @@ void MirrorTraffic::Make(uint32_t index) {
                       .session = static_cast<uint16_t>(place.session),
                       .egress = place.side == TapSide::kEgress,
                       .port = static_cast<uint16_t>(place.port)});
-    const Frame frame = builder.Build(
-        {.from = &from,
-         .to = &to,
-         .bth = {.opcode = kOpcodes[kind],
-                 .partition_key = 0xffff,
-                 .destination_qpn = number,
-                 .ack_request = kind == kLast},
-         .reth = {.virtual_address = uint64_t{index} << 20, .rkey = index, .dma_length = kMessage * 4096},
-         .aeth = {.syndrome = 0x1f},
-         .payload_length = kind == kAcknowledge ? 0u : 4096u,
-         .congestion_experienced = marked && kind == kMiddle});
+    const Frame frame = builder.Build({.from = &from,
+                                       .to = &to,
+                                       .bth = {.opcode = kOpcodes[kind],
+                                               .partition_key = 0xffff,
+                                               .destination_qpn = number,
+                                               .ack_request = kind == kLast},
+                                       .reth = {.virtual_address = uint64_t{index} << 20,
+                                                .rkey = index,
+                                                .dma_length = kMessage * 4096},
+                                       .aeth = {.syndrome = 0x1f},
+                                       .payload_length = kind == kAcknowledge ? 0u : 4096u,
+                                       .congestion_experienced = marked && kind == kMiddle});
     Template& made = connection.frames[kind];
     made.length = static_cast<uint8_t>(std::min(frame.bytes.size(), kLongest));
     std::memcpy(made.octets.data(), frame.bytes.data(), made.length);
@@ -94,7 +95,8 @@ void MirrorTraffic::Make(uint32_t index) {
 
 void MirrorTraffic::Replace(int64_t now_ns) {
   if (began_ns_ == 0) began_ns_ = now_ns;
-  const auto due = static_cast<uint64_t>(churn_ * static_cast<double>(now_ns - began_ns_) / kSecond);
+  const auto due =
+      static_cast<uint64_t>(churn_ * static_cast<double>(now_ns - began_ns_) / kSecond);
   for (; replaced_ < due; ++replaced_) {
     const auto index = static_cast<uint32_t>(replaced_ % connections_.size());
     ++connections_[index].generation;
@@ -102,8 +104,8 @@ void MirrorTraffic::Replace(int64_t now_ns) {
   }
 }
 
-// A postcard of the leaf at which the mirror is, of the packet that was written last: the queue to the
-// NIC is long.
+// A postcard of the leaf at which the mirror is, of the packet that was written last: the queue to
+// the NIC is long.
 size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame) {
   constexpr uint16_t kMetadata = wire::kIntPorts | wire::kIntHopLatency | wire::kIntQueue |
                                  wire::kIntIngressTimestamp | wire::kIntEgressTimestamp;
@@ -117,25 +119,24 @@ size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame
   const TapPlace& place = load_.PlaceOf(index, true);
   std::array<uint8_t, 160> room;
   wire::ByteWriter report(room);
-  Write(report, wire::IntReportGroupHeader{
-                    .sequence = report_sequences_[connection.session]++ &
-                                wire::IntReportGroupHeader::kSequenceMask,
-                    .node_id = load_.IntIdOf(index)});
-  wire::WriteIntReport(
-      report, {.header = {.type = wire::kIntReportInt,
-                          .inner_type = wire::kIntInnerEthernet,
-                          .congested = true,
-                          .tracked = true},
-               .main = {.metadata_bits = kMetadata},
-               .metadata = {.present = kMetadata,
-                            .ingress_port = kFromSpine,
-                            .egress_port = static_cast<uint16_t>(place.port),
-                            .hop_latency = kDelay,
-                            .queue_id = 3,
-                            .queue_occupancy = kQueue,
-                            .ingress_timestamp = static_cast<uint64_t>(now_ns) - kDelay,
-                            .egress_timestamp = static_cast<uint64_t>(now_ns)},
-               .inner = std::span(packet.octets).subspan(kMirror, kInner)});
+  Write(report, wire::IntReportGroupHeader{.sequence = report_sequences_[connection.session]++ &
+                                                       wire::IntReportGroupHeader::kSequenceMask,
+                                           .node_id = load_.IntIdOf(index)});
+  wire::WriteIntReport(report,
+                       {.header = {.type = wire::kIntReportInt,
+                                   .inner_type = wire::kIntInnerEthernet,
+                                   .congested = true,
+                                   .tracked = true},
+                        .main = {.metadata_bits = kMetadata},
+                        .metadata = {.present = kMetadata,
+                                     .ingress_port = kFromSpine,
+                                     .egress_port = static_cast<uint16_t>(place.port),
+                                     .hop_latency = kDelay,
+                                     .queue_id = 3,
+                                     .queue_occupancy = kQueue,
+                                     .ingress_timestamp = static_cast<uint64_t>(now_ns) - kDelay,
+                                     .egress_timestamp = static_cast<uint64_t>(now_ns)},
+                        .inner = std::span(packet.octets).subspan(kMirror, kInner)});
   wire::ByteWriter out(std::span(frame, kLongest));
   const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + report.offset());
   Write(out, wire::EthernetHeader{.destination = 0x0200'00ff'00fe,
@@ -148,8 +149,9 @@ size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame
                       .destination = 0x0aff'00fe};
   ip.checksum = wire::Ipv4Checksum(ip);
   Write(out, ip);
-  Write(out, wire::UdpHeader{
-                 .source_port = 50'000, .destination_port = TelemetryPorts{}.int_reports, .length = datagram});
+  Write(out, wire::UdpHeader{.source_port = 50'000,
+                             .destination_port = TelemetryPorts{}.int_reports,
+                             .length = datagram});
   std::memcpy(frame + out.offset(), room.data(), report.offset());
   return out.offset() + report.offset();
 }
@@ -173,8 +175,7 @@ size_t MirrorTraffic::Next(int64_t now_ns, uint8_t* frame) {
     Put24(frame + kPsn, connection.psn++);
     if (connection.marked && kind == kMiddle) report_of_ = group_ + in_group_;
   }
-  const auto group_size =
-      std::min(kTogether, static_cast<uint32_t>(connections_.size()) - group_);
+  const auto group_size = std::min(kTogether, static_cast<uint32_t>(connections_.size()) - group_);
   if (++in_group_ == group_size) {
     in_group_ = 0;
     if (++packet_ > kMessage) {

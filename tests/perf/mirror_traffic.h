@@ -18,7 +18,8 @@ class MirrorTraffic {
  public:
   static constexpr size_t kLongest = 192;  // octets of a frame
 
-  // Of `churn` connections a second each begins anew, with other queue pairs; a job after the other.
+  // Of `churn` connections a second each begins anew, with other queue pairs; a job after the
+  // other.
   MirrorTraffic(const EngineLoad& load, double churn);
 
   // Writes the next frame, as of `now_ns` (the switches' clocks), and returns its length.
@@ -52,7 +53,7 @@ class MirrorTraffic {
   std::vector<uint32_t> sequences_;  // of each switch's mirror
   std::vector<uint32_t> report_sequences_;
   std::optional<uint32_t> report_of_;  // the connection of the packet before
-  uint32_t group_ = 0;               // its first connection
+  uint32_t group_ = 0;                 // its first connection
   uint32_t in_group_ = 0;
   uint32_t packet_ = 0;  // of the message; kMessage: its ACK
   int64_t began_ns_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Asks a box over gRPC at a steady rate, whether it keeps up or not: paths of pairs of NICs and
-// hotspots, in turn. How long an answer takes counts from when it should have been asked for. Prints
-// one JSON object; box.py makes bars of it.
+// hotspots, in turn. How long an answer takes counts from when it should have been asked for.
+// Prints one JSON object; box.py makes bars of it.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
@@ -44,7 +44,8 @@ void Ask(v1::Fabric::Stub& stub, const EngineLoad& load, uint64_t call, Figures&
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
   grpc::Status status;
   if (call % 2 == 0) {
-    const FlowKey flow = load.FlowOf(static_cast<uint32_t>(call * 7919 % load.connections()), false);
+    const FlowKey flow =
+        load.FlowOf(static_cast<uint32_t>(call * 7919 % load.connections()), false);
     v1::FindPathsRequest request;
     request.set_source(ToString(flow.source));
     request.set_destination(ToString(flow.destination));
@@ -76,8 +77,9 @@ Figures Load(const Options& options, const EngineLoad& load) {
       const auto stub = v1::Fabric::NewStub(channel);
       Figures mine;
       for (uint64_t call = next++; call < total; call = next++) {
-        const auto due = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                     static_cast<double>(call) / options.rate));
+        const auto due =
+            begin + std::chrono::duration_cast<Clock::duration>(
+                        std::chrono::duration<double>(static_cast<double>(call) / options.rate));
         std::this_thread::sleep_until(due);
         Ask(*stub, load, call, mine);
         mine.milliseconds.push_back(
@@ -104,16 +106,18 @@ void Run(const Options& options) {
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const auto& times = figures.milliseconds;
   const auto quantile = [&](double share) {
-    return times.empty() ? 0
-                         : times[std::min(times.size() - 1,
-                                          static_cast<size_t>(share * static_cast<double>(times.size())))];
+    return times.empty()
+               ? 0
+               : times[std::min(times.size() - 1,
+                                static_cast<size_t>(share * static_cast<double>(times.size())))];
   };
   fmt::print(
       "{{\"calls\": {}, \"errors\": {}, \"error\": \"{}\", \"seconds\": {:.3f}, \"rate\": {:.1f}, "
       "\"p50_ms\": {:.3f}, \"p99_ms\": {:.3f}, \"p999_ms\": {:.3f}, \"worst_ms\": {:.3f}, "
       "\"paths\": {}, \"hotspots\": {}}}\n",
-      times.size(), figures.errors, figures.error, seconds, static_cast<double>(times.size()) / seconds,
-      quantile(0.5), quantile(0.99), quantile(0.999), quantile(1), figures.paths, figures.hotspots);
+      times.size(), figures.errors, figures.error, seconds,
+      static_cast<double>(times.size()) / seconds, quantile(0.5), quantile(0.99), quantile(0.999),
+      quantile(1), figures.paths, figures.hotspots);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT reports and sFlow, as datagrams: decoded into records in memory; sent to a UDP port as fast as
-// the kernel takes them, or at a rate; received by our loop. Prints one JSON object; box.py makes
-// bars of it.
+// INT reports and sFlow, as datagrams: decoded into records in memory; sent to a UDP port as fast
+// as the kernel takes them, or at a rate; received by our loop. Prints one JSON object; box.py
+// makes bars of it.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -98,20 +98,19 @@ class Datagrams {
       const Packet packet = workload_.Next();
       const Frame frame = builder_.Build(packet);
       const auto time = static_cast<uint64_t>(packet.time_ns);
-      wire::WriteIntReport(
-          out, {.header = {.type = wire::kIntReportInt,
-                           .inner_type = wire::kIntInnerEthernet,
-                           .tracked = true},
-                .main = {.metadata_bits = kMetadata},
-                .metadata = {.present = kMetadata,
-                             .ingress_port = 1,
-                             .egress_port = 2,
-                             .hop_latency = 800,
-                             .queue_id = 3,
-                             .queue_occupancy = 10'000,
-                             .ingress_timestamp = time,
-                             .egress_timestamp = time + 800},
-                .inner = frame.bytes.first(std::min(kInner, frame.bytes.size()))});
+      wire::WriteIntReport(out, {.header = {.type = wire::kIntReportInt,
+                                            .inner_type = wire::kIntInnerEthernet,
+                                            .tracked = true},
+                                 .main = {.metadata_bits = kMetadata},
+                                 .metadata = {.present = kMetadata,
+                                              .ingress_port = 1,
+                                              .egress_port = 2,
+                                              .hop_latency = 800,
+                                              .queue_id = 3,
+                                              .queue_occupancy = 10'000,
+                                              .ingress_timestamp = time,
+                                              .egress_timestamp = time + 800},
+                                 .inner = frame.bytes.first(std::min(kInner, frame.bytes.size()))});
       ++units_;
     }
     return out.offset();
@@ -133,9 +132,8 @@ class Datagrams {
                                                .input = {.value = 7},
                                                .output = {.value = 9}});
       writer.AddRecord(wire::kSflowSampledHeader,
-                       wire::SflowSampledHeader{.frame_length = frame.length + 4,
-                                                .stripped = 4,
-                                                .octets = frame.bytes});
+                       wire::SflowSampledHeader{
+                           .frame_length = frame.length + 4, .stripped = 4, .octets = frame.bytes});
       ++units_;
     }
     return writer.Finish().size();
@@ -250,9 +248,11 @@ void RunReceive(const Options& options) {
   read_all = true;
   reader.join();
   const LcoreStatistics statistics = (*loop)->worker().Statistics();
-  fmt::print("{{\"received\": {}, \"decoded\": {}, \"missed\": {}, \"records\": {}, \"records_dropped\": {}, \"cpu_s\": {:.3f}}}\n",
-             statistics.frames.ledger.received, statistics.frames.ledger.decoded, statistics.missed,
-             records, statistics.records_dropped, CpuSeconds(CLOCK_PROCESS_CPUTIME_ID));
+  fmt::print(
+      "{{\"received\": {}, \"decoded\": {}, \"missed\": {}, \"records\": {}, \"records_dropped\": "
+      "{}, \"cpu_s\": {:.3f}}}\n",
+      statistics.frames.ledger.received, statistics.frames.ledger.decoded, statistics.missed,
+      records, statistics.records_dropped, CpuSeconds(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 }  // namespace
