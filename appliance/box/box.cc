@@ -45,6 +45,11 @@ struct Source {
     return {&worker().records()};
   }
 
+  Senders LastSenders() const {
+    if (dpdk) return dpdk->LastSenders();
+    return scrape ? Senders{} : worker().LastSenders();
+  }
+
   std::vector<uint64_t> Beats() const {
     if (dpdk) return dpdk->Beats();
     return {scrape ? scrape->beats() : worker().beats()};
@@ -56,6 +61,7 @@ struct Source {
       state.statistics = dpdk->Statistics();
       state.ports = dpdk->Ports();
       state.error = dpdk->Error();
+      state.troubles = dpdk->Troubles();
       return state;
     }
     if (scrape) {
@@ -330,6 +336,16 @@ std::vector<Heartbeat> Box::Heartbeats() const {
     }
   }
   return beats;
+}
+
+Senders Box::LastSenders() const {
+  Senders all;
+  for (const auto& source : parts_->sources) {
+    Senders of_one = source->LastSenders();
+    MergeMirrorStreams(all.mirrors, of_one.mirrors);
+    std::ranges::move(of_one.telemetry, std::back_inserter(all.telemetry));
+  }
+  return all;
 }
 
 std::vector<SourceState> Box::Sources() const {

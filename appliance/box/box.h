@@ -13,6 +13,7 @@
 #include "appliance/box/answers.h"
 #include "appliance/config/config.h"
 #include "base/result.h"
+#include "dataplane/lcore/frame_worker.h"
 #include "dataplane/lcore/lcore_statistics.h"
 #include "dataplane/port/port_findings.h"
 
@@ -65,6 +66,8 @@ class Box {
   Answers& answers();
   const Answers& answers() const;
   std::vector<SourceState> Sources() const;
+  // Of all sources, as of the last second or so.
+  Senders LastSenders() const;
   // Of sources that have not ended, and of analysis.
   std::vector<Heartbeat> Heartbeats() const;
   const ApplianceConfig& config() const;

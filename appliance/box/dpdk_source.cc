@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "dataplane/port/eal.h"
 #include "dataplane/port/port_set.h"
+#include "dataplane/port/trap.h"
 
 namespace rocescope {
 namespace {
@@ -148,6 +150,30 @@ LcoreStatistics DpdkSource::Statistics() const {
   for (const auto& loop : parts_->set->loops()) all += loop->Statistics();
   for (const PortFindings& port : Ports()) all.missed += port.missed + port.no_mbuf;
   return all;
+}
+
+Senders DpdkSource::LastSenders() const {
+  Senders all;
+  for (const auto& loop : parts_->set->loops()) {
+    Senders of_one = loop->LastSenders();
+    MergeMirrorStreams(all.mirrors, of_one.mirrors);
+    std::ranges::move(of_one.telemetry, std::back_inserter(all.telemetry));
+  }
+  return all;
+}
+
+std::vector<std::string> DpdkSource::Troubles() const {
+  std::vector<std::string> troubles;
+  for (const auto& port : parts_->set->ports()) {
+    const std::optional<PortCounters> counters = port->Counters();
+    if (!counters) continue;
+    std::string trap =
+        DescribeTrap(port->name(), {},
+                     {.on_wire = counters->on_wire,
+                      .delivered = counters->delivered + counters->missed + counters->no_mbuf});
+    if (!trap.empty()) troubles.push_back(std::move(trap));
+  }
+  return troubles;
 }
 
 std::vector<uint64_t> DpdkSource::Beats() const {

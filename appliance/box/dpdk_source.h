@@ -41,6 +41,8 @@ class DpdkSource {
 
   // Any thread, any time after Prepare.
   LcoreStatistics Statistics() const;
+  Senders LastSenders() const;  // of all lcores
+  std::vector<std::string> Troubles() const;
   std::vector<uint64_t> Beats() const;  // of each lcore: grows some times a second
   std::vector<PortFindings> Ports() const;
   std::string Error() const;  // why it ended; empty: it did not

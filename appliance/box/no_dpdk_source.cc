@@ -23,6 +23,8 @@ std::vector<RecordExchange*> DpdkSource::Records() { return {}; }
 void DpdkSource::Start() {}
 void DpdkSource::Stop() {}
 LcoreStatistics DpdkSource::Statistics() const { return {}; }
+Senders DpdkSource::LastSenders() const { return {}; }
+std::vector<std::string> DpdkSource::Troubles() const { return {}; }
 std::vector<uint64_t> DpdkSource::Beats() const { return {}; }
 std::vector<PortFindings> DpdkSource::Ports() const { return {}; }
 std::string DpdkSource::Error() const { return {}; }

@@ -28,6 +28,7 @@ Command AddTopology(CLI::App& parent);
 Command AddPlan(CLI::App& parent);
 Command AddRun(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
+Command AddDoctor(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
 
 // An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed

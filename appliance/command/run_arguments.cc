@@ -3,6 +3,7 @@
 #include <string>
 
 #include "appliance/command/arguments.h"
+#include "appliance/command/doctor.h"
 #include "appliance/command/healthcheck.h"
 #include "appliance/command/run.h"
 
@@ -52,6 +53,20 @@ Command AddHealthcheck(CLI::App& parent) {
       "Exit codes: 0 serving or waiting, 1 degraded, 3 nobody answers.");
   app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
   return {.app = app, .run = [page] { return RunHealthcheck(*page); }};
+}
+
+Command AddDoctor(CLI::App& parent) {
+  auto page = std::make_shared<std::string>("http://127.0.0.1:8080/");
+  CLI::App* app =
+      parent.add_subcommand("doctor", "Say what keeps a box that runs from seeing what it should");
+  app->footer(
+      "Silent sources, ports without RoCE, losses, switches and hosts that the topology does not\n"
+      "know, clocks that are apart, numbers that stand still: each with its remedy. The fabric's "
+      "own\n"
+      "faults are on the page.\n"
+      "Exit codes: 0 nothing to complain of, 1 something, 3 nobody answers.");
+  app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
+  return {.app = app, .run = [page] { return RunDoctor(*page); }};
 }
 
 Command AddConfig(CLI::App& parent) {

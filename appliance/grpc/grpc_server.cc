@@ -58,6 +58,7 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
   using Calls::Calls;
   ROCESCOPE_CALL(Appliance, GetHealth, Health)
   ROCESCOPE_CALL(Appliance, ListSources, ListSourcesResponse)
+  ROCESCOPE_CALL(Appliance, CheckUp, CheckUpResponse)
 
   grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
                            grpc::ServerWriter<v1::Event>* writer) override {

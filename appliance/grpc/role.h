@@ -31,6 +31,7 @@ struct CallRoles {
 inline constexpr std::array kCallRoles = {
     CallRoles{"/rocescope.v1.Appliance/GetHealth", kAllRoles},
     CallRoles{"/rocescope.v1.Appliance/ListSources", kReaders},
+    CallRoles{"/rocescope.v1.Appliance/CheckUp", kReaders},
     CallRoles{"/rocescope.v1.Appliance/WatchEvents", kReaders},
     CallRoles{"/rocescope.v1.Jobs/ListJobs", kReaders},
     CallRoles{"/rocescope.v1.Jobs/GetJob", kReaders},

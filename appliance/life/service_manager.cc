@@ -39,7 +39,8 @@ ServiceManager ServiceManager::OfEnvironment() {
   return {Environment("NOTIFY_SOCKET"), watchdog};
 }
 
-ServiceManager::ServiceManager(std::string socket, std::optional<std::chrono::microseconds> watchdog)
+ServiceManager::ServiceManager(std::string socket,
+                               std::optional<std::chrono::microseconds> watchdog)
     : socket_(std::move(socket)), watchdog_(watchdog) {}
 
 void ServiceManager::Ready(std::string_view status) {
@@ -63,8 +64,7 @@ void ServiceManager::Send(std::string_view text) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket_.data(), socket_.size());
   if (socket_.front() == '@') address.sun_path[0] = '\0';
-  const auto length =
-      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   const int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (sender < 0) return;
   sendto(sender, text.data(), text.size(), MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a service tells systemd by the socket that $NOTIFY_SOCKET names: sd_notify(3), whose protocol
-// is a datagram of lines and is stable.
+// What a service tells systemd by the socket that $NOTIFY_SOCKET names: sd_notify(3), whose
+// protocol is a datagram of lines and is stable.
 #pragma once
 
 #include <chrono>

@@ -24,8 +24,8 @@ class Watchdog {
   Watchdog(std::chrono::microseconds period, std::function<void()> feed,
            std::function<void(const std::string&)> tell);
 
-  // To be called some times a period. Feeds three times a period; not while a worker has stood still
-  // for half of one, which is told once.
+  // To be called some times a period. Feeds three times a period; not while a worker has stood
+  // still for half of one, which is told once.
   void Look(Clock::time_point now, const Beats& beats);
 
  private:

@@ -9,6 +9,7 @@
 #include "appliance/history/history_store.h"
 #include "appliance/report/replay_report.h"
 #include "appliance/report/telemetry_report.h"
+#include "appliance/service/check_up.h"
 #include "appliance/service/page.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
@@ -154,6 +155,24 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
 
 ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
   for (const SourceState& source : box_.Sources()) FillSource(source, *out.add_sources());
+  return {};
+}
+
+ServiceStatus Service::CheckUp(const v1::CheckUpRequest&, v1::CheckUpResponse& out) {
+  const auto answer = views_.Latest();
+  if (answer) answer->FillAge(*out.mutable_age());
+  for (const Complaint& complaint :
+       rocescope::CheckUp({.sources = box_.Sources(),
+                           .senders = box_.LastSenders(),
+                           .answer = answer ? &answer->snapshot() : nullptr,
+                           .started = box_.started_at(),
+                           .now = WallClock()})) {
+    v1::Complaint& one = *out.add_complaints();
+    one.set_kind(complaint.kind);
+    one.set_place(complaint.place);
+    one.set_sentence(complaint.sentence);
+    one.set_remedy(complaint.remedy);
+  }
   return {};
 }
 

@@ -17,6 +17,8 @@
 namespace rocescope {
 
 namespace v1 {
+class CheckUpRequest;
+class CheckUpResponse;
 class EndJobRequest;
 class EndJobResponse;
 class FindPathsRequest;
@@ -64,6 +66,7 @@ class Service {
 
   ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
   ServiceStatus ListSources(const v1::ListSourcesRequest& request, v1::ListSourcesResponse& out);
+  ServiceStatus CheckUp(const v1::CheckUpRequest& request, v1::CheckUpResponse& out);
 
   ServiceStatus ListJobs(const v1::ListJobsRequest& request, v1::ListJobsResponse& out);
   ServiceStatus GetJob(const v1::GetJobRequest& request, v1::GetJobResponse& out);

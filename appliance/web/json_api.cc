@@ -127,6 +127,7 @@ struct Route {
 constexpr std::array kRoutes = {
     Route{"health", Caller<&Service::GetHealth>::Run},
     Route{"sources", Caller<&Service::ListSources>::Run},
+    Route{"check-up", Caller<&Service::CheckUp>::Run},
     Route{"jobs", Caller<&Service::ListJobs>::Run},
     Route{"topology", Caller<&Service::GetTopology>::Run},
     Route{"links", Caller<&Service::ListLinkLoads>::Run},

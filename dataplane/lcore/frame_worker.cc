@@ -2,6 +2,7 @@
 #include "dataplane/lcore/frame_worker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rocescope {
 namespace {
@@ -32,6 +33,23 @@ void FrameWorker::DoNowAndThen(Timestamp now) {
   }
   HandOver();
   Publish();
+  constexpr uint32_t kBeatsASecond = 20;
+  if (until_senders_-- == 0) {
+    until_senders_ = kBeatsASecond;
+    CopySenders();
+  }
+}
+
+void FrameWorker::CopySenders() {
+  Senders now = {.mirrors = processor_.taps().MirrorStreams(),
+                 .telemetry = processor_.telemetry().Sources()};
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) std::swap(senders_, now);
+}
+
+Senders FrameWorker::LastSenders() const {
+  const std::lock_guard lock(mutex_);
+  return senders_;
 }
 
 void FrameWorker::Finish() {

@@ -4,15 +4,25 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <mutex>
 #include <span>
+#include <vector>
 
 #include "base/time.h"
 #include "dataplane/lcore/frame_processor.h"
 #include "dataplane/lcore/lcore_statistics.h"
+#include "dataplane/lcore/mirror_stream.h"
 #include "dataplane/lcore/published.h"
 #include "dataplane/lcore/record_exchange.h"
 
 namespace rocescope {
+
+// Who numbers what it sends by one source: mirrors' sessions, INT nodes and sFlow agents.
+struct Senders {
+  std::vector<MirrorStream> mirrors;
+  std::vector<TelemetrySource> telemetry;
+};
 
 // Belongs to the thread of its loop; others may use what is said to be theirs.
 class FrameWorker {
@@ -55,6 +65,8 @@ class FrameWorker {
 
   // Any thread, any time.
   LcoreStatistics Statistics() const { return published_.Read(); }
+  // Who sends here, as of the last second or so.
+  Senders LastSenders() const;
   uint64_t beats() const { return published_.count(); }  // grows some times a second
   // The one thread that reads records, any time.
   RecordExchange& records() { return exchange_; }
@@ -71,6 +83,7 @@ class FrameWorker {
   Timestamp Reached() const { return std::max(processor_.counters().last, closed_until_); }
   void HandOver() { exchange_.HandOver(Reached(), when_full_); }
   void Publish();
+  void CopySenders();
 
   const RecordExchange::WhenFull when_full_;
   const bool our_clock_;
@@ -79,6 +92,9 @@ class FrameWorker {
   Timestamp closed_until_;
   LcoreStatistics statistics_;
   Published<LcoreStatistics> published_;
+  uint32_t until_senders_ = 0;  // calls of DoNowAndThen
+  mutable std::mutex mutex_;    // of the next one; the worker does not wait for it
+  Senders senders_;
 };
 
 }  // namespace rocescope

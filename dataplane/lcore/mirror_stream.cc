@@ -22,6 +22,7 @@ void Add(MirrorStream& into, const MirrorStream& from) {
   }
   into.frames += from.frames;
   into.lost += from.lost;
+  into.repeats += from.repeats;
 }
 
 }  // namespace
@@ -53,8 +54,9 @@ void MirrorFollower::CountGap(uint32_t sequence) {
   } else if (ahead >= 0) {
     stream_.lost += static_cast<uint32_t>(ahead);
     stream_.next_sequence = sequence + 1;
-  } else if (stream_.lost > 0) {
-    --stream_.lost;
+  } else {
+    if (ahead == -1) ++stream_.repeats;
+    if (stream_.lost > 0) --stream_.lost;
   }
 }
 

@@ -20,7 +20,8 @@ struct MirrorStream {
   uint16_t session = 0;
   MirrorKind kind = MirrorKind::kNone;
   uint64_t frames = 0;
-  uint64_t lost = 0;  // gaps in its sequence numbers, less what came late
+  uint64_t lost = 0;     // gaps in its sequence numbers, less what came late
+  uint64_t repeats = 0;  // copies with the same number as the one before
   bool has_sequence = false;
   uint32_t next_sequence = 0;
   bool has_clock = false;       // clock_offset_ns means something

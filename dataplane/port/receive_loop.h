@@ -50,6 +50,7 @@ class ReceiveLoop {
 
   // Any thread, any time.
   LcoreStatistics Statistics() const { return worker_.Statistics(); }
+  Senders LastSenders() const { return worker_.LastSenders(); }
   uint64_t beats() const { return worker_.beats(); }
 
   // The one thread that reads records, any time.

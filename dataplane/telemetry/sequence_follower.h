@@ -16,6 +16,7 @@ class SequenceFollower {
     if (received_ > 1 && ahead <= kLargestGap) {
       lost_ += ahead;
     } else if (received_ > 1 && behind <= kLatest) {
+      if (behind == 1) ++repeats_;
       if (lost_ > 0) --lost_;  // it was late; or sent twice, or by a sender that does not count
       return;
     }
@@ -24,6 +25,8 @@ class SequenceFollower {
 
   uint64_t received() const { return received_; }
   uint64_t lost() const { return lost_; }
+  // With the same number as the one before.
+  uint64_t repeats() const { return repeats_; }
 
  private:
   static constexpr uint32_t kLargestGap = 1 << 16;
@@ -31,6 +34,7 @@ class SequenceFollower {
 
   uint64_t received_ = 0;
   uint64_t lost_ = 0;
+  uint64_t repeats_ = 0;
   uint32_t next_ = 0;
 };
 

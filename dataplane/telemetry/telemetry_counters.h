@@ -49,7 +49,8 @@ struct TelemetrySource {
   IpAddress agent;          // sFlow
   uint32_t sub_agent = 0;   // sFlow
   uint64_t datagrams = 0;
-  uint64_t lost = 0;  // datagrams, by gaps in their numbers, less what came late
+  uint64_t lost = 0;     // datagrams, by gaps in their numbers, less what came late
+  uint64_t repeats = 0;  // datagrams with the same number as the one before
 };
 
 }  // namespace rocescope

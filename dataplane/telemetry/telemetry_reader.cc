@@ -71,7 +71,8 @@ std::vector<TelemetrySource> TelemetryReader::Sources() const {
                        .node_id = node_id,
                        .hardware_id = hardware_id,
                        .datagrams = follower.received(),
-                       .lost = follower.lost()});
+                       .lost = follower.lost(),
+                       .repeats = follower.repeats()});
   }
   for (const auto& [key, follower] : sflow_followers_) {
     const auto& [tap, agent, sub_agent] = key;
@@ -80,7 +81,8 @@ std::vector<TelemetrySource> TelemetryReader::Sources() const {
                        .agent = agent,
                        .sub_agent = sub_agent,
                        .datagrams = follower.received(),
-                       .lost = follower.lost()});
+                       .lost = follower.lost(),
+                       .repeats = follower.repeats()});
   }
   return sources;
 }

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/service/check_up.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "analytics/job/host_name.h"
+#include "base/count_text.h"
+#include "dataplane/decode/drop_reason.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+namespace {
+
+// A session, exporter or link that works is heard in less.
+constexpr Duration kPatience = std::chrono::seconds(15);
+constexpr Duration kSilence = std::chrono::seconds(30);
+constexpr uint64_t kEnough = 1000;          // frames, to say anything about shares
+constexpr uint64_t kEnoughNumbers = 50;     // packets, to say anything about their numbers
+constexpr double kLostShare = 0.001;
+constexpr Duration kClockApart = std::chrono::milliseconds(1);
+constexpr size_t kMostOfAKind = 5;
+
+// Complaints of one kind: the first few, and how many there are.
+class OfKind {
+ public:
+  OfKind(std::string_view kind, std::vector<Complaint>& out) : kind_(kind), out_(out) {}
+  ~OfKind() {
+    if (count_ <= kMostOfAKind) return;
+    out_.back().sentence += fmt::format(" (and {} more)", count_ - kMostOfAKind);
+  }
+  OfKind(const OfKind&) = delete;
+  OfKind& operator=(const OfKind&) = delete;
+
+  void Add(std::string place, std::string sentence, std::string remedy) {
+    if (count_++ >= kMostOfAKind) return;
+    out_.push_back({.kind = std::string(kind_),
+                    .place = std::move(place),
+                    .sentence = std::move(sentence),
+                    .remedy = std::move(remedy)});
+  }
+
+ private:
+  std::string_view kind_;
+  std::vector<Complaint>& out_;
+  size_t count_ = 0;
+};
+
+double Seconds(Duration duration) { return 1e-9 * static_cast<double>(duration.count()); }
+
+std::string_view HowToHear(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::kInterface:
+      return "is the cable in and the interface up (`ip link`), and does a mirror session of a "
+             "switch end here? `rocescope plan` writes sessions for switches";
+    case SourceKind::kUdp:
+      return "let switches send to this address and port, and let no firewall stand between "
+             "(`nft list ruleset`); `rocescope plan` writes their configuration";
+    case SourceKind::kDpdk:
+      return "is the link up, and does a mirror session of a switch end at this port?";
+    case SourceKind::kScrape:
+      return "do the exporters run? `curl` their addresses from here";
+  }
+  return "";
+}
+
+void CheckSources(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind ended("source_ended", out);
+  for (const SourceState& source : input.sources) {
+    if (source.error.empty()) continue;
+    ended.Add(source.name, source.error, "mend what it says, then restart rocescope");
+  }
+  OfKind trouble("source_trouble", out);
+  for (const SourceState& source : input.sources) {
+    for (const std::string& sentence : source.troubles) {
+      trouble.Add(source.name, sentence, "as it says");
+    }
+  }
+}
+
+void CheckSilence(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind silent("silent_source", out);
+  for (const SourceState& source : input.sources) {
+    const LcoreStatistics& counted = source.statistics;
+    if (!source.error.empty()) continue;
+    if (!counted.received_any && input.now - input.started > kPatience) {
+      silent.Add(source.name,
+                 fmt::format("nothing has come in {:.0f} s", Seconds(input.now - input.started)),
+                 std::string(HowToHear(source.kind)));
+    } else if (counted.received_any && counted.last_arrival > input.started &&
+               input.now - counted.last_arrival > kSilence) {
+      silent.Add(source.name,
+                 fmt::format("nothing has come for {:.0f} s, and something had before",
+                             Seconds(input.now - counted.last_arrival)),
+                 std::string(HowToHear(source.kind)));
+    }
+  }
+}
+
+// A port whose frames are none of RoCE's or telemetry's.
+void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind eaten("roce_eaten", out);
+  OfKind foreign("no_roce", out);
+  for (const SourceState& source : input.sources) {
+    const Ledger& ledger = source.statistics.frames.ledger;
+    const bool takes_frames =
+        source.kind == SourceKind::kInterface || source.kind == SourceKind::kDpdk;
+    if (!takes_frames || ledger.received < kEnough || ledger.decoded > ledger.received / 100) {
+      continue;
+    }
+    const auto most = std::ranges::max_element(ledger.dropped);
+    const DropReasonInfo& reason =
+        kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
+    std::error_code none;
+    if (source.kind == SourceKind::kInterface &&
+        std::filesystem::exists(
+            fmt::format("/sys/class/net/{}/device/infiniband", source.name), none)) {
+      eaten.Add(source.name,
+                fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
+                            "RoCE before the kernel sees it",
+                            WithThousands(ledger.received)),
+                "unbind the NIC's RDMA driver (rmmod mlx5_ib, or devlink's enable_roce), or "
+                "receive on a NIC without RDMA");
+    } else {
+      foreign.Add(source.name,
+                  fmt::format("of {} frames {} are RoCE or telemetry; most are dropped as {} ({})",
+                              WithThousands(ledger.received), WithThousands(ledger.decoded),
+                              reason.name, reason.sentence),
+                  "let the mirror session take the ports and the priority that RoCE goes by; a "
+                  "`filter` in the configuration may be too narrow");
+    }
+  }
+}
+
+void CheckLosses(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind lossy("frames_lost", out);
+  OfKind slow("records_dropped", out);
+  for (const SourceState& source : input.sources) {
+    const LcoreStatistics& counted = source.statistics;
+    const uint64_t all = counted.frames.ledger.received + counted.missed;
+    if (all >= kEnough && static_cast<double>(counted.missed) > kLostShare * static_cast<double>(all)) {
+      lossy.Add(source.name,
+                fmt::format("{} of {} frames were lost before rocescope took them",
+                            WithThousands(counted.missed), WithThousands(all)),
+                source.kind == SourceKind::kDpdk
+                    ? "give it more lcores (`-l` in dpdk.eal, `lcores`) or larger pools (`mbufs`), "
+                      "and its cores to nobody else (isolcpus)"
+                    : "enlarge its `buffer` (and net.core.rmem_max), let switches truncate and "
+                      "sample, or receive by DPDK");
+    }
+    const uint64_t records = counted.records + counted.records_dropped;
+    if (records >= kEnough && static_cast<double>(counted.records_dropped) >
+                                  kLostShare * static_cast<double>(records)) {
+      slow.Add(source.name,
+               fmt::format("{} of {} records were given up, as analysis was behind",
+                           WithThousands(counted.records_dropped), WithThousands(records)),
+               "give the box a faster core for analysis, or a longer `record_interval`");
+    }
+  }
+}
+
+void CheckNumbers(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind constant("constant_sequence", out);
+  const auto stands_still = [](uint64_t seen, uint64_t repeats) {
+    return seen >= kEnoughNumbers && repeats > seen / 2;
+  };
+  constexpr std::string_view kMeaning = "what gets lost of it on the way cannot be told";
+  for (const MirrorStream& mirror : input.senders.mirrors) {
+    if (!mirror.has_sequence || !stands_still(mirror.frames, mirror.repeats)) continue;
+    constant.Add(
+        fmt::format("{} session {}", ToString(mirror.source), mirror.session),
+        fmt::format("its mirror numbers all of its copies {}: {}", mirror.next_sequence - 1,
+                    kMeaning),
+        "some switches count by session or not at all: see whether its firmware can, or take "
+        "ERSPAN type III; or the copies come twice");
+  }
+  for (const TelemetrySource& sender : input.senders.telemetry) {
+    if (!stands_still(sender.datagrams, sender.repeats)) continue;
+    constant.Add(sender.is_sflow ? fmt::format("sFlow agent {}", ToString(sender.agent))
+                                 : fmt::format("INT node {}", sender.node_id),
+                 fmt::format("its datagrams all have the same number: {}", kMeaning),
+                 "see whether a newer firmware of the switch counts; or the datagrams come twice");
+  }
+}
+
+void Add(const Strangers& strangers, std::string_view what, std::string remedy, OfKind& out) {
+  if (strangers.records == 0) return;
+  out.Add(fmt::format("{}", fmt::join(strangers.examples, ", ")),
+          fmt::format("{} of {} came from those, which the topology does not name{}",
+                      WithThousands(strangers.records), what, strangers.more ? ", and others" : ""),
+          std::move(remedy));
+}
+
+// Names of hosts that logs and schedulers tell.
+std::set<std::string> HostsTold(const HostFacts& facts) {
+  std::set<std::string> hosts;
+  for (const Job& job : facts.jobs) {
+    for (const JobRank& rank : job.ranks) {
+      if (!rank.host.empty()) hosts.insert(rank.host);
+    }
+  }
+  for (const Allocation& allocation : facts.allocations) {
+    for (const AllocatedNode& node : allocation.nodes) hosts.insert(node.name);
+  }
+  for (const RdmaDump& dump : facts.rdma) {
+    if (!dump.host.empty()) hosts.insert(dump.host);
+  }
+  return hosts;
+}
+
+void CheckTopology(const Snapshot& answer, std::vector<Complaint>& out) {
+  if (!answer.fabric) {
+    OfKind(std::string_view("no_topology"), out)
+        .Add("topology", "the configuration names none: faults and paths are not looked for",
+             "describe the fabric (`rocescope topology`), and name the file under `topology`");
+    return;
+  }
+  const topology::Fabric& fabric = *answer.fabric;
+  if (answer.cabling) {
+    OfKind switches("unknown_switch", out);
+    Add(answer.cabling->switches, "mirrors, INT reports or samples",
+        "give the switch its erspan_source, int_switch_id or sflow_agent in the topology file",
+        switches);
+    OfKind counters("unknown_node", out);
+    Add(answer.cabling->counters, "counters' values",
+        "let `scrape.rules` make the topology's names of the exporter's labels", counters);
+  }
+  OfKind nics("unknown_address", out);
+  std::set<IpAddress> addresses;
+  for (const FlowSummary& flow : *answer.flows) {
+    for (const IpAddress& address : {flow.flow.source, flow.flow.destination}) {
+      if (fabric.FindNic({.segment = flow.flow.segment, .address = address}) == topology::kNone) {
+        addresses.insert(address);
+      }
+    }
+  }
+  for (const IpAddress& address : addresses) {
+    nics.Add(ToString(address), "it sends or receives RoCE, and no NIC of the topology has it",
+             "add it to its NIC's addresses in the topology file; with a VXLAN network where it "
+             "has one");
+  }
+  if (!answer.host_facts) return;
+  std::multimap<std::string, std::string_view> names;  // by key
+  for (const topology::Node& node : fabric.nodes()) {
+    if (!node.IsSwitch()) names.emplace(HostKey(node.name), node.name);
+  }
+  OfKind hosts("unknown_host", out);
+  for (const std::string& host : HostsTold(*answer.host_facts)) {
+    const auto [first, last] = names.equal_range(HostKey(host));
+    if (std::any_of(first, last, [&](const auto& name) { return SameHost(host, name.second); })) {
+      continue;
+    }
+    hosts.Add(host, "NCCL's logs, rdma or the scheduler name it, and the topology has no such host",
+              "call the host in the topology file as it calls itself (`hostname`)");
+  }
+}
+
+void CheckClocks(const Snapshot& answer, std::vector<Complaint>& out) {
+  if (!answer.clocks) return;
+  OfKind apart("clock_apart", out);
+  OfKind drifts("clock_drifts", out);
+  constexpr std::string_view kRemedy =
+      "let it follow the others by PTP (or NTP); until then its times are corrected by what packets "
+      "show";
+  for (const ClockOffset& clock : answer.clocks->clocks) {
+    if (clock.reference || !clock.offset) continue;
+    if (std::chrono::abs(*clock.offset) > kClockApart + clock.uncertainty) {
+      apart.Add(clock.name,
+                fmt::format("its clock is {:.3f} s {} others", std::abs(Seconds(*clock.offset)),
+                            clock.offset->count() < 0 ? "behind" : "ahead of"),
+                std::string(kRemedy));
+    } else if (clock.drift_ppb) {
+      drifts.Add(clock.name, fmt::format("its clock goes {:.1f} ppm {} than others",
+                                         std::abs(*clock.drift_ppb) / 1000,
+                                         *clock.drift_ppb < 0 ? "slower" : "faster"),
+                 std::string(kRemedy));
+    }
+  }
+  if (answer.clocks->contradictions > 0) {
+    OfKind(std::string_view("clocks_contradict"), out)
+        .Add("clocks",
+             fmt::format("no offsets of clocks explain all packets of {}",
+                         Counted(answer.clocks->contradictions, "window")),
+             "a clock that jumps: see which switch or tap sets its time again and again");
+  }
+}
+
+}  // namespace
+
+std::vector<Complaint> CheckUp(const CheckUpInput& input) {
+  std::vector<Complaint> complaints;
+  CheckSources(input, complaints);
+  CheckSilence(input, complaints);
+  CheckContents(input, complaints);
+  CheckLosses(input, complaints);
+  if (input.answer != nullptr) CheckTopology(*input.answer, complaints);
+  CheckNumbers(input, complaints);
+  if (input.answer != nullptr) CheckClocks(*input.answer, complaints);
+  return complaints;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What keeps a box from seeing what it should: its sources, its topology, its hosts and clocks, not
+// the fabric's faults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analytics/engine/snapshot.h"
+#include "appliance/box/box.h"
+#include "base/time.h"
+
+namespace rocescope {
+
+struct Complaint {
+  std::string kind;      // for programs: "silent_source"
+  std::string place;     // of whom
+  std::string sentence;  // what is wrong
+  std::string remedy;    // what to do
+};
+
+struct CheckUpInput {
+  std::vector<SourceState> sources;
+  Senders senders;
+  const Snapshot* answer = nullptr;  // null: there is none yet
+  Timestamp started;
+  Timestamp now;
+};
+
+// Those that cost most first; at most a few of a kind, the last of which says how many more.
+std::vector<Complaint> CheckUp(const CheckUpInput& input);
+
+}  // namespace rocescope

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/service/check_up.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+auto Is(const char* kind, const char* place) {
+  return AllOf(Field("kind", &Complaint::kind, kind), Field("place", &Complaint::place, place),
+               Field("remedy", &Complaint::remedy, Not(IsEmpty())));
+}
+
+class CheckUpTest : public testing::Test {
+ protected:
+  CheckUpTest() {
+    input_.started = Timestamp(seconds(1000));
+    input_.now = Timestamp(seconds(1100));
+    const auto generated = topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value();
+    answer_.fabric = std::make_shared<const topology::Fabric>(generated);
+    answer_.flows = std::make_shared<const FlowSummaries>();
+  }
+
+  // That has received so many frames, the last one now.
+  SourceState& AddSource(SourceKind kind, uint64_t received, uint64_t decoded) {
+    SourceState& source = input_.sources.emplace_back(SourceState{.name = "mirror", .kind = kind});
+    Ledger& ledger = source.statistics.frames.ledger;
+    ledger.received = received;
+    ledger.decoded = decoded;
+    ledger.dropped[static_cast<size_t>(DropReason::kNotRoce)] = received - decoded;
+    source.statistics.received_any = received > 0;
+    source.statistics.last_arrival = input_.now;
+    return source;
+  }
+  std::vector<Complaint> WithAnswer() {
+    input_.answer = &answer_;
+    return CheckUp(input_);
+  }
+
+  CheckUpInput input_;
+  Snapshot answer_;
+};
+
+TEST_F(CheckUpTest, OfABoxThatIsWellThereIsNothingToComplain) {
+  AddSource(SourceKind::kDpdk, 10'000, 9'000);
+  input_.senders.mirrors = {{.frames = 9'000, .has_sequence = true}};
+  EXPECT_THAT(WithAnswer(), IsEmpty());
+}
+
+TEST_F(CheckUpTest, ASourceOfWhichNothingComesIsSilentAfterAWhile) {
+  AddSource(SourceKind::kUdp, 0, 0);
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("silent_source", "mirror")));
+  input_.now = input_.started + seconds(5);
+  EXPECT_THAT(CheckUp(input_), IsEmpty()) << "too early to say";
+}
+
+TEST_F(CheckUpTest, ASourceThatWasHeardAndIsNotAnyMoreIsSilent) {
+  AddSource(SourceKind::kUdp, 5, 5).statistics.last_arrival = input_.now - seconds(40);
+  const auto complaints = CheckUp(input_);
+  ASSERT_THAT(complaints, ElementsAre(Is("silent_source", "mirror")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("for 40 s"));
+}
+
+TEST_F(CheckUpTest, FramesThatAreNoRoceAreTold) {
+  AddSource(SourceKind::kDpdk, 50'000, 10);
+  const auto complaints = CheckUp(input_);
+  ASSERT_THAT(complaints, ElementsAre(Is("no_roce", "mirror")));
+  EXPECT_THAT(complaints[0].sentence, AllOf(HasSubstr("50,000"), HasSubstr("not_roce")));
+}
+
+TEST_F(CheckUpTest, WhatGetsLostHereIsTold) {
+  SourceState& source = AddSource(SourceKind::kInterface, 100'000, 100'000);
+  source.statistics.missed = 90;
+  source.statistics.records = 100'000;
+  source.statistics.records_dropped = 90;
+  EXPECT_THAT(CheckUp(input_), IsEmpty()) << "less than one of a thousand";
+  source.statistics.missed = 200;
+  source.statistics.records_dropped = 200;
+  EXPECT_THAT(CheckUp(input_),
+              ElementsAre(Is("frames_lost", "mirror"), Is("records_dropped", "mirror")));
+}
+
+TEST_F(CheckUpTest, ASourceThatHasEndedIsNotSilentToo) {
+  AddSource(SourceKind::kInterface, 0, 0).error = "the interface is down";
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("source_ended", "mirror")));
+}
+
+TEST_F(CheckUpTest, NumbersThatStandStillAreTold) {
+  input_.senders.mirrors = {{.source = IpAddress::FromV4(0xc0000201),
+                             .session = 3,
+                             .frames = 100,
+                             .repeats = 99,
+                             .has_sequence = true,
+                             .next_sequence = 1}};
+  input_.senders.telemetry = {
+      {.is_sflow = true, .agent = IpAddress::FromV4(0xc0000202), .datagrams = 60, .repeats = 59},
+      {.node_id = 7, .datagrams = 20, .repeats = 19}};
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("constant_sequence", "192.0.2.1 session 3"),
+                                           Is("constant_sequence", "sFlow agent 192.0.2.2")))
+      << "20 are too few to say";
+}
+
+TEST_F(CheckUpTest, WithoutATopologyThatIsTheComplaint) {
+  answer_.fabric = nullptr;
+  EXPECT_THAT(WithAnswer(), ElementsAre(Is("no_topology", "topology")));
+}
+
+TEST_F(CheckUpTest, WhatTheTopologyHasNotIsTold) {
+  answer_.cabling = std::make_shared<const CablingAnswer>(
+      CablingAnswer{.switches = {.records = 5, .examples = {"192.0.2.9"}}});
+  FlowSummaries flows;
+  FlowSummary flow;
+  flow.flow.source = answer_.fabric->nic(0).addresses.front().address;
+  flow.flow.destination = IpAddress::FromV4(0xc000'02c8);
+  flows.push_back(flow);
+  answer_.flows = std::make_shared<const FlowSummaries>(flows);
+  HostFacts facts;
+  Allocation allocation;
+  // One with the topology's name and a domain, one that is not there.
+  allocation.nodes = {{.name = answer_.fabric->node(answer_.fabric->FindNode("host0")).name +
+                               ".example"},
+                      {.name = "gpu-77"}};
+  facts.allocations = {allocation};
+  answer_.host_facts = std::make_shared<const HostFacts>(facts);
+  EXPECT_THAT(WithAnswer(),
+              ElementsAre(Is("unknown_switch", "192.0.2.9"), Is("unknown_address", "192.0.2.200"),
+                          Is("unknown_host", "gpu-77")));
+}
+
+TEST_F(CheckUpTest, ClocksThatAreApartAreTold) {
+  ClockAnswer clocks;
+  clocks.clocks = {{.name = "leaf0", .reference = true, .offset = Duration(0)},
+                   {.name = "leaf1", .offset = std::chrono::milliseconds(-250)},
+                   {.name = "leaf2", .offset = std::chrono::microseconds(300)},
+                   {.name = "leaf3", .offset = Duration(0), .drift_ppb = 20'000}};
+  answer_.clocks = std::make_shared<const ClockAnswer>(clocks);
+  const auto complaints = WithAnswer();
+  ASSERT_THAT(complaints, ElementsAre(Is("clock_apart", "leaf1"), Is("clock_drifts", "leaf3")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("0.250 s behind"));
+  EXPECT_THAT(complaints[1].sentence, HasSubstr("20.0 ppm faster"));
+}
+
+TEST_F(CheckUpTest, OfManyOfAKindAFewAreTold) {
+  FlowSummaries flows;
+  for (uint32_t i = 0; i < 10; ++i) {
+    FlowSummary flow;
+    flow.flow.source = IpAddress::FromV4(0xc000'0200 + i);
+    flow.flow.destination = answer_.fabric->nic(0).addresses.front().address;
+    flows.push_back(flow);
+  }
+  answer_.flows = std::make_shared<const FlowSummaries>(flows);
+  const auto complaints = WithAnswer();
+  ASSERT_THAT(complaints, SizeIs(5));
+  EXPECT_THAT(complaints.back().sentence, HasSubstr("and 5 more"));
+}
+
+}  // namespace
+}  // namespace rocescope
