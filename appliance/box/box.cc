@@ -275,6 +275,16 @@ Result<std::unique_ptr<Box>> Box::Open(const ApplianceConfig& config,
   return std::unique_ptr<Box>(new Box(std::move(parts)));
 }
 
+std::unique_ptr<Box> Box::Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
+                                  Duration window) {
+  ApplianceConfig config;
+  config.analysis_window = window;
+  auto parts = std::make_unique<Parts>(config);
+  parts->fabric = std::move(fabric);
+  parts->answers.Publish(std::move(answer));
+  return std::unique_ptr<Box>(new Box(std::move(parts)));
+}
+
 Box::Box(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Box::~Box() { Stop(); }
@@ -311,13 +321,13 @@ void Box::Stop() {
 void Box::SetAllocations(std::vector<Allocation> allocations) {
   const std::lock_guard lock(parts_->facts_mutex);
   parts_->allocations = std::move(allocations);
-  parts_->analysis->SetHostFacts(parts_->AllFacts());
+  if (parts_->analysis) parts_->analysis->SetHostFacts(parts_->AllFacts());
 }
 
 Status Box::ReadHostFilesAgain() {
   const std::lock_guard lock(parts_->facts_mutex);
   if (Status read = parts_->ReadHosts(); !read) return read;
-  parts_->analysis->SetHostFacts(parts_->AllFacts());
+  if (parts_->analysis) parts_->analysis->SetHostFacts(parts_->AllFacts());
   return {};
 }
 
@@ -328,7 +338,8 @@ const std::shared_ptr<const topology::Fabric>& Box::fabric() const { return part
 Timestamp Box::started_at() const { return parts_->started_at; }
 
 std::vector<Heartbeat> Box::Heartbeats() const {
-  std::vector<Heartbeat> beats = {{.name = "analysis", .beats = parts_->analysis->beats()}};
+  std::vector<Heartbeat> beats;
+  if (parts_->analysis) beats.push_back({.name = "analysis", .beats = parts_->analysis->beats()});
   for (const auto& source : parts_->sources) {
     if (!source->State().error.empty()) continue;
     for (const uint64_t count : source->Beats()) {

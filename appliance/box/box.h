@@ -50,6 +50,9 @@ class Box {
   // do. `tell` is for sentences to people, by any thread.
   static Result<std::unique_ptr<Box>> Open(const ApplianceConfig& config,
                                            std::function<void(const std::string&)> tell);
+  // One that receives nothing and has this answer for ever: a replay's, to be served.
+  static std::unique_ptr<Box> Holding(Answer answer, std::shared_ptr<const topology::Fabric> fabric,
+                                      Duration window);
   ~Box();
 
   // Begins to receive.

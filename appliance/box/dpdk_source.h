@@ -11,6 +11,7 @@
 #include "appliance/config/config.h"
 #include "base/result.h"
 #include "dataplane/lcore/frame_processor.h"
+#include "dataplane/lcore/frame_worker.h"
 #include "dataplane/lcore/lcore_statistics.h"
 #include "dataplane/lcore/record_exchange.h"
 #include "dataplane/port/port_findings.h"

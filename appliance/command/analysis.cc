@@ -82,8 +82,8 @@ Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
 // What was paired in the first hour still counts in the last.
 Analysis::Analysis(const AnalysisOptions& options)
     : format_(options.format),
-      engine_({.connections = {.forget_after = Duration::max()},
-               .window = options.window.value_or(std::chrono::seconds(1))}) {}
+      window_(options.window.value_or(std::chrono::seconds(1))),
+      engine_({.connections = {.forget_after = Duration::max()}, .window = window_}) {}
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {

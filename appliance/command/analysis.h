@@ -18,7 +18,7 @@
 
 namespace rocescope {
 
-enum class ReportFormat { kText, kJson };
+enum class ReportFormat { kText, kJson, kHtml };  // kHtml: of replay alone
 
 struct AnalysisOptions {
   std::vector<std::string> nccl_logs;  // files, or folders of them
@@ -70,6 +70,7 @@ class Analysis {
 
   // All that is known by now.
   std::shared_ptr<const Snapshot> Publish() { return engine_.Publish(); }
+  Duration window() const { return window_; }
 
   // `findings` need no snapshot and no notes.
   struct Seen {
@@ -88,6 +89,7 @@ class Analysis {
   explicit Analysis(const AnalysisOptions& options);
 
   ReportFormat format_;
+  Duration window_;
   std::shared_ptr<const topology::Fabric> fabric_;
   Engine engine_;
   std::shared_ptr<TapRegistry> taps_;

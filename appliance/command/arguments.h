@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "appliance/command/analysis.h"
 
@@ -53,14 +54,20 @@ inline CLI::Option* Repeatable(CLI::Option* option) {
 }
 
 // "-o text" and "-o json"; `one` is what the JSON is: "one object".
-inline void AddOutputFormat(CLI::App& app, std::string& format, const std::string& one) {
-  app.add_option("-o,--output", format, "text: to be read; json: " + one)
+inline void AddOutputFormat(CLI::App& app, std::string& format, const std::string& one,
+                            bool has_html = false) {
+  std::vector<std::string> formats = {"text", "json"};
+  if (has_html) formats.emplace_back("html");
+  app.add_option("-o,--output", format,
+                 "text: to be read; json: " + one +
+                     (has_html ? ";\nhtml: the dashboard, a page that needs no box" : ""))
       ->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "json"}))
+      ->check(CLI::IsMember(formats))
       ->capture_default_str();
 }
 
 inline ReportFormat FormatOf(std::string_view name) {
+  if (name == "html") return ReportFormat::kHtml;
   return name == "json" ? ReportFormat::kJson : ReportFormat::kText;
 }
 

@@ -112,7 +112,7 @@ void CheckSwallowed(
   }
 }
 
-void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
+void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format, bool has_html) {
   app.add_option("--nccl-logs", options.nccl_logs,
                  "NCCL_DEBUG=INFO logs: files, or folders of them; takes all words up to\nthe "
                  "next option or --")
@@ -123,7 +123,7 @@ void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format) {
   app.add_option("--slurm", options.slurm,
                  "output of `squeue --json`: whose nodes are whose; files, or folders of\nthem")
       ->type_name("FILE|DIR");
-  AddOutputFormat(app, format, "one object");
+  AddOutputFormat(app, format, "one object", has_html);
   app.add_option("--topology", options.topology,
                  "the fabric, in YAML (see `rocescope topology`): paths are worked out")
       ->type_name("FILE");

@@ -42,7 +42,8 @@ void CheckSwallowed(
     const CaptureArguments& captures,
     std::initializer_list<std::pair<const char*, const std::vector<std::string>*>> taken);
 
-// What replay and capture both take.
-void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format);
+// What replay and capture both take; replay alone makes HTML.
+void AddAnalysis(CLI::App& app, AnalysisOptions& options, std::string& format,
+                 bool has_html = false);
 
 }  // namespace rocescope

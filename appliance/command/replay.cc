@@ -15,6 +15,7 @@
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
+#include "appliance/command/replay_page.h"
 #include "appliance/command/stop_signal.h"
 #include "appliance/command/via_dpdk.h"
 #include "appliance/feed/mirror_view.h"
@@ -307,6 +308,13 @@ int RunReplay(const ReplayOptions& options) {
       answered = PrintDependencies(options.requests, *analysis.Publish(), options.analysis.format);
     });
     return answered == kExitSuccess ? code : answered;
+  }
+  if (options.analysis.format == ReportFormat::kHtml) {
+    int printed = kExitSuccess;
+    const int code = ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen& seen) {
+      printed = PrintReplayPage(analysis.Publish(), analysis.window(), seen.extent.last);
+    });
+    return printed == kExitSuccess ? code : printed;
   }
   google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
   const v1::ReplayReport* report = nullptr;

@@ -65,7 +65,7 @@ Command AddReplay(CLI::App& parent) {
       "  rocescope replay run/ --blast-radius leaf0 --needs host3\n"
       "  tcpdump -i eth1 -w - udp port 4791 | rocescope replay -");
   state->captures.AddTo(*app);
-  AddAnalysis(*app, state->options.analysis, state->format);
+  AddAnalysis(*app, state->options.analysis, state->format, /*has_html=*/true);
   app->add_option(
          "--via", state->via,
          "how frames come in; dpdk: by net_pcap, as those of a port do (plain\nmicrosecond "
@@ -114,6 +114,11 @@ Command AddReplay(CLI::App& parent) {
               throw CLI::ValidationError("--mirror-loss", "is no number");
             }
             CheckFilter(options.analysis.filter);
+            if (state->format == "html" && (options.faults_alone || !options.requests.empty())) {
+              throw CLI::ValidationError("--output",
+                                         "html is the whole: without --faults, "
+                                         "--blast-radius and --needs");
+            }
             options.via_dpdk = state->via == "dpdk";
             options.analysis.format = FormatOf(state->format);
             return RunReplay(options);

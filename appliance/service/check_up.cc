@@ -21,8 +21,8 @@ namespace {
 // A session, exporter or link that works is heard in less.
 constexpr Duration kPatience = std::chrono::seconds(15);
 constexpr Duration kSilence = std::chrono::seconds(30);
-constexpr uint64_t kEnough = 1000;          // frames, to say anything about shares
-constexpr uint64_t kEnoughNumbers = 50;     // packets, to say anything about their numbers
+constexpr uint64_t kEnough = 1000;       // frames, to say anything about shares
+constexpr uint64_t kEnoughNumbers = 50;  // packets, to say anything about their numbers
 constexpr double kLostShare = 0.001;
 constexpr Duration kClockApart = std::chrono::milliseconds(1);
 constexpr size_t kMostOfAKind = 5;
@@ -115,12 +115,11 @@ void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
       continue;
     }
     const auto most = std::ranges::max_element(ledger.dropped);
-    const DropReasonInfo& reason =
-        kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
+    const DropReasonInfo& reason = kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
     std::error_code none;
     if (source.kind == SourceKind::kInterface &&
-        std::filesystem::exists(
-            fmt::format("/sys/class/net/{}/device/infiniband", source.name), none)) {
+        std::filesystem::exists(fmt::format("/sys/class/net/{}/device/infiniband", source.name),
+                                none)) {
       eaten.Add(source.name,
                 fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
                             "RoCE before the kernel sees it",
@@ -144,7 +143,8 @@ void CheckLosses(const CheckUpInput& input, std::vector<Complaint>& out) {
   for (const SourceState& source : input.sources) {
     const LcoreStatistics& counted = source.statistics;
     const uint64_t all = counted.frames.ledger.received + counted.missed;
-    if (all >= kEnough && static_cast<double>(counted.missed) > kLostShare * static_cast<double>(all)) {
+    if (all >= kEnough &&
+        static_cast<double>(counted.missed) > kLostShare * static_cast<double>(all)) {
       lossy.Add(source.name,
                 fmt::format("{} of {} frames were lost before rocescope took them",
                             WithThousands(counted.missed), WithThousands(all)),
@@ -155,8 +155,8 @@ void CheckLosses(const CheckUpInput& input, std::vector<Complaint>& out) {
                       "sample, or receive by DPDK");
     }
     const uint64_t records = counted.records + counted.records_dropped;
-    if (records >= kEnough && static_cast<double>(counted.records_dropped) >
-                                  kLostShare * static_cast<double>(records)) {
+    if (records >= kEnough &&
+        static_cast<double>(counted.records_dropped) > kLostShare * static_cast<double>(records)) {
       slow.Add(source.name,
                fmt::format("{} of {} records were given up, as analysis was behind",
                            WithThousands(counted.records_dropped), WithThousands(records)),
@@ -266,7 +266,8 @@ void CheckClocks(const Snapshot& answer, std::vector<Complaint>& out) {
   OfKind apart("clock_apart", out);
   OfKind drifts("clock_drifts", out);
   constexpr std::string_view kRemedy =
-      "let it follow the others by PTP (or NTP); until then its times are corrected by what packets "
+      "let it follow the others by PTP (or NTP); until then its times are corrected by what "
+      "packets "
       "show";
   for (const ClockOffset& clock : answer.clocks->clocks) {
     if (clock.reference || !clock.offset) continue;
@@ -276,10 +277,11 @@ void CheckClocks(const Snapshot& answer, std::vector<Complaint>& out) {
                             clock.offset->count() < 0 ? "behind" : "ahead of"),
                 std::string(kRemedy));
     } else if (clock.drift_ppb) {
-      drifts.Add(clock.name, fmt::format("its clock goes {:.1f} ppm {} than others",
-                                         std::abs(*clock.drift_ppb) / 1000,
-                                         *clock.drift_ppb < 0 ? "slower" : "faster"),
-                 std::string(kRemedy));
+      drifts.Add(
+          clock.name,
+          fmt::format("its clock goes {:.1f} ppm {} than others", std::abs(*clock.drift_ppb) / 1000,
+                      *clock.drift_ppb < 0 ? "slower" : "faster"),
+          std::string(kRemedy));
     }
   }
   if (answer.clocks->contradictions > 0) {

@@ -122,7 +122,7 @@ TEST_F(CheckUpTest, WithoutATopologyThatIsTheComplaint) {
 TEST_F(CheckUpTest, WhatTheTopologyHasNotIsTold) {
   answer_.cabling = std::make_shared<const CablingAnswer>(
       CablingAnswer{.switches = {.records = 5, .examples = {"192.0.2.9"}}});
-  FlowSummaries flows;
+  std::vector<FlowSummary> flows;
   FlowSummary flow;
   flow.flow.source = answer_.fabric->nic(0).addresses.front().address;
   flow.flow.destination = IpAddress::FromV4(0xc000'02c8);
@@ -131,9 +131,9 @@ TEST_F(CheckUpTest, WhatTheTopologyHasNotIsTold) {
   HostFacts facts;
   Allocation allocation;
   // One with the topology's name and a domain, one that is not there.
-  allocation.nodes = {{.name = answer_.fabric->node(answer_.fabric->FindNode("host0")).name +
-                               ".example"},
-                      {.name = "gpu-77"}};
+  allocation.nodes = {
+      {.name = answer_.fabric->node(answer_.fabric->FindNode("host0")).name + ".example"},
+      {.name = "gpu-77"}};
   facts.allocations = {allocation};
   answer_.host_facts = std::make_shared<const HostFacts>(facts);
   EXPECT_THAT(WithAnswer(),
@@ -155,7 +155,7 @@ TEST_F(CheckUpTest, ClocksThatAreApartAreTold) {
 }
 
 TEST_F(CheckUpTest, OfManyOfAKindAFewAreTold) {
-  FlowSummaries flows;
+  std::vector<FlowSummary> flows;
   for (uint32_t i = 0; i < 10; ++i) {
     FlowSummary flow;
     flow.flow.source = IpAddress::FromV4(0xc000'0200 + i);

@@ -195,6 +195,27 @@ class Run(unittest.TestCase):
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn("Connection refused", gone.stderr)
 
+    def test_the_doctor_has_a_remedy(self):
+        with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            host, port = at["sFlow"].split(":")
+            page = f"http://{at['page']}/"
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for _ in range(60):  # that all have the same number
+                    sender.sendto(SFLOW, (host, int(port)))
+            for _ in range(100):
+                doctor = self.done("doctor", page)
+                if "sFlow agent" in doctor.stdout and "topology: " in doctor.stdout:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(doctor.returncode, 1, doctor.stderr)
+            self.assertIn("topology: the configuration names none", doctor.stdout)
+            self.assertIn("sFlow agent 192.0.2.1: its datagrams all have the same number",
+                          doctor.stdout)
+            self.assertEqual(doctor.stdout.count("Remedy: "), 2)
+            self.end(run)
+        gone = self.done("doctor", page)
+        self.assertEqual((gone.returncode, gone.stdout), (3, ""))
+
     def test_an_exporter_that_is_gone_is_a_problem(self):
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n'
                       'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'
