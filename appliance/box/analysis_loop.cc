@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/box/analysis_loop.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -14,11 +18,7 @@ AnalysisLoop::AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources,
       answers_(answers),
       options_(options),
       taker_(std::move(sources), {.ingest = [this](const RecordBatch& batch) { Ingest(batch); },
-                                  .advance =
-                                      [this](Timestamp reached) {
-                                        reached_ = std::max(reached_, reached);
-                                        engine_.Advance(reached);
-                                      }}) {}
+                                  .advance = [this](Timestamp reached) { Advance(reached); }}) {}
 
 void AnalysisLoop::Run(const std::atomic<bool>& ended) {
   constexpr auto kNap = std::chrono::milliseconds(2);
@@ -35,6 +35,24 @@ void AnalysisLoop::Run(const std::atomic<bool>& ended) {
     std::this_thread::sleep_for(kNap);
   }
   Publish();
+}
+
+void AnalysisLoop::Advance(Timestamp reached) {
+  constexpr Duration kSetBack = std::chrono::seconds(2);
+  if (reached + kSetBack < reached_ && options_.begin_anew) BeginAnew(reached);
+  reached_ = std::max(reached_, reached);
+  engine_.Advance(reached);
+}
+
+// All that the engine knows has times that are still to come.
+void AnalysisLoop::BeginAnew(Timestamp reached) {
+  options_.tell(
+      fmt::format("the clock was set back by {} s: analysis begins anew",
+                  std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
+  options_.begin_anew();
+  taps_learnt_ = 0;
+  reached_ = reached;
+  published_window_.reset();
 }
 
 void AnalysisLoop::SetHostFacts(HostFacts facts) {

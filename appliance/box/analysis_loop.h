@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analytics/engine/engine.h"
@@ -23,6 +25,8 @@ class AnalysisLoop {
   struct Options {
     Duration window = std::chrono::seconds(1);
     std::shared_ptr<TapRegistry> taps;  // that the records' sources share
+    std::function<void()> begin_anew;   // makes the engine as it was in the beginning
+    std::function<void(const std::string&)> tell;
   };
 
   // `engine`, `sources` and `answers` must outlive it.
@@ -40,6 +44,8 @@ class AnalysisLoop {
 
  private:
   void TakeHostFacts();
+  void Advance(Timestamp reached);
+  void BeginAnew(Timestamp reached);
   void Ingest(const RecordBatch& records);
   void PublishIfDue(RecordTaker::Clock::time_point now);
   void Publish();

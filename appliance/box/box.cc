@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -121,7 +122,7 @@ struct Box::Parts {
   HostFacts host_facts;                 // of the files
   std::vector<Allocation> allocations;  // of a scheduler
   std::shared_ptr<const topology::Fabric> fabric;
-  Engine engine;
+  std::optional<Engine> engine;  // made anew where the clock was set back
   Answers answers;
   std::vector<std::unique_ptr<Source>> sources;
   std::unique_ptr<AnalysisLoop> analysis;
@@ -131,13 +132,15 @@ struct Box::Parts {
   bool runs = false;
 
   explicit Parts(const ApplianceConfig& given)
-      : config(given), engine({.window = given.analysis_window}) {}
+      : config(given), engine(std::in_place, EngineOptions{.window = given.analysis_window}) {}
 
   Status LoadFacts();
   Status ReadHosts();
   // Of files and scheduler together. What the scheduler says now stands for the same job in a file.
   HostFacts AllFacts() const;
   Status OpenSources();
+  // By the thread of analysis.
+  void BeginAnew();
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -155,10 +158,10 @@ Status Box::Parts::LoadFacts() {
     auto loaded = LoadTopology(config.topology);
     if (!loaded) return tl::unexpected(loaded.error());
     fabric = *std::move(loaded);
-    engine.SetFabric(fabric);
+    engine->SetFabric(fabric);
   }
   if (const Status read = ReadHosts(); !read) return read;
-  engine.SetHostFacts(host_facts);
+  engine->SetHostFacts(host_facts);
   return {};
 }
 
@@ -180,6 +183,13 @@ HostFacts Box::Parts::AllFacts() const {
   std::ranges::copy(allocations, std::back_inserter(facts.allocations));
   std::ranges::sort(facts.allocations, {}, &Allocation::id);
   return facts;
+}
+
+void Box::Parts::BeginAnew() {
+  engine.emplace(EngineOptions{.window = config.analysis_window});
+  if (fabric) engine->SetFabric(fabric);
+  const std::lock_guard lock(facts_mutex);
+  engine->SetHostFacts(AllFacts());
 }
 
 // Taps are numbered so: interfaces, sockets, DPDK's ports.
@@ -233,9 +243,12 @@ Status Box::Parts::OpenSources() {
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
   }
-  analysis = std::make_unique<AnalysisLoop>(
-      engine, std::move(records), answers,
-      AnalysisLoop::Options{.window = config.analysis_window, .taps = taps});
+  analysis =
+      std::make_unique<AnalysisLoop>(*engine, std::move(records), answers,
+                                     AnalysisLoop::Options{.window = config.analysis_window,
+                                                           .taps = taps,
+                                                           .begin_anew = [this] { BeginAnew(); },
+                                                           .tell = tell});
   return {};
 }
 

@@ -18,13 +18,12 @@ namespace rocescope {
 
 int PrintReplayPage(std::shared_ptr<const Snapshot> snapshot, Duration window, Timestamp reached) {
   const auto fabric = snapshot->fabric;
-  const auto box = Box::Holding({.snapshot = std::move(snapshot),
-                                 .reached = reached,
-                                 .published_at = WallClock()},
-                                fabric, window);
+  const auto box = Box::Holding(
+      {.snapshot = std::move(snapshot), .reached = reached, .published_at = WallClock()}, fabric,
+      window);
   Service service(*box, ROCESCOPE_VERSION);
-  const Result<std::string> page =
-      StoredPage(service, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
+  const Result<std::string> page = StoredPage(
+      service, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
   if (!page) {
     Message(page.error().message);
     return kExitUsage;

@@ -10,9 +10,9 @@ namespace rocescope {
 
 class Service;
 
-// An HTML document with all that `service` knows of its newest answer: `title` stands above it. Long
-// lists are cut, and say how long they are. The error is kUnimplemented where the dashboard was not
-// built into this program.
+// An HTML document with all that `service` knows of its newest answer: `title` stands above it.
+// Long lists are cut, and say how long they are. The error is kUnimplemented where the dashboard
+// was not built into this program.
 Result<std::string> StoredPage(Service& service, const std::string& title);
 
 }  // namespace rocescope

@@ -26,7 +26,18 @@ void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
 }
 
+// What was stamped before our clock was set back lies in the future: it says nothing of how far we
+// have come until the clock is there again.
+void FrameWorker::FollowClock(Timestamp now) {
+  constexpr Duration kStep = std::chrono::seconds(2);
+  const Timestamp last = processor_.counters().last;
+  if (now + kStep < clock_ && now + kStep < last) before_step_ = last;
+  if (now >= before_step_) before_step_ = Timestamp::max();
+  clock_ = now;
+}
+
 void FrameWorker::DoNowAndThen(Timestamp now) {
+  FollowClock(now);
   if (our_clock_) {
     closed_until_ = now - kLateness;
     processor_.Advance(closed_until_, exchange_.current());

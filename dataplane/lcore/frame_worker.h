@@ -80,7 +80,11 @@ class FrameWorker {
     if (exchange_.current_size() >= kWorthHandingOver) HandOver();
   }
   // No earlier record will come, but a late one.
-  Timestamp Reached() const { return std::max(processor_.counters().last, closed_until_); }
+  Timestamp Reached() const {
+    const Timestamp last = processor_.counters().last;
+    return last == before_step_ ? clock_ : std::max(last, closed_until_);
+  }
+  void FollowClock(Timestamp now);
   void HandOver() { exchange_.HandOver(Reached(), when_full_); }
   void Publish();
   void CopySenders();
@@ -90,6 +94,8 @@ class FrameWorker {
   FrameProcessor processor_;
   RecordExchange exchange_;
   Timestamp closed_until_;
+  Timestamp clock_;                           // when something was done last
+  Timestamp before_step_ = Timestamp::max();  // the last frame's, when our clock was set back
   LcoreStatistics statistics_;
   Published<LcoreStatistics> published_;
   uint32_t until_senders_ = 0;  // calls of DoNowAndThen

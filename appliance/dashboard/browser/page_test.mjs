@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opens a page that `rocescope replay -o html` wrote, as a file: it must show every view that a file
+// can, and ask nobody for anything.
+//
+//   node page_test.mjs FILE SCREENSHOT_DIR
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [file, folder] = process.argv.slice(2);
+if (!file || !folder) {
+  console.error("usage: node page_test.mjs FILE SCREENSHOT_DIR");
+  process.exit(2);
+}
+mkdirSync(folder, { recursive: true });
+const url = pathToFileURL(resolve(file)).href;
+const problems = [];
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+page.on("pageerror", (error) => problems.push(error.message));
+page.on("console", (message) => {
+  if (message.type() === "error") problems.push(`console: ${message.text()}`);
+});
+page.on("request", (request) => {
+  if (!request.url().startsWith(url)) problems.push(`asks elsewhere: ${request.url()}`);
+});
+await page.goto(url);
+for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entries()) {
+  await page.keyboard.press(String(i + 1));
+  await page.waitForFunction((name) => location.hash.startsWith(`#/${name}`), view);
+  await page.waitForTimeout(400);
+  const text = await page.locator("main").innerText();
+  if ((await page.locator("main h1").count()) === 0) problems.push(`${view}: has no heading`);
+  if (text.length < 40) problems.push(`${view}: is empty`);
+  await page.screenshot({ path: join(folder, `file-${view}.png`), fullPage: true });
+}
+await page.keyboard.press("2");
+await page.waitForTimeout(300);
+const job = page.locator("main [data-item]").first();
+if ((await job.count()) === 0) problems.push("jobs: there is none");
+else {
+  await job.click();
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: join(folder, "file-job.png"), fullPage: true });
+  if (/does not hold/.test(await page.locator("main").innerText())) {
+    problems.push("a job's page lacks what the file should hold");
+  }
+}
+await browser.close();
+for (const problem of problems) console.error(`FAILED: ${problem}`);
+process.exit(problems.length > 0 ? 1 : 0);
