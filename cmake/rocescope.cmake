@@ -23,22 +23,19 @@ function(rocescope_library name)
   _rocescope_headers_alone(${name} ${target} "${arg_HEADERS}")
 endfunction()
 
-# What every test includes is compiled once. A test that asks for other flags has it anew.
+# What every test includes is compiled once.
 function(_rocescope_test_headers name)
   if(NOT TARGET rocescope_test_headers)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/test_headers.cc CONTENT "")
     add_library(rocescope_test_headers OBJECT ${PROJECT_BINARY_DIR}/test_headers.cc)
     target_link_libraries(rocescope_test_headers PRIVATE GTest::gtest_main GTest::gmock
                                                          rocescope_warnings)
-    _rocescope_test_flags(rocescope_test_headers)
+    target_compile_options(rocescope_test_headers PRIVATE -pthread)
     target_precompile_headers(rocescope_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
   endif()
+  # Some libraries ask for it: what it defines must be the same for precompiled headers.
+  target_compile_options(${name} PRIVATE -pthread)
   target_precompile_headers(${name} REUSE_FROM rocescope_test_headers)
-endfunction()
-
-# Tests are run once for each time that they are compiled.
-function(_rocescope_test_flags name)
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # rocescope_test(base_test SOURCES address_test.cc DEPENDS rocescope::base [LABEL fast|slow])
@@ -56,7 +53,6 @@ function(rocescope_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock
                                         rocescope_warnings)
-  _rocescope_test_flags(${name})
   _rocescope_test_headers(${name})
   set(timeout 60)
   if(NOT arg_LABEL STREQUAL "fast")

@@ -76,6 +76,27 @@ TEST(FrameWorker, TellsHowFarItHasCome) {
   EXPECT_EQ(reached(), At(4000));  // nothing came since
 }
 
+TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
+  FrameWorker worker(OptionsOf(true));
+  const auto reached = [&] {
+    HandedBatch* batch = worker.records().Take();
+    const Timestamp at = batch->reached;
+    worker.records().GiveBack(batch);
+    return at;
+  };
+  const OnePacket packet;
+  worker.Process({&packet.frame, 1});
+  worker.DoNowAndThen(At(10));
+  EXPECT_EQ(reached(), At(0));
+  constexpr int64_t kHour = 3'600'000;
+  worker.DoNowAndThen(At(-kHour));
+  EXPECT_EQ(reached(), At(-kHour));
+  worker.DoNowAndThen(At(-kHour + 500));
+  EXPECT_EQ(reached(), At(-kHour + 500));
+  worker.DoNowAndThen(At(5000));
+  EXPECT_EQ(reached(), At(4000)) << "it has caught up";
+}
+
 TEST(FrameWorker, PublishesWhatItCounts) {
   FrameWorker worker(OptionsOf(true));
   const OnePacket packet;
