@@ -75,8 +75,7 @@ LeafGroups LeafGroupsOf(const Fabric& fabric) {
     if (fabric.node(host).IsSwitch()) continue;
     std::vector<NodeIndex> leaves = LeavesOf(fabric, host);
     if (leaves.empty()) continue;
-    const auto [at, is_new] =
-        by_leaves.emplace(leaves, static_cast<uint32_t>(found.groups.size()));
+    const auto [at, is_new] = by_leaves.emplace(leaves, static_cast<uint32_t>(found.groups.size()));
     if (is_new) found.groups.emplace_back().leaves = std::move(leaves);
     found.groups[at->second].hosts.push_back(host);
     found.group_of[host] = at->second;

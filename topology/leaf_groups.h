@@ -20,9 +20,10 @@ struct LeafGroup {
 };
 
 struct LeafGroups {
-  std::vector<LeafGroup> groups;      // in the order of their first hosts
-  std::vector<uint32_t> group_of;     // by node: of hosts; kNone: it is a switch, or not plugged in
-  std::vector<uint32_t> part_of_pod;  // which pods hang together, by their cores; parts count from 0
+  std::vector<LeafGroup> groups;   // in the order of their first hosts
+  std::vector<uint32_t> group_of;  // by node: of hosts; kNone: it is a switch, or not plugged in
+  std::vector<uint32_t>
+      part_of_pod;  // which pods hang together, by their cores; parts count from 0
   uint32_t parts = 0;
 };
 

@@ -20,7 +20,8 @@ std::vector<std::string> HostsOf(const Fabric& fabric, const LeafGroup& group) {
 }
 
 TEST(LeafGroups, HostsOfARackAreAGroup) {
-  const Fabric fabric = Generate({.hosts = 4, .nics_per_host = 2, .leaves = 2, .spines = 2}).value();
+  const Fabric fabric =
+      Generate({.hosts = 4, .nics_per_host = 2, .leaves = 2, .spines = 2}).value();
   const LeafGroups found = LeafGroupsOf(fabric);
   ASSERT_THAT(found.groups, SizeIs(2));
   EXPECT_THAT(HostsOf(fabric, found.groups[0]), ElementsAre("host0", "host1"));
@@ -32,8 +33,7 @@ TEST(LeafGroups, HostsOfARackAreAGroup) {
 
 TEST(LeafGroups, HostsOfTheSameRailLeavesAreAGroup) {
   const Fabric fabric =
-      Generate(
-          {.hosts = 4, .nics_per_host = 2, .rail_optimised = true, .leaves = 4, .spines = 2})
+      Generate({.hosts = 4, .nics_per_host = 2, .rail_optimised = true, .leaves = 4, .spines = 2})
           .value();
   const LeafGroups found = LeafGroupsOf(fabric);
   ASSERT_THAT(found.groups, SizeIs(2));
