@@ -133,6 +133,60 @@ class Run(unittest.TestCase):
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn("Connection refused", gone.stderr)
 
+    def test_jobs_are_registered_ended_and_listed(self):
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--nodes",
+                                   "gpu-3:0-1,3", "--name", "pre train", "--user", "ada", "--start",
+                                   "1700000000", *box)
+            self.assertEqual((registered.returncode, registered.stdout + registered.stderr), (0, ""))
+            listed = self.done("job", "list", *box)
+            self.assertIn("7  pre train  ada   running  2023-11-14 22:13:20.000", listed.stdout)
+            self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
+            self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *box).returncode, 0)
+            self.assertEqual(self.done("job", "list", *box).stdout, "No job is registered.\n")
+            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *box).stdout)["jobs"]
+            self.assertEqual((job["id"], job["ended"], job["end_ns"]),
+                             ("7", True, "1700000060000000000"))
+            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
+            self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
+            shown = self.done("job", "show", "7", *box)
+            self.assertIn("none of its packets was seen", shown.stdout)
+            shown = json.loads(self.done("job", "show", "7", "-o", "json", *box).stdout)
+            self.assertEqual(shown["registered"], job)
+            for words in (["end", "8"], ["show", "8"]):
+                refused = self.done("job", *words, *box)
+                self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+                self.assertIn("job 8 is not registered", refused.stderr)
+            self.end(run)
+        gone = self.done("job", "list", *box)
+        self.assertEqual((gone.returncode, gone.stdout), (3, ""))
+        self.assertIn(at["gRPC"], gone.stderr)
+
+    def test_a_job_command_that_is_wrong_calls_nobody(self):
+        for words in (["register", "7"], ["register", "0", "--nodes", "a"],
+                      ["register", "7", "--nodes", "a:b"], ["register", "x", "--nodes", "a"],
+                      ["end"], ["list", "--timeout", "soon"], ["list", "--ca", "ca.pem"]):
+            wrong = self.done("job", *words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
+            self.assertNotEqual(wrong.stderr, "")
+
+    def test_registered_jobs_outlive_the_box(self):
+        text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
+                f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
+        with self.box(text) as (run, at):
+            self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
+            self.end(run)
+        with self.box(text) as (run, at):
+            job, = json.loads(self.done("job", "list", "-o", "json", "--box",
+                                        at["gRPC"]).stdout)["jobs"]
+            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
+            second = self.done("run", self.config(text + "http: none\ngrpc: {listen: []}\n",
+                                                  "second.yaml"))
+            self.assertEqual(second.returncode, 3)
+            self.assertIn("another rocescope writes to it", second.stderr)
+            self.end(run)
+
     def test_an_exporter_that_is_gone_is_a_problem(self):
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n'
                       'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'

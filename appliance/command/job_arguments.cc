@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analytics/job/job_nodes.h"
+#include "appliance/command/arguments.h"
+#include "appliance/command/exit_code.h"
+#include "appliance/command/job.h"
+#include "appliance/config/duration.h"
+
+namespace rocescope {
+namespace {
+
+void AddClient(CLI::App& app, JobsClientOptions& client) {
+  app.add_option("--box", client.box, "where the box's gRPC listens")
+      ->type_name("HOST:PORT")
+      ->capture_default_str();
+  AddParsed(app, "--timeout", "TIME", "for all of it; 2s if not given", ParseDuration,
+            [&client](Duration timeout) {
+              client.timeout = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+            });
+  app.add_option("--ca", client.ca, "PEM file of who signs the box's certificate: calls by TLS")
+      ->type_name("FILE");
+  app.add_option("--cert", client.certificate, "PEM file of one's own certificate")
+      ->type_name("FILE");
+  app.add_option("--key", client.key, "PEM file of its key")->type_name("FILE");
+}
+
+void AddId(CLI::App& app, uint64_t& id) {
+  app.add_option("ID", id, "the scheduler's number of the job")
+      ->type_name("")
+      ->required()
+      ->check(CLI::PositiveNumber);
+}
+
+CLI::Option* AddSeconds(CLI::App& app, const std::string& name, uint64_t& seconds,
+                        const std::string& help) {
+  return app.add_option(name, seconds, help)->type_name("SECONDS");
+}
+
+Command AddJobRegister(CLI::App& parent) {
+  auto options = std::make_shared<JobRegisterOptions>();
+  CLI::App* app = parent.add_subcommand("register", "Say that a job has begun, and on which nodes");
+  app->footer(
+      "Said twice is said once. What is registered again with the start of a job that has ended\n"
+      "is that job, and stays ended.\n\n"
+      "Examples:\n"
+      "  rocescope job register 4711 --nodes 'gpu-[1-32]' --name pretrain --user ada\n"
+      "  rocescope job register 4712 --nodes gpu-33:0-3 --nodes gpu-34:4-7 --box box:50051");
+  AddId(*app, options->id);
+  Repeatable(AddParsed(*app, "--nodes", "LIST",
+                       "host list of its nodes; with :GPUS where not all of their GPUs are\nthe "
+                       "job's: gpu-[1-4]:0-3,7; may be repeated",
+                       ParseJobNodes,
+                       [options](std::vector<AllocatedNode> nodes) {
+                         std::ranges::move(nodes, std::back_inserter(options->nodes));
+                       }))
+      ->required();
+  app->add_option("--name", options->name, "of the job")->type_name("NAME");
+  app->add_option("--user", options->user, "whose it is")->type_name("NAME");
+  AddSeconds(*app, "--start", options->start_seconds,
+             "when it began, since 1970; now if not given");
+  AddSeconds(*app, "--limit", options->limit_seconds, "when its time limit is over, likewise");
+  AddClient(*app, options->client);
+  return {.app = app, .run = [options] { return RunJobRegister(*options); }};
+}
+
+Command AddJobEnd(CLI::App& parent) {
+  auto options = std::make_shared<JobEndOptions>();
+  CLI::App* app = parent.add_subcommand("end", "Say that a job has ended");
+  AddId(*app, options->id);
+  AddSeconds(*app, "--at", options->end_seconds, "when, since 1970; now if not given");
+  AddClient(*app, options->client);
+  return {.app = app, .run = [options] { return RunJobEnd(*options); }};
+}
+
+Command AddJobList(CLI::App& parent) {
+  struct State {
+    JobListOptions options;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app = parent.add_subcommand("list", "Print the jobs that are registered");
+  app->add_flag("--ended", state->options.ended_too, "also those that have ended");
+  AddOutputFormat(*app, state->format, "one object");
+  AddClient(*app, state->options.client);
+  return {.app = app, .run = [state] {
+            state->options.format = FormatOf(state->format);
+            return RunJobList(state->options);
+          }};
+}
+
+Command AddJobShow(CLI::App& parent) {
+  struct State {
+    JobShowOptions options;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app =
+      parent.add_subcommand("show", "Print a job that is registered, and how it is doing");
+  AddId(*app, state->options.id);
+  AddOutputFormat(*app, state->format, "one object");
+  AddClient(*app, state->options.client);
+  return {.app = app, .run = [state] {
+            state->options.format = FormatOf(state->format);
+            return RunJobShow(state->options);
+          }};
+}
+
+}  // namespace
+
+Command AddJob(CLI::App& parent) {
+  CLI::App* app = parent.add_subcommand("job", "Tell a box that runs of jobs, and ask for them");
+  app->require_subcommand(1);
+  app->footer(
+      "rocescope job COMMAND --help describes one command.\n"
+      "Exit codes: 0 done, 1 the box refuses or knows no such job, 2 the command line or a file "
+      "of\nTLS is wrong, 3 nobody answers in time.");
+  const std::vector<Command> commands = {AddJobRegister(*app), AddJobEnd(*app), AddJobList(*app),
+                                         AddJobShow(*app)};
+  for (const Command& command : commands) command.app->get_formatter()->column_width(26);
+  return {.app = app, .run = [commands]() -> int {
+            for (const Command& command : commands) {
+              if (command.app->parsed()) return command.run();
+            }
+            return kExitUsage;
+          }};
+}
+
+}  // namespace rocescope
