@@ -7,6 +7,7 @@
 #   ROCESCOPE_BOX    HOST:PORT of the box's gRPC; 127.0.0.1:50051
 #   ROCESCOPE_TLS    "--ca FILE --cert FILE --key FILE"; nothing
 #   ROCESCOPE_LOG    a file for what went wrong; syslog
+#   SLURM_CONF       exported, where slurm.conf is not in its usual place: scontrol wants it
 #   ROCESCOPE_LOCKS  a folder of slurmctld's user; $TMPDIR, or /tmp, with the user's number
 hook_folder=$(dirname -- "$(readlink -f -- "$0")")
 hook_settings=${ROCESCOPE_SLURM_CONF:-$hook_folder/rocescope.conf}
