@@ -26,8 +26,10 @@ exit ${CODE:-0}
 SCONTROL = """#!/bin/bash
 cat <<'END'
 JobId=7 JobName=x
+   StartTime=2026-11-23T12:00:00 EndTime=2026-11-23T12:00:30 Deadline=N/A
    Nodes=host[0-1] CPU_IDs=0-3 Mem=0 GRES=gpu:h100:4(IDX:0-3)
-   Nodes=host4 CPU_IDs=0 Mem=0 GRES=gpu:2(IDX:1,3)
+   Nodes=host4 CPU_IDs=0 Mem=0 GRES=gpu:a:2(IDX:1,3),nic:1(IDX:0),gpu:b:1(IDX:4)
+   Nodes=host9 CPU_IDs=0 Mem=0 GRES=
    NodeList=host[0-1,4]
 END
 """
@@ -75,10 +77,11 @@ class Hook(unittest.TestCase):
 
     def test_gpus_are_those_that_scontrol_tells(self):
         self.program("scontrol", SCONTROL)
-        self.run_hook("prolog_slurmctld", SLURM_JOB_START_TIME="100", SLURM_JOB_END_TIME="200")
+        self.run_hook("prolog_slurmctld", SLURM_JOB_START_TIME="100", TZ="UTC")
         self.assertEqual(self.lines_of("calls", 1),
-                         ["job register 7 --nodes host[0-1]:0-3 --nodes host4:1,3 --start 100 "
-                          "--limit 200 --name two words --user ada --box box:1 --timeout 2s"])
+                         ["job register 7 --nodes host[0-1]:0-3 --nodes host4:1,3,4 "
+                          "--nodes host9 --start 100 "
+                          "--limit 1795435230 --name two words --user ada --box box:1 --timeout 2s"])
 
     def test_the_end_comes_after_the_beginning(self):
         self.run_hook("prolog_slurmctld", PAUSE="1")

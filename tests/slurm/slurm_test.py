@@ -114,6 +114,9 @@ class Slurm(unittest.TestCase):
         self.assertEqual([node["name"] for node in listed["nodes"]], allocated.stdout.split())
         self.assertEqual(len(listed["nodes"]), 2)
         self.assertEqual(listed["nodes"][0]["gpus"], list(range(cluster.GPUS)))
+        # The partition's limit is a minute.
+        self.assertAlmostEqual(int(listed["limit_ns"]) / 1e9, int(listed["start_ns"]) / 1e9 + 60,
+                               delta=5)
         self.assertEqual(self.slurm.state_of(job), "RUNNING")
         self.wait_until(lambda: self.box.jobs()[job]["ended"], "the box to know of the end")
         ended = self.box.jobs()[job]
