@@ -100,6 +100,7 @@ LeafGroups LeafGroupsOf(const Fabric& fabric) {
 
 std::string NameOf(const Fabric& fabric, const LeafGroup& group) {
   std::vector<std::string> names;
+  names.reserve(group.leaves.size());
   for (const NodeIndex leaf : group.leaves) names.push_back(fabric.node(leaf).name);
   return CompressNames(names);
 }

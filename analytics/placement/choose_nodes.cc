@@ -95,6 +95,7 @@ class Chooser {
   static void TakeFrom(const std::vector<Box>& boxes, uint64_t& left,
                        std::vector<const Offer*>& taken) {
     std::vector<const Box*> open;
+    open.reserve(boxes.size());
     for (const Box& box : boxes) open.push_back(&box);
     std::ranges::stable_sort(open, std::ranges::greater(), &Box::amount);
     while (left > 0 && !open.empty()) {
@@ -117,6 +118,7 @@ class Chooser {
 
   std::vector<const Offer*> Take(int step, Level level) const {
     std::vector<uint32_t> pod_of;
+    pod_of.reserve(groups_.groups.size());
     for (const topology::LeafGroup& group : groups_.groups) pod_of.push_back(group.pod);
     std::vector<Box> boxes = GroupsAt(step, level);
     if (level >= kSamePod) boxes = Gather(std::move(boxes), pod_of);

@@ -17,8 +17,7 @@ constexpr double CostOf(FindingKind kind) {
     case FindingKind::kLostCnps:
     case FindingKind::kDeprioritisedCnps:
     case FindingKind::kAddedLatency:
-      return 0.4;
-    // Work that runs causes them, and takes them with it when it ends.
+    // Work that runs causes these two, and takes them with it when it ends.
     case FindingKind::kIncast:
     case FindingKind::kNoisyNeighbour:
       return 0.4;

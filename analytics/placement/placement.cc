@@ -17,7 +17,6 @@
 namespace rocescope {
 namespace {
 
-using topology::kNone;
 using topology::NodeIndex;
 
 constexpr std::array<std::string_view, 9> kReasonNames = {"in_use",   "too_few_gpus", "no_link",

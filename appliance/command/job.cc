@@ -147,6 +147,34 @@ int RunJobList(const JobListOptions& options) {
   return Print(json + "\n");
 }
 
+int RunJobPlace(const JobPlaceOptions& options) {
+  v1::RankNodesRequest request;
+  request.set_nodes(options.nodes);
+  request.set_gpus(options.gpus);
+  request.set_gpus_per_node(options.gpus_per_node);
+  request.set_job(options.job);
+  request.set_unseen(options.unseen);
+  for (const std::string& list : options.candidates) request.add_candidates(list);
+  for (const std::string& list : options.exclude) request.add_exclude(list);
+  if (options.format == ReportFormat::kText) request.set_most_nodes(1);
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  v1::RankNodesResponse ranked;
+  if (const auto done = client->Rank(request, ranked); !done) return Fail(done.error());
+  std::string text;
+  if (options.format == ReportFormat::kJson) {
+    AppendJson(ranked, true, text);
+    text += "\n";
+  } else {
+    Message(ranked.sentence());
+    std::vector<AllocatedNode> nodes;
+    for (const std::string& name : ranked.chosen()) nodes.push_back({.name = name});
+    if (!nodes.empty()) text = fmt::format("{}\n", fmt::join(WriteJobNodes(nodes), ","));
+  }
+  if (const int printed = Print(text); printed != kExitSuccess) return printed;
+  return ranked.chosen().empty() ? kExitDamaged : kExitSuccess;
+}
+
 int RunJobShow(const JobShowOptions& options) {
   const auto client = Open(options.client);
   if (!client) return kExitUsage;

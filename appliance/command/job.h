@@ -50,4 +50,19 @@ struct JobShowOptions {
 // packets were seen.
 int RunJobShow(const JobShowOptions& options);
 
+struct JobPlaceOptions {
+  JobsClientOptions client;
+  uint32_t nodes = 0;  // either this or `gpus`
+  uint32_t gpus = 0;
+  uint32_t gpus_per_node = 0;
+  std::vector<std::string> candidates;  // host lists
+  std::vector<std::string> exclude;
+  uint64_t job = 0;
+  bool unseen = false;
+  ReportFormat format = ReportFormat::kText;
+};
+// The chosen nodes as one host list, and why as a message; kExitDamaged where too few suit. JSON: a
+// RankNodesResponse.
+int RunJobPlace(const JobPlaceOptions& options);
+
 }  // namespace rocescope

@@ -110,6 +110,47 @@ Command AddJobShow(CLI::App& parent) {
           }};
 }
 
+Command AddJobPlace(CLI::App& parent) {
+  struct State {
+    JobPlaceOptions options;
+    std::string format = "text";
+  };
+  auto state = std::make_shared<State>();
+  JobPlaceOptions& options = state->options;
+  CLI::App* app = parent.add_subcommand(
+      "place", "Ask where a job had best run: prints free, well nodes near each other");
+  app->footer(
+      "Prints the nodes as a host list, and why to standard error; -o json: all candidates, each "
+      "with\nits score and reasons. Exit code 1 where too few suit.\n\n"
+      "Examples:\n"
+      "  rocescope job place --gpus 64\n"
+      "  sbatch -N 4 -w \"$(rocescope job place --nodes 4 --candidates 'gpu-[1-32]')\" train.sh");
+  CLI::Option_group* const size = app->add_option_group("size");
+  size->add_option("--nodes", options.nodes, "that the job wants, each whole")->type_name("N");
+  CLI::Option* gpus =
+      size->add_option("--gpus", options.gpus, "that the job wants")->type_name("N");
+  size->require_option(1);
+  app->add_option("--gpus-per-node", options.gpus_per_node, "all that a node has if not given")
+      ->type_name("N")
+      ->needs(gpus);
+  const auto lists = [app](const std::string& name, std::vector<std::string>& to,
+                           const std::string& help) {
+    Repeatable(app->add_option(name, to, help + "; may be repeated")->type_name("LIST"));
+  };
+  lists("--candidates", options.candidates, "host list; all hosts if not given");
+  lists("--exclude", options.exclude, "host list of those that are not to be looked at");
+  app->add_option("--job", options.job, "number of the job that asks: its nodes are free for it")
+      ->type_name("ID");
+  app->add_flag("--unseen", options.unseen,
+                "an answer is wanted even if nothing was seen of the fabric");
+  AddOutputFormat(*app, state->format, "one object");
+  AddClient(*app, options.client);
+  return {.app = app, .run = [state] {
+            state->options.format = FormatOf(state->format);
+            return RunJobPlace(state->options);
+          }};
+}
+
 }  // namespace
 
 Command AddJob(CLI::App& parent) {
@@ -117,10 +158,11 @@ Command AddJob(CLI::App& parent) {
   app->require_subcommand(1);
   app->footer(
       "rocescope job COMMAND --help describes one command.\n"
-      "Exit codes: 0 done, 1 the box refuses or knows no such job, 2 the command line or a file "
+      "Exit codes: 0 done, 1 the box refuses, knows no such job or no place for it, 2 the command "
+      "line or a file "
       "of\nTLS is wrong, 3 nobody answers in time.");
   const std::vector<Command> commands = {AddJobRegister(*app), AddJobEnd(*app), AddJobList(*app),
-                                         AddJobShow(*app)};
+                                         AddJobShow(*app), AddJobPlace(*app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
   return {.app = app, .run = [commands]() -> int {
             for (const Command& command : commands) {

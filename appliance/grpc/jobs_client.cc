@@ -51,15 +51,16 @@ struct JobsClient::Parts {
   std::string box;
   std::chrono::milliseconds timeout;
   std::chrono::system_clock::time_point deadline;
-  std::unique_ptr<v1::Jobs::Stub> stub;
+  std::unique_ptr<v1::Jobs::Stub> jobs;
+  std::unique_ptr<v1::Fabric::Stub> fabric;
 
-  template <typename Request, typename Response>
-  CallResult<void> Call(grpc::Status (v1::Jobs::Stub::*call)(grpc::ClientContext*, const Request&,
-                                                             Response*),
+  template <typename Stub, typename Request, typename Response>
+  CallResult<void> Call(Stub& stub,
+                        grpc::Status (Stub::*call)(grpc::ClientContext*, const Request&, Response*),
                         const Request& request, Response& response) const {
     grpc::ClientContext context;
     context.set_deadline(deadline);
-    const grpc::Status status = (stub.get()->*call)(&context, request, &response);
+    const grpc::Status status = (stub.*call)(&context, request, &response);
     if (status.ok()) return {};
     CallError error = {.reason = ReasonOf(status)};
     error.is_refused = !error.reason.empty();
@@ -88,7 +89,9 @@ Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& op
   parts->box = options.box;
   parts->timeout = options.timeout;
   parts->deadline = deadline;
-  parts->stub = v1::Jobs::NewStub(grpc::CreateCustomChannel(options.box, *credentials, arguments));
+  const auto channel = grpc::CreateCustomChannel(options.box, *credentials, arguments);
+  parts->jobs = v1::Jobs::NewStub(channel);
+  parts->fabric = v1::Fabric::NewStub(channel);
   return std::unique_ptr<JobsClient>(new JobsClient(std::move(parts)));
 }
 
@@ -98,7 +101,7 @@ JobsClient::~JobsClient() = default;
 
 CallResult<void> JobsClient::Register(const v1::RegisterJobRequest& request,
                                       v1::RegisterJobResponse& out) {
-  return parts_->Call(&v1::Jobs::Stub::RegisterJob, request, out);
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::RegisterJob, request, out);
 }
 
 CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
@@ -106,7 +109,7 @@ CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
   request.set_id(id);
   request.set_end_ns(end_ns);
   v1::EndJobResponse out;
-  return parts_->Call(&v1::Jobs::Stub::EndJob, request, out);
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::EndJob, request, out);
 }
 
 CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
@@ -117,7 +120,8 @@ CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
   request.set_page_size(1000);
   while (true) {
     v1::ListRegisteredJobsResponse page;
-    const auto called = parts_->Call(&v1::Jobs::Stub::ListRegisteredJobs, request, page);
+    const auto called =
+        parts_->Call(*parts_->jobs, &v1::Jobs::Stub::ListRegisteredJobs, request, page);
     if (!called) return called;
     const std::string next = page.next_page_token();
     page.clear_next_page_token();
@@ -130,7 +134,11 @@ CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
 CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out) {
   v1::GetJobRequest request;
   request.set_id(id);
-  return parts_->Call(&v1::Jobs::Stub::GetJob, request, out);
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::GetJob, request, out);
+}
+
+CallResult<void> JobsClient::Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
+  return parts_->Call(*parts_->fabric, &v1::Fabric::Stub::RankNodes, request, out);
 }
 
 }  // namespace rocescope

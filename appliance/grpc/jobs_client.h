@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A box's Jobs service, called from elsewhere: one short-lived connection, and one time limit for
-// all that is done over it.
+// What a box answers to schedulers, called from elsewhere: one short-lived connection, and one time
+// limit for all that is done over it.
 #pragma once
 
 #include <chrono>
@@ -17,6 +17,8 @@ namespace rocescope {
 namespace v1 {
 class GetJobResponse;
 class ListRegisteredJobsResponse;
+class RankNodesRequest;
+class RankNodesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 }  // namespace v1
@@ -51,6 +53,7 @@ class JobsClient {
   // Of one job; or with 0 of all, whatever their number.
   CallResult<void> ListRegistered(uint64_t id, bool ended_too, v1::ListRegisteredJobsResponse& out);
   CallResult<void> Get(const std::string& id, v1::GetJobResponse& out);
+  CallResult<void> Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out);
 
  private:
   struct Parts;

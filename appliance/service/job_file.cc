@@ -40,7 +40,7 @@ std::string WriteWhole(const std::string& path, std::string_view text) {
     text.remove_prefix(static_cast<size_t>(wrote));
   }
   const bool well = text.empty() && fsync(file) == 0;
-  const std::string why = well ? "" : Why(other);
+  std::string why = well ? "" : Why(other);
   close(file);
   if (!well) return why;
   return std::rename(other.c_str(), path.c_str()) == 0 ? "" : Why(path);
@@ -125,8 +125,9 @@ void JobFile::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return next_ || ending_; });
-    if (!next_) return;
-    std::vector<Allocation> jobs = *std::exchange(next_, std::nullopt);
+    std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
+    if (!taken) return;
+    std::vector<Allocation> jobs = *std::move(taken);
     writing_ = true;
     lock.unlock();
     Trim(jobs);

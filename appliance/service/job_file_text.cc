@@ -108,7 +108,8 @@ Result<std::vector<Allocation>> ParseJobFile(std::string_view text) {
       continue;
     }
     std::optional<Allocation> job = ReadJob(line);
-    if (!job || !ids.insert(job->id).second || (nodes += job->nodes.size()) > (size_t{1} << 20)) {
+    if (job) nodes += job->nodes.size();
+    if (!job || !ids.insert(job->id).second || nodes > (size_t{1} << 20)) {
       return MakeError(ErrorCode::kInvalidArgument,
                        fmt::format("line {}: expected a job with id, name, user, ended and nodes, "
                                    "each once",

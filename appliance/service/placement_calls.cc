@@ -154,6 +154,12 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
   const auto answer = Answered();
   if (!answer) return tl::unexpected(answer.error());
   const Snapshot& snapshot = (*answer)->snapshot();
+  if (!request.unseen() && snapshot.link_loads->loads.empty() && snapshot.findings->empty()) {
+    return Refuse(
+        ServiceFault::kNoDataYet,
+        "nothing has been seen of the fabric's links, so that no node is known to be well: "
+        "ask again later, or with `unseen` for what nearness and jobs alone tell");
+  }
   const std::vector<NodeUse> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
                                              (*answer)->answer().reached, request.job());
   const Placement placement =

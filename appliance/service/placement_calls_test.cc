@@ -34,6 +34,15 @@ class PlacementCallsTest : public ServiceTest {
     request.set_nodes(nodes);
     return request;
   }
+  // The load of one link is known.
+  Snapshot Seen() const {
+    Snapshot snapshot;
+    auto loads = std::make_shared<LinkLoads>();
+    loads->window = std::chrono::seconds(1);
+    loads->loads = {{.port = box_->fabric()->nic(0).port, .source = LoadSource::kCounters}};
+    snapshot.link_loads = loads;
+    return snapshot;
+  }
   void Register(uint64_t id, const std::string& node) {
     v1::RegisterJobRequest job;
     job.set_id(id);
@@ -70,9 +79,20 @@ TEST_F(PlacementCallsTest, NoTopologyNoAnswerAndNoSuchNodeDiffer) {
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kBadRequest);
 }
 
-TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
+TEST_F(PlacementCallsTest, ThatNothingWasSeenIsAnErrorUnlessItIsAskedFor) {
   OpenBox(kFabric);
   Publish({});
+  EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
+  v1::RankNodesRequest request = Nodes(1);
+  request.set_unseen(true);
+  const v1::RankNodesResponse response = Ask(request);
+  EXPECT_THAT(response.chosen(), ElementsAre("host0"));
+  EXPECT_THAT(response.sentence(), HasSubstr("nobody tells the load of 1 of its 1 links"));
+}
+
+TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
+  OpenBox(kFabric);
+  Publish(Seen());
   EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
   v1::RankNodesRequest both = Nodes(1);
   both.set_gpus(8);
@@ -84,8 +104,8 @@ TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
 
 TEST_F(PlacementCallsTest, WhatIsRegisteredNowIsInUseNow) {
   OpenBox(kFabric);
-  Publish({});
-  EXPECT_THAT(Ask(Nodes(2)).chosen(), ElementsAre("host0", "host1"));
+  Publish(Seen());
+  EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be well";
   Register(7, "host1.rack1.example");
   const v1::RankNodesResponse response = Ask(Nodes(2));
   EXPECT_THAT(response.chosen(), ElementsAre("host2", "host3"));
@@ -165,7 +185,7 @@ TEST_F(PlacementCallsTest, ABoxThatBeginsAnewKnowsItsJobs) {
   ASSERT_THAT(Listed(false).jobs(), SizeIs(1));
   EXPECT_EQ(Listed(false).jobs(0).id(), 7u);
   EXPECT_THAT(Listed(true).jobs(), SizeIs(2));
-  Publish({});
+  Publish(Seen());
   EXPECT_EQ(Ask(Nodes(1)).offered(), 3u);
   service_.reset();
 }

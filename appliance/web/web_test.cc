@@ -44,10 +44,12 @@ TEST_F(WebTest, EveryCallAnswers) {
 TEST_F(WebTest, PlacementIsAskedForByListsOfNodes) {
   OpenBox(kFabric);
   Publish(TwoJobs());
-  const auto ranked = Json("/api/v1/rank-nodes?nodes=1&candidates=host[1-3]&exclude=host1,host3");
+  const auto ranked =
+      Json("/api/v1/rank-nodes?nodes=1&unseen=true&candidates=host[1-3]&exclude=host1,host3");
   EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
   EXPECT_EQ(ranked["nodes"].size(), 1u);
   EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1&candidates=host7", 404)["reason"], "UNKNOWN_NODE");
+  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1", 503)["reason"], "NO_DATA_YET");
   EXPECT_EQ(Json("/api/v1/rank-nodes", 400)["reason"], "BAD_REQUEST");
   EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
   EXPECT_THAT(Json("/api/v1/registered-jobs?ended=1", 400)["message"],

@@ -171,6 +171,37 @@ class Run(unittest.TestCase):
             self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
             self.assertNotEqual(wrong.stderr, "")
 
+    def test_a_place_for_a_job_is_a_host_list(self):
+        made = self.done("topology", "generate", "leaf-spine", "--hosts", "8", "--leaves", "2",
+                         "--spines", "2", "--gpus", "4")
+        self.config(made.stdout, "fabric.yaml")
+        with self.box('topology: fabric.yaml\nanalysis_window: 50ms\n'
+                      'udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
+            for _ in range(200):  # until there is an answer at all
+                early = self.done("job", "place", "--nodes", "4", *box)
+                if "nothing has been seen" in early.stderr:
+                    break
+                self.assertIn("nothing is known yet", early.stderr)
+                time.sleep(0.05)
+            self.assertEqual((early.returncode, early.stdout), (1, ""))
+            box.append("--unseen")
+            placed = self.done("job", "place", "--nodes", "4", *box)
+            self.assertEqual((placed.returncode, placed.stdout), (0, "host[4-7]\n"), placed.stderr)
+            self.assertIn("4 nodes below leaf1", placed.stderr)
+            placed = self.done("job", "place", "--gpus", "8", "--exclude", "host[2,4]", *box)
+            self.assertEqual(placed.stdout, "host[5-6]\n")
+            large = self.done("job", "place", "--nodes", "7", *box)
+            self.assertEqual((large.returncode, large.stdout), (1, ""))
+            self.assertIn("7 nodes are wanted, 6 nodes of 8 candidates suit: 2 in use", large.stderr)
+            self.assertEqual(self.done("job", "place", "--nodes", "1", "--candidates", "nobody",
+                                       *box).returncode, 1)
+            for words in ([], ["--nodes", "1", "--gpus", "2"], ["--nodes", "1", "--gpus-per-node",
+                                                               "2"]):
+                self.assertEqual(self.done("job", "place", *words, *box).returncode, 2, words)
+            self.end(run)
+
     def test_registered_jobs_outlive_the_box(self):
         text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
                 f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')

@@ -46,6 +46,7 @@ class Tree {
           "# for all leaves that the rails of its nodes go to.\n";
     }
     std::vector<std::string> groups;
+    groups.reserve(found_.groups.size());
     for (const LeafGroup& group : found_.groups) groups.push_back(AddGroup(group));
     AddAbove(groups);
     return {.text = std::move(text_), .notes = Notes()};
@@ -65,6 +66,7 @@ class Tree {
       text_ += fmt::format("# {}: {}\n", name, NameOf(fabric_, group));
     }
     std::vector<std::string> hosts;
+    hosts.reserve(group.hosts.size());
     for (const NodeIndex host : group.hosts) hosts.push_back(fabric_.node(host).name);
     text_ += fmt::format("SwitchName={} Nodes={}\n", name, HostList(hosts));
     return name;
