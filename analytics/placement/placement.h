@@ -89,8 +89,7 @@ enum class PlacementDistance : uint8_t { kNone, kNode, kLeaf, kPod, kFabric };
 std::string_view NameOf(PlacementDistance distance);
 
 struct Placement {
-  std::vector<NodeRank>
-      nodes;  // those chosen, those that suit, all others; each by score, then index
+  std::vector<NodeRank> nodes;  // chosen, then those that suit, then others; by score, then index
   std::vector<topology::NodeIndex> chosen;  // ascending; empty: not enough suit
   PlacementDistance distance = PlacementDistance::kNone;
   std::vector<uint32_t> groups;  // of the chosen, indices into LeafGroups::groups; ascending

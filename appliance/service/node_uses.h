@@ -19,7 +19,7 @@ namespace rocescope {
 // what a job computes between two collectives, and than most checkpoints take.
 inline constexpr Duration kIdleJob = std::chrono::seconds(60);
 // For so long a job may outlive its time limit until it counts as ended, its scheduler having
-// failed to say so: Slurm's KillWait and OverTimeLimit are shorter.
+// failed to say so: far beyond Slurm's KillWait, which is 30 s unless it is set.
 inline constexpr Duration kOverLimit = std::chrono::minutes(10);
 
 // `allocations` are the scheduler's, those that have ended too, and go before what packets show.
