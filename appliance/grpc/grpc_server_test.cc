@@ -75,6 +75,19 @@ TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
   EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
 }
 
+TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id(std::string(500'000, 'x'));
+  v1::GetJobResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_LT(status.error_message().size(), 1000u);
+}
+
 TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   OpenBox(kFabric);
   Serve({.listen = {kAnyPort}});

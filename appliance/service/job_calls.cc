@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
+#include "analytics/job/job_nodes.h"
 #include "appliance/service/job_file.h"
 #include "appliance/service/job_summary.h"
 #include "appliance/service/page.h"
@@ -30,6 +31,33 @@ bool HasHost(const topology::Fabric& fabric, const std::string& name) {
   return std::ranges::any_of(fabric.nodes(), [&](const topology::Node& one) {
     return !one.IsSwitch() && SameHost(one.name, name);
   });
+}
+
+// What JobFile can keep, and no more than memory should hold of a job.
+ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
+  constexpr size_t kLongestText = 4096;
+  if (request.id() == 0 || request.nodes().empty()) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "a job has the scheduler's number, from 1 on, and at least one node");
+  }
+  if (static_cast<size_t>(request.nodes_size()) > kMostJobNodes ||
+      std::max(request.name().size(), request.user().size()) > kLongestText) {
+    return Refuse(ServiceFault::kBadRequest,
+                  fmt::format("a job has at most {} nodes, and a name and user of {} octets",
+                              kMostJobNodes, kLongestText));
+  }
+  for (const v1::JobNode& node : request.nodes()) {
+    if (!topology::IsNodeName(node.name())) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("\"{}\" is no node's name: a host list has to be taken apart first",
+                                node.name()));
+    }
+    if (std::ranges::any_of(node.gpus(), [](uint32_t gpu) { return gpu >= kMostGpuNumber; })) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("{}: numbers of GPUs are below {}", node.name(), kMostGpuNumber));
+    }
+  }
+  return {};
 }
 
 void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
@@ -86,10 +114,7 @@ void Service::TellAllocations() {
 
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
-  if (request.id() == 0 || request.nodes().empty()) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "a job has the scheduler's number, from 1 on, and at least one node");
-  }
+  if (const auto sound = CheckJob(request); !sound) return sound;
   Allocation job = {.id = request.id(),
                     .name = request.name(),
                     .user = request.user(),
@@ -98,11 +123,6 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
   if (request.limit_ns() > 0) job.end = WithinBounds(FromNanoseconds(request.limit_ns()));
   const topology::Fabric* const fabric = box_.fabric().get();
   for (const v1::JobNode& node : request.nodes()) {
-    if (!topology::IsNodeName(node.name())) {
-      return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("\"{}\" is no node's name: a host list has to be taken apart first",
-                                node.name()));
-    }
     AllocatedNode& one = job.nodes.emplace_back();
     one.name = node.name();
     one.gpus.assign(node.gpus().begin(), node.gpus().end());

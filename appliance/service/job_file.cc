@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto kPace = std::chrono::milliseconds(100);
 constexpr auto kRetry = std::chrono::seconds(1);
-constexpr uintmax_t kLargest = uintmax_t{256} << 20;
+constexpr uintmax_t kLargest = uintmax_t{1} << 30;  // more than a registry has room for
 
 std::string Why(const std::string& path) {
   return fmt::format("{}: {}", path, std::generic_category().message(errno));

@@ -163,6 +163,30 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   EXPECT_EQ(second.next_page_token(), "");
 }
 
+TEST_F(PlacementCallsTest, WhatTheFileCannotKeepIsRefused) {
+  OpenBox(kFabric);
+  const auto fault_of = [&](const auto& change) {
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    change(job);
+    v1::RegisterJobResponse registered;
+    const ServiceStatus status = service_->RegisterJob(job, registered);
+    return status ? ServiceFault::kCount : status.error().fault;
+  };
+  EXPECT_EQ(fault_of([](auto&) {}), ServiceFault::kCount);
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->set_name("host[1-2]"); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->add_gpus(1024); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) { job.set_name(std::string(4097, 'x')); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) {
+              for (int i = 0; i < 65'536; ++i) job.add_nodes()->set_name("host1");
+            }),
+            ServiceFault::kBadRequest);
+}
+
 TEST_F(PlacementCallsTest, ABoxThatBeginsAnewKnowsItsJobs) {
   OpenBox(kFabric);
   const std::string path = (folder_ / "jobs.json").string();
