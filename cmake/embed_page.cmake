@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D "FILES=a/index.html;a/app.js" -D OUTPUT=page_files.cc -P embed_page.cmake
-# Writes the source of rocescope::PageFiles() (appliance/web/page_files.h).
+# Writes the source of rocescope::PageFiles() (appliance/web/page_files.h), or with -D FUNCTION=NAME
+# of another one there.
+if(NOT FUNCTION)
+  set(FUNCTION PageFiles)
+endif()
 set(types_html "text/html; charset=utf-8")
 set(types_js "text/javascript; charset=utf-8")
 set(types_css "text/css; charset=utf-8")
+set(types_json "application/json")
 set(arrays "")
 set(rows "")
 set(number 0)
@@ -30,7 +35,7 @@ namespace {
 ${arrays}
 }  // namespace
 
-std::span<const PageFile> PageFiles() {
+std::span<const PageFile> ${FUNCTION}() {
   static const std::array<PageFile, ${number}> files = {{
 ${rows}  }};
   return files;

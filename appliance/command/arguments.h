@@ -31,6 +31,7 @@ Command AddRun(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
 Command AddDoctor(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);
+Command AddJob(CLI::App& parent);
 
 // An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
 // is a usage error with the parser's message.

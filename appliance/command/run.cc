@@ -27,6 +27,7 @@
 #include "appliance/report/utc_text.h"
 #include "appliance/report/visible_text.h"
 #include "appliance/service/event_watch.h"
+#include "appliance/service/job_file.h"
 #include "appliance/service/service.h"
 #include "appliance/web/web.h"
 #include "base/count_text.h"
@@ -105,6 +106,12 @@ Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& conf
                                            .keep_series = config.keep_series,
                                            .most_bytes = config.most_bytes}},
                             [](const std::string& text) { Message(text); });
+}
+
+// Likewise.
+Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
+  if (config.file.empty()) return nullptr;
+  return JobFile::Open(config.file, [](const std::string& text) { Message(text); });
 }
 
 // Likewise.
@@ -237,7 +244,12 @@ int RunBox(const BoxRunOptions& options) {
   EndInputOnSignal();  // not before: nobody would look at it while files are read
   TakeReloadSignal();
   TellBegin(**box);
-  Service service(**box, ROCESCOPE_VERSION, history->get());
+  const auto jobs = OpenJobFile(config->jobs);
+  if (!jobs) {
+    MessageLines(jobs.error().message);
+    return kExitUnreadable;
+  }
+  Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
   const auto web = OpenWeb(*config, service);
   if (!web) {
     MessageLines(web.error().message);

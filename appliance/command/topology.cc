@@ -12,6 +12,7 @@
 #include "appliance/feed/text_file.h"
 #include "appliance/report/fabric_report.h"
 #include "base/nearest.h"
+#include "topology/convert/slurm_tree.h"
 #include "topology/survey.h"
 #include "topology/yaml.h"
 
@@ -120,6 +121,14 @@ int RunTopologyConvert(const TopologyConvertOptions& options, TopologyFormat for
   }
   for (const std::string& note : conversion->notes) Message(note);
   return PrintFabric(conversion->fabric, format, std::nullopt);
+}
+
+int RunTopologyExport(const std::string& file) {
+  const std::optional<Fabric> fabric = LoadFile(file);
+  if (!fabric) return kExitUnreadable;
+  const topology::SlurmTree tree = topology::WriteSlurmTree(*fabric);
+  for (const std::string& note : tree.notes) Message(note);
+  return Print(tree.text);
 }
 
 int RunTopologyShow(const TopologyShowOptions& options, TopologyFormat format) {

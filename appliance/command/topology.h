@@ -27,6 +27,9 @@ struct TopologyConvertOptions {
 };
 int RunTopologyConvert(const TopologyConvertOptions& options, TopologyFormat format);
 
+// Slurm's topology.conf.
+int RunTopologyExport(const std::string& file);
+
 struct TopologyShowOptions {
   std::string file;
   std::string from;  // HOST:NIC; both or none

@@ -172,6 +172,27 @@ Command AddTopologyConvert(CLI::App& parent) {
           }};
 }
 
+Command AddTopologyExport(CLI::App& parent) {
+  struct State {
+    std::string file;
+    std::string format;
+  };
+  auto state = std::make_shared<State>();
+  CLI::App* app = parent.add_subcommand("export", "Print a fabric as Slurm's topology.conf");
+  app->footer(
+      "For TopologyPlugin=topology/tree, in which a node is below one switch alone: a line stands "
+      "for\nall leaves that the rails of the same hosts go to, one above for the spines of a "
+      "pod.\n\n"
+      "Example:\n"
+      "  rocescope topology export fabric.yaml --format slurm > /etc/slurm/topology.conf");
+  app->add_option("FABRIC", state->file, kFabricFile)->type_name("")->required();
+  app->add_option("--format", state->format, "slurm: topology.conf")
+      ->type_name("FORMAT")
+      ->required()
+      ->check(CLI::IsMember({"slurm"}));
+  return {.app = app, .run = [state] { return RunTopologyExport(state->file); }};
+}
+
 Command AddTopologyShow(CLI::App& parent) {
   struct State {
     TopologyShowOptions options;
@@ -207,7 +228,8 @@ Command AddTopology(CLI::App& parent) {
   app->require_subcommand(1);
   app->footer("rocescope topology COMMAND --help describes one command.");
   const std::vector<Command> commands = {AddTopologyGenerate(*app), AddTopologyValidate(*app),
-                                         AddTopologyConvert(*app), AddTopologyShow(*app)};
+                                         AddTopologyConvert(*app), AddTopologyExport(*app),
+                                         AddTopologyShow(*app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
   return {.app = app, .run = [commands]() -> int {
             for (const Command& command : commands) {

@@ -281,7 +281,7 @@ Result<ApplianceConfig> LoadConfig(const std::string& path) {
   if (!config) return config;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (std::string* file : {&config->topology, &config->grpc.certificate, &config->grpc.key,
-                            &config->grpc.client_ca, &config->history.file}) {
+                            &config->grpc.client_ca, &config->history.file, &config->jobs.file}) {
     BeginAt(folder, *file);
   }
   for (auto* files :

@@ -106,6 +106,12 @@ struct HistoryConfig {
   friend bool operator==(const HistoryConfig&, const HistoryConfig&) = default;
 };
 
+struct JobsConfig {
+  std::string file;  // empty: who is registered is forgotten with the process
+
+  friend bool operator==(const JobsConfig&, const JobsConfig&) = default;
+};
+
 inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f000001),
                                                .port = 8080};
 
@@ -122,6 +128,7 @@ struct ApplianceConfig {
   std::optional<ListenAddress> http = kDefaultHttp;  // unset: not at all
   GrpcConfig grpc;
   HistoryConfig history;
+  JobsConfig jobs;
 
   friend bool operator==(const ApplianceConfig&, const ApplianceConfig&) = default;
 };

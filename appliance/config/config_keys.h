@@ -158,6 +158,13 @@ void VisitKeys(HistoryConfig& config, Visitor& visitor) {
 }
 
 template <typename Visitor>
+void VisitKeys(JobsConfig& config, Visitor& visitor) {
+  visitor.Key("file", config.file,
+              "where jobs that a scheduler registers are kept, for a box that begins anew; empty: "
+              "nowhere");
+}
+
+template <typename Visitor>
 void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("topology", config.topology,
               "the fabric (`rocescope topology`); without it no paths and no diagnosis");
@@ -181,6 +188,7 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
               "where the page, the API and metrics are served: an address of loopback, or none");
   visitor.Key("grpc", config.grpc, "where schedulers and others call");
   visitor.Key("history", config.history, "what is kept on the disk of events, links and jobs");
+  visitor.Key("jobs", config.jobs, "what schedulers register");
 }
 
 }  // namespace rocescope

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "appliance/report/visible_text.h"
 #include "rocescope/v1/error_details.pb.h"
 
 namespace rocescope {
@@ -42,18 +43,19 @@ grpc::Status Gate::Admit(const grpc::ServerContext& context, std::string_view me
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {
+  // Errors travel in headers, which have no room for all that a caller may have named.
+  const std::string message = WithShortQuotes(error.message);
   const ServiceFaultInfo& info = InfoOf(error.fault);
   v1::ErrorInfo details;
   details.set_reason(std::string(info.reason));
   details.set_domain("rocescope");
   v1::RpcStatus status;
   status.set_code(info.grpc_number);
-  status.set_message(error.message);
+  status.set_message(message);
   v1::PackedDetail& packed = *status.add_details();
   packed.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
   packed.set_value(details.SerializeAsString());
-  return {static_cast<grpc::StatusCode>(info.grpc_number), error.message,
-          status.SerializeAsString()};
+  return {static_cast<grpc::StatusCode>(info.grpc_number), message, status.SerializeAsString()};
 }
 
 }  // namespace rocescope

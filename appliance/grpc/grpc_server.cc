@@ -124,6 +124,7 @@ class JobsCalls final : public v1::Jobs::Service, Calls {
   ROCESCOPE_CALL(Jobs, GetJob, GetJobResponse)
   ROCESCOPE_CALL(Jobs, RegisterJob, RegisterJobResponse)
   ROCESCOPE_CALL(Jobs, EndJob, EndJobResponse)
+  ROCESCOPE_CALL(Jobs, ListRegisteredJobs, ListRegisteredJobsResponse)
 };
 
 class FabricCalls final : public v1::Fabric::Service, Calls {
@@ -134,6 +135,7 @@ class FabricCalls final : public v1::Fabric::Service, Calls {
   ROCESCOPE_CALL(Fabric, FindPaths, FindPathsResponse)
   ROCESCOPE_CALL(Fabric, ListHotspots, ListHotspotsResponse)
   ROCESCOPE_CALL(Fabric, ListNodeSwitches, ListNodeSwitchesResponse)
+  ROCESCOPE_CALL(Fabric, RankNodes, RankNodesResponse)
 };
 
 class DiagnosisCalls final : public v1::Diagnosis::Service, Calls {

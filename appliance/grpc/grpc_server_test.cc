@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "appliance/grpc/jobs_client.h"
 #include "appliance/grpc/role.h"
 #include "appliance/service/service_fixture.h"
 #include "rocescope/v1/error_details.pb.h"
@@ -72,6 +73,19 @@ TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
   v1::ErrorInfo info;
   ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
   EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
+}
+
+TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id(std::string(500'000, 'x'));
+  v1::GetJobResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_LT(status.error_message().size(), 1000u);
 }
 
 TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
@@ -185,6 +199,35 @@ TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
   EXPECT_EQ(Sources("agent7"), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(Health("eve"), grpc::StatusCode::PERMISSION_DENIED) << "no role";
   EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
+}
+
+TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {
+  OpenBox(kFabric);
+  MakeCertificates({"slurm", "viewer1"});
+  GrpcConfig config = Config();
+  config.schedulers = {"slurm"};
+  config.viewers = {"viewer1"};
+  Serve(config);
+  const auto register_as = [&](const std::string& name) {
+    const auto client = JobsClient::Open({.box = Target(),
+                                          .timeout = std::chrono::seconds(20),
+                                          .ca = (folder_ / "ca.pem").string(),
+                                          .certificate = (folder_ / (name + ".pem")).string(),
+                                          .key = (folder_ / (name + ".key")).string()});
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    v1::RegisterJobResponse registered;
+    return client.value()->Register(job, registered);
+  };
+  EXPECT_TRUE(register_as("slurm"));
+  const auto refused = register_as("viewer1");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is_refused);
+  EXPECT_EQ(refused.error().reason, "NOT_ALLOWED");
+  const auto in_the_clear = JobsClient::Open({.box = Target()}).value()->End(7, 0);
+  ASSERT_FALSE(in_the_clear);
+  EXPECT_FALSE(in_the_clear.error().is_refused);
 }
 
 TEST(CallRoles, HasARowForEachCallAndNoOther) {

@@ -11,21 +11,21 @@
 
 namespace rocescope {
 
-Result<FileLock> FileLock::Take(const std::string& path) {
+Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
   const std::string lock = path + ".lock";
   const int descriptor = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor < 0) {
     return MakeError(ErrorCode::kPermissionDenied,
                      fmt::format("{}: {}; is its folder there, and may rocescope write in it? (key "
-                                 "`history.file`)",
-                                 lock, std::generic_category().message(errno)));
+                                 "`{}`)",
+                                 lock, std::generic_category().message(errno), key));
   }
   FileLock taken(descriptor);
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return taken;
   return MakeError(ErrorCode::kUnavailable,
                    fmt::format("{}: another rocescope writes to it: stop that one, or name another "
-                               "file (key `history.file`)",
-                               path));
+                               "file (key `{}`)",
+                               path, key));
 }
 
 FileLock::~FileLock() {

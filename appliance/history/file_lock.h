@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -11,8 +12,8 @@ namespace rocescope {
 
 class FileLock {
  public:
-  // FILE.lock, which stays behind.
-  static Result<FileLock> Take(const std::string& path);
+  // FILE.lock, which stays behind. `key` is the configuration's that names the file.
+  static Result<FileLock> Take(const std::string& path, std::string_view key = "history.file");
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

@@ -7,17 +7,23 @@
 #include <utility>
 
 #include "analytics/job/host_name.h"
+#include "analytics/job/job_nodes.h"
+#include "appliance/service/job_file.h"
 #include "appliance/service/job_summary.h"
+#include "appliance/service/page.h"
 #include "appliance/service/service.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
+#include "topology/check.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
 namespace {
 
-Timestamp TimeOrNow(int64_t ns) { return ns == 0 ? WallClock() : FromNanoseconds(ns); }
+Timestamp TimeOrNow(int64_t ns) {
+  return ns == 0 ? WallClock() : WithinBounds(FromNanoseconds(ns));
+}
 
 bool HasHost(const topology::Fabric& fabric, const std::string& name) {
   const topology::NodeIndex node = fabric.FindNode(name);
@@ -25,6 +31,52 @@ bool HasHost(const topology::Fabric& fabric, const std::string& name) {
   return std::ranges::any_of(fabric.nodes(), [&](const topology::Node& one) {
     return !one.IsSwitch() && SameHost(one.name, name);
   });
+}
+
+// What JobFile can keep, and no more than memory should hold of a job.
+ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
+  constexpr size_t kLongestText = 4096;
+  if (request.id() == 0 || request.nodes().empty()) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "a job has the scheduler's number, from 1 on, and at least one node");
+  }
+  if (static_cast<size_t>(request.nodes_size()) > kMostJobNodes ||
+      std::max(request.name().size(), request.user().size()) > kLongestText) {
+    return Refuse(ServiceFault::kBadRequest,
+                  fmt::format("a job has at most {} nodes, and a name and user of {} octets",
+                              kMostJobNodes, kLongestText));
+  }
+  for (const v1::JobNode& node : request.nodes()) {
+    if (!topology::IsNodeName(node.name())) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("\"{}\" is no node's name: a host list has to be taken apart first",
+                                node.name()));
+    }
+    if (std::ranges::any_of(node.gpus(), [](uint32_t gpu) { return gpu >= kMostGpuNumber; })) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("{}: numbers of GPUs are below {}", node.name(), kMostGpuNumber));
+    }
+  }
+  return {};
+}
+
+void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
+  out.set_id(job.id);
+  out.set_name(job.name);
+  out.set_user(job.user);
+  for (const AllocatedNode& node : job.nodes) {
+    v1::JobNode& one = *out.add_nodes();
+    one.set_name(node.name);
+    one.mutable_gpus()->Add(node.gpus.begin(), node.gpus.end());
+  }
+  out.set_ended(job.state == AllocationState::kEnded);
+  if (job.start) out.set_start_ns(ToNanoseconds(*job.start));
+  if (!job.end) return;
+  if (out.ended()) {
+    out.set_end_ns(ToNanoseconds(*job.end));
+  } else {
+    out.set_limit_ns(ToNanoseconds(*job.end));
+  }
 }
 
 }  // namespace
@@ -55,20 +107,20 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 
 void Service::TellAllocations() {
   const std::lock_guard lock(telling_);
-  box_.SetAllocations(registry_.All());
+  std::vector<Allocation> all = registry_.All();
+  box_.SetAllocations(all);
+  if (job_file_ != nullptr) job_file_->Save(std::move(all));
 }
 
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                                    v1::RegisterJobResponse& out) {
-  if (request.id() == 0 || request.nodes().empty()) {
-    return Refuse(ServiceFault::kBadRequest,
-                  "a job has the scheduler's number, from 1 on, and at least one node");
-  }
+  if (const auto sound = CheckJob(request); !sound) return sound;
   Allocation job = {.id = request.id(),
                     .name = request.name(),
                     .user = request.user(),
                     .state_text = "RUNNING",
                     .start = TimeOrNow(request.start_ns())};
+  if (request.limit_ns() > 0) job.end = WithinBounds(FromNanoseconds(request.limit_ns()));
   const topology::Fabric* const fabric = box_.fabric().get();
   for (const v1::JobNode& node : request.nodes()) {
     AllocatedNode& one = job.nodes.emplace_back();
@@ -91,6 +143,41 @@ ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobRespon
     return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", request.id()));
   }
   TellAllocations();
+  return {};
+}
+
+ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& request,
+                                          v1::ListRegisteredJobsResponse& out) {
+  const auto answer = views_.Latest();
+  const auto add = [&](const Allocation& job) {
+    v1::RegisteredJob& one = *out.add_jobs();
+    FillRegistered(job, one);
+    if (!answer) return;
+    const auto seen = FindJob(answer->snapshot(), fmt::format("{}", job.id));
+    if (seen) one.set_seen_as(answer->snapshot().attribution->jobs[*seen].job.id);
+  };
+  if (request.id() != 0) {
+    const auto job = registry_.Find(request.id());
+    if (!job) {
+      return Refuse(ServiceFault::kUnknownJob,
+                    fmt::format("job {} is not registered", request.id()));
+    }
+    add(*job);
+    return {};
+  }
+  uint64_t after = 0;  // an id, which outlives what is registered and ends between two pages
+  if (!request.page_token().empty()) {
+    const auto token = ParsePageToken(request.page_token());
+    if (!token || token->version != 0) {
+      return Refuse(ServiceFault::kBadRequest,
+                    "page_token is none that this box gave out: leave it empty for the first page");
+    }
+    after = token->offset;
+  }
+  const uint32_t size = PageSize(request.page_size());
+  const std::vector<Allocation> jobs = registry_.After(after, request.ended(), size + 1);
+  for (size_t i = 0; i < std::min<size_t>(size, jobs.size()); ++i) add(jobs[i]);
+  if (jobs.size() > size) out.set_next_page_token(ToText({.offset = jobs[size - 1].id}));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,11 @@ class JobRegistry {
  public:
   // Beyond which the one that ended first is forgotten; where none has ended, a new one is refused.
   static constexpr size_t kMost = 65'536;
+  // Likewise of nodes, all jobs together.
+  static constexpr size_t kMostNodes = size_t{1} << 20;
 
-  // False: there is no room. One of the same number takes the place of the one before.
+  // False: there is no room. One of the same number takes the place of the one before, unless that
+  // has ended and began at the same time: then it is the same one, said late.
   bool Register(Allocation allocation);
   // False: it is not known. One that had ended keeps its end.
   bool End(uint64_t id, Timestamp end);
@@ -28,12 +32,19 @@ class JobRegistry {
   bool Has(std::string_view name) const;
   // By id.
   std::vector<Allocation> All() const;
+  // Those that have not ended; by id.
+  std::vector<Allocation> Held() const;
+  std::optional<Allocation> Find(uint64_t id) const;
+  // Of ids above `after`, so many at most; by id.
+  std::vector<Allocation> After(uint64_t after, bool ended_too, size_t most) const;
 
  private:
-  bool MakeRoom();
+  bool MakeRoom(uint64_t keep);
+  void Forget(std::map<uint64_t, Allocation>::iterator at);
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> jobs_;
+  size_t nodes_ = 0;  // of all
 };
 
 }  // namespace rocescope

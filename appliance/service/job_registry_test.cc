@@ -45,5 +45,43 @@ TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
   EXPECT_TRUE(registry.Has("20"));
 }
 
+TEST(JobRegistry, WhatIsRegisteredLateStaysEnded) {
+  JobRegistry registry;
+  Allocation job = Job(7);
+  job.start = At(5);
+  registry.Register(job);
+  registry.End(7, At(9));
+  EXPECT_TRUE(registry.Register(job)) << "the same, said again";
+  EXPECT_EQ(registry.Find(7)->state, AllocationState::kEnded);
+  EXPECT_THAT(registry.Held(), SizeIs(0));
+  job.start = At(20);
+  registry.Register(job);
+  EXPECT_EQ(registry.Find(7)->state, AllocationState::kHeld) << "it was put back into the queue";
+}
+
+TEST(JobRegistry, NodesAreBoundedToo) {
+  JobRegistry registry;
+  Allocation large = Job(1);
+  large.nodes.resize(JobRegistry::kMostNodes - 1);
+  EXPECT_TRUE(registry.Register(large));
+  Allocation two = Job(2);
+  two.nodes.resize(2);
+  EXPECT_FALSE(registry.Register(two));
+  EXPECT_TRUE(registry.Register(large)) << "it takes its own place";
+  registry.End(1, At(3));
+  EXPECT_TRUE(registry.Register(two));
+  EXPECT_FALSE(registry.Has("1"));
+}
+
+TEST(JobRegistry, IsListedInPiecesById) {
+  JobRegistry registry;
+  for (const uint64_t id : {9, 3, 5}) registry.Register(Job(id));
+  registry.End(5, At(1));
+  ASSERT_THAT(registry.After(0, true, 2), SizeIs(2));
+  EXPECT_EQ(registry.After(0, true, 2)[1].id, 5u);
+  ASSERT_THAT(registry.After(3, false, 2), SizeIs(1));
+  EXPECT_EQ(registry.After(3, false, 2)[0].id, 9u);
+}
+
 }  // namespace
 }  // namespace rocescope

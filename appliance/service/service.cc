@@ -10,6 +10,7 @@
 #include "appliance/report/replay_report.h"
 #include "appliance/report/telemetry_report.h"
 #include "appliance/service/check_up.h"
+#include "appliance/service/job_file.h"
 #include "appliance/service/page.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
@@ -64,11 +65,16 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
 
 }  // namespace
 
-Service::Service(Box& box, std::string version, HistoryStore* history)
+Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* jobs)
     : box_(box),
       version_(std::move(version)),
       history_(history),
-      views_(box.answers(), box.config().analysis_window) {}
+      job_file_(jobs),
+      views_(box.answers(), box.config().analysis_window) {
+  if (job_file_ == nullptr || job_file_->found().empty()) return;
+  for (const Allocation& job : job_file_->found()) registry_.Register(job);
+  TellAllocations();
+}
 
 ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
   std::shared_ptr<const AnswerView> answer = views_.Latest();
@@ -137,6 +143,11 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
       out.add_problems(fmt::format("history is not written: {}", problem));
+    }
+  }
+  if (job_file_ != nullptr) {
+    if (const std::string problem = job_file_->problem(); !problem.empty()) {
+      out.add_problems(fmt::format("registered jobs are not kept: {}", problem));
     }
   }
   out.set_state(!out.problems().empty() ? v1::Health::STATE_DEGRADED

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "appliance/box/box.h"
 #include "appliance/service/answer_view.h"
@@ -50,19 +51,25 @@ class ListNodeSwitchesRequest;
 class ListNodeSwitchesResponse;
 class ListPastEventsRequest;
 class ListPastEventsResponse;
+class ListRegisteredJobsRequest;
+class ListRegisteredJobsResponse;
 class ListSourcesRequest;
 class ListSourcesResponse;
+class RankNodesRequest;
+class RankNodesResponse;
 class RegisterJobRequest;
 class RegisterJobResponse;
 class Topology;
 }  // namespace v1
 
 class HistoryStore;
+class JobFile;
 
 class Service {
  public:
-  // `box` and `history` must outlive it; `version` is rocescope's own. Null: there is no history.
-  Service(Box& box, std::string version, HistoryStore* history = nullptr);
+  // `box`, `history` and `jobs` must outlive it; `version` is rocescope's own. Null: there is no
+  // history, or registered jobs are not kept.
+  Service(Box& box, std::string version, HistoryStore* history = nullptr, JobFile* jobs = nullptr);
 
   ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
   ServiceStatus ListSources(const v1::ListSourcesRequest& request, v1::ListSourcesResponse& out);
@@ -73,6 +80,8 @@ class Service {
 
   ServiceStatus RegisterJob(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
   ServiceStatus EndJob(const v1::EndJobRequest& request, v1::EndJobResponse& out);
+  ServiceStatus ListRegisteredJobs(const v1::ListRegisteredJobsRequest& request,
+                                   v1::ListRegisteredJobsResponse& out);
 
   ServiceStatus GetTopology(const v1::GetTopologyRequest& request, v1::Topology& out);
   ServiceStatus ListLinkLoads(const v1::ListLinkLoadsRequest& request,
@@ -81,6 +90,7 @@ class Service {
   ServiceStatus ListHotspots(const v1::ListHotspotsRequest& request, v1::ListHotspotsResponse& out);
   ServiceStatus ListNodeSwitches(const v1::ListNodeSwitchesRequest& request,
                                  v1::ListNodeSwitchesResponse& out);
+  ServiceStatus RankNodes(const v1::RankNodesRequest& request, v1::RankNodesResponse& out);
 
   ServiceStatus ListFindings(const v1::ListFindingsRequest& request, v1::ListFindingsResponse& out);
   ServiceStatus ListAnomalies(const v1::ListAnomaliesRequest& request,
@@ -119,14 +129,24 @@ class Service {
   // Why a job that nobody knows is not known.
   ServiceError NoSuchJob(std::string_view name) const;
 
-  // Tells the box what is registered: the newest said last, whoever calls at the same time.
+  // Tells the box and the file what is registered: the newest said last, whoever calls at the same
+  // time.
   void TellAllocations();
+
+  // There must be a topology.
+  struct Neighbourhood;
+  const Neighbourhood& Neighbours();
+  // All that schedulers have said, ended jobs too.
+  std::vector<Allocation> Allocations(const Snapshot& snapshot) const;
 
   Box& box_;
   std::mutex telling_;
   const std::string version_;
   HistoryStore* const history_;
+  JobFile* const job_file_;
   JobRegistry registry_;
+  std::once_flag neighbours_made_;
+  std::shared_ptr<const Neighbourhood> neighbours_;
   AnswerViews views_;
   EventLog events_;
 };

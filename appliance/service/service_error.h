@@ -19,6 +19,7 @@ namespace rocescope {
   ROW(NoHistory, "NO_HISTORY", "FAILED_PRECONDITION", 9, 412)   \
   ROW(UnknownJob, "UNKNOWN_JOB", "NOT_FOUND", 5, 404)           \
   ROW(UnknownElement, "UNKNOWN_ELEMENT", "NOT_FOUND", 5, 404)   \
+  ROW(UnknownNode, "UNKNOWN_NODE", "NOT_FOUND", 5, 404)         \
   ROW(UnknownPath, "UNKNOWN_PATH", "UNIMPLEMENTED", 12, 404)    \
   ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \

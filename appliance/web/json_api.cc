@@ -13,6 +13,7 @@
 
 #include "appliance/report/message_json.h"
 #include "appliance/web/event_stream.h"
+#include "appliance/web/page_files.h"
 #include "base/nearest.h"
 #include "rocescope/v1/report.pb.h"
 #include "rocescope/v1/service.pb.h"
@@ -43,6 +44,22 @@ bool Parse(std::string_view text, Number& number) {
 // False: the text is no value of the field.
 bool SetField(const FieldDescriptor& field, const std::string& text, Message& request) {
   const auto& reflection = *request.GetReflection();
+  if (field.is_repeated()) {  // of texts alone, each of which may be a list
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return false;
+    reflection.AddString(&request, &field, text);
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    if (text != "true" && text != "false") return false;
+    reflection.SetBool(&request, &field, text == "true");
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+    uint64_t number = 0;
+    if (!Parse(text, number)) return false;
+    reflection.SetUInt64(&request, &field, number);
+    return true;
+  }
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     reflection.SetString(&request, &field, text);
     return true;
@@ -71,8 +88,12 @@ ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
                     fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known)));
     }
     if (!SetField(*field, value, request)) {
-      return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("{}: expected a whole number, found \"{}\"", name, value));
+      return Refuse(
+          ServiceFault::kBadRequest,
+          fmt::format("{}: expected {}, found \"{}\"", name,
+                      field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false"
+                                                                         : "a whole number",
+                      value));
     }
   }
   return {};
@@ -129,11 +150,13 @@ constexpr std::array kRoutes = {
     Route{"sources", Caller<&Service::ListSources>::Run},
     Route{"check-up", Caller<&Service::CheckUp>::Run},
     Route{"jobs", Caller<&Service::ListJobs>::Run},
+    Route{"registered-jobs", Caller<&Service::ListRegisteredJobs>::Run},
     Route{"topology", Caller<&Service::GetTopology>::Run},
     Route{"links", Caller<&Service::ListLinkLoads>::Run},
     Route{"paths", Caller<&Service::FindPaths>::Run},
     Route{"hotspots", Caller<&Service::ListHotspots>::Run},
     Route{"node-switches", Caller<&Service::ListNodeSwitches>::Run},
+    Route{"rank-nodes", Caller<&Service::RankNodes>::Run},
     Route{"findings", Caller<&Service::ListFindings>::Run},
     Route{"anomalies", Caller<&Service::ListAnomalies>::Run},
     Route{"service-levels", Caller<&Service::GetServiceLevels>::Run},
@@ -160,6 +183,15 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
 
 }  // namespace
 
+std::vector<std::string> JsonPaths() {
+  std::vector<std::string> paths;
+  for (const std::string_view path : {"events", "jobs/{id}", "openapi.json"}) {
+    paths.push_back(fmt::format("{}{}", kApiRoot, path));
+  }
+  for (const Route& route : kRoutes) paths.push_back(fmt::format("{}{}", kApiRoot, route.path));
+  return paths;
+}
+
 HttpResponse JsonError(const ServiceError& error) {
   const ServiceFaultInfo& info = InfoOf(error.fault);
   v1::ApiError message;
@@ -177,13 +209,16 @@ HttpResponse JsonError(const ServiceError& error) {
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
   const std::string_view path = std::string_view(target.path).substr(kApiRoot.size());
   constexpr std::string_view kJob = "jobs/";
+  if (path == "openapi.json") {
+    return {.content_type = kJson, .body = std::string(ApiFiles().front().content)};
+  }
   if (path == "events") return Events(service, request, target);
   if (path.starts_with(kJob) && path.size() > kJob.size()) {
     v1::GetJobRequest job;
     job.set_id(std::string(path.substr(kJob.size())));
     return Call(service, &Service::GetJob, job);
   }
-  std::vector<std::string_view> known = {"events", "jobs/ID"};
+  std::vector<std::string_view> known = {"events", "jobs/ID", "openapi.json"};
   for (const Route& route : kRoutes) {
     if (route.path == path) return route.run(service, target);
     known.push_back(route.path);

@@ -3,7 +3,9 @@
 // request's fields, the body is the response in the standard JSON mapping.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "appliance/http/http_message.h"
 #include "appliance/http/request_target.h"
@@ -15,6 +17,9 @@ inline constexpr std::string_view kApiRoot = "/api/v1/";
 
 // Of a target under kApiRoot.
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target);
+
+// All that AnswerJson answers, as OpenAPI writes paths: "/api/v1/jobs/{id}".
+std::vector<std::string> JsonPaths();
 
 HttpResponse JsonError(const ServiceError& error);
 

@@ -16,4 +16,7 @@ struct PageFile {
 // The first one is the page itself, "/".
 std::span<const PageFile> PageFiles();
 
+// openapi.json alone: the calls over HTTP, as appliance/api generated it.
+std::span<const PageFile> ApiFiles();
+
 }  // namespace rocescope

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "appliance/service/service_fixture.h"
+#include "appliance/web/json_api.h"
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
@@ -38,6 +39,48 @@ TEST_F(WebTest, EveryCallAnswers) {
                            "dependencies?needs=nccl-1", "dependencies?blast_radius=spine0"}) {
     EXPECT_TRUE(Json(std::string("/api/v1/") + path).is_object()) << path;
   }
+}
+
+TEST_F(WebTest, PlacementIsAskedForByListsOfNodes) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  const auto ranked =
+      Json("/api/v1/rank-nodes?nodes=1&unseen=true&candidates=host[1-3]&exclude=host1,host3");
+  EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
+  EXPECT_EQ(ranked["nodes"].size(), 1u);
+  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1&candidates=host7", 404)["reason"], "UNKNOWN_NODE");
+  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1", 503)["reason"], "NO_DATA_YET");
+  EXPECT_EQ(Json("/api/v1/rank-nodes", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
+  EXPECT_THAT(Json("/api/v1/registered-jobs?ended=1", 400)["message"],
+              HasSubstr("ended: expected true or false, found \"1\""));
+  EXPECT_EQ(Json("/api/v1/registered-jobs?id=7", 404)["reason"], "UNKNOWN_JOB");
+}
+
+// What is asked for with any parameter that the document has is answered, or refused for another
+// reason than that there is no such path or parameter.
+TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  const auto document = Json("/api/v1/openapi.json");
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  std::vector<std::string> paths;
+  for (const auto& [path, item] : document["paths"].items()) {
+    paths.push_back(path);
+    if (path == "/api/v1/events") continue;  // does not end
+    std::string target = path;
+    if (const size_t brace = path.find('{'); brace != std::string::npos) {
+      target = path.substr(0, brace) + "nccl-1";
+    }
+    EXPECT_NE(Get(target).status, 404u) << target;
+    for (const auto& parameter : item["get"].value("parameters", nlohmann::json::array())) {
+      if (parameter["in"] != "query") continue;
+      const std::string name = parameter["name"];
+      const HttpResponse response = Get(target + "?" + name + "=1");
+      EXPECT_THAT(response.body, Not(HasSubstr("unknown parameter"))) << target << ' ' << name;
+    }
+  }
+  EXPECT_THAT(paths, testing::UnorderedElementsAreArray(JsonPaths()));
 }
 
 TEST_F(WebTest, HistoryIsAskedForByRangesOfTime) {

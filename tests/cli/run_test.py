@@ -216,6 +216,91 @@ class Run(unittest.TestCase):
         gone = self.done("doctor", page)
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
 
+    def test_jobs_are_registered_ended_and_listed(self):
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            registered = self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--nodes",
+                                   "gpu-3:0-1,3", "--name", "pre train", "--user", "ada", "--start",
+                                   "1700000000", *box)
+            self.assertEqual((registered.returncode, registered.stdout + registered.stderr), (0, ""))
+            listed = self.done("job", "list", *box)
+            self.assertIn("7  pre train  ada   running  2023-11-14 22:13:20.000", listed.stdout)
+            self.assertIn("gpu-[1-2] gpu-3:0-1,3", listed.stdout)
+            self.assertEqual(self.done("job", "end", "7", "--at", "1700000060", *box).returncode, 0)
+            self.assertEqual(self.done("job", "list", *box).stdout, "No job is registered.\n")
+            job, = json.loads(self.done("job", "list", "--ended", "-o", "json", *box).stdout)["jobs"]
+            self.assertEqual((job["id"], job["ended"], job["end_ns"]),
+                             ("7", True, "1700000060000000000"))
+            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2", "gpu-3"])
+            self.assertEqual(job["nodes"][2]["gpus"], [0, 1, 3])
+            shown = self.done("job", "show", "7", *box)
+            self.assertIn("none of its packets was seen", shown.stdout)
+            shown = json.loads(self.done("job", "show", "7", "-o", "json", *box).stdout)
+            self.assertEqual(shown["registered"], job)
+            for words in (["end", "8"], ["show", "8"]):
+                refused = self.done("job", *words, *box)
+                self.assertEqual((refused.returncode, refused.stdout), (1, ""))
+                self.assertIn("job 8 is not registered", refused.stderr)
+            self.end(run)
+        gone = self.done("job", "list", *box)
+        self.assertEqual((gone.returncode, gone.stdout), (3, ""))
+        self.assertIn(at["gRPC"], gone.stderr)
+
+    def test_a_job_command_that_is_wrong_calls_nobody(self):
+        for words in (["register", "7"], ["register", "0", "--nodes", "a"],
+                      ["register", "7", "--nodes", "a:b"], ["register", "x", "--nodes", "a"],
+                      ["end"], ["list", "--timeout", "soon"], ["list", "--ca", "ca.pem"]):
+            wrong = self.done("job", *words)
+            self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
+            self.assertNotEqual(wrong.stderr, "")
+
+    def test_a_place_for_a_job_is_a_host_list(self):
+        made = self.done("topology", "generate", "leaf-spine", "--hosts", "8", "--leaves", "2",
+                         "--spines", "2", "--gpus", "4")
+        self.config(made.stdout, "fabric.yaml")
+        with self.box('topology: fabric.yaml\nanalysis_window: 50ms\n'
+                      'udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
+            for _ in range(200):  # until there is an answer at all
+                early = self.done("job", "place", "--nodes", "4", *box)
+                if "nothing has been seen" in early.stderr:
+                    break
+                self.assertIn("nothing is known yet", early.stderr)
+                time.sleep(0.05)
+            self.assertEqual((early.returncode, early.stdout), (1, ""))
+            box.append("--unseen")
+            placed = self.done("job", "place", "--nodes", "4", *box)
+            self.assertEqual((placed.returncode, placed.stdout), (0, "host[4-7]\n"), placed.stderr)
+            self.assertIn("4 nodes below leaf1", placed.stderr)
+            placed = self.done("job", "place", "--gpus", "8", "--exclude", "host[2,4]", *box)
+            self.assertEqual(placed.stdout, "host[5-6]\n")
+            large = self.done("job", "place", "--nodes", "7", *box)
+            self.assertEqual((large.returncode, large.stdout), (1, ""))
+            self.assertIn("7 nodes are wanted, 6 nodes of 8 candidates suit: 2 in use", large.stderr)
+            self.assertEqual(self.done("job", "place", "--nodes", "1", "--candidates", "nobody",
+                                       *box).returncode, 1)
+            for words in ([], ["--nodes", "1", "--gpus", "2"], ["--nodes", "1", "--gpus-per-node",
+                                                               "2"]):
+                self.assertEqual(self.done("job", "place", *words, *box).returncode, 2, words)
+            self.end(run)
+
+    def test_registered_jobs_outlive_the_box(self):
+        text = ('udp: {sflow: ["127.0.0.1:0"]}\n'
+                f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
+        with self.box(text) as (run, at):
+            self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
+            self.end(run)
+        with self.box(text) as (run, at):
+            job, = json.loads(self.done("job", "list", "-o", "json", "--box",
+                                        at["gRPC"]).stdout)["jobs"]
+            self.assertEqual([node["name"] for node in job["nodes"]], ["gpu-1", "gpu-2"])
+            second = self.done("run", self.config(text + "http: none\ngrpc: {listen: []}\n",
+                                                  "second.yaml"))
+            self.assertEqual(second.returncode, 3)
+            self.assertIn("another rocescope writes to it", second.stderr)
+            self.end(run)
+
     def test_an_exporter_that_is_gone_is_a_problem(self):
         with self.box('udp: {sflow: ["127.0.0.1:0"]}\n'
                       'scrape: {targets: [{url: "http://127.0.0.1:1/metrics", period: 10ms}]}\n'

@@ -38,6 +38,16 @@ class Topology(CommandLine):
         self.assertEqual([tier["nodes"] for tier in survey["tiers"]], [8, 4, 3])
         self.assertEqual(survey["tiers"][0]["up_bits_per_second"], str(16 * 200 * 10**9))
 
+    def test_slurms_tree_is_read_back_with_the_same_neighbours(self):
+        exported = self.topology("export", self.fabric(), "--format", "slurm").stdout
+        self.assertEqual([line for line in exported.splitlines() if not line.startswith("#")],
+                         [f"SwitchName=leaf{i} Nodes=host[{2 * i}-{2 * i + 1}]" for i in range(4)]
+                         + ["SwitchName=spines Switches=leaf[0-3]"])
+        path = self.file("topology.conf", exported.encode())
+        again = self.topology("convert", path, "-o", "json")
+        self.assertEqual(len(json.loads(again.stdout)["hosts"]), 8)
+        self.topology("export", path, "--format", "block", expect=USAGE)
+
     def test_a_file_is_shown_as_it_was_generated(self):
         path = self.fabric()
         for form in ("yaml", "text", "json", "dot"):

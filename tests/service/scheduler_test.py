@@ -14,10 +14,16 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import grpc
 from google.protobuf import json_format
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 SIMULATOR = ROCESCOPE = SCENARIO = ""
 DEADLINE = 20  # seconds
@@ -145,6 +151,90 @@ class Scheduler(unittest.TestCase):
             above = {link.b.split(":")[0] for link in topology.links
                      if link.a.split(":")[0] == node.node}
             self.assertEqual(set(node.leaf), above & leaves)
+
+    def rank(self, **request):
+        return self.fabric.RankNodes(api.RankNodesRequest(**request), timeout=DEADLINE)
+
+    def test_nodes_that_jobs_run_on_are_not_offered(self):
+        used = {rank["host"] for job in self.replayed["jobs"] for rank in job["ranks"]}
+        topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
+        hosts = {node.name for node in topology.nodes if node.tier == "host"}
+        ranked = self.rank(nodes=len(hosts))
+        self.assertEqual({node.node for node in ranked.nodes}, hosts)
+        taken = {node.node for node in ranked.nodes
+                 if any(reason.kind == "in_use" for reason in node.reasons)}
+        self.assertLessEqual(used, taken)
+        self.assertEqual(list(ranked.chosen), [])
+        self.assertEqual(ranked.offered, sum(node.suits for node in ranked.nodes))
+        self.assertLessEqual(ranked.offered, len(hosts - used))
+        self.assertIn(f"{len(taken)} in use", ranked.sentence)
+
+    def test_a_job_that_is_registered_takes_its_node_and_gives_it_back(self):
+        own = 4_000_000_000
+        node = sorted(node.node for node in self.rank(nodes=1).nodes)[0]
+        held = [job for job in self.replayed["jobs"] if "allocation" in job][0]["allocation"]["id"]
+        request = {"nodes": 1, "candidates": [node], "job": int(held)}
+        self.jobs.RegisterJob(api.RegisterJobRequest(
+            id=own, nodes=[api.JobNode(name=node + ".cluster.example")]), timeout=DEADLINE)
+        try:
+            reasons = {reason.kind: list(reason.jobs)
+                       for reason in self.rank(**request).nodes[0].reasons}
+            self.assertIn(own, reasons["in_use"])
+            listed = self.jobs.ListRegisteredJobs(api.ListRegisteredJobsRequest(id=own),
+                                                  timeout=DEADLINE).jobs
+            self.assertEqual([(job.id, job.ended) for job in listed], [(own, False)])
+        finally:
+            self.jobs.EndJob(api.EndJobRequest(id=own), timeout=DEADLINE)
+        self.assertNotIn(own, [job for reason in self.rank(**request).nodes[0].reasons
+                               for job in reason.jobs])
+
+    def test_what_cannot_be_ranked_is_said(self):
+        self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest(
+            nodes=1, candidates=["nobody"])), (grpc.StatusCode.NOT_FOUND, "UNKNOWN_NODE"))
+        self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest()),
+                         (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
+
+    def test_answers_are_as_the_openapi_document_says(self):
+        document = self.get("openapi.json")[1]
+        self.assertEqual(document["openapi"], "3.1.0")
+        job = self.replayed["jobs"][0]["id"]
+        port = self.get("links")[1]["loads"][0]["port"]
+        words = {"paths": f"?job={job}", "dependencies": f"?needs={job}", "rank-nodes": "?nodes=1",
+                 "history/links": f"?port={port}", "history/jobs": f"?job={job}"}
+        asked = 0
+        for path, item in document["paths"].items():
+            name = path.removeprefix("/api/v1/").replace("{id}", job)
+            if name in ("events", "openapi.json"):
+                continue
+            status, answer = self.get(name + words.get(name, ""))
+            responses = item["get"]["responses"]
+            schema = responses.get(str(status), responses["default"])
+            self.assertEqual(status, 412 if name.startswith("history/") else 200, (name, answer))
+            self.check(document, schema["content"]["application/json"]["schema"], answer, name)
+            asked += 1
+        self.assertGreater(asked, 15)
+        self.assertEqual(self.get("jobs/nobody")[0], 404)
+        self.check(document, {"$ref": "#/components/schemas/ApiError"},
+                   self.get("jobs/nobody")[1], "an error")
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(f"{self.page}api/v1/{path}", timeout=DEADLINE) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def check(self, document, schema, answer, name):
+        """Strictly: a field that the document does not have is none for us."""
+        if jsonschema is None:
+            self.skipTest("Debian's python3-jsonschema is not there")
+        schemas = {key: {**value, "additionalProperties": False} if "properties" in value else value
+                   for key, value in document["components"]["schemas"].items()}
+        validator = jsonschema.Draft202012Validator({**schema, "components": {"schemas": schemas}})
+        wrong = [f"{name}: {'/'.join(map(str, error.absolute_path))}: {error.message}"
+                 for error in validator.iter_errors(answer)]
+        self.assertEqual(wrong[:3], [])
 
     def test_errors_differ(self):
         self.assertEqual(self.error_of(self.jobs.GetJob, api.GetJobRequest(id="nobody")),

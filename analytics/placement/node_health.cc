@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/placement/node_health.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analytics/placement/fault_cost.h"
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+using topology::NodeIndex;
+using topology::PortIndex;
+using topology::Tier;
+
+double LeftOf(std::span<const PlacementReason> reasons) {
+  double left = 1;
+  for (const PlacementReason& reason : reasons) left *= 1 - std::min(1.0, reason.cost);
+  return left;
+}
+
+void KeepWorst(std::vector<PlacementReason>& reasons) {
+  std::ranges::stable_sort(reasons, std::ranges::greater(), &PlacementReason::cost);
+  if (reasons.size() > kMostReasons) reasons.resize(kMostReasons);
+}
+
+}  // namespace
+
+NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroups& groups,
+                       const Findings& findings, const LinkLoads& loads)
+    : fabric_(fabric),
+      groups_(groups),
+      loads_(loads),
+      load_of_(fabric.ports().size()),
+      at_(fabric.nodes().size()),
+      above_(fabric.nodes().size()) {
+  for (const LinkLoad& load : loads.loads) load_of_[load.port] = &load;
+  for (const topology::Nic& nic : fabric.nics()) {
+    if (fabric.Peer(nic.port) == kNone) continue;
+    if (rail_exists_.size() <= nic.rail) rail_exists_.resize(nic.rail + 1);
+    rail_exists_[nic.rail] = true;
+  }
+  for (const Finding& finding : findings) {
+    const double weight = finding.until ? kOverCounts : 1;
+    Spread({.finding = &finding,
+            .suspect = {finding.kind, finding.place, finding.confidence},
+            .cost = weight * finding.confidence * CostOf(finding.kind)});
+    for (const Suspect& rival : finding.rivals) {
+      Spread({.finding = &finding,
+              .suspect = rival,
+              .cost = weight * rival.probability * CostOf(rival.kind)});
+    }
+  }
+  LookAbove();
+}
+
+void NodeHealth::Spread(const Trouble& trouble) {
+  const Place& place = trouble.suspect.place;
+  switch (place.kind) {
+    case PlaceKind::kLink:
+      return SpreadLink(place.index, trouble);
+    case PlaceKind::kSwitch:
+      return SpreadSwitch(place.index, trouble);
+    case PlaceKind::kNic:
+      at_[fabric_.nic(place.index).host].push_back(trouble);
+      return;
+    case PlaceKind::kGpu:
+      at_[fabric_.gpu(place.index).host].push_back(trouble);
+      return;
+  }
+}
+
+void NodeHealth::SpreadLink(topology::LinkIndex link, const Trouble& trouble) {
+  NodeIndex low = fabric_.port(fabric_.link(link).ends[0]).node;
+  NodeIndex high = fabric_.port(fabric_.link(link).ends[1]).node;
+  if (fabric_.node(low).tier > fabric_.node(high).tier) std::swap(low, high);
+  if (fabric_.node(low).IsSwitch()) return AddAbove(low, trouble);
+  at_[low].push_back(trouble);
+  if (!fabric_.node(high).IsSwitch()) at_[high].push_back(trouble);
+}
+
+// A host's switch concerns the host; one above a leaf whoever is below.
+void NodeHealth::SpreadSwitch(NodeIndex node, const Trouble& trouble) {
+  std::set<NodeIndex> below;
+  const topology::Node& at = fabric_.node(node);
+  for (uint32_t i = 0; i < at.port_count; ++i) {
+    const NodeIndex peer = fabric_.PeerNode(at.first_port + i);
+    if (peer != kNone && fabric_.node(peer).tier < at.tier) below.insert(peer);
+  }
+  for (const NodeIndex peer : below) {
+    if (fabric_.node(peer).IsSwitch()) {
+      AddAbove(peer, trouble);
+    } else {
+      at_[peer].push_back(trouble);
+    }
+  }
+}
+
+uint32_t NodeHealth::UplinksOf(NodeIndex node) const {
+  uint32_t count = 0;
+  const topology::Node& at = fabric_.node(node);
+  for (uint32_t i = 0; i < at.port_count; ++i) {
+    const NodeIndex peer = fabric_.PeerNode(at.first_port + i);
+    if (peer != kNone && fabric_.node(peer).tier > at.tier) ++count;
+  }
+  return count;
+}
+
+void NodeHealth::AddAbove(NodeIndex below, const Trouble& trouble) {
+  Trouble here = trouble;
+  here.cost *=
+      IsRoutedAround(trouble.suspect.kind) ? 1.0 / std::max(1u, UplinksOf(below)) : kAboveCounts;
+  above_[below].push_back(here);
+}
+
+void NodeHealth::LookAbove() {
+  std::vector<std::set<NodeIndex>> spines(groups_.part_of_pod.size());
+  for (const topology::LeafGroup& group : groups_.groups) {
+    above_group_.push_back(LookAbove(group.leaves));
+    for (const NodeIndex leaf : group.leaves) {
+      const topology::Node& at = fabric_.node(leaf);
+      for (uint32_t i = 0; i < at.port_count; ++i) {
+        const NodeIndex peer = fabric_.PeerNode(at.first_port + i);
+        if (peer != kNone && fabric_.node(peer).tier == Tier::kSpine)
+          spines[group.pod].insert(peer);
+      }
+    }
+  }
+  for (const std::set<NodeIndex>& pod : spines) {
+    above_pod_.push_back(LookAbove(std::vector<NodeIndex>(pod.begin(), pod.end())));
+  }
+}
+
+// Each fault once, however many links lead to it; of loads the worst.
+NodeHealth::Above NodeHealth::LookAbove(std::span<const NodeIndex> below) const {
+  Above above;
+  std::set<std::pair<const Finding*, Place>> seen;
+  std::optional<PortIndex> busiest;
+  const auto look_at = [&](PortIndex port) {
+    if (!busiest || Taken(port) > Taken(*busiest)) busiest = port;
+  };
+  for (const NodeIndex node : below) {
+    for (const Trouble& trouble : above_[node]) {
+      if (!seen.emplace(trouble.finding, trouble.suspect.place).second) continue;
+      above.reasons.push_back(ReasonOf(trouble, true, trouble.cost));
+    }
+    const topology::Node& at = fabric_.node(node);
+    for (uint32_t i = 0; i < at.port_count; ++i) {
+      const PortIndex port = at.first_port + i;
+      const NodeIndex peer = fabric_.PeerNode(port);
+      if (peer == kNone || fabric_.node(peer).tier <= at.tier) continue;
+      look_at(port);
+      look_at(fabric_.Peer(port));
+    }
+  }
+  if (busiest) AddLoad(*busiest, true, above.reasons);
+  above.left = LeftOf(above.reasons);
+  KeepWorst(above.reasons);
+  return above;
+}
+
+PlacementReason NodeHealth::ReasonOf(const Trouble& trouble, bool above, double cost) const {
+  const Suspect& suspect = trouble.suspect;
+  const std::string place = NameOf(fabric_, suspect.place);
+  return {
+      .kind = above ? PlacementReasonKind::kFaultAbove : PlacementReasonKind::kFault,
+      .cost = cost,
+      .place = place,
+      .finding = suspect.kind,
+      .value = suspect.probability,
+      .sentence = fmt::format("{} {}{}; {:.2f} sure", place, InfoOf(suspect.kind).sentence,
+                              trouble.finding->until ? ": that is over, or nothing shows it any "
+                                                       "more"
+                                                     : "",
+                              std::floor(suspect.probability * 100) / 100)};
+}
+
+NodeHealth::Share NodeHealth::ShareOf(PortIndex port) const {
+  const LinkLoad* const load = load_of_[port];
+  const double window = static_cast<double>(loads_.window.count());
+  const double bits = static_cast<double>(fabric_.SpeedOf(port)) * window / 1e9;
+  if (load == nullptr || bits <= 0) return {};
+  const double sent = static_cast<double>(load->bytes) * 8;
+  return {.used = load->source == LoadSource::kNone ? 0 : std::min(1.0, sent / bits),
+          .paused = std::min(1.0, static_cast<double>(load->paused.count()) / window)};
+}
+
+double NodeHealth::Taken(PortIndex port) const {
+  const Share share = ShareOf(port);
+  return std::min(1.0, share.used + share.paused);
+}
+
+void NodeHealth::AddLoad(PortIndex port, bool above, std::vector<PlacementReason>& out) const {
+  const auto [used, paused] = ShareOf(port);
+  const double taken = Taken(port);
+  if (taken <= kBusyFrom) return;
+  const bool is_paused = paused > used;
+  PlacementReason reason = {.kind = above       ? PlacementReasonKind::kBusyAbove
+                                    : is_paused ? PlacementReasonKind::kPaused
+                                                : PlacementReasonKind::kBusy,
+                            .cost = taken - kBusyFrom,
+                            .place = fabric_.NameOf(port),
+                            .value = is_paused ? paused : used};
+  reason.sentence =
+      is_paused
+          ? fmt::format("{} is paused {:.0f} % of the time", reason.place, paused * 100)
+          : fmt::format("the link from {} is {:.0f} % used", reason.place, reason.value * 100);
+  out.push_back(std::move(reason));
+}
+
+void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
+  const PortIndex peer = fabric_.Peer(nic.port);
+  if (peer == kNone) {
+    if (nic.rail >= rail_exists_.size() || !rail_exists_[nic.rail]) return;
+    rank.reasons.push_back({.kind = PlacementReasonKind::kNoLink,
+                            .cost = 1,
+                            .place = fabric_.NameOf(nic.port),
+                            .sentence = fmt::format("{} is not plugged in: rail {} is missing",
+                                                    fabric_.NameOf(nic.port), nic.rail)});
+    return;
+  }
+  ++rank.rails;
+  AddLoad(nic.port, false, rank.reasons);
+  AddLoad(peer, false, rank.reasons);
+  if (load_of_[nic.port] != nullptr || load_of_[peer] != nullptr) ++rank.seen_rails;
+  const auto index = fabric_.NicOf(nic.port);
+  const bool is_ill = std::ranges::any_of(at_[nic.host], [&](const Trouble& trouble) {
+    if (trouble.cost < kUnsuitable) return false;
+    const Place& place = trouble.suspect.place;
+    switch (place.kind) {
+      case PlaceKind::kLink:
+        return place.index == fabric_.port(nic.port).link;
+      case PlaceKind::kSwitch:
+        return place.index == fabric_.port(peer).node;
+      case PlaceKind::kNic:
+        return place.index == index;
+      case PlaceKind::kGpu:
+        return false;
+    }
+    return false;
+  });
+  if (!is_ill) ++rank.well_rails;
+}
+
+void NodeHealth::Fill(NodeRank& rank) const {
+  const auto nics = fabric_.NicsOf(rank.node);
+  for (const Trouble& trouble : at_[rank.node]) {
+    rank.reasons.push_back(ReasonOf(trouble, false, trouble.cost));
+  }
+  for (const topology::NicIndex nic : nics) AddRail(fabric_.nic(nic), rank);
+  const uint32_t group = groups_.group_of[rank.node];
+  if (group == kNone) {
+    rank.reasons.push_back({.kind = PlacementReasonKind::kNoLink,
+                            .cost = 1,
+                            .sentence = "none of its NICs is plugged into a switch"});
+  }
+  if (rank.seen_rails < rank.rails) {
+    rank.reasons.push_back({.kind = PlacementReasonKind::kNotSeen,
+                            .cost = kNotSeenCost,
+                            .sentence = fmt::format("nobody tells the load of {} of its {} links",
+                                                    rank.rails - rank.seen_rails, rank.rails)});
+  }
+  rank.score = LeftOf(rank.reasons);
+  rank.suits = std::ranges::all_of(
+      rank.reasons, [](const PlacementReason& reason) { return reason.cost < kUnsuitable; });
+  rank.beyond_leaf = rank.beyond_pod = rank.score;
+  if (group != kNone) {
+    const Above& above = above_group_[group];
+    const Above& beyond = above_pod_[groups_.groups[group].pod];
+    rank.beyond_leaf *= above.left;
+    rank.beyond_pod = rank.beyond_leaf * beyond.left;
+    rank.reasons.insert(rank.reasons.end(), above.reasons.begin(), above.reasons.end());
+    rank.reasons.insert(rank.reasons.end(), beyond.reasons.begin(), beyond.reasons.end());
+  }
+  KeepWorst(rank.reasons);
+}
+
+}  // namespace rocescope

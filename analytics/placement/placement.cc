@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/placement/placement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analytics/placement/choose_nodes.h"
+#include "analytics/placement/node_health.h"
+#include "base/count_text.h"
+
+namespace rocescope {
+namespace {
+
+using topology::NodeIndex;
+
+constexpr std::array<std::string_view, 9> kReasonNames = {"in_use",   "too_few_gpus", "no_link",
+                                                          "fault",    "busy",         "paused",
+                                                          "not_seen", "fault_above",  "busy_above"};
+constexpr std::array<std::string_view, 5> kDistanceNames = {"", "node", "leaf", "pod", "fabric"};
+
+// All that jobs hold of a node.
+struct Held {
+  bool whole = false;
+  bool any = false;
+  std::set<uint32_t> gpus;
+  std::set<uint64_t> jobs;
+};
+
+std::vector<Held> HeldBy(const topology::Fabric& fabric, std::span<const NodeUse> uses) {
+  std::vector<Held> held(fabric.nodes().size());
+  for (const NodeUse& use : uses) {
+    Held& node = held[use.node];
+    node.any = true;
+    node.whole = node.whole || use.gpus.empty();
+    node.gpus.insert(use.gpus.begin(), use.gpus.end());
+    if (use.job) node.jobs.insert(*use.job);
+  }
+  return held;
+}
+
+std::string InUse(const Held& held) {
+  if (held.jobs.empty()) return "a job runs on it that no scheduler told of";
+  const bool is_one = held.jobs.size() == 1;
+  return fmt::format("{} {} {} on it", is_one ? "job" : "jobs", fmt::join(held.jobs, ", "),
+                     is_one ? "runs" : "run");
+}
+
+class Placer {
+ public:
+  Placer(const topology::Fabric& fabric, const topology::LeafGroups& groups,
+         const PlacementRequest& request)
+      : fabric_(fabric), groups_(groups), request_(request) {}
+
+  Placement Run(const NodeHealth& health, const std::vector<Held>& held) {
+    Placement placement;
+    for (const NodeIndex node : request_.candidates) {
+      NodeRank& rank = placement.nodes.emplace_back();
+      rank.node = node;
+      AddUse(held[node], rank);
+      health.Fill(rank);
+    }
+    std::vector<Offer> offers;
+    for (const NodeRank& rank : placement.nodes) {
+      if (!rank.suits) continue;
+      offers.push_back({.rank = &rank, .amount = request_.gpus == 0 ? 1 : Wanted(rank)});
+      placement.offered += offers.back().amount;
+    }
+    NodeChoice choice = ChooseNodes(groups_, offers, Need());
+    placement.chosen = std::move(choice.nodes);
+    placement.distance = choice.distance;
+    placement.score = choice.score;
+    for (NodeRank& rank : placement.nodes) {
+      rank.chosen = std::ranges::binary_search(placement.chosen, rank.node);
+      if (rank.chosen) placement.groups.push_back(groups_.group_of[rank.node]);
+    }
+    std::ranges::sort(placement.groups);
+    const auto same = std::ranges::unique(placement.groups);
+    placement.groups.erase(same.begin(), same.end());
+    placement.sentence = Sentence(placement);
+    std::ranges::stable_sort(placement.nodes, {}, [](const NodeRank& rank) {
+      return std::tuple(!rank.chosen, !rank.suits, -rank.score, -rank.beyond_leaf, rank.node);
+    });
+    return placement;
+  }
+
+ private:
+  uint32_t Need() const { return request_.gpus == 0 ? request_.nodes : request_.gpus; }
+  // GPUs of a node that the job would take.
+  uint32_t Wanted(const NodeRank& rank) const {
+    if (request_.gpus_per_node > 0) return std::min(request_.gpus_per_node, request_.gpus);
+    return std::min(rank.gpus, request_.gpus);
+  }
+
+  void AddUse(const Held& held, NodeRank& rank) const {
+    const auto gpus = fabric_.GpusOf(rank.node);
+    rank.gpus = static_cast<uint32_t>(gpus.size());
+    rank.free_gpus =
+        held.whole ? 0 : static_cast<uint32_t>(std::ranges::count_if(gpus, [&](auto gpu) {
+          return !held.gpus.contains(fabric_.gpu(gpu).number);
+        }));
+    const uint32_t wanted = Wanted(rank);
+    const bool is_short = request_.gpus > 0 && (rank.gpus < wanted || wanted == 0);
+    if (is_short) {
+      rank.reasons.push_back(
+          {.kind = PlacementReasonKind::kTooFewGpus,
+           .cost = 1,
+           .sentence = fmt::format("it has {}, and {} are wanted of each node",
+                                   Counted(rank.gpus, "GPU"), std::max(1u, wanted))});
+    }
+    if (!held.any) return;
+    const bool is_taken =
+        request_.gpus == 0 || held.whole || (!is_short && rank.free_gpus < wanted);
+    std::string sentence = InUse(held);
+    if (!held.whole) {
+      sentence += fmt::format("; {} of its {} are free", rank.free_gpus, Counted(rank.gpus, "GPU"));
+    }
+    rank.reasons.push_back({.kind = PlacementReasonKind::kInUse,
+                            .cost = is_taken ? 1.0 : 0.0,
+                            .jobs = {held.jobs.begin(), held.jobs.end()},
+                            .sentence = std::move(sentence)});
+  }
+
+  std::string Sentence(const Placement& placement) const {
+    const std::string_view noun = request_.gpus == 0 ? "node" : "GPU";
+    if (placement.chosen.empty()) {
+      if (placement.offered >= Need()) {
+        return fmt::format(
+            "{} are wanted and {} suit, but not within one part of the fabric: no links join its "
+            "parts",
+            Counted(Need(), noun), placement.offered);
+      }
+      return fmt::format(
+          "{} wanted, {} of {} suit: {}",
+          Need() == 1 ? fmt::format("1 {} is", noun) : fmt::format("{} are", Counted(Need(), noun)),
+          Counted(placement.offered, noun), Counted(placement.nodes.size(), "candidate"),
+          WhyNot(placement));
+    }
+    std::string where;
+    const topology::LeafGroup& first = groups_.groups[placement.groups.front()];
+    switch (placement.distance) {
+      case PlacementDistance::kNode:
+        return fmt::format("{} alone is enough: {}", fabric_.node(placement.chosen[0]).name,
+                           Speaks(placement));
+      case PlacementDistance::kLeaf:
+        where = fmt::format("below {}", NameOf(fabric_, first));
+        break;
+      case PlacementDistance::kPod:
+        where = fmt::format(
+            "below {} of one pod, as no group of leaves has as many that suit as "
+            "well",
+            Counted(placement.groups.size(), "group") + " of leaves");
+        break;
+      default:
+        where = fmt::format("below {} of several pods, as no pod has as many that suit as well",
+                            Counted(placement.groups.size(), "group") + " of leaves");
+    }
+    return fmt::format("{} {}: {}", Counted(placement.chosen.size(), "node"), where,
+                       Speaks(placement));
+  }
+
+  // Of those chosen.
+  static std::string Speaks(const Placement& placement) {
+    std::vector<const PlacementReason*> against;
+    for (const NodeRank& rank : placement.nodes) {
+      if (!rank.chosen) continue;
+      for (const PlacementReason& reason : rank.reasons) {
+        const bool above = reason.kind == PlacementReasonKind::kFaultAbove ||
+                           reason.kind == PlacementReasonKind::kBusyAbove;
+        if (above && placement.distance <= PlacementDistance::kLeaf) continue;
+        if (reason.cost > 0) against.push_back(&reason);
+      }
+    }
+    if (against.empty()) return "nothing speaks against them";
+    const auto worst = std::ranges::max_element(
+        against, {}, [](const PlacementReason* reason) { return reason->cost; });
+    return "the worst of what speaks against them: " + (*worst)->sentence;
+  }
+
+  // How many of the candidates each kind of reason rules out, by its worst.
+  static std::string WhyNot(const Placement& placement) {
+    std::map<PlacementReasonKind, size_t> counts;
+    for (const NodeRank& rank : placement.nodes) {
+      if (rank.suits) continue;
+      const auto worst = std::ranges::max_element(rank.reasons, {}, &PlacementReason::cost);
+      if (worst != rank.reasons.end()) ++counts[worst->kind];
+    }
+    std::string text;
+    for (const auto& [kind, count] : counts) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count,
+                          kind == PlacementReasonKind::kInUse        ? "in use"
+                          : kind == PlacementReasonKind::kTooFewGpus ? "with too few GPUs"
+                          : kind == PlacementReasonKind::kNoLink     ? "not plugged in"
+                          : kind == PlacementReasonKind::kFault      ? "with faults"
+                                                                     : "on busy links");
+    }
+    return text.empty() ? "there are no others" : text;
+  }
+
+  const topology::Fabric& fabric_;
+  const topology::LeafGroups& groups_;
+  const PlacementRequest& request_;
+};
+
+}  // namespace
+
+std::string_view NameOf(PlacementReasonKind kind) {
+  return kReasonNames[static_cast<size_t>(kind)];
+}
+
+std::string_view NameOf(PlacementDistance distance) {
+  return kDistanceNames[static_cast<size_t>(distance)];
+}
+
+Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
+                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUse> uses,
+                   const PlacementRequest& request) {
+  const NodeHealth health(fabric, groups, findings, loads);
+  return Placer(fabric, groups, request).Run(health, HeldBy(fabric, uses));
+}
+
+}  // namespace rocescope

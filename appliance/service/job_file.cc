@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/service/job_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "appliance/feed/text_file.h"
+#include "appliance/history/history_file.h"
+#include "appliance/service/job_file_text.h"
+#include "dataplane/lcore/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+constexpr auto kPace = std::chrono::milliseconds(100);
+constexpr auto kRetry = std::chrono::seconds(1);
+constexpr uintmax_t kLargest = uintmax_t{1} << 30;  // more than a registry has room for
+
+std::string Why(const std::string& path) {
+  return fmt::format("{}: {}", path, std::generic_category().message(errno));
+}
+
+// "" or why not. The text is on the disk before it takes the place of the one before.
+std::string WriteWhole(const std::string& path, std::string_view text) {
+  const std::string other = path + ".new";
+  const int file = open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return Why(other);
+  while (!text.empty()) {
+    const ssize_t wrote = write(file, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) break;
+    text.remove_prefix(static_cast<size_t>(wrote));
+  }
+  const bool well = text.empty() && fsync(file) == 0;
+  std::string why = well ? "" : Why(other);
+  close(file);
+  if (!well) return why;
+  return std::rename(other.c_str(), path.c_str()) == 0 ? "" : Why(path);
+}
+
+// All that are held, and of the others the last ones.
+void Trim(std::vector<Allocation>& jobs) {
+  std::vector<std::pair<Timestamp, uint64_t>> ended;
+  for (const Allocation& job : jobs) {
+    if (job.state == AllocationState::kEnded) {
+      ended.emplace_back(job.end.value_or(Timestamp{}), job.id);
+    }
+  }
+  if (ended.size() <= JobFile::kMostEnded) return;
+  std::ranges::sort(ended, std::ranges::greater());
+  const auto last = ended[JobFile::kMostEnded - 1];
+  std::erase_if(jobs, [&](const Allocation& job) {
+    return job.state == AllocationState::kEnded &&
+           std::pair(job.end.value_or(Timestamp{}), job.id) < last;
+  });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobFile>> JobFile::Open(
+    const std::string& path, const std::function<void(const std::string&)>& tell) {
+  Result<FileLock> lock = FileLock::Take(path, "jobs.file");
+  if (!lock) return tl::unexpected(lock.error());
+  std::vector<Allocation> found;
+  if (std::filesystem::exists(path)) {
+    const Result<std::string> text = ReadTextFile(path, kLargest);
+    if (!text) return tl::unexpected(text.error());
+    Result<std::vector<Allocation>> jobs = ParseJobFile(*text);
+    if (jobs) {
+      found = *std::move(jobs);
+    } else if (jobs.error().code == ErrorCode::kUnimplemented) {
+      return MakeError(jobs.error().code,
+                       fmt::format("{}: {} (key `jobs.file`)", path, jobs.error().message));
+    } else {
+      const Result<std::string> aside = MoveAside(path, WallClock());
+      if (!aside) return tl::unexpected(aside.error());
+      tell(fmt::format("{}: {}; it is now {}, and no job is registered", path, jobs.error().message,
+                       *aside));
+    }
+  }
+  return std::unique_ptr<JobFile>(new JobFile(path, *std::move(lock), std::move(found)));
+}
+
+JobFile::JobFile(std::string path, FileLock lock, std::vector<Allocation> found)
+    : path_(std::move(path)), lock_(std::move(lock)), found_(std::move(found)) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+JobFile::~JobFile() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void JobFile::Save(std::vector<Allocation> jobs) {
+  {
+    const std::lock_guard lock(mutex_);
+    next_ = std::move(jobs);
+  }
+  changed_.notify_all();
+}
+
+bool JobFile::Flush(std::chrono::milliseconds most) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, most, [&] { return !next_ && !writing_; }) && problem_.empty();
+}
+
+std::string JobFile::problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+void JobFile::Run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return next_ || ending_; });
+    std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
+    if (!taken) return;
+    std::vector<Allocation> jobs = *std::move(taken);
+    writing_ = true;
+    lock.unlock();
+    Trim(jobs);
+    std::string problem = WriteWhole(path_, WriteJobFile(jobs));
+    lock.lock();
+    writing_ = false;
+    problem_ = std::move(problem);
+    if (!problem_.empty() && !next_ && !ending_) next_ = std::move(jobs);
+    changed_.notify_all();
+    const auto pause = problem_.empty() ? kPace : std::chrono::milliseconds(kRetry);
+    changed_.wait_for(lock, pause, [&] { return ending_; });
+  }
+}
+
+}  // namespace rocescope

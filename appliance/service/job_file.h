@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Registered jobs on the disk, so that a box that begins anew knows them: a small file, written
+// whole into another one and put in its place, by a thread of its own.
+//
+// Not in the history's database: that one is optional, drops rows rather than wait, and forgets by
+// age; who runs where has to be right, and is small.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "analytics/job/allocation.h"
+#include "appliance/history/file_lock.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+class JobFile {
+ public:
+  // Of jobs that have ended, as many are kept: the last ones.
+  static constexpr size_t kMostEnded = 1000;
+
+  // Reads what is there. What cannot be read is moved aside to FILE.broken-TIME, which `tell` says;
+  // a newer rocescope's is an error, and so is another box that has the file.
+  static Result<std::unique_ptr<JobFile>> Open(const std::string& path,
+                                               const std::function<void(const std::string&)>& tell);
+  // What was saved is written first.
+  ~JobFile();
+
+  // What the file held when it was opened.
+  const std::vector<Allocation>& found() const { return found_; }
+
+  // Any thread. Returns at once: the newest is written within a tenth of a second, however many are
+  // saved in between.
+  void Save(std::vector<Allocation> jobs);
+  // Until all that was saved is written; false: not within `most`, or it could not be.
+  bool Flush(std::chrono::milliseconds most);
+  // Why it is not written now; it is tried again each second. Empty: it is.
+  std::string problem() const;
+
+ private:
+  JobFile(std::string path, FileLock lock, std::vector<Allocation> found);
+
+  void Run();
+
+  const std::string path_;
+  const FileLock lock_;
+  const std::vector<Allocation> found_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<std::vector<Allocation>> next_;
+  bool writing_ = false;
+  bool ending_ = false;
+  std::string problem_;
+  std::thread thread_;
+};
+
+}  // namespace rocescope

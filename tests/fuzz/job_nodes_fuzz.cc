@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job's nodes as a command line has them, and the file of registered jobs.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "analytics/job/job_nodes.h"
+#include "appliance/service/job_file_text.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+using namespace rocescope;
+
+bool IsSame(const AllocatedNode& a, const AllocatedNode& b) {
+  return a.name == b.name && a.gpus == b.gpus;
+}
+
+void Nodes(std::string_view text) {
+  const auto nodes = ParseJobNodes(text);
+  if (!nodes || nodes->size() > 4096) return;  // long lists are alike
+  std::vector<AllocatedNode> again;
+  for (const std::string& part : WriteJobNodes(*nodes)) {
+    const auto read = ParseJobNodes(part);
+    Require(read.has_value(), "what is written can be read");
+    again.insert(again.end(), read->begin(), read->end());
+  }
+  Require(again.size() == nodes->size(), "and has as many nodes");
+  for (size_t i = 0; i < again.size(); ++i) {
+    Require(IsSame(again[i], (*nodes)[i]), "which are the same");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  Nodes(text);
+  if (const auto jobs = ParseJobFile(text)) {
+    const std::string written = WriteJobFile(*jobs);
+    const auto again = ParseJobFile(written);
+    Require(again.has_value(), "a file that is written can be read");
+    Require(WriteJobFile(*again) == written, "and stays the same");
+  }
+  return 0;
+}
