@@ -15,6 +15,7 @@
 #include "appliance/box/dpdk_source.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
+#include "appliance/intake/agent_loop.h"
 #include "appliance/scrape/scrape_loop.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
@@ -24,7 +25,7 @@
 namespace rocescope {
 namespace {
 
-// What receives: a thread of its own, or DPDK's lcores. One of the four is there.
+// What receives: a thread of its own, or DPDK's lcores. One of the five is there.
 struct Source {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
@@ -32,8 +33,10 @@ struct Source {
   std::unique_ptr<UdpLoop> udp;
   std::unique_ptr<DpdkSource> dpdk;
   std::unique_ptr<ScrapeLoop> scrape;
-  std::thread thread;        // not of DPDK
-  mutable std::mutex mutex;  // of `error`
+  std::unique_ptr<AgentLoop> agents;
+  AgentIntake* intake = nullptr;  // of `agents`
+  std::thread thread;             // not of DPDK
+  mutable std::mutex mutex;       // of `error`
   std::string error;
 
   FrameWorker& worker() { return interface ? interface->worker() : udp->worker(); }
@@ -42,6 +45,7 @@ struct Source {
   std::vector<RecordExchange*> Records() {
     if (dpdk) return dpdk->Records();
     if (scrape) return {&scrape->records()};
+    if (agents) return {&agents->records()};
     return {&worker().records()};
   }
 
@@ -58,6 +62,12 @@ struct Source {
       state.troubles = scrape->Troubles();
       return state;
     }
+    if (agents) {
+      state.statistics = agents->Statistics();
+      state.troubles = intake->Troubles(WallClock());
+      state.agents = intake->Agents();
+      return state;
+    }
     for (size_t i = 0; udp && i < udp->receiver().sockets(); ++i) {
       const UdpAddress where = udp->receiver().AddressOf(i);
       state.listens.push_back({.address = where.address, .port = where.port});
@@ -71,6 +81,7 @@ struct Source {
   void Run(const std::atomic<bool>& stop) {
     if (udp) return udp->Run(stop);
     if (scrape) return scrape->Run(stop);
+    if (agents) return agents->Run(stop);
     if (const Status ended = interface->Run(stop); !ended) {
       const std::lock_guard lock(mutex);
       error = ended.error().message;
@@ -98,7 +109,8 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 }  // namespace
 
 std::string_view NameOf(SourceKind kind) {
-  constexpr std::array<std::string_view, 4> kNames = {"interface", "udp", "dpdk", "scrape"};
+  constexpr std::array<std::string_view, 5> kNames = {"interface", "udp", "dpdk", "scrape",
+                                                      "agents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -106,7 +118,12 @@ struct Box::Parts {
   ApplianceConfig config;
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
-  HostFacts host_facts;  // of the files
+  AgentIntake intake;
+  std::mutex facts_mutex;                                 // of the next four
+  HostFacts host_facts;                                   // of the files
+  std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
+  AgentFacts agent_facts;
+  std::vector<Allocation> allocations;  // that a scheduler registered
   std::shared_ptr<const topology::Fabric> fabric;
   Engine engine;
   Answers answers;
@@ -118,10 +135,12 @@ struct Box::Parts {
   bool runs = false;
 
   explicit Parts(const ApplianceConfig& given)
-      : config(given), engine({.window = given.analysis_window}) {}
+      : config(given), intake(given.agents), engine({.window = given.analysis_window}) {}
 
   Status LoadFacts();
   Status OpenSources();
+  void SetAgentFacts(AgentFacts facts);
+  void TellFacts();  // to analysis; with facts_mutex
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -145,6 +164,7 @@ Status Box::Parts::LoadFacts() {
                                            .rdma = config.host_files.rdma,
                                            .slurm = config.host_files.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
+  file_logs = std::move(hosts->logs);
   host_facts = std::move(hosts->facts);
   engine.SetHostFacts(host_facts);
   for (const std::string& note : hosts->notes) tell(note);
@@ -198,6 +218,10 @@ Status Box::Parts::OpenSources() {
     if (!scrape) return tl::unexpected(scrape.error());
     Add(SourceKind::kScrape, "scrape").scrape = *std::move(scrape);
   }
+  Source& agents = Add(SourceKind::kAgents, "agents");
+  agents.intake = &intake;
+  agents.agents = std::make_unique<AgentLoop>(
+      intake, [this](AgentFacts facts) { SetAgentFacts(std::move(facts)); });
   std::vector<RecordExchange*> records;
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
@@ -235,6 +259,46 @@ Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId f
   return {};
 }
 
+void Box::Parts::SetAgentFacts(AgentFacts facts) {
+  const std::lock_guard lock(facts_mutex);
+  agent_facts = std::move(facts);
+  TellFacts();
+}
+
+// What is said later, or of more certain knowledge, stands for the same thing said before: a
+// scheduler's word for an agent's and a file's, an agent's for a file's.
+void Box::Parts::TellFacts() {
+  HostFacts facts = host_facts;
+  if (!agent_facts.logs.empty()) {
+    std::vector<NcclLog> logs = *file_logs;
+    logs.insert(logs.end(), agent_facts.logs.begin(), agent_facts.logs.end());
+    facts.jobs = GroupJobs(logs);
+    facts.logs.reset();
+    if (CouldBeParted(facts.jobs)) {
+      facts.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+    }
+  }
+  std::erase_if(facts.rdma, [&](const RdmaDump& old) {
+    return std::ranges::find(agent_facts.rdma, old.host, &RdmaDump::host) != agent_facts.rdma.end();
+  });
+  std::ranges::copy(agent_facts.rdma, std::back_inserter(facts.rdma));
+  facts.nics = agent_facts.nics;
+  facts.gpus = agent_facts.gpus;
+  const auto is_told = [&](const std::vector<Allocation>& by, uint64_t id) {
+    return std::ranges::find(by, id, &Allocation::id) != by.end();
+  };
+  std::erase_if(facts.allocations,
+                [&](const Allocation& old) { return is_told(allocations, old.id); });
+  for (const Allocation& one : agent_facts.allocations) {
+    if (!is_told(allocations, one.id) && !is_told(host_facts.allocations, one.id)) {
+      facts.allocations.push_back(one);
+    }
+  }
+  std::ranges::copy(allocations, std::back_inserter(facts.allocations));
+  std::ranges::sort(facts.allocations, {}, &Allocation::id);
+  analysis->SetHostFacts(std::move(facts));
+}
+
 Result<std::unique_ptr<Box>> Box::Open(const ApplianceConfig& config,
                                        std::function<void(const std::string&)> tell) {
   auto parts = std::make_unique<Parts>(config);
@@ -268,6 +332,7 @@ void Box::Start() {
 void Box::Stop() {
   Parts& parts = *parts_;
   if (!std::exchange(parts.runs, false)) return;
+  parts.intake.Close();
   parts.stop = true;
   for (const auto& source : parts.sources) {
     source->dpdk ? source->dpdk->Stop() : source->thread.join();
@@ -278,16 +343,12 @@ void Box::Stop() {
 }
 
 void Box::SetAllocations(std::vector<Allocation> allocations) {
-  HostFacts facts = parts_->host_facts;
-  // What is said now stands for the same job in a file.
-  std::erase_if(facts.allocations, [&](const Allocation& old) {
-    return std::ranges::find(allocations, old.id, &Allocation::id) != allocations.end();
-  });
-  std::ranges::move(allocations, std::back_inserter(facts.allocations));
-  std::ranges::sort(facts.allocations, {}, &Allocation::id);
-  parts_->analysis->SetHostFacts(std::move(facts));
+  const std::lock_guard lock(parts_->facts_mutex);
+  parts_->allocations = std::move(allocations);
+  parts_->TellFacts();
 }
 
+AgentIntake& Box::agents() { return parts_->intake; }
 Answers& Box::answers() { return parts_->answers; }
 const Answers& Box::answers() const { return parts_->answers; }
 const ApplianceConfig& Box::config() const { return parts_->config; }
@@ -296,7 +357,10 @@ Timestamp Box::started_at() const { return parts_->started_at; }
 
 std::vector<SourceState> Box::Sources() const {
   std::vector<SourceState> states;
-  for (const auto& source : parts_->sources) states.push_back(source->State());
+  for (const auto& source : parts_->sources) {
+    if (source->agents && !source->intake->any()) continue;
+    states.push_back(source->State());
+  }
   return states;
 }
 

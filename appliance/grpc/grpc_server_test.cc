@@ -11,6 +11,7 @@
 
 #include "appliance/grpc/role.h"
 #include "appliance/service/service_fixture.h"
+#include "rocescope/v1/agent.grpc.pb.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
@@ -189,10 +190,12 @@ TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
 
 TEST(CallRoles, HasARowForEachCallAndNoOther) {
   std::set<std::string> calls;
-  const auto* file = v1::Event::descriptor()->file();
-  for (int i = 0; i < file->service_count(); ++i) {
-    for (int j = 0; j < file->service(i)->method_count(); ++j) {
-      calls.insert("/" + file->service(i)->full_name() + "/" + file->service(i)->method(j)->name());
+  for (const auto* file : {v1::Event::descriptor()->file(), v1::AgentHello::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      for (int j = 0; j < file->service(i)->method_count(); ++j) {
+        calls.insert("/" + file->service(i)->full_name() + "/" +
+                     file->service(i)->method(j)->name());
+      }
     }
   }
   std::set<std::string> rows;
