@@ -246,10 +246,9 @@ void LogTail::TakeLines(File& file, std::string_view octets,
       end_line(part);
     } else {
       file.partial += part;
+      file.partial.erase(0, file.partial.find_first_not_of('\0'));
       if (is_whole) {
         end_line(file.partial);
-        file.partial.clear();
-      } else if (file.partial.find_first_not_of('\0') == std::string::npos) {
         file.partial.clear();
       } else if (file.partial.size() > options_.longest_line) {
         ++counts_.too_long;

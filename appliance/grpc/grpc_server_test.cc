@@ -188,6 +188,36 @@ TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
   EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
 }
 
+TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
+  OpenBox("");
+  MakeCertificates({"node7.gpu.example", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"*.gpu.example"};
+  Serve(config);
+  const auto report = [this](const std::string& name, const std::string& host) {
+    grpc::ClientContext context;
+    const auto stub = v1::Agents::NewStub(OpenAs(name));
+    const auto stream = stub->Report(&context);
+    v1::AgentMessage message;
+    message.mutable_hello()->set_host(host);
+    message.mutable_hello()->set_session(1);
+    stream->Write(message);
+    stream->WritesDone();
+    v1::BoxMessage answer;
+    while (stream->Read(&answer)) {
+    }
+    return stream->Finish();
+  };
+  EXPECT_TRUE(report("node7.gpu.example", "node7").ok());
+  EXPECT_TRUE(report("node7.gpu.example", "node7.gpu.example").ok());
+  const grpc::Status other = report("node7.gpu.example", "node8");
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(other.error_message(), HasSubstr("not those of the host \"node8\""));
+  EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "as they spell themselves";
+}
+
 TEST(CallRoles, HasARowForEachCallAndNoOther) {
   std::set<std::string> calls;
   for (const auto* file : {v1::Event::descriptor()->file(), v1::AgentHello::descriptor()->file()}) {
