@@ -54,13 +54,13 @@ class CollectorTest : public testing::Test {
     return batches;
   }
   static std::string KindOf(const v1::AgentBatch& batch) {
-    return batch.has_inventory()             ? "inventory"
-           : batch.has_queue_pairs()         ? "queue pairs"
-           : batch.has_processes()           ? "processes"
-           : batch.caught_up()               ? "caught up"
-           : batch.counters_size() > 0       ? "counters"
-           : batch.logs_size() > 0           ? "logs"
-                                             : "";
+    return batch.has_inventory()       ? "inventory"
+           : batch.has_queue_pairs()   ? "queue pairs"
+           : batch.has_processes()     ? "processes"
+           : batch.caught_up()         ? "caught up"
+           : batch.counters_size() > 0 ? "counters"
+           : batch.logs_size() > 0     ? "logs"
+                                       : "";
   }
   static std::vector<std::string> KindsOf(const std::vector<v1::AgentBatch>& batches) {
     std::vector<std::string> kinds;
@@ -124,8 +124,8 @@ TEST_F(CollectorTest, TellsWhatLogsSayOfNccl) {
   config_.counters = false;
   Begin();
   const auto first = Look();
-  ASSERT_THAT(KindsOf(first), ElementsAre("inventory", "processes", "queue pairs", "logs",
-                                          "caught up"))
+  ASSERT_THAT(KindsOf(first),
+              ElementsAre("inventory", "processes", "queue pairs", "logs", "caught up"))
       << "in this order: logs are there when they count";
 }
 

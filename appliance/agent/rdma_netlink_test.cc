@@ -40,28 +40,28 @@ std::string Text(const char* text) { return {text, std::strlen(text) + 1}; }
 
 // As an mlx5 tells of a process's connection.
 std::string UserEntry() {
-  return Attribute(kNested | 18,                          // RES_QP_ENTRY
-                   Attribute(3, Raw(uint32_t{1})) +       // PORT_INDEX
-                       Attribute(19, Raw(uint32_t{0x1234})) +   // RES_LQPN
-                       Attribute(20, Raw(uint32_t{0xabcdef})) +  // RES_RQPN
-                       Attribute(21, Raw(uint32_t{100})) +      // RES_RQ_PSN
-                       Attribute(22, Raw(uint32_t{200})) +      // RES_SQ_PSN
-                       Attribute(23, Raw(uint8_t{0})) +         // RES_PATH_MIG_STATE
-                       Attribute(24, Raw(uint8_t{2})) +         // RES_TYPE: RC
-                       Attribute(25, Raw(uint8_t{3})) +         // RES_STATE: RTS
-                       Attribute(26, Raw(uint32_t{4100})));     // RES_PID
+  return Attribute(kNested | 20,                                 // RES_QP_ENTRY
+                   Attribute(3, Raw(uint32_t{1})) +              // PORT_INDEX
+                       Attribute(21, Raw(uint32_t{0x1234})) +    // RES_LQPN
+                       Attribute(22, Raw(uint32_t{0xabcdef})) +  // RES_RQPN
+                       Attribute(23, Raw(uint32_t{100})) +       // RES_RQ_PSN
+                       Attribute(24, Raw(uint32_t{200})) +       // RES_SQ_PSN
+                       Attribute(25, Raw(uint8_t{0})) +          // RES_PATH_MIG_STATE
+                       Attribute(26, Raw(uint8_t{2})) +          // RES_TYPE: RC
+                       Attribute(27, Raw(uint8_t{3})) +          // RES_STATE: RTS
+                       Attribute(28, Raw(uint32_t{4100})));      // RES_PID
 }
 
 std::string KernelEntry() {
-  return Attribute(kNested | 18, Attribute(19, Raw(uint32_t{1})) +
-                                     Attribute(24, Raw(uint8_t{1})) +  // GSI
-                                     Attribute(25, Raw(uint8_t{3})) +
-                                     Attribute(27, Text("ib_core")));  // RES_KERN_NAME
+  return Attribute(kNested | 20, Attribute(21, Raw(uint32_t{1})) +
+                                     Attribute(26, Raw(uint8_t{1})) +  // GSI
+                                     Attribute(27, Raw(uint8_t{3})) +
+                                     Attribute(29, Text("ib_core")));  // RES_KERN_NAME
 }
 
 std::string Table(const std::string& entries) {
   return Message(kQueuePair, Attribute(1, Raw(uint32_t{0})) + Attribute(2, Text("mlx5_0")) +
-                                 Attribute(kNested | 17, entries));  // RES_QP
+                                 Attribute(kNested | 19, entries));  // RES_QP
 }
 
 TEST(RdmaNetlink, ReadsQueuePairsOfProcessesAndOfTheKernel) {
@@ -104,8 +104,8 @@ TEST(RdmaNetlink, MakesTheSameOfAQueuePairAsItsText) {
 }
 
 TEST(RdmaNetlink, ReadsIndicesOfDevices) {
-  const std::string one = Message(kDevice, Attribute(1, Raw(uint32_t{0})) +
-                                               Attribute(2, Text("mlx5_0")));
+  const std::string one =
+      Message(kDevice, Attribute(1, Raw(uint32_t{0})) + Attribute(2, Text("mlx5_0")));
   const std::string two = Message(kDevice, Attribute(1, Raw(uint32_t{3})));
   const std::string done = Message(3, Raw(int32_t{0}));
   const auto answer = ParseRdmaNetlink(one + two + done, kSequence);
@@ -139,8 +139,8 @@ TEST(RdmaNetlink, CountsWhatIsCut) {
 }
 
 TEST(RdmaNetlink, LeavesOutWhatHasNoNumber) {
-  const auto answer = ParseRdmaNetlink(
-      Table(Attribute(kNested | 18, Attribute(24, Raw(uint8_t{2})))), kSequence);
+  const auto answer =
+      ParseRdmaNetlink(Table(Attribute(kNested | 20, Attribute(26, Raw(uint8_t{2})))), kSequence);
   EXPECT_TRUE(answer.queue_pairs.empty());
   EXPECT_EQ(answer.malformed, 1u);
 }

@@ -37,11 +37,12 @@ TEST(RdmaSysfs, ReadsADevice) {
 TEST(RdmaSysfs, ReadsCounters) {
   test::MadeTree tree;
   tree.Device("mlx5_0", kGid);
-  EXPECT_THAT(ReadRdmaCounters(tree.root(), "mlx5_0", 1),
-              ElementsAre(MetricValue{Metric::kRxBytes, 4000},  // counted in words
-                          MetricValue{Metric::kRxPackets, 7}, MetricValue{Metric::kLinkUp, 1},
-                          MetricValue{Metric::kLinkSpeed, 400'000'000'000},
-                          MetricValue{Metric::kCnpSent, 3}, MetricValue{Metric::kOutOfSequence, 5}));
+  EXPECT_THAT(
+      ReadRdmaCounters(tree.root(), "mlx5_0", 1),
+      ElementsAre(MetricValue{Metric::kRxBytes, 4000},  // counted in words
+                  MetricValue{Metric::kRxPackets, 7}, MetricValue{Metric::kLinkUp, 1},
+                  MetricValue{Metric::kLinkSpeed, 400'000'000'000},
+                  MetricValue{Metric::kCnpSent, 3}, MetricValue{Metric::kOutOfSequence, 5}));
 }
 
 TEST(RdmaSysfs, IsEmptyWhereThereIsNoRdma) {

@@ -24,11 +24,11 @@ constexpr std::string_view kMethod = "/rocescope.v1.Agents/Report";
 // Refuses what comes faster than so many octets a second, but for a burst of some seconds.
 class Pace {
  public:
-  explicit Pace(uint64_t octets_per_second) : rate_(static_cast<double>(octets_per_second)) {}
+  explicit Pace(uint64_t octets_per_second)
+      : rate_(static_cast<double>(octets_per_second)), debt_(-kBurst * rate_) {}
 
   // So many octets have come: for so long none should.
   Steady::duration Take(size_t octets, Steady::time_point now) {
-    constexpr double kBurst = 4;  // seconds
     const double passed = std::chrono::duration<double>(now - last_).count();
     last_ = now;
     debt_ = std::max(debt_ - passed * rate_, -kBurst * rate_) + static_cast<double>(octets);
@@ -38,8 +38,10 @@ class Pace {
   }
 
  private:
+  static constexpr double kBurst = 4;  // seconds
+
   const double rate_;
-  double debt_ = 0;
+  double debt_;  // octets; negative: what may still come
   Steady::time_point last_ = Steady::now();
 };
 

@@ -97,10 +97,13 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
 // One that has not been heard for an hour makes room for another.
 bool AgentIntake::MakeRoom(Timestamp now) {
   if (agents_.size() < config_.most) return true;
-  const auto oldest = std::ranges::min_element(
-      agents_, {}, [](const auto& entry) { return entry.second->state.heard_at; });
-  const Agent& agent = *oldest->second;
-  if (agent.state.connected || now - agent.state.heard_at < std::chrono::hours(1)) return false;
+  auto oldest = agents_.end();
+  for (auto at = agents_.begin(); at != agents_.end(); ++at) {
+    const AgentState& state = at->second->state;
+    if (state.connected || now - state.heard_at < std::chrono::hours(1)) continue;
+    if (oldest == agents_.end() || state.heard_at < oldest->second->state.heard_at) oldest = at;
+  }
+  if (oldest == agents_.end()) return false;
   agents_.erase(oldest);
   return true;
 }

@@ -19,8 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(record.entity.node == "a", "a host tells of itself");
     Require(record.entity.kind != EntityKind::kPort, "and of no switch");
     Require(record.event_time <= kNow, "nothing is yet to come");
-    Require(record.entity.priority < 8 ||
-                record.entity.priority == CounterEntity::kAllPriorities,
+    Require(record.entity.priority < 8 || record.entity.priority == CounterEntity::kAllPriorities,
             "there are 8 priorities");
   }
   Require(counters.size() + builder.counts().malformed == builder.counts().readings,

@@ -15,8 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const ProcessEnvironment environment = ParseProcessEnvironment(text);
   Require(environment.visible_gpus.size() <= 1024, "a list of GPUs is short");
-  Require(environment.visible_gpus.find_first_of("=; \n") == std::string::npos,
-          "and nothing else");
+  Require(environment.visible_gpus.find_first_of("=; \n") == std::string::npos, "and nothing else");
   if (const auto gpu = ParseGpuInformation(text)) Require(!gpu->pci.empty(), "a GPU has a place");
   Require(ParsePortRate(text) <= 1'000'000'000'000'000, "a rate is one");
   if (const auto gid = ParseGid(text)) Require(!gid->IsUnspecified(), "a GID is an address");
