@@ -100,7 +100,8 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
-  rocescope::PrepareHeap();
+  // An agent shares its host with the job that it tells of, and has no large tables.
+  if (argc < 2 || std::string_view(argv[1]) != "agent") rocescope::PrepareHeap();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
   try {
     return rocescope::Main(argc, argv);

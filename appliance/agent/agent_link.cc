@@ -34,6 +34,8 @@ std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
   grpc::ChannelArguments arguments;
   // A try of ours is a try: gRPC's own pauses between them are not on top of ours.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A host's way to the Internet is not the way to the box.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(options.box, credentials, arguments);
 }
 

@@ -13,7 +13,6 @@
 #include "appliance/agent/process_environment.h"
 #include "appliance/agent/rdma_sysfs.h"
 #include "appliance/agent/small_file.h"
-#include "base/count_text.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "rocescope/v1/agent.pb.h"
@@ -48,8 +47,13 @@ void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   }
 }
 
-// In groups of those that have all but their numbers in common, each in the order of these.
-void Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
+// In groups of those that have all but their numbers in common, each in the order of these. What
+// would make a message larger than the box takes is left out: how many.
+size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
+  constexpr size_t kMostOctets = size_t{900} << 10;
+  constexpr size_t kOctetsOfEach = 8;    // two numbers of 24 bits, packed
+  constexpr size_t kOctetsOfGroup = 40;  // and its strings
+  size_t octets = 0;
   const auto key = [](const RdmaQueuePair& one) {
     return std::tie(one.device, one.port, one.process_id, one.command, one.type, one.state);
   };
@@ -58,6 +62,8 @@ void Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   });
   for (size_t i = 0; i < queue_pairs.size(); ++i) {
     const RdmaQueuePair& one = queue_pairs[i];
+    if (octets > kMostOctets) return queue_pairs.size() - i;
+    octets += kOctetsOfEach;
     if (i == 0 || key(one) != key(queue_pairs[i - 1])) {
       v1::QueuePairGroup& group = *out.add_groups();
       group.set_device(one.device);
@@ -66,11 +72,14 @@ void Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
       group.set_command(one.command);
       group.set_type(one.type);
       group.set_state(one.state);
+      octets += kOctetsOfGroup + one.device.size() + one.command.size() + one.type.size() +
+                one.state.size();
     }
     v1::QueuePairGroup& group = *out.mutable_groups(out.groups_size() - 1);
     group.add_local_qpns(one.local.value);
     group.add_remote_qpns(one.remote.value_or(Qpn{}).value);
   }
+  return 0;
 }
 
 void Add(const MetricValue& value, v1::EntityCounters& out) {
@@ -230,7 +239,13 @@ void Collector::TellState(Timestamp wall) {
   }
   TellProcesses(*queue_pairs, wall);
   v1::AgentBatch told;
-  Fill(*std::move(queue_pairs), *told.mutable_queue_pairs());
+  if (const size_t left_out = Fill(*std::move(queue_pairs), *told.mutable_queue_pairs());
+      left_out > 0) {
+    queue_pair_trouble_ = fmt::format(
+        "{} queue pairs are not told: there are too many for one "
+        "message",
+        left_out);
+  }
   TellIfNew(BatchKind::kQueuePairs, told, wall);
 }
 

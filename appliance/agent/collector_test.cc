@@ -70,7 +70,7 @@ class CollectorTest : public testing::Test {
 
   test::MadeTree tree_;
   AgentConfig config_;
-  BatchBuffer buffer_{1 << 20};
+  BatchBuffer buffer_{4 << 20};
   Result<std::vector<RdmaQueuePair>> queue_pairs_;
   std::unique_ptr<Collector> collector_;
   Collector::Clock::time_point now_ = Collector::Clock::now();
@@ -102,6 +102,17 @@ TEST_F(CollectorTest, TellsStatesOnceAndWhenTheyChange) {
   ASSERT_THAT(KindsOf(more), ElementsAre("queue pairs"));
   ASSERT_EQ(more[0].queue_pairs().groups_size(), 1);
   EXPECT_THAT(more[0].queue_pairs().groups(0).local_qpns(), ElementsAre(20, 21));
+}
+
+TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
+  for (uint32_t i = 1; i <= 200'000; ++i) queue_pairs_->push_back(KernelQp(i, i, 4100));
+  config_.counters = false;
+  Begin();
+  for (const v1::AgentBatch& batch : Look()) EXPECT_LT(batch.ByteSizeLong(), 1u << 20);
+  EXPECT_THAT(collector_->Troubles(), ElementsAre(HasSubstr("queue pairs are not told")));
+  queue_pairs_->resize(100'000);
+  Look();
+  EXPECT_THAT(collector_->Troubles(), IsEmpty());
 }
 
 TEST_F(CollectorTest, TellsCountersInTheirPeriod) {

@@ -7,10 +7,12 @@
 #include <array>
 #include <iterator>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "analytics/engine/engine.h"
+#include "analytics/job/host_name.h"
 #include "appliance/box/analysis_loop.h"
 #include "appliance/box/dpdk_source.h"
 #include "appliance/feed/host_files.h"
@@ -20,6 +22,7 @@
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
 #include "dataplane/live/udp_loop.h"
+#include "topology/fabric.h"
 #include "topology/yaml.h"
 
 namespace rocescope {
@@ -119,11 +122,12 @@ struct Box::Parts {
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
   AgentIntake intake;
-  std::mutex facts_mutex;                                 // of the next four
+  std::mutex facts_mutex;                                 // of the next five
   HostFacts host_facts;                                   // of the files
   std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
   AgentFacts agent_facts;
-  std::vector<Allocation> allocations;  // that a scheduler registered
+  std::vector<Allocation> allocations;    // that a scheduler registered
+  std::set<std::string> hosts_looked_at;  // for in the topology, of those that report
   std::shared_ptr<const topology::Fabric> fabric;
   Engine engine;
   Answers answers;
@@ -140,7 +144,8 @@ struct Box::Parts {
   Status LoadFacts();
   Status OpenSources();
   void SetAgentFacts(AgentFacts facts);
-  void TellFacts();  // to analysis; with facts_mutex
+  void NoteStrangers();  // with facts_mutex
+  void TellFacts();      // to analysis; with facts_mutex
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -262,7 +267,24 @@ Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId f
 void Box::Parts::SetAgentFacts(AgentFacts facts) {
   const std::lock_guard lock(facts_mutex);
   agent_facts = std::move(facts);
+  NoteStrangers();
   TellFacts();
+}
+
+// Each is told once, and what it says is taken: its queue pairs may be others' peers.
+void Box::Parts::NoteStrangers() {
+  if (!fabric) return;
+  for (const AgentState& agent : intake.Agents()) {
+    if (!hosts_looked_at.insert(agent.host).second) continue;
+    const bool is_known = std::ranges::any_of(fabric->nodes(), [&](const topology::Node& node) {
+      return SameHost(node.name, agent.host);
+    });
+    if (is_known) continue;
+    tell(
+        fmt::format("an agent reports for {}, which the topology does not have: is it spelt "
+                    "otherwise there? (`host` of the agent's configuration)",
+                    agent.host));
+  }
 }
 
 // What is said later, or of more certain knowledge, stands for the same thing said before: a
