@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "appliance/agent/agent_link.h"
 #include "appliance/grpc/role.h"
 #include "appliance/service/service_fixture.h"
 #include "rocescope/v1/agent.grpc.pb.h"
@@ -155,6 +156,11 @@ class TlsTest : public GrpcTest {
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
   }
 
+  std::string Read(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
  private:
   void Run(const std::string& command) const {
     const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
@@ -166,10 +172,6 @@ class TlsTest : public GrpcTest {
     Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
         "-in " +
         name + ".csr -out " + name + ".pem");
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
 };
 
@@ -216,6 +218,26 @@ TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
   EXPECT_THAT(other.error_message(), HasSubstr("not those of the host \"node8\""));
   EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
   ASSERT_EQ(box_->agents().Agents().size(), 2u) << "as they spell themselves";
+}
+
+TEST_F(TlsTest, AnAgentShowsItsCertificate) {
+  OpenBox("");
+  MakeCertificates({"node7"});
+  GrpcConfig config = Config();
+  config.agents = {"node7"};
+  Serve(config);
+  BatchBuffer buffer(1 << 20);
+  buffer.Append(BatchKind::kLogs, "");
+  const AgentLink link({.box = Target(),
+                        .certificate = Read("node7.pem"),
+                        .key = Read("node7.key"),
+                        .box_ca = Read("ca.pem"),
+                        .host = "node7",
+                        .version = "1",
+                        .session = 1,
+                        .tell = [](const std::string& text) { ADD_FAILURE() << text; }},
+                       buffer);
+  EXPECT_TRUE(buffer.WaitUntilTaken(std::chrono::seconds(20)));
 }
 
 TEST(CallRoles, HasARowForEachCallAndNoOther) {
