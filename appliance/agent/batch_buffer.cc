@@ -38,7 +38,7 @@ void BatchBuffer::MakeRoom() {
   while (counts_.held_octets > most_octets_ && batches_.size() > 1) {
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kLogs; })) continue;
-    if (!DropOldest([](BatchKind) { return true; })) return;
+    if (!DropOldest([](BatchKind kind) { return kind != BatchKind::kMark; })) return;
   }
 }
 

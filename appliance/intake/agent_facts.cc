@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "rocescope/v1/agent.pb.h"
@@ -14,9 +17,23 @@ namespace {
 
 constexpr size_t kLongestName = 128;
 constexpr int kMostDevices = 1024;
+constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
 
 std::string Short(const std::string& text, size_t most = kLongestName) {
   return text.substr(0, most);
+}
+
+// MetricNamed by hash: hundreds of thousands of readings come in a second.
+std::optional<Metric> FindMetric(std::string_view name) {
+  static const auto* const kByName = [] {
+    auto* const by_name = new std::unordered_map<std::string_view, Metric>;
+    for (size_t i = 0; i < kMetricCount; ++i) {
+      by_name->emplace(kMetrics[i].name, static_cast<Metric>(i));
+    }
+    return by_name;
+  }();
+  const auto at = kByName->find(name);
+  return at == kByName->end() ? std::nullopt : std::optional(at->second);
 }
 
 // Groups of queue pairs, one by one; those whose numbers are none are left out.
@@ -85,7 +102,7 @@ struct AgentFactsBuilder::Log {
 
 struct AgentFactsBuilder::Session {
   uint64_t number = 0;
-  bool caught_up = false;
+  Timestamp began;
   std::map<uint64_t, Log> logs;
   uint64_t log_octets = 0;
   std::vector<RdmaQueuePair> queue_pairs;
@@ -95,8 +112,8 @@ struct AgentFactsBuilder::Session {
   std::set<uint64_t> slurm_jobs;
 };
 
-// What a new session says counts once it has said all that was there when it began; until then the
-// one before does.
+// What a new session says counts once it has said all that was there when it began, or after a
+// while; until then the one before does.
 struct AgentFactsBuilder::Host {
   Session now;
   std::unique_ptr<Session> next;
@@ -115,6 +132,7 @@ AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& de
   if (!host->next || host->next->number != delivery.session) {
     host->next = std::make_unique<Session>();
     host->next->number = delivery.session;
+    host->next->began = delivery.arrival;
   }
   return *host->next;
 }
@@ -141,15 +159,11 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
     }
     changed = true;
   }
-  if (batch.caught_up()) {
-    session.caught_up = true;
-    Host& host = *hosts_[delivery.host];
-    if (host.next && host.next.get() == &session) {
-      Session next = std::move(*host.next);
-      host.next.reset();
-      host.now = std::move(next);
-      changed = true;
-    }
+  Host& host = *hosts_[delivery.host];
+  if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
+    host.now = std::move(*host.next);
+    host.next.reset();
+    changed = true;
   }
   return changed;
 }
@@ -202,7 +216,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery,
     record.event_time = std::min(FromNanoseconds(read_ns) + delivery.clock_ahead, delivery.arrival);
     record.arrival_time = delivery.arrival;
     for (int i = 0; i < entity.metrics_size(); ++i) {
-      const auto metric = MetricNamed(entity.metrics(i));
+      const auto metric = FindMetric(entity.metrics(i));
       if (!metric) {
         ++counts_.malformed;
         continue;

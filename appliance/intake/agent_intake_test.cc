@@ -180,7 +180,7 @@ class Facts {
                         .session = session,
                         .batch = std::make_unique<v1::AgentBatch>(batch),
                         .clock_ahead = clock_ahead,
-                        .arrival = kNow},
+                        .arrival = now},
                        counters);
   }
   bool Log(const std::string& text, uint64_t session = 1, uint64_t log = 1) {
@@ -204,6 +204,7 @@ class Facts {
 
   AgentFactsBuilder builder;
   std::vector<CounterRecord> counters;
+  Timestamp now = kNow;
 };
 
 TEST(AgentFacts, LogsGrow) {
@@ -224,6 +225,15 @@ TEST(AgentFacts, AnotherSessionCountsOnceItHasCaughtUp) {
   facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
   EXPECT_EQ(facts.Rank(), 3) << "the new one has not said all yet";
   EXPECT_TRUE(facts.CaughtUp(2));
+  EXPECT_EQ(facts.Rank(), 5);
+}
+
+TEST(AgentFacts, AnotherSessionThatNeverCatchesUpCountsAfterAWhile) {
+  Facts facts;
+  facts.Log(test::LogText("gpu-7").Begin(3, 8).text(), 1);
+  facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
+  facts.now += seconds(61);
+  EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(5, 8).text(), 2));
   EXPECT_EQ(facts.Rank(), 5);
 }
 
