@@ -59,10 +59,10 @@ int Main(int argc, char** argv) {
   app.set_help_flag("-h,--help", "Print this text and exit");
   app.get_formatter()->column_width(26);
   app.require_subcommand(1);
-  const std::vector<Command> commands = {AddDecode(app), AddReplay(app), AddCapture(app),
-                                         AddRun(app),    AddConfig(app), AddHealthcheck(app),
-                                         AddDoctor(app), AddScore(app),  AddTopology(app),
-                                         AddPlan(app),   AddJob(app)};
+  const std::vector<Command> commands = {AddDecode(app),      AddReplay(app), AddCapture(app),
+                                         AddRun(app),         AddAgent(app),  AddConfig(app),
+                                         AddHealthcheck(app), AddDoctor(app), AddScore(app),
+                                         AddTopology(app),    AddPlan(app),   AddJob(app)};
   for (const Command& command : commands) command.app->get_formatter()->column_width(26);
 
   const auto usage_error = [&](const CLI::App& at, const std::string& message) {
@@ -101,7 +101,8 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
-  rocescope::PrepareHeap();
+  // An agent shares its host with the job that it tells of, and has no large tables.
+  if (argc < 2 || std::string_view(argv[1]) != "agent") rocescope::PrepareHeap();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
   try {
     return rocescope::Main(argc, argv);

@@ -31,6 +31,16 @@ bool ShowsItsEnd(std::string_view message) {
   return message.ends_with("COMPLETE") || message.ends_with("START") || message.ends_with('}');
 }
 
+// By number, then host, whether as a string or a view of one.
+struct ProcessLess {
+  using is_transparent = void;
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    if (a.second != b.second) return a.second < b.second;
+    return std::string_view(a.first) < std::string_view(b.first);
+  }
+};
+
 class Parser {
  public:
   explicit Parser(std::string_view source_name) { log_.source_name = source_name; }
@@ -55,7 +65,17 @@ class Parser {
     }
   }
 
-  NcclLog Finish() {
+  // As far as it was read.
+  NcclLog Log() const {
+    NcclLog log = log_;
+    for (const NcclProcessReader& reader : readers_) {
+      NcclProcess& process = log.processes.emplace_back(reader.facts);
+      if (process.version.empty()) process.version = unframed_version_;
+    }
+    return log;
+  }
+
+  NcclLog Finish() && {
     for (NcclProcessReader& reader : readers_) {
       if (reader.facts.version.empty()) reader.facts.version = unframed_version_;
       log_.processes.push_back(std::move(reader.facts));
@@ -100,7 +120,7 @@ class Parser {
     NcclProcessReader& reader = readers_.emplace_back();
     reader.facts.host = frame.host;
     reader.facts.process_id = frame.process_id;
-    index_.emplace(key, readers_.size() - 1);
+    index_.emplace(std::make_pair(std::string(frame.host), frame.process_id), readers_.size() - 1);
     return &reader;
   }
 
@@ -113,24 +133,40 @@ class Parser {
 
   NcclLog log_;
   std::vector<NcclProcessReader> readers_;
-  // Host names point into the text, which outlives the parser.
-  std::map<std::pair<std::string_view, uint64_t>, size_t> index_;
+  std::map<std::pair<std::string, uint64_t>, size_t, ProcessLess> index_;
   std::string unframed_version_;
 };
 
 }  // namespace
 
-NcclLog ParseNcclLog(std::string_view text, std::string_view source_name) {
+struct NcclLogReader::Parts {
+  explicit Parts(std::string_view source_name) : parser(source_name) {}
+  Parser parser;
+};
+
+NcclLogReader::NcclLogReader(std::string_view source_name)
+    : parts_(std::make_unique<Parts>(source_name)) {}
+NcclLogReader::NcclLogReader(NcclLogReader&&) noexcept = default;
+NcclLogReader& NcclLogReader::operator=(NcclLogReader&&) noexcept = default;
+NcclLogReader::~NcclLogReader() = default;
+
+void NcclLogReader::Read(std::string_view text) {
   std::string plain;
   if (HasControlSequences(text)) text = plain = PlainText(text);
-  Parser parser(source_name);
   while (!text.empty()) {
     const size_t end = text.find('\n');
-    parser.ReadLine(text.substr(0, end), end != std::string_view::npos);
+    parts_->parser.ReadLine(text.substr(0, end), end != std::string_view::npos);
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
-  return parser.Finish();
+}
+
+NcclLog NcclLogReader::Log() const { return parts_->parser.Log(); }
+
+NcclLog ParseNcclLog(std::string_view text, std::string_view source_name) {
+  NcclLogReader reader(source_name);
+  reader.Read(text);
+  return std::move(reader.parts_->parser).Finish();
 }
 
 std::string FormatPciAddress(uint64_t bus_id) {

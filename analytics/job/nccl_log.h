@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -191,6 +192,24 @@ inline constexpr size_t kLongestNcclLine = 8192;  // NCCL's own buffers hold 102
 // are linear in the text. A last line without its line end counts as cut unless its form shows that
 // it is whole.
 NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);
+
+// The same of a log that grows, read in pieces of whole lines.
+class NcclLogReader {
+ public:
+  explicit NcclLogReader(std::string_view source_name);
+  NcclLogReader(NcclLogReader&&) noexcept;
+  NcclLogReader& operator=(NcclLogReader&&) noexcept;
+  ~NcclLogReader();
+
+  void Read(std::string_view text);
+  // What ParseNcclLog would make of all that was read.
+  NcclLog Log() const;
+
+ private:
+  friend NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 // The packed PCI address that NCCL prints in hex (domain << 20 | bus << 12 | device << 4 |
 // function) as Linux writes it: 0x80 is "0000:00:08.0".

@@ -409,5 +409,40 @@ TEST(NcclLog, TheLineOfEachDeviceSaysNothingThatTheLineOfAllDoesNot) {
   EXPECT_EQ(log.processes[0].devices[0].port, 1);
 }
 
+// --- In pieces ---
+
+TEST(NcclLogReader, MakesOfPiecesWhatTheWholeTextGives) {
+  LogText text("node7", 9);
+  text.Raw("NCCL version 2.20.5+cuda12.4").Begin(1, 4).Connect(300).Send(1, 2).Complete(1, 4);
+  NcclLogReader reader("node7.log");
+  std::string rest = text.text();
+  while (!rest.empty()) {
+    const size_t end = rest.find('\n') + 1;
+    const std::string line = rest.substr(0, end);  // gone when the next one is read
+    reader.Read(line);
+    rest.erase(0, end);
+  }
+  const NcclLog log = reader.Log();
+  EXPECT_EQ(log.lines, 5u);
+  EXPECT_EQ(log.messages, 4u);
+  ASSERT_EQ(log.processes.size(), 1u);
+  const NcclProcess& process = log.processes[0];
+  EXPECT_EQ(process.host, "node7");
+  EXPECT_EQ(process.version, "2.20.5+cuda12.4");
+  ASSERT_EQ(process.communicators.size(), 1u);
+  EXPECT_EQ(process.communicators[0].rank, 1);
+  EXPECT_EQ(process.communicators[0].complete_line, 5u);
+  ASSERT_EQ(process.queue_pairs.size(), 1u);
+  EXPECT_EQ(process.queue_pairs[0].local, Qpn{300});
+}
+
+TEST(NcclLogReader, GoesOnAfterItWasAsked) {
+  NcclLogReader reader("log");
+  reader.Read(LogText().Begin(0, 2).text());
+  EXPECT_EQ(reader.Log().processes.at(0).communicators.at(0).complete_line, 0u);
+  reader.Read(LogText().Complete(0, 2).text());
+  EXPECT_EQ(reader.Log().processes.at(0).communicators.at(0).complete_line, 2u);
+}
+
 }  // namespace
 }  // namespace rocescope

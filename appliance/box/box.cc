@@ -8,24 +8,28 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "analytics/engine/engine.h"
+#include "analytics/job/host_name.h"
 #include "appliance/box/analysis_loop.h"
 #include "appliance/box/dpdk_source.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
+#include "appliance/intake/agent_loop.h"
 #include "appliance/scrape/scrape_loop.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
 #include "dataplane/live/udp_loop.h"
+#include "topology/fabric.h"
 #include "topology/yaml.h"
 
 namespace rocescope {
 namespace {
 
-// What receives: a thread of its own, or DPDK's lcores. One of the four is there.
+// What receives: a thread of its own, or DPDK's lcores. One of the five is there.
 struct Source {
   std::string name;
   SourceKind kind = SourceKind::kInterface;
@@ -33,8 +37,10 @@ struct Source {
   std::unique_ptr<UdpLoop> udp;
   std::unique_ptr<DpdkSource> dpdk;
   std::unique_ptr<ScrapeLoop> scrape;
-  std::thread thread;        // not of DPDK
-  mutable std::mutex mutex;  // of `error`
+  std::unique_ptr<AgentLoop> agents;
+  AgentIntake* intake = nullptr;  // of `agents`
+  std::thread thread;             // not of DPDK
+  mutable std::mutex mutex;       // of `error`
   std::string error;
 
   FrameWorker& worker() { return interface ? interface->worker() : udp->worker(); }
@@ -43,16 +49,18 @@ struct Source {
   std::vector<RecordExchange*> Records() {
     if (dpdk) return dpdk->Records();
     if (scrape) return {&scrape->records()};
+    if (agents) return {&agents->records()};
     return {&worker().records()};
   }
 
   Senders LastSenders() const {
     if (dpdk) return dpdk->LastSenders();
-    return scrape ? Senders{} : worker().LastSenders();
+    return scrape || agents ? Senders{} : worker().LastSenders();
   }
 
   std::vector<uint64_t> Beats() const {
     if (dpdk) return dpdk->Beats();
+    if (agents) return {agents->beats()};
     return {scrape ? scrape->beats() : worker().beats()};
   }
 
@@ -70,6 +78,12 @@ struct Source {
       state.troubles = scrape->Troubles();
       return state;
     }
+    if (agents) {
+      state.statistics = agents->Statistics();
+      state.troubles = intake->Troubles(WallClock());
+      state.agents = intake->Agents();
+      return state;
+    }
     for (size_t i = 0; udp && i < udp->receiver().sockets(); ++i) {
       const UdpAddress where = udp->receiver().AddressOf(i);
       state.listens.push_back({.address = where.address, .port = where.port});
@@ -83,6 +97,7 @@ struct Source {
   void Run(const std::atomic<bool>& stop) {
     if (udp) return udp->Run(stop);
     if (scrape) return scrape->Run(stop);
+    if (agents) return agents->Run(stop);
     if (const Status ended = interface->Run(stop); !ended) {
       const std::lock_guard lock(mutex);
       error = ended.error().message;
@@ -110,7 +125,8 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
 }  // namespace
 
 std::string_view NameOf(SourceKind kind) {
-  constexpr std::array<std::string_view, 4> kNames = {"interface", "udp", "dpdk", "scrape"};
+  constexpr std::array<std::string_view, 5> kNames = {"interface", "udp", "dpdk", "scrape",
+                                                      "agents"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -118,9 +134,13 @@ struct Box::Parts {
   ApplianceConfig config;
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
-  std::mutex facts_mutex;               // of the next two
-  HostFacts host_facts;                 // of the files
-  std::vector<Allocation> allocations;  // of a scheduler
+  AgentIntake intake;
+  std::mutex facts_mutex;                                 // of the next five
+  HostFacts host_facts;                                   // of the files
+  std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
+  AgentFacts agent_facts;
+  std::vector<Allocation> allocations;    // that a scheduler registered
+  std::set<std::string> hosts_looked_at;  // for in the topology, of those that report
   std::shared_ptr<const topology::Fabric> fabric;
   std::optional<Engine> engine;  // made anew where the clock was set back
   Answers answers;
@@ -132,15 +152,19 @@ struct Box::Parts {
   bool runs = false;
 
   explicit Parts(const ApplianceConfig& given)
-      : config(given), engine(std::in_place, EngineOptions{.window = given.analysis_window}) {}
+      : config(given),
+        intake(given.agents),
+        engine(std::in_place, EngineOptions{.window = given.analysis_window}) {}
 
   Status LoadFacts();
   Status ReadHosts();
-  // Of files and scheduler together. What the scheduler says now stands for the same job in a file.
-  HostFacts AllFacts() const;
+  HostFacts AllFacts() const;  // with facts_mutex
   Status OpenSources();
   // By the thread of analysis.
   void BeginAnew();
+  void SetAgentFacts(AgentFacts facts);
+  void NoteStrangers();  // with facts_mutex
+  void TellFacts();      // to analysis; with facts_mutex
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -161,7 +185,7 @@ Status Box::Parts::LoadFacts() {
     engine->SetFabric(fabric);
   }
   if (const Status read = ReadHosts(); !read) return read;
-  engine->SetHostFacts(host_facts);
+  engine->SetHostFacts(AllFacts());
   return {};
 }
 
@@ -170,19 +194,10 @@ Status Box::Parts::ReadHosts() {
                                            .rdma = config.host_files.rdma,
                                            .slurm = config.host_files.slurm});
   if (!hosts) return tl::unexpected(hosts.error());
+  file_logs = std::move(hosts->logs);
   host_facts = std::move(hosts->facts);
   for (const std::string& note : hosts->notes) tell(note);
   return {};
-}
-
-HostFacts Box::Parts::AllFacts() const {
-  HostFacts facts = host_facts;
-  std::erase_if(facts.allocations, [&](const Allocation& old) {
-    return std::ranges::find(allocations, old.id, &Allocation::id) != allocations.end();
-  });
-  std::ranges::copy(allocations, std::back_inserter(facts.allocations));
-  std::ranges::sort(facts.allocations, {}, &Allocation::id);
-  return facts;
 }
 
 void Box::Parts::BeginAnew() {
@@ -239,6 +254,10 @@ Status Box::Parts::OpenSources() {
     if (!scrape) return tl::unexpected(scrape.error());
     Add(SourceKind::kScrape, "scrape").scrape = *std::move(scrape);
   }
+  Source& agents = Add(SourceKind::kAgents, "agents");
+  agents.intake = &intake;
+  agents.agents = std::make_unique<AgentLoop>(
+      intake, [this](AgentFacts facts) { SetAgentFacts(std::move(facts)); });
   std::vector<RecordExchange*> records;
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
@@ -277,6 +296,67 @@ Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId f
   if (!loop) return tl::unexpected(loop.error());
   Add(SourceKind::kUdp, "udp").udp = *std::move(loop);
   return {};
+}
+
+void Box::Parts::SetAgentFacts(AgentFacts facts) {
+  const std::lock_guard lock(facts_mutex);
+  agent_facts = std::move(facts);
+  NoteStrangers();
+  TellFacts();
+}
+
+// Each is told once, and what it says is taken: its queue pairs may be others' peers.
+void Box::Parts::NoteStrangers() {
+  if (!fabric) return;
+  for (const AgentState& agent : intake.Agents()) {
+    if (!hosts_looked_at.insert(agent.host).second) continue;
+    const bool is_known = std::ranges::any_of(fabric->nodes(), [&](const topology::Node& node) {
+      return SameHost(node.name, agent.host);
+    });
+    if (is_known) continue;
+    tell(
+        fmt::format("an agent reports for {}, which the topology does not have: is it spelt "
+                    "otherwise there? (`host` of the agent's configuration)",
+                    agent.host));
+  }
+}
+
+// What is said later, or of more certain knowledge, stands for the same thing said before: a
+// scheduler's word for an agent's and a file's, an agent's for a file's.
+HostFacts Box::Parts::AllFacts() const {
+  HostFacts facts = host_facts;
+  if (!agent_facts.logs.empty()) {
+    std::vector<NcclLog> logs = *file_logs;
+    logs.insert(logs.end(), agent_facts.logs.begin(), agent_facts.logs.end());
+    facts.jobs = GroupJobs(logs);
+    facts.logs.reset();
+    if (CouldBeParted(facts.jobs)) {
+      facts.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+    }
+  }
+  std::erase_if(facts.rdma, [&](const RdmaDump& old) {
+    return std::ranges::find(agent_facts.rdma, old.host, &RdmaDump::host) != agent_facts.rdma.end();
+  });
+  std::ranges::copy(agent_facts.rdma, std::back_inserter(facts.rdma));
+  facts.nics = agent_facts.nics;
+  facts.gpus = agent_facts.gpus;
+  const auto is_told = [&](const std::vector<Allocation>& by, uint64_t id) {
+    return std::ranges::find(by, id, &Allocation::id) != by.end();
+  };
+  std::erase_if(facts.allocations,
+                [&](const Allocation& old) { return is_told(allocations, old.id); });
+  for (const Allocation& one : agent_facts.allocations) {
+    if (!is_told(allocations, one.id) && !is_told(host_facts.allocations, one.id)) {
+      facts.allocations.push_back(one);
+    }
+  }
+  std::ranges::copy(allocations, std::back_inserter(facts.allocations));
+  std::ranges::sort(facts.allocations, {}, &Allocation::id);
+  return facts;
+}
+
+void Box::Parts::TellFacts() {
+  if (analysis) analysis->SetHostFacts(AllFacts());
 }
 
 Result<std::unique_ptr<Box>> Box::Open(const ApplianceConfig& config,
@@ -322,6 +402,7 @@ void Box::Start() {
 void Box::Stop() {
   Parts& parts = *parts_;
   if (!std::exchange(parts.runs, false)) return;
+  parts.intake.Close();
   parts.stop = true;
   for (const auto& source : parts.sources) {
     source->dpdk ? source->dpdk->Stop() : source->thread.join();
@@ -334,16 +415,17 @@ void Box::Stop() {
 void Box::SetAllocations(std::vector<Allocation> allocations) {
   const std::lock_guard lock(parts_->facts_mutex);
   parts_->allocations = std::move(allocations);
-  if (parts_->analysis) parts_->analysis->SetHostFacts(parts_->AllFacts());
+  parts_->TellFacts();
 }
 
 Status Box::ReadHostFilesAgain() {
   const std::lock_guard lock(parts_->facts_mutex);
   if (Status read = parts_->ReadHosts(); !read) return read;
-  if (parts_->analysis) parts_->analysis->SetHostFacts(parts_->AllFacts());
+  parts_->TellFacts();
   return {};
 }
 
+AgentIntake& Box::agents() { return parts_->intake; }
 Answers& Box::answers() { return parts_->answers; }
 const Answers& Box::answers() const { return parts_->answers; }
 const ApplianceConfig& Box::config() const { return parts_->config; }
@@ -374,7 +456,10 @@ Senders Box::LastSenders() const {
 
 std::vector<SourceState> Box::Sources() const {
   std::vector<SourceState> states;
-  for (const auto& source : parts_->sources) states.push_back(source->State());
+  for (const auto& source : parts_->sources) {
+    if (source->agents && !source->intake->any()) continue;
+    states.push_back(source->State());
+  }
   return states;
 }
 

@@ -12,6 +12,7 @@
 #include "analytics/job/allocation.h"
 #include "appliance/box/answers.h"
 #include "appliance/config/config.h"
+#include "appliance/intake/agent_intake.h"
 #include "base/result.h"
 #include "dataplane/lcore/frame_worker.h"
 #include "dataplane/lcore/lcore_statistics.h"
@@ -23,8 +24,8 @@ namespace topology {
 class Fabric;
 }
 
-enum class SourceKind { kInterface, kUdp, kDpdk, kScrape };
-// "interface", "udp", "dpdk", "scrape".
+enum class SourceKind { kInterface, kUdp, kDpdk, kScrape, kAgents };
+// "interface", "udp", "dpdk", "scrape", "agents".
 std::string_view NameOf(SourceKind kind);
 
 // Where records come from.
@@ -36,6 +37,7 @@ struct SourceState {
   std::vector<PortFindings> ports;     // of DPDK
   std::string error;                   // why it has ended; empty: it has not
   std::vector<std::string> troubles;   // what it cannot do now, as sentences
+  std::vector<AgentState> agents;      // of hosts, that report
 };
 
 // How often a thread of the box has come round so far: one that does not any more hangs.
@@ -68,6 +70,8 @@ class Box {
   // Any thread, any time.
   Answers& answers();
   const Answers& answers() const;
+  // What agents say goes there; they are a source once the first one has said something.
+  AgentIntake& agents();
   std::vector<SourceState> Sources() const;
   // Of all sources, as of the last second or so.
   Senders LastSenders() const;

@@ -28,6 +28,7 @@ Command AddScore(CLI::App& parent);
 Command AddTopology(CLI::App& parent);
 Command AddPlan(CLI::App& parent);
 Command AddRun(CLI::App& parent);
+Command AddAgent(CLI::App& parent);
 Command AddConfig(CLI::App& parent);
 Command AddDoctor(CLI::App& parent);
 Command AddHealthcheck(CLI::App& parent);

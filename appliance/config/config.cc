@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "appliance/config/agent_config_keys.h"
 #include "appliance/config/config_keys.h"
 #include "appliance/config/duration.h"
 #include "appliance/config/octets.h"
@@ -260,17 +261,22 @@ void BeginAt(const std::filesystem::path& folder, std::string& path) {
   if (!path.empty()) path = (folder / path).lexically_normal().string();
 }
 
-}  // namespace
-
-Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file) {
+template <HasKeys T>
+Result<T> ParseAny(std::string_view text, std::string_view file) {
   constexpr topology::YamlLimits kLimits = {.bytes = size_t{4} << 20, .nodes = 1u << 18};
   const Result<YamlNode> root = topology::ParseYaml(text, file, kLimits);
   if (!root) return tl::unexpected(root.error());
   YamlErrors errors{std::string(file)};
-  ApplianceConfig config;
+  T config;
   Read(*root, config, errors, "the configuration");
   if (!errors.empty()) return tl::unexpected(errors.Take());
   return config;
+}
+
+}  // namespace
+
+Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file) {
+  return ParseAny<ApplianceConfig>(text, file);
 }
 
 Result<ApplianceConfig> LoadConfig(const std::string& path) {
@@ -293,6 +299,34 @@ Result<ApplianceConfig> LoadConfig(const std::string& path) {
 
 std::string DumpConfig(const ApplianceConfig& config) {
   ApplianceConfig copy = config;  // visitors see what they may change
+  Writer writer;
+  VisitKeys(copy, writer);
+  return writer.Take();
+}
+
+Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view file) {
+  return ParseAny<AgentConfig>(text, file);
+}
+
+Result<AgentConfig> LoadAgentConfig(const std::string& path) {
+  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
+  const Result<std::string> text = ReadTextFile(path, kLargest);
+  if (!text) return tl::unexpected(text.error());
+  Result<AgentConfig> config = ParseAgentConfig(*text, path);
+  if (!config) return config;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (std::string* file :
+       {&config->tls.certificate, &config->tls.key, &config->tls.box_ca, &config->root}) {
+    BeginAt(folder, *file);
+  }
+  for (auto* files : {&config->nccl_logs, &config->metrics.files}) {
+    for (std::string& file : *files) BeginAt(folder, file);
+  }
+  return config;
+}
+
+std::string DumpAgentConfig(const AgentConfig& config) {
+  AgentConfig copy = config;
   Writer writer;
   VisitKeys(copy, writer);
   return writer.Take();

@@ -59,6 +59,16 @@ struct GrpcConfig {
   friend bool operator==(const GrpcConfig&, const GrpcConfig&) = default;
 };
 
+struct AgentsConfig {
+  std::vector<std::string> any_host;
+  uint32_t most = 4096;
+  uint64_t octets_per_second = uint64_t{1} << 20;
+  uint64_t queue = uint64_t{64} << 20;
+  Duration silent_after = std::chrono::seconds(30);
+
+  friend bool operator==(const AgentsConfig&, const AgentsConfig&) = default;
+};
+
 // An exporter of Prometheus metrics.
 struct ScrapeTarget {
   std::string url;
@@ -127,6 +137,7 @@ struct ApplianceConfig {
   HostFilesConfig host_files;
   std::optional<ListenAddress> http = kDefaultHttp;  // unset: not at all
   GrpcConfig grpc;
+  AgentsConfig agents;
   HistoryConfig history;
   JobsConfig jobs;
 

@@ -104,7 +104,24 @@ void VisitKeys(GrpcConfig& config, Visitor& visitor) {
               "names in certificates of those who may read (alternative names, or the common one)");
   visitor.Key("schedulers", config.schedulers, "likewise of schedulers");
   visitor.Key("operators", config.operators, "likewise of those who may do everything");
-  visitor.Key("agents", config.agents, "likewise of hosts' agents");
+  visitor.Key("agents", config.agents,
+              "likewise of hosts' agents; \"*.gpu.example\" stands for any first label. An agent "
+              "reports for a host that its certificate names");
+}
+
+template <typename Visitor>
+void VisitKeys(AgentsConfig& config, Visitor& visitor) {
+  visitor.Key("any_host", config.any_host,
+              "names in certificates of agents that may report for any host");
+  visitor.Key("most", Within<uint32_t>{config.most, 1, 65'536}, "hosts that may report");
+  visitor.Key("octets_per_second",
+              Octets{config.octets_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
+              "taken of each; what is more waits on the host");
+  visitor.Key("queue", Octets{config.queue, uint64_t{4} << 20, uint64_t{16} << 30},
+              "octets of all that wait to be read; what is more waits on the hosts");
+  visitor.Key("silent_after",
+              Within<Duration>{config.silent_after, std::chrono::seconds(1), std::chrono::hours(1)},
+              "after so long an agent that said nothing is a problem");
 }
 
 template <typename Visitor>
@@ -187,6 +204,7 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("http", LoopbackOrNone{config.http},
               "where the page, the API and metrics are served: an address of loopback, or none");
   visitor.Key("grpc", config.grpc, "where schedulers and others call");
+  visitor.Key("agents", config.agents, "what hosts' agents may tell over gRPC");
   visitor.Key("history", config.history, "what is kept on the disk of events, links and jobs");
   visitor.Key("jobs", config.jobs, "what schedulers register");
 }

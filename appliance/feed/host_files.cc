@@ -118,9 +118,8 @@ Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
     }
   }
   result.facts.jobs = GroupJobs(logs);
-  if (CouldBeParted(result.facts.jobs)) {
-    result.facts.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
-  }
+  result.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+  if (CouldBeParted(result.facts.jobs)) result.facts.logs = result.logs;
   return {};
 }
 

@@ -3,6 +3,7 @@
 // `squeue --json`.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct HostFilePaths {
 
 struct HostFiles {
   HostFacts facts;
+  // Whence the jobs are, for whoever hears of more logs later.
+  std::shared_ptr<const std::vector<NcclLog>> logs = std::make_shared<const std::vector<NcclLog>>();
   std::vector<std::string> notes;  // sentences about lines that could not be read
 };
 

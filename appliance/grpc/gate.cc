@@ -12,7 +12,7 @@
 namespace rocescope {
 namespace {
 
-std::vector<std::string> NamesOf(const grpc::ServerContext& context) {
+std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& context) {
   std::vector<std::string> names;
   const auto peer = context.auth_context();
   if (!peer || !peer->IsPeerAuthenticated()) return names;
@@ -24,16 +24,28 @@ std::vector<std::string> NamesOf(const grpc::ServerContext& context) {
   return names;
 }
 
+// "*.gpu.example" of "node7.gpu.example"; empty: it has one label.
+std::string WithAnyFirstLabel(const std::string& name) {
+  const size_t dot = name.find('.');
+  return dot == std::string::npos || dot == 0 ? "" : "*" + name.substr(dot);
+}
+
 }  // namespace
 
-grpc::Status Gate::Admit(const grpc::ServerContext& context, std::string_view method) const {
+std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) const {
+  return has_certificates_ ? NamesInCertificate(context) : std::vector<std::string>{};
+}
+
+grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_view method) const {
   if (!has_certificates_) return grpc::Status::OK;
   std::string who;
-  for (const std::string& name : NamesOf(context)) {
+  for (const std::string& name : NamesInCertificate(context)) {
     who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
-    const auto at = roles_by_name_.find(name);
-    if (at != roles_by_name_.end() && (at->second & RolesOf(method).value_or(0)) != 0) {
-      return grpc::Status::OK;
+    for (const std::string& listed : {name, WithAnyFirstLabel(name)}) {
+      const auto at = roles_by_name_.find(listed);
+      if (at != roles_by_name_.end() && (at->second & RolesOf(method).value_or(0)) != 0) {
+        return grpc::Status::OK;
+      }
     }
   }
   return ToStatus({.fault = ServiceFault::kNotAllowed,

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "appliance/grpc/role.h"
 #include "appliance/service/service_error.h"
@@ -20,7 +21,12 @@ class Gate {
   Gate(bool has_certificates, std::map<std::string, Roles> roles_by_name)
       : has_certificates_(has_certificates), roles_by_name_(std::move(roles_by_name)) {}
 
-  grpc::Status Admit(const grpc::ServerContext& context, std::string_view method) const;
+  // A name such as "*.gpu.example" stands for those with any first label.
+  grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
+
+  bool has_certificates() const { return has_certificates_; }
+  // Of the caller's certificate; none: the server has none itself.
+  std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) const;
 
   // With an ErrorInfo in the details, as google.rpc.Status has it.
   static grpc::Status ToStatus(const ServiceError& error);

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "appliance/feed/text_file.h"
+#include "appliance/grpc/agent_calls.h"
 #include "appliance/grpc/gate.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
@@ -258,7 +259,8 @@ struct GrpcServer::Parts {
         jobs(service, gate),
         fabric(service, gate),
         diagnosis(service, gate),
-        history(service, gate) {}
+        history(service, gate),
+        agents(MakeAgentCalls(service.agents(), gate, service.box().config().agents)) {}
 
   const Gate gate;
   ApplianceCalls appliance;
@@ -266,6 +268,7 @@ struct GrpcServer::Parts {
   FabricCalls fabric;
   DiagnosisCalls diagnosis;
   HistoryCalls history;
+  std::unique_ptr<grpc::Service> agents;
   std::vector<ListenAddress> listens;
   std::unique_ptr<grpc::Server> server;
 };
@@ -299,6 +302,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.RegisterService(&parts->fabric);
   builder.RegisterService(&parts->diagnosis);
   builder.RegisterService(&parts->history);
+  builder.RegisterService(parts->agents.get());
   parts->server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (parts->server && ports[i] > 0) {

@@ -9,9 +9,11 @@
 #include <set>
 #include <thread>
 
+#include "appliance/agent/agent_link.h"
 #include "appliance/grpc/jobs_client.h"
 #include "appliance/grpc/role.h"
 #include "appliance/service/service_fixture.h"
+#include "rocescope/v1/agent.grpc.pb.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
@@ -168,6 +170,11 @@ class TlsTest : public GrpcTest {
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
   }
 
+  std::string Read(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
  private:
   void Run(const std::string& command) const {
     const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
@@ -179,10 +186,6 @@ class TlsTest : public GrpcTest {
     Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
         "-in " +
         name + ".csr -out " + name + ".pem");
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
   }
 };
 
@@ -230,12 +233,64 @@ TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {
   EXPECT_FALSE(in_the_clear.error().is_refused);
 }
 
+TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
+  OpenBox("");
+  MakeCertificates({"node7.gpu.example", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"*.gpu.example"};
+  Serve(config);
+  const auto report = [this](const std::string& name, const std::string& host) {
+    grpc::ClientContext context;
+    const auto stub = v1::Agents::NewStub(OpenAs(name));
+    const auto stream = stub->Report(&context);
+    v1::AgentMessage message;
+    message.mutable_hello()->set_host(host);
+    message.mutable_hello()->set_session(1);
+    stream->Write(message);
+    stream->WritesDone();
+    v1::BoxMessage answer;
+    while (stream->Read(&answer)) {
+    }
+    return stream->Finish();
+  };
+  EXPECT_TRUE(report("node7.gpu.example", "node7").ok());
+  EXPECT_TRUE(report("node7.gpu.example", "node7.gpu.example").ok());
+  const grpc::Status other = report("node7.gpu.example", "node8");
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(other.error_message(), HasSubstr("not those of the host \"node8\""));
+  EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "as they spell themselves";
+}
+
+TEST_F(TlsTest, AnAgentShowsItsCertificate) {
+  OpenBox("");
+  MakeCertificates({"node7"});
+  GrpcConfig config = Config();
+  config.agents = {"node7"};
+  Serve(config);
+  BatchBuffer buffer(1 << 20);
+  buffer.Append(BatchKind::kLogs, "");
+  const AgentLink link({.box = Target(),
+                        .certificate = Read("node7.pem"),
+                        .key = Read("node7.key"),
+                        .box_ca = Read("ca.pem"),
+                        .host = "node7",
+                        .version = "1",
+                        .session = 1,
+                        .tell = [](const std::string& text) { ADD_FAILURE() << text; }},
+                       buffer);
+  EXPECT_TRUE(buffer.WaitUntilTaken(std::chrono::seconds(20)));
+}
+
 TEST(CallRoles, HasARowForEachCallAndNoOther) {
   std::set<std::string> calls;
-  const auto* file = v1::Event::descriptor()->file();
-  for (int i = 0; i < file->service_count(); ++i) {
-    for (int j = 0; j < file->service(i)->method_count(); ++j) {
-      calls.insert("/" + file->service(i)->full_name() + "/" + file->service(i)->method(j)->name());
+  for (const auto* file : {v1::Event::descriptor()->file(), v1::AgentHello::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      for (int j = 0; j < file->service(i)->method_count(); ++j) {
+        calls.insert("/" + file->service(i)->full_name() + "/" +
+                     file->service(i)->method(j)->name());
+      }
     }
   }
   std::set<std::string> rows;

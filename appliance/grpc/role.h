@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may call what: one row for each call of service.proto.
+// Who may call what: one row for each call of service.proto and agent.proto.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ inline constexpr Roles kReaders =
     Of(CallerRole::kViewer) | Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
 inline constexpr Roles kPlacers = Of(CallerRole::kScheduler) | Of(CallerRole::kOperator);
 inline constexpr Roles kAllRoles = kReaders | Of(CallerRole::kAgent);
+inline constexpr Roles kReporters = Of(CallerRole::kAgent) | Of(CallerRole::kOperator);
 
 struct CallRoles {
   std::string_view method;  // "/rocescope.v1.Jobs/GetJob"
@@ -51,6 +52,7 @@ inline constexpr std::array kCallRoles = {
     CallRoles{"/rocescope.v1.History/ListPastEvents", kReaders},
     CallRoles{"/rocescope.v1.History/GetLinkHistory", kReaders},
     CallRoles{"/rocescope.v1.History/GetJobHistory", kReaders},
+    CallRoles{"/rocescope.v1.Agents/Report", kReporters},
 };
 
 // None: no row, so nobody may.

@@ -62,6 +62,24 @@ void AddBox(Service& service, Families& out) {
               service.events().last());
 }
 
+// Sums: hosts are too many for series of their own.
+void AddAgents(const std::vector<AgentState>& agents, Families& out) {
+  double connected = 0;
+  double left = 0;
+  double lost = 0;
+  for (const AgentState& agent : agents) {
+    connected += agent.connected ? 1 : 0;
+    left += agent.left ? 1 : 0;
+    lost += static_cast<double>(agent.lost_batches);
+  }
+  const auto total = static_cast<double>(agents.size());
+  constexpr const char* kHelp = "Hosts whose agent reports, has ended by itself, or is away.";
+  out.Gauge("agents", kHelp, connected, {{"state", "connected"}});
+  out.Gauge("agents", kHelp, left, {{"state", "left"}});
+  out.Gauge("agents", kHelp, total - connected - left, {{"state", "away"}});
+  out.Gauge("agents_lost_batches", "Batches that agents which run now gave up.", lost);
+}
+
 void AddSources(Service& service, Families& out) {
   for (const SourceState& source : service.box().Sources()) {
     const Labels labels = {{"source", source.name}, {"kind", std::string(NameOf(source.kind))}};
@@ -96,6 +114,7 @@ void AddSources(Service& service, Families& out) {
       out.Gauge("source_last_arrival_time_seconds", "When a frame came last, since the epoch.",
                 Seconds(ToNanoseconds(counted.last_arrival)), labels);
     }
+    if (source.kind == SourceKind::kAgents) AddAgents(source.agents, out);
   }
 }
 

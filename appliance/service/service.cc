@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analytics/job/host_name.h"
 #include "appliance/history/history_store.h"
 #include "appliance/report/replay_report.h"
 #include "appliance/report/telemetry_report.h"
@@ -14,6 +15,7 @@
 #include "appliance/service/page.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "rocescope/v1/service.pb.h"
+#include "topology/fabric.h"
 
 namespace rocescope {
 namespace {
@@ -23,7 +25,39 @@ constexpr Duration kSilent = std::chrono::seconds(30);
 
 double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-void FillSource(const SourceState& source, v1::Source& out) {
+// The topology may spell it otherwise.
+bool IsInTopology(const topology::Fabric* fabric, const std::string& host) {
+  if (fabric == nullptr) return false;
+  return std::ranges::any_of(fabric->nodes(),
+                             [&](const topology::Node& node) { return SameHost(node.name, host); });
+}
+
+void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::HostAgent& out) {
+  out.set_host(agent.host);
+  out.set_version(agent.version);
+  out.set_peer(agent.peer);
+  out.set_connected(agent.connected);
+  out.set_left(agent.left);
+  out.set_in_topology(IsInTopology(fabric, agent.host));
+  out.set_heard_ns(ToNanoseconds(agent.heard_at));
+  out.set_sessions(agent.sessions);
+  out.set_connections(agent.connections);
+  out.set_batches(agent.batches);
+  out.set_octets(agent.octets);
+  out.set_duplicates(agent.duplicates);
+  out.set_lost_batches(agent.lost_batches);
+  out.set_lost_octets(agent.lost_octets);
+  out.set_forgotten_batches(agent.forgotten_batches);
+  out.set_held_octets(agent.held_octets);
+  out.set_log_lines(agent.log_lines);
+  out.set_log_lines_cut(agent.log_lines_cut);
+  out.set_has_clock(agent.clock_ahead.has_value());
+  out.set_clock_ahead_ns(agent.clock_ahead.value_or(Duration(0)).count());
+  out.set_clock_error_ns(agent.clock_error.count());
+  for (const std::string& trouble : agent.troubles) out.add_troubles(trouble);
+}
+
+void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::Source& out) {
   const LcoreStatistics& counted = source.statistics;
   out.set_name(source.name);
   out.set_kind(std::string(NameOf(source.kind)));
@@ -38,6 +72,7 @@ void FillSource(const SourceState& source, v1::Source& out) {
   out.set_error(source.error);
   for (const std::string& trouble : source.troubles) out.add_troubles(trouble);
   for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
+  for (const AgentState& agent : source.agents) FillAgent(agent, fabric, *out.add_agents());
 }
 
 void FindProblems(const std::vector<SourceState>& sources, const Answer* answer, Duration window,
@@ -49,7 +84,8 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
     for (const std::string& trouble : source.troubles) out.add_problems(trouble);
     if (!source.error.empty()) {
       out.add_problems(source.error);
-    } else if (counted.received_any && now - counted.last_arrival > kSilent &&
+    } else if (source.kind != SourceKind::kAgents && counted.received_any &&
+               now - counted.last_arrival > kSilent &&
                counted.last_arrival > started) {  // else it is a capture's time
       out.add_problems(fmt::format("{}: nothing has come for {:.0f} s", source.name,
                                    SecondsOf(now - counted.last_arrival)));
@@ -165,7 +201,9 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
 }
 
 ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
-  for (const SourceState& source : box_.Sources()) FillSource(source, *out.add_sources());
+  for (const SourceState& source : box_.Sources()) {
+    FillSource(source, box_.fabric().get(), *out.add_sources());
+  }
   return {};
 }
 

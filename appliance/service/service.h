@@ -110,6 +110,8 @@ class Service {
   // For WatchEvents, which each transport has its own way to carry; and for whoever makes events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
+  // What agents say goes there.
+  AgentIntake& agents() { return box_.agents(); }
   const Box& box() const { return box_; }
   const std::string& version() const { return version_; }
   const HistoryStore* history() const { return history_; }

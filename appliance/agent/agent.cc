@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/agent.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "appliance/agent/agent_link.h"
+#include "appliance/feed/text_file.h"
+#include "dataplane/lcore/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+using Clock = Collector::Clock;
+
+// Random, and never 0.
+uint64_t NewSession() {
+  std::random_device random;
+  const uint64_t session = (uint64_t{random()} << 32) | random();
+  return session == 0 ? 1 : session;
+}
+
+Result<std::string> ReadPem(const std::string& path) {
+  constexpr uintmax_t kLargest = uintmax_t{1} << 20;
+  return path.empty() ? std::string() : ReadTextFile(path, kLargest);
+}
+
+Status CheckBox(const AgentConfig& config) {
+  const size_t colon = config.box.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == config.box.size()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is not HOST:PORT, such as box.example:50051", config.box));
+  }
+  const AgentTlsConfig& tls = config.tls;
+  const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.box_ca.empty();
+  const bool none = tls.certificate.empty() && tls.key.empty() && tls.box_ca.empty();
+  if (all || none) return {};
+  return MakeError(ErrorCode::kInvalidArgument,
+                   "tls: certificate, key and box_ca belong together: give all three");
+}
+
+}  // namespace
+
+struct Agent::Parts {
+  Parts(const AgentConfig& config, Collector::ReadQueuePairs read_queue_pairs)
+      : buffer(config.buffer), collector(config, buffer, std::move(read_queue_pairs)) {}
+
+  BatchBuffer buffer;
+  Collector collector;
+  std::optional<AgentLink> link;  // ends before what it reads from
+};
+
+Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std::string& version,
+                                            std::function<void(const std::string&)> tell,
+                                            Collector::ReadQueuePairs read_queue_pairs) {
+  for (const Status& checked : {CheckBox(config), Collector::Check(config)}) {
+    if (!checked) return tl::unexpected(checked.error());
+  }
+  std::array<std::string, 3> pems;
+  const std::array paths = {&config.tls.certificate, &config.tls.key, &config.tls.box_ca};
+  for (size_t i = 0; i < pems.size(); ++i) {
+    Result<std::string> pem = ReadPem(*paths[i]);
+    if (!pem) return tl::unexpected(pem.error());
+    pems[i] = *std::move(pem);
+  }
+  auto parts = std::make_unique<Parts>(config, std::move(read_queue_pairs));
+  parts->link.emplace(AgentLink::Options{.box = config.box,
+                                         .certificate = pems[0],
+                                         .key = pems[1],
+                                         .box_ca = pems[2],
+                                         .host = config.host.empty() ? OwnHostName() : config.host,
+                                         .version = version,
+                                         .session = NewSession(),
+                                         .tell = std::move(tell)},
+                      parts->buffer);
+  return std::unique_ptr<Agent>(new Agent(std::move(parts)));
+}
+
+Agent::Agent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Agent::~Agent() {
+  constexpr auto kFarewell = std::chrono::seconds(2);
+  if (parts_->link->IsConnected()) parts_->buffer.WaitUntilTaken(kFarewell);
+}
+
+void Agent::Run(const std::function<bool()>& stopped) {
+  constexpr Clock::duration kLongest = std::chrono::milliseconds(100);
+  while (!stopped()) {
+    const Clock::time_point now = Clock::now();
+    const Clock::time_point next = parts_->collector.Look(now, WallClock());
+    const LogTail::Counts& logs = parts_->collector.logs();
+    parts_->link->SetCondition({.log_lines = logs.lines,
+                                .log_lines_cut = logs.too_long + logs.cut,
+                                .troubles = parts_->collector.Troubles()});
+    std::this_thread::sleep_until(std::min(next, now + kLongest));
+  }
+}
+
+BatchBuffer::Counts Agent::counts() const { return parts_->buffer.counts(); }
+bool Agent::IsConnected() const { return parts_->link->IsConnected(); }
+
+std::string OwnHostName() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+}  // namespace rocescope

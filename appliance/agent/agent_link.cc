@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/agent_link.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "appliance/agent/clock_estimate.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "rocescope/v1/agent.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::BoxMessage>;
+constexpr auto kWatch = std::chrono::milliseconds(100);
+
+std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
+  std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
+  if (!options.certificate.empty()) {
+    credentials = grpc::SslCredentials({.pem_root_certs = options.box_ca,
+                                        .pem_private_key = options.key,
+                                        .pem_cert_chain = options.certificate});
+  }
+  grpc::ChannelArguments arguments;
+  // A try of ours is a try: gRPC's own pauses between them are not on top of ours.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // A host's way to the Internet is not the way to the box.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(options.box, credentials, arguments);
+}
+
+}  // namespace
+
+struct AgentLink::Parts {
+  Parts(Options given, BatchBuffer& held) : options(std::move(given)), buffer(held) {}
+
+  // One connection, from hello to its end; why it ended.
+  grpc::Status Connect();
+  void Read(Stream& stream);
+  void Send(Stream& stream);
+  v1::AgentMessage Pulse();
+  void Run();
+  void Watch();
+  bool Sleep(std::chrono::milliseconds time);
+
+  const Options options;
+  BatchBuffer& buffer;
+  std::atomic<bool> stop = false;
+
+  std::mutex mutex;  // of all below
+  std::condition_variable changed;
+  grpc::ClientContext* context = nullptr;  // of the connection that there is
+  Steady::time_point heard;                // the box, last
+  bool welcome = false;
+  bool broken = false;
+  uint64_t taken = 0;
+  ClockEstimate clock;
+  AgentCondition condition;
+
+  std::thread sender;
+  std::thread watcher;
+};
+
+// The box's side of the stream.
+void AgentLink::Parts::Read(Stream& stream) {
+  v1::BoxMessage message;
+  while (stream.Read(&message)) {
+    const Timestamp now = WallClock();
+    const std::lock_guard lock(mutex);
+    heard = Steady::now();
+    taken = message.taken();
+    if (std::exchange(welcome, true)) {
+      buffer.Take(taken);
+    } else {
+      buffer.Begin(taken);
+    }
+    if (message.echo_ns() != 0) {
+      clock.Add(FromNanoseconds(message.echo_ns()), FromNanoseconds(message.now_ns()), now);
+    }
+    changed.notify_all();
+  }
+  const std::lock_guard lock(mutex);
+  broken = true;
+  changed.notify_all();
+  buffer.Wake();
+}
+
+v1::AgentMessage AgentLink::Parts::Pulse() {
+  const BatchBuffer::Counts counts = buffer.counts();
+  v1::AgentMessage message;
+  v1::AgentPulse& pulse = *message.mutable_pulse();
+  const std::lock_guard lock(mutex);
+  pulse.set_lost_batches(counts.lost_batches);
+  pulse.set_lost_octets(counts.lost_octets);
+  pulse.set_forgotten_batches(counts.forgotten_batches);
+  pulse.set_held_octets(counts.held_octets);
+  pulse.set_log_lines(condition.log_lines);
+  pulse.set_log_lines_cut(condition.log_lines_cut);
+  for (const std::string& trouble : condition.troubles) pulse.add_troubles(trouble);
+  if (const auto offset = clock.Best()) {
+    pulse.set_has_clock(true);
+    pulse.set_clock_ahead_ns(offset->ahead.count());
+    pulse.set_clock_error_ns(offset->error.count());
+  }
+  pulse.set_now_ns(ToNanoseconds(WallClock()));
+  return message;
+}
+
+void AgentLink::Parts::Send(Stream& stream) {
+  uint64_t sent = 0;
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return welcome || broken || stop; });
+    sent = taken;
+  }
+  // Sizes of what is under way, by sequence.
+  std::deque<std::pair<uint64_t, uint64_t>> under_way;
+  uint64_t octets = 0;
+  Steady::time_point pulse_due = Steady::now();
+  while (true) {
+    {
+      std::unique_lock lock(mutex);
+      // Not to fill gRPC's buffers with what may have to be said again.
+      changed.wait_until(lock, pulse_due, [&] {
+        while (!under_way.empty() && under_way.front().first <= taken) {
+          octets -= under_way.front().second;
+          under_way.pop_front();
+        }
+        return broken || stop || octets < options.most_octets_under_way;
+      });
+      if (broken || stop) return;
+    }
+    const auto now = Steady::now();
+    if (now >= pulse_due) {
+      pulse_due = now + options.pulse;
+      if (!stream.Write(Pulse())) return;
+    }
+    if (octets >= options.most_octets_under_way) continue;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
+    const auto batch = buffer.After(sent, std::max(wait, std::chrono::milliseconds(1)));
+    if (!batch) continue;
+    v1::AgentMessage message;
+    message.mutable_batch()->ParseFromString(batch->octets);
+    message.mutable_batch()->set_sequence(batch->sequence);
+    if (!stream.Write(message)) return;
+    sent = batch->sequence;
+    under_way.emplace_back(sent, batch->octets.size());
+    octets += batch->octets.size();
+  }
+}
+
+grpc::Status AgentLink::Parts::Connect() {
+  const auto stub = v1::Agents::NewStub(OpenChannel(options));
+  grpc::ClientContext call;
+  {
+    const std::lock_guard lock(mutex);
+    if (stop) return grpc::Status::CANCELLED;
+    context = &call;
+    heard = Steady::now();
+    welcome = broken = false;
+  }
+  const auto stream = stub->Report(&call);
+  v1::AgentMessage hello;
+  hello.mutable_hello()->set_host(options.host);
+  hello.mutable_hello()->set_session(options.session);
+  hello.mutable_hello()->set_version(options.version);
+  stream->Write(hello);
+  std::thread reader([&] { Read(*stream); });
+  Send(*stream);
+  if (stop) {
+    v1::AgentMessage goodbye;
+    goodbye.mutable_goodbye();
+    stream->Write(goodbye);
+    stream->WritesDone();
+  } else {
+    call.TryCancel();
+  }
+  reader.join();
+  const grpc::Status status = stream->Finish();
+  const std::lock_guard lock(mutex);
+  context = nullptr;
+  changed.notify_all();
+  return status;
+}
+
+// Ends a connection on which the box has said nothing for too long.
+void AgentLink::Parts::Watch() {
+  while (!stop) {
+    Sleep(kWatch);
+    const std::lock_guard lock(mutex);
+    if (context != nullptr && Steady::now() - heard > options.patience) context->TryCancel();
+  }
+  // The last words of a box that answers at all take no longer.
+  constexpr auto kFarewell = std::chrono::seconds(2);
+  std::unique_lock lock(mutex);
+  if (!changed.wait_for(lock, kFarewell, [&] { return context == nullptr; })) {
+    context->TryCancel();
+  }
+}
+
+// False: it is to stop.
+bool AgentLink::Parts::Sleep(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex);
+  return !changed.wait_for(lock, time, [&] { return stop.load(); });
+}
+
+void AgentLink::Parts::Run() {
+  std::mt19937_64 random(options.session);
+  std::chrono::milliseconds wait = options.first_wait;
+  std::string told;
+  while (!stop) {
+    const grpc::Status status = Connect();
+    if (stop) break;
+    {
+      const std::lock_guard lock(mutex);
+      if (std::exchange(welcome, false)) {
+        wait = options.first_wait;
+        told.clear();
+      }
+    }
+    const std::string why = status.ok() ? "it ended the connection" : status.error_message();
+    if (std::exchange(told, why) != why) {
+      options.tell(fmt::format("the box at {}: {}; trying again, with waits of up to {} s",
+                               options.box, why, options.longest_wait.count() / 1000));
+    }
+    // From half of it to all, or agents of a whole fabric would come back at once.
+    std::uniform_int_distribution<int64_t> spread(wait.count() / 2, wait.count());
+    if (!Sleep(std::chrono::milliseconds(spread(random)))) break;
+    wait = std::min(2 * wait, options.longest_wait);
+  }
+}
+
+AgentLink::AgentLink(Options options, BatchBuffer& buffer)
+    : parts_(std::make_unique<Parts>(std::move(options), buffer)) {
+  parts_->sender = std::thread([this] { parts_->Run(); });
+  parts_->watcher = std::thread([this] { parts_->Watch(); });
+}
+
+AgentLink::~AgentLink() {
+  {
+    const std::lock_guard lock(parts_->mutex);
+    parts_->stop = true;
+    parts_->changed.notify_all();
+  }
+  parts_->buffer.Wake();
+  parts_->sender.join();
+  parts_->watcher.join();
+}
+
+void AgentLink::SetCondition(AgentCondition condition) {
+  const std::lock_guard lock(parts_->mutex);
+  parts_->condition = std::move(condition);
+}
+
+bool AgentLink::IsConnected() const {
+  const std::lock_guard lock(parts_->mutex);
+  return parts_->welcome && !parts_->broken;
+}
+
+}  // namespace rocescope

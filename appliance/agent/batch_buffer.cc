@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/batch_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+constexpr uint64_t kOverhead = 64;  // of each batch, so that many small ones are bounded too
+
+bool IsState(BatchKind kind) {
+  return kind == BatchKind::kInventory || kind == BatchKind::kQueuePairs ||
+         kind == BatchKind::kProcesses;
+}
+
+uint64_t WeightOf(const HeldBatch& batch) { return batch.octets.size() + kOverhead; }
+
+}  // namespace
+
+void BatchBuffer::Append(BatchKind kind, std::string octets) {
+  const std::lock_guard lock(mutex_);
+  if (IsState(kind)) {  // stands for the one before, taken or not
+    const auto before = std::ranges::find(batches_, kind, &HeldBatch::kind);
+    if (before != batches_.end()) {
+      counts_.held_octets -= WeightOf(*before);
+      batches_.erase(before);
+    }
+  }
+  batches_.push_back({.sequence = ++last_, .kind = kind, .octets = std::move(octets)});
+  counts_.held_octets += WeightOf(batches_.back());
+  MakeRoom();
+  changed_.notify_all();
+}
+
+// Readings are worth least when they are old, logs are what jobs are known by.
+void BatchBuffer::MakeRoom() {
+  while (counts_.held_octets > most_octets_ && batches_.size() > 1) {
+    if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
+    if (DropOldest([](BatchKind kind) { return kind == BatchKind::kLogs; })) continue;
+    if (!DropOldest([](BatchKind kind) { return kind != BatchKind::kMark; })) return;
+  }
+}
+
+// Never the one that has just come.
+bool BatchBuffer::DropOldest(bool (*may_go)(BatchKind)) {
+  const auto last = std::prev(batches_.end());
+  const auto at = std::find_if(batches_.begin(), last,
+                               [&](const HeldBatch& batch) { return may_go(batch.kind); });
+  if (at == last) return false;
+  Drop(at);
+  return true;
+}
+
+void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
+  if (batch->sequence > counts_.taken) {
+    ++counts_.lost_batches;
+    counts_.lost_octets += batch->octets.size();
+  } else {
+    ++counts_.forgotten_batches;
+  }
+  counts_.held_octets -= WeightOf(*batch);
+  batches_.erase(batch);
+}
+
+void BatchBuffer::Begin(uint64_t taken) {
+  const std::lock_guard lock(mutex_);
+  counts_.taken = std::min(taken, last_);
+  changed_.notify_all();
+}
+
+void BatchBuffer::Take(uint64_t taken) {
+  const std::lock_guard lock(mutex_);
+  if (taken <= counts_.taken) return;
+  counts_.taken = std::min(taken, last_);
+  std::erase_if(batches_, [&](const HeldBatch& batch) {
+    const bool goes = batch.kind == BatchKind::kCounters && batch.sequence <= counts_.taken;
+    if (goes) counts_.held_octets -= WeightOf(batch);
+    return goes;
+  });
+  changed_.notify_all();
+}
+
+std::optional<HeldBatch> BatchBuffer::After(uint64_t sequence, std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  const auto find = [&] {
+    return std::ranges::upper_bound(batches_, sequence, {}, &HeldBatch::sequence);
+  };
+  changed_.wait_for(lock, wait, [&] { return woken_ || find() != batches_.end(); });
+  woken_ = false;
+  const auto at = find();
+  return at == batches_.end() ? std::nullopt : std::optional(*at);
+}
+
+void BatchBuffer::Wake() {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  changed_.notify_all();
+}
+
+bool BatchBuffer::WaitUntilTaken(std::chrono::milliseconds wait) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(
+      lock, wait, [&] { return batches_.empty() || batches_.back().sequence <= counts_.taken; });
+}
+
+BatchBuffer::Counts BatchBuffer::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/batch_buffer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr uint64_t kPlenty = 1 << 20;
+
+std::vector<std::string> SentAfter(BatchBuffer& buffer, uint64_t sequence) {
+  std::vector<std::string> sent;
+  while (const auto batch = buffer.After(sequence, std::chrono::milliseconds(0))) {
+    EXPECT_GT(batch->sequence, sequence);
+    sequence = batch->sequence;
+    sent.push_back(batch->octets);
+  }
+  return sent;
+}
+
+TEST(BatchBuffer, HandsOutInOrder) {
+  BatchBuffer buffer(kPlenty);
+  buffer.Append(BatchKind::kLogs, "a");
+  buffer.Append(BatchKind::kCounters, "b");
+  EXPECT_EQ(buffer.After(0, std::chrono::milliseconds(0))->sequence, 1u);
+  EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("a", "b"));
+  EXPECT_THAT(SentAfter(buffer, 1), ElementsAre("b"));
+}
+
+TEST(BatchBuffer, ABoxThatBeginsAnewIsToldLogsAndStatesAgain) {
+  BatchBuffer buffer(kPlenty);
+  buffer.Append(BatchKind::kLogs, "log");
+  buffer.Append(BatchKind::kQueuePairs, "queue pairs");
+  buffer.Append(BatchKind::kCounters, "taken counters");
+  buffer.Append(BatchKind::kMark, "mark");
+  buffer.Take(4);
+  buffer.Append(BatchKind::kCounters, "counters");
+  buffer.Begin(0);
+  EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("log", "queue pairs", "mark", "counters"));
+  EXPECT_FALSE(buffer.WaitUntilTaken(std::chrono::milliseconds(0)));
+  buffer.Take(5);
+  EXPECT_TRUE(buffer.WaitUntilTaken(std::chrono::milliseconds(0)));
+}
+
+TEST(BatchBuffer, KeepsTheNewestStateOfAKind) {
+  BatchBuffer buffer(kPlenty);
+  buffer.Append(BatchKind::kQueuePairs, "old");
+  buffer.Append(BatchKind::kInventory, "devices");
+  buffer.Append(BatchKind::kQueuePairs, "new");
+  EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("devices", "new"));
+  EXPECT_EQ(buffer.counts().lost_batches, 0u) << "the new one says all";
+}
+
+TEST(BatchBuffer, TheOldestGiveWayCountersFirst) {
+  BatchBuffer buffer(4 * 164 + 10);  // four batches of 100 octets
+  const auto content = [](char letter) { return std::string(100, letter); };
+  buffer.Append(BatchKind::kLogs, content('a'));
+  buffer.Append(BatchKind::kCounters, content('b'));
+  buffer.Append(BatchKind::kCounters, content('c'));
+  buffer.Append(BatchKind::kLogs, content('d'));
+  buffer.Append(BatchKind::kLogs, content('e'));
+  EXPECT_THAT(SentAfter(buffer, 0),
+              ElementsAre(content('a'), content('c'), content('d'), content('e')));
+  buffer.Append(BatchKind::kCounters, content('f'));
+  buffer.Append(BatchKind::kLogs, content('g'));
+  buffer.Append(BatchKind::kLogs, content('h'));
+  EXPECT_THAT(SentAfter(buffer, 0),
+              ElementsAre(content('d'), content('e'), content('g'), content('h')));
+  EXPECT_EQ(buffer.counts().lost_batches, 4u);
+  EXPECT_EQ(buffer.counts().lost_octets, 400u);
+  EXPECT_LE(buffer.counts().held_octets, 4 * 164u);
+}
+
+TEST(BatchBuffer, WhatWasTakenIsForgottenNotLost) {
+  BatchBuffer buffer(2 * 164);
+  buffer.Append(BatchKind::kLogs, std::string(100, 'a'));
+  buffer.Take(1);
+  buffer.Append(BatchKind::kLogs, std::string(100, 'b'));
+  buffer.Append(BatchKind::kLogs, std::string(100, 'c'));
+  EXPECT_EQ(buffer.counts().forgotten_batches, 1u);
+  EXPECT_EQ(buffer.counts().lost_batches, 0u);
+}
+
+TEST(BatchBuffer, OneThatIsLargerThanAllRoomStillGoes) {
+  BatchBuffer buffer(100);
+  buffer.Append(BatchKind::kCounters, "a");
+  buffer.Append(BatchKind::kQueuePairs, std::string(500, 'q'));
+  EXPECT_THAT(SentAfter(buffer, 0), ElementsAre(std::string(500, 'q')));
+}
+
+TEST(BatchBuffer, BelievesNoBoxThatHasMoreThanThereIs) {
+  BatchBuffer buffer(kPlenty);
+  buffer.Append(BatchKind::kLogs, "a");
+  buffer.Take(99);
+  buffer.Append(BatchKind::kLogs, "b");
+  EXPECT_THAT(SentAfter(buffer, buffer.counts().taken), ElementsAre("b"));
+}
+
+}  // namespace
+}  // namespace rocescope

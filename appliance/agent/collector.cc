@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/collector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "appliance/agent/gpu_information.h"
+#include "appliance/agent/interface_counters.h"
+#include "appliance/agent/process_environment.h"
+#include "appliance/agent/rdma_sysfs.h"
+#include "appliance/agent/small_file.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/telemetry/prometheus_text.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMostText = size_t{256} << 10;    // octets of logs in a batch
+constexpr size_t kMostMetrics = size_t{16} << 20;  // octets of an exporter's answer
+constexpr size_t kMostCounters = 4096;             // samples of an exporter in a batch
+constexpr size_t kMostProcesses = 4096;
+constexpr std::chrono::milliseconds kPatience{2000};
+
+bool IsOfThisHost(const HttpUrl& url) {
+  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
+}
+
+void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
+  out.set_name(device.name);
+  out.set_pci(device.pci);
+  out.set_firmware(device.firmware);
+  out.set_board(device.board);
+  out.set_node_guid(device.node_guid);
+  out.set_interface(device.interface);
+  for (const RdmaPortState& port : device.ports) {
+    v1::RdmaPort& one = *out.add_ports();
+    one.set_number(port.number);
+    one.set_link_layer(port.link_layer);
+    one.set_state(port.state);
+    one.set_bits_per_second(port.bits_per_second);
+    for (const IpAddress& address : port.addresses) one.add_addresses(ToString(address));
+  }
+}
+
+// In groups of those that have all but their numbers in common, each in the order of these. What
+// would make a message larger than the box takes is left out: how many.
+size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
+  constexpr size_t kMostOctets = size_t{900} << 10;
+  constexpr size_t kOctetsOfEach = 8;    // two numbers of 24 bits, packed
+  constexpr size_t kOctetsOfGroup = 40;  // and its strings
+  size_t octets = 0;
+  const auto key = [](const RdmaQueuePair& one) {
+    return std::tie(one.device, one.port, one.process_id, one.command, one.type, one.state);
+  };
+  std::ranges::sort(queue_pairs, [&](const RdmaQueuePair& a, const RdmaQueuePair& b) {
+    return std::pair(key(a), a.local) < std::pair(key(b), b.local);
+  });
+  for (size_t i = 0; i < queue_pairs.size(); ++i) {
+    const RdmaQueuePair& one = queue_pairs[i];
+    if (octets > kMostOctets) return queue_pairs.size() - i;
+    octets += kOctetsOfEach;
+    if (i == 0 || key(one) != key(queue_pairs[i - 1])) {
+      v1::QueuePairGroup& group = *out.add_groups();
+      group.set_device(one.device);
+      group.set_port(static_cast<uint32_t>(one.port.value_or(0)));
+      group.set_process_id(one.process_id.value_or(0));
+      group.set_command(one.command);
+      group.set_type(one.type);
+      group.set_state(one.state);
+      octets += kOctetsOfGroup + one.device.size() + one.command.size() + one.type.size() +
+                one.state.size();
+    }
+    v1::QueuePairGroup& group = *out.mutable_groups(out.groups_size() - 1);
+    group.add_local_qpns(one.local.value);
+    group.add_remote_qpns(one.remote.value_or(Qpn{}).value);
+  }
+  return 0;
+}
+
+void Add(const MetricValue& value, v1::EntityCounters& out) {
+  out.add_metrics(std::string(InfoOf(value.metric).name));
+  out.add_values(value.value);
+}
+
+v1::EntityCounters& AddNic(const std::string& name, v1::AgentBatch& batch) {
+  v1::EntityCounters& counters = *batch.add_counters();
+  counters.set_kind(std::string(InfoOf(EntityKind::kNic).name));
+  counters.set_port(name);
+  return counters;
+}
+
+// What ethtool tells beside `known`, which the device tells itself.
+void AddEthtool(const std::string& interface, const std::string& name,
+                const std::vector<MetricValue>& known, v1::AgentBatch& batch) {
+  int priority = -1;
+  v1::EntityCounters* counters = nullptr;
+  for (const PriorityValue& one : MetricsOfEthtool(ReadEthtoolStatistics(interface))) {
+    const bool of_all = one.priority == PriorityValue::kAll;
+    if (of_all && std::ranges::find(known, one.value.metric, &MetricValue::metric) != known.end()) {
+      continue;
+    }
+    if (counters == nullptr || priority != one.priority) {
+      priority = one.priority;
+      counters = &AddNic(name, batch);
+      if (!of_all) counters->set_priority(one.priority + 1u);
+    }
+    Add(one.value, *counters);
+  }
+}
+
+LogTail::Options TailOptions(const AgentConfig& config) {
+  return {.patterns = config.nccl_logs, .newest_age = config.log_age};
+}
+
+}  // namespace
+
+Status Collector::Check(const AgentConfig& config) {
+  for (const std::string& url : config.metrics.urls) {
+    const Result<HttpUrl> where = ParseHttpUrl(url);
+    if (!where) return tl::unexpected(where.error());
+    if (!IsOfThisHost(*where)) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: not on this host (127.0.0.1, localhost): let the box ask it, "
+                      "key `scrape` of its configuration",
+                      url));
+    }
+  }
+  return {};
+}
+
+Collector::Collector(const AgentConfig& config, BatchBuffer& buffer,
+                     ReadQueuePairs read_queue_pairs)
+    : config_(config),
+      buffer_(buffer),
+      read_queue_pairs_(std::move(read_queue_pairs)),
+      rules_(config.metrics.rules),
+      tail_(TailOptions(config)) {
+  for (const std::string& url : config.metrics.urls) {
+    exporters_.push_back({.url = url, .where = ParseHttpUrl(url).value_or(HttpUrl{})});
+  }
+}
+
+Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wall) {
+  const auto due = [now](Clock::time_point& at, Duration period) {
+    if (now < at) return false;
+    // Multiples of the period, whatever a look took; none is made up for.
+    at += period;
+    if (at <= now) at = now + period;
+    return true;
+  };
+  if (due(state_due_, config_.queue_pair_period)) TellState(wall);
+  if (due(counters_due_, config_.counter_period)) {
+    if (config_.counters) TellCounters(wall);
+    AskExporters();
+  }
+  bool all_read = true;
+  if (due(logs_due_, config_.log_period)) {
+    all_read = ReadLogs(wall);
+    if (!all_read) logs_due_ = now;
+  }
+  if (all_read && !caught_up_) {
+    caught_up_ = true;
+    v1::AgentBatch batch;
+    batch.set_read_ns(ToNanoseconds(wall));
+    batch.set_caught_up(true);
+    buffer_.Append(BatchKind::kMark, batch.SerializeAsString());
+  }
+  const bool waits =
+      std::ranges::any_of(exporters_, [](const Exporter& one) { return one.under_way; });
+  if (waits) fetcher_.Run(std::chrono::milliseconds(10));
+  const auto next = std::min({state_due_, counters_due_, logs_due_});
+  return waits ? std::min(next, now + std::chrono::milliseconds(20)) : next;
+}
+
+bool Collector::ReadLogs(Timestamp wall) {
+  v1::AgentBatch batch;
+  size_t octets = 0;
+  const auto tell = [&] {
+    if (octets == 0) return;
+    batch.set_read_ns(ToNanoseconds(wall));
+    buffer_.Append(BatchKind::kLogs, batch.SerializeAsString());
+    batch.Clear();
+    octets = 0;
+  };
+  const bool all = tail_.Look(wall, [&](const LogTail::Piece& piece) {
+    v1::LogLines& lines = *batch.add_logs();
+    lines.set_log(piece.log);
+    lines.set_path(std::string(piece.path));
+    lines.set_text(std::string(piece.text));
+    octets += piece.text.size();
+    if (octets >= kMostText) tell();
+  });
+  tell();
+  return all;
+}
+
+void Collector::TellIfNew(BatchKind kind, v1::AgentBatch& batch, Timestamp wall) {
+  std::string content = batch.SerializeAsString();
+  if (const auto told = told_.find(kind); told != told_.end() && told->second == content) return;
+  told_[kind] = std::move(content);
+  batch.set_read_ns(ToNanoseconds(wall));
+  buffer_.Append(kind, batch.SerializeAsString());
+}
+
+void Collector::TellState(Timestamp wall) {
+  v1::AgentBatch batch;
+  v1::HostInventory& inventory = *batch.mutable_inventory();
+  for (const RdmaDeviceState& device : ReadRdmaDevices(config_.root)) {
+    Fill(device, *inventory.add_devices());
+  }
+  for (const GpuInformation& gpu : ReadGpus(config_.root)) {
+    v1::GpuDevice& one = *inventory.add_gpus();
+    one.set_minor(gpu.minor);
+    one.set_pci(gpu.pci);
+    one.set_uuid(gpu.uuid);
+    one.set_model(gpu.model);
+  }
+  TellIfNew(BatchKind::kInventory, batch, wall);
+  if (!config_.queue_pairs) return;
+  Result<std::vector<RdmaQueuePair>> queue_pairs = read_queue_pairs_();
+  queue_pair_trouble_.clear();
+  if (!queue_pairs) {
+    // A host without RDMA has none, which is no trouble.
+    if (queue_pairs.error().code != ErrorCode::kUnimplemented) {
+      queue_pair_trouble_ = queue_pairs.error().message;
+    }
+    return;
+  }
+  for (RdmaQueuePair& one : *queue_pairs) {
+    if (one.process_id && one.command.empty()) {
+      one.command = ReadProcessCommand(config_.root, *one.process_id);
+    }
+  }
+  TellProcesses(*queue_pairs, wall);
+  v1::AgentBatch told;
+  if (const size_t left_out = Fill(*std::move(queue_pairs), *told.mutable_queue_pairs());
+      left_out > 0) {
+    queue_pair_trouble_ = fmt::format(
+        "{} queue pairs are not told: there are too many for one "
+        "message",
+        left_out);
+  }
+  TellIfNew(BatchKind::kQueuePairs, told, wall);
+}
+
+void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Timestamp wall) {
+  std::map<uint64_t, std::string_view> commands;
+  for (const RdmaQueuePair& one : queue_pairs) {
+    if (one.process_id && commands.size() < kMostProcesses) {
+      commands.emplace(*one.process_id, one.command);
+    }
+  }
+  v1::AgentBatch batch;
+  v1::HostProcesses& processes = *batch.mutable_processes();
+  size_t unreadable = 0;
+  for (const auto& [process_id, command] : commands) {
+    const auto environment = ReadProcessEnvironment(config_.root, process_id);
+    if (!environment && !command.empty()) ++unreadable;
+    if (!environment || environment->IsEmpty()) continue;
+    v1::HostProcess& one = *processes.add_processes();
+    one.set_process_id(process_id);
+    one.set_command(std::string(command));
+    one.set_slurm_job_id(environment->slurm_job_id.value_or(0));
+    const auto number = [](std::optional<uint32_t> value) {
+      return value ? static_cast<int64_t>(*value) : int64_t{-1};
+    };
+    one.set_rank(number(environment->rank));
+    one.set_local_rank(number(environment->local_rank));
+    one.set_world_size(number(environment->world_size));
+    one.set_visible_gpus(environment->visible_gpus);
+  }
+  process_trouble_ =
+      unreadable == 0
+          ? ""
+          : fmt::format(
+                "the environment of {} with queue pairs cannot be read: their users are "
+                "others, which takes CAP_SYS_PTRACE",
+                unreadable == 1 ? "1 process" : fmt::format("{} processes", unreadable));
+  TellIfNew(BatchKind::kProcesses, batch, wall);
+}
+
+void Collector::TellCounters(Timestamp wall) {
+  v1::AgentBatch batch;
+  for (const std::string& device : NamesIn(config_.root + "/sys/class/infiniband")) {
+    const std::string folder = config_.root + "/sys/class/infiniband/" + device;
+    for (const std::string& number : NamesIn(folder + "/ports")) {
+      const auto port = ParseDecimal(number);
+      if (!port) continue;
+      // The first port goes by the device's name, as everywhere.
+      const std::string name = *port == 1 ? device : fmt::format("{}/{}", device, *port);
+      const auto values = ReadRdmaCounters(config_.root, device, static_cast<uint32_t>(*port));
+      if (values.empty()) continue;
+      v1::EntityCounters& counters = AddNic(name, batch);
+      for (const MetricValue& value : values) Add(value, counters);
+      // A made tree has no drivers behind it.
+      const std::vector<std::string> interfaces = NamesIn(folder + "/device/net");
+      if (config_.root.empty() && *port == 1 && !interfaces.empty()) {
+        AddEthtool(interfaces.front(), name, values, batch);
+      }
+    }
+  }
+  for (const std::string& interface : config_.interfaces) {
+    const auto values = ReadInterfaceStatistics(config_.root, interface);
+    if (values.empty()) {
+      file_troubles_[interface] = fmt::format("{}: there is no such interface", interface);
+      continue;
+    }
+    file_troubles_.erase(interface);
+    v1::EntityCounters& counters = AddNic(interface, batch);
+    for (const MetricValue& value : values) Add(value, counters);
+    if (config_.root.empty()) AddEthtool(interface, interface, values, batch);
+  }
+  if (batch.counters().empty()) return;
+  batch.set_read_ns(ToNanoseconds(wall));
+  buffer_.Append(BatchKind::kCounters, batch.SerializeAsString());
+}
+
+void Collector::AskExporters() {
+  for (const std::string& file : config_.metrics.files) {
+    const auto text = ReadRawFile(file, kMostMetrics);
+    if (text) {
+      file_troubles_.erase(file);
+      ReadMetrics(*text, WallClock());
+    } else {
+      file_troubles_[file] = fmt::format("{}: cannot be read", file);
+    }
+  }
+  for (Exporter& exporter : exporters_) {
+    if (std::exchange(exporter.under_way, true)) continue;
+    fetcher_.Get(exporter.where, {.patience = kPatience, .most_octets = kMostMetrics},
+                 [this, &exporter](const Result<std::string>& answer) {
+                   exporter.under_way = false;
+                   exporter.trouble =
+                       answer ? "" : fmt::format("{}: {}", exporter.url, answer.error().message);
+                   if (answer) ReadMetrics(*answer, WallClock());
+                 });
+  }
+}
+
+// Whatever host a label names, it is this one's: dcgm-exporter's may be a container's.
+void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
+  v1::AgentBatch batch;
+  const auto tell = [&] {
+    if (batch.counters().empty()) return;
+    batch.set_read_ns(ToNanoseconds(wall));
+    buffer_.Append(BatchKind::kCounters, batch.SerializeAsString());
+    batch.Clear();
+  };
+  ParsePrometheusText(text, [&](const PrometheusSample& sample) {
+    const auto record = rules_.Read(sample, "this");
+    if (!record || record->entity.kind == EntityKind::kPort) return;
+    v1::EntityCounters& counters = *batch.add_counters();
+    counters.set_kind(std::string(InfoOf(record->entity.kind).name));
+    if (record->entity.kind == EntityKind::kNic) counters.set_port(record->entity.port);
+    if (record->entity.index != CounterEntity::kNoIndex) {
+      counters.set_index(record->entity.index + 1);
+    }
+    if (record->entity.priority != CounterEntity::kAllPriorities) {
+      counters.set_priority(record->entity.priority + 1u);
+    }
+    if (sample.time_ms) counters.set_event_ns(*sample.time_ms * 1'000'000);
+    Add({.metric = record->metric, .value = record->value}, counters);
+    if (static_cast<size_t>(batch.counters_size()) >= kMostCounters) tell();
+  });
+  tell();
+}
+
+std::vector<std::string> Collector::Troubles() const {
+  std::vector<std::string> troubles = tail_.troubles();
+  for (const std::string* one : {&queue_pair_trouble_, &process_trouble_}) {
+    if (!one->empty()) troubles.push_back(*one);
+  }
+  for (const auto& [file, trouble] : file_troubles_) troubles.push_back(trouble);
+  for (const Exporter& exporter : exporters_) {
+    if (!exporter.trouble.empty()) troubles.push_back(exporter.trouble);
+  }
+  return troubles;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks at the host, each thing in its period, and makes batches for the box of what is new.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analytics/job/rdma_resource.h"
+#include "appliance/agent/batch_buffer.h"
+#include "appliance/agent/log_tail.h"
+#include "appliance/config/agent_config.h"
+#include "appliance/scrape/http_fetch.h"
+#include "appliance/scrape/metric_rules.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace rocescope {
+
+namespace v1 {
+class AgentBatch;
+class EntityCounters;
+class HostInventory;
+}  // namespace v1
+
+class Collector {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using ReadQueuePairs = std::function<Result<std::vector<RdmaQueuePair>>()>;
+
+  // Whose URLs are those of exporters on this host; the error names the one that is not.
+  static Status Check(const AgentConfig& config);
+
+  // `config` has passed Check; `buffer` must outlive it. `read_queue_pairs` is ReadKernelQueuePairs
+  // but for tests.
+  Collector(const AgentConfig& config, BatchBuffer& buffer, ReadQueuePairs read_queue_pairs);
+
+  // Does what is due; to be called again at the time that it returns, at the latest.
+  Clock::time_point Look(Clock::time_point now, Timestamp wall);
+
+  const LogTail::Counts& logs() const { return tail_.counts(); }
+  // What cannot be read, as sentences, as of the last look.
+  std::vector<std::string> Troubles() const;
+
+ private:
+  struct Exporter {
+    std::string url;
+    HttpUrl where;
+    bool under_way = false;
+    std::string trouble;
+  };
+
+  bool ReadLogs(Timestamp wall);
+  void TellState(Timestamp wall);
+  void TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Timestamp wall);
+  void TellCounters(Timestamp wall);
+  void AskExporters();
+  void ReadMetrics(const std::string& text, Timestamp wall);
+  // Unless it is as it was told last.
+  void TellIfNew(BatchKind kind, v1::AgentBatch& batch, Timestamp wall);
+
+  const AgentConfig config_;
+  BatchBuffer& buffer_;
+  const ReadQueuePairs read_queue_pairs_;
+  const MetricRules rules_;
+  LogTail tail_;
+  HttpFetcher fetcher_;
+  std::vector<Exporter> exporters_;
+  std::map<BatchKind, std::string> told_;  // the newest state of each kind
+  Clock::time_point logs_due_;
+  Clock::time_point state_due_;
+  Clock::time_point counters_due_;
+  bool caught_up_ = false;
+  // Of each part that can fail.
+  std::string queue_pair_trouble_;
+  std::string process_trouble_;
+  std::map<std::string, std::string> file_troubles_;
+};
+
+}  // namespace rocescope

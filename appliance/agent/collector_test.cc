@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/collector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/agent/made_tree.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using namespace std::string_literals;
+using std::chrono::milliseconds;
+
+RdmaQueuePair KernelQp(uint32_t local, uint32_t remote, uint64_t process_id) {
+  RdmaQueuePair one;
+  one.device = "mlx5_0";
+  one.port = 1;
+  one.local = Qpn{local};
+  one.remote = Qpn{remote};
+  one.type = "RC";
+  one.state = "RTS";
+  one.process_id = process_id;
+  return one;
+}
+
+class CollectorTest : public testing::Test {
+ protected:
+  CollectorTest() {
+    tree_.Device("mlx5_0", "0000:0000:0000:0000:0000:ffff:c000:020b");
+    config_.root = tree_.root();
+    config_.nccl_logs = {tree_.root() + "/log/*.log"};
+    config_.metrics.files = {};
+  }
+  void Begin() {
+    ASSERT_TRUE(Collector::Check(config_));
+    collector_ = std::make_unique<Collector>(config_, buffer_, [this] { return queue_pairs_; });
+  }
+  // What a look after so long makes.
+  std::vector<v1::AgentBatch> Look(milliseconds after = milliseconds(10'000)) {
+    now_ += after;
+    collector_->Look(now_, WallClock());
+    std::vector<v1::AgentBatch> batches;
+    while (const auto held = buffer_.After(seen_, milliseconds(0))) {
+      seen_ = held->sequence;
+      EXPECT_TRUE(batches.emplace_back().ParseFromString(held->octets));
+      EXPECT_GT(batches.back().read_ns(), 0);
+    }
+    return batches;
+  }
+  static std::string KindOf(const v1::AgentBatch& batch) {
+    return batch.has_inventory()       ? "inventory"
+           : batch.has_queue_pairs()   ? "queue pairs"
+           : batch.has_processes()     ? "processes"
+           : batch.caught_up()         ? "caught up"
+           : batch.counters_size() > 0 ? "counters"
+           : batch.logs_size() > 0     ? "logs"
+                                       : "";
+  }
+  static std::vector<std::string> KindsOf(const std::vector<v1::AgentBatch>& batches) {
+    std::vector<std::string> kinds;
+    for (const v1::AgentBatch& batch : batches) kinds.push_back(KindOf(batch));
+    return kinds;
+  }
+
+  test::MadeTree tree_;
+  AgentConfig config_;
+  BatchBuffer buffer_{4 << 20};
+  Result<std::vector<RdmaQueuePair>> queue_pairs_;
+  std::unique_ptr<Collector> collector_;
+  Collector::Clock::time_point now_ = Collector::Clock::now();
+  uint64_t seen_ = 0;
+};
+
+TEST_F(CollectorTest, TellsStatesOnceAndWhenTheyChange) {
+  queue_pairs_->push_back(KernelQp(20, 30, 4100));
+  tree_.File("proc/4100/environ", "RANK=2\0SLURM_JOB_ID=77\0HOME=/root\0"s);
+  tree_.File("proc/4100/comm", "python\n");
+  config_.counters = false;
+  Begin();
+  const auto first = Look();
+  ASSERT_THAT(KindsOf(first), ElementsAre("inventory", "processes", "queue pairs", "caught up"));
+  EXPECT_EQ(first[0].inventory().devices(0).ports(0).addresses(0), "192.0.2.11");
+  const v1::HostProcess& process = first[1].processes().processes(0);
+  EXPECT_EQ(process.rank(), 2);
+  EXPECT_EQ(process.local_rank(), -1);
+  EXPECT_EQ(process.slurm_job_id(), 77u);
+  EXPECT_EQ(process.command(), "python");
+  const v1::QueuePairGroup& group = first[2].queue_pairs().groups(0);
+  EXPECT_EQ(group.command(), "python");
+  EXPECT_THAT(group.local_qpns(), ElementsAre(20));
+  EXPECT_THAT(group.remote_qpns(), ElementsAre(30));
+  EXPECT_THAT(Look(), IsEmpty());
+  // In another order, and with one more of the same process.
+  queue_pairs_->insert(queue_pairs_->begin(), KernelQp(21, 31, 4100));
+  const auto more = Look();
+  ASSERT_THAT(KindsOf(more), ElementsAre("queue pairs"));
+  ASSERT_EQ(more[0].queue_pairs().groups_size(), 1);
+  EXPECT_THAT(more[0].queue_pairs().groups(0).local_qpns(), ElementsAre(20, 21));
+}
+
+TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
+  for (uint32_t i = 1; i <= 200'000; ++i) queue_pairs_->push_back(KernelQp(i, i, 4100));
+  config_.counters = false;
+  Begin();
+  for (const v1::AgentBatch& batch : Look()) EXPECT_LT(batch.ByteSizeLong(), 1u << 20);
+  EXPECT_THAT(collector_->Troubles(), ElementsAre(HasSubstr("queue pairs are not told")));
+  queue_pairs_->resize(100'000);
+  Look();
+  EXPECT_THAT(collector_->Troubles(), IsEmpty());
+}
+
+TEST_F(CollectorTest, TellsCountersInTheirPeriod) {
+  Begin();
+  Look();
+  tree_.Counter("mlx5_0", "hw_counters/np_cnp_sent", 8);
+  const auto batches = Look(milliseconds(1000));
+  ASSERT_THAT(KindsOf(batches), ElementsAre("counters"));
+  const v1::EntityCounters& counters = batches[0].counters(0);
+  EXPECT_EQ(counters.kind(), "nic");
+  EXPECT_EQ(counters.port(), "mlx5_0");
+  const auto at = std::ranges::find(counters.metrics(), "np_cnp_sent");
+  ASSERT_NE(at, counters.metrics().end());
+  EXPECT_EQ(counters.values(static_cast<int>(at - counters.metrics().begin())), 8u);
+  EXPECT_THAT(Look(milliseconds(10)), IsEmpty()) << "not due yet";
+}
+
+TEST_F(CollectorTest, TellsWhatLogsSayOfNccl) {
+  tree_.File("log/a.log", "step 1\nnode0:1:1 [0] NCCL INFO one\n");
+  config_.counters = false;
+  Begin();
+  const auto first = Look();
+  ASSERT_THAT(KindsOf(first),
+              ElementsAre("inventory", "processes", "queue pairs", "logs", "caught up"))
+      << "in this order: logs are there when they count";
+}
+
+TEST_F(CollectorTest, TellsMetricsOfProgramsAsThisHosts) {
+  tree_.File("metrics.prom",
+             "# TYPE DCGM_FI_DEV_GPU_UTIL gauge\n"
+             "DCGM_FI_DEV_GPU_UTIL{gpu=\"3\",Hostname=\"container7\"} 93\n"
+             "fabric_port_rx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 1\n"
+             "train_step_seconds 0.5\n");
+  config_.counters = false;
+  config_.metrics.files = {tree_.root() + "/metrics.prom", tree_.root() + "/none.prom"};
+  Begin();
+  std::vector<v1::AgentBatch> batches = Look();
+  std::erase_if(batches, [](const auto& batch) { return KindOf(batch) != "counters"; });
+  ASSERT_EQ(batches.size(), 1u);
+  ASSERT_EQ(batches[0].counters_size(), 1) << "a host tells of no switch";
+  EXPECT_EQ(batches[0].counters(0).kind(), "gpu");
+  EXPECT_EQ(batches[0].counters(0).index(), 4u) << "plus one";
+  EXPECT_THAT(batches[0].counters(0).metrics(), ElementsAre("gpu_utilisation"));
+  EXPECT_THAT(collector_->Troubles(), ElementsAre(HasSubstr("none.prom: cannot be read")));
+}
+
+TEST_F(CollectorTest, SaysWhatItCannotRead) {
+  queue_pairs_ = MakeError(ErrorCode::kPermissionDenied, "the kernel does not tell");
+  Begin();
+  Look();
+  EXPECT_THAT(collector_->Troubles(), ElementsAre("the kernel does not tell"));
+  queue_pairs_ = MakeError(ErrorCode::kUnimplemented, "the kernel has no RDMA");
+  Look();
+  EXPECT_THAT(collector_->Troubles(), IsEmpty());
+}
+
+TEST_F(CollectorTest, AsksOnlyExportersOfThisHost) {
+  config_.metrics.urls = {"http://127.0.0.1:9400/metrics", "http://10.0.0.7:9400/metrics"};
+  const Status checked = Collector::Check(config_);
+  ASSERT_FALSE(checked);
+  EXPECT_THAT(checked.error().message, HasSubstr("http://10.0.0.7:9400/metrics: not on this host"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/log_tail.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kPiece = size_t{64} << 10;
+constexpr size_t kMark = 256;  // octets by which a place in a file is known again
+// A file that no pattern finds any more may still be written to by who has it open: that long after
+// it last was, it is let go.
+constexpr Duration kLinger = std::chrono::minutes(10);
+constexpr size_t kMostTroubles = 20;
+
+std::string ReadAt(int descriptor, uint64_t offset, size_t octets) {
+  std::string text(octets, '\0');
+  const ssize_t got = pread(descriptor, text.data(), octets, static_cast<off_t>(offset));
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
+}
+
+std::string ReasonOf(int error) { return std::generic_category().message(error); }
+
+Timestamp WrittenAt(const struct stat& about) {
+  return FromNanoseconds(about.st_mtim.tv_sec * 1'000'000'000 + about.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+struct LogTail::Place {
+  uint64_t offset = 0;
+  std::string head;
+  std::string tail;
+  std::string partial;
+  bool skips_line = false;
+};
+
+struct LogTail::File {
+  uint64_t log = 0;
+  std::string path;
+  int descriptor = -1;
+  uint64_t offset = 0;      // read up to here
+  std::string head;         // the first octets, at most kMark of them
+  std::string tail;         // the last before `offset`, likewise
+  std::string partial;      // of a line whose end has not come
+  bool skips_line = false;  // the rest of one that is too long
+  bool found = true;        // by a pattern, this time
+  Timestamp written;
+  std::optional<Place> before;  // a truncation: where a copy that was made then is to be read on
+
+  Place place() const {
+    return {
+        .offset = offset, .head = head, .tail = tail, .partial = partial, .skips_line = skips_line};
+  }
+  void GoTo(Place place) {
+    offset = place.offset;
+    head = std::move(place.head);
+    tail = std::move(place.tail);
+    partial = std::move(place.partial);
+    skips_line = place.skips_line;
+  }
+
+  ~File() {
+    if (descriptor >= 0) close(descriptor);
+  }
+};
+
+LogTail::LogTail(Options options) : options_(std::move(options)) {}
+LogTail::~LogTail() = default;
+
+bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take) {
+  troubles_.clear();
+  // Before new ones are looked for: a copy is known by how far its original was read.
+  for (auto& [identity, file] : files_) NoticeTruncation(*file);
+  Find(now);
+  size_t budget = options_.octets_a_look;
+  bool all = true;
+  for (auto& [identity, file] : files_) all = ReadOn(*file, budget, take) && all;
+  Forget(now);
+  counts_.files = files_.size();
+  return all;
+}
+
+void LogTail::Find(Timestamp now) {
+  for (auto& [identity, file] : files_) file->found = false;
+  for (const std::string& pattern : options_.patterns) {
+    glob_t found{};
+    const int failed = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
+    for (size_t i = 0; failed == 0 && i < found.gl_pathc; ++i) Open(found.gl_pathv[i], now);
+    globfree(&found);
+  }
+}
+
+void LogTail::Open(const std::string& path, Timestamp now) {
+  struct stat about{};
+  if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
+  if (const auto at = files_.find({about.st_dev, about.st_ino}); at != files_.end()) {
+    at->second->found = true;
+    return;
+  }
+  if (now - WrittenAt(about) > options_.newest_age) return;
+  if (files_.size() >= options_.most_files) {
+    ++counts_.files_refused;
+    if (troubles_.size() < kMostTroubles) {
+      troubles_.push_back(fmt::format("{}: not read, {} logs are open already: narrow the patterns",
+                                      path, files_.size()));
+    }
+    return;
+  }
+  // Not to wait for what has become a pipe meanwhile.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) {
+    if (errno != ENOENT && troubles_.size() < kMostTroubles) {
+      troubles_.push_back(
+          fmt::format("{}: {}; the agent must be able to read it", path, ReasonOf(errno)));
+    }
+    return;
+  }
+  auto file = std::make_unique<File>();
+  file->descriptor = descriptor;
+  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return;
+  const Identity identity{about.st_dev, about.st_ino};
+  if (files_.contains(identity)) return;  // replaced between the two looks
+  file->log = ++last_log_;
+  file->path = path;
+  file->written = WrittenAt(about);
+  files_.emplace(identity, std::move(file));
+}
+
+// What copytruncate leaves beside the original: nothing of it is read while the original is whole;
+// after that what the original lost unread. Looked at until the first octet of it is read, as a log
+// may begin like another one and go on by itself.
+bool LogTail::IsHeldAsCopy(File& file) {
+  if (file.offset > 0 || file.before) return false;
+  struct stat about{};
+  if (fstat(file.descriptor, &about) != 0 || about.st_size == 0) return false;
+  const auto size = static_cast<uint64_t>(about.st_size);
+  const uint64_t marked = std::min<uint64_t>(kMark, size);
+  const std::string head = ReadAt(file.descriptor, 0, marked);
+  const std::string end = ReadAt(file.descriptor, size - marked, marked);
+  for (const auto& [identity, other] : files_) {
+    const size_t both = std::min(other->head.size(), head.size());
+    if (both > 0 && other->head.compare(0, both, head, 0, both) == 0 &&
+        ReadAt(other->descriptor, 0, marked) == head &&
+        ReadAt(other->descriptor, size - marked, marked) == end) {
+      return true;
+    }
+    const std::optional<Place>& before = other->before;
+    if (!before || before->offset < kMark || size < before->offset || before->head != head ||
+        ReadAt(file.descriptor, before->offset - before->tail.size(), before->tail.size()) !=
+            before->tail) {
+      continue;
+    }
+    if (!before->partial.empty()) --counts_.cut;
+    file.log = other->log;
+    file.path = other->path;
+    file.GoTo(*before);
+    other->before.reset();  // there is one copy
+    return false;
+  }
+  return false;
+}
+
+void LogTail::NoticeTruncation(File& file) {
+  struct stat about{};
+  if (file.offset == 0 || fstat(file.descriptor, &about) != 0) return;
+  const bool is_shorter = static_cast<uint64_t>(about.st_size) < file.offset;
+  if (static_cast<uint64_t>(about.st_size) == file.offset && WrittenAt(about) == file.written) {
+    return;
+  }
+  file.written = WrittenAt(about);
+  if (!is_shorter &&
+      ReadAt(file.descriptor, file.offset - file.tail.size(), file.tail.size()) == file.tail) {
+    return;
+  }
+  ++counts_.truncations;
+  if (!file.partial.empty()) ++counts_.cut;
+  file.before = file.place();
+  file.GoTo({});
+}
+
+// False: there is more.
+bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take) {
+  if (IsHeldAsCopy(file)) return true;
+  std::array<char, kPiece> octets;
+  while (budget > 0) {
+    // Who goes on writing where it was after a truncation leaves a hole in front.
+    const off_t data = lseek(file.descriptor, static_cast<off_t>(file.offset), SEEK_DATA);
+    if (data > static_cast<off_t>(file.offset)) {
+      file.offset = static_cast<uint64_t>(data);
+      file.head = ReadAt(file.descriptor, 0, std::min<uint64_t>(kMark, file.offset));
+      file.tail.clear();
+    }
+    const ssize_t got = pread(file.descriptor, octets.data(), std::min(octets.size(), budget),
+                              static_cast<off_t>(file.offset));
+    if (got <= 0) return true;
+    const std::string_view text(octets.data(), static_cast<size_t>(got));
+    budget -= text.size();
+    file.offset += text.size();
+    if (file.head.size() < kMark && file.head.size() + text.size() == file.offset) {
+      file.head += text.substr(0, kMark - file.head.size());
+    }
+    file.tail.append(text.substr(text.size() - std::min(text.size(), kMark)));
+    if (file.tail.size() > kMark) file.tail.erase(0, file.tail.size() - kMark);
+    TakeLines(file, text, take);
+  }
+  return false;
+}
+
+void LogTail::TakeLines(File& file, std::string_view octets,
+                        const std::function<void(const Piece&)>& take) {
+  std::string wanted;
+  const auto end_line = [&](std::string_view line) {  // with its end
+    // What follows a hole, or a block that was never written.
+    line.remove_prefix(std::min(line.find_first_not_of('\0'), line.size()));
+    if (line.size() > options_.longest_line) {
+      ++counts_.too_long;
+    } else if (line.find(options_.wanted) == std::string_view::npos) {
+      ++counts_.passed_over;
+    } else {
+      ++counts_.lines;
+      wanted += line;
+    }
+  };
+  while (!octets.empty()) {
+    const size_t end = octets.find('\n');
+    const std::string_view part = octets.substr(0, end == std::string_view::npos ? end : end + 1);
+    octets.remove_prefix(part.size());
+    const bool is_whole = end != std::string_view::npos;
+    if (file.skips_line) {
+      file.skips_line = !is_whole;
+    } else if (is_whole && file.partial.empty()) {
+      end_line(part);
+    } else {
+      file.partial += part;
+      file.partial.erase(0, file.partial.find_first_not_of('\0'));
+      if (is_whole) {
+        end_line(file.partial);
+        file.partial.clear();
+      } else if (file.partial.size() > options_.longest_line) {
+        ++counts_.too_long;
+        file.partial.clear();
+        file.skips_line = true;
+      }
+    }
+  }
+  if (!wanted.empty()) take({.log = file.log, .path = file.path, .text = wanted});
+}
+
+void LogTail::Forget(Timestamp now) {
+  std::erase_if(files_, [&](const auto& entry) {
+    File& file = *entry.second;
+    struct stat about{};
+    if (file.found || fstat(file.descriptor, &about) != 0) return false;
+    if (now - WrittenAt(about) <= kLinger) return false;
+    if (!file.partial.empty()) ++counts_.cut;
+    return true;
+  });
+}
+
+}  // namespace rocescope

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/agent/log_tail.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "dataplane/lcore/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+namespace fs = std::filesystem;
+
+class LogTailTest : public testing::Test {
+ protected:
+  LogTailTest() {
+    std::string pattern = testing::TempDir() + "log_tail_XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    Follow({});
+  }
+  ~LogTailTest() override { fs::remove_all(folder_); }
+
+  void Follow(LogTail::Options options) {
+    if (options.patterns.empty()) options.patterns = {(folder_ / "*.log*").string()};
+    tail_ = std::make_unique<LogTail>(options);
+  }
+  void Append(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::app | std::ios::binary) << text;
+  }
+  void Rename(const std::string& from, const std::string& to) const {
+    fs::rename(folder_ / from, folder_ / to);
+  }
+  void Truncate(const std::string& name) const { fs::resize_file(folder_ / name, 0); }
+  void Copy(const std::string& from, const std::string& to) const {
+    fs::copy_file(folder_ / from, folder_ / to);
+  }
+  // The lines that are new, without their ends.
+  std::vector<std::string> Look() {
+    std::vector<std::string> lines;
+    whole_ = tail_->Look(WallClock(), [&](const LogTail::Piece& piece) {
+      logs_.push_back(piece.log);
+      std::string_view text = piece.text;
+      EXPECT_TRUE(text.ends_with('\n')) << "pieces have whole lines";
+      while (!text.empty()) {
+        lines.emplace_back(text.substr(0, text.find('\n')));
+        text.remove_prefix(lines.back().size() + 1);
+      }
+    });
+    return lines;
+  }
+
+  fs::path folder_;
+  std::unique_ptr<LogTail> tail_;
+  bool whole_ = false;
+  std::vector<uint64_t> logs_;
+};
+
+// Long enough that places in it are known again; every line is another.
+std::string Lines(const std::string& name, int first, int count) {
+  std::string text;
+  for (int i = first; i < first + count; ++i) {
+    text += name + " NCCL INFO line " + std::to_string(i) + "\n";
+  }
+  return text;
+}
+
+TEST_F(LogTailTest, HandsOnWholeLinesAlone) {
+  Append("a.log", "NCCL one\nNCCL tw");
+  EXPECT_THAT(Look(), ElementsAre("NCCL one"));
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("a.log", "o");
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("a.log", "\nNCCL three\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL two", "NCCL three"));
+  EXPECT_EQ(tail_->counts().lines, 3u);
+}
+
+TEST_F(LogTailTest, PassesOverWhatIsNotOfNccl) {
+  Append("a.log", "loss 3.1\nNCCL one\n\n\xff\xfe\x01garbage\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL one"));
+  EXPECT_EQ(tail_->counts().passed_over, 3u);
+}
+
+TEST_F(LogTailTest, FindsNewFiles) {
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("b.log", "NCCL b\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL b"));
+}
+
+TEST_F(LogTailTest, PassesOverLinesThatAreTooLong) {
+  Follow({.longest_line = 20});
+  Append("a.log", "NCCL " + std::string(30, 'x') + "\nNCCL one\nNCCL " + std::string(30, 'y'));
+  EXPECT_THAT(Look(), ElementsAre("NCCL one"));
+  Append("a.log", std::string(200'000, 'y'));
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("a.log", "\nNCCL two\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL two"));
+  EXPECT_EQ(tail_->counts().too_long, 2u);
+}
+
+TEST_F(LogTailTest, FollowsAFileThatIsRenamedAndTheOneInItsPlace) {
+  Append("a.log", "NCCL one\nNCCL t");
+  EXPECT_THAT(Look(), ElementsAre("NCCL one"));
+  Rename("a.log", "a.log.1");
+  Append("a.log.1", "wo\n");  // who has it open goes on
+  Append("a.log", "NCCL three\n");
+  EXPECT_THAT(Look(), testing::UnorderedElementsAre("NCCL two", "NCCL three"));
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_NE(logs_[1], logs_[2]) << "each file has a number";
+  EXPECT_TRUE(logs_[0] == logs_[1] || logs_[0] == logs_[2]) << "and keeps it";
+}
+
+TEST_F(LogTailTest, FollowsAFileThatIsRenamedToWhereNoPatternFindsIt) {
+  Append("a.log", "NCCL one\n");
+  Look();
+  Rename("a.log", "gone");
+  Append("gone", "NCCL two\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL two"));
+}
+
+TEST_F(LogTailTest, FollowsAFileThatIsRemovedWhileItIsOpen) {
+  std::ofstream open(folder_ / "a.log");
+  open << "NCCL one\n" << std::flush;
+  EXPECT_THAT(Look(), ElementsAre("NCCL one"));
+  fs::remove(folder_ / "a.log");
+  open << "NCCL two\n" << std::flush;
+  EXPECT_THAT(Look(), ElementsAre("NCCL two"));
+}
+
+TEST_F(LogTailTest, BeginsAnewAfterATruncation) {
+  Append("a.log", "NCCL one\nNCCL two\nNCCL cu");
+  Look();
+  Truncate("a.log");
+  Append("a.log", "NCCL three\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL three"));
+  EXPECT_EQ(tail_->counts().truncations, 1u);
+  EXPECT_EQ(tail_->counts().cut, 1u);
+}
+
+TEST_F(LogTailTest, NoticesATruncationThoughTheFileIsLongerThanBefore) {
+  Append("a.log", "NCCL one\n");
+  Look();
+  Truncate("a.log");
+  Append("a.log", "NCCL three\nNCCL four\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL three", "NCCL four"));
+}
+
+TEST_F(LogTailTest, SkipsTheHoleOfAWriterThatGoesOnWhereItWas) {
+  const int writer = open((folder_ / "a.log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::string before = Lines("a", 0, 5000);
+  ASSERT_EQ(write(writer, before.data(), before.size()), static_cast<ssize_t>(before.size()));
+  EXPECT_EQ(Look().size(), 5000u);
+  Truncate("a.log");
+  ASSERT_EQ(write(writer, "NCCL next\n", 10), 10);
+  close(writer);
+  EXPECT_THAT(Look(), ElementsAre("NCCL next"));
+  EXPECT_THAT(Look(), IsEmpty());
+}
+
+TEST_F(LogTailTest, ReadsACopyOnWhereItsOriginalWasTruncatedUnread) {
+  Append("a.log", Lines("a", 0, 20) + "a NCCL INFO li");
+  EXPECT_EQ(Look().size(), 20u);
+  Append("a.log", "ne 20\n" + Lines("a", 21, 2));
+  Copy("a.log", "a.log.1");
+  Truncate("a.log");
+  Append("a.log", Lines("a", 23, 1));
+  EXPECT_THAT(Look(), testing::UnorderedElementsAre("a NCCL INFO line 20", "a NCCL INFO line 21",
+                                                    "a NCCL INFO line 22", "a NCCL INFO line 23"));
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(tail_->counts().cut, 0u) << "the copy has the rest";
+}
+
+TEST_F(LogTailTest, DoesNotReadACopyBesideItsOriginal) {
+  Append("a.log", Lines("a", 0, 20));
+  EXPECT_EQ(Look().size(), 20u);
+  Append("a.log", Lines("a", 20, 1));
+  Copy("a.log", "a.log.1");
+  EXPECT_EQ(Look().size(), 1u) << "between copy and truncation";
+  Truncate("a.log");
+  Append("a.log", Lines("a", 21, 1));
+  EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 21"));
+}
+
+TEST_F(LogTailTest, TakesALogThatBeginsLikeAnotherForItself) {
+  Append("a.log", "NCCL version 2.20.5\n");
+  EXPECT_EQ(Look().size(), 1u);
+  Append("b.log", "NCCL version 2.20.5\n");
+  EXPECT_THAT(Look(), IsEmpty()) << "so far it may be a copy";
+  Append("b.log", "NCCL b\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL version 2.20.5", "NCCL b"));
+}
+
+TEST_F(LogTailTest, LooksEndSoon) {
+  Follow({.octets_a_look = 100'000});
+  Append("a.log", Lines("a", 0, 10'000));
+  size_t lines = Look().size();
+  EXPECT_FALSE(whole_);
+  for (int looks = 0; !whole_ && looks < 100; ++looks) lines += Look().size();
+  EXPECT_EQ(lines, 10'000u);
+}
+
+TEST_F(LogTailTest, LeavesOldLogsAndOtherThingsAlone) {
+  Append("old.log", "NCCL old\n");
+  fs::last_write_time(folder_ / "old.log",
+                      fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  fs::create_directory(folder_ / "folder.log");
+  ASSERT_EQ(mkfifo((folder_ / "pipe.log").c_str(), 0600), 0);
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_EQ(tail_->counts().files, 0u);
+}
+
+TEST_F(LogTailTest, SaysThatThereAreTooMany) {
+  Follow({.most_files = 1});
+  Append("a.log", "NCCL a\n");
+  Append("b.log", "NCCL b\n");
+  EXPECT_EQ(Look().size(), 1u);
+  ASSERT_EQ(tail_->troubles().size(), 1u);
+  EXPECT_THAT(tail_->troubles()[0], testing::HasSubstr("narrow the patterns"));
+}
+
+}  // namespace
+}  // namespace rocescope

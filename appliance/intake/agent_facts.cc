@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/intake/agent_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kLongestName = 128;
+constexpr int kMostDevices = 1024;
+constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
+
+std::string Short(const std::string& text, size_t most = kLongestName) {
+  return text.substr(0, most);
+}
+
+// MetricNamed by hash: hundreds of thousands of readings come in a second.
+std::optional<Metric> FindMetric(std::string_view name) {
+  static const auto* const kByName = [] {
+    auto* const by_name = new std::unordered_map<std::string_view, Metric>;
+    for (size_t i = 0; i < kMetricCount; ++i) {
+      by_name->emplace(kMetrics[i].name, static_cast<Metric>(i));
+    }
+    return by_name;
+  }();
+  const auto at = kByName->find(name);
+  return at == kByName->end() ? std::nullopt : std::optional(at->second);
+}
+
+// Groups of queue pairs, one by one; those whose numbers are none are left out.
+std::vector<RdmaQueuePair> QueuePairsOf(const v1::QueuePairs& all, size_t most, uint64_t& refused) {
+  std::vector<RdmaQueuePair> result;
+  for (const v1::QueuePairGroup& group : all.groups()) {
+    RdmaQueuePair one;
+    one.device = Short(group.device());
+    constexpr uint32_t kMostPorts = 255;
+    if (group.port() > 0 && group.port() <= kMostPorts) one.port = static_cast<int>(group.port());
+    one.type = Short(group.type());
+    one.state = Short(group.state());
+    one.command = Short(group.command());
+    if (group.process_id() != 0) one.process_id = group.process_id();
+    for (int i = 0; i < group.local_qpns_size(); ++i) {
+      const uint32_t remote = i < group.remote_qpns_size() ? group.remote_qpns(i) : 0;
+      if (one.device.empty() || group.local_qpns(i) > k24BitMask || remote > k24BitMask ||
+          result.size() >= most) {
+        ++refused;
+        continue;
+      }
+      one.local = Qpn{group.local_qpns(i)};
+      one.remote.reset();
+      if (remote != 0) one.remote = Qpn{remote};
+      result.push_back(one);
+      result.back().line = result.size();
+    }
+  }
+  return result;
+}
+
+std::vector<HostNic> NicsOf(const std::string& host, const v1::HostInventory& inventory) {
+  std::vector<HostNic> nics;
+  for (const v1::RdmaDevice& device : inventory.devices()) {
+    if (nics.size() >= kMostDevices) break;
+    HostNic nic = {.host = host, .device = Short(device.name()), .addresses = {}};
+    for (const v1::RdmaPort& port : device.ports()) {
+      for (const std::string& text : port.addresses()) {
+        const auto address = ParseIpAddress(text);
+        if (address && nic.addresses.size() < kMostDevices) nic.addresses.push_back(*address);
+      }
+    }
+    if (!nic.device.empty() && !nic.addresses.empty()) nics.push_back(std::move(nic));
+  }
+  return nics;
+}
+
+// nvidia-smi counts by PCI address.
+std::vector<HostGpu> GpusOf(const std::string& host, const v1::HostInventory& inventory) {
+  std::vector<HostGpu> gpus;
+  for (const v1::GpuDevice& gpu : inventory.gpus()) {
+    if (gpus.size() >= kMostDevices) break;
+    gpus.push_back({.host = host, .number = 0, .pci = Short(gpu.pci()), .device = ""});
+  }
+  std::ranges::sort(gpus, {}, &HostGpu::pci);
+  for (uint32_t i = 0; i < gpus.size(); ++i) gpus[i].number = i;
+  return gpus;
+}
+
+}  // namespace
+
+struct AgentFactsBuilder::Log {
+  explicit Log(const std::string& name) : reader(name) {}
+  NcclLogReader reader;
+};
+
+struct AgentFactsBuilder::Session {
+  uint64_t number = 0;
+  Timestamp began;
+  std::map<uint64_t, Log> logs;
+  uint64_t log_octets = 0;
+  std::vector<RdmaQueuePair> queue_pairs;
+  bool has_queue_pairs = false;
+  std::vector<HostNic> nics;
+  std::vector<HostGpu> gpus;
+  std::set<uint64_t> slurm_jobs;
+};
+
+// What a new session says counts once it has said all that was there when it began, or after a
+// while; until then the one before does.
+struct AgentFactsBuilder::Host {
+  Session now;
+  std::unique_ptr<Session> next;
+};
+
+AgentFactsBuilder::AgentFactsBuilder(const Limits& limits) : limits_(limits) {}
+AgentFactsBuilder::~AgentFactsBuilder() = default;
+
+AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& delivery) {
+  std::unique_ptr<Host>& host = hosts_[delivery.host];
+  if (!host) {
+    host = std::make_unique<Host>();
+    host->now.number = delivery.session;
+  }
+  if (host->now.number == delivery.session) return host->now;
+  if (!host->next || host->next->number != delivery.session) {
+    host->next = std::make_unique<Session>();
+    host->next->number = delivery.session;
+    host->next->began = delivery.arrival;
+  }
+  return *host->next;
+}
+
+bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters) {
+  const v1::AgentBatch& batch = *delivery.batch;
+  AddCounters(delivery, counters);
+  Session& session = SessionOf(delivery);
+  bool changed = AddLogs(batch, delivery.host, session);
+  if (batch.has_inventory()) {
+    session.nics = NicsOf(delivery.host, batch.inventory());
+    session.gpus = GpusOf(delivery.host, batch.inventory());
+    changed = true;
+  }
+  if (batch.has_queue_pairs()) {
+    session.queue_pairs = QueuePairsOf(batch.queue_pairs(), limits_.queue_pairs, counts_.refused);
+    session.has_queue_pairs = true;
+    changed = true;
+  }
+  if (batch.has_processes()) {
+    session.slurm_jobs.clear();
+    for (const v1::HostProcess& process : batch.processes().processes()) {
+      if (process.slurm_job_id() != 0) session.slurm_jobs.insert(process.slurm_job_id());
+    }
+    changed = true;
+  }
+  Host& host = *hosts_[delivery.host];
+  if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
+    host.now = std::move(*host.next);
+    host.next.reset();
+    changed = true;
+  }
+  return changed;
+}
+
+bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& host,
+                                Session& session) {
+  bool any = false;
+  for (const v1::LogLines& lines : batch.logs()) {
+    auto at = session.logs.find(lines.log());
+    if ((at == session.logs.end() && session.logs.size() >= limits_.logs) ||
+        session.log_octets + lines.text().size() > limits_.log_octets) {
+      ++counts_.refused;
+      continue;
+    }
+    if (at == session.logs.end()) {
+      constexpr size_t kLongestPath = 1024;
+      const std::string name = fmt::format("{}:{}", host, Short(lines.path(), kLongestPath));
+      at = session.logs.emplace(lines.log(), Log(name)).first;
+    }
+    at->second.reader.Read(lines.text());
+    session.log_octets += lines.text().size();
+    any = true;
+  }
+  return any;
+}
+
+void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery,
+                                    std::vector<CounterRecord>& counters) {
+  for (const v1::EntityCounters& entity : delivery.batch->counters()) {
+    counts_.readings += static_cast<uint64_t>(entity.metrics_size());
+    const auto kind = EntityKindNamed(entity.kind());
+    const int64_t read_ns = entity.event_ns() != 0 ? entity.event_ns() : delivery.batch->read_ns();
+    constexpr uint32_t kPriorities = 8;
+    constexpr int64_t kCentury = int64_t{3'155'760'000} * 1'000'000'000;
+    // A host tells of what is its own, which switches' ports are not.
+    if (!kind || *kind == EntityKind::kPort || entity.priority() > kPriorities || read_ns <= 0 ||
+        read_ns > kCentury || (*kind == EntityKind::kNic) == entity.port().empty() ||
+        entity.metrics_size() != entity.values_size()) {
+      counts_.malformed += static_cast<uint64_t>(entity.metrics_size());
+      continue;
+    }
+    CounterRecord record;
+    record.entity.kind = *kind;
+    record.entity.node = delivery.host;
+    record.entity.port = Short(entity.port());
+    if (entity.index() != 0) record.entity.index = entity.index() - 1;
+    if (entity.priority() != 0)
+      record.entity.priority = static_cast<uint8_t>(entity.priority() - 1);
+    // Nothing has been read that is yet to come.
+    record.event_time = std::min(FromNanoseconds(read_ns) + delivery.clock_ahead, delivery.arrival);
+    record.arrival_time = delivery.arrival;
+    for (int i = 0; i < entity.metrics_size(); ++i) {
+      const auto metric = FindMetric(entity.metrics(i));
+      if (!metric) {
+        ++counts_.malformed;
+        continue;
+      }
+      record.metric = *metric;
+      record.value = entity.values(i);
+      counters.push_back(record);
+    }
+  }
+}
+
+AgentFacts AgentFactsBuilder::Facts() const {
+  AgentFacts facts;
+  std::map<uint64_t, std::vector<AllocatedNode>> allocations;
+  for (const auto& [name, host] : hosts_) {
+    const Session& session = host->now;
+    for (const auto& [number, log] : session.logs) facts.logs.push_back(log.reader.Log());
+    if (session.has_queue_pairs) {
+      facts.rdma.push_back({.host = name, .queue_pairs = session.queue_pairs});
+    }
+    facts.nics.insert(facts.nics.end(), session.nics.begin(), session.nics.end());
+    facts.gpus.insert(facts.gpus.end(), session.gpus.begin(), session.gpus.end());
+    for (const uint64_t job : session.slurm_jobs) {
+      allocations[job].push_back({.name = name, .gpus = {}});
+    }
+  }
+  for (auto& [id, nodes] : allocations) {
+    facts.allocations.push_back({.id = id, .state_text = "RUNNING", .nodes = std::move(nodes)});
+  }
+  return facts;
+}
+
+}  // namespace rocescope

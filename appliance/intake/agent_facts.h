@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What agents have said of their hosts, as analysis takes it: logs, queue pairs, addresses and GPUs
+// as facts that stand until something else is said, counters as records. Everything here is
+// somebody else's word and is checked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analytics/job/host_facts.h"
+#include "analytics/job/nccl_log.h"
+#include "appliance/intake/agent_intake.h"
+#include "dataplane/record/record.h"
+
+namespace rocescope {
+
+// Facts of all hosts that have an agent.
+struct AgentFacts {
+  std::vector<NcclLog> logs;
+  std::vector<RdmaDump> rdma;
+  std::vector<HostNic> nics;
+  std::vector<HostGpu> gpus;
+  std::vector<Allocation> allocations;  // by id: of processes that say of which Slurm job they are
+};
+
+// One thread.
+class AgentFactsBuilder {
+ public:
+  struct Counts {
+    uint64_t readings = 0;   // of counters
+    uint64_t malformed = 0;  // of these, with a name or number that means nothing
+    uint64_t refused = 0;    // logs and queue pairs beyond what a host may have
+  };
+  struct Limits {
+    size_t logs = 4096;             // of a host
+    size_t queue_pairs = 1u << 20;  // likewise
+    uint64_t log_octets = uint64_t{256} << 20;
+  };
+
+  AgentFactsBuilder() : AgentFactsBuilder(Limits{}) {}
+  explicit AgentFactsBuilder(const Limits& limits);
+  ~AgentFactsBuilder();
+
+  // Appends its readings to `counters`. True: the facts have changed.
+  bool Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters);
+
+  AgentFacts Facts() const;
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Log;
+  struct Session;
+  struct Host;
+
+  Session& SessionOf(const AgentDelivery& delivery);
+  bool AddLogs(const v1::AgentBatch& batch, const std::string& host, Session& session);
+  void AddCounters(const AgentDelivery& delivery, std::vector<CounterRecord>& counters);
+
+  const Limits limits_;
+  std::map<std::string, std::unique_ptr<Host>> hosts_;
+  Counts counts_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/intake/agent_intake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analytics/job/host_name.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMostTroubles = 20;
+constexpr size_t kLongestTrouble = 256;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
+
+}  // namespace
+
+struct AgentIntake::Agent {
+  AgentState state;
+  uint64_t session = 0;
+  uint64_t taken = 0;
+  uint64_t connection = 0;  // 0: none
+};
+
+bool IsHostName(std::string_view name) {
+  constexpr size_t kLongest = 253;  // RFC 1035
+  constexpr std::string_view kMay =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+         name.find_first_not_of(kMay) == std::string_view::npos;
+}
+
+bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
+                  const std::vector<std::string>& any_host) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return SameHost(name, host) || std::ranges::find(any_host, name) != any_host.end();
+  });
+}
+
+AgentIntake::AgentIntake(const AgentsConfig& config) : config_(config) {}
+AgentIntake::~AgentIntake() = default;
+
+Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std::string_view peer,
+                                                Timestamp now) {
+  if (!IsHostName(hello.host())) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "the hello names no host: give its name in letters, digits, '-' and '.'");
+  }
+  if (hello.session() == 0) {
+    return MakeError(ErrorCode::kInvalidArgument, "the hello has no session: give a random number");
+  }
+  const std::lock_guard lock(mutex_);
+  if (closed_) return MakeError(ErrorCode::kUnavailable, "the box ends");
+  const std::string key = Lower(hello.host());
+  auto at = agents_.find(key);
+  if (at == agents_.end()) {
+    if (!MakeRoom(now)) {
+      return MakeError(ErrorCode::kResourceExhausted,
+                       fmt::format("{} agents report already, and that is as many as may (key "
+                                   "`agents: {{most: ...}}` of the box's configuration)",
+                                   agents_.size()));
+    }
+    at = agents_.emplace(key, std::make_unique<Agent>()).first;
+    at->second->state.host = hello.host();
+  }
+  Agent& agent = *at->second;
+  connections_.erase(agent.connection);
+  if (agent.session != hello.session()) {
+    agent.session = hello.session();
+    agent.taken = 0;
+    ++agent.state.sessions;
+  }
+  agent.connection = ++last_connection_;
+  connections_[agent.connection] = &agent;
+  AgentState& state = agent.state;
+  state.version = Lower(hello.version()).substr(0, 64);
+  state.peer = peer;
+  state.connected = true;
+  state.left = false;
+  state.connected_at = state.heard_at = now;
+  ++state.connections;
+  return Welcome{.connection = agent.connection, .taken = agent.taken};
+}
+
+// One that has not been heard for an hour makes room for another.
+bool AgentIntake::MakeRoom(Timestamp now) {
+  if (agents_.size() < config_.most) return true;
+  auto oldest = agents_.end();
+  for (auto at = agents_.begin(); at != agents_.end(); ++at) {
+    const AgentState& state = at->second->state;
+    if (state.connected || now - state.heard_at < std::chrono::hours(1)) continue;
+    if (oldest == agents_.end() || state.heard_at < oldest->second->state.heard_at) oldest = at;
+  }
+  if (oldest == agents_.end()) return false;
+  agents_.erase(oldest);
+  return true;
+}
+
+AgentIntake::Agent* AgentIntake::Find(uint64_t connection) {
+  const auto at = connections_.find(connection);
+  return closed_ || at == connections_.end() ? nullptr : at->second;
+}
+
+AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch,
+                                      size_t octets, Timestamp now, uint64_t& taken) {
+  const std::lock_guard lock(mutex_);
+  Agent* const agent = Find(connection);
+  if (agent == nullptr) return Taking::kOver;
+  AgentState& state = agent->state;
+  state.heard_at = now;
+  taken = agent->taken;
+  if (batch->sequence() <= agent->taken) {
+    ++state.duplicates;
+    return Taking::kTaken;
+  }
+  // One alone always finds room.
+  if (!queue_.empty() && queued_octets_ + octets > config_.queue) return Taking::kFull;
+  taken = agent->taken = batch->sequence();
+  ++state.batches;
+  state.octets += octets;
+  AgentDelivery delivery = {
+      .host = state.host, .session = agent->session, .batch = std::move(batch), .arrival = now};
+  if (state.clock_ahead && std::chrono::abs(*state.clock_ahead) > state.clock_error) {
+    delivery.clock_ahead = *state.clock_ahead;
+  }
+  queue_.emplace_back(std::move(delivery), octets);
+  queued_octets_ += octets;
+  return Taking::kTaken;
+}
+
+bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  Agent* const agent = Find(connection);
+  if (agent == nullptr) return false;
+  AgentState& state = agent->state;
+  state.heard_at = now;
+  state.lost_batches = pulse.lost_batches();
+  state.lost_octets = pulse.lost_octets();
+  state.forgotten_batches = pulse.forgotten_batches();
+  state.held_octets = pulse.held_octets();
+  state.log_lines = pulse.log_lines();
+  state.log_lines_cut = pulse.log_lines_cut();
+  // A clock that is further away than a century is none, and would overflow sums.
+  constexpr Duration kMost = std::chrono::hours(24 * 36'525);
+  const Duration ahead(pulse.clock_ahead_ns());
+  const Duration error(pulse.clock_error_ns());
+  state.clock_ahead.reset();
+  if (pulse.has_clock() && ahead > -kMost && ahead < kMost && error >= Duration(0) &&
+      error < kMost) {
+    state.clock_ahead = ahead;
+    state.clock_error = error;
+  }
+  state.troubles.clear();
+  for (const std::string& trouble : pulse.troubles()) {
+    if (state.troubles.size() >= kMostTroubles) break;
+    state.troubles.push_back(trouble.substr(0, kLongestTrouble));
+  }
+  return true;
+}
+
+void AgentIntake::End(uint64_t connection, bool said_so, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const auto at = connections_.find(connection);
+  if (at == connections_.end()) return;
+  Agent& agent = *at->second;
+  connections_.erase(at);
+  agent.connection = 0;
+  agent.state.connected = false;
+  agent.state.left = said_so;
+  if (said_so) agent.state.heard_at = now;
+}
+
+std::optional<AgentDelivery> AgentIntake::Next() {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return std::nullopt;
+  std::optional<AgentDelivery> delivery = std::move(queue_.front().first);
+  queued_octets_ -= queue_.front().second;
+  queue_.pop_front();
+  return delivery;
+}
+
+void AgentIntake::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+bool AgentIntake::any() const {
+  const std::lock_guard lock(mutex_);
+  return !agents_.empty();
+}
+
+std::vector<AgentState> AgentIntake::Agents() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<AgentState> states;
+  states.reserve(agents_.size());
+  for (const auto& [key, agent] : agents_) states.push_back(agent->state);
+  return states;
+}
+
+std::vector<std::string> AgentIntake::Troubles(Timestamp now) const {
+  std::vector<std::string> troubles;
+  uint64_t more = 0;
+  const auto add = [&](std::string text) {
+    troubles.size() < kMostTroubles ? troubles.push_back(std::move(text)) : void(++more);
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, agent] : agents_) {
+    const AgentState& state = agent->state;
+    const Duration silent = now - state.heard_at;
+    if (!state.left && silent > config_.silent_after) {
+      add(fmt::format("agent of {}: not heard for {:.0f} s", state.host, SecondsOf(silent)));
+    }
+    for (const std::string& trouble : state.troubles) {
+      add(fmt::format("agent of {}: {}", state.host, trouble));
+    }
+  }
+  if (more > 0) troubles.push_back(fmt::format("and {} more about agents", more));
+  return troubles;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/intake/agent_intake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analytics/job/nccl_log_builder.h"
+#include "appliance/intake/agent_facts.h"
+#include "appliance/intake/agent_loop.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Taking = AgentIntake::Taking;
+
+constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
+
+v1::AgentHello Hello(const std::string& host, uint64_t session) {
+  v1::AgentHello hello;
+  hello.set_host(host);
+  hello.set_session(session);
+  return hello;
+}
+
+class Intake {
+ public:
+  explicit Intake(const AgentsConfig& config = {}) : intake(config) {}
+
+  AgentIntake::Welcome Begin(const std::string& host, uint64_t session, Timestamp now = kNow) {
+    const auto welcome = intake.Begin(Hello(host, session), "ipv4:10.0.0.7:1234", now);
+    EXPECT_TRUE(welcome) << welcome.error().message;
+    return welcome.value_or(AgentIntake::Welcome{});
+  }
+  Taking Take(uint64_t connection, uint64_t sequence, size_t octets = 100) {
+    auto batch = std::make_unique<v1::AgentBatch>();
+    batch->set_sequence(sequence);
+    return intake.Take(connection, batch, octets, kNow, taken);
+  }
+  std::vector<uint64_t> Queued() {
+    std::vector<uint64_t> sequences;
+    while (const auto delivery = intake.Next()) sequences.push_back(delivery->batch->sequence());
+    return sequences;
+  }
+
+  AgentIntake intake;
+  uint64_t taken = 0;
+};
+
+TEST(AgentIntake, TakesEachBatchOnce) {
+  Intake box;
+  const auto first = box.Begin("gpu-7", 42);
+  EXPECT_EQ(first.taken, 0u);
+  EXPECT_EQ(box.Take(first.connection, 1), Taking::kTaken);
+  EXPECT_EQ(box.Take(first.connection, 3), Taking::kTaken) << "2 was given up";
+  const auto again = box.Begin("gpu-7", 42);
+  EXPECT_EQ(again.taken, 3u);
+  EXPECT_EQ(box.Take(again.connection, 3), Taking::kTaken);
+  EXPECT_EQ(box.taken, 3u);
+  EXPECT_EQ(box.Take(again.connection, 4), Taking::kTaken);
+  EXPECT_THAT(box.Queued(), ElementsAre(1, 3, 4));
+  const AgentState state = box.intake.Agents().at(0);
+  EXPECT_EQ(state.duplicates, 1u);
+  EXPECT_EQ(state.batches, 3u);
+  EXPECT_EQ(state.sessions, 1u);
+  EXPECT_EQ(state.connections, 2u);
+}
+
+TEST(AgentIntake, AnotherSessionBeginsAtItsFirstBatch) {
+  Intake box;
+  const auto first = box.Begin("gpu-7", 42);
+  box.Take(first.connection, 9);
+  const auto second = box.Begin("GPU-7", 43);
+  EXPECT_EQ(second.taken, 0u);
+  EXPECT_EQ(box.Take(second.connection, 1), Taking::kTaken);
+  EXPECT_EQ(box.Take(first.connection, 10), Taking::kOver) << "the newer one is believed";
+  EXPECT_EQ(box.intake.Agents().size(), 1u);
+}
+
+TEST(AgentIntake, WhatFindsNoRoomWaitsOutside) {
+  Intake box({.queue = 1000});
+  const auto host = box.Begin("gpu-7", 42);
+  EXPECT_EQ(box.Take(host.connection, 1, 5000), Taking::kTaken) << "one alone always finds room";
+  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kFull);
+  EXPECT_EQ(box.taken, 1u);
+  EXPECT_THAT(box.Queued(), ElementsAre(1));
+  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kTaken);
+}
+
+TEST(AgentIntake, HasRoomForSoManyHosts) {
+  Intake box({.most = 2});
+  box.Begin("a", 1);
+  const auto b = box.Begin("b", 1);
+  const auto refused = box.intake.Begin(Hello("c", 1), "", kNow);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("agents: {most: ...}"));
+  box.intake.End(b.connection, true, kNow);
+  EXPECT_FALSE(box.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
+  EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2))) << "b is long gone";
+}
+
+TEST(AgentIntake, RefusesWhatIsNoHello) {
+  Intake box;
+  for (const char* host : {"", ".", "a b", "a/b", "\x1b[31m", "h\xc3\xb6st"}) {
+    EXPECT_FALSE(box.intake.Begin(Hello(host, 1), "", kNow)) << host;
+  }
+  EXPECT_FALSE(box.intake.Begin(Hello(std::string(300, 'a'), 1), "", kNow));
+  EXPECT_FALSE(box.intake.Begin(Hello("a", 0), "", kNow));
+  EXPECT_FALSE(box.intake.any());
+}
+
+TEST(AgentIntake, AnAgentReportsForWhatItsCertificateNames) {
+  EXPECT_TRUE(MayReportFor("gpu-7", {"gpu-7"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7", {"GPU-7.rack2.example"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7.rack2.example", {"agent", "gpu-7"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"gpu-70", "gpu-8.example"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7.rack1.example", {"gpu-7.rack2.example"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"fleet"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7", {"fleet"}, {"fleet"}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"eve"}, {"fleet"}));
+}
+
+TEST(AgentIntake, SilenceIsTroubleUnlessItWasSaid) {
+  Intake box({.silent_after = seconds(30)});
+  const auto a = box.Begin("a", 1);
+  const auto b = box.Begin("b", 1);
+  EXPECT_THAT(box.intake.Troubles(kNow + seconds(29)), IsEmpty());
+  box.intake.End(a.connection, false, kNow);
+  box.intake.End(b.connection, true, kNow);
+  EXPECT_THAT(box.intake.Troubles(kNow + seconds(40)),
+              ElementsAre("agent of a: not heard for 40 s"));
+}
+
+TEST(AgentIntake, PulsesSayHowAnAgentIs) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  v1::AgentPulse pulse;
+  pulse.set_lost_batches(3);
+  pulse.set_has_clock(true);
+  pulse.set_clock_ahead_ns(5'000'000);
+  pulse.set_clock_error_ns(1'000'000);
+  pulse.add_troubles("cannot read");
+  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
+  EXPECT_EQ(box.intake.Agents().at(0).lost_batches, 3u);
+  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
+  EXPECT_THAT(box.intake.Troubles(kNow), ElementsAre("agent of a: cannot read"));
+  box.Take(host.connection, 1);
+  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(5'000'000));
+  pulse.set_clock_error_ns(6'000'000);
+  box.intake.Hear(host.connection, pulse, kNow);
+  box.Take(host.connection, 2);
+  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(0)) << "that may be no difference at all";
+  pulse.set_clock_ahead_ns(INT64_MIN);
+  box.intake.Hear(host.connection, pulse, kNow);
+  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, std::nullopt);
+}
+
+TEST(AgentIntake, TakesNothingOnceItIsClosed) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  box.intake.Close();
+  EXPECT_EQ(box.Take(host.connection, 1), Taking::kOver);
+  EXPECT_FALSE(box.intake.Begin(Hello("b", 1), "", kNow));
+}
+
+// --- What batches say ---
+
+class Facts {
+ public:
+  bool Add(const v1::AgentBatch& batch, uint64_t session = 1, const std::string& host = "gpu-7",
+           Duration clock_ahead = {}) {
+    return builder.Add({.host = host,
+                        .session = session,
+                        .batch = std::make_unique<v1::AgentBatch>(batch),
+                        .clock_ahead = clock_ahead,
+                        .arrival = now},
+                       counters);
+  }
+  bool Log(const std::string& text, uint64_t session = 1, uint64_t log = 1) {
+    v1::AgentBatch batch;
+    v1::LogLines& lines = *batch.add_logs();
+    lines.set_log(log);
+    lines.set_path("/var/log/nccl.log");
+    lines.set_text(text);
+    return Add(batch, session);
+  }
+  bool CaughtUp(uint64_t session) {
+    v1::AgentBatch batch;
+    batch.set_caught_up(true);
+    return Add(batch, session);
+  }
+  // The rank that is known; -1: none.
+  int Rank() const {
+    const auto jobs = GroupJobs(builder.Facts().logs);
+    return jobs.size() == 1 && jobs[0].ranks.size() == 1 ? jobs[0].ranks[0].rank : -1;
+  }
+
+  AgentFactsBuilder builder;
+  std::vector<CounterRecord> counters;
+  Timestamp now = kNow;
+};
+
+TEST(AgentFacts, LogsGrow) {
+  Facts facts;
+  EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Begin(3, 8).text()));
+  EXPECT_EQ(facts.Rank(), 3);
+  EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(3, 8).text()));
+  const AgentFacts all = facts.builder.Facts();
+  ASSERT_EQ(all.logs.size(), 1u);
+  EXPECT_EQ(all.logs[0].source_name, "gpu-7:/var/log/nccl.log");
+  EXPECT_EQ(all.logs[0].lines, 2u);
+}
+
+TEST(AgentFacts, AnotherSessionCountsOnceItHasCaughtUp) {
+  Facts facts;
+  facts.Log(test::LogText("gpu-7").Begin(3, 8).text(), 1);
+  facts.CaughtUp(1);
+  facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
+  EXPECT_EQ(facts.Rank(), 3) << "the new one has not said all yet";
+  EXPECT_TRUE(facts.CaughtUp(2));
+  EXPECT_EQ(facts.Rank(), 5);
+}
+
+TEST(AgentFacts, AnotherSessionThatNeverCatchesUpCountsAfterAWhile) {
+  Facts facts;
+  facts.Log(test::LogText("gpu-7").Begin(3, 8).text(), 1);
+  facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
+  facts.now += seconds(61);
+  EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(5, 8).text(), 2));
+  EXPECT_EQ(facts.Rank(), 5);
+}
+
+TEST(AgentFacts, QueuePairsAndAddressesTakeThePlaceOfThoseBefore) {
+  Facts facts;
+  v1::AgentBatch batch;
+  v1::QueuePairGroup& group = *batch.mutable_queue_pairs()->add_groups();
+  group.set_device("mlx5_0");
+  group.set_port(1);
+  group.set_type("RC");
+  group.set_process_id(4100);
+  for (const uint32_t number : {20u, 21u, 1u << 24}) group.add_local_qpns(number);
+  for (const uint32_t number : {30u, 0u, 7u}) group.add_remote_qpns(number);
+  EXPECT_TRUE(facts.Add(batch));
+  v1::AgentBatch devices;
+  v1::RdmaDevice& device = *devices.mutable_inventory()->add_devices();
+  device.set_name("mlx5_0");
+  device.add_ports()->add_addresses("192.0.2.11");
+  device.mutable_ports(0)->add_addresses("no address");
+  devices.mutable_inventory()->add_gpus()->set_pci("0000:2c:00.0");
+  devices.mutable_inventory()->add_gpus()->set_pci("0000:1b:00.0");
+  EXPECT_TRUE(facts.Add(devices));
+  const AgentFacts all = facts.builder.Facts();
+  ASSERT_EQ(all.rdma.size(), 1u);
+  EXPECT_EQ(all.rdma[0].host, "gpu-7");
+  ASSERT_EQ(all.rdma[0].queue_pairs.size(), 2u) << "a number has 24 bits";
+  EXPECT_EQ(facts.builder.counts().refused, 1u);
+  EXPECT_EQ(all.rdma[0].queue_pairs[0].remote, Qpn{30});
+  EXPECT_EQ(all.rdma[0].queue_pairs[1].remote, std::nullopt);
+  EXPECT_EQ(all.rdma[0].queue_pairs[1].process_id, 4100u);
+  ASSERT_EQ(all.nics.size(), 1u);
+  EXPECT_THAT(all.nics[0].addresses, ElementsAre(IpAddress::FromV4(0xc000020b)));
+  ASSERT_EQ(all.gpus.size(), 2u);
+  EXPECT_EQ(all.gpus[0].pci, "0000:1b:00.0");
+  EXPECT_EQ(all.gpus[1].number, 1u);
+  group.clear_local_qpns();
+  EXPECT_TRUE(facts.Add(batch));
+  EXPECT_THAT(facts.builder.Facts().rdma.at(0).queue_pairs, IsEmpty());
+}
+
+TEST(AgentFacts, ProcessesTellWhichNodesAreAJobs) {
+  Facts facts;
+  v1::AgentBatch batch;
+  for (const uint64_t job : {77u, 77u, 0u}) {
+    batch.mutable_processes()->add_processes()->set_slurm_job_id(job);
+  }
+  facts.Add(batch, 1, "gpu-7");
+  facts.Add(batch, 1, "gpu-8");
+  const auto allocations = facts.builder.Facts().allocations;
+  ASSERT_EQ(allocations.size(), 1u);
+  EXPECT_EQ(allocations[0].id, 77u);
+  ASSERT_EQ(allocations[0].nodes.size(), 2u);
+  EXPECT_EQ(allocations[0].nodes[1].name, "gpu-8");
+}
+
+v1::EntityCounters& Nic(v1::AgentBatch& batch) {
+  v1::EntityCounters& counters = *batch.add_counters();
+  counters.set_kind("nic");
+  counters.set_port("mlx5_0");
+  counters.add_metrics("rx_bytes");
+  counters.add_values(1000);
+  return counters;
+}
+
+TEST(AgentFacts, CountersBecomeRecordsOfThatHost) {
+  Facts facts;
+  v1::AgentBatch batch;
+  batch.set_read_ns(ToNanoseconds(kNow) - 5'000'000'000);
+  Nic(batch).set_priority(4);
+  EXPECT_FALSE(facts.Add(batch, 1, "gpu-7", Duration(1'000'000'000))) << "they are no facts";
+  ASSERT_EQ(facts.counters.size(), 1u);
+  const CounterRecord& record = facts.counters[0];
+  EXPECT_EQ(record.entity, (CounterEntity{.kind = EntityKind::kNic,
+                                          .priority = 3,
+                                          .agent = {},
+                                          .node = "gpu-7",
+                                          .port = "mlx5_0"}));
+  EXPECT_EQ(record.metric, Metric::kRxBytes);
+  EXPECT_EQ(record.value, 1000u);
+  EXPECT_EQ(record.event_time, kNow - seconds(4)) << "by the box's clock";
+  EXPECT_EQ(record.arrival_time, kNow);
+}
+
+TEST(AgentFacts, CountersThatMeanNothingAreCounted) {
+  Facts facts;
+  v1::AgentBatch batch;
+  batch.set_read_ns(ToNanoseconds(kNow) + 9'000'000'000);
+  Nic(batch).set_kind("port");  // a switch's
+  Nic(batch).set_kind("moon");
+  Nic(batch).set_priority(9);
+  Nic(batch).clear_port();
+  Nic(batch).add_metrics("more names than values");
+  Nic(batch).set_metrics(0, "no_such_metric");
+  Nic(batch).set_event_ns(-1);
+  Nic(batch);
+  facts.Add(batch);
+  ASSERT_EQ(facts.counters.size(), 1u);
+  EXPECT_EQ(facts.counters[0].event_time, kNow) << "nothing was read that is yet to come";
+  EXPECT_EQ(facts.builder.counts().readings, 9u);
+  EXPECT_EQ(facts.builder.counts().malformed, 8u);
+}
+
+TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
+  Intake box;
+  std::vector<AgentFacts> told;
+  AgentLoop loop(box.intake, [&](AgentFacts facts) { told.push_back(std::move(facts)); });
+  const auto host = box.Begin("gpu-7", 1);
+  auto batch = std::make_unique<v1::AgentBatch>();
+  batch->set_sequence(1);
+  batch->set_read_ns(ToNanoseconds(kNow));
+  Nic(*batch);
+  batch->add_logs()->set_text(test::LogText("gpu-7").Begin(3, 8).text());
+  ASSERT_EQ(box.intake.Take(host.connection, batch, 100, kNow, box.taken), Taking::kTaken);
+  loop.Run(std::atomic<bool>(true));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].logs.size(), 1u);
+  HandedBatch* const handed = loop.records().Take();
+  ASSERT_NE(handed, nullptr);
+  EXPECT_EQ(handed->records.counters.size(), 1u);
+  EXPECT_EQ(loop.Statistics().frames.ledger.decoded, 1u);
+  EXPECT_TRUE(loop.Statistics().frames.ledger.Balances());
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A thread's work: reads what agents said, hands counters over as records and facts as a whole.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "appliance/intake/agent_facts.h"
+#include "appliance/intake/agent_intake.h"
+#include "dataplane/lcore/lcore_statistics.h"
+#include "dataplane/lcore/published.h"
+#include "dataplane/lcore/record_exchange.h"
+
+namespace rocescope {
+
+class AgentLoop {
+ public:
+  // `intake` must outlive it. `set_facts` is called by the loop's thread, seldom enough that
+  // working the facts out takes a tenth of its time.
+  AgentLoop(AgentIntake& intake, std::function<void(AgentFacts)> set_facts);
+
+  // Until `stop` is set; reads what is there then. Hands over all records, for which it waits.
+  void Run(const std::atomic<bool>& stop);
+
+  // The one thread that reads records, any time.
+  RecordExchange& records() { return exchange_; }
+  // Any thread, any time. The ledger is of counters' readings.
+  LcoreStatistics Statistics() const { return published_.Read(); }
+  uint64_t beats() const { return published_.count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool Read();
+  void TellFacts(Clock::time_point now);
+  void Publish();
+
+  AgentIntake& intake_;
+  const std::function<void(AgentFacts)> set_facts_;
+  AgentFactsBuilder builder_;
+  bool changed_ = false;
+  Clock::time_point not_before_;
+  RecordExchange exchange_;
+  LcoreStatistics statistics_;
+  Published<LcoreStatistics> published_;
+};
+
+}  // namespace rocescope

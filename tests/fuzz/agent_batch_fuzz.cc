@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a host's agent says, valid or not, as the box takes it.
+#include <cstdint>
+#include <memory>
+
+#include "appliance/intake/agent_facts.h"
+#include "rocescope/v1/agent.pb.h"
+#include "tests/fuzz/require.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace rocescope;
+  auto batch = std::make_unique<v1::AgentBatch>();
+  if (!batch->ParseFromArray(data, static_cast<int>(size))) return 0;
+  constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
+  AgentFactsBuilder builder;
+  std::vector<CounterRecord> counters;
+  builder.Add({.host = "a", .session = 1, .batch = std::move(batch), .arrival = kNow}, counters);
+  for (const CounterRecord& record : counters) {
+    Require(record.entity.node == "a", "a host tells of itself");
+    Require(record.entity.kind != EntityKind::kPort, "and of no switch");
+    Require(record.event_time <= kNow, "nothing is yet to come");
+    Require(record.entity.priority < 8 || record.entity.priority == CounterEntity::kAllPriorities,
+            "there are 8 priorities");
+  }
+  Require(counters.size() + builder.counts().malformed == builder.counts().readings,
+          "readings add up");
+  for (const RdmaDump& dump : builder.Facts().rdma) {
+    for (const RdmaQueuePair& one : dump.queue_pairs) {
+      Require(one.local.value <= k24BitMask, "a queue pair number has 24 bits");
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A configuration that is taken is dumped, and what is dumped reads the same.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "appliance/config/agent_config.h"
+#include "tests/fuzz/require.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto config = rocescope::ParseAgentConfig(text, "fuzz");
+  if (!config) return 0;
+  const auto again = rocescope::ParseAgentConfig(rocescope::DumpAgentConfig(*config), "dump");
+  rocescope::Require(again.has_value(), "what is dumped can be read");
+  rocescope::Require(*again == *config, "and is the same");
+  return 0;
+}

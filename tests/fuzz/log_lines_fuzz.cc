@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A log that comes in pieces gives the lines that it has as a whole. The first octet says how long
+// the pieces are.
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include "appliance/agent/log_tail.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "tests/fuzz/require.h"
+
+namespace {
+
+const std::string& Folder() {
+  static const std::string folder = [] {
+    std::string pattern = (std::filesystem::temp_directory_path() / "log_lines_XXXXXX").string();
+    return std::string(mkdtemp(pattern.data()));
+  }();
+  return folder;
+}
+
+std::string Read(std::string_view text, size_t piece) {
+  const std::string path = Folder() + "/a.log";
+  std::filesystem::remove(path);
+  std::ofstream file(path, std::ios::binary);
+  rocescope::LogTail tail({.patterns = {path}, .longest_line = 64});
+  std::string lines;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, piece);
+    text.remove_prefix(part.size());
+    file << part << std::flush;
+    tail.Look(rocescope::WallClock(), [&](const auto& one) { lines += one.text; });
+  }
+  return lines;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string whole = Read(text, std::max<size_t>(text.size(), 1));
+  rocescope::Require(Read(text, data[0] + size_t{1}) == whole, "pieces are as good as the whole");
+  rocescope::Require(whole.empty() || whole.back() == '\n', "lines are whole");
+  return 0;
+}
