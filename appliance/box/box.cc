@@ -8,7 +8,6 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -135,12 +134,11 @@ struct Box::Parts {
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
   AgentIntake intake;
-  std::mutex facts_mutex;                                 // of the next five
+  std::mutex facts_mutex;                                 // of the next four
   HostFacts host_facts;                                   // of the files
   std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
   AgentFacts agent_facts;
-  std::vector<Allocation> allocations;    // that a scheduler registered
-  std::set<std::string> hosts_looked_at;  // for in the topology, of those that report
+  std::vector<Allocation> allocations;  // that a scheduler registered
   std::shared_ptr<const topology::Fabric> fabric;
   std::optional<Engine> engine;  // made anew where the clock was set back
   Answers answers;
@@ -163,8 +161,10 @@ struct Box::Parts {
   // By the thread of analysis.
   void BeginAnew();
   void SetAgentFacts(AgentFacts facts);
-  void NoteStrangers();  // with facts_mutex
-  void TellFacts();      // to analysis; with facts_mutex
+  // The host in the topology that goes by this name or a longer or shorter form of it; the name
+  // itself where there is none, which is told.
+  std::string NodeNamed(const std::string& host) const;
+  void TellFacts();  // to analysis; with facts_mutex
 
  private:
   Source& Add(SourceKind kind, std::string name) {
@@ -257,7 +257,8 @@ Status Box::Parts::OpenSources() {
   Source& agents = Add(SourceKind::kAgents, "agents");
   agents.intake = &intake;
   agents.agents = std::make_unique<AgentLoop>(
-      intake, [this](AgentFacts facts) { SetAgentFacts(std::move(facts)); });
+      intake, [this](const std::string& host) { return NodeNamed(host); },
+      [this](AgentFacts facts) { SetAgentFacts(std::move(facts)); });
   std::vector<RecordExchange*> records;
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
@@ -301,24 +302,20 @@ Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId f
 void Box::Parts::SetAgentFacts(AgentFacts facts) {
   const std::lock_guard lock(facts_mutex);
   agent_facts = std::move(facts);
-  NoteStrangers();
   TellFacts();
 }
 
-// Each is told once, and what it says is taken: its queue pairs may be others' peers.
-void Box::Parts::NoteStrangers() {
-  if (!fabric) return;
-  for (const AgentState& agent : intake.Agents()) {
-    if (!hosts_looked_at.insert(agent.host).second) continue;
-    const bool is_known = std::ranges::any_of(fabric->nodes(), [&](const topology::Node& node) {
-      return SameHost(node.name, agent.host);
-    });
-    if (is_known) continue;
-    tell(
-        fmt::format("an agent reports for {}, which the topology does not have: is it spelt "
-                    "otherwise there? (`host` of the agent's configuration)",
-                    agent.host));
+std::string Box::Parts::NodeNamed(const std::string& host) const {
+  if (!fabric) return host;
+  for (const topology::Node& node : fabric->nodes()) {
+    if (SameHost(node.name, host)) return node.name;
   }
+  // What it says is taken all the same: its queue pairs may be others' peers.
+  tell(
+      fmt::format("an agent reports for {}, which the topology does not have: is it spelt "
+                  "otherwise there? (`host` of the agent's configuration)",
+                  host));
+  return host;
 }
 
 // What is said later, or of more certain knowledge, stands for the same thing said before: a

@@ -115,32 +115,41 @@ struct AgentFactsBuilder::Session {
 // What a new session says counts once it has said all that was there when it began, or after a
 // while; until then the one before does.
 struct AgentFactsBuilder::Host {
+  std::string node;  // in the topology
   Session now;
   std::unique_ptr<Session> next;
 };
 
-AgentFactsBuilder::AgentFactsBuilder(const Limits& limits) : limits_(limits) {}
+AgentFactsBuilder::AgentFactsBuilder(NameOf name_of, const Limits& limits)
+    : name_of_(std::move(name_of)), limits_(limits) {}
 AgentFactsBuilder::~AgentFactsBuilder() = default;
 
-AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& delivery) {
+AgentFactsBuilder::Host& AgentFactsBuilder::HostOf(const AgentDelivery& delivery) {
   std::unique_ptr<Host>& host = hosts_[delivery.host];
   if (!host) {
     host = std::make_unique<Host>();
+    host->node = name_of_(delivery.host);
     host->now.number = delivery.session;
   }
-  if (host->now.number == delivery.session) return host->now;
-  if (!host->next || host->next->number != delivery.session) {
-    host->next = std::make_unique<Session>();
-    host->next->number = delivery.session;
-    host->next->began = delivery.arrival;
+  return *host;
+}
+
+AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& delivery,
+                                                         Host& host) {
+  if (host.now.number == delivery.session) return host.now;
+  if (!host.next || host.next->number != delivery.session) {
+    host.next = std::make_unique<Session>();
+    host.next->number = delivery.session;
+    host.next->began = delivery.arrival;
   }
-  return *host->next;
+  return *host.next;
 }
 
 bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters) {
   const v1::AgentBatch& batch = *delivery.batch;
-  AddCounters(delivery, counters);
-  Session& session = SessionOf(delivery);
+  Host& host = HostOf(delivery);
+  AddCounters(delivery, host.node, counters);
+  Session& session = SessionOf(delivery, host);
   bool changed = AddLogs(batch, delivery.host, session);
   if (batch.has_inventory()) {
     session.nics = NicsOf(delivery.host, batch.inventory());
@@ -159,7 +168,6 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
     }
     changed = true;
   }
-  Host& host = *hosts_[delivery.host];
   if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
     host.now = std::move(*host.next);
     host.next.reset();
@@ -190,7 +198,7 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
   return any;
 }
 
-void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery,
+void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::string& node,
                                     std::vector<CounterRecord>& counters) {
   for (const v1::EntityCounters& entity : delivery.batch->counters()) {
     counts_.readings += static_cast<uint64_t>(entity.metrics_size());
@@ -207,7 +215,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery,
     }
     CounterRecord record;
     record.entity.kind = *kind;
-    record.entity.node = delivery.host;
+    record.entity.node = node;
     record.entity.port = Short(entity.port());
     if (entity.index() != 0) record.entity.index = entity.index() - 1;
     if (entity.priority() != 0)

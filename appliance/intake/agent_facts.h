@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analytics/job/host_facts.h"
@@ -40,8 +42,12 @@ class AgentFactsBuilder {
     uint64_t log_octets = uint64_t{256} << 20;
   };
 
-  AgentFactsBuilder() : AgentFactsBuilder(Limits{}) {}
-  explicit AgentFactsBuilder(const Limits& limits);
+  // What the topology calls a host, whose counters go by that name; where there is none, as it
+  // calls itself.
+  using NameOf = std::function<std::string(const std::string& host)>;
+
+  explicit AgentFactsBuilder(NameOf name_of) : AgentFactsBuilder(std::move(name_of), Limits{}) {}
+  AgentFactsBuilder(NameOf name_of, const Limits& limits);
   ~AgentFactsBuilder();
 
   // Appends its readings to `counters`. True: the facts have changed.
@@ -55,10 +61,13 @@ class AgentFactsBuilder {
   struct Session;
   struct Host;
 
-  Session& SessionOf(const AgentDelivery& delivery);
+  Host& HostOf(const AgentDelivery& delivery);
+  static Session& SessionOf(const AgentDelivery& delivery, Host& host);
   bool AddLogs(const v1::AgentBatch& batch, const std::string& host, Session& session);
-  void AddCounters(const AgentDelivery& delivery, std::vector<CounterRecord>& counters);
+  void AddCounters(const AgentDelivery& delivery, const std::string& node,
+                   std::vector<CounterRecord>& counters);
 
+  const NameOf name_of_;
   const Limits limits_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
   Counts counts_;

@@ -202,7 +202,7 @@ class Facts {
     return jobs.size() == 1 && jobs[0].ranks.size() == 1 ? jobs[0].ranks[0].rank : -1;
   }
 
-  AgentFactsBuilder builder;
+  AgentFactsBuilder builder{[](const std::string& host) { return host.substr(0, host.find('.')); }};
   std::vector<CounterRecord> counters;
   Timestamp now = kNow;
 };
@@ -303,7 +303,8 @@ TEST(AgentFacts, CountersBecomeRecordsOfThatHost) {
   v1::AgentBatch batch;
   batch.set_read_ns(ToNanoseconds(kNow) - 5'000'000'000);
   Nic(batch).set_priority(4);
-  EXPECT_FALSE(facts.Add(batch, 1, "gpu-7", Duration(1'000'000'000))) << "they are no facts";
+  EXPECT_FALSE(facts.Add(batch, 1, "gpu-7.rack2.example", Duration(1'000'000'000)))
+      << "they are no facts";
   ASSERT_EQ(facts.counters.size(), 1u);
   const CounterRecord& record = facts.counters[0];
   EXPECT_EQ(record.entity, (CounterEntity{.kind = EntityKind::kNic,
@@ -339,7 +340,9 @@ TEST(AgentFacts, CountersThatMeanNothingAreCounted) {
 TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
   Intake box;
   std::vector<AgentFacts> told;
-  AgentLoop loop(box.intake, [&](AgentFacts facts) { told.push_back(std::move(facts)); });
+  AgentLoop loop(
+      box.intake, [](const std::string& host) { return host; },
+      [&](AgentFacts facts) { told.push_back(std::move(facts)); });
   const auto host = box.Begin("gpu-7", 1);
   auto batch = std::make_unique<v1::AgentBatch>();
   batch->set_sequence(1);

@@ -16,8 +16,12 @@ constexpr size_t kRecords = 1;  // flow records that a batch has room for: there
 
 }  // namespace
 
-AgentLoop::AgentLoop(AgentIntake& intake, std::function<void(AgentFacts)> set_facts)
-    : intake_(intake), set_facts_(std::move(set_facts)), exchange_(kRecords) {}
+AgentLoop::AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
+                     std::function<void(AgentFacts)> set_facts)
+    : intake_(intake),
+      set_facts_(std::move(set_facts)),
+      builder_(std::move(name_of)),
+      exchange_(kRecords) {}
 
 void AgentLoop::Run(const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed)) {

@@ -19,7 +19,8 @@ class AgentLoop {
  public:
   // `intake` must outlive it. `set_facts` is called by the loop's thread, seldom enough that
   // working the facts out takes a tenth of its time.
-  AgentLoop(AgentIntake& intake, std::function<void(AgentFacts)> set_facts);
+  AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
+            std::function<void(AgentFacts)> set_facts);
 
   // Until `stop` is set; reads what is there then. Hands over all records, for which it waits.
   void Run(const std::atomic<bool>& stop);

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 ROCESCOPE = ""
@@ -181,6 +182,12 @@ class AgentAndBox(unittest.TestCase):
         again = subprocess.run([ROCESCOPE, "agent", "--dump", self.folder / "agent.yaml"],
                                capture_output=True, text=True, check=True).stdout
         self.assertEqual(again, dump)
+
+    def test_the_sample_can_be_read(self):
+        sample = pathlib.Path(__file__).parents[2] / "testbeds/agent.yaml"
+        dump = subprocess.run([ROCESCOPE, "agent", "--dump", sample], capture_output=True,
+                              text=True, check=True).stdout
+        self.assertIn('nccl_logs: ["/var/log/nccl/*.log*"]', dump)
 
 
 if __name__ == "__main__":

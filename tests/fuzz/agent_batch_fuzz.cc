@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto batch = std::make_unique<v1::AgentBatch>();
   if (!batch->ParseFromArray(data, static_cast<int>(size))) return 0;
   constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
-  AgentFactsBuilder builder;
+  AgentFactsBuilder builder([](const std::string& host) { return host; });
   std::vector<CounterRecord> counters;
   builder.Add({.host = "a", .session = 1, .batch = std::move(batch), .arrival = kNow}, counters);
   for (const CounterRecord& record : counters) {
