@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "appliance/agent/log_tail.h"
 #include "dataplane/lcore/wall_clock.h"
@@ -16,16 +17,22 @@
 
 namespace {
 
-const std::string& Folder() {
-  static const std::string folder = [] {
+// Gone when the program ends.
+struct Folder {
+  Folder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "log_lines_XXXXXX").string();
-    return std::string(mkdtemp(pattern.data()));
-  }();
-  return folder;
-}
+    path = mkdtemp(pattern.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string path;
+};
 
 std::string Read(std::string_view text, size_t piece) {
-  const std::string path = Folder() + "/a.log";
+  static const Folder kFolder;
+  const std::string path = kFolder.path + "/a.log";
   std::filesystem::remove(path);
   std::ofstream file(path, std::ios::binary);
   rocescope::LogTail tail({.patterns = {path}, .longest_line = 64});
