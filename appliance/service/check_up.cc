@@ -66,6 +66,8 @@ std::string_view HowToHear(SourceKind kind) {
       return "is the link up, and does a mirror session of a switch end at this port?";
     case SourceKind::kScrape:
       return "do the exporters run? `curl` their addresses from here";
+    case SourceKind::kAgents:
+      return "do agents run on the hosts, and does their configuration name this box?";
   }
   return "";
 }
