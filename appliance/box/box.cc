@@ -18,6 +18,7 @@
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/intake/agent_loop.h"
+#include "appliance/life/step_back.h"
 #include "appliance/scrape/scrape_loop.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
@@ -121,6 +122,13 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
   return std::make_shared<const topology::Fabric>(*std::move(fabric));
 }
 
+// A period is that of many windows, and to look for it is what takes longest.
+EngineOptions OptionsOf(const ApplianceConfig& config) {
+  constexpr int kWindowsARhythm = 10;
+  return {.rhythm_pace = kWindowsARhythm * config.analysis_window,
+          .window = config.analysis_window};
+}
+
 }  // namespace
 
 std::string_view NameOf(SourceKind kind) {
@@ -150,9 +158,7 @@ struct Box::Parts {
   bool runs = false;
 
   explicit Parts(const ApplianceConfig& given)
-      : config(given),
-        intake(given.agents),
-        engine(std::in_place, EngineOptions{.window = given.analysis_window}) {}
+      : config(given), intake(given.agents), engine(std::in_place, OptionsOf(given)) {}
 
   Status LoadFacts();
   Status ReadHosts();
@@ -201,7 +207,7 @@ Status Box::Parts::ReadHosts() {
 }
 
 void Box::Parts::BeginAnew() {
-  engine.emplace(EngineOptions{.window = config.analysis_window});
+  engine.emplace(OptionsOf(config));
   if (fabric) engine->SetFabric(fabric);
   const std::lock_guard lock(facts_mutex);
   engine->SetHostFacts(AllFacts());
@@ -383,7 +389,10 @@ void Box::Start() {
   Parts& parts = *parts_;
   parts.runs = true;
   parts.started_at = WallClock();
-  parts.analyst = std::thread([&parts] { parts.analysis->Run(parts.sources_ended); });
+  parts.analyst = std::thread([&parts] {
+    StepBack();
+    parts.analysis->Run(parts.sources_ended);
+  });
   for (const auto& source : parts.sources) {
     if (source->dpdk) {
       source->dpdk->Start();

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "appliance/life/step_back.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/port_set.h"
 #include "dataplane/port/trap.h"
@@ -79,6 +80,7 @@ struct DpdkSource::Parts {
     try {
       eal.RunOnLcores(lcores, [&](size_t i) {
         try {
+          StepForward();
           set->loops()[i]->Run(stop);
         } catch (...) {
           stop = true;

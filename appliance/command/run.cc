@@ -20,6 +20,7 @@
 #include "appliance/http/http_server.h"
 #include "appliance/life/privileges.h"
 #include "appliance/life/service_manager.h"
+#include "appliance/life/step_back.h"
 #include "appliance/life/watchdog.h"
 #include "appliance/report/finding_sentence.h"
 #include "appliance/report/message_json.h"
@@ -70,7 +71,7 @@ class Teller {
 
   OutputState Look() {
     OutputState output = Tell(watch_.LookAt(service_.box().Sources(), WallClock()));
-    const auto answer = service_.views().Latest();
+    const auto answer = service_.views().Prepare();
     if (!answer || answer->answer().version == version_) return output;
     version_ = answer->answer().version;
     history_.LookAt(*answer);
@@ -276,6 +277,7 @@ int RunBox(const BoxRunOptions& options) {
         *manager.watchdog(), [&] { manager.FeedWatchdog(); },
         [](const std::string& text) { Message(text); });
   }
+  StepBack();  // what others ask for comes before what is told here
   constexpr std::string_view kReceives = "receives";
   manager.Ready(kReceives);
   while (output == OutputState::kOpen && !ended()) {

@@ -24,6 +24,8 @@ namespace rocescope {
 namespace {
 
 constexpr int kMostThreads = 128;
+constexpr int kFewestPollers = 8;
+constexpr int kMostPollers = 16;
 constexpr int kMostStreams = 64;  // each holds a thread
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
@@ -288,6 +290,12 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   grpc::ResourceQuota quota("rocescope");
   quota.SetMaxThreads(kMostThreads);
   builder.SetResourceQuota(quota);
+  // With gRPC's own one or two, a thread comes and goes with almost each call, and each waits for
+  // the process's memory map, which analysis is busy with.
+  using Option = grpc::ServerBuilder::SyncServerOption;
+  builder.SetSyncServerOption(Option::NUM_CQS, 1);
+  builder.SetSyncServerOption(Option::MIN_POLLERS, kFewestPollers);
+  builder.SetSyncServerOption(Option::MAX_POLLERS, kMostPollers);
   builder.SetMaxReceiveMessageSize(1 << 20);
   // Peers that are gone are noticed, and streams to them end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);

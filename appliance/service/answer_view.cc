@@ -85,14 +85,49 @@ const DependencyGraph& AnswerView::dependencies() const {
   return *graph_;
 }
 
+void AnswerView::MakeAll() const {
+  jobs();
+  hotspots();
+  findings();
+  anomalies();
+  service_levels();
+}
+
 std::shared_ptr<const AnswerView> AnswerViews::Latest() {
   std::shared_ptr<const Answer> latest = answers_.Latest();
   if (!latest) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_there =
+        !kept_.empty() && (prepares_ || kept_.back()->answer().version >= latest->version);
+    if (is_there) return kept_.back();
+  }
+  return Keep(std::make_shared<const AnswerView>(std::move(latest), window_));
+}
+
+std::shared_ptr<const AnswerView> AnswerViews::Prepare() {
+  std::shared_ptr<const Answer> latest = answers_.Latest();
+  if (!latest) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!kept_.empty() && kept_.back()->answer().version >= latest->version) return kept_.back();
+  }
+  auto view = std::make_shared<const AnswerView>(std::move(latest), window_);
+  view->MakeAll();
+  {
+    const std::lock_guard lock(mutex_);
+    prepares_ = true;
+  }
+  return Keep(std::move(view));
+}
+
+// The newest of all that were made.
+std::shared_ptr<const AnswerView> AnswerViews::Keep(std::shared_ptr<const AnswerView> view) {
   std::shared_ptr<const AnswerView> forgotten;  // freed outside of the lock
   const std::lock_guard lock(mutex_);
   // Another thread may have come here later with an earlier one in its hands.
-  if (kept_.empty() || kept_.back()->answer().version < latest->version) {
-    kept_.push_back(std::make_shared<const AnswerView>(std::move(latest), window_));
+  if (kept_.empty() || kept_.back()->answer().version < view->answer().version) {
+    kept_.push_back(std::move(view));
     if (kept_.size() > kKept) {
       forgotten = std::move(kept_.front());
       kept_.pop_front();

@@ -40,6 +40,9 @@ class AnswerView {
   // There must be a topology.
   const DependencyGraph& dependencies() const;
 
+  // Makes all parts of the report, so that nobody who asks waits for that.
+  void MakeAll() const;
+
  private:
   enum Part : uint8_t { kJobs, kHotspots, kFindings, kAnomalies, kServiceLevels, kParts };
   template <typename Fill>
@@ -62,15 +65,21 @@ class AnswerViews {
   // `answers` must outlive it; `window` is that of analysis.
   AnswerViews(const Answers& answers, Duration window) : answers_(answers), window_(window) {}
 
-  // Null: there is none yet.
+  // Null: there is none yet. Where somebody prepares views it is the last one that is prepared.
   std::shared_ptr<const AnswerView> Latest();
+  // Makes the newest answer's view and all its parts, which may take long, and then lets others
+  // have it. By one thread, after each answer.
+  std::shared_ptr<const AnswerView> Prepare();
   // Null: it was never asked for, or others have come since.
   std::shared_ptr<const AnswerView> Of(uint64_t version);
 
  private:
   const Answers& answers_;
   const Duration window_;
+  std::shared_ptr<const AnswerView> Keep(std::shared_ptr<const AnswerView> view);
+
   std::mutex mutex_;
+  bool prepares_ = false;
   std::deque<std::shared_ptr<const AnswerView>> kept_;  // the newest last
 };
 

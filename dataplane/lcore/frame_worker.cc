@@ -16,7 +16,7 @@ FrameWorker::FrameWorker(const Options& options)
     : when_full_(options.when_full),
       our_clock_(options.our_clock),
       processor_(options.processor),
-      exchange_(kWorthHandingOver * 2, options.most_records) {}
+      exchange_(kWorthHandingOver * 8, options.most_records) {}
 
 void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;

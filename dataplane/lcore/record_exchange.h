@@ -20,17 +20,19 @@ struct HandedBatch {
   // unset (the epoch) if there were none. What mirrors tell of event time lies within a second of
   // it, and intervals that silence closed may end later.
   Timestamp reached;
+  HandedBatch* below = nullptr;  // among the empty ones
 
   size_t size() const { return records.size(); }
 };
 
 class RecordExchange {
  public:
-  static constexpr size_t kBatches = 8;
-  static constexpr size_t kMostRecords = size_t{1} << 18;
+  static constexpr size_t kBatches = 64;
+  static constexpr size_t kMostRecords = size_t{1} << 19;
 
   // Reserves room for `records` flow records and as many sightings in each batch; batches that need
-  // more grow once and stay so. A batch that waits for a slow reader keeps `most` records.
+  // more grow once and stay so. Those that were used last are used again first, so memory is
+  // touched as the reader needs it. A slow reader leaves `most` records behind, about.
   explicit RecordExchange(size_t records, size_t most = kMostRecords);
 
   // The lcore's side: the batch that it fills.
@@ -40,9 +42,10 @@ class RecordExchange {
   // What to do while the reader holds all other batches.
   enum class WhenFull : uint8_t { kKeep, kWait };
 
-  // Hands the current batch over for an empty one; `reached` as HandedBatch has it. When full it
-  // waits, until the reader gives one back or abandons it; or goes on with the current one, whose
-  // records are dropped, all at once, when there are too many.
+  // Hands the current batch over for an empty one; `reached` as HandedBatch has it. Where the
+  // reader has left too many behind it waits, until the reader gives one back or abandons it; or
+  // goes on with the current one, whose records are dropped, all at once, when they are too many
+  // with those.
   void HandOver(Timestamp reached, WhenFull when_full);
   uint64_t handed_over() const { return handed_over_; }  // records
   uint64_t dropped() const { return dropped_; }
@@ -56,11 +59,15 @@ class RecordExchange {
 
  private:
   bool TryHandOver();
+  void PushEmpty(HandedBatch* batch);
 
   std::array<std::unique_ptr<HandedBatch>, kBatches> batches_;
   HandedBatch* current_;
   SpscRing<HandedBatch*, kBatches> full_;
-  SpscRing<HandedBatch*, kBatches> empty_;
+  // A stack that the reader alone pushes to and the lcore alone pops from: so no top can have been
+  // away and come back between two looks.
+  std::atomic<HandedBatch*> empty_ = nullptr;
+  std::atomic<uint64_t> given_back_ = 0;  // records
   std::atomic<bool> abandoned_ = false;
   const size_t most_;
   uint64_t handed_over_ = 0;

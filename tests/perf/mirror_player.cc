@@ -65,11 +65,21 @@ class Player {
   Counts Play() {
     const int64_t begin = Now(CLOCK_MONOTONIC);
     const auto end = begin + static_cast<int64_t>(options_.seconds * 1e9);
+    int64_t told = begin;
+    uint64_t missed = 0;
     const auto most_behind =
         static_cast<uint64_t>(options_.rate * 1e-9 * std::chrono::nanoseconds(kLatest).count());
     while (!stopped.load(std::memory_order_relaxed)) {
       const int64_t now = Now(CLOCK_MONOTONIC);
       if (now >= end) break;
+      if (now - told >= 1'000'000'000) {  // when it was that frames got lost
+        if (counts_.missed > missed) {
+          fmt::print(stderr, "second {:.0f}: {} missed\n", 1e-9 * static_cast<double>(now - begin),
+                     counts_.missed - missed);
+        }
+        told = now;
+        missed = counts_.missed;
+      }
       const uint64_t done = counts_.sent + counts_.missed + counts_.late;
       const auto due =
           static_cast<uint64_t>(options_.rate * 1e-9 * static_cast<double>(now - begin));

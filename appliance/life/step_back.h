@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace rocescope {
+
+// Of the calling thread: who receives and who answers go first, and it takes what is left of the
+// cores that they share.
+void StepBack();
+
+// Of the calling thread: it goes before all others, where the system lets it (root, CAP_SYS_NICE).
+void StepForward();
+
+}  // namespace rocescope
