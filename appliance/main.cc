@@ -101,8 +101,10 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   rocescope::HoldStandardStreams();
-  // An agent shares its host with the job that it tells of, and has no large tables.
-  if (argc < 2 || std::string_view(argv[1]) != "agent") rocescope::PrepareHeap();
+  // An agent shares its host with the job that it tells of, and has no large tables. In a box that
+  // runs, threads that receive must not wait for one that frees what it worked out.
+  const std::string_view command = argc < 2 ? "" : argv[1];
+  if (command != "agent" && command != "run") rocescope::PrepareHeap();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is then an error that write() returns
   try {
     return rocescope::Main(argc, argv);

@@ -122,11 +122,15 @@ Result<std::shared_ptr<const topology::Fabric>> LoadTopology(const std::string& 
   return std::make_shared<const topology::Fabric>(*std::move(fabric));
 }
 
-// A period is that of many windows, and to look for it is what takes longest.
-EngineOptions OptionsOf(const ApplianceConfig& config) {
+// To look for jobs' rhythms is what takes longest in a large fabric; they last many windows.
+EngineOptions OptionsOf(const ApplianceConfig& config, const topology::Fabric* fabric) {
+  constexpr size_t kLargeFabric = 4096;  // NICs
   constexpr int kWindowsARhythm = 10;
-  return {.rhythm_pace = kWindowsARhythm * config.analysis_window,
-          .window = config.analysis_window};
+  EngineOptions options = {.window = config.analysis_window};
+  if (fabric != nullptr && fabric->nics().size() > kLargeFabric) {
+    options.rhythm_pace = kWindowsARhythm * config.analysis_window;
+  }
+  return options;
 }
 
 }  // namespace
@@ -158,7 +162,7 @@ struct Box::Parts {
   bool runs = false;
 
   explicit Parts(const ApplianceConfig& given)
-      : config(given), intake(given.agents), engine(std::in_place, OptionsOf(given)) {}
+      : config(given), intake(given.agents), engine(std::in_place, OptionsOf(given, nullptr)) {}
 
   Status LoadFacts();
   Status ReadHosts();
@@ -188,6 +192,7 @@ Status Box::Parts::LoadFacts() {
     auto loaded = LoadTopology(config.topology);
     if (!loaded) return tl::unexpected(loaded.error());
     fabric = *std::move(loaded);
+    engine.emplace(OptionsOf(config, fabric.get()));
     engine->SetFabric(fabric);
   }
   if (const Status read = ReadHosts(); !read) return read;
@@ -207,7 +212,7 @@ Status Box::Parts::ReadHosts() {
 }
 
 void Box::Parts::BeginAnew() {
-  engine.emplace(OptionsOf(config));
+  engine.emplace(OptionsOf(config, fabric.get()));
   if (fabric) engine->SetFabric(fabric);
   const std::lock_guard lock(facts_mutex);
   engine->SetHostFacts(AllFacts());

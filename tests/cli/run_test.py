@@ -134,7 +134,7 @@ class Run(unittest.TestCase):
             def reload():
                 run.send_signal(signal.SIGHUP)
                 return run.stderr.readline() + run.stderr.readline()
-            slurm.write_text("no JSON")
+            slurm.unlink()
             self.assertIn("what they said before is still in force", reload())
             slurm.write_text('{"jobs": []}')
             box = self.config("", "box.yaml")

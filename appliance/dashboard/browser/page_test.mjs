@@ -30,6 +30,7 @@ page.on("request", (request) => {
   if (!request.url().startsWith(url)) problems.push(`asks elsewhere: ${request.url()}`);
 });
 await page.goto(url);
+await page.waitForSelector("main h1");
 for (const [i, view] of ["fabric", "jobs", "paths", "hotspots", "findings"].entries()) {
   await page.keyboard.press(String(i + 1));
   await page.waitForFunction((name) => location.hash.startsWith(`#/${name}`), view);
