@@ -310,7 +310,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.RegisterService(&parts->fabric);
   builder.RegisterService(&parts->diagnosis);
   builder.RegisterService(&parts->history);
-  builder.RegisterService(parts->agents.get());
+  if (service.box().config().agents.most > 0) builder.RegisterService(parts->agents.get());
   parts->server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (parts->server && ports[i] > 0) {
