@@ -32,6 +32,7 @@ namespace rocescope::perf {
 namespace {
 
 constexpr size_t kRoom = 1472;  // what an Ethernet frame of 1,500 octets leaves to UDP
+constexpr size_t kLeast = 256;
 constexpr uint32_t kSources = 64;
 constexpr size_t kBurst = 64;
 
@@ -39,6 +40,7 @@ struct Options {
   std::string mode = "memory";
   std::string kind = "int";
   uint32_t datagrams = 20'000;  // of a lap
+  size_t octets = kRoom;        // of a datagram, at most
   uint32_t rounds = 7;
   uint16_t port = 0;
   double seconds = 5;
@@ -57,6 +59,7 @@ class Datagrams {
  public:
   explicit Datagrams(const Options& options)
       : is_int_(options.kind == "int"),
+        octets_each_(options.octets),
         workload_({.packets = uint64_t{options.datagrams} * 16, .queue_pairs = 20'000}),
         builder_(128, false),
         octets_(size_t{options.datagrams} * kRoom),
@@ -80,7 +83,7 @@ class Datagrams {
 
  private:
   void Make(uint32_t i) {
-    const std::span<uint8_t> room(&octets_[i * kRoom], kRoom);
+    const std::span<uint8_t> room(&octets_[i * kRoom], octets_each_);
     lengths_[i] = is_int_ ? MakeReports(i % kSources, room) : MakeSamples(i % kSources, room);
   }
 
@@ -140,6 +143,7 @@ class Datagrams {
   }
 
   const bool is_int_;
+  const size_t octets_each_;
   Workload workload_;
   FrameBuilder builder_;
   std::vector<uint8_t> octets_;
@@ -266,6 +270,8 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"memory", "send", "receive"}));
   app.add_option("--kind", options.kind, "int or sflow")->check(CLI::IsMember({"int", "sflow"}));
   app.add_option("--datagrams", options.datagrams, "of a lap");
+  app.add_option("--octets", options.octets, "of a datagram, at most")
+      ->check(CLI::Range(rocescope::perf::kLeast, rocescope::perf::kRoom));
   app.add_option("--rounds", options.rounds, "medians are taken over these");
   app.add_option("--port", options.port, "UDP, of 127.0.0.1");
   app.add_option("--seconds", options.seconds, "to send");
