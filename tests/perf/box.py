@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Group `box`: `rocescope run` under the load of a large fabric, from other processes."""
 
-import json
 import os
 import pathlib
 import random

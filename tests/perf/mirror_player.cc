@@ -130,15 +130,14 @@ void AwaitLink(const Port& port) {
 void Run(const Options& options) {
   const EngineLoad load(options.queue_pairs);
   MirrorTraffic traffic(load, options.churn);
+  cpu_set_t given;
+  pthread_getaffinity_np(pthread_self(), sizeof given, &given);
   const auto eal = Must(Eal::Start(
       {"--no-huge", "--no-shconf", "-m", "128", "--no-pci", "--no-telemetry", "-l", "0",
        fmt::format("--vdev=net_memif0,role=client,socket={},socket-abstract=no,bsize=256,rsize=14",
                    options.socket)}));
-  // EAL has put this thread on a core; the caller says where it belongs.
-  cpu_set_t any;
-  CPU_ZERO(&any);
-  for (int i = 0; i < CPU_SETSIZE; ++i) CPU_SET(i, &any);
-  pthread_setaffinity_np(pthread_self(), sizeof any, &any);
+  // EAL has put this thread on a core of its own choice.
+  pthread_setaffinity_np(pthread_self(), sizeof given, &given);
   const auto port = Must(Port::Open(0, {.mbufs = 32'767, .data_room = 256}));
   if (const Status started = port->Start(); !started) {
     throw std::runtime_error(started.error().message);
