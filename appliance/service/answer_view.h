@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An answer of the engine as messages: each part is made when it is first asked for, and once,
-// however many ask.
+// An answer of the engine as messages: each part is made once, however many ask: beforehand
+// (AnswerViews::Prepare), or when it is first asked for.
 #pragma once
 
 #include <google/protobuf/arena.h>
