@@ -109,8 +109,8 @@ FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp int
 }
 
 void ClearInterval(FlowEntry& entry) {
-  constexpr uint16_t kOfTheInterval =
-      kFlowActive | kFlowDscpChanged | kFlowSequenceBegan | kFlowRequestSeen | kFlowCounterFull;
+  constexpr uint16_t kOfTheInterval = kFlowActive | kFlowActiveToo | kFlowDscpChanged |
+                                      kFlowSequenceBegan | kFlowRequestSeen | kFlowCounterFull;
   entry.flags &= static_cast<uint16_t>(~kOfTheInterval);
   entry.bytes = 0;
   entry.requests.ClearCounts();

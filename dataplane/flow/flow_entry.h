@@ -13,7 +13,10 @@
 namespace rocescope {
 
 enum FlowEntryFlag : uint16_t {
-  kFlowActive = 1 << 0,  // saw a packet in the open interval: is on the active list
+  // Saw a packet in an interval whose record is still due, and is on that one's list. Intervals
+  // take turns with the two, so that the last one can be told of while the next one is open.
+  kFlowActive = 1 << 0,
+  kFlowActiveToo = 1 << 9,
   kFlowDscpChanged = 1 << 1,
   kFlowMessageEnded = 1 << 2,   // message_end_ns means something
   kFlowReadPending = 1 << 3,    // pending_length is that of a READ whose PSNs are reserved

@@ -271,9 +271,10 @@ void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const P
                              Timestamp event, Timestamp arrival, RecordBatch& out) {
   const int64_t now_ns = ToNanoseconds(event);
   const wire::OpcodeTraits& opcode = packet.Traits();
-  if ((entry.flags & kFlowActive) == 0) {
+  if ((entry.flags & open_.flag) == 0) {
+    if ((entry.flags & closing_.flag) != 0) Emit(entry, closing_start_ns_, out);
     Activate(entry, now_ns);
-    active_[active_count_++] = NumberOf(entry);
+    open_.flows[open_.count++] = NumberOf(entry);
   }
   entry.bytes += packet.wire_length;
   entry.last_seen_ns = std::max(entry.last_seen_ns, now_ns);
@@ -302,9 +303,11 @@ void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const P
   }
   sighting_budget_.CountEligible();
   if ((entry.flags & kFlowCounterFull) != 0) [[unlikely]] {
-    Emit(entry, out);
+    Emit(entry, interval_start_ns_, out);
     Activate(entry, now_ns);  // it keeps its place on the active list
   }
+  if (closes_) [[unlikely]]
+    CloseSome(kClosedPerPacket, out);
 }
 
 }  // namespace rocescope

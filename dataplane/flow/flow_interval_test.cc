@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When records leave: intervals by event time, aligned to the epoch; idle flows.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "dataplane/flow/flow_feeder.h"
 
@@ -158,6 +164,90 @@ TEST(FlowInterval, NeverSeesAFlowFirstAfterItSawItLast) {
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(0, 4, {.qpn = 18}), -5 * kMillisecond);
   const FlowRecord record = feeder.RecordOf(18);
   EXPECT_LE(record.first_seen, record.last_seen);
+}
+
+FlowTable::Options ByAndBy(uint32_t capacity = 256) {
+  return {.capacity = capacity, .interval = kWidth, .close_by_and_by = true};
+}
+
+TEST(FlowIntervalByAndBy, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
+  constexpr uint32_t kFlows = 100;
+  FlowFeeder feeder(ByAndBy());
+  for (uint32_t i = 0; i < kFlows; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
+  size_t told = 0;
+  for (uint32_t i = 0; i < kFlows; ++i) {
+    feeder.Feed(WriteOf(i, 4, {.qpn = 99}), 100 * kMillisecond + i);
+    EXPECT_LE(feeder.out().flows.size() - told, 2u);
+    told = feeder.out().flows.size();
+  }
+  EXPECT_EQ(told, kFlows);
+}
+
+TEST(FlowIntervalByAndBy, TellsOfAFlowBeforeItsNextPacketCounts) {
+  FlowFeeder feeder(ByAndBy());
+  for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
+  feeder.Feed(WriteOf(1, 60, {.qpn = 180}), 100 * kMillisecond);
+  ASSERT_FALSE(feeder.out().flows.empty());
+  const FlowRecord& first = feeder.out().flows.front();
+  EXPECT_EQ(first.flow.destination_qpn.value, 180u);
+  EXPECT_EQ(first.interval_start, At(0));
+  EXPECT_EQ(first.payload_bytes, 4u);
+  EXPECT_EQ(feeder.Records().back().payload_bytes, 60u);
+  EXPECT_EQ(feeder.out().flows.back().interval_start, At(100 * kMillisecond));
+}
+
+TEST(FlowIntervalByAndBy, IsOverWhenTheNextOneIs) {
+  FlowFeeder feeder(ByAndBy());
+  for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
+  feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
+  feeder.Feed(WriteOf(1, 4, {.qpn = 99}), 200 * kMillisecond);
+  EXPECT_GE(feeder.out().flows.size(), 100u);
+}
+
+TEST(FlowIntervalByAndBy, IsToldOfThoughNoPacketComes) {
+  FlowFeeder feeder(ByAndBy());
+  for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
+  feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
+  EXPECT_LT(feeder.out().flows.size(), 100u);
+  feeder.table().Advance(At(50 * kMillisecond), feeder.out());
+  EXPECT_EQ(feeder.out().flows.size(), 100u);
+}
+
+std::vector<std::string> Sorted(const std::vector<FlowRecord>& records) {
+  std::vector<std::string> lines;
+  for (const FlowRecord& record : records) {
+    lines.push_back(fmt::format("{} {} {} {} {} {} {} {} {} {}", record.flow.destination_qpn.value,
+                                record.tap, ToNanoseconds(record.interval_start),
+                                ToNanoseconds(record.first_seen), ToNanoseconds(record.last_seen),
+                                record.packets, record.bytes, record.requests.unseen,
+                                record.requests.last_psn, record.first_request_psn));
+  }
+  std::ranges::sort(lines);
+  return lines;
+}
+
+// Some tables are too small, so that flows are evicted too; some packets are late.
+TEST(FlowIntervalByAndBy, TellsTheSameAsAtOnce) {
+  for (uint32_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    FlowTable::Options options = ByAndBy(seed % 2 == 0 ? 256 : 40);
+    FlowFeeder by_and_by(options);
+    options.close_by_and_by = false;
+    FlowFeeder at_once(options);
+    int64_t now = 0;
+    for (uint32_t i = 0; i < 3000; ++i) {
+      now += static_cast<int64_t>(random() % (random() % 100 == 0 ? 500 : 5)) * kMillisecond;
+      const int64_t late = random() % 50 == 0 ? 20 * kMillisecond : 0;
+      const auto qpn = static_cast<uint32_t>(100 + random() % 60);
+      const Frame frame = WriteOf(i, random() % 100, {.qpn = qpn});
+      by_and_by.Feed(frame, now - late);
+      at_once.Feed(frame, now - late);
+    }
+    EXPECT_EQ(Sorted(by_and_by.Records()), Sorted(at_once.Records()));
+    EXPECT_EQ(by_and_by.table().statistics().flows_evicted,
+              at_once.table().statistics().flows_evicted);
+  }
 }
 
 TEST(FlowExpiry, ForgetsAFlowThatWasIdleForTheTimeout) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "dataplane/flow/emit.h"
 
@@ -36,7 +37,8 @@ FlowTable::FlowTable(const Options& options)
     : options_(Checked(options)),
       entries_(options_.capacity),
       free_(options_.capacity),
-      active_(options_.capacity),
+      open_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActive},
+      closing_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActiveToo},
       sighting_budget_(options.sightings),
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
 
@@ -60,7 +62,7 @@ FlowEntry& FlowTable::Create(const RocePacket& packet, const Place& place, int64
   const uint32_t number = TakeEntry(out);
   FlowEntry& entry = entries_[number];
   // An evicted flow leaves its place on the active list to the new one.
-  const bool listed = (entry.flags & kFlowActive) != 0;
+  const bool listed = (entry.flags & open_.flag) != 0;
   entry = FlowEntry{};
   entry.source = packet.source;
   entry.destination = packet.destination;
@@ -82,7 +84,7 @@ FlowEntry& FlowTable::Create(const RocePacket& packet, const Place& place, int64
 }
 
 void FlowTable::Activate(FlowEntry& entry, int64_t now_ns) const {
-  entry.flags |= kFlowActive;
+  entry.flags |= open_.flag;
   entry.first_seen_offset_ns = static_cast<uint32_t>(
       std::clamp<int64_t>(now_ns - interval_start_ns_, 0, int64_t{UINT32_MAX}));
 }
@@ -120,36 +122,58 @@ void FlowTable::OpenInterval(int64_t index) {
 }
 
 void FlowTable::CloseInterval(RecordBatch& out) {
-  for (uint32_t i = 0; i < active_count_; ++i) {
-    if (i + kAhead < active_count_) PrefetchAll(entries_[active_[i + kAhead]]);
-    FlowEntry& entry = entries_[active_[i]];
-    // Nothing came since its counters were full.
-    if (entry.bytes == 0) {
-      ClearInterval(entry);
-    } else {
-      Emit(entry, out);
-    }
-  }
-  active_count_ = 0;
+  CloseRest(out);  // of the one before
+  std::swap(open_, closing_);
+  closing_start_ns_ = interval_start_ns_;
+  next_closed_ = 0;
+  unswept_ = (used_ + kExpirySweepShare - 1) / kExpirySweepShare;
+  closes_ = true;
   statistics_.sightings_capped += sighting_budget_.EndInterval();
-  ExpireIdle(interval_end_ns_);
+  if (!options_.close_by_and_by) CloseRest(out);
 }
 
-void FlowTable::Emit(FlowEntry& entry, RecordBatch& out) const {
-  out.flows.push_back(MakeFlowRecord(entry, NumberOf(entry), FromNanoseconds(interval_start_ns_),
-                                     options_.interval));
+void FlowTable::CloseSome(uint32_t flows, RecordBatch& out) {
+  const uint32_t end = next_closed_ + std::min(flows, closing_.count - next_closed_);
+  for (; next_closed_ < end; ++next_closed_) {
+    const uint32_t ahead = next_closed_ + kAhead;
+    if (ahead < closing_.count) PrefetchAll(entries_[closing_.flows[ahead]]);
+    FlowEntry& entry = entries_[closing_.flows[next_closed_]];
+    if ((entry.flags & closing_.flag) != 0) Emit(entry, closing_start_ns_, out);
+  }
+  if (next_closed_ < closing_.count) return;
+  constexpr uint64_t kSweptPerFlow = 8;
+  ExpireSome(static_cast<uint32_t>(std::min<uint64_t>(unswept_, flows * kSweptPerFlow)));
+  if (unswept_ > 0) return;
+  closing_.count = 0;
+  closes_ = false;
+}
+
+void FlowTable::Tell(const FlowEntry& entry, int64_t start_ns, RecordBatch& out) const {
+  out.flows.push_back(
+      MakeFlowRecord(entry, NumberOf(entry), FromNanoseconds(start_ns), options_.interval));
+}
+
+void FlowTable::Emit(FlowEntry& entry, int64_t start_ns, RecordBatch& out) const {
+  if (entry.bytes != 0) Tell(entry, start_ns, out);
   ClearInterval(entry);
 }
 
 void FlowTable::Advance(Timestamp now, RecordBatch& out) {
   if (interval_end_ns_ == std::numeric_limits<int64_t>::min()) return;
-  if (ToNanoseconds(now) < interval_end_ns_) return;
-  CloseInterval(out);
-  OpenInterval(IntervalIndex(now, options_.interval));
+  if (ToNanoseconds(now) >= interval_end_ns_) {
+    CloseInterval(out);
+    CloseRest(out);
+    OpenInterval(IntervalIndex(now, options_.interval));
+  } else if (closes_) {
+    constexpr uint32_t kClosedPerCall = 256;
+    CloseSome(kClosedPerCall, out);
+  }
 }
 
 void FlowTable::Flush(RecordBatch& out) {
-  if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);
+  if (interval_end_ns_ == std::numeric_limits<int64_t>::min()) return;
+  CloseInterval(out);
+  CloseRest(out);
 }
 
 uint32_t FlowTable::TakeEntry(RecordBatch& out) {
@@ -162,9 +186,8 @@ uint32_t FlowTable::TakeEntry(RecordBatch& out) {
   }
   eviction_hand_ = (eviction_hand_ + kEvictionCandidates) % options_.capacity;
   FlowEntry& entry = entries_[victim];
-  if ((entry.flags & kFlowActive) != 0 && entry.bytes != 0) {
-    out.flows.push_back(
-        MakeFlowRecord(entry, victim, FromNanoseconds(interval_start_ns_), options_.interval));
+  if ((entry.flags & (open_.flag | closing_.flag)) != 0 && entry.bytes != 0) {
+    Tell(entry, (entry.flags & open_.flag) != 0 ? interval_start_ns_ : closing_start_ns_, out);
   }
   index_.Erase(HashOf(entry), victim, [this](uint32_t stored) { return HashOf(entries_[stored]); });
   --size_;
@@ -181,18 +204,19 @@ void FlowTable::Release(uint32_t number) {
   --size_;
 }
 
-void FlowTable::ExpireIdle(int64_t now_ns) {
-  const uint32_t steps = (used_ + kExpirySweepShare - 1) / kExpirySweepShare;
-  for (uint32_t i = 0; i < steps; ++i) {
+void FlowTable::ExpireSome(uint32_t entries) {
+  const int64_t now_ns = closing_start_ns_ + options_.interval.count();
+  for (uint32_t i = 0; i < entries; ++i) {
     if (expiry_hand_ >= used_) expiry_hand_ = 0;
     const FlowEntry& entry = entries_[expiry_hand_];
-    if (entry.InUse() && (entry.flags & kFlowActive) == 0 &&
+    if (entry.InUse() && (entry.flags & (open_.flag | closing_.flag)) == 0 &&
         now_ns - entry.last_seen_ns > options_.idle_timeout.count()) {
       Release(expiry_hand_);
       ++statistics_.flows_expired;
     }
     ++expiry_hand_;
   }
+  unswept_ -= entries;
 }
 
 }  // namespace rocescope

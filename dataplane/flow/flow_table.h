@@ -26,14 +26,17 @@ namespace rocescope {
 // quiet longest among a few that a clock hand points at; that one's record is emitted first.
 //
 // Time is the packets' own. Records of an interval are emitted when the first packet of a later one
-// arrives, or by Advance; a packet whose time lies before the open interval is counted as late and
-// belongs to the open one, until so many lie so far before it that the clock must have been wrong.
+// arrives, or by Advance; or, so that a port is not left alone for as long as thousands of them
+// take, a few with each packet from then on. A packet whose time lies before the open interval is
+// counted as late and belongs to the open one, until so many lie so far before it that the clock
+// must have been wrong.
 class FlowTable {
  public:
   struct Options {
     uint32_t capacity = kFlowCapacity;  // flows at taps; memory is taken as they come
     Duration interval = std::chrono::milliseconds(100);
     Duration idle_timeout = std::chrono::seconds(60);
+    bool close_by_and_by = false;  // an interval's records are due until the next one ends
     SightingBudget::Options sightings;
   };
   // Timestamps inside an interval are kept as 32-bit nanoseconds.
@@ -79,10 +82,10 @@ class FlowTable {
   [[gnu::always_inline]] inline void Process(const RocePacket& packet, const Place& place,
                                              Timestamp event, Timestamp arrival, RecordBatch& out);
 
-  // Closes every interval that ends at or before `now`.
+  // Closes every interval that ends at or before `now`, and goes on with one that is being closed.
   void Advance(Timestamp now, RecordBatch& out);
 
-  // Emits what the open interval has, whatever the time: the end of a replay.
+  // Emits what intervals have, whatever the time: the end of a replay.
   void Flush(RecordBatch& out);
 
   // Whether one more record of the kinds that are said whatever k is (NAK, CNP, connection manager
@@ -93,6 +96,8 @@ class FlowTable {
   const Statistics& statistics() const { return statistics_; }
 
  private:
+  // Few enough to keep up with a port, enough to be done long before the next interval ends.
+  static constexpr uint32_t kClosedPerPacket = 2;
   // Of a packet that is more than the middle of something.
   static constexpr uint8_t kEventful =
       wire::kOpcodeStarts | wire::kOpcodeEnds | wire::kOpcodeResponse;
@@ -107,6 +112,13 @@ class FlowTable {
                     entry.identity);
   }
 
+  // Flows with packets in one interval, in order of arrival.
+  struct Active {
+    ZeroedArray<uint32_t> flows;
+    uint32_t count = 0;
+    uint16_t flag;  // that entries have meanwhile
+  };
+
   void Release(uint32_t number);
   uint32_t NumberOf(const FlowEntry& entry) const {
     return static_cast<uint32_t>(&entry - &entries_[0]);
@@ -115,7 +127,10 @@ class FlowTable {
   GapMemory::Of ResponseGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2 + 1}; }
   // True if the packet's time is so wrong for the open interval that it should open its own.
   bool CountLate(int64_t now_ns);
-  void Emit(FlowEntry& entry, RecordBatch& out) const;
+  void Tell(const FlowEntry& entry, int64_t start_ns, RecordBatch& out) const;
+  // Tells of the interval that began then, unless nothing came since counters were full, and
+  // forgets it.
+  void Emit(FlowEntry& entry, int64_t start_ns, RecordBatch& out) const;
   // Round trips are measured at one tap.
   static uint64_t AtTap(uint64_t psn_hash, uint64_t identity) {
     return psn_hash ^ (identity >> 32 & 0xffff) * 0x9e3779b97f4a7c15ull;
@@ -137,8 +152,13 @@ class FlowTable {
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);
   void OpenInterval(int64_t index);
+  // Of the open interval: its flows are told of from now on.
   void CloseInterval(RecordBatch& out);
-  void ExpireIdle(int64_t now_ns);
+  void CloseSome(uint32_t flows, RecordBatch& out);
+  void CloseRest(RecordBatch& out) {
+    if (closes_) CloseSome(UINT32_MAX, out);
+  }
+  void ExpireSome(uint32_t entries);  // those that are idle among the next ones
 
   [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const RocePacket& packet,
                                                 const wire::OpcodeTraits& opcode, int64_t now_ns);
@@ -159,17 +179,21 @@ class FlowTable {
   const Options options_;
   FlowIndex index_;
   ZeroedArray<FlowEntry> entries_;
-  ZeroedArray<uint32_t> free_;    // numbers given back, a stack
-  ZeroedArray<uint32_t> active_;  // entries with packets in the open interval, in order of arrival
+  ZeroedArray<uint32_t> free_;  // numbers given back, a stack
+  Active open_;                 // of the open interval
+  Active closing_;              // of the last one: those before next_closed_ were told of
   RoundTripProbes probes_;
   GapMemory gaps_;
   SightingBudget sighting_budget_;
   uint32_t size_ = 0;
   uint32_t used_ = 0;  // entries ever taken: numbers below it
   uint32_t free_count_ = 0;
-  uint32_t active_count_ = 0;
+  uint32_t next_closed_ = 0;
+  uint32_t unswept_ = 0;  // entries that are still to be looked at for idle ones
+  bool closes_ = false;   // there is something left of the last interval to be told or swept
   uint32_t eviction_hand_ = 0;
   uint32_t expiry_hand_ = 0;
+  int64_t closing_start_ns_ = 0;
   int64_t interval_start_ns_ = 0;
   uint32_t far_late_ = 0;    // packets far too late since that last opened an interval
   int64_t interval_end_ns_;  // no packet is before it until the first one opens an interval
@@ -220,8 +244,8 @@ inline void FlowTable::Process(const RocePacket& packet, const Place& place, Tim
 
   // The next packet of a WRITE under way is more than half of all: nothing but counters moves.
   const bool middle = (packet.opcode == wire::kOpcodeWriteMiddle) & !packet.ack_request &
-                      ((entry.flags & (kFlowActive | kFlowRequestSeen | kFlowReadPending)) ==
-                       (kFlowActive | kFlowRequestSeen)) &
+                      ((entry.flags & (open_.flag | kFlowRequestSeen | kFlowReadPending)) ==
+                       (open_.flag | kFlowRequestSeen)) &
                       (packet.udp_source_port == entry.udp_source_port);
   if (!middle || !entry.requests.Advance(packet.psn)) {
     ProcessEvent(entry, packet, place, event, arrival, out);

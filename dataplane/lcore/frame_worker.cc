@@ -10,13 +10,20 @@ namespace {
 // Event time lags arrival by this much at most where no packet moves it.
 constexpr Duration kLateness = std::chrono::seconds(1);
 
+// What comes by our clock does not wait while thousands of flows are told of.
+FrameProcessor::Options ProcessorOf(const FrameWorker::Options& options) {
+  FrameProcessor::Options processor = options.processor;
+  processor.flow_table.close_by_and_by = options.our_clock;
+  return processor;
+}
+
 }  // namespace
 
 FrameWorker::FrameWorker(const Options& options)
     : when_full_(options.when_full),
       our_clock_(options.our_clock),
-      processor_(options.processor),
-      exchange_(kWorthHandingOver * 8, options.most_records) {}
+      processor_(ProcessorOf(options)),
+      exchange_(kWorthHandingOver * 2, options.most_records) {}
 
 void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;
