@@ -2,6 +2,7 @@
 // sFlow: datagram, samples, and the packets in them.
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "dataplane/telemetry/telemetry_reader.h"
 #include "dataplane/wire/sflow_flow_record.h"
@@ -69,6 +70,12 @@ DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> octets, const Dat
   Follow(FollowerOf(sflow_followers_, SflowKey(datagram.tap, header.agent, header.sub_agent)),
          header.sequence, UINT32_MAX);
   Ledger& ledger = counters_.samples;
+  std::vector<SampleRecord>& out = datagram.out.samples;
+  const SampleRecord like = {.tap = datagram.tap,
+                             .agent = header.agent,
+                             .sub_agent = header.sub_agent,
+                             .event_time = datagram.arrival,
+                             .arrival_time = datagram.arrival};
   for (uint32_t i = 0; i < header.samples; ++i) {
     wire::SflowBlock block;
     Read(in, block);
@@ -79,13 +86,17 @@ DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> octets, const Dat
       ++ledger.dropped[static_cast<size_t>(ended)];
       return ended;
     }
-    SampleRecord sample = {.tap = datagram.tap,
-                           .agent = header.agent,
-                           .sub_agent = header.sub_agent,
-                           .event_time = datagram.arrival,
-                           .arrival_time = datagram.arrival};
+    // Made in its place, and taken away again unless it is a packet's.
+    SampleRecord& sample = out.emplace_back(like);
     bool filtered = false;
     const DropReason reason = TakeSample(block.tag, body, sample, datagram, filtered);
+    const bool of_packet =
+        block.tag != wire::kSflowCounterSample && block.tag != wire::kSflowExpandedCounterSample;
+    if (of_packet && reason == DropReason::kNone && !filtered) {
+      ++counters_.sample_records;
+    } else {
+      out.pop_back();
+    }
     if (reason != DropReason::kNone) {
       ++ledger.dropped[static_cast<size_t>(reason)];
     } else if (filtered) {
@@ -141,8 +152,6 @@ DropReason TelemetryReader::TakeSample(uint32_t tag, std::span<const uint8_t> bo
   filtered = Filters(sample.packet);
   if (filtered) return DropReason::kNone;
   if (!sample.packet.known) ++counters_.packets_unknown;
-  datagram.out.samples.push_back(sample);
-  ++counters_.sample_records;
   return DropReason::kNone;
 }
 
