@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a flow's key to its entry: linear probing over eight-octet slots, at most a quarter full, so
-// that a look-up costs one cache line and the first slot is nearly always the right one; doubled as
-// flows come, so that the lines of a few thousand flows stay in the cache.
+// that a look-up costs one cache line and the first slot is nearly always the right one. Doubled as
+// flows come, so that the lines of a few thousand flows stay in the cache; what is stored moves
+// over a few slots with each new flow, so that none of them has to wait for a million others.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "dataplane/flow/zeroed_array.h"
 
@@ -21,13 +22,15 @@ class FlowIndex {
 
   // The number stored under `hash` for which `matches(number)`, or kAbsent.
   template <typename Matches>
-  uint32_t Find(uint64_t hash, Matches matches) const {
-    const auto tag = static_cast<uint32_t>(hash >> 32);
-    for (uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-      const Slot slot = slots_[at];
-      if (slot.number_plus_one == 0) return kAbsent;
-      if (slot.tag == tag && matches(slot.number_plus_one - 1)) return slot.number_plus_one - 1;
+  uint32_t Find(uint64_t hash, Matches matches) {
+    const uint32_t found = FindIn(slots_, hash, matches);
+    if (found != kAbsent || old_.size() == 0) return found;
+    const uint32_t still = FindIn(old_, hash, matches);
+    if (still != kAbsent) {
+      Forget(hash, still);
+      Store(hash, still);
     }
+    return still;
   }
 
   // The number that Find will most likely return, without looking at the entry.
@@ -41,15 +44,8 @@ class FlowIndex {
   // `hash_of(number)` tells the hashes of those stored before.
   template <typename HashOf>
   void Insert(uint64_t hash, uint32_t number, HashOf hash_of) {
-    if ((size_ + 1) * 4 > slots_.size()) {
-      ZeroedArray<Slot> old = std::exchange(slots_, ZeroedArray<Slot>(slots_.size() * 2));
-      mask_ = slots_.size() - 1;
-      for (size_t i = 0; i < old.size(); ++i) {
-        if (old[i].number_plus_one == 0) continue;
-        const uint32_t stored = old[i].number_plus_one - 1;
-        Store(hash_of(stored), stored);
-      }
-    }
+    if ((size_ + 1) * 4 > slots_.size()) Grow();
+    if (old_.size() > 0) MoveSome(hash_of);
     Store(hash, number);
     ++size_;
   }
@@ -58,8 +54,12 @@ class FlowIndex {
   // those that move up to close the hole.
   template <typename HashOf>
   void Erase(uint64_t hash, uint32_t number, HashOf hash_of) {
+    --size_;
     uint64_t hole = hash & mask_;
-    while (slots_[hole].number_plus_one != number + 1) hole = (hole + 1) & mask_;
+    while (slots_[hole].number_plus_one != number + 1) {
+      if (slots_[hole].number_plus_one == 0) return Forget(hash, number);
+      hole = (hole + 1) & mask_;
+    }
     for (uint64_t at = (hole + 1) & mask_; slots_[at].number_plus_one != 0; at = (at + 1) & mask_) {
       const uint64_t home = hash_of(slots_[at].number_plus_one - 1) & mask_;
       // Moves up unless its home lies behind the hole: (hole, at] on the circle.
@@ -69,7 +69,6 @@ class FlowIndex {
       }
     }
     slots_[hole] = {};
-    --size_;
   }
 
  private:
@@ -77,12 +76,48 @@ class FlowIndex {
     uint32_t tag = 0;
     uint32_t number_plus_one = 0;  // 0: empty
   };
+  // In place of what was in old_: those behind it are still to be found.
+  static constexpr uint32_t kMoved = UINT32_MAX;
+  // There are as many new flows until the next time to grow as a quarter of the old slots: moving
+  // is over long before.
+  static constexpr size_t kMovedPerFlow = 16;
 
+  template <typename Matches>
+  static uint32_t FindIn(const ZeroedArray<Slot>& slots, uint64_t hash, Matches matches) {
+    const auto tag = static_cast<uint32_t>(hash >> 32);
+    const uint64_t mask = slots.size() - 1;
+    for (uint64_t at = hash & mask;; at = (at + 1) & mask) {
+      const Slot slot = slots[at];
+      if (slot.number_plus_one == 0) return kAbsent;
+      if (slot.tag == tag && slot.number_plus_one != kMoved && matches(slot.number_plus_one - 1)) {
+        return slot.number_plus_one - 1;
+      }
+    }
+  }
+
+  template <typename HashOf>
+  void MoveSome(HashOf hash_of) {
+    const size_t end = std::min(next_moved_ + kMovedPerFlow, old_.size());
+    for (; next_moved_ < end; ++next_moved_) {
+      Slot& slot = old_[next_moved_];
+      if (slot.number_plus_one == 0 || slot.number_plus_one == kMoved) continue;
+      const uint32_t number = slot.number_plus_one - 1;
+      slot.number_plus_one = kMoved;
+      Store(hash_of(number), number);
+    }
+    if (next_moved_ == old_.size()) old_ = ZeroedArray<Slot>(0);
+  }
+
+  void Grow();
   void Store(uint64_t hash, uint32_t number);
+  // Of old_, where it is.
+  void Forget(uint64_t hash, uint32_t number);
 
   ZeroedArray<Slot> slots_;
   uint64_t mask_;
   size_t size_ = 0;
+  ZeroedArray<Slot> old_{0};  // half as many: from which what is stored is moving over
+  size_t next_moved_ = 0;
 };
 
 }  // namespace rocescope

@@ -23,7 +23,7 @@ FrameWorker::FrameWorker(const Options& options)
     : when_full_(options.when_full),
       our_clock_(options.our_clock),
       processor_(ProcessorOf(options)),
-      exchange_(kWorthHandingOver * 2, options.most_records) {}
+      exchange_(options.batch_records, options.memory) {}
 
 void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;

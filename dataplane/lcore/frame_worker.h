@@ -30,7 +30,8 @@ class FrameWorker {
   struct Options {
     FrameProcessor::Options processor;
     RecordExchange::WhenFull when_full = RecordExchange::WhenFull::kKeep;
-    size_t most_records = RecordExchange::kMostRecords;  // that a slow reader may leave behind
+    size_t batch_records = RecordExchange::kRecords;
+    RecordExchange::Memory memory = RecordExchange::Memory::kAsNeeded;
     // Frames have times of our clock, so silence closes intervals too.
     bool our_clock = false;
   };
@@ -42,12 +43,12 @@ class FrameWorker {
 
   void Process(std::span<const RawFrame> frames) {
     processor_.Process(frames, exchange_.current());
-    HandOverIfMany();
+    HandOverIfFull();
   }
   // What came by a socket of its own.
   void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams) {
     processor_.ProcessDatagrams(kind, datagrams, exchange_.current());
-    HandOverIfMany();
+    HandOverIfFull();
   }
 
   // Some times a second, also when nothing comes: closes what is due at `now`, our clock's time,
@@ -74,10 +75,8 @@ class FrameWorker {
   const FrameProcessor& processor() const { return processor_; }
 
  private:
-  static constexpr size_t kWorthHandingOver = 4096;  // records, some 700 kB
-
-  void HandOverIfMany() {
-    if (exchange_.current_size() >= kWorthHandingOver) HandOver();
+  void HandOverIfFull() {
+    if (exchange_.IsFull()) HandOver();
   }
   // No earlier record will come, but a late one.
   Timestamp Reached() const {

@@ -1,16 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataplane/lcore/record_exchange.h"
 
+#include <algorithm>
 #include <thread>
+#include <vector>
 
 namespace rocescope {
 
-RecordExchange::RecordExchange(size_t records, size_t most) : most_(most) {
+namespace {
+
+template <typename Record>
+void Reserve(std::vector<Record>& records, size_t count, RecordExchange::Memory memory) {
+  records.reserve(count);
+  if (memory != RecordExchange::Memory::kAtOnce) return;
+  records.resize(count);
+  records.clear();
+}
+
+}  // namespace
+
+RecordExchange::RecordExchange(size_t records, Memory memory)
+    : records_(std::max<size_t>(records, 1)) {
+  // A burst of frames is looked at before anyone asks whether a batch is full.
+  const size_t room = records_ + records_ / 4;
   for (std::unique_ptr<HandedBatch>& batch : batches_) {
     batch = std::make_unique<HandedBatch>();
-    batch->records.flows.reserve(records);
-    batch->records.sightings.reserve(records);
-    batch->records.management.reserve(records / 16);
+    Reserve(batch->records.flows, room, memory);
+    Reserve(batch->records.sightings, room, memory);
+    batch->records.management.reserve(room);
+    batch->records.hops.reserve(room);
+    batch->records.samples.reserve(room);
+    batch->records.counters.reserve(room);
     if (&batch != &batches_.front()) PushEmpty(batch.get());
   }
   current_ = batches_.front().get();
@@ -19,6 +39,8 @@ RecordExchange::RecordExchange(size_t records, size_t most) : most_(most) {
 void RecordExchange::HandOver(Timestamp reached, WhenFull when_full) {
   current_->reached = reached;
   const size_t records = current_->size();
+  const size_t left = batches_handed_over_ - batches_given_back_.load(std::memory_order_relaxed);
+  if (when_full == WhenFull::kKeep && !IsFull() && left >= kBatches / 2) return;
   bool handed = TryHandOver();
   while (!handed && when_full == WhenFull::kWait && !abandoned_.load(std::memory_order_relaxed)) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -26,20 +48,19 @@ void RecordExchange::HandOver(Timestamp reached, WhenFull when_full) {
   }
   if (handed) {
     handed_over_ += records;
-  } else if (handed_over_ - given_back_.load(std::memory_order_relaxed) + records > most_) {
+  } else if (IsFull()) {
     dropped_ += records;
     current_->records.Clear();
   }
 }
 
 bool RecordExchange::TryHandOver() {
-  const uint64_t left = handed_over_ - given_back_.load(std::memory_order_relaxed);
-  if (left > 0 && left + current_->size() > most_) return false;
   HandedBatch* next = empty_.load(std::memory_order_acquire);
   while (next != nullptr &&
          !empty_.compare_exchange_weak(next, next->below, std::memory_order_acquire)) {
   }
   if (next == nullptr) return false;
+  ++batches_handed_over_;
   full_.TryPush(current_);  // has room for all batches
   current_ = next;
   return true;
@@ -53,7 +74,7 @@ void RecordExchange::PushEmpty(HandedBatch* batch) {
 }
 
 void RecordExchange::GiveBack(HandedBatch* batch) {
-  given_back_.fetch_add(batch->size(), std::memory_order_relaxed);
+  batches_given_back_.fetch_add(1, std::memory_order_relaxed);
   batch->records.Clear();
   PushEmpty(batch);
 }

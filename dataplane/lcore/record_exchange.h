@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches of records on their way from one lcore to the thread that reads them, and empty ones on
-// their way back. All are made beforehand, so handing one over allocates nothing.
+// their way back. All are made beforehand, so handing one over allocates nothing, and the lcore
+// never waits for memory.
 #pragma once
 
 #include <array>
@@ -27,25 +28,29 @@ struct HandedBatch {
 
 class RecordExchange {
  public:
-  static constexpr size_t kBatches = 64;
-  static constexpr size_t kMostRecords = size_t{1} << 19;
+  static constexpr size_t kBatches = 128;
+  static constexpr size_t kRecords = 4096;  // some 1.5 MB
 
-  // Reserves room for `records` flow records and as many sightings in each batch; batches that need
-  // more grow once and stay so. Those that were used last are used again first, so memory is
-  // touched as the reader needs it. A slow reader leaves `most` records behind, about.
-  explicit RecordExchange(size_t records, size_t most = kMostRecords);
+  // When the kernel gives memory for records. A page that an lcore touches first costs it some
+  // microseconds, or milliseconds while another thread changes the process's memory map.
+  enum class Memory : uint8_t { kAsNeeded, kAtOnce };
+
+  // A batch is full with `records`. Those that were used last are used again first. With kAtOnce it
+  // takes 250 MB.
+  explicit RecordExchange(size_t records = kRecords, Memory memory = Memory::kAsNeeded);
 
   // The lcore's side: the batch that it fills.
   RecordBatch& current() { return current_->records; }
   size_t current_size() const { return current_->size(); }
+  bool IsFull() const { return current_size() >= records_; }
 
   // What to do while the reader holds all other batches.
   enum class WhenFull : uint8_t { kKeep, kWait };
 
   // Hands the current batch over for an empty one; `reached` as HandedBatch has it. Where the
-  // reader has left too many behind it waits, until the reader gives one back or abandons it; or
-  // goes on with the current one, whose records are dropped, all at once, when they are too many
-  // with those.
+  // reader has left all others behind it waits, until the reader gives one back or abandons it; or
+  // goes on with the current one, whose records are dropped, all at once, when it is full. The last
+  // half of the batches is for full ones.
   void HandOver(Timestamp reached, WhenFull when_full);
   uint64_t handed_over() const { return handed_over_; }  // records
   uint64_t dropped() const { return dropped_; }
@@ -67,9 +72,10 @@ class RecordExchange {
   // A stack that the reader alone pushes to and the lcore alone pops from: so no top can have been
   // away and come back between two looks.
   std::atomic<HandedBatch*> empty_ = nullptr;
-  std::atomic<uint64_t> given_back_ = 0;  // records
+  std::atomic<size_t> batches_given_back_ = 0;
   std::atomic<bool> abandoned_ = false;
-  const size_t most_;
+  const size_t records_;
+  size_t batches_handed_over_ = 0;
   uint64_t handed_over_ = 0;
   uint64_t dropped_ = 0;
 };

@@ -73,8 +73,11 @@ TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
 }
 
 TEST(RecordExchange, KeepsAndThenDropsWhatTheReaderDoesNotTake) {
-  RecordExchange exchange(16, 2);
-  for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kKeep);
+  RecordExchange exchange(3);
+  for (size_t i = 1; i < RecordExchange::kBatches; ++i) {
+    exchange.current().flows.resize(3);
+    exchange.HandOver({}, WhenFull::kKeep);
+  }
   exchange.current().flows.resize(2);
   exchange.HandOver({}, WhenFull::kKeep);
   EXPECT_EQ(exchange.current_size(), 2u);
@@ -85,9 +88,24 @@ TEST(RecordExchange, KeepsAndThenDropsWhatTheReaderDoesNotTake) {
   EXPECT_EQ(exchange.dropped(), 3u);
 }
 
+// A reader that is busy for a while costs the batches of that while, be they small.
+TEST(RecordExchange, KeepsHalfOfTheBatchesForFullOnes) {
+  RecordExchange exchange(16);
+  for (size_t i = 0; i < 2 * RecordExchange::kBatches; ++i) {
+    if (exchange.current_size() < 15) exchange.current().flows.push_back({});
+    exchange.HandOver({}, WhenFull::kKeep);
+  }
+  EXPECT_EQ(exchange.handed_over(), RecordExchange::kBatches / 2);
+  EXPECT_EQ(exchange.current_size(), 15u);
+  exchange.current().flows.push_back({});
+  exchange.HandOver({}, WhenFull::kKeep);
+  EXPECT_EQ(exchange.handed_over(), RecordExchange::kBatches / 2 + 16);
+  EXPECT_EQ(exchange.dropped(), 0u);
+}
+
 TEST(RecordExchange, GoesOnWhenTheReaderGivesABatchBack) {
   RecordExchange exchange(16);
-  for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kKeep);
+  for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kWait);
   exchange.current().flows.resize(2);
   exchange.GiveBack(exchange.Take());
   exchange.HandOver({}, WhenFull::kWait);

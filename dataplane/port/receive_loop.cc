@@ -47,7 +47,9 @@ ReceiveLoop::ReceiveLoop(Options options)
       worker_({.processor = options.processor,
                .when_full =
                    options.wait ? RecordExchange::WhenFull::kWait : RecordExchange::WhenFull::kKeep,
-               .most_records = options.most_records,
+               .batch_records = options.batch_records,
+               .memory = options.our_clock ? RecordExchange::Memory::kAtOnce
+                                           : RecordExchange::Memory::kAsNeeded,
                .our_clock = options.our_clock}) {
   for (const ReceiveQueue& queue : options.queues) work_->queues.emplace_back(queue);
   if (options.spread) {

@@ -33,7 +33,7 @@ class ReceiveLoop {
     // Files wait when the reader of records or another lcore is slow. A wire does not: it costs
     // records, counted, and in the other case frames, counted too.
     bool wait = false;
-    size_t most_records = RecordExchange::kMostRecords;  // that a slow reader may leave behind
+    size_t batch_records = RecordExchange::kRecords;
     // Frames have times of our clock, so silence closes intervals too.
     bool our_clock = false;
   };

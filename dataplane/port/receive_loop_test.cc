@@ -254,7 +254,7 @@ TEST(ReceiveLoop, LosesRecordsAndNoFrameWhenNobodyTakesThem) {
   const FrameMix mix(30'000);
   const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
   TestPort port("net_pcap6", "rx_pcap=" + file.path());
-  ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor(), .most_records = 500});
+  ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor(), .batch_records = 4});
   ASSERT_TRUE(port->Start());
   loop.records().Abandon();
   const std::atomic<bool> never = false;
