@@ -20,6 +20,7 @@
 #include "appliance/intake/agent_loop.h"
 #include "appliance/life/step_back.h"
 #include "appliance/scrape/scrape_loop.h"
+#include "base/thread_name.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/live/interface_loop.h"
 #include "dataplane/live/udp_loop.h"
@@ -395,6 +396,7 @@ void Box::Start() {
   parts.runs = true;
   parts.started_at = WallClock();
   parts.analyst = std::thread([&parts] {
+    NameThread("analysis");
     StepBack();
     parts.analysis->Run(parts.sources_ended);
   });
@@ -404,6 +406,7 @@ void Box::Start() {
       continue;
     }
     source->thread = std::thread([&parts, &source = *source] {
+      NameThread(source.name.c_str());
       source.Run(parts.stop);
       if (!source.error.empty()) parts.tell(source.error);
     });

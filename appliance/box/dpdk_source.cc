@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "appliance/life/step_back.h"
+#include "base/thread_name.h"
 #include "dataplane/port/eal.h"
 #include "dataplane/port/port_set.h"
 #include "dataplane/port/trap.h"
@@ -99,7 +100,10 @@ Result<std::unique_ptr<DpdkSource>> DpdkSource::Open(const DpdkConfig& config,
   auto parts = std::make_unique<Parts>();
   parts->config = config;
   parts->tell = std::move(tell);
-  parts->thread = std::thread([&parts = *parts] { parts.Run(); });
+  parts->thread = std::thread([&parts = *parts] {
+    NameThread("dpdk");
+    parts.Run();
+  });
   const Status opened = parts->opened.get_future().get();
   if (!opened) {
     parts->thread.join();

@@ -15,6 +15,7 @@
 
 #include "appliance/history/file_lock.h"
 #include "appliance/history/row_writer.h"
+#include "base/thread_name.h"
 #include "dataplane/lcore/wall_clock.h"
 
 namespace rocescope {
@@ -41,7 +42,10 @@ class HistoryStore::Writer {
 
   Status Begin() {
     if (const Status opened = OpenFile(); !opened) return opened;
-    thread_ = std::thread([this] { Run(); });
+    thread_ = std::thread([this] {
+      NameThread("history");
+      Run();
+    });
     return {};
   }
 

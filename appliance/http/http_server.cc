@@ -24,6 +24,7 @@
 #include <unordered_set>
 
 #include "appliance/http/host_name.h"
+#include "base/thread_name.h"
 
 namespace rocescope {
 namespace {
@@ -303,7 +304,10 @@ HttpServer::~HttpServer() { Stop(); }
 void HttpServer::Start() {
   parts_->Accept();
   parts_->Beat();
-  parts_->thread = std::thread([parts = parts_.get()] { parts->context.run(); });
+  parts_->thread = std::thread([parts = parts_.get()] {
+    NameThread("http");
+    parts->context.run();
+  });
 }
 
 void HttpServer::Stop() {

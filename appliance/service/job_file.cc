@@ -15,6 +15,7 @@
 #include "appliance/feed/text_file.h"
 #include "appliance/history/history_file.h"
 #include "appliance/service/job_file_text.h"
+#include "base/thread_name.h"
 #include "dataplane/lcore/wall_clock.h"
 
 namespace rocescope {
@@ -91,7 +92,10 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(
 
 JobFile::JobFile(std::string path, FileLock lock, std::vector<Allocation> found)
     : path_(std::move(path)), lock_(std::move(lock)), found_(std::move(found)) {
-  thread_ = std::thread([this] { Run(); });
+  thread_ = std::thread([this] {
+    NameThread("jobs");
+    Run();
+  });
 }
 
 JobFile::~JobFile() {
