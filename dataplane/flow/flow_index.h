@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,8 +18,16 @@ class FlowIndex {
  public:
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
+  static constexpr size_t kFewestSlots = 4096;
+  // With which it need not grow for so many flows.
+  static constexpr size_t SlotsFor(size_t flows) {
+    return std::max(std::bit_ceil(flows * 4), kFewestSlots);
+  }
+
   // `slots`: a power of two.
-  explicit FlowIndex(size_t slots = 4096) : slots_(slots), mask_(slots - 1) {}
+  explicit FlowIndex(size_t slots = kFewestSlots) : slots_(slots), mask_(slots - 1) {}
+
+  void Touch() { slots_.Touch(); }
 
   // The number stored under `hash` for which `matches(number)`, or kAbsent.
   template <typename Matches>

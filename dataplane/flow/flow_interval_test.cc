@@ -166,13 +166,13 @@ TEST(FlowInterval, NeverSeesAFlowFirstAfterItSawItLast) {
   EXPECT_LE(record.first_seen, record.last_seen);
 }
 
-FlowTable::Options ByAndBy(uint32_t capacity = 256) {
-  return {.capacity = capacity, .interval = kWidth, .close_by_and_by = true};
+FlowTable::Options Steady(uint32_t capacity = 256) {
+  return {.capacity = capacity, .interval = kWidth, .steady = true};
 }
 
-TEST(FlowIntervalByAndBy, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
+TEST(SteadyFlowInterval, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
   constexpr uint32_t kFlows = 100;
-  FlowFeeder feeder(ByAndBy());
+  FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < kFlows; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   size_t told = 0;
   for (uint32_t i = 0; i < kFlows; ++i) {
@@ -183,8 +183,8 @@ TEST(FlowIntervalByAndBy, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
   EXPECT_EQ(told, kFlows);
 }
 
-TEST(FlowIntervalByAndBy, TellsOfAFlowBeforeItsNextPacketCounts) {
-  FlowFeeder feeder(ByAndBy());
+TEST(SteadyFlowInterval, TellsOfAFlowBeforeItsNextPacketCounts) {
+  FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(1, 60, {.qpn = 180}), 100 * kMillisecond);
   ASSERT_FALSE(feeder.out().flows.empty());
@@ -196,16 +196,16 @@ TEST(FlowIntervalByAndBy, TellsOfAFlowBeforeItsNextPacketCounts) {
   EXPECT_EQ(feeder.out().flows.back().interval_start, At(100 * kMillisecond));
 }
 
-TEST(FlowIntervalByAndBy, IsOverWhenTheNextOneIs) {
-  FlowFeeder feeder(ByAndBy());
+TEST(SteadyFlowInterval, IsOverWhenTheNextOneIs) {
+  FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
   feeder.Feed(WriteOf(1, 4, {.qpn = 99}), 200 * kMillisecond);
   EXPECT_GE(feeder.out().flows.size(), 100u);
 }
 
-TEST(FlowIntervalByAndBy, IsToldOfThoughNoPacketComes) {
-  FlowFeeder feeder(ByAndBy());
+TEST(SteadyFlowInterval, IsToldOfThoughNoPacketComes) {
+  FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
   EXPECT_LT(feeder.out().flows.size(), 100u);
@@ -227,13 +227,13 @@ std::vector<std::string> Sorted(const std::vector<FlowRecord>& records) {
 }
 
 // Some tables are too small, so that flows are evicted too; some packets are late.
-TEST(FlowIntervalByAndBy, TellsTheSameAsAtOnce) {
+TEST(SteadyFlowInterval, TellsTheSameAsAtOnce) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
-    FlowTable::Options options = ByAndBy(seed % 2 == 0 ? 256 : 40);
-    FlowFeeder by_and_by(options);
-    options.close_by_and_by = false;
+    FlowTable::Options options = Steady(seed % 2 == 0 ? 256 : 40);
+    FlowFeeder steady(options);
+    options.steady = false;
     FlowFeeder at_once(options);
     int64_t now = 0;
     for (uint32_t i = 0; i < 3000; ++i) {
@@ -241,11 +241,11 @@ TEST(FlowIntervalByAndBy, TellsTheSameAsAtOnce) {
       const int64_t late = random() % 50 == 0 ? 20 * kMillisecond : 0;
       const auto qpn = static_cast<uint32_t>(100 + random() % 60);
       const Frame frame = WriteOf(i, random() % 100, {.qpn = qpn});
-      by_and_by.Feed(frame, now - late);
+      steady.Feed(frame, now - late);
       at_once.Feed(frame, now - late);
     }
-    EXPECT_EQ(Sorted(by_and_by.Records()), Sorted(at_once.Records()));
-    EXPECT_EQ(by_and_by.table().statistics().flows_evicted,
+    EXPECT_EQ(Sorted(steady.Records()), Sorted(at_once.Records()));
+    EXPECT_EQ(steady.table().statistics().flows_evicted,
               at_once.table().statistics().flows_evicted);
   }
 }

@@ -35,12 +35,22 @@ FlowTable::Options Checked(FlowTable::Options options) {
 
 FlowTable::FlowTable(const Options& options)
     : options_(Checked(options)),
+      index_(options_.steady ? FlowIndex::SlotsFor(options_.capacity) : FlowIndex::kFewestSlots),
       entries_(options_.capacity),
       free_(options_.capacity),
       open_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActive},
       closing_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActiveToo},
       sighting_budget_(options.sightings),
-      interval_end_ns_(std::numeric_limits<int64_t>::min()) {}
+      interval_end_ns_(std::numeric_limits<int64_t>::min()) {
+  if (!options_.steady) return;
+  index_.Touch();
+  entries_.Touch();
+  free_.Touch();
+  open_.flows.Touch();
+  closing_.flows.Touch();
+  probes_.Touch();
+  gaps_.Touch();
+}
 
 // The entry that was not where it was guessed to be, or has another DSCP.
 FlowEntry& FlowTable::FindOrCreate(const RocePacket& packet, const Place& place, int64_t now_ns,
@@ -129,7 +139,7 @@ void FlowTable::CloseInterval(RecordBatch& out) {
   unswept_ = (used_ + kExpirySweepShare - 1) / kExpirySweepShare;
   closes_ = true;
   statistics_.sightings_capped += sighting_budget_.EndInterval();
-  if (!options_.close_by_and_by) CloseRest(out);
+  if (!options_.steady) CloseRest(out);
 }
 
 void FlowTable::CloseSome(uint32_t flows, RecordBatch& out) {

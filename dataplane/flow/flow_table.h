@@ -26,17 +26,19 @@ namespace rocescope {
 // quiet longest among a few that a clock hand points at; that one's record is emitted first.
 //
 // Time is the packets' own. Records of an interval are emitted when the first packet of a later one
-// arrives, or by Advance; or, so that a port is not left alone for as long as thousands of them
-// take, a few with each packet from then on. A packet whose time lies before the open interval is
-// counted as late and belongs to the open one, until so many lie so far before it that the clock
-// must have been wrong.
+// arrives, or by Advance; or, in a steady table, a few with each packet from then on, so that a
+// port is not left alone for as long as thousands of them take. A packet whose time lies before the
+// open interval is counted as late and belongs to the open one, until so many lie so far before it
+// that the clock must have been wrong.
 class FlowTable {
  public:
   struct Options {
     uint32_t capacity = kFlowCapacity;  // flows at taps; memory is taken as they come
     Duration interval = std::chrono::milliseconds(100);
     Duration idle_timeout = std::chrono::seconds(60);
-    bool close_by_and_by = false;  // an interval's records are due until the next one ends
+    // No packet waits much longer than another: all memory, 300 octets a flow, is taken at the
+    // start, and an interval's records are due until the next one ends.
+    bool steady = false;
     SightingBudget::Options sightings;
   };
   // Timestamps inside an interval are kept as 32-bit nanoseconds.

@@ -31,6 +31,8 @@ class GapMemory {
  public:
   GapMemory() : sets_(kSets) {}
 
+  void Touch() { sets_.Touch(); }
+
   // One sequence's part of the memory, as PsnTracker wants it. `owner`: a small number of its own.
   class Of {
    public:

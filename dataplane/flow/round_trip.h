@@ -20,6 +20,8 @@ class RoundTripProbes {
 
   RoundTripProbes() : probes_(kSize) {}
 
+  void Touch() { probes_.Touch(); }
+
   void Remember(uint64_t hash, int64_t now_ns, uint32_t flow) {
     probes_[hash % kSize] = {.hash = hash, .sent_ns = now_ns, .flow = flow, .waiting = true};
   }

@@ -10,10 +10,9 @@ namespace {
 // Event time lags arrival by this much at most where no packet moves it.
 constexpr Duration kLateness = std::chrono::seconds(1);
 
-// What comes by our clock does not wait while thousands of flows are told of.
 FrameProcessor::Options ProcessorOf(const FrameWorker::Options& options) {
   FrameProcessor::Options processor = options.processor;
-  processor.flow_table.close_by_and_by = options.our_clock;
+  processor.flow_table.steady = options.steady;
   return processor;
 }
 
@@ -23,7 +22,7 @@ FrameWorker::FrameWorker(const Options& options)
     : when_full_(options.when_full),
       our_clock_(options.our_clock),
       processor_(ProcessorOf(options)),
-      exchange_(options.batch_records, options.memory) {}
+      exchange_(options.batch_records, options.steady) {}
 
 void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;

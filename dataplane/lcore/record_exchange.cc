@@ -10,25 +10,25 @@ namespace rocescope {
 namespace {
 
 template <typename Record>
-void Reserve(std::vector<Record>& records, size_t count, RecordExchange::Memory memory) {
+void Reserve(std::vector<Record>& records, size_t count, bool at_once) {
   records.reserve(count);
-  if (memory != RecordExchange::Memory::kAtOnce) return;
+  if (!at_once) return;
   records.resize(count);
   records.clear();
 }
 
 }  // namespace
 
-RecordExchange::RecordExchange(size_t records, Memory memory)
+RecordExchange::RecordExchange(size_t records, bool at_once)
     : records_(std::max<size_t>(records, 1)) {
   // A burst of frames is looked at before anyone asks whether a batch is full.
   const size_t room = records_ + records_ / 4;
   for (std::unique_ptr<HandedBatch>& batch : batches_) {
     batch = std::make_unique<HandedBatch>();
-    Reserve(batch->records.flows, room, memory);
-    Reserve(batch->records.sightings, room, memory);
+    Reserve(batch->records.flows, room, at_once);
+    Reserve(batch->records.sightings, room, at_once);
     batch->records.management.reserve(room);
-    batch->records.hops.reserve(room);
+    Reserve(batch->records.hops, room, at_once);
     batch->records.samples.reserve(room);
     batch->records.counters.reserve(room);
     if (&batch != &batches_.front()) PushEmpty(batch.get());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches of records on their way from one lcore to the thread that reads them, and empty ones on
-// their way back. All are made beforehand, so handing one over allocates nothing, and the lcore
-// never waits for memory.
+// their way back. All are made beforehand, so handing one over allocates nothing.
 #pragma once
 
 #include <array>
@@ -31,13 +30,9 @@ class RecordExchange {
   static constexpr size_t kBatches = 128;
   static constexpr size_t kRecords = 4096;  // some 1.5 MB
 
-  // When the kernel gives memory for records. A page that an lcore touches first costs it some
-  // microseconds, or milliseconds while another thread changes the process's memory map.
-  enum class Memory : uint8_t { kAsNeeded, kAtOnce };
-
-  // A batch is full with `records`. Those that were used last are used again first. With kAtOnce it
-  // takes 250 MB.
-  explicit RecordExchange(size_t records = kRecords, Memory memory = Memory::kAsNeeded);
+  // A batch is full with `records`. Those that were used last are used again first, so memory is
+  // taken as the reader needs it; or, `at_once`, now: 300 MB, and the lcore never waits for it.
+  explicit RecordExchange(size_t records = kRecords, bool at_once = false);
 
   // The lcore's side: the batch that it fills.
   RecordBatch& current() { return current_->records; }

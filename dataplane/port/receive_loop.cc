@@ -48,9 +48,8 @@ ReceiveLoop::ReceiveLoop(Options options)
                .when_full =
                    options.wait ? RecordExchange::WhenFull::kWait : RecordExchange::WhenFull::kKeep,
                .batch_records = options.batch_records,
-               .memory = options.our_clock ? RecordExchange::Memory::kAtOnce
-                                           : RecordExchange::Memory::kAsNeeded,
-               .our_clock = options.our_clock}) {
+               .our_clock = options.our_clock,
+               .steady = options.our_clock && !options.wait}) {
   for (const ReceiveQueue& queue : options.queues) work_->queues.emplace_back(queue);
   if (options.spread) {
     work_->spreader = std::make_unique<Spreader>(std::move(options.spread), options.lcore,
