@@ -113,9 +113,7 @@ template <typename Visitor>
 void VisitKeys(AgentsConfig& config, Visitor& visitor) {
   visitor.Key("any_host", config.any_host,
               "names in certificates of agents that may report for any host");
-  visitor.Key("most", Within<uint32_t>{config.most, 0, 65'536},
-              "hosts that may report; 0: agents are not served, and calls of others are never held "
-              "up by gRPC's own threads for them, 0.1 s at a time");
+  visitor.Key("most", Within<uint32_t>{config.most, 1, 65'536}, "hosts that may report");
   visitor.Key("octets_per_second",
               Octets{config.octets_per_second, uint64_t{16} << 10, uint64_t{1} << 30},
               "taken of each; what is more waits on the host");

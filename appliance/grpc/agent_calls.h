@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of agent.proto: thousands of hosts report at once, so no thread waits for any of them.
+// The calls of agent.proto: thousands of hosts report at once, and one thread serves them all from
+// a queue of gRPC's.
 #pragma once
 
-#include <grpcpp/impl/service_type.h>
+#include <grpcpp/server_builder.h>
 
 #include <memory>
 
@@ -12,8 +13,25 @@
 
 namespace rocescope {
 
-// `intake` and `gate` must outlive it.
-std::unique_ptr<grpc::Service> MakeAgentCalls(AgentIntake& intake, const Gate& gate,
-                                              const AgentsConfig& config);
+class AgentCalls {
+ public:
+  // `intake` and `gate` must outlive it.
+  AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config);
+  // Calls End.
+  ~AgentCalls();
+
+  // Once, before the server is built.
+  void AddTo(grpc::ServerBuilder& builder);
+  // As soon as it is built.
+  void Begin();
+  // After the server's Shutdown, by which all calls end, and before the server is gone; or if none
+  // could be built. Again is nothing.
+  void End();
+
+ private:
+  struct Parts;
+
+  std::unique_ptr<Parts> parts_;
+};
 
 }  // namespace rocescope

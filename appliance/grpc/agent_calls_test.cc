@@ -45,20 +45,22 @@ class Listener {
   ~Listener() { Close(); }
 
   void Open() {
-    calls_ = MakeAgentCalls(intake, gate_, config_);
+    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_);
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port_),
                              grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(calls_.get());
+    calls_->AddTo(builder);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
+    calls_->Begin();
   }
   // In the middle of whatever there is.
   void Close() {
     if (!server_) return;
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
+    calls_->End();
     server_.reset();
   }
   AgentLink::Options Options() const {
@@ -77,7 +79,7 @@ class Listener {
   const AgentsConfig config_;
   const Gate gate_{false, {}};
   int port_ = 0;
-  std::unique_ptr<grpc::Service> calls_;
+  std::unique_ptr<AgentCalls> calls_;
   std::unique_ptr<grpc::Server> server_;
 
  public:
@@ -215,12 +217,26 @@ class Client {
     v1::BoxMessage message;
     return stream_->Read(&message) ? std::optional(message) : std::nullopt;
   }
+  // True: the box said that it has the batches up to this one.
+  bool HearTaken(uint64_t sequence) {
+    while (const auto message = Hear()) {
+      if (message->taken() == sequence) return true;
+    }
+    return false;
+  }
   grpc::Status End() { return stream_->Finish(); }
+  // Nothing is said any more, not even goodbye.
+  void Vanish() { context_.TryCancel(); }
 
   static v1::AgentMessage Hello(const std::string& host, uint64_t session) {
     v1::AgentMessage message;
     message.mutable_hello()->set_host(host);
     message.mutable_hello()->set_session(session);
+    return message;
+  }
+  static v1::AgentMessage Batch(uint64_t sequence) {
+    v1::AgentMessage message;
+    message.mutable_batch()->set_sequence(sequence);
     return message;
   }
 
@@ -232,10 +248,8 @@ class Client {
 
 TEST(AgentCalls, RefuseWhatIsOutOfPlace) {
   Listener box;
-  v1::AgentMessage batch;
-  batch.mutable_batch()->set_sequence(1);
   Client early(box.Options());
-  early.Say(batch);
+  early.Say(Client::Batch(1));
   EXPECT_EQ(early.Hear(), std::nullopt);
   EXPECT_EQ(early.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   Client nobody(box.Options());
@@ -265,6 +279,83 @@ TEST(AgentCalls, TheNewestSessionOfAHostIsBelieved) {
   EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
   second.Say(pulse);
   EXPECT_EQ(second.Hear()->echo_ns(), 1);
+}
+
+// One batch is taken, and the next one has been tried and found no room.
+void FillUp(Listener& box, Client& agent) {
+  agent.Say(Client::Hello("a", 1));
+  agent.Say(Client::Batch(1));
+  ASSERT_TRUE(agent.HearTaken(1));
+  const Timestamp heard = box.State().heard_at;
+  agent.Say(Client::Batch(2));
+  ASSERT_TRUE(WaitFor([&] { return box.State().heard_at > heard; }));
+}
+
+TEST(AgentCalls, ABatchThatFindsNoRoomIsTakenOnceThereIsSome) {
+  Listener box({.queue = 1});
+  Client agent(box.Options());
+  FillUp(box, agent);
+  EXPECT_EQ(box.intake.Next()->batch->sequence(), 1u);
+  ASSERT_TRUE(agent.HearTaken(2));
+  EXPECT_EQ(box.intake.Next()->batch->sequence(), 2u);
+  agent.Say(Client::Batch(3));
+  EXPECT_TRUE(agent.HearTaken(3)) << "and it is read again";
+}
+
+TEST(AgentCalls, ManyAgentsReportAtOnce) {
+  constexpr uint64_t kAgents = 500;
+  Listener box;
+  std::vector<std::unique_ptr<Client>> agents;
+  for (uint64_t i = 0; i < kAgents; ++i) {
+    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
+  }
+  for (const uint64_t sequence : {1, 2, 3}) {
+    for (const auto& agent : agents) agent->Say(Client::Batch(sequence));
+  }
+  for (const auto& agent : agents) ASSERT_TRUE(agent->HearTaken(3));
+  const std::vector<AgentState> states = box.intake.Agents();
+  ASSERT_EQ(states.size(), kAgents);
+  for (const AgentState& state : states) EXPECT_EQ(state.batches, 3u) << state.host;
+}
+
+TEST(AgentCalls, APeerThatVanishesIsNotConnected) {
+  Listener box;
+  Client first(box.Options());
+  first.Say(Client::Hello("a", 1));
+  ASSERT_NE(first.Hear(), std::nullopt);
+  EXPECT_TRUE(box.State().connected);
+  first.Vanish();
+  EXPECT_TRUE(WaitFor([&] { return !box.State().connected; }));
+  EXPECT_FALSE(box.State().left);
+  Client again(box.Options());
+  again.Say(Client::Hello("a", 1));
+  EXPECT_NE(again.Hear(), std::nullopt);
+}
+
+TEST(AgentCalls, AServerThatEndsEndsThemAll) {
+  Listener box;
+  std::vector<std::unique_ptr<Client>> agents;
+  for (int i = 0; i < 20; ++i) {
+    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
+    ASSERT_NE(agents.back()->Hear(), std::nullopt);
+  }
+  box.Close();
+  for (const auto& agent : agents) {
+    EXPECT_EQ(agent->Hear(), std::nullopt);
+    EXPECT_EQ(agent->End().error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
+  for (const AgentState& state : box.intake.Agents()) EXPECT_FALSE(state.connected);
+}
+
+TEST(AgentCalls, AServerThatEndsDoesNotWaitForRoom) {
+  Listener box({.queue = 1});
+  Client agent(box.Options());
+  FillUp(box, agent);
+  box.Close();
+  EXPECT_FALSE(agent.HearTaken(2));
+  EXPECT_FALSE(box.State().connected);
 }
 
 // --- An agent and a box ---

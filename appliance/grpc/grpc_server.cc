@@ -262,7 +262,7 @@ struct GrpcServer::Parts {
         fabric(service, gate),
         diagnosis(service, gate),
         history(service, gate),
-        agents(MakeAgentCalls(service.agents(), gate, service.box().config().agents)) {}
+        agents(service.agents(), gate, service.box().config().agents) {}
 
   const Gate gate;
   ApplianceCalls appliance;
@@ -270,7 +270,7 @@ struct GrpcServer::Parts {
   FabricCalls fabric;
   DiagnosisCalls diagnosis;
   HistoryCalls history;
-  std::unique_ptr<grpc::Service> agents;
+  AgentCalls agents;
   std::vector<ListenAddress> listens;
   std::unique_ptr<grpc::Server> server;
 };
@@ -310,8 +310,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.RegisterService(&parts->fabric);
   builder.RegisterService(&parts->diagnosis);
   builder.RegisterService(&parts->history);
-  if (service.box().config().agents.most > 0) builder.RegisterService(parts->agents.get());
+  parts->agents.AddTo(builder);
   parts->server = builder.BuildAndStart();
+  if (parts->server) parts->agents.Begin();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (parts->server && ports[i] > 0) {
       parts->listens.push_back(
@@ -332,6 +333,7 @@ void GrpcServer::Stop() {
   parts_->appliance.End();
   parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   parts_->server->Wait();
+  parts_->agents.End();
   parts_->server.reset();
 }
 

@@ -53,7 +53,7 @@ class Box:
                                check=True)
         whole = {"topology": "fabric.yaml", "http": "127.0.0.1:0",
                  "grpc": {"listen": ["127.0.0.1:0"]},
-                 "history": {"file": "history.db"}, "agents": {"most": 0}}
+                 "history": {"file": "history.db"}}
         if dpdk:
             whole["dpdk"] = {"eal": [
                 "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "-m", "512", "-l", LCORE,
