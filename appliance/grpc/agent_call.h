@@ -32,7 +32,7 @@ class AgentCall {
 
    private:
     AgentCall& call_;
-    void (AgentCall::*const done_)(bool ok);
+    void (AgentCall::* const done_)(bool ok);
   };
 
   // All must outlive it.
@@ -91,7 +91,7 @@ class AgentCall {
   std::unique_ptr<v1::AgentBatch> batch_;
   size_t octets_ = 0;
   uint64_t connection_ = 0;  // 0: none yet
-  bool left_ = false;  // it said goodbye
+  bool left_ = false;        // it said goodbye
   bool may_wait_ = true;
 
   // What is said, beside that.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Group `box`: `rocescope run` under the load of a large fabric, from other processes."""
 
+import json
 import os
 import pathlib
 import random
@@ -104,47 +105,62 @@ def kernel_drops(port):
     raise measure.Unavailable(f"nobody listens on UDP port {port}")
 
 
+def cpu_seconds(pid):
+    """That the threads of a process which goes on have taken."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
 def datagram_rate(settings, kind, command, port, seconds=6):
-    """Datagrams a second that a collector on the first core takes of a flood from the second."""
+    """Of a flood from the second core: datagrams a second that a collector on the first one takes;
+    how many came; and for how many a second of its core's time would do."""
     with tempfile.TemporaryFile() as said:
         collector = subprocess.Popen(["taskset", "-c", LCORE, *map(str, command)],
                                      stdout=said, stderr=said)
         try:
             time.sleep(1.5)
+            before = cpu_seconds(collector.pid)
             sent = Program(settings, "telemetry_load", "send", "--kind", kind, "--port", port,
                            "--seconds", seconds, "--octets", SOCKET_OCTETS).result()
+            time.sleep(0.5)
             drops = kernel_drops(port)
+            spent = cpu_seconds(collector.pid) - before
         finally:
             collector.terminate()
             collector.wait(30)
-    return (sent["sent"] - drops) / sent["seconds"], sent["sent"] / sent["seconds"]
+    taken = sent["sent"] - drops
+    return taken / sent["seconds"], sent["sent"] / sent["seconds"], taken / spent
 
 
 def socket_bars(settings):
     program = measure.built(settings.build, "telemetry_load")
     sfcapd = measure.installed("sfcapd", "nfdump-sflow")
     rates = {"int": [], "sflow": [], "sfcapd": [], "offered": []}
+    per_core = {"int": [], "sflow": [], "sfcapd": []}
     for _ in range(3):
         for kind in ("int", "sflow"):
             port = free_port()
-            rate, offered = datagram_rate(
+            rate, offered, of_core = datagram_rate(
                 settings, kind, [program, "receive", "--kind", kind, "--port", port], port)
             rates[kind].append(rate)
+            per_core[kind].append(of_core)
             rates["offered"].append(offered)
         with tempfile.TemporaryDirectory() as folder:
             port = free_port()
-            rate, _ = datagram_rate(settings, "sflow", [
+            rate, _, of_core = datagram_rate(settings, "sflow", [
                 sfcapd, "-b", "127.0.0.1", "-p", port, "-w", folder, "-B", 16 << 20], port)
             rates["sfcapd"].append(rate)
-    ours = {kind: statistics.median(found) for kind, found in rates.items()}
-    reference = {"name": "sfcapd", "value": ours["sfcapd"], "unit": "datagrams/s"}
+            per_core["sfcapd"].append(of_core)
+    ours = {kind: statistics.median(found) for kind, found in per_core.items()}
+    unit = "datagrams/CPU-s"
+    reference = {"name": "sfcapd", "value": ours["sfcapd"], "unit": unit}
     return [
-        measure.Bar(name="int_socket", value=ours["int"], unit="datagrams/s", goal=300e3,
-                    reference={"name": "offered", "value": ours["offered"], "unit": "datagrams/s"}),
-        measure.Bar(name="sflow_socket", value=ours["sflow"], unit="datagrams/s", goal=300e3,
+        measure.Bar(name="int_socket", value=ours["int"], unit=unit, goal=300e3),
+        measure.Bar(name="sflow_socket", value=ours["sflow"], unit=unit, goal=300e3,
                     reference=reference),
         measure.Bar(name="sflow_socket_ratio", value=ours["sflow"] / ours["sfcapd"],
-                    unit="of sfcapd", goal=1.5, reference=reference, details=rates),
+                    unit="of sfcapd", goal=1.5, reference=reference,
+                    details={"taken_per_s": rates, "per_cpu_s": per_core}),
     ]
 
 
@@ -184,6 +200,8 @@ def stalled_clients(settings):
             sockets.ask(box.page, "/api/v1/events", 20)
             sockets.ask(box.page, "/api/v1/topology", 20)
             sockets.ask(box.page, "/api/v1/jobs", 20)
+            Program(settings, "service_load", "--box", box.grpc, "--rate", 100, "--seconds",
+                    DISTURBED_SECONDS * 0.5, "--stalled", 20).result()
         return play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=stall)
 
 
@@ -247,7 +265,51 @@ def clock_jump(settings):
             return found
 
 
-DISTURBANCES = {"stalled_clients": stalled_clients, "dead_scraper": dead_scraper,
+AGENTS = 8
+
+
+def killed_agents(settings):
+    """Agents of some hosts, each with a log that grows: killed at random moments and begun again, one
+    of them stopped for good in the middle of what it says."""
+    chance = random.Random(2)
+    with Box(settings) as box, tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def begin(host):
+            own = folder / str(host)
+            own.mkdir(exist_ok=True)
+            (own / "agent.yaml").write_text(json.dumps({
+                "box": box.grpc, "host": f"host-{host}", "nccl_logs": [str(own / "nccl-*.log")]}))
+            said = open(own / "said", "ab")
+            return subprocess.Popen(["nice", "-n", "10", "taskset", "-c", REST, box.program, "agent",
+                                     own / "agent.yaml"], stdout=said, stderr=said)
+
+        def disturb(_):
+            agents = [begin(host) for host in range(AGENTS)]
+            try:
+                end = time.monotonic() + DISTURBED_SECONDS * 0.6
+                while time.monotonic() < end:
+                    for host in range(AGENTS):
+                        with open(folder / str(host) / "nccl-0.log", "a", encoding="ascii") as log:
+                            log.write(f"host-{host}:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" * 200)
+                    victim = chance.randrange(1, AGENTS)
+                    agents[victim].kill()
+                    agents[victim].wait()
+                    agents[victim] = begin(victim)
+                    time.sleep(chance.uniform(0.1, 0.6))
+                    agents[0].send_signal(signal.SIGSTOP)
+            finally:
+                for agent in agents:
+                    agent.kill()
+                    agent.wait()
+        found = play(settings, box, RATE, DISTURBED_SECONDS, meanwhile=disturb)
+        agents = box.source("agents")["agents"]
+        found["agents"] = {what: sum(int(agent[what]) for agent in agents)
+                           for what in ("sessions", "batches", "log_lines", "lost_batches")}
+        return found
+
+
+DISTURBANCES = {"killed_agents": killed_agents, "stalled_clients": stalled_clients, "dead_scraper": dead_scraper,
                 "full_disk": full_disk, "malformed_flood": malformed_flood,
                 "clock_jump": clock_jump}
 

@@ -116,8 +116,9 @@ class Program:
 
     def __init__(self, settings, name, *words):
         self.name = name
-        # What stands for a wire must not wait for what it is to measure.
-        first = ["nice", "-n", "-10"] if name == "mirror_player" and os.geteuid() == 0 else []
+        # What stands for a wire must not wait for what it is to measure, nor for its other load.
+        nice = {"mirror_player": "-10", "telemetry_load": "10"}.get(name)
+        first = ["nice", "-n", nice] if nice and os.geteuid() == 0 else []
         self.process = subprocess.Popen(
             [*first, "taskset", "-c", REST, measure.built(settings.build, name), *map(str, words)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

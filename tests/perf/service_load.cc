@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@ struct Options {
   double rate = 2'000;  // calls/s
   double seconds = 10;
   uint32_t threads = 8;
+  uint32_t stalled = 0;  // streams of events
 };
 
 struct Figures {
@@ -99,8 +101,38 @@ Figures Load(const Options& options, const EngineLoad& load) {
   return all;
 }
 
+// Streams of events that are asked for, from the first one on, and never read; each with a
+// connection of its own, so that its windows fill up and no other's.
+class Stalled {
+ public:
+  Stalled(const std::string& box, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      grpc::ChannelArguments arguments;
+      arguments.SetInt("number", static_cast<int>(i));
+      arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+      arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1024);
+      auto stub = v1::Appliance::NewStub(
+          grpc::CreateCustomChannel(box, grpc::InsecureChannelCredentials(), arguments));
+      v1::WatchEventsRequest request;
+      request.set_cursor(1);
+      auto& context = contexts_.emplace_back(std::make_unique<grpc::ClientContext>());
+      streams_.push_back(stub->WatchEvents(context.get(), request));
+    }
+  }
+  ~Stalled() {
+    for (const auto& context : contexts_) context->TryCancel();
+    for (const auto& stream : streams_) stream->Finish();
+  }
+  Stalled(const Stalled&) = delete;
+
+ private:
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts_;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::Event>>> streams_;
+};
+
 void Run(const Options& options) {
   const EngineLoad load(options.queue_pairs);
+  const Stalled stalled(options.box, options.stalled);
   const Clock::time_point begin = Clock::now();
   const Figures figures = Load(options, load);
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -131,6 +163,7 @@ int main(int argc, char** argv) {
   app.add_option("--rate", options.rate, "calls/s");
   app.add_option("--seconds", options.seconds, "how long");
   app.add_option("--threads", options.threads, "calls that wait at the same time, at most");
+  app.add_option("--stalled", options.stalled, "streams of events that nobody reads, beside them");
   CLI11_PARSE(app, argc, argv);
   rocescope::perf::Run(options);
   return 0;
