@@ -37,8 +37,9 @@ class Attributor {
     const std::vector<AllocationAnswer> answers = AllocationsOf(connections_, allocations_);
     Attribution result;
     std::vector<Job> jobs = JobsWithNotes();
-    const std::vector<Job> unlogged = JobsOfProcesses(
-        connections_, claims_, answers, static_cast<uint32_t>(jobs.size()), endpoints_);
+    const std::vector<Job> unlogged =
+        JobsOfProcesses(connections_, claims_, answers, facts_.processes,
+                        static_cast<uint32_t>(jobs.size()), endpoints_);
     jobs.insert(jobs.end(), unlogged.begin(), unlogged.end());
     for (Job& job : jobs) {
       const std::optional<uint32_t> allocation = allocations_.Of(job, job.notes);

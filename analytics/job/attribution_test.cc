@@ -258,6 +258,60 @@ TEST(Attribution, WithoutLogsProcessesThatTalkToEachOtherAreAJob) {
   EXPECT_EQ(process.process_id, 104u);
 }
 
+// A ring of three processes, the second of which says nothing of itself.
+Facts UnloggedRing() {
+  return Facts()
+      .Nic("node1", "mlx5_0", 1)
+      .Nic("node2", "mlx5_0", 2)
+      .Nic("node3", "mlx5_0", 3)
+      .Dump("node1", {KernelQp(11, 22, 101), KernelQp(12, 33, 101)})
+      .Dump("node2", {KernelQp(22, 11, 102)})
+      .Dump("node3", {KernelQp(33, 12, 103)})
+      .Paired(1, 11, 2, 22)
+      .Paired(1, 12, 3, 33);
+}
+
+TEST(Attribution, WithoutLogsTheEnvironmentTellsTheRank) {
+  const Attribution result =
+      UnloggedRing()
+          .Process({.host = "node1", .process_id = 101, .rank = 5, .gpu = 2, .world_size = 8})
+          .Process({.host = "node3", .process_id = 103, .rank = 0, .world_size = 8})
+          .Process({.host = "node3", .process_id = 999, .rank = 7, .world_size = 8})
+          .Attribute();
+  ASSERT_EQ(result.jobs.size(), 1u);
+  const Job& job = result.jobs[0].job;
+  EXPECT_EQ(job.rank_count, 8);
+  ASSERT_EQ(job.ranks.size(), 3u);  // ascending, the one without a number last
+  EXPECT_EQ(job.ranks[0].rank, 0);
+  EXPECT_EQ(job.ranks[0].host, "node3");
+  EXPECT_EQ(job.ranks[1].rank, 5);
+  EXPECT_EQ(job.ranks[1].nvml_device, 2);
+  EXPECT_EQ(job.ranks[2].host, "node2");
+  for (const EndClaims& ends : result.endpoints) {
+    for (const auto& end : ends) {
+      ASSERT_TRUE(end);
+      EXPECT_EQ(end->rank, job.ranks[static_cast<size_t>(end->member)].rank);
+    }
+  }
+  EXPECT_EQ(result.endpoints[0][0]->rank, 5);
+  EXPECT_EQ(result.endpoints[1][1]->rank, 0);
+}
+
+TEST(Attribution, BelievesNoRankThatTwoProcessesOfAJobSayTheyAre) {
+  const Attribution result = UnloggedRing()
+                                 .Process({.host = "node1", .process_id = 101, .rank = 1})
+                                 .Process({.host = "node2", .process_id = 102, .rank = 0})
+                                 .Process({.host = "node3", .process_id = 103, .rank = 1})
+                                 .Attribute();
+  ASSERT_EQ(result.jobs.size(), 1u);
+  const Job& job = result.jobs[0].job;
+  EXPECT_EQ(job.ranks[0].rank, 0);
+  EXPECT_EQ(job.ranks[1].rank, -1);
+  EXPECT_EQ(job.ranks[2].rank, -1);
+  EXPECT_EQ(job.rank_count, 0);
+  EXPECT_THAT(job.notes, testing::Contains(testing::HasSubstr("2 processes say")));
+}
+
 TEST(Attribution, TheKernelsListSettlesWhichOfTwoLogsHeldTheQueuePair) {
   JobRank earlier = With(Rank(1), {Sender(11, 1, 3)});
   earlier.process_id = 50;

@@ -34,11 +34,21 @@ struct HostGpu {
   std::string device;   // of the NIC; empty: not known
 };
 
+// What a process's environment says of its place in a job, as launchers set it. -1: nothing.
+struct HostProcess {
+  std::string host;  // as in RdmaDump
+  uint64_t process_id = 0;
+  int rank = -1;
+  int gpu = -1;         // as nvidia-smi counts
+  int world_size = -1;  // ranks of the job
+};
+
 struct HostFacts {
   std::vector<Job> jobs;
   // Whence the jobs are, if what the fabric shows could make others of them; else null.
   std::shared_ptr<const std::vector<NcclLog>> logs;
   std::vector<RdmaDump> rdma;
+  std::vector<HostProcess> processes;
   std::vector<Allocation> allocations;  // by id
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;

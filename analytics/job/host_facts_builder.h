@@ -148,6 +148,10 @@ class Facts {
                        ConnectionEndpoint{.address = Address(peer_host), .qpn = std::nullopt}}});
     return *this;
   }
+  Facts& Process(HostProcess process) {
+    facts_.processes.push_back(std::move(process));
+    return *this;
+  }
   FlowCounts& Flow(int from, int to, uint32_t qpn) {
     flows_.push_back(
         {.flow = {

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,10 +48,77 @@ void JoinByAllocation(const ConnectionList& connections,
   }
 }
 
+using Environments = std::map<std::pair<std::string_view, uint64_t>, const HostProcess*>;
+
+Environments ByProcess(const std::vector<HostProcess>& environments) {
+  Environments by_process;
+  for (const HostProcess& one : environments) by_process[{one.host, one.process_id}] = &one;
+  return by_process;
+}
+
+JobRank RankOf(const Claims::Holder& holder, const Environments& environments) {
+  JobRank rank = {
+      .host = std::string(holder.host), .process_id = holder.process_id, .source = "rdma"};
+  if (const auto at = environments.find({holder.host, holder.process_id});
+      at != environments.end()) {
+    rank.rank = at->second->rank;
+    rank.nvml_device = at->second->gpu;
+  }
+  return rank;
+}
+
+// Two processes that say they are the same rank are of different jobs, or one has inherited what
+// the other was told: neither is believed.
+void DropDoubleRanks(Job& job) {
+  std::map<int, int> times;
+  for (const JobRank& rank : job.ranks) ++times[rank.rank];
+  times.erase(-1);
+  for (JobRank& rank : job.ranks) {
+    const auto at = times.find(rank.rank);
+    if (at == times.end() || at->second == 1) continue;
+    if (job.notes.size() == 1) {
+      job.notes.push_back(fmt::format("{} processes say that they are rank {}: not believed",
+                                      at->second, rank.rank));
+    }
+    rank.rank = -1;
+  }
+}
+
+// As many as all who say so say; else 0.
+int RankCountOf(const Job& job, const Environments& environments) {
+  int count = 0;
+  for (const JobRank& rank : job.ranks) {
+    const auto at = environments.find({rank.host, rank.process_id});
+    if (at == environments.end() || at->second->world_size <= 0) continue;
+    if (count != 0 && count != at->second->world_size) return 0;
+    count = at->second->world_size;
+  }
+  return count;
+}
+
+// Ranks with a number ascending, then the others as they were. Answers each one's new place.
+std::vector<int> SortRanks(Job& job) {
+  std::vector<int> order(job.ranks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](int i) {
+    const int rank = job.ranks[static_cast<size_t>(i)].rank;
+    return std::pair(rank < 0, rank);
+  });
+  std::vector<JobRank> sorted;
+  std::vector<int> place(order.size());
+  for (const int i : order) {
+    place[static_cast<size_t>(i)] = static_cast<int>(sorted.size());
+    sorted.push_back(std::move(job.ranks[static_cast<size_t>(i)]));
+  }
+  job.ranks = std::move(sorted);
+  return place;
+}
+
 }  // namespace
 
 std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims& claims,
-                                 const std::vector<AllocationAnswer>& allocations, uint32_t first,
+                                 const std::vector<AllocationAnswer>& allocations,
+                                 const std::vector<HostProcess>& environments, uint32_t first,
                                  std::vector<EndClaims>& ends) {
   const auto holder_of = [&](size_t i, size_t end) -> const Claims::Holder* {
     return ends[i][end] ? nullptr : claims.HolderOf(i, end);
@@ -71,6 +140,7 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
 
   JoinByAllocation(connections, allocations, holder_of, processes, groups);
 
+  const Environments by_process = ByProcess(environments);
   std::vector<Job> jobs;
   std::vector<RankClaim> claim_of(count);
   std::vector<uint32_t> job_of(count);  // of a group's first
@@ -88,8 +158,18 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
                         .member = static_cast<int>(job.ranks.size()),
                         .source = RankSource::kRdmaResource,
                         .confidence = kOwnKernel};
-    job.ranks.push_back(
-        {.host = std::string(holder.host), .process_id = holder.process_id, .source = "rdma"});
+    job.ranks.push_back(RankOf(holder, by_process));
+  }
+  std::vector<std::vector<int>> places;  // by job
+  for (Job& job : jobs) {
+    DropDoubleRanks(job);
+    job.rank_count = RankCountOf(job, by_process);
+    places.push_back(SortRanks(job));
+  }
+  for (RankClaim& claim : claim_of) {
+    const uint32_t job = claim.job - first;
+    claim.member = places[job][static_cast<size_t>(claim.member)];
+    claim.rank = jobs[job].ranks[static_cast<size_t>(claim.member)].rank;
   }
   for (size_t i = 0; i < connections.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {

@@ -349,6 +349,7 @@ HostFacts Box::Parts::AllFacts() const {
   std::ranges::copy(agent_facts.rdma, std::back_inserter(facts.rdma));
   facts.nics = agent_facts.nics;
   facts.gpus = agent_facts.gpus;
+  facts.processes = agent_facts.processes;
   const auto is_told = [&](const std::vector<Allocation>& by, uint64_t id) {
     return std::ranges::find(by, id, &Allocation::id) != by.end();
   };

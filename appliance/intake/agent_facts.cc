@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -93,6 +94,44 @@ std::vector<HostGpu> GpusOf(const std::string& host, const v1::HostInventory& in
   return gpus;
 }
 
+// A launcher gives a process one GPU, or all of its host's and a number among them.
+int GpuOf(const v1::HostProcess& process) {
+  constexpr int kMost = 1024;
+  const std::string& visible = process.visible_gpus();
+  const auto local = static_cast<int>(std::clamp<int64_t>(process.local_rank(), -1, kMost));
+  if (visible.empty()) return local;
+  int number = -1;
+  int count = 0;
+  for (size_t begin = 0; begin <= visible.size();) {
+    const size_t end = std::min(visible.find(',', begin), visible.size());
+    int one = -1;  // also of a GPU that is named by its UUID
+    const auto read = std::from_chars(visible.data() + begin, visible.data() + end, one);
+    if (read.ptr != visible.data() + end || one > kMost) one = -1;
+    if (count == 0 || count == local) number = one;
+    ++count;
+    begin = end + 1;
+  }
+  return count == 1 || (local >= 0 && local < count) ? number : -1;
+}
+
+std::vector<HostProcess> ProcessesOf(const std::string& host, const v1::HostProcesses& processes) {
+  constexpr int kMostProcesses = 4096;
+  constexpr int64_t kMostRanks = int64_t{1} << 24;
+  std::vector<HostProcess> result;
+  for (const v1::HostProcess& process : processes.processes()) {
+    if (result.size() >= kMostProcesses) break;
+    if (process.rank() < 0 || process.rank() >= kMostRanks) continue;
+    const bool counted =
+        process.world_size() > process.rank() && process.world_size() <= kMostRanks;
+    result.push_back({.host = host,
+                      .process_id = process.process_id(),
+                      .rank = static_cast<int>(process.rank()),
+                      .gpu = GpuOf(process),
+                      .world_size = counted ? static_cast<int>(process.world_size()) : -1});
+  }
+  return result;
+}
+
 }  // namespace
 
 struct AgentFactsBuilder::Log {
@@ -109,6 +148,7 @@ struct AgentFactsBuilder::Session {
   bool has_queue_pairs = false;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
+  std::vector<HostProcess> processes;
   std::set<uint64_t> slurm_jobs;
 };
 
@@ -162,6 +202,7 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
     changed = true;
   }
   if (batch.has_processes()) {
+    session.processes = ProcessesOf(delivery.host, batch.processes());
     session.slurm_jobs.clear();
     for (const v1::HostProcess& process : batch.processes().processes()) {
       if (process.slurm_job_id() != 0) session.slurm_jobs.insert(process.slurm_job_id());
@@ -246,6 +287,8 @@ AgentFacts AgentFactsBuilder::Facts() const {
       facts.rdma.push_back({.host = name, .queue_pairs = session.queue_pairs});
     }
     facts.nics.insert(facts.nics.end(), session.nics.begin(), session.nics.end());
+    facts.processes.insert(facts.processes.end(), session.processes.begin(),
+                           session.processes.end());
     facts.gpus.insert(facts.gpus.end(), session.gpus.begin(), session.gpus.end());
     for (const uint64_t job : session.slurm_jobs) {
       allocations[job].push_back({.name = name, .gpus = {}});

@@ -25,6 +25,7 @@ struct AgentFacts {
   std::vector<RdmaDump> rdma;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
+  std::vector<HostProcess> processes;
   std::vector<Allocation> allocations;  // by id: of processes that say of which Slurm job they are
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analytics/job/host_name.h"
@@ -30,6 +31,9 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 struct AgentIntake::Agent {
   AgentState state;
   uint64_t session = 0;
+  uint64_t last_session = 0;          // the one before
+  std::optional<Timestamp> in_turns;  // when that one came back, which has another one's name
+  std::string rivals;                 // "PEER and PEER"
   uint64_t taken = 0;
   uint64_t connection = 0;  // 0: none
 };
@@ -78,7 +82,12 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
   Agent& agent = *at->second;
   connections_.erase(agent.connection);
   if (agent.session != hello.session()) {
-    agent.session = hello.session();
+    // A session that ended does not come back: both of them live.
+    if (agent.last_session == hello.session()) {
+      agent.in_turns = now;
+      agent.rivals = fmt::format("{} and {}", agent.state.peer, peer);
+    }
+    agent.last_session = std::exchange(agent.session, hello.session());
     agent.taken = 0;
     ++agent.state.sessions;
   }
@@ -221,6 +230,13 @@ std::vector<std::string> AgentIntake::Troubles(Timestamp now) const {
     const Duration silent = now - state.heard_at;
     if (!state.left && silent > config_.silent_after) {
       add(fmt::format("agent of {}: not heard for {:.0f} s", state.host, SecondsOf(silent)));
+    }
+    constexpr Duration kRemembered = std::chrono::minutes(5);
+    if (agent->in_turns && now - *agent->in_turns < kRemembered) {
+      add(fmt::format(
+          "agent of {}: two report by this name, in turns ({}): give each its host's own "
+          "(key `host` of an agent's configuration)",
+          state.host, agent->rivals));
     }
     for (const std::string& trouble : state.troubles) {
       add(fmt::format("agent of {}: {}", state.host, trouble));

@@ -82,6 +82,17 @@ TEST(AgentIntake, AnotherSessionBeginsAtItsFirstBatch) {
   EXPECT_EQ(box.intake.Agents().size(), 1u);
 }
 
+TEST(AgentIntake, TwoAgentsOfOneNameAreTroubleAndOneThatBeginsAnewIsNone) {
+  Intake box;
+  for (const uint64_t session : {41, 42, 43}) box.Begin("gpu-7", session);
+  EXPECT_THAT(box.intake.Troubles(kNow), IsEmpty()) << "an agent that was killed twice";
+  box.Begin("gpu-7", 42);
+  EXPECT_THAT(box.intake.Troubles(kNow),
+              ElementsAre(HasSubstr("agent of gpu-7: two report by this name")));
+  box.Begin("gpu-7", 42, kNow + std::chrono::minutes(6));
+  EXPECT_THAT(box.intake.Troubles(kNow + std::chrono::minutes(6)), IsEmpty());
+}
+
 TEST(AgentIntake, WhatFindsNoRoomWaitsOutside) {
   Intake box({.queue = 1000});
   const auto host = box.Begin("gpu-7", 42);
@@ -287,6 +298,38 @@ TEST(AgentFacts, ProcessesTellWhichNodesAreAJobs) {
   EXPECT_EQ(allocations[0].id, 77u);
   ASSERT_EQ(allocations[0].nodes.size(), 2u);
   EXPECT_EQ(allocations[0].nodes[1].name, "gpu-8");
+}
+
+TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
+  Facts facts;
+  v1::AgentBatch batch;
+  uint64_t id = 100;
+  const auto add = [&](int64_t rank, int64_t local_rank, int64_t world_size, const char* gpus) {
+    v1::HostProcess& process = *batch.mutable_processes()->add_processes();
+    process.set_process_id(++id);
+    process.set_rank(rank);
+    process.set_local_rank(local_rank);
+    process.set_world_size(world_size);
+    process.set_visible_gpus(gpus);
+  };
+  add(9, 1, 16, "");           // 101: all GPUs are there, it takes its own
+  add(10, 2, 16, "4,5,6,7");   // 102
+  add(11, 3, 16, "7");         // 103: its launcher has chosen
+  add(12, 4, 16, "4,5,6,7");   // 104: none of those
+  add(13, 0, 16, "GPU-8a,1");  // 105: by UUID
+  add(16, 0, 16, "");          // 106: more ranks than there are
+  add(-1, 0, 16, "");          // says nothing
+  add(int64_t{1} << 40, 0, 16, "");
+  facts.Add(batch, 1, "gpu-7");
+  const auto processes = facts.builder.Facts().processes;
+  std::vector<int> gpus;
+  for (const HostProcess& process : processes) gpus.push_back(process.gpu);
+  EXPECT_THAT(gpus, ElementsAre(1, 6, 7, -1, -1, 0));
+  EXPECT_EQ(processes[1].host, "gpu-7");
+  EXPECT_EQ(processes[1].process_id, 102u);
+  EXPECT_EQ(processes[1].rank, 10);
+  EXPECT_EQ(processes[1].world_size, 16);
+  EXPECT_EQ(processes[5].world_size, -1);
 }
 
 v1::EntityCounters& Nic(v1::AgentBatch& batch) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated run, played as it happens to a box that receives by DPDK, UDP and scraping: all of it
-arrives, and the fault is told while it lasts.
+"""A simulated run, played as it happens to a box that receives by DPDK, UDP, scraping and from
+agents: all of it arrives, the fault is told while it lasts, and over gRPC as over HTTP.
 
-usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY [UNITTEST ARGUMENT...]
+usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY STUBS [UNITTEST ARGUMENT...]
 """
 
 import json
@@ -31,18 +31,41 @@ class Live(played_run.PlayedRun):
             count += 1
         return count
 
+    def hot_link_over_grpc(self):
+        """Hotspots' ports; kinds and places of findings."""
+        import grpc
+        from rocescope.v1 import service_pb2, service_pb2_grpc
+        with grpc.insecure_channel(self.grpc) as channel:
+            fabric = service_pb2_grpc.FabricStub(channel)
+            diagnosis = service_pb2_grpc.DiagnosisStub(channel)
+            spots = fabric.ListHotspots(service_pb2.ListHotspotsRequest(), timeout=10).hotspots
+            found = diagnosis.ListFindings(service_pb2.ListFindingsRequest(), timeout=10).findings
+            return ([spot.port for spot in spots], {(one.kind, one.place) for one in found})
+
     def test_all_of_it_arrives_and_the_fault_is_told_while_it_lasts(self):
         time.sleep(self.epoch + SECONDS + 3 - time.time())
+        truth = json.loads((self.run_folder / "truth.json").read_text())["faults"][0]
+        for _ in range(5):  # a newer answer may come in between
+            hotspots, findings = self.hot_link_over_grpc()
+            over_http = ([one["port"] for one in self.ask("hotspots")["hotspots"]],
+                         {(one["kind"], one["place"]) for one in self.ask("findings")["findings"]})
+            if (hotspots, findings) == over_http:
+                break
+        self.assertEqual((hotspots, findings), over_http)
+        self.assertIn((truth["kind"], truth["place"]), findings)
+        self.assertTrue(hotspots)
         sources = {source["kind"]: source for source in self.ask("sources")["sources"]}
         self.assertEqual(int(sources["dpdk"]["ledger"]["decoded"]), self.frames())
         self.assertGreater(int(sources["udp"]["ledger"]["decoded"]), 0)
         self.assertGreater(int(sources["scrape"]["ledger"]["decoded"]), 0)
+        agents = {agent["host"]: agent for agent in sources["agents"]["agents"]}
+        self.assertEqual(set(agents), {f"host{i}" for i in range(9)})
+        self.assertTrue(all(int(agent["log_lines"]) > 0 for agent in agents.values()), agents)
         self.assertEqual({load["source"] for load in self.ask("links")["loads"]}, {"counters"})
         names = {job["allocation"]["name"] for job in self.ask("jobs")["jobs"] if "allocation" in job}
         self.assertLessEqual({"pretrain", "finetune"}, names)
         self.box.send_signal(signal.SIGTERM)
         told, _ = self.box.communicate(timeout=50)
-        truth = json.loads((self.run_folder / "truth.json").read_text())["faults"][0]
         events = [json.loads(line) for line in told.splitlines()]
         begun = [event for event in events if event["kind"] == "fault_begun" and
                  (event["finding"]["kind"], event["finding"]["place"]) ==
@@ -54,4 +77,5 @@ class Live(played_run.PlayedRun):
 if __name__ == "__main__":
     words = sys.argv[1:]
     Live.take_programs(words)
+    sys.path.insert(0, words.pop(0))
     unittest.main(argv=sys.argv[:1] + words)

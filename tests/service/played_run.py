@@ -3,6 +3,7 @@
 
 import pathlib
 import re
+import socket
 import subprocess
 import tempfile
 import time
@@ -19,8 +20,13 @@ def shortened(text):
                   f"onset: {FAULT[0]}ms, duration: {FAULT[1] - FAULT[0]}ms", text)
 
 
+def free_address():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
 class PlayedRun(unittest.TestCase):
-    """After setUp `box` runs and serves at `page`, and the run begins at `epoch`."""
+    """After setUp `box` runs and serves at `page` and `grpc`, and the run begins at `epoch`."""
 
     SIMULATOR = ROCESCOPE = SCENARIO = PLAY = ""
 
@@ -29,8 +35,10 @@ class PlayedRun(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.run_folder = pathlib.Path(folder.name, "run")
         self.simulate(pathlib.Path(folder.name, "scenario.yaml"))
-        self.start(self.PLAY, self.run_folder, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0",
-                   until=r"rocescope run")
+        self.grpc = free_address()
+        player, _ = self.start(self.PLAY, self.run_folder, "--http", "127.0.0.1:0", "--grpc",
+                               self.grpc, "--agents", self.ROCESCOPE, until=r"rocescope run")
+        self.addCleanup(lambda: (player.terminate(), player.communicate()))  # and its agents
         self.box, page = self.start(self.ROCESCOPE, "run", self.run_folder / "box.yaml", "-o",
                                     "json", until=r"http://\S+/")
         self.page = page.group(0)

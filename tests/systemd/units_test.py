@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether systemd takes the units, and rocescope the command lines in them.
+
+usage: units_test.py PATH/rocescope PATH/docker/systemd PATH/testbeds [UNITTEST ARGUMENT...]
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROCESCOPE, UNITS, TESTBEDS = "", pathlib.Path(), pathlib.Path()
+MOST_EXPOSED = 5.0  # systemd's own word for 4.9 and less is "OK" or better
+
+
+class Units(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.units = []
+        for unit in sorted(UNITS.glob("*.service")):
+            text = unit.read_text().replace("/usr/local/bin/rocescope", ROCESCOPE)
+            (self.folder / unit.name).write_text(text)
+            self.units.append(self.folder / unit.name)
+        self.assertEqual(len(self.units), 2)
+
+    def test_systemd_takes_every_line(self):
+        for unit in self.units:
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], text=True,
+                                  capture_output=True, timeout=30)
+            # Of other units it may complain, whose programs this machine lacks.
+            ours = [line for line in done.stderr.splitlines() if "rocescope" in line]
+            self.assertEqual(ours, [])
+
+    def test_what_is_left_to_a_service_that_was_broken_into_is_little(self):
+        for unit in self.units:
+            done = subprocess.run(
+                ["systemd-analyze", "security", "--offline=true", "--no-pager",
+                 f"--threshold={int(MOST_EXPOSED * 10)}", unit],
+                text=True, capture_output=True, timeout=30)
+            if "unrecognized option" in done.stderr:
+                self.skipTest("this systemd-analyze cannot look at files")
+            self.assertEqual(done.returncode, 0, done.stdout[-300:])
+
+    def test_each_command_is_one_of_the_program_s(self):
+        for unit in self.units:
+            for line in re.findall(r"^Exec\w+=(?:-)?(\S+rocescope .*)$", unit.read_text(), re.M):
+                words = line.split()
+                self.assertEqual(words[0], ROCESCOPE)
+                command = [word for word in words[1:] if not word.startswith("/")]
+                done = subprocess.run([ROCESCOPE, *command, "--help"], capture_output=True,
+                                      text=True, timeout=30)
+                self.assertEqual(done.returncode, 0, line)
+                self.assertIn(" ".join(command), done.stdout)
+
+    def test_the_samples_are_configurations_of_theirs(self):
+        done = subprocess.run([ROCESCOPE, "config", "check", TESTBEDS / "appliance.yaml"],
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = subprocess.run([ROCESCOPE, "agent", "--dump", TESTBEDS / "agent.yaml"],
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    if not shutil.which("systemd-analyze"):
+        print("skipped: systemd-analyze is not installed (Debian: systemd)")
+        sys.exit(77)
+    ROCESCOPE = sys.argv[1]
+    UNITS, TESTBEDS = pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
