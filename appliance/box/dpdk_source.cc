@@ -81,7 +81,12 @@ struct DpdkSource::Parts {
     try {
       eal.RunOnLcores(lcores, [&](size_t i) {
         try {
-          StepForward();
+          if (!StepForward() && i == 0) {
+            tell(
+                "DPDK: lcores have no priority over what else runs on their cores; "
+                "`LimitNICE=-20` in systemd's unit, or CAP_SYS_NICE, lets them (or give them cores "
+                "of their own)");
+          }
           set->loops()[i]->Run(stop);
         } catch (...) {
           stop = true;

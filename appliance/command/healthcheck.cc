@@ -25,8 +25,10 @@ int RunHealthcheck(const std::string& page) {
     return kExitUnreadable;
   }
   std::string text = fmt::format("{}\n", state.substr(state.find('_') + 1));
-  for (const auto& problem : health->value("problems", nlohmann::json::array())) {
-    if (problem.is_string()) text += fmt::format("{}\n", Visible(problem.get<std::string>()));
+  for (const char* const list : {"problems", "troubles_of_others"}) {
+    for (const auto& problem : health->value(list, nlohmann::json::array())) {
+      if (problem.is_string()) text += fmt::format("{}\n", Visible(problem.get<std::string>()));
+    }
   }
   if (WriteToStdout(text) == OutputState::kFailed) return kExitOutput;
   return state == "STATE_SERVING" || state == "STATE_WAITING" ? kExitSuccess : kExitDamaged;

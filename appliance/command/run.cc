@@ -128,9 +128,10 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, Servi
 }
 
 // Likewise.
-Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, Service& service) {
+Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const TlsTexts& tls,
+                                             Service& service) {
   if (config.listen.empty()) return nullptr;
-  auto server = GrpcServer::Start(config, service);
+  auto server = GrpcServer::Start(config, tls, service);
   if (!server) return server;
   for (const ListenAddress& where : (*server)->listens()) {
     Message(fmt::format("listening for gRPC on {}", ToString(where)));
@@ -233,6 +234,11 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(box.error().message);
     return kExitUnreadable;
   }
+  const Result<TlsTexts> tls = ReadTls(config->grpc);
+  if (!tls) {
+    MessageLines(tls.error().message);
+    return kExitUnreadable;
+  }
   if (const Status given_up = GiveRightsUp(*config); !given_up) {
     MessageLines(given_up.error().message);
     return kExitUnreadable;
@@ -256,7 +262,7 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(web.error().message);
     return kExitUnreadable;
   }
-  const auto grpc = OpenGrpc(config->grpc, service);
+  const auto grpc = OpenGrpc(config->grpc, *tls, service);
   if (!grpc) {
     MessageLines(grpc.error().message);
     return kExitUnreadable;

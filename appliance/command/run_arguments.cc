@@ -18,15 +18,18 @@ Command AddRun(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "run", "Stand in the fabric: receive what it tells, and say what is broken while it is");
   app->footer(
-      "Receives mirrored packets from interfaces, INT reports and sFlow from UDP sockets, all at "
-      "once,\n"
-      "until SIGINT or SIGTERM. A line for each fault that begins, is over or is taken back goes "
-      "to\n"
-      "standard output; with -o json each is an object, an Event of service.proto. The same over "
-      "HTTP,\n"
-      "with all else that is known: the page at http://127.0.0.1:8080/, the API under /api/v1/, "
-      "metrics\n"
-      "for Prometheus at /metrics. What the file may say: `rocescope config dump`.\n\n"
+      "Receives mirrored packets from DPDK ports and interfaces, INT reports and sFlow from UDP\n"
+      "sockets, counters from exporters and what hosts' agents tell, all at once, until SIGINT or\n"
+      "SIGTERM; at SIGHUP it reads host_files anew. A line for each fault that begins, is over or "
+      "is\n"
+      "taken back goes to standard output; with -o json each is an object, an Event of\n"
+      "service.proto. The same, and all else that is known, over HTTP (the page at\n"
+      "http://127.0.0.1:8080/, the API under /api/v1/, metrics for Prometheus at /metrics) and "
+      "over\n"
+      "gRPC (127.0.0.1:50051). What the file may say: `rocescope config dump`.\n"
+      "Exit codes: 0 told to end, 1 a source failed, 3 the configuration or what it names cannot "
+      "be\n"
+      "used, 4 standard output cannot be written.\n\n"
       "Example:\n"
       "  rocescope run /etc/rocescope/appliance.yaml");
   app->add_option("CONFIG", state->options.config, "the configuration, a YAML file")
@@ -48,8 +51,8 @@ Command AddHealthcheck(CLI::App& parent) {
       parent.add_subcommand("healthcheck", "Ask a box that runs how it is, for containers");
   app->footer(
       "Prints its state, SERVING, WAITING (nothing has come yet) or DEGRADED, and each problem in "
-      "a "
-      "line.\n"
+      "a line;\n"
+      "of agents and exporters that are away it tells, but they are no problem of the box's.\n"
       "Exit codes: 0 serving or waiting, 1 degraded, 3 nobody answers.");
   app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
   return {.app = app, .run = [page] { return RunHealthcheck(*page); }};

@@ -77,7 +77,7 @@ void VisitKeys(DpdkConfig& config, Visitor& visitor) {
               "empty: DPDK is not started");
   visitor.Key("ports", config.ports, "names or numbers of its ports; empty: all that EAL found");
   visitor.Key("lcores", Within<uint16_t>{config.lcores, 0, 64},
-              "that receive, each a core that never sleeps; 0: all of EAL's");
+              "that receive, each a core that never sleeps and some 630 MB; 0: all of EAL's");
   visitor.Key("spread", OneOf<SpreadBy>{config.spread, kSpreadWords},
               "how a host pair's frames come to one lcore: auto, rss, software or none");
   visitor.Key("mbufs", Within<uint32_t>{config.mbufs, 0, 1u << 24},
@@ -200,7 +200,8 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("dpdk", config.dpdk, "ports that DPDK receives from");
   visitor.Key("udp", config.udp, "telemetry that is sent to this machine");
   visitor.Key("scrape", config.scrape, "counters that Prometheus exporters tell");
-  visitor.Key("host_files", config.host_files, "what hosts leave in files, read at the beginning");
+  visitor.Key("host_files", config.host_files,
+              "what hosts leave in files; read at the beginning, and anew at SIGHUP");
   visitor.Key("http", LoopbackOrNone{config.http},
               "where the page, the API and metrics are served: an address of loopback, or none");
   visitor.Key("grpc", config.grpc, "where schedulers and others call");

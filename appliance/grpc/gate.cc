@@ -20,6 +20,7 @@ std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& conte
     for (const auto& value : peer->FindPropertyValues(property)) {
       names.emplace_back(value.data(), value.size());
     }
+    if (!names.empty()) break;  // a common name beside others means nothing (RFC 6125, 6.4.4)
   }
   return names;
 }

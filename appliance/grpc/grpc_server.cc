@@ -172,19 +172,12 @@ std::map<std::string, Roles> RolesByName(const GrpcConfig& config) {
   return roles;
 }
 
-Result<std::shared_ptr<grpc::ServerCredentials>> CredentialsOf(const GrpcConfig& config) {
-  if (!HasCertificates(config)) return grpc::InsecureServerCredentials();
-  constexpr uintmax_t kLargest = uintmax_t{1} << 20;
-  const Result<std::string> certificate = ReadTextFile(config.certificate, kLargest);
-  if (!certificate) return tl::unexpected(certificate.error());
-  const Result<std::string> key = ReadTextFile(config.key, kLargest);
-  if (!key) return tl::unexpected(key.error());
-  const Result<std::string> client_ca = ReadTextFile(config.client_ca, kLargest);
-  if (!client_ca) return tl::unexpected(client_ca.error());
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
+  if (tls.certificate.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = *client_ca;
-  options.pem_key_cert_pairs.push_back({*key, *certificate});
+  options.pem_root_certs = tls.client_ca;
+  options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
   return grpc::SslServerCredentials(options);
 }
 
@@ -254,6 +247,27 @@ Error CannotListen(const ListenAddress& where) {
 
 }  // namespace
 
+Result<TlsTexts> ReadTls(const GrpcConfig& config) {
+  if (const ::rocescope::Status checked = Check(config); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  TlsTexts tls;
+  if (!HasCertificates(config)) return tls;
+  for (const auto& [path, text] :
+       {std::pair(&config.certificate, &tls.certificate), std::pair(&config.key, &tls.key),
+        std::pair(&config.client_ca, &tls.client_ca)}) {
+    constexpr uintmax_t kLargest = uintmax_t{1} << 20;
+    Result<std::string> read = ReadTextFile(*path, kLargest);
+    if (!read) return tl::unexpected(read.error());
+    if (read->empty()) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is empty (key `grpc` of the configuration)", *path));
+    }
+    *text = *std::move(read);
+  }
+  return tls;
+}
+
 struct GrpcServer::Parts {
   Parts(Service& service, const GrpcConfig& config)
       : gate(HasCertificates(config), RolesByName(config)),
@@ -276,11 +290,14 @@ struct GrpcServer::Parts {
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service) {
-  if (const ::rocescope::Status checked = Check(config); !checked) {
-    return tl::unexpected(checked.error());
-  }
-  const auto credentials = CredentialsOf(config);
-  if (!credentials) return tl::unexpected(credentials.error());
+  const Result<TlsTexts> tls = ReadTls(config);
+  if (!tls) return tl::unexpected(tls.error());
+  return Start(config, *tls, service);
+}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, const TlsTexts& tls,
+                                                      Service& service) {
+  const auto credentials = CredentialsOf(tls);
   auto parts = std::make_unique<Parts>(service, config);
   LastLog::Begin();
   // Without this call the linker drops the plugin (grpcpp's own remark in its header).
@@ -303,7 +320,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   std::vector<int> ports(config.listen.size());
   for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(ToString(config.listen[i]), *credentials, &ports[i]);
+    builder.AddListeningPort(ToString(config.listen[i]), credentials, &ports[i]);
   }
   builder.RegisterService(&parts->appliance);
   builder.RegisterService(&parts->jobs);

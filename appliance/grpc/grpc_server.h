@@ -16,10 +16,23 @@
 
 namespace rocescope {
 
+// What the configuration's three files hold, in PEM; empty: it names none.
+struct TlsTexts {
+  std::string certificate;
+  std::string key;
+  std::string client_ca;
+};
+
+// To be called while they may be read: a key is root's, mostly. An address that is not of loopback
+// without them is an error.
+Result<TlsTexts> ReadTls(const GrpcConfig& config);
+
 class GrpcServer {
  public:
-  // Listens and answers at once. `service` must outlive it. An address that is not of loopback
-  // without certificates is an error.
+  // Listens and answers at once. `service` must outlive it.
+  static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, const TlsTexts& tls,
+                                                   Service& service);
+  // Reads the files too.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service);
   ~GrpcServer();
 

@@ -170,6 +170,14 @@ class TlsTest : public GrpcTest {
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
   }
 
+  void Sign(const std::string& name, const std::string& more, std::string common_name = "") const {
+    if (common_name.empty()) common_name = name;
+    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
+        " " + more + " -keyout " + name + ".key -out " + name + ".csr");
+    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
+        "-in " +
+        name + ".csr -out " + name + ".pem");
+  }
   std::string Read(const std::string& name) const {
     std::ifstream file(folder_ / name);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -179,13 +187,6 @@ class TlsTest : public GrpcTest {
   void Run(const std::string& command) const {
     const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
     ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
-  }
-  void Sign(const std::string& name, const std::string& more) const {
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + name + " " +
-        more + " -keyout " + name + ".key -out " + name + ".csr");
-    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
-        "-in " +
-        name + ".csr -out " + name + ".pem");
   }
 };
 
@@ -202,6 +203,18 @@ TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
   EXPECT_EQ(Sources("agent7"), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_EQ(Health("eve"), grpc::StatusCode::PERMISSION_DENIED) << "no role";
   EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
+}
+
+TEST_F(TlsTest, ACommonNameCountsWhereThereIsNoOtherName) {
+  OpenBox("");
+  MakeCertificates({});
+  Sign("old", "", "viewer1");
+  Sign("gpu7", "-addext subjectAltName=DNS:gpu7", "viewer1");
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config);
+  EXPECT_EQ(Sources("old"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("gpu7"), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {

@@ -8,11 +8,11 @@ namespace rocescope {
 namespace {
 
 // Linux has a priority for each thread, in spite of the name (setpriority(2)).
-void SetNice(int nice) { (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice); }
+bool SetNice(int nice) { return setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice) == 0; }
 
 }  // namespace
 
-void StepBack() { SetNice(10); }
-void StepForward() { SetNice(-20); }
+void StepBack() { (void)SetNice(10); }
+bool StepForward() { return SetNice(-20); }
 
 }  // namespace rocescope

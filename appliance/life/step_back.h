@@ -8,6 +8,7 @@ namespace rocescope {
 void StepBack();
 
 // Of the calling thread: it goes before all others, where the system lets it (root, CAP_SYS_NICE).
-void StepForward();
+// False: it does not let it.
+bool StepForward();
 
 }  // namespace rocescope

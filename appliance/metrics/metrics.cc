@@ -179,7 +179,8 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, Families& 
   const auto use = [&](const LinkLoad& load) {
     const double bits =
         static_cast<double>(fabric.SpeedOf(load.port)) * Seconds(loads.window.count());
-    return bits == 0 ? 0 : static_cast<double>(load.bytes) * 8 / bits;
+    // Windows of counters are a little longer or shorter than they say.
+    return bits == 0 ? 0 : std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
   };
   std::ranges::stable_sort(busiest, std::greater(), use);
   if (busiest.size() > kMostLinksTold) busiest.resize(kMostLinksTold);

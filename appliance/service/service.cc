@@ -75,13 +75,21 @@ void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::S
   for (const AgentState& agent : source.agents) FillAgent(agent, fabric, *out.add_agents());
 }
 
+// Of agents and exporters some are always away where there are thousands: that is theirs, and no
+// reason to take the box for ill.
+bool IsOfOthers(SourceKind kind) {
+  return kind == SourceKind::kAgents || kind == SourceKind::kScrape;
+}
+
 void FindProblems(const std::vector<SourceState>& sources, const Answer* answer, Duration window,
                   Timestamp started, Timestamp now, v1::Health& out) {
   bool any_arrival = false;
   for (const SourceState& source : sources) {
     const LcoreStatistics& counted = source.statistics;
     any_arrival = any_arrival || counted.received_any;
-    for (const std::string& trouble : source.troubles) out.add_problems(trouble);
+    for (const std::string& trouble : source.troubles) {
+      IsOfOthers(source.kind) ? out.add_troubles_of_others(trouble) : out.add_problems(trouble);
+    }
     if (!source.error.empty()) {
       out.add_problems(source.error);
     } else if (source.kind != SourceKind::kAgents && counted.received_any &&

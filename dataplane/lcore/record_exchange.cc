@@ -28,7 +28,7 @@ RecordExchange::RecordExchange(size_t records, bool at_once)
     Reserve(batch->records.flows, room, at_once);
     Reserve(batch->records.sightings, room, at_once);
     batch->records.management.reserve(room);
-    Reserve(batch->records.hops, room, at_once);
+    batch->records.hops.reserve(room);
     batch->records.samples.reserve(room);
     batch->records.counters.reserve(room);
     if (&batch != &batches_.front()) PushEmpty(batch.get());

@@ -31,7 +31,8 @@ class RecordExchange {
   static constexpr size_t kRecords = 4096;  // some 1.5 MB
 
   // A batch is full with `records`. Those that were used last are used again first, so memory is
-  // taken as the reader needs it; or, `at_once`, now: 300 MB, and the lcore never waits for it.
+  // taken as the reader needs it; or, `at_once`, for flows and sightings
+  // now: 330 MB that the lcore never waits for.
   explicit RecordExchange(size_t records = kRecords, bool at_once = false);
 
   // The lcore's side: the batch that it fills.

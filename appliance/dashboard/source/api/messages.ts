@@ -21,6 +21,7 @@ export interface ApiError {
 export interface Health {
   state: "STATE_UNSPECIFIED" | "STATE_SERVING" | "STATE_WAITING" | "STATE_DEGRADED";
   problems: string[];
+  troubles_of_others: string[]; // of agents and exporters
   version: string;
   started_ns: Int64;
   now_ns: Int64;

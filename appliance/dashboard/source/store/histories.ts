@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the box said while this page was open: it keeps no past itself.
+// What the box said while this page was open. What its history file has of the time before is for
+// whoever asks for it.
 import type { ListLinkLoadsResponse, ListSourcesResponse, Source } from "../api/messages";
 import type { Store } from "./store";
 
