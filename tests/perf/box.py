@@ -265,6 +265,23 @@ def clock_jump(settings):
             return found
 
 
+def begin_agent(box, folder, host):
+    """An agent of a host that has a log, NCCL's, in a folder of its own; it yields to the load."""
+    own = folder / host
+    own.mkdir(exist_ok=True)
+    (own / "agent.yaml").write_text(json.dumps({
+        "box": box.grpc, "host": host, "nccl_logs": [str(own / "nccl-*.log")], "root": str(own),
+        "queue_pairs": False}))
+    with open(own / "said", "ab") as said:
+        return subprocess.Popen(["nice", "-n", "10", "taskset", "-c", REST, box.program, "agent",
+                                 own / "agent.yaml"], stdout=said, stderr=said)
+
+
+def log_lines(folder, host, count=200):
+    with open(folder / host / "nccl-0.log", "a", encoding="ascii") as log:
+        log.write(f"{host}:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" * count)
+
+
 AGENTS = 8
 
 
@@ -276,13 +293,7 @@ def killed_agents(settings):
         folder = pathlib.Path(name)
 
         def begin(host):
-            own = folder / str(host)
-            own.mkdir(exist_ok=True)
-            (own / "agent.yaml").write_text(json.dumps({
-                "box": box.grpc, "host": f"host-{host}", "nccl_logs": [str(own / "nccl-*.log")]}))
-            said = open(own / "said", "ab")
-            return subprocess.Popen(["nice", "-n", "10", "taskset", "-c", REST, box.program, "agent",
-                                     own / "agent.yaml"], stdout=said, stderr=said)
+            return begin_agent(box, folder, f"host-{host}")
 
         def disturb(_):
             agents = [begin(host) for host in range(AGENTS)]
@@ -290,8 +301,7 @@ def killed_agents(settings):
                 end = time.monotonic() + DISTURBED_SECONDS * 0.6
                 while time.monotonic() < end:
                     for host in range(AGENTS):
-                        with open(folder / str(host) / "nccl-0.log", "a", encoding="ascii") as log:
-                            log.write(f"host-{host}:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1]\n" * 200)
+                        log_lines(folder, f"host-{host}")
                     victim = chance.randrange(1, AGENTS)
                     agents[victim].kill()
                     agents[victim].wait()
@@ -337,6 +347,37 @@ def slope(points):
     return found, (rest / max(1, len(points) - 2) / spread) ** 0.5
 
 
+def job(box, *words):
+    """What `rocescope job` prints."""
+    done = subprocess.run(["nice", "-n", "10", "taskset", "-c", REST, box.program, "job",
+                           *map(str, words), "--box", box.grpc], capture_output=True, text=True,
+                          timeout=60)
+    if done.returncode != 0:
+        raise measure.Unavailable(f"rocescope job {words[0]}: {done.stderr}")
+    return done.stdout
+
+
+def change_jobs_and_agents(box, folder, stop):
+    """Jobs are registered and end, agents of other and other hosts begin, log and are killed."""
+    number = 0
+    agent = None
+    while not stop.wait(0.25):
+        number += 1
+        job(box, "register", number, "--nodes", f"host[{number % 2000}-{number % 2000 + 15}]")
+        if number > 20:
+            job(box, "end", number - 20)
+        if number % 8 == 0:
+            if agent:
+                agent.kill()
+                agent.wait()
+            host = f"host{number % 2048}"
+            agent = begin_agent(box, folder, host)
+            log_lines(folder, host, 2000)
+    if agent:
+        agent.kill()
+        agent.wait()
+
+
 def soak_bars(settings):
     """A day's changes in the time that there is, ten times as many: of 100,000 queue pairs each is
     replaced 24 times a day, which is a job of an hour; so many in `seconds`, and ten times that."""
@@ -344,8 +385,10 @@ def soak_bars(settings):
     replaced = 10 * 24 * 50_000  # connections
     churn = replaced / seconds
     points = []
-    with Box(settings) as box:
+    with Box(settings, {"jobs": {"file": "jobs.json"}}) as box:
         stop = threading.Event()
+        changes = threading.Thread(target=change_jobs_and_agents, args=(box, box.folder, stop),
+                                   daemon=True)
 
         def watch():
             begin = time.monotonic()
@@ -353,9 +396,13 @@ def soak_bars(settings):
                 points.append((time.monotonic() - begin, box.resident()))
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
+        changes.start()
         found = play(settings, box, RATE / 4, seconds, churn=churn)
+        if not changes.is_alive():
+            raise measure.Unavailable("jobs and agents did not go on changing")
         stop.set()
         watcher.join()
+        changes.join()
     late = [(x, y) for x, y in points if x > seconds / 3]
     by_second, error = slope(late)
     mean = statistics.fmean(y for _, y in late)
@@ -369,28 +416,48 @@ def soak_bars(settings):
 
 
 def kill_bars(settings, times=100):
-    """kill -9 at a random moment, and again: each start clean."""
+    """kill -9 at a random moment, and again: each start clean, and what was registered a second
+    before known."""
     chance = random.Random(1)
     unclean = []
+    registered = {}  # by job: when its answer had come
+    killed = 0.0
     with tempfile.TemporaryDirectory() as folder:
         for i in range(times):
             try:
+                port = free_port()
                 with Box(settings, folder=folder, dpdk=False,
-                         config={"udp": {"sflow": ["127.0.0.1:0"]}}) as box:
+                         config={"udp": {"sflow": [f"127.0.0.1:{port}"]},
+                                 "jobs": {"file": "jobs.json"}}) as box:
                     said = box.said()
                     if re.search(r"broken|malformed|damaged", said):
                         unclean.append(said)
                     health = box.get("/api/v1/health")
                     if health["state"] == "STATE_DEGRADED":
                         unclean.append(str(health))
-                    time.sleep(chance.uniform(0, 1.5))
+                    known = {int(one["id"]) for one in
+                             json.loads(job(box, "list", "-o", "json")).get("jobs", [])}
+                    unclean += [f"job {one} is not known" for one, at in registered.items()
+                                if at < killed - 1 and one not in known]
+                    registered = {one: at for one, at in registered.items() if one in known}
+                    sender = Program(settings, "telemetry_load", "send", "--kind", "sflow", "--port",
+                                     port, "--rate", 2000, "--seconds", 2)
+                    end = time.monotonic() + chance.uniform(0, 1.5)
+                    while time.monotonic() < end:
+                        name = len(registered) + 1000 * (i + 1)
+                        job(box, "register", name, "--nodes", "host0")
+                        registered[name] = time.monotonic()
+                        time.sleep(chance.uniform(0, 0.3))
                     box.stop(signal.SIGKILL)
+                    killed = time.monotonic()
+                    sender.result()
             except measure.Unavailable as problem:
                 unclean.append(str(problem))
             if i % 20 == 19:
                 measure.say(f"Box: killed {i + 1} times")
     return [measure.Bar(name="kill_9_unclean_starts", value=len(unclean), unit=f"of {times}", goal=0,
-                        exactly=True, details={"first": unclean[:3]} if unclean else None)]
+                        exactly=True, details={"jobs_known": len(registered),
+                                               "first": unclean[:3]})]
 
 
 PARTS = {"memory": memory_bars, "socket": socket_bars, "mirror": mirror_bars, "limit": limit_bars,
