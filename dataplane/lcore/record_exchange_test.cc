@@ -124,7 +124,7 @@ TEST(RecordExchange, DoesNotWaitForAReaderThatIsGone) {
 
 TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
   constexpr uint32_t kRecords = 50'000;
-  RecordExchange exchange(64);
+  RecordExchange exchange(kRecords);  // none is ever full, so none is dropped
   std::thread lcore([&] {
     for (uint32_t i = 0; i < kRecords; ++i) {
       exchange.current().flows.push_back({.first_request_psn = i});

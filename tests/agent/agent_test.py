@@ -138,7 +138,7 @@ class AgentAndBox(unittest.TestCase):
         self.assertEqual(int(ledger["received"]), int(ledger["decoded"]))
         self.assertGreater(int(ledger["decoded"]), 0)
 
-    def test_silence_is_a_problem_and_an_end_is_none(self):
+    def test_silence_is_told_and_an_end_is_none(self):
         self.start_box()
         self.start_agent()
         self.wait_for(lambda: (one := self.host(), bool(one)))
@@ -150,9 +150,9 @@ class AgentAndBox(unittest.TestCase):
         self.wait_for(lambda: (one := self.host(), one["connected"]))
         self.agent.send_signal(signal.SIGKILL)
         self.agent.wait(DEADLINE)
-        problems = self.wait_for(
-            lambda: (found := self.ask("health").get("problems", []), len(found) > 0))
-        self.assertRegex(" ".join(problems), r"agent of gpu-7: not heard for \d+ s")
+        troubles = self.wait_for(
+            lambda: (found := self.ask("health").get("troubles_of_others", []), len(found) > 0))
+        self.assertRegex(" ".join(troubles), r"agent of gpu-7: not heard for \d+ s")
 
     @unittest.skipIf(os.environ.get("ROCESCOPE_SANITIZE"), "sanitizers keep what was freed")
     def test_it_is_small(self):

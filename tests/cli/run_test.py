@@ -310,8 +310,8 @@ class Run(unittest.TestCase):
                 if "refused" in health.stdout:
                     break
                 time.sleep(0.1)
-            self.assertEqual(health.stdout,
-                             "WAITING\nhttp://127.0.0.1:1/metrics: Connection refused\n")
+            self.assertRegex(health.stdout, "^(SERVING|WAITING)\nhttp://127.0.0.1:1/metrics: "
+                                            "Connection refused\n$")
             self.assertEqual(health.returncode, 0)
             self.end(run)
 
