@@ -13,6 +13,7 @@
 #include "appliance/agent/process_environment.h"
 #include "appliance/agent/rdma_sysfs.h"
 #include "appliance/agent/small_file.h"
+#include "appliance/config/listen_address.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "rocescope/v1/agent.pb.h"
@@ -25,10 +26,6 @@ constexpr size_t kMostMetrics = size_t{16} << 20;  // octets of an exporter's an
 constexpr size_t kMostCounters = 4096;             // samples of an exporter in a batch
 constexpr size_t kMostProcesses = 4096;
 constexpr std::chrono::milliseconds kPatience{2000};
-
-bool IsOfThisHost(const HttpUrl& url) {
-  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
-}
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   out.set_name(device.name);
@@ -123,7 +120,7 @@ Status Collector::Check(const AgentConfig& config) {
   for (const std::string& url : config.metrics.urls) {
     const Result<HttpUrl> where = ParseHttpUrl(url);
     if (!where) return tl::unexpected(where.error());
-    if (!IsOfThisHost(*where)) {
+    if (!IsThisHost(where->host)) {
       return MakeError(
           ErrorCode::kInvalidArgument,
           fmt::format("{}: not on this host (127.0.0.1, localhost): let the box ask it, "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/agent/collector.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -170,10 +171,17 @@ TEST_F(CollectorTest, SaysWhatItCannotRead) {
 }
 
 TEST_F(CollectorTest, AsksOnlyExportersOfThisHost) {
-  config_.metrics.urls = {"http://127.0.0.1:9400/metrics", "http://10.0.0.7:9400/metrics"};
-  const Status checked = Collector::Check(config_);
-  ASSERT_FALSE(checked);
-  EXPECT_THAT(checked.error().message, HasSubstr("http://10.0.0.7:9400/metrics: not on this host"));
+  for (const char* host : {"127.0.0.1", "127.8.9.10", "localhost"}) {
+    config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};
+    EXPECT_TRUE(Collector::Check(config_)) << host;
+  }
+  for (const char* host : {"10.0.0.7", "127.evil.example", "127.0.0.1.example", "128.0.0.1"}) {
+    config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};
+    const Status checked = Collector::Check(config_);
+    ASSERT_FALSE(checked) << host;
+    EXPECT_THAT(checked.error().message,
+                HasSubstr(fmt::format("http://{}:9400/metrics: not on this host", host)));
+  }
 }
 
 }  // namespace
