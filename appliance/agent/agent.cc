@@ -107,9 +107,14 @@ void Agent::Run(const std::function<bool()>& stopped) {
     const Clock::time_point now = Clock::now();
     const Clock::time_point next = parts_->collector.Look(now, WallClock());
     const LogTail::Counts& logs = parts_->collector.logs();
+    std::vector<std::string> troubles = parts_->collector.Troubles();
+    if (const uint64_t lost = parts_->buffer.counts().too_large; lost > 0) {
+      troubles.insert(troubles.begin(),
+                      fmt::format("{} batches were larger than the box takes, and are lost", lost));
+    }
     parts_->link->SetCondition({.log_lines = logs.lines,
                                 .log_lines_cut = logs.too_long + logs.cut,
-                                .troubles = parts_->collector.Troubles()});
+                                .troubles = std::move(troubles)});
     std::this_thread::sleep_until(std::min(next, now + kLongest));
   }
 }

@@ -116,6 +116,44 @@ TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
   EXPECT_THAT(collector_->Troubles(), IsEmpty());
 }
 
+TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
+  const std::string gpus = "GPU-" + std::string(1000, 'a');
+  for (uint32_t i = 1; i <= 2000; ++i) {
+    queue_pairs_->push_back(KernelQp(i, i, 4000 + i));
+    tree_.File(fmt::format("proc/{}/environ", 4000 + i), "CUDA_VISIBLE_DEVICES=" + gpus + "\0"s);
+  }
+  config_.counters = false;
+  Begin();
+  const auto batches = Look();
+  ASSERT_THAT(KindsOf(batches), ElementsAre("inventory", "processes", "queue pairs", "caught up"));
+  EXPECT_LT(batches[1].ByteSizeLong(), BatchBuffer::kLargest);
+  EXPECT_GT(batches[1].processes().processes_size(), 800);
+  EXPECT_THAT(collector_->Troubles(),
+              ElementsAre(testing::MatchesRegex("1[0-9]+ processes are not told: .*")));
+}
+
+TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitMessagesThatTheBoxTakes) {
+  std::string metrics;
+  for (int i = 0; i < 1000; ++i) {
+    metrics += fmt::format("fabric_nic_rx_bytes{{node=\"a\",port=\"{}\"}} 1\n",
+                           i % 2 == 0 ? std::string(5000, 'p') : "\xff");
+  }
+  tree_.File("metrics.prom", metrics);
+  tree_.File("log/\xff.log", "node0:1:1 [0] NCCL INFO one\n");
+  config_.counters = false;
+  config_.metrics.files = {tree_.root() + "/metrics.prom"};
+  Begin();
+  int told = 0;
+  for (const v1::AgentBatch& batch : Look()) {
+    EXPECT_LT(batch.ByteSizeLong(), BatchBuffer::kLargest);
+    told += batch.counters_size();
+    for (const v1::LogLines& lines : batch.logs()) {
+      EXPECT_THAT(lines.path(), testing::EndsWith("/log/?.log"));
+    }
+  }
+  EXPECT_EQ(told, 1000);
+}
+
 TEST_F(CollectorTest, TellsCountersInTheirPeriod) {
   Begin();
   Look();
