@@ -10,8 +10,9 @@
 namespace rocescope {
 
 struct AgentCalls::Parts {
-  Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given)
-      : intake(of), gate(before), config(given) {}
+  Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given,
+        std::chrono::milliseconds for_hello)
+      : intake(of), gate(before), config(given), patience(for_hello) {}
 
   void Run();
   void Expect();
@@ -21,6 +22,7 @@ struct AgentCalls::Parts {
   AgentIntake& intake;
   const Gate& gate;
   const AgentsConfig config;
+  const std::chrono::milliseconds patience;
   v1::Agents::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
 
@@ -53,10 +55,13 @@ void AgentCalls::Parts::Come(bool ok) {
     for (const auto& [call, owned] : calls) call->EndWaits();
     return;
   }
+  // Where the network was away, each agent calls anew while its last call is not known to be over.
+  constexpr size_t kMore = 64;
+  const bool has_room = calls.size() < size_t{2} * config.most + kMore;
   AgentCall* const call = next.get();
   calls[call] = std::move(next);
   Expect();
-  call->Begin();
+  has_room ? call->Begin(patience) : call->Refuse();
 }
 
 void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
@@ -64,8 +69,9 @@ void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
   if (operation.call().over()) calls.erase(&operation.call());
 }
 
-AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config)
-    : parts_(std::make_unique<Parts>(intake, gate, config)) {}
+AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+                       std::chrono::milliseconds patience)
+    : parts_(std::make_unique<Parts>(intake, gate, config, patience)) {}
 
 AgentCalls::~AgentCalls() { End(); }
 

@@ -5,6 +5,7 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
 #include <memory>
 
 #include "appliance/config/config.h"
@@ -16,7 +17,9 @@ namespace rocescope {
 class AgentCalls {
  public:
   // `intake` and `gate` must outlive it.
-  AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config);
+  // Who calls and has not said hello after `patience` is not waited for.
+  AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+             std::chrono::milliseconds patience = std::chrono::seconds(10));
   // Calls End.
   ~AgentCalls();
 
