@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "appliance/agent/agent_link.h"
+#include "appliance/config/listen_address.h"
 #include "appliance/feed/text_file.h"
 #include "dataplane/lcore/wall_clock.h"
 
@@ -41,9 +42,19 @@ Status CheckBox(const AgentConfig& config) {
   const AgentTlsConfig& tls = config.tls;
   const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.box_ca.empty();
   const bool none = tls.certificate.empty() && tls.key.empty() && tls.box_ca.empty();
-  if (all || none) return {};
-  return MakeError(ErrorCode::kInvalidArgument,
-                   "tls: certificate, key and box_ca belong together: give all three");
+  if (!all && !none) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "tls: certificate, key and box_ca belong together: give all three");
+  }
+  if (none && !IsThisHost(std::string_view(config.box).substr(0, colon))) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} is not on this host (127.0.0.1, [::1], localhost), and without TLS anybody "
+                    "on the way could read along: give the keys `tls: {{certificate: ..., key: "
+                    "..., box_ca: ...}}` of the agent's configuration",
+                    config.box));
+  }
+  return {};
 }
 
 }  // namespace
@@ -96,9 +107,14 @@ void Agent::Run(const std::function<bool()>& stopped) {
     const Clock::time_point now = Clock::now();
     const Clock::time_point next = parts_->collector.Look(now, WallClock());
     const LogTail::Counts& logs = parts_->collector.logs();
+    std::vector<std::string> troubles = parts_->collector.Troubles();
+    if (const uint64_t lost = parts_->buffer.counts().too_large; lost > 0) {
+      troubles.insert(troubles.begin(),
+                      fmt::format("{} batches were larger than the box takes, and are lost", lost));
+    }
     parts_->link->SetCondition({.log_lines = logs.lines,
                                 .log_lines_cut = logs.too_long + logs.cut,
-                                .troubles = parts_->collector.Troubles()});
+                                .troubles = std::move(troubles)});
     std::this_thread::sleep_until(std::min(next, now + kLongest));
   }
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "appliance/agent/clock_estimate.h"
+#include "appliance/agent/sendable_text.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "rocescope/v1/agent.grpc.pb.h"
 
@@ -106,7 +107,13 @@ v1::AgentMessage AgentLink::Parts::Pulse() {
   pulse.set_held_octets(counts.held_octets);
   pulse.set_log_lines(condition.log_lines);
   pulse.set_log_lines_cut(condition.log_lines_cut);
-  for (const std::string& trouble : condition.troubles) pulse.add_troubles(trouble);
+  // As many, and of each as much, as the box keeps.
+  constexpr int kMostTroubles = 20;
+  constexpr size_t kLongestTrouble = 256;
+  for (const std::string& trouble : condition.troubles) {
+    if (pulse.troubles_size() == kMostTroubles) break;
+    pulse.add_troubles(SendableText(trouble, kLongestTrouble));
+  }
   if (const auto offset = clock.Best()) {
     pulse.set_has_clock(true);
     pulse.set_clock_ahead_ns(offset->ahead.count());

@@ -20,6 +20,12 @@ uint64_t WeightOf(const HeldBatch& batch) { return batch.octets.size() + kOverhe
 
 void BatchBuffer::Append(BatchKind kind, std::string octets) {
   const std::lock_guard lock(mutex_);
+  if (octets.size() > kLargest) {
+    ++counts_.too_large;
+    ++counts_.lost_batches;
+    counts_.lost_octets += octets.size();
+    return;
+  }
   if (IsState(kind)) {  // stands for the one before, taken or not
     const auto before = std::ranges::find(batches_, kind, &HeldBatch::kind);
     if (before != batches_.end()) {

@@ -31,17 +31,22 @@ struct HeldBatch {
 // Any thread.
 class BatchBuffer {
  public:
+  // Octets of a batch: the box takes messages of a MiB, and there is something around it.
+  static constexpr size_t kLargest = (size_t{1} << 20) - 1024;
+
   struct Counts {
     uint64_t lost_batches = 0;  // given up before they were taken
     uint64_t lost_octets = 0;
     uint64_t forgotten_batches = 0;  // given up after that: another box will lack them
+    uint64_t too_large = 0;          // batches, of the lost ones: larger than kLargest
     uint64_t held_octets = 0;
     uint64_t taken = 0;  // up to this sequence
   };
 
   explicit BatchBuffer(uint64_t most_octets) : most_octets_(most_octets) {}
 
-  // Gives it the next sequence, from 1.
+  // Gives it the next sequence, from 1. One that the box would not take is lost at once, or it
+  // would be said again for ever.
   void Append(BatchKind kind, std::string octets);
 
   // The box says hello: it has the batches up to `taken`, maybe fewer than it had.

@@ -94,6 +94,17 @@ TEST(BatchBuffer, OneThatIsLargerThanAllRoomStillGoes) {
   EXPECT_THAT(SentAfter(buffer, 0), ElementsAre(std::string(500, 'q')));
 }
 
+TEST(BatchBuffer, OneThatTheBoxWouldNotTakeIsLost) {
+  BatchBuffer buffer(16 * kPlenty);
+  buffer.Append(BatchKind::kProcesses, "before");
+  buffer.Append(BatchKind::kProcesses, std::string(BatchBuffer::kLargest + 1, 'p'));
+  buffer.Append(BatchKind::kCounters, std::string(BatchBuffer::kLargest, 'c'));
+  EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("before", std::string(BatchBuffer::kLargest, 'c')));
+  EXPECT_EQ(buffer.counts().too_large, 1u);
+  EXPECT_EQ(buffer.counts().lost_batches, 1u);
+  EXPECT_EQ(buffer.counts().lost_octets, BatchBuffer::kLargest + 1);
+}
+
 TEST(BatchBuffer, BelievesNoBoxThatHasMoreThanThereIs) {
   BatchBuffer buffer(kPlenty);
   buffer.Append(BatchKind::kLogs, "a");

@@ -12,7 +12,9 @@
 #include "appliance/agent/interface_counters.h"
 #include "appliance/agent/process_environment.h"
 #include "appliance/agent/rdma_sysfs.h"
+#include "appliance/agent/sendable_text.h"
 #include "appliance/agent/small_file.h"
+#include "appliance/config/listen_address.h"
 #include "dataplane/lcore/wall_clock.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "rocescope/v1/agent.pb.h"
@@ -20,15 +22,12 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMostText = size_t{256} << 10;    // octets of logs in a batch
+constexpr size_t kMostText = size_t{256} << 10;    // octets of logs or counters in a batch
+constexpr size_t kMostState = size_t{900} << 10;   // likewise of queue pairs, of processes
 constexpr size_t kMostMetrics = size_t{16} << 20;  // octets of an exporter's answer
 constexpr size_t kMostCounters = 4096;             // samples of an exporter in a batch
 constexpr size_t kMostProcesses = 4096;
 constexpr std::chrono::milliseconds kPatience{2000};
-
-bool IsOfThisHost(const HttpUrl& url) {
-  return url.host == "localhost" || url.host == "::1" || url.host.starts_with("127.");
-}
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
   out.set_name(device.name);
@@ -50,7 +49,6 @@ void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
 // In groups of those that have all but their numbers in common, each in the order of these. What
 // would make a message larger than the box takes is left out: how many.
 size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
-  constexpr size_t kMostOctets = size_t{900} << 10;
   constexpr size_t kOctetsOfEach = 8;    // two numbers of 24 bits, packed
   constexpr size_t kOctetsOfGroup = 40;  // and its strings
   size_t octets = 0;
@@ -62,7 +60,7 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   });
   for (size_t i = 0; i < queue_pairs.size(); ++i) {
     const RdmaQueuePair& one = queue_pairs[i];
-    if (octets > kMostOctets) return queue_pairs.size() - i;
+    if (octets > kMostState) return queue_pairs.size() - i;
     octets += kOctetsOfEach;
     if (i == 0 || key(one) != key(queue_pairs[i - 1])) {
       v1::QueuePairGroup& group = *out.add_groups();
@@ -123,7 +121,7 @@ Status Collector::Check(const AgentConfig& config) {
   for (const std::string& url : config.metrics.urls) {
     const Result<HttpUrl> where = ParseHttpUrl(url);
     if (!where) return tl::unexpected(where.error());
-    if (!IsOfThisHost(*where)) {
+    if (!IsThisHost(where->host)) {
       return MakeError(
           ErrorCode::kInvalidArgument,
           fmt::format("{}: not on this host (127.0.0.1, localhost): let the box ask it, "
@@ -167,9 +165,8 @@ Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wa
   if (all_read && !caught_up_) {
     caught_up_ = true;
     v1::AgentBatch batch;
-    batch.set_read_ns(ToNanoseconds(wall));
     batch.set_caught_up(true);
-    buffer_.Append(BatchKind::kMark, batch.SerializeAsString());
+    Tell(BatchKind::kMark, batch, wall);
   }
   const bool waits =
       std::ranges::any_of(exporters_, [](const Exporter& one) { return one.under_way; });
@@ -183,8 +180,7 @@ bool Collector::ReadLogs(Timestamp wall) {
   size_t octets = 0;
   const auto tell = [&] {
     if (octets == 0) return;
-    batch.set_read_ns(ToNanoseconds(wall));
-    buffer_.Append(BatchKind::kLogs, batch.SerializeAsString());
+    Tell(BatchKind::kLogs, batch, wall);
     batch.Clear();
     octets = 0;
   };
@@ -193,19 +189,24 @@ bool Collector::ReadLogs(Timestamp wall) {
     lines.set_log(piece.log);
     lines.set_path(std::string(piece.path));
     lines.set_text(std::string(piece.text));
-    octets += piece.text.size();
+    octets += piece.text.size() + piece.path.size();
     if (octets >= kMostText) tell();
   });
   tell();
   return all;
 }
 
+void Collector::Tell(BatchKind kind, v1::AgentBatch& batch, Timestamp wall) {
+  batch.set_read_ns(ToNanoseconds(wall));
+  MakeSendable(batch);
+  buffer_.Append(kind, batch.SerializeAsString());
+}
+
 void Collector::TellIfNew(BatchKind kind, v1::AgentBatch& batch, Timestamp wall) {
   std::string content = batch.SerializeAsString();
   if (const auto told = told_.find(kind); told != told_.end() && told->second == content) return;
   told_[kind] = std::move(content);
-  batch.set_read_ns(ToNanoseconds(wall));
-  buffer_.Append(kind, batch.SerializeAsString());
+  Tell(kind, batch, wall);
 }
 
 void Collector::TellState(Timestamp wall) {
@@ -259,10 +260,18 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
   v1::AgentBatch batch;
   v1::HostProcesses& processes = *batch.mutable_processes();
   size_t unreadable = 0;
+  size_t octets = 0;
+  size_t left_out = 0;
   for (const auto& [process_id, command] : commands) {
     const auto environment = ReadProcessEnvironment(config_.root, process_id);
     if (!environment && !command.empty()) ++unreadable;
     if (!environment || environment->IsEmpty()) continue;
+    constexpr size_t kOctetsOfEach = 64;  // without its texts
+    octets += kOctetsOfEach + command.size() + environment->visible_gpus.size();
+    if (octets > kMostState) {
+      ++left_out;
+      continue;
+    }
     v1::HostProcess& one = *processes.add_processes();
     one.set_process_id(process_id);
     one.set_command(std::string(command));
@@ -282,11 +291,20 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
                 "the environment of {} with queue pairs cannot be read: their users are "
                 "others, which takes CAP_SYS_PTRACE",
                 unreadable == 1 ? "1 process" : fmt::format("{} processes", unreadable));
+  if (left_out > 0) {
+    process_trouble_ =
+        fmt::format("{} processes are not told: there are too many for one message", left_out);
+  }
   TellIfNew(BatchKind::kProcesses, batch, wall);
 }
 
 void Collector::TellCounters(Timestamp wall) {
   v1::AgentBatch batch;
+  const auto tell_if_much = [&] {
+    if (batch.ByteSizeLong() < kMostText) return;
+    Tell(BatchKind::kCounters, batch, wall);
+    batch.Clear();
+  };
   for (const std::string& device : NamesIn(config_.root + "/sys/class/infiniband")) {
     const std::string folder = config_.root + "/sys/class/infiniband/" + device;
     for (const std::string& number : NamesIn(folder + "/ports")) {
@@ -303,6 +321,7 @@ void Collector::TellCounters(Timestamp wall) {
       if (config_.root.empty() && *port == 1 && !interfaces.empty()) {
         AddEthtool(interfaces.front(), name, values, batch);
       }
+      tell_if_much();
     }
   }
   for (const std::string& interface : config_.interfaces) {
@@ -315,10 +334,9 @@ void Collector::TellCounters(Timestamp wall) {
     v1::EntityCounters& counters = AddNic(interface, batch);
     for (const MetricValue& value : values) Add(value, counters);
     if (config_.root.empty()) AddEthtool(interface, interface, values, batch);
+    tell_if_much();
   }
-  if (batch.counters().empty()) return;
-  batch.set_read_ns(ToNanoseconds(wall));
-  buffer_.Append(BatchKind::kCounters, batch.SerializeAsString());
+  if (!batch.counters().empty()) Tell(BatchKind::kCounters, batch, wall);
 }
 
 void Collector::AskExporters() {
@@ -346,18 +364,21 @@ void Collector::AskExporters() {
 // Whatever host a label names, it is this one's: dcgm-exporter's may be a container's.
 void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
   v1::AgentBatch batch;
+  size_t octets = 0;  // of labels, roughly
   const auto tell = [&] {
-    if (batch.counters().empty()) return;
-    batch.set_read_ns(ToNanoseconds(wall));
-    buffer_.Append(BatchKind::kCounters, batch.SerializeAsString());
+    if (!batch.counters().empty()) Tell(BatchKind::kCounters, batch, wall);
     batch.Clear();
+    octets = 0;
   };
   ParsePrometheusText(text, [&](const PrometheusSample& sample) {
     const auto record = rules_.Read(sample, "this");
     if (!record || record->entity.kind == EntityKind::kPort) return;
     v1::EntityCounters& counters = *batch.add_counters();
     counters.set_kind(std::string(InfoOf(record->entity.kind).name));
-    if (record->entity.kind == EntityKind::kNic) counters.set_port(record->entity.port);
+    if (record->entity.kind == EntityKind::kNic) {
+      counters.set_port(SendableText(record->entity.port));
+      octets += counters.port().size();
+    }
     if (record->entity.index != CounterEntity::kNoIndex) {
       counters.set_index(record->entity.index + 1);
     }
@@ -366,7 +387,7 @@ void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
     }
     if (sample.time_ms) counters.set_event_ns(*sample.time_ms * 1'000'000);
     Add({.metric = record->metric, .value = record->value}, counters);
-    if (static_cast<size_t>(batch.counters_size()) >= kMostCounters) tell();
+    if (static_cast<size_t>(batch.counters_size()) >= kMostCounters || octets >= kMostText) tell();
   });
   tell();
 }

@@ -59,6 +59,7 @@ class Collector {
   void TellCounters(Timestamp wall);
   void AskExporters();
   void ReadMetrics(const std::string& text, Timestamp wall);
+  void Tell(BatchKind kind, v1::AgentBatch& batch, Timestamp wall);
   // Unless it is as it was told last.
   void TellIfNew(BatchKind kind, v1::AgentBatch& batch, Timestamp wall);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/agent/collector.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,6 +116,44 @@ TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
   EXPECT_THAT(collector_->Troubles(), IsEmpty());
 }
 
+TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
+  const std::string gpus = "GPU-" + std::string(1000, 'a');
+  for (uint32_t i = 1; i <= 2000; ++i) {
+    queue_pairs_->push_back(KernelQp(i, i, 4000 + i));
+    tree_.File(fmt::format("proc/{}/environ", 4000 + i), "CUDA_VISIBLE_DEVICES=" + gpus + "\0"s);
+  }
+  config_.counters = false;
+  Begin();
+  const auto batches = Look();
+  ASSERT_THAT(KindsOf(batches), ElementsAre("inventory", "processes", "queue pairs", "caught up"));
+  EXPECT_LT(batches[1].ByteSizeLong(), BatchBuffer::kLargest);
+  EXPECT_GT(batches[1].processes().processes_size(), 800);
+  EXPECT_THAT(collector_->Troubles(),
+              ElementsAre(testing::MatchesRegex("1[0-9]+ processes are not told: .*")));
+}
+
+TEST_F(CollectorTest, MetricsAndLogsOfAnyNameFitMessagesThatTheBoxTakes) {
+  std::string metrics;
+  for (int i = 0; i < 1000; ++i) {
+    metrics += fmt::format("fabric_nic_rx_bytes{{node=\"a\",port=\"{}\"}} 1\n",
+                           i % 2 == 0 ? std::string(5000, 'p') : "\xff");
+  }
+  tree_.File("metrics.prom", metrics);
+  tree_.File("log/\xff.log", "node0:1:1 [0] NCCL INFO one\n");
+  config_.counters = false;
+  config_.metrics.files = {tree_.root() + "/metrics.prom"};
+  Begin();
+  int told = 0;
+  for (const v1::AgentBatch& batch : Look()) {
+    EXPECT_LT(batch.ByteSizeLong(), BatchBuffer::kLargest);
+    told += batch.counters_size();
+    for (const v1::LogLines& lines : batch.logs()) {
+      EXPECT_THAT(lines.path(), testing::EndsWith("/log/?.log"));
+    }
+  }
+  EXPECT_EQ(told, 1000);
+}
+
 TEST_F(CollectorTest, TellsCountersInTheirPeriod) {
   Begin();
   Look();
@@ -170,10 +209,17 @@ TEST_F(CollectorTest, SaysWhatItCannotRead) {
 }
 
 TEST_F(CollectorTest, AsksOnlyExportersOfThisHost) {
-  config_.metrics.urls = {"http://127.0.0.1:9400/metrics", "http://10.0.0.7:9400/metrics"};
-  const Status checked = Collector::Check(config_);
-  ASSERT_FALSE(checked);
-  EXPECT_THAT(checked.error().message, HasSubstr("http://10.0.0.7:9400/metrics: not on this host"));
+  for (const char* host : {"127.0.0.1", "127.8.9.10", "localhost"}) {
+    config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};
+    EXPECT_TRUE(Collector::Check(config_)) << host;
+  }
+  for (const char* host : {"10.0.0.7", "127.evil.example", "127.0.0.1.example", "128.0.0.1"}) {
+    config_.metrics.urls = {fmt::format("http://{}:9400/metrics", host)};
+    const Status checked = Collector::Check(config_);
+    ASSERT_FALSE(checked) << host;
+    EXPECT_THAT(checked.error().message,
+                HasSubstr(fmt::format("http://{}:9400/metrics: not on this host", host)));
+  }
 }
 
 }  // namespace

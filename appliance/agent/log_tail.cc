@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kPiece = size_t{64} << 10;
 constexpr size_t kMark = 256;  // octets by which a place in a file is known again
 // A file that no pattern finds any more may still be written to by who has it open: that long after
-// it last was, it is let go.
+// it last was, it is forgotten.
 constexpr Duration kLinger = std::chrono::minutes(10);
 constexpr size_t kMostTroubles = 20;
 
@@ -51,19 +51,26 @@ struct LogTail::Place {
 struct LogTail::File {
   uint64_t log = 0;
   std::string path;
-  int descriptor = -1;
+  int descriptor = -1;      // none: it was let go
   uint64_t offset = 0;      // read up to here
+  uint64_t size = 0;        // that it had when it was let go
   std::string head;         // the first octets, at most kMark of them
   std::string tail;         // the last before `offset`, likewise
   std::string partial;      // of a line whose end has not come
   bool skips_line = false;  // the rest of one that is too long
   bool found = true;        // by a pattern, this time
+  Timestamp found_at;       // the last time
+  bool is_read = false;     // to its end, by the last look
   Timestamp written;
   std::optional<Place> before;  // a truncation: where a copy that was made then is to be read on
 
   Place place() const {
     return {
         .offset = offset, .head = head, .tail = tail, .partial = partial, .skips_line = skips_line};
+  }
+  bool IsOpen() const { return descriptor >= 0; }
+  void Close() {
+    if (IsOpen()) close(std::exchange(descriptor, -1));
   }
   void GoTo(Place place) {
     offset = place.offset;
@@ -73,9 +80,7 @@ struct LogTail::File {
     skips_line = place.skips_line;
   }
 
-  ~File() {
-    if (descriptor >= 0) close(descriptor);
-  }
+  ~File() { Close(); }
 };
 
 LogTail::LogTail(Options options) : options_(std::move(options)) {}
@@ -83,14 +88,20 @@ LogTail::~LogTail() = default;
 
 bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take) {
   troubles_.clear();
+  passed_over_new_ = false;
   // Before new ones are looked for: a copy is known by how far its original was read.
   for (auto& [identity, file] : files_) NoticeTruncation(*file);
   Find(now);
   size_t budget = options_.octets_a_look;
-  bool all = true;
-  for (auto& [identity, file] : files_) all = ReadOn(*file, budget, take) && all;
+  bool all = !passed_over_new_;
+  for (auto& [identity, file] : files_) {
+    if (!file->IsOpen()) continue;
+    file->is_read = ReadOn(*file, budget, take);
+    all = file->is_read && all;
+  }
   Forget(now);
-  counts_.files = files_.size();
+  counts_.files = open_;
+  counts_.files_let_go = files_.size() - open_;
   return all;
 }
 
@@ -108,36 +119,95 @@ void LogTail::Open(const std::string& path, Timestamp now) {
   struct stat about{};
   if (stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return;
   if (const auto at = files_.find({about.st_dev, about.st_ino}); at != files_.end()) {
-    at->second->found = true;
+    File& file = *at->second;
+    file.found = true;
+    file.found_at = now;
+    const bool is_as_it_was =
+        static_cast<uint64_t>(about.st_size) == file.size && WrittenAt(about) == file.written;
+    if (!file.IsOpen() && !is_as_it_was && HasRoom(path, false)) ReadAgain(file, at->first, path);
     return;
   }
   if (now - WrittenAt(about) > options_.newest_age) return;
-  if (files_.size() >= options_.most_files) {
-    ++counts_.files_refused;
-    if (troubles_.size() < kMostTroubles) {
-      troubles_.push_back(fmt::format("{}: not read, {} logs are open already: narrow the patterns",
-                                      path, files_.size()));
-    }
-    return;
-  }
-  // Not to wait for what has become a pipe meanwhile.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0) {
-    if (errno != ENOENT && troubles_.size() < kMostTroubles) {
-      troubles_.push_back(
-          fmt::format("{}: {}; the agent must be able to read it", path, ReasonOf(errno)));
-    }
-    return;
-  }
+  if (!HasRoom(path, true)) return;
   auto file = std::make_unique<File>();
-  file->descriptor = descriptor;
-  if (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return;
+  file->descriptor = OpenFile(path);
+  if (!file->IsOpen() || fstat(file->descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return;
   const Identity identity{about.st_dev, about.st_ino};
   if (files_.contains(identity)) return;  // replaced between the two looks
   file->log = ++last_log_;
   file->path = path;
   file->written = WrittenAt(about);
+  file->found_at = now;
   files_.emplace(identity, std::move(file));
+  ++open_;
+}
+
+// Not to wait for what has become a pipe meanwhile. -1: it cannot be read.
+int LogTail::OpenFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0 && errno != ENOENT && troubles_.size() < kMostTroubles) {
+    troubles_.push_back(
+        fmt::format("{}: {}; the agent must be able to read it", path, ReasonOf(errno)));
+  }
+  return descriptor;
+}
+
+// For one more to be open: of those that were read to the end the one that was written longest ago
+// is let go.
+bool LogTail::HasRoom(const std::string& path, bool is_new) {
+  const bool has_place = !is_new || files_.size() < options_.most_places;
+  if (has_place && open_ < options_.most_files) return true;
+  File* oldest = nullptr;
+  for (const auto& [identity, file] : files_) {
+    if (!file->IsOpen() || !file->is_read) continue;
+    if (oldest == nullptr || file->written < oldest->written) oldest = file.get();
+  }
+  if (has_place && oldest != nullptr) {
+    LetGo(*oldest);
+    return true;
+  }
+  ++counts_.files_refused;
+  // Those that are open are read by then, which is no longer so if there are no places.
+  if (is_new && has_place) passed_over_new_ = true;
+  if (troubles_.size() < kMostTroubles) {
+    troubles_.push_back(fmt::format("{}: not read, {} logs are {} already: narrow the patterns",
+                                    path, has_place ? open_ : files_.size(),
+                                    has_place ? "open" : "remembered"));
+  }
+  return false;
+}
+
+void LogTail::LetGo(File& file) {
+  struct stat about{};
+  const bool is_copy = IsHeldAsCopy(file);
+  if (fstat(file.descriptor, &about) == 0) file.written = WrittenAt(about);
+  file.size = is_copy ? static_cast<uint64_t>(about.st_size) : file.offset;
+  file.Close();
+  --open_;
+}
+
+// One that was let go and is not as it was.
+void LogTail::ReadAgain(File& file, const Identity& identity, const std::string& path) {
+  file.descriptor = OpenFile(path);
+  if (!file.IsOpen()) return;
+  struct stat about{};
+  if (fstat(file.descriptor, &about) != 0 || Identity{about.st_dev, about.st_ino} != identity) {
+    return file.Close();  // replaced between the two looks
+  }
+  ++open_;
+  file.is_read = false;
+  const bool goes_on =
+      static_cast<uint64_t>(about.st_size) >= file.offset &&
+      ReadAt(file.descriptor, file.offset - file.tail.size(), file.tail.size()) == file.tail;
+  if (path != file.path && !goes_on) {
+    // Another file, which was given the number of one that was removed.
+    if (!file.partial.empty()) ++counts_.cut;
+    file.log = ++last_log_;
+    file.path = path;
+    file.GoTo({});
+    file.before.reset();
+  }
+  NoticeTruncation(file);
 }
 
 // What copytruncate leaves beside the original: nothing of it is read while the original is whole;
@@ -152,6 +222,9 @@ bool LogTail::IsHeldAsCopy(File& file) {
   const std::string head = ReadAt(file.descriptor, 0, marked);
   const std::string end = ReadAt(file.descriptor, size - marked, marked);
   for (const auto& [identity, other] : files_) {
+    if (!other->IsOpen() && other->offset == size && other->head == head && other->tail == end) {
+      return true;
+    }
     const size_t both = std::min(other->head.size(), head.size());
     if (both > 0 && other->head.compare(0, both, head, 0, both) == 0 &&
         ReadAt(other->descriptor, 0, marked) == head &&
@@ -176,7 +249,7 @@ bool LogTail::IsHeldAsCopy(File& file) {
 
 void LogTail::NoticeTruncation(File& file) {
   struct stat about{};
-  if (file.offset == 0 || fstat(file.descriptor, &about) != 0) return;
+  if (!file.IsOpen() || file.offset == 0 || fstat(file.descriptor, &about) != 0) return;
   const bool is_shorter = static_cast<uint64_t>(about.st_size) < file.offset;
   if (static_cast<uint64_t>(about.st_size) == file.offset && WrittenAt(about) == file.written) {
     return;
@@ -264,8 +337,15 @@ void LogTail::Forget(Timestamp now) {
   std::erase_if(files_, [&](const auto& entry) {
     File& file = *entry.second;
     struct stat about{};
-    if (file.found || fstat(file.descriptor, &about) != 0) return false;
-    if (now - WrittenAt(about) <= kLinger) return false;
+    if (file.IsOpen()) {
+      if (fstat(file.descriptor, &about) != 0) return false;
+      const Duration age = now - WrittenAt(about);
+      if (file.found && file.is_read && age > options_.newest_age) LetGo(file);
+      if (file.found || age <= kLinger) return false;
+    } else if (now - file.found_at <= kLinger) {
+      return false;
+    }
+    if (file.IsOpen()) --open_;
     if (!file.partial.empty()) ++counts_.cut;
     return true;
   });

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads logs while they grow, through every kind of rotation: renamed and begun anew, truncated,
 // copied and truncated. No line comes twice, and none is lost that stood in a file when it was
-// looked at.
+// looked at. Files that are no longer written to are let go, and read on should they be written to
+// once more.
 #pragma once
 
 #include <sys/types.h>
@@ -23,7 +24,8 @@ class LogTail {
   struct Options {
     std::vector<std::string> patterns;                  // as glob(7) has them
     Duration newest_age = std::chrono::hours(24 * 14);  // files not written for longer: not read
-    size_t most_files = 1024;                           // held open
+    size_t most_files = 1024;     // held open; the one written longest ago makes room for another
+    size_t most_places = 16'384;  // of files, open or let go
     // Lines that hold this; others are passed over. Empty: all.
     std::string wanted = "NCCL";
     size_t longest_line = 8192;              // longer ones are passed over, and counted
@@ -41,7 +43,8 @@ class LogTail {
     uint64_t too_long = 0;
     uint64_t cut = 0;  // without an end when their file was truncated or went away
     uint64_t truncations = 0;
-    uint64_t files = 0;          // followed now
+    uint64_t files = 0;          // open now
+    uint64_t files_let_go = 0;   // whose place is remembered
     uint64_t files_refused = 0;  // looks at which a file found no room
   };
 
@@ -63,6 +66,10 @@ class LogTail {
 
   void Find(Timestamp now);
   void Open(const std::string& path, Timestamp now);
+  int OpenFile(const std::string& path);
+  bool HasRoom(const std::string& path, bool is_new);
+  void ReadAgain(File& file, const Identity& identity, const std::string& path);
+  void LetGo(File& file);
   bool IsHeldAsCopy(File& file);
   void NoticeTruncation(File& file);
   bool ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take);
@@ -72,6 +79,8 @@ class LogTail {
 
   const Options options_;
   std::map<Identity, std::unique_ptr<File>> files_;
+  size_t open_ = 0;               // of these
+  bool passed_over_new_ = false;  // in this look, for want of room
   uint64_t last_log_ = 0;
   Counts counts_;
   std::vector<std::string> troubles_;

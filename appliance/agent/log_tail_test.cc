@@ -217,12 +217,110 @@ TEST_F(LogTailTest, LeavesOldLogsAndOtherThingsAlone) {
 }
 
 TEST_F(LogTailTest, SaysThatThereAreTooMany) {
-  Follow({.most_files = 1});
+  Follow({.most_places = 1});
   Append("a.log", "NCCL a\n");
   Append("b.log", "NCCL b\n");
   EXPECT_EQ(Look().size(), 1u);
   ASSERT_EQ(tail_->troubles().size(), 1u);
   EXPECT_THAT(tail_->troubles()[0], testing::HasSubstr("narrow the patterns"));
+  EXPECT_TRUE(whole_) << "there will never be room";
+}
+
+TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
+  Follow({.most_files = 2});
+  std::vector<std::string> expected;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    Append(std::string(name) + ".log", Lines(name, 0, 20));
+    for (int i = 0; i < 20; ++i) {
+      expected.push_back(name + std::string(" NCCL INFO line ") + std::to_string(i));
+    }
+  }
+  std::vector<std::string> lines = Look();
+  EXPECT_FALSE(whole_) << "the others are yet to be read";
+  for (int looks = 0; !whole_ && looks < 10; ++looks) {
+    for (std::string& line : Look()) lines.push_back(std::move(line));
+  }
+  EXPECT_THAT(lines, testing::UnorderedElementsAreArray(expected));
+  EXPECT_EQ(tail_->counts().files, 2u);
+  EXPECT_EQ(tail_->counts().files_let_go, 3u);
+  EXPECT_THAT(Look(), IsEmpty());
+  EXPECT_THAT(tail_->troubles(), IsEmpty());
+  // Whichever of them go on: all that is new comes, and nothing again.
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    Append(std::string(name) + ".log", Lines(name, 20, 1));
+  }
+  lines.clear();
+  for (int looks = 0; looks < 10; ++looks) {
+    for (std::string& line : Look()) lines.push_back(std::move(line));
+  }
+  EXPECT_THAT(lines, testing::UnorderedElementsAre("a NCCL INFO line 20", "b NCCL INFO line 20",
+                                                   "c NCCL INFO line 20", "d NCCL INFO line 20",
+                                                   "e NCCL INFO line 20"));
+}
+
+// A log that was read to its end and not written to for longer than logs are followed.
+class LogTailLetGoTest : public LogTailTest {
+ protected:
+  LogTailLetGoTest() {
+    Append("a.log", Lines("a", 0, 20) + "a NCCL INFO li");
+    EXPECT_EQ(Look().size(), 20u);
+    Age("a.log");
+    EXPECT_THAT(Look(), IsEmpty());
+    EXPECT_EQ(tail_->counts().files, 0u);
+    EXPECT_EQ(tail_->counts().files_let_go, 1u);
+  }
+  void Age(const std::string& name) const {
+    fs::last_write_time(folder_ / name,
+                        fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
+  }
+};
+
+TEST_F(LogTailLetGoTest, IsReadOnWhenItIsWrittenOnceMore) {
+  EXPECT_THAT(Look(), IsEmpty());
+  Append("a.log", "ne 20\n");
+  EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 20"));
+  EXPECT_EQ(logs_.front(), logs_.back());
+  EXPECT_EQ(tail_->counts().files, 1u);
+  EXPECT_EQ(tail_->counts().cut, 0u);
+}
+
+TEST_F(LogTailLetGoTest, IsReadOnByAnotherName) {
+  Rename("a.log", "a.log.1");
+  Append("a.log.1", "ne 20\n");
+  EXPECT_THAT(Look(), ElementsAre("a NCCL INFO line 20"));
+  EXPECT_EQ(logs_.front(), logs_.back());
+}
+
+TEST_F(LogTailLetGoTest, BeginsAnewAfterATruncation) {
+  Truncate("a.log");
+  Append("a.log", "NCCL next\n");
+  EXPECT_THAT(Look(), ElementsAre("NCCL next"));
+  EXPECT_EQ(tail_->counts().truncations, 1u);
+}
+
+TEST_F(LogTailLetGoTest, IsNotReadAgainInACopy) {
+  Copy("a.log", "a.log.1");
+  EXPECT_THAT(Look(), IsEmpty()) << "between copy and truncation";
+  Truncate("a.log");
+  Append("a.log", Lines("b", 0, 1));
+  EXPECT_THAT(Look(), ElementsAre("b NCCL INFO line 0"));
+  EXPECT_THAT(Look(), IsEmpty());
+}
+
+TEST_F(LogTailLetGoTest, ACopyOfItIsReadOnWhereItWasTruncated) {
+  Append("a.log", "ne 20\n" + Lines("a", 21, 2));
+  Copy("a.log", "a.log.1");
+  Truncate("a.log");
+  EXPECT_THAT(Look(),
+              ElementsAre("a NCCL INFO line 20", "a NCCL INFO line 21", "a NCCL INFO line 22"));
+}
+
+TEST_F(LogTailLetGoTest, AnotherFileWithItsNumberIsAnother) {
+  Rename("a.log", "b.log");  // as if it had been removed, and its inode taken again
+  Truncate("b.log");
+  Append("b.log", Lines("b", 0, 1));
+  EXPECT_THAT(Look(), ElementsAre("b NCCL INFO line 0"));
+  EXPECT_NE(logs_.front(), logs_.back());
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ struct Source {
     if (agents) {
       state.statistics = agents->Statistics();
       state.troubles = intake->Troubles(WallClock());
+      for (std::string& trouble : agents->Troubles()) state.troubles.push_back(std::move(trouble));
       state.agents = intake->Agents();
       return state;
     }

@@ -20,7 +20,7 @@ Command AddAgent(CLI::App& parent) {
       "it keeps what there is room for, and tries again. What the file may say: `rocescope agent "
       "--dump`.\n\n"
       "Example:\n"
-      "  rocescope agent --box box.example:50051 --nccl-logs '/var/log/nccl/*.log'\n"
+      "  rocescope agent --nccl-logs '/var/log/nccl/*.log'  # to a box on this host\n"
       "  rocescope agent /etc/rocescope/agent.yaml");
   app->add_option("CONFIG", options->config, "the configuration, a YAML file")->type_name("");
   app->add_option("--box", options->box, "where the box listens for gRPC (default 127.0.0.1:50051)")

@@ -190,10 +190,11 @@ void Reload(const std::string& path, Box& box) {
               : "host_files were read anew; the configuration has changed, which needs a restart");
 }
 
-Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web) {
+Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer* grpc) {
   Watchdog::Beats beats;
   for (Heartbeat& one : box.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
   if (web != nullptr) beats.emplace_back("http", web->beats());
+  if (grpc != nullptr) beats.emplace_back("agents over gRPC", grpc->beats());
   return beats;
 }
 
@@ -290,7 +291,7 @@ int RunBox(const BoxRunOptions& options) {
     constexpr auto kLookForSignals = std::chrono::milliseconds(200);
     (*box)->answers().WaitForOther(teller.version(), kLookForSignals);
     output = teller.Look();
-    if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get()));
+    if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get(), grpc->get()));
     if (!ReloadAskedFor()) continue;
     manager.Reloading();
     Reload(options.config, **box);

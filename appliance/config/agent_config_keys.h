@@ -28,7 +28,8 @@ void VisitKeys(AgentConfig& config, Visitor& visitor) {
   constexpr Duration kOften = std::chrono::milliseconds(10);
   constexpr Duration kHour = std::chrono::hours(1);
   visitor.Key("box", config.box, "where it listens for gRPC: HOST:PORT or ADDRESS:PORT");
-  visitor.Key("tls", config.tls, "give all three files, or none: then without TLS, for loopback");
+  visitor.Key("tls", config.tls,
+              "give all three files; none: without TLS, which a box on this host alone may be");
   visitor.Key("host", config.host,
               "what the topology or the scheduler calls this host; empty: as the kernel does");
   visitor.Key("nccl_logs", config.nccl_logs,

@@ -18,9 +18,17 @@ std::optional<uint16_t> ReadPort(std::string_view text) {
 
 }  // namespace
 
-bool ListenAddress::IsLoopback() const {
+bool IsLoopback(const IpAddress& address) {
   if (address.IsV4()) return address.V4() >> 24 == 127;
   return address.high == 0 && address.low == 1;
+}
+
+bool IsThisHost(std::string_view host) {
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  const Result<IpAddress> address = ParseIpAddress(host);
+  return host == "localhost" || (address && IsLoopback(*address));
 }
 
 Result<ListenAddress> ParseListenAddress(std::string_view text) {

@@ -11,12 +11,16 @@
 
 namespace rocescope {
 
+// 127.0.0.0/8 or ::1: nobody else can come by it.
+bool IsLoopback(const IpAddress& address);
+// Of a URL or target: such an address, with or without brackets, or "localhost".
+bool IsThisHost(std::string_view host);
+
 struct ListenAddress {
   IpAddress address;
   uint16_t port = 0;  // 0: one that the system chooses
 
-  // 127.0.0.0/8 or ::1: nobody else can come by it.
-  bool IsLoopback() const;
+  bool IsLoopback() const { return rocescope::IsLoopback(address); }
 
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };

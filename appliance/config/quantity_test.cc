@@ -50,5 +50,15 @@ TEST(ListenAddress, IsLoopbackInAllOf127AndAtOne) {
   }
 }
 
+TEST(ListenAddress, ThisHostIsAnAddressOfItsOwnOrLocalhost) {
+  for (const char* host : {"127.0.0.1", "127.9.8.7", "::1", "[::1]", "localhost"}) {
+    EXPECT_TRUE(IsThisHost(host)) << host;
+  }
+  for (const char* host : {"", "[]", "127.", "127.evil.example", "127.0.0.1.example", "10.0.0.7",
+                           "[::2]", "localhost.example"}) {
+    EXPECT_FALSE(IsThisHost(host)) << host;
+  }
+}
+
 }  // namespace
 }  // namespace rocescope

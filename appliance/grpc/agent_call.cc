@@ -38,9 +38,18 @@ void AgentCall::Await(v1::Agents::AsyncService& service, void* tag) {
   service.RequestReport(&context_, &stream_, &queue_, &queue_, tag);
 }
 
-void AgentCall::Begin() {
+void AgentCall::Begin(std::chrono::milliseconds patience) {
   const grpc::Status admitted = gate_.Admit(context_, kMethod);
-  admitted.ok() ? Read() : Over(admitted);
+  if (!admitted.ok()) return Over(admitted);
+  hello_is_awaited_ = true;
+  hello_alarm_.Set(&queue_, std::chrono::system_clock::now() + patience, &no_hello_);
+  Read();
+}
+
+void AgentCall::Refuse() {
+  Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
+        "there are more connections than agents may report (key `agents: {most: ...}` of the box's "
+        "configuration)"});
 }
 
 void AgentCall::EndWaits() {
@@ -87,6 +96,7 @@ void AgentCall::TakeHello() {
   const auto welcome = intake_.Begin(message_.hello(), context_.peer(), WallClock());
   if (!welcome) return Over(StatusOf(welcome.error()));
   connection_ = welcome->connection;
+  hello_alarm_.Cancel();
   Say(welcome->taken, 0, 0);
   ReadAtPace();
 }
@@ -130,6 +140,12 @@ void AgentCall::OnRoom(bool ok) { ok ? TakeBatch() : Replaced(); }
 
 void AgentCall::OnPace(bool ok) { ok ? Read() : Replaced(); }
 
+// Reading ends by that, if it has not ended yet.
+void AgentCall::OnNoHello(bool ok) {
+  hello_is_awaited_ = false;
+  if (ok && connection_ == 0) context_.TryCancel();
+}
+
 // --- What is said ---
 
 void AgentCall::Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_ns) {
@@ -172,9 +188,10 @@ void AgentCall::Replaced() {
 void AgentCall::Over(const grpc::Status& status) {
   if (connection_ != 0) intake_.End(connection_, left_, WallClock());
   status_ = status;
+  if (hello_is_awaited_) hello_alarm_.Cancel();
   if (!writing_) stream_.Finish(status, &finished_);  // else OnWritten does
 }
 
-void AgentCall::OnFinished(bool) { over_ = true; }
+void AgentCall::OnFinished(bool) { is_finished_ = true; }
 
 }  // namespace rocescope

@@ -41,13 +41,15 @@ class AgentCall {
 
   // The queue says with this tag that somebody calls.
   void Await(v1::Agents::AsyncService& service, void* tag);
-  // Somebody does.
-  void Begin();
+  // Somebody does. Who has not said hello after `patience` is not waited for.
+  void Begin(std::chrono::milliseconds patience);
+  // Likewise, and there is no room.
+  void Refuse();
   // The server ends: nobody waits for room or for the pace any more.
   void EndWaits();
 
   // Nothing of it is on the queue any more.
-  bool over() const { return over_; }
+  bool over() const { return is_finished_ && !hello_is_awaited_; }
 
  private:
   void Read();
@@ -62,6 +64,7 @@ class AgentCall {
   void WaitFor(std::chrono::milliseconds time, Operation& then);
   void OnRoom(bool ok);
   void OnPace(bool ok);
+  void OnNoHello(bool ok);
 
   void Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_ns);
   void Write();
@@ -79,9 +82,11 @@ class AgentCall {
   grpc::ServerContext context_;
   grpc::ServerAsyncReaderWriter<v1::BoxMessage, v1::AgentMessage> stream_{&context_};
   grpc::Alarm alarm_;
+  grpc::Alarm hello_alarm_;
   Operation read_{*this, &AgentCall::OnRead};
   Operation room_{*this, &AgentCall::OnRoom};
   Operation pace_wait_{*this, &AgentCall::OnPace};
+  Operation no_hello_{*this, &AgentCall::OnNoHello};
   Operation written_{*this, &AgentCall::OnWritten};
   Operation finished_{*this, &AgentCall::OnFinished};
 
@@ -93,6 +98,7 @@ class AgentCall {
   uint64_t connection_ = 0;  // 0: none yet
   bool left_ = false;        // it said goodbye
   bool may_wait_ = true;
+  bool hello_is_awaited_ = false;  // the alarm is on the queue
 
   // What is said, beside that.
   v1::BoxMessage news_;
@@ -100,7 +106,7 @@ class AgentCall {
   bool has_news_ = false;
   bool writing_ = false;
   std::optional<grpc::Status> status_;  // of the end
-  bool over_ = false;
+  bool is_finished_ = false;
 };
 
 }  // namespace rocescope

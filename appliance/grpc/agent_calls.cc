@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/grpc/agent_calls.h"
 
+#include <atomic>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "appliance/grpc/agent_call.h"
+#include "base/thread_name.h"
 
 namespace rocescope {
 
 struct AgentCalls::Parts {
-  Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given)
-      : intake(of), gate(before), config(given) {}
+  Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given,
+        std::chrono::milliseconds for_hello)
+      : intake(of), gate(before), config(given), patience(for_hello) {}
 
   void Run();
   void Expect();
@@ -21,6 +24,7 @@ struct AgentCalls::Parts {
   AgentIntake& intake;
   const Gate& gate;
   const AgentsConfig config;
+  const std::chrono::milliseconds patience;
   v1::Agents::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
 
@@ -28,15 +32,22 @@ struct AgentCalls::Parts {
   std::unique_ptr<AgentCall> next;  // that nobody has called yet; none: the server ends
   std::unordered_map<AgentCall*, std::unique_ptr<AgentCall>> calls;
   std::thread thread;
+  std::atomic<uint64_t> beats = 0;
 };
 
 // Where a server has such a queue, its synchronous threads look at no socket themselves: other
 // calls wait for this thread too. So it never sleeps, as gRPC's own for callbacks do 0.1 s at a
 // time (CallbackAlternativeCQ, gRPC 1.51).
 void AgentCalls::Parts::Run() {
+  NameThread("agents-grpc");
   void* tag = nullptr;
   bool ok = false;
-  while ((next || !calls.empty()) && queue->Next(&tag, &ok)) {
+  while (next || !calls.empty()) {
+    const auto until = std::chrono::system_clock::now() + std::chrono::seconds(1);
+    const auto came = queue->AsyncNext(&tag, &ok, until);
+    ++beats;
+    if (came == grpc::CompletionQueue::SHUTDOWN) return;
+    if (came == grpc::CompletionQueue::TIMEOUT) continue;
     tag == this ? Come(ok) : Happen(*static_cast<AgentCall::Operation*>(tag), ok);
   }
 }
@@ -53,10 +64,13 @@ void AgentCalls::Parts::Come(bool ok) {
     for (const auto& [call, owned] : calls) call->EndWaits();
     return;
   }
+  // Where the network was away, each agent calls anew while its last call is not known to be over.
+  constexpr size_t kMore = 64;
+  const bool has_room = calls.size() < size_t{2} * config.most + kMore;
   AgentCall* const call = next.get();
   calls[call] = std::move(next);
   Expect();
-  call->Begin();
+  has_room ? call->Begin(patience) : call->Refuse();
 }
 
 void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
@@ -64,10 +78,13 @@ void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
   if (operation.call().over()) calls.erase(&operation.call());
 }
 
-AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config)
-    : parts_(std::make_unique<Parts>(intake, gate, config)) {}
+AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+                       std::chrono::milliseconds patience)
+    : parts_(std::make_unique<Parts>(intake, gate, config, patience)) {}
 
 AgentCalls::~AgentCalls() { End(); }
+
+uint64_t AgentCalls::beats() const { return parts_->beats; }
 
 void AgentCalls::AddTo(grpc::ServerBuilder& builder) {
   builder.RegisterService(&parts_->service);

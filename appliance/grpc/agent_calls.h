@@ -5,6 +5,8 @@
 
 #include <grpcpp/server_builder.h>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 
 #include "appliance/config/config.h"
@@ -15,8 +17,10 @@ namespace rocescope {
 
 class AgentCalls {
  public:
-  // `intake` and `gate` must outlive it.
-  AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config);
+  // `intake` and `gate` must outlive it. Who calls and has not said hello after `patience` is not
+  // waited for.
+  AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+             std::chrono::milliseconds patience = std::chrono::seconds(10));
   // Calls End.
   ~AgentCalls();
 
@@ -27,6 +31,9 @@ class AgentCalls {
   // After the server's Shutdown, by which all calls end, and before the server is gone; or if none
   // could be built. Again is nothing.
   void End();
+
+  // Grows at least once a second while the thread goes on. Any thread.
+  uint64_t beats() const;
 
  private:
   struct Parts;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <thread>
 
 #include "analytics/job/nccl_log_builder.h"
@@ -41,11 +42,14 @@ bool WaitFor(const std::function<bool()>& holds) {
 // The calls alone, on a port that stays the same.
 class Listener {
  public:
-  explicit Listener(const AgentsConfig& config = {}) : config_(config), intake(config) { Open(); }
+  explicit Listener(const AgentsConfig& config = {}, milliseconds patience = kSoon)
+      : config_(config), patience_(patience), intake(config) {
+    Open();
+  }
   ~Listener() { Close(); }
 
   void Open() {
-    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_);
+    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_, patience_);
     grpc::ServerBuilder builder;
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddListeningPort("127.0.0.1:" + std::to_string(port_),
@@ -77,6 +81,7 @@ class Listener {
 
  private:
   const AgentsConfig config_;
+  const milliseconds patience_;
   const Gate gate_{false, {}};
   int port_ = 0;
   std::unique_ptr<AgentCalls> calls_;
@@ -333,6 +338,36 @@ TEST(AgentCalls, APeerThatVanishesIsNotConnected) {
   EXPECT_NE(again.Hear(), std::nullopt);
 }
 
+TEST(AgentCalls, WhoSaysNoHelloIsNotWaitedFor) {
+  Listener box({}, milliseconds(50));
+  Client silent(box.Options());
+  Client agent(box.Options());
+  agent.Say(Client::Hello("a", 1));
+  ASSERT_NE(agent.Hear(), std::nullopt);
+  EXPECT_EQ(silent.Hear(), std::nullopt);
+  EXPECT_EQ(silent.End().error_code(), grpc::StatusCode::CANCELLED);
+  std::this_thread::sleep_for(milliseconds(60));
+  agent.Say(Client::Batch(1));
+  EXPECT_TRUE(agent.HearTaken(1)) << "who did may be silent for longer";
+}
+
+TEST(AgentCalls, ThereAreNotManyMoreThanAgentsMayReport) {
+  constexpr int kMost = 2 * 1 + 64;
+  Listener box({.most = 1}, std::chrono::seconds(2));
+  std::vector<std::unique_ptr<Client>> silent;
+  for (int i = 0; i < kMost + 3; ++i) silent.push_back(std::make_unique<Client>(box.Options()));
+  std::map<grpc::StatusCode, int> ends;
+  for (const auto& client : silent) {
+    EXPECT_EQ(client->Hear(), std::nullopt);
+    ++ends[client->End().error_code()];
+  }
+  EXPECT_THAT(ends, ElementsAre(testing::Pair(grpc::StatusCode::CANCELLED, kMost),
+                                testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED, 3)));
+  Client agent(box.Options());
+  agent.Say(Client::Hello("a", 1));
+  EXPECT_NE(agent.Hear(), std::nullopt) << "there is room again";
+}
+
 TEST(AgentCalls, AServerThatEndsEndsThemAll) {
   Listener box;
   std::vector<std::unique_ptr<Client>> agents;
@@ -506,6 +541,13 @@ TEST_F(BoxAndAgent, SaysWhatIsWrongWithItsConfiguration) {
     return agent ? "" : agent.error().message;
   };
   EXPECT_THAT(error_of({.box = "box"}), HasSubstr("\"box\" is not HOST:PORT"));
+  for (const char* box :
+       {"box.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051", "127.evil.example:50051"}) {
+    EXPECT_THAT(error_of({.box = box}), HasSubstr("give the keys `tls: {certificate: ..."));
+  }
+  for (const char* box : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
+    EXPECT_EQ(error_of({.box = box}), "");
+  }
   EXPECT_THAT(error_of({.tls = {.key = "k.pem"}}), HasSubstr("belong together"));
   EXPECT_THAT(error_of({.tls = {.certificate = "/nowhere/c.pem", .key = "k", .box_ca = "b"}}),
               HasSubstr("/nowhere/c.pem"));

@@ -354,6 +354,7 @@ void GrpcServer::Stop() {
   parts_->server.reset();
 }
 
+uint64_t GrpcServer::beats() const { return parts_->agents.beats(); }
 const std::vector<ListenAddress>& GrpcServer::listens() const { return parts_->listens; }
 
 }  // namespace rocescope

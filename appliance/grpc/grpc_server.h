@@ -39,6 +39,9 @@ class GrpcServer {
   // Ends all calls, streams too. Again is nothing.
   void Stop();
 
+  // Of the thread that serves agents: grows at least once a second while it goes on. Any thread.
+  uint64_t beats() const;
+
   // In the order of the configuration, with the ports that the kernel chose.
   const std::vector<ListenAddress>& listens() const;
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 constexpr size_t kLongestName = 128;
 constexpr int kMostDevices = 1024;
 constexpr Duration kLongestToCatchUp = std::chrono::seconds(60);
+constexpr uint64_t kLogOverhead = 1024;  // of each log, so that many small ones are bounded too
 
 std::string Short(const std::string& text, size_t most = kLongestName) {
   return text.substr(0, most);
@@ -137,13 +139,15 @@ std::vector<HostProcess> ProcessesOf(const std::string& host, const v1::HostProc
 struct AgentFactsBuilder::Log {
   explicit Log(const std::string& name) : reader(name) {}
   NcclLogReader reader;
+  uint64_t octets = kLogOverhead;
+  uint64_t written = 0;  // by log_pieces_
 };
 
 struct AgentFactsBuilder::Session {
   uint64_t number = 0;
   Timestamp began;
   std::map<uint64_t, Log> logs;
-  uint64_t log_octets = 0;
+  uint64_t log_octets = 0;  // of these
   std::vector<RdmaQueuePair> queue_pairs;
   bool has_queue_pairs = false;
   std::vector<HostNic> nics;
@@ -155,7 +159,8 @@ struct AgentFactsBuilder::Session {
 // What a new session says counts once it has said all that was there when it began, or after a
 // while; until then the one before does.
 struct AgentFactsBuilder::Host {
-  std::string node;  // in the topology
+  std::string node;     // in the topology
+  bool silent = false;  // its processes may have ended since
   Session now;
   std::unique_ptr<Session> next;
 };
@@ -178,6 +183,8 @@ AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& de
                                                          Host& host) {
   if (host.now.number == delivery.session) return host.now;
   if (!host.next || host.next->number != delivery.session) {
+    if (host.next) log_octets_ -= host.next->log_octets;
+    if (host.next) log_octets_ -= host.next->log_octets;
     host.next = std::make_unique<Session>();
     host.next->number = delivery.session;
     host.next->began = delivery.arrival;
@@ -186,9 +193,20 @@ AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& de
 }
 
 bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters) {
-  const v1::AgentBatch& batch = *delivery.batch;
+  if (delivery.news == AgentNews::kGone) return ForgetHost(delivery.host);
+  if (delivery.news != AgentNews::kBatch) {
+    const auto at = hosts_.find(delivery.host);
+    if (at == hosts_.end()) return false;
+    at->second->silent = delivery.news == AgentNews::kSilent;
+    return true;
+  }
   Host& host = HostOf(delivery);
   AddCounters(delivery, host.node, counters);
+  return AddBatch(delivery, host);
+}
+
+bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
+  const v1::AgentBatch& batch = *delivery.batch;
   Session& session = SessionOf(delivery, host);
   bool changed = AddLogs(batch, delivery.host, session);
   if (batch.has_inventory()) {
@@ -210,33 +228,86 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
     changed = true;
   }
   if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
+    log_octets_ -= host.now.log_octets;
     host.now = std::move(*host.next);
     host.next.reset();
+    host.silent = false;
     changed = true;
   }
   return changed;
 }
 
+bool AgentFactsBuilder::ForgetHost(const std::string& host) {
+  const auto at = hosts_.find(host);
+  if (at == hosts_.end()) return false;
+  log_octets_ -= at->second->now.log_octets;
+  if (at->second->next) log_octets_ -= at->second->next->log_octets;
+  hosts_.erase(at);
+  return true;
+}
+
 bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& host,
                                 Session& session) {
-  bool any = false;
   for (const v1::LogLines& lines : batch.logs()) {
-    auto at = session.logs.find(lines.log());
-    if ((at == session.logs.end() && session.logs.size() >= limits_.logs) ||
-        session.log_octets + lines.text().size() > limits_.log_octets) {
-      ++counts_.refused;
-      continue;
-    }
-    if (at == session.logs.end()) {
-      constexpr size_t kLongestPath = 1024;
-      const std::string name = fmt::format("{}:{}", host, Short(lines.path(), kLongestPath));
-      at = session.logs.emplace(lines.log(), Log(name)).first;
-    }
-    at->second.reader.Read(lines.text());
+    Log& log = LogOf(lines, host, session);
+    log.reader.Read(lines.text());
+    log.octets += lines.text().size();
     session.log_octets += lines.text().size();
-    any = true;
+    log_octets_ += lines.text().size();
+    if (log_octets_ > limits_.all_log_octets) MakeRoomAmongAll();
   }
-  return any;
+  return !batch.logs().empty();
+}
+
+// With room for these lines: the session's logs that were written longest ago give way. One that is
+// too long even alone begins anew.
+AgentFactsBuilder::Log& AgentFactsBuilder::LogOf(const v1::LogLines& lines, const std::string& host,
+                                                 Session& session) {
+  auto at = session.logs.find(lines.log());
+  if (at != session.logs.end()) at->second.written = ++log_pieces_;
+  while (!session.logs.empty() &&
+         (session.log_octets + kLogOverhead + lines.text().size() > limits_.log_octets ||
+          (at == session.logs.end() && session.logs.size() >= limits_.logs))) {
+    const auto oldest = std::ranges::min_element(
+        session.logs, {}, [](const auto& entry) { return entry.second.written; });
+    if (oldest == at) at = session.logs.end();
+    ForgetLog(session, oldest->first);
+  }
+  if (at == session.logs.end()) {
+    constexpr size_t kLongestPath = 1024;
+    const std::string name = fmt::format("{}:{}", host, Short(lines.path(), kLongestPath));
+    at = session.logs.emplace(lines.log(), Log(name)).first;
+    at->second.written = ++log_pieces_;
+    session.log_octets += kLogOverhead;
+    log_octets_ += kLogOverhead;
+  }
+  return at->second;
+}
+
+void AgentFactsBuilder::ForgetLog(Session& session, uint64_t number) {
+  const auto at = session.logs.find(number);
+  session.log_octets -= at->second.octets;
+  log_octets_ -= at->second.octets;
+  session.logs.erase(at);
+  ++counts_.forgotten;
+}
+
+// A sixteenth at once, since all logs are looked through for it.
+void AgentFactsBuilder::MakeRoomAmongAll() {
+  std::vector<std::tuple<uint64_t, Session*, uint64_t>> logs;  // when written, whose, its number
+  for (const auto& [name, host] : hosts_) {
+    for (Session* const session : {&host->now, host->next.get()}) {
+      if (session == nullptr) continue;
+      for (const auto& [number, log] : session->logs) {
+        logs.emplace_back(log.written, session, number);
+      }
+    }
+  }
+  std::ranges::sort(logs);
+  for (const auto& [written, session, number] : logs) {
+    if (log_octets_ <= limits_.all_log_octets / 16 * 15) return;
+    ForgetLog(*session, number);
+  }
 }
 
 void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::string& node,
@@ -287,9 +358,10 @@ AgentFacts AgentFactsBuilder::Facts() const {
       facts.rdma.push_back({.host = name, .queue_pairs = session.queue_pairs});
     }
     facts.nics.insert(facts.nics.end(), session.nics.begin(), session.nics.end());
+    facts.gpus.insert(facts.gpus.end(), session.gpus.begin(), session.gpus.end());
+    if (host->silent) continue;
     facts.processes.insert(facts.processes.end(), session.processes.begin(),
                            session.processes.end());
-    facts.gpus.insert(facts.gpus.end(), session.gpus.begin(), session.gpus.end());
     for (const uint64_t job : session.slurm_jobs) {
       allocations[job].push_back({.name = name, .gpus = {}});
     }

@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kMostTroubles = 20;
 constexpr size_t kLongestTrouble = 256;
+constexpr Duration kShortestSilence = std::chrono::seconds(60);
+constexpr Duration kGoneAfter = std::chrono::hours(1);
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -30,7 +32,8 @@ double SecondsOf(Duration duration) { return static_cast<double>(duration.count(
 
 struct AgentIntake::Agent {
   AgentState state;
-  uint64_t session = 0;
+  uint64_t session = 0;               // 0: what it told does not count any more
+  bool silent = false;                // and the reader knows
   uint64_t last_session = 0;          // the one before
   std::optional<Timestamp> in_turns;  // when that one came back, which has another one's name
   std::string rivals;                 // "PEER and PEER"
@@ -89,6 +92,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
     }
     agent.last_session = std::exchange(agent.session, hello.session());
     agent.taken = 0;
+    agent.silent = false;  // the reader knows by its first batches
     ++agent.state.sessions;
   }
   agent.connection = ++last_connection_;
@@ -98,9 +102,46 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
   state.peer = peer;
   state.connected = true;
   state.left = false;
-  state.connected_at = state.heard_at = now;
+  state.connected_at = now;
+  Heard(agent, now);
   ++state.connections;
   return Welcome{.connection = agent.connection, .taken = agent.taken};
+}
+
+void AgentIntake::Heard(Agent& agent, Timestamp now) {
+  agent.state.heard_at = now;
+  if (std::exchange(agent.silent, false)) Tell(agent, AgentNews::kHeard, now);
+}
+
+// Behind its batches, so that the reader knows what it is about. There are few of these.
+void AgentIntake::Tell(const Agent& agent, AgentNews news, Timestamp now) {
+  queue_.emplace_back(
+      AgentDelivery{
+          .host = agent.state.host, .session = agent.session, .news = news, .arrival = now},
+      0);
+}
+
+// A connection on which it should yet say something ends by that.
+void AgentIntake::Forget(Agent& agent, Timestamp now) {
+  if (agent.session != 0) Tell(agent, AgentNews::kGone, now);
+  connections_.erase(agent.connection);
+  agent.connection = agent.session = agent.last_session = agent.taken = 0;
+  agent.silent = agent.state.connected = false;
+}
+
+void AgentIntake::NoticeSilence(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const Duration bound = std::max(config_.silent_after, kShortestSilence);
+  for (const auto& [key, agent] : agents_) {
+    const Duration silent = now - agent->state.heard_at;
+    if (agent->session == 0 || silent <= bound) continue;
+    // Who is connected is there, whatever a clock that was set ahead says.
+    if (agent->state.left || (silent > kGoneAfter && !agent->state.connected)) {
+      Forget(*agent, now);
+    } else if (!std::exchange(agent->silent, true)) {
+      Tell(*agent, AgentNews::kSilent, now);
+    }
+  }
 }
 
 // One that has not been heard for an hour makes room for another.
@@ -109,10 +150,11 @@ bool AgentIntake::MakeRoom(Timestamp now) {
   auto oldest = agents_.end();
   for (auto at = agents_.begin(); at != agents_.end(); ++at) {
     const AgentState& state = at->second->state;
-    if (state.connected || now - state.heard_at < std::chrono::hours(1)) continue;
+    if (state.connected || now - state.heard_at < kGoneAfter) continue;
     if (oldest == agents_.end() || state.heard_at < oldest->second->state.heard_at) oldest = at;
   }
   if (oldest == agents_.end()) return false;
+  Forget(*oldest->second, now);
   agents_.erase(oldest);
   return true;
 }
@@ -127,8 +169,8 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
   const std::lock_guard lock(mutex_);
   Agent* const agent = Find(connection);
   if (agent == nullptr) return Taking::kOver;
+  Heard(*agent, now);
   AgentState& state = agent->state;
-  state.heard_at = now;
   taken = agent->taken;
   if (batch->sequence() <= agent->taken) {
     ++state.duplicates;
@@ -153,8 +195,8 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timesta
   const std::lock_guard lock(mutex_);
   Agent* const agent = Find(connection);
   if (agent == nullptr) return false;
+  Heard(*agent, now);
   AgentState& state = agent->state;
-  state.heard_at = now;
   state.lost_batches = pulse.lost_batches();
   state.lost_octets = pulse.lost_octets();
   state.forgotten_batches = pulse.forgotten_batches();

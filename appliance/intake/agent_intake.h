@@ -25,6 +25,7 @@ namespace v1 {
 class AgentBatch;
 class AgentHello;
 class AgentPulse;
+class LogLines;
 }  // namespace v1
 
 // What is known of a host's agent.
@@ -53,11 +54,19 @@ struct AgentState {
   std::vector<std::string> troubles;
 };
 
-// A batch, and whose it is.
+enum class AgentNews : uint8_t {
+  kBatch,
+  kSilent,  // it has said nothing for so long that what it told of the moment is no longer so
+  kHeard,   // again, after that
+  kGone,    // nothing that it told counts; should it come back, it tells all again
+};
+
+// A batch, and whose it is; or that a host's agent fell silent.
 struct AgentDelivery {
   std::string host;
   uint64_t session = 0;
-  std::unique_ptr<v1::AgentBatch> batch;
+  AgentNews news = AgentNews::kBatch;
+  std::unique_ptr<v1::AgentBatch> batch;  // none: the news is another
   Duration clock_ahead{};  // to be added to the host's times; 0 where that is within its error
   Timestamp arrival;
 };
@@ -92,6 +101,11 @@ class AgentIntake {
   // For the one reader: in the order in which they were taken; none: there is none.
   std::optional<AgentDelivery> Next();
 
+  // To be called about every second: those of whom nothing was heard for `silent_after`, and at
+  // least a minute, are told as kSilent, or as kGone if they said that they end; after an hour all
+  // are kGone. So an agent that is begun anew within a minute takes nothing away.
+  void NoticeSilence(Timestamp now);
+
   // No more is taken: kOver for all.
   void Close();
 
@@ -104,6 +118,9 @@ class AgentIntake {
   struct Agent;
 
   Agent* Find(uint64_t connection);
+  void Heard(Agent& agent, Timestamp now);
+  void Tell(const Agent& agent, AgentNews news, Timestamp now);
+  void Forget(Agent& agent, Timestamp now);
   bool MakeRoom(Timestamp now);
 
   const AgentsConfig config_;

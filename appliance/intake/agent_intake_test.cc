@@ -149,6 +149,66 @@ TEST(AgentIntake, SilenceIsTroubleUnlessItWasSaid) {
               ElementsAre("agent of a: not heard for 40 s"));
 }
 
+// News in order: 'b'atch, 's'ilent, 'h'eard, 'g'one.
+std::string NewsOf(Intake& box) {
+  std::string news;
+  while (const auto delivery = box.intake.Next()) {
+    news += "bshg"[static_cast<size_t>(delivery->news)];
+    EXPECT_EQ(delivery->batch != nullptr, delivery->news == AgentNews::kBatch);
+    EXPECT_EQ(delivery->host, "a");
+  }
+  return news;
+}
+
+TEST(AgentIntake, SilenceIsToldOnceAndSoIsItsEnd) {
+  Intake box({.silent_after = seconds(30)});
+  const auto host = box.Begin("a", 1);
+  box.Take(host.connection, 1);
+  box.intake.NoticeSilence(kNow + seconds(60));
+  EXPECT_EQ(NewsOf(box), "b") << "a minute at least";
+  box.intake.NoticeSilence(kNow + seconds(61));
+  box.intake.NoticeSilence(kNow + seconds(62));
+  EXPECT_EQ(NewsOf(box), "s");
+  EXPECT_TRUE(box.intake.Hear(host.connection, {}, kNow + seconds(63)));
+  box.Take(host.connection, 2);
+  EXPECT_EQ(NewsOf(box), "hb");
+}
+
+TEST(AgentIntake, ASessionThatWasSilentForAnHourTellsAllAgain) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  box.Take(host.connection, 7);
+  box.intake.NoticeSilence(kNow + hours(2));
+  box.intake.NoticeSilence(kNow + hours(3));
+  EXPECT_EQ(NewsOf(box), "bg");
+  EXPECT_EQ(box.Take(host.connection, 8), Taking::kOver) << "it says hello first";
+  EXPECT_THAT(box.intake.Troubles(kNow + hours(3)),
+              ElementsAre("agent of a: not heard for 10800 s"));
+  EXPECT_EQ(box.Begin("a", 1, kNow + hours(3)).taken, 0u);
+}
+
+TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItBeginsAnewSoon) {
+  Intake box({.silent_after = seconds(90)});
+  const auto first = box.Begin("a", 1);
+  box.intake.End(first.connection, true, kNow);
+  const auto second = box.Begin("a", 2, kNow + seconds(30));
+  box.intake.NoticeSilence(kNow + seconds(91));
+  EXPECT_EQ(NewsOf(box), "");
+  box.intake.End(second.connection, true, kNow + seconds(100));
+  box.intake.NoticeSilence(kNow + seconds(190));
+  EXPECT_EQ(NewsOf(box), "");
+  box.intake.NoticeSilence(kNow + seconds(191));
+  EXPECT_EQ(NewsOf(box), "g");
+}
+
+TEST(AgentIntake, WhoMakesRoomForAnotherIsGone) {
+  Intake box({.most = 1});
+  const auto host = box.Begin("a", 1);
+  box.intake.End(host.connection, false, kNow);
+  box.Begin("b", 1, kNow + hours(2));
+  EXPECT_EQ(NewsOf(box), "g");
+}
+
 TEST(AgentIntake, PulsesSayHowAnAgentIs) {
   Intake box;
   const auto host = box.Begin("a", 1);
@@ -194,13 +254,17 @@ class Facts {
                         .arrival = now},
                        counters);
   }
-  bool Log(const std::string& text, uint64_t session = 1, uint64_t log = 1) {
+  bool News(AgentNews news, const std::string& host = "gpu-7") {
+    return builder.Add({.host = host, .session = 1, .news = news, .arrival = now}, counters);
+  }
+  bool Log(const std::string& text, uint64_t session = 1, uint64_t log = 1,
+           const std::string& host = "gpu-7") {
     v1::AgentBatch batch;
     v1::LogLines& lines = *batch.add_logs();
     lines.set_log(log);
     lines.set_path("/var/log/nccl.log");
     lines.set_text(text);
-    return Add(batch, session);
+    return Add(batch, session, host);
   }
   bool CaughtUp(uint64_t session) {
     v1::AgentBatch batch;
@@ -213,7 +277,17 @@ class Facts {
     return jobs.size() == 1 && jobs[0].ranks.size() == 1 ? jobs[0].ranks[0].rank : -1;
   }
 
-  AgentFactsBuilder builder{[](const std::string& host) { return host.substr(0, host.find('.')); }};
+  // Which sessions' logs are there, by how many lines were read of each.
+  std::vector<size_t> LinesOfLogs() const {
+    std::vector<size_t> lines;
+    for (const NcclLog& log : builder.Facts().logs) lines.push_back(log.lines);
+    return lines;
+  }
+
+  explicit Facts(const AgentFactsBuilder::Limits& limits = {})
+      : builder([](const std::string& host) { return host.substr(0, host.find('.')); }, limits) {}
+
+  AgentFactsBuilder builder;
   std::vector<CounterRecord> counters;
   Timestamp now = kNow;
 };
@@ -246,6 +320,111 @@ TEST(AgentFacts, AnotherSessionThatNeverCatchesUpCountsAfterAWhile) {
   facts.now += seconds(61);
   EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(5, 8).text(), 2));
   EXPECT_EQ(facts.Rank(), 5);
+}
+
+// A process of a job with a queue pair on a device, and what it logs.
+void TellAll(Facts& facts, const std::string& host) {
+  v1::AgentBatch batch;
+  v1::QueuePairGroup& group = *batch.mutable_queue_pairs()->add_groups();
+  group.set_device("mlx5_0");
+  group.add_local_qpns(20);
+  v1::HostProcess& process = *batch.mutable_processes()->add_processes();
+  process.set_slurm_job_id(77);
+  process.set_rank(2);
+  batch.mutable_inventory()->add_gpus()->set_pci("0000:1b:00.0");
+  facts.Add(batch, 1, host);
+  facts.Log(test::LogText(host).Begin(3, 8).text(), 1, 1, host);
+}
+
+TEST(AgentFacts, ASilentHostsProcessesMayHaveEnded) {
+  Facts facts;
+  TellAll(facts, "gpu-7");
+  EXPECT_TRUE(facts.News(AgentNews::kSilent));
+  const AgentFacts all = facts.builder.Facts();
+  EXPECT_THAT(all.processes, IsEmpty());
+  EXPECT_THAT(all.allocations, IsEmpty()) << "nobody holds its GPUs";
+  EXPECT_EQ(all.rdma.size(), 1u);
+  EXPECT_EQ(all.gpus.size(), 1u);
+  EXPECT_TRUE(facts.News(AgentNews::kHeard));
+  EXPECT_EQ(facts.builder.Facts().processes.size(), 1u) << "it is not told again";
+  EXPECT_EQ(facts.builder.Facts().allocations.size(), 1u);
+}
+
+TEST(AgentFacts, AnotherSessionAfterSilenceCountsAtOnceWithItsProcesses) {
+  Facts facts;
+  TellAll(facts, "gpu-7");
+  facts.News(AgentNews::kSilent);
+  v1::AgentBatch batch;
+  batch.mutable_processes()->add_processes()->set_slurm_job_id(78);
+  batch.set_caught_up(true);
+  facts.Add(batch, 2);
+  ASSERT_EQ(facts.builder.Facts().allocations.size(), 1u);
+  EXPECT_EQ(facts.builder.Facts().allocations[0].id, 78u);
+}
+
+TEST(AgentFacts, OfAHostThatIsGoneNothingStays) {
+  Facts facts;
+  TellAll(facts, "gpu-7");
+  TellAll(facts, "gpu-8");
+  EXPECT_TRUE(facts.News(AgentNews::kGone));
+  EXPECT_FALSE(facts.News(AgentNews::kGone));
+  EXPECT_FALSE(facts.News(AgentNews::kSilent, "gpu-9"));
+  const AgentFacts all = facts.builder.Facts();
+  ASSERT_EQ(all.rdma.size(), 1u);
+  EXPECT_EQ(all.rdma[0].host, "gpu-8");
+  EXPECT_EQ(all.logs.size(), 1u);
+  EXPECT_EQ(all.gpus.size(), 1u);
+  EXPECT_EQ(all.processes.size(), 1u);
+  ASSERT_EQ(all.allocations.size(), 1u);
+  EXPECT_EQ(all.allocations[0].nodes.size(), 1u);
+}
+
+std::string LogLinesOf(int rank, size_t count) {
+  std::string text;
+  while (count-- > 0) text += test::LogText("gpu-7").Begin(rank, 8).text();
+  return text;
+}
+
+TEST(AgentFacts, TheLogWrittenLongestAgoMakesRoomForANewOne) {
+  Facts facts({.logs = 2});
+  facts.Log(LogLinesOf(1, 1), 1, 1);
+  facts.Log(LogLinesOf(2, 2), 1, 2);
+  facts.Log(LogLinesOf(1, 2), 1, 1);
+  EXPECT_TRUE(facts.Log(LogLinesOf(3, 4), 1, 3));
+  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(3, 4)) << "2 was written before 1";
+  EXPECT_EQ(facts.builder.counts().forgotten, 1u);
+}
+
+TEST(AgentFacts, LogsOfAHostHaveSoManyOctets) {
+  const size_t line = LogLinesOf(1, 1).size();
+  Facts facts({.log_octets = 2 * 1024 + 40 * line});  // a KiB for each log beside its text
+  facts.Log(LogLinesOf(1, 20), 1, 1);
+  facts.Log(LogLinesOf(2, 19), 1, 2);
+  facts.Log(LogLinesOf(3, 10), 1, 3);
+  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(19, 10));
+  facts.Log(LogLinesOf(3, 29), 1, 3);
+  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(39));
+  facts.Log(LogLinesOf(3, 7), 1, 3);
+  EXPECT_THAT(facts.LinesOfLogs(), ElementsAre(7)) << "alone it begins anew";
+  EXPECT_EQ(facts.builder.counts().forgotten, 3u);
+}
+
+TEST(AgentFacts, LogsOfAllHostsHaveSoManyOctets) {
+  const size_t line = LogLinesOf(1, 1).size();
+  Facts facts({.all_log_octets = 4 * (1024 + 10 * line)});
+  for (const int host : {1, 2, 3, 4}) {
+    facts.Log(LogLinesOf(host, 10), 1, 1, "gpu-" + std::to_string(host));
+  }
+  EXPECT_EQ(facts.builder.Facts().logs.size(), 4u);
+  facts.News(AgentNews::kGone, "gpu-4");
+  facts.Log(LogLinesOf(1, 10), 1, 1, "gpu-5");
+  EXPECT_EQ(facts.builder.counts().forgotten, 0u) << "who is gone left room";
+  facts.Log(LogLinesOf(1, 1), 1, 1, "gpu-1");
+  EXPECT_EQ(facts.builder.counts().forgotten, 1u);
+  const AgentFacts all = facts.builder.Facts();
+  ASSERT_EQ(all.logs.size(), 3u);
+  EXPECT_EQ(all.logs[0].source_name, "gpu-1:/var/log/nccl.log");
+  EXPECT_EQ(all.logs[1].source_name, "gpu-3:/var/log/nccl.log") << "2's was the oldest";
 }
 
 TEST(AgentFacts, QueuePairsAndAddressesTakeThePlaceOfThoseBefore) {
@@ -401,6 +580,25 @@ TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
   EXPECT_EQ(handed->records.counters.size(), 1u);
   EXPECT_EQ(loop.Statistics().frames.ledger.decoded, 1u);
   EXPECT_TRUE(loop.Statistics().frames.ledger.Balances());
+}
+
+TEST(AgentLoop, SaysWhatFoundNoRoom) {
+  Intake box;
+  AgentLoop loop(box.intake, [](const std::string& host) { return host; }, [](AgentFacts) {});
+  const auto host = box.Begin("gpu-7", 1);
+  const auto tell = [&](uint64_t sequence, uint32_t number) {
+    auto batch = std::make_unique<v1::AgentBatch>();
+    batch->set_sequence(sequence);
+    v1::QueuePairGroup& group = *batch->mutable_queue_pairs()->add_groups();
+    group.set_device("mlx5_0");
+    group.add_local_qpns(number);
+    box.intake.Take(host.connection, batch, 100, kNow, box.taken);
+    loop.Run(std::atomic<bool>(true));
+  };
+  tell(1, 20);
+  EXPECT_THAT(loop.Troubles(), IsEmpty());
+  tell(2, 1u << 24);
+  EXPECT_THAT(loop.Troubles(), ElementsAre(HasSubstr("1 queue pairs of hosts were not taken")));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/intake/agent_loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
@@ -26,7 +28,9 @@ AgentLoop::AgentLoop(AgentIntake& intake, AgentFactsBuilder::NameOf name_of,
 void AgentLoop::Run(const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed)) {
     const Clock::time_point begin = Clock::now();
+    NoticeSilence(begin);
     const bool more = Read();
+    NoticeLosses(begin);
     TellFacts(begin);
     // Event time is not held back by hosts that say nothing, nor moved on by none at all.
     if (statistics_.received_any) {
@@ -37,6 +41,7 @@ void AgentLoop::Run(const std::atomic<bool>& stop) {
   }
   while (Read()) {
   }
+  NoticeLosses(Clock::now());
   not_before_ = {};
   TellFacts(Clock::now());
   if (statistics_.received_any) exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kWait);
@@ -50,12 +55,48 @@ bool AgentLoop::Read() {
     const auto delivery = intake_.Next();
     if (!delivery) return false;
     changed_ = builder_.Add(*delivery, exchange_.current().counters) || changed_;
+    if (!delivery->batch) continue;
     statistics_.octets += delivery->batch->ByteSizeLong();
     if (!statistics_.received_any) statistics_.first_arrival = delivery->arrival;
     statistics_.received_any = true;
     statistics_.last_arrival = delivery->arrival;
   }
   return true;
+}
+
+void AgentLoop::NoticeSilence(Clock::time_point now) {
+  if (now < silence_due_) return;
+  silence_due_ = now + std::chrono::seconds(1);
+  intake_.NoticeSilence(WallClock());
+}
+
+void AgentLoop::NoticeLosses(Clock::time_point now) {
+  constexpr auto kRemembered = std::chrono::minutes(5);
+  const AgentFactsBuilder::Counts& counts = builder_.counts();
+  const uint64_t before = std::exchange(lost_, counts.forgotten + counts.refused);
+  const bool more = lost_ != before;
+  if (more) lost_at_ = now;
+  const bool ends = now - lost_at_ > kRemembered;
+  const std::lock_guard lock(mutex_);
+  if (!more && (!ends || troubles_.empty())) return;
+  troubles_.clear();
+  if (ends) return;
+  if (counts.forgotten > 0) {
+    troubles_.push_back(fmt::format(
+        "{} logs of hosts were forgotten, those written longest ago: there are too many or they "
+        "are too long (rotate them, or narrow an agent's `nccl_logs`)",
+        counts.forgotten));
+  }
+  if (counts.refused > 0) {
+    troubles_.push_back(fmt::format(
+        "{} queue pairs of hosts were not taken: too many on a host, or no such numbers",
+        counts.refused));
+  }
+}
+
+std::vector<std::string> AgentLoop::Troubles() const {
+  const std::lock_guard lock(mutex_);
+  return troubles_;
 }
 
 void AgentLoop::TellFacts(Clock::time_point now) {

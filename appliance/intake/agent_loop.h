@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "appliance/intake/agent_facts.h"
@@ -30,11 +32,15 @@ class AgentLoop {
   // Any thread, any time. The ledger is of counters' readings.
   LcoreStatistics Statistics() const { return published_.Read(); }
   uint64_t beats() const { return published_.count(); }
+  // What of the last minutes found no room among the facts, as sentences.
+  std::vector<std::string> Troubles() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   bool Read();
   void TellFacts(Clock::time_point now);
+  void NoticeSilence(Clock::time_point now);
+  void NoticeLosses(Clock::time_point now);
   void Publish();
 
   AgentIntake& intake_;
@@ -42,6 +48,12 @@ class AgentLoop {
   AgentFactsBuilder builder_;
   bool changed_ = false;
   Clock::time_point not_before_;
+  Clock::time_point silence_due_;
+  // Of the builder's counts, and when these last grew.
+  uint64_t lost_ = 0;
+  Clock::time_point lost_at_;
+  mutable std::mutex mutex_;  // of the troubles
+  std::vector<std::string> troubles_;
   RecordExchange exchange_;
   LcoreStatistics statistics_;
   Published<LcoreStatistics> published_;

@@ -80,7 +80,10 @@ void ScrapeLoop::Read(const Target& target, const std::string& text) {
     }
     ++ledger.decoded;
     record->arrival_time = now;
-    record->event_time = sample.time_ms ? FromNanoseconds(*sample.time_ms * 1'000'000) : now;
+    // Nothing has been read that is yet to come, nor before there were clocks.
+    record->event_time = sample.time_ms ? std::clamp(FromNanoseconds(*sample.time_ms * 1'000'000),
+                                                     FromNanoseconds(0), now)
+                                        : now;
     exchange_.current().counters.push_back(*std::move(record));
   });
   ledger.received += lines.samples + lines.broken;

@@ -30,27 +30,33 @@ ScrapeTarget TargetAt(uint16_t port) {
           .period = std::chrono::milliseconds(10)};
 }
 
+// So many, at least.
+std::vector<CounterRecord> RecordsOf(ScrapeLoop& loop, size_t least) {
+  std::atomic<bool> stop = false;
+  std::thread thread([&] { loop.Run(stop); });
+  std::vector<CounterRecord> records;
+  while (records.size() < least) {
+    HandedBatch* const batch = loop.records().Take();
+    if (batch == nullptr) {
+      std::this_thread::yield();
+      continue;
+    }
+    records.insert(records.end(), batch->records.counters.begin(), batch->records.counters.end());
+    loop.records().GiveBack(batch);
+  }
+  loop.records().Abandon();
+  stop = true;
+  thread.join();
+  return records;
+}
+
 TEST(ScrapeLoop, MakesRecordsAndAccountsForAllSamples) {
   const auto exporter = Exporter(
       "fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 1395066363000\n"
       "up 1\nnonsense\n");
   const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
   ASSERT_TRUE(loop);
-  std::atomic<bool> stop = false;
-  std::thread thread([&] { (*loop)->Run(stop); });
-  std::vector<CounterRecord> records;
-  while (records.size() < 2) {
-    HandedBatch* const batch = (*loop)->records().Take();
-    if (batch == nullptr) {
-      std::this_thread::yield();
-      continue;
-    }
-    records.insert(records.end(), batch->records.counters.begin(), batch->records.counters.end());
-    (*loop)->records().GiveBack(batch);
-  }
-  (*loop)->records().Abandon();
-  stop = true;
-  thread.join();
+  const std::vector<CounterRecord> records = RecordsOf(**loop, 2);
   EXPECT_EQ(records[0].entity.node, "leaf0");
   EXPECT_EQ(records[0].value, 7u);
   EXPECT_EQ(ToNanoseconds(records[0].event_time), 1395066363000'000'000);
@@ -60,6 +66,15 @@ TEST(ScrapeLoop, MakesRecordsAndAccountsForAllSamples) {
   EXPECT_EQ(ledger.decoded, ledger.DroppedTotal());
   EXPECT_GE(ledger.decoded, 2u);
   EXPECT_THAT((*loop)->Troubles(), ElementsAre());
+}
+
+TEST(ScrapeLoop, NothingWasReadThatIsYetToCome) {
+  const auto exporter =
+      Exporter("fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 9000000000000\n");
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  const CounterRecord record = RecordsOf(**loop, 1).at(0);
+  EXPECT_EQ(record.event_time, record.arrival_time);
 }
 
 TEST(ScrapeLoop, SaysWhoDoesNotAnswer) {

@@ -9,6 +9,7 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMostLabels = 64;
+constexpr double kFurthestMs = 9e12;  // the year 2255; in ns still an int64_t
 
 bool IsNameCharacter(char c, bool first) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
@@ -38,7 +39,7 @@ class Line {
     // Prometheus has whole milliseconds, OpenMetrics seconds.
     const bool is_seconds = std::abs(*time) < 1e11;
     const double ms = is_seconds ? *time * 1000 : *time;
-    if (std::abs(ms) > 9e15) return false;
+    if (std::abs(ms) > kFurthestMs) return false;
     sample.time_ms = static_cast<int64_t>(std::llround(ms));
     SkipBlanks();
     return rest_.empty() || rest_.front() == '#';

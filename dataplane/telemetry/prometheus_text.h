@@ -17,7 +17,8 @@ struct PrometheusSample {
   std::string_view name;
   std::vector<std::pair<std::string_view, std::string>> labels;  // values without their escapes
   double value = 0;                                              // may be infinite or not a number
-  std::optional<int64_t> time_ms;  // since the epoch; unset: when it was asked for
+  std::optional<int64_t> time_ms;  // since the epoch, at most 9e12 from it: in ns it is an int64_t
+                                   // too; unset: when it was asked for
 
   // Empty: there is no such label.
   std::string_view Label(std::string_view name) const;

@@ -51,6 +51,20 @@ TEST(PrometheusText, HasNamesLabelsValuesAndTimes) {
   EXPECT_TRUE(std::isinf(samples[2].value));
 }
 
+TEST(PrometheusText, TimesAreSuchThatNanosecondsCountThem) {
+  const auto samples = Parse(
+      "a 1 9000000000000\n"
+      "a 1 -9000000000000\n"
+      "a 1 9000000000001\n"
+      "a 1 -9e15\n"
+      "a 1 1e10\n"  // of seconds
+      "a 1 NaN\n",
+      4);
+  ASSERT_THAT(samples, SizeIs(2));
+  EXPECT_EQ(samples[0].time_ms, 9'000'000'000'000);
+  EXPECT_EQ(samples[1].time_ms, -9'000'000'000'000);
+}
+
 TEST(PrometheusText, ValuesOfLabelsHaveEscapes) {
   const auto samples = Parse(
       "msdos_file_access_time_seconds{path=\"C:\\\\DIR\\\\FILE.TXT\",error=\"Cannot find "

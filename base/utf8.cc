@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/utf8.h"
+
+namespace rocescope {
+
+uint8_t Utf8Length(std::string_view text) {
+  const auto octet = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = octet(0);
+  uint8_t length = 0;
+  uint8_t low = 0x80;  // bounds of the second octet: no overlong forms, surrogates or > U+10FFFF
+  uint8_t high = 0xbf;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) {
+    length = 2;
+  } else if (lead >= 0xe0 && lead <= 0xef) {
+    length = 3;
+    if (lead == 0xe0) low = 0xa0;
+    if (lead == 0xed) high = 0x9f;
+  } else if (lead >= 0xf0 && lead <= 0xf4) {
+    length = 4;
+    if (lead == 0xf0) low = 0x90;
+    if (lead == 0xf4) high = 0x8f;
+  }
+  if (length == 0 || text.size() < length) return 0;
+  if (octet(1) < low || octet(1) > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if ((octet(i) & 0xc0) != 0x80) return 0;
+  }
+  return length;
+}
+
+}  // namespace rocescope
