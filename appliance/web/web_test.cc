@@ -106,6 +106,10 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
   EXPECT_THAT(Json("/api/v1/hotspot", 404)["message"], HasSubstr("did you mean \"hotspots\"?"));
   EXPECT_THAT(Json("/api/v1/jobs?page_sise=3", 400)["message"],
               HasSubstr("unknown parameter \"page_sise\"; did you mean \"page_size\"?"));
+  for (const char* path : {"jobs/nobody?typo=1", "openapi.json?typo=1", "events?typo=1"}) {
+    EXPECT_THAT(Json(std::string("/api/v1/") + path, 400)["message"],
+                HasSubstr("unknown parameter \"typo\""));
+  }
   EXPECT_THAT(Json("/api/v1/jobs?page_size=-3", 400)["message"], HasSubstr("whole number"));
   EXPECT_EQ(Json("/api/v1/jobs?page_token=x", 400)["reason"], "BAD_REQUEST");
   EXPECT_EQ(Json("/api/v1/dependencies", 400)["reason"], "BAD_REQUEST");
