@@ -155,13 +155,21 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   const HttpResponse now = Get("/api/v1/events");
   EXPECT_EQ(now.content_type, "text/event-stream");
   EXPECT_EQ(now.stream(), "") << "what was before is not told";
-  HttpResponse later = Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = "1"});
-  EXPECT_THAT(later.stream(), AllOf(StartsWith("id: 2\nevent: fault_begun\ndata: {"),
-                                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
+  const uint64_t last = service_->events().last();
+  HttpResponse later =
+      Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
+  EXPECT_THAT(later.stream(),
+              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_begun\ndata: {"),
+                    HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
+                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
   EXPECT_EQ(later.stream(), "");
   Publish(TwoJobs());
   EXPECT_THAT(later.stream(), AllOf(StartsWith("event: answer\n"), HasSubstr("\"version\":\"1\"")));
   EXPECT_EQ(Get("/api/v1/events?cursor=x").status, 400u);
+  HttpResponse earlier = Get("/api/v1/events?cursor=2");
+  EXPECT_THAT(earlier.stream(), AllOf(HasSubstr("event: gap\n"), HasSubstr("began anew"),
+                                      HasSubstr("\"sentence\":\"one\"")))
+      << "an earlier life's";
 }
 
 TEST_F(WebTest, MetricsHaveNoMoreSeriesThanTheirBounds) {
