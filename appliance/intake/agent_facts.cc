@@ -191,6 +191,7 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
   AddCounters(delivery, host.node, counters);
   Session& session = SessionOf(delivery, host);
   bool changed = AddLogs(batch, delivery.host, session);
+  if (changed) ++log_changes_;
   if (batch.has_inventory()) {
     session.nics = NicsOf(delivery.host, batch.inventory());
     session.gpus = GpusOf(delivery.host, batch.inventory());
@@ -212,6 +213,7 @@ bool AgentFactsBuilder::Add(const AgentDelivery& delivery, std::vector<CounterRe
   if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
     host.now = std::move(*host.next);
     host.next.reset();
+    ++log_changes_;
     changed = true;
   }
   return changed;
@@ -279,6 +281,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
 
 AgentFacts AgentFactsBuilder::Facts() const {
   AgentFacts facts;
+  facts.log_changes = log_changes_;
   std::map<uint64_t, std::vector<AllocatedNode>> allocations;
   for (const auto& [name, host] : hosts_) {
     const Session& session = host->now;

@@ -22,6 +22,7 @@ namespace rocescope {
 // Facts of all hosts that have an agent.
 struct AgentFacts {
   std::vector<NcclLog> logs;
+  uint64_t log_changes = 0;  // as long as it is the same, so are the logs
   std::vector<RdmaDump> rdma;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
@@ -71,6 +72,7 @@ class AgentFactsBuilder {
   const NameOf name_of_;
   const Limits limits_;
   std::map<std::string, std::unique_ptr<Host>> hosts_;
+  uint64_t log_changes_ = 0;
   Counts counts_;
 };
 

@@ -106,9 +106,9 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 
 void Service::TellAllocations() {
   const std::lock_guard lock(telling_);
-  std::vector<Allocation> all = registry_.All();
-  box_.SetAllocations(all);
-  if (job_file_ != nullptr) job_file_->Save(std::move(all));
+  std::vector<Allocation> told = registry_.Told();
+  box_.SetAllocations(told);
+  if (job_file_ != nullptr) job_file_->Save(std::move(told));
 }
 
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
