@@ -156,7 +156,11 @@ class HistoryStore::Writer {
     database_.reset();
     if (std::exchange(has_begun_anew_, true)) return false;
     const Result<std::string> aside = MoveAside(options_.file, WallClock());
-    if (!aside) return false;
+    if (!aside) {
+      tell_(fmt::format("history: {}; no more is kept until rocescope begins anew",
+                        aside.error().message));
+      return false;
+    }
     tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
     if (OpenFile()) return true;
     rows_.reset();
