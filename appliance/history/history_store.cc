@@ -86,7 +86,14 @@ class HistoryStore::Writer {
     const std::shared_lock lock(file_);
     auto database = Database::Open(options_.file, Database::Access::kRead);
     if (!database) return tl::unexpected(database.error());
-    return find(*database, query);
+    database->LimitTo(options_.longest_question);
+    Answer answer = find(*database, query);
+    if (answer || !database->ran_out()) return answer;
+    return MakeError(
+        ErrorCode::kResourceExhausted,
+        fmt::format(
+            "it took longer than {:.1f} s to look for that in the history, and was given up",
+            std::chrono::duration<double>(options_.longest_question).count()));
   }
 
  private:

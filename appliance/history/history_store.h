@@ -22,6 +22,8 @@ struct HistoryOptions {
   RowQueue::Bounds queue = {.rows = 1u << 16, .octets = size_t{64} << 20};
   // A row waits so long for others of its transaction.
   std::chrono::milliseconds pace{250};
+  // A question that takes longer is given up: others wait for whoever asked.
+  std::chrono::milliseconds longest_question{2000};
 };
 
 // Since it was opened. Every row that was added is written, dropped, or waits.
@@ -52,6 +54,7 @@ class HistoryStore {
   Result<EventPage> Events(const EventQuery& query) const;
   Result<Series<LinkPoint>> LinkSeries(const SeriesQuery& query) const;
   Result<Series<JobPoint>> JobSeries(const SeriesQuery& query) const;
+  // A kResourceExhausted: it took longer than it may, and has to be asked of less time.
 
  private:
   class Writer;
