@@ -62,6 +62,8 @@ class HistoryStore::Writer {
     Settle();
   }
 
+  void SetLate(uint64_t late) { late_ = late; }
+
   bool Flush(std::chrono::milliseconds most) {
     const uint64_t target = added_;
     queue_.Hurry();
@@ -73,6 +75,7 @@ class HistoryStore::Writer {
     HistoryCounts counts = {.written = written_,
                             .dropped = dropped_,
                             .errors = errors_,
+                            .late = late_,
                             .file_octets = HistoryOctets(options_.file)};
     counts.added = added_;  // last, so that it is no less than the others together
     const std::lock_guard lock(mutex_);
@@ -226,6 +229,7 @@ class HistoryStore::Writer {
   std::atomic<uint64_t> written_ = 0;
   std::atomic<uint64_t> dropped_ = 0;
   std::atomic<uint64_t> errors_ = 0;
+  std::atomic<uint64_t> late_ = 0;
   std::optional<Clock::time_point> end_by_;  // set before the queue is closed
   mutable std::mutex mutex_;
   std::condition_variable settled_;  // a row was written or dropped
@@ -246,6 +250,8 @@ HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(w
 HistoryStore::~HistoryStore() = default;
 
 void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
+
+void HistoryStore::SetLate(uint64_t late) { writer_->SetLate(late); }
 
 bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
 
