@@ -50,6 +50,7 @@ void AnalysisLoop::BeginAnew(Timestamp reached) {
       fmt::format("the clock was set back by {} s: analysis begins anew",
                   std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
   options_.begin_anew();
+  ++begun_anew_;
   taps_learnt_ = 0;
   reached_ = reached;
   published_window_.reset();
@@ -105,7 +106,8 @@ void AnalysisLoop::Publish() {
   answers_.Publish({.snapshot = std::move(snapshot),
                     .reached = reached_,
                     .published_at = WallClock(),
-                    .took = RecordTaker::Clock::now() - begin});
+                    .took = RecordTaker::Clock::now() - begin,
+                    .begun_anew = begun_anew_});
 }
 
 }  // namespace rocescope

@@ -60,6 +60,7 @@ class AnalysisLoop {
   std::atomic<uint64_t> beats_ = 0;
   size_t taps_learnt_ = 0;
   Timestamp reached_;
+  uint32_t begun_anew_ = 0;                  // times
   std::optional<int64_t> published_window_;  // in which event time was when answers came out last
   RecordTaker::Clock::time_point not_before_;
   std::optional<RecordTaker::Clock::time_point> news_at_;  // the last records came; unset: told

@@ -47,8 +47,10 @@ TEST_F(AnalysisLoopTest, GoesOnWhenTheClockIsSetAhead) {
 
 TEST_F(AnalysisLoopTest, BeginsAnewWhenTheClockIsSetBack) {
   EXPECT_EQ(Reach(begin_ + hours(1)), begin_ + hours(1));
+  EXPECT_EQ(answers_.Latest()->begun_anew, 0u);
   EXPECT_EQ(Reach(begin_), begin_);
   EXPECT_EQ(begun_anew_, 1);
+  EXPECT_EQ(answers_.Latest()->begun_anew, 1u);
   EXPECT_THAT(told_, ElementsAre(HasSubstr("set back by 3600 s")));
   EXPECT_EQ(Reach(begin_ + seconds(1)), begin_ + seconds(1));
   EXPECT_EQ(begun_anew_, 1);

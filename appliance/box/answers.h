@@ -19,6 +19,9 @@ struct Answer {
   Timestamp reached;       // event time
   Timestamp published_at;  // our clock
   Duration took{};         // to work it out
+  // How often analysis had begun anew, as the clock was set back: where it differs from the answer
+  // before, that one's faults and times are of a clock that is not in force any more.
+  uint32_t begun_anew = 0;
 };
 
 class Answers {

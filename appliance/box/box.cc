@@ -8,7 +8,9 @@
 #include <iterator>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "analytics/engine/engine.h"
@@ -148,11 +150,19 @@ struct Box::Parts {
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
   AgentIntake intake;
-  std::mutex facts_mutex;                                 // of the next four
+  std::mutex facts_mutex;                                 // of the next five
   HostFacts host_facts;                                   // of the files
   std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
   AgentFacts agent_facts;
   std::vector<Allocation> allocations;  // that a scheduler registered
+  // Jobs of the files' and the agents' logs: the same for the same logs.
+  struct Grouped {
+    std::shared_ptr<const std::vector<NcclLog>> file_logs;
+    uint64_t log_changes = 0;  // of the agents'
+    std::vector<Job> jobs;
+    std::shared_ptr<const std::vector<NcclLog>> logs;  // null: nothing could part them
+  };
+  std::optional<Grouped> grouped;
   std::shared_ptr<const topology::Fabric> fabric;
   std::optional<Engine> engine;  // made anew where the clock was set back
   Answers answers;
@@ -167,8 +177,10 @@ struct Box::Parts {
       : config(given), intake(given.agents), engine(std::in_place, OptionsOf(given, nullptr)) {}
 
   Status LoadFacts();
-  Status ReadHosts();
-  HostFacts AllFacts() const;  // with facts_mutex
+  Result<HostFiles> ReadHosts() const;
+  void TakeHosts(HostFiles hosts);  // with facts_mutex
+  const Grouped& GroupLogs();       // likewise
+  HostFacts AllFacts();             // likewise
   Status OpenSources();
   // By the thread of analysis.
   void BeginAnew();
@@ -197,20 +209,23 @@ Status Box::Parts::LoadFacts() {
     engine.emplace(OptionsOf(config, fabric.get()));
     engine->SetFabric(fabric);
   }
-  if (const Status read = ReadHosts(); !read) return read;
+  Result<HostFiles> hosts = ReadHosts();
+  if (!hosts) return tl::unexpected(hosts.error());
+  TakeHosts(*std::move(hosts));
   engine->SetHostFacts(AllFacts());
   return {};
 }
 
-Status Box::Parts::ReadHosts() {
-  Result<HostFiles> hosts = ReadHostFiles({.nccl_logs = config.host_files.nccl_logs,
-                                           .rdma = config.host_files.rdma,
-                                           .slurm = config.host_files.slurm});
-  if (!hosts) return tl::unexpected(hosts.error());
-  file_logs = std::move(hosts->logs);
-  host_facts = std::move(hosts->facts);
-  for (const std::string& note : hosts->notes) tell(note);
-  return {};
+Result<HostFiles> Box::Parts::ReadHosts() const {
+  return ReadHostFiles({.nccl_logs = config.host_files.nccl_logs,
+                        .rdma = config.host_files.rdma,
+                        .slurm = config.host_files.slurm});
+}
+
+void Box::Parts::TakeHosts(HostFiles hosts) {
+  file_logs = std::move(hosts.logs);
+  host_facts = std::move(hosts.facts);
+  for (const std::string& note : hosts.notes) tell(note);
 }
 
 void Box::Parts::BeginAnew() {
@@ -331,35 +346,46 @@ std::string Box::Parts::NodeNamed(const std::string& host) const {
   return host;
 }
 
+// To group many logs takes long, and facts are told for each job that a scheduler registers.
+const Box::Parts::Grouped& Box::Parts::GroupLogs() {
+  if (grouped && grouped->file_logs == file_logs &&
+      grouped->log_changes == agent_facts.log_changes) {
+    return *grouped;
+  }
+  std::vector<NcclLog> logs = *file_logs;
+  logs.insert(logs.end(), agent_facts.logs.begin(), agent_facts.logs.end());
+  grouped = {.file_logs = file_logs,
+             .log_changes = agent_facts.log_changes,
+             .jobs = GroupJobs(logs),
+             .logs = nullptr};
+  if (CouldBeParted(grouped->jobs)) {
+    grouped->logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+  }
+  return *grouped;
+}
+
 // What is said later, or of more certain knowledge, stands for the same thing said before: a
 // scheduler's word for an agent's and a file's, an agent's for a file's.
-HostFacts Box::Parts::AllFacts() const {
+HostFacts Box::Parts::AllFacts() {
   HostFacts facts = host_facts;
   if (!agent_facts.logs.empty()) {
-    std::vector<NcclLog> logs = *file_logs;
-    logs.insert(logs.end(), agent_facts.logs.begin(), agent_facts.logs.end());
-    facts.jobs = GroupJobs(logs);
-    facts.logs.reset();
-    if (CouldBeParted(facts.jobs)) {
-      facts.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
-    }
+    const Grouped& of_all = GroupLogs();
+    facts.jobs = of_all.jobs;
+    facts.logs = of_all.logs;
   }
-  std::erase_if(facts.rdma, [&](const RdmaDump& old) {
-    return std::ranges::find(agent_facts.rdma, old.host, &RdmaDump::host) != agent_facts.rdma.end();
-  });
+  std::unordered_set<std::string_view> hosts_told;
+  for (const RdmaDump& dump : agent_facts.rdma) hosts_told.insert(dump.host);
+  std::erase_if(facts.rdma, [&](const RdmaDump& old) { return hosts_told.contains(old.host); });
   std::ranges::copy(agent_facts.rdma, std::back_inserter(facts.rdma));
   facts.nics = agent_facts.nics;
   facts.gpus = agent_facts.gpus;
   facts.processes = agent_facts.processes;
-  const auto is_told = [&](const std::vector<Allocation>& by, uint64_t id) {
-    return std::ranges::find(by, id, &Allocation::id) != by.end();
-  };
-  std::erase_if(facts.allocations,
-                [&](const Allocation& old) { return is_told(allocations, old.id); });
+  std::unordered_set<uint64_t> told;
+  for (const Allocation& one : allocations) told.insert(one.id);
+  std::erase_if(facts.allocations, [&](const Allocation& old) { return told.contains(old.id); });
+  for (const Allocation& one : facts.allocations) told.insert(one.id);
   for (const Allocation& one : agent_facts.allocations) {
-    if (!is_told(allocations, one.id) && !is_told(host_facts.allocations, one.id)) {
-      facts.allocations.push_back(one);
-    }
+    if (!told.contains(one.id)) facts.allocations.push_back(one);
   }
   std::ranges::copy(allocations, std::back_inserter(facts.allocations));
   std::ranges::sort(facts.allocations, {}, &Allocation::id);
@@ -435,8 +461,11 @@ void Box::SetAllocations(std::vector<Allocation> allocations) {
 }
 
 Status Box::ReadHostFilesAgain() {
+  // Not with the lock, which calls and agents wait for.
+  Result<HostFiles> hosts = parts_->ReadHosts();
+  if (!hosts) return tl::unexpected(hosts.error());
   const std::lock_guard lock(parts_->facts_mutex);
-  if (Status read = parts_->ReadHosts(); !read) return read;
+  parts_->TakeHosts(*std::move(hosts));
   parts_->TellFacts();
   return {};
 }

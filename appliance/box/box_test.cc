@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "analytics/job/nccl_log_builder.h"
+#include "dataplane/lcore/wall_clock.h"
+#include "rocescope/v1/agent.pb.h"
 #include "tests/support/frame_builder.h"
 #include "tests/support/udp_sender.h"
 
@@ -74,6 +79,60 @@ TEST(Box, AccountsForWhatComesByItsSockets) {
   EXPECT_EQ(counters.telemetry.sflow_datagrams.decoded, 1u);
   EXPECT_TRUE(counters.telemetry.sflow_datagrams.Balances());
   ASSERT_NE(box->answers().Latest(), nullptr);  // the last ones
+}
+
+// What hosts say, once it is so.
+template <typename Is>
+std::shared_ptr<const HostFacts> FactsThat(Box& box, Is is) {
+  uint64_t version = 0;
+  while (const auto answer = box.answers().WaitForOther(version, std::chrono::seconds(20))) {
+    version = answer->version;
+    if (is(*answer->snapshot->host_facts)) return answer->snapshot->host_facts;
+    if (version > 200) break;
+  }
+  return nullptr;
+}
+
+TEST(Box, JobsOfAgentsLogsStandBesideWhatIsRegisteredUntilTheLogsChange) {
+  const auto box =
+      OpenBox({.analysis_window = std::chrono::milliseconds(20), .udp = {.sflow = {kAnyPort}}});
+  v1::AgentHello hello;
+  hello.set_host("gpu-7");
+  hello.set_session(1);
+  const auto agent = box->agents().Begin(hello, "ipv4:10.0.0.7:1234", WallClock());
+  ASSERT_TRUE(agent) << agent.error().message;
+  uint64_t sequence = 0;
+  uint64_t taken = 0;
+  const auto say = [&](int rank) {
+    auto batch = std::make_unique<v1::AgentBatch>();
+    batch->set_sequence(++sequence);
+    batch->set_caught_up(true);
+    batch->add_logs()->set_text(
+        LogText("gpu-7", 100u + static_cast<uint64_t>(rank)).Begin(rank, 8).text());
+    ASSERT_EQ(box->agents().Take(agent->connection, batch, 100, WallClock(), taken),
+              AgentIntake::Taking::kTaken);
+  };
+  const auto ranks_are = [](const HostFacts& facts, int ranks) {
+    return facts.jobs.size() == 1 &&
+           std::ranges::count_if(facts.jobs[0].ranks,
+                                 [](const JobRank& rank) { return !rank.host.empty(); }) == ranks;
+  };
+  box->Start();
+  say(3);
+  ASSERT_NE(FactsThat(*box, [&](const auto& facts) { return ranks_are(facts, 1); }), nullptr);
+  box->SetAllocations({{.id = 9, .nodes = {{.name = "a"}}}, {.id = 7, .nodes = {{.name = "b"}}}});
+  const auto registered =
+      FactsThat(*box, [](const HostFacts& facts) { return facts.allocations.size() == 2; });
+  ASSERT_NE(registered, nullptr);
+  EXPECT_EQ(registered->allocations[0].id, 7u);
+  EXPECT_TRUE(ranks_are(*registered, 1));
+  say(4);
+  const auto grown = FactsThat(*box, [&](const auto& facts) { return ranks_are(facts, 2); });
+  ASSERT_NE(grown, nullptr);
+  EXPECT_EQ(grown->allocations.size(), 2u);
+  ASSERT_TRUE(box->ReadHostFilesAgain());
+  box->Stop();
+  EXPECT_TRUE(ranks_are(*box->answers().Latest()->snapshot->host_facts, 2));
 }
 
 TEST(Box, StopsTwice) {

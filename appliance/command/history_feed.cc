@@ -25,16 +25,30 @@ void HistoryFeed::Keep(const v1::Event& event) {
 
 void HistoryFeed::LookAt(const AnswerView& answer) {
   if (store_ == nullptr) return;
-  const Snapshot& snapshot = answer.snapshot();
-  links_.Add(*snapshot.link_loads);
+  const uint32_t begun_anew = answer.answer().begun_anew;
+  if (std::exchange(begun_anew_, begun_anew) != begun_anew) BeginAnew();
+  links_.Add(*answer.snapshot().link_loads);
+  AddJobs(answer);
   Add(links_.Take());
+  Add(jobs_.Take());
+  store_->SetLate(links_.late() + jobs_.late());
+}
+
+// The clock was set back, and what comes next is earlier than what is here.
+void HistoryFeed::BeginAnew() {
+  links_.BeginAnew();
+  jobs_.BeginAnew();
+  jobs_reached_ = {};
+}
+
+void HistoryFeed::AddJobs(const AnswerView& answer) {
+  const Snapshot& snapshot = answer.snapshot();
   const Timestamp reached = answer.answer().reached;
   if (jobs_reached_ != Timestamp{} && reached < jobs_reached_ + kJobsEvery) return;
   jobs_reached_ = reached;
   std::vector<v1::JobSummary> jobs(snapshot.attribution->jobs.size());
   for (size_t i = 0; i < jobs.size(); ++i) FillJobSummary(answer, i, jobs[i]);
   jobs_.Add(reached, jobs);
-  Add(jobs_.Take());
 }
 
 void HistoryFeed::End() {

@@ -22,11 +22,14 @@ class HistoryFeed {
 
  private:
   void Add(std::vector<HistoryRow> rows);
+  void AddJobs(const AnswerView& answer);
+  void BeginAnew();
 
   HistoryStore* const store_;
   LinkRollUp links_;
   JobRollUp jobs_;
   Timestamp jobs_reached_;
+  uint32_t begun_anew_ = 0;  // by the last answer
 };
 
 }  // namespace rocescope

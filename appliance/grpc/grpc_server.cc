@@ -18,6 +18,7 @@
 #include "appliance/feed/text_file.h"
 #include "appliance/grpc/agent_calls.h"
 #include "appliance/grpc/gate.h"
+#include "appliance/service/event_reader.h"
 #include "rocescope/v1/service.grpc.pb.h"
 
 namespace rocescope {
@@ -94,23 +95,11 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
   // A reader that does not read stops its own stream, in Write, and nobody else's.
   void Stream(const grpc::ServerContext& context, uint64_t cursor,
               grpc::ServerWriter<v1::Event>& writer) {
-    if (cursor == 0) cursor = service_.events().last();
-    uint64_t version = 0;
+    EventReader reader(service_, cursor);
     while (!ended_ && !context.IsCancelled()) {
-      constexpr size_t kMostAtATime = 64;
-      const auto events = service_.events().After(cursor, kMostAtATime);
+      const auto events = reader.Next();
       for (const auto& event : events) {
         if (!writer.Write(*event)) return;
-        cursor = event->cursor();
-      }
-      if (const auto answer = service_.views().Latest();
-          answer && answer->answer().version != version) {
-        version = answer->answer().version;
-        v1::Event event;
-        event.set_kind("answer");
-        event.set_at_ns(ToNanoseconds(answer->answer().reached));
-        answer->FillAge(*event.mutable_age());
-        if (!writer.Write(event)) return;
       }
       if (events.empty()) std::this_thread::sleep_for(kStreamPace);
     }

@@ -100,7 +100,7 @@ TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   }
   grpc::ClientContext context;
   v1::WatchEventsRequest request;
-  request.set_cursor(1);
+  request.set_cursor(service_->events().last() - 2);  // of the first
   const auto reader = v1::Appliance::NewStub(Open())->WatchEvents(&context, request);
   for (const char* kind : {"two", "three"}) {
     ASSERT_TRUE(reader->Read(&event));

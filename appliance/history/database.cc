@@ -123,6 +123,22 @@ Result<Database> Database::Open(const std::string& path, Access access) {
   return database;
 }
 
+void Database::LimitTo(std::chrono::milliseconds longest) {
+  constexpr int kSteps =
+      1000;  // of SQLite's virtual machine, from one look at the clock to another
+  deadline_ = std::make_unique<Deadline>();
+  deadline_->at = std::chrono::steady_clock::now() + longest;
+  sqlite3_progress_handler(
+      connection_.get(), kSteps,
+      [](void* of) {
+        auto& deadline = *static_cast<Deadline*>(of);
+        if (std::chrono::steady_clock::now() < deadline.at) return 0;
+        deadline.ran_out = true;
+        return 1;
+      },
+      deadline_.get());
+}
+
 Status Database::Execute(const char* sql) {
   if (sqlite3_exec(connection_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
   return ErrorOf(connection_.get());

@@ -3,6 +3,7 @@
 // Each is of one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -87,6 +88,12 @@ class Database {
   enum class Access : uint8_t { kRead, kWrite };
   static Result<Database> Open(const std::string& path, Access access);
 
+  // From now on, all statements together may take so long: then the one that runs fails, as do
+  // those after it.
+  void LimitTo(std::chrono::milliseconds longest);
+  // Whether one has failed for that.
+  bool ran_out() const { return deadline_ && deadline_->ran_out; }
+
   Status Execute(const char* sql);
   Result<Statement> Prepare(std::string_view sql);
   // The only value of a query: a pragma's.
@@ -101,6 +108,12 @@ class Database {
   struct Close {
     void operator()(sqlite3* connection) const;
   };
+  struct Deadline {
+    std::chrono::steady_clock::time_point at;
+    bool ran_out = false;
+  };
+
+  std::unique_ptr<Deadline> deadline_;  // which the connection refers to
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

@@ -7,6 +7,8 @@
 #include <array>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 namespace rocescope {
@@ -49,6 +51,46 @@ constexpr std::array kProbes = {
     "SELECT max(id) FROM jobs",
     "SELECT max(job) FROM job_minutes",
     "SELECT max(minute) FROM job_minutes"};
+
+// What the file's header says of whose it is (https://www.sqlite.org/fileformat.html, 1.3).
+enum class Mark {
+  kUnsaid,  // there is no file, or an empty one, or the log beside it may say
+  kOurs,
+  kOthers,
+  kNoDatabase,
+};
+
+// Before SQLite has it open, as to close a file ends the process's locks of it.
+Mark MarkOf(const std::string& path) {
+  constexpr std::string_view kMagic("SQLite format 3", 16);  // with its NUL
+  constexpr size_t kApplicationAt = 68;
+  constexpr size_t kHeader = 100;
+  std::error_code error;
+  // Others are SQLite's to refuse: to open a pipe would wait.
+  if (!std::filesystem::is_regular_file(path, error)) return Mark::kUnsaid;
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kHeader> header{};
+  file.read(header.data(), header.size());
+  const auto size = static_cast<size_t>(file.gcount());
+  if (size == 0) return Mark::kUnsaid;
+  if (size < kHeader || !std::string_view(header.data(), size).starts_with(kMagic)) {
+    return Mark::kNoDatabase;
+  }
+  uint32_t application = 0;  // big-endian
+  for (size_t i = 0; i < 4; ++i) {
+    application = application << 8 | static_cast<uint8_t>(header[kApplicationAt + i]);
+  }
+  if (application == 0) return Mark::kUnsaid;
+  return application == static_cast<uint32_t>(kHistoryApplication) ? Mark::kOurs : Mark::kOthers;
+}
+
+tl::unexpected<Error> NotOurs(const std::string& path, std::string_view what) {
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {}, and no history of rocescope: it is left as it is; name "
+                               "another file (key `history.file`)",
+                               path, what));
+}
+constexpr std::string_view kOtherProgram = "a database of another program";
 
 enum class Kind { kNew, kHistory, kForeign, kDamaged };
 
@@ -97,11 +139,14 @@ Status Prepare(Database& database, bool is_new) {
   }
   if (!is_new) return {};
   // In one transaction: who is killed meanwhile leaves an empty file, which is a new one.
-  return database.Execute(
+  const Status made = database.Execute(
       fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id = {}; PRAGMA user_version = {}; "
                   "COMMIT",
                   kTables, kHistoryApplication, kHistorySchema)
           .c_str());
+  if (!made) return made;
+  // So that the file itself carries our mark, and not its log alone.
+  return database.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 Error Described(const std::string& path, const Error& error) {
@@ -124,10 +169,14 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   namespace fs = std::filesystem;
   const std::string wanted = fmt::format("{}.broken-{}", path, UtcStamp(now));
   std::string aside = wanted;
-  for (int i = 2; fs::exists(aside); ++i) aside = fmt::format("{}-{}", wanted, i);
+  // What cannot be looked at is a failure, never an exception: this runs on threads of their own.
   std::error_code error;
+  for (int i = 2; fs::exists(aside, error) && !error; ++i) {
+    aside = fmt::format("{}-{}", wanted, i);
+  }
   // Its log first: without the file it is nothing, and beside a new file it would be taken as its.
-  if (fs::exists(path + "-wal")) fs::rename(path + "-wal", aside + "-wal", error);
+  const bool has_log = !error && fs::exists(path + "-wal", error);
+  if (!error && has_log) fs::rename(path + "-wal", aside + "-wal", error);
   if (!error) fs::rename(path, aside, error);
   if (error) {
     return MakeError(ErrorCode::kPermissionDenied,
@@ -139,6 +188,9 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
 
 Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell) {
   for (int attempt = 0;; ++attempt) {
+    const Mark mark = MarkOf(path);
+    if (mark == Mark::kNoDatabase) return NotOurs(path, "no database");
+    if (mark == Mark::kOthers) return NotOurs(path, kOtherProgram);
     auto database = Database::Open(path, Database::Access::kWrite);
     if (!database) return tl::unexpected(Described(path, database.error()));
     const Result<Found> found = Look(*database);
@@ -148,6 +200,9 @@ Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell&
       if (!prepared) return tl::unexpected(Described(path, prepared.error()));
       return database;
     }
+    // Without a mark a damaged one may be anybody's.
+    if (found->kind == Kind::kForeign) return NotOurs(path, kOtherProgram);
+    if (mark != Mark::kOurs) return NotOurs(path, "a broken database");
     if (attempt > 0) {
       return MakeError(ErrorCode::kUnavailable,
                        fmt::format("{}: {}, even now that it is new", path, found->why));
@@ -155,11 +210,7 @@ Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell&
     *database = Database();  // closed: it is about to be moved
     const Result<std::string> aside = MoveAside(path, now);
     if (!aside) return tl::unexpected(aside.error());
-    tell(found->kind == Kind::kForeign
-             ? fmt::format("{}: a database of another program; it is now {}, and history begins "
-                           "anew",
-                           path, *aside)
-             : fmt::format("{}; it is now {}, and history begins anew", found->why, *aside));
+    tell(fmt::format("{}; it is now {}, and history begins anew", found->why, *aside));
   }
 }
 

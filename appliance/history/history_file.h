@@ -18,11 +18,13 @@ inline constexpr int32_t kHistorySchema = 1;
 
 using Tell = std::function<void(const std::string&)>;
 
-// To write, made where there is none. What is broken or no history is moved aside, which `tell`
-// says, and a new file begun. The error says what to do.
+// To write, made where there is none. A history of ours that is broken is moved aside, which `tell`
+// says, and a new file begun. What does not carry our mark is an error, and not touched. The error
+// says what to do.
 Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell);
 
-// To FILE.broken-TIME, with what SQLite keeps beside it. Nobody may have it open. Returns where.
+// To FILE.broken-TIME, with what SQLite keeps beside it. Nobody may have it open. Returns where; an
+// error where the disk does not let it be looked at or moved. Does not throw.
 Result<std::string> MoveAside(const std::string& path, Timestamp now);
 
 // On the disk, with what is not merged into it yet.

@@ -11,7 +11,7 @@ namespace rocescope {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -22,6 +22,14 @@ constexpr Timestamp kNow = FromNanoseconds((int64_t{20'455} * 86'400 + 11'045) *
 class HistoryFile : public HistoryTest {
  protected:
   Result<Database> OpenFile() { return OpenHistory(file_, kNow, Teller()); }
+  std::string ErrorOfOpening() {
+    const auto opened = OpenFile();
+    return opened ? "" : opened.error().message;
+  }
+  std::string Content() const {
+    std::ifstream file(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
   void Execute(const char* sql) {
     auto database = Database::Open(file_, Database::Access::kWrite);
     ASSERT_TRUE(database);
@@ -41,22 +49,54 @@ TEST_F(HistoryFile, IsMadeAndFoundAgain) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(HistoryFile, ThatIsNoDatabaseIsMovedAside) {
-  std::ofstream(file_) << std::string(5000, 'x');
-  ASSERT_TRUE(OpenFile());
-  EXPECT_THAT(FilesWith("broken"), ElementsAre("history.db.broken-20260102T030405Z"));
-  EXPECT_EQ(std::filesystem::file_size(folder_ / FilesWith("broken")[0]), 5000u);
-  ASSERT_THAT(told_, SizeIs(1));
-  EXPECT_THAT(told_[0], AllOf(HasSubstr(file_), HasSubstr("not a database"),
-                              HasSubstr("history begins anew")));
+TEST_F(HistoryFile, ThatIsNoDatabaseIsAnErrorAndLeftAsItIs) {
+  for (const std::string& text : {std::string("short"), std::string(5000, 'x')}) {
+    std::ofstream(file_) << text;
+    EXPECT_THAT(ErrorOfOpening(),
+                AllOf(HasSubstr(file_), HasSubstr("no database"), HasSubstr("history.file")));
+    EXPECT_EQ(Content(), text);
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 
-TEST_F(HistoryFile, OfAnotherProgramIsMovedAside) {
+TEST_F(HistoryFile, OfAnotherProgramIsAnErrorAndLeftAsItIs) {
   Execute("CREATE TABLE music (title TEXT)");
-  ASSERT_TRUE(OpenFile());
-  EXPECT_THAT(FilesWith("broken"), SizeIs(1));
-  ASSERT_THAT(told_, SizeIs(1));
-  EXPECT_THAT(told_[0], HasSubstr("a database of another program"));
+  for (const char* mark : {"PRAGMA application_id = 0", "PRAGMA application_id = 7"}) {
+    Execute(mark);
+    const std::string before = Content();
+    EXPECT_THAT(ErrorOfOpening(),
+                AllOf(HasSubstr(file_), HasSubstr("another program"), HasSubstr("history.file")));
+    EXPECT_EQ(Content(), before);
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, OfAnotherProgramThatIsBrokenIsLeftAsItIsToo) {
+  Execute("CREATE TABLE music (title TEXT); CREATE TABLE more (title TEXT)");
+  std::filesystem::resize_file(file_, 4096 + 100);
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("history.file"));
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, CarriesItsMarkFromTheBeginning) {
+  const auto open = OpenFile();
+  EXPECT_EQ(Content().substr(68, 4), "RoCE");
+}
+
+TEST_F(HistoryFile, WhatCannotBeLookedAtIsNotMovedAndNothingThrows) {
+  std::filesystem::create_symlink(file_, file_);  // ELOOP
+  EXPECT_FALSE(OpenFile());
+  const std::string other = (folder_ / "other.db").string();
+  const std::string aside = other + ".broken-20260102T030405Z";
+  std::ofstream(other) << "x";
+  std::filesystem::create_symlink(aside, aside);
+  const auto moved = MoveAside(other, kNow);
+  ASSERT_FALSE(moved);
+  EXPECT_THAT(moved.error().message, HasSubstr("cannot be moved"));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  std::filesystem::remove(aside);
+  std::filesystem::create_symlink(other + "-wal", other + "-wal");
+  EXPECT_FALSE(MoveAside(other, kNow));
 }
 
 TEST_F(HistoryFile, ThatWasCutShortIsMovedAsideAndASecondOneToo) {
@@ -64,7 +104,10 @@ TEST_F(HistoryFile, ThatWasCutShortIsMovedAsideAndASecondOneToo) {
     ASSERT_TRUE(OpenFile());
     std::filesystem::resize_file(file_, 3 * 4096);
     ASSERT_TRUE(OpenFile());
-    EXPECT_THAT(FilesWith("broken"), SizeIs(count));
+    ASSERT_THAT(FilesWith("broken"), SizeIs(count));
+    EXPECT_THAT(FilesWith("broken"), Contains("history.db.broken-20260102T030405Z"));
+    ASSERT_THAT(told_, SizeIs(count));
+    EXPECT_THAT(told_.back(), AllOf(HasSubstr(file_), HasSubstr("history begins anew")));
   }
 }
 

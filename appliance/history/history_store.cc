@@ -62,6 +62,8 @@ class HistoryStore::Writer {
     Settle();
   }
 
+  void SetLate(uint64_t late) { late_ = late; }
+
   bool Flush(std::chrono::milliseconds most) {
     const uint64_t target = added_;
     queue_.Hurry();
@@ -73,6 +75,7 @@ class HistoryStore::Writer {
     HistoryCounts counts = {.written = written_,
                             .dropped = dropped_,
                             .errors = errors_,
+                            .late = late_,
                             .file_octets = HistoryOctets(options_.file)};
     counts.added = added_;  // last, so that it is no less than the others together
     const std::lock_guard lock(mutex_);
@@ -86,7 +89,14 @@ class HistoryStore::Writer {
     const std::shared_lock lock(file_);
     auto database = Database::Open(options_.file, Database::Access::kRead);
     if (!database) return tl::unexpected(database.error());
-    return find(*database, query);
+    database->LimitTo(options_.longest_question);
+    Answer answer = find(*database, query);
+    if (answer || !database->ran_out()) return answer;
+    return MakeError(
+        ErrorCode::kResourceExhausted,
+        fmt::format(
+            "it took longer than {:.1f} s to look for that in the history, and was given up",
+            std::chrono::duration<double>(options_.longest_question).count()));
   }
 
  private:
@@ -156,7 +166,11 @@ class HistoryStore::Writer {
     database_.reset();
     if (std::exchange(has_begun_anew_, true)) return false;
     const Result<std::string> aside = MoveAside(options_.file, WallClock());
-    if (!aside) return false;
+    if (!aside) {
+      tell_(fmt::format("history: {}; no more is kept until rocescope begins anew",
+                        aside.error().message));
+      return false;
+    }
     tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
     if (OpenFile()) return true;
     rows_.reset();
@@ -215,6 +229,7 @@ class HistoryStore::Writer {
   std::atomic<uint64_t> written_ = 0;
   std::atomic<uint64_t> dropped_ = 0;
   std::atomic<uint64_t> errors_ = 0;
+  std::atomic<uint64_t> late_ = 0;
   std::optional<Clock::time_point> end_by_;  // set before the queue is closed
   mutable std::mutex mutex_;
   std::condition_variable settled_;  // a row was written or dropped
@@ -235,6 +250,8 @@ HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(w
 HistoryStore::~HistoryStore() = default;
 
 void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
+
+void HistoryStore::SetLate(uint64_t late) { writer_->SetLate(late); }
 
 bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
 

@@ -153,6 +153,26 @@ void Break(const std::string& file) {
   }
 }
 
+TEST_F(HistoryStoreTest, AQuestionThatTakesTooLongIsGivenUp) {
+  HistoryOptions options = Options();
+  {
+    const auto store = Open(options);
+    for (int i = 0; i < 20'000; ++i) (*store)->Add(EventAt(i, "m"));
+    for (int i = 0; i < 10'000; ++i) (*store)->Add(LinkAt(i, "leaf0:1", 1));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_TRUE((*store)->Events({.job = "nobody"}));
+  }
+  options.longest_question = {};
+  const auto store = Open(options);
+  const auto events = (*store)->Events({.job = "nobody"});
+  ASSERT_FALSE(events);
+  EXPECT_EQ(events.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(events.error().message, HasSubstr("took longer than 0.0 s"));
+  const auto links = (*store)->LinkSeries({.name = "leaf0:1"});
+  ASSERT_FALSE(links);
+  EXPECT_EQ(links.error().code, ErrorCode::kResourceExhausted);
+}
+
 TEST_F(HistoryStoreTest, AFileThatBreaksMeanwhileIsMovedAsideOnce) {
   {
     const auto store = Open(Options());

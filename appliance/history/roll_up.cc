@@ -78,6 +78,11 @@ std::vector<HistoryRow> LinkRollUp::Take(bool unfinished) {
   return std::exchange(over_, {});
 }
 
+void LinkRollUp::BeginAnew() {
+  EndMinute();
+  minute_ = INT64_MIN;
+}
+
 void JobRollUp::Add(Timestamp reached, std::span<const v1::JobSummary> jobs) {
   if (has_answer_ && reached <= reached_) {
     ++late_;
@@ -123,6 +128,12 @@ void JobRollUp::EndMinute() {
     over_.emplace_back(std::move(minute));
   }
   jobs_.clear();
+}
+
+void JobRollUp::BeginAnew() {
+  EndMinute();
+  bytes_.clear();
+  has_answer_ = false;
 }
 
 std::vector<HistoryRow> JobRollUp::Take(bool unfinished) {

@@ -30,6 +30,8 @@ class LinkRollUp {
   void Add(const LinkLoads& loads);
   // Minutes that are over, by port; with `unfinished` the one that is not over too.
   std::vector<HistoryRow> Take(bool unfinished = false);
+  // The clock was set back: the minute is over, and what comes next is late of nothing.
+  void BeginAnew();
   // Windows that came when their minute was over.
   uint64_t late() const { return late_; }
 
@@ -54,6 +56,8 @@ class JobRollUp {
   // Answers that are not later than the last one are left out and counted.
   void Add(Timestamp reached, std::span<const v1::JobSummary> jobs);
   std::vector<HistoryRow> Take(bool unfinished = false);
+  // As of links; the next answer is a first one.
+  void BeginAnew();
   uint64_t late() const { return late_; }
 
  private:

@@ -77,6 +77,28 @@ TEST(LinkRollUp, AWindowIsCountedOnceAndALateOneNotAtAll) {
   EXPECT_EQ(LinkOf(rows[2]).windows, 2u);
 }
 
+TEST(LinkRollUp, GoesOnAfterTheClockWasSetBack) {
+  LinkRollUp links(TwoHosts());
+  for (const int i : {3600, 3601}) links.Add(Window(i));
+  links.BeginAnew();
+  for (const int i : {0, 1, 2, 60}) links.Add(Window(i));
+  EXPECT_EQ(links.late(), 0u);
+  const auto rows = links.Take();
+  ASSERT_THAT(rows, SizeIs(4));
+  EXPECT_EQ(LinkOf(rows[0]).minute, 160);
+  EXPECT_EQ(LinkOf(rows[0]).windows, 2u);
+  EXPECT_EQ(LinkOf(rows[2]).minute, 100);
+  EXPECT_EQ(LinkOf(rows[2]).windows, 3u);
+}
+
+TEST(LinkRollUp, AWindowIsCountedAgainOnceTheClockWasSetBack) {
+  LinkRollUp links(TwoHosts());
+  links.Add(Window(30));
+  links.BeginAnew();
+  links.Add(Window(30));  // of another time that the clock calls the same
+  EXPECT_THAT(links.Take(/*unfinished=*/true), SizeIs(4)) << "which add up in the file";
+}
+
 TEST(LinkRollUp, TheSameWindowsGiveTheSameRows) {
   const auto fabric = TwoHosts();
   LinkRollUp one(fabric);
@@ -143,6 +165,21 @@ TEST(JobRollUp, BytesAreDifferencesAndIterationsTimeByThePeriod) {
   ASSERT_THAT(last, SizeIs(1));
   EXPECT_EQ(std::get<JobMinute>(last[0]).minute, 101);
   EXPECT_EQ(std::get<JobMinute>(last[0]).bytes, 100u);
+}
+
+TEST(JobRollUp, GoesOnAfterTheClockWasSetBack) {
+  JobRollUp jobs;
+  const auto at = [](int second) { return kStart + std::chrono::seconds(second); };
+  jobs.Add(at(3600), std::vector{Job(1000, 0, "met", 0)});
+  jobs.BeginAnew();
+  jobs.Add(at(10), std::vector{Job(300, 0, "met", 0)});  // since it began anew
+  jobs.Add(at(20), std::vector{Job(400, 0, "met", 0)});
+  EXPECT_EQ(jobs.late(), 0u);
+  const auto rows = jobs.Take(true);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(std::get<JobMinute>(rows[0]).minute, 160);
+  EXPECT_EQ(std::get<JobMinute>(rows[1]).minute, 100);
+  EXPECT_EQ(std::get<JobMinute>(rows[1]).bytes, 400u);
 }
 
 }  // namespace

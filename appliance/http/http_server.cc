@@ -42,7 +42,7 @@ constexpr auto kStreamSign = std::chrono::seconds(15);
 
 struct Counts {
   std::atomic<uint64_t> accepted, refused, requests, bad_requests, streams, broken_off;
-  std::atomic<uint32_t> open;
+  std::atomic<uint32_t> open, streaming;
 };
 
 std::string Field(const http::request<http::empty_body>& request, http::field field) {
@@ -53,15 +53,20 @@ std::string Field(const http::request<http::empty_body>& request, http::field fi
 // One connection. All of it happens on the server's thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(tcp::socket socket, const HttpHandler& handler, Counts& counts, std::chrono::seconds wait)
+  Session(tcp::socket socket, const HttpHandler& handler, Counts& counts,
+          const HttpServer::Options& options)
       : stream_(std::move(socket)),
         timer_(stream_.get_executor()),
         handler_(handler),
         counts_(counts),
-        patience_(wait) {
+        patience_(options.patience_seconds),
+        most_streams_(options.streams) {
     ++counts_.open;
   }
-  ~Session() { --counts_.open; }
+  ~Session() {
+    --counts_.open;
+    if (is_streaming_) --counts_.streaming;
+  }
 
   void Read() {
     parser_.emplace();
@@ -98,6 +103,7 @@ class Session : public std::enable_shared_from_this<Session> {
                           .if_none_match = Field(request, http::field::if_none_match),
                           .last_event_id = text(request["Last-Event-ID"]),
                           .accept_encoding = Field(request, http::field::accept_encoding)});
+    if (response_.stream && counts_.streaming >= most_streams_) return RefuseStream();
     ++counts_.requests;
     response_.stream ? BeginStream() : Write();
   }
@@ -107,6 +113,18 @@ class Session : public std::enable_shared_from_this<Session> {
     keep_alive_ = false;
     is_head_ = false;
     response_ = {.status = status, .content_type = "text/plain", .body = fmt::format("{}\n", why)};
+    Write();
+  }
+
+  void RefuseStream() {
+    ++counts_.refused;
+    keep_alive_ = false;
+    response_ = {.status = 503,
+                 .content_type = "text/plain",
+                 .body = fmt::format("{} others have streams open already, and that is as many as "
+                                     "may: try again later\n",
+                                     most_streams_),
+                 .headers = {{"Retry-After", "10"}}};
     Write();
   }
 
@@ -143,6 +161,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Ends with the connection, and has no length: HTTP/1.0 knows that too.
   void BeginStream() {
     ++counts_.streams;
+    ++counts_.streaming;
+    is_streaming_ = true;
     http::response<http::empty_body> head(http::int_to_status(response_.status), version_);
     SetHeaders(head);
     head.keep_alive(false);
@@ -195,6 +215,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const HttpHandler& handler_;
   Counts& counts_;
   const std::chrono::seconds patience_;
+  const uint32_t most_streams_;
   beast::flat_buffer buffer_{kMostHeader};
   std::optional<http::request_parser<http::empty_body>> parser_;
   HttpResponse response_;
@@ -205,6 +226,7 @@ class Session : public std::enable_shared_from_this<Session> {
   unsigned version_ = 11;
   bool keep_alive_ = false;
   bool is_head_ = false;
+  bool is_streaming_ = false;
 };
 
 asio::ip::address AddressOf(const IpAddress& address) {
@@ -259,8 +281,7 @@ struct HttpServer::Parts {
       return;  // closes it
     }
     std::erase_if(sessions, [](const auto& session) { return session.expired(); });
-    const auto session = std::make_shared<Session>(std::move(socket), handler, counts,
-                                                   std::chrono::seconds(options.patience_seconds));
+    const auto session = std::make_shared<Session>(std::move(socket), handler, counts, options);
     sessions.push_back(session);
     session->Read();
   }
@@ -328,7 +349,8 @@ HttpCounters HttpServer::Counters() const {
           .bad_requests = counts.bad_requests,
           .streams = counts.streams,
           .broken_off = counts.broken_off,
-          .open = counts.open};
+          .open = counts.open,
+          .streaming = counts.streaming};
 }
 
 }  // namespace rocescope

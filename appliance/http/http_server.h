@@ -17,12 +17,13 @@ namespace rocescope {
 
 struct HttpCounters {
   uint64_t accepted = 0;      // connections
-  uint64_t refused = 0;       // as there were too many
+  uint64_t refused = 0;       // connections and streams, as there were too many
   uint64_t requests = 0;      // answered
   uint64_t bad_requests = 0;  // not HTTP, too large, or for another host
   uint64_t streams = 0;       // begun
   uint64_t broken_off = 0;    // peers that took nothing for too long
   uint32_t open = 0;          // connections now
+  uint32_t streaming = 0;     // of these
 };
 
 class HttpServer {
@@ -31,6 +32,8 @@ class HttpServer {
     IpAddress address;
     uint16_t port = 0;           // 0: the kernel chooses one
     uint32_t connections = 256;  // at most at a time
+    // Of these, so that streams, which last, leave room for requests. Others get status 503.
+    uint32_t streams = 64;
     // A request must be here, and an answer taken, after so long; then the connection ends.
     uint32_t patience_seconds = 20;
   };

@@ -136,6 +136,38 @@ TEST(HttpServer, RefusesConnectionsBeyondItsBound) {
   EXPECT_EQ(server->Counters().refused, 1u);
 }
 
+TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
+  const auto server = Serve(
+      [](const HttpRequest& request) {
+        if (request.target != "/events") return Echo(request);
+        return HttpResponse{.body = "first\n", .stream = [] { return std::string("more\n"); }};
+      },
+      {.connections = 4, .streams = 2});
+  constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  auto one = std::make_unique<Client>(server->port());
+  Client two(server->port());
+  for (Client* client : {one.get(), &two}) {
+    client->Say(kEvents);
+    client->HearUntil("first");
+  }
+  {
+    Client three(server->port());
+    three.Say(kEvents);
+    EXPECT_THAT(three.HearAll(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
+                                       HasSubstr("try again later"), Not(HasSubstr("first"))));
+    Client page(server->port());
+    page.Say("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(page.HearUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  }
+  EXPECT_EQ(server->Counters().refused, 1u);
+  EXPECT_EQ(server->Counters().streaming, 2u);
+  one.reset();
+  while (server->Counters().streaming > 1) std::this_thread::yield();
+  Client four(server->port());
+  four.Say(kEvents);
+  EXPECT_THAT(four.HearUntil("first"), StartsWith("HTTP/1.1 200 "));
+}
+
 TEST(HttpServer, BreaksOffWhoSaysNothing) {
   const auto server = Serve(Echo, {.patience_seconds = 1});
   Client client(server->port());

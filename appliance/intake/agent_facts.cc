@@ -209,6 +209,7 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
   const v1::AgentBatch& batch = *delivery.batch;
   Session& session = SessionOf(delivery, host);
   bool changed = AddLogs(batch, delivery.host, session);
+  if (changed) ++log_changes_;
   if (batch.has_inventory()) {
     session.nics = NicsOf(delivery.host, batch.inventory());
     session.gpus = GpusOf(delivery.host, batch.inventory());
@@ -232,6 +233,7 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
     host.now = std::move(*host.next);
     host.next.reset();
     host.silent = false;
+    ++log_changes_;
     changed = true;
   }
   return changed;
@@ -243,6 +245,7 @@ bool AgentFactsBuilder::ForgetHost(const std::string& host) {
   log_octets_ -= at->second->now.log_octets;
   if (at->second->next) log_octets_ -= at->second->next->log_octets;
   hosts_.erase(at);
+  ++log_changes_;
   return true;
 }
 
@@ -350,6 +353,7 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
 
 AgentFacts AgentFactsBuilder::Facts() const {
   AgentFacts facts;
+  facts.log_changes = log_changes_;
   std::map<uint64_t, std::vector<AllocatedNode>> allocations;
   for (const auto& [name, host] : hosts_) {
     const Session& session = host->now;

@@ -22,6 +22,7 @@ namespace rocescope {
 // Facts of all hosts that have an agent.
 struct AgentFacts {
   std::vector<NcclLog> logs;
+  uint64_t log_changes = 0;  // as long as it is the same, so are the logs
   std::vector<RdmaDump> rdma;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
@@ -80,6 +81,7 @@ class AgentFactsBuilder {
   std::map<std::string, std::unique_ptr<Host>> hosts_;
   uint64_t log_octets_ = 0;  // of all sessions
   uint64_t log_pieces_ = 0;  // that were read: which log was written last
+  uint64_t log_changes_ = 0;
   Counts counts_;
 };
 

@@ -298,6 +298,10 @@ TEST(AgentFacts, LogsGrow) {
   EXPECT_EQ(facts.Rank(), 3);
   EXPECT_TRUE(facts.Log(test::LogText("gpu-7").Complete(3, 8).text()));
   const AgentFacts all = facts.builder.Facts();
+  facts.CaughtUp(1);
+  EXPECT_EQ(facts.builder.Facts().log_changes, all.log_changes) << "no line has come since";
+  facts.Log("");
+  EXPECT_NE(facts.builder.Facts().log_changes, all.log_changes);
   ASSERT_EQ(all.logs.size(), 1u);
   EXPECT_EQ(all.logs[0].source_name, "gpu-7:/var/log/nccl.log");
   EXPECT_EQ(all.logs[0].lines, 2u);
@@ -309,7 +313,9 @@ TEST(AgentFacts, AnotherSessionCountsOnceItHasCaughtUp) {
   facts.CaughtUp(1);
   facts.Log(test::LogText("gpu-7").Begin(5, 8).text(), 2);
   EXPECT_EQ(facts.Rank(), 3) << "the new one has not said all yet";
+  const uint64_t changes = facts.builder.Facts().log_changes;
   EXPECT_TRUE(facts.CaughtUp(2));
+  EXPECT_NE(facts.builder.Facts().log_changes, changes);
   EXPECT_EQ(facts.Rank(), 5);
 }
 

@@ -124,6 +124,9 @@ void AddHistory(const HistoryStore& history, Families& out) {
               counts.written);
   out.Counter("history_dropped_rows_total",
               "Those lost, as the disk was slow or full or the file broken.", counts.dropped);
+  out.Counter("history_late_total",
+              "Windows and answers that came when their minute was over, and are in none.",
+              counts.late);
   out.Counter("history_errors_total", "Errors of the file.", counts.errors);
   out.Gauge("history_file_bytes", "Octets of the file, with its log.",
             static_cast<double>(counts.file_octets));

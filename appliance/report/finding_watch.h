@@ -33,6 +33,8 @@ class FindingWatch {
   // Tells what has changed since the last time: what was taken back first, then in the order of
   // the report. A fault is the same one as long as its kind, place and direction are.
   void Look(const v1::ReplayReport& report, const Tell& tell);
+  // Nothing is known, and nothing is told of that: what is found next is new.
+  void Forget() { known_.clear(); }
 
  private:
   using Key = std::tuple<std::string, std::string, std::string>;

@@ -64,6 +64,13 @@ TEST_F(FindingWatchTest, TellsThatItCameBack) {
   EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
 }
 
+TEST_F(FindingWatchTest, WhatItHasForgottenIsNotTakenBack) {
+  Look(kFlap);
+  watch_.Forget();
+  EXPECT_THAT(Look(""), IsEmpty());
+  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+}
+
 TEST_F(FindingWatchTest, TellsWhatWasTakenBackBeforeWhatStandsInItsPlace) {
   Look(kFlap);
   EXPECT_THAT(Look("findings { kind: 'link_down' place: 'a-b' sentence: 'D' }"),

@@ -33,13 +33,15 @@ class OfKind {
   OfKind(std::string_view kind, std::vector<Complaint>& out) : kind_(kind), out_(out) {}
   ~OfKind() {
     if (count_ <= kMostOfAKind) return;
-    out_.back().sentence += fmt::format(" (and {} more)", count_ - kMostOfAKind);
+    // Not the last of all: other kinds' may have come since.
+    out_[last_].sentence += fmt::format(" (and {} more)", count_ - kMostOfAKind);
   }
   OfKind(const OfKind&) = delete;
   OfKind& operator=(const OfKind&) = delete;
 
   void Add(std::string place, std::string sentence, std::string remedy) {
     if (count_++ >= kMostOfAKind) return;
+    last_ = out_.size();
     out_.push_back({.kind = std::string(kind_),
                     .place = std::move(place),
                     .sentence = std::move(sentence),
@@ -50,6 +52,7 @@ class OfKind {
   std::string_view kind_;
   std::vector<Complaint>& out_;
   size_t count_ = 0;
+  size_t last_ = 0;  // in out_, the last one of the kind
 };
 
 double Seconds(Duration duration) { return 1e-9 * static_cast<double>(duration.count()); }

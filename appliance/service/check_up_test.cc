@@ -19,6 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 auto Is(const char* kind, const char* place) {
   return AllOf(Field("kind", &Complaint::kind, kind), Field("place", &Complaint::place, place),
@@ -92,6 +93,40 @@ TEST_F(CheckUpTest, WhatGetsLostHereIsTold) {
   source.statistics.records_dropped = 200;
   EXPECT_THAT(CheckUp(input_),
               ElementsAre(Is("frames_lost", "mirror"), Is("records_dropped", "mirror")));
+}
+
+TEST_F(CheckUpTest, HowManyMoreThereAreStandsAtTheKindOfWhichThereAreMore) {
+  constexpr uint64_t kFew = 3;
+  constexpr uint64_t kMany = 7;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    LcoreStatistics& counted = AddSource(SourceKind::kInterface, 100'000, 100'000).statistics;
+    counted.missed = 200;
+    if (i >= kFew) continue;
+    counted.records = 100'000;
+    counted.records_dropped = 200;
+  }
+  std::vector<std::string> more;
+  for (const Complaint& complaint : CheckUp(input_)) {
+    if (complaint.sentence.ends_with(" (and 2 more)")) more.push_back(complaint.kind);
+    EXPECT_EQ(complaint.sentence.find("more)"), complaint.sentence.rfind("more)"));
+  }
+  EXPECT_THAT(more, ElementsAre("frames_lost"));
+}
+
+TEST_F(CheckUpTest, OfTwoKindsEachSaysHowManyMoreThereAre) {
+  for (int i = 0; i < 8; ++i) {
+    LcoreStatistics& counted = AddSource(SourceKind::kInterface, 100'000, 100'000).statistics;
+    counted.missed = 200;
+    counted.records = i < 6 ? 100'000 : 0;
+    counted.records_dropped = i < 6 ? 200 : 0;
+  }
+  std::vector<std::string> more;
+  for (const Complaint& complaint : CheckUp(input_)) {
+    const size_t at = complaint.sentence.find(" (and ");
+    if (at != std::string::npos) more.push_back(complaint.kind + complaint.sentence.substr(at));
+  }
+  EXPECT_THAT(more,
+              UnorderedElementsAre("frames_lost (and 3 more)", "records_dropped (and 1 more)"));
 }
 
 TEST_F(CheckUpTest, ASourceThatHasEndedIsNotSilentToo) {

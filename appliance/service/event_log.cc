@@ -19,7 +19,7 @@ std::shared_ptr<const v1::Event> Gap(uint64_t cursor, const char* sentence) {
 
 }  // namespace
 
-EventLog::EventLog() = default;
+EventLog::EventLog(uint64_t began) : began_(began), last_(began) {}
 EventLog::~EventLog() = default;
 
 void EventLog::Append(v1::Event event) {
@@ -38,13 +38,16 @@ uint64_t EventLog::last() const {
 std::vector<std::shared_ptr<const v1::Event>> EventLog::After(uint64_t cursor, size_t most) const {
   std::vector<std::shared_ptr<const v1::Event>> events;
   const std::lock_guard lock(mutex_);
+  constexpr const char* kBeganAnew = "the box began anew: events of its life before are not known";
   if (cursor > last_) {
-    events.push_back(Gap(last_, "the box began anew: events of its life before are not known"));
+    events.push_back(Gap(last_, kBeganAnew));
     return events;
   }
+  if (cursor == 0) cursor = began_;
   const uint64_t forgotten = last_ - kept_.size();
   if (cursor < forgotten) {
-    events.push_back(Gap(forgotten, "events before this one are forgotten"));
+    events.push_back(
+        Gap(forgotten, cursor < began_ ? kBeganAnew : "events before this one are forgotten"));
     cursor = forgotten;
   }
   const auto begin = static_cast<size_t>(cursor - forgotten);

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/time.h"
+
 namespace rocescope {
 
 namespace v1 {
@@ -21,23 +23,33 @@ class EventLog {
  public:
   static constexpr size_t kKept = 4096;
 
-  EventLog();
+  // The first event has the cursor after `began`. With FirstCursorOf a life of the box, a cursor of
+  // an earlier life lies before all of this one's.
+  explicit EventLog(uint64_t began = 0);
   ~EventLog();
 
   // Gives it its cursor.
   void Append(v1::Event event);
 
-  // Of the last event; 0: there was none.
+  // Of the last event; `began`: there was none.
   uint64_t last() const;
-  // Those after `cursor`, at most so many. Where some of them are forgotten, the first one is of
-  // kind "gap", with the cursor of the last that is; likewise where the cursor is of another life
-  // of the box, that is later than the last.
+  // Those after `cursor`, at most so many; 0: from the box's beginning on. Where some of them are
+  // forgotten, the first one is of kind "gap", with the cursor of the last that is; likewise where
+  // the cursor is of another life of the box, that is before the first or later than the last.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;
 
  private:
+  const uint64_t began_;
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<const v1::Event>> kept_;
-  uint64_t last_ = 0;
+  uint64_t last_;
 };
+
+// A life of the box begins to count here: a million numbers for each second since the epoch, below
+// 2^53 for some centuries, so that a program that takes numbers for doubles keeps them exact.
+constexpr uint64_t FirstCursorOf(Timestamp began) {
+  const int64_t seconds = ToNanoseconds(began) / 1'000'000'000;
+  return seconds > 0 ? static_cast<uint64_t>(seconds) << 20 : 0;
+}
 
 }  // namespace rocescope

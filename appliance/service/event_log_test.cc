@@ -57,5 +57,27 @@ TEST(EventLog, ACursorOfAnotherLifeIsAGap) {
   EXPECT_EQ(events[0]->cursor(), 1u);
 }
 
+TEST(EventLog, ACursorOfAnEarlierLifeIsAGapAndThenAllThatHappened) {
+  constexpr Timestamp kFirstLife(std::chrono::seconds(1'790'000'000));
+  EventLog before(FirstCursorOf(kFirstLife));
+  for (int i = 0; i < 5; ++i) before.Append(Of("old"));
+  EventLog log(FirstCursorOf(kFirstLife + std::chrono::seconds(1)));
+  EXPECT_THAT(KindsAfter(log, before.last()), ElementsAre("gap")) << "also before anything happens";
+  EXPECT_THAT(KindsAfter(log, log.last()), IsEmpty());
+  for (int i = 0; i < 10; ++i) log.Append(Of("new"));
+  const auto events = log.After(before.last(), 2);
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("began anew"));
+  EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);
+  EXPECT_THAT(KindsAfter(log, 0, 1), ElementsAre("new")) << "0 is of no life";
+}
+
+TEST(EventLog, CursorsAreExactAsDoubles) {
+  // 2200-01-01T00:00:00Z is 84,006 days after the epoch.
+  const uint64_t cursor = FirstCursorOf(Timestamp(std::chrono::hours(24 * 84'006)));
+  EXPECT_LT(cursor, uint64_t{1} << 53);
+}
+
 }  // namespace
 }  // namespace rocescope

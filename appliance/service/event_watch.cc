@@ -3,12 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "rocescope/v1/service.pb.h"
 
 namespace rocescope {
 
 std::vector<v1::Event> EventWatch::LookAt(const AnswerView& answer) {
   std::vector<v1::Event> events;
+  const uint32_t begun_anew = answer.answer().begun_anew;
+  if (std::exchange(begun_anew_, begun_anew) != begun_anew) findings_.Forget();
   findings_.Look(answer.findings(), [&](FindingChange change, const v1::Finding& finding) {
     v1::Event& event = events.emplace_back();
     event.set_at_ns(ToNanoseconds(answer.answer().reached));

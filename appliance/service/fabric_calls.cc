@@ -158,7 +158,7 @@ ServiceStatus Service::FindPaths(const v1::FindPathsRequest& request, v1::FindPa
   if (!found) return tl::unexpected(found.error());
   page->answer->FillAge(*out.mutable_age());
   const PageEnd end =
-      EndOfPage(page->first, request.page_size(), found->size(), page->answer->answer().version);
+      EndOfPage(page->first, request.page_size(), found->size(), PageVersion(*page->answer));
   for (uint64_t i = page->first; i < end.end; ++i) {
     FillPath(*box_.fabric(), *(*found)[i], *out.add_paths());
   }
@@ -187,7 +187,7 @@ ServiceStatus Service::ListHotspots(const v1::ListHotspotsRequest& request,
   }
   answer.FillAge(*out.mutable_age());
   const PageEnd end =
-      EndOfPage(page->first, request.page_size(), hotspots.size(), answer.answer().version);
+      EndOfPage(page->first, request.page_size(), hotspots.size(), PageVersion(answer));
   for (uint64_t i = page->first; i < end.end; ++i) *out.add_hotspots() = *hotspots[i];
   out.set_total(hotspots.size());
   out.set_next_page_token(end.next);

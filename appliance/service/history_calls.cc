@@ -20,6 +20,11 @@ constexpr uint32_t kDefaultPoints = 1000;
 constexpr uint32_t kMostPoints = 10'000;
 
 ServiceError Unreadable(const Error& error) {
+  if (error.code == ErrorCode::kResourceExhausted) {
+    return {.fault = ServiceFault::kTooLong,
+            .message = fmt::format("{}: ask for a narrower range of time (from_ns, until_ns)",
+                                   error.message)};
+  }
   return {
       .fault = ServiceFault::kNoDataYet,
       .message = fmt::format("{}: the history cannot be read now; ask again later", error.message)};

@@ -20,12 +20,13 @@ class HistoryCalls : public ServiceTest {
   HistoryCalls() { OpenBox(kFabric); }
   ~HistoryCalls() override { service_.reset(); }
 
-  void OpenHistory() {
+  void OpenHistory(std::chrono::milliseconds longest_question = std::chrono::seconds(20)) {
     const Duration long_enough = std::chrono::hours(24 * 36'500);
     auto store = HistoryStore::Open({.file = (folder_ / "history.db").string(),
                                      .retention = {.keep_events = long_enough,
                                                    .keep_series = long_enough,
-                                                   .most_bytes = uint64_t{16} << 20}},
+                                                   .most_bytes = uint64_t{16} << 20},
+                                     .longest_question = longest_question},
                                     [](const std::string&) {});
     ASSERT_TRUE(store) << store.error().message;
     store_ = *std::move(store);
@@ -50,6 +51,21 @@ TEST_F(HistoryCalls, WithoutAFileSaySo) {
     EXPECT_EQ(status.error().fault, ServiceFault::kNoHistory);
     EXPECT_THAT(status.error().message, HasSubstr("history.file"));
   }
+}
+
+TEST_F(HistoryCalls, AQuestionThatTakesTooLongSaysToAskForLess) {
+  OpenHistory(std::chrono::milliseconds(0));
+  for (int i = 0; i < 2000; ++i) {
+    store_->Add(LinkMinute{.minute = i, .port = "leaf0:1", .windows = 1});
+  }
+  ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
+  v1::GetLinkHistoryRequest request;
+  request.set_port("leaf0:1");
+  v1::GetLinkHistoryResponse response;
+  const ServiceStatus status = service_->GetLinkHistory(request, response);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
+  EXPECT_THAT(status.error().message, HasSubstr("narrower range of time (from_ns, until_ns)"));
 }
 
 TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {

@@ -86,9 +86,8 @@ ServiceStatus Service::ListJobs(const v1::ListJobsRequest& request, v1::ListJobs
   if (!page) return tl::unexpected(page.error());
   const AnswerView& answer = *page->answer;
   answer.FillAge(*out.mutable_age());
-  const PageEnd end =
-      EndOfPage(page->first, request.page_size(), answer.snapshot().attribution->jobs.size(),
-                answer.answer().version);
+  const PageEnd end = EndOfPage(page->first, request.page_size(),
+                                answer.snapshot().attribution->jobs.size(), PageVersion(answer));
   for (uint64_t i = page->first; i < end.end; ++i) FillJobSummary(answer, i, *out.add_jobs());
   out.set_next_page_token(end.next);
   return {};
@@ -107,9 +106,9 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 
 void Service::TellAllocations() {
   const std::lock_guard lock(telling_);
-  std::vector<Allocation> all = registry_.All();
-  box_.SetAllocations(all);
-  if (job_file_ != nullptr) job_file_->Save(std::move(all));
+  std::vector<Allocation> told = registry_.Told();
+  box_.SetAllocations(told);
+  if (job_file_ != nullptr) job_file_->Save(std::move(told));
 }
 
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,

@@ -71,10 +71,23 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(
   Result<FileLock> lock = FileLock::Take(path, "jobs.file");
   if (!lock) return tl::unexpected(lock.error());
   std::vector<Allocation> found;
-  if (std::filesystem::exists(path)) {
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(path, error);
+  if (error) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("{}: {} (key `jobs.file`)", path, error.message()));
+  }
+  if (is_there) {
     const Result<std::string> text = ReadTextFile(path, kLargest);
     if (!text) return tl::unexpected(text.error());
-    Result<std::vector<Allocation>> jobs = ParseJobFile(*text);
+    if (!text->empty() && !IsJobFile(*text)) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: no file of rocescope's jobs: it is left as it is; name "
+                                   "another file (key `jobs.file`)",
+                                   path));
+    }
+    Result<std::vector<Allocation>> jobs =
+        text->empty() ? Result<std::vector<Allocation>>() : ParseJobFile(*text);
     if (jobs) {
       found = *std::move(jobs);
     } else if (jobs.error().code == ErrorCode::kUnimplemented) {

@@ -27,8 +27,9 @@ class JobFile {
   // Of jobs that have ended, as many are kept: the last ones.
   static constexpr size_t kMostEnded = 1000;
 
-  // Reads what is there. What cannot be read is moved aside to FILE.broken-TIME, which `tell` says;
-  // a newer rocescope's is an error, and so is another box that has the file.
+  // Reads what is there. One of ours that is broken is moved aside to FILE.broken-TIME, which
+  // `tell` says. What is none of ours, or a newer rocescope's, is an error and not touched; so is
+  // another box that has the file.
   static Result<std::unique_ptr<JobFile>> Open(const std::string& path,
                                                const std::function<void(const std::string&)>& tell);
   // What was saved is written first.

@@ -13,6 +13,7 @@
 namespace rocescope {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -110,6 +111,26 @@ TEST_F(JobFileTest, ABrokenFileIsMovedAsideAndTold) {
   EXPECT_THAT(told_, HasSubstr("jobs.json: line 2: expected a job"));
   EXPECT_THAT(told_, HasSubstr(".broken-"));
   EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(JobFileTest, WhatIsNoneOfOursIsAnErrorAndLeftAsItIs) {
+  for (const char* text : {"{\"jobs\":[]}\n", "id,name\n7,train\n", "\n"}) {
+    Write(text);
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
+    std::ifstream file(path_);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  }
+}
+
+TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
+  Write("");
+  EXPECT_THAT(Open()->found(), IsEmpty());
+  EXPECT_EQ(told_, "");
+}
+
+TEST_F(JobFileTest, WhatCannotBeLookedAtIsAnError) {
+  std::filesystem::create_symlink(path_, path_);  // ELOOP
+  EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
 }
 
 TEST_F(JobFileTest, ANewerFileIsLeftAlone) {

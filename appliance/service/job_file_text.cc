@@ -85,6 +85,10 @@ std::string WriteJobFile(std::span<const Allocation> jobs) {
   return text;
 }
 
+bool IsJobFile(std::string_view text) {
+  return text.starts_with(fmt::format("{{\"{}\":", kFormKey));
+}
+
 Result<std::vector<Allocation>> ParseJobFile(std::string_view text) {
   std::vector<Allocation> jobs;
   std::set<uint64_t> ids;

@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace rocescope {
+namespace {
+
+// Of one that has ended and does not say when: before all others.
+Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
+
+}  // namespace
 
 bool JobRegistry::Register(Allocation allocation) {
   const std::lock_guard lock(mutex_);
@@ -23,24 +29,33 @@ bool JobRegistry::Register(Allocation allocation) {
     if (!MakeRoom(id)) return false;
   }
   if (at != jobs_.end()) Forget(at);
-  nodes_ += allocation.nodes.size();
-  jobs_.emplace(id, std::move(allocation));
+  Keep(std::move(allocation));
   return true;
+}
+
+void JobRegistry::Keep(Allocation allocation) {
+  nodes_ += allocation.nodes.size();
+  const uint64_t id = allocation.id;
+  if (allocation.state == AllocationState::kEnded) {
+    ended_.emplace(EndOf(allocation), id);
+  } else {
+    held_.insert(id);
+  }
+  jobs_.emplace(id, std::move(allocation));
 }
 
 void JobRegistry::Forget(std::map<uint64_t, Allocation>::iterator at) {
   nodes_ -= at->second.nodes.size();
+  held_.erase(at->first);
+  ended_.erase({EndOf(at->second), at->first});
   jobs_.erase(at);
 }
 
 bool JobRegistry::MakeRoom(uint64_t keep) {
-  auto first = jobs_.end();
-  for (auto at = jobs_.begin(); at != jobs_.end(); ++at) {
-    if (at->second.state != AllocationState::kEnded || at->first == keep) continue;
-    if (first == jobs_.end() || at->second.end < first->second.end) first = at;
-  }
-  if (first == jobs_.end()) return false;
-  Forget(first);
+  auto first = ended_.begin();
+  if (first != ended_.end() && first->second == keep) ++first;
+  if (first == ended_.end()) return false;
+  Forget(jobs_.find(first->second));
   return true;
 }
 
@@ -52,6 +67,8 @@ bool JobRegistry::End(uint64_t id, Timestamp end) {
   at->second.state = AllocationState::kEnded;
   at->second.state_text = "COMPLETED";
   at->second.end = end;
+  held_.erase(id);
+  ended_.emplace(end, id);
   return true;
 }
 
@@ -69,12 +86,22 @@ std::vector<Allocation> JobRegistry::All() const {
   return all;
 }
 
+std::vector<Allocation> JobRegistry::Told() const {
+  std::vector<Allocation> told;
+  const std::lock_guard lock(mutex_);
+  for (const uint64_t id : held_) told.push_back(jobs_.at(id));
+  size_t room = kMostEndedTold;
+  for (auto at = ended_.rbegin(); at != ended_.rend() && room > 0; ++at, --room) {
+    told.push_back(jobs_.at(at->second));
+  }
+  std::ranges::sort(told, {}, &Allocation::id);
+  return told;
+}
+
 std::vector<Allocation> JobRegistry::Held() const {
   std::vector<Allocation> held;
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, job] : jobs_) {
-    if (job.state == AllocationState::kHeld) held.push_back(job);
-  }
+  for (const uint64_t id : held_) held.push_back(jobs_.at(id));
   return held;
 }
 

@@ -7,7 +7,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analytics/job/allocation.h"
@@ -21,6 +23,8 @@ class JobRegistry {
   static constexpr size_t kMost = 65'536;
   // Likewise of nodes, all jobs together.
   static constexpr size_t kMostNodes = size_t{1} << 20;
+  // Of those that have ended, whoever is told hears of the last ones.
+  static constexpr size_t kMostEndedTold = 1000;
 
   // False: there is no room. One of the same number takes the place of the one before, unless that
   // has ended and began at the same time: then it is the same one, said late.
@@ -32,6 +36,9 @@ class JobRegistry {
   bool Has(std::string_view name) const;
   // By id.
   std::vector<Allocation> All() const;
+  // What analysis and the file are told: those that are held, and of the others the kMostEndedTold
+  // that ended last. By id. Takes no longer for all that ended before.
+  std::vector<Allocation> Told() const;
   // Those that have not ended; by id.
   std::vector<Allocation> Held() const;
   std::optional<Allocation> Find(uint64_t id) const;
@@ -41,10 +48,13 @@ class JobRegistry {
  private:
   bool MakeRoom(uint64_t keep);
   void Forget(std::map<uint64_t, Allocation>::iterator at);
+  void Keep(Allocation allocation);
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> jobs_;
-  size_t nodes_ = 0;  // of all
+  std::set<uint64_t> held_;                         // each of jobs_ is in one of these two
+  std::set<std::pair<Timestamp, uint64_t>> ended_;  // when, and which
+  size_t nodes_ = 0;                                // of all
 };
 
 }  // namespace rocescope

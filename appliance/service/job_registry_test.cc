@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace rocescope {
 namespace {
 
@@ -43,6 +45,34 @@ TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
   EXPECT_TRUE(registry.Register(Job(1'000'000)));
   EXPECT_FALSE(registry.Has("30"));
   EXPECT_TRUE(registry.Has("20"));
+}
+
+TEST(JobRegistry, TellsThoseThatAreHeldAndTheLastThatEnded) {
+  JobRegistry registry;
+  constexpr uint64_t kEnded = JobRegistry::kMostEndedTold + 7;
+  for (uint64_t id = 1; id <= kEnded + 3; ++id) registry.Register(Job(id));
+  // The highest number ends first.
+  for (uint64_t id = 1; id <= kEnded; ++id) registry.End(id, At(static_cast<int64_t>(9999 - id)));
+  const auto told = registry.Told();
+  ASSERT_THAT(told, SizeIs(JobRegistry::kMostEndedTold + 3));
+  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Allocation::id));
+  EXPECT_EQ(told[JobRegistry::kMostEndedTold - 1].id, JobRegistry::kMostEndedTold);
+  EXPECT_EQ(told[JobRegistry::kMostEndedTold].id, kEnded + 1) << "which is held";
+  EXPECT_THAT(registry.All(), SizeIs(kEnded + 3)) << "others are known here";
+}
+
+TEST(JobRegistry, TellsAJobOnceHoweverOftenItEndsAndBegins) {
+  JobRegistry registry;
+  for (int64_t round = 1; round <= 3; ++round) {
+    Allocation job = Job(7);
+    job.start = At(10 * round);
+    registry.Register(job);
+    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Held(), SizeIs(1));
+    registry.End(7, At(10 * round + 5));
+    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Held(), SizeIs(0));
+  }
 }
 
 TEST(JobRegistry, WhatIsRegisteredLateStaysEnded) {

@@ -10,7 +10,7 @@
 namespace rocescope {
 
 struct PageToken {
-  uint64_t version = 0;  // of the answer; 0 of lists that are of none
+  uint64_t version = 0;  // of the answer and the box's life; 0 of lists that are of none
   uint64_t offset = 0;   // of the first element, at least 1
 
   friend bool operator==(const PageToken&, const PageToken&) = default;

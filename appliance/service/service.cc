@@ -114,7 +114,9 @@ Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* 
       version_(std::move(version)),
       history_(history),
       job_file_(jobs),
-      views_(box.answers(), box.config().analysis_window) {
+      views_(box.answers(), box.config().analysis_window),
+      began_(FirstCursorOf(WallClock())),
+      events_(began_) {
   if (job_file_ == nullptr || job_file_->found().empty()) return;
   for (const Allocation& job : job_file_->found()) registry_.Register(job);
   TellAllocations();
@@ -151,11 +153,11 @@ ServiceResult<Service::Paged> Service::Page(const std::string& token) {
     return Refuse(ServiceFault::kBadRequest,
                   "page_token is none that this box gave out: leave it empty for the first page");
   }
-  auto answer = views_.Of(parsed->version);
+  auto answer = parsed->version > began_ ? views_.Of(parsed->version - began_) : nullptr;
   if (!answer) {
     return Refuse(ServiceFault::kPageForgotten,
-                  "the list has changed too often since its first page: begin with the first page "
-                  "again");
+                  "the list has changed too often since its first page, or the box began anew: "
+                  "begin with the first page again");
   }
   return Paged{.answer = std::move(answer), .first = parsed->offset};
 }

@@ -124,6 +124,8 @@ class Service {
   };
   ServiceResult<std::shared_ptr<const AnswerView>> Answered();
   ServiceResult<Paged> Page(const std::string& token);
+  // What tokens call the answer: unlike Answer::version it is none of another life of the box.
+  uint64_t PageVersion(const AnswerView& answer) const { return began_ + answer.answer().version; }
   ServiceResult<std::shared_ptr<const AnswerView>> AnsweredWithTopology();
   ServiceStatus NeedTopology() const;
   ServiceStatus NeedHistory() const;
@@ -150,11 +152,13 @@ class Service {
   std::once_flag neighbours_made_;
   std::shared_ptr<const Neighbourhood> neighbours_;
   AnswerViews views_;
+  const uint64_t began_;  // where cursors and pages' versions of this life begin
   EventLog events_;
 };
 
 // Of a list of so many elements, the end of the page that begins at `first`; and the token of the
-// next one, empty if there is none. `version` is the answer's, 0 of lists that are of none.
+// next one, empty if there is none. `version` is the answer's PageVersion, 0 of lists that are of
+// none.
 struct PageEnd {
   uint64_t end = 0;
   std::string next;

@@ -24,6 +24,7 @@ namespace rocescope {
   ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
   ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 410) \
+  ROW(TooLong, "TOO_LONG", "RESOURCE_EXHAUSTED", 8, 422)        \
   ROW(TooMany, "TOO_MANY", "RESOURCE_EXHAUSTED", 8, 429)        \
   ROW(NotAllowed, "NOT_ALLOWED", "PERMISSION_DENIED", 7, 403)
 

@@ -126,6 +126,8 @@ TEST_F(ServiceTest, APageOfAnAnswerThatIsForgottenIsAnError) {
   }
   request.set_page_token(first.next_page_token());
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
+  request.set_page_token("1.1");  // as one of another life of the box
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
   request.set_page_token("next, please");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
 }

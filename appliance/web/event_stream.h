@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// Those after `cursor`; and, without an id, that another answer is there.
+// Those after `cursor` (0: from now on); and, without an id, that another answer is there.
 HttpResponse StreamEvents(Service& service, uint64_t cursor);
 
 }  // namespace rocescope

@@ -6,6 +6,7 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <string>
@@ -76,6 +77,21 @@ bool SetField(const FieldDescriptor& field, const std::string& text, Message& re
   return true;
 }
 
+ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
+  return {.fault = ServiceFault::kBadRequest,
+          .message = fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known))};
+}
+
+ServiceStatus CheckParameters(const RequestTarget& target,
+                              const std::vector<std::string_view>& known) {
+  for (const auto& [name, value] : target.query) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return tl::unexpected(UnknownParameter(name, known));
+    }
+  }
+  return {};
+}
+
 // Each parameter is a field of the request.
 ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
   const auto& type = *request.GetDescriptor();
@@ -84,8 +100,7 @@ ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
     if (field == nullptr) {
       std::vector<std::string_view> known;
       for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
-      return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known)));
+      return tl::unexpected(UnknownParameter(name, known));
     }
     if (!SetField(*field, value, request)) {
       return Refuse(
@@ -167,7 +182,10 @@ constexpr std::array kRoutes = {
 };
 
 HttpResponse Events(Service& service, const HttpRequest& request, const RequestTarget& target) {
-  uint64_t cursor = service.events().last();
+  if (const auto sound = CheckParameters(target, {"cursor"}); !sound) {
+    return JsonError(sound.error());
+  }
+  uint64_t cursor = 0;  // from now on
   std::string text = request.last_event_id;
   if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
     text = at->second;
@@ -209,11 +227,14 @@ HttpResponse JsonError(const ServiceError& error) {
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
   const std::string_view path = std::string_view(target.path).substr(kApiRoot.size());
   constexpr std::string_view kJob = "jobs/";
+  const auto without_parameters = CheckParameters(target, {});
   if (path == "openapi.json") {
+    if (!without_parameters) return JsonError(without_parameters.error());
     return {.content_type = kJson, .body = std::string(ApiFiles().front().content)};
   }
   if (path == "events") return Events(service, request, target);
   if (path.starts_with(kJob) && path.size() > kJob.size()) {
+    if (!without_parameters) return JsonError(without_parameters.error());
     v1::GetJobRequest job;
     job.set_id(std::string(path.substr(kJob.size())));
     return Call(service, &Service::GetJob, job);

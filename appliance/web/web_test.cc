@@ -106,6 +106,10 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
   EXPECT_THAT(Json("/api/v1/hotspot", 404)["message"], HasSubstr("did you mean \"hotspots\"?"));
   EXPECT_THAT(Json("/api/v1/jobs?page_sise=3", 400)["message"],
               HasSubstr("unknown parameter \"page_sise\"; did you mean \"page_size\"?"));
+  for (const char* path : {"jobs/nobody?typo=1", "openapi.json?typo=1", "events?typo=1"}) {
+    EXPECT_THAT(Json(std::string("/api/v1/") + path, 400)["message"],
+                HasSubstr("unknown parameter \"typo\""));
+  }
   EXPECT_THAT(Json("/api/v1/jobs?page_size=-3", 400)["message"], HasSubstr("whole number"));
   EXPECT_EQ(Json("/api/v1/jobs?page_token=x", 400)["reason"], "BAD_REQUEST");
   EXPECT_EQ(Json("/api/v1/dependencies", 400)["reason"], "BAD_REQUEST");
@@ -151,13 +155,21 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   const HttpResponse now = Get("/api/v1/events");
   EXPECT_EQ(now.content_type, "text/event-stream");
   EXPECT_EQ(now.stream(), "") << "what was before is not told";
-  HttpResponse later = Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = "1"});
-  EXPECT_THAT(later.stream(), AllOf(StartsWith("id: 2\nevent: fault_begun\ndata: {"),
-                                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
+  const uint64_t last = service_->events().last();
+  HttpResponse later =
+      Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
+  EXPECT_THAT(later.stream(),
+              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_begun\ndata: {"),
+                    HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
+                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
   EXPECT_EQ(later.stream(), "");
   Publish(TwoJobs());
   EXPECT_THAT(later.stream(), AllOf(StartsWith("event: answer\n"), HasSubstr("\"version\":\"1\"")));
   EXPECT_EQ(Get("/api/v1/events?cursor=x").status, 400u);
+  HttpResponse earlier = Get("/api/v1/events?cursor=2");
+  EXPECT_THAT(earlier.stream(), AllOf(HasSubstr("event: gap\n"), HasSubstr("began anew"),
+                                      HasSubstr("\"sentence\":\"one\"")))
+      << "an earlier life's";
 }
 
 TEST_F(WebTest, MetricsHaveNoMoreSeriesThanTheirBounds) {

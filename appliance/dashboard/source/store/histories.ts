@@ -6,6 +6,7 @@ import type { Store } from "./store";
 
 const kLinkWindows = 240;
 const kSourcePolls = 240;
+const kSetBackS = 2; // so much earlier than before, and the clock was set back
 
 export interface SourceRates {
   timeS: number;
@@ -69,7 +70,10 @@ export class Histories {
 
   private addLinks(answer: ListLinkLoadsResponse) {
     const untilS = Number(answer.until_ns) / 1e9;
-    if (untilS === 0 || untilS <= (this.links.at(-1)?.untilS ?? 0)) return;
+    const lastS = this.links.at(-1)?.untilS ?? 0;
+    // What is here has times that are still to come.
+    if (untilS + kSetBackS < lastS && untilS !== 0) this.links.length = 0;
+    else if (untilS <= lastS) return;
     const use = new Map<string, number>();
     for (const load of answer.loads) if (load.use >= 0) use.set(load.port, load.use);
     this.links.push({ untilS, use });
@@ -81,6 +85,7 @@ export class Histories {
       const poll = pollOf(source, this.now());
       const before = this.polls.get(source.name);
       this.polls.set(source.name, poll);
+      if (before && poll.timeMs + 1000 * kSetBackS < before.timeMs) this.sources.delete(source.name);
       const rates = before && ratesBetween(before, poll);
       if (!rates) continue;
       const list = this.sources.get(source.name) ?? [];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 import { expect, it } from "vitest";
-import { ratesBetween } from "./histories";
+import type { Store } from "./store";
+import { Histories, ratesBetween } from "./histories";
 
 const kBefore = { timeMs: 1000, received: 100n, octets: 1000n, records: 10n, lost: 0n };
 
@@ -12,4 +13,41 @@ it("works rates out from two polls", () => {
 it("has none across a restart of the box, or without time between", () => {
   expect(ratesBetween(kBefore, { ...kBefore, timeMs: 2000, received: 7n })).toBeUndefined();
   expect(ratesBetween(kBefore, kBefore)).toBeUndefined();
+});
+
+function collected() {
+  let tell: (path: string, value: unknown) => void = () => {};
+  let nowMs = 1_000_000;
+  const store = { onValue: (listener: typeof tell) => (tell = listener) } as unknown as Store;
+  const histories = new Histories(store, () => nowMs);
+  return {
+    histories,
+    at: (ms: number) => (nowMs = ms),
+    window: (untilS: number) => tell("/api/v1/links", { until_ns: `${untilS}000000000`, loads: [] }),
+    poll: (received: number) =>
+      tell("/api/v1/sources", {
+        sources: [{ name: "a", ledger: { received: `${received}` }, octets: "0", records: "0", missed: "0", records_dropped: "0" }],
+      }),
+  };
+}
+
+it("keeps each window of links once, in order", () => {
+  const { histories, window } = collected();
+  for (const untilS of [100, 101, 101, 100, 99, 102]) window(untilS);
+  expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101, 102]);
+});
+
+it("begins anew where the box's clock was set back", () => {
+  const { histories, window } = collected();
+  for (const untilS of [3700, 3701, 0, 100, 101]) window(untilS);
+  expect(histories.links.map(({ untilS }) => untilS)).toEqual([100, 101]);
+});
+
+it("begins sources' rates anew where the browser's clock was set back", () => {
+  const { histories, at, poll } = collected();
+  for (const [ms, received] of [[50_000, 1], [51_000, 2], [10_000, 3], [11_000, 4]] as const) {
+    at(ms);
+    poll(received);
+  }
+  expect(histories.sources.get("a")?.map(({ timeS }) => timeS)).toEqual([11]);
 });

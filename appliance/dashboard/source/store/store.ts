@@ -124,7 +124,8 @@ export class Store {
   private scheduleRefresh(afterMs = kLeastBetweenMs) {
     clearTimeout(this.timer);
     const due = this.refreshedMs + afterMs - this.now();
-    this.timer = setTimeout(() => this.refresh(), Math.max(0, due));
+    // Not later than that, also where the clock was set back meanwhile.
+    this.timer = setTimeout(() => this.refresh(), Math.min(Math.max(0, due), afterMs));
   }
 
   private slot(path: string): Slot {

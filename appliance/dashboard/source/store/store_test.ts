@@ -127,3 +127,13 @@ it("keeps what happened, the latest first", () => {
 it("tells kinds by their path", () => {
   expect(kindOf("/api/v1/jobs/a%2Fb")).toBe(kindOf("/api/v1/jobs?page_size=5"));
 });
+
+it("goes on where the browser's clock is set back", async () => {
+  store.subscribe("/api/v1/jobs", nothing);
+  await source.answer({});
+  const asked = source.asked.length;
+  vi.setSystemTime(Date.now() - 3_600_000);
+  source.listener?.event(kAnswerEvent);
+  await vi.advanceTimersByTimeAsync(kMostBetweenMs);
+  expect(source.asked.length).toBeGreaterThan(asked);
+});
