@@ -116,15 +116,24 @@ void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
     const Ledger& ledger = source.statistics.frames.ledger;
     const bool takes_frames =
         source.kind == SourceKind::kInterface || source.kind == SourceKind::kDpdk;
-    if (!takes_frames || ledger.received < kEnough || ledger.decoded > ledger.received / 100) {
+    const bool takes_datagrams = source.kind == SourceKind::kUdp;
+    if (!(takes_frames || takes_datagrams) || ledger.received < kEnough ||
+        ledger.decoded > ledger.received / 100) {
       continue;
     }
     const auto most = std::ranges::max_element(ledger.dropped);
     const DropReasonInfo& reason = kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
     std::error_code none;
-    if (source.kind == SourceKind::kInterface &&
-        std::filesystem::exists(fmt::format("/sys/class/net/{}/device/infiniband", source.name),
-                                none)) {
+    if (takes_datagrams) {
+      foreign.Add(source.name,
+                  fmt::format("of {} datagrams {} can be read; most are dropped as {} ({})",
+                              WithThousands(ledger.received), WithThousands(ledger.decoded),
+                              reason.name, reason.sentence),
+                  "send INT 2.x reports to `udp.int` and sFlow version 5 to `udp.sflow`: are the "
+                  "two exchanged, or is it another protocol's port?");
+    } else if (source.kind == SourceKind::kInterface &&
+               std::filesystem::exists(
+                   fmt::format("/sys/class/net/{}/device/infiniband", source.name), none)) {
       eaten.Add(source.name,
                 fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
                             "RoCE before the kernel sees it",

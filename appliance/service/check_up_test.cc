@@ -76,6 +76,13 @@ TEST_F(CheckUpTest, ASourceThatWasHeardAndIsNotAnyMoreIsSilent) {
   EXPECT_THAT(complaints[0].sentence, HasSubstr("for 40 s"));
 }
 
+TEST_F(CheckUpTest, DatagramsThatNobodyCanReadAreTold) {
+  AddSource(SourceKind::kUdp, 50'000, 10);
+  const auto complaints = CheckUp(input_);
+  ASSERT_THAT(complaints, ElementsAre(Is("no_roce", "mirror")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("of 50,000 datagrams 10 can be read"));
+}
+
 TEST_F(CheckUpTest, FramesThatAreNoRoceAreTold) {
   AddSource(SourceKind::kDpdk, 50'000, 10);
   const auto complaints = CheckUp(input_);

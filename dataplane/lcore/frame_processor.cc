@@ -132,8 +132,12 @@ void FrameProcessor::ProcessDatagrams(FrameKind kind, std::span<const RawFrame> 
     frame_.telemetry = raw.bytes;
     frame_.cut = as_packet.cut = raw.bytes.size() < raw.original_length;
     as_packet.wire_length = raw.original_length;
-    Count(raw, as_packet, tally);
-    telemetry_.Take(frame_, raw.tap, raw.timestamp, out);
+    const DropReason reason = telemetry_.Take(frame_, raw.tap, raw.timestamp, out);
+    if (reason == DropReason::kNone) {
+      Count(raw, as_packet, tally);
+    } else {
+      ++counters_.ledger.dropped[static_cast<size_t>(reason)];
+    }
   }
   counters_.telemetry = telemetry_.counters();
   Add(tally);

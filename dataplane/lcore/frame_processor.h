@@ -56,7 +56,8 @@ class FrameProcessor {
   void Process(std::span<const RawFrame> frames, RecordBatch& out);
 
   // Datagrams that came by sockets of ours: RawFrames of what UDP carried, without headers, all of
-  // this kind, which IsTelemetry. Each counts as a frame.
+  // this kind, which IsTelemetry. Each counts as a frame; what is no
+  // such datagram is dropped.
   void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams, RecordBatch& out);
 
   // Frames that the source's time filter left out.

@@ -34,6 +34,8 @@ TEST(UdpLoop, TakesEachKindByItsSocketUntilItIsStopped) {
   const FrameProcessor::Counters counters = loop->worker().Statistics().frames;
   EXPECT_TRUE(counters.ledger.Balances());
   EXPECT_EQ(counters.ledger.received, 3u);
+  EXPECT_EQ(counters.ledger.decoded, 2u);
+  EXPECT_EQ(counters.ledger.dropped[static_cast<size_t>(DropReason::kBadSflow)], 1u);
   EXPECT_EQ(counters.int_frames, 1u);
   EXPECT_EQ(counters.sflow_frames, 2u);
   EXPECT_EQ(counters.telemetry.int_reports.decoded, 1u);

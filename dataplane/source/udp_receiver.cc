@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 namespace rocescope {
@@ -68,6 +69,9 @@ void Set(int descriptor, int level, int option, int value) {
   (void)setsockopt(descriptor, level, option, &value, sizeof value);
 }
 
+// Far less than a socket's buffer holds out, and many datagrams of a busy one.
+constexpr auto kGather = std::chrono::microseconds(200);
+
 // Room for the control messages of one datagram: its time, and how many were missed before it.
 constexpr size_t kControl = CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(uint32_t));
 
@@ -115,13 +119,23 @@ Result<Socket> OpenSocket(const UdpAddress& where, uint64_t buffer) {
 struct UdpReceiver::Sockets {
   std::vector<Socket> all;
   std::vector<pollfd> polled;
-  size_t next = 0;  // to be asked first
+  size_t next = 0;            // to be asked first
+  bool may_hold_more = true;  // one of them
   std::vector<uint8_t> octets = std::vector<uint8_t>(kBatch * kLongest);
   std::array<std::array<uint8_t, kControl>, kBatch> controls{};
   std::array<iovec, kBatch> vectors{};
   std::array<mmsghdr, kBatch> messages{};
   std::array<RawFrame, kBatch> frames;
 
+  Sockets() {
+    for (size_t i = 0; i < kBatch; ++i) {
+      vectors[i] = {.iov_base = octets.data() + i * kLongest, .iov_len = kLongest};
+      messages[i].msg_hdr.msg_iov = &vectors[i];
+      messages[i].msg_hdr.msg_iovlen = 1;
+      messages[i].msg_hdr.msg_control = controls[i].data();
+      messages[i].msg_hdr.msg_controllen = kControl;
+    }
+  }
   ~Sockets() {
     for (const Socket& socket : all) close(socket.descriptor);
   }
@@ -163,14 +177,6 @@ Timestamp UdpReceiver::Sockets::TimeOf(msghdr& header, Socket& socket) const {
 
 std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
   Socket& socket = all[number];
-  for (size_t i = 0; i < kBatch; ++i) {
-    vectors[i] = {.iov_base = octets.data() + i * kLongest, .iov_len = kLongest};
-    messages[i] = {};
-    messages[i].msg_hdr.msg_iov = &vectors[i];
-    messages[i].msg_hdr.msg_iovlen = 1;
-    messages[i].msg_hdr.msg_control = controls[i].data();
-    messages[i].msg_hdr.msg_controllen = kControl;
-  }
   // MSG_TRUNC: msg_len is that of the datagram, also where it was cut.
   const int count = recvmmsg(socket.descriptor, messages.data(), kBatch, MSG_TRUNC, nullptr);
   for (int i = 0; i < count; ++i) {
@@ -180,6 +186,7 @@ std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
                   .original_length = length,
                   .timestamp = TimeOf(messages[at].msg_hdr, socket),
                   .tap = static_cast<uint16_t>(number)};
+    messages[at].msg_hdr.msg_controllen = kControl;  // the kernel has said how much of it it took
   }
   return std::span(frames).first(static_cast<size_t>(std::max(count, 0)));
 }
@@ -187,16 +194,25 @@ std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
 std::span<RawFrame> UdpReceiver::Receive(std::chrono::milliseconds wait) {
   Sockets& sockets = *sockets_;
   for (const bool waits : {false, true}) {
-    if (waits &&
-        poll(sockets.polled.data(), sockets.polled.size(), static_cast<int>(wait.count())) <= 0) {
-      break;
+    if (waits) {
+      // The last one has emptied the sockets, mostly: no use to ask them again.
+      if (poll(sockets.polled.data(), sockets.polled.size(), static_cast<int>(wait.count())) <= 0) {
+        break;
+      }
+      // Where many come, those of the next moment for one call: each has the kernel's time.
+      if (wait.count() > 0) std::this_thread::sleep_for(kGather);
+    } else if (!sockets.may_hold_more) {
+      continue;
     }
     for (size_t tried = 0; tried < sockets.all.size(); ++tried) {
       const size_t number = sockets.next;
       sockets.next = (sockets.next + 1) % sockets.all.size();
       const std::span<RawFrame> frames = sockets.ReceiveFrom(number);
-      if (!frames.empty()) return frames;
+      if (frames.empty()) continue;
+      sockets.may_hold_more = frames.size() == kBatch || sockets.all.size() > 1;
+      return frames;
     }
+    sockets.may_hold_more = false;
   }
   return {};
 }

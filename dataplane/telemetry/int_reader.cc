@@ -37,7 +37,8 @@ std::optional<LinkType> LinkTypeOf(wire::IntInnerType type) {
 
 }  // namespace
 
-void TelemetryReader::TakeIntReports(std::span<const uint8_t> octets, const Datagram& datagram) {
+DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> octets,
+                                           const Datagram& datagram) {
   ++counters_.int_datagrams;
   Ledger& ledger = counters_.int_reports;
   wire::ByteReader in(octets);
@@ -49,24 +50,27 @@ void TelemetryReader::TakeIntReports(std::span<const uint8_t> octets, const Data
     const bool cut = !in.ok() && datagram.cut;
     const DropReason reason = cut ? DropReason::kTruncatedTelemetry : DropReason::kBadInt;
     ++ledger.dropped[static_cast<size_t>(reason)];
-    return;
+    return reason;
   }
   Follow(FollowerOf(int_followers_, IntKey(datagram.tap, group.node_id, group.hardware_id)),
          group.sequence, wire::IntReportGroupHeader::kSequenceMask);
-  while (in.remaining() > 0) {
+  DropReason first = DropReason::kNone;
+  for (bool is_first = true; in.remaining() > 0; is_first = false) {
     ++ledger.received;
     bool filtered = false;
     const DropReason reason = TakeReport(group, in, datagram, filtered);
+    if (is_first) first = reason;
     if (reason != DropReason::kNone) {
       ++ledger.dropped[static_cast<size_t>(reason)];
       // Where lengths lie nobody knows where the next one begins.
-      if (reason == DropReason::kBadInt) return;
+      if (reason == DropReason::kBadInt) break;
     } else if (filtered) {
       ++ledger.filtered;
     } else {
       ++ledger.decoded;
     }
   }
+  return first == DropReason::kBadInt ? first : DropReason::kNone;
 }
 
 DropReason TelemetryReader::TakeReport(const wire::IntReportGroupHeader& group,

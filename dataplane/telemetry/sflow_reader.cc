@@ -50,7 +50,7 @@ bool ReadWord(std::span<const uint8_t> body, uint32_t& value) {
 
 }  // namespace
 
-void TelemetryReader::TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram) {
+DropReason TelemetryReader::TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram) {
   ++counters_.sflow_datagrams.received;
   const DropReason reason = WalkSflow(octets, datagram);
   if (reason == DropReason::kNone) {
@@ -58,6 +58,7 @@ void TelemetryReader::TakeSflow(std::span<const uint8_t> octets, const Datagram&
   } else {
     ++counters_.sflow_datagrams.dropped[static_cast<size_t>(reason)];
   }
+  return reason;
 }
 
 DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> octets, const Datagram& datagram) {

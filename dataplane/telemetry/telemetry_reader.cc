@@ -9,11 +9,11 @@ TelemetryReader::TelemetryReader(Options options)
     : options_(std::move(options)),
       chooses_(!options_.filter.hosts.empty() || !options_.filter.qpns.empty()) {}
 
-void TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp arrival,
-                           RecordBatch& out) {
+DropReason TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp arrival,
+                                 RecordBatch& out) {
   const Datagram datagram = {.tap = tap, .arrival = arrival, .cut = frame.cut, .out = out};
-  if (frame.kind == FrameKind::kIntReport) TakeIntReports(frame.telemetry, datagram);
-  if (frame.kind == FrameKind::kSflow) TakeSflow(frame.telemetry, datagram);
+  if (frame.kind == FrameKind::kIntReport) return TakeIntReports(frame.telemetry, datagram);
+  return TakeSflow(frame.telemetry, datagram);
 }
 
 bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> octets,

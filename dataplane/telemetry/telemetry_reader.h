@@ -30,8 +30,9 @@ class TelemetryReader {
 
   explicit TelemetryReader(Options options);
 
-  // A frame whose kind IsTelemetry.
-  void Take(const DecodedFrame& frame, TapId tap, Timestamp arrival, RecordBatch& out);
+  // A frame whose kind IsTelemetry. Why it could not be read: not even its beginning, or nothing
+  // that INT reports in it; kNone: it was.
+  DropReason Take(const DecodedFrame& frame, TapId tap, Timestamp arrival, RecordBatch& out);
 
   // A RoCE frame that has an int_stack.
   void TakeStack(const DecodedFrame& frame, TapId tap, Timestamp arrival, RecordBatch& out);
@@ -49,14 +50,14 @@ class TelemetryReader {
     RecordBatch& out;
   };
 
-  void TakeIntReports(std::span<const uint8_t> octets, const Datagram& datagram);
+  DropReason TakeIntReports(std::span<const uint8_t> octets, const Datagram& datagram);
   DropReason TakeReport(const wire::IntReportGroupHeader& group, wire::ByteReader& in,
                         const Datagram& datagram, bool& filtered);
   uint8_t AddStack(std::span<const uint8_t> stack, const HopRecord& like, uint8_t more,
                    const Datagram& datagram);
   void AddHop(HopRecord hop, const Datagram& datagram);
 
-  void TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram);
+  DropReason TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram);
   DropReason WalkSflow(std::span<const uint8_t> octets, const Datagram& datagram);
   DropReason TakeSample(uint32_t tag, std::span<const uint8_t> body, SampleRecord& sample,
                         const Datagram& datagram, bool& filtered);
