@@ -24,6 +24,7 @@
 #include <unordered_set>
 
 #include "appliance/http/host_name.h"
+#include "appliance/life/step_back.h"
 #include "base/thread_name.h"
 
 namespace rocescope {
@@ -327,6 +328,7 @@ void HttpServer::Start() {
   parts_->Beat();
   parts_->thread = std::thread([parts = parts_.get()] {
     NameThread("http");
+    StepAside();
     parts->context.run();
   });
 }

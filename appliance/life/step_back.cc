@@ -13,6 +13,7 @@ bool SetNice(int nice) { return setpriority(PRIO_PROCESS, static_cast<id_t>(gett
 }  // namespace
 
 void StepBack() { (void)SetNice(10); }
+void StepAside() { (void)SetNice(5); }
 bool StepForward() { return SetNice(-20); }
 
 }  // namespace rocescope

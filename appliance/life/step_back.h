@@ -7,6 +7,9 @@ namespace rocescope {
 // cores that they share.
 void StepBack();
 
+// Likewise, but behind schedulers' calls alone: whoever looks at a page waits for them.
+void StepAside();
+
 // Of the calling thread: it goes before all others, where the system lets it (root, CAP_SYS_NICE).
 // False: it does not let it.
 bool StepForward();

@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -51,10 +52,21 @@ int64_t Now(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Ticks of 10 ms that the hypervisor has given to others, of all cores (proc(5)); 0: not told.
+uint64_t Stolen() {
+  std::ifstream stat("/proc/stat");
+  std::string name;
+  stat >> name;
+  uint64_t value = 0;
+  for (int field = 0; field < 8; ++field) stat >> value;  // user, nice, ... softirq, steal
+  return stat ? value : 0;
+}
+
 struct Counts {
-  uint64_t sent = 0;    // put on the wire
-  uint64_t missed = 0;  // found the box's ring full
-  uint64_t late = 0;    // never sent: this program had not its core in time
+  uint64_t sent = 0;           // put on the wire
+  uint64_t missed = 0;         // found the box's ring full
+  uint64_t missed_stolen = 0;  // of these, in seconds in which the machine's cores were others'
+  uint64_t late = 0;           // never sent: this program had not its core in time
 };
 
 class Player {
@@ -67,18 +79,23 @@ class Player {
     const auto end = begin + static_cast<int64_t>(options_.seconds * 1e9);
     int64_t told = begin;
     uint64_t missed = 0;
+    uint64_t stolen = Stolen();
     const auto most_behind =
         static_cast<uint64_t>(options_.rate * 1e-9 * std::chrono::nanoseconds(kLatest).count());
     while (!stopped.load(std::memory_order_relaxed)) {
       const int64_t now = Now(CLOCK_MONOTONIC);
       if (now >= end) break;
       if (now - told >= 1'000'000'000) {  // when it was that frames got lost
+        const uint64_t stolen_now = Stolen();
         if (counts_.missed > missed) {
-          fmt::print(stderr, "second {:.0f}: {} missed\n", 1e-9 * static_cast<double>(now - begin),
-                     counts_.missed - missed);
+          fmt::print(stderr, "second {:.0f}: {} missed, {} ms of the machine's time stolen\n",
+                     1e-9 * static_cast<double>(now - begin), counts_.missed - missed,
+                     10 * (stolen_now - stolen));
+          if (stolen_now > stolen) counts_.missed_stolen += counts_.missed - missed;
         }
         told = now;
         missed = counts_.missed;
+        stolen = stolen_now;
       }
       const uint64_t done = counts_.sent + counts_.missed + counts_.late;
       const auto due =
@@ -148,8 +165,10 @@ void Run(const Options& options) {
   const Counts counts = Player(options, *port, traffic).Play();
   const double seconds = 1e-9 * static_cast<double>(Now(CLOCK_MONOTONIC) - begin);
   fmt::print(
-      "{{\"sent\": {}, \"missed\": {}, \"late\": {}, \"seconds\": {:.3f}, \"cpu_s\": {:.2f}}}\n",
-      counts.sent, counts.missed, counts.late, seconds,
+      "{{\"sent\": {}, \"missed\": {}, \"missed_in_stolen_seconds\": {}, \"late\": {}, "
+      "\"seconds\": "
+      "{:.3f}, \"cpu_s\": {:.2f}}}\n",
+      counts.sent, counts.missed, counts.missed_stolen, counts.late, seconds,
       1e-9 * static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID)));
 }
 

@@ -127,7 +127,7 @@ class Program:
         out, err = self.process.communicate()
         if self.process.returncode != 0:
             raise measure.Unavailable(f"{self.name}: status {self.process.returncode}\n{err[-2000:]}")
-        return json.loads(out)
+        return json.loads(out) | ({"said": err.splitlines()[-20:]} if err.count("\n") > 1 else {})
 
 
 class Reader(threading.Thread):
