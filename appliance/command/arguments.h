@@ -3,7 +3,11 @@
 // CLI11 costs seconds to compile: only main.cc and the files *_arguments.cc include this.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,6 +15,7 @@
 #include <vector>
 
 #include "appliance/command/analysis.h"
+#include "base/result.h"
 
 namespace rocescope {
 
@@ -48,6 +53,25 @@ CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string
     return true;
   };
   return app.add_option(name, take, help)->type_name(value_name);
+}
+
+// A whole number from `least` to `most`, in decimal digits alone: CLI11 itself takes "010" for 8,
+// "0x10" for 16, and the largest number for one that is too large.
+inline CLI::Option* AddWhole(CLI::App& app, const std::string& name, const std::string& value_name,
+                             const std::string& help, uint64_t least, uint64_t most,
+                             const std::function<void(uint64_t)>& store) {
+  const auto parse = [least, most](const std::string& text) -> Result<uint64_t> {
+    uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end || number < least || number > most) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("expected a whole number from {} to {}, found \"{}\"", least, most, text));
+    }
+    return number;
+  };
+  return AddParsed(app, name, value_name, help, parse, store);
 }
 
 // Takes one value each time it is given, so that what follows is not swallowed.

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "appliance/command/box_page.h"
 #include "appliance/command/exit_code.h"
@@ -12,6 +15,12 @@
 #include "appliance/report/visible_text.h"
 
 namespace rocescope {
+namespace {
+
+constexpr std::array<std::string_view, 3> kStates = {"STATE_SERVING", "STATE_WAITING",
+                                                     "STATE_DEGRADED"};
+
+}  // namespace
 
 int RunHealthcheck(const std::string& page) {
   const auto health = AskBox(page, "/api/v1/health");
@@ -20,7 +29,8 @@ int RunHealthcheck(const std::string& page) {
     return kExitUnreadable;
   }
   const std::string state = TextAt(*health, "state");
-  if (state.empty()) {
+  // What another program says is not for a terminal, and no box's state.
+  if (std::ranges::find(kStates, state) == kStates.end()) {
     Message(fmt::format("{}: what answers there is no rocescope", page));
     return kExitUnreadable;
   }

@@ -23,11 +23,7 @@
 namespace rocescope {
 namespace {
 
-constexpr uint64_t kMostSeconds = 4'000'000'000;  // in 2096
-
-int64_t ToNs(uint64_t seconds) {
-  return static_cast<int64_t>(std::min(seconds, kMostSeconds)) * 1'000'000'000;
-}
+int64_t ToNs(uint64_t seconds) { return static_cast<int64_t>(seconds) * 1'000'000'000; }
 
 int Fail(const CallError& error) {
   Message(error.message);

@@ -21,7 +21,7 @@ struct JobRegisterOptions {
   std::vector<AllocatedNode> nodes;
   std::string name;
   std::string user;
-  uint64_t start_seconds = 0;  // since the epoch; 0: now
+  uint64_t start_seconds = 0;  // since the epoch, up to kLatestTime; 0: now
   uint64_t limit_seconds = 0;  // likewise; 0: not told
 };
 int RunJobRegister(const JobRegisterOptions& options);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,15 +13,24 @@
 #include "appliance/command/exit_code.h"
 #include "appliance/command/job.h"
 #include "appliance/config/duration.h"
+#include "base/time.h"
 
 namespace rocescope {
 namespace {
+
+// Longer ones would not end before the clock's own numbers do.
+Result<Duration> ParseTimeout(std::string_view text) {
+  constexpr Duration kMost = std::chrono::hours(24);
+  const Result<Duration> timeout = ParseDuration(text);
+  if (!timeout || *timeout <= kMost) return timeout;
+  return MakeError(ErrorCode::kInvalidArgument, fmt::format("\"{}\" is more than a day", text));
+}
 
 void AddClient(CLI::App& app, JobsClientOptions& client) {
   app.add_option("--box", client.box, "where the box's gRPC listens")
       ->type_name("HOST:PORT")
       ->capture_default_str();
-  AddParsed(app, "--timeout", "TIME", "for all of it; 2s if not given", ParseDuration,
+  AddParsed(app, "--timeout", "TIME", "for all of it; 2s if not given", ParseTimeout,
             [&client](Duration timeout) {
               client.timeout = std::chrono::ceil<std::chrono::milliseconds>(timeout);
             });
@@ -30,15 +42,22 @@ void AddClient(CLI::App& app, JobsClientOptions& client) {
 }
 
 void AddId(CLI::App& app, uint64_t& id) {
-  app.add_option("ID", id, "the scheduler's number of the job")
-      ->type_name("")
-      ->required()
-      ->check(CLI::PositiveNumber);
+  AddWhole(app, "ID", "", "the scheduler's number of the job", 1,
+           std::numeric_limits<uint64_t>::max(), [&id](uint64_t number) { id = number; })
+      ->required();
 }
 
-CLI::Option* AddSeconds(CLI::App& app, const std::string& name, uint64_t& seconds,
-                        const std::string& help) {
-  return app.add_option(name, seconds, help)->type_name("SECONDS");
+void AddSeconds(CLI::App& app, const std::string& name, uint64_t& seconds,
+                const std::string& help) {
+  constexpr auto kMost =
+      std::chrono::floor<std::chrono::seconds>(kLatestTime.time_since_epoch()).count();
+  AddWhole(app, name, "SECONDS", help, 1, kMost, [&seconds](uint64_t number) { seconds = number; });
+}
+
+CLI::Option* AddCount(CLI::App& app, const std::string& name, uint32_t& count,
+                      const std::string& help) {
+  return AddWhole(app, name, "N", help, 1, std::numeric_limits<uint32_t>::max(),
+                  [&count](uint64_t number) { count = static_cast<uint32_t>(number); });
 }
 
 Command AddJobRegister(CLI::App& parent) {
@@ -126,12 +145,10 @@ Command AddJobPlace(CLI::App& parent) {
       "  rocescope job place --gpus 64\n"
       "  sbatch -N 4 -w \"$(rocescope job place --nodes 4 --candidates 'gpu-[1-32]')\" train.sh");
   CLI::Option_group* const size = app->add_option_group("size");
-  size->add_option("--nodes", options.nodes, "that the job wants, each whole")->type_name("N");
-  CLI::Option* gpus =
-      size->add_option("--gpus", options.gpus, "that the job wants")->type_name("N");
+  AddCount(*size, "--nodes", options.nodes, "that the job wants, each whole");
+  CLI::Option* gpus = AddCount(*size, "--gpus", options.gpus, "that the job wants");
   size->require_option(1);
-  app->add_option("--gpus-per-node", options.gpus_per_node, "all that a node has if not given")
-      ->type_name("N")
+  AddCount(*app, "--gpus-per-node", options.gpus_per_node, "all that a node has if not given")
       ->needs(gpus);
   const auto lists = [app](const std::string& name, std::vector<std::string>& to,
                            const std::string& help) {
@@ -139,8 +156,9 @@ Command AddJobPlace(CLI::App& parent) {
   };
   lists("--candidates", options.candidates, "host list; all hosts if not given");
   lists("--exclude", options.exclude, "host list of those that are not to be looked at");
-  app->add_option("--job", options.job, "number of the job that asks: its nodes are free for it")
-      ->type_name("ID");
+  AddWhole(*app, "--job", "ID", "number of the job that asks: its nodes are free for it", 1,
+           std::numeric_limits<uint64_t>::max(),
+           [&options](uint64_t number) { options.job = number; });
   app->add_flag("--unseen", options.unseen,
                 "an answer is wanted even if nothing was seen of the fabric");
   AddOutputFormat(*app, state->format, "one object");

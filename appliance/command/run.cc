@@ -118,8 +118,9 @@ Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
 // Likewise.
 Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, Service& service) {
   if (!config.http) return nullptr;
-  auto server = HttpServer::Open({.address = config.http->address, .port = config.http->port},
-                                 WebHandler(service));
+  auto server = HttpServer::Open(
+      {.address = config.http->address, .port = config.http->port, .refuse = WebRefusal},
+      WebHandler(service));
   if (server) {
     const ListenAddress where = {.address = config.http->address, .port = (*server)->port()};
     Message(fmt::format("the page is at http://{}/, metrics at /metrics", ToString(where)));

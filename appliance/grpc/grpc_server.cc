@@ -2,18 +2,23 @@
 #include "appliance/grpc/grpc_server.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/support/server_interceptor.h>
 
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "appliance/feed/text_file.h"
 #include "appliance/grpc/agent_calls.h"
@@ -187,12 +192,14 @@ Status Check(const GrpcConfig& config) {
   return {};
 }
 
-// What gRPC logs, it logs to standard error, on which a stranger's failed handshake could write a
-// line each time. The last one is kept, for what we say of a server that does not begin.
+// What gRPC and Protobuf log, they log to standard error, on which a stranger's failed handshake or
+// broken message could write a line each time. gRPC's last one is kept, for what we say of a server
+// that does not begin.
 class LastLog {
  public:
   static void Begin() {
     Get().Set("");
+    google::protobuf::SetLogHandler(nullptr);
     gpr_set_log_function([](gpr_log_func_args* line) {
       if (line->severity == GPR_LOG_SEVERITY_ERROR) Get().Set(line->message);
     });
@@ -223,6 +230,32 @@ class LastLog {
 
   std::mutex mutex_;
   std::string text_;
+};
+
+// gRPC says nothing at all of a request that it cannot read: the status INTERNAL, without a word.
+class UnreadRequest final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      const grpc::Status status = methods->GetSendStatus();
+      if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_message().empty()) {
+        methods->ModifySendStatus(Gate::ToStatus(
+            {.fault = ServiceFault::kBadRequest,
+             .message = "the request is none of this call's (service.proto), or one of its texts "
+                        "is not UTF-8"}));
+      }
+    }
+    methods->Proceed();
+  }
+};
+
+class UnreadRequests final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo*) override {
+    return new UnreadRequest;  // gRPC's own from here on
+  }
 };
 
 Error CannotListen(const ListenAddress& where) {
@@ -307,6 +340,9 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<UnreadRequests>());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
   std::vector<int> ports(config.listen.size());
   for (size_t i = 0; i < ports.size(); ++i) {
     builder.AddListeningPort(ToString(config.listen[i]), credentials, &ports[i]);

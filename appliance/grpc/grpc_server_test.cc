@@ -90,6 +90,25 @@ TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
   EXPECT_LT(status.error_message().size(), 1000u);
 }
 
+// Strangers' texts must not reach our log either: Protobuf would write a line of its own.
+TEST_F(GrpcTest, ATextThatIsNotUtf8IsRefusedWithAReasonAndNotLogged) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id("\xff\xfe");
+  v1::GetJobResponse response;
+  testing::internal::CaptureStderr();
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("not UTF-8"));
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 3);
+}
+
 TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   OpenBox(kFabric);
   Serve({.listen = {kAnyPort}});

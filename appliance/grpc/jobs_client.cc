@@ -2,6 +2,7 @@
 #include "appliance/grpc/jobs_client.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
@@ -80,7 +81,9 @@ Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& op
   const auto deadline = std::chrono::system_clock::now() + options.timeout;
   const auto credentials = CredentialsOf(options);
   if (!credentials) return tl::unexpected(credentials.error());
-  gpr_set_log_function([](gpr_log_func_args*) {});  // what matters is in the call's status
+  // What matters is in the call's status.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  google::protobuf::SetLogHandler(nullptr);
   grpc::ChannelArguments arguments;
   // A box stands in the cluster: what http_proxy names does not lead there.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

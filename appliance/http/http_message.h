@@ -30,6 +30,15 @@ struct HttpResponse {
   std::function<std::string()> stream;
 };
 
+// A request that the server answers by itself, as it is none, too large, or one too many.
+struct HttpRefusal {
+  unsigned status = 400;
+  std::string target;  // as far as it was read
+  std::string why;     // a sentence for people
+};
+// Gives the refusal its form; status and what of headers HTTP itself wants is the server's.
+using HttpRefuser = std::function<HttpResponse(const HttpRefusal&)>;
+
 // Never throws; runs on the server's thread.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 

@@ -38,6 +38,9 @@ using ErrorOf = boost::system::error_code;
 
 constexpr uint32_t kMostHeader = 8192;  // octets
 constexpr auto kStreamPace = std::chrono::milliseconds(200);
+// Beyond the bound of connections, to be told that they are. They have little time for that.
+constexpr uint32_t kMostTurnedAway = 32;
+constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
 // A stream's proxy, and the stream's reader, see that it lives.
 constexpr auto kStreamSign = std::chrono::seconds(15);
 
@@ -55,13 +58,15 @@ std::string Field(const http::request<http::empty_body>& request, http::field fi
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket, const HttpHandler& handler, Counts& counts,
-          const HttpServer::Options& options)
+          const HttpServer::Options& options, bool is_one_too_many)
       : stream_(std::move(socket)),
         timer_(stream_.get_executor()),
         handler_(handler),
         counts_(counts),
-        patience_(options.patience_seconds),
-        most_streams_(options.streams) {
+        options_(options),
+        patience_(is_one_too_many ? kTurnAwayPatience
+                                  : std::chrono::seconds(options.patience_seconds)),
+        is_one_too_many_(is_one_too_many) {
     ++counts_.open;
   }
   ~Session() {
@@ -74,27 +79,37 @@ class Session : public std::enable_shared_from_this<Session> {
     parser_->header_limit(kMostHeader);
     parser_->body_limit(0);  // no call has one
     stream_.expires_after(patience_);
+    if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
     http::async_read(stream_, buffer_, *parser_,
                      [self = shared_from_this()](ErrorOf error, size_t) { self->OnRead(error); });
   }
 
+  // Since when it has said nothing that could be answered. None: an answer is under way.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
+
   void Close() {
     ErrorOf ignored;
+    idle_since_.reset();
     timer_.cancel();
     stream_.socket().close(ignored);
   }
 
  private:
   void OnRead(ErrorOf error) {
+    idle_since_.reset();
     if (error == http::error::end_of_stream || error == beast::error::timeout ||
         error == asio::error::operation_aborted || error == asio::error::connection_reset) {
       return Shutdown();
     }
-    if (error) return Refuse(error == http::error::body_limit ? 413 : 400, error.message());
     const http::request<http::empty_body>& request = parser_->get();
+    is_head_ = request.method() == http::verb::head;
+    if (error == http::error::body_limit) return Refuse(413, "no request here has a body");
+    if (error) return Refuse(400, fmt::format("that is no request: {}", error.message()));
     keep_alive_ = request.keep_alive();
     version_ = request.version();
-    is_head_ = request.method() == http::verb::head;
+    if (is_one_too_many_) return TurnAway("connections open");
+    if (request.count(http::field::host) > 1)
+      return Refuse(400, "it has more than one Host header");
     if (!IsOwnHost(Field(request, http::field::host))) {
       return Refuse(421, "this server goes by an address or localhost, not by that name");
     }
@@ -104,29 +119,34 @@ class Session : public std::enable_shared_from_this<Session> {
                           .if_none_match = Field(request, http::field::if_none_match),
                           .last_event_id = text(request["Last-Event-ID"]),
                           .accept_encoding = Field(request, http::field::accept_encoding)});
-    if (response_.stream && counts_.streaming >= most_streams_) return RefuseStream();
+    const bool streams = response_.stream && !is_head_;
+    if (streams && counts_.streaming >= options_.streams) return TurnAway("streams open");
     ++counts_.requests;
-    response_.stream ? BeginStream() : Write();
+    streams ? BeginStream() : Write();
   }
 
-  void Refuse(unsigned status, std::string_view why) {
+  void Refuse(unsigned status, std::string why) {
     ++counts_.bad_requests;
-    keep_alive_ = false;
-    is_head_ = false;
-    response_ = {.status = status, .content_type = "text/plain", .body = fmt::format("{}\n", why)};
+    MakeRefusal(status, std::move(why));
     Write();
   }
 
-  void RefuseStream() {
+  void TurnAway(std::string_view what) {
     ++counts_.refused;
-    keep_alive_ = false;
-    response_ = {.status = 503,
-                 .content_type = "text/plain",
-                 .body = fmt::format("{} others have streams open already, and that is as many as "
-                                     "may: try again later\n",
-                                     most_streams_),
-                 .headers = {{"Retry-After", "10"}}};
+    MakeRefusal(503, fmt::format("others have as many {} as may be: try again later", what));
+    response_.headers.emplace_back("Retry-After", "10");
     Write();
+  }
+
+  void MakeRefusal(unsigned status, std::string why) {
+    const auto target = parser_->get().target();
+    const HttpRefusal refusal = {
+        .status = status, .target = {target.data(), target.size()}, .why = std::move(why)};
+    response_ = options_.refuse
+                    ? options_.refuse(refusal)
+                    : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
+    response_.status = status;
+    keep_alive_ = false;
   }
 
   template <typename Message>
@@ -140,11 +160,14 @@ class Session : public std::enable_shared_from_this<Session> {
     message_.emplace(http::int_to_status(response_.status), version_);
     message_->result(response_.status);
     SetHeaders(*message_);
+    // A stream, of which HEAD gets the head alone, has no length and ends with the connection.
+    const bool is_endless = response_.stream != nullptr;
+    if (is_endless) keep_alive_ = false;
     message_->keep_alive(keep_alive_);
     const size_t length = response_.body.size();
     // What HEAD gets is GET's answer without its body (RFC 9110, 9.3.2).
     if (!is_head_) message_->body() = std::move(response_.body);
-    message_->content_length(length);
+    if (!is_endless) message_->content_length(length);
     serializer_.emplace(*message_);
     serializer_->split(is_head_);
     stream_.expires_after(patience_);
@@ -215,8 +238,10 @@ class Session : public std::enable_shared_from_this<Session> {
   asio::steady_timer timer_;
   const HttpHandler& handler_;
   Counts& counts_;
+  const HttpServer::Options& options_;
   const std::chrono::seconds patience_;
-  const uint32_t most_streams_;
+  const bool is_one_too_many_;
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;
   beast::flat_buffer buffer_{kMostHeader};
   std::optional<http::request_parser<http::empty_body>> parser_;
   HttpResponse response_;
@@ -277,14 +302,34 @@ struct HttpServer::Parts {
   }
 
   void Take(tcp::socket socket) {
-    if (counts.open >= options.connections) {
+    std::erase_if(sessions, [](const auto& session) { return session.expired(); });
+    const bool is_one_too_many = sessions.size() >= options.connections && !CloseAnIdleOne();
+    if (is_one_too_many && sessions.size() >= options.connections + kMostTurnedAway) {
       ++counts.refused;
       return;  // closes it
     }
-    std::erase_if(sessions, [](const auto& session) { return session.expired(); });
-    const auto session = std::make_shared<Session>(std::move(socket), handler, counts, options);
+    const auto session =
+        std::make_shared<Session>(std::move(socket), handler, counts, options, is_one_too_many);
     sessions.push_back(session);
     session->Read();
+  }
+
+  // So that whoever opens connections and says nothing locks nobody out. False: none is idle.
+  bool CloseAnIdleOne() {
+    auto longest = sessions.end();
+    std::chrono::steady_clock::time_point since;
+    for (auto at = sessions.begin(); at != sessions.end(); ++at) {
+      const auto session = at->lock();
+      if (!session || !session->idle_since()) continue;
+      if (longest != sessions.end() && *session->idle_since() >= since) continue;
+      longest = at;
+      since = *session->idle_since();
+    }
+    if (longest == sessions.end()) return false;
+    longest->lock()->Close();
+    sessions.erase(longest);
+    ++counts.refused;
+    return true;
   }
 
   void End() {

@@ -16,8 +16,9 @@
 namespace rocescope {
 
 struct HttpCounters {
-  uint64_t accepted = 0;      // connections
-  uint64_t refused = 0;       // connections and streams, as there were too many
+  uint64_t accepted = 0;  // connections
+  // Connections and streams, as there were too many, and those that were idle and made room.
+  uint64_t refused = 0;
   uint64_t requests = 0;      // answered
   uint64_t bad_requests = 0;  // not HTTP, too large, or for another host
   uint64_t streams = 0;       // begun
@@ -30,12 +31,15 @@ class HttpServer {
  public:
   struct Options {
     IpAddress address;
-    uint16_t port = 0;           // 0: the kernel chooses one
-    uint32_t connections = 256;  // at most at a time
+    uint16_t port = 0;  // 0: the kernel chooses one
+    // At most at a time. For one more the one that has been idle for longest is closed; where none
+    // is idle, it gets status 503.
+    uint32_t connections = 256;
     // Of these, so that streams, which last, leave room for requests. Others get status 503.
     uint32_t streams = 64;
     // A request must be here, and an answer taken, after so long; then the connection ends.
     uint32_t patience_seconds = 20;
+    HttpRefuser refuse;  // null: plain text
   };
 
   // Listens; answers from Start on.

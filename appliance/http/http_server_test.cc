@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace rocescope {
 namespace {
@@ -98,6 +100,28 @@ TEST(HttpServer, RefusesWhatIsForAnotherHost) {
   EXPECT_EQ(server->Counters().bad_requests, 1u);
 }
 
+// RFC 9112, 3.2: proxies may take either for the host.
+TEST(HttpServer, RefusesTwoHosts) {
+  const auto server = Serve(Echo);
+  Client client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
+  EXPECT_THAT(client.HearAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
+}
+
+TEST(HttpServer, ARefusalHasTheFormThatWasAskedFor) {
+  const auto server =
+      Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
+              return HttpResponse{.content_type = "application/json",
+                                  .body = "{" + refusal.target + " " + refusal.why + "}"};
+            }});
+  Client client(server->port());
+  client.Say("POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
+  EXPECT_THAT(client.HearAll(),
+              AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
+                    HasSubstr("Connection: close\r\n"),
+                    HasSubstr("{/api/v1/x no request here has a body}")));
+}
+
 TEST(HttpServer, RefusesWhatIsNoRequest) {
   const auto server = Serve(Echo);
   for (const std::string& text :
@@ -126,23 +150,72 @@ TEST(HttpServer, StreamsUntilTheReaderGoes) {
   EXPECT_EQ(server->Counters().streams, 1u);
 }
 
-TEST(HttpServer, RefusesConnectionsBeyondItsBound) {
-  const auto server = Serve(Echo, {.connections = 1});
+HttpResponse EchoOrStream(const HttpRequest& request) {
+  if (request.target != "/events") return Echo(request);
+  return {.body = "first\n", .stream = [] { return std::string("more\n"); }};
+}
+
+TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
+  const auto server = Serve(EchoOrStream, {.streams = 0});
+  Client client(server->port());
+  client.Say("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.HearAll(),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Connection: close\r\n"),
+                    Not(HasSubstr("Content-Length")), EndsWith("\r\n\r\n<closed>")));
+  EXPECT_EQ(server->Counters().streams, 0u);
+}
+
+TEST(HttpServer, SaysThatThereAreTooManyConnections) {
+  const auto server = Serve(EchoOrStream, {.connections = 1});
   Client first(server->port());
-  first.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  first.HearUntil("GET /");
+  first.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  first.HearUntil("first");
   Client second(server->port());
-  EXPECT_EQ(second.HearAll(), "<closed>");
+  second.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(second.HearAll(),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Connection: close\r\n"),
+                    HasSubstr("as many connections open as may be")));
   EXPECT_EQ(server->Counters().refused, 1u);
+  EXPECT_EQ(server->Counters().streaming, 1u);
+}
+
+TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
+  const auto server = Serve(EchoOrStream, {.connections = 3, .streams = 1});
+  constexpr const char* kPage = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  Client events(server->port());
+  events.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  events.HearUntil("first");
+  Client silent(server->port());
+  silent.Say("GET / HT");
+  Client page(server->port());
+  page.Say(kPage);
+  page.HearUntil("GET /page");
+  Client another(server->port());
+  another.Say(kPage);
+  EXPECT_THAT(another.HearUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(silent.HearAll(), "<closed>");
+  page.Say(kPage);
+  EXPECT_THAT(page.HearUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  events.HearUntil("more");
+}
+
+TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
+  const auto server = Serve(EchoOrStream);
+  std::vector<std::unique_ptr<Client>> others;
+  for (int i = 0; i < 300; ++i) {
+    others.push_back(std::make_unique<Client>(server->port()));
+    if (i < 64) others.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (i < 64) others.back()->HearUntil("first");
+  }
+  Client client(server->port());
+  client.Say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.HearUntil("GET /metrics"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(server->Counters().streaming, 64u);
+  EXPECT_LE(server->Counters().open, 256u);
 }
 
 TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
-  const auto server = Serve(
-      [](const HttpRequest& request) {
-        if (request.target != "/events") return Echo(request);
-        return HttpResponse{.body = "first\n", .stream = [] { return std::string("more\n"); }};
-      },
-      {.connections = 4, .streams = 2});
+  const auto server = Serve(EchoOrStream, {.connections = 4, .streams = 2});
   constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
   auto one = std::make_unique<Client>(server->port());
   Client two(server->port());

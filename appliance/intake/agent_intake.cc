@@ -41,6 +41,9 @@ struct AgentIntake::Agent {
   uint64_t connection = 0;  // 0: none
 };
 
+// No session counts further, and the sum over all agents is exact as a double.
+uint64_t Believable(uint64_t count) { return std::min(count, uint64_t{1} << 40); }
+
 bool IsHostName(std::string_view name) {
   constexpr size_t kLongest = 253;  // RFC 1035
   constexpr std::string_view kMay =
@@ -197,12 +200,12 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timesta
   if (agent == nullptr) return false;
   Heard(*agent, now);
   AgentState& state = agent->state;
-  state.lost_batches = pulse.lost_batches();
-  state.lost_octets = pulse.lost_octets();
-  state.forgotten_batches = pulse.forgotten_batches();
-  state.held_octets = pulse.held_octets();
-  state.log_lines = pulse.log_lines();
-  state.log_lines_cut = pulse.log_lines_cut();
+  state.lost_batches = Believable(pulse.lost_batches());
+  state.lost_octets = Believable(pulse.lost_octets());
+  state.forgotten_batches = Believable(pulse.forgotten_batches());
+  state.held_octets = Believable(pulse.held_octets());
+  state.log_lines = Believable(pulse.log_lines());
+  state.log_lines_cut = Believable(pulse.log_lines_cut());
   // A clock that is further away than a century is none, and would overflow sums.
   constexpr Duration kMost = std::chrono::hours(24 * 36'525);
   const Duration ahead(pulse.clock_ahead_ns());

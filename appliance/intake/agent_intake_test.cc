@@ -242,6 +242,21 @@ TEST(AgentIntake, PulsesSayHowAnAgentIs) {
   EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, std::nullopt);
 }
 
+// So that sums over agents say something though one of them does not tell the truth.
+TEST(AgentIntake, CountsThatNoAgentReachesAreBounded) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  v1::AgentPulse pulse;
+  pulse.set_lost_batches(UINT64_MAX);
+  pulse.set_log_lines(uint64_t{1} << 40);
+  pulse.set_held_octets(uint64_t{1} << 63);
+  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
+  const AgentState state = box.intake.Agents().at(0);
+  for (const uint64_t count : {state.lost_batches, state.log_lines, state.held_octets}) {
+    EXPECT_EQ(count, uint64_t{1} << 40);
+  }
+}
+
 TEST(AgentIntake, TakesNothingOnceItIsClosed) {
   Intake box;
   const auto host = box.Begin("a", 1);

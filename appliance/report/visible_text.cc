@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-void AppendEscape(uint8_t control, std::string& out) {
+void AppendEscape(uint16_t control, std::string& out) {
   switch (control) {
     case '\n':
       out += "\\n";
@@ -23,8 +23,27 @@ void AppendEscape(uint8_t control, std::string& out) {
       out += "\\t";
       return;
     default:
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", control);
+      if (control > 0xff) {
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", control);
+      } else {
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", control);
+      }
   }
+}
+
+// The code point of what is well-formed and has so many octets, 2 or 3; else 0.
+uint16_t SmallCodePoint(std::string_view text, uint8_t length) {
+  const auto bits = [&](size_t i, unsigned mask) { return static_cast<uint8_t>(text[i]) & mask; };
+  if (length == 2) return static_cast<uint16_t>(bits(0, 0x1f) << 6 | bits(1, 0x3f));
+  if (length != 3) return 0;
+  return static_cast<uint16_t>(bits(0, 0x0f) << 12 | bits(1, 0x3f) << 6 | bits(2, 0x3f));
+}
+
+bool IsUpperControl(uint16_t code) { return code >= 0x80 && code < 0xa0; }
+
+bool TurnsOrder(uint16_t code) {
+  return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
 }
 
 std::string MakeVisible(std::string_view text, bool keeps_lines) {
@@ -57,8 +76,9 @@ Character FirstCharacter(std::string_view text) {
   if (lead < 0x20 || lead == 0x7f) return {.kind = CharacterKind::kControl, .control = lead};
   const uint8_t length = Utf8Length(text);
   if (length == 0) return {.kind = CharacterKind::kInvalid};
-  if (lead == 0xc2 && static_cast<uint8_t>(text[1]) < 0xa0) {
-    return {.kind = CharacterKind::kControl, .length = 2, .control = static_cast<uint8_t>(text[1])};
+  const uint16_t code = SmallCodePoint(text, length);
+  if (IsUpperControl(code) || TurnsOrder(code)) {
+    return {.kind = CharacterKind::kControl, .length = length, .control = code};
   }
   return {.length = length};
 }

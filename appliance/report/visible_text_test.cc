@@ -29,6 +29,20 @@ TEST(VisibleText, ShowsTheControlsOfTheUpperHalf) {
   EXPECT_EQ(Visible("\xc2\xa0"), "\xc2\xa0") << "U+00A0 is a space";
 }
 
+// "leaf0" and U+202E would show what follows from right to left.
+TEST(VisibleText, ShowsWhatTurnsTheOrderOfText) {
+  EXPECT_EQ(Visible("leaf0\xe2\x80\xae"
+                    "1"),
+            "leaf0\\u202e1");
+  EXPECT_EQ(Visible("\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xaa"), "\\u200e\\u200f\\u202a");
+  EXPECT_EQ(Visible("\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c"), "\\u2066\\u2069\\u061c");
+  for (const std::string_view beside : {"\xe2\x80\x8d"sv, "\xe2\x80\x90"sv, "\xe2\x80\xa9"sv,
+                                        "\xe2\x80\xaf"sv, "\xe2\x81\xa5"sv, "\xe2\x81\xaa"sv}) {
+    EXPECT_EQ(Visible(beside), beside);
+  }
+  EXPECT_EQ(VisibleLines("\xe2\x80\xae\n"), "\\u202e\n");
+}
+
 TEST(VisibleText, ReplacesWhatIsNotUtf8) {
   const std::string mark(kReplacementCharacter);
   EXPECT_EQ(Visible("a\x9b"

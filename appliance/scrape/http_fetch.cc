@@ -12,6 +12,8 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <charconv>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -104,8 +106,16 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text) {
   if (colon != std::string::npos) {
     url.port = rest.substr(colon + 1);
     rest.resize(colon);
-    const bool digits = url.port.find_first_not_of("0123456789") == std::string::npos;
-    if (url.port.empty() || url.port.size() > 5 || !digits) return wrong();
+    if (url.port.empty() || url.port.find_first_not_of("0123456789") != std::string::npos) {
+      return wrong();
+    }
+    // A resolver takes the number's last 16 bits.
+    uint16_t number = 0;
+    const char* const end = url.port.data() + url.port.size();
+    if (std::from_chars(url.port.data(), end, number).ec != std::errc{} || number == 0) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("\"{}\": ports are from 1 to 65535", text));
+    }
   }
   if (rest.size() > 2 && rest.front() == '[' && rest.back() == ']') {
     rest = rest.substr(1, rest.size() - 2);

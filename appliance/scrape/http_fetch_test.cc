@@ -23,6 +23,16 @@ TEST(HttpUrl, HasAHostAPortAndATarget) {
   EXPECT_EQ(ParseHttpUrl("http://[::1]")->port, "80");
 }
 
+TEST(HttpUrl, APortIsNotTakenForAnother) {
+  for (const char* text :
+       {"http://a:0", "http://a:65536/", "http://a:99999", "http://a:4294967376"}) {
+    const auto url = ParseHttpUrl(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_THAT(url.error().message, HasSubstr("ports are from 1 to 65535"));
+  }
+  EXPECT_EQ(ParseHttpUrl("http://a:65535")->port, "65535");
+}
+
 TEST(HttpUrl, IsNotAnythingElse) {
   for (const char* text :
        {"", "leaf0:9400", "https://leaf0", "http://", "http://:80", "http://a:b", "http://a:/",

@@ -56,7 +56,8 @@ ServiceStatus Service::GetServiceLevels(const v1::GetServiceLevelsRequest&,
 
 ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request,
                                        v1::GetDependenciesResponse& out) {
-  if (request.question() == v1::Dependency::QUESTION_UNSPECIFIED) {
+  if (request.question() != v1::Dependency::QUESTION_BLAST_RADIUS &&
+      request.question() != v1::Dependency::QUESTION_NEEDS) {
     return Refuse(ServiceFault::kBadRequest,
                   "question: say whether the blast radius or the needs of the element are asked "
                   "for");

@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analytics/job/host_name.h"
 #include "analytics/job/job_nodes.h"
@@ -21,8 +25,45 @@
 namespace rocescope {
 namespace {
 
-Timestamp TimeOrNow(int64_t ns) {
-  return ns == 0 ? WallClock() : WithinBounds(FromNanoseconds(ns));
+Timestamp TimeOrNow(int64_t ns) { return ns == 0 ? WallClock() : FromNanoseconds(ns); }
+
+ServiceStatus CheckTime(std::string_view field, int64_t ns) {
+  if (ns >= 0 && FromNanoseconds(ns) <= kLatestTime) return {};
+  return Refuse(ServiceFault::kBadRequest,
+                fmt::format("{}: {} is no time: expected nanoseconds since the epoch, 0 to {}",
+                            field, ns, ToNanoseconds(kLatestTime)));
+}
+
+// `field` is a moment at which the job is over. It may be a little before its start, which another
+// clock may have told, or a script that knows whole seconds alone.
+ServiceStatus CheckOver(std::string_view field, Timestamp over, Timestamp start) {
+  constexpr Duration kApart = std::chrono::minutes(1);
+  if (over >= start - kApart) return {};
+  return Refuse(ServiceFault::kBadRequest,
+                fmt::format("{}: {} is before the job's start, {}", field, ToNanoseconds(over),
+                            ToNanoseconds(start)));
+}
+
+// A node that is named twice is the job's once, with the GPUs of both.
+std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
+  std::vector<AllocatedNode> nodes;
+  std::map<std::string_view, size_t> places;
+  for (const v1::JobNode& node : request.nodes()) {
+    const auto [at, is_new] = places.try_emplace(node.name(), nodes.size());
+    if (is_new) {
+      nodes.push_back({.name = node.name(), .gpus = {node.gpus().begin(), node.gpus().end()}});
+      continue;
+    }
+    std::vector<uint32_t>& gpus = nodes[at->second].gpus;
+    if (node.gpus().empty()) gpus.clear();  // all of them
+    if (!gpus.empty()) gpus.insert(gpus.end(), node.gpus().begin(), node.gpus().end());
+  }
+  for (AllocatedNode& node : nodes) {
+    std::ranges::sort(node.gpus);
+    const auto same = std::ranges::unique(node.gpus);
+    node.gpus.erase(same.begin(), same.end());
+  }
+  return nodes;
 }
 
 bool HasHost(const topology::Fabric& fabric, const std::string& name) {
@@ -57,7 +98,8 @@ ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
                     fmt::format("{}: numbers of GPUs are below {}", node.name(), kMostGpuNumber));
     }
   }
-  return {};
+  if (const auto sound = CheckTime("start_ns", request.start_ns()); !sound) return sound;
+  return CheckTime("limit_ns", request.limit_ns());
 }
 
 void FillRegistered(const Allocation& job, v1::RegisteredJob& out) {
@@ -119,14 +161,15 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
                     .user = request.user(),
                     .state_text = "RUNNING",
                     .start = TimeOrNow(request.start_ns())};
-  if (request.limit_ns() > 0) job.end = WithinBounds(FromNanoseconds(request.limit_ns()));
+  if (request.limit_ns() > 0) {
+    const Timestamp limit = FromNanoseconds(request.limit_ns());
+    if (const auto sound = CheckOver("limit_ns", limit, *job.start); !sound) return sound;
+    job.end = std::max(limit, *job.start);
+  }
   const topology::Fabric* const fabric = box_.fabric().get();
-  for (const v1::JobNode& node : request.nodes()) {
-    AllocatedNode& one = job.nodes.emplace_back();
-    one.name = node.name();
-    one.gpus.assign(node.gpus().begin(), node.gpus().end());
-    std::ranges::sort(one.gpus);
-    if (fabric != nullptr && !HasHost(*fabric, node.name())) out.add_unknown_nodes(node.name());
+  job.nodes = NodesOf(request);
+  for (const AllocatedNode& node : job.nodes) {
+    if (fabric != nullptr && !HasHost(*fabric, node.name)) out.add_unknown_nodes(node.name);
   }
   if (!registry_.Register(std::move(job))) {
     return Refuse(ServiceFault::kTooMany,
@@ -138,7 +181,15 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
 }
 
 ServiceStatus Service::EndJob(const v1::EndJobRequest& request, v1::EndJobResponse&) {
-  if (!registry_.End(request.id(), TimeOrNow(request.end_ns()))) {
+  if (const auto sound = CheckTime("end_ns", request.end_ns()); !sound) return sound;
+  Timestamp end = TimeOrNow(request.end_ns());
+  const auto job = registry_.Find(request.id());
+  if (job && job->start) {
+    const auto sound = CheckOver("end_ns", end, *job->start);
+    if (!sound && request.end_ns() != 0) return sound;
+    end = std::max(end, *job->start);
+  }
+  if (!registry_.End(request.id(), end)) {
     return Refuse(ServiceFault::kUnknownJob, fmt::format("job {} is not registered", request.id()));
   }
   TellAllocations();

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <limits>
+
 #include "appliance/service/job_file.h"
 #include "appliance/service/service_fixture.h"
 #include "rocescope/v1/report.pb.h"
@@ -185,6 +188,82 @@ TEST_F(PlacementCallsTest, WhatTheFileCannotKeepIsRefused) {
               for (int i = 0; i < 65'536; ++i) job.add_nodes()->set_name("host1");
             }),
             ServiceFault::kBadRequest);
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+TEST_F(PlacementCallsTest, ATimeThatCannotBeIsRefusedByTheFieldsName) {
+  OpenBox(kFabric);
+  const auto said = [&](int64_t start_ns, int64_t limit_ns) {
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    job.set_start_ns(start_ns);
+    job.set_limit_ns(limit_ns);
+    v1::RegisterJobResponse registered;
+    const ServiceStatus status = service_->RegisterJob(job, registered);
+    return status ? "" : status.error().message.substr(0, 8);
+  };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(said(-1, 0), "start_ns");
+  EXPECT_EQ(said(kMost, 0), "start_ns");
+  EXPECT_EQ(said(0, -1), "limit_ns");
+  EXPECT_EQ(said(0, kMost), "limit_ns");
+  EXPECT_EQ(said(0, 1000 * kSecond), "limit_ns") << "it begins now";
+  EXPECT_EQ(said(2000 * kSecond, 1000 * kSecond), "limit_ns");
+  EXPECT_EQ(said(2000 * kSecond, 3000 * kSecond), "");
+  const auto ends = [&](int64_t end_ns) {
+    v1::EndJobRequest end;
+    end.set_id(7);
+    end.set_end_ns(end_ns);
+    v1::EndJobResponse ended;
+    const ServiceStatus status = service_->EndJob(end, ended);
+    return status ? "" : status.error().message.substr(0, 6);
+  };
+  EXPECT_EQ(ends(-1), "end_ns");
+  EXPECT_EQ(ends(kMost), "end_ns");
+  EXPECT_EQ(ends(1000 * kSecond), "end_ns");
+  EXPECT_EQ(ends(1999 * kSecond), "") << "clocks and whole seconds are that far apart";
+  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 2000 * kSecond) << "nor is that before its start";
+}
+
+TEST_F(PlacementCallsTest, AJobThatBeginsByAClockAheadCanBeEndedNow) {
+  OpenBox(kFabric);
+  v1::RegisterJobRequest job;
+  job.set_id(7);
+  job.add_nodes()->set_name("host1");
+  job.set_start_ns(4'000'000'000 * kSecond);
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  v1::EndJobRequest end;
+  end.set_id(7);
+  v1::EndJobResponse ended;
+  EXPECT_TRUE(service_->EndJob(end, ended));
+  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 4'000'000'000 * kSecond);
+}
+
+TEST_F(PlacementCallsTest, ANodeThatIsNamedTwiceCountsOnce) {
+  OpenBox(kFabric);
+  v1::RegisterJobRequest job;
+  job.set_id(7);
+  const auto add = [&](const char* name, std::initializer_list<uint32_t> gpus) {
+    v1::JobNode& node = *job.add_nodes();
+    node.set_name(name);
+    for (const uint32_t gpu : gpus) node.add_gpus(gpu);
+  };
+  add("host1", {3, 2, 2});
+  add("elsewhere", {1});
+  add("host1", {0, 3});
+  add("elsewhere", {});
+  add("elsewhere", {2});
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
+  const v1::ListRegisteredJobsResponse listed = Listed(false);
+  ASSERT_THAT(listed.jobs(0).nodes(), SizeIs(2));
+  EXPECT_THAT(listed.jobs(0).nodes(0).gpus(), ElementsAre(0, 2, 3));
+  EXPECT_EQ(listed.jobs(0).nodes(1).name(), "elsewhere");
+  EXPECT_THAT(listed.jobs(0).nodes(1).gpus(), IsEmpty()) << "all of them";
 }
 
 TEST_F(PlacementCallsTest, ABoxThatBeginsAnewKnowsItsJobs) {

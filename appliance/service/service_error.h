@@ -23,6 +23,8 @@ namespace rocescope {
   ROW(UnknownPath, "UNKNOWN_PATH", "UNIMPLEMENTED", 12, 404)    \
   ROW(WrongMethod, "WRONG_METHOD", "UNIMPLEMENTED", 12, 405)    \
   ROW(BadRequest, "BAD_REQUEST", "INVALID_ARGUMENT", 3, 400)    \
+  ROW(HasBody, "HAS_BODY", "INVALID_ARGUMENT", 3, 413)          \
+  ROW(OtherHost, "OTHER_HOST", "INVALID_ARGUMENT", 3, 421)      \
   ROW(PageForgotten, "PAGE_FORGOTTEN", "OUT_OF_RANGE", 11, 410) \
   ROW(TooLong, "TOO_LONG", "RESOURCE_EXHAUSTED", 8, 422)        \
   ROW(TooMany, "TOO_MANY", "RESOURCE_EXHAUSTED", 8, 429)        \

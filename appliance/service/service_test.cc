@@ -211,6 +211,8 @@ TEST_F(ServiceTest, WhoNeedsASwitchIsWhoSendsByIt) {
   v1::GetDependenciesRequest request;
   request.set_element("spine0");
   EXPECT_EQ(FaultOf(*service_, &Service::GetDependencies, request), ServiceFault::kBadRequest);
+  request.set_question(static_cast<v1::Dependency::Question>(77));
+  EXPECT_EQ(FaultOf(*service_, &Service::GetDependencies, request), ServiceFault::kBadRequest);
   request.set_question(v1::Dependency::QUESTION_BLAST_RADIUS);
   v1::GetDependenciesResponse response;
   ASSERT_TRUE(service_->GetDependencies(request, response));

@@ -69,7 +69,24 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
                                "at /metrics"});
 }
 
+ServiceFault FaultOf(unsigned status) {
+  if (status == 413) return ServiceFault::kHasBody;
+  if (status == 421) return ServiceFault::kOtherHost;
+  return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
+}
+
 }  // namespace
+
+HttpResponse WebRefusal(const HttpRefusal& refusal) {
+  if (!refusal.target.starts_with("/api/")) {
+    return {.status = refusal.status,
+            .content_type = "text/plain; charset=utf-8",
+            .body = refusal.why + "\n"};
+  }
+  HttpResponse response = JsonError({.fault = FaultOf(refusal.status), .message = refusal.why});
+  response.status = refusal.status;
+  return response;
+}
 
 HttpHandler WebHandler(Service& service) {
   return [&service](const HttpRequest& request) { return Respond(service, request); };

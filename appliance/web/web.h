@@ -10,4 +10,7 @@ namespace rocescope {
 // GET and HEAD alone. `service` must outlive the handler.
 HttpHandler WebHandler(Service& service);
 
+// An ApiError where a call of the API was asked for, else text.
+HttpResponse WebRefusal(const HttpRefusal& refusal);
+
 }  // namespace rocescope

@@ -118,6 +118,22 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
 }
 
+TEST_F(WebTest, WhatTheServerRefusesIsAnApiErrorUnderTheApi) {
+  for (const auto& [status, reason] :
+       {std::pair(400u, "BAD_REQUEST"), std::pair(413u, "HAS_BODY"), std::pair(421u, "OTHER_HOST"),
+        std::pair(503u, "TOO_MANY")}) {
+    const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
+    const HttpResponse response = WebRefusal(refusal);
+    EXPECT_EQ(response.status, status);
+    const auto error = nlohmann::json::parse(response.body);
+    EXPECT_EQ(error["reason"], reason);
+    EXPECT_EQ(error["message"], "no");
+  }
+  const HttpResponse page = WebRefusal({.status = 421, .target = "/", .why = "no"});
+  EXPECT_EQ(page.status, 421u);
+  EXPECT_EQ(page.body, "no\n");
+}
+
 TEST_F(WebTest, NumbersOf64BitsAreTextAndNothingIsLeftOut) {
   OpenBox(kFabric);
   Publish(TwoJobs());

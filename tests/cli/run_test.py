@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -195,6 +196,23 @@ class Run(unittest.TestCase):
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
         self.assertIn("Connection refused", gone.stderr)
 
+    def test_what_another_program_says_is_no_state(self):
+        body = b'{"state": "EVIL", "problems": ["pay us"]}'
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            def answer():
+                with server.accept()[0] as one:
+                    one.recv(4096)
+                    one.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            other = threading.Thread(target=answer)
+            other.start()
+            health = self.done("healthcheck", f"http://127.0.0.1:{server.getsockname()[1]}/")
+            other.join()
+        self.assertEqual((health.returncode, health.stdout), (3, ""))
+        self.assertIn("what answers there is no rocescope", health.stderr)
+        wrong = self.done("healthcheck", "http://127.0.0.1:99999/")
+        self.assertEqual((wrong.returncode, wrong.stdout), (3, ""))
+        self.assertIn("ports are from 1 to 65535", wrong.stderr)
+
     def test_the_doctor_has_a_remedy(self):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             host, port = at["sFlow"].split(":")
@@ -249,10 +267,36 @@ class Run(unittest.TestCase):
     def test_a_job_command_that_is_wrong_calls_nobody(self):
         for words in (["register", "7"], ["register", "0", "--nodes", "a"],
                       ["register", "7", "--nodes", "a:b"], ["register", "x", "--nodes", "a"],
-                      ["end"], ["list", "--timeout", "soon"], ["list", "--ca", "ca.pem"]):
+                      ["end"], ["list", "--timeout", "soon"], ["list", "--ca", "ca.pem"],
+                      ["list", "--timeout", "2d"]):
             wrong = self.done("job", *words)
             self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
             self.assertNotEqual(wrong.stderr, "")
+
+    def test_a_number_is_taken_as_it_is_written_or_not_at_all(self):
+        for number in ("0", "-5", "+5", "0x10", "1e3", "7 ", "18446744073709551616",
+                       "99999999999999999999999"):
+            for words in (["end", number], ["show", number], ["register", number, "--nodes", "a"],
+                          ["end", "7", "--at", number],
+                          ["register", "7", "--nodes", "a", "--start", number],
+                          ["register", "7", "--nodes", "a", "--limit", number],
+                          ["place", "--nodes", number], ["place", "--gpus", number],
+                          ["place", "--nodes", "1", "--job", number]):
+                wrong = self.done("job", *words)
+                self.assertEqual((wrong.returncode, wrong.stdout), (2, ""), words)
+                self.assertLess(len(wrong.stderr), 250)
+        for words in (["end", "7", "--at", "4611686019"], ["place", "--nodes", "4294967296"]):
+            wrong = self.done("job", *words)
+            self.assertEqual(wrong.returncode, 2, words)
+            self.assertIn("expected a whole number from 1 to", wrong.stderr)
+        with self.box('udp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
+            box = ["--box", at["gRPC"], "--timeout", "20s"]
+            for number in ("010", "18446744073709551615"):
+                done = self.done("job", "register", number, "--nodes", "a", *box)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            jobs = json.loads(self.done("job", "list", "-o", "json", *box).stdout)["jobs"]
+            self.assertEqual([job["id"] for job in jobs], ["10", "18446744073709551615"])
+            self.end(run)
 
     def test_a_place_for_a_job_is_a_host_list(self):
         made = self.done("topology", "generate", "leaf-spine", "--hosts", "8", "--leaves", "2",
