@@ -279,9 +279,9 @@ Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file
   return ParseAny<ApplianceConfig>(text, file);
 }
 
-Result<ApplianceConfig> LoadConfig(const std::string& path) {
+Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  const Result<std::string> text = ReadTextFile(path, kLargest);
+  const Result<std::string> text = ReadTextFile(path, kLargest, pipes);
   if (!text) return tl::unexpected(text.error());
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
@@ -310,7 +310,7 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view fil
 
 Result<AgentConfig> LoadAgentConfig(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  const Result<std::string> text = ReadTextFile(path, kLargest);
+  const Result<std::string> text = ReadTextFile(path, kLargest, Pipes::kRead);
   if (!text) return tl::unexpected(text.error());
   Result<AgentConfig> config = ParseAgentConfig(*text, path);
   if (!config) return config;

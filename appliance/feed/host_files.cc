@@ -90,12 +90,12 @@ std::string HostOf(const std::string& path) {
   return name;
 }
 
-Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--nccl-logs", result.notes);
   if (!files) return tl::unexpected(files.error());
   std::vector<NcclLog> logs;
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile);
+    const Result<std::string> text = ReadTextFile(path, kLargestFile, pipes);
     if (!text) return tl::unexpected(text.error());
     logs.push_back(ParseNcclLog(*text, path));
     const NcclLog& log = logs.back();
@@ -123,11 +123,11 @@ Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
   return {};
 }
 
-Status ReadDumps(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadDumps(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--rdma", result.notes);
   if (!files) return tl::unexpected(files.error());
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile);
+    const Result<std::string> text = ReadTextFile(path, kLargestFile, pipes);
     if (!text) return tl::unexpected(text.error());
     RdmaResource resource = ParseRdmaResource(*text);
     for (const std::string& note : resource.notes) {
@@ -161,12 +161,12 @@ void Merge(std::vector<Allocation> more, std::multimap<uint64_t, size_t>& by_id,
   }
 }
 
-Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadAllocations(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--slurm", result.notes);
   if (!files) return tl::unexpected(files.error());
   std::multimap<uint64_t, size_t> by_id;  // indices into the allocations
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestSlurm);
+    const Result<std::string> text = ReadTextFile(path, kLargestSlurm, pipes);
     if (!text) return tl::unexpected(text.error());
     SlurmJobs jobs = ParseSlurmJobs(*text);
     for (const std::string& note : jobs.notes) {
@@ -179,11 +179,15 @@ Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result)
 
 }  // namespace
 
-Result<HostFiles> ReadHostFiles(const HostFilePaths& paths) {
+Result<HostFiles> ReadHostFiles(const HostFilePaths& paths, Pipes pipes) {
   HostFiles result;
-  if (Status read = ReadLogs(paths.nccl_logs, result); !read) return tl::unexpected(read.error());
-  if (Status read = ReadDumps(paths.rdma, result); !read) return tl::unexpected(read.error());
-  if (Status read = ReadAllocations(paths.slurm, result); !read) {
+  if (Status read = ReadLogs(paths.nccl_logs, pipes, result); !read) {
+    return tl::unexpected(read.error());
+  }
+  if (Status read = ReadDumps(paths.rdma, pipes, result); !read) {
+    return tl::unexpected(read.error());
+  }
+  if (Status read = ReadAllocations(paths.slurm, pipes, result); !read) {
     return tl::unexpected(read.error());
   }
   return result;
