@@ -238,9 +238,13 @@ class HistoryStore::Writer {
 };
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options, Tell tell) {
-  auto lock = FileLock::Take(options.file);
+  HistoryOptions own = options;
+  auto file = OwnFile(options.file, "history.file");
+  if (!file) return tl::unexpected(file.error());
+  own.file = *std::move(file);
+  auto lock = FileLock::Take(own.file);
   if (!lock) return tl::unexpected(lock.error());
-  auto writer = std::make_unique<Writer>(options, std::move(tell), *std::move(lock));
+  auto writer = std::make_unique<Writer>(std::move(own), std::move(tell), *std::move(lock));
   if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
   return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
 }
