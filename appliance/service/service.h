@@ -134,7 +134,7 @@ class Service {
   ServiceError NoSuchJob(std::string_view name) const;
 
   // Tells the box and the file what is registered: the newest said last, whoever calls at the same
-  // time.
+  // time. Returns when it is on the disk, or after a second without that, which health tells.
   void TellAllocations();
 
   // There must be a topology.

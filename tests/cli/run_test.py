@@ -290,7 +290,8 @@ class Run(unittest.TestCase):
                 f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
         with self.box(text) as (run, at):
             self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
-            self.end(run)
+            run.kill()  # what was answered is on the disk
+            run.wait()
         with self.box(text) as (run, at):
             job, = json.loads(self.done("job", "list", "-o", "json", "--box",
                                         at["gRPC"]).stdout)["jobs"]
