@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -171,23 +172,36 @@ Status GiveRightsUp(const ApplianceConfig& config) {
   return {};
 }
 
-// What can change while the box runs is taken; the rest is named.
-void Reload(const std::string& path, Box& box) {
-  Result<ApplianceConfig> config = LoadConfig(path);
+// What can change while the box runs is taken; the rest is named. The error is why all is as it
+// was.
+Status TryReload(const std::string& path, Box& box) {
+  const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
     MessageLines(config.error().message);
     Message("nothing was reloaded: the configuration as it was is still in force");
-    return;
+    return tl::unexpected(config.error());
   }
   const Status read = box.ReadHostFilesAgain();
   if (!read) {
     MessageLines(read.error().message);
     Message("host files were not read anew: what they said before is still in force");
-    return;
+    return read;
   }
   Message(*config == box.config()
               ? "host_files were read anew"
               : "host_files were read anew; the configuration has changed, which needs a restart");
+  return {};
+}
+
+void Reload(const std::string& path, Service& service, Box& box) {
+  std::string problem;
+  try {
+    if (const Status done = TryReload(path, box); !done) problem = done.error().message;
+  } catch (const std::exception& error) {  // no memory for files as large as those
+    problem = error.what();
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  }
+  service.SetReloadProblem(std::move(problem));
 }
 
 Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer* grpc) {
@@ -294,7 +308,7 @@ int RunBox(const BoxRunOptions& options) {
     if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get(), grpc->get()));
     if (!ReloadAskedFor()) continue;
     manager.Reloading();
-    Reload(options.config, **box);
+    Reload(options.config, service, **box);
     manager.Ready(kReceives);
   }
   manager.Stopping();

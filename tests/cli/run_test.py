@@ -130,7 +130,8 @@ class Run(unittest.TestCase):
 
     def test_a_reload_reads_host_files_and_keeps_what_is_broken_out(self):
         slurm = self.config('{"jobs": []}', "slurm.json")
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n') as (run, _):
+        text = 'udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n'
+        with self.box(text) as (run, at):
             def reload():
                 run.send_signal(signal.SIGHUP)
                 return run.stderr.readline() + run.stderr.readline()
@@ -140,6 +141,16 @@ class Run(unittest.TestCase):
             box = self.config("", "box.yaml")
             box.write_text("nonsense: 1\n")
             self.assertIn("nothing was reloaded", reload())
+            health = json.load(urllib.request.urlopen(f"http://{at['page']}/api/v1/health",
+                                                      timeout=20))
+            self.assertEqual(health["state"], "STATE_DEGRADED")
+            self.assertIn("the last reload failed", health["problems"][0])
+            slurm.unlink()
+            os.mkfifo(slurm)
+            box.write_text(text)
+            self.assertIn("slurm.json: is no regular file", reload())
+            slurm.unlink()
+            slurm.write_text('{"jobs": []}')
             box.write_text("analysis_window: 2s\n")
             run.send_signal(signal.SIGHUP)
             self.assertIn("the configuration has changed, which needs a restart",
@@ -189,7 +200,16 @@ class Run(unittest.TestCase):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             health = self.done("healthcheck", f"http://{at['page']}/")
             self.assertEqual(health.returncode, 0)
-            self.assertIn(health.stdout, ("WAITING\n", "SERVING\n"))
+            self.assertEqual(health.stdout, "WAITING\n")
+            host, port = at["sFlow"].split(":")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(SFLOW, (host, int(port)))
+            for _ in range(100):
+                health = self.done("healthcheck", f"http://{at['page']}/")
+                if health.stdout != "WAITING\n":
+                    break
+                time.sleep(0.1)
+            self.assertEqual((health.returncode, health.stdout), (0, "SERVING\n"))
             self.end(run)
         gone = self.done("healthcheck", f"http://{at['page']}/")
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
