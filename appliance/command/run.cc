@@ -28,6 +28,7 @@
 #include "appliance/report/table.h"
 #include "appliance/report/utc_text.h"
 #include "appliance/report/visible_text.h"
+#include "appliance/scrape/http_fetch.h"
 #include "appliance/service/event_watch.h"
 #include "appliance/service/job_file.h"
 #include "appliance/service/service.h"
@@ -328,9 +329,18 @@ int RunBox(const BoxRunOptions& options) {
 
 int RunConfigCheck(const std::string& path) {
   const Result<ApplianceConfig> config = LoadConfig(path);
-  if (config) return kExitSuccess;
-  MessageLines(config.error().message);
-  return kExitUnreadable;
+  if (!config) {
+    MessageLines(config.error().message);
+    return kExitUnreadable;
+  }
+  bool well = true;
+  for (const ScrapeTarget& target : config->scrape.targets) {
+    if (const auto url = ParseHttpUrl(target.url); !url) {
+      Message(fmt::format("{}: {} (key `scrape.targets`)", path, url.error().message));
+      well = false;
+    }
+  }
+  return well ? kExitSuccess : kExitUnreadable;
 }
 
 int RunConfigDump(const std::string& path) {

@@ -83,6 +83,34 @@ class Run(unittest.TestCase):
             self.assertIn(f'{path}:2:3: unknown key "sflo" of udp; did you mean "sflow"?',
                           checked.stderr)
 
+    def test_the_check_refuses_what_the_run_would(self):
+        for url in ("https://h/", "http:///x", "http://h:/"):
+            path = self.config(f'scrape: {{targets: [{{url: "{url}"}}]}}\n'
+                               'http: none\ngrpc: {listen: []}\n')
+            for words in (["config", "check"], ["run"]):
+                refused = self.done(*words, path)
+                self.assertEqual(refused.returncode, 3, words)
+                self.assertIn(f'"{url}" is not a URL', refused.stderr)
+
+    def test_files_that_are_none_are_left_as_they_are(self):
+        pipe = pathlib.Path(self.folder.name, "pipe")
+        os.mkfifo(pipe)
+        folder = pathlib.Path(self.folder.name, "folder")
+        folder.mkdir()
+        for key in ("jobs", "history"):
+            for path in (pipe, folder):
+                run = self.done("run", self.config(
+                    f'udp: {{sflow: ["127.0.0.1:0"]}}\nhttp: none\ngrpc: {{listen: []}}\n'
+                    f'{key}: {{file: {path}}}\n'))
+                self.assertEqual(run.returncode, 3)
+                self.assertIn(f"(key `{key}.file`)", run.stderr)
+                self.assertFalse(pathlib.Path(f"{path}.lock").exists())
+        self.assertTrue(pipe.is_fifo() and folder.is_dir())
+        for key in ("topology: pipe", "host_files: {nccl_logs: [pipe]}"):
+            run = self.done("run", self.config(f'udp: {{sflow: ["127.0.0.1:0"]}}\n{key}\n'))
+            self.assertEqual(run.returncode, 3)
+            self.assertIn("pipe: is no regular file", run.stderr)
+
     def test_without_a_source_there_is_nothing_to_run(self):
         run = self.done("run", self.config("analysis_window: 1s\nhttp: none\n"))
         self.assertEqual(run.returncode, 3)
