@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -198,7 +199,10 @@ void Reload(const std::string& path, Service& service, Box& box) {
   std::string problem;
   try {
     if (const Status done = TryReload(path, box); !done) problem = done.error().message;
-  } catch (const std::exception& error) {  // no memory for files as large as those
+  } catch (const std::bad_alloc&) {
+    problem = "there is not enough memory for host_files as large as those";
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  } catch (const std::exception& error) {
     problem = error.what();
     Message(fmt::format("nothing was reloaded: {}", problem));
   }

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+// A box goes on with other work meanwhile, and with what memory there is left.
+uintmax_t LargestFile(Pipes pipes) { return uintmax_t{pipes == Pipes::kRead ? 4u : 1u} << 30; }
 constexpr uintmax_t kLargestSlurm = uintmax_t{1} << 30;
 
 // A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
@@ -95,7 +96,7 @@ Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& r
   if (!files) return tl::unexpected(files.error());
   std::vector<NcclLog> logs;
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile, pipes);
+    const Result<std::string> text = ReadTextFile(path, LargestFile(pipes), pipes);
     if (!text) return tl::unexpected(text.error());
     logs.push_back(ParseNcclLog(*text, path));
     const NcclLog& log = logs.back();
@@ -127,7 +128,7 @@ Status ReadDumps(const std::vector<std::string>& paths, Pipes pipes, HostFiles& 
   Result<std::vector<std::string>> files = Expand(paths, "--rdma", result.notes);
   if (!files) return tl::unexpected(files.error());
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile, pipes);
+    const Result<std::string> text = ReadTextFile(path, LargestFile(pipes), pipes);
     if (!text) return tl::unexpected(text.error());
     RdmaResource resource = ParseRdmaResource(*text);
     for (const std::string& note : resource.notes) {
