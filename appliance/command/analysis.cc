@@ -61,13 +61,13 @@ FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
 }
 
 Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
-  Result<HostFiles> hosts =
-      ReadHostFiles({.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm});
+  Result<HostFiles> hosts = ReadHostFiles(
+      {.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm}, Pipes::kRead);
   if (!hosts) return tl::unexpected(hosts.error());
   Analysis analysis(options);
   if (!options.topology.empty()) {
     constexpr uintmax_t kLargest = uintmax_t{1} << 30;
-    const Result<std::string> text = ReadTextFile(options.topology, kLargest);
+    const Result<std::string> text = ReadTextFile(options.topology, kLargest, Pipes::kRead);
     if (!text) return tl::unexpected(text.error());
     Result<topology::Fabric> fabric = topology::LoadFabric(*text, options.topology);
     if (!fabric) return tl::unexpected(fabric.error());

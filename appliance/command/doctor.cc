@@ -25,8 +25,9 @@ int RunDoctor(const std::string& page) {
   }
   std::string text;
   for (const auto& one : *complaints) {
-    text += fmt::format("{}: {}\n    Remedy: {}.\n", TextAt(one, "place"), TextAt(one, "sentence"),
-                        TextAt(one, "remedy"));
+    const std::string remedy = TextAt(one, "remedy");
+    text += fmt::format("{}: {}\n    Remedy: {}{}\n", TextAt(one, "place"), TextAt(one, "sentence"),
+                        remedy, remedy.ends_with('?') ? "" : ".");
   }
   if (!answer->contains("age") || (*answer)["age"].is_null()) {
     text +=

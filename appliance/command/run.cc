@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -27,6 +29,7 @@
 #include "appliance/report/table.h"
 #include "appliance/report/utc_text.h"
 #include "appliance/report/visible_text.h"
+#include "appliance/scrape/http_fetch.h"
 #include "appliance/service/event_watch.h"
 #include "appliance/service/job_file.h"
 #include "appliance/service/service.h"
@@ -172,23 +175,39 @@ Status GiveRightsUp(const ApplianceConfig& config) {
   return {};
 }
 
-// What can change while the box runs is taken; the rest is named.
-void Reload(const std::string& path, Box& box) {
-  Result<ApplianceConfig> config = LoadConfig(path);
+// What can change while the box runs is taken; the rest is named. The error is why all is as it
+// was.
+Status TryReload(const std::string& path, Box& box) {
+  const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
   if (!config) {
     MessageLines(config.error().message);
     Message("nothing was reloaded: the configuration as it was is still in force");
-    return;
+    return tl::unexpected(config.error());
   }
   const Status read = box.ReadHostFilesAgain();
   if (!read) {
     MessageLines(read.error().message);
     Message("host files were not read anew: what they said before is still in force");
-    return;
+    return read;
   }
   Message(*config == box.config()
               ? "host_files were read anew"
               : "host_files were read anew; the configuration has changed, which needs a restart");
+  return {};
+}
+
+void Reload(const std::string& path, Service& service, Box& box) {
+  std::string problem;
+  try {
+    if (const Status done = TryReload(path, box); !done) problem = done.error().message;
+  } catch (const std::bad_alloc&) {
+    problem = "there is not enough memory for host_files as large as those";
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  } catch (const std::exception& error) {
+    problem = error.what();
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  }
+  service.SetReloadProblem(std::move(problem));
 }
 
 Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer* grpc) {
@@ -295,7 +314,7 @@ int RunBox(const BoxRunOptions& options) {
     if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get(), grpc->get()));
     if (!ReloadAskedFor()) continue;
     manager.Reloading();
-    Reload(options.config, **box);
+    Reload(options.config, service, **box);
     manager.Ready(kReceives);
   }
   manager.Stopping();
@@ -315,9 +334,18 @@ int RunBox(const BoxRunOptions& options) {
 
 int RunConfigCheck(const std::string& path) {
   const Result<ApplianceConfig> config = LoadConfig(path);
-  if (config) return kExitSuccess;
-  MessageLines(config.error().message);
-  return kExitUnreadable;
+  if (!config) {
+    MessageLines(config.error().message);
+    return kExitUnreadable;
+  }
+  bool well = true;
+  for (const ScrapeTarget& target : config->scrape.targets) {
+    if (const auto url = ParseHttpUrl(target.url); !url) {
+      Message(fmt::format("{}: {} (key `scrape.targets`)", path, url.error().message));
+      well = false;
+    }
+  }
+  return well ? kExitSuccess : kExitUnreadable;
 }
 
 int RunConfigDump(const std::string& path) {

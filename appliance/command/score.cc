@@ -89,7 +89,7 @@ bool MayMirror(const std::optional<topology::Fabric>& fabric, const RunParts& pa
 
 std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
   if (run.topology.empty()) return std::nullopt;
-  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile);
+  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile, Pipes::kRead);
   if (!text) return std::nullopt;
   auto fabric = topology::LoadFabric(*text, run.topology);
   if (!fabric) return std::nullopt;
@@ -157,7 +157,7 @@ Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunConte
                                    options.path));
     }
   } else {
-    const Result<std::string> text = ReadTextFile(options.report, kLargestFile);
+    const Result<std::string> text = ReadTextFile(options.report, kLargestFile, Pipes::kRead);
     if (!text) return tl::unexpected(text.error());
     auto* const read = google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
     const auto status = google::protobuf::util::JsonStringToMessage(*text, read);
@@ -206,7 +206,7 @@ Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
                      fmt::format("{}; a score of the rest would say nothing", run->notes.front()));
   }
   const std::string file = options.path + "/truth.json";
-  const Result<std::string> text = ReadTextFile(file, kLargestFile);
+  const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
   if (!text) return tl::unexpected(text.error());
   RunContext context = {.run = *std::move(run), .fabric = {}, .truth = {}};
   v1::Truth& truth = context.truth;
@@ -273,7 +273,7 @@ Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
   std::ranges::sort(files);
   std::vector<v1::Score> scores;
   for (const std::string& file : files) {
-    const Result<std::string> text = ReadTextFile(file, kLargestFile);
+    const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
     if (!text) return tl::unexpected(text.error());
     v1::Score score;
     if (const Status parsed = ParseScore(*text, file, score); !parsed) {
@@ -301,7 +301,7 @@ int RunScore(const ScoreRunOptions& options) {
   KindWeights weights;
   if (!options.priors.empty()) {
     constexpr uintmax_t kLargestPriors = uintmax_t{1} << 20;
-    const Result<std::string> text = ReadTextFile(options.priors, kLargestPriors);
+    const Result<std::string> text = ReadTextFile(options.priors, kLargestPriors, Pipes::kRead);
     if (!text) return Fail(text.error());
     Result<KindWeights> read = LoadKindWeights(*text, options.priors);
     if (!read) {

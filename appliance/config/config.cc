@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <type_traits>
 #include <utility>
@@ -94,6 +95,10 @@ void Read(const YamlNode& node, LoopbackOrNone where, YamlErrors& errors) {
   if (!text) return;
   where.value.reset();
   if (*text == "none") return;
+  if (text->empty()) {
+    errors.Add(node, "expected an address of loopback with a port, or the word `none`");
+    return;
+  }
   const auto address = ReadParsed(node, ParseListenAddress, errors);
   if (!address) return;
   if (!address->IsLoopback()) {
@@ -142,6 +147,23 @@ class Reader {
   YamlErrors& errors_;
 };
 
+// No two sockets have the same address; of port 0, each has another.
+void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  std::vector<ListenAddress> all;
+  for (const auto& [key, addresses] :
+       {std::pair("int", &config.int_reports), std::pair("sflow", &config.sflow)}) {
+    const YamlNode* const node = map.Find(key);
+    if (node == nullptr) continue;
+    for (const ListenAddress& address : *addresses) {
+      if (address.port != 0 && std::ranges::find(all, address) != all.end()) {
+        errors.Add(*node, fmt::format("{} stands in `udp` twice", ToString(address)));
+        return;
+      }
+      all.push_back(address);
+    }
+  }
+}
+
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
   if (node.kind == YamlNode::Kind::kNull) return;  // all of its keys are left out
@@ -154,6 +176,8 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
       errors.Add(*name, "expected the name of an interface");
     }
+  } else if constexpr (std::is_same_v<T, UdpConfig>) {
+    CheckListens(config, map, errors);
   } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
     map.Require("url");
   } else if constexpr (std::is_same_v<T, MetricRule>) {
@@ -279,9 +303,9 @@ Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file
   return ParseAny<ApplianceConfig>(text, file);
 }
 
-Result<ApplianceConfig> LoadConfig(const std::string& path) {
+Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  const Result<std::string> text = ReadTextFile(path, kLargest);
+  const Result<std::string> text = ReadTextFile(path, kLargest, pipes);
   if (!text) return tl::unexpected(text.error());
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
@@ -310,7 +334,7 @@ Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view fil
 
 Result<AgentConfig> LoadAgentConfig(const std::string& path) {
   constexpr uintmax_t kLargest = uintmax_t{4} << 20;
-  const Result<std::string> text = ReadTextFile(path, kLargest);
+  const Result<std::string> text = ReadTextFile(path, kLargest, Pipes::kRead);
   if (!text) return tl::unexpected(text.error());
   Result<AgentConfig> config = ParseAgentConfig(*text, path);
   if (!config) return config;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "appliance/config/listen_address.h"
+#include "appliance/feed/text_file.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "dataplane/port/spread_by.h"
@@ -148,7 +149,7 @@ struct ApplianceConfig {
 Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file);
 
 // The file at `path`; relative paths in it are taken from its folder.
-Result<ApplianceConfig> LoadConfig(const std::string& path);
+Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes = Pipes::kRead);
 
 // Every key with its value, those that were left out too, and what it means above it. ParseConfig
 // makes the same of it.

@@ -14,6 +14,19 @@ std::string ErrorOf(std::string_view text) {
   return config ? "" : config.error().message;
 }
 
+TEST(Config, NoTwoSocketsHaveTheSameAddress) {
+  EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}"),
+            "box.yaml:1:12: 127.0.0.1:1 stands in `udp` twice");
+  EXPECT_THAT(ErrorOf("udp: {int: [\"127.0.0.1:1\"], sflow: [\"[::1]:1\", \"127.0.0.1:1\"]}"),
+              HasSubstr("127.0.0.1:1 stands in `udp` twice"));
+  EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:0\"], sflow: [\"127.0.0.1:0\"]}"), "");
+}
+
+TEST(Config, NoPageIsSaidByAWord) {
+  EXPECT_THAT(ErrorOf("http: \"\""), HasSubstr("or the word `none`"));
+  EXPECT_EQ(ErrorOf("http: none"), "");
+}
+
 TEST(Config, NothingIsTheDefaults) {
   EXPECT_EQ(ParseConfig("", "box.yaml"), ApplianceConfig{});
   EXPECT_EQ(ParseConfig("# all as it comes\n", "box.yaml"), ApplianceConfig{});

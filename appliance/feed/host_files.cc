@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+// A box goes on with other work meanwhile, and with what memory there is left.
+uintmax_t LargestFile(Pipes pipes) { return uintmax_t{pipes == Pipes::kRead ? 4u : 1u} << 30; }
 constexpr uintmax_t kLargestSlurm = uintmax_t{1} << 30;
 
 // A folder may hold a job's captures beside its logs. What a compressed file holds its name tells.
@@ -90,12 +91,12 @@ std::string HostOf(const std::string& path) {
   return name;
 }
 
-Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--nccl-logs", result.notes);
   if (!files) return tl::unexpected(files.error());
   std::vector<NcclLog> logs;
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile);
+    const Result<std::string> text = ReadTextFile(path, LargestFile(pipes), pipes);
     if (!text) return tl::unexpected(text.error());
     logs.push_back(ParseNcclLog(*text, path));
     const NcclLog& log = logs.back();
@@ -123,11 +124,11 @@ Status ReadLogs(const std::vector<std::string>& paths, HostFiles& result) {
   return {};
 }
 
-Status ReadDumps(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadDumps(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--rdma", result.notes);
   if (!files) return tl::unexpected(files.error());
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestFile);
+    const Result<std::string> text = ReadTextFile(path, LargestFile(pipes), pipes);
     if (!text) return tl::unexpected(text.error());
     RdmaResource resource = ParseRdmaResource(*text);
     for (const std::string& note : resource.notes) {
@@ -161,12 +162,12 @@ void Merge(std::vector<Allocation> more, std::multimap<uint64_t, size_t>& by_id,
   }
 }
 
-Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result) {
+Status ReadAllocations(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--slurm", result.notes);
   if (!files) return tl::unexpected(files.error());
   std::multimap<uint64_t, size_t> by_id;  // indices into the allocations
   for (const std::string& path : *files) {
-    const Result<std::string> text = ReadTextFile(path, kLargestSlurm);
+    const Result<std::string> text = ReadTextFile(path, kLargestSlurm, pipes);
     if (!text) return tl::unexpected(text.error());
     SlurmJobs jobs = ParseSlurmJobs(*text);
     for (const std::string& note : jobs.notes) {
@@ -179,11 +180,15 @@ Status ReadAllocations(const std::vector<std::string>& paths, HostFiles& result)
 
 }  // namespace
 
-Result<HostFiles> ReadHostFiles(const HostFilePaths& paths) {
+Result<HostFiles> ReadHostFiles(const HostFilePaths& paths, Pipes pipes) {
   HostFiles result;
-  if (Status read = ReadLogs(paths.nccl_logs, result); !read) return tl::unexpected(read.error());
-  if (Status read = ReadDumps(paths.rdma, result); !read) return tl::unexpected(read.error());
-  if (Status read = ReadAllocations(paths.slurm, result); !read) {
+  if (Status read = ReadLogs(paths.nccl_logs, pipes, result); !read) {
+    return tl::unexpected(read.error());
+  }
+  if (Status read = ReadDumps(paths.rdma, pipes, result); !read) {
+    return tl::unexpected(read.error());
+  }
+  if (Status read = ReadAllocations(paths.slurm, pipes, result); !read) {
     return tl::unexpected(read.error());
   }
   return result;

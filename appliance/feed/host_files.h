@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analytics/job/attribution.h"
+#include "appliance/feed/text_file.h"
 #include "base/result.h"
 
 namespace rocescope {
@@ -28,7 +29,8 @@ struct HostFiles {
 // Each path is a file or a folder, whose files are all read (not those of folders in it), by name,
 // but for captures. A folder without any other is noted.
 // An error names the path that is missing or unreadable. A file of more than 4 GiB is refused, of
-// more than 1 GiB if it is of Slurm.
-Result<HostFiles> ReadHostFiles(const HostFilePaths& paths);
+// more than 1 GiB if it is of Slurm. Where pipes are refused, as by a box, which has other work to
+// go on with, so is every file of more than 1 GiB.
+Result<HostFiles> ReadHostFiles(const HostFilePaths& paths, Pipes pipes = Pipes::kRefused);
 
 }  // namespace rocescope

@@ -30,7 +30,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const JobsClient
   for (const auto& [path, text] : {std::pair(&options.ca, &tls.pem_root_certs),
                                    std::pair(&options.certificate, &tls.pem_cert_chain),
                                    std::pair(&options.key, &tls.pem_private_key)}) {
-    Result<std::string> read = ReadTextFile(*path, kLargestPem);
+    Result<std::string> read = ReadTextFile(*path, kLargestPem, Pipes::kRead);
     if (!read) return tl::unexpected(read.error());
     *text = *std::move(read);
   }

@@ -66,7 +66,7 @@ Mark MarkOf(const std::string& path) {
   constexpr size_t kApplicationAt = 68;
   constexpr size_t kHeader = 100;
   std::error_code error;
-  // Others are SQLite's to refuse: to open a pipe would wait.
+  // Others are refused before (OwnFile): to open a pipe would wait.
   if (!std::filesystem::is_regular_file(path, error)) return Mark::kUnsaid;
   std::ifstream file(path, std::ios::binary);
   std::array<char, kHeader> header{};
@@ -171,6 +171,10 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   std::string aside = wanted;
   // What cannot be looked at is a failure, never an exception: this runs on threads of their own.
   std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("{}: is no regular file any more, and left as it is", path));
+  }
   for (int i = 2; fs::exists(aside, error) && !error; ++i) {
     aside = fmt::format("{}-{}", wanted, i);
   }

@@ -2,9 +2,13 @@
 #include "appliance/history/history_store.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -28,6 +32,23 @@ constexpr auto kIdle = std::chrono::seconds(1);
 constexpr auto kRetainEvery = std::chrono::minutes(2);
 constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
+constexpr auto kLookEvery = std::chrono::seconds(2);
+
+// Which file stands at a path; all 0: none.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t number = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+// None: it cannot be told now.
+std::optional<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0) {
+    return errno == ENOENT ? std::optional(FileIdentity{}) : std::nullopt;
+  }
+  return FileIdentity{.device = found.st_dev, .number = found.st_ino};
+}
 
 }  // namespace
 
@@ -102,6 +123,7 @@ class HistoryStore::Writer {
  private:
   void Run() {
     Clock::time_point retain_at = Clock::now();
+    Clock::time_point look_at = retain_at + kLookEvery;
     while (true) {
       const bool is_last = queue_.is_closed();
       const auto now = Clock::now();
@@ -112,6 +134,10 @@ class HistoryStore::Writer {
       if (is_last) {
         if (batch.empty()) break;
         continue;
+      }
+      if (Clock::now() >= look_at) {
+        if (!IsOurs()) BeginAgain();
+        look_at = Clock::now() + kLookEvery;
       }
       if (Clock::now() < retain_at) continue;
       // Where there is more to do, after the next batch.
@@ -127,7 +153,43 @@ class HistoryStore::Writer {
     auto rows = RowWriter::Make(*database_);
     if (!rows) return tl::unexpected(rows.error());
     rows_ = *std::move(rows);
+    for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
     return {};
+  }
+
+  // Whether what is open is what stands there: whoever removes or replaces the file would have all
+  // that comes then written to where nobody finds it.
+  bool IsOurs() const {
+    if (is_gone_) return false;
+    const auto now = IdentityOf(options_.file);
+    return !database_ || !now || now == parts_.front();
+  }
+
+  // In place of one that was removed or replaced; again and again until that is possible.
+  void BeginAgain() {
+    const std::unique_lock lock(file_);  // readers have no connection then
+    const bool is_first = !std::exchange(is_gone_, true);
+    rows_.reset();
+    database_.reset();
+    // What it left beside itself would be taken for the new file's.
+    for (size_t i = 1; is_first && i < kParts.size(); ++i) {
+      const std::string part = options_.file + kParts[i];
+      if (parts_[i] && IdentityOf(part) == parts_[i]) unlink(part.c_str());
+    }
+    if (is_first) {
+      ++errors_;
+      const std::string what = options_.file + ": was removed or replaced by another file";
+      SetProblem(what);
+      tell_(fmt::format("history: {}; it begins anew", what));
+    }
+    // It has no more links to follow: it is the file that one led to.
+    const auto own = OwnFile(options_.file, "history.file");
+    const Status opened = own ? OpenFile() : Status(tl::unexpected(own.error()));
+    is_gone_ = !opened;
+    if (opened) return;
+    rows_.reset();
+    database_.reset();
+    SetProblem(opened.error().message);
   }
 
   void Write(std::span<const HistoryRow> batch, bool too_late) {
@@ -152,7 +214,10 @@ class HistoryStore::Writer {
   }
 
   Status TryWrite(std::span<const HistoryRow> batch) {
-    if (!database_) return MakeError(ErrorCode::kUnavailable, options_.file + ": is broken again");
+    if (!database_) {
+      return MakeError(ErrorCode::kUnavailable,
+                       options_.file + (is_gone_ ? ": is not there" : ": is broken again"));
+    }
     Status written = rows_->Write(batch);
     if (written || rows_->fault() != DatabaseFault::kDamaged) return written;
     if (!BeginAnew(written.error())) return written;
@@ -187,6 +252,12 @@ class HistoryStore::Writer {
     if (more.error().fault == DatabaseFault::kDamaged && BeginAnew(more.error())) return false;
     Failed(more.error());
     return false;
+  }
+
+  // Until a row is written.
+  void SetProblem(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    problem_ = std::move(problem);
   }
 
   // Tells of the first of several in a row.
@@ -224,6 +295,9 @@ class HistoryStore::Writer {
   std::unique_ptr<Database> database_;  // where it is, rows_ refers to it; null: it broke twice
   std::optional<RowWriter> rows_;
   bool has_begun_anew_ = false;
+  static constexpr std::array kParts = {"", "-wal", "-shm"};
+  std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // of what is open
+  bool is_gone_ = false;  // removed or replaced, and none is open
   RowQueue queue_;
   std::atomic<uint64_t> added_ = 0;
   std::atomic<uint64_t> written_ = 0;
@@ -238,9 +312,13 @@ class HistoryStore::Writer {
 };
 
 Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options, Tell tell) {
-  auto lock = FileLock::Take(options.file);
+  HistoryOptions own = options;
+  auto file = OwnFile(options.file, "history.file");
+  if (!file) return tl::unexpected(file.error());
+  own.file = *std::move(file);
+  auto lock = FileLock::Take(own.file);
   if (!lock) return tl::unexpected(lock.error());
-  auto writer = std::make_unique<Writer>(options, std::move(tell), *std::move(lock));
+  auto writer = std::make_unique<Writer>(std::move(own), std::move(tell), *std::move(lock));
   if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
   return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
 }

@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "appliance/history/history_fixture.h"
 
@@ -68,6 +71,64 @@ TEST_F(HistoryStoreTest, EveryRowIsWrittenOrDroppedOrWaits) {
   EXPECT_EQ(counts.written, 10u);
   EXPECT_EQ(counts.written + counts.dropped, counts.added);
   EXPECT_THAT((*store)->Events({})->messages, SizeIs(10));
+}
+
+// A look at the file comes every two seconds.
+bool BeginsAnew(HistoryStore& store) {
+  for (int i = 0; i < 100; ++i) {
+    if (!store.counts().problem.empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+TEST_F(HistoryStoreTest, AFileThatIsRemovedIsToldAndBegunAnew) {
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "lost"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    std::filesystem::remove(file_);
+    ASSERT_TRUE(BeginsAnew(**store));
+    EXPECT_THAT((*store)->counts().problem, HasSubstr("was removed or replaced"));
+    (*store)->Add(EventAt(2, "kept"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_EQ((*store)->counts().problem, "");
+    EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
+  }
+  EXPECT_THAT(told_,
+              ElementsAre(HasSubstr("was removed or replaced"), HasSubstr("can be written again")));
+  const auto store = Open(Options());
+  EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
+}
+
+TEST_F(HistoryStoreTest, AFileThatTakesItsPlaceIsNotMixedWithWhatWasBefore) {
+  const std::string before = file_ + ".before";
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "of the copy"));
+  }
+  std::filesystem::copy_file(file_, before);
+  const auto store = Open(Options());
+  for (int i = 0; i < 100; ++i) (*store)->Add(EventAt(2 + i, "lost"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  std::filesystem::rename(before, file_);
+  ASSERT_TRUE(BeginsAnew(**store));
+  (*store)->Add(EventAt(3, "kept"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept", "of the copy"));
+}
+
+TEST_F(HistoryStoreTest, WhatTakesItsPlaceAndIsNoneOfOursIsLeftAsItIs) {
+  const auto store = Open(Options());
+  std::filesystem::remove(file_);
+  std::ofstream(file_) << "a diary";
+  ASSERT_TRUE(BeginsAnew(**store));
+  (*store)->Add(EventAt(1, "dropped"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  EXPECT_EQ((*store)->counts().dropped, 1u);
+  EXPECT_NE((*store)->counts().problem, "");
+  std::ifstream text(file_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(text), {}), "a diary");
 }
 
 // No file of this process may grow beyond so much, as on a disk without room.

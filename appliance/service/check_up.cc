@@ -84,7 +84,7 @@ void CheckSources(const CheckUpInput& input, std::vector<Complaint>& out) {
   OfKind trouble("source_trouble", out);
   for (const SourceState& source : input.sources) {
     for (const std::string& sentence : source.troubles) {
-      trouble.Add(source.name, sentence, "as it says");
+      trouble.Add(source.name, sentence, "mend what it says; it is looked at again by itself");
     }
   }
 }

@@ -147,10 +147,16 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 }
 
 void Service::TellAllocations() {
-  const std::lock_guard lock(telling_);
-  std::vector<Allocation> told = registry_.Told();
-  box_.SetAllocations(told);
-  if (job_file_ != nullptr) job_file_->Save(std::move(told));
+  constexpr auto kPatience = std::chrono::seconds(1);  // schedulers' hooks have two
+  uint64_t version = 0;
+  {
+    const std::lock_guard lock(telling_);
+    std::vector<Allocation> told = registry_.Told();
+    box_.SetAllocations(told);
+    if (job_file_ != nullptr) version = job_file_->Save(std::move(told));
+  }
+  // Not with the lock: those who call at the same time wait for the same write.
+  if (job_file_ != nullptr) job_file_->WaitFor(version, kPatience);
 }
 
 ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,

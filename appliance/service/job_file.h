@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -38,12 +39,16 @@ class JobFile {
   // What the file held when it was opened.
   const std::vector<Allocation>& found() const { return found_; }
 
-  // Any thread. Returns at once: the newest is written within a tenth of a second, however many are
-  // saved in between.
-  void Save(std::vector<Allocation> jobs);
+  // Any thread. Returns at once: the newest is written as soon as the one before is on the disk,
+  // however many are saved in between. Returns what to wait for: counts from 1.
+  uint64_t Save(std::vector<Allocation> jobs);
+  // Until what was saved as `version`, or later, is on the disk. False: not within `most`, or it
+  // cannot be written now; `problem` says why.
+  bool WaitFor(uint64_t version, std::chrono::milliseconds most);
   // Until all that was saved is written; false: not within `most`, or it could not be.
   bool Flush(std::chrono::milliseconds most);
-  // Why it is not written now; it is tried again each second. Empty: it is.
+  // Why it is not written now, or that it takes more than a second; what failed is tried again each
+  // second. Empty: it is written.
   std::string problem() const;
 
  private:
@@ -57,7 +62,10 @@ class JobFile {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::vector<Allocation>> next_;
+  uint64_t saved_ = 0;    // versions
+  uint64_t written_ = 0;  // the newest that is on the disk
   bool writing_ = false;
+  std::chrono::steady_clock::time_point writing_since_;
   bool ending_ = false;
   std::string problem_;
   std::thread thread_;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -88,6 +89,47 @@ TEST_F(JobFileTest, TheNewestIsWrittenWhileItIsOpen) {
   ASSERT_THAT(*jobs, SizeIs(1));
   EXPECT_EQ(jobs->front().id, 50u);
   EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+}
+
+TEST_F(JobFileTest, WhatWasWaitedForIsOnTheDisk) {
+  const auto file = Open();
+  for (uint64_t id = 1; id <= 20; ++id) {
+    ASSERT_TRUE(file->WaitFor(file->Save({Job(id)}), kLong));
+    std::ifstream text(path_);
+    const auto jobs = ParseJobFile(std::string(std::istreambuf_iterator<char>(text), {}));
+    ASSERT_TRUE(jobs);
+    EXPECT_EQ(jobs->front().id, id);
+  }
+}
+
+TEST_F(JobFileTest, WhatIsNoFileIsAnErrorAndLeftAsItIs) {
+  std::filesystem::create_directories(folder_ / "folder");
+  std::filesystem::create_symlink(folder_ / "folder", folder_ / "link");
+  std::filesystem::create_symlink(folder_ / "nothing", folder_ / "nowhere");
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  for (const char* name : {"folder", "link", "nowhere", "pipe"}) {
+    const auto kind = std::filesystem::symlink_status(folder_ / name).type();
+    path_ = (folder_ / name).string();
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
+    EXPECT_EQ(std::filesystem::symlink_status(path_).type(), kind) << name;
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".lock")) << name;
+  }
+}
+
+TEST_F(JobFileTest, ALinkToAFileStaysOne) {
+  std::ofstream(folder_ / "elsewhere");
+  std::filesystem::create_symlink(folder_ / "elsewhere", path_);
+  Open()->Save({Job(7)});
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_THAT(Open()->found(), SizeIs(1));
+}
+
+TEST_F(JobFileTest, WhatTakesTheFilesPlaceIsLeftAsItIs) {
+  const auto file = Open();
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_FALSE(file->WaitFor(file->Save({Job(7)}), kLong));
+  EXPECT_THAT(file->problem(), HasSubstr("is no regular file"));
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
 TEST_F(JobFileTest, OfThoseThatEndedTheLastAreKept) {

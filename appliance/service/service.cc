@@ -81,6 +81,13 @@ bool IsOfOthers(SourceKind kind) {
   return kind == SourceKind::kAgents || kind == SourceKind::kScrape;
 }
 
+// There is an answer also where nothing came. A replay's box has no sources, and all it will know.
+bool HasReceivedAny(const std::vector<SourceState>& sources) {
+  return sources.empty() || std::ranges::any_of(sources, [](const SourceState& source) {
+           return source.statistics.received_any;
+         });
+}
+
 void FindProblems(const std::vector<SourceState>& sources, const Answer* answer, Duration window,
                   Timestamp started, Timestamp now, v1::Health& out) {
   bool any_arrival = false;
@@ -181,10 +188,17 @@ ServiceError Service::NoSuchJob(std::string_view name) const {
               fmt::format("no job, or more than one, goes by \"{}\": see the list of jobs", name)};
 }
 
+void Service::SetReloadProblem(std::string problem) {
+  std::ranges::replace(problem, '\n', ' ');  // as a sentence
+  const std::lock_guard lock(reload_mutex_);
+  reload_problem_ = std::move(problem);
+}
+
 ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   const Timestamp now = WallClock();
   const auto answer = views_.Latest();
-  FindProblems(box_.Sources(), answer ? &answer->answer() : nullptr, box_.config().analysis_window,
+  const std::vector<SourceState> sources = box_.Sources();
+  FindProblems(sources, answer ? &answer->answer() : nullptr, box_.config().analysis_window,
                box_.started_at(), now, out);
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
@@ -196,9 +210,15 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
       out.add_problems(fmt::format("registered jobs are not kept: {}", problem));
     }
   }
-  out.set_state(!out.problems().empty() ? v1::Health::STATE_DEGRADED
-                : answer                ? v1::Health::STATE_SERVING
-                                        : v1::Health::STATE_WAITING);
+  {
+    const std::lock_guard lock(reload_mutex_);
+    if (!reload_problem_.empty()) {
+      out.add_problems(fmt::format("the last reload failed: {}", reload_problem_));
+    }
+  }
+  out.set_state(!out.problems().empty()             ? v1::Health::STATE_DEGRADED
+                : answer && HasReceivedAny(sources) ? v1::Health::STATE_SERVING
+                                                    : v1::Health::STATE_WAITING);
   out.set_version(version_);
   out.set_started_ns(ToNanoseconds(box_.started_at()));
   out.set_now_ns(ToNanoseconds(now));

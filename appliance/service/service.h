@@ -107,6 +107,10 @@ class Service {
   ServiceStatus GetJobHistory(const v1::GetJobHistoryRequest& request,
                               v1::GetJobHistoryResponse& out);
 
+  // Why the configuration or host files could not be read anew, which is a problem until they are.
+  // Empty: they were.
+  void SetReloadProblem(std::string problem);
+
   // For WatchEvents, which each transport has its own way to carry; and for whoever makes events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
@@ -134,7 +138,7 @@ class Service {
   ServiceError NoSuchJob(std::string_view name) const;
 
   // Tells the box and the file what is registered: the newest said last, whoever calls at the same
-  // time.
+  // time. Returns when it is on the disk, or after a second without that, which health tells.
   void TellAllocations();
 
   // There must be a topology.
@@ -145,6 +149,8 @@ class Service {
 
   Box& box_;
   std::mutex telling_;
+  std::mutex reload_mutex_;
+  std::string reload_problem_;
   const std::string version_;
   HistoryStore* const history_;
   JobFile* const job_file_;

@@ -36,6 +36,29 @@ TEST_F(ServiceTest, WithoutAnAnswerItSaysSoRatherThanNothing) {
   EXPECT_TRUE(health.has_topology());
 }
 
+TEST_F(ServiceTest, WaitsUntilSomethingHasComeWhateverIsAnswered) {
+  OpenBox(kFabric);
+  Publish({});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
+  EXPECT_TRUE(health.has_age());
+}
+
+TEST_F(ServiceTest, AReloadThatFailedIsAProblemUntilOneSucceeds) {
+  OpenBox(kFabric);
+  service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
+  EXPECT_THAT(health.problems(), ElementsAre("the last reload failed: box.yaml:1:1: wrong "
+                                             "box.yaml:2:1: wrong too"));
+  service_->SetReloadProblem("");
+  v1::Health after;
+  ASSERT_TRUE(service_->GetHealth({}, after));
+  EXPECT_THAT(after.problems(), IsEmpty());
+}
+
 TEST_F(ServiceTest, WithoutATopologyItSaysSoRatherThanHealthy) {
   OpenBox("");
   Publish({});

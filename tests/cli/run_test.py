@@ -84,6 +84,34 @@ class Run(unittest.TestCase):
             self.assertIn(f'{path}:2:3: unknown key "sflo" of udp; did you mean "sflow"?',
                           checked.stderr)
 
+    def test_the_check_refuses_what_the_run_would(self):
+        for url in ("https://h/", "http:///x", "http://h:/"):
+            path = self.config(f'scrape: {{targets: [{{url: "{url}"}}]}}\n'
+                               'http: none\ngrpc: {listen: []}\n')
+            for words in (["config", "check"], ["run"]):
+                refused = self.done(*words, path)
+                self.assertEqual(refused.returncode, 3, words)
+                self.assertIn(f'"{url}" is not a URL', refused.stderr)
+
+    def test_files_that_are_none_are_left_as_they_are(self):
+        pipe = pathlib.Path(self.folder.name, "pipe")
+        os.mkfifo(pipe)
+        folder = pathlib.Path(self.folder.name, "folder")
+        folder.mkdir()
+        for key in ("jobs", "history"):
+            for path in (pipe, folder):
+                run = self.done("run", self.config(
+                    f'udp: {{sflow: ["127.0.0.1:0"]}}\nhttp: none\ngrpc: {{listen: []}}\n'
+                    f'{key}: {{file: {path}}}\n'))
+                self.assertEqual(run.returncode, 3)
+                self.assertIn(f"(key `{key}.file`)", run.stderr)
+                self.assertFalse(pathlib.Path(f"{path}.lock").exists())
+        self.assertTrue(pipe.is_fifo() and folder.is_dir())
+        for key in ("topology: pipe", "host_files: {nccl_logs: [pipe]}"):
+            run = self.done("run", self.config(f'udp: {{sflow: ["127.0.0.1:0"]}}\n{key}\n'))
+            self.assertEqual(run.returncode, 3)
+            self.assertIn("pipe: is no regular file", run.stderr)
+
     def test_without_a_source_there_is_nothing_to_run(self):
         run = self.done("run", self.config("analysis_window: 1s\nhttp: none\n"))
         self.assertEqual(run.returncode, 3)
@@ -131,7 +159,8 @@ class Run(unittest.TestCase):
 
     def test_a_reload_reads_host_files_and_keeps_what_is_broken_out(self):
         slurm = self.config('{"jobs": []}', "slurm.json")
-        with self.box('udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n') as (run, _):
+        text = 'udp: {sflow: ["127.0.0.1:0"]}\nhost_files: {slurm: [slurm.json]}\n'
+        with self.box(text) as (run, at):
             def reload():
                 run.send_signal(signal.SIGHUP)
                 return run.stderr.readline() + run.stderr.readline()
@@ -141,6 +170,16 @@ class Run(unittest.TestCase):
             box = self.config("", "box.yaml")
             box.write_text("nonsense: 1\n")
             self.assertIn("nothing was reloaded", reload())
+            health = json.load(urllib.request.urlopen(f"http://{at['page']}/api/v1/health",
+                                                      timeout=20))
+            self.assertEqual(health["state"], "STATE_DEGRADED")
+            self.assertIn("the last reload failed", health["problems"][0])
+            slurm.unlink()
+            os.mkfifo(slurm)
+            box.write_text(text)
+            self.assertIn("slurm.json: is no regular file", reload())
+            slurm.unlink()
+            slurm.write_text('{"jobs": []}')
             box.write_text("analysis_window: 2s\n")
             run.send_signal(signal.SIGHUP)
             self.assertIn("the configuration has changed, which needs a restart",
@@ -190,7 +229,16 @@ class Run(unittest.TestCase):
         with self.box('analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n') as (run, at):
             health = self.done("healthcheck", f"http://{at['page']}/")
             self.assertEqual(health.returncode, 0)
-            self.assertIn(health.stdout, ("WAITING\n", "SERVING\n"))
+            self.assertEqual(health.stdout, "WAITING\n")
+            host, port = at["sFlow"].split(":")
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                sender.sendto(SFLOW, (host, int(port)))
+            for _ in range(100):
+                health = self.done("healthcheck", f"http://{at['page']}/")
+                if health.stdout != "WAITING\n":
+                    break
+                time.sleep(0.1)
+            self.assertEqual((health.returncode, health.stdout), (0, "SERVING\n"))
             self.end(run)
         gone = self.done("healthcheck", f"http://{at['page']}/")
         self.assertEqual((gone.returncode, gone.stdout), (3, ""))
@@ -334,7 +382,8 @@ class Run(unittest.TestCase):
                 f'jobs: {{file: "{self.folder.name}/jobs.json"}}\n')
         with self.box(text) as (run, at):
             self.done("job", "register", "7", "--nodes", "gpu-[1-2]", "--box", at["gRPC"])
-            self.end(run)
+            run.kill()  # what was answered is on the disk
+            run.wait()
         with self.box(text) as (run, at):
             job, = json.loads(self.done("job", "list", "-o", "json", "--box",
                                         at["gRPC"]).stdout)["jobs"]
