@@ -73,14 +73,13 @@ void DropDoubleRanks(Job& job) {
   std::map<int, int> times;
   for (const JobRank& rank : job.ranks) ++times[rank.rank];
   times.erase(-1);
+  std::erase_if(times, [](const auto& one) { return one.second == 1; });
+  if (times.empty()) return;
+  const auto& [doubled, count] = *times.begin();
+  job.notes.push_back(
+      fmt::format("{} processes say that they are rank {}: not believed", count, doubled));
   for (JobRank& rank : job.ranks) {
-    const auto at = times.find(rank.rank);
-    if (at == times.end() || at->second == 1) continue;
-    if (job.notes.size() == 1) {
-      job.notes.push_back(fmt::format("{} processes say that they are rank {}: not believed",
-                                      at->second, rank.rank));
-    }
-    rank.rank = -1;
+    if (times.contains(rank.rank)) rank.rank = -1;
   }
 }
 

@@ -10,13 +10,13 @@
 #include <optional>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "analytics/engine/engine.h"
 #include "analytics/job/host_name.h"
 #include "appliance/box/analysis_loop.h"
 #include "appliance/box/dpdk_source.h"
+#include "appliance/box/known_facts.h"
 #include "appliance/feed/host_files.h"
 #include "appliance/feed/text_file.h"
 #include "appliance/intake/agent_loop.h"
@@ -150,19 +150,8 @@ struct Box::Parts {
   std::function<void(const std::string&)> tell;
   Timestamp started_at;
   AgentIntake intake;
-  std::mutex facts_mutex;                                 // of the next five
-  HostFacts host_facts;                                   // of the files
-  std::shared_ptr<const std::vector<NcclLog>> file_logs;  // whence their jobs are
-  AgentFacts agent_facts;
-  std::vector<Allocation> allocations;  // that a scheduler registered
-  // Jobs of the files' and the agents' logs: the same for the same logs.
-  struct Grouped {
-    std::shared_ptr<const std::vector<NcclLog>> file_logs;
-    uint64_t log_changes = 0;  // of the agents'
-    std::vector<Job> jobs;
-    std::shared_ptr<const std::vector<NcclLog>> logs;  // null: nothing could part them
-  };
-  std::optional<Grouped> grouped;
+  std::mutex facts_mutex;  // of the next one
+  KnownFacts facts;
   std::shared_ptr<const topology::Fabric> fabric;
   std::optional<Engine> engine;  // made anew where the clock was set back
   Answers answers;
@@ -179,12 +168,10 @@ struct Box::Parts {
   Status LoadFacts();
   Result<HostFiles> ReadHosts() const;
   void TakeHosts(HostFiles hosts);  // with facts_mutex
-  const Grouped& GroupLogs();       // likewise
-  HostFacts AllFacts();             // likewise
   Status OpenSources();
   // By the thread of analysis.
   void BeginAnew();
-  void SetAgentFacts(AgentFacts facts);
+  void SetAgentFacts(AgentFacts said);
   // The host in the topology that goes by this name or a longer or shorter form of it; the name
   // itself where there is none, which is told.
   std::string NodeNamed(const std::string& host) const;
@@ -212,7 +199,7 @@ Status Box::Parts::LoadFacts() {
   Result<HostFiles> hosts = ReadHosts();
   if (!hosts) return tl::unexpected(hosts.error());
   TakeHosts(*std::move(hosts));
-  engine->SetHostFacts(AllFacts());
+  engine->SetHostFacts(facts.All());
   return {};
 }
 
@@ -223,16 +210,15 @@ Result<HostFiles> Box::Parts::ReadHosts() const {
 }
 
 void Box::Parts::TakeHosts(HostFiles hosts) {
-  file_logs = std::move(hosts.logs);
-  host_facts = std::move(hosts.facts);
   for (const std::string& note : hosts.notes) tell(note);
+  facts.SetFiles(std::move(hosts));
 }
 
 void Box::Parts::BeginAnew() {
   engine.emplace(OptionsOf(config, fabric.get()));
   if (fabric) engine->SetFabric(fabric);
   const std::lock_guard lock(facts_mutex);
-  engine->SetHostFacts(AllFacts());
+  engine->SetHostFacts(facts.All());
 }
 
 // Taps are numbered so: interfaces, sockets, DPDK's ports.
@@ -286,7 +272,7 @@ Status Box::Parts::OpenSources() {
   agents.intake = &intake;
   agents.agents = std::make_unique<AgentLoop>(
       intake, [this](const std::string& host) { return NodeNamed(host); },
-      [this](AgentFacts facts) { SetAgentFacts(std::move(facts)); });
+      [this](AgentFacts said) { SetAgentFacts(std::move(said)); });
   std::vector<RecordExchange*> records;
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
@@ -327,9 +313,9 @@ Status Box::Parts::OpenSockets(const FrameProcessor::Options& processor, TapId f
   return {};
 }
 
-void Box::Parts::SetAgentFacts(AgentFacts facts) {
+void Box::Parts::SetAgentFacts(AgentFacts said) {
   const std::lock_guard lock(facts_mutex);
-  agent_facts = std::move(facts);
+  facts.SetAgents(std::move(said));
   TellFacts();
 }
 
@@ -346,54 +332,8 @@ std::string Box::Parts::NodeNamed(const std::string& host) const {
   return host;
 }
 
-// To group many logs takes long, and facts are told for each job that a scheduler registers.
-const Box::Parts::Grouped& Box::Parts::GroupLogs() {
-  if (grouped && grouped->file_logs == file_logs &&
-      grouped->log_changes == agent_facts.log_changes) {
-    return *grouped;
-  }
-  std::vector<NcclLog> logs = *file_logs;
-  logs.insert(logs.end(), agent_facts.logs.begin(), agent_facts.logs.end());
-  grouped = {.file_logs = file_logs,
-             .log_changes = agent_facts.log_changes,
-             .jobs = GroupJobs(logs),
-             .logs = nullptr};
-  if (CouldBeParted(grouped->jobs)) {
-    grouped->logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
-  }
-  return *grouped;
-}
-
-// What is said later, or of more certain knowledge, stands for the same thing said before: a
-// scheduler's word for an agent's and a file's, an agent's for a file's.
-HostFacts Box::Parts::AllFacts() {
-  HostFacts facts = host_facts;
-  if (!agent_facts.logs.empty()) {
-    const Grouped& of_all = GroupLogs();
-    facts.jobs = of_all.jobs;
-    facts.logs = of_all.logs;
-  }
-  std::unordered_set<std::string_view> hosts_told;
-  for (const RdmaDump& dump : agent_facts.rdma) hosts_told.insert(dump.host);
-  std::erase_if(facts.rdma, [&](const RdmaDump& old) { return hosts_told.contains(old.host); });
-  std::ranges::copy(agent_facts.rdma, std::back_inserter(facts.rdma));
-  facts.nics = agent_facts.nics;
-  facts.gpus = agent_facts.gpus;
-  facts.processes = agent_facts.processes;
-  std::unordered_set<uint64_t> told;
-  for (const Allocation& one : allocations) told.insert(one.id);
-  std::erase_if(facts.allocations, [&](const Allocation& old) { return told.contains(old.id); });
-  for (const Allocation& one : facts.allocations) told.insert(one.id);
-  for (const Allocation& one : agent_facts.allocations) {
-    if (!told.contains(one.id)) facts.allocations.push_back(one);
-  }
-  std::ranges::copy(allocations, std::back_inserter(facts.allocations));
-  std::ranges::sort(facts.allocations, {}, &Allocation::id);
-  return facts;
-}
-
 void Box::Parts::TellFacts() {
-  if (analysis) analysis->SetHostFacts(AllFacts());
+  if (analysis) analysis->SetHostFacts(facts.All());
 }
 
 Result<std::unique_ptr<Box>> Box::Open(const ApplianceConfig& config,
@@ -456,7 +396,7 @@ void Box::Stop() {
 
 void Box::SetAllocations(std::vector<Allocation> allocations) {
   const std::lock_guard lock(parts_->facts_mutex);
-  parts_->allocations = std::move(allocations);
+  parts_->facts.SetAllocations(std::move(allocations));
   parts_->TellFacts();
 }
 

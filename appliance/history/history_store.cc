@@ -157,6 +157,11 @@ class HistoryStore::Writer {
     return {};
   }
 
+  void CloseFile() {
+    rows_.reset();  // which refers to the database
+    database_.reset();
+  }
+
   // Whether what is open is what stands there: whoever removes or replaces the file would have all
   // that comes then written to where nobody finds it.
   bool IsOurs() const {
@@ -169,8 +174,7 @@ class HistoryStore::Writer {
   void BeginAgain() {
     const std::unique_lock lock(file_);  // readers have no connection then
     const bool is_first = !std::exchange(is_gone_, true);
-    rows_.reset();
-    database_.reset();
+    CloseFile();
     // What it left beside itself would be taken for the new file's.
     for (size_t i = 1; is_first && i < kParts.size(); ++i) {
       const std::string part = options_.file + kParts[i];
@@ -187,8 +191,7 @@ class HistoryStore::Writer {
     const Status opened = own ? OpenFile() : Status(tl::unexpected(own.error()));
     is_gone_ = !opened;
     if (opened) return;
-    rows_.reset();
-    database_.reset();
+    CloseFile();
     SetProblem(opened.error().message);
   }
 
@@ -227,8 +230,7 @@ class HistoryStore::Writer {
   // Once: a disk that breaks files is not filled with them.
   bool BeginAnew(const Error& damage) {
     const std::unique_lock lock(file_);  // readers have no connection then
-    rows_.reset();
-    database_.reset();
+    CloseFile();
     if (std::exchange(has_begun_anew_, true)) return false;
     const Result<std::string> aside = MoveAside(options_.file, WallClock());
     if (!aside) {
@@ -238,8 +240,7 @@ class HistoryStore::Writer {
     }
     tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
     if (OpenFile()) return true;
-    rows_.reset();
-    database_.reset();
+    CloseFile();
     return false;
   }
 

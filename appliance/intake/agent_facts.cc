@@ -183,8 +183,7 @@ AgentFactsBuilder::Session& AgentFactsBuilder::SessionOf(const AgentDelivery& de
                                                          Host& host) {
   if (host.now.number == delivery.session) return host.now;
   if (!host.next || host.next->number != delivery.session) {
-    if (host.next) log_octets_ -= host.next->log_octets;
-    if (host.next) log_octets_ -= host.next->log_octets;
+    GiveBack(host.next.get());
     host.next = std::make_unique<Session>();
     host.next->number = delivery.session;
     host.next->began = delivery.arrival;
@@ -229,7 +228,7 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
     changed = true;
   }
   if (host.next && (batch.caught_up() || delivery.arrival - host.next->began > kLongestToCatchUp)) {
-    log_octets_ -= host.now.log_octets;
+    GiveBack(&host.now);
     host.now = std::move(*host.next);
     host.next.reset();
     host.silent = false;
@@ -239,11 +238,15 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
   return changed;
 }
 
+void AgentFactsBuilder::GiveBack(const Session* session) {
+  if (session != nullptr) log_octets_ -= session->log_octets;
+}
+
 bool AgentFactsBuilder::ForgetHost(const std::string& host) {
   const auto at = hosts_.find(host);
   if (at == hosts_.end()) return false;
-  log_octets_ -= at->second->now.log_octets;
-  if (at->second->next) log_octets_ -= at->second->next->log_octets;
+  GiveBack(&at->second->now);
+  GiveBack(at->second->next.get());
   hosts_.erase(at);
   ++log_changes_;
   return true;

@@ -72,6 +72,8 @@ class AgentFactsBuilder {
   Log& LogOf(const v1::LogLines& lines, const std::string& host, Session& session);
   void ForgetLog(Session& session, uint64_t number);
   void MakeRoomAmongAll();
+  // The room that its logs took; the session is to go. Null: there is none.
+  void GiveBack(const Session* session);
   bool ForgetHost(const std::string& host);
   void AddCounters(const AgentDelivery& delivery, const std::string& node,
                    std::vector<CounterRecord>& counters);

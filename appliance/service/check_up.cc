@@ -108,7 +108,21 @@ void CheckSilence(const CheckUpInput& input, std::vector<Complaint>& out) {
   }
 }
 
-// A port whose frames are none of RoCE's or telemetry's.
+// Of what a source takes: its name, what it should be, and what to do where it is not.
+struct Contents {
+  std::string_view what;
+  std::string_view are;
+  std::string_view remedy;
+};
+constexpr Contents kFrames = {"frames", "are RoCE or telemetry",
+                              "let the mirror session take the ports and the priority that RoCE "
+                              "goes by; a `filter` in the configuration may be too narrow"};
+constexpr Contents kDatagrams = {"datagrams", "can be read",
+                                 "send INT 2.x reports to `udp.int` and sFlow version 5 to "
+                                 "`udp.sflow`: are the two exchanged, or is it another protocol's "
+                                 "port?"};
+
+// A port whose frames, or a socket whose datagrams, are none of RoCE's or telemetry's.
 void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
   OfKind eaten("roce_eaten", out);
   OfKind foreign("no_roce", out);
@@ -124,16 +138,9 @@ void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
     const auto most = std::ranges::max_element(ledger.dropped);
     const DropReasonInfo& reason = kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
     std::error_code none;
-    if (takes_datagrams) {
-      foreign.Add(source.name,
-                  fmt::format("of {} datagrams {} can be read; most are dropped as {} ({})",
-                              WithThousands(ledger.received), WithThousands(ledger.decoded),
-                              reason.name, reason.sentence),
-                  "send INT 2.x reports to `udp.int` and sFlow version 5 to `udp.sflow`: are the "
-                  "two exchanged, or is it another protocol's port?");
-    } else if (source.kind == SourceKind::kInterface &&
-               std::filesystem::exists(
-                   fmt::format("/sys/class/net/{}/device/infiniband", source.name), none)) {
+    if (source.kind == SourceKind::kInterface &&
+        std::filesystem::exists(fmt::format("/sys/class/net/{}/device/infiniband", source.name),
+                                none)) {
       eaten.Add(source.name,
                 fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
                             "RoCE before the kernel sees it",
@@ -141,12 +148,12 @@ void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
                 "unbind the NIC's RDMA driver (rmmod mlx5_ib, or devlink's enable_roce), or "
                 "receive on a NIC without RDMA");
     } else {
-      foreign.Add(source.name,
-                  fmt::format("of {} frames {} are RoCE or telemetry; most are dropped as {} ({})",
-                              WithThousands(ledger.received), WithThousands(ledger.decoded),
-                              reason.name, reason.sentence),
-                  "let the mirror session take the ports and the priority that RoCE goes by; a "
-                  "`filter` in the configuration may be too narrow");
+      const auto& [what, are, remedy] = takes_datagrams ? kDatagrams : kFrames;
+      foreign.Add(
+          source.name,
+          fmt::format("of {} {} {} {}; most are dropped as {} ({})", WithThousands(ledger.received),
+                      what, WithThousands(ledger.decoded), are, reason.name, reason.sentence),
+          std::string(remedy));
     }
   }
 }

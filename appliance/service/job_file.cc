@@ -84,23 +84,6 @@ std::string WriteWhole(const std::string& path, std::string_view text) {
   return "";
 }
 
-// All that are held, and of the others the last ones.
-void Trim(std::vector<Allocation>& jobs) {
-  std::vector<std::pair<Timestamp, uint64_t>> ended;
-  for (const Allocation& job : jobs) {
-    if (job.state == AllocationState::kEnded) {
-      ended.emplace_back(job.end.value_or(Timestamp{}), job.id);
-    }
-  }
-  if (ended.size() <= JobFile::kMostEnded) return;
-  std::ranges::sort(ended, std::ranges::greater());
-  const auto last = ended[JobFile::kMostEnded - 1];
-  std::erase_if(jobs, [&](const Allocation& job) {
-    return job.state == AllocationState::kEnded &&
-           std::pair(job.end.value_or(Timestamp{}), job.id) < last;
-  });
-}
-
 }  // namespace
 
 Result<std::unique_ptr<JobFile>> JobFile::Open(
@@ -194,19 +177,17 @@ void JobFile::Run() {
     changed_.wait(lock, [&] { return next_ || ending_; });
     std::optional<std::vector<Allocation>> taken = std::exchange(next_, std::nullopt);
     if (!taken) return;
-    std::vector<Allocation> jobs = *std::move(taken);
     const uint64_t version = saved_;
     const Clock::time_point begin = Clock::now();
     writing_ = true;
     writing_since_ = begin;
     lock.unlock();
-    Trim(jobs);
-    std::string problem = WriteWhole(path_, WriteJobFile(jobs));
+    std::string problem = WriteWhole(path_, WriteJobFile(*taken));
     lock.lock();
     writing_ = false;
     problem_ = std::move(problem);
     if (problem_.empty()) written_ = version;
-    if (!problem_.empty() && !next_ && !ending_) next_ = std::move(jobs);
+    if (!problem_.empty() && !next_ && !ending_) next_ = std::move(taken);
     changed_.notify_all();
     // Callers wait for it, and those who come meanwhile are of one version. Many jobs take long to
     // write: half of the time at most.

@@ -25,9 +25,6 @@ namespace rocescope {
 
 class JobFile {
  public:
-  // Of jobs that have ended, as many are kept: the last ones.
-  static constexpr size_t kMostEnded = 1000;
-
   // Reads what is there. One of ours that is broken is moved aside to FILE.broken-TIME, which
   // `tell` says. What is none of ours, or a newer rocescope's, is an error and not touched; so is
   // another box that has the file.

@@ -132,21 +132,6 @@ TEST_F(JobFileTest, WhatTakesTheFilesPlaceIsLeftAsItIs) {
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
-TEST_F(JobFileTest, OfThoseThatEndedTheLastAreKept) {
-  std::vector<Allocation> jobs;
-  for (uint64_t id = 1; id <= JobFile::kMostEnded + 5; ++id) {
-    jobs.push_back(Job(id));
-    jobs.back().state = AllocationState::kEnded;
-    jobs.back().end = At(static_cast<int64_t>(10'000 - id));  // the highest number ended first
-  }
-  jobs.push_back(Job(99'999));
-  Open()->Save(jobs);
-  const auto file = Open();
-  ASSERT_THAT(file->found(), SizeIs(JobFile::kMostEnded + 1));
-  EXPECT_EQ(file->found().front().id, 1u);
-  EXPECT_EQ(file->found()[JobFile::kMostEnded - 1].id, JobFile::kMostEnded);
-}
-
 TEST_F(JobFileTest, ABrokenFileIsMovedAsideAndTold) {
   Write("{\"rocescope_jobs\":1}\n{\"id\":7,\"na");
   EXPECT_THAT(Open()->found(), IsEmpty());

@@ -6,7 +6,6 @@
 #include <vector>
 
 namespace rocescope {
-
 namespace {
 
 template <typename Record>

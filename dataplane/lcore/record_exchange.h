@@ -31,8 +31,8 @@ class RecordExchange {
   static constexpr size_t kRecords = 4096;  // some 1.5 MB
 
   // A batch is full with `records`. Those that were used last are used again first, so memory is
-  // taken as the reader needs it; or, `at_once`, for flows and sightings
-  // now: 330 MB that the lcore never waits for.
+  // taken as the reader needs it. `at_once`: that of flows and sightings is taken here, 330 MB, and
+  // the lcore never waits for it.
   explicit RecordExchange(size_t records = kRecords, bool at_once = false);
 
   // The lcore's side: the batch that it fills.
