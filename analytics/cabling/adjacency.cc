@@ -93,7 +93,7 @@ void Adjacency::Add(const SampleRecord& record) {
        .last = record.event_time});
 }
 
-Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
+Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
   const uint32_t guess = hints_.Guess(hint);
   if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
   const uint32_t known =
@@ -102,22 +102,40 @@ Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
     hints_.Remember(hint, known);
     return &flows_[known];
   }
-  if (flows_.size() >= kMostFlows) {
+  const uint32_t index = TakePlace(time);
+  if (index == FlowPlaces::kNone) {
     ++flows_refused_;
     return nullptr;
   }
-  const auto index = static_cast<uint32_t>(flows_.size());
   index_.Insert(key, index);
   hints_.Remember(hint, index);
-  flows_.push_back(
-      {.key = key,
-       .source = fabric_.FindNic({.segment = key.segment, .address = key.source}),
-       .destination = fabric_.FindNic({.segment = key.segment, .address = key.destination})});
-  return &flows_.back();
+  flows_[index] = {
+      .key = key,
+      .source = fabric_.FindNic({.segment = key.segment, .address = key.source}),
+      .destination = fabric_.FindNic({.segment = key.segment, .address = key.destination}),
+      .places = {}};
+  return &flows_[index];
+}
+
+// Where there is no room, a flow that was silent for long gives way.
+uint32_t Adjacency::TakePlace(Timestamp time) {
+  if (flows_.size() < kMostFlows) {
+    flows_.emplace_back();
+    return static_cast<uint32_t>(flows_.size() - 1);
+  }
+  const auto last_seen = [this](uint32_t flow) {
+    Timestamp last = Timestamp::min();
+    for (const Place& place : flows_[flow].places) last = std::max(last, place.last);
+    return last;
+  };
+  const uint32_t quiet = hand_.Find(kMostFlows, time - kQuietForLong, last_seen);
+  if (quiet == QuietHand::kNone) return FlowPlaces::kNone;
+  index_.Erase(flows_[quiet].key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  return quiet;
 }
 
 void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
-  Flow* flow = FindOrAdd(key, hint);
+  Flow* flow = FindOrAdd(key, place.last, hint);
   if (flow == nullptr) return;
   bool several = false;
   for (Place& known : flow->places) {

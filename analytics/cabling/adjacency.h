@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
+#include "dataplane/record/quiet_hand.h"
 #include "dataplane/record/record.h"
 #include "dataplane/record/tap_place.h"
 #include "topology/fabric.h"
@@ -91,7 +92,8 @@ class Adjacency {
   };
 
   void Add(const FlowKey& key, uint32_t hint, const Place& place);
-  Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
+  Flow* FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint);
+  uint32_t TakePlace(Timestamp time);
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;
@@ -101,6 +103,7 @@ class Adjacency {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
+  QuietHand hand_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   StrangerLog strangers_;
   uint64_t flows_refused_ = 0;

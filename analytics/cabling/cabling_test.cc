@@ -101,6 +101,17 @@ TEST_F(CablingTest, PostcardsNameTheTwoCablesThatAreSwapped) {
   EXPECT_EQ(finding.since, At(0) + Duration(2));
 }
 
+TEST_F(CablingTest, FlowsOfThePastLeaveRoomForWhatComes) {
+  const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
+  for (uint32_t i = 0; i < Adjacency::kMostFlows; ++i) {
+    cabling_.Add(world_.Postcards(world_.Flow("host0", "host4", 1000 + i), path, At(-20'000)));
+  }
+  SwapTwo();
+  SendPostcards();
+  EXPECT_EQ(cabling_.Answer().flows_refused, 0u);
+  EXPECT_THAT(cabling_.Answer().findings, SizeIs(testing::Ge(1u)));
+}
+
 // They tell at which switch a packet was, and not by which port it left.
 TEST_F(CablingTest, MirrorsOfAllSwitchesNameThemToo) {
   SwapTwo();

@@ -7,12 +7,6 @@
 #include "analytics/clock/clock_offsets.h"
 
 namespace rocescope {
-namespace {
-
-constexpr uint64_t kSearchEvery = 4;  // stretches
-
-}  // namespace
-
 void MessageLengths::Add(uint32_t length, uint32_t count) {
   for (One& one : most) {
     if (one.count == 0) one.length = length;
@@ -29,19 +23,14 @@ uint32_t ActivityTracker::TakePlace() {
     flows_.emplace_back();
     return static_cast<uint32_t>(flows_.size() - 1);
   }
-  // One that was silent for as long as the line goes back, if a few looks find it; if not, the next
-  // search is due when some more may have become so.
-  if (newest_ < full_until_) return kNone;
-  for (int look = 0; look < 8; ++look) {
-    hand_ = (hand_ + 1) % static_cast<uint32_t>(flows_.size());
-    if (flows_[hand_].newest >= Oldest()) continue;
-    index_.Erase(flows_[hand_].key,
-                 [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
-    flows_[hand_] = {};
-    return hand_;
-  }
-  full_until_ = newest_ + kSearchEvery;
-  return kNone;
+  // One that was silent for as long as the line goes back, if a few looks find it.
+  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), Oldest(),
+                                    [this](uint32_t place) { return flows_[place].newest; });
+  if (quiet == QuietHand::kNone) return kNone;
+  index_.Erase(flows_[quiet].key,
+               [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
+  flows_[quiet] = {};
+  return quiet;
 }
 
 ActivityTracker::Flow* ActivityTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {

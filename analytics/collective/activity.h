@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
+#include "dataplane/record/quiet_hand.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -104,8 +105,7 @@ class ActivityTracker {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  uint32_t hand_ = 0;
-  uint64_t full_until_ = 0;  // stretch: no place is looked for before
+  QuietHand hand_;
   ActivityStatistics statistics_;
 };
 

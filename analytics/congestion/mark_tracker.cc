@@ -34,9 +34,10 @@ void MarkTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) {
     if ((record.ce_marked == 0 && NoticesIn(record) == 0) || NodeOf(record.tap) == topology::kNone)
       continue;
-    if (flows_.size() < options_.flows) {
+    if (flows_.contains(record.flow)) continue;
+    if (HasRoom(WindowOf(record))) {
       flows_.try_emplace(record.flow);
-    } else if (!flows_.contains(record.flow)) {
+    } else {
       ++flows_refused_;
     }
   }
@@ -44,13 +45,25 @@ void MarkTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) Add(record);
 }
 
+// Flows of which no window is remembered any more give way, which is looked for once a window at
+// most.
+bool MarkTracker::HasRoom(int64_t window) {
+  if (flows_.size() < options_.flows) return true;
+  if (window <= forgotten_) return false;
+  forgotten_ = window;
+  const int64_t before = window - static_cast<int64_t>(kMostWindows) + 1;
+  std::erase_if(flows_, [&](const auto& entry) {
+    return entry.second.empty() || entry.second.back().window < before;
+  });
+  return flows_.size() < options_.flows;
+}
+
 void MarkTracker::Add(const FlowRecord& record) {
   const topology::NodeIndex node = NodeOf(record.tap);
   if (node == topology::kNone) return;
   const auto at = flows_.find(record.flow);
   if (at == flows_.end()) return;
-  const int64_t number = record.interval_start.time_since_epoch() / options_.window;
-  MarkWindow* const window = EntryOf(at->second, number);
+  MarkWindow* const window = EntryOf(at->second, WindowOf(record));
   if (window == nullptr) return;
   std::vector<MarkSight>& sights = window->sights;
   auto sight = std::ranges::find_if(

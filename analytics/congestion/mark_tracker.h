@@ -62,6 +62,10 @@ class MarkTracker {
     return tap < of_tap_.size() ? of_tap_[tap] : topology::kNone;
   }
   void Add(const FlowRecord& record);
+  int64_t WindowOf(const FlowRecord& record) const {
+    return record.interval_start.time_since_epoch() / options_.window;
+  }
+  bool HasRoom(int64_t window);
 
   const topology::Fabric& fabric_;
   const MarkTrackerOptions options_;
@@ -69,6 +73,7 @@ class MarkTracker {
   std::set<topology::NodeIndex> nodes_seen_;  // mirrors that name no port
   std::set<topology::PortIndex> ports_seen_;
   MarkedFlows flows_;
+  int64_t forgotten_ = INT64_MIN;  // the window in which there last was no room
   uint64_t flows_refused_ = 0;
 };
 

@@ -88,5 +88,16 @@ TEST_F(MarkTrackerTest, FlowsAndWindowsAreBounded) {
   EXPECT_EQ(tracker_.flows().begin()->second.back().window, 299);
 }
 
+TEST_F(MarkTrackerTest, FlowsOfWindowsLongPastGiveWay) {
+  Add({Record(kIngress, 0, 64, 5, 1)});
+  const auto last = static_cast<int64_t>(kMostWindows) - 1;
+  const FlowKey other = {.destination_qpn = {8}};
+  Add({Record(kIngress, 2 * last, 64, 5, 1, other)});
+  EXPECT_EQ(tracker_.flows_refused(), 1u) << "window 0 is remembered";
+  Add({Record(kIngress, 2 * last + 2, 64, 5, 1, other)});
+  ASSERT_EQ(tracker_.flows().size(), 1u);
+  EXPECT_EQ(tracker_.flows().begin()->first, other);
+}
+
 }  // namespace
 }  // namespace rocescope

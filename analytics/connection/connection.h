@@ -165,6 +165,7 @@ struct FlowCut {
 struct ConnectionStatistics {
   uint64_t datagrams = 0;             // UD and QP1 packets: no connections
   uint64_t flows_refused = 0;         // packets and records: the flow table or host pair was full
+  uint64_t flows_evicted = 0;         // that were silent, where the table was full
   uint64_t requests_evicted = 0;      // outstanding PSNs that gave way to others
   uint64_t candidates_dropped = 0;    // candidate partners that gave way to better ones
   uint64_t responses_tied = 0;        // so many flows had the PSN outstanding that it says nothing
@@ -174,7 +175,7 @@ struct ConnectionStatistics {
   uint64_t restarts_ignored = 0;      // signs of a restart shortly after another
   uint64_t management_unmatched = 0;  // CM messages without their counterpart
   uint64_t closed_dropped = 0;        // closed connections no longer reported
-  uint64_t pairs_expired = 0;         // host pairs forgotten after silence
+  uint64_t flows_expired = 0;         // forgotten after long silence
   uint64_t known_refused = 0;         // known pairs beyond the limit, or several for one number
   uint64_t known_ambiguous = 0;       // known pairs whose packets several segments carry: unused
   uint64_t flows_matched_to_close = 0;  // work: flows of host pairs matched since one restarted

@@ -204,7 +204,7 @@ TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
   EXPECT_EQ(tracker.Statistics().restarts_ignored, 1u);
 }
 
-TEST(ConnectionLifetime, SilentHostPairsAreForgottenAndTheirPlacesReused) {
+TEST(ConnectionLifetime, SilentFlowsAreForgottenAndTheirPlacesReused) {
   ConnectionOptions options;
   options.limits.flows = 4;
   ConnectionTracker tracker(options);
@@ -212,7 +212,7 @@ TEST(ConnectionLifetime, SilentHostPairsAreForgottenAndTheirPlacesReused) {
   tracker.Advance(At(0));
   tracker.Advance(At(2 * 3600 * kSecond));
   EXPECT_THAT(tracker.Connections(), SizeIs(0));
-  EXPECT_EQ(tracker.Statistics().pairs_expired, 1u);
+  EXPECT_EQ(tracker.Statistics().flows_expired, 2u);
   for (uint32_t i = 0; i < 2; ++i) {
     Exchanges(tracker, {.a = Host(5 + i), .b = Host(9), .a_qpn = 10, .b_qpn = 20, .segment = 0},
               500'000, 2 * 3600 * kSecond, 1);
@@ -220,6 +220,71 @@ TEST(ConnectionLifetime, SilentHostPairsAreForgottenAndTheirPlacesReused) {
 
   EXPECT_THAT(tracker.Connections(), SizeIs(2));
   EXPECT_EQ(tracker.Statistics().flows_refused, 0u);
+}
+
+// Two jobs share two hosts; the first one's queue pairs fall silent for good, the other goes on.
+TEST(ConnectionLifetime, SilentFlowsOfHostsThatGoOnAreForgotten) {
+  const TrueConnection other{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
+  ConnectionTracker tracker;
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  Exchanges(tracker, other, 3'000'000, 100, 1);
+  for (int64_t minute = 0; minute <= 120; ++minute) {
+    Exchanges(tracker, other, 3'000'010 + static_cast<uint32_t>(10 * minute), minute * 60 * kSecond,
+              1);
+    tracker.Advance(At(minute * 60 * kSecond));
+  }
+  const std::vector<Connection> all = tracker.Connections();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{40});
+  EXPECT_EQ(all[0].endpoints[1].qpn, Qpn{41});
+}
+
+// Queue pairs are replaced for ever, and none says that it ends.
+TEST(ConnectionLifetime, FullTableForgetsWhoIsSilent) {
+  constexpr uint32_t kAtOnce = 8;
+  constexpr uint32_t kGenerations = 40;
+  ConnectionOptions options;
+  options.limits.flows = 4 * 2 * kAtOnce;
+  ConnectionTracker tracker(options);
+  std::vector<TrueConnection> now;
+  for (uint32_t generation = 0; generation < kGenerations; ++generation) {
+    now.clear();
+    for (uint32_t i = 0; i < kAtOnce; ++i) {
+      const uint32_t number = 100 + generation * kAtOnce + i;
+      now.push_back({.a = Host(1 + i % 2),
+                     .b = Host(5),
+                     .a_qpn = number,
+                     .b_qpn = number + 0x10000,
+                     .segment = 0});
+      Exchanges(tracker, now.back(), 1'000'000 + 1000 * i, generation * 5 * kSecond + 500 * i, i);
+    }
+    tracker.Answer();
+  }
+  EXPECT_LT(tracker.Statistics().flows_refused, 10u) << "of 6,400 packets";
+  EXPECT_EQ(tracker.Statistics().flows_evicted, 2 * kAtOnce * (kGenerations - 4));
+  const std::vector<Connection> all = tracker.Connections();
+  EXPECT_THAT(all, SizeIs(4 * kAtOnce));
+  for (const TrueConnection& connection : now) {
+    EXPECT_TRUE(std::ranges::any_of(all, [&](const Connection& one) {
+      return one.state == ConnectionState::kPaired &&
+             one.endpoints[0].qpn == Qpn{connection.a_qpn} &&
+             one.endpoints[1].qpn == Qpn{connection.b_qpn};
+    })) << connection.a_qpn;
+  }
+  EXPECT_EQ(tracker.Answer()->size(), all.size());
+}
+
+TEST(ConnectionLifetime, AFullHostPairForgetsWhoIsSilentThere) {
+  ConnectionOptions options;
+  options.limits.flows_per_side = 1;
+  ConnectionTracker tracker(options);
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  Exchanges(tracker, kSecondUser, 9'000'000, 5 * kSecond, 2);
+  EXPECT_GT(tracker.Statistics().flows_refused, 0u) << "it might go on any moment";
+  Exchanges(tracker, kSecondUser, 9'000'100, 20 * kSecond, 2);
+  const std::vector<Connection> all = tracker.Connections();
+  ASSERT_THAT(all, SizeIs(1));
+  EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{11});
 }
 
 TEST(ConnectionLifetime, FullTableRefusesAndCounts) {

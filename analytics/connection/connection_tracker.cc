@@ -78,9 +78,24 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
   }
 }
 
+// Where there is no room, a flow that was silent for long gives way.
+uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
+  if (const uint32_t number = store_.FindOrAdd(key, time, hint); number != kNoFlow) return number;
+  const uint32_t quiet = store_.FindQuiet(key, time - kQuietForLong);
+  if (quiet == kNoFlow) {
+    ++statistics_.flows_refused;
+    return kNoFlow;
+  }
+  Forget(quiet, time);
+  ++statistics_.flows_evicted;
+  const uint32_t number = store_.FindOrAdd(key, time, hint);
+  statistics_.flows_refused += number == kNoFlow;  // its host pair has no room either
+  return number;
+}
+
 // The flow with its times brought up to date; kNoFlow if it is to be ignored.
 uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t hint) {
-  const uint32_t number = store_.FindOrAdd(key, hint);
+  const uint32_t number = FindOrAdd(key, time, hint);
   if (number == kNoFlow) return kNoFlow;
   FlowState& state = store_.flow(number);
   if (state.disconnected) {
@@ -96,9 +111,7 @@ uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t h
   }
   store_.MarkChanged(state.pair);
   state.last_seen = std::max(state.last_seen, time);
-  HostPair& pair = store_.pair(state.pair);
-  pair.last_seen = std::max(pair.last_seen, time);
-  ++pair.records;
+  ++store_.pair(state.pair).records;
   return number;
 }
 
@@ -220,14 +233,16 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
     ++statistics_.management_unmatched;
     return;
   }
-  const uint32_t to_replier = store_.FindOrAdd({.source = record.destination,
-                                                .destination = record.source,
-                                                .destination_qpn = message.local_qpn,
-                                                .segment = record.segment});
-  const uint32_t to_requester = store_.FindOrAdd({.source = record.source,
-                                                  .destination = record.destination,
-                                                  .destination_qpn = request->qpn,
-                                                  .segment = record.segment});
+  const uint32_t to_replier = FindOrAdd({.source = record.destination,
+                                         .destination = record.source,
+                                         .destination_qpn = message.local_qpn,
+                                         .segment = record.segment},
+                                        record.event_time);
+  const uint32_t to_requester = FindOrAdd({.source = record.source,
+                                           .destination = record.destination,
+                                           .destination_qpn = request->qpn,
+                                           .segment = record.segment},
+                                          record.event_time);
   if (to_replier == kNoFlow || to_requester == kNoFlow) return;
   const ManagementLink* const old = store_.flow(to_replier).management.get();
   if (old != nullptr && old->partner == to_requester &&
@@ -251,8 +266,6 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
                        .reply = record.event_time,
                        .comm_ids = {message.remote_comm_id, message.local_comm_id}});
     state.last_seen = std::max(state.last_seen, record.event_time);
-    HostPair& pair = store_.pair(state.pair);
-    pair.last_seen = std::max(pair.last_seen, record.event_time);
     store_.MarkChanged(state.pair);
   }
 }
@@ -326,19 +339,22 @@ void ConnectionTracker::Advance(Timestamp now) {
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
   last_sweep_ = now;
   closings_.ForgetAll();
-  for (uint32_t number = 0; number < store_.pair_slots(); ++number) {
-    const HostPair& pair = store_.pair(number);
-    const bool used = !pair.flows[0].empty() || !pair.flows[1].empty();
-    if (!used || pair.last_seen + options_.forget_after >= now) continue;
-    reth_echo_.Forget(pair);
-    for (const std::vector<uint32_t>& side : pair.flows) {
-      for (const uint32_t flow : side) {
-        cuts_.push_back({.flow = store_.flow(flow).key, .time = now});
-      }
-    }
-    store_.Free(number);
-    ++statistics_.pairs_expired;
+  for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
+    const FlowState& flow = store_.flow(number);
+    if (flow.pair == kNoFlow || flow.last_seen + options_.forget_after >= now) continue;
+    Forget(number, now);
+    ++statistics_.flows_expired;
   }
+}
+
+void ConnectionTracker::Forget(uint32_t number, Timestamp time) {
+  const FlowState& flow = store_.flow(number);
+  cuts_.push_back({.flow = flow.key, .time = time});
+  if (const HostPair& pair = store_.pair(flow.pair); pair.flow_count() == 1) {
+    reth_echo_.Forget(pair);
+    closings_.Forget(flow.pair);
+  }
+  store_.Free(number);
 }
 
 // `pairs` in order, each once.
@@ -390,7 +406,6 @@ std::vector<Connection> ConnectionTracker::Connections() const {
 
 ConnectionStatistics ConnectionTracker::Statistics() const {
   ConnectionStatistics statistics = statistics_;
-  statistics.flows_refused = store_.refused();
   statistics.requests_evicted = psn_echo_.requests_evicted();
   statistics.responses_tied = psn_echo_.responses_tied();
   statistics.candidates_dropped = psn_echo_.candidates_dropped() + reth_echo_.candidates_dropped();

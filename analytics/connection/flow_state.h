@@ -127,8 +127,7 @@ struct FlowState {
 };
 
 struct HostPair {
-  HostPairKey key;  // side 0 holds the flows from low to high
-  Timestamp last_seen;
+  HostPairKey key;       // side 0 holds the flows from low to high
   uint64_t records = 0;  // that it was touched by
   std::vector<uint32_t> flows[2];
   // Buffers granted by packets of that side.
@@ -137,6 +136,8 @@ struct HostPair {
   std::vector<std::pair<TapId, uint32_t>> channels;
   bool changed = false;  // since the last answer
 
+  uint8_t SideOf(const FlowKey& flow) const { return flow.source == key.low ? 0 : 1; }
+  size_t flow_count() const { return flows[0].size() + flows[1].size(); }
   bool IsLoopback() const { return key.low == key.high; }
 };
 

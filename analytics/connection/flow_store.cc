@@ -37,36 +37,46 @@ void FlowStore::ApproachTap(uint32_t hint) const {
   if (state.first_at_tap < at_taps_.size()) PrefetchLines<2>(&at_taps_[state.first_at_tap]);
 }
 
-uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
+uint32_t FlowStore::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
   const uint32_t guess = hints_.Guess(hint);
   if (guess < flows_.size() && flows_[guess].key == key) return guess;
-  const uint32_t number = FindOrAddByKey(key);
+  const uint32_t number = FindOrAddByKey(key, time);
   if (number != kNoFlow) hints_.Remember(hint, number);
   return number;
 }
 
-uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
+uint32_t FlowStore::FindOrAddByKey(const FlowKey& key, Timestamp time) {
   if (const uint32_t found = Find(key); found != kNoFlow) return found;
-  if (index_.size() >= limits_.flows) {
-    ++refused_;
-    return kNoFlow;
-  }
+  if (index_.size() >= limits_.flows) return kNoFlow;
   const uint32_t pair_number = PairOf(key);
   HostPair& pair = pairs_[pair_number];
-  const uint8_t side = key.source == pair.key.low ? 0 : 1;
-  if (pair.flows[side].size() >= limits_.flows_per_side) {
-    ++refused_;
-    return kNoFlow;
-  }
+  const uint8_t side = pair.SideOf(key);
+  if (pair.flows[side].size() >= limits_.flows_per_side) return kNoFlow;
   const uint32_t number = Take(flows_, free_flows_);
   FlowState& state = flows_[number];
   state.key = key;
   state.pair = pair_number;
   state.side = side;
   state.position = static_cast<uint32_t>(pair.flows[side].size());
+  state.last_seen = time;
   pair.flows[side].push_back(number);
   index_.Insert(key, number);
   return number;
+}
+
+uint32_t FlowStore::FindQuiet(const FlowKey& key, Timestamp since) {
+  const auto last_seen = [this](uint32_t flow) {
+    const FlowState& state = flows_[flow];
+    return state.pair == kNoFlow ? Timestamp::max() : state.last_seen;
+  };
+  if (index_.size() >= limits_.flows) {
+    return hand_.Find(static_cast<uint32_t>(flows_.size()), since, last_seen);
+  }
+  const HostPair& pair = pairs_[PairOf(key)];
+  const std::vector<uint32_t>& side = pair.flows[pair.SideOf(key)];
+  const uint32_t position = hand_in_pair_.Find(static_cast<uint32_t>(side.size()), since,
+                                               [&](uint32_t at) { return last_seen(side[at]); });
+  return position == QuietHand::kNone ? kNoFlow : side[position];
 }
 
 uint32_t FlowStore::PairOf(const FlowKey& key) {
@@ -176,29 +186,36 @@ void FlowStore::Reset(uint32_t number) {
 }
 
 void FlowStore::Free(uint32_t number) {
-  HostPair& pair = pairs_[number];
-  for (const std::vector<uint32_t>& side : pair.flows) {
-    for (const uint32_t flow_number : side) {
-      FlowState& state = flows_[flow_number];
-      for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
-        const uint32_t next = at_taps_[i].next;
-        at_taps_[i] = {};
-        free_at_taps_.push_back(i);
-        i = next;
-      }
-      index_.Erase(state.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-      const uint32_t incarnation = state.incarnation + 1;
-      state = {};
-      state.incarnation = incarnation;
-      free_flows_.push_back(flow_number);
-    }
+  Reset(number);
+  FlowState& state = flows_[number];
+  for (uint32_t i = state.first_at_tap; i != kNoFlow;) {
+    const uint32_t next = at_taps_[i].next;
+    at_taps_[i] = {};
+    free_at_taps_.push_back(i);
+    i = next;
   }
+  index_.Erase(state.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  const uint32_t pair_number = state.pair;
+  HostPair& pair = pairs_[pair_number];
+  // The last one of its side takes its position.
+  std::vector<uint32_t>& side = pair.flows[state.side];
+  flows_[side.back()].position = state.position;
+  side[state.position] = side.back();
+  side.pop_back();
+  const uint32_t incarnation = state.incarnation;
+  state = {};
+  state.incarnation = incarnation;
+  free_flows_.push_back(number);
+  if (pair.flow_count() == 0) FreePair(pair_number);
+}
+
+void FlowStore::FreePair(uint32_t number) {
+  HostPair& pair = pairs_[number];
   for (const auto& [tap, channel] : pair.channels) {
     requesters_[channel] = 0;
     requesters_[channel + 1] = 0;
     free_channels_.push_back(channel);
   }
-  MarkChanged(number);
   pair_index_.erase(pair.key);
   pair = {};
   free_pairs_.push_back(number);

@@ -11,6 +11,7 @@
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
+#include "dataplane/record/quiet_hand.h"
 
 namespace rocescope {
 
@@ -24,9 +25,12 @@ class FlowStore {
  public:
   explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
 
-  // The flow's index; kNoFlow if it is new and there is no room.
+  // The flow's index; kNoFlow if it is new and there is no room. A new one was seen at `time`.
   // `hint` is the record's: it saves the look-up where it led to the same flow before.
-  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  uint32_t FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
+  // A flow not seen since then that keeps this one from having room; kNoFlow if a few looks find
+  // none.
+  uint32_t FindQuiet(const FlowKey& key, Timestamp since);
   // Records come flow by flow, each with a state elsewhere in memory. A few records ahead of its
   // turn, Approach starts loading a flow's state, and ApproachTap what the state leads to.
   void Approach(uint32_t hint) const;
@@ -61,8 +65,8 @@ class FlowStore {
 
   // Begins a new incarnation: what was learned of the flow is forgotten, by others too.
   void Reset(uint32_t flow);
-  // Gives the pair's places back.
-  void Free(uint32_t pair);
+  // Gives the flow's places back, and its pair's if it was the last one there.
+  void Free(uint32_t flow);
 
   // Pairs whose answer may differ from the last one.
   void MarkChanged(uint32_t pair) {
@@ -75,10 +79,9 @@ class FlowStore {
   std::vector<HostPairKey> TakeChanged();
   uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow if there is none
 
-  uint64_t refused() const { return refused_; }
-
  private:
-  uint32_t FindOrAddByKey(const FlowKey& key);
+  uint32_t FindOrAddByKey(const FlowKey& key, Timestamp time);
+  void FreePair(uint32_t pair);
   struct PairKeyHash {
     size_t operator()(const HostPairKey& key) const {
       return HashUnorderedPair(key.low, key.high, key.segment);
@@ -101,7 +104,8 @@ class FlowStore {
   std::vector<uint32_t> free_pairs_;
   std::vector<uint32_t> free_channels_;  // the first of two
   std::vector<HostPairKey> changed_;
-  uint64_t refused_ = 0;
+  QuietHand hand_;
+  QuietHand hand_in_pair_;
 };
 
 }  // namespace rocescope

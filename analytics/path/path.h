@@ -90,6 +90,7 @@ using FlowPaths = Chunks<FlowPath>;  // by flow
 
 struct PathStatistics {
   uint64_t flows_refused = 0;      // records of flows beyond the capacity
+  uint64_t flows_evicted = 0;      // that were silent, where there was no room for another
   uint64_t stretches_dropped = 0;  // of flows that changed their ways very often
   uint64_t stray = 0;              // records that agree with no path of the declared fabric
 };

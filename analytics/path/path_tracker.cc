@@ -38,7 +38,7 @@ void PathTracker::Add(const FlowRecord& record) {
   Activity& active = active_[crossing];
   active.first = std::min(active.first, first_seen);
   active.last = std::max(active.last, last_seen);
-  const uint32_t index = FindOrAdd(record.flow, record.hint);
+  const uint32_t index = FindOrAdd(record.flow, last_seen, record.hint);
   if (index == kNoFlow) return;
   Flow& flow = flows_[index];
   if (flow.history && flow.history->cut && last_seen >= *flow.history->cut) {
@@ -64,11 +64,11 @@ void PathTracker::Add(const HopRecord& record) {
   if (!record.packet.known) return;
   const NodeIndex node = crossings_.fabric().FindSwitchByInt(record.node_id);
   if (node == kNone || !record.metadata.Has(wire::kIntPorts)) return;
-  const uint32_t index = FindOrAdd(record.packet.flow);
-  if (index == kNoFlow) return;
   const bool by_clock = clocks_ != nullptr && record.event_time_told;
   const Timestamp time =
       record.event_time - (by_clock ? clocks_->OfIntNode(record.node_id) : Duration(0));
+  const uint32_t index = FindOrAdd(record.packet.flow, time);
+  if (index == kNoFlow) return;
   Seen seen = {.sources = kFromInt, .first = time, .last = time, .packets = 1};
   for (const CrossingId crossing : {crossings_.Entering(node, record.metadata.ingress_port),
                                     crossings_.Leaving(node, record.metadata.egress_port)}) {
@@ -81,7 +81,7 @@ void PathTracker::Add(const SampleRecord& record) {
   if (!record.packet.known || record.discarded) return;
   const NodeIndex node = crossings_.fabric().FindSwitchBySflow(record.agent);
   if (node == kNone) return;
-  const uint32_t index = FindOrAdd(record.packet.flow);
+  const uint32_t index = FindOrAdd(record.packet.flow, record.event_time);
   if (index == kNoFlow) return;
   Seen seen = {.sources = kFromSflow,
                .first = record.event_time,
@@ -110,10 +110,10 @@ void PathTracker::MarkChanged(uint32_t flow) {
 }
 
 // Whoever asks for a flow is about to change it.
-uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
+uint32_t PathTracker::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
   uint32_t number = hints_.Guess(hint);
   if (number >= flows_.size() || flows_[number].key != key) {
-    number = FindOrAddByKey(key);
+    number = FindOrAddByKey(key, time);
     if (number == kNoFlow) return kNoFlow;
     hints_.Remember(hint, number);
   }
@@ -121,20 +121,47 @@ uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   return number;
 }
 
-uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
+uint32_t PathTracker::FindOrAddByKey(const FlowKey& key, Timestamp time) {
   if (const uint32_t known = Find(key); known != kNoFlow) return known;
-  if (flows_.size() >= options_.flows) {
+  const uint32_t index = TakePlace(time);
+  if (index == kNoFlow) {
     ++statistics_.flows_refused;
     return kNoFlow;
   }
   const topology::Fabric& fabric = crossings_.fabric();
-  const auto index = static_cast<uint32_t>(flows_.size());
+  Flow& flow = flows_[index];
+  flow.key = key;
+  flow.source = fabric.FindNic({.segment = key.segment, .address = key.source});
+  flow.destination = fabric.FindNic({.segment = key.segment, .address = key.destination});
   index_.Insert(key, index);
-  flows_.push_back(
-      {.key = key,
-       .source = fabric.FindNic({.segment = key.segment, .address = key.source}),
-       .destination = fabric.FindNic({.segment = key.segment, .address = key.destination})});
   return index;
+}
+
+// Where there is no room, a flow that was silent for long gives way.
+uint32_t PathTracker::TakePlace(Timestamp time) {
+  if (flows_.size() < options_.flows) {
+    flows_.emplace_back();
+    return static_cast<uint32_t>(flows_.size() - 1);
+  }
+  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), time - kQuietForLong,
+                                    [this](uint32_t flow) { return flows_[flow].LastSeen(); });
+  if (quiet == QuietHand::kNone) return kNoFlow;
+  ++statistics_.flows_evicted;
+  Flow& flow = flows_[quiet];
+  gone_.push_back(flow.key);
+  index_.Erase(flow.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  const bool changed = flow.changed;  // its place is among the changed ones already
+  flow = {};
+  flow.changed = changed;
+  return quiet;
+}
+
+Timestamp PathTracker::Flow::LastSeen() const {
+  Timestamp last = Timestamp::min();
+  for (const Seen& seen : now.seen) last = std::max(last, seen.last);
+  if (now.strays == nullptr) return last;
+  for (const Seen& seen : *now.strays) last = std::max(last, seen.last);
+  return last;
 }
 
 PathTracker::History& PathTracker::Flow::MakeHistory() {
@@ -281,17 +308,19 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
       MarkChanged(i);
     }
   }
-  if (changed_.empty()) return paths_;
+  if (changed_.empty() && gone_.empty()) return paths_;
   std::ranges::sort(changed_,
                     [this](uint32_t a, uint32_t b) { return flows_[a].key < flows_[b].key; });
+  std::ranges::sort(gone_);
   std::vector<FlowKey> keys;
   std::vector<FlowPath> fresh;
   std::vector<uint32_t> open;
-  keys.reserve(changed_.size());
+  keys.reserve(gone_.size() + changed_.size());
   fresh.reserve(changed_.size());
   for (const uint32_t i : changed_) {
     Flow& flow = flows_[i];
-    const FlowPath* const before = paths_->Find(flow.key, &FlowPath::flow);
+    const bool is_anew = std::ranges::binary_search(gone_, flow.key);
+    const FlowPath* const before = is_anew ? nullptr : paths_->Find(flow.key, &FlowPath::flow);
     FlowPath path = PathOf(flow, before);
     flow.changed = flow.now.waits || std::ranges::any_of(flow.Earlier(), &Stretch::waits);
     if (flow.changed) open.push_back(i);
@@ -300,7 +329,10 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
     fresh.push_back(std::move(path));
   }
   changed_ = std::move(open);
+  keys.insert(keys.end(), gone_.begin(), gone_.end());
+  gone_.clear();
   if (keys.empty()) return paths_;
+  std::ranges::sort(keys);
   paths_ = std::make_shared<const FlowPaths>(paths_->With(keys, std::move(fresh), &FlowPath::flow));
   return paths_;
 }

@@ -18,6 +18,7 @@
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/flow_places.h"
 #include "dataplane/record/hint_cache.h"
+#include "dataplane/record/quiet_hand.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
 
@@ -103,6 +104,7 @@ class PathTracker {
 
     History& MakeHistory();
     std::span<Stretch> Earlier();
+    Timestamp LastSeen() const;
   };
   // When anything was seen at a crossing that a tap watches.
   struct Activity {
@@ -114,11 +116,12 @@ class PathTracker {
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   static void CountAt(Seen& known, const Seen& seen);
-  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  uint32_t FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   uint32_t Find(const FlowKey& key) const {
     return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   }
-  uint32_t FindOrAddByKey(const FlowKey& key);
+  uint32_t FindOrAddByKey(const FlowKey& key, Timestamp time);
+  uint32_t TakePlace(Timestamp time);
   void MarkChanged(uint32_t flow);
   void Add(Flow& flow, const Seen& seen);
   void AddNew(Flow& flow, const Seen& seen);
@@ -143,12 +146,14 @@ class PathTracker {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
+  QuietHand hand_;
   std::vector<Activity> active_;   // by crossing
   std::vector<CrossingId> asked_;  // of the question at hand
   PathStatistics statistics_;
 
   std::shared_ptr<const FlowPaths> paths_ = std::make_shared<const FlowPaths>();
   std::vector<uint32_t> changed_;  // flows
+  std::vector<FlowKey> gone_;      // gave way since
   bool tap_learnt_ = false;        // since; what it will show may speak against any path
 };
 

@@ -318,5 +318,48 @@ TEST(PathTrackerPortSets, SessionsThatNameNoPortNarrowThePathToo) {
             "host0 leaf0 spine0 core1 spine2 leaf2 host4");
 }
 
+// Queue pairs are replaced for ever, and none says that it ends.
+TEST_F(PathTrackerTest, WhereThereIsNoRoomTheSilentGiveWay) {
+  PathTracker tracker(fabric_, {.flows = 2});
+  const topology::Port& port = fabric_.port(PortBetween(fabric_, "leaf0", "host0"));
+  tracker.LearnTap({.tap = 1,
+                    .switch_address = fabric_.node(port.node).erspan_source,
+                    .session = 1,
+                    .side = TapSide::kIngress,
+                    .has_port = true,
+                    .port = port.number});
+  const auto sees = [&](uint32_t qpn, int64_t second) {
+    FlowKey flow = Flow();
+    flow.destination_qpn = {qpn};
+    tracker.Add({.flow = flow,
+                 .tap = 1,
+                 .udp_source_port = 50'000,
+                 .first_seen = At(second * 1'000'000),
+                 .last_seen = At(second * 1'000'000 + 900),
+                 .packets = 100,
+                 .bytes = 100'000});
+  };
+  const auto told = [&] {
+    std::vector<uint32_t> numbers;
+    for (const FlowPath& path : *tracker.Paths()) {
+      numbers.push_back(path.flow.destination_qpn.value);
+    }
+    return numbers;
+  };
+  sees(1, 0);
+  sees(2, 5);
+  EXPECT_THAT(told(), ElementsAre(1, 2));
+  sees(3, 9);
+  EXPECT_EQ(tracker.Statistics().flows_refused, 1u) << "none was silent for long";
+  sees(3, 12);
+  EXPECT_THAT(told(), ElementsAre(2, 3));
+  sees(1, 30);
+  sees(2, 31);  // it gave way and comes back between two answers
+  EXPECT_THAT(told(), ElementsAre(1, 2));
+  EXPECT_EQ(tracker.Paths()->front().stretches.front().from, At(30'000'000));
+  EXPECT_EQ(tracker.Paths()->begin()[1].stretches.front().from, At(31'000'000));
+  EXPECT_EQ(tracker.Statistics().flows_evicted, 3u);
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/record/quiet_hand.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+TEST(QuietHand, TakesTheQuietestOfAFew) {
+  std::vector<int> last = {9, 4, 2, 7};
+  QuietHand hand;
+  const auto last_of = [&](uint32_t place) { return last[place]; };
+  EXPECT_EQ(hand.Find(4, 8, last_of), 2u);
+  last[2] = 10;
+  EXPECT_EQ(hand.Find(4, 8, last_of), 1u);
+  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand::kNone) << "4 is not before 4";
+  EXPECT_EQ(hand.Find(0, 8, last_of), QuietHand::kNone);
+}
+
+TEST(QuietHand, ComesRoundToAllAFewAtATime) {
+  std::vector<int> last(1000);
+  std::iota(last.begin(), last.end(), 0);
+  QuietHand hand;
+  std::set<uint32_t> found;
+  int most = 0;
+  for (int i = 0; i < 4000; ++i) {
+    int looks = 0;
+    const uint32_t place = hand.Find(1000, 1000, [&](uint32_t at) {
+      ++looks;
+      return last[at];
+    });
+    most = std::max(most, looks);
+    if (place == QuietHand::kNone) continue;
+    EXPECT_TRUE(found.insert(place).second);
+    last[place] = 2000;
+  }
+  EXPECT_EQ(most, int{QuietHand::kLooks});
+  EXPECT_EQ(found.size(), 1000u);
+}
+
+}  // namespace
+}  // namespace rocescope
