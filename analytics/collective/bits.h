@@ -110,8 +110,31 @@ class Bits {
   friend bool operator==(const Bits&, const Bits&) = default;
 
  private:
+  friend class BitCounts;
   static constexpr size_t kWords = kCount / 64;
   std::array<uint64_t, kWords> words_{};
+};
+
+// CountBefore for whoever asks often.
+class BitCounts {
+ public:
+  explicit BitCounts(const Bits& bits) : bits_(&bits) {
+    for (size_t i = 0; i < Bits::kWords; ++i) {
+      before_[i + 1] = static_cast<uint16_t>(before_[i] + std::popcount(bits.words_[i]));
+    }
+  }
+
+  // The bits must not have changed since.
+  size_t Before(size_t end) const {
+    const size_t whole = before_[end / 64];
+    if (end % 64 == 0) return whole;
+    const uint64_t mask = (uint64_t{1} << (end % 64)) - 1;
+    return whole + static_cast<size_t>(std::popcount(bits_->words_[end / 64] & mask));
+  }
+
+ private:
+  const Bits* bits_;
+  std::array<uint16_t, Bits::kWords + 1> before_{};  // by word: bits set before it
 };
 
 }  // namespace rocescope

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "analytics/collective/channel.h"
@@ -15,6 +16,10 @@
 
 namespace rocescope {
 namespace {
+
+constexpr std::string_view kGaveUp =
+    "jobs were not looked for among all traffic that no host tells of: too much of it, each with "
+    "another rhythm";
 
 // The job that claims most ends of the channel's connections.
 std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaims>& claims) {
@@ -120,6 +125,7 @@ std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionL
     }
   }
   const WireJobs wire = FindWireJobs(channels, taken, line);
+  if (wire.gave_up) attribution.notes.emplace_back(kGaveUp);
   if (!wire.confidence.empty()) {
     const size_t known = of_job.size();
     of_job.resize(known + wire.confidence.size());
@@ -165,6 +171,7 @@ std::shared_ptr<const std::vector<JobRhythm>> CollectiveFinder::Find(
 }
 
 void CollectiveFinder::Remember(const ConnectionList& connections, const Attribution& attribution) {
+  gave_up_ = std::ranges::find(attribution.notes, kGaveUp) != attribution.notes.end();
   wire_jobs_.clear();
   of_wire_.clear();
   by_job_.clear();
@@ -189,6 +196,7 @@ void CollectiveFinder::Remember(const ConnectionList& connections, const Attribu
 
 void CollectiveFinder::Repeat(const ConnectionList& connections, const FlowSummaries& flows,
                               Attribution& attribution) {
+  if (gave_up_) attribution.notes.emplace_back(kGaveUp);
   const auto first = static_cast<uint32_t>(attribution.jobs.size());
   for (const Job& job : wire_jobs_) attribution.jobs.push_back({.job = job, .edges = {}});
   for (uint32_t i = 0; i < connections.size(); ++i) {

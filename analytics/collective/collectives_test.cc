@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/collective/collectives.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -126,6 +127,27 @@ std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
     all.insert(hosts);
   }
   return all;
+}
+
+// The worst there can be: all meet at one host, and of a few bursts at any times chance makes a
+// rhythm for each.
+TEST(FindCollectives, AmongTooManyRhythmsTheLargestJobsAreFoundAndTheRestIsToldOf) {
+  constexpr double kUntil = 30'000;
+  constexpr uint32_t kHub = 200;
+  World world;
+  RunRing(world, {1, 2, 3, 4}, 1000, 200, kUntil, 1);
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> any(0, kUntil);
+  for (uint32_t i = 0; i < 1500; ++i) {
+    const size_t connection = world.Connect(0x10000 + i, kHub, false);
+    for (int burst = 0; burst < 6; ++burst) {
+      const double begin = any(random);
+      world.Send(connection, begin, begin + 100, 1000);
+    }
+  }
+  const Attribution attribution = world.Find();
+  EXPECT_TRUE(HostsByJob(attribution).contains({1, 2, 3, 4}));
+  EXPECT_THAT(attribution.notes, testing::ElementsAre(testing::HasSubstr("too much of it")));
 }
 
 TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {

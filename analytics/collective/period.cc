@@ -23,7 +23,7 @@ class Correlation {
  public:
   Correlation(std::span<const Bits* const> series, size_t length)
       : series_(series), length_(length) {
-    for (const Bits* one : series) counts_.push_back(one->CountBefore(length));
+    for (const Bits* one : series) counts_.emplace_back(*one);
   }
 
   double At(size_t lag) const {
@@ -31,8 +31,9 @@ class Correlation {
     double covariance = 0;
     double variance = 0;
     for (size_t s = 0; s < series_.size(); ++s) {
-      const double early = static_cast<double>(series_[s]->CountBefore(length_ - lag)) / n;
-      const double late = static_cast<double>(counts_[s] - series_[s]->CountBefore(lag)) / n;
+      const double early = static_cast<double>(counts_[s].Before(length_ - lag)) / n;
+      const double late =
+          static_cast<double>(counts_[s].Before(length_) - counts_[s].Before(lag)) / n;
       covariance += static_cast<double>(series_[s]->CountRepeated(lag)) / n - early * late;
       variance += std::sqrt(early * (1 - early) * late * (1 - late));
     }
@@ -42,7 +43,7 @@ class Correlation {
  private:
   std::span<const Bits* const> series_;
   size_t length_;
-  std::vector<size_t> counts_;  // by series: bits set
+  std::vector<BitCounts> counts_;
 };
 
 // Follows a period over its multiples: each is looked for near where the ones before let expect it.

@@ -27,11 +27,21 @@ constexpr double kSameHosts = 0.9;  // of either job's, in the other
 constexpr double kHurt = 0.3;       // and of parts that congestion slows
 constexpr double kByRhythm = 0.98;
 constexpr double kByConnection = 0.7;
+// Work: to hold a channel against a period is one, to look for a period several. Jobs that there
+// are take a few for each channel; channels in which chance shows ever other periods would take the
+// square of their number.
+constexpr uint64_t kWorkPerChannel = 3;
+constexpr uint64_t kWorkAtLeast = 50'000;
+constexpr uint64_t kPeriodWork = 8;
 
 class Finder {
  public:
   Finder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
-      : channels_(channels), length_(line.length), width_(line.width), open_(channels.all.size()) {
+      : channels_(channels),
+        length_(line.length),
+        width_(line.width),
+        open_(channels.all.size()),
+        work_left_(kWorkPerChannel * channels.all.size() + kWorkAtLeast) {
     result_.job_of.assign(channels.all.size(), kNoJob);
     at_host_.resize(channels.hosts);
     for (uint32_t i = 0; i < channels.all.size(); ++i) {
@@ -53,6 +63,7 @@ class Finder {
     for (const uint32_t seed : seeds) {
       const Channel& one = channels_.all[seed];
       if (!open_[seed] || without.contains({one.source, one.grants_seen})) continue;
+      if (!MayDo(kPeriodWork)) break;
       const Bits of_nic = OfSource(seed);
       const Bits* const series = &of_nic;
       const std::optional<Period> period = FindPeriod(std::span(&series, 1), length_);
@@ -60,8 +71,9 @@ class Finder {
         without.emplace(one.source, one.grants_seen);
         continue;
       }
-      Flood(seed, kByRhythm,
-            [&](uint32_t channel) { return IsInStep(channel, seed, period->stretches); });
+      Flood(seed, kByRhythm, [&](uint32_t channel) {
+        return MayDo(1) && IsInStep(channel, seed, period->stretches);
+      });
       periods_.push_back(period->stretches);
     }
     MergeOnHosts();
@@ -84,6 +96,12 @@ class Finder {
   }
 
  private:
+  bool MayDo(uint64_t work) {
+    result_.gave_up = result_.gave_up || work > work_left_;
+    work_left_ -= std::min(work, work_left_);
+    return !result_.gave_up;
+  }
+
   std::array<uint32_t, 2> HostsOf(uint32_t channel) const {
     return {channels_.host_of[channels_.all[channel].source],
             channels_.host_of[channels_.all[channel].destination]};
@@ -228,6 +246,7 @@ class Finder {
   size_t length_;
   Duration width_;
   std::vector<bool> open_;
+  uint64_t work_left_;
   std::vector<std::vector<uint32_t>> at_host_;  // channels
   std::vector<double> periods_;                 // by job found by its rhythm
   WireJobs result_;

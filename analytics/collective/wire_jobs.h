@@ -19,6 +19,7 @@ struct WireJobs {
   std::vector<int> job_of;  // by channel; kNoJob
   // By job, what is left of its channels' doubt: those found in step, 0.98, by connection, 0.7.
   std::vector<double> confidence;
+  bool gave_up = false;  // smaller channels were not held against all rhythms: too many of these
 };
 
 // Channels with `taken` belong to jobs that are known otherwise.

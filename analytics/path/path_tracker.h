@@ -25,7 +25,7 @@
 namespace rocescope {
 
 struct PathOptions {
-  size_t flows = 2 * kFlowCapacity;
+  size_t flows = kFlowCapacity;
   size_t stretches = 64;  // of a flow, kept
   // Packets of an old way may be seen so long behind the first one of a new way: they waited in
   // other queues.

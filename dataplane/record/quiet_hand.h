@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose place a newcomer takes in a reader's full table of flows: queue pairs are replaced for ever,
-// and most of those that ended never say so.
+// Whose place a newcomer takes in a reader's full table of flows: queue pairs are replaced for
+// ever, and most of those that ended never say so.
 #pragma once
 
 #include <chrono>
