@@ -6,6 +6,8 @@
 namespace rocescope {
 
 FlowOwners::FlowOwners(const ConnectionList& connections, const Attribution& attribution) {
+  if (attribution.jobs.empty()) return;
+  owners_.reserve(2 * connections.size());
   size_t i = 0;
   for (const Connection& connection : connections) {
     if (i == attribution.endpoints.size()) break;
