@@ -2,6 +2,7 @@
 # cmake -D SOURCE=appliance/dashboard -D WORK=<folder> -D PLAIN=<page> -P build_dashboard.cmake
 # Builds the dashboard in a copy of its sources, WORK/dist. Where npm cannot fetch its packages the
 # program still builds: then dist has the plain page, and a warning says so.
+file(REMOVE_RECURSE ${WORK}/source ${WORK}/browser)  # of a file that is gone nothing must stay
 file(COPY ${SOURCE}/source ${SOURCE}/browser ${SOURCE}/index.html ${SOURCE}/package.json ${SOURCE}/vite.config.ts
           ${SOURCE}/tsconfig.json ${SOURCE}/check_size.mjs DESTINATION ${WORK})
 set(installed ${WORK}/package-lock.json)  # what node_modules is of
@@ -23,10 +24,14 @@ if(failed EQUAL 0)
   if(NOT built EQUAL 0)
     message(FATAL_ERROR "The dashboard does not build:\n${said}")
   endif()
+elseif(said MATCHES "EUSAGE")
+  file(REMOVE ${installed})
+  message(FATAL_ERROR "package.json and package-lock.json of ${SOURCE} do not agree:\n${said}")
 else()
   file(REMOVE ${installed})
-  message(WARNING "npm could not fetch the dashboard's packages; the program is built without it "
-                  "(-D ROCESCOPE_DASHBOARD=OFF keeps silent about that):\n${said}")
+  message(WARNING "npm could not fetch the dashboard's packages, so the program is built without it. "
+                  "Once npm reaches its registry (npm ping), remove ${WORK}/dist and build again; "
+                  "-D ROCESCOPE_DASHBOARD=OFF asks for no dashboard. npm said:\n${said}")
   file(MAKE_DIRECTORY ${WORK}/dist)
   configure_file(${PLAIN} ${WORK}/dist/index.html COPYONLY)
   file(WRITE ${WORK}/dist/app.js "")

@@ -14,7 +14,7 @@ export default defineConfig({
       output: {
         entryFileNames: "app.js",
         assetFileNames: "app[extname]",
-        codeSplitting: false,
+        inlineDynamicImports: true,
       },
     },
   },

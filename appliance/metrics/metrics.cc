@@ -59,7 +59,7 @@ void AddBox(Service& service, Families& out) {
   out.Gauge("start_time_seconds", "When the box began, since the epoch.",
             Seconds(ToNanoseconds(service.box().started_at())));
   out.Counter("events_total", "Events told: faults begun, over or taken back, sources that failed.",
-              service.events().last());
+              service.events().told());
 }
 
 // Sums: hosts are too many for series of their own.

@@ -33,6 +33,8 @@ class EventLog {
 
   // Of the last event; `began`: there was none.
   uint64_t last() const;
+  // How many there were, in this life of the box.
+  uint64_t told() const { return last() - began_; }
   // Those after `cursor`, at most so many; 0: from the box's beginning on. Where some of them are
   // forgotten, the first one is of kind "gap", with the cursor of the last that is; likewise where
   // the cursor is of another life of the box, that is before the first or later than the last.

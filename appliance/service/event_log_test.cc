@@ -67,6 +67,7 @@ TEST(EventLog, ACursorOfAnEarlierLifeIsAGapAndThenAllThatHappened) {
   for (int i = 0; i < 10; ++i) log.Append(Of("new"));
   const auto events = log.After(before.last(), 2);
   ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(log.told(), 10u) << "a counter begins at 0 in each life";
   EXPECT_EQ(events[0]->kind(), "gap");
   EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("began anew"));
   EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);

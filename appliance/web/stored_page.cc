@@ -162,7 +162,7 @@ Result<std::string> StoredPage(Service& service, const std::string& title) {
   if (script.empty()) {
     return MakeError(ErrorCode::kUnimplemented,
                      "this rocescope was built without the dashboard, of which a page is made: "
-                     "build it where npm and Node 20.19 are, or take -o json");
+                     "build it where npm and Node 18.13 are, or take -o json");
   }
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

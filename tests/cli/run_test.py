@@ -66,8 +66,11 @@ class Run(unittest.TestCase):
     def done(self, *words):
         return subprocess.run([ROCESCOPE, *words], capture_output=True, text=True, timeout=50)
 
-    def test_the_sample_is_well(self):
-        self.assertEqual(self.done("config", "check", SAMPLE).returncode, 0)
+    def test_the_samples_are_well(self):
+        repository = SAMPLE.parents[1]
+        for sample in (SAMPLE, SAMPLE.with_name("snmp.yaml"), repository / "docker/appliance.yaml"):
+            checked = self.done("config", "check", sample)
+            self.assertEqual((checked.returncode, checked.stderr), (0, ""), sample)
 
     def test_what_is_dumped_can_be_read(self):
         for words in ([], [SAMPLE]):

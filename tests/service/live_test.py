@@ -7,7 +7,9 @@ usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY STUBS [UNITT
 """
 
 import json
+import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -42,6 +44,18 @@ class Live(played_run.PlayedRun):
             found = diagnosis.ListFindings(service_pb2.ListFindingsRequest(), timeout=10).findings
             return ([spot.port for spot in spots], {(one.kind, one.place) for one in found})
 
+    def metrics_are_as_prometheus_wants_them(self):
+        """Of all that a box has metrics of, which an empty one has not."""
+        with urllib.request.urlopen(f"{self.page}metrics", timeout=20) as answer:
+            metrics = answer.read().decode()
+        for said in ("link_use_ratio{", "job_ranks{", "findings ", "agents{", "history_file_bytes ",
+                     'source_up{source="dpdk'):
+            self.assertIn("\nrocescope_" + said, metrics)
+        if shutil.which("promtool"):
+            said = subprocess.run(["promtool", "check", "metrics"], input=metrics, text=True,
+                                  capture_output=True, timeout=50)
+            self.assertEqual((said.returncode, said.stdout + said.stderr), (0, ""))
+
     def test_all_of_it_arrives_and_the_fault_is_told_while_it_lasts(self):
         time.sleep(self.epoch + SECONDS + 3 - time.time())
         truth = json.loads((self.run_folder / "truth.json").read_text())["faults"][0]
@@ -64,6 +78,10 @@ class Live(played_run.PlayedRun):
         self.assertEqual({load["source"] for load in self.ask("links")["loads"]}, {"counters"})
         names = {job["allocation"]["name"] for job in self.ask("jobs")["jobs"] if "allocation" in job}
         self.assertLessEqual({"pretrain", "finetune"}, names)
+        past = {(event["finding"]["kind"], event["finding"]["place"])
+                for event in self.ask("history/events")["events"] if event["kind"] == "fault_begun"}
+        self.assertIn((truth["kind"], truth["place"]), past)
+        self.metrics_are_as_prometheus_wants_them()
         self.box.send_signal(signal.SIGTERM)
         told, _ = self.box.communicate(timeout=50)
         events = [json.loads(line) for line in told.splitlines()]

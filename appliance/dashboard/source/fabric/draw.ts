@@ -207,6 +207,14 @@ function markLabels(scene: Scene, camera: Camera, p: Palette): Label[] {
   });
 }
 
+// At the left edge, wherever the map is moved to.
+function tierLabels(c: CanvasRenderingContext2D, scene: Scene, camera: Camera, p: Palette): Label[] {
+  c.font = `11px ${p.font}`;
+  return scene.layout.rows.map(({ tier, y }) => ({
+    text: tier, x: 6 + c.measureText(tier).width / 2, y: toScreen(camera, 0, y).y, colour: p.muted,
+  }));
+}
+
 function drawLabels(c: CanvasRenderingContext2D, labels: Label[], p: Palette, width: number, height: number) {
   const fontOf = (label: Label) => `${label.bold ? "600 " : ""}11px ${p.font}`;
   const placed = placeLabels(labels, (label) => {
@@ -267,10 +275,6 @@ export function drawAbove(
   c.drawImage(base, 0, 0);
   drawHighlights(c, scene, p, useMapUnits(c, camera, ratio));
   c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  c.font = `11px ${p.font}`;
-  c.fillStyle = p.muted;
-  c.textAlign = "left";
-  c.textBaseline = "middle";
-  for (const row of scene.layout.rows) c.fillText(row.tier, 6, toScreen(camera, 0, row.y).y);
-  drawLabels(c, [...markLabels(scene, camera, p), ...nodeLabels(scene, camera, p)], p, width, height);
+  const labels = [...markLabels(scene, camera, p), ...tierLabels(c, scene, camera, p), ...nodeLabels(scene, camera, p)];
+  drawLabels(c, labels, p, width, height);
 }
