@@ -122,12 +122,12 @@ TEST_F(TlsTest, EachRoleMayMakeItsCallsAndNoOther) {
   config.operators = {"root1"};
   config.agents = {"agent7"};
   Serve(config);
-  for (const auto& [name, promised] : std::map<std::string, std::string_view Promise::*>{
-           {"viewer1", &Promise::viewer},
-           {"slurm", &Promise::scheduler},
-           {"root1", &Promise::operator_},
-           {"agent7", &Promise::agent},
-           {"eve", nullptr}}) {
+  for (const auto& [name, promised] :
+       std::map<std::string, std::string_view Promise::*>{{"viewer1", &Promise::viewer},
+                                                          {"slurm", &Promise::scheduler},
+                                                          {"root1", &Promise::operator_},
+                                                          {"agent7", &Promise::agent},
+                                                          {"eve", nullptr}}) {
     AnyCall caller(OpenAs(name));
     for (const Promise& promise : kPromises) {
       const grpc::Status status = caller.Make(std::string(promise.call), RequestOf(promise.call));

@@ -151,7 +151,7 @@ class Interface(unittest.TestCase):
             # A sample stands for a hundred packets.
             wanted = {17: (["sflow"], SFLOWS * 100)}
             wanted |= {100 + flow: (["mirror"], PACKETS) for flow in range(FLOWS)}
-            until = time.monotonic() + 20
+            until = time.monotonic() + 60
             while (flows := self.flows_told()) != wanted and time.monotonic() < until:
                 time.sleep(0.1)
             self.assertEqual(flows, wanted)
