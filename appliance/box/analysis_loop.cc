@@ -103,11 +103,13 @@ void AnalysisLoop::PublishIfDue(RecordTaker::Clock::time_point now) {
 void AnalysisLoop::Publish() {
   const auto begin = RecordTaker::Clock::now();
   std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  const RecordCounts counts = options_.count_records ? options_.count_records() : RecordCounts{};
   answers_.Publish({.snapshot = std::move(snapshot),
                     .reached = reached_,
                     .published_at = WallClock(),
                     .took = RecordTaker::Clock::now() - begin,
-                    .begun_anew = begun_anew_});
+                    .begun_anew = begun_anew_,
+                    .loss = loss_.Note(counts, begin)});
 }
 
 }  // namespace rocescope

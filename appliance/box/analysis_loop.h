@@ -14,6 +14,7 @@
 
 #include "analytics/engine/engine.h"
 #include "appliance/box/answers.h"
+#include "appliance/box/record_loss.h"
 #include "appliance/box/record_taker.h"
 #include "base/time.h"
 #include "dataplane/lcore/tap_registry.h"
@@ -27,6 +28,7 @@ class AnalysisLoop {
     std::shared_ptr<TapRegistry> taps;  // that the records' sources share
     std::function<void()> begin_anew;   // makes the engine as it was in the beginning
     std::function<void(const std::string&)> tell;
+    std::function<RecordCounts()> count_records;  // of all sources; none: nothing is given up
   };
 
   // `engine`, `sources` and `answers` must outlive it.
@@ -59,6 +61,7 @@ class AnalysisLoop {
   std::atomic<bool> has_host_facts_ = false;
   std::atomic<uint64_t> beats_ = 0;
   size_t taps_learnt_ = 0;
+  RecentLoss loss_;
   Timestamp reached_;
   uint32_t begun_anew_ = 0;                  // times
   std::optional<int64_t> published_window_;  // in which event time was when answers came out last

@@ -31,12 +31,14 @@ class AnalysisLoopTest : public testing::Test {
   Engine engine_;
   int begun_anew_ = 0;
   std::vector<std::string> told_;
+  RecordCounts counts_;
   const std::atomic<bool> ended_ = true;
   AnalysisLoop loop_{engine_,
                      {&exchange_},
                      answers_,
                      {.begin_anew = [this] { ++begun_anew_; },
-                      .tell = [this](const std::string& text) { told_.push_back(text); }}};
+                      .tell = [this](const std::string& text) { told_.push_back(text); },
+                      .count_records = [this] { return counts_; }}};
 };
 
 TEST_F(AnalysisLoopTest, GoesOnWhenTheClockIsSetAhead) {
@@ -61,6 +63,15 @@ TEST_F(AnalysisLoopTest, ASourceThatIsALittleBehindIsNoClockSetBack) {
   EXPECT_EQ(Reach(begin_ - seconds(1)), begin_);
   EXPECT_EQ(begun_anew_, 0);
   EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(AnalysisLoopTest, AnAnswerSaysHowManyRecordsWereGivenUp) {
+  Reach(begin_);
+  EXPECT_EQ(answers_.Latest()->loss.records.given_up, 0u);
+  counts_ = {.taken = 500, .given_up = 400};
+  Reach(begin_ + seconds(1));
+  EXPECT_EQ(answers_.Latest()->loss.records.given_up, 400u);
+  EXPECT_EQ(answers_.Latest()->loss.records.taken, 500u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "analytics/engine/snapshot.h"
+#include "appliance/box/record_loss.h"
 #include "base/time.h"
 
 namespace rocescope {
@@ -22,6 +23,7 @@ struct Answer {
   // How often analysis had begun anew, as the clock was set back: where it differs from the answer
   // before, that one's faults and times are of a clock that is not in force any more.
   uint32_t begun_anew = 0;
+  RecordLoss loss;  // lately
 };
 
 class Answers {

@@ -67,6 +67,12 @@ struct Source {
     return {scrape ? scrape->beats() : worker().beats()};
   }
 
+  LcoreStatistics Statistics() const {
+    if (dpdk) return dpdk->Statistics();
+    if (agents) return agents->Statistics();
+    return scrape ? scrape->Statistics() : worker().Statistics();
+  }
+
   SourceState State() const {
     SourceState state = {.name = name, .kind = kind};
     if (dpdk) {
@@ -166,6 +172,7 @@ struct Box::Parts {
       : config(given), intake(given.agents), engine(std::in_place, OptionsOf(given, nullptr)) {}
 
   Status LoadFacts();
+  RecordCounts CountRecords() const;
   Result<HostFiles> ReadHosts() const;
   void TakeHosts(HostFiles hosts);  // with facts_mutex
   Status OpenSources();
@@ -277,13 +284,24 @@ Status Box::Parts::OpenSources() {
   for (const auto& source : sources) {
     for (RecordExchange* const exchange : source->Records()) records.push_back(exchange);
   }
-  analysis =
-      std::make_unique<AnalysisLoop>(*engine, std::move(records), answers,
-                                     AnalysisLoop::Options{.window = config.analysis_window,
-                                                           .taps = taps,
-                                                           .begin_anew = [this] { BeginAnew(); },
-                                                           .tell = tell});
+  analysis = std::make_unique<AnalysisLoop>(
+      *engine, std::move(records), answers,
+      AnalysisLoop::Options{.window = config.analysis_window,
+                            .taps = taps,
+                            .begin_anew = [this] { BeginAnew(); },
+                            .tell = tell,
+                            .count_records = [this] { return CountRecords(); }});
   return {};
+}
+
+RecordCounts Box::Parts::CountRecords() const {
+  RecordCounts all;
+  for (const auto& source : sources) {
+    const LcoreStatistics counted = source->Statistics();
+    all.taken += counted.records;
+    all.given_up += counted.records_dropped;
+  }
+  return all;
 }
 
 Status Box::Parts::OpenInterfaces(const FrameProcessor::Options& processor) {

@@ -31,6 +31,13 @@ std::string WithAnyFirstLabel(const std::string& name) {
   return dot == std::string::npos || dot == 0 ? "" : "*" + name.substr(dot);
 }
 
+template <typename Detail>
+void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& status) {
+  v1::PackedDetail& packed = *status.add_details();
+  packed.set_type_url(fmt::format("type.googleapis.com/google.rpc.{}", type));
+  packed.set_value(detail.SerializeAsString());
+}
+
 }  // namespace
 
 std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) const {
@@ -65,9 +72,12 @@ grpc::Status Gate::ToStatus(const ServiceError& error) {
   v1::RpcStatus status;
   status.set_code(info.grpc_number);
   status.set_message(message);
-  v1::PackedDetail& packed = *status.add_details();
-  packed.set_type_url("type.googleapis.com/google.rpc.ErrorInfo");
-  packed.set_value(details.SerializeAsString());
+  AddDetail("ErrorInfo", details, status);
+  if (IsOverSoon(error.fault)) {
+    v1::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(kRetryAfterSeconds);
+    AddDetail("RetryInfo", retry, status);
+  }
   return {static_cast<grpc::StatusCode>(info.grpc_number), message, status.SerializeAsString()};
 }
 

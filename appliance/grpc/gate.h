@@ -28,7 +28,8 @@ class Gate {
   // Of the caller's certificate; none: the server has none itself.
   std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) const;
 
-  // With an ErrorInfo in the details, as google.rpc.Status has it.
+  // With an ErrorInfo in the details, as google.rpc.Status has it, and a RetryInfo after it where
+  // to ask again helps.
   static grpc::Status ToStatus(const ServiceError& error);
 
  private:

@@ -5,14 +5,14 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <set>
+#include <chrono>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "appliance/agent/agent_link.h"
+#include "appliance/grpc/grpc_fixture.h"
 #include "appliance/grpc/jobs_client.h"
-#include "appliance/grpc/role.h"
-#include "appliance/service/service_fixture.h"
 #include "rocescope/v1/agent.grpc.pb.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
@@ -21,24 +21,6 @@ namespace rocescope {
 namespace {
 
 using testing::HasSubstr;
-
-constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
-
-class GrpcTest : public ServiceTest {
- protected:
-  void Serve(const GrpcConfig& config) {
-    auto server = GrpcServer::Start(config, *service_);
-    ASSERT_TRUE(server) << server.error().message;
-    server_ = *std::move(server);
-  }
-  std::string Target() const { return ToString(server_->listens().at(0)); }
-  std::shared_ptr<grpc::Channel> Open() const {
-    return grpc::CreateChannel(Target(), grpc::InsecureChannelCredentials());
-  }
-  ~GrpcTest() override { server_.reset(); }
-
-  std::unique_ptr<GrpcServer> server_;
-};
 
 TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
   OpenBox(kFabric);
@@ -75,6 +57,21 @@ TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
   v1::ErrorInfo info;
   ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
   EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
+}
+
+// The field 1 { field 1: 1 } of google/rpc/error_details.proto and google/protobuf/duration.proto.
+TEST_F(GrpcTest, WhatIsNotThereYetSaysWhenToAskAgain) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::ListJobsResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->ListJobs(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  ASSERT_EQ(details.details_size(), 2);
+  EXPECT_EQ(details.details(1).type_url(), "type.googleapis.com/google.rpc.RetryInfo");
+  EXPECT_EQ(details.details(1).value(), "\x0a\x02\x08\x01");
 }
 
 TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
@@ -133,6 +130,66 @@ TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   EXPECT_FALSE(reader->Read(&event)) << "the server's end ends the stream";
 }
 
+class Watcher {
+ public:
+  Watcher(const std::shared_ptr<grpc::Channel>& channel, std::chrono::milliseconds deadline) {
+    context_.set_deadline(std::chrono::system_clock::now() + deadline);
+    v1::WatchEventsRequest request;
+    request.set_cursor(1);  // long forgotten: the first event says so at once
+    reader_ = v1::Appliance::NewStub(channel)->WatchEvents(&context_, request);
+  }
+  bool Hears() {
+    v1::Event event;
+    return reader_->Read(&event);
+  }
+  void Cancel() { context_.TryCancel(); }
+  grpc::StatusCode Finish() {
+    while (Hears()) {
+    }
+    return reader_->Finish().error_code();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::Event>> reader_;
+};
+
+TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  Watcher watcher(Open(), std::chrono::seconds(2));
+  EXPECT_TRUE(watcher.Hears());
+  EXPECT_EQ(watcher.Finish(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+// A stream holds a thread: those whose callers went away must give theirs back.
+TEST_F(GrpcTest, CancelledStreamsMakeRoomForOthers) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  constexpr int kAsManyAsMay = 64;
+  constexpr auto kLong = std::chrono::seconds(60);
+  const auto channel = Open();
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < kAsManyAsMay; ++i) {
+    watchers.push_back(std::make_unique<Watcher>(channel, kLong));
+    ASSERT_TRUE(watchers.back()->Hears()) << i;
+  }
+  EXPECT_EQ(Watcher(channel, kLong).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const auto& watcher : watchers) watcher->Cancel();
+  for (const auto& watcher : watchers) {
+    EXPECT_EQ(watcher->Finish(), grpc::StatusCode::CANCELLED);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool has_room = false;
+  while (!has_room && std::chrono::steady_clock::now() < until) {
+    Watcher another(channel, kLong);
+    has_room = another.Hears();
+    another.Cancel();
+    another.Finish();
+  }
+  EXPECT_TRUE(has_room);
+}
+
 TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
   OpenBox("");
   const ListenAddress anywhere = {.address = IpAddress::FromV4(0)};
@@ -153,61 +210,6 @@ TEST_F(GrpcTest, SaysThatItsPortIsTaken) {
   EXPECT_THAT(second.error().message,
               HasSubstr("Address already in use; does another program listen there?"));
 }
-
-// A certification authority, a certificate for the box, and one for each name.
-class TlsTest : public GrpcTest {
- protected:
-  void MakeCertificates(const std::vector<std::string>& names) {
-    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-        "-subj /CN=ca -keyout ca.key -out ca.pem");
-    Sign("box", "-addext subjectAltName=IP:127.0.0.1");
-    for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
-  }
-  GrpcConfig Config() const {
-    return {.listen = {kAnyPort},
-            .certificate = (folder_ / "box.pem").string(),
-            .key = (folder_ / "box.key").string(),
-            .client_ca = (folder_ / "ca.pem").string()};
-  }
-  std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
-    grpc::SslCredentialsOptions options;
-    options.pem_root_certs = Read("ca.pem");
-    if (!name.empty()) {
-      options.pem_private_key = Read(name + ".key");
-      options.pem_cert_chain = Read(name + ".pem");
-    }
-    return grpc::CreateChannel(Target(), grpc::SslCredentials(options));
-  }
-  grpc::StatusCode Health(const std::string& name) {
-    grpc::ClientContext context;
-    v1::Health health;
-    return v1::Appliance::NewStub(OpenAs(name))->GetHealth(&context, {}, &health).error_code();
-  }
-  grpc::StatusCode Sources(const std::string& name) {
-    grpc::ClientContext context;
-    v1::ListSourcesResponse sources;
-    return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
-  }
-
-  void Sign(const std::string& name, const std::string& more, std::string common_name = "") const {
-    if (common_name.empty()) common_name = name;
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
-        " " + more + " -keyout " + name + ".key -out " + name + ".csr");
-    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
-        "-in " +
-        name + ".csr -out " + name + ".pem");
-  }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
- private:
-  void Run(const std::string& command) const {
-    const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
-    ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
-  }
-};
 
 TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
   OpenBox("");
@@ -313,25 +315,6 @@ TEST_F(TlsTest, AnAgentShowsItsCertificate) {
                         .tell = [](const std::string& text) { ADD_FAILURE() << text; }},
                        buffer);
   EXPECT_TRUE(buffer.WaitUntilTaken(std::chrono::seconds(20)));
-}
-
-TEST(CallRoles, HasARowForEachCallAndNoOther) {
-  std::set<std::string> calls;
-  for (const auto* file : {v1::Event::descriptor()->file(), v1::AgentHello::descriptor()->file()}) {
-    for (int i = 0; i < file->service_count(); ++i) {
-      for (int j = 0; j < file->service(i)->method_count(); ++j) {
-        calls.insert("/" + file->service(i)->full_name() + "/" +
-                     file->service(i)->method(j)->name());
-      }
-    }
-  }
-  std::set<std::string> rows;
-  for (const CallRoles& row : kCallRoles) {
-    rows.emplace(row.method);
-    EXPECT_NE(row.roles & Of(CallerRole::kOperator), 0)
-        << row.method << ": operators may do everything";
-  }
-  EXPECT_EQ(rows, calls);
 }
 
 }  // namespace

@@ -84,52 +84,99 @@ std::vector<HostNic> NicsOf(const std::string& host, const v1::HostInventory& in
   return nics;
 }
 
-// nvidia-smi counts by PCI address.
-std::vector<HostGpu> GpusOf(const std::string& host, const v1::HostInventory& inventory) {
+// Of a host's GPUs: by number, and what they call themselves.
+struct Gpus {
   std::vector<HostGpu> gpus;
+  std::vector<std::string> uuids;  // by number; empty: not told
+};
+
+// nvidia-smi counts by PCI address.
+Gpus GpusOf(const std::string& host, const v1::HostInventory& inventory) {
+  std::vector<const v1::GpuDevice*> devices;
   for (const v1::GpuDevice& gpu : inventory.gpus()) {
-    if (gpus.size() >= kMostDevices) break;
-    gpus.push_back({.host = host, .number = 0, .pci = Short(gpu.pci()), .device = ""});
+    if (devices.size() >= kMostDevices) break;
+    devices.push_back(&gpu);
   }
-  std::ranges::sort(gpus, {}, &HostGpu::pci);
-  for (uint32_t i = 0; i < gpus.size(); ++i) gpus[i].number = i;
-  return gpus;
+  std::ranges::stable_sort(devices, {},
+                           [](const auto* gpu) { return std::string_view(gpu->pci()); });
+  Gpus all;
+  for (const v1::GpuDevice* const gpu : devices) {
+    const auto number = static_cast<uint32_t>(all.gpus.size());
+    all.gpus.push_back({.host = host, .number = number, .pci = Short(gpu->pci()), .device = ""});
+    all.uuids.push_back(Short(gpu->uuid()));
+  }
+  return all;
 }
 
+// As CUDA reads it ("CUDA Environment Variables" in its programming guide): the front of a UUID is
+// enough where it is one GPU's alone. -1: nobody's, or several'.
+int GpuByUuid(const std::vector<std::string>& uuids, std::string_view front) {
+  int number = -1;
+  for (size_t i = 0; i < uuids.size(); ++i) {
+    if (!uuids[i].starts_with(front)) continue;
+    if (number >= 0) return -1;
+    number = static_cast<int>(i);
+  }
+  return number;
+}
+
+// A number, or "GPU-..."; -1: neither, or not known.
+int GpuNamed(std::string_view name, int most, const std::vector<std::string>& uuids) {
+  constexpr std::string_view kUuid = "GPU-";
+  if (name.size() > kUuid.size() && name.starts_with(kUuid)) return GpuByUuid(uuids, name);
+  int number = -1;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  return read.ptr != name.data() + name.size() || number > most ? -1 : number;
+}
+
+// What a process's environment says of its GPUs: by UUID they have numbers only once the host's
+// inventory is there, which may come later, or anew.
+struct VisibleGpus {
+  std::string names;  // CUDA_VISIBLE_DEVICES
+  int64_t local_rank = -1;
+};
+
 // A launcher gives a process one GPU, or all of its host's and a number among them.
-int GpuOf(const v1::HostProcess& process) {
+int GpuOf(const VisibleGpus& process, const std::vector<std::string>& uuids) {
   constexpr int kMost = 1024;
-  const std::string& visible = process.visible_gpus();
-  const auto local = static_cast<int>(std::clamp<int64_t>(process.local_rank(), -1, kMost));
+  const std::string_view visible = process.names;
+  const auto local = static_cast<int>(std::clamp<int64_t>(process.local_rank, -1, kMost));
   if (visible.empty()) return local;
   int number = -1;
   int count = 0;
   for (size_t begin = 0; begin <= visible.size();) {
     const size_t end = std::min(visible.find(',', begin), visible.size());
-    int one = -1;  // also of a GPU that is named by its UUID
-    const auto read = std::from_chars(visible.data() + begin, visible.data() + end, one);
-    if (read.ptr != visible.data() + end || one > kMost) one = -1;
-    if (count == 0 || count == local) number = one;
+    if (count == 0 || count == local) {
+      number = GpuNamed(visible.substr(begin, end - begin), kMost, uuids);
+    }
     ++count;
     begin = end + 1;
   }
   return count == 1 || (local >= 0 && local < count) ? number : -1;
 }
 
-std::vector<HostProcess> ProcessesOf(const std::string& host, const v1::HostProcesses& processes) {
+struct RankProcess {
+  HostProcess process;
+  VisibleGpus visible;
+};
+
+std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProcesses& processes) {
   constexpr int kMostProcesses = 4096;
   constexpr int64_t kMostRanks = int64_t{1} << 24;
-  std::vector<HostProcess> result;
+  constexpr size_t kLongestList = 8192;
+  std::vector<RankProcess> result;
   for (const v1::HostProcess& process : processes.processes()) {
     if (result.size() >= kMostProcesses) break;
     if (process.rank() < 0 || process.rank() >= kMostRanks) continue;
     const bool counted =
         process.world_size() > process.rank() && process.world_size() <= kMostRanks;
-    result.push_back({.host = host,
-                      .process_id = process.process_id(),
-                      .rank = static_cast<int>(process.rank()),
-                      .gpu = GpuOf(process),
-                      .world_size = counted ? static_cast<int>(process.world_size()) : -1});
+    RankProcess& one = result.emplace_back();
+    one.process = {.host = host,
+                   .process_id = process.process_id(),
+                   .rank = static_cast<int>(process.rank()),
+                   .world_size = counted ? static_cast<int>(process.world_size()) : -1};
+    one.visible = {.names = Short(process.visible_gpus(), kLongestList),
+                   .local_rank = process.local_rank()};
   }
   return result;
 }
@@ -151,8 +198,8 @@ struct AgentFactsBuilder::Session {
   std::vector<RdmaQueuePair> queue_pairs;
   bool has_queue_pairs = false;
   std::vector<HostNic> nics;
-  std::vector<HostGpu> gpus;
-  std::vector<HostProcess> processes;
+  Gpus gpus;
+  std::vector<RankProcess> processes;
   std::set<uint64_t> slurm_jobs;
 };
 
@@ -365,10 +412,13 @@ AgentFacts AgentFactsBuilder::Facts() const {
       facts.rdma.push_back({.host = name, .queue_pairs = session.queue_pairs});
     }
     facts.nics.insert(facts.nics.end(), session.nics.begin(), session.nics.end());
-    facts.gpus.insert(facts.gpus.end(), session.gpus.begin(), session.gpus.end());
+    facts.gpus.insert(facts.gpus.end(), session.gpus.gpus.begin(), session.gpus.gpus.end());
     if (host->silent) continue;
-    facts.processes.insert(facts.processes.end(), session.processes.begin(),
-                           session.processes.end());
+    for (const RankProcess& one : session.processes) {
+      HostProcess process = one.process;
+      process.gpu = GpuOf(one.visible, session.gpus.uuids);
+      facts.processes.push_back(std::move(process));
+    }
     for (const uint64_t job : session.slurm_jobs) {
       allocations[job].push_back({.name = name, .gpus = {}});
     }

@@ -286,15 +286,31 @@ TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
   add(10, 2, 16, "4,5,6,7");   // 102
   add(11, 3, 16, "7");         // 103: its launcher has chosen
   add(12, 4, 16, "4,5,6,7");   // 104: none of those
-  add(13, 0, 16, "GPU-8a,1");  // 105: by UUID
+  add(13, 0, 16, "GPU-8a,1");  // 105: by the front of a UUID, of the third by PCI address
   add(16, 0, 16, "");          // 106: more ranks than there are
   add(-1, 0, 16, "");          // says nothing
   add(int64_t{1} << 40, 0, 16, "");
+  add(14, 1, 16, "GPU-8a41c2f7,GPU-5bf7a990-1c2d-4e8b-b0a1-6d7c8e9f0a1b");
+  add(15, 0, 16, "GPU-5b");  // of two
+  add(15, 0, 16, "GPU-77");  // of none
+  add(15, 0, 16, "GPU-");
+  add(15, 0, 16, "MIG-8a41c2f7");
   facts.Add(batch, 1, "gpu-7");
+  v1::AgentBatch inventory;
+  for (const auto& [pci, uuid] :
+       {std::pair("0000:9a:00.0", "GPU-8a41c2f7-0d5e-4b1f-9a63-5f2d1e0c7b98"),
+        std::pair("0000:1b:00.0", "GPU-5bd0e8c1-77aa-4f36-8c1d-0e9f3a2b4c5d"),
+        std::pair("0000:43:00.0", "GPU-5bf7a990-1c2d-4e8b-b0a1-6d7c8e9f0a1b")}) {
+    v1::GpuDevice& gpu = *inventory.mutable_inventory()->add_gpus();
+    gpu.set_pci(pci);
+    gpu.set_uuid(uuid);
+  }
+  EXPECT_EQ(facts.builder.Facts().processes.at(4).gpu, -1) << "no GPU is known by name yet";
+  facts.Add(inventory, 1, "gpu-7");
   const auto processes = facts.builder.Facts().processes;
   std::vector<int> gpus;
   for (const HostProcess& process : processes) gpus.push_back(process.gpu);
-  EXPECT_THAT(gpus, ElementsAre(1, 6, 7, -1, -1, 0));
+  EXPECT_THAT(gpus, ElementsAre(1, 6, 7, -1, 2, 0, 1, -1, -1, -1, -1));
   EXPECT_EQ(processes[1].host, "gpu-7");
   EXPECT_EQ(processes[1].process_id, 102u);
   EXPECT_EQ(processes[1].rank, 10);

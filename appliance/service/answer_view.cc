@@ -63,6 +63,9 @@ const v1::ReplayReport& AnswerView::findings() const {
   return Make(kFindings, [&](v1::ReplayReport& out) {
     FillJobNames(snapshot(), out);
     FillFindings(snapshot(), out);
+    if (out.has_diagnosis_coverage()) {
+      out.mutable_diagnosis_coverage()->set_given_up(LossText(answer_->loss));
+    }
     SortByTime(*out.mutable_findings(),
                [](const v1::Finding& finding) { return finding.until_ns() == 0; });
   });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -139,7 +140,7 @@ void CheckContents(const CheckUpInput& input, std::vector<Complaint>& out) {
     const DropReasonInfo& reason = kDropReasons[static_cast<size_t>(most - ledger.dropped.begin())];
     std::error_code none;
     if (source.kind == SourceKind::kInterface &&
-        std::filesystem::exists(fmt::format("/sys/class/net/{}/device/infiniband", source.name),
+        std::filesystem::exists(input.sys / "class/net" / source.name / "device/infiniband",
                                 none)) {
       eaten.Add(source.name,
                 fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
@@ -208,6 +209,104 @@ void CheckNumbers(const CheckUpInput& input, std::vector<Complaint>& out) {
                  fmt::format("its datagrams all have the same number: {}", kMeaning),
                  "see whether a newer firmware of the switch counts; or the datagrams come twice");
   }
+}
+
+bool HasSession(const MirrorStream& mirror) {
+  return mirror.kind == MirrorKind::kErspan2 || mirror.kind == MirrorKind::kErspan3;
+}
+
+// Sessions of the topology's switches that it does not declare.
+void CheckSessions(const CheckUpInput& input, const topology::Fabric& fabric,
+                   std::vector<Complaint>& out) {
+  OfKind unknown("unknown_session", out);
+  std::set<std::pair<topology::NodeIndex, uint32_t>> declared;
+  for (const topology::Tap& tap : fabric.taps()) declared.emplace(tap.node, tap.session);
+  for (const MirrorStream& mirror : input.senders.mirrors) {
+    const topology::NodeIndex node = fabric.FindSwitchByErspan(mirror.source);
+    if (node == topology::kNone || !HasSession(mirror)) continue;
+    if (!declared.emplace(node, mirror.session).second) continue;
+    unknown.Add(fmt::format("{} session {}", fabric.node(node).name, mirror.session),
+                fmt::format("it mirrors, and the topology has no such session of it: of copies "
+                            "whose header names no port ({} came in all) nobody knows where they "
+                            "were taken",
+                            WithThousands(mirror.frames)),
+                "declare it under `mirrors` in the topology file, with its ports and direction, "
+                "or remove it from the switch");
+  }
+}
+
+// Who should send by the topology: when somebody of the name was heard last.
+struct Expected {
+  std::string place;
+  std::optional<Timestamp> heard;
+  std::string_view remedy;
+};
+
+std::vector<Expected> ExpectedMirrors(const Senders& senders, const topology::Fabric& fabric) {
+  std::map<std::pair<topology::NodeIndex, uint32_t>, std::optional<Timestamp>> sessions;
+  for (const topology::Tap& tap : fabric.taps()) {
+    if (!fabric.node(tap.node).erspan_source.IsUnspecified()) sessions[{tap.node, tap.session}];
+  }
+  for (const MirrorStream& mirror : senders.mirrors) {
+    if (!HasSession(mirror)) continue;
+    const auto at = sessions.find({fabric.FindSwitchByErspan(mirror.source), mirror.session});
+    if (at != sessions.end()) at->second = std::max(at->second, std::optional(mirror.last_heard));
+  }
+  std::vector<Expected> expected;
+  for (const auto& [key, heard] : sessions) {
+    expected.push_back(
+        {fmt::format("{} session {}", fabric.node(key.first).name, key.second), heard,
+         "is the session up on the switch, does it end at this box, and is there "
+         "RoCE on its ports? One that is not meant to be has no place in the topology file"});
+  }
+  return expected;
+}
+
+std::vector<Expected> ExpectedAgents(const Senders& senders, const topology::Fabric& fabric) {
+  std::map<IpAddress, Timestamp> heard;
+  for (const TelemetrySource& sender : senders.telemetry) {
+    if (!sender.is_sflow) continue;
+    Timestamp& last = heard[sender.agent];
+    last = std::max(last, sender.last_heard);
+  }
+  std::vector<Expected> expected;
+  for (const topology::Node& node : fabric.nodes()) {
+    if (node.sflow_agent.IsUnspecified()) continue;
+    const auto at = heard.find(node.sflow_agent);
+    expected.push_back(
+        {fmt::format("{} sFlow agent {}", node.name, ToString(node.sflow_agent)),
+         at == heard.end() ? std::nullopt : std::optional(at->second),
+         "is sFlow on there, with this box as its collector, and this address as "
+         "its agent's? One that is not meant to send has no place in the topology file"});
+  }
+  return expected;
+}
+
+// Of whom nothing comes while others of their kind are heard; where none is, the source is silent.
+void CheckExpected(const CheckUpInput& input, const std::vector<Expected>& expected, OfKind& out) {
+  const auto is_heard = [&](const Expected& one) {
+    return one.heard && input.now - *one.heard <= kSilence;
+  };
+  if (std::ranges::none_of(expected, is_heard)) return;
+  for (const Expected& one : expected) {
+    if (is_heard(one) || (!one.heard && input.now - input.started <= kPatience)) continue;
+    out.Add(one.place,
+            one.heard ? fmt::format("nothing has come for {:.0f} s, and something had before, "
+                                    "while others are heard",
+                                    Seconds(input.now - *one.heard))
+                      : fmt::format("nothing has come in {:.0f} s, while others are heard",
+                                    Seconds(input.now - input.started)),
+            std::string(one.remedy));
+  }
+}
+
+void CheckSenders(const CheckUpInput& input, std::vector<Complaint>& out) {
+  if (!input.answer->fabric) return;
+  const topology::Fabric& fabric = *input.answer->fabric;
+  CheckSessions(input, fabric, out);
+  OfKind silent("silent_session", out);
+  CheckExpected(input, ExpectedMirrors(input.senders, fabric), silent);
+  CheckExpected(input, ExpectedAgents(input.senders, fabric), silent);
 }
 
 void Add(const Strangers& strangers, std::string_view what, std::string remedy, OfKind& out) {
@@ -314,6 +413,23 @@ void CheckClocks(const Snapshot& answer, std::vector<Complaint>& out) {
   }
 }
 
+// Of hosts whose agents tell: against the box's own.
+void CheckHostClocks(const CheckUpInput& input, std::vector<Complaint>& out) {
+  OfKind apart("host_clock_apart", out);
+  for (const SourceState& source : input.sources) {
+    for (const AgentState& agent : source.agents) {
+      if (!agent.connected || !agent.clock_ahead) continue;
+      if (std::chrono::abs(*agent.clock_ahead) <= kClockApart + agent.clock_error) continue;
+      apart.Add(
+          agent.host,
+          fmt::format("its clock is {:.3f} s {} the box's", std::abs(Seconds(*agent.clock_ahead)),
+                      agent.clock_ahead->count() > 0 ? "behind" : "ahead of"),
+          "let both follow the same clock by PTP (or NTP); until then its agent's times are "
+          "corrected by that");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Complaint> CheckUp(const CheckUpInput& input) {
@@ -322,9 +438,13 @@ std::vector<Complaint> CheckUp(const CheckUpInput& input) {
   CheckSilence(input, complaints);
   CheckContents(input, complaints);
   CheckLosses(input, complaints);
-  if (input.answer != nullptr) CheckTopology(*input.answer, complaints);
+  if (input.answer != nullptr) {
+    CheckTopology(*input.answer, complaints);
+    CheckSenders(input, complaints);
+  }
   CheckNumbers(input, complaints);
   if (input.answer != nullptr) CheckClocks(*input.answer, complaints);
+  CheckHostClocks(input, complaints);
   return complaints;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct CheckUpInput {
   const Snapshot* answer = nullptr;  // null: there is none yet
   Timestamp started;
   Timestamp now;
+  std::filesystem::path sys = "/sys";  // elsewhere in tests
 };
 
 // Those that cost most first; at most a few of a kind, the last of which says how many more.

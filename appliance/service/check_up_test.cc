@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "topology/generate.h"
 
@@ -154,6 +158,109 @@ TEST_F(CheckUpTest, NumbersThatStandStillAreTold) {
   EXPECT_THAT(CheckUp(input_), ElementsAre(Is("constant_sequence", "192.0.2.1 session 3"),
                                            Is("constant_sequence", "sFlow agent 192.0.2.2")))
       << "20 are too few to say";
+}
+
+TEST_F(CheckUpTest, ANicThatEatsRoceIsTold) {
+  const auto sys =
+      std::filesystem::temp_directory_path() / ("rocescope-check-up-" + std::to_string(getpid()));
+  std::filesystem::create_directories(sys / "class/net/mirror/device/infiniband/mlx5_0");
+  input_.sys = sys;
+  SourceState& source = AddSource(SourceKind::kInterface, 50'000, 10);
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("roce_eaten", "mirror")));
+  source.name = "eth1";  // one that has no RDMA
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("no_roce", "eth1")));
+  std::filesystem::remove_all(sys);
+}
+
+// Two leaves whose session 3 is declared, and who have sFlow agents.
+class SessionsTest : public CheckUpTest {
+ protected:
+  static constexpr IpAddress kLeaf0 = IpAddress::FromV4(0xc000'0201);
+  static constexpr IpAddress kLeaf1 = IpAddress::FromV4(0xc000'0202);
+
+  SessionsTest() {
+    topology::Fabric::Parts parts = answer_.fabric->parts();
+    parts.taps.clear();
+    for (topology::Node& node : parts.nodes) node.sflow_agent = IpAddress();
+    for (const auto& [name, address] : {std::pair("leaf0", kLeaf0), std::pair("leaf1", kLeaf1)}) {
+      const topology::NodeIndex node = answer_.fabric->FindNode(name);
+      parts.nodes[node].erspan_source = parts.nodes[node].sflow_agent = address;
+      parts.taps.push_back(
+          {.node = node, .session = 3, .ports = {answer_.fabric->node(node).first_port}});
+    }
+    answer_.fabric =
+        std::make_shared<const topology::Fabric>(topology::Fabric::Make(std::move(parts)).value());
+  }
+
+  void HearMirror(const IpAddress& from, uint16_t session, seconds ago) {
+    input_.senders.mirrors.push_back({.source = from,
+                                      .session = session,
+                                      .kind = MirrorKind::kErspan3,
+                                      .frames = 10,
+                                      .last_heard = input_.now - ago});
+  }
+  void HearAgent(const IpAddress& agent, seconds ago) {
+    input_.senders.telemetry.push_back(
+        {.is_sflow = true, .agent = agent, .datagrams = 10, .last_heard = input_.now - ago});
+  }
+};
+
+TEST_F(SessionsTest, OfThoseThatAreAllHeardThereIsNothingToComplain) {
+  for (const IpAddress& leaf : {kLeaf0, kLeaf1}) {
+    HearMirror(leaf, 3, seconds(1));
+    HearAgent(leaf, seconds(25));
+  }
+  EXPECT_THAT(WithAnswer(), IsEmpty());
+}
+
+TEST_F(SessionsTest, ASessionThatTheTopologyDoesNotDeclareIsTold) {
+  HearMirror(kLeaf0, 3, seconds(1));
+  HearMirror(kLeaf1, 3, seconds(1));
+  HearMirror(kLeaf1, 4, seconds(1));
+  HearMirror(IpAddress::FromV4(0xc000'0209), 5, seconds(1));  // no switch of the topology
+  EXPECT_THAT(WithAnswer(), ElementsAre(Is("unknown_session", "leaf1 session 4")));
+}
+
+TEST_F(SessionsTest, WhoNeverCameWhileOthersDoIsSilentAfterAWhile) {
+  HearMirror(kLeaf0, 3, seconds(1));
+  HearAgent(kLeaf1, seconds(1));
+  const auto complaints = WithAnswer();
+  ASSERT_THAT(complaints, ElementsAre(Is("silent_session", "leaf1 session 3"),
+                                      Is("silent_session", "leaf0 sFlow agent 192.0.2.1")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("nothing has come in 100 s"));
+  input_.started = input_.now - seconds(10);
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "too early to say";
+}
+
+TEST_F(SessionsTest, WhoFellSilentWhileOthersAreHeardIsTold) {
+  HearMirror(kLeaf0, 3, seconds(1));
+  HearMirror(kLeaf1, 3, seconds(40));
+  const auto complaints = WithAnswer();
+  ASSERT_THAT(complaints, ElementsAre(Is("silent_session", "leaf1 session 3")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("for 40 s"));
+}
+
+TEST_F(SessionsTest, WhereNobodyIsHeardNoneIsBlamed) {
+  HearMirror(kLeaf0, 3, seconds(50));
+  HearAgent(kLeaf0, seconds(50));
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "it is the source that is silent";
+}
+
+TEST_F(CheckUpTest, AHostsClockThatIsApartFromTheBoxsIsTold) {
+  using std::chrono::milliseconds;
+  SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
+  source.agents = {{.host = "near",
+                    .connected = true,
+                    .clock_ahead = milliseconds(5),
+                    .clock_error = milliseconds(6)},
+                   {.host = "far",
+                    .connected = true,
+                    .clock_ahead = milliseconds(-70),
+                    .clock_error = milliseconds(6)},
+                   {.host = "gone", .clock_ahead = milliseconds(70)}};
+  const auto complaints = CheckUp(input_);
+  ASSERT_THAT(complaints, ElementsAre(Is("host_clock_apart", "far")));
+  EXPECT_THAT(complaints[0].sentence, HasSubstr("0.070 s ahead of the box's"));
 }
 
 TEST_F(CheckUpTest, WithoutATopologyThatIsTheComplaint) {

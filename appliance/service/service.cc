@@ -106,7 +106,9 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
                                    SecondsOf(now - counted.last_arrival)));
     }
   }
-  if (answer == nullptr || !any_arrival) return;
+  if (answer == nullptr) return;
+  if (std::string lost = LossText(answer->loss); !lost.empty()) out.add_problems(std::move(lost));
+  if (!any_arrival) return;
   const Duration late = now - answer->published_at;
   if (late > 10 * window + 2 * answer->took + std::chrono::seconds(5)) {
     out.add_problems(

@@ -53,6 +53,10 @@ constexpr const ServiceFaultInfo& InfoOf(ServiceFault fault) {
   return kServiceFaults[static_cast<size_t>(fault)];
 }
 
+// To ask again helps: the same call is answered once the analysis has come so far.
+constexpr bool IsOverSoon(ServiceFault fault) { return InfoOf(fault).http_status == 503; }
+inline constexpr int kRetryAfterSeconds = 1;
+
 struct ServiceError {
   ServiceFault fault = ServiceFault::kBadRequest;
   std::string message;  // for people: what was wrong, and what to do

@@ -48,8 +48,9 @@ class ServiceTest : public testing::Test {
     service_ = std::make_unique<Service>(*box_, "1.2.3");
   }
 
-  // As the engine would have made it, with the box's topology, after it began anew so many times.
-  void Publish(Snapshot snapshot, uint32_t begun_anew = 0) {
+  // As the engine would have made it, with the box's topology, after it began anew so many times
+  // and gave so much up.
+  void Publish(Snapshot snapshot, uint32_t begun_anew = 0, const RecordLoss& loss = {}) {
     if (!snapshot.host_facts) snapshot.host_facts = std::make_shared<const HostFacts>();
     if (!snapshot.flows) snapshot.flows = std::make_shared<const FlowSummaries>();
     if (!snapshot.connections) snapshot.connections = std::make_shared<const ConnectionList>();
@@ -58,7 +59,8 @@ class ServiceTest : public testing::Test {
     snapshot.fabric = box_->fabric();
     box_->answers().Publish({.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)),
                              .reached = FromNanoseconds(5'000'000'000),
-                             .begun_anew = begun_anew});
+                             .begun_anew = begun_anew,
+                             .loss = loss});
   }
 
   // nccl-1, the scheduler's 4711 "pretrain", and nccl-2.

@@ -45,6 +45,34 @@ TEST_F(ServiceTest, WaitsUntilSomethingHasComeWhateverIsAnswered) {
   EXPECT_TRUE(health.has_age());
 }
 
+// Who gave half of it up found no fault in the other half.
+TEST_F(ServiceTest, WhatAnalysisGaveUpIsAProblemAndSaidBesideFindings) {
+  OpenBox(kFabric);
+  const auto snapshot = [] {
+    Snapshot one;
+    one.findings = std::make_shared<const Findings>();
+    one.diagnosis_coverage = std::make_shared<const DiagnosisCoverage>();
+    return one;
+  };
+  Publish(snapshot(), 0,
+          {.records = {.taken = 5'000, .given_up = 5'000}, .over = std::chrono::seconds(60)});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
+  EXPECT_THAT(health.problems(), ElementsAre(HasSubstr("gave up 5,000 of 10,000 records")));
+  v1::ListFindingsResponse findings;
+  ASSERT_TRUE(service_->ListFindings({}, findings));
+  EXPECT_THAT(findings.findings(), IsEmpty());
+  EXPECT_EQ(findings.coverage().given_up(), health.problems(0));
+  Publish(snapshot());
+  v1::Health after;
+  ASSERT_TRUE(service_->GetHealth({}, after));
+  EXPECT_THAT(after.problems(), IsEmpty());
+  v1::ListFindingsResponse whole;
+  ASSERT_TRUE(service_->ListFindings({}, whole));
+  EXPECT_EQ(whole.coverage().given_up(), "");
+}
+
 TEST_F(ServiceTest, AReloadThatFailedIsAProblemUntilOneSucceeds) {
   OpenBox(kFabric);
   service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");

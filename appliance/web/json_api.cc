@@ -220,7 +220,9 @@ HttpResponse JsonError(const ServiceError& error) {
   response.status = info.http_status;
   if (error.fault == ServiceFault::kWrongMethod)
     response.headers.emplace_back("Allow", "GET, HEAD");
-  if (error.fault == ServiceFault::kNoAnswerYet) response.headers.emplace_back("Retry-After", "1");
+  if (IsOverSoon(error.fault)) {
+    response.headers.emplace_back("Retry-After", std::to_string(kRetryAfterSeconds));
+  }
   return response;
 }
 

@@ -2,7 +2,9 @@
 #include "dataplane/lcore/frame_worker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace rocescope {
 namespace {
@@ -14,6 +16,31 @@ FrameProcessor::Options ProcessorOf(const FrameWorker::Options& options) {
   FrameProcessor::Options processor = options.processor;
   processor.flow_table.steady = options.steady;
   return processor;
+}
+
+bool IsSame(const MirrorStream& a, const MirrorStream& b) {
+  return a.session == b.session && a.capture == b.capture && a.kind == b.kind &&
+         a.source == b.source;
+}
+bool IsSame(const TelemetrySource& a, const TelemetrySource& b) {
+  return a.is_sflow == b.is_sflow && a.tap == b.tap && a.node_id == b.node_id &&
+         a.hardware_id == b.hardware_id && a.agent == b.agent && a.sub_agent == b.sub_agent;
+}
+uint64_t HeardOf(const MirrorStream& stream) { return stream.frames; }
+uint64_t HeardOf(const TelemetrySource& sender) { return sender.datagrams; }
+
+// Whoever sent something since the copy before was heard just now. Both are in the same order, and
+// no packet costs anything.
+template <typename Sender>
+void NoteWhoIsHeard(const std::vector<Sender>& before, Timestamp now, std::vector<Sender>& fresh) {
+  auto rest = before.begin();
+  for (Sender& sender : fresh) {
+    const auto at = std::find_if(rest, before.end(),
+                                 [&](const Sender& known) { return IsSame(known, sender); });
+    const bool is_silent = at != before.end() && HeardOf(*at) == HeardOf(sender);
+    sender.last_heard = is_silent ? at->last_heard : now;
+    if (at != before.end()) rest = std::next(at);
+  }
 }
 
 }  // namespace
@@ -53,15 +80,17 @@ void FrameWorker::DoNowAndThen(Timestamp now) {
   constexpr uint32_t kBeatsASecond = 20;
   if (until_senders_-- == 0) {
     until_senders_ = kBeatsASecond;
-    CopySenders();
+    CopySenders(now);
   }
 }
 
-void FrameWorker::CopySenders() {
-  Senders now = {.mirrors = processor_.taps().MirrorStreams(),
-                 .telemetry = processor_.telemetry().Sources()};
+void FrameWorker::CopySenders(Timestamp now) {
+  Senders fresh = {.mirrors = processor_.taps().MirrorStreams(),
+                   .telemetry = processor_.telemetry().Sources()};
+  NoteWhoIsHeard(senders_.mirrors, now, fresh.mirrors);
+  NoteWhoIsHeard(senders_.telemetry, now, fresh.telemetry);
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) std::swap(senders_, now);
+  if (lock.owns_lock()) std::swap(senders_, fresh);
 }
 
 Senders FrameWorker::LastSenders() const {

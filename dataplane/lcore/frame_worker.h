@@ -87,7 +87,7 @@ class FrameWorker {
   void FollowClock(Timestamp now);
   void HandOver() { exchange_.HandOver(Reached(), when_full_); }
   void Publish();
-  void CopySenders();
+  void CopySenders(Timestamp now);
 
   const RecordExchange::WhenFull when_full_;
   const bool our_clock_;

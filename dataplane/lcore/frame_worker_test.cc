@@ -97,6 +97,39 @@ TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
   EXPECT_EQ(reached(), At(4000)) << "it has caught up";
 }
 
+// One mirrored copy of a packet, of this session.
+struct OneCopy {
+  explicit OneCopy(uint16_t session)
+      : octets(InErspan2(OnePacket().octets, {.session = session})) {}
+  Bytes octets;
+  RawFrame frame = {
+      .bytes = octets, .original_length = static_cast<uint32_t>(octets.size()), .timestamp = At(0)};
+};
+
+TEST(FrameWorker, TellsWhenEachSenderWasHeardLast) {
+  FrameWorker worker(OptionsOf(true));
+  const OneCopy one(1);
+  const OneCopy three(3);
+  const OneCopy two(2);
+  worker.Process({&one.frame, 1});
+  worker.Process({&three.frame, 1});
+  constexpr int64_t kBeat = 50;
+  int64_t now = 0;
+  const auto let_pass = [&](int beats) {
+    for (int i = 0; i < beats; ++i) worker.DoNowAndThen(At(now += kBeat));
+  };
+  let_pass(40);
+  worker.Process({&three.frame, 1});
+  worker.Process({&two.frame, 1});
+  let_pass(40);
+  const Senders senders = worker.LastSenders();
+  ASSERT_EQ(senders.mirrors.size(), 3u);
+  EXPECT_LE(senders.mirrors[0].last_heard, At(1100)) << "of session 1 nothing came since";
+  EXPECT_GT(senders.mirrors[1].last_heard, At(2000));
+  EXPECT_LE(senders.mirrors[1].last_heard, At(3100));
+  EXPECT_EQ(senders.mirrors[2].last_heard, senders.mirrors[1].last_heard);
+}
+
 TEST(FrameWorker, PublishesWhatItCounts) {
   FrameWorker worker(OptionsOf(true));
   const OnePacket packet;

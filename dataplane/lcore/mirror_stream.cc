@@ -23,6 +23,7 @@ void Add(MirrorStream& into, const MirrorStream& from) {
   into.frames += from.frames;
   into.lost += from.lost;
   into.repeats += from.repeats;
+  into.last_heard = std::max(into.last_heard, from.last_heard);
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ struct MirrorStream {
   uint32_t next_sequence = 0;
   bool has_clock = false;       // clock_offset_ns means something
   int64_t clock_offset_ns = 0;  // capture time less mirror time, to be added; 0 if they agree
+  // In steps of about a second, by the clock of who receives (FrameWorker::LastSenders).
+  Timestamp last_heard{};
 };
 
 // Adds what another core followed; a session that both name becomes one.

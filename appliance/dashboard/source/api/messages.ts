@@ -259,6 +259,7 @@ export interface DiagnosisCoverage {
   addresses: number;
   addresses_known: number;
   reading_period_ns: Int64;
+  given_up?: string; // of boxes that are new enough
 }
 
 export interface ListFindingsResponse {

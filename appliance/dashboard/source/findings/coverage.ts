@@ -35,6 +35,9 @@ export function nothingFound(coverage: DiagnosisCoverage | undefined): Verdict {
   if (coverage.windows === "0" && coverage.flows === "0") {
     return { title: "Nothing was there to find faults by.", sure: false, reasons };
   }
+  if (coverage.given_up) {
+    return { title: `No fault found, but ${coverage.given_up}.`, sure: false, reasons };
+  }
   const blind = coverage.not_seen.length;
   if (blind > 0) {
     const kinds = blind === 1 ? "one kind of fault" : `${blind} kinds of faults`;

@@ -19,6 +19,7 @@ export function CoveragePanel({ coverage }: { coverage: DiagnosisCoverage }) {
     <section aria-labelledby="coverage-title" class="coverage">
       <h2 id="coverage-title">What was looked at</h2>
       {obstacle && <Notice kind="caution" title={obstacle} />}
+      {coverage.given_up && <Notice kind="caution" title={`Of late, ${coverage.given_up}.`} />}
       <dl class="facts">
         <div><dt>analysis windows with counters</dt><dd>{count(coverage.windows)} × {duration(coverage.window_ns)}</dd></div>
         <div><dt>flows whose ways were looked at</dt><dd>{count(coverage.flows)}</dd></div>

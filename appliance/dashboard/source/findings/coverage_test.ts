@@ -12,6 +12,9 @@ it("never says that all is well where little was seen", () => {
   expect(nothingFound({ ...kWhole, obstacle: "few_windows" })).toMatchObject({ sure: false });
   expect(nothingFound({ ...kWhole, obstacle: "of_a_newer_box" }).title).toContain("of a newer box");
   expect(nothingFound({ ...kWhole, windows: "0", flows: "0" })).toMatchObject({ sure: false });
+  expect(nothingFound({ ...kWhole, given_up: "analysis gave up 5 of 10 records" })).toMatchObject({
+    sure: false, title: "No fault found, but analysis gave up 5 of 10 records.",
+  });
   expect(nothingFound(undefined)).toMatchObject({ sure: false });
 });
 
