@@ -24,9 +24,9 @@ const KnownFacts::Grouped& KnownFacts::GroupLogs() {
   std::vector<NcclLog> logs = *files_.logs;
   logs.insert(logs.end(), agents_.logs.begin(), agents_.logs.end());
   grouped_ = {.file_logs = files_.logs,
-             .log_changes = agents_.log_changes,
-             .jobs = GroupJobs(logs),
-             .logs = nullptr};
+              .log_changes = agents_.log_changes,
+              .jobs = GroupJobs(logs),
+              .logs = nullptr};
   if (CouldBeParted(grouped_->jobs)) {
     grouped_->logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
   }
