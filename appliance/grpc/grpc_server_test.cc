@@ -5,17 +5,18 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <optional>
 #include <set>
 #include <thread>
 
+#include "appliance/access/role.h"
 #include "appliance/agent/agent_link.h"
 #include "appliance/grpc/jobs_client.h"
-#include "appliance/grpc/role.h"
 #include "appliance/service/service_fixture.h"
 #include "rocescope/v1/agent.grpc.pb.h"
 #include "rocescope/v1/error_details.pb.h"
 #include "rocescope/v1/service.grpc.pb.h"
+#include "tests/support/certificates.h"
 
 namespace rocescope {
 namespace {
@@ -140,7 +141,7 @@ TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
               HasSubstr("0.0.0.0:0 is not an address of loopback, and needs certificate"));
-  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .key = "k.pem"}, *service_);
+  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .tls = {.key = "k.pem"}}, *service_);
   ASSERT_FALSE(half);
   EXPECT_THAT(half.error().message, HasSubstr("belong together"));
 }
@@ -158,16 +159,15 @@ TEST_F(GrpcTest, SaysThatItsPortIsTaken) {
 class TlsTest : public GrpcTest {
  protected:
   void MakeCertificates(const std::vector<std::string>& names) {
-    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-        "-subj /CN=ca -keyout ca.key -out ca.pem");
+    certificates_.emplace(folder_);
     Sign("box", "-addext subjectAltName=IP:127.0.0.1");
     for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
   }
   GrpcConfig Config() const {
     return {.listen = {kAnyPort},
-            .certificate = (folder_ / "box.pem").string(),
-            .key = (folder_ / "box.key").string(),
-            .client_ca = (folder_ / "ca.pem").string()};
+            .tls = {.certificate = (folder_ / "box.pem").string(),
+                    .key = (folder_ / "box.key").string(),
+                    .client_ca = (folder_ / "ca.pem").string()}};
   }
   std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
     grpc::SslCredentialsOptions options;
@@ -189,24 +189,14 @@ class TlsTest : public GrpcTest {
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
   }
 
-  void Sign(const std::string& name, const std::string& more, std::string common_name = "") const {
-    if (common_name.empty()) common_name = name;
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
-        " " + more + " -keyout " + name + ".key -out " + name + ".csr");
-    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
-        "-in " +
-        name + ".csr -out " + name + ".pem");
+  void Sign(const std::string& name, const std::string& more,
+            const std::string& common_name = "") const {
+    certificates_->Sign(name, more, common_name);
   }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string Read(const std::string& name) const { return certificates_->Read(name); }
 
  private:
-  void Run(const std::string& command) const {
-    const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
-    ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
-  }
+  std::optional<test::Certificates> certificates_;
 };
 
 TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
