@@ -19,8 +19,7 @@ namespace ssl = boost::asio::ssl;
 using ErrorOf = boost::system::error_code;
 
 Status Wrong(std::string_view what, const ErrorOf& error) {
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("{}: {}", what, error.message()));
+  return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: {}", what, error.message()));
 }
 
 Status Load(const TlsTexts& texts, ssl::context& context) {

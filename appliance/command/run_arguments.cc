@@ -67,6 +67,7 @@ Command AddHealthcheck(CLI::App& parent) {
       "Prints its state, SERVING, WAITING (nothing has come yet) or DEGRADED, and each problem in "
       "a line;\n"
       "of agents and exporters that are away it tells, but they are no problem of the box's.\n"
+      "A box that serves by TLS is asked by https, with the certificate of a viewer.\n"
       "Exit codes: 0 serving or waiting, 1 degraded, 3 nobody answers.");
   AddPage(*app, *page);
   return {.app = app, .run = [page] { return RunHealthcheck(*page); }};

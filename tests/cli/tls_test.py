@@ -24,6 +24,7 @@ import unittest
 import urllib.request
 
 ROCESCOPE = None
+DOCKER = pathlib.Path(__file__).resolve().parents[2] / "docker"
 GRPC = "viewers: [viewer1]\n  schedulers: [slurm]\n  operators: [root1]\n  agents: [node7]\n"
 
 
@@ -105,6 +106,10 @@ class Tls(unittest.TestCase):
             connection.request("GET", path, headers={"Host": host})
             answer = connection.getresponse()
             return answer.status, answer.read().decode()
+
+    def test_the_sample_is_well(self):
+        checked = self.done(ROCESCOPE, "config", "check", DOCKER / "appliance_tls.yaml")
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
 
     def test_who_has_a_role_reads_all_of_it(self):
         with self.box() as (_, port):
@@ -217,14 +222,13 @@ class Tls(unittest.TestCase):
         with self.box() as (_, port), socket.create_server(("127.0.0.1", 0)) as free:
             own = free.getsockname()[1]
             free.close()
-            path = self.write(f"""
-global: {{scrape_interval: 1s}}
-scrape_configs:
-  - job_name: rocescope
-    scheme: https
-    tls_config: {{ca_file: ours/ca.pem, cert_file: ours/viewer1.pem, key_file: ours/viewer1.key}}
-    static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
-""", "prometheus.yaml")
+            sample = (DOCKER / "prometheus_tls.yaml").read_text()
+            for here, there in (("5s", "1s"), ("box.example.org:8443", f"127.0.0.1:{port}"),
+                                ("ca.pem", "ours/ca.pem"), ("prometheus.pem", "ours/viewer1.pem"),
+                                ("prometheus.key", "ours/viewer1.key")):
+                self.assertIn(here, sample)
+                sample = sample.replace(here, there)
+            path = self.write(sample.replace("rule_files: [alerts.yaml]\n", ""), "prometheus.yaml")
             with subprocess.Popen(["prometheus", f"--config.file={path}",
                                    f"--storage.tsdb.path={self.folder}/prometheus",
                                    f"--web.listen-address=127.0.0.1:{own}"],
