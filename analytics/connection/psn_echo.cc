@@ -120,6 +120,8 @@ void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
 void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
                        uint32_t psn, Timestamp response_time) {
   const FlowAtTap& from = store.at_tap(match.owner);
+  // The request's flow was forgotten; another one's state may be in its place.
+  if (from.version.flow == kNoFlow || from.channel != at_tap.reverse_channel) return;
   for (size_t i = 0; i < at_tap.candidates.size(); ++i) {
     if (at_tap.candidates[i].requester != from.version) continue;
     ++at_tap.candidates[i].hits;

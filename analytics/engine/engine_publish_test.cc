@@ -103,11 +103,8 @@ class Traffic {
   std::mt19937_64 random_;
 };
 
-// Closed connections are soon dropped and silent ones forgotten.
-Engine EngineFor(const std::shared_ptr<const topology::Fabric>& fabric) {
-  EngineOptions options;
-  options.connections.closed_connections = 20;
-  options.connections.forget_after = std::chrono::seconds(2);
+Engine EngineFor(const EngineOptions& options,
+                 const std::shared_ptr<const topology::Fabric>& fabric) {
   Engine engine(options);
   engine.SetFabric(fabric);
   return engine;
@@ -119,17 +116,22 @@ void ExpectSame(const Chunks<T>& a, const Chunks<T>& b) {
   EXPECT_TRUE(std::ranges::equal(a, b));
 }
 
-class EnginePublish : public testing::TestWithParam<uint64_t> {};
+class EnginePublish : public testing::TestWithParam<uint64_t> {
+ protected:
+  // Sixty intervals of traffic, one in so many.
+  ConnectionStatistics ExpectTheSame(const EngineOptions& options, int each);
+};
 
-TEST_P(EnginePublish, SaysTheSameWhateverWasPublishedBefore) {
+ConnectionStatistics EnginePublish::ExpectTheSame(const EngineOptions& options, int each) {
   const auto fabric = std::make_shared<const topology::Fabric>(SmallFatTree());
   Traffic traffic(*fabric, GetParam());
   const std::vector<TapPlace> taps = traffic.Taps();
-  Engine often = EngineFor(fabric);
-  Engine once = EngineFor(fabric);
+  Engine often = EngineFor(options, fabric);
+  Engine once = EngineFor(options, fabric);
   size_t learnt = 0;
-  for (int interval = 1; interval <= 60; ++interval) {
-    for (; learnt < taps.size() && learnt < static_cast<size_t>(interval); ++learnt) {
+  for (int count = 1; count <= 60; ++count) {
+    const int interval = count * each;
+    for (; learnt < taps.size() && learnt < static_cast<size_t>(count); ++learnt) {
       often.LearnTap(taps[learnt]);
       once.LearnTap(taps[learnt]);
     }
@@ -143,10 +145,25 @@ TEST_P(EnginePublish, SaysTheSameWhateverWasPublishedBefore) {
   }
   const auto a = often.Publish();
   const auto b = once.Publish();
-  ASSERT_GT(a->flows->size(), 50u);
+  EXPECT_GT(a->flows->size(), 50u);
   ExpectSame(*a->flows, *b->flows);
   ExpectSame(*a->connections, *b->connections);
   ExpectSame(*a->paths, *b->paths);
+  return a->connection_statistics;
+}
+
+// Closed connections are soon dropped and silent ones forgotten.
+TEST_P(EnginePublish, SaysTheSameWhateverWasPublishedBefore) {
+  EngineOptions options;
+  options.connections.closed_connections = 20;
+  options.connections.forget_after = std::chrono::seconds(2);
+  EXPECT_GT(ExpectTheSame(options, 1).flows_expired, 0u);
+}
+
+TEST_P(EnginePublish, SaysTheSameWhereTablesAreFull) {
+  EngineOptions options;
+  options.connections.limits.flows = 60;
+  EXPECT_GT(ExpectTheSame(options, 30).flows_evicted, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EnginePublish, testing::Range(uint64_t{0}, uint64_t{20}));

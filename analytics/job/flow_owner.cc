@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analytics/job/flow_owner.h"
 
+#include <algorithm>
+
 #include "analytics/job/flow_of.h"
 
 namespace rocescope {
 
 FlowOwners::FlowOwners(const ConnectionList& connections, const Attribution& attribution) {
-  if (attribution.jobs.empty()) return;
+  const auto claims = [](const EndClaims& ends) { return ends[0] || ends[1]; };
+  if (std::ranges::none_of(attribution.endpoints, claims)) return;
   owners_.reserve(2 * connections.size());
   size_t i = 0;
   for (const Connection& connection : connections) {

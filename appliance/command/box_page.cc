@@ -11,23 +11,43 @@
 
 namespace rocescope {
 
-Result<nlohmann::json> AskBox(const std::string& page, std::string_view path) {
+namespace {
+
+Result<HttpFetcher> FetcherOf(const HttpUrl& url, const BoxPage& page) {
+  const TlsConfig files = {.certificate = page.certificate, .key = page.key, .client_ca = page.ca};
+  const bool all = !page.ca.empty() && !page.certificate.empty() && !page.key.empty();
+  if (url.has_tls ? !all : files.IsThere()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: https takes --ca, --cert and --key, all three, and http none "
+                                 "of them",
+                                 page.url));
+  }
+  if (!url.has_tls) return HttpFetcher();
+  const Result<TlsTexts> texts = ReadTls(files, "");
+  if (!texts) return tl::unexpected(texts.error());
+  return HttpFetcher::WithTls(*texts);
+}
+
+}  // namespace
+
+Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path) {
   constexpr std::chrono::seconds kPatience{5};
-  Result<HttpUrl> url = ParseHttpUrl(page);
+  Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
   if (!url) return tl::unexpected(url.error());
   url->target = path;
+  Result<HttpFetcher> fetcher = FetcherOf(*url, page);
+  if (!fetcher) return tl::unexpected(fetcher.error());
   Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "no answer in time");
-  HttpFetcher fetcher;
-  fetcher.Get(*url, {.patience = kPatience},
-              [&](Result<std::string> got) { answer = std::move(got); });
-  fetcher.Run(kPatience + std::chrono::seconds(1));
+  fetcher->Get(*url, {.patience = kPatience},
+               [&](Result<std::string> got) { answer = std::move(got); });
+  fetcher->Run(kPatience + std::chrono::seconds(1));
   if (!answer) {
-    return MakeError(answer.error().code, fmt::format("{}: {}", page, answer.error().message));
+    return MakeError(answer.error().code, fmt::format("{}: {}", page.url, answer.error().message));
   }
   nlohmann::json object = nlohmann::json::parse(*answer, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: what answers there is no rocescope", page));
+                     fmt::format("{}: what answers there is no rocescope", page.url));
   }
   return object;
 }

@@ -5,14 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "appliance/command/box_page.h"
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
 
 namespace rocescope {
 
-int RunDoctor(const std::string& page) {
+int RunDoctor(const BoxPage& page) {
   const auto answer = AskBox(page, "/api/v1/check-up");
   if (!answer) {
     Message(answer.error().message);
@@ -20,7 +19,7 @@ int RunDoctor(const std::string& page) {
   }
   const auto complaints = answer->find("complaints");
   if (complaints == answer->end() || !complaints->is_array()) {
-    Message(fmt::format("{}: what answers there is no rocescope, or an older one", page));
+    Message(fmt::format("{}: what answers there is no rocescope, or an older one", page.url));
     return kExitUnreadable;
   }
   std::string text;

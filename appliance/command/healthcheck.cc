@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "appliance/command/box_page.h"
 #include "appliance/command/exit_code.h"
 #include "appliance/command/message.h"
 #include "appliance/command/output.h"
@@ -22,7 +21,7 @@ constexpr std::array<std::string_view, 3> kStates = {"STATE_SERVING", "STATE_WAI
 
 }  // namespace
 
-int RunHealthcheck(const std::string& page) {
+int RunHealthcheck(const BoxPage& page) {
   const auto health = AskBox(page, "/api/v1/health");
   if (!health) {
     Message(health.error().message);
@@ -31,7 +30,7 @@ int RunHealthcheck(const std::string& page) {
   const std::string state = TextAt(*health, "state");
   // What another program says is not for a terminal, and no box's state.
   if (std::ranges::find(kStates, state) == kStates.end()) {
-    Message(fmt::format("{}: what answers there is no rocescope", page));
+    Message(fmt::format("{}: what answers there is no rocescope", page.url));
     return kExitUnreadable;
   }
   std::string text = fmt::format("{}\n", state.substr(state.find('_') + 1));

@@ -119,14 +119,20 @@ Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
 }
 
 // Likewise.
-Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, Service& service) {
-  if (!config.http) return nullptr;
-  auto server = HttpServer::Open(
-      {.address = config.http->address, .port = config.http->port, .refuse = WebRefusal},
-      WebHandler(service));
+Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTexts tls,
+                                            Service& service) {
+  if (!config.http.listen) return nullptr;
+  const char* const scheme = tls.IsThere() ? "https" : "http";
+  auto server = HttpServer::Open({.address = config.http.listen->address,
+                                  .port = config.http.listen->port,
+                                  .refuse = WebRefusal,
+                                  .names = config.http.names,
+                                  .tls = std::move(tls),
+                                  .gate = WebGate(config.grpc)},
+                                 WebHandler(service));
   if (server) {
-    const ListenAddress where = {.address = config.http->address, .port = (*server)->port()};
-    Message(fmt::format("the page is at http://{}/, metrics at /metrics", ToString(where)));
+    const ListenAddress where = {.address = config.http.listen->address, .port = (*server)->port()};
+    Message(fmt::format("the page is at {}://{}/, metrics at /metrics", scheme, ToString(where)));
   }
   return server;
 }
@@ -255,9 +261,11 @@ int RunBox(const BoxRunOptions& options) {
     MessageLines(box.error().message);
     return kExitUnreadable;
   }
-  const Result<TlsTexts> tls = ReadTls(config->grpc);
-  if (!tls) {
-    MessageLines(tls.error().message);
+  const Result<TlsTexts> grpc_tls = ReadTls(config->grpc.tls, "grpc");
+  const Result<TlsTexts> http_tls = ReadTls(config->http.tls, "http");
+  for (const Result<TlsTexts>* const read : {&grpc_tls, &http_tls}) {
+    if (*read) continue;
+    MessageLines(read->error().message);
     return kExitUnreadable;
   }
   if (const Status given_up = GiveRightsUp(*config); !given_up) {
@@ -278,12 +286,12 @@ int RunBox(const BoxRunOptions& options) {
     return kExitUnreadable;
   }
   Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
-  const auto web = OpenWeb(*config, service);
+  const auto web = OpenWeb(*config, *http_tls, service);
   if (!web) {
     MessageLines(web.error().message);
     return kExitUnreadable;
   }
-  const auto grpc = OpenGrpc(config->grpc, *tls, service);
+  const auto grpc = OpenGrpc(config->grpc, *grpc_tls, service);
   if (!grpc) {
     MessageLines(grpc.error().message);
     return kExitUnreadable;

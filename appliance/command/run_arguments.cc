@@ -26,7 +26,8 @@ Command AddRun(CLI::App& parent) {
       "service.proto. The same, and all else that is known, over HTTP (the page at\n"
       "http://127.0.0.1:8080/, the API under /api/v1/, metrics for Prometheus at /metrics) and "
       "over\n"
-      "gRPC (127.0.0.1:50051). What the file may say: `rocescope config dump`.\n"
+      "gRPC (127.0.0.1:50051); to other machines with TLS both ways. What the file may say:\n"
+      "`rocescope config dump`.\n"
       "Exit codes: 0 told to end, 1 a source failed, 3 the configuration or what it names cannot "
       "be\n"
       "used, 4 standard output cannot be written.\n\n"
@@ -45,21 +46,35 @@ Command AddRun(CLI::App& parent) {
           .ends_input_itself = true};
 }
 
+namespace {
+
+void AddPage(CLI::App& app, BoxPage& page) {
+  app.add_option("PAGE", page.url, "where it serves")->type_name("URL")->capture_default_str();
+  app.add_option("--ca", page.ca, "PEM file of who signs the box's certificate, for an https page")
+      ->type_name("FILE");
+  app.add_option("--cert", page.certificate, "PEM file of one's own certificate, of a viewer")
+      ->type_name("FILE");
+  app.add_option("--key", page.key, "PEM file of its key")->type_name("FILE");
+}
+
+}  // namespace
+
 Command AddHealthcheck(CLI::App& parent) {
-  auto page = std::make_shared<std::string>("http://127.0.0.1:8080/");
+  auto page = std::make_shared<BoxPage>();
   CLI::App* app =
       parent.add_subcommand("healthcheck", "Ask a box that runs how it is, for containers");
   app->footer(
       "Prints its state, SERVING, WAITING (nothing has come yet) or DEGRADED, and each problem in "
       "a line;\n"
       "of agents and exporters that are away it tells, but they are no problem of the box's.\n"
+      "A box that serves by TLS is asked by https, with the certificate of a viewer.\n"
       "Exit codes: 0 serving or waiting, 1 degraded, 3 nobody answers.");
-  app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
+  AddPage(*app, *page);
   return {.app = app, .run = [page] { return RunHealthcheck(*page); }};
 }
 
 Command AddDoctor(CLI::App& parent) {
-  auto page = std::make_shared<std::string>("http://127.0.0.1:8080/");
+  auto page = std::make_shared<BoxPage>();
   CLI::App* app =
       parent.add_subcommand("doctor", "Say what keeps a box that runs from seeing what it should");
   app->footer(
@@ -68,7 +83,7 @@ Command AddDoctor(CLI::App& parent) {
       "own\n"
       "faults are on the page.\n"
       "Exit codes: 0 nothing to complain of, 1 something, 3 nobody answers.");
-  app->add_option("PAGE", *page, "where it serves")->type_name("URL")->capture_default_str();
+  AddPage(*app, *page);
   return {.app = app, .run = [page] { return RunDoctor(*page); }};
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -90,28 +91,21 @@ void Read(const YamlNode& node, OneOf<T> one, YamlErrors& errors) {
   errors.Add(node, fmt::format("expected one of {}; found {}", words, *text));
 }
 
-void Read(const YamlNode& node, LoopbackOrNone where, YamlErrors& errors) {
+void Read(const YamlNode& node, AddressOrNone where, YamlErrors& errors) {
   const auto text = ReadText(node, errors);
   if (!text) return;
   where.value.reset();
   if (*text == "none") return;
   if (text->empty()) {
-    errors.Add(node, "expected an address of loopback with a port, or the word `none`");
+    errors.Add(node, "expected an address with a port, or the word `none`");
     return;
   }
-  const auto address = ReadParsed(node, ParseListenAddress, errors);
-  if (!address) return;
-  if (!address->IsLoopback()) {
-    errors.Add(node, fmt::format("{} is not an address of loopback, and there is no TLS here: let "
-                                 "a proxy on this machine serve others",
-                                 *text));
-    return;
-  }
-  where.value = *address;
+  if (const auto address = ReadParsed(node, ParseListenAddress, errors)) where.value = *address;
 }
 
 template <HasKeys T>
 void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what);
+void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what);
 
 template <typename T>
 void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
@@ -147,6 +141,19 @@ class Reader {
   YamlErrors& errors_;
 };
 
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
 // No two sockets have the same address; of port 0, each has another.
 void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& errors) {
   std::vector<ListenAddress> all;
@@ -160,6 +167,25 @@ void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& error
         return;
       }
       all.push_back(address);
+    }
+  }
+}
+
+// Of a mapping with `listen` and the three files.
+void CheckAccess(std::span<const ListenAddress> listen, const TlsConfig& tls, const YamlNode& node,
+                 YamlErrors& errors) {
+  if (const Status checked = CheckTls(listen, tls); !checked) {
+    errors.Add(node, checked.error().message);
+  }
+}
+
+void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("names");
+  for (const std::string& name : config.names) {
+    if (node != nullptr && !IsHostName(name)) {
+      errors.Add(*node, fmt::format("{} is not a host's name such as box.example.org, without "
+                                    "scheme and port",
+                                    Quoted(name)));
     }
   }
 }
@@ -178,6 +204,11 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
     }
   } else if constexpr (std::is_same_v<T, UdpConfig>) {
     CheckListens(config, map, errors);
+  } else if constexpr (std::is_same_v<T, GrpcConfig>) {
+    CheckAccess(config.listen, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, HttpConfig>) {
+    CheckNames(config, map, errors);
+    if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
   } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
     map.Require("url");
   } else if constexpr (std::is_same_v<T, MetricRule>) {
@@ -186,17 +217,14 @@ void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view 
   }
 }
 
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+// An address alone is that of `listen`.
+void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what) {
+  if (node.kind != YamlNode::Kind::kScalar) return Read<HttpConfig>(node, config, errors, what);
+  Read(node, AddressOrNone{config.listen}, errors);
+  if (!config.listen || config.listen->IsLoopback()) return;
+  errors.Add(node, fmt::format("{0} is not an address of loopback, and needs TLS: `http: {{listen: "
+                               "\"{0}\", certificate: FILE, key: FILE, client_ca: FILE}}`",
+                               ToString(*config.listen)));
 }
 
 std::string TextOf(const std::string& value) { return Quoted(value); }
@@ -218,7 +246,7 @@ std::string TextOf(const OneOf<T>& one) {
   }
   return "";
 }
-std::string TextOf(const LoopbackOrNone& where) {
+std::string TextOf(const AddressOrNone& where) {
   return where.value ? Quoted(ToString(*where.value)) : "none";
 }
 template <typename T>
@@ -310,9 +338,13 @@ Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
   Result<ApplianceConfig> config = ParseConfig(*text, path);
   if (!config) return config;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (std::string* file : {&config->topology, &config->grpc.certificate, &config->grpc.key,
-                            &config->grpc.client_ca, &config->history.file, &config->jobs.file}) {
+  for (std::string* file : {&config->topology, &config->history.file, &config->jobs.file}) {
     BeginAt(folder, *file);
+  }
+  for (TlsConfig* tls : {&config->grpc.tls, &config->http.tls}) {
+    for (std::string* file : {&tls->certificate, &tls->key, &tls->client_ca}) {
+      BeginAt(folder, *file);
+    }
   }
   for (auto* files :
        {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "appliance/config/listen_address.h"
+#include "appliance/config/tls_config.h"
 #include "appliance/feed/text_file.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -49,9 +50,7 @@ struct DpdkConfig {
 
 struct GrpcConfig {
   std::vector<ListenAddress> listen = {{.address = IpAddress::FromV4(0x7f000001), .port = 50051}};
-  std::string certificate;
-  std::string key;
-  std::string client_ca;
+  TlsConfig tls;
   std::vector<std::string> viewers;
   std::vector<std::string> schedulers;
   std::vector<std::string> operators;
@@ -126,6 +125,14 @@ struct JobsConfig {
 inline constexpr ListenAddress kDefaultHttp = {.address = IpAddress::FromV4(0x7f000001),
                                                .port = 8080};
 
+struct HttpConfig {
+  std::optional<ListenAddress> listen = kDefaultHttp;  // unset: not at all
+  TlsConfig tls;
+  std::vector<std::string> names;  // of this host
+
+  friend bool operator==(const HttpConfig&, const HttpConfig&) = default;
+};
+
 struct ApplianceConfig {
   std::string topology;
   std::string user;  // to become once devices and sockets are open; empty: who it was started as
@@ -136,7 +143,7 @@ struct ApplianceConfig {
   UdpConfig udp;
   ScrapeConfig scrape;
   HostFilesConfig host_files;
-  std::optional<ListenAddress> http = kDefaultHttp;  // unset: not at all
+  HttpConfig http;
   GrpcConfig grpc;
   AgentsConfig agents;
   HistoryConfig history;

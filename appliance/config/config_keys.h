@@ -54,8 +54,8 @@ constexpr auto WordsOf(const Table& table) {
 inline constexpr auto kMetricWords = WordsOf<Metric>(kMetrics);
 inline constexpr auto kEntityWords = WordsOf<EntityKind>(kEntityKinds);
 
-// Where what has no TLS may listen.
-struct LoopbackOrNone {
+// Where to listen, or the word `none`.
+struct AddressOrNone {
   std::optional<ListenAddress>& value;
 };
 
@@ -93,13 +93,30 @@ void VisitKeys(UdpConfig& config, Visitor& visitor) {
               "octets in the kernel for datagrams that wait, for each of them");
 }
 
+// They stand beside `listen`, in no map of their own.
+template <typename Visitor>
+void VisitKeys(TlsConfig& config, Visitor& visitor) {
+  visitor.Key("certificate", config.certificate, "PEM file of the box's own certificate");
+  visitor.Key("key", config.key, "PEM file of its key");
+  visitor.Key("client_ca", config.client_ca, "PEM file of who signs callers' certificates");
+}
+
+template <typename Visitor>
+void VisitKeys(HttpConfig& config, Visitor& visitor) {
+  visitor.Key("listen", AddressOrNone{config.listen},
+              "an address, or none; one that is not of loopback needs the three files, and callers "
+              "a certificate whose name is among viewers, schedulers or operators of `grpc`");
+  VisitKeys(config.tls, visitor);
+  visitor.Key("names", config.names,
+              "by which browsers and others ask for this host, such as box.example.org; its "
+              "addresses and localhost always do");
+}
+
 template <typename Visitor>
 void VisitKeys(GrpcConfig& config, Visitor& visitor) {
   visitor.Key("listen", config.listen,
               "addresses; one that is not of loopback needs the three files; []: not at all");
-  visitor.Key("certificate", config.certificate, "PEM file of the box's own certificate");
-  visitor.Key("key", config.key, "PEM file of its key");
-  visitor.Key("client_ca", config.client_ca, "PEM file of who signs callers' certificates");
+  VisitKeys(config.tls, visitor);
   visitor.Key("viewers", config.viewers,
               "names in certificates of those who may read (alternative names, or the common one)");
   visitor.Key("schedulers", config.schedulers, "likewise of schedulers");
@@ -202,8 +219,9 @@ void VisitKeys(ApplianceConfig& config, Visitor& visitor) {
   visitor.Key("scrape", config.scrape, "counters that Prometheus exporters tell");
   visitor.Key("host_files", config.host_files,
               "what hosts leave in files; read at the beginning, and anew at SIGHUP");
-  visitor.Key("http", LoopbackOrNone{config.http},
-              "where the page, the API and metrics are served: an address of loopback, or none");
+  visitor.Key("http", config.http,
+              "where the page, the API and metrics are served: these keys, or `listen` alone as in "
+              "`http: 127.0.0.1:8080` or `http: none`");
   visitor.Key("grpc", config.grpc, "where schedulers and others call");
   visitor.Key("agents", config.agents, "what hosts' agents may tell over gRPC");
   visitor.Key("history", config.history, "what is kept on the disk of events, links and jobs");

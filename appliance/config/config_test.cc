@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/config/config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +89,7 @@ jobs: {file: jobs.json}
                                                      .scale = 1'000'000'000}}}));
   EXPECT_EQ(config->host_files,
             (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
-  EXPECT_EQ(config->http, (ListenAddress{.address = {.low = 1}, .port = 80}));
+  EXPECT_EQ(config->http, (HttpConfig{.listen = ListenAddress{.address = {.low = 1}, .port = 80}}));
   EXPECT_EQ(config->jobs, (JobsConfig{.file = "jobs.json"}));
   EXPECT_EQ(config->history, (HistoryConfig{.file = "history.db",
                                             .keep_events = std::chrono::hours(720),
@@ -108,12 +109,45 @@ TEST(Config, AWordIsOneOfThoseThereAre) {
               HasSubstr("expected one of auto, rss, software, none; found fast"));
 }
 
-TEST(Config, TheWebIsOfLoopbackAloneOrNotThere) {
-  EXPECT_EQ(ParseConfig("", "box.yaml")->http, kDefaultHttp);
-  EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http, std::nullopt);
+TEST(Config, TheWebIsElsewhereOnlyWithCertificates) {
+  EXPECT_EQ(ParseConfig("", "box.yaml")->http.listen, kDefaultHttp);
+  EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http.listen, std::nullopt);
   EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
               HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not an address of loopback"));
+  EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
+              HasSubstr("`http: {listen: \"0.0.0.0:80\", certificate: FILE, key: FILE, client_ca: "
+                        "FILE}`"));
   EXPECT_THAT(ErrorOf("http: here\n"), HasSubstr("such as 127.0.0.1:8080"));
+  EXPECT_EQ(ErrorOf("http: {listen: \"0.0.0.0:80\"}\n"),
+            "box.yaml:1:7: 0.0.0.0:80 is not an address of loopback, and needs certificate, key "
+            "and client_ca");
+  EXPECT_EQ(ErrorOf("http: {key: k.pem}\n"),
+            "box.yaml:1:7: certificate, key and client_ca belong together: give all three");
+}
+
+TEST(Config, TheWebHasKeysOfItsOwn) {
+  EXPECT_EQ(
+      ParseConfig("http: {listen: \"0.0.0.0:80\", certificate: c, key: k, client_ca: a, names: "
+                  "[box.example.org]}\n",
+                  "box.yaml")
+          ->http,
+      (HttpConfig{.listen = ListenAddress{.address = IpAddress::FromV4(0), .port = 80},
+                  .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
+                  .names = {"box.example.org"}}));
+  EXPECT_EQ(ParseConfig("http: {listen: none}\n", "box.yaml")->http.listen, std::nullopt);
+  EXPECT_EQ(ParseConfig("http:\n", "box.yaml")->http, HttpConfig{});
+  for (const char* name : {"https://box", "box:80", "*.example.org", "", "a b"}) {
+    EXPECT_THAT(ErrorOf(fmt::format("http: {{names: [\"{}\"]}}\n", name)),
+                HasSubstr("is not a host's name such as box.example.org"));
+  }
+  EXPECT_THAT(ErrorOf("http: [127.0.0.1:80]\n"), HasSubstr("box.yaml:1:7: "));
+}
+
+TEST(Config, GrpcIsElsewhereOnlyWithCertificates) {
+  EXPECT_EQ(ErrorOf("grpc: {listen: [\"127.0.0.1:1\", \"[::]:2\"]}\n"),
+            "box.yaml:1:7: [::]:2 is not an address of loopback, and needs certificate, key and "
+            "client_ca");
+  EXPECT_EQ(ErrorOf("grpc: {listen: [\"[::]:2\"], certificate: c, key: k, client_ca: a}\n"), "");
 }
 
 TEST(Config, WhatIsDumpedReadsTheSame) {
@@ -122,6 +156,10 @@ TEST(Config, WhatIsDumpedReadsTheSame) {
   config.interfaces = {{.name = "eth1"}, {.name = "eth2", .tap = "spine", .buffer = 3u << 20}};
   config.udp.sflow = {{.address = {.low = 1}, .port = 6343}};
   config.host_files.rdma = {"", "#"};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
+  config.http = {.listen = std::nullopt,
+                 .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
+                 .names = {"box"}};
   EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
 }
 

@@ -31,6 +31,14 @@ bool IsThisHost(std::string_view host) {
   return host == "localhost" || (address && IsLoopback(*address));
 }
 
+bool IsHostName(std::string_view name) {
+  constexpr size_t kLongest = 253;  // RFC 1035
+  constexpr std::string_view kMay =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+         name.find_first_not_of(kMay) == std::string_view::npos;
+}
+
 Result<ListenAddress> ParseListenAddress(std::string_view text) {
   const auto wrong = [&] {
     return MakeError(ErrorCode::kInvalidArgument,

@@ -16,6 +16,9 @@ bool IsLoopback(const IpAddress& address);
 // Of a URL or target: such an address, with or without brackets, or "localhost".
 bool IsThisHost(std::string_view host);
 
+// Letters, digits, '-', '_' and '.', at most 253: what hosts are called.
+bool IsHostName(std::string_view name);
+
 struct ListenAddress {
   IpAddress address;
   uint16_t port = 0;  // 0: one that the system chooses

@@ -25,12 +25,6 @@ std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& conte
   return names;
 }
 
-// "*.gpu.example" of "node7.gpu.example"; empty: it has one label.
-std::string WithAnyFirstLabel(const std::string& name) {
-  const size_t dot = name.find('.');
-  return dot == std::string::npos || dot == 0 ? "" : "*" + name.substr(dot);
-}
-
 template <typename Detail>
 void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& status) {
   v1::PackedDetail& packed = *status.add_details();
@@ -46,20 +40,10 @@ std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) c
 
 grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_view method) const {
   if (!has_certificates_) return grpc::Status::OK;
-  std::string who;
-  for (const std::string& name : NamesInCertificate(context)) {
-    who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
-    for (const std::string& listed : {name, WithAnyFirstLabel(name)}) {
-      const auto at = roles_by_name_.find(listed);
-      if (at != roles_by_name_.end() && (at->second & RolesOf(method).value_or(0)) != 0) {
-        return grpc::Status::OK;
-      }
-    }
-  }
+  const std::vector<std::string> names = NamesInCertificate(context);
+  if ((roles_.Of(names) & RolesOf(method).value_or(0)) != 0) return grpc::Status::OK;
   return ToStatus({.fault = ServiceFault::kNotAllowed,
-                   .message = fmt::format("{} may not call {}: the key `grpc` of the box's "
-                                          "configuration says who has which role",
-                                          who.empty() ? "who shows no certificate" : who, method)});
+                   .message = WhyNotAllowed(names, fmt::format("call {}", method))});
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {

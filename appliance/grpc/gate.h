@@ -5,11 +5,10 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/status.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "appliance/grpc/role.h"
+#include "appliance/access/caller_roles.h"
 #include "appliance/service/service_error.h"
 
 namespace rocescope {
@@ -18,10 +17,9 @@ class Gate {
  public:
   // By a name that a certificate has (subject alternative names, else the common name). Callers of
   // a server without certificates may do everything.
-  Gate(bool has_certificates, std::map<std::string, Roles> roles_by_name)
-      : has_certificates_(has_certificates), roles_by_name_(std::move(roles_by_name)) {}
+  Gate(bool has_certificates, CallerRoles roles)
+      : has_certificates_(has_certificates), roles_(std::move(roles)) {}
 
-  // A name such as "*.gpu.example" stands for those with any first label.
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
 
   bool has_certificates() const { return has_certificates_; }
@@ -34,7 +32,7 @@ class Gate {
 
  private:
   const bool has_certificates_;
-  const std::map<std::string, Roles> roles_by_name_;
+  const CallerRoles roles_;
 };
 
 }  // namespace rocescope

@@ -5,10 +5,8 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "appliance/grpc/grpc_server.h"
 #include "appliance/service/service_fixture.h"
 #include "rocescope/v1/service.grpc.pb.h"
+#include "tests/support/certificates.h"
 
 namespace rocescope {
 
@@ -41,16 +40,15 @@ class GrpcTest : public ServiceTest {
 class TlsTest : public GrpcTest {
  protected:
   void MakeCertificates(const std::vector<std::string>& names) {
-    Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
-        "-subj /CN=ca -keyout ca.key -out ca.pem");
+    certificates_.emplace(folder_);
     Sign("box", "-addext subjectAltName=IP:127.0.0.1");
     for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
   }
   GrpcConfig Config() const {
     return {.listen = {kAnyPort},
-            .certificate = (folder_ / "box.pem").string(),
-            .key = (folder_ / "box.key").string(),
-            .client_ca = (folder_ / "ca.pem").string()};
+            .tls = {.certificate = certificates_->Path("box.pem"),
+                    .key = certificates_->Path("box.key"),
+                    .client_ca = certificates_->Path("ca.pem")}};
   }
   std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
     grpc::SslCredentialsOptions options;
@@ -72,24 +70,14 @@ class TlsTest : public GrpcTest {
     return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
   }
 
-  void Sign(const std::string& name, const std::string& more, std::string common_name = "") const {
-    if (common_name.empty()) common_name = name;
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
-        " " + more + " -keyout " + name + ".key -out " + name + ".csr");
-    Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
-        "-in " +
-        name + ".csr -out " + name + ".pem");
+  void Sign(const std::string& name, const std::string& more,
+            const std::string& common_name = "") const {
+    certificates_->Sign(name, more, common_name);
   }
-  std::string Read(const std::string& name) const {
-    std::ifstream file(folder_ / name);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string Read(const std::string& name) const { return certificates_->Read(name); }
 
  private:
-  void Run(const std::string& command) const {
-    const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
-    ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
-  }
+  std::optional<test::Certificates> certificates_;
 };
 
 }  // namespace rocescope

@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -20,7 +19,6 @@
 #include <utility>
 #include <vector>
 
-#include "appliance/feed/text_file.h"
 #include "appliance/grpc/agent_calls.h"
 #include "appliance/grpc/gate.h"
 #include "appliance/service/event_reader.h"
@@ -153,43 +151,13 @@ class HistoryCalls final : public v1::History::Service, Calls {
 };
 #undef ROCESCOPE_CALL
 
-bool HasCertificates(const GrpcConfig& config) { return !config.certificate.empty(); }
-
-std::map<std::string, Roles> RolesByName(const GrpcConfig& config) {
-  std::map<std::string, Roles> roles;
-  for (const auto& [role, names] : {std::pair(CallerRole::kViewer, &config.viewers),
-                                    std::pair(CallerRole::kScheduler, &config.schedulers),
-                                    std::pair(CallerRole::kOperator, &config.operators),
-                                    std::pair(CallerRole::kAgent, &config.agents)}) {
-    for (const std::string& name : *names) roles[name] = static_cast<Roles>(roles[name] | Of(role));
-  }
-  return roles;
-}
-
 std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
-  if (tls.certificate.empty()) return grpc::InsecureServerCredentials();
+  if (!tls.IsThere()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls.client_ca;
+  options.pem_root_certs = tls.peer_ca;
   options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
   return grpc::SslServerCredentials(options);
-}
-
-Status Check(const GrpcConfig& config) {
-  const bool all = !config.certificate.empty() && !config.key.empty() && !config.client_ca.empty();
-  const bool none = config.certificate.empty() && config.key.empty() && config.client_ca.empty();
-  if (!all && !none) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     "grpc: certificate, key and client_ca belong together: give all three");
-  }
-  for (const ListenAddress& where : config.listen) {
-    if (where.IsLoopback() || all) continue;
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("grpc: {} is not an address of loopback, and needs certificate, "
-                                 "key and client_ca",
-                                 ToString(where)));
-  }
-  return {};
 }
 
 // What gRPC and Protobuf log, they log to standard error, on which a stranger's failed handshake or
@@ -269,30 +237,9 @@ Error CannotListen(const ListenAddress& where) {
 
 }  // namespace
 
-Result<TlsTexts> ReadTls(const GrpcConfig& config) {
-  if (const ::rocescope::Status checked = Check(config); !checked) {
-    return tl::unexpected(checked.error());
-  }
-  TlsTexts tls;
-  if (!HasCertificates(config)) return tls;
-  for (const auto& [path, text] :
-       {std::pair(&config.certificate, &tls.certificate), std::pair(&config.key, &tls.key),
-        std::pair(&config.client_ca, &tls.client_ca)}) {
-    constexpr uintmax_t kLargest = uintmax_t{1} << 20;
-    Result<std::string> read = ReadTextFile(*path, kLargest);
-    if (!read) return tl::unexpected(read.error());
-    if (read->empty()) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: is empty (key `grpc` of the configuration)", *path));
-    }
-    *text = *std::move(read);
-  }
-  return tls;
-}
-
 struct GrpcServer::Parts {
   Parts(Service& service, const GrpcConfig& config)
-      : gate(HasCertificates(config), RolesByName(config)),
+      : gate(config.tls.IsThere(), CallerRoles(config)),
         appliance(service, gate),
         jobs(service, gate),
         fabric(service, gate),
@@ -312,13 +259,16 @@ struct GrpcServer::Parts {
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service) {
-  const Result<TlsTexts> tls = ReadTls(config);
+  const Result<TlsTexts> tls = ReadTls(config.tls, "grpc");
   if (!tls) return tl::unexpected(tls.error());
   return Start(config, *tls, service);
 }
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, const TlsTexts& tls,
                                                       Service& service) {
+  if (const ::rocescope::Status checked = CheckTls(config.listen, config.tls); !checked) {
+    return tl::unexpected(checked.error());
+  }
   const auto credentials = CredentialsOf(tls);
   auto parts = std::make_unique<Parts>(service, config);
   LastLog::Begin();

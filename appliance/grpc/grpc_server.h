@@ -2,7 +2,8 @@
 // The calls of service.proto over gRPC, with health (grpc.health.v1) and reflection.
 //
 // On loopback nobody is asked who they are. Anywhere else callers show a certificate of
-// `client_ca`, and a name in it says which role they have; what each role may call is in role.h.
+// `client_ca`, and a name in it says which role they have; what each role may call is in
+// appliance/access/role.h.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,20 @@
 #include <string>
 #include <vector>
 
+#include "appliance/access/tls_texts.h"
 #include "appliance/config/config.h"
 #include "appliance/service/service.h"
 #include "base/result.h"
 
 namespace rocescope {
 
-// What the configuration's three files hold, in PEM; empty: it names none.
-struct TlsTexts {
-  std::string certificate;
-  std::string key;
-  std::string client_ca;
-};
-
-// To be called while they may be read: a key is root's, mostly. An address that is not of loopback
-// without them is an error.
-Result<TlsTexts> ReadTls(const GrpcConfig& config);
-
 class GrpcServer {
  public:
-  // Listens and answers at once. `service` must outlive it.
+  // Listens and answers at once. `service` must outlive it. An address that is not of loopback
+  // without the files of `config` is an error.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, const TlsTexts& tls,
                                                    Service& service);
-  // Reads the files too.
+  // Reads the files itself.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service);
   ~GrpcServer();
 

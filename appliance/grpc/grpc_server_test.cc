@@ -197,7 +197,7 @@ TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
               HasSubstr("0.0.0.0:0 is not an address of loopback, and needs certificate"));
-  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .key = "k.pem"}, *service_);
+  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .tls = {.key = "k.pem"}}, *service_);
   ASSERT_FALSE(half);
   EXPECT_THAT(half.error().message, HasSubstr("belong together"));
 }

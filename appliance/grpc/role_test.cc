@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each call of each service, made over mutual TLS as each role.
-#include "appliance/grpc/role.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -16,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "appliance/access/role.h"
 #include "appliance/grpc/grpc_fixture.h"
 #include "rocescope/v1/agent.pb.h"
 #include "rocescope/v1/service.pb.h"

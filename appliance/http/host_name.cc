@@ -2,13 +2,22 @@
 #include "appliance/http/host_name.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/address.h"
 
 namespace rocescope {
 
-bool IsOwnHost(std::string_view host) {
+namespace {
+
+char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool IsSameName(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, Lower, Lower);
+}
+
+}  // namespace
+
+bool IsOwnHost(std::string_view host, std::span<const std::string> names) {
   if (host.empty()) return true;
   std::string_view name = host;
   if (host.front() == '[') {
@@ -18,11 +27,9 @@ bool IsOwnHost(std::string_view host) {
     return ParseIpAddress(name).has_value();
   }
   name = host.substr(0, host.find(':'));
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower == "localhost" || ParseIpAddress(name).has_value();
+  const auto is_it = [name](std::string_view other) { return IsSameName(name, other); };
+  return is_it("localhost") || ParseIpAddress(name).has_value() ||
+         std::ranges::any_of(names, is_it);
 }
 
 }  // namespace rocescope

@@ -3,12 +3,14 @@
 // to our address (DNS rebinding); the Host header then still says that name.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace rocescope {
 
-// Whether the value of a Host header is an address or "localhost", with or without a port; or
-// empty, as of HTTP/1.0.
-bool IsOwnHost(std::string_view host);
+// Whether the value of a Host header is an address, "localhost" or one of `names`, with or without
+// a port; or empty, as of HTTP/1.0.
+bool IsOwnHost(std::string_view host, std::span<const std::string> names = {});
 
 }  // namespace rocescope

@@ -7,9 +7,11 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -17,12 +19,14 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
 #include <chrono>
 #include <optional>
 #include <string_view>
 #include <thread>
-#include <unordered_set>
+#include <type_traits>
 
+#include "appliance/access/tls_context.h"
 #include "appliance/http/host_name.h"
 #include "appliance/life/step_back.h"
 #include "base/thread_name.h"
@@ -41,11 +45,13 @@ constexpr auto kStreamPace = std::chrono::milliseconds(200);
 // Beyond the bound of connections, to be told that they are. They have little time for that.
 constexpr uint32_t kMostTurnedAway = 32;
 constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
+constexpr auto kFarewell = std::chrono::seconds(2);
 // A stream's proxy, and the stream's reader, see that it lives.
 constexpr auto kStreamSign = std::chrono::seconds(15);
 
 struct Counts {
-  std::atomic<uint64_t> accepted, refused, requests, bad_requests, streams, broken_off;
+  std::atomic<uint64_t> accepted, refused, requests, bad_requests, bad_handshakes, streams,
+      broken_off;
   std::atomic<uint32_t> open, streaming;
 };
 
@@ -54,12 +60,35 @@ std::string Field(const http::request<http::empty_body>& request, http::field fi
   return {value.data(), value.size()};
 }
 
-// One connection. All of it happens on the server's thread.
-class Session : public std::enable_shared_from_this<Session> {
+// Whether that is the connection's end, and not what was said on it.
+bool IsOfConnection(const ErrorOf& error) {
+  static const auto& of_http = make_error_code(http::error::bad_method).category();
+  return error && (error.category() != of_http || error == http::error::end_of_stream);
+}
+
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+// What the server knows of a connection.
+class Connection {
  public:
-  Session(tcp::socket socket, const HttpHandler& handler, Counts& counts,
+  virtual ~Connection() = default;
+  virtual void Begin() = 0;
+  virtual void Close() = 0;
+  // Since when it has said nothing that could be answered. None: an answer is under way.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
+
+ protected:
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;
+};
+
+// One connection. All of it happens on the server's thread.
+template <typename Stream>
+class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  Session(Stream stream, const HttpHandler& handler, Counts& counts,
           const HttpServer::Options& options, bool is_one_too_many)
-      : stream_(std::move(socket)),
+      : stream_(std::move(stream)),
         timer_(stream_.get_executor()),
         handler_(handler),
         counts_(counts),
@@ -69,38 +98,64 @@ class Session : public std::enable_shared_from_this<Session> {
         is_one_too_many_(is_one_too_many) {
     ++counts_.open;
   }
-  ~Session() {
+  ~Session() override {
     --counts_.open;
     if (is_streaming_) --counts_.streaming;
+  }
+
+  void Begin() override {
+    if constexpr (kHasTls) {
+      Wait();
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = Self()](ErrorOf error) { self->OnHandshake(error); });
+    } else {
+      Read();
+    }
+  }
+
+  void Close() override {
+    ErrorOf ignored;
+    idle_since_.reset();
+    timer_.cancel();
+    lowest().socket().close(ignored);
+  }
+
+ private:
+  static constexpr bool kHasTls = std::is_same_v<Stream, TlsStream>;
+
+  auto Self() { return this->shared_from_this(); }
+  beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
+
+  // For what the other side has to say.
+  void Wait() {
+    lowest().expires_after(patience_);
+    if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
+  }
+
+  void OnHandshake(ErrorOf error) {
+    if (error) {
+      if (error != asio::error::operation_aborted) ++counts_.bad_handshakes;
+      return Close();
+    }
+    if constexpr (kHasTls) {
+      if (options_.gate) why_not_ = options_.gate(NamesOfPeer(*stream_.native_handle()));
+    }
+    Read();
   }
 
   void Read() {
     parser_.emplace();
     parser_->header_limit(kMostHeader);
     parser_->body_limit(0);  // no call has one
-    stream_.expires_after(patience_);
-    if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
+    Wait();
     http::async_read(stream_, buffer_, *parser_,
-                     [self = shared_from_this()](ErrorOf error, size_t) { self->OnRead(error); });
+                     [self = Self()](ErrorOf error, size_t) { self->OnRead(error); });
   }
 
-  // Since when it has said nothing that could be answered. None: an answer is under way.
-  std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
-
-  void Close() {
-    ErrorOf ignored;
-    idle_since_.reset();
-    timer_.cancel();
-    stream_.socket().close(ignored);
-  }
-
- private:
   void OnRead(ErrorOf error) {
     idle_since_.reset();
-    if (error == http::error::end_of_stream || error == beast::error::timeout ||
-        error == asio::error::operation_aborted || error == asio::error::connection_reset) {
-      return Shutdown();
-    }
+    if (error == http::error::end_of_stream) return Finish();
+    if (IsOfConnection(error)) return Close();
     const http::request<http::empty_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
     if (error == http::error::body_limit) return Refuse(413, "no request here has a body");
@@ -108,10 +163,14 @@ class Session : public std::enable_shared_from_this<Session> {
     keep_alive_ = request.keep_alive();
     version_ = request.version();
     if (is_one_too_many_) return TurnAway("connections open");
+    if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)
       return Refuse(400, "it has more than one Host header");
-    if (!IsOwnHost(Field(request, http::field::host))) {
-      return Refuse(421, "this server goes by an address or localhost, not by that name");
+    if (!IsOwnHost(Field(request, http::field::host), options_.names)) {
+      return Refuse(
+          421,
+          "this server goes by an address, localhost, or a name that the key `http.names` "
+          "of its configuration lists, not by that name");
     }
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
     response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
@@ -170,16 +229,16 @@ class Session : public std::enable_shared_from_this<Session> {
     if (!is_endless) message_->content_length(length);
     serializer_.emplace(*message_);
     serializer_->split(is_head_);
-    stream_.expires_after(patience_);
-    auto then = [self = shared_from_this()](ErrorOf error, size_t) { self->OnWritten(error); };
+    lowest().expires_after(patience_);
+    auto then = [self = Self()](ErrorOf error, size_t) { self->OnWritten(error); };
     if (is_head_) return http::async_write_header(stream_, *serializer_, std::move(then));
     http::async_write(stream_, *serializer_, std::move(then));
   }
 
   void OnWritten(ErrorOf error) {
     if (error == beast::error::timeout) ++counts_.broken_off;
-    if (error || !keep_alive_) return Shutdown();
-    Read();
+    if (error) return Close();
+    keep_alive_ ? Read() : Finish();
   }
 
   // Ends with the connection, and has no length: HTTP/1.0 knows that too.
@@ -207,19 +266,18 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void WritePiece() {
     written_at_ = std::chrono::steady_clock::now();
-    stream_.expires_after(patience_);
-    asio::async_write(stream_, asio::buffer(piece_),
-                      [self = shared_from_this()](ErrorOf error, size_t) {
-                        if (error == beast::error::timeout) ++self->counts_.broken_off;
-                        if (error) return self->Shutdown();
-                        self->stream_.expires_never();
-                        self->WaitForPiece();
-                      });
+    lowest().expires_after(patience_);
+    asio::async_write(stream_, asio::buffer(piece_), [self = Self()](ErrorOf error, size_t) {
+      if (error == beast::error::timeout) ++self->counts_.broken_off;
+      if (error) return self->Close();
+      self->lowest().expires_never();
+      self->WaitForPiece();
+    });
   }
 
   void WaitForPiece() {
     timer_.expires_after(kStreamPace);
-    timer_.async_wait([self = shared_from_this()](ErrorOf error) {
+    timer_.async_wait([self = Self()](ErrorOf error) {
       if (error) return;
       self->piece_ = self->response_.stream();
       const auto silent = std::chrono::steady_clock::now() - self->written_at_;
@@ -228,25 +286,35 @@ class Session : public std::enable_shared_from_this<Session> {
     });
   }
 
+  // All is said. Over TLS that is said too, so that nobody else can have cut it short.
+  void Finish() {
+    if constexpr (kHasTls) {
+      lowest().expires_after(kFarewell);
+      stream_.async_shutdown([self = Self()](ErrorOf) { self->Shutdown(); });
+    } else {
+      Shutdown();
+    }
+  }
+
   void Shutdown() {
     ErrorOf ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    lowest().socket().shutdown(tcp::socket::shutdown_send, ignored);
     Close();
   }
 
-  beast::tcp_stream stream_;
+  Stream stream_;
   asio::steady_timer timer_;
   const HttpHandler& handler_;
   Counts& counts_;
   const HttpServer::Options& options_;
   const std::chrono::seconds patience_;
   const bool is_one_too_many_;
-  std::optional<std::chrono::steady_clock::time_point> idle_since_;
   beast::flat_buffer buffer_{kMostHeader};
   std::optional<http::request_parser<http::empty_body>> parser_;
   HttpResponse response_;
   std::optional<http::response<http::string_body>> message_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::string why_not_;  // whatever is asked; empty: it may
   std::string piece_;
   std::chrono::steady_clock::time_point written_at_;
   unsigned version_ = 11;
@@ -265,6 +333,7 @@ asio::ip::address AddressOf(const IpAddress& address) {
 struct HttpServer::Parts {
   Options options;
   HttpHandler handler;
+  TlsContext tls;  // null: none
   Counts counts{};
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
@@ -272,7 +341,7 @@ struct HttpServer::Parts {
   asio::steady_timer beat{context};
   std::atomic<uint64_t> beats = 0;
   uint16_t port = 0;
-  std::vector<std::weak_ptr<Session>> sessions;
+  std::vector<std::weak_ptr<Connection>> sessions;
   std::thread thread;
   bool stopping = false;
 
@@ -308,10 +377,16 @@ struct HttpServer::Parts {
       ++counts.refused;
       return;  // closes it
     }
-    const auto session =
-        std::make_shared<Session>(std::move(socket), handler, counts, options, is_one_too_many);
+    tls ? Take(TlsStream(std::move(socket), *tls), is_one_too_many)
+        : Take(PlainStream(std::move(socket)), is_one_too_many);
+  }
+
+  template <typename Stream>
+  void Take(Stream stream, bool is_one_too_many) {
+    const auto session = std::make_shared<Session<Stream>>(std::move(stream), handler, counts,
+                                                           options, is_one_too_many);
     sessions.push_back(session);
-    session->Read();
+    session->Begin();
   }
 
   // So that whoever opens connections and says nothing locks nobody out. False: none is idle.
@@ -348,6 +423,14 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, Htt
   auto parts = std::make_unique<Parts>();
   parts->options = options;
   parts->handler = std::move(handler);
+  if (options.tls.IsThere()) {
+    Result<TlsContext> tls = ServerTls(options.tls);
+    if (!tls) {
+      return MakeError(tls.error().code, fmt::format("HTTP: {} (key `http` of the configuration)",
+                                                     tls.error().message));
+    }
+    parts->tls = *std::move(tls);
+  }
   const tcp::endpoint where(AddressOf(options.address), options.port);
   ErrorOf error;
   parts->acceptor.open(where.protocol(), error);
@@ -394,6 +477,7 @@ HttpCounters HttpServer::Counters() const {
           .refused = counts.refused,
           .requests = counts.requests,
           .bad_requests = counts.bad_requests,
+          .bad_handshakes = counts.bad_handshakes,
           .streams = counts.streams,
           .broken_off = counts.broken_off,
           .open = counts.open,

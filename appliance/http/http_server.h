@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "appliance/access/tls_texts.h"
 #include "appliance/http/http_message.h"
 #include "base/address.h"
 #include "base/result.h"
@@ -19,13 +20,20 @@ struct HttpCounters {
   uint64_t accepted = 0;  // connections
   // Connections and streams, as there were too many, and those that were idle and made room.
   uint64_t refused = 0;
-  uint64_t requests = 0;      // answered
-  uint64_t bad_requests = 0;  // not HTTP, too large, or for another host
-  uint64_t streams = 0;       // begun
-  uint64_t broken_off = 0;    // peers that took nothing for too long
-  uint32_t open = 0;          // connections now
-  uint32_t streaming = 0;     // of these
+  uint64_t requests = 0;  // answered
+  // Not HTTP, too large, for another host, or of somebody who may not.
+  uint64_t bad_requests = 0;
+  // Connections that ended before both sides knew who the other is: a certificate that is missing
+  // or another authority's, silence, or no TLS at all.
+  uint64_t bad_handshakes = 0;
+  uint64_t streams = 0;     // begun
+  uint64_t broken_off = 0;  // peers that took nothing for too long
+  uint32_t open = 0;        // connections now
+  uint32_t streaming = 0;   // of these
 };
+
+// Of the names in a caller's certificate: why they may ask for nothing here. Empty: they may.
+using HttpGate = std::function<std::string(const std::vector<std::string>&)>;
 
 class HttpServer {
  public:
@@ -40,6 +48,12 @@ class HttpServer {
     // A request must be here, and an answer taken, after so long; then the connection ends.
     uint32_t patience_seconds = 20;
     HttpRefuser refuse;  // null: plain text
+    // By which the host is asked for, beside its addresses and "localhost".
+    std::vector<std::string> names;
+    // Where it is there: who connects shows a certificate, has to do it in the same time as a
+    // request, and gets status 403 where `gate` says why.
+    TlsTexts tls;
+    HttpGate gate;  // null: all may who have a certificate
   };
 
   // Listens; answers from Start on.

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "appliance/http/host_name.h"
 
 namespace rocescope {
@@ -40,6 +43,16 @@ TEST(OwnHost, IsAnAddressOrLocalhost) {
   for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
                            "127.0.0.1.evil.example", "[::1", "[evil]"}) {
     EXPECT_FALSE(IsOwnHost(host)) << host;
+  }
+}
+
+TEST(OwnHost, IsANameThatIsListed) {
+  const std::vector<std::string> names = {"box.example.org", "Box"};
+  for (const char* host : {"box.example.org", "BOX.example.org:8443", "box", "localhost"}) {
+    EXPECT_TRUE(IsOwnHost(host, names)) << host;
+  }
+  for (const char* host : {"box.example.org.evil.example", "xbox", "example.org", "bo", ":80"}) {
+    EXPECT_FALSE(IsOwnHost(host, names)) << host;
   }
 }
 

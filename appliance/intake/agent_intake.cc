@@ -44,14 +44,6 @@ struct AgentIntake::Agent {
 // No session counts further, and the sum over all agents is exact as a double.
 uint64_t Believable(uint64_t count) { return std::min(count, uint64_t{1} << 40); }
 
-bool IsHostName(std::string_view name) {
-  constexpr size_t kLongest = 253;  // RFC 1035
-  constexpr std::string_view kMay =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
-  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
-         name.find_first_not_of(kMay) == std::string_view::npos;
-}
-
 bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
                   const std::vector<std::string>& any_host) {
   return std::ranges::any_of(names, [&](const std::string& name) {

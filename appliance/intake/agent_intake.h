@@ -133,9 +133,6 @@ class AgentIntake {
   bool closed_ = false;
 };
 
-// Letters, digits, '-', '_' and '.', at most 253: what hosts are called.
-bool IsHostName(std::string_view name);
-
 // Whether a certificate with these names may report for `host`: one of them is the host's, whole or
 // cut at a dot (SameHost), or stands in `any_host`.
 bool MayReportFor(std::string_view host, const std::vector<std::string>& names,

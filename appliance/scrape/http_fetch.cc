@@ -5,17 +5,24 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
 #include <charconv>
 #include <cstdint>
-#include <optional>
+#include <type_traits>
 #include <utility>
+
+#include "appliance/access/tls_context.h"
+#include "base/address.h"
 
 namespace rocescope {
 namespace {
@@ -26,42 +33,71 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using ErrorOf = boost::system::error_code;
 
-class Fetch : public std::enable_shared_from_this<Fetch> {
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+// As a Host header has it.
+std::string HostOf(const HttpUrl& url) {
+  return url.host.find(':') == std::string::npos ? url.host : fmt::format("[{}]", url.host);
+}
+
+template <typename Stream>
+class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
  public:
-  Fetch(asio::io_context& context, HttpUrl url, const HttpFetcher::Limits& limits,
+  Fetch(asio::io_context& context, Stream stream, HttpUrl url, const HttpFetcher::Limits& limits,
         std::function<void(Result<std::string>)> then)
-      : url_(std::move(url)), then_(std::move(then)), resolver_(context), stream_(context) {
-    stream_.expires_after(limits.patience);
+      : url_(std::move(url)),
+        then_(std::move(then)),
+        resolver_(context),
+        stream_(std::move(stream)) {
+    lowest().expires_after(limits.patience);
     parser_.body_limit(limits.most_octets);
     parser_.header_limit(1u << 16);
   }
 
   void Begin() {
     resolver_.async_resolve(url_.host, url_.port,
-                            [self = shared_from_this()](ErrorOf error, const auto& found) {
+                            [self = Self()](ErrorOf error, const auto& found) {
                               error ? self->Fail(error) : self->Connect(found);
                             });
   }
 
  private:
+  auto Self() { return this->shared_from_this(); }
+  beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
+
   void Connect(const tcp::resolver::results_type& where) {
-    stream_.async_connect(where, [self = shared_from_this()](ErrorOf error, const auto&) {
-      error ? self->Fail(error) : self->Ask();
+    lowest().async_connect(where, [self = Self()](ErrorOf error, const auto&) {
+      error ? self->Fail(error) : self->ShakeHands();
     });
+  }
+  void ShakeHands() {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      // A name, and no address, is told in the clear too, for servers with several (RFC 6066, 3).
+      if (!ParseIpAddress(url_.host)) {
+        SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str());
+      }
+      stream_.set_verify_callback(asio::ssl::host_name_verification(url_.host));
+      stream_.async_handshake(asio::ssl::stream_base::client, [self = Self()](ErrorOf error) {
+        error ? self->Fail(error) : self->Ask();
+      });
+    } else {
+      Ask();
+    }
   }
   void Ask() {
     request_.method(http::verb::get);
     request_.target(url_.target);
-    request_.set(http::field::host, url_.host);
+    request_.set(http::field::host, HostOf(url_));
     request_.set(http::field::user_agent, "rocescope");
     request_.set(http::field::accept, "text/plain;version=0.0.4");
     request_.keep_alive(false);
-    http::async_write(stream_, request_, [self = shared_from_this()](ErrorOf error, size_t) {
+    http::async_write(stream_, request_, [self = Self()](ErrorOf error, size_t) {
       error ? self->Fail(error) : self->Hear();
     });
   }
   void Hear() {
-    http::async_read(stream_, buffer_, parser_, [self = shared_from_this()](ErrorOf error, size_t) {
+    http::async_read(stream_, buffer_, parser_, [self = Self()](ErrorOf error, size_t) {
       error ? self->Fail(error) : self->Done();
     });
   }
@@ -80,7 +116,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
   const HttpUrl url_;
   const std::function<void(Result<std::string>)> then_;
   tcp::resolver resolver_;
-  beast::tcp_stream stream_;
+  Stream stream_;
   beast::flat_buffer buffer_;
   http::request<http::empty_body> request_;
   http::response_parser<http::string_body> parser_;
@@ -88,15 +124,17 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
 }  // namespace
 
-Result<HttpUrl> ParseHttpUrl(const std::string& text) {
+Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
   const auto wrong = [&] {
     return MakeError(ErrorCode::kInvalidArgument,
                      fmt::format("\"{}\" is not a URL such as http://10.0.0.7:9400/metrics", text));
   };
-  constexpr std::string_view kScheme = "http://";
-  if (!text.starts_with(kScheme)) return wrong();
-  std::string rest = text.substr(kScheme.size());
   HttpUrl url;
+  url.has_tls = schemes == UrlSchemes::kHttpAndHttps && text.starts_with("https://");
+  const std::string_view scheme = url.has_tls ? "https://" : "http://";
+  if (!text.starts_with(scheme)) return wrong();
+  std::string rest = text.substr(scheme.size());
+  if (url.has_tls) url.port = "443";
   if (const size_t slash = rest.find('/'); slash != std::string::npos) {
     url.target = rest.substr(slash);
     rest.resize(slash);
@@ -132,15 +170,36 @@ Result<HttpUrl> ParseHttpUrl(const std::string& text) {
 }
 
 struct HttpFetcher::Parts {
+  TlsContext tls;  // null: none
   asio::io_context context{1};
 };
 
+Result<HttpFetcher> HttpFetcher::WithTls(const TlsTexts& tls) {
+  Result<TlsContext> context = ClientTls(tls);
+  if (!context) return tl::unexpected(context.error());
+  HttpFetcher fetcher;
+  fetcher.parts_->tls = *std::move(context);
+  return fetcher;
+}
+
 HttpFetcher::HttpFetcher() : parts_(std::make_unique<Parts>()) {}
+HttpFetcher::HttpFetcher(HttpFetcher&&) noexcept = default;
 HttpFetcher::~HttpFetcher() = default;
 
 void HttpFetcher::Get(const HttpUrl& url, const Limits& limits,
                       std::function<void(Result<std::string>)> then) {
-  std::make_shared<Fetch>(parts_->context, url, limits, std::move(then))->Begin();
+  asio::io_context& context = parts_->context;
+  if (!url.has_tls) {
+    std::make_shared<Fetch<PlainStream>>(context, PlainStream(context), url, limits,
+                                         std::move(then))
+        ->Begin();
+  } else if (!parts_->tls) {
+    then(MakeError(ErrorCode::kInvalidArgument, "https needs certificates"));
+  } else {
+    std::make_shared<Fetch<TlsStream>>(context, TlsStream(context, *parts_->tls), url, limits,
+                                       std::move(then))
+        ->Begin();
+  }
 }
 
 void HttpFetcher::Run(std::chrono::milliseconds most) {

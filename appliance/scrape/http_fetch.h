@@ -3,21 +3,26 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "appliance/access/tls_texts.h"
 #include "base/result.h"
 
 namespace rocescope {
 
-// "http://HOST[:PORT][/PATH]"; without TLS, which exporters seldom have.
+// "http://HOST[:PORT][/PATH]".
 struct HttpUrl {
   std::string host;
   std::string port = "80";
   std::string target = "/";
+  bool has_tls = false;
 };
-Result<HttpUrl> ParseHttpUrl(const std::string& text);
+// Exporters seldom have TLS; boxes may.
+enum class UrlSchemes : uint8_t { kHttp, kHttpAndHttps };
+Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes = UrlSchemes::kHttp);
 
 class HttpFetcher {
  public:
@@ -26,7 +31,11 @@ class HttpFetcher {
     size_t most_octets = size_t{64} << 20;     // of a body
   };
 
+  // Of URLs with TLS: shows these certificates, and lets nobody else answer than who has one of
+  // `peer_ca` with the URL's host in it. The error says which of them cannot be used.
+  static Result<HttpFetcher> WithTls(const TlsTexts& tls);
   HttpFetcher();
+  HttpFetcher(HttpFetcher&&) noexcept;
   ~HttpFetcher();
 
   // Calls `then`, once, from Run: with the body of an answer 200, or with the error.

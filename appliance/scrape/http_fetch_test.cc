@@ -4,7 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "appliance/http/http_server.h"
+#include "tests/support/certificates.h"
 
 namespace rocescope {
 namespace {
@@ -31,6 +36,15 @@ TEST(HttpUrl, APortIsNotTakenForAnother) {
     EXPECT_THAT(url.error().message, HasSubstr("ports are from 1 to 65535"));
   }
   EXPECT_EQ(ParseHttpUrl("http://a:65535")->port, "65535");
+}
+
+TEST(HttpUrl, MayBeHttpsWhereThatIsAskedFor) {
+  const auto url = ParseHttpUrl("https://box.example.org/", UrlSchemes::kHttpAndHttps);
+  ASSERT_TRUE(url);
+  EXPECT_TRUE(url->has_tls);
+  EXPECT_EQ(url->port, "443");
+  EXPECT_EQ(url->host, "box.example.org");
+  EXPECT_FALSE(ParseHttpUrl("http://box", UrlSchemes::kHttpAndHttps)->has_tls);
 }
 
 TEST(HttpUrl, IsNotAnythingElse) {
@@ -65,6 +79,70 @@ TEST_F(FetchTest, GetsABody) {
   });
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_EQ(*got, "for /m");
+}
+
+// RFC 9110, 7.2, and RFC 3986, 3.2.2.
+TEST_F(FetchTest, AnAddressOfIpv6StandsInBracketsInTheHostHeader) {
+  auto server = HttpServer::Open({.address = {.low = 1}},
+                                 [](const HttpRequest&) { return HttpResponse{.body = "here"}; });
+  if (!server) GTEST_SKIP() << server.error().message;
+  (*server)->Start();
+  HttpFetcher fetcher;
+  Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
+  fetcher.Get({.host = "::1", .port = std::to_string((*server)->port())}, {},
+              [&](Result<std::string> answer) { got = std::move(answer); });
+  fetcher.Run(std::chrono::seconds(20));
+  EXPECT_EQ(got, "here");
+}
+
+class TlsFetchTest : public FetchTest {
+ protected:
+  TlsFetchTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("rocescope-fetch-" + std::to_string(getpid()))),
+        certificates_(folder_) {
+    certificates_.Sign("box", "-addext subjectAltName=IP:127.0.0.1");
+    certificates_.Sign("named", "-addext subjectAltName=DNS:box.example.org");
+    certificates_.Sign("viewer1", "");
+  }
+  ~TlsFetchTest() override { std::filesystem::remove_all(folder_); }
+
+  TlsTexts TextsOf(const std::string& name) const {
+    return {.certificate = certificates_.Read(name + ".pem"),
+            .key = certificates_.Read(name + ".key"),
+            .peer_ca = certificates_.Read("ca.pem")};
+  }
+  // Of a server with this one's certificate, at its address.
+  Result<std::string> GetFrom(const std::string& name) const {
+    const auto server =
+        HttpServer::Open({.address = IpAddress::FromV4(0x7f000001), .tls = TextsOf(name)},
+                         [](const HttpRequest&) { return HttpResponse{.body = "secret"}; });
+    (*server)->Start();
+    auto fetcher = HttpFetcher::WithTls(TextsOf("viewer1"));
+    Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
+    fetcher->Get({.host = "127.0.0.1", .port = std::to_string((*server)->port()), .has_tls = true},
+                 {}, [&](Result<std::string> answer) { got = std::move(answer); });
+    fetcher->Run(std::chrono::seconds(20));
+    return got;
+  }
+
+  const std::filesystem::path folder_;
+  const test::Certificates certificates_;
+};
+
+TEST_F(TlsFetchTest, GetsABodyFromWhoHasTheHostsCertificate) {
+  EXPECT_EQ(GetFrom("box"), "secret");
+  const auto other = GetFrom("named");
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("certificate verify failed"));
+}
+
+TEST_F(TlsFetchTest, WithoutCertificatesHttpsIsAnError) {
+  Result<std::string> got = MakeError(ErrorCode::kInternal, "nobody called back");
+  HttpFetcher().Get({.host = "127.0.0.1", .has_tls = true}, {},
+                    [&](Result<std::string> answer) { got = std::move(answer); });
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "https needs certificates");
 }
 
 TEST_F(FetchTest, AnotherStatusIsAnError) {

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "appliance/access/caller_roles.h"
 #include "appliance/http/request_target.h"
 #include "appliance/metrics/metrics.h"
 #include "appliance/web/json_api.h"
@@ -70,6 +72,7 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
 }
 
 ServiceFault FaultOf(unsigned status) {
+  if (status == 403) return ServiceFault::kNotAllowed;
   if (status == 413) return ServiceFault::kHasBody;
   if (status == 421) return ServiceFault::kOtherHost;
   return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
@@ -86,6 +89,13 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
   HttpResponse response = JsonError({.fault = FaultOf(refusal.status), .message = refusal.why});
   response.status = refusal.status;
   return response;
+}
+
+HttpGate WebGate(const GrpcConfig& config) {
+  return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> std::string {
+    if ((roles.Of(names) & kReaders) != 0) return "";
+    return WhyNotAllowed(names, "read here");
+  };
 }
 
 HttpHandler WebHandler(Service& service) {

@@ -2,7 +2,8 @@
 // All that the box serves over HTTP: the page, the API, metrics.
 #pragma once
 
-#include "appliance/http/http_message.h"
+#include "appliance/config/config.h"
+#include "appliance/http/http_server.h"
 #include "appliance/service/service.h"
 
 namespace rocescope {
@@ -12,5 +13,8 @@ HttpHandler WebHandler(Service& service);
 
 // An ApiError where a call of the API was asked for, else text.
 HttpResponse WebRefusal(const HttpRefusal& refusal);
+
+// Of callers with a certificate: viewers, schedulers and operators may, as over gRPC.
+HttpGate WebGate(const GrpcConfig& config);
 
 }  // namespace rocescope

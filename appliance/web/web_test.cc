@@ -120,8 +120,8 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
 
 TEST_F(WebTest, WhatTheServerRefusesIsAnApiErrorUnderTheApi) {
   for (const auto& [status, reason] :
-       {std::pair(400u, "BAD_REQUEST"), std::pair(413u, "HAS_BODY"), std::pair(421u, "OTHER_HOST"),
-        std::pair(503u, "TOO_MANY")}) {
+       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
+        std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
     const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
     const HttpResponse response = WebRefusal(refusal);
     EXPECT_EQ(response.status, status);

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A box that serves the page, the API and metrics to other machines: over TLS, to who has a role.
+
+The clients are others' programs: Python's ssl, curl and Prometheus. Certificates are openssl's.
+
+usage: tls_test.py PATH/rocescope
+"""
+
+import contextlib
+import http.client
+import json
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+
+ROCESCOPE = None
+DOCKER = pathlib.Path(__file__).resolve().parents[2] / "docker"
+GRPC = "viewers: [viewer1]\n  schedulers: [slurm]\n  operators: [root1]\n  agents: [node7]\n"
+
+
+def run_openssl(folder, *words):
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=50)
+
+
+def make_authority(folder):
+    folder.mkdir()
+    run_openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                "-nodes", "-days", "2", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
+
+
+def sign(folder, name, alternatives):
+    run_openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-subj", f"/CN={name}", "-addext", f"subjectAltName={alternatives}",
+                "-keyout", f"{name}.key", "-out", f"{name}.csr")
+    run_openssl(folder, "x509", "-req", "-copy_extensions", "copy", "-days", "2", "-CA", "ca.pem",
+                "-CAkey", "ca.key", "-CAcreateserial", "-in", f"{name}.csr", "-out", f"{name}.pem")
+
+
+class Tls(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.ours, cls.theirs = cls.folder / "ours", cls.folder / "theirs"
+        for authority in (cls.ours, cls.theirs):
+            make_authority(authority)
+        sign(cls.ours, "box", "IP:127.0.0.1,DNS:localhost,DNS:box.example.org")
+        for name in ("viewer1", "slurm", "root1", "node7", "nobody"):
+            sign(cls.ours, name, f"DNS:{name}")
+        sign(cls.theirs, "viewer1", "DNS:viewer1")
+
+    def write(self, text, name="box.yaml"):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    @contextlib.contextmanager
+    def box(self):
+        """A box for all machines: the process and its port. Paths count from the file's folder."""
+        path = self.write(
+            'analysis_window: 100ms\nudp: {sflow: ["127.0.0.1:0"]}\n'
+            'http: {listen: "0.0.0.0:0", certificate: ours/box.pem, key: ours/box.key,\n'
+            '       client_ca: ours/ca.pem, names: [box.example.org]}\n'
+            f'grpc:\n  listen: ["127.0.0.1:0"]\n  {GRPC}')
+        with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as run:
+            try:
+                heard = ""
+                while "gRPC on" not in heard:
+                    line = run.stderr.readline()
+                    self.assertTrue(line, heard)
+                    heard += line
+                yield run, int(re.search(r"https://0\.0\.0\.0:(\d+)/", heard).group(1))
+                run.send_signal(signal.SIGTERM)
+                run.communicate(timeout=50)
+                self.assertEqual(run.returncode, 0)
+            finally:
+                run.kill()
+
+    def done(self, *words):
+        return subprocess.run(words, capture_output=True, text=True, timeout=50)
+
+    def context(self, name, authority=None):
+        """Of a client; without a certificate if there is no name."""
+        context = ssl.create_default_context(cafile=self.ours / "ca.pem")
+        if name:
+            folder = authority or self.ours
+            context.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
+        return context
+
+    def get(self, port, path, context, host="box.example.org"):
+        """Status and body."""
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=20)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers={"Host": host})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+
+    def test_the_sample_is_well(self):
+        checked = self.done(ROCESCOPE, "config", "check", DOCKER / "appliance_tls.yaml")
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+
+    def test_who_has_a_role_reads_all_of_it(self):
+        with self.box() as (_, port):
+            for name in ("viewer1", "slurm", "root1"):
+                status, page = self.get(port, "/", self.context(name))
+                self.assertEqual(status, 200)
+                self.assertIn("rocescope", page)
+                status, health = self.get(port, "/api/v1/health", self.context(name))
+                self.assertEqual((status, json.loads(health)["state"]), (200, "STATE_WAITING"))
+                status, metrics = self.get(port, "/metrics", self.context(name))
+                self.assertIn('rocescope_source_up{source="udp",kind="udp"} 1', metrics)
+            self.assertEqual(self.get(port, "/", self.context("viewer1"), "evil.example")[0], 421)
+
+    def test_who_has_none_reads_nothing(self):
+        with self.box() as (_, port):
+            for name in ("nobody", "node7"):
+                for path in ("/", "/metrics"):
+                    status, text = self.get(port, path, self.context(name))
+                    self.assertEqual(status, 403)
+                    self.assertIn(f'"{name}" may not read here: the key `grpc`', text)
+                status, error = self.get(port, "/api/v1/health", self.context(name))
+                self.assertEqual(status, 403)
+                self.assertIn("NOT_ALLOWED", error)
+            for context in (self.context(None), self.context("viewer1", self.theirs)):
+                with self.assertRaises((ssl.SSLError, ConnectionError, http.client.HTTPException)):
+                    self.get(port, "/api/v1/health", context)
+
+    def test_what_is_no_tls_is_closed_and_others_are_answered(self):
+        with self.box() as (_, port):
+            stalled = [socket.create_connection(("127.0.0.1", port)) for _ in range(300)]
+            with self.assertRaises((ConnectionError, http.client.HTTPException)):
+                plain = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+                with contextlib.closing(plain):
+                    plain.request("GET", "/")
+                    plain.getresponse()
+            self.assertEqual(self.get(port, "/api/v1/health", self.context("viewer1"))[0], 200)
+            for one in stalled:
+                one.close()
+
+    @unittest.skipUnless(shutil.which("curl"), "there is no curl")
+    def test_curl_reads_events_and_sees_their_end(self):
+        with self.box() as (run, port):
+            words = ["curl", "--silent", "--show-error", "--no-buffer",
+                     "--cacert", self.ours / "ca.pem",
+                     "--cert", self.ours / "viewer1.pem", "--key", self.ours / "viewer1.key"]
+            here = ["--resolve", f"box.example.org:{port}:127.0.0.1"]
+            health = self.done(*words, *here, f"https://box.example.org:{port}/api/v1/health")
+            self.assertEqual(json.loads(health.stdout)["state"], "STATE_WAITING", health.stderr)
+            with subprocess.Popen([*words, f"https://127.0.0.1:{port}/api/v1/events"],
+                                  stdout=subprocess.PIPE, text=True) as events:
+                self.assertEqual(events.stdout.readline(), "retry: 2000\n")
+                events.kill()
+
+    def test_healthcheck_and_doctor_show_a_certificate(self):
+        def files(name, authority=self.ours):
+            return ["--ca", self.ours / "ca.pem", "--cert", authority / f"{name}.pem",
+                    "--key", authority / f"{name}.key"]
+        with self.box() as (_, port):
+            for host in ("127.0.0.1", "localhost"):
+                page = f"https://{host}:{port}/"
+                health = self.done(ROCESCOPE, "healthcheck", page, *files("viewer1"))
+                self.assertEqual((health.returncode, health.stdout), (0, "WAITING\n"),
+                                 health.stderr)
+            doctor = self.done(ROCESCOPE, "doctor", page, *files("viewer1"))
+            self.assertIn("topology: the configuration names none", doctor.stdout, doctor.stderr)
+            for words, why in ((files("nobody"), "HTTP status 403"),
+                               (files("viewer1", self.theirs), ""),
+                               ([], "https takes --ca, --cert and --key"),
+                               (["--ca", self.ours / "ca.pem"], "https takes --ca"),
+                               (["--ca", "none.pem", *files("viewer1")[2:]], "none.pem")):
+                refused = self.done(ROCESCOPE, "healthcheck", page, *words)
+                self.assertEqual((refused.returncode, refused.stdout), (3, ""), words)
+                self.assertIn(why, refused.stderr)
+            plain = self.done(ROCESCOPE, "healthcheck", "http://127.0.0.1:1/", *files("viewer1"))
+            self.assertIn("and http none of them", plain.stderr)
+
+    def test_a_box_for_others_without_tls_does_not_start(self):
+        for text, why in (
+                ("http: 0.0.0.0:8080\n", 'needs TLS: `http: {listen: "0.0.0.0:8080", certificate'),
+                ('http: {listen: "[::]:8080"}\n', "[::]:8080 is not an address of loopback"),
+                ('http: {listen: "0.0.0.0:8080", certificate: c.pem, key: k.pem}\n',
+                 "certificate, key and client_ca belong together"),
+                ('grpc: {listen: ["0.0.0.0:1"]}\n', "needs certificate, key and client_ca")):
+            path = self.write('udp: {sflow: ["127.0.0.1:0"]}\n' + text, "bare.yaml")
+            for command in (["run"], ["config", "check"]):
+                refused = self.done(ROCESCOPE, *command, path)
+                self.assertEqual(refused.returncode, 3)
+                self.assertIn(f"{path}:2:", refused.stderr)
+                self.assertIn(why, refused.stderr)
+
+    def test_files_that_cannot_be_used_are_told(self):
+        run_openssl(self.ours, "pkey", "-in", "box.key", "-aes128", "-passout", "pass:secret",
+                    "-out", "locked.key")
+        (self.ours / "empty.pem").write_text("")
+        for certificate, key, why in (
+                ("box.pem", "viewer1.key", "the key is not the certificate's"),
+                ("box.pem", "locked.key", "without a password"),
+                ("empty.pem", "box.key", "empty.pem: is empty (key `http`"),
+                ("none.pem", "box.key", "none.pem: ")):
+            path = self.write(
+                'udp: {sflow: ["127.0.0.1:0"]}\ngrpc: {listen: []}\n'
+                f'http: {{listen: "0.0.0.0:0", certificate: ours/{certificate}, '
+                f'key: ours/{key}, client_ca: ours/ca.pem}}\n', "broken.yaml")
+            refused = self.done(ROCESCOPE, "run", path)
+            self.assertEqual(refused.returncode, 3, refused.stderr)
+            self.assertIn(why, refused.stderr)
+
+    @unittest.skipUnless(shutil.which("prometheus"), "there is no Prometheus")
+    def test_prometheus_scrapes_it(self):
+        with self.box() as (_, port), socket.create_server(("127.0.0.1", 0)) as free:
+            own = free.getsockname()[1]
+            free.close()
+            sample = (DOCKER / "prometheus_tls.yaml").read_text()
+            for here, there in (("5s", "1s"), ("box.example.org:8443", f"127.0.0.1:{port}"),
+                                ("ca.pem", "ours/ca.pem"), ("prometheus.pem", "ours/viewer1.pem"),
+                                ("prometheus.key", "ours/viewer1.key")):
+                self.assertIn(here, sample)
+                sample = sample.replace(here, there)
+            path = self.write(sample.replace("rule_files: [alerts.yaml]\n", ""), "prometheus.yaml")
+            with subprocess.Popen(["prometheus", f"--config.file={path}",
+                                   f"--storage.tsdb.path={self.folder}/prometheus",
+                                   f"--web.listen-address=127.0.0.1:{own}"],
+                                  stderr=subprocess.DEVNULL) as prometheus:
+                try:
+                    target = self.scraped(f"http://127.0.0.1:{own}/api/v1/targets")
+                finally:
+                    prometheus.kill()
+            self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+
+    def scraped(self, url):
+        """Prometheus' only target, once it has been asked."""
+        for _ in range(200):
+            with contextlib.suppress(OSError):
+                with urllib.request.urlopen(url, timeout=20) as answer:
+                    for target in json.load(answer)["data"]["activeTargets"]:
+                        if target["health"] != "unknown":
+                            return target
+            time.sleep(0.1)
+        self.fail("Prometheus asked nobody")
+
+
+if __name__ == "__main__":
+    ROCESCOPE = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/support/certificates.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+namespace rocescope::test {
+
+Certificates::Certificates(std::filesystem::path folder) : folder_(std::move(folder)) {
+  std::filesystem::create_directories(folder_);
+  Run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 "
+      "-subj /CN=ca -keyout ca.key -out ca.pem");
+}
+
+void Certificates::Sign(const std::string& name, const std::string& more,
+                        std::string common_name) const {
+  if (common_name.empty()) common_name = name;
+  Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=" + common_name +
+      " " + more + " -keyout " + name + ".key -out " + name + ".csr");
+  Run("openssl x509 -req -copy_extensions copy -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial "
+      "-in " +
+      name + ".csr -out " + name + ".pem");
+}
+
+std::string Certificates::Read(const std::string& file) const {
+  std::ifstream in(folder_ / file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void Certificates::Run(const std::string& command) const {
+  const std::string quiet = "cd " + folder_.string() + " && " + command + " 2>/dev/null";
+  ASSERT_EQ(std::system(quiet.c_str()), 0) << command;
+}
+
+}  // namespace rocescope::test
