@@ -129,7 +129,8 @@ uint32_t Adjacency::TakePlace(Timestamp time) {
     return last;
   };
   const uint32_t quiet = hand_.Find(kMostFlows, time - kQuietForLong, last_seen);
-  if (quiet == QuietHand::kNone) return FlowPlaces::kNone;
+  if (quiet == FlowPlaces::kNone) return FlowPlaces::kNone;
+  ++flows_evicted_;
   index_.Erase(flows_[quiet].key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   return quiet;
 }

@@ -67,6 +67,7 @@ class Adjacency {
   // Switches that the topology has not.
   Strangers strangers() const { return strangers_.Answer(); }
   uint64_t flows_refused() const { return flows_refused_; }
+  uint64_t flows_evicted() const { return flows_evicted_; }  // silent ones, for others
 
  private:
   static constexpr size_t kMostUnexpected = 256;
@@ -103,10 +104,11 @@ class Adjacency {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand hand_;
+  QuietHand<Timestamp> hand_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   StrangerLog strangers_;
   uint64_t flows_refused_ = 0;
+  uint64_t flows_evicted_ = 0;
 };
 
 }  // namespace rocescope

@@ -59,6 +59,7 @@ struct CablingAnswer {
   Strangers counters;          // readings of nodes
   Strangers switches;          // INT hops and sFlow samples of switches, and mirrors' sources
   uint64_t flows_refused = 0;  // beyond the capacity
+  uint64_t flows_evicted = 0;  // that were silent, where there was no room for another
 };
 
 }  // namespace rocescope

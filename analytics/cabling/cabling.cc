@@ -314,7 +314,8 @@ CablingAnswer Cabling::Answer() const {
                           .contradicted = claims.Contradicted().size(),
                           .counters = counters_.strangers(),
                           .switches = adjacency_.strangers(),
-                          .flows_refused = adjacency_.flows_refused()};
+                          .flows_refused = adjacency_.flows_refused(),
+                          .flows_evicted = adjacency_.flows_evicted()};
   StateCheck(fabric_, counters_, options_).Find(answer.findings);
   FindUnexpected(answer.findings);
   std::ranges::sort(answer.findings, [](const CableFinding& a, const CableFinding& b) {

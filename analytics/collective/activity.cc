@@ -26,7 +26,8 @@ uint32_t ActivityTracker::TakePlace() {
   // One that was silent for as long as the line goes back, if a few looks find it.
   const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), Oldest(),
                                     [this](uint32_t place) { return flows_[place].newest; });
-  if (quiet == QuietHand::kNone) return kNone;
+  if (quiet == kNone) return kNone;
+  ++statistics_.flows_evicted;
   index_.Erase(flows_[quiet].key,
                [this](uint32_t place) -> const FlowKey& { return KeyOf(place); });
   flows_[quiet] = {};

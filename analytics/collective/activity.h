@@ -51,6 +51,7 @@ struct TimeLine {
 };
 
 struct ActivityStatistics {
+  uint64_t flows_evicted = 0;  // that were silent, where there was no room for another
   uint64_t flows_refused = 0;  // records: all places were taken by flows that were active lately
   uint64_t late = 0;           // sightings and records from before the time line's beginning
 };
@@ -105,7 +106,7 @@ class ActivityTracker {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand hand_;
+  QuietHand<uint64_t> hand_;
   ActivityStatistics statistics_;
 };
 

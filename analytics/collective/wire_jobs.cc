@@ -72,8 +72,12 @@ class Finder {
         continue;
       }
       Flood(seed, kByRhythm, [&](uint32_t channel) {
-        return MayDo(1) && IsInStep(channel, seed, period->stretches);
+        return MayDo(WorkOf(channel)) && IsInStep(channel, seed, period->stretches);
       });
+      if (result_.gave_up) {
+        TakeBackLast();  // it may be a part of a job
+        break;
+      }
       periods_.push_back(period->stretches);
     }
     MergeOnHosts();
@@ -100,6 +104,23 @@ class Finder {
     result_.gave_up = result_.gave_up || work > work_left_;
     work_left_ -= std::min(work, work_left_);
     return !result_.gave_up;
+  }
+
+  // A channel with grants may be looked at together with all that its NIC sends.
+  uint64_t WorkOf(uint32_t channel) const {
+    constexpr size_t kAsMuchAsOne = 256;  // channels that are added up
+    if (!HasGrants(channel)) return 1;
+    return 1 + at_host_[channels_.host_of[channels_.all[channel].source]].size() / kAsMuchAsOne;
+  }
+
+  void TakeBackLast() {
+    result_.confidence.pop_back();
+    const auto last = static_cast<int>(result_.confidence.size());
+    for (size_t i = 0; i < open_.size(); ++i) {
+      if (result_.job_of[i] != last) continue;
+      result_.job_of[i] = kNoJob;
+      open_[i] = true;
+    }
   }
 
   std::array<uint32_t, 2> HostsOf(uint32_t channel) const {

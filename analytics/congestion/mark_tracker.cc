@@ -2,6 +2,7 @@
 #include "analytics/congestion/mark_tracker.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/window_row.h"
 
@@ -36,7 +37,7 @@ void MarkTracker::Add(const RecordBatch& batch) {
       continue;
     if (flows_.contains(record.flow)) continue;
     if (HasRoom(WindowOf(record))) {
-      flows_.try_emplace(record.flow);
+      EntryOf(flows_[record.flow], WindowOf(record));
     } else {
       ++flows_refused_;
     }
@@ -45,17 +46,21 @@ void MarkTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) Add(record);
 }
 
-// Flows of which no window is remembered any more give way, which is looked for once a window at
-// most.
+// Flows whose windows all are long past give way, by most of the others' windows: a clock may be
+// wrong. In vain, they are looked for again only after some others were refused.
 bool MarkTracker::HasRoom(int64_t window) {
   if (flows_.size() < options_.flows) return true;
-  if (window <= forgotten_) return false;
-  forgotten_ = window;
-  const int64_t before = window - static_cast<int64_t>(kMostWindows) + 1;
-  std::erase_if(flows_, [&](const auto& entry) {
-    return entry.second.empty() || entry.second.back().window < before;
-  });
-  return flows_.size() < options_.flows;
+  if (refused_since_ > 0 && refused_since_++ < options_.flows / 8) return false;
+  std::vector<int64_t> last = {window};
+  for (const auto& [flow, windows] : flows_) last.push_back(windows.back().window);
+  const auto late = last.begin() + static_cast<std::ptrdiff_t>(last.size() * 7 / 8);
+  std::ranges::nth_element(last, late);
+  const int64_t before = *late - static_cast<int64_t>(kMostWindows) + 1;
+  const size_t evicted =
+      std::erase_if(flows_, [&](const auto& entry) { return entry.second.back().window < before; });
+  flows_evicted_ += evicted;
+  refused_since_ = evicted > 0 ? 0 : 1;
+  return evicted > 0;
 }
 
 void MarkTracker::Add(const FlowRecord& record) {

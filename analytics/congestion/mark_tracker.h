@@ -55,6 +55,7 @@ class MarkTracker {
     return nodes_seen_.contains(fabric_.port(ingress).node) || ports_seen_.contains(ingress);
   }
   uint64_t flows_refused() const { return flows_refused_; }  // records of such
+  uint64_t flows_evicted() const { return flows_evicted_; }  // of windows long past, for others
   Duration window() const { return options_.window; }
 
  private:
@@ -73,8 +74,9 @@ class MarkTracker {
   std::set<topology::NodeIndex> nodes_seen_;  // mirrors that name no port
   std::set<topology::PortIndex> ports_seen_;
   MarkedFlows flows_;
-  int64_t forgotten_ = INT64_MIN;  // the window in which there last was no room
+  size_t refused_since_ = 0;  // there last was a search for some that may give way; 0: found some
   uint64_t flows_refused_ = 0;
+  uint64_t flows_evicted_ = 0;
 };
 
 }  // namespace rocescope

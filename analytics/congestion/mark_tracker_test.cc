@@ -88,6 +88,44 @@ TEST_F(MarkTrackerTest, FlowsAndWindowsAreBounded) {
   EXPECT_EQ(tracker_.flows().begin()->second.back().window, 299);
 }
 
+TEST_F(MarkTrackerTest, ManyThatComeAtOnceAllFindRoom) {
+  MarkTracker tracker(fabric_, {.window = std::chrono::milliseconds(2), .flows = 4});
+  tracker.LearnTap({.tap = kIngress,
+                    .switch_address = fabric_.node(leaf_).erspan_source,
+                    .side = TapSide::kIngress});
+  const auto add = [&](int64_t ms, std::vector<uint32_t> numbers) {
+    RecordBatch batch;
+    for (const uint32_t number : numbers) {
+      batch.flows.push_back(Record(kIngress, ms, 64, 5, 1, {.destination_qpn = {number}}));
+    }
+    tracker.Add(batch);
+  };
+  add(0, {1, 2, 3});
+  add(4000, {11, 12, 13});
+  EXPECT_EQ(tracker.flows_refused(), 0u);
+  EXPECT_EQ(tracker.flows_evicted(), 3u);
+  ASSERT_EQ(tracker.flows().size(), 3u);
+  for (const auto& [flow, windows] : tracker.flows()) {
+    ASSERT_EQ(windows.size(), 1u);
+    EXPECT_EQ(windows[0].sights.at(0).marked, 1u);
+  }
+}
+
+TEST_F(MarkTrackerTest, AClockThatIsWrongEmptiesNothing) {
+  MarkTracker tracker(fabric_, {.window = std::chrono::milliseconds(2), .flows = 16});
+  tracker.LearnTap({.tap = kIngress,
+                    .switch_address = fabric_.node(leaf_).erspan_source,
+                    .side = TapSide::kIngress});
+  for (uint32_t number = 1; number <= 17; ++number) {
+    RecordBatch batch;
+    batch.flows = {
+        Record(kIngress, number == 17 ? 3'600'000 : 10, 64, 5, 1, {.destination_qpn = {number}})};
+    tracker.Add(batch);
+  }
+  EXPECT_EQ(tracker.flows().size(), 16u);
+  EXPECT_EQ(tracker.flows_refused(), 1u);
+}
+
 TEST_F(MarkTrackerTest, FlowsOfWindowsLongPastGiveWay) {
   Add({Record(kIngress, 0, 64, 5, 1)});
   const auto last = static_cast<int64_t>(kMostWindows) - 1;

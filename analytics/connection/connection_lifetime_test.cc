@@ -258,9 +258,10 @@ TEST(ConnectionLifetime, FullTableForgetsWhoIsSilent) {
                      .segment = 0});
       Exchanges(tracker, now.back(), 1'000'000 + 1000 * i, generation * 5 * kSecond + 500 * i, i);
     }
+    tracker.Advance(At((generation + 1) * 5 * kSecond));
     tracker.Answer();
   }
-  EXPECT_LT(tracker.Statistics().flows_refused, 10u) << "of 6,400 packets";
+  EXPECT_LT(tracker.Statistics().flows_refused, 64u) << "of 6,400 packets";
   EXPECT_EQ(tracker.Statistics().flows_evicted, 2 * kAtOnce * (kGenerations - 4));
   const std::vector<Connection> all = tracker.Connections();
   EXPECT_THAT(all, SizeIs(4 * kAtOnce));
@@ -278,13 +279,82 @@ TEST(ConnectionLifetime, AFullHostPairForgetsWhoIsSilentThere) {
   ConnectionOptions options;
   options.limits.flows_per_side = 1;
   ConnectionTracker tracker(options);
+  tracker.Advance(At(0));
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  tracker.Advance(At(5 * kSecond));
   Exchanges(tracker, kSecondUser, 9'000'000, 5 * kSecond, 2);
   EXPECT_GT(tracker.Statistics().flows_refused, 0u) << "it might go on any moment";
+  tracker.Advance(At(20 * kSecond));
   Exchanges(tracker, kSecondUser, 9'000'100, 20 * kSecond, 2);
   const std::vector<Connection> all = tracker.Connections();
   ASSERT_THAT(all, SizeIs(1));
   EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{11});
+}
+
+// A flow is as silent as time goes by, not as another switch's clock goes.
+TEST(ConnectionLifetime, AClockThatIsWrongPushesNobodyOut) {
+  ConnectionOptions options;
+  options.limits.flows = 2;
+  ConnectionTracker tracker(options);
+  tracker.Advance(At(0));
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  Exchanges(tracker, kSecondUser, 9'000'000, 3600 * kSecond, 2);
+  tracker.Advance(At(kSecond));
+  Exchanges(tracker, kSecondUser, 9'000'100, 3601 * kSecond, 2);
+  EXPECT_EQ(tracker.Statistics().flows_evicted, 0u);
+  ASSERT_THAT(tracker.Connections(), SizeIs(1));
+  EXPECT_EQ(tracker.Connections()[0].endpoints[0].qpn, Qpn{10});
+}
+
+// The number of the replier's end is an old, silent flow's: it is not pushed out for the other end.
+TEST(ConnectionLifetime, BothEndsOfAnExchangeFindRoomInAFullTable) {
+  ConnectionOptions options;
+  options.limits.flows = 4;
+  ConnectionTracker tracker(options);
+  tracker.Advance(At(0));
+  const TrueConnection other{.a = Host(7), .b = Host(8), .a_qpn = 70, .b_qpn = 80, .segment = 0};
+  Exchanges(tracker, kFirst, 7'000'000, 0, 1);
+  Exchanges(tracker, other, 3'000'000, 1000, 1);
+  tracker.Advance(At(60 * kSecond));
+  Connect(tracker, kSecondUser, 2, 60 * kSecond);  // has kFirst's number at one end
+  Exchanges(tracker, kSecondUser, 9'000'000, 60 * kSecond + 200, 2);
+  const std::vector<Connection> all = tracker.Connections();
+  EXPECT_TRUE(std::ranges::any_of(all, [](const Connection& one) {
+    return one.state == ConnectionState::kPaired && one.endpoints[0].qpn == Qpn{11} &&
+           one.endpoints[1].qpn == Qpn{20} && !one.valid_until;
+  }));
+}
+
+// What was said of the pair a moment ago holds for those that stay.
+TEST(ConnectionLifetime, WhoEndsAfterAnotherWasForgottenKeepsItsPartner) {
+  ConnectionOptions options;
+  options.limits.flows = 6;
+  ConnectionTracker tracker(options);
+  tracker.Advance(At(0));
+  const auto connection = [](uint32_t number) {
+    return TrueConnection{
+        .a = Host(1), .b = Host(2), .a_qpn = number, .b_qpn = 1000 + number, .segment = 0};
+  };
+  for (uint32_t i = 0; i < 3; ++i) {
+    Exchanges(tracker, connection(10 + i), 1'000'000 * (i + 1), 300 * i, i + 1);
+  }
+  tracker.Advance(At(60 * kSecond));
+  for (uint32_t i = 1; i < 3; ++i) {
+    Exchanges(tracker, connection(10 + i), 1'000'000 * (i + 1) + 10, 60 * kSecond + 300 * i, i + 1);
+  }
+  // The first one gives way to two more; then the others begin anew.
+  Exchanges(tracker, connection(40), 5'000'000, 61 * kSecond, 9);
+  EXPECT_EQ(tracker.Statistics().flows_evicted, 2u);
+  for (uint32_t i = 1; i < 3; ++i) {
+    Connect(tracker, connection(10 + i), 7 + i, 70 * kSecond);
+  }
+  size_t closed = 0;
+  for (const Connection& one : tracker.Connections()) {
+    if (!one.valid_until) continue;
+    ++closed;
+    EXPECT_EQ(one.state, ConnectionState::kPaired);
+  }
+  EXPECT_EQ(closed, 2u);
 }
 
 TEST(ConnectionLifetime, FullTableRefusesAndCounts) {

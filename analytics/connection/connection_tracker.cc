@@ -79,23 +79,23 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
 }
 
 // Where there is no room, a flow that was silent for long gives way.
-uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
-  if (const uint32_t number = store_.FindOrAdd(key, time, hint); number != kNoFlow) return number;
-  const uint32_t quiet = store_.FindQuiet(key, time - kQuietForLong);
+uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  if (const uint32_t number = store_.FindOrAdd(key, hint); number != kNoFlow) return number;
+  const uint32_t quiet = store_.FindQuiet(key);
   if (quiet == kNoFlow) {
     ++statistics_.flows_refused;
     return kNoFlow;
   }
-  Forget(quiet, time);
+  Forget(quiet);
   ++statistics_.flows_evicted;
-  const uint32_t number = store_.FindOrAdd(key, time, hint);
+  const uint32_t number = store_.FindOrAdd(key, hint);
   statistics_.flows_refused += number == kNoFlow;  // its host pair has no room either
   return number;
 }
 
 // The flow with its times brought up to date; kNoFlow if it is to be ignored.
 uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t hint) {
-  const uint32_t number = FindOrAdd(key, time, hint);
+  const uint32_t number = FindOrAdd(key, hint);
   if (number == kNoFlow) return kNoFlow;
   FlowState& state = store_.flow(number);
   if (state.disconnected) {
@@ -236,13 +236,11 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
   const uint32_t to_replier = FindOrAdd({.source = record.destination,
                                          .destination = record.source,
                                          .destination_qpn = message.local_qpn,
-                                         .segment = record.segment},
-                                        record.event_time);
+                                         .segment = record.segment});
   const uint32_t to_requester = FindOrAdd({.source = record.source,
                                            .destination = record.destination,
                                            .destination_qpn = request->qpn,
-                                           .segment = record.segment},
-                                          record.event_time);
+                                           .segment = record.segment});
   if (to_replier == kNoFlow || to_requester == kNoFlow) return;
   const ManagementLink* const old = store_.flow(to_replier).management.get();
   if (old != nullptr && old->partner == to_requester &&
@@ -334,6 +332,7 @@ void ConnectionTracker::KeepClosed(Connection connection) {
 }
 
 void ConnectionTracker::Advance(Timestamp now) {
+  store_.SetTime(now);
   psn_echo_.Settle(store_, now);
   if (options_.forget_after == Duration::max()) return;
   if (last_sweep_ && now < *last_sweep_ + options_.forget_after / 8) return;
@@ -342,14 +341,14 @@ void ConnectionTracker::Advance(Timestamp now) {
   for (uint32_t number = 0; number < store_.flow_slots(); ++number) {
     const FlowState& flow = store_.flow(number);
     if (flow.pair == kNoFlow || flow.last_seen + options_.forget_after >= now) continue;
-    Forget(number, now);
+    cuts_.push_back({.flow = flow.key, .time = now});
+    Forget(number);
     ++statistics_.flows_expired;
   }
 }
 
-void ConnectionTracker::Forget(uint32_t number, Timestamp time) {
+void ConnectionTracker::Forget(uint32_t number) {
   const FlowState& flow = store_.flow(number);
-  cuts_.push_back({.flow = flow.key, .time = time});
   if (const HostPair& pair = store_.pair(flow.pair); pair.flow_count() == 1) {
     reth_echo_.Forget(pair);
     closings_.Forget(flow.pair);

@@ -41,7 +41,8 @@ struct ConnectionOptions {
   size_t known_pairs = kFlowCapacity;  // may name more than has traffic
   size_t pending_management = 65536;   // ConnectRequests that wait for their reply
   size_t closed_connections = 16384;   // kept for the answer
-  // Of a flow's silence. Duration::max(): never, for a replay's report covers all of its input.
+  // Of a flow's silence. Duration::max(): not before the table is full, for a replay's report
+  // covers all of its input.
   Duration forget_after = std::chrono::hours(1);
   Duration restart_spacing = std::chrono::seconds(1);          // signs of one restart come bunched
   Duration disconnect_grace = std::chrono::milliseconds(100);  // stragglers of a closed connection
@@ -70,7 +71,8 @@ class ConnectionTracker {
   void SetKnown(const std::vector<KnownPair>& pairs,
                 const std::vector<KnownQueuePair>& queue_pairs = {});
 
-  // Event time has reached `now`: flows silent for long are forgotten.
+  // Event time has reached `now`: flows silent for long are forgotten. By these times, which are of
+  // no tap, silence is told where the table is full.
   void Advance(Timestamp now);
 
   // Open and closed connections. A flow without a partner is a connection of its own, so an
@@ -94,13 +96,13 @@ class ConnectionTracker {
   // What stands for all taps of a switch: the first of them.
   TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
   std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
-  uint32_t FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
+  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
   void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
   void Restart(uint32_t flow, Timestamp time);
   void Close(uint32_t flow, Timestamp time);
   void KeepClosed(Connection connection);
-  void Forget(uint32_t flow, Timestamp time);
+  void Forget(uint32_t flow);
   std::vector<Connection> AnswerOf(const std::vector<HostPairKey>& pairs) const;
   void Reply(const ManagementRecord& record);
   void Disconnect(const ManagementRecord& record);

@@ -118,6 +118,7 @@ struct FlowState {
   uint64_t zero_address = 0;
   Timestamp first_seen;
   Timestamp last_seen;
+  Timestamp heard;                 // by FlowStore's clock, which is one for all taps
   std::optional<Timestamp> began;  // its first packet, if that was seen: PSN 0, or a restart
   std::unique_ptr<ManagementLink> management;  // null: no exchange was seen
   std::vector<uint32_t> known;                 // of KnownPairs, that name this flow's number

@@ -37,15 +37,18 @@ void FlowStore::ApproachTap(uint32_t hint) const {
   if (state.first_at_tap < at_taps_.size()) PrefetchLines<2>(&at_taps_[state.first_at_tap]);
 }
 
-uint32_t FlowStore::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
-  const uint32_t guess = hints_.Guess(hint);
-  if (guess < flows_.size() && flows_[guess].key == key) return guess;
-  const uint32_t number = FindOrAddByKey(key, time);
-  if (number != kNoFlow) hints_.Remember(hint, number);
+uint32_t FlowStore::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  uint32_t number = hints_.Guess(hint);
+  if (number >= flows_.size() || flows_[number].key != key) {
+    number = FindOrAddByKey(key);
+    if (number == kNoFlow) return kNoFlow;
+    hints_.Remember(hint, number);
+  }
+  flows_[number].heard = now_;
   return number;
 }
 
-uint32_t FlowStore::FindOrAddByKey(const FlowKey& key, Timestamp time) {
+uint32_t FlowStore::FindOrAddByKey(const FlowKey& key) {
   if (const uint32_t found = Find(key); found != kNoFlow) return found;
   if (index_.size() >= limits_.flows) return kNoFlow;
   const uint32_t pair_number = PairOf(key);
@@ -58,25 +61,31 @@ uint32_t FlowStore::FindOrAddByKey(const FlowKey& key, Timestamp time) {
   state.pair = pair_number;
   state.side = side;
   state.position = static_cast<uint32_t>(pair.flows[side].size());
-  state.last_seen = time;
   pair.flows[side].push_back(number);
   index_.Insert(key, number);
   return number;
 }
 
-uint32_t FlowStore::FindQuiet(const FlowKey& key, Timestamp since) {
-  const auto last_seen = [this](uint32_t flow) {
+uint32_t FlowStore::FindQuiet(const FlowKey& key) {
+  const Timestamp since = now_ - kQuietForLong;
+  const auto heard = [this](uint32_t flow) {
     const FlowState& state = flows_[flow];
-    return state.pair == kNoFlow ? Timestamp::max() : state.last_seen;
+    return state.pair == kNoFlow ? Timestamp::max() : state.heard;
   };
-  if (index_.size() >= limits_.flows) {
-    return hand_.Find(static_cast<uint32_t>(flows_.size()), since, last_seen);
+  const uint32_t number = FindPair(HostPairKey{.segment = key.segment,
+                                               .low = std::min(key.source, key.destination),
+                                               .high = std::max(key.source, key.destination)});
+  if (number != kNoFlow) {
+    const HostPair& pair = pairs_[number];
+    const std::vector<uint32_t>& side = pair.flows[pair.SideOf(key)];
+    const auto count = static_cast<uint32_t>(side.size());
+    if (count >= limits_.flows_per_side) {
+      QuietHand<Timestamp> hand(static_cast<uint32_t>(pair.records % count));
+      const uint32_t at = hand.Find(count, since, [&](uint32_t i) { return heard(side[i]); });
+      return at == kNoFlow ? kNoFlow : side[at];
+    }
   }
-  const HostPair& pair = pairs_[PairOf(key)];
-  const std::vector<uint32_t>& side = pair.flows[pair.SideOf(key)];
-  const uint32_t position = hand_in_pair_.Find(static_cast<uint32_t>(side.size()), since,
-                                               [&](uint32_t at) { return last_seen(side[at]); });
-  return position == QuietHand::kNone ? kNoFlow : side[position];
+  return hand_.Find(static_cast<uint32_t>(flows_.size()), since, heard);
 }
 
 uint32_t FlowStore::PairOf(const FlowKey& key) {
@@ -177,6 +186,7 @@ void FlowStore::Reset(uint32_t number) {
   fresh.first_at_tap = state.first_at_tap;
   fresh.incarnation = state.incarnation + 1;
   fresh.last_seen = state.last_seen;
+  fresh.heard = state.heard;
   fresh.known_outdated = true;
   fresh.restarted = state.restarted;
   fresh.last_restart = state.last_restart;

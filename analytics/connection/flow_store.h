@@ -2,6 +2,7 @@
 // Flows, their states at taps, and host pairs: found by key, bounded, reused after silence.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <unordered_map>
 #include <utility>
@@ -25,12 +26,14 @@ class FlowStore {
  public:
   explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
 
-  // The flow's index; kNoFlow if it is new and there is no room. A new one was seen at `time`.
+  // Event time has reached `now`.
+  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
+
+  // The flow's index, which is heard of thereby; kNoFlow if it is new and there is no room.
   // `hint` is the record's: it saves the look-up where it led to the same flow before.
-  uint32_t FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
-  // A flow not seen since then that keeps this one from having room; kNoFlow if a few looks find
-  // none.
-  uint32_t FindQuiet(const FlowKey& key, Timestamp since);
+  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
+  // A flow long silent that keeps this one from having room; kNoFlow if a few looks find none.
+  uint32_t FindQuiet(const FlowKey& key);
   // Records come flow by flow, each with a state elsewhere in memory. A few records ahead of its
   // turn, Approach starts loading a flow's state, and ApproachTap what the state leads to.
   void Approach(uint32_t hint) const;
@@ -80,7 +83,7 @@ class FlowStore {
   uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow if there is none
 
  private:
-  uint32_t FindOrAddByKey(const FlowKey& key, Timestamp time);
+  uint32_t FindOrAddByKey(const FlowKey& key);
   void FreePair(uint32_t pair);
   struct PairKeyHash {
     size_t operator()(const HostPairKey& key) const {
@@ -104,8 +107,8 @@ class FlowStore {
   std::vector<uint32_t> free_pairs_;
   std::vector<uint32_t> free_channels_;  // the first of two
   std::vector<HostPairKey> changed_;
-  QuietHand hand_;
-  QuietHand hand_in_pair_;
+  Timestamp now_;
+  QuietHand<Timestamp> hand_;
 };
 
 }  // namespace rocescope

@@ -261,11 +261,16 @@ PairConnection AnswerFlow(const FlowStore& store, const KnownPairs& known,
                        kManagementConfidence);
   }
   const std::vector<PairMember>& others = matching.sides[1 - flow.side];
-  const uint32_t place = matching.PlaceOf(flow);
-  if (place == kNoFlow || matching.sides[flow.side][place].version != store.VersionOf(number)) {
-    return writer.Single(number, {}, others);
+  const std::vector<PairMember>& own = matching.sides[flow.side];
+  const FlowVersion version = store.VersionOf(number);
+  auto member = own.end();
+  if (const uint32_t place = matching.PlaceOf(flow); place != kNoFlow) member = own.begin() + place;
+  // It may have another position since, as one that was forgotten left its own.
+  if (member == own.end() || member->version != version) {
+    member = std::ranges::find(own, version, &PairMember::version);
   }
-  const RowMatch& match = matching.sides[flow.side][place].match;
+  if (member == own.end()) return writer.Single(number, {}, others);
+  const RowMatch& match = member->match;
   if (match.partner == UINT32_MAX) return writer.Single(number, match.candidates, others);
   const PairMember& partner = others[match.partner];
   if (partner.flow() != kNoFlow && !store.IsCurrent(partner.version)) {

@@ -77,6 +77,13 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Sight
   }
 }
 
+bool PsnEcho::IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
+                           const RequestIndex::Match& match, Timestamp response_time) {
+  const FlowAtTap& from = store.at_tap(match.owner);
+  return from.version.flow != kNoFlow && from.channel == at_tap.reverse_channel &&
+         from.first_request <= response_time - match.age + 2 * RequestIndex::kTick;
+}
+
 // Whether the switch sees requests to the responder in the order in which it answers them.
 bool PsnEcho::IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
                         const SightingRecord& record, const RequestIndex::Matches& matches) {
@@ -86,7 +93,8 @@ bool PsnEcho::IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
   return IsInitial(record.ttl) &&
          std::any_of(matches.items.begin(), matches.items.begin() + matches.size,
                      [&](const RequestIndex::Match& match) {
-                       return store.at_tap(match.owner).ttl < record.ttl;
+                       return IsStillThere(store, at_tap, match, record.event_time) &&
+                              store.at_tap(match.owner).ttl < record.ttl;
                      });
 }
 
@@ -120,8 +128,7 @@ void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
 void PsnEcho::CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
                        uint32_t psn, Timestamp response_time) {
   const FlowAtTap& from = store.at_tap(match.owner);
-  // The request's flow was forgotten; another one's state may be in its place.
-  if (from.version.flow == kNoFlow || from.channel != at_tap.reverse_channel) return;
+  if (!IsStillThere(store, at_tap, match, response_time)) return;
   for (size_t i = 0; i < at_tap.candidates.size(); ++i) {
     if (at_tap.candidates[i].requester != from.version) continue;
     ++at_tap.candidates[i].hits;

@@ -38,6 +38,10 @@ class PsnEcho {
  private:
   void CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
                 uint32_t psn, Timestamp response_time);
+  // Whether who sent the request still is where it was: flows are forgotten, and others come into
+  // their places.
+  static bool IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
+                           const RequestIndex::Match& match, Timestamp response_time);
   static bool IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
                         const SightingRecord& record, const RequestIndex::Matches& matches);
   void CloseGroup(FlowStore& store, AnswerGroup& group);

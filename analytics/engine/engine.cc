@@ -46,6 +46,27 @@ std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
   return gpus;
 }
 
+// A header may have room for a port's number that the switch does not fill, and none for the
+// direction: the topology says which.
+TapPlace AsDeclared(TapPlace place, const topology::Fabric& fabric) {
+  using topology::TapDirection;
+  const topology::NodeIndex node = fabric.FindSwitchByErspan(place.switch_address);
+  const auto find = [&](TapSide side, TapDirection direction) {
+    if (place.side != TapSide::kUnknown && place.side != side) return topology::kNone;
+    return fabric.FindTap(node, place.session, direction);
+  };
+  const topology::TapIndex ingress = find(TapSide::kIngress, TapDirection::kIngress);
+  const topology::TapIndex egress = find(TapSide::kEgress, TapDirection::kEgress);
+  for (const topology::TapIndex tap : {ingress, egress}) {
+    if (tap != topology::kNone && !fabric.tap(tap).names_port) place.has_port = false;
+  }
+  if (place.side == TapSide::kUnknown &&
+      (ingress == topology::kNone) != (egress == topology::kNone)) {
+    place.side = egress == topology::kNone ? TapSide::kIngress : TapSide::kEgress;
+  }
+  return place;
+}
+
 }  // namespace
 
 void Engine::SetHostFacts(HostFacts facts) {
@@ -76,7 +97,8 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   changed_ = true;
 }
 
-void Engine::LearnTap(const TapPlace& place) {
+void Engine::LearnTap(const TapPlace& told) {
+  const TapPlace place = fabric_ ? AsDeclared(told, *fabric_) : told;
   connections_.LearnTap(place);
   if (paths_) paths_->LearnTap(place);
   if (cabling_) cabling_->LearnTap(place);
@@ -150,6 +172,7 @@ RefusedRecords Engine::Refused() const {
   if (!fabric_) return {};
   return {.losses = losses_->refused(),
           .marks = marks_->flows_refused(),
+          .marks_evicted = marks_->flows_evicted(),
           .queues = queues_->queues_refused(),
           .delays = delays_->places_refused() + delays_->flows_refused(),
           .metrics = metrics_->Statistics()};

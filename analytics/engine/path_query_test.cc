@@ -76,5 +76,49 @@ TEST_F(PathQuery, FindsTheFlowsFromOneNicToAnother) {
   EXPECT_TRUE(NumbersBetween("host5", "host0").empty());
 }
 
+// ERSPAN's second type has a field for the port whether a switch fills it or not, and none for the
+// direction.
+void ExpectPathByCore1(topology::TapDirection declared, TapSide told, std::string_view first,
+                       std::string_view second) {
+  topology::Fabric::Parts parts = SmallFatTree().parts();
+  const topology::Fabric plain = SmallFatTree();
+  parts.taps.push_back(
+      {.node = plain.FindNode("core1"),
+       .session = 3,
+       .direction = declared,
+       .names_port = false,
+       .ports = {PortBetween(plain, "core1", first), PortBetween(plain, "core1", second)}});
+  const auto fabric =
+      std::make_shared<const topology::Fabric>(topology::Fabric::Make(std::move(parts)).value());
+  Engine engine;
+  engine.SetFabric(fabric);
+  engine.LearnTap({.tap = 1,
+                   .switch_address = fabric->node(fabric->FindNode("core1")).erspan_source,
+                   .session = 3,
+                   .side = told,
+                   .has_port = true,
+                   .port = 0});
+  const auto address = [&](std::string_view host) {
+    return fabric->nic(NicOfHost(*fabric, host)).addresses.front().address;
+  };
+  const FlowKey flow = {.source = address("host0"), .destination = address("host4")};
+  engine.Ingest(
+      {.flows = {{.flow = flow, .tap = 1, .first_seen = At(0), .last_seen = At(9), .packets = 4}}});
+  const auto snapshot = engine.Publish();
+  const FlowPath* const path = snapshot->PathOf(flow);
+  ASSERT_NE(path, nullptr);
+  EXPECT_EQ(NodesOf(*fabric, path->stretches.at(0).path),
+            "host0 leaf0 spine0 core1 spine2 leaf2 host4");
+}
+
+TEST(PathOfASessionThatNamesNoPort, IsByAnyOfItsPorts) {
+  for (const TapSide told : {TapSide::kIngress, TapSide::kUnknown}) {
+    ExpectPathByCore1(topology::TapDirection::kIngress, told, "spine0", "spine6");
+  }
+  for (const TapSide told : {TapSide::kEgress, TapSide::kUnknown}) {
+    ExpectPathByCore1(topology::TapDirection::kEgress, told, "spine2", "spine6");
+  }
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -28,11 +28,12 @@ namespace rocescope {
 
 // Records that count nowhere, as a table had no place for them.
 struct RefusedRecords {
-  uint64_t losses = 0;       // of flows that lost packets
-  uint64_t marks = 0;        // of flows with marked packets
-  uint64_t queues = 0;       // of queues, by INT
-  uint64_t delays = 0;       // of delays between two places
-  MetricStatistics metrics;  // of counters
+  uint64_t losses = 0;         // of flows that lost packets
+  uint64_t marks = 0;          // of flows with marked packets
+  uint64_t marks_evicted = 0;  // flows, not records: of windows long past
+  uint64_t queues = 0;         // of queues, by INT
+  uint64_t delays = 0;         // of delays between two places
+  MetricStatistics metrics;    // of counters
 };
 
 struct Snapshot {

@@ -145,7 +145,7 @@ uint32_t PathTracker::TakePlace(Timestamp time) {
   }
   const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), time - kQuietForLong,
                                     [this](uint32_t flow) { return flows_[flow].LastSeen(); });
-  if (quiet == QuietHand::kNone) return kNoFlow;
+  if (quiet == kNoFlow) return kNoFlow;
   ++statistics_.flows_evicted;
   Flow& flow = flows_[quiet];
   gone_.push_back(flow.key);
@@ -333,6 +333,7 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
   gone_.clear();
   if (keys.empty()) return paths_;
   std::ranges::sort(keys);
+  keys.erase(std::ranges::unique(keys).begin(), keys.end());
   paths_ = std::make_shared<const FlowPaths>(paths_->With(keys, std::move(fresh), &FlowPath::flow));
   return paths_;
 }

@@ -146,7 +146,7 @@ class PathTracker {
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand hand_;
+  QuietHand<Timestamp> hand_;
   std::vector<Activity> active_;   // by crossing
   std::vector<CrossingId> asked_;  // of the question at hand
   PathStatistics statistics_;

@@ -5,11 +5,15 @@
 
 #include <utility>
 
+#include "appliance/config/listen_address.h"
+
 namespace rocescope {
 namespace {
 
-// "*.gpu.example" of "node7.gpu.example"; empty: it has one label.
+// "*.gpu.example" of "node7.gpu.example"; empty: it has one label, or is no host's (an address of
+// mail may have a host's name behind it).
 std::string WithAnyFirstLabel(const std::string& name) {
+  if (!IsHostName(name)) return "";
   const size_t dot = name.find('.');
   return dot == std::string::npos || dot == 0 ? "" : "*" + name.substr(dot);
 }

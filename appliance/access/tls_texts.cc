@@ -21,9 +21,10 @@ Result<TlsTexts> ReadTls(const TlsConfig& config, std::string_view key_of_config
     Result<std::string> read = ReadTextFile(*path, kLargest);
     if (!read) return tl::unexpected(read.error());
     if (read->empty()) {
-      return MakeError(
-          ErrorCode::kInvalidArgument,
-          fmt::format("{}: is empty (key `{}` of the configuration)", *path, key_of_config));
+      const std::string where =
+          key_of_config.empty() ? ""
+                                : fmt::format(" (key `{}` of the configuration)", key_of_config);
+      return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: is empty{}", *path, where));
     }
     *text = *std::move(read);
   }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// What the PEM files of a side of TLS hold.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "appliance/config/tls_config.h"
 #include "base/result.h"

@@ -11,7 +11,7 @@ std::string LossText(const RecordLoss& loss) {
   constexpr uint64_t kOneOf = 1000;
   const uint64_t lost = loss.records.given_up;
   const uint64_t all = lost + loss.records.taken;
-  if (lost == 0 || lost < all / kOneOf) return "";
+  if (lost == 0 || kOneOf * lost < all) return "";
   return fmt::format(
       "analysis was behind and gave up {} of {} records in the last {} s: what is told is by the "
       "others, and a fault may be missing",

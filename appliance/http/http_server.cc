@@ -27,6 +27,7 @@
 #include <type_traits>
 
 #include "appliance/access/tls_context.h"
+#include "appliance/config/listen_address.h"
 #include "appliance/http/host_name.h"
 #include "appliance/life/step_back.h"
 #include "base/thread_name.h"
@@ -423,6 +424,13 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, Htt
   auto parts = std::make_unique<Parts>();
   parts->options = options;
   parts->handler = std::move(handler);
+  if (!options.tls.IsThere() && !IsLoopback(options.address)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("HTTP: {} is not of loopback, which needs certificates (key `http` of "
+                    "the configuration)",
+                    ToString(options.address)));
+  }
   if (options.tls.IsThere()) {
     Result<TlsContext> tls = ServerTls(options.tls);
     if (!tls) {

@@ -307,5 +307,12 @@ TEST_F(HttpTlsTest, SaysWhichFileCannotBeUsed) {
   EXPECT_THAT(problem(options), HasSubstr("the authority's certificate is none in PEM"));
 }
 
+TEST(HttpServer, OpensNoDoorToOthersWithoutCertificates) {
+  const auto server = HttpServer::Open({.address = IpAddress::FromV4(0)},
+                                       [](const HttpRequest&) { return HttpResponse(); });
+  ASSERT_FALSE(server);
+  EXPECT_THAT(server.error().message, testing::HasSubstr("needs certificates"));
+}
+
 }  // namespace
 }  // namespace rocescope

@@ -68,7 +68,8 @@ constexpr Row kRows[] = {
      [](const ReplayFindings& f) { return Connections(f).management_unmatched; }},
     {"connections.closed_dropped", "closed connections are not listed, there were too many",
      [](const ReplayFindings& f) { return Connections(f).closed_dropped; }},
-    {"connections.flows_evicted", "flows that were silent gave way to others and are not listed",
+    {"connections.flows_evicted",
+     "times that a silent flow gave way to another and is not listed until it speaks",
      [](const ReplayFindings& f) { return Connections(f).flows_evicted; }},
     {"connections.flows_expired", "flows were silent for long and are not listed",
      [](const ReplayFindings& f) { return Connections(f).flows_expired; }},
@@ -95,6 +96,8 @@ constexpr Row kRows[] = {
      [](const ReplayFindings& f) { return f.snapshot.refused.losses; }},
     {"marks.flows_refused", "records of marked packets tell of no queue: of too many flows",
      [](const ReplayFindings& f) { return f.snapshot.refused.marks; }},
+    {"marks.flows_evicted", "flows that had marks long ago gave way to others that have some",
+     [](const ReplayFindings& f) { return f.snapshot.refused.marks_evicted; }},
     {"queues.refused", "reports of INT tell of no queue: there were too many",
      [](const ReplayFindings& f) { return f.snapshot.refused.queues; }},
     {"counters.entities_refused",
@@ -109,6 +112,10 @@ constexpr Row kRows[] = {
     {"cabling.flows_refused", "records of flows say nothing of cables, there were too many flows",
      [](const ReplayFindings& f) {
        return f.snapshot.cabling ? f.snapshot.cabling->flows_refused : 0;
+     }},
+    {"cabling.flows_evicted", "flows that were silent gave way to others that say more of cables",
+     [](const ReplayFindings& f) {
+       return f.snapshot.cabling ? f.snapshot.cabling->flows_evicted : 0;
      }},
 };
 

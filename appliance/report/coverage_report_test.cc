@@ -53,11 +53,13 @@ TEST(CoverageReport, ListsEveryCountOnceAlsoWhereItIsZero) {
                            "delays.places_refused",
                            "losses.flows_refused",
                            "marks.flows_refused",
+                           "marks.flows_evicted",
                            "queues.refused",
                            "counters.entities_refused",
                            "counters.unknown_entities",
                            "counters.told_twice",
-                           "cabling.flows_refused"}) {
+                           "cabling.flows_refused",
+                           "cabling.flows_evicted"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

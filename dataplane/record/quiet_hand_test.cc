@@ -12,19 +12,19 @@ namespace {
 
 TEST(QuietHand, TakesTheQuietestOfAFew) {
   std::vector<int> last = {9, 4, 2, 7};
-  QuietHand hand;
+  QuietHand<int> hand;
   const auto last_of = [&](uint32_t place) { return last[place]; };
   EXPECT_EQ(hand.Find(4, 8, last_of), 2u);
   last[2] = 10;
   EXPECT_EQ(hand.Find(4, 8, last_of), 1u);
-  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand::kNone) << "4 is not before 4";
-  EXPECT_EQ(hand.Find(0, 8, last_of), QuietHand::kNone);
+  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand<int>::kNone) << "4 is not before 4";
+  EXPECT_EQ(hand.Find(0, 8, last_of), QuietHand<int>::kNone);
 }
 
 TEST(QuietHand, ComesRoundToAllAFewAtATime) {
   std::vector<int> last(1000);
   std::iota(last.begin(), last.end(), 0);
-  QuietHand hand;
+  QuietHand<int> hand;
   std::set<uint32_t> found;
   int most = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -34,12 +34,30 @@ TEST(QuietHand, ComesRoundToAllAFewAtATime) {
       return last[at];
     });
     most = std::max(most, looks);
-    if (place == QuietHand::kNone) continue;
+    if (place == QuietHand<int>::kNone) continue;
     EXPECT_TRUE(found.insert(place).second);
     last[place] = 2000;
   }
-  EXPECT_EQ(most, int{QuietHand::kLooks});
+  EXPECT_EQ(most, int{QuietHand<int>::kLooks});
   EXPECT_EQ(found.size(), 1000u);
+}
+
+TEST(QuietHand, RestsWhereAllAreBusyUntilOneMayBeQuiet) {
+  std::vector<int> last(100, 50);
+  last[70] = 40;
+  QuietHand<int> hand;
+  int looks = 0;
+  const auto find = [&](int since) {
+    return hand.Find(100, since, [&](uint32_t at) {
+      ++looks;
+      return last[at];
+    });
+  };
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(find(40), QuietHand<int>::kNone);
+  EXPECT_LT(looks, 100 + int{QuietHand<int>::kLooks});
+  uint32_t found = QuietHand<int>::kNone;
+  for (int i = 0; i < 10 && found == QuietHand<int>::kNone; ++i) found = find(41);
+  EXPECT_EQ(found, 70u);
 }
 
 }  // namespace
