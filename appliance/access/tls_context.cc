@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509err.h>
 #include <openssl/x509v3.h>
 
 #include <array>
@@ -18,8 +20,21 @@ namespace asio = boost::asio;
 namespace ssl = boost::asio::ssl;
 using ErrorOf = boost::system::error_code;
 
-Status Wrong(std::string_view what, const ErrorOf& error) {
-  return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: {}", what, error.message()));
+Status Wrong(std::string_view file, std::string_view what, const ErrorOf& error) {
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {} ({})", file, what, error.message()));
+}
+
+Status LoadKey(const TlsTexts& texts, ssl::context& context) {
+  ErrorOf error;
+  context.use_private_key(asio::buffer(texts.key), ssl::context::pem, error);
+  if (!error) return {};
+  if (ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH) {
+    return Wrong(texts.files.key,
+                 fmt::format("it is not the key of the certificate in {}", texts.files.certificate),
+                 error);
+  }
+  return Wrong(texts.files.key, "it holds no private key in PEM without a password", error);
 }
 
 Status Load(const TlsTexts& texts, ssl::context& context) {
@@ -27,13 +42,13 @@ Status Load(const TlsTexts& texts, ssl::context& context) {
   // Else OpenSSL asks the terminal for a key's password.
   context.set_password_callback([](size_t, ssl::context::password_purpose) { return ""; }, error);
   context.use_certificate_chain(asio::buffer(texts.certificate), error);
-  if (error) return Wrong("the certificate is none in PEM", error);
-  context.use_private_key(asio::buffer(texts.key), ssl::context::pem, error);
-  if (error) return Wrong("the key is not the certificate's, in PEM and without a password", error);
+  if (error) return Wrong(texts.files.certificate, "it holds no certificate in PEM", error);
+  if (const Status key = LoadKey(texts, context); !key) return key;
   context.add_certificate_authority(asio::buffer(texts.peer_ca), error);
-  if (error) return Wrong("the authority's certificate is none in PEM", error);
+  if (error)
+    return Wrong(texts.files.client_ca, "it holds no authority's certificate in PEM", error);
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
-  if (error) return Wrong("the other side cannot be asked for its certificate", error);
+  if (error) return Wrong("TLS", "the other side cannot be asked for its certificate", error);
   return {};
 }
 

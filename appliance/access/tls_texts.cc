@@ -11,7 +11,7 @@
 namespace rocescope {
 
 Result<TlsTexts> ReadTls(const TlsConfig& config, std::string_view key_of_config) {
-  TlsTexts tls;
+  TlsTexts tls{.files = config};
   if (!config.IsThere()) return tls;
   if (const Status all = CheckTls({}, config); !all) return tl::unexpected(all.error());
   for (const auto& [path, text] :

@@ -15,6 +15,7 @@ struct TlsTexts {
   std::string certificate;  // one's own, and those between it and its authority
   std::string key;
   std::string peer_ca;  // who signs the other side's
+  TlsConfig files;      // whence these are
 
   bool IsThere() const { return !certificate.empty(); }
 };

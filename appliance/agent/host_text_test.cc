@@ -41,6 +41,11 @@ TEST(ProcessEnvironment, PassesOverWhatIsNone) {
                   "CUDA_VISIBLE_DEVICES=0;rm\0\xff\xfe"sv)
                   .IsEmpty());
   EXPECT_TRUE(ParseProcessEnvironment("").IsEmpty());
+  for (const auto list :
+       {"RANK=1\0CUDA_VISIBLE_DEVICES=2, 3"sv, "RANK=1\0CUDA_VISIBLE_DEVICES="sv}) {
+    EXPECT_EQ(ParseProcessEnvironment(list).visible_gpus, kNoKnownGpus)
+        << "not the same as no word of it";
+  }
   EXPECT_EQ(ParseProcessEnvironment("RANK=7"sv).rank, 7u) << "the last one may lack its NUL";
 }
 

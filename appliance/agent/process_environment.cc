@@ -37,7 +37,8 @@ bool IsListOfGpus(std::string_view text) {
   constexpr size_t kLongest = 1024;
   constexpr std::string_view kMay =
       "0123456789,-/:ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  return text.size() <= kLongest && text.find_first_not_of(kMay) == std::string_view::npos;
+  return !text.empty() && text.size() <= kLongest &&
+         text.find_first_not_of(kMay) == std::string_view::npos;
 }
 
 }  // namespace
@@ -54,7 +55,9 @@ ProcessEnvironment ParseProcessEnvironment(std::string_view text) {
     const std::string_view name = entry.substr(0, equals);
     const std::string_view value = entry.substr(equals + 1);
     if (name == "SLURM_JOB_ID") result.slurm_job_id = ParseDecimal(value);
-    if (name == "CUDA_VISIBLE_DEVICES" && IsListOfGpus(value)) result.visible_gpus = value;
+    if (name == "CUDA_VISIBLE_DEVICES") {
+      result.visible_gpus = IsListOfGpus(value) ? value : kNoKnownGpus;
+    }
     for (size_t i = 0; i < kNumbers.size(); ++i) {
       for (size_t j = 0; j < kNumbers[i].names.size() && j < trust[i]; ++j) {
         if (kNumbers[i].names[j] != name) continue;

@@ -10,15 +10,21 @@
 
 namespace rocescope {
 
+// Neither a GPU's number nor its UUID.
+inline constexpr std::string_view kNoKnownGpus = "none";
+
 struct ProcessEnvironment {
   std::optional<uint64_t> slurm_job_id;
   std::optional<uint32_t> rank;  // torchrun's before MPI's before Slurm's: the innermost launcher's
   std::optional<uint32_t> local_rank;
   std::optional<uint32_t> world_size;
-  std::string visible_gpus;  // CUDA_VISIBLE_DEVICES, if its characters are those of such lists
+  // CUDA_VISIBLE_DEVICES; kNoKnownGpus where it is empty, which hides all of them, or its
+  // characters are not those of such lists.
+  std::string visible_gpus;
 
   bool IsEmpty() const {
-    return !slurm_job_id && !rank && !local_rank && !world_size && visible_gpus.empty();
+    return !slurm_job_id && !rank && !local_rank && !world_size &&
+           (visible_gpus.empty() || visible_gpus == kNoKnownGpus);
   }
   friend bool operator==(const ProcessEnvironment&, const ProcessEnvironment&) = default;
 };

@@ -72,10 +72,10 @@ std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
 }
 
 std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary) {
-  std::string text =
-      fmt::format("job {} \"{}\" of {}: {} on {}, {}\n", job.id(), Visible(job.name()),
-                  Visible(job.user()), job.ended() ? "ended" : "running",
-                  Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
+  std::string text = fmt::format(
+      "job {} \"{}\"{}: {} on {}, {}\n", job.id(), Visible(job.name()),
+      job.user().empty() ? "" : " of " + Visible(job.user()), job.ended() ? "ended" : "running",
+      Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
   text += fmt::format("from {} UTC{}\n", UtcDayAndTime(job.start_ns()),
                       job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
   if (summary == nullptr) return text + "none of its packets was seen\n";

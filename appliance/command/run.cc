@@ -132,7 +132,11 @@ Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTe
                                  WebHandler(service));
   if (server) {
     const ListenAddress where = {.address = config.http.listen->address, .port = (*server)->port()};
-    Message(fmt::format("the page is at {}://{}/, metrics at /metrics", scheme, ToString(where)));
+    // No other machine goes to "all addresses".
+    const bool has_name = where.address.IsUnspecified() && !config.http.names.empty();
+    const std::string host =
+        has_name ? fmt::format("{}:{}", config.http.names.front(), where.port) : ToString(where);
+    Message(fmt::format("the page is at {}://{}/, metrics at /metrics", scheme, host));
   }
   return server;
 }

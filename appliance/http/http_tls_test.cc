@@ -145,7 +145,8 @@ class HttpTlsTest : public testing::Test {
             .names = {"box.example.org"},
             .tls = {.certificate = certificates_.Read("box.pem"),
                     .key = certificates_.Read("box.key"),
-                    .peer_ca = certificates_.Read("ca.pem")}};
+                    .peer_ca = certificates_.Read("ca.pem"),
+                    .files = {.certificate = "box.pem", .key = "box.key", .client_ca = "ca.pem"}}};
   }
   void Serve(const HttpServer::Options& options) {
     auto server = HttpServer::Open(options, Answer);
@@ -297,14 +298,14 @@ TEST_F(HttpTlsTest, SaysWhichFileCannotBeUsed) {
   };
   auto options = Options();
   options.tls.key = certificates_.Read("viewer1.key");
-  EXPECT_THAT(problem(options), AllOf(HasSubstr("the key is not the certificate's"),
+  EXPECT_THAT(problem(options), AllOf(HasSubstr("it is not the key of the certificate in box.pem"),
                                       HasSubstr("(key `http` of the configuration)")));
   options = Options();
   options.tls.certificate = "nonsense";
-  EXPECT_THAT(problem(options), HasSubstr("the certificate is none in PEM"));
+  EXPECT_THAT(problem(options), HasSubstr("box.pem: it holds no certificate in PEM"));
   options = Options();
   options.tls.peer_ca = "nonsense";
-  EXPECT_THAT(problem(options), HasSubstr("the authority's certificate is none in PEM"));
+  EXPECT_THAT(problem(options), HasSubstr("ca.pem: it holds no authority's certificate in PEM"));
 }
 
 TEST(HttpServer, OpensNoDoorToOthersWithoutCertificates) {

@@ -126,7 +126,7 @@ int GpuNamed(std::string_view name, int most, const std::vector<std::string>& uu
   if (name.size() > kUuid.size() && name.starts_with(kUuid)) return GpuByUuid(uuids, name);
   int number = -1;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
-  return read.ptr != name.data() + name.size() || number > most ? -1 : number;
+  return read.ptr != name.data() + name.size() || number < 0 || number > most ? -1 : number;
 }
 
 // What a process's environment says of its GPUs: by UUID they have numbers only once the host's

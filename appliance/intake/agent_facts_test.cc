@@ -295,6 +295,8 @@ TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
   add(15, 0, 16, "GPU-77");  // of none
   add(15, 0, 16, "GPU-");
   add(15, 0, 16, "MIG-8a41c2f7");
+  add(15, 0, 16, "none");  // or not to be read: its first GPU is not the host's first
+  add(15, 0, 16, "-5");
   facts.Add(batch, 1, "gpu-7");
   v1::AgentBatch inventory;
   for (const auto& [pci, uuid] :
@@ -310,7 +312,7 @@ TEST(AgentFacts, EnvironmentsTellRanksAndGpus) {
   const auto processes = facts.builder.Facts().processes;
   std::vector<int> gpus;
   for (const HostProcess& process : processes) gpus.push_back(process.gpu);
-  EXPECT_THAT(gpus, ElementsAre(1, 6, 7, -1, 2, 0, 1, -1, -1, -1, -1));
+  EXPECT_THAT(gpus, ElementsAre(1, 6, 7, -1, 2, 0, 1, -1, -1, -1, -1, -1, -1));
   EXPECT_EQ(processes[1].host, "gpu-7");
   EXPECT_EQ(processes[1].process_id, 102u);
   EXPECT_EQ(processes[1].rank, 10);

@@ -99,7 +99,8 @@ void CheckSilence(const CheckUpInput& input, std::vector<Complaint>& out) {
       silent.Add(source.name,
                  fmt::format("nothing has come in {:.0f} s", Seconds(input.now - input.started)),
                  std::string(HowToHear(source.kind)));
-    } else if (counted.received_any && counted.last_arrival > input.started &&
+    } else if (source.kind != SourceKind::kAgents &&  // idle ones have nothing to say
+               counted.received_any && counted.last_arrival > input.started &&
                input.now - counted.last_arrival > kSilence) {
       silent.Add(source.name,
                  fmt::format("nothing has come for {:.0f} s, and something had before",

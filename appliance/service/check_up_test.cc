@@ -246,6 +246,16 @@ TEST_F(SessionsTest, WhereNobodyIsHeardNoneIsBlamed) {
   EXPECT_THAT(WithAnswer(), IsEmpty()) << "it is the source that is silent";
 }
 
+// They are connected, and say so each second; a host where nothing happens has nothing to tell.
+TEST_F(CheckUpTest, AgentsThatHaveNothingToSayAreWell) {
+  SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
+  source.statistics.last_arrival = input_.now - std::chrono::minutes(5);
+  input_.started = input_.now - std::chrono::minutes(10);
+  EXPECT_THAT(CheckUp(input_), IsEmpty());
+  source.kind = SourceKind::kUdp;
+  EXPECT_THAT(CheckUp(input_), ElementsAre(Is("silent_source", source.name.c_str())));
+}
+
 TEST_F(CheckUpTest, AHostsClockThatIsApartFromTheBoxsIsTold) {
   using std::chrono::milliseconds;
   SourceState& source = AddSource(SourceKind::kAgents, 10, 10);

@@ -81,7 +81,7 @@ class Tls(unittest.TestCase):
                     line = run.stderr.readline()
                     self.assertTrue(line, heard)
                     heard += line
-                yield run, int(re.search(r"https://0\.0\.0\.0:(\d+)/", heard).group(1))
+                yield run, int(re.search(r"https://box\.example\.org:(\d+)/", heard).group(1))
                 run.send_signal(signal.SIGTERM)
                 run.communicate(timeout=50)
                 self.assertEqual(run.returncode, 0)
@@ -205,7 +205,7 @@ class Tls(unittest.TestCase):
                     "-out", "locked.key")
         (self.ours / "empty.pem").write_text("")
         for certificate, key, why in (
-                ("box.pem", "viewer1.key", "the key is not the certificate's"),
+                ("box.pem", "viewer1.key", "viewer1.key: it is not the key of the certificate in"),
                 ("box.pem", "locked.key", "without a password"),
                 ("empty.pem", "box.key", "empty.pem: is empty (key `http`"),
                 ("none.pem", "box.key", "none.pem: ")):

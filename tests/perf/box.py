@@ -358,7 +358,8 @@ def job(box, *words):
 
 
 def change_jobs_and_agents(box, folder, stop):
-    """Jobs are registered and end, agents of other and other hosts begin, log and are killed."""
+    """Jobs are registered and end, agents of 64 hosts in turn begin, read a new job's log and are
+    killed."""
     number = 0
     agent = None
     while not stop.wait(0.25):
@@ -370,7 +371,8 @@ def change_jobs_and_agents(box, folder, stop):
             if agent:
                 agent.kill()
                 agent.wait()
-            host = f"host{number % 2048}"
+            host = f"host{number % 512}"
+            (folder / host / "nccl-0.log").unlink(missing_ok=True)
             agent = begin_agent(box, folder, host)
             log_lines(folder, host, 2000)
     if agent:
