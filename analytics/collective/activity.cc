@@ -7,6 +7,7 @@
 #include "analytics/clock/clock_offsets.h"
 
 namespace rocescope {
+
 void MessageLengths::Add(uint32_t length, uint32_t count) {
   for (One& one : most) {
     if (one.count == 0) one.length = length;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -164,14 +165,15 @@ std::shared_ptr<const std::vector<JobRhythm>> CollectiveFinder::Find(
     return rhythms_;
   }
   looked_ = end;
+  const auto notes = static_cast<std::ptrdiff_t>(attribution.notes.size());
   rhythms_ = std::make_shared<const std::vector<JobRhythm>>(
       FindCollectives(facts, connections, flows, activity, attribution));
+  notes_.assign(attribution.notes.begin() + notes, attribution.notes.end());
   if (pace_ > Duration::zero()) Remember(connections, attribution);
   return rhythms_;
 }
 
 void CollectiveFinder::Remember(const ConnectionList& connections, const Attribution& attribution) {
-  gave_up_ = std::ranges::find(attribution.notes, kGaveUp) != attribution.notes.end();
   wire_jobs_.clear();
   of_wire_.clear();
   by_job_.clear();
@@ -196,7 +198,7 @@ void CollectiveFinder::Remember(const ConnectionList& connections, const Attribu
 
 void CollectiveFinder::Repeat(const ConnectionList& connections, const FlowSummaries& flows,
                               Attribution& attribution) {
-  if (gave_up_) attribution.notes.emplace_back(kGaveUp);
+  std::ranges::copy(notes_, std::back_inserter(attribution.notes));
   const auto first = static_cast<uint32_t>(attribution.jobs.size());
   for (const Job& job : wire_jobs_) attribution.jobs.push_back({.job = job, .edges = {}});
   for (uint32_t i = 0; i < connections.size(); ++i) {

@@ -46,7 +46,7 @@ class CollectiveFinder {
 
   Duration pace_;
   std::optional<Timestamp> looked_;
-  bool gave_up_ = false;
+  std::vector<std::string> notes_;  // of the last look
   std::vector<Job> wire_jobs_;
   std::vector<std::pair<Ends, EndClaims>> of_wire_;  // by ends; their jobs are among wire_jobs_
   std::map<std::string, JobRhythm> by_job_;          // by the job's id
