@@ -93,50 +93,46 @@ void Adjacency::Add(const SampleRecord& record) {
        .last = record.event_time});
 }
 
-Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
-  const uint32_t guess = hints_.Guess(hint);
-  if (guess < flows_.size() && flows_[guess].key == key) return &flows_[guess];
-  const uint32_t known =
-      index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-  if (known != FlowPlaces::kNone) {
-    hints_.Remember(hint, known);
-    return &flows_[known];
+Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
+  const auto key_of = [this](uint32_t i) -> const FlowKey& { return flows_[i].key; };
+  uint32_t index = hints_.Guess(hint);
+  if (index >= flows_.size() || flows_[index].key != key) {
+    index = index_.Find(key, key_of);
+    if (index == FlowPlaces::kNone) {
+      index = TakePlace();
+      if (index == FlowPlaces::kNone) {
+        ++flows_refused_;
+        return nullptr;
+      }
+      Flow& flow = flows_[index];
+      flow.key = key;
+      flow.source = fabric_.FindNic({.segment = key.segment, .address = key.source});
+      flow.destination = fabric_.FindNic({.segment = key.segment, .address = key.destination});
+      index_.Insert(key, index);
+    }
+    hints_.Remember(hint, index);
   }
-  const uint32_t index = TakePlace(time);
-  if (index == FlowPlaces::kNone) {
-    ++flows_refused_;
-    return nullptr;
-  }
-  index_.Insert(key, index);
-  hints_.Remember(hint, index);
-  flows_[index] = {
-      .key = key,
-      .source = fabric_.FindNic({.segment = key.segment, .address = key.source}),
-      .destination = fabric_.FindNic({.segment = key.segment, .address = key.destination}),
-      .places = {}};
+  flows_[index].heard = now_;
   return &flows_[index];
 }
 
 // Where there is no room, a flow that was silent for long gives way.
-uint32_t Adjacency::TakePlace(Timestamp time) {
+uint32_t Adjacency::TakePlace() {
   if (flows_.size() < kMostFlows) {
     flows_.emplace_back();
     return static_cast<uint32_t>(flows_.size() - 1);
   }
-  const auto last_seen = [this](uint32_t flow) {
-    Timestamp last = Timestamp::min();
-    for (const Place& place : flows_[flow].places) last = std::max(last, place.last);
-    return last;
-  };
-  const uint32_t quiet = hand_.Find(kMostFlows, time - kQuietForLong, last_seen);
+  const uint32_t quiet = hand_.Find(kMostFlows, now_ - kQuietForLong,
+                                    [this](uint32_t flow) { return flows_[flow].heard; });
   if (quiet == FlowPlaces::kNone) return FlowPlaces::kNone;
   ++flows_evicted_;
   index_.Erase(flows_[quiet].key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
+  flows_[quiet] = {};
   return quiet;
 }
 
 void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
-  Flow* flow = FindOrAdd(key, place.last, hint);
+  Flow* flow = FindOrAdd(key, hint);
   if (flow == nullptr) return;
   bool several = false;
   for (Place& known : flow->places) {

@@ -49,6 +49,8 @@ class Adjacency {
   explicit Adjacency(const topology::Fabric& fabric) : fabric_(fabric) {}
 
   void LearnTap(const TapPlace& place);
+  // Event time has reached `now`; where there is no room, who was silent by it gives way.
+  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
   void Add(const FlowRecord& record);
   void Add(const HopRecord& record);
@@ -90,11 +92,12 @@ class Adjacency {
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     std::vector<Place> places;
+    Timestamp heard;  // by SetTime's clock
   };
 
   void Add(const FlowKey& key, uint32_t hint, const Place& place);
-  Flow* FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint);
-  uint32_t TakePlace(Timestamp time);
+  Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
+  uint32_t TakePlace();
   topology::PortIndex PortOf(topology::NodeIndex node, uint32_t number, Timestamp time);
   void CountEnds(const Flow& flow, const Place& place,
                  std::map<topology::PortIndex, Arrivals>& all) const;
@@ -105,6 +108,7 @@ class Adjacency {
   HintCache hints_;
   std::vector<Flow> flows_;
   QuietHand<Timestamp> hand_;
+  Timestamp now_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
   StrangerLog strangers_;
   uint64_t flows_refused_ = 0;

@@ -35,6 +35,8 @@ class Cabling {
   Cabling(const Cabling&) = delete;
   Cabling& operator=(const Cabling&) = delete;
 
+  // Event time has reached `now`.
+  void SetTime(Timestamp now) { adjacency_.SetTime(now); }
   void LearnTap(const TapPlace& place) { adjacency_.LearnTap(place); }
   void Add(const RecordBatch& batch);
 

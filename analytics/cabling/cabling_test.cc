@@ -103,10 +103,12 @@ TEST_F(CablingTest, PostcardsNameTheTwoCablesThatAreSwapped) {
 
 TEST_F(CablingTest, FlowsOfThePastLeaveRoomForWhatComes) {
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
+  cabling_.SetTime(At(0));
   for (uint32_t i = 0; i < Adjacency::kMostFlows; ++i) {
     cabling_.Add(world_.Postcards(world_.Flow("host0", "host4", 1000 + i), path, At(-20'000)));
   }
   SwapTwo();
+  cabling_.SetTime(At(20'000));
   SendPostcards();
   EXPECT_EQ(cabling_.Answer().flows_refused, 0u);
   EXPECT_THAT(cabling_.Answer().findings, SizeIs(testing::Ge(1u)));

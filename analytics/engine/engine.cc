@@ -154,6 +154,8 @@ void Engine::Ingest(const RecordBatch& batch) {
 
 void Engine::Advance(Timestamp now) {
   connections_.Advance(now);
+  if (paths_) paths_->SetTime(now);
+  if (cabling_) cabling_->SetTime(now);
   if (metrics_) metrics_->Advance(now);
   ApplyCuts();
   changed_ |= connections_.HasNews();

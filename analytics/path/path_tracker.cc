@@ -38,7 +38,7 @@ void PathTracker::Add(const FlowRecord& record) {
   Activity& active = active_[crossing];
   active.first = std::min(active.first, first_seen);
   active.last = std::max(active.last, last_seen);
-  const uint32_t index = FindOrAdd(record.flow, last_seen, record.hint);
+  const uint32_t index = FindOrAdd(record.flow, record.hint);
   if (index == kNoFlow) return;
   Flow& flow = flows_[index];
   if (flow.history && flow.history->cut && last_seen >= *flow.history->cut) {
@@ -67,7 +67,7 @@ void PathTracker::Add(const HopRecord& record) {
   const bool by_clock = clocks_ != nullptr && record.event_time_told;
   const Timestamp time =
       record.event_time - (by_clock ? clocks_->OfIntNode(record.node_id) : Duration(0));
-  const uint32_t index = FindOrAdd(record.packet.flow, time);
+  const uint32_t index = FindOrAdd(record.packet.flow);
   if (index == kNoFlow) return;
   Seen seen = {.sources = kFromInt, .first = time, .last = time, .packets = 1};
   for (const CrossingId crossing : {crossings_.Entering(node, record.metadata.ingress_port),
@@ -81,7 +81,7 @@ void PathTracker::Add(const SampleRecord& record) {
   if (!record.packet.known || record.discarded) return;
   const NodeIndex node = crossings_.fabric().FindSwitchBySflow(record.agent);
   if (node == kNone) return;
-  const uint32_t index = FindOrAdd(record.packet.flow, record.event_time);
+  const uint32_t index = FindOrAdd(record.packet.flow);
   if (index == kNoFlow) return;
   Seen seen = {.sources = kFromSflow,
                .first = record.event_time,
@@ -110,20 +110,21 @@ void PathTracker::MarkChanged(uint32_t flow) {
 }
 
 // Whoever asks for a flow is about to change it.
-uint32_t PathTracker::FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint) {
+uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   uint32_t number = hints_.Guess(hint);
   if (number >= flows_.size() || flows_[number].key != key) {
-    number = FindOrAddByKey(key, time);
+    number = FindOrAddByKey(key);
     if (number == kNoFlow) return kNoFlow;
     hints_.Remember(hint, number);
   }
+  flows_[number].heard = now_;
   MarkChanged(number);
   return number;
 }
 
-uint32_t PathTracker::FindOrAddByKey(const FlowKey& key, Timestamp time) {
+uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
   if (const uint32_t known = Find(key); known != kNoFlow) return known;
-  const uint32_t index = TakePlace(time);
+  const uint32_t index = TakePlace();
   if (index == kNoFlow) {
     ++statistics_.flows_refused;
     return kNoFlow;
@@ -138,13 +139,13 @@ uint32_t PathTracker::FindOrAddByKey(const FlowKey& key, Timestamp time) {
 }
 
 // Where there is no room, a flow that was silent for long gives way.
-uint32_t PathTracker::TakePlace(Timestamp time) {
+uint32_t PathTracker::TakePlace() {
   if (flows_.size() < options_.flows) {
     flows_.emplace_back();
     return static_cast<uint32_t>(flows_.size() - 1);
   }
-  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), time - kQuietForLong,
-                                    [this](uint32_t flow) { return flows_[flow].LastSeen(); });
+  const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), now_ - kQuietForLong,
+                                    [this](uint32_t flow) { return flows_[flow].heard; });
   if (quiet == kNoFlow) return kNoFlow;
   ++statistics_.flows_evicted;
   Flow& flow = flows_[quiet];
@@ -154,14 +155,6 @@ uint32_t PathTracker::TakePlace(Timestamp time) {
   flow = {};
   flow.changed = changed;
   return quiet;
-}
-
-Timestamp PathTracker::Flow::LastSeen() const {
-  Timestamp last = Timestamp::min();
-  for (const Seen& seen : now.seen) last = std::max(last, seen.last);
-  if (now.strays == nullptr) return last;
-  for (const Seen& seen : *now.strays) last = std::max(last, seen.last);
-  return last;
 }
 
 PathTracker::History& PathTracker::Flow::MakeHistory() {

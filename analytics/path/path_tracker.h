@@ -48,6 +48,10 @@ class PathTracker {
   // By whose estimates times are corrected, which must outlive this one; null: by none.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
+  // Event time has reached `now`. By these times, which are of no tap, silence is told where there
+  // is no room.
+  void SetTime(Timestamp now) { now_ = std::max(now_, now); }
+
   // Starts loading what the record will be added to: worth it a few records ahead.
   void Approach(const FlowRecord& record) const;
 
@@ -99,12 +103,12 @@ class PathTracker {
     topology::NicIndex destination = topology::kNone;
     uint16_t udp_source_port = 0;
     bool changed = false;  // since the last answer
+    Timestamp heard;       // by the tracker's clock
     Stretch now;           // the open one
     std::unique_ptr<History> history;
 
     History& MakeHistory();
     std::span<Stretch> Earlier();
-    Timestamp LastSeen() const;
   };
   // When anything was seen at a crossing that a tap watches.
   struct Activity {
@@ -116,12 +120,12 @@ class PathTracker {
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   static void CountAt(Seen& known, const Seen& seen);
-  uint32_t FindOrAdd(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
+  uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
   uint32_t Find(const FlowKey& key) const {
     return index_.Find(key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   }
-  uint32_t FindOrAddByKey(const FlowKey& key, Timestamp time);
-  uint32_t TakePlace(Timestamp time);
+  uint32_t FindOrAddByKey(const FlowKey& key);
+  uint32_t TakePlace();
   void MarkChanged(uint32_t flow);
   void Add(Flow& flow, const Seen& seen);
   void AddNew(Flow& flow, const Seen& seen);
@@ -147,6 +151,7 @@ class PathTracker {
   HintCache hints_;
   std::vector<Flow> flows_;
   QuietHand<Timestamp> hand_;
+  Timestamp now_;
   std::vector<Activity> active_;   // by crossing
   std::vector<CrossingId> asked_;  // of the question at hand
   PathStatistics statistics_;

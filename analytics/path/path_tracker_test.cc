@@ -329,6 +329,7 @@ TEST_F(PathTrackerTest, WhereThereIsNoRoomTheSilentGiveWay) {
                     .has_port = true,
                     .port = port.number});
   const auto sees = [&](uint32_t qpn, int64_t second) {
+    tracker.SetTime(At(second * 1'000'000));
     FlowKey flow = Flow();
     flow.destination_qpn = {qpn};
     tracker.Add({.flow = flow,
