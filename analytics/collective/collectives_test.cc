@@ -145,9 +145,12 @@ TEST(FindCollectives, AmongTooManyRhythmsTheLargestJobsAreFoundAndTheRestIsToldO
       world.Send(connection, begin, begin + 100, 1000);
     }
   }
-  const Attribution attribution = world.Find();
-  EXPECT_TRUE(HostsByJob(attribution).contains({1, 2, 3, 4}));
-  EXPECT_THAT(attribution.notes, testing::ElementsAre(testing::HasSubstr("too much of it")));
+  CollectiveFinder finder(std::chrono::milliseconds(100));
+  std::shared_ptr<const std::vector<JobRhythm>> rhythms;
+  const Attribution looked = world.FindBy(finder, rhythms);
+  EXPECT_TRUE(HostsByJob(looked).contains({1, 2, 3, 4}));
+  EXPECT_THAT(looked.notes, testing::ElementsAre(testing::HasSubstr("too much of it")));
+  EXPECT_EQ(world.FindBy(finder, rhythms).notes, looked.notes) << "said again without a look";
 }
 
 TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {

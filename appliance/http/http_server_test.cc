@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "appliance/http/http_server.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -13,9 +10,12 @@
 #include <thread>
 #include <vector>
 
+#include "appliance/http/test_socket.h"
+
 namespace rocescope {
 namespace {
 
+using test::Socket;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -23,39 +23,6 @@ using testing::Not;
 using testing::StartsWith;
 
 constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
-
-// A connection that says what it likes.
-class Client {
- public:
-  explicit Client(uint16_t port) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_port = htons(port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    timeval wait{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-    EXPECT_EQ(connect(socket_, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
-  }
-  ~Client() { close(socket_); }
-  Client(const Client&) = delete;
-
-  void Say(const std::string& text) { send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
-  // What is received until the text contains `end`, or the other side closes.
-  std::string HearUntil(const std::string& end) {
-    std::string heard;
-    char some[4096];
-    while (heard.find(end) == std::string::npos) {
-      const ssize_t got = recv(socket_, some, sizeof some, 0);
-      if (got <= 0) return heard + "<closed>";
-      heard.append(some, static_cast<size_t>(got));
-    }
-    return heard;
-  }
-  std::string HearAll() { return HearUntil("no text has this"); }
-
- private:
-  int socket_;
-};
 
 std::unique_ptr<HttpServer> Serve(HttpHandler handler, HttpServer::Options options = {}) {
   options.address = kLoopback;
@@ -72,7 +39,7 @@ HttpResponse Echo(const HttpRequest& request) {
 
 TEST(HttpServer, AnswersOneRequestAfterTheOther) {
   const auto server = Serve(Echo);
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET /a?b HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n");
   EXPECT_THAT(client.HearUntil("GET /a?b 7"),
               AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Content-Length: 10\r\n"),
@@ -85,7 +52,7 @@ TEST(HttpServer, AnswersOneRequestAfterTheOther) {
 
 TEST(HttpServer, HeadIsGetWithoutItsBody) {
   const auto server = Serve(Echo);
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("HEAD /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(client.HearAll(),
               AllOf(HasSubstr("Content-Length: 7\r\n"), EndsWith("\r\n\r\n<closed>")));
@@ -93,7 +60,7 @@ TEST(HttpServer, HeadIsGetWithoutItsBody) {
 
 TEST(HttpServer, RefusesWhatIsForAnotherHost) {
   const auto server = Serve(Echo);
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   EXPECT_THAT(client.HearAll(), StartsWith("HTTP/1.1 421 "));
   EXPECT_EQ(server->Counters().requests, 0u);
@@ -103,7 +70,7 @@ TEST(HttpServer, RefusesWhatIsForAnotherHost) {
 // RFC 9112, 3.2: proxies may take either for the host.
 TEST(HttpServer, RefusesTwoHosts) {
   const auto server = Serve(Echo);
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
   EXPECT_THAT(client.HearAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
 }
@@ -114,7 +81,7 @@ TEST(HttpServer, ARefusalHasTheFormThatWasAskedFor) {
               return HttpResponse{.content_type = "application/json",
                                   .body = "{" + refusal.target + " " + refusal.why + "}"};
             }});
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
   EXPECT_THAT(client.HearAll(),
               AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
@@ -128,7 +95,7 @@ TEST(HttpServer, RefusesWhatIsNoRequest) {
        {std::string("nonsense\r\n\r\n"),
         "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n",
         std::string("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345")}) {
-    Client client(server->port());
+    Socket client(server->port());
     client.Say(text);
     EXPECT_THAT(client.HearAll(), StartsWith("HTTP/1.1 4")) << text.substr(0, 40);
   }
@@ -142,7 +109,7 @@ TEST(HttpServer, StreamsUntilTheReaderGoes) {
                           return ++asked % 2 == 0 ? "more\n" : "";
                         }};
   });
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const std::string heard = client.HearUntil("more\nmore\n");
   EXPECT_THAT(heard, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("\r\n\r\nfirst\nmore\n"),
@@ -157,7 +124,7 @@ HttpResponse EchoOrStream(const HttpRequest& request) {
 
 TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
   const auto server = Serve(EchoOrStream, {.streams = 0});
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.HearAll(),
               AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Connection: close\r\n"),
@@ -167,10 +134,10 @@ TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
 
 TEST(HttpServer, SaysThatThereAreTooManyConnections) {
   const auto server = Serve(EchoOrStream, {.connections = 1});
-  Client first(server->port());
+  Socket first(server->port());
   first.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   first.HearUntil("first");
-  Client second(server->port());
+  Socket second(server->port());
   second.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(second.HearAll(),
               AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Connection: close\r\n"),
@@ -182,15 +149,15 @@ TEST(HttpServer, SaysThatThereAreTooManyConnections) {
 TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
   const auto server = Serve(EchoOrStream, {.connections = 3, .streams = 1});
   constexpr const char* kPage = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  Client events(server->port());
+  Socket events(server->port());
   events.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   events.HearUntil("first");
-  Client silent(server->port());
+  Socket silent(server->port());
   silent.Say("GET / HT");
-  Client page(server->port());
+  Socket page(server->port());
   page.Say(kPage);
   page.HearUntil("GET /page");
-  Client another(server->port());
+  Socket another(server->port());
   another.Say(kPage);
   EXPECT_THAT(another.HearUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(silent.HearAll(), "<closed>");
@@ -201,13 +168,13 @@ TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
 
 TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
   const auto server = Serve(EchoOrStream);
-  std::vector<std::unique_ptr<Client>> others;
+  std::vector<std::unique_ptr<Socket>> others;
   for (int i = 0; i < 300; ++i) {
-    others.push_back(std::make_unique<Client>(server->port()));
+    others.push_back(std::make_unique<Socket>(server->port()));
     if (i < 64) others.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     if (i < 64) others.back()->HearUntil("first");
   }
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.HearUntil("GET /metrics"), StartsWith("HTTP/1.1 200 "));
   EXPECT_EQ(server->Counters().streaming, 64u);
@@ -217,18 +184,18 @@ TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
 TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
   const auto server = Serve(EchoOrStream, {.connections = 4, .streams = 2});
   constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  auto one = std::make_unique<Client>(server->port());
-  Client two(server->port());
-  for (Client* client : {one.get(), &two}) {
+  auto one = std::make_unique<Socket>(server->port());
+  Socket two(server->port());
+  for (Socket* client : {one.get(), &two}) {
     client->Say(kEvents);
     client->HearUntil("first");
   }
   {
-    Client three(server->port());
+    Socket three(server->port());
     three.Say(kEvents);
     EXPECT_THAT(three.HearAll(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
                                        HasSubstr("try again later"), Not(HasSubstr("first"))));
-    Client page(server->port());
+    Socket page(server->port());
     page.Say("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(page.HearUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
   }
@@ -236,14 +203,14 @@ TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
   EXPECT_EQ(server->Counters().streaming, 2u);
   one.reset();
   while (server->Counters().streaming > 1) std::this_thread::yield();
-  Client four(server->port());
+  Socket four(server->port());
   four.Say(kEvents);
   EXPECT_THAT(four.HearUntil("first"), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST(HttpServer, BreaksOffWhoSaysNothing) {
   const auto server = Serve(Echo, {.patience_seconds = 1});
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HT");
   EXPECT_EQ(client.HearAll(), "<closed>");
 }
@@ -254,7 +221,7 @@ TEST(HttpServer, BreaksOffWhoTakesNothing) {
         return HttpResponse{.content_type = "text/plain", .body = std::string(64 << 20, 'x')};
       },
       {.patience_seconds = 1});
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   while (server->Counters().broken_off == 0) std::this_thread::yield();
   EXPECT_EQ(server->Counters().broken_off, 1u);
@@ -264,7 +231,7 @@ TEST(HttpServer, StopsInTheMiddleOfAStream) {
   auto server = Serve([](const HttpRequest&) {
     return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
   });
-  Client client(server->port());
+  Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   client.HearUntil("xy");
   server->Stop();

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HttpServer over TLS, asked by a client that is OpenSSL's own.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -15,11 +12,13 @@
 #include <vector>
 
 #include "appliance/http/http_server.h"
+#include "appliance/http/test_socket.h"
 #include "tests/support/certificates.h"
 
 namespace rocescope {
 namespace {
 
+using test::Socket;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
@@ -28,34 +27,6 @@ using testing::StartsWith;
 
 constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
 constexpr const char* kAsk = "GET /page HTTP/1.1\r\nHost: box.example.org\r\n\r\n";
-
-class Socket {
- public:
-  explicit Socket(uint16_t port) : number_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_port = htons(port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    timeval wait{.tv_sec = 20, .tv_usec = 0};
-    setsockopt(number_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-    EXPECT_EQ(connect(number_, reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
-  }
-  ~Socket() { close(number_); }
-  Socket(const Socket&) = delete;
-
-  int number() const { return number_; }
-  void Say(const std::string& text) { send(number_, text.data(), text.size(), MSG_NOSIGNAL); }
-  // Hears the other side close, whatever it says before.
-  bool IsClosed() {
-    char some[4096];
-    ssize_t got = 1;
-    while (got > 0) got = recv(number_, some, sizeof some, 0);
-    return got == 0 || errno == ECONNRESET;
-  }
-
- private:
-  int number_;
-};
 
 struct Versions {
   int least = 0;

@@ -26,6 +26,7 @@ import urllib.request
 
 import captures
 import telemetry
+from running_box import hear
 
 ROCESCOPE = None
 SKIPPED = 77
@@ -89,11 +90,7 @@ class Interface(unittest.TestCase):
         with subprocess.Popen([ROCESCOPE, "run", config], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
-                said = ""
-                while "page" not in said:
-                    line = run.stderr.readline()
-                    self.assertTrue(line, said)
-                    said += line
+                said = hear(self, run, "page")
                 self.page = said.split("http://")[1].split("/")[0]
                 yield run
             finally:

@@ -23,6 +23,8 @@ import unittest
 import urllib.error
 import urllib.request
 
+from running_box import hear
+
 ROCESCOPE = None
 SAMPLE = pathlib.Path(__file__).resolve().parents[2] / "testbeds/appliance.yaml"
 # Version 5, agent 192.0.2.1, no samples.
@@ -48,11 +50,7 @@ class Run(unittest.TestCase):
                               stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **(environment or {})}) as run:
             try:
-                heard = ""
-                while "gRPC on" not in heard:
-                    line = run.stderr.readline()
-                    self.assertTrue(line, heard)
-                    heard += line
+                heard = hear(self, run, "gRPC on")
                 yield run, dict(re.findall(r"(sFlow|page|gRPC) .*?(\d+\.[\d.]+:\d+)", heard))
             finally:
                 run.kill()

@@ -23,6 +23,8 @@ import time
 import unittest
 import urllib.request
 
+from running_box import hear
+
 ROCESCOPE = None
 DOCKER = pathlib.Path(__file__).resolve().parents[2] / "docker"
 GRPC = "viewers: [viewer1]\n  schedulers: [slurm]\n  operators: [root1]\n  agents: [node7]\n"
@@ -76,11 +78,7 @@ class Tls(unittest.TestCase):
         with subprocess.Popen([ROCESCOPE, "run", path], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as run:
             try:
-                heard = ""
-                while "gRPC on" not in heard:
-                    line = run.stderr.readline()
-                    self.assertTrue(line, heard)
-                    heard += line
+                heard = hear(self, run, "gRPC on")
                 yield run, int(re.search(r"https://box\.example\.org:(\d+)/", heard).group(1))
                 run.send_signal(signal.SIGTERM)
                 run.communicate(timeout=50)
