@@ -244,7 +244,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
     return allocations.Of(job, ignored);
   };
   HostFacts parted = facts;
-  parted.jobs = GroupJobs(*facts.logs, evidence);
+  parted.jobs = GroupJobs(facts.logs, evidence);
   return parted;
 }
 
@@ -252,12 +252,11 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
 
 Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
                           const FlowSummaries& flows) {
-  if (facts.jobs.empty() && facts.rdma.empty() && facts.allocations.empty() &&
-      facts.logs == nullptr) {
+  if (facts.jobs.empty() && facts.rdma.empty() && facts.allocations.empty() && facts.logs.empty()) {
     // Nobody says anything of any queue pair.
     return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
   }
-  if (facts.logs == nullptr) return Attributor(facts, connections, flows).Run();
+  if (facts.logs.empty()) return Attributor(facts, connections, flows).Run();
   return Attributor(Parted(facts, connections), connections, flows).Run();
 }
 

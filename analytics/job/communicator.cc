@@ -36,9 +36,7 @@ void PlaceRanks(std::vector<Job>& jobs) {
   }
 }
 
-}  // namespace
-
-std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence) {
+std::vector<Job> Group(std::span<const NcclLog* const> logs, const JobEvidence& evidence) {
   const std::vector<LoggedProcess> processes = CollectProcesses(logs);
   const CommunicatorSet set = MatchCommunicators(processes, evidence);
   DisjointSets components(processes.size());
@@ -63,6 +61,20 @@ std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evi
   PlaceRanks(jobs);
   std::ranges::sort(jobs, {}, [](const Job& job) { return std::pair(-job.rank_count, job.id); });
   return jobs;
+}
+
+}  // namespace
+
+std::vector<Job> GroupJobs(const NcclLogs& logs, const JobEvidence& evidence) {
+  std::vector<const NcclLog*> all;
+  for (const auto& log : logs) all.push_back(log.get());
+  return Group(all, evidence);
+}
+
+std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence) {
+  std::vector<const NcclLog*> all;
+  for (const NcclLog& log : logs) all.push_back(&log);
+  return Group(all, evidence);
 }
 
 bool CouldBeParted(std::span<const Job> jobs) {

@@ -141,6 +141,7 @@ struct JobEvidence {
 };
 
 // The largest job first.
+std::vector<Job> GroupJobs(const NcclLogs& logs, const JobEvidence& evidence = {});
 std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence = {});
 
 // Whether evidence could make other jobs of these.

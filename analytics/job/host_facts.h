@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,8 +44,8 @@ struct HostProcess {
 
 struct HostFacts {
   std::vector<Job> jobs;
-  // Whence the jobs are, if what the fabric shows could make others of them; else null.
-  std::shared_ptr<const std::vector<NcclLog>> logs;
+  // Whence the jobs are, if what the fabric shows could make others of them; else none.
+  NcclLogs logs;
   std::vector<RdmaDump> rdma;
   std::vector<HostProcess> processes;
   std::vector<Allocation> allocations;  // by id

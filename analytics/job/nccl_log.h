@@ -184,6 +184,10 @@ struct NcclLog {
   std::vector<NcclLogNote> notes;  // the first kMostNcclLogNotes malformed lines
 };
 
+// Shared by all who know of them, since there may be gigabytes of them; the same object stands for
+// the same log, read to the same line.
+using NcclLogs = std::vector<std::shared_ptr<const NcclLog>>;
+
 inline constexpr size_t kMostNcclLogNotes = 100;
 inline constexpr size_t kMostNcclProcesses = 65536;
 inline constexpr size_t kLongestNcclLine = 8192;  // NCCL's own buffers hold 1024 to 2048 octets

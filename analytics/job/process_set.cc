@@ -46,11 +46,11 @@ std::string ProcessName(const NcclProcess& process) {
   return fmt::format("{}:{}", process.host, process.process_id);
 }
 
-std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog> logs) {
+std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs) {
   std::vector<LoggedProcess> given;
-  for (const NcclLog& log : logs) {
-    for (const NcclProcess& process : log.processes) {
-      given.push_back({.facts = &process, .source = log.source_name});
+  for (const NcclLog* const log : logs) {
+    for (const NcclProcess& process : log->processes) {
+      given.push_back({.facts = &process, .source = log->source_name});
     }
   }
   std::ranges::sort(given, {}, SortKey);

@@ -22,6 +22,6 @@ std::string ProcessName(const NcclProcess& process);
 // The same log given twice, or a longer copy of it, counts once. Two processes of one name that
 // share no communicator are two: process ids are reused, and containers may share a host's name.
 // In an order that does not depend on the order of the logs.
-std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog> logs);
+std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs);
 
 }  // namespace rocescope

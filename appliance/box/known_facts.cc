@@ -17,18 +17,12 @@ void KnownFacts::SetAllocations(std::vector<Allocation> allocations) {
 
 // To group many logs takes long, and facts are told for each job that a scheduler registers.
 const KnownFacts::Grouped& KnownFacts::GroupLogs() {
-  if (grouped_ && grouped_->file_logs == files_.logs &&
-      grouped_->log_changes == agents_.log_changes) {
-    return *grouped_;
-  }
-  std::vector<NcclLog> logs = *files_.logs;
-  logs.insert(logs.end(), agents_.logs.begin(), agents_.logs.end());
-  grouped_ = {.file_logs = files_.logs,
-              .log_changes = agents_.log_changes,
-              .jobs = GroupJobs(logs),
-              .logs = nullptr};
-  if (CouldBeParted(grouped_->jobs)) {
-    grouped_->logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+  NcclLogs logs = files_.logs;
+  std::ranges::copy(agents_.logs, std::back_inserter(logs));
+  if (!grouped_ || grouped_->logs != logs) {
+    grouped_ = {.logs = std::move(logs), .jobs = {}, .could_be_parted = false};
+    grouped_->jobs = GroupJobs(grouped_->logs);
+    grouped_->could_be_parted = CouldBeParted(grouped_->jobs);
   }
   return *grouped_;
 }
@@ -36,9 +30,11 @@ const KnownFacts::Grouped& KnownFacts::GroupLogs() {
 HostFacts KnownFacts::All() {
   HostFacts facts = files_.facts;
   if (!agents_.logs.empty()) {
-    const Grouped& of_all = GroupLogs();
-    facts.jobs = of_all.jobs;
-    facts.logs = of_all.logs;
+    const Grouped& all = GroupLogs();
+    facts.jobs = all.jobs;
+    facts.logs = all.could_be_parted ? all.logs : NcclLogs{};
+  } else {
+    grouped_.reset();
   }
   std::unordered_set<std::string_view> hosts_told;
   for (const RdmaDump& dump : agents_.rdma) hosts_told.insert(dump.host);

@@ -2,8 +2,6 @@
 // What files, agents and schedulers say of hosts, as one.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -27,12 +25,11 @@ class KnownFacts {
   HostFacts All();
 
  private:
-  // Jobs of the files' and the agents' logs: the same for the same logs.
+  // The files' and the agents' logs and their jobs: the same for the same logs.
   struct Grouped {
-    std::shared_ptr<const std::vector<NcclLog>> file_logs;
-    uint64_t log_changes = 0;  // of the agents'
+    NcclLogs logs;
     std::vector<Job> jobs;
-    std::shared_ptr<const std::vector<NcclLog>> logs;  // null: nothing could part them
+    bool could_be_parted = false;
   };
 
   const Grouped& GroupLogs();

@@ -94,12 +94,11 @@ std::string HostOf(const std::string& path) {
 Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& result) {
   Result<std::vector<std::string>> files = Expand(paths, "--nccl-logs", result.notes);
   if (!files) return tl::unexpected(files.error());
-  std::vector<NcclLog> logs;
   for (const std::string& path : *files) {
     const Result<std::string> text = ReadTextFile(path, LargestFile(pipes), pipes);
     if (!text) return tl::unexpected(text.error());
-    logs.push_back(ParseNcclLog(*text, path));
-    const NcclLog& log = logs.back();
+    const NcclLog& log =
+        *result.logs.emplace_back(std::make_shared<const NcclLog>(ParseNcclLog(*text, path)));
     if (log.messages == 0) {
       result.notes.push_back(fmt::format(
           "{}: no NCCL messages in it; run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET", path));
@@ -118,8 +117,7 @@ Status ReadLogs(const std::vector<std::string>& paths, Pipes pipes, HostFiles& r
       result.notes.push_back(fmt::format("{}:{}: expected {}", path, note.line, note.expected));
     }
   }
-  result.facts.jobs = GroupJobs(logs);
-  result.logs = std::make_shared<const std::vector<NcclLog>>(std::move(logs));
+  result.facts.jobs = GroupJobs(result.logs);
   if (CouldBeParted(result.facts.jobs)) result.facts.logs = result.logs;
   return {};
 }

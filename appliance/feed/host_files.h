@@ -3,7 +3,6 @@
 // `squeue --json`.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,7 @@ struct HostFilePaths {
 
 struct HostFiles {
   HostFacts facts;
-  // Whence the jobs are, for whoever hears of more logs later.
-  std::shared_ptr<const std::vector<NcclLog>> logs = std::make_shared<const std::vector<NcclLog>>();
+  NcclLogs logs;                   // whence the jobs are, for whoever hears of more logs later
   std::vector<std::string> notes;  // sentences about lines that could not be read
 };
 

@@ -186,6 +186,7 @@ std::vector<RankProcess> ProcessesOf(const std::string& host, const v1::HostProc
 struct AgentFactsBuilder::Log {
   explicit Log(const std::string& name) : reader(name) {}
   NcclLogReader reader;
+  std::shared_ptr<const NcclLog> read;  // null: more was read since it was made
   uint64_t octets = kLogOverhead;
   uint64_t written = 0;  // by log_pieces_
 };
@@ -255,7 +256,6 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
   const v1::AgentBatch& batch = *delivery.batch;
   Session& session = SessionOf(delivery, host);
   bool changed = AddLogs(batch, delivery.host, session);
-  if (changed) ++log_changes_;
   if (batch.has_inventory()) {
     session.nics = NicsOf(delivery.host, batch.inventory());
     session.gpus = GpusOf(delivery.host, batch.inventory());
@@ -279,7 +279,6 @@ bool AgentFactsBuilder::AddBatch(const AgentDelivery& delivery, Host& host) {
     host.now = std::move(*host.next);
     host.next.reset();
     host.silent = false;
-    ++log_changes_;
     changed = true;
   }
   return changed;
@@ -295,7 +294,6 @@ bool AgentFactsBuilder::ForgetHost(const std::string& host) {
   GiveBack(&at->second->now);
   GiveBack(at->second->next.get());
   hosts_.erase(at);
-  ++log_changes_;
   return true;
 }
 
@@ -304,6 +302,7 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
   for (const v1::LogLines& lines : batch.logs()) {
     Log& log = LogOf(lines, host, session);
     log.reader.Read(lines.text());
+    log.read.reset();
     log.octets += lines.text().size();
     session.log_octets += lines.text().size();
     log_octets_ += lines.text().size();
@@ -401,13 +400,15 @@ void AgentFactsBuilder::AddCounters(const AgentDelivery& delivery, const std::st
   }
 }
 
-AgentFacts AgentFactsBuilder::Facts() const {
+AgentFacts AgentFactsBuilder::Facts() {
   AgentFacts facts;
-  facts.log_changes = log_changes_;
   std::map<uint64_t, std::vector<AllocatedNode>> allocations;
   for (const auto& [name, host] : hosts_) {
-    const Session& session = host->now;
-    for (const auto& [number, log] : session.logs) facts.logs.push_back(log.reader.Log());
+    Session& session = host->now;
+    for (auto& [number, log] : session.logs) {
+      if (!log.read) log.read = std::make_shared<const NcclLog>(log.reader.Log());
+      facts.logs.push_back(log.read);
+    }
     if (session.has_queue_pairs) {
       facts.rdma.push_back({.host = name, .queue_pairs = session.queue_pairs});
     }

@@ -21,8 +21,7 @@ namespace rocescope {
 
 // Facts of all hosts that have an agent.
 struct AgentFacts {
-  std::vector<NcclLog> logs;
-  uint64_t log_changes = 0;  // as long as it is the same, so are the logs
+  NcclLogs logs;
   std::vector<RdmaDump> rdma;
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
@@ -57,7 +56,7 @@ class AgentFactsBuilder {
   // Appends its readings to `counters`. True: the facts have changed.
   bool Add(const AgentDelivery& delivery, std::vector<CounterRecord>& counters);
 
-  AgentFacts Facts() const;
+  AgentFacts Facts();
   const Counts& counts() const { return counts_; }
 
  private:
@@ -83,7 +82,6 @@ class AgentFactsBuilder {
   std::map<std::string, std::unique_ptr<Host>> hosts_;
   uint64_t log_octets_ = 0;  // of all sessions
   uint64_t log_pieces_ = 0;  // that were read: which log was written last
-  uint64_t log_changes_ = 0;
   Counts counts_;
 };
 
