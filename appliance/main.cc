@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include "appliance/command/arguments.h"
-#include "appliance/command/exit_code.h"
-#include "appliance/command/heap.h"
-#include "appliance/command/message.h"
-#include "appliance/command/output.h"
-#include "appliance/command/stop_signal.h"
+#include "appliance/cli/command/arguments.h"
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/heap.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/cli/command/stop_signal.h"
 
 namespace rocescope {
 namespace {

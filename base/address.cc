@@ -9,10 +9,10 @@
 namespace rocescope {
 namespace {
 
-using Octets = std::array<uint8_t, 16>;
+using Bytes = std::array<uint8_t, 16>;
 
-Octets ToOctets(const IpAddress& address) {
-  Octets octets{};
+Bytes ToBytes(const IpAddress& address) {
+  Bytes octets{};
   for (int i = 0; i < 8; ++i) {
     octets[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
     octets[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
@@ -20,7 +20,7 @@ Octets ToOctets(const IpAddress& address) {
   return octets;
 }
 
-IpAddress FromOctets(const Octets& octets) {
+IpAddress FromBytes(const Bytes& octets) {
   IpAddress address;
   for (int i = 0; i < 8; ++i) {
     address.high = address.high << 8 | octets[i];
@@ -34,7 +34,7 @@ IpAddress FromOctets(const Octets& octets) {
 std::string ToString(const IpAddress& address) {
   char text[INET6_ADDRSTRLEN] = "";
   if (!address.IsV4()) {
-    inet_ntop(AF_INET6, ToOctets(address).data(), text, sizeof text);
+    inet_ntop(AF_INET6, ToBytes(address).data(), text, sizeof text);
     return text;
   }
   // A report has tens of thousands of them, and inet_ntop goes through sprintf.
@@ -54,8 +54,8 @@ Result<IpAddress> ParseIpAddress(std::string_view text) {
     return IpAddress::FromV4(uint32_t{v4[0]} << 24 | uint32_t{v4[1]} << 16 | uint32_t{v4[2]} << 8 |
                              v4[3]);
   }
-  Octets octets{};
-  if (whole && inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromOctets(octets);
+  Bytes octets{};
+  if (whole && inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromBytes(octets);
   return MakeError(ErrorCode::kInvalidArgument, "\"" + copy + "\" is not an IPv4 or IPv6 address");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one integer hash of the product. Sightings are chosen by it on every box of a fabric, so its
+// The one integer hash of the product. Observations are chosen by it on every box of a fabric, so its
 // values are part of the wire contract between boxes and must never change.
 #pragma once
 

@@ -55,7 +55,7 @@ TEST(HashTest, ThePairAndTheValueBothCount) {
   EXPECT_NE(HashUnorderedPair(a, a, 5), HashUnorderedPair(b, b, 5));
 }
 
-// Sightings are the packets whose hash is under 2^-k of the range. Over 2^16 consecutive PSNs of
+// Observations are the packets whose hash is under 2^-k of the range. Over 2^16 consecutive PSNs of
 // one pair the number below 2^-4 is binomial: 4096 expected, standard deviation 62.
 TEST(HashTest, ConsecutivePsnsAreChosenEvenly) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);

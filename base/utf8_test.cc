@@ -14,7 +14,7 @@ TEST(Utf8, SequencesHaveTheirLengths) {
   EXPECT_EQ(Utf8Length("\xf0\x90\x8c\x82"), 4);
 }
 
-TEST(Utf8, OctetsThatBeginNoneHaveNone) {
+TEST(Utf8, BytesThatBeginNoneHaveNone) {
   for (const char* text : {"\x80", "\xc0\xaf", "\xe0\x9f\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
                            "\xf4\x90\x80\x80", "\xff", "\xe4\xba", "\xe4\xbaz"}) {
     EXPECT_EQ(Utf8Length(text), 0) << text;

@@ -26,9 +26,9 @@ TEST(EntryOf, IsMadeOnceAndInOrder) {
 
 TEST(EntryOf, AFullRowForgetsItsOldest) {
   std::vector<Entry> row;
-  for (size_t i = 0; i < kMostWindows; ++i) EntryOf(row, static_cast<int64_t>(2 * i));
+  for (size_t i = 0; i < kMaxWindows; ++i) EntryOf(row, static_cast<int64_t>(2 * i));
   EXPECT_EQ(EntryOf(row, 301)->window, 301);  // in its midst
-  EXPECT_EQ(row.size(), kMostWindows);
+  EXPECT_EQ(row.size(), kMaxWindows);
   EXPECT_EQ(row.front().window, 2);
   EXPECT_EQ(EntryOf(row, 1000)->window, 1000);  // at its end
   EXPECT_EQ(row.front().window, 4);
@@ -38,10 +38,10 @@ TEST(EntryOf, AFullRowForgetsItsOldest) {
 
 TEST(EntryOf, WhatIsOlderThanAFullRowHasNone) {
   std::vector<Entry> row;
-  for (size_t i = 0; i < kMostWindows; ++i) EntryOf(row, static_cast<int64_t>(i + 1));
+  for (size_t i = 0; i < kMaxWindows; ++i) EntryOf(row, static_cast<int64_t>(i + 1));
   EXPECT_EQ(EntryOf(row, 0), nullptr);
   EXPECT_NE(EntryOf(row, 1), nullptr);
-  EXPECT_EQ(row.size(), kMostWindows);
+  EXPECT_EQ(row.size(), kMaxWindows);
 }
 
 }  // namespace

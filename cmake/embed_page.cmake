@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -D "FILES=a/index.html;a/app.js" -D OUTPUT=page_files.cc -P embed_page.cmake
-# Writes the source of rocescope::PageFiles() (appliance/web/page_files.h), or with -D FUNCTION=NAME
+# Writes the source of rocescope::PageFiles() (appliance/daemon/web/page_files.h), or with -D FUNCTION=NAME
 # of another one there.
 if(NOT FUNCTION)
   set(FUNCTION PageFiles)
@@ -25,7 +25,7 @@ foreach(file IN LISTS FILES)
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Generated.
-#include \"appliance/web/page_files.h\"
+#include \"appliance/daemon/web/page_files.h\"
 
 #include <array>
 

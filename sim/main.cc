@@ -18,7 +18,7 @@
 #include "sim/draw/draw.h"
 #include "sim/run/simulation.h"
 #include "sim/scenario/scenario.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/yaml_fields.h"
 
 namespace rocescope::sim {
 namespace {

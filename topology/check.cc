@@ -55,17 +55,17 @@ class Checker {
 
  private:
   MaybeFault CheckSizes() const {
-    if (parts_.nodes.size() > kMostNodes) {
-      return MakeFault(PartKind::kNode, kMostNodes, "more than {} nodes", kMostNodes);
+    if (parts_.nodes.size() > kMaxNodes) {
+      return MakeFault(PartKind::kNode, kMaxNodes, "more than {} nodes", kMaxNodes);
     }
-    if (parts_.gpus.size() > kMostGpus) {
-      return MakeFault(PartKind::kGpu, kMostGpus, "more than {} GPUs", kMostGpus);
+    if (parts_.gpus.size() > kMaxGpus) {
+      return MakeFault(PartKind::kGpu, kMaxGpus, "more than {} GPUs", kMaxGpus);
     }
     if (!parts_.name.empty() && !IsPortName(parts_.name)) {
       return MakeFault(PartKind::kNode, 0, "\"{}\" cannot name a fabric", parts_.name);
     }
-    if (parts_.ports.size() > kMostPorts) {
-      return MakeFault(PartKind::kPort, kMostPorts, "more than {} ports", kMostPorts);
+    if (parts_.ports.size() > kMaxPorts) {
+      return MakeFault(PartKind::kPort, kMaxPorts, "more than {} ports", kMaxPorts);
     }
     return std::nullopt;
   }
@@ -186,12 +186,12 @@ class Checker {
         return MakeFault(PartKind::kLink, i, "a link from {} to itself",
                          NodeName(parts_.ports[a].node));
       }
-      if (link.bits_per_second == 0 || link.bits_per_second > kMostBitsPerSecond) {
+      if (link.bits_per_second == 0 || link.bits_per_second > kMaxBitsPerSecond) {
         return MakeFault(PartKind::kLink, i,
                          "the link {} to {} has {} bit/s; expected 1 to 100 Tb/s", PortName(a),
                          PortName(b), link.bits_per_second);
       }
-      if (link.delay < Duration::zero() || link.delay > kMostDelay) {
+      if (link.delay < Duration::zero() || link.delay > kMaxDelay) {
         return MakeFault(PartKind::kLink, i,
                          "the link {} to {} has a delay of {} ns; expected 0 to 1 s", PortName(a),
                          PortName(b), link.delay.count());
@@ -215,9 +215,9 @@ class Checker {
                          NodeName(nic.host));
       }
       taken[nic.port] = true;
-      if (nic.rail > kMostRail) {
+      if (nic.rail > kMaxRail) {
         return MakeFault(PartKind::kNic, i, "NIC {} of {} is of rail {}; expected 0 to {}",
-                         nic.device, NodeName(nic.host), nic.rail, kMostRail);
+                         nic.device, NodeName(nic.host), nic.rail, kMaxRail);
       }
     }
     for (size_t i = 0; i < parts_.ports.size(); ++i) {
@@ -264,9 +264,9 @@ class Checker {
         return MakeFault(PartKind::kGpu, i, "GPU {} of {} has a NIC that is not there", gpu.number,
                          NodeName(gpu.host));
       }
-      if (gpu.rail > kMostRail) {
+      if (gpu.rail > kMaxRail) {
         return MakeFault(PartKind::kGpu, i, "GPU {} of {} is of rail {}; expected 0 to {}",
-                         gpu.number, NodeName(gpu.host), gpu.rail, kMostRail);
+                         gpu.number, NodeName(gpu.host), gpu.rail, kMaxRail);
       }
     }
     return std::nullopt;
@@ -295,9 +295,9 @@ class Checker {
         return MakeFault(PartKind::kTap, i, "a mirror session needs a switch");
       }
       const std::string& name = NodeName(tap.node);
-      if (tap.session > kMostSession) {
+      if (tap.session > kMaxSession) {
         return MakeFault(PartKind::kTap, i, "{} has a mirror session {}; expected 0 to {}", name,
-                         tap.session, kMostSession);
+                         tap.session, kMaxSession);
       }
       if (tap.ports.empty()) {
         return MakeFault(PartKind::kTap, i, "mirror session {} of {} has no port", tap.session,

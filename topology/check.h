@@ -11,12 +11,12 @@
 namespace rocescope::topology {
 
 // Far above what is built, and low enough that hostile sizes end in an error.
-inline constexpr size_t kMostNodes = size_t{1} << 20;
-inline constexpr size_t kMostPorts = size_t{1} << 20;
-inline constexpr size_t kMostGpus = size_t{1} << 20;
-inline constexpr uint32_t kMostRail = 1023;
-inline constexpr uint64_t kMostBitsPerSecond = 100'000'000'000'000;  // 100 Tb/s
-inline constexpr Duration kMostDelay = std::chrono::seconds(1);
+inline constexpr size_t kMaxNodes = size_t{1} << 20;
+inline constexpr size_t kMaxPorts = size_t{1} << 20;
+inline constexpr size_t kMaxGpus = size_t{1} << 20;
+inline constexpr uint32_t kMaxRail = 1023;
+inline constexpr uint64_t kMaxBitsPerSecond = 100'000'000'000'000;  // 100 Tb/s
+inline constexpr Duration kMaxDelay = std::chrono::seconds(1);
 
 enum class PartKind : uint8_t { kNode, kPort, kLink, kNic, kGpu, kTap };
 

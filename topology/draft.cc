@@ -13,7 +13,7 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMostMirroredPorts = 4 * kMostPorts;  // of all sessions together
+constexpr size_t kMaxMirroredPorts = 4 * kMaxPorts;  // of all sessions together
 
 // The number that a name ends with: 12 of "Ethernet12"; 0 if none does.
 uint32_t NumberAtTheEnd(std::string_view name) {
@@ -118,8 +118,8 @@ PortIndex Draft::RequirePortOf(NodeIndex node, std::string_view port, Place plac
 NodeIndex Draft::Describe(std::string_view name, bool is_switch, Place place) {
   const NodeIndex known = FindNode(name);
   if (known == kNone) {
-    if (parts().nodes.size() >= kMostNodes) {
-      errors_.Add(place, fmt::format("more than {} nodes", kMostNodes));
+    if (parts().nodes.size() >= kMaxNodes) {
+      errors_.Add(place, fmt::format("more than {} nodes", kMaxNodes));
       return kNone;
     }
     const NodeIndex node = builder_.AddNode(
@@ -153,8 +153,8 @@ void Draft::Override(PartKind kind, uint32_t index, Place place) {
 }
 
 PortIndex Draft::AddPort(NodeIndex node, uint32_t number, std::string_view name, Place place) {
-  if (parts().ports.size() >= kMostPorts) {
-    errors_.Add(place, fmt::format("more than {} ports", kMostPorts));
+  if (parts().ports.size() >= kMaxPorts) {
+    errors_.Add(place, fmt::format("more than {} ports", kMaxPorts));
     return kNone;
   }
   const std::string full = fmt::format("{}:{}", parts().nodes[node].name, name);
@@ -180,8 +180,8 @@ NicIndex Draft::AddNic(Nic nic, std::string_view port, uint32_t number, Place pl
 }
 
 GpuIndex Draft::AddGpu(Gpu gpu, Place place) {
-  if (parts().gpus.size() >= kMostGpus) {
-    errors_.Add(place, fmt::format("more than {} GPUs", kMostGpus));
+  if (parts().gpus.size() >= kMaxGpus) {
+    errors_.Add(place, fmt::format("more than {} GPUs", kMaxGpus));
     return kNone;
   }
   places_.gpus.push_back({.place = place});
@@ -191,8 +191,8 @@ GpuIndex Draft::AddGpu(Gpu gpu, Place place) {
 
 void Draft::AddTap(Tap tap, Place place) {
   mirrored_ports_ += tap.ports.size();
-  if (mirrored_ports_ > kMostMirroredPorts) {
-    errors_.Add(place, fmt::format("more than {} ports of mirror sessions", kMostMirroredPorts));
+  if (mirrored_ports_ > kMaxMirroredPorts) {
+    errors_.Add(place, fmt::format("more than {} ports of mirror sessions", kMaxMirroredPorts));
     return;
   }
   places_.taps.push_back({.place = place});

@@ -14,7 +14,7 @@
 #include "topology/builder.h"
 #include "topology/check.h"
 #include "topology/fabric.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

@@ -19,9 +19,9 @@ namespace rocescope::topology {
 // path's, the last of them the destination's own.
 struct Path {
   // Up and down through three tiers of switches, and the NIC's.
-  static constexpr size_t kMostHops = 2 * (kTierCount - 1);
+  static constexpr size_t kMaxHops = 2 * (kTierCount - 1);
 
-  std::array<PortIndex, kMostHops> ports{};
+  std::array<PortIndex, kMaxHops> ports{};
   size_t length = 0;
 
   std::span<const PortIndex> hops() const& { return std::span(ports).first(length); }

@@ -95,13 +95,13 @@ enum class TapDirection : uint8_t { kIngress, kEgress, kBoth };
 // the port where the header has room for it.
 struct Tap {
   NodeIndex node = kNone;
-  uint32_t session = 0;  // 0 to kMostSession; a switch's sessions of one number differ in direction
+  uint32_t session = 0;  // 0 to kMaxSession; a switch's sessions of one number differ in direction
   TapDirection direction = TapDirection::kIngress;
   bool names_port = true;     // the mirror's header carries the port's number
   bool before_queue = false;  // an egress copy is taken before the queue: dropped frames show
   std::vector<PortIndex> ports;
 };
-inline constexpr uint32_t kMostSession = 1023;  // ERSPAN's session has ten bits
+inline constexpr uint32_t kMaxSession = 1023;  // ERSPAN's session has ten bits
 
 // Immutable once built. Safe to read from any thread.
 class Fabric {

@@ -12,9 +12,9 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr uint32_t kMostHosts = 65'536;  // 10.n.0.1 to 10.(n+1).0.0
-constexpr uint32_t kMostPerHost = 64;    // NICs, GPUs
-constexpr uint32_t kMostSwitchPorts = 1024;
+constexpr uint32_t kMaxHosts = 65'536;  // 10.n.0.1 to 10.(n+1).0.0
+constexpr uint32_t kMaxPerHost = 64;    // NICs, GPUs
+constexpr uint32_t kMaxSwitchPorts = 1024;
 
 template <typename... Arguments>
 tl::unexpected<Error> Refuse(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -38,14 +38,14 @@ class Generator {
     if (Status fits = CheckHost(); !fits) return tl::unexpected(fits.error());
     Result<Groups> groups = MakeSwitches();
     if (!groups) return tl::unexpected(groups.error());
-    if (hosts_ > kMostHosts) {
-      return Refuse("{} hosts are too many; expected at most {}", hosts_, kMostHosts);
+    if (hosts_ > kMaxHosts) {
+      return Refuse("{} hosts are too many; expected at most {}", hosts_, kMaxHosts);
     }
-    if (const uint64_t ports = Ports(); ports > kMostPorts) {
-      return Refuse("{} ports are too many; a fabric has at most {}", ports, kMostPorts);
+    if (const uint64_t ports = Ports(); ports > kMaxPorts) {
+      return Refuse("{} ports are too many; a fabric has at most {}", ports, kMaxPorts);
     }
-    if (hosts_ * uint64_t{plan_.gpus_per_host.value_or(0)} > kMostGpus) {
-      return Refuse("more than {} GPUs; a fabric has at most as many", kMostGpus);
+    if (hosts_ * uint64_t{plan_.gpus_per_host.value_or(0)} > kMaxGpus) {
+      return Refuse("more than {} GPUs; a fabric has at most as many", kMaxGpus);
     }
     if (Status names = CheckNames(); !names) return tl::unexpected(names.error());
     AddSwitches();
@@ -56,11 +56,11 @@ class Generator {
 
  private:
   Status CheckHost() const {
-    if (plan_.nics_per_host == 0 || plan_.nics_per_host > kMostPerHost) {
-      return Refuse("{} NICs per host; expected 1 to {}", plan_.nics_per_host, kMostPerHost);
+    if (plan_.nics_per_host == 0 || plan_.nics_per_host > kMaxPerHost) {
+      return Refuse("{} NICs per host; expected 1 to {}", plan_.nics_per_host, kMaxPerHost);
     }
-    if (const uint32_t gpus = plan_.gpus_per_host.value_or(0); gpus > kMostPerHost) {
-      return Refuse("{} GPUs per host; expected 0 to {}", gpus, kMostPerHost);
+    if (const uint32_t gpus = plan_.gpus_per_host.value_or(0); gpus > kMaxPerHost) {
+      return Refuse("{} GPUs per host; expected 0 to {}", gpus, kMaxPerHost);
     }
     if (plan_.hosts == 0 && plan_.shape != Shape::kFatTree) {
       return Refuse("no hosts: say how many there are");
@@ -95,8 +95,8 @@ class Generator {
     if (leaves_ == 0 || spines_ == 0 || plan_.parallel_links == 0) {
       return Refuse("leaf and spine need at least one leaf, one spine and one link between them");
     }
-    if (leaves_ > kMostHosts || spines_ > kMostSwitchPorts ||
-        plan_.parallel_links > kMostSwitchPorts) {
+    if (leaves_ > kMaxHosts || spines_ > kMaxSwitchPorts ||
+        plan_.parallel_links > kMaxSwitchPorts) {
       return Refuse("{} leaves, {} spines, {} links between each are too many", leaves_, spines_,
                     plan_.parallel_links);
     }

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::topology {
 namespace {
@@ -54,7 +54,7 @@ void JoinSwitches(const Fabric& fabric, bool with_cores, Sets& sets) {
 }
 
 // From the representatives of sets to 0, 1...
-class Numbers {
+class GroupNumbers {
  public:
   uint32_t Of(uint32_t key) {
     return numbers_.emplace(key, static_cast<uint32_t>(numbers_.size())).first->second;
@@ -86,11 +86,11 @@ LeafGroups LeafGroupsOf(const Fabric& fabric) {
   for (const LeafGroup& group : found.groups) {
     for (const NodeIndex leaf : group.leaves) sets.Join(group.leaves.front(), leaf);
   }
-  Numbers pods;
+  GroupNumbers pods;
   for (LeafGroup& group : found.groups) group.pod = pods.Of(sets.Of(group.leaves.front()));
   JoinSwitches(fabric, true, sets);
   found.part_of_pod.resize(pods.count());
-  Numbers parts;
+  GroupNumbers parts;
   for (const LeafGroup& group : found.groups) {
     found.part_of_pod[group.pod] = parts.Of(sets.Of(group.leaves.front()));
   }

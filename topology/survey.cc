@@ -12,20 +12,20 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMostNamed = 3;
+constexpr size_t kMaxNamed = 3;
 
 // "3 NICs have no address: host0:mlx5_0, host1:mlx5_0, host2:mlx5_0"
 class Oddity {
  public:
   template <typename NameOf>
   void Add(NameOf name_of) {
-    if (++count_ <= kMostNamed) names_ += (count_ == 1 ? "" : ", ") + name_of();
+    if (++count_ <= kMaxNamed) names_ += (count_ == 1 ? "" : ", ") + name_of();
   }
 
   void Tell(std::string_view one, std::string_view many, std::vector<std::string>& notes) const {
     if (count_ == 0) return;
     notes.push_back(fmt::format("{} {}: {}{}", count_, count_ == 1 ? one : many, names_,
-                                count_ > kMostNamed ? ", ..." : ""));
+                                count_ > kMaxNamed ? ", ..." : ""));
   }
 
  private:

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "topology/check.h"
-#include "topology/text/name_range.h"
-#include "topology/text/quantity.h"
-#include "topology/text/yaml_tree.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
+#include "base/text/yaml_tree.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {
@@ -89,7 +89,7 @@ void FabricReader::ReadCount(const YamlNode* node, uint32_t& count,
   if (node == nullptr) return;
   if (node->kind == YamlNode::Kind::kScalar &&
       node->text.find_first_not_of("0123456789") == std::string::npos) {
-    count = static_cast<uint32_t>(ReadNumber(*node, 1, kMostNodes, errors_).value_or(0));
+    count = static_cast<uint32_t>(ReadNumber(*node, 1, kMaxNodes, errors_).value_or(0));
     return;
   }
   names = ReadNames(*node);
@@ -110,7 +110,7 @@ void FabricReader::ReadGenerate(const YamlNode& node) {
   const auto number = [&](std::string_view key, uint64_t least, auto& value) {
     const YamlNode* at = map.Find(key);
     if (at == nullptr) return;
-    if (const auto read = ReadNumber(*at, least, kMostNodes, errors_)) {
+    if (const auto read = ReadNumber(*at, least, kMaxNodes, errors_)) {
       value = static_cast<uint32_t>(*read);
     }
   };

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "topology/fabric.h"
-#include "topology/text/yaml_tree.h"
+#include "base/text/yaml_tree.h"
 
 namespace rocescope::topology {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "topology/check.h"
-#include "topology/text/quantity.h"
+#include "base/text/quantity.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {
@@ -91,7 +91,7 @@ void FabricReader::ReadMirror(const YamlNode& item) {
   const YamlNode* direction = map.Require("direction");
   if (names == nullptr || session == nullptr || direction == nullptr) return;
   Tap tap;
-  tap.session = static_cast<uint32_t>(ReadNumber(*session, 0, kMostSession, errors_).value_or(0));
+  tap.session = static_cast<uint32_t>(ReadNumber(*session, 0, kMaxSession, errors_).value_or(0));
   tap.direction =
       static_cast<TapDirection>(ReadChoice(*direction, kDirections, errors_).value_or(0));
   if (const YamlNode* at = map.Find("names_port")) {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "topology/check.h"
-#include "topology/text/name_range.h"
-#include "topology/text/quantity.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
 #include "topology/yaml_reader.h"
 
 namespace rocescope::topology {
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-constexpr uint32_t kMostSegment = (1u << 24) - 1;  // VXLAN's and Geneve's identifiers have 24 bits
+constexpr uint32_t kMaxSegment = (1u << 24) - 1;  // VXLAN's and Geneve's identifiers have 24 bits
 
 auto WholeNumber(uint64_t least, uint64_t most) {
   return [least, most](std::string_view text) -> Result<uint32_t> {
@@ -55,7 +55,7 @@ void FabricReader::ReadSwitch(const YamlNode& item) {
     const YamlNode* at = map.Find(key);
     return at == nullptr ? decltype(ReadEach(*at, 0, parse)){} : ReadEach(*at, names.size(), parse);
   };
-  const auto pods = each("pod", WholeNumber(0, kMostNodes));
+  const auto pods = each("pod", WholeNumber(0, kMaxNodes));
   const auto erspan_sources = each("erspan_source", ParseIpAddress);
   const auto sflow_agents = each("sflow_agent", ParseIpAddress);
   const auto ids = each("int_switch_id", WholeNumber(0, kNone - uint64_t{1}));
@@ -174,7 +174,7 @@ std::optional<FabricReader::NicRow> FabricReader::ReadNic(const YamlNode& item, 
     row.number = ReadNumber(*at, 1, kNone - uint64_t{1}, errors_);
   }
   if (const YamlNode* at = map.Find("pci")) row.pci = ReadParsed(*at, ParsePciAddress, errors_);
-  if (const YamlNode* at = map.Find("rail")) row.rail = ReadNumber(*at, 0, kMostRail, errors_);
+  if (const YamlNode* at = map.Find("rail")) row.rail = ReadNumber(*at, 0, kMaxRail, errors_);
   if (const YamlNode* at = map.Find("addresses")) {
     row.addresses.emplace(hosts);
     if (at->kind == Kind::kScalar) {
@@ -194,7 +194,7 @@ void FabricReader::ReadAddress(const YamlNode& item, std::vector<std::vector<Nic
     const YamlMap map(item, "an address", {"address", "segment"}, errors_);
     text = map.Require("address");
     if (const YamlNode* at = map.Find("segment")) {
-      const auto number = ReadNumber(*at, 0, kMostSegment, errors_);
+      const auto number = ReadNumber(*at, 0, kMaxSegment, errors_);
       if (number) segment = static_cast<Segment>(*number + 1);
     }
   }
@@ -214,7 +214,7 @@ std::optional<FabricReader::GpuRow> FabricReader::ReadGpu(const YamlNode& item) 
   GpuRow row = {.number = static_cast<uint32_t>(*number)};
   row.place = PlaceOf(item);
   if (const YamlNode* at = map.Find("pci")) row.pci = ReadParsed(*at, ParsePciAddress, errors_);
-  if (const YamlNode* at = map.Find("rail")) row.rail = ReadNumber(*at, 0, kMostRail, errors_);
+  if (const YamlNode* at = map.Find("rail")) row.rail = ReadNumber(*at, 0, kMaxRail, errors_);
   if (const YamlNode* at = map.Find("nic")) row.nic = ReadText(*at, errors_);
   return row;
 }

@@ -9,7 +9,7 @@
 
 #include "topology/draft.h"
 #include "topology/generate.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "topology/text/name_range.h"
-#include "topology/text/quantity.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
 #include "topology/yaml.h"
 
 namespace rocescope::topology {

@@ -24,7 +24,7 @@ namespace rocescope {
 // A column for each row, outliers cut.
 inline arma::mat ColumnsOf(const Rows& rows) {
   arma::mat columns(rows.values.data(), rows.width, rows.size());
-  return arma::clamp(columns, -kMostInFit, kMostInFit);
+  return arma::clamp(columns, -kMaxInFit, kMaxInFit);
 }
 
 }  // namespace rocescope

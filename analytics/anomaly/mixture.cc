@@ -23,7 +23,7 @@ class Mixture : public AnomalyModel {
     for (size_t count = std::clamp<size_t>(rows.size() / kRowsEach, 1, kComponents); count > 0;
          --count) {
       if (model_.learn(columns, count, arma::eucl_dist, arma::static_spread, kMeansRounds,
-                       kLikelihoodRounds, kLeastVariance, false)) {
+                       kLikelihoodRounds, kMinVariance, false)) {
         return true;
       }
     }

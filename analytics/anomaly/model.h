@@ -55,9 +55,9 @@ std::unique_ptr<AnomalyModel> MakeModel(AnomalyModelKind kind);
 std::vector<double> SharesOf(std::vector<double> parts);
 
 // What one outlier may weigh in a fit: deviations are cut there.
-inline constexpr double kMostInFit = 4;
+inline constexpr double kMaxInFit = 4;
 // Variance that the models take for granted in units of usual deviations: what never moved would
 // otherwise be infinitely odd at its first count.
-inline constexpr double kLeastVariance = 0.25;
+inline constexpr double kMinVariance = 0.25;
 
 }  // namespace rocescope

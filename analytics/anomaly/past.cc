@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+constexpr float kMissingValue = std::numeric_limits<float>::quiet_NaN();
 
 double MiddleOf(std::array<double, kAnomalyModels> values) {
   std::ranges::sort(values);
@@ -53,8 +53,8 @@ Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
     if (!counts[i].empty()) windows.push_back(i);
   }
   std::vector<Deviations> all(windows.size());
-  for (Deviations& one : all) one.own.assign(entities_ * width_, kMissing);
-  middle_.assign(entities_ * width_, kMissing);
+  for (Deviations& one : all) one.own.assign(entities_ * width_, kMissingValue);
+  middle_.assign(entities_ * width_, kMissingValue);
   std::vector<NumberedValue> values;
   for (size_t entity = 0; entity < entities_; ++entity) {
     for (size_t metric = 0; metric < width_; ++metric) {
@@ -171,7 +171,7 @@ Past::Deviations Past::DeviationsIn(std::vector<float> values) const {
 
 Past::Deviations Past::DeviationsOf(const Panel& panel, size_t window,
                                     const std::vector<bool>& counts) const {
-  std::vector<float> values(entities_ * width_, kMissing);
+  std::vector<float> values(entities_ * width_, kMissingValue);
   for (size_t entity = 0; entity < entities_; ++entity) {
     if (!counts[entity]) continue;
     const auto at = values.begin() + static_cast<std::ptrdiff_t>(entity * width_);

@@ -58,7 +58,7 @@ class PrincipalComponents : public AnomalyModel {
     if (rest > 0) shared /= static_cast<double>(rest);
     arma::mat precision(width, width, arma::fill::zeros);
     for (arma::uword at = 0; at < width; ++at) {
-      const double variance = std::max(at < rest ? shared : variances[at], kLeastVariance);
+      const double variance = std::max(at < rest ? shared : variances[at], kMinVariance);
       for (arma::uword i = 0; i < width; ++i) {
         for (arma::uword k = 0; k < width; ++k) {
           precision(i, k) += components(i, at) * components(k, at) / variance;

@@ -10,7 +10,7 @@ namespace {
 
 // So many windows behind the others, an entity is silent and nobody waits for it.
 constexpr int64_t kSilent = 4;
-constexpr size_t kMostPhaseChanges = 1024;
+constexpr size_t kMaxPhaseChanges = 1024;
 
 // Even and odd windows would do, but for workloads that repeat each second window: halves by the
 // sequence of Thue and Morse (0110 1001 ...) have no period, and differ in size by two at most.
@@ -54,7 +54,7 @@ void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> membe
   const int64_t end = EndOf(metrics, members);
   if (!first_) next_ = first_.emplace(BeginningOf(metrics, members));
   // Of what lies further back, series have forgotten the past.
-  const auto kept = static_cast<int64_t>(MetricSeries::kMostWindows);
+  const auto kept = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(*first_, end - kept);
   next_ = std::max(next_, *first_);
   for (; next_ < end; ++next_) {
@@ -140,7 +140,7 @@ void RoleWatch::NoteShift(const MetricStore& metrics, int64_t window, uint32_t e
     last.of = of;
     return;
   }
-  if (phase_changes_.size() >= kMostPhaseChanges) phase_changes_.erase(phase_changes_.begin());
+  if (phase_changes_.size() >= kMaxPhaseChanges) phase_changes_.erase(phase_changes_.begin());
   phase_changes_.push_back(
       {.role = role_, .from = from, .until = until, .entities = entities, .of = of});
 }

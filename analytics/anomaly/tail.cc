@@ -14,7 +14,7 @@ constexpr double kBeyond = 0.1;  // share of scores that are in the tail
 // The tail is as flat as the flattest way from its beginning to one of these.
 constexpr std::array<double, 2> kFitted = {0.04, 0.015};
 // A tail is at least as flat as if scores were usual deviations with no more than this spread.
-constexpr double kLeastSlope = 0.25;
+constexpr double kMinSlope = 0.25;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Tail::Tail(std::vector<double> scores) : scores_(std::move(scores)) {
   if (scores_.empty()) return;
   std::ranges::sort(scores_);
   threshold_ = Quantile(scores_, 1 - kBeyond);
-  slope_ = kLeastSlope;
+  slope_ = kMinSlope;
   for (const double rest : kFitted) {
     const double rise = Quantile(scores_, 1 - rest) - threshold_;
     slope_ = std::max(slope_, rise / std::log(kBeyond / rest));

@@ -43,7 +43,7 @@ PortIndex Adjacency::PortOf(NodeIndex node, uint32_t number, Timestamp time) {
   const PortIndex port = fabric_.FindPortByNumber(node, number);
   if (port != kNone && fabric_.port(port).link != kNone) return port;
   const std::pair key(node, number);
-  if (unexpected_.contains(key) || unexpected_.size() < kMostUnexpected) {
+  if (unexpected_.contains(key) || unexpected_.size() < kMaxUnexpected) {
     Unexpected& one = unexpected_[key];
     if (one.packets++ == 0 || time < one.since) one.since = time;
   }
@@ -118,11 +118,11 @@ Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
 
 // Where there is no room, a flow that was silent for long gives way.
 uint32_t Adjacency::TakePlace() {
-  if (flows_.size() < kMostFlows) {
+  if (flows_.size() < kMaxFlows) {
     flows_.emplace_back();
     return static_cast<uint32_t>(flows_.size() - 1);
   }
-  const uint32_t quiet = hand_.Find(kMostFlows, now_ - kQuietForLong,
+  const uint32_t quiet = hand_.Find(kMaxFlows, now_ - kQuietForLong,
                                     [this](uint32_t flow) { return flows_[flow].heard; });
   if (quiet == FlowPlaces::kNone) return FlowPlaces::kNone;
   ++flows_evicted_;
@@ -144,7 +144,7 @@ void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
     }
     known.several = several = true;
   }
-  if (flow->places.size() >= kMostPlaces) return;
+  if (flow->places.size() >= kMaxPlaces) return;
   flow->places.push_back(place);
   flow->places.back().several = several;
 }

@@ -42,8 +42,8 @@ struct Arrivals {
 
 class Adjacency {
  public:
-  static constexpr size_t kMostFlows = 1u << 17;
-  static constexpr size_t kMostPlaces = 16;  // of a flow
+  static constexpr size_t kMaxFlows = 1u << 17;
+  static constexpr size_t kMaxPlaces = 16;  // of a flow
 
   // The fabric must outlive it.
   explicit Adjacency(const topology::Fabric& fabric) : fabric_(fabric) {}
@@ -72,7 +72,7 @@ class Adjacency {
   uint64_t flows_evicted() const { return flows_evicted_; }  // silent ones, for others
 
  private:
-  static constexpr size_t kMostUnexpected = 256;
+  static constexpr size_t kMaxUnexpected = 256;
 
   enum class Source : uint8_t { kMirror, kPostcard, kStack, kSample };
 

@@ -21,7 +21,7 @@ using topology::PortIndex;
 namespace {
 
 // Pairs of ports are gone through.
-constexpr size_t kMostSuspects = 1024;
+constexpr size_t kMaxSuspects = 1024;
 
 // Nothing ever went over it; or its counters are all there is and both ends say "down".
 constexpr double kSureOfDark = 0.9;
@@ -115,7 +115,7 @@ class CounterCheck {
         if (counters_.Of(source_, end) != nullptr) suspects.push_back(end);
       }
     }
-    if (suspects.size() > kMostSuspects) return;
+    if (suspects.size() > kMaxSuspects) return;
     std::vector<std::vector<PortIndex>> fitting(suspects.size());
     for (size_t i = 0; i < suspects.size(); ++i) {
       for (size_t j = i + 1; j < suspects.size(); ++j) {
@@ -270,7 +270,7 @@ void Cabling::FindUnexpected(std::vector<CableFinding>& findings) const {
     const auto readings = series.history.readings();
     if (readings.size() < 2 || series.history.up() == false) continue;
     const uint64_t octets = readings.back().received - readings.front().received;
-    if (octets < options_.least_octets) continue;
+    if (octets < options_.least_bytes) continue;
     CableFinding& finding = by_place[place];
     if (finding.place.empty()) finding.since = readings.front().time;
     finding.kind = CableFindingKind::kUnexpected;

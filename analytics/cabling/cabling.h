@@ -22,7 +22,7 @@ struct CablingOptions {
   double clear_share = 0.9;             // of the flows by a port, to believe who sends there
   uint64_t least_states = 3;            // readings of a link's state at either end
   uint64_t least_packets = 16;          // seen by a port that has no link in the topology,
-  uint64_t least_octets = 1u << 20;     // or octets that it received
+  uint64_t least_bytes = 1u << 20;     // or octets that it received
   FitTolerance named;                   // of counters read by name
   FitTolerance sflow = {.periods = 1};  // an agent may send a reading a second late
 };

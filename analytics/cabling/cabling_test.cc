@@ -104,7 +104,7 @@ TEST_F(CablingTest, PostcardsNameTheTwoCablesThatAreSwapped) {
 TEST_F(CablingTest, FlowsOfThePastLeaveRoomForWhatComes) {
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
   cabling_.SetTime(At(0));
-  for (uint32_t i = 0; i < Adjacency::kMostFlows; ++i) {
+  for (uint32_t i = 0; i < Adjacency::kMaxFlows; ++i) {
     cabling_.Add(world_.Postcards(world_.Flow("host0", "host4", 1000 + i), path, At(-20'000)));
   }
   SwapTwo();

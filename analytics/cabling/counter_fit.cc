@@ -17,13 +17,13 @@ uint64_t BusiestPeriod(std::span<const PortReading> readings, Value value) {
   return most;
 }
 
-// Octets since the first reading; differences of a few of them fit into 64 bits.
-constexpr uint64_t kMostOctets = uint64_t{1} << 60;
+// Bytes since the first reading; differences of a few of them fit into 64 bits.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 60;
 
 bool IsWithin(std::span<const PortReading> readings) {
   if (readings.empty()) return true;
-  return readings.back().received - readings.front().received <= kMostOctets &&
-         readings.back().sent - readings.front().sent <= kMostOctets;
+  return readings.back().received - readings.front().received <= kMaxBytes &&
+         readings.back().sent - readings.front().sent <= kMaxBytes;
 }
 
 }  // namespace

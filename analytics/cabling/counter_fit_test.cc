@@ -74,8 +74,8 @@ TEST(CounterFit, CountersMayStandAnywhere) {
 
 TEST(PortHistory, KeepsFewReadingsThatSpanAll) {
   const PortHistory history = Steady(0, 1, 10'000);
-  EXPECT_LE(history.readings().size(), PortHistory::kMostReadings);
-  EXPECT_GE(history.readings().size(), PortHistory::kMostReadings / 4);
+  EXPECT_LE(history.readings().size(), PortHistory::kMaxReadings);
+  EXPECT_GE(history.readings().size(), PortHistory::kMaxReadings / 4);
   EXPECT_EQ(history.readings().front().time, At(0));
   EXPECT_EQ(history.readings().back().time, At(9999));
 }

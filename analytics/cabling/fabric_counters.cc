@@ -38,7 +38,7 @@ NodeIndex FabricCounters::FindNode(const CounterEntity& entity) const {
 FabricCounters::Series* FabricCounters::FindUnexpected(NodeIndex node, const std::string& name) {
   const auto known = unexpected_.find(name);
   if (known != unexpected_.end()) return &known->second;
-  if (unexpected_.size() >= kMostUnexpected) return nullptr;
+  if (unexpected_.size() >= kMaxUnexpected) return nullptr;
   return &unexpected_.emplace(name, Series{.node = node}).first->second;
 }
 

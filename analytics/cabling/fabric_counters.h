@@ -51,7 +51,7 @@ class FabricCounters {
   Strangers strangers() const { return strangers_.Answer(); }
 
  private:
-  static constexpr size_t kMostUnexpected = 256;
+  static constexpr size_t kMaxUnexpected = 256;
 
   Series* Find(const CounterEntity& entity);
   Series* FindUnexpected(topology::NodeIndex node, const std::string& name);

@@ -17,12 +17,12 @@ namespace {
 
 // Each flow that shows a cable halves what is left of doubt; counters that fit no other port's
 // leave a tenth.
-constexpr double kMostSure = 0.99;
+constexpr double kMaxSure = 0.99;
 constexpr double kDoubtOfCounters = 0.1;
 
 double ConfidenceOf(uint64_t flows, bool by_counters) {
   const double doubt = std::exp2(-static_cast<double>(std::min<uint64_t>(flows, 64)));
-  return std::min(kMostSure, 1 - doubt * (by_counters ? kDoubtOfCounters : 1));
+  return std::min(kMaxSure, 1 - doubt * (by_counters ? kDoubtOfCounters : 1));
 }
 
 }  // namespace

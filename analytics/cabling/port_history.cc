@@ -27,12 +27,12 @@ void PortHistory::Add(const PortReading& reading) {
     return;
   }
   readings_.push_back(reading);
-  if (readings_.size() > kMostReadings) Thin();
+  if (readings_.size() > kMaxReadings) Thin();
 }
 
 // The last one of each bin stays: ports that are read together keep the same readings.
 void PortHistory::Thin() {
-  constexpr int64_t kHalf = kMostReadings / 2;
+  constexpr int64_t kHalf = kMaxReadings / 2;
   const Duration span = readings_.back().time - readings_.front().time;
   if (spacing_ <= Duration(0)) spacing_ = Duration(1);
   while (spacing_ * kHalf < span) spacing_ *= 2;
@@ -50,7 +50,7 @@ void PortHistory::AddState(Timestamp time, bool up) {
   if (!up_) {
     first_state_ = time;
   } else if (*up_ != up) {
-    if (transitions_.size() >= kMostTransitions) transitions_.erase(transitions_.begin());
+    if (transitions_.size() >= kMaxTransitions) transitions_.erase(transitions_.begin());
     transitions_.push_back({.after = last_state_, .by = time, .up = up});
   }
   up_ = up;

@@ -28,8 +28,8 @@ struct LinkTransition {
 
 class PortHistory {
  public:
-  static constexpr size_t kMostReadings = 32;
-  static constexpr size_t kMostTransitions = 16;
+  static constexpr size_t kMaxReadings = 32;
+  static constexpr size_t kMaxTransitions = 16;
 
   // In order of time; one that is older than the last is left out.
   void Add(const PortReading& reading);

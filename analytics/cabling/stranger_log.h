@@ -15,7 +15,7 @@ class StrangerLog {
   void Add(const std::string& name) {
     ++records_;
     if (names_.contains(name)) return;
-    if (names_.size() < kMostNames) {
+    if (names_.size() < kMaxNames) {
       names_.insert(name);
     } else {
       more_ = true;
@@ -26,7 +26,7 @@ class StrangerLog {
   }
 
  private:
-  static constexpr size_t kMostNames = 4;
+  static constexpr size_t kMaxNames = 4;
 
   uint64_t records_ = 0;
   std::set<std::string> names_;

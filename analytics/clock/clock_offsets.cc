@@ -28,8 +28,8 @@ void ClockOffsets::LearnTap(const TapPlace& place) {
 }
 
 void ClockOffsets::Add(const RecordBatch& batch) {
-  for (const SightingRecord& record : batch.sightings) {
-    if (record.kind == SightingKind::kCnp || record.kind == SightingKind::kNak) continue;
+  for (const ObservationRecord& record : batch.sightings) {
+    if (record.kind == ObservationKind::kCnp || record.kind == ObservationKind::kNak) continue;
     if (record.tap >= clock_of_tap_.size()) clock_of_tap_.resize(size_t{record.tap} + 1, kNoClock);
     uint32_t& clock = clock_of_tap_[record.tap];
     if (clock == kNoClock) clock = ClockOf({.kind = StampKind::kCapture, .number = record.tap});

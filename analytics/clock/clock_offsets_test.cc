@@ -29,7 +29,7 @@ class ClockOffsetsTest : public testing::Test {
     }
   }
   void Sees(size_t at, uint32_t psn, uint8_t ttl, int64_t ns, RecordBatch& batch) const {
-    SightingRecord record;
+    ObservationRecord record;
     record.flow.destination_qpn = {7};
     record.tap = static_cast<TapId>(at);
     record.ttl = ttl;

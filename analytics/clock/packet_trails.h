@@ -18,7 +18,7 @@ namespace rocescope {
 
 // The same at all that see it, and unlike any other's; 0 is no packet's. INT tells no MSN, and its
 // TTLs are not those of mirrors: it has trails of its own.
-inline uint64_t PacketOf(const SightingRecord& record) {
+inline uint64_t PacketOf(const ObservationRecord& record) {
   const uint64_t number =
       uint64_t{record.psn} << 32 | uint64_t{record.opcode} << 24 | (record.msn & 0xff'ffff);
   return HashCombine(HashCombine(FlowKeyHash()(record.flow), 0), number) | 1;
@@ -63,16 +63,16 @@ class PacketTrails {
       if (other.where == seen.where || other.ttl == seen.ttl) continue;
       visit(other.ttl > seen.ttl ? other : seen, other.ttl > seen.ttl ? seen : other);
     }
-    if (slot.count < kMostSeen) slot.seen[slot.count++] = seen;
+    if (slot.count < kMaxSeen) slot.seen[slot.count++] = seen;
   }
 
  private:
-  static constexpr size_t kMostSeen = 8;
+  static constexpr size_t kMaxSeen = 8;
   struct Slot {
     uint64_t packet = 0;
     uint8_t count = 0;
     bool sent_again = false;
-    std::array<Seen, kMostSeen> seen;
+    std::array<Seen, kMaxSeen> seen;
   };
 
   Duration apart_;

@@ -130,9 +130,9 @@ void ActivityTracker::Add(const FlowRecord& record) {
   Mark(*flow, record.last_seen - ahead);
 }
 
-void ActivityTracker::Add(const SightingRecord& record) {
-  const bool request = record.kind == SightingKind::kRequest;
-  const bool response = record.kind == SightingKind::kResponse && record.payload_length > 0;
+void ActivityTracker::Add(const ObservationRecord& record) {
+  const bool request = record.kind == ObservationKind::kRequest;
+  const bool response = record.kind == ObservationKind::kResponse && record.payload_length > 0;
   if (!request && !response) return;
   Flow* const flow = FindOrAdd(record.flow, record.hint);
   if (flow == nullptr || record.ttl < flow->ttl) return;

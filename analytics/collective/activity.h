@@ -64,7 +64,7 @@ class ActivityTracker {
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
   void Add(const FlowRecord& record);
-  void Add(const SightingRecord& record);
+  void Add(const ObservationRecord& record);
   // Starts loading what the record will be added to: worth it a few records ahead.
   void Approach(const FlowRecord& record) const;
   // What the flow carried until now was another owner's.

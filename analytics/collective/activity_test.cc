@@ -20,9 +20,9 @@ FlowKey FlowTo(uint32_t qpn) {
           .destination_qpn = {qpn}};
 }
 
-SightingRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
+ObservationRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
   return {.flow = FlowTo(qpn),
-          .kind = SightingKind::kRequest,
+          .kind = ObservationKind::kRequest,
           .ttl = ttl,
           .payload_length = 1024,
           .event_time = time};
@@ -98,7 +98,7 @@ TEST(ActivityTracker, CountsWhatComesTooLate) {
 
 TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
   ActivityTracker tracker;
-  SightingRecord first = Request(7, kStart);
+  ObservationRecord first = Request(7, kStart);
   first.has_reth = true;
   for (const uint32_t length : {524288u, 524288u, 4096u}) {
     first.reth_length = length;
@@ -113,7 +113,7 @@ TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
 TEST(ActivityTracker, TakesLengthsFromTheTapNearestTheSource) {
   ActivityTracker tracker;
   for (const uint8_t ttl : {62, 64, 63, 64}) {
-    SightingRecord first = Request(7, kStart, ttl);
+    ObservationRecord first = Request(7, kStart, ttl);
     first.has_reth = true;
     first.reth_length = 4096;
     tracker.Add(first);

@@ -36,9 +36,9 @@ struct CollectiveMember {
 struct Collective {
   CollectiveKind kind = CollectiveKind::kUnknown;
   // Two members of a ring do what two do that halve and double: then that one.
-  std::optional<CollectiveKind> or_else;
+  std::optional<CollectiveKind> alternative;
   double confidence = 0;
-  // Indices into JobRhythm::members; each group does the same by itself. NICs of one host may stand
+  // Indices into JobIterationPattern::members; each group does the same by itself. NICs of one host may stand
   // for each other: what goes over NVLink is not seen.
   std::vector<std::vector<uint32_t>> groups;
   Duration offset{};    // of its beginning, from the iteration's
@@ -47,7 +47,7 @@ struct Collective {
 };
 
 // The member that entered last, and late, in one iteration after the other.
-struct WaitedFor {
+struct Straggler {
   uint32_t member = 0;
   uint32_t iterations = 0;  // that it entered so
   uint32_t of = 0;          // from the first of them to the last
@@ -56,7 +56,7 @@ struct WaitedFor {
   Timestamp until;          // the last one's end
   double confidence = 0;
   // Other NICs of its host that were waited for meanwhile: what is late may be behind any of them.
-  std::vector<uint32_t> or_else;
+  std::vector<uint32_t> alternative;
 };
 
 // As the fastest part of the job has it, within a stretch of the time line that activity is kept
@@ -68,19 +68,19 @@ struct IterationSpan {
 
   friend bool operator==(const IterationSpan&, const IterationSpan&) = default;
 };
-inline constexpr size_t kMostIterationSpans = 256;
+inline constexpr size_t kMaxIterationSpans = 256;
 
-struct JobRhythm {
+struct JobIterationPattern {
   uint32_t job = 0;  // index into Attribution::jobs
   Duration period{};
   double strength = 0;               // 0 to 1: how alike iterations are
   uint32_t iterations = 0;           // seen from beginning to end
   Timestamp first;                   // the first one's beginning
   Timestamp last;                    // the end of the last whole one
-  std::vector<IterationSpan> spans;  // of the last kMostIterationSpans, ascending
+  std::vector<IterationSpan> spans;  // of the last kMaxIterationSpans, ascending
   std::vector<CollectiveMember> members;
   std::vector<Collective> collectives;  // in their order within an iteration
-  std::optional<WaitedFor> waited_for;
+  std::optional<Straggler> straggler;
 };
 
 }  // namespace rocescope

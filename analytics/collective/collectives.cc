@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analytics/collective/channel.h"
-#include "analytics/collective/rhythm.h"
+#include "analytics/collective/iteration_pattern.h"
 #include "analytics/collective/wire_jobs.h"
 
 namespace rocescope {
@@ -110,7 +110,7 @@ class Inference {
 
 }  // namespace
 
-std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
+std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
                                        const FlowSummaries& flows, const ActivityTracker& activity,
                                        Attribution& attribution) {
   const TimeLine line = activity.Line();
@@ -144,33 +144,33 @@ std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionL
       attribution.jobs[j].edges = std::move(edges[j]);
     }
   }
-  std::vector<JobRhythm> rhythms;
+  std::vector<JobIterationPattern> iteration_patterns;
   for (uint32_t job = 0; job < of_job.size(); ++job) {
     if (of_job[job].empty()) continue;
-    if (std::optional<JobRhythm> rhythm = RhythmOf(channels, of_job[job], line)) {
-      rhythm->job = job;
-      rhythms.push_back(*std::move(rhythm));
+    if (std::optional<JobIterationPattern> iteration_pattern = IterationPatternOf(channels, of_job[job], line)) {
+      iteration_pattern->job = job;
+      iteration_patterns.push_back(*std::move(iteration_pattern));
     }
   }
-  return rhythms;
+  return iteration_patterns;
 }
 
-std::shared_ptr<const std::vector<JobRhythm>> CollectiveFinder::Find(
+std::shared_ptr<const std::vector<JobIterationPattern>> CollectiveFinder::Find(
     const HostFacts& facts, const ConnectionList& connections, const FlowSummaries& flows,
     const ActivityTracker& activity, Attribution& attribution) {
   const TimeLine line = activity.Line();
   const Timestamp end = line.begin + line.width * static_cast<int64_t>(line.length);
   if (looked_ && end - *looked_ < pace_) {
     Repeat(connections, flows, attribution);
-    return rhythms_;
+    return iteration_patterns_;
   }
   looked_ = end;
   const auto notes = static_cast<std::ptrdiff_t>(attribution.notes.size());
-  rhythms_ = std::make_shared<const std::vector<JobRhythm>>(
+  iteration_patterns_ = std::make_shared<const std::vector<JobIterationPattern>>(
       FindCollectives(facts, connections, flows, activity, attribution));
   notes_.assign(attribution.notes.begin() + notes, attribution.notes.end());
   if (pace_ > Duration::zero()) Remember(connections, attribution);
-  return rhythms_;
+  return iteration_patterns_;
 }
 
 void CollectiveFinder::Remember(const ConnectionList& connections, const Attribution& attribution) {
@@ -191,8 +191,8 @@ void CollectiveFinder::Remember(const ConnectionList& connections, const Attribu
     of_wire_.emplace_back(connections[i].endpoints, claims);
   }
   std::ranges::sort(of_wire_, {}, [](const auto& one) { return one.first; });
-  for (const JobRhythm& rhythm : *rhythms_) {
-    by_job_.emplace(attribution.jobs[rhythm.job].job.id, rhythm);
+  for (const JobIterationPattern& iteration_pattern : *iteration_patterns_) {
+    by_job_.emplace(attribution.jobs[iteration_pattern.job].job.id, iteration_pattern);
   }
 }
 
@@ -215,14 +215,14 @@ void CollectiveFinder::Repeat(const ConnectionList& connections, const FlowSumma
       attribution.jobs[job].edges = std::move(edges[job]);
     }
   }
-  std::vector<JobRhythm> rhythms;
+  std::vector<JobIterationPattern> iteration_patterns;
   for (uint32_t job = 0; job < attribution.jobs.size(); ++job) {
     const auto at = by_job_.find(attribution.jobs[job].job.id);
     if (at == by_job_.end()) continue;
-    rhythms.push_back(at->second);
-    rhythms.back().job = job;
+    iteration_patterns.push_back(at->second);
+    iteration_patterns.back().job = job;
   }
-  rhythms_ = std::make_shared<const std::vector<JobRhythm>>(std::move(rhythms));
+  iteration_patterns_ = std::make_shared<const std::vector<JobIterationPattern>>(std::move(iteration_patterns));
 }
 
 }  // namespace rocescope

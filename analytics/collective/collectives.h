@@ -19,8 +19,8 @@
 namespace rocescope {
 
 // Adds to `attribution`, which is of these connections and flows, the jobs that the wire alone
-// shows. Rhythms are by job; a job without a period, or that was not seen for three, has none.
-std::vector<JobRhythm> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
+// shows. IterationPatterns are by job; a job without a period, or that was not seen for three, has none.
+std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
                                        const FlowSummaries& flows, const ActivityTracker& activity,
                                        Attribution& attribution);
 
@@ -31,7 +31,7 @@ class CollectiveFinder {
   // A look at most every `pace` of event time; 0: each time.
   explicit CollectiveFinder(Duration pace = {}) : pace_(pace) {}
 
-  std::shared_ptr<const std::vector<JobRhythm>> Find(const HostFacts& facts,
+  std::shared_ptr<const std::vector<JobIterationPattern>> Find(const HostFacts& facts,
                                                      const ConnectionList& connections,
                                                      const FlowSummaries& flows,
                                                      const ActivityTracker& activity,
@@ -49,8 +49,8 @@ class CollectiveFinder {
   std::vector<std::string> notes_;  // of the last look
   std::vector<Job> wire_jobs_;
   std::vector<std::pair<Ends, EndClaims>> of_wire_;  // by ends; their jobs are among wire_jobs_
-  std::map<std::string, JobRhythm> by_job_;          // by the job's id
-  std::shared_ptr<const std::vector<JobRhythm>> rhythms_;
+  std::map<std::string, JobIterationPattern> by_job_;          // by the job's id
+  std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns_;
 };
 
 }  // namespace rocescope

@@ -37,7 +37,7 @@ class World {
   void Send(size_t connection, double begin, double end, uint32_t bytes) {
     const FlowKey data = FlowTo(connection, 1);
     if (granted_[connection]) {
-      SightingRecord grant{.flow = FlowTo(connection, 0), .ttl = 64, .payload_length = 64};
+      ObservationRecord grant{.flow = FlowTo(connection, 0), .ttl = 64, .payload_length = 64};
       grant.has_reth = grant.has_clear_to_send = true;
       Sight(grant, begin - 1);
       FlowRecord control = Count(grant.flow, 64, begin - 1, begin - 1);
@@ -47,7 +47,7 @@ class World {
     }
     traffic_.Add(Count(data, bytes, begin, end));
     for (double at = begin; at < end; at += 2) {
-      SightingRecord packet{.flow = data, .ttl = 64, .payload_length = 4096};
+      ObservationRecord packet{.flow = data, .ttl = 64, .payload_length = 4096};
       packet.has_reth = at == begin;
       packet.reth_length = bytes;
       Sight(packet, at);
@@ -56,17 +56,17 @@ class World {
 
   Attribution Find(Attribution attribution = {}) {
     attribution.endpoints.resize(connections_.size());
-    rhythms_ = FindCollectives(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
+    iteration_patterns_ = FindCollectives(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
     return attribution;
   }
   Attribution FindBy(CollectiveFinder& finder,
-                     std::shared_ptr<const std::vector<JobRhythm>>& rhythms) {
+                     std::shared_ptr<const std::vector<JobIterationPattern>>& iteration_patterns) {
     Attribution attribution;
     attribution.endpoints.resize(connections_.size());
-    rhythms = finder.Find(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
+    iteration_patterns = finder.Find(facts_, connections_, *traffic_.Summaries(), activity_, attribution);
     return attribution;
   }
-  const std::vector<JobRhythm>& rhythms() const { return rhythms_; }
+  const std::vector<JobIterationPattern>& iteration_patterns() const { return iteration_patterns_; }
   HostFacts& facts() { return facts_; }
 
  private:
@@ -80,8 +80,8 @@ class World {
   static Timestamp At(double microseconds) {
     return kStart + std::chrono::nanoseconds(static_cast<int64_t>(microseconds * 1e3));
   }
-  void Sight(SightingRecord& record, double microseconds) {
-    record.kind = SightingKind::kRequest;
+  void Sight(ObservationRecord& record, double microseconds) {
+    record.kind = ObservationKind::kRequest;
     record.event_time = At(microseconds);
     activity_.Add(record);
   }
@@ -99,7 +99,7 @@ class World {
   ActivityTracker activity_;
   TrafficTotals traffic_;
   HostFacts facts_;
-  std::vector<JobRhythm> rhythms_;
+  std::vector<JobIterationPattern> iteration_patterns_;
 };
 
 // Iterations of a ring over the hosts: they compute, then all send at once for `busy`.
@@ -131,7 +131,7 @@ std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
 
 // The worst there can be: all meet at one host, and of a few bursts at any times chance makes a
 // rhythm for each.
-TEST(FindCollectives, AmongTooManyRhythmsTheLargestJobsAreFoundAndTheRestIsToldOf) {
+TEST(FindCollectives, AmongTooManyIterationPatternsTheLargestJobsAreFoundAndTheRestIsToldOf) {
   constexpr double kUntil = 30'000;
   constexpr uint32_t kHub = 200;
   World world;
@@ -146,26 +146,26 @@ TEST(FindCollectives, AmongTooManyRhythmsTheLargestJobsAreFoundAndTheRestIsToldO
     }
   }
   CollectiveFinder finder(std::chrono::milliseconds(100));
-  std::shared_ptr<const std::vector<JobRhythm>> rhythms;
-  const Attribution looked = world.FindBy(finder, rhythms);
+  std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns;
+  const Attribution looked = world.FindBy(finder, iteration_patterns);
   EXPECT_TRUE(HostsByJob(looked).contains({1, 2, 3, 4}));
   EXPECT_THAT(looked.notes, testing::ElementsAre(testing::HasSubstr("too much of it")));
-  EXPECT_EQ(world.FindBy(finder, rhythms).notes, looked.notes) << "said again without a look";
+  EXPECT_EQ(world.FindBy(finder, iteration_patterns).notes, looked.notes) << "said again without a look";
 }
 
 TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   CollectiveFinder finder(std::chrono::milliseconds(100));
-  std::shared_ptr<const std::vector<JobRhythm>> rhythms;
-  const Attribution looked = world.FindBy(finder, rhythms);
-  ASSERT_EQ(rhythms->size(), 1u);
-  const Duration period = rhythms->at(0).period;
+  std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns;
+  const Attribution looked = world.FindBy(finder, iteration_patterns);
+  ASSERT_EQ(iteration_patterns->size(), 1u);
+  const Duration period = iteration_patterns->at(0).period;
   RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);  // not looked for yet
-  const Attribution repeated = world.FindBy(finder, rhythms);
+  const Attribution repeated = world.FindBy(finder, iteration_patterns);
   EXPECT_EQ(HostsByJob(repeated), HostsByJob(looked));
-  ASSERT_EQ(rhythms->size(), 1u);
-  EXPECT_EQ(rhythms->at(0).period, period);
+  ASSERT_EQ(iteration_patterns->size(), 1u);
+  EXPECT_EQ(iteration_patterns->at(0).period, period);
   EXPECT_EQ(repeated.endpoints[0][0]->member, looked.endpoints[0][0]->member);
   EXPECT_EQ(repeated.jobs[0].edges.size(), looked.jobs[0].edges.size());
   EXPECT_FALSE(repeated.endpoints[4][0]);
@@ -174,7 +174,7 @@ TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
 TEST(FindCollectives, FindsNothingInNothing) {
   World world;
   EXPECT_TRUE(world.Find().jobs.empty());
-  EXPECT_TRUE(world.rhythms().empty());
+  EXPECT_TRUE(world.iteration_patterns().empty());
 }
 
 // As captures of another day beside them make it.
@@ -189,7 +189,7 @@ TEST(FindCollectives, TakesTwoBurstsAfterALongSilenceForNoPeriod) {
     for (const size_t connection : tree) world.Send(connection, begin, begin + 150, 1u << 14);
   }
   world.Find();
-  EXPECT_EQ(world.rhythms().size(), 0u);
+  EXPECT_EQ(world.iteration_patterns().size(), 0u);
 }
 
 TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
@@ -198,13 +198,13 @@ TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
   RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);
   const Attribution attribution = world.Find();
   EXPECT_EQ(HostsByJob(attribution), (std::set<std::set<uint32_t>>{{1, 3, 5, 7}, {2, 4, 6, 8}}));
-  ASSERT_EQ(world.rhythms().size(), 2u);
-  for (const JobRhythm& rhythm : world.rhythms()) {
-    const double expected = rhythm.members[0].address == HostAddress(1) ? 1000e3 : 1130e3;
-    EXPECT_NEAR(static_cast<double>(rhythm.period.count()), expected, 0.003 * expected);
-    ASSERT_EQ(rhythm.collectives.size(), 1u);
-    EXPECT_EQ(rhythm.collectives[0].kind, CollectiveKind::kRing);
-    EXPECT_EQ(rhythm.collectives[0].groups.size(), 1u);
+  ASSERT_EQ(world.iteration_patterns().size(), 2u);
+  for (const JobIterationPattern& iteration_pattern : world.iteration_patterns()) {
+    const double expected = iteration_pattern.members[0].address == HostAddress(1) ? 1000e3 : 1130e3;
+    EXPECT_NEAR(static_cast<double>(iteration_pattern.period.count()), expected, 0.003 * expected);
+    ASSERT_EQ(iteration_pattern.collectives.size(), 1u);
+    EXPECT_EQ(iteration_pattern.collectives[0].kind, CollectiveKind::kRing);
+    EXPECT_EQ(iteration_pattern.collectives[0].groups.size(), 1u);
   }
 }
 
@@ -213,15 +213,15 @@ TEST(FindCollectives, TellsWhenEachIterationBeganAndHowLongItSent) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   world.Find();
-  ASSERT_EQ(world.rhythms().size(), 1u);
-  const JobRhythm& rhythm = world.rhythms()[0];
-  ASSERT_EQ(rhythm.spans.size(), rhythm.iterations);
-  EXPECT_EQ(rhythm.spans.front().begin, rhythm.first);
-  EXPECT_EQ(rhythm.spans.back().end, rhythm.last);
-  for (size_t k = 0; k < rhythm.spans.size(); ++k) {
-    const IterationSpan& span = rhythm.spans[k];
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
+  const JobIterationPattern& iteration_pattern = world.iteration_patterns()[0];
+  ASSERT_EQ(iteration_pattern.spans.size(), iteration_pattern.iterations);
+  EXPECT_EQ(iteration_pattern.spans.front().begin, iteration_pattern.first);
+  EXPECT_EQ(iteration_pattern.spans.back().end, iteration_pattern.last);
+  for (size_t k = 0; k < iteration_pattern.spans.size(); ++k) {
+    const IterationSpan& span = iteration_pattern.spans[k];
     if (k > 0) {
-      EXPECT_EQ(span.begin, rhythm.spans[k - 1].end);
+      EXPECT_EQ(span.begin, iteration_pattern.spans[k - 1].end);
     }
     EXPECT_NEAR(static_cast<double>((span.end - span.begin).count()), 1000e3, 50e3);
     EXPECT_NEAR(static_cast<double>(span.sending.count()), 150e3, 33e3);
@@ -282,9 +282,9 @@ TEST(FindCollectives, JoinsRailsOfTheSameHosts) {
   ASSERT_EQ(attribution.jobs.size(), 1u);
   EXPECT_EQ(attribution.jobs[0].job.ranks.size(), 16u);
   EXPECT_EQ(attribution.jobs[0].job.ranks[0].host, "host0");
-  ASSERT_EQ(world.rhythms().size(), 1u);
-  ASSERT_EQ(world.rhythms()[0].collectives.size(), 1u);
-  EXPECT_EQ(world.rhythms()[0].collectives[0].groups.size(), 4u);
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
+  ASSERT_EQ(world.iteration_patterns()[0].collectives.size(), 1u);
+  EXPECT_EQ(world.iteration_patterns()[0].collectives[0].groups.size(), 4u);
 }
 
 // A rail that a fault slows down works on the same hosts, with messages of the same size.
@@ -309,7 +309,7 @@ TEST(FindCollectives, JoinsARailThatIsMuchSlowerThanTheOthers) {
 }
 
 // Two jobs meet on a host; a channel that shows no rhythm is of the one that both its hosts do.
-TEST(FindCollectives, AChannelWithoutARhythmIsOfTheJobOfBothItsHosts) {
+TEST(FindCollectives, AChannelWithoutAIterationPatternIsOfTheJobOfBothItsHosts) {
   World world;
   const auto place = [&](uint32_t nic, const std::string& host) {
     world.facts().nics.push_back(
@@ -356,8 +356,8 @@ TEST(FindCollectives, TakesOneRailOfManyForWhatTheOthersAre) {
       }
     }
     world.Find();
-    ASSERT_EQ(world.rhythms().size(), 1u);
-    const std::vector<Collective>& collectives = world.rhythms()[0].collectives;
+    ASSERT_EQ(world.iteration_patterns().size(), 1u);
+    const std::vector<Collective>& collectives = world.iteration_patterns()[0].collectives;
     // Half of them otherwise is no exception.
     ASSERT_EQ(collectives.size(), in_pieces == 4 ? 2u : 1u);
     EXPECT_TRUE(std::ranges::any_of(collectives, [](const Collective& collective) {
@@ -386,9 +386,9 @@ TEST(FindCollectives, PartsThePhasesOfAnIteration) {
     for (const size_t connection : ring) world.Send(connection, begin + 500, begin + 650, 1u << 20);
   }
   world.Find();
-  ASSERT_EQ(world.rhythms().size(), 1u);
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
   std::set<CollectiveKind> kinds;
-  for (const Collective& collective : world.rhythms()[0].collectives) {
+  for (const Collective& collective : world.iteration_patterns()[0].collectives) {
     kinds.insert(collective.kind);
   }
   EXPECT_EQ(kinds, (std::set<CollectiveKind>{CollectiveKind::kAllToAll, CollectiveKind::kRing}));
@@ -413,10 +413,10 @@ TEST(FindCollectives, NamesTheRankThatTheOthersWaitFor) {
     begin += 1000 + late;
   }
   world.Find();
-  ASSERT_EQ(world.rhythms().size(), 1u);
-  const auto& waited = world.rhythms()[0].waited_for;
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
+  const auto& waited = world.iteration_patterns()[0].straggler;
   ASSERT_TRUE(waited);
-  EXPECT_EQ(world.rhythms()[0].members[waited->member].address, HostAddress(3));
+  EXPECT_EQ(world.iteration_patterns()[0].members[waited->member].address, HostAddress(3));
   EXPECT_GE(waited->iterations, 6u);
   EXPECT_NEAR(static_cast<double>(waited->lateness.count()), 400e3, 40e3);
 }
@@ -433,9 +433,9 @@ TEST(FindCollectives, LeavesAloneWhatHostsSayOf) {
   const Attribution found = world.Find(known);
   ASSERT_EQ(found.jobs.size(), 1u);
   EXPECT_EQ(found.jobs[0].job.id, "known");
-  ASSERT_EQ(world.rhythms().size(), 1u);
-  EXPECT_EQ(world.rhythms()[0].job, 0u);
-  EXPECT_EQ(world.rhythms()[0].collectives.at(0).kind, CollectiveKind::kRing);
+  ASSERT_EQ(world.iteration_patterns().size(), 1u);
+  EXPECT_EQ(world.iteration_patterns()[0].job, 0u);
+  EXPECT_EQ(world.iteration_patterns()[0].collectives.at(0).kind, CollectiveKind::kRing);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ GpuIndex GpuNextTo(const topology::Fabric& fabric, NicIndex nic) {
 
 std::vector<std::vector<GpuIndex>> GpusByJob(const topology::Fabric& fabric,
                                              const Attribution& attribution,
-                                             const std::vector<JobRhythm>& rhythms) {
+                                             const std::vector<JobIterationPattern>& iteration_patterns) {
   std::vector<std::vector<GpuIndex>> by_job(attribution.jobs.size());
   std::vector<bool> taken(fabric.gpus().size());
   const auto take = [&](uint32_t job, GpuIndex gpu) {
@@ -51,11 +51,11 @@ std::vector<std::vector<GpuIndex>> GpusByJob(const topology::Fabric& fabric,
   for (uint32_t job = 0; job < by_job.size(); ++job) {
     for (const JobRank& rank : attribution.jobs[job].job.ranks) take(job, GpuOf(fabric, rank));
   }
-  for (const JobRhythm& rhythm : rhythms) {
-    if (!by_job[rhythm.job].empty()) continue;
-    for (const CollectiveMember& member : rhythm.members) {
+  for (const JobIterationPattern& iteration_pattern : iteration_patterns) {
+    if (!by_job[iteration_pattern.job].empty()) continue;
+    for (const CollectiveMember& member : iteration_pattern.members) {
       const NicIndex nic = fabric.FindNic({.segment = member.segment, .address = member.address});
-      if (nic != kNone) take(rhythm.job, GpuNextTo(fabric, nic));
+      if (nic != kNone) take(iteration_pattern.job, GpuNextTo(fabric, nic));
     }
   }
   return by_job;

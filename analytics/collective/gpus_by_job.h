@@ -17,6 +17,6 @@ topology::GpuIndex GpuNextTo(const topology::Fabric& fabric, topology::NicIndex 
 // NICs that take part. A GPU is in one list, of the first job that has it.
 std::vector<std::vector<topology::GpuIndex>> GpusByJob(const topology::Fabric& fabric,
                                                        const Attribution& attribution,
-                                                       const std::vector<JobRhythm>& rhythms);
+                                                       const std::vector<JobIterationPattern>& iteration_patterns);
 
 }  // namespace rocescope

@@ -7,7 +7,7 @@
 namespace rocescope {
 namespace {
 
-constexpr double kLeastQuiet = 0.06;  // of a period: shorter ones are within a collective
+constexpr double kMinQuiet = 0.06;  // of a period: shorter ones are within a collective
 constexpr double kTolerance = 0.2;    // of a period: so far from where it is expected
 constexpr double kQuietBefore = 0.6;  // of the quiet: what is before ends the iteration before
 constexpr double kMostly = 0.6;       // of the iterations
@@ -104,7 +104,7 @@ Trail FollowFrom(const Bits& active, const std::vector<Start>& starts, size_t fi
 }  // namespace
 
 Iterations FindIterations(const Bits& active, size_t length, double period) {
-  const std::vector<Start> starts = StartsOf(active, length, std::max(2.0, kLeastQuiet * period));
+  const std::vector<Start> starts = StartsOf(active, length, std::max(2.0, kMinQuiet * period));
   Trail best;
   for (size_t i = 0; i < starts.size(); ++i) {
     if (starts[i].at > starts[0].at + kFirstWithin * period) break;

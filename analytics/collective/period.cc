@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kShortest = 6;      // stretches: what is shorter cannot be told from noise
 constexpr size_t kFewest = 3;        // repetitions
-constexpr double kLeastPeak = 0.2;   // of the correlation at a period
-constexpr double kLeastMean = 0.15;  // over its multiples
+constexpr double kMinPeak = 0.2;   // of the correlation at a period
+constexpr double kMinMean = 0.15;  // over its multiples
 constexpr double kNotMuchWeaker = 0.6;
 constexpr double kAsGood = 0.8;     // a shorter period is believed if it is nearly as good
 constexpr double kBlur = 1.0 / 32;  // of a period: what jitters by so much still is alike
@@ -104,10 +104,10 @@ std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t len
     const auto begin = by_lag.begin() + static_cast<std::ptrdiff_t>(lag - around);
     const auto end = by_lag.begin() + static_cast<std::ptrdiff_t>(std::min(longest, lag + around));
     const double here = by_lag[lag];
-    if (here < kLeastPeak || *std::max_element(begin, end + 1) > here) continue;
+    if (here < kMinPeak || *std::max_element(begin, end + 1) > here) continue;
     const auto at = static_cast<double>(lag);
     const Period period = follow(at, at * (kFewMultiples + 0.5));
-    if (period.strength >= kLeastMean) found.push_back(period);
+    if (period.strength >= kMinMean) found.push_back(period);
   }
   if (found.empty()) return std::nullopt;
   const double strongest = std::ranges::max(found, {}, &Period::strength).strength;

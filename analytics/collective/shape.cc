@@ -12,10 +12,10 @@
 namespace rocescope {
 namespace {
 
-constexpr double kApart = 0.05;  // of a way's length: the other way begins later
-constexpr double kBehind = 0.3;  // likewise: what comes back are answers
-constexpr double kSlack = 0.25;  // stretches of the time line: what they are too long to tell
-constexpr double kEqual = 1.4;   // largest to least of what should be equal
+constexpr double kApartShape = 0.05;  // of a way's length: the other way begins later
+constexpr double kBehind = 0.3;       // likewise: what comes back are answers
+constexpr double kSlack = 0.25;       // stretches of the time line: what they are too long to tell
+constexpr double kEqual = 1.4;        // largest to least of what should be equal
 // Where a fault holds some up or their flows are seen for too short, a few arcs lack.
 constexpr double kMutual = 0.9;
 constexpr double kComplete = 0.85;
@@ -34,19 +34,20 @@ class Group {
 
   Shape Answer() const {
     if (nodes_.size() == 2) return OfTwo();
-    if (IsCycle()) return {.kind = CollectiveKind::kRing, .or_else = {}, .confidence = 0.98};
+    if (IsCycle()) return {.kind = CollectiveKind::kRing, .alternative = {}, .confidence = 0.98};
     const double mutual = Mutual();
     if (mutual < kMutual) return {};
-    if (mutual == 1 && IsPipeline(kApart)) {
-      return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.97};
+    if (mutual == 1 && IsPipeline(kApartShape)) {
+      return {.kind = CollectiveKind::kPipeline, .alternative = {}, .confidence = 0.97};
     }
     if (IsCube()) {
-      return {.kind = CollectiveKind::kHalvingDoubling, .or_else = {}, .confidence = 0.97};
+      return {.kind = CollectiveKind::kHalvingDoubling, .alternative = {}, .confidence = 0.97};
     }
-    if (IsComplete()) return {.kind = CollectiveKind::kAllToAll, .or_else = {}, .confidence = 0.97};
+    if (IsComplete())
+      return {.kind = CollectiveKind::kAllToAll, .alternative = {}, .confidence = 0.97};
     // Two binary trees: hardly more than two edges a member, and as much up as down.
     if (Edges() <= 2 * nodes_.size()) {
-      return {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.9};
+      return {.kind = CollectiveKind::kTree, .alternative = {}, .confidence = 0.9};
     }
     return {};
   }
@@ -174,25 +175,26 @@ class Group {
   Shape OfTwo() const {
     if (arcs_.size() != 2) return {};
     if (IsPipeline(kBehind)) {
-      return {.kind = CollectiveKind::kPipeline, .or_else = {}, .confidence = 0.95};
+      return {.kind = CollectiveKind::kPipeline, .alternative = {}, .confidence = 0.95};
     }
     const double transfers = (arcs_[0].transfers + arcs_[1].transfers) / 2;
     if (transfers <= 0) return {};
     if (transfers < kManyTransfers) {
-      return {.kind = CollectiveKind::kAllToAll, .or_else = {}, .confidence = 0.9};
+      return {.kind = CollectiveKind::kAllToAll, .alternative = {}, .confidence = 0.9};
     }
     if (transfers < 3) {
       return {.kind = CollectiveKind::kRing,
-              .or_else = CollectiveKind::kHalvingDoubling,
+              .alternative = CollectiveKind::kHalvingDoubling,
               .confidence = 0.9};
     }
     // Microbatches that are answered one by one, or chunks that go up and come down: with no other
     // arcs to agree with these two, a small delay may be either's.
-    if (IsPipeline(kApart)) {
-      return {
-          .kind = CollectiveKind::kPipeline, .or_else = CollectiveKind::kTree, .confidence = 0.8};
+    if (IsPipeline(kApartShape)) {
+      return {.kind = CollectiveKind::kPipeline,
+              .alternative = CollectiveKind::kTree,
+              .confidence = 0.8};
     }
-    return {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.8};
+    return {.kind = CollectiveKind::kTree, .alternative = {}, .confidence = 0.8};
   }
 
   std::span<const Arc> arcs_;

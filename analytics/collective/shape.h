@@ -24,7 +24,7 @@ struct Arc {
 
 struct Shape {
   CollectiveKind kind = CollectiveKind::kUnknown;
-  std::optional<CollectiveKind> or_else;
+  std::optional<CollectiveKind> alternative;
   double confidence = 0;
 };
 

@@ -131,7 +131,7 @@ TEST(ShapeOf, TellsTwoThatExchangeOnceFromTwoThatReduceAndGather) {
   EXPECT_EQ(Of({Send(0, 1), Send(1, 0)}, 2).kind, CollectiveKind::kAllToAll);
   const Shape twice = Of({Send(0, 1, 1000, 2), Send(1, 0, 1000, 2)}, 2);
   EXPECT_EQ(twice.kind, CollectiveKind::kRing);
-  EXPECT_EQ(twice.or_else, CollectiveKind::kHalvingDoubling);  // with two, the same
+  EXPECT_EQ(twice.alternative, CollectiveKind::kHalvingDoubling);  // with two, the same
   EXPECT_EQ(Of({Send(0, 1, 1000, 16), Send(1, 0, 1000, 16)}, 2).kind, CollectiveKind::kTree);
 }
 
@@ -143,12 +143,12 @@ TEST(ShapeOf, SaysBothOfTwoThatAnswerAtOnce) {
   back.center += 1;
   const Shape soon = Of({Send(0, 1, 1000, 8), back}, 2);
   EXPECT_EQ(soon.kind, CollectiveKind::kPipeline);
-  EXPECT_EQ(soon.or_else, CollectiveKind::kTree);
+  EXPECT_EQ(soon.alternative, CollectiveKind::kTree);
   back.onset += 9;
   back.center += 9;
   const Shape behind = Of({Send(0, 1, 1000, 8), back}, 2);
   EXPECT_EQ(behind.kind, CollectiveKind::kPipeline);
-  EXPECT_EQ(behind.or_else, std::nullopt);
+  EXPECT_EQ(behind.alternative, std::nullopt);
 }
 
 TEST(ShapeOf, KnowsTreesAndAllToAllsThatLackAnArc) {

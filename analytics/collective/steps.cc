@@ -204,7 +204,7 @@ class Finder {
     const auto most =
         std::ranges::max_element(votes, {}, [](const auto& vote) { return vote.second; });
     if (most->first == CollectiveKind::kUnknown) return {};
-    return {.kind = most->first, .or_else = {}, .confidence = kPieces};
+    return {.kind = most->first, .alternative = {}, .confidence = kPieces};
   }
 
   void Settle(std::vector<GroupStep>& steps) const {
@@ -260,11 +260,11 @@ class Finder {
       group.step = steps[of_step[0]].step;
       group.shape = ShapeOf(group.arcs, self);
       if (group.shape.kind == CollectiveKind::kAllToAll) {  // would be whole by NICs alone
-        group.shape = {.kind = CollectiveKind::kTree, .or_else = {}, .confidence = 0.8};
+        group.shape = {.kind = CollectiveKind::kTree, .alternative = {}, .confidence = 0.8};
       }
       if (group.arcs.size() == 2 && one_way && group.shape.kind != CollectiveKind::kUnknown) {
         // In by one NIC and out by another: around both hosts' GPUs.
-        group.shape = {.kind = CollectiveKind::kRing, .or_else = {}, .confidence = 0.9};
+        group.shape = {.kind = CollectiveKind::kRing, .alternative = {}, .confidence = 0.9};
       }
       for (const size_t i : of_step) {
         if (sets.RootOf(channels_.host_of[steps[i].arcs[0].from]) != root) continue;

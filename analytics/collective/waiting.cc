@@ -14,12 +14,12 @@ namespace rocescope {
 namespace {
 
 constexpr double kLate = 0.12;          // of a period, at least
-constexpr double kLeastLate = 3;        // stretches
+constexpr double kMinLate = 3;          // stretches
 constexpr double kApart = 1.5;          // times as late as the next one
 constexpr uint32_t kInARow = 3;         // iterations
 constexpr size_t kMissed = 1;           // so many between them may not show it
 constexpr double kAbsentAtMost = 0.25;  // of the iterations
-constexpr size_t kFew = 3;              // members that may do different things
+constexpr size_t kFewWaits = 3;         // members that may do different things
 constexpr double kOwnShare = 0.5;       // of the lateness, that it computed longer
 
 struct Entry {
@@ -32,7 +32,7 @@ struct Entry {
 using Round = std::vector<Entry>;
 
 // Stretches without anybody that are no pause within a collective.
-double LeastLate(double period) { return std::max(kLeastLate, kLate * period); }
+double LeastLate(double period) { return std::max(kMinLate, kLate * period); }
 
 // Who entered later than all others by far.
 std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double period) {
@@ -181,7 +181,7 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
     if (!longest || run.so_far.iterations > longest->iterations) {
       std::vector<double> values = run.lateness;
       const double lateness = UpperMedianOf(values);
-      if (round.size() <= kFew &&
+      if (round.size() <= kFewWaits &&
           IsUsual(std::span(rounds).first(run.begins), late->first, lateness, iterations.period)) {
         continue;
       }

@@ -17,15 +17,15 @@
 namespace rocescope {
 namespace {
 
-constexpr double kLeastStrength = 0.3;  // of a seed: a period of its own
-constexpr double kInStep = 0.3;         // of a neighbour, at the seed's period
-constexpr double kNicInStep = 0.5;      // of all that its NIC sends
-constexpr double kAlike = 0.04;         // periods of parts of a job
+constexpr double kMinStrength = 0.3;  // of a seed: a period of its own
+constexpr double kInStep = 0.3;       // of a neighbour, at the seed's period
+constexpr double kNicInStep = 0.5;    // of all that its NIC sends
+constexpr double kAlike = 0.04;       // periods of parts of a job
 // Messages go over the queue pairs of a stripe in turn: each is used every so many iterations.
-constexpr int kMostTimes = 4;
+constexpr int kMaxTimes = 4;
 constexpr double kSameHosts = 0.9;  // of either job's, in the other
 constexpr double kHurt = 0.3;       // and of parts that congestion slows
-constexpr double kByRhythm = 0.98;
+constexpr double kByIterationPattern = 0.98;
 constexpr double kByConnection = 0.7;
 // Work: to hold a channel against a period is one, to look for a period several. Jobs that there
 // are take a few for each channel; channels in which chance shows ever other periods would take the
@@ -34,9 +34,9 @@ constexpr uint64_t kWorkPerChannel = 3;
 constexpr uint64_t kWorkAtLeast = 50'000;
 constexpr uint64_t kPeriodWork = 8;
 
-class Finder {
+class CollectiveFinder {
  public:
-  Finder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
+  CollectiveFinder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
       : channels_(channels),
         length_(line.length),
         width_(line.width),
@@ -67,11 +67,11 @@ class Finder {
       const Bits of_nic = OfSource(seed);
       const Bits* const series = &of_nic;
       const std::optional<Period> period = FindPeriod(std::span(&series, 1), length_);
-      if (!period || period->strength < kLeastStrength) {
+      if (!period || period->strength < kMinStrength) {
         without.emplace(one.source, one.grants_seen);
         continue;
       }
-      Flood(seed, kByRhythm, [&](uint32_t channel) {
+      Flood(seed, kByIterationPattern, [&](uint32_t channel) {
         return MayDo(WorkOf(channel)) && IsInStep(channel, seed, period->stretches);
       });
       if (result_.gave_up) {
@@ -214,7 +214,7 @@ class Finder {
       const auto [a, b] = pair;
       if (2 * common <= std::min(hosts_of[a], hosts_of[b])) continue;
       bool in_step = false;
-      for (int times = 1; times <= kMostTimes; ++times) {
+      for (int times = 1; times <= kMaxTimes; ++times) {
         in_step = in_step || alike(times * periods_[a], periods_[b], kAlike) ||
                   alike(periods_[a], times * periods_[b], kAlike);
       }
@@ -277,7 +277,7 @@ class Finder {
 
 WireJobs FindWireJobs(const Channels& channels, const std::vector<bool>& taken,
                       const TimeLine& line) {
-  return Finder(channels, taken, line).Find();
+  return CollectiveFinder(channels, taken, line).Find();
 }
 
 }  // namespace rocescope

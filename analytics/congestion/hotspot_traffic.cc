@@ -43,15 +43,15 @@ void FillCulprits(std::span<const Through> flows, HotspotTraffic& traffic) {
 }
 
 // 0 of a port without a declared link.
-double OctetsASecond(const topology::Fabric& fabric, PortIndex port) {
+double BytesASecond(const topology::Fabric& fabric, PortIndex port) {
   return static_cast<double>(fabric.SpeedOf(port)) / 8;
 }
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
 void FillLost(const Hotspot& hotspot, std::span<const Through> flows, const FlowOwners& owners,
-              double octets_a_second, HotspotTraffic& traffic) {
-  if (octets_a_second == 0) return;
+              double bytes_a_second, HotspotTraffic& traffic) {
+  if (bytes_a_second == 0) return;
   struct Own {
     uint64_t bytes = 0;
     std::set<int> ranks;
@@ -65,7 +65,7 @@ void FillLost(const Hotspot& hotspot, std::span<const Through> flows, const Flow
     if (owner->rank >= 0) own.ranks.insert(owner->rank);
   }
   for (const auto& [job, own] : by_job) {
-    const double others = static_cast<double>(traffic.bytes - own.bytes) / octets_a_second;
+    const double others = static_cast<double>(traffic.bytes - own.bytes) / bytes_a_second;
     const double seconds =
         std::min(others + Seconds(hotspot.paused), Seconds(hotspot.until - hotspot.from));
     traffic.lost.push_back({.job = job,
@@ -99,8 +99,8 @@ class Causes {
     double room = 0;
     double used = 0;
     for (const PortIndex port : group) {
-      room += OctetsASecond(fabric_, port) * Seconds(hotspot.until - hotspot.from);
-      used += OctetsBy(port, hotspot, port == hotspot.port ? traffic.bytes : 0);
+      room += BytesASecond(fabric_, port) * Seconds(hotspot.until - hotspot.from);
+      used += BytesBy(port, hotspot, port == hotspot.port ? traffic.bytes : 0);
     }
     if (room > 0) traffic.group_use = std::min(used / room, 1.0);
     if (culprits.empty() || room == 0) return;
@@ -114,7 +114,7 @@ class Causes {
 
  private:
   // What the port says, or what flows are known to have sent by it.
-  double OctetsBy(PortIndex port, const Hotspot& hotspot, uint64_t known) {
+  double BytesBy(PortIndex port, const Hotspot& hotspot, uint64_t known) {
     const MetricSeries* const series =
         metrics_.Find({.kind = EntityKind::kPort, .index = port}, Metric::kTxBytes);
     if (series != nullptr) {
@@ -194,7 +194,7 @@ std::vector<HotspotTraffic> TrafficOf(std::span<const Hotspot> hotspots, const F
     HotspotTraffic& traffic = all[i];
     if (!flows.empty()) {
       FillCulprits(flows, traffic);
-      FillLost(hotspots[i], flows, owners, OctetsASecond(fabric, hotspots[i].port), traffic);
+      FillLost(hotspots[i], flows, owners, BytesASecond(fabric, hotspots[i].port), traffic);
     }
     causes.Fill(hotspots[i], std::span(flows).first(traffic.culprits.size()), traffic);
   }

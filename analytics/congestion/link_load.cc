@@ -50,14 +50,14 @@ uint64_t HighestOf(const MetricStore& metrics, const Entity& entity, Metric metr
 
 // Sorted; the last windows that ports' octets are read in all of, one for each port that tells.
 std::vector<int64_t> LastWindowsRead(const topology::Fabric& fabric, const MetricStore& metrics) {
-  constexpr int64_t kMostBack = 16;  // beyond which a teller is silent rather than late
+  constexpr int64_t kMaxBack = 16;  // beyond which a teller is silent rather than late
   std::vector<int64_t> lasts;
   const auto read = metrics.WindowsRead();
   if (!read) return lasts;
   for (PortIndex port = 0; port < fabric.ports().size(); ++port) {
     const MetricSeries* const series = metrics.Find(EntityOf(fabric, port), Metric::kTxBytes);
     if (series == nullptr) continue;
-    const int64_t oldest = std::max(read->first, read->second - kMostBack);
+    const int64_t oldest = std::max(read->first, read->second - kMaxBack);
     for (int64_t window = read->second - 1; window >= oldest; --window) {
       if (!IsRead(metrics, *series, window)) continue;
       lasts.push_back(window);

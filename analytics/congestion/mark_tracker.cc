@@ -55,7 +55,7 @@ bool MarkTracker::HasRoom(int64_t window) {
   for (const auto& [flow, windows] : flows_) last.push_back(windows.back().window);
   const auto late = last.begin() + static_cast<std::ptrdiff_t>(last.size() * 7 / 8);
   std::ranges::nth_element(last, late);
-  const int64_t before = *late - static_cast<int64_t>(kMostWindows) + 1;
+  const int64_t before = *late - static_cast<int64_t>(kMaxWindows) + 1;
   const size_t evicted =
       std::erase_if(flows_, [&](const auto& entry) { return entry.second.back().window < before; });
   flows_evicted_ += evicted;

@@ -84,7 +84,7 @@ TEST_F(MarkTrackerTest, FlowsAndWindowsAreBounded) {
   Add({Record(kIngress, 700, 64, 5, 1, {.destination_qpn = {8}})});
   ASSERT_EQ(tracker_.flows().size(), 1u);
   EXPECT_EQ(tracker_.flows_refused(), 1u);
-  EXPECT_EQ(tracker_.flows().begin()->second.size(), kMostWindows);
+  EXPECT_EQ(tracker_.flows().begin()->second.size(), kMaxWindows);
   EXPECT_EQ(tracker_.flows().begin()->second.back().window, 299);
 }
 
@@ -128,7 +128,7 @@ TEST_F(MarkTrackerTest, AClockThatIsWrongEmptiesNothing) {
 
 TEST_F(MarkTrackerTest, FlowsOfWindowsLongPastGiveWay) {
   Add({Record(kIngress, 0, 64, 5, 1)});
-  const auto last = static_cast<int64_t>(kMostWindows) - 1;
+  const auto last = static_cast<int64_t>(kMaxWindows) - 1;
   const FlowKey other = {.destination_qpn = {8}};
   Add({Record(kIngress, 2 * last, 64, 5, 1, other)});
   EXPECT_EQ(tracker_.flows_refused(), 1u) << "window 0 is remembered";

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "analytics/connection/connection_tracker.h"
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 
 namespace rocescope {
 namespace {
 
-std::vector<SightingRecord> MakeSightings(uint32_t connections, uint32_t hosts, size_t count,
+std::vector<ObservationRecord> MakeObservations(uint32_t connections, uint32_t hosts, size_t count,
                                           bool lock_step) {
   std::mt19937 random(1);
   std::vector<TrueConnection> truth;
@@ -23,33 +23,33 @@ std::vector<SightingRecord> MakeSightings(uint32_t connections, uint32_t hosts, 
     truth.push_back({.a = Host(a), .b = Host(b), .a_qpn = 2 * i + 2, .b_qpn = 2 * i + 3});
     psn.push_back(lock_step ? 0 : random() & k24BitMask);
   }
-  std::vector<SightingRecord> sightings;
+  std::vector<ObservationRecord> sightings;
   int64_t time = 0;
   while (sightings.size() < count) {
     for (uint32_t i = 0; i < connections; ++i) {
-      sightings.push_back(Sighting(truth[i].ToB(), ++time).Request(kSendOnly, psn[i]));
+      sightings.push_back(Observation(truth[i].ToB(), ++time).Request(kSendOnly, psn[i]));
     }
     for (uint32_t i = 0; i < connections; ++i) {
-      sightings.push_back(Sighting(truth[i].ToA(), ++time).Ack(psn[i]));
+      sightings.push_back(Observation(truth[i].ToA(), ++time).Ack(psn[i]));
       psn[i] = (psn[i] + 1) & k24BitMask;
     }
   }
   return sightings;
 }
 
-void AddSightings(benchmark::State& state) {
+void AddObservations(benchmark::State& state) {
   const auto sightings =
-      MakeSightings(5000, static_cast<uint32_t>(state.range(0)), 1'000'000, state.range(1) != 0);
+      MakeObservations(5000, static_cast<uint32_t>(state.range(0)), 1'000'000, state.range(1) != 0);
   ConnectionTracker tracker;
-  for (const SightingRecord& sighting : sightings) tracker.Add(sighting);
+  for (const ObservationRecord& sighting : sightings) tracker.Add(sighting);
   int64_t added = 0;
   for (auto _ : state) {
-    for (const SightingRecord& sighting : sightings) tracker.Add(sighting);
+    for (const ObservationRecord& sighting : sightings) tracker.Add(sighting);
     added += static_cast<int64_t>(sightings.size());
   }
   state.SetItemsProcessed(added);
 }
-BENCHMARK(AddSightings)
+BENCHMARK(AddObservations)
     ->ArgNames({"hosts", "lock_step"})
     ->Args({256, 0})
     ->Args({256, 1})
@@ -58,8 +58,8 @@ BENCHMARK(AddSightings)
 
 void Answer(benchmark::State& state) {
   ConnectionTracker tracker;
-  for (const SightingRecord& sighting :
-       MakeSightings(5000, static_cast<uint32_t>(state.range(0)), 200'000, false)) {
+  for (const ObservationRecord& sighting :
+       MakeObservations(5000, static_cast<uint32_t>(state.range(0)), 200'000, false)) {
     tracker.Add(sighting);
   }
   size_t connections = 0;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analytics/connection/connection_tracker.h"
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 
 namespace rocescope {
 namespace {
@@ -22,10 +22,10 @@ const TrueConnection kSecondUser{
 void Exchanges(ConnectionTracker& tracker, const TrueConnection& c, uint32_t first_psn,
                int64_t time, uint32_t rkey) {
   for (uint32_t i = 0; i < 10; ++i) {
-    tracker.Add(Sighting(c.ToB(), time + i * 20)
+    tracker.Add(Observation(c.ToB(), time + i * 20)
                     .Request(kWriteOnly, first_psn + i)
                     .Reth(0x100000 + i * 4096, rkey, 4096));
-    tracker.Add(Sighting(c.ToA(), time + i * 20 + 6).Ack(first_psn + i));
+    tracker.Add(Observation(c.ToA(), time + i * 20 + 6).Ack(first_psn + i));
   }
 }
 
@@ -75,7 +75,7 @@ TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
   Disconnect(tracker, kFirst, kSecond);
   Disconnect(tracker, kFirst.Reversed(), kSecond + 30);
   Disconnect(tracker, kFirst, kSecond + 90);
-  tracker.Add(Sighting(kFirst.ToA(), kSecond + 40).Ack(5'000'010));  // a straggler
+  tracker.Add(Observation(kFirst.ToA(), kSecond + 40).Ack(5'000'010));  // a straggler
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -86,8 +86,8 @@ TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
 TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
   RecordBatch batch;
   for (uint32_t i = 0; i < 10; ++i) {
-    batch.sightings.push_back(Sighting(kFirst.ToB(), i * 20).Request(kSendOnly, 700'000 + i));
-    batch.sightings.push_back(Sighting(kFirst.ToA(), i * 20 + 6).Ack(700'000 + i));
+    batch.sightings.push_back(Observation(kFirst.ToB(), i * 20).Request(kSendOnly, 700'000 + i));
+    batch.sightings.push_back(Observation(kFirst.ToA(), i * 20 + 6).Ack(700'000 + i));
   }
   ManagementRecord request =
       Management(wire::CmAttribute::kDisconnectRequest, Host(1), Host(2), kSecond);
@@ -129,7 +129,7 @@ TEST(ConnectionLifetime, FirstPacketSentAgainIsNoRestart) {
   tracker.SetKnown({KnownTo(kFirst, KnownPairSource::kNcclLog)});
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
   tracker.Add(
-      Sighting(kFirst.ToB(), 3 * kSecond).Request(kWriteOnly, 0).Reth(0x100000, 0xaaaa, 4096));
+      Observation(kFirst.ToB(), 3 * kSecond).Request(kWriteOnly, 0).Reth(0x100000, 0xaaaa, 4096));
 
   EXPECT_THAT(tracker.Connections(), SizeIs(1));
   EXPECT_EQ(tracker.Statistics().restarts, 0u);
@@ -362,7 +362,7 @@ TEST(ConnectionLifetime, FullTableRefusesAndCounts) {
   options.limits.flows = 2;
   ConnectionTracker tracker(options);
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
-  tracker.Add(Sighting(kSecondUser.ToA(), 400).Ack(5));
+  tracker.Add(Observation(kSecondUser.ToA(), 400).Ack(5));
 
   EXPECT_THAT(tracker.Connections(), SizeIs(1));
   EXPECT_EQ(tracker.Statistics().flows_refused, 1u);

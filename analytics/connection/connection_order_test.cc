@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analytics/connection/connection_tracker.h"
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 #include "topology/generate.h"
 
 namespace rocescope {
@@ -58,15 +58,15 @@ class ConnectionOrder : public testing::Test {
     std::ranges::shuffle(order, dice_);
     for (size_t i = 0; i < kStripes; ++i) {
       Add(2, request_ttl,
-          Sighting(stripes_[order[i]].ToB(), time + static_cast<int64_t>(i))
+          Observation(stripes_[order[i]].ToB(), time + static_cast<int64_t>(i))
               .Request(kSendOnly, psn));
     }
     for (size_t i = 0; i < kStripes; ++i) {
       Add(1, response_ttl,
-          Sighting(stripes_[order[i]].ToA(), time + 5 + static_cast<int64_t>(i)).Ack(psn));
+          Observation(stripes_[order[i]].ToA(), time + 5 + static_cast<int64_t>(i)).Ack(psn));
     }
   }
-  void Add(TapId tap, uint8_t ttl, SightingRecord record) {
+  void Add(TapId tap, uint8_t ttl, ObservationRecord record) {
     record.tap = tap;
     record.ttl = ttl;
     tracker_.Add(record);
@@ -126,11 +126,11 @@ TEST_F(ConnectionOrder, HoldsThoughTheMirrorLosesOneInFive) {
     for (size_t i = 0; i < kStripes; ++i) {
       if (lost(dice_)) continue;
       Add(2, 62,
-          Sighting(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i)).Request(kSendOnly, psn));
+          Observation(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i)).Request(kSendOnly, psn));
     }
     for (size_t i = 0; i < kStripes; ++i) {
       if (lost(dice_)) continue;
-      Add(1, 64, Sighting(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
+      Add(1, 64, Observation(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
     }
   }
   const auto [right, stated] = RightOfStated();
@@ -150,7 +150,7 @@ TEST_F(ConnectionOrder, FewMessagesAreEnoughThoughTheMirrorLosesOneInFive) {
     for (const uint32_t tap : {1u, 2u}) tracker.LearnTap(PortOf(tap, 1, tap));
     dice_.seed(static_cast<uint32_t>(run));
     std::bernoulli_distribution lost(0.2);
-    const auto add = [&](TapId tap, uint8_t ttl, SightingRecord record) {
+    const auto add = [&](TapId tap, uint8_t ttl, ObservationRecord record) {
       record.tap = tap;
       record.ttl = ttl;
       if (!lost(dice_)) tracker.Add(record);
@@ -158,8 +158,8 @@ TEST_F(ConnectionOrder, FewMessagesAreEnoughThoughTheMirrorLosesOneInFive) {
     for (uint32_t psn = 0; psn < 40; ++psn) {
       for (size_t i = 0; i < kStripes; ++i) {
         const int64_t at = psn * 300 + static_cast<int64_t>(i);
-        add(2, 62, Sighting(stripes_[i].ToB(), at).Request(kSendOnly, psn));
-        add(1, 64, Sighting(stripes_[i].ToA(), at + 5).Ack(psn));
+        add(2, 62, Observation(stripes_[i].ToB(), at).Request(kSendOnly, psn));
+        add(1, 64, Observation(stripes_[i].ToA(), at + 5).Ack(psn));
       }
       if (psn % 10 != 9) continue;
       for (const TrueConnection& stripe : stripes_) {
@@ -170,7 +170,7 @@ TEST_F(ConnectionOrder, FewMessagesAreEnoughThoughTheMirrorLosesOneInFive) {
                      .first_seen = At(psn * 300),
                      .last_seen = At(psn * 300),
                      .packets = 8,
-                     .requests = {.unseen = 2, .valid = true, .last_psn = psn}});
+                     .requests = {.missing = 2, .valid = true, .last_psn = psn}});
       }
     }
     const auto [right, stated] = RightOfStated(tracker);
@@ -188,12 +188,12 @@ TEST_F(ConnectionOrder, CopiesOfOneSwitchCountOnce) {
     for (size_t i = 0; i < kStripes; ++i) {
       for (const TapId tap : {TapId{2}, TapId{3}}) {
         Add(tap, 62,
-            Sighting(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i))
+            Observation(stripes_[i].ToB(), psn * 100 + static_cast<int64_t>(i))
                 .Request(kSendOnly, psn));
       }
     }
     for (size_t i = 0; i < kStripes; ++i) {
-      Add(1, 64, Sighting(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
+      Add(1, 64, Observation(stripes_[i].ToA(), psn * 100 + 5 + static_cast<int64_t>(i)).Ack(psn));
     }
   }
   EXPECT_EQ(RightOfStated(), Counts(3, 3));

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analytics/connection/connection_tracker.h"
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 
 namespace rocescope {
 namespace {
@@ -106,15 +106,15 @@ class HostPairTraffic {
     uint32_t& psn = reverse ? next_psn_[which].second : next_psn_[which].first;
     const uint32_t packets = traffic_.lock_step ? 1 : 1 + Below(4);
     for (uint32_t i = 0; i + 1 < packets; ++i) {
-      Put(Sighting(c.ToB(), time).Request(kWriteMiddle, psn, false));
+      Put(Observation(c.ToB(), time).Request(kWriteMiddle, psn, false));
       psn = (psn + 1) & k24BitMask;
     }
-    Put(Sighting(c.ToB(), time).Request(kSendOnly, psn));
-    Put(Sighting(c.ToA(), time + 5 + Below(36)).Ack(psn));
+    Put(Observation(c.ToB(), time).Request(kSendOnly, psn));
+    Put(Observation(c.ToA(), time + 5 + Below(36)).Ack(psn));
     psn = (psn + 1) & k24BitMask;
   }
 
-  void Put(SightingRecord record) {
+  void Put(ObservationRecord record) {
     for (TapId tap = 0; tap < traffic_.taps; ++tap) {
       if (!passes_.contains({record.flow.destination_qpn.value, tap})) continue;
       if (Chance(traffic_.loss)) continue;
@@ -132,7 +132,7 @@ class HostPairTraffic {
       return std::tie(a.event_time, a.flow, a.tap, a.psn) <
              std::tie(b.event_time, b.flow, b.tap, b.psn);
     });
-    for (const SightingRecord& record : records_) tracker_.Add(record);
+    for (const ObservationRecord& record : records_) tracker_.Add(record);
   }
 
   Score Judge() const {
@@ -157,7 +157,7 @@ class HostPairTraffic {
   std::vector<bool> both_ways_;
   std::vector<std::pair<uint32_t, uint32_t>> next_psn_;
   std::set<std::pair<uint32_t, TapId>> passes_;  // destination QPN, tap
-  std::vector<SightingRecord> records_;
+  std::vector<ObservationRecord> records_;
   // A small request table: these runs need little, and there are many of them.
   ConnectionTracker tracker_{[] {
     ConnectionOptions options;
@@ -205,7 +205,7 @@ TEST(ConnectionProperty, LossMakesNoConfidentAnswerWrong) {
 }
 
 // Both directions choose the same PSNs, so a thinner choice takes longer and loses nothing else.
-TEST(ConnectionProperty, SampledSightingsStillPair) {
+TEST(ConnectionProperty, SampledObservationsStillPair) {
   const Score score =
       RunMany({.connections = 8, .rounds = 800, .loss = 0.05, .exponent = 4}, 40, kReporting + 8);
 
@@ -334,7 +334,7 @@ void AddNonsense(ConnectionTracker& tracker, std::mt19937_64& random, int64_t ti
     default:
       break;
   }
-  Sighting sighting(flow, time);
+  Observation sighting(flow, time);
   sighting.AtTap(static_cast<TapId>(below(3)));
   switch (below(4)) {
     case 0:

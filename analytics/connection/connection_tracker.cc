@@ -59,7 +59,7 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
   auto management = batch.management.begin();
   for (size_t i = 0; i < batch.sightings.size(); ++i) {
     Approach(batch.sightings, i);
-    const SightingRecord& sighting = batch.sightings[i];
+    const ObservationRecord& sighting = batch.sightings[i];
     while (management != batch.management.end() && management->event_time <= sighting.event_time) {
       Add(*management++);
     }
@@ -143,15 +143,15 @@ void ConnectionTracker::Add(const FlowRecord& record) {
   }
 }
 
-void ConnectionTracker::Add(const SightingRecord& record) {
-  if (record.kind == SightingKind::kDatagram || !CarriesConnection(record.flow)) {
+void ConnectionTracker::Add(const ObservationRecord& record) {
+  if (record.kind == ObservationKind::kDatagram || !CarriesConnection(record.flow)) {
     ++statistics_.datagrams;
     return;
   }
   uint32_t number = Touch(record.flow, record.event_time, record.hint);
   if (number == kNoFlow) return;
-  if (record.kind == SightingKind::kCnp || record.kind == SightingKind::kNak) return;
-  if (record.kind == SightingKind::kRequest && BeginsAnew(store_.flow(number), record)) {
+  if (record.kind == ObservationKind::kCnp || record.kind == ObservationKind::kNak) return;
+  if (record.kind == ObservationKind::kRequest && Restarts(store_.flow(number), record)) {
     Restart(number, record.event_time);
     number = Touch(record.flow, record.event_time, record.hint);
     if (number == kNoFlow) return;
@@ -161,7 +161,7 @@ void ConnectionTracker::Add(const SightingRecord& record) {
   if (at_tap == nullptr) return;
   if (is_new) at_tap->near_source = IsNearSource(record.flow, at_tap->tap);
   at_tap->ttl = record.ttl;
-  if (record.kind == SightingKind::kRequest) {
+  if (record.kind == ObservationKind::kRequest) {
     AddRequest(number, *at_tap, record);
   } else {
     psn_echo_.AddResponse(store_, *at_tap, record);
@@ -170,7 +170,7 @@ void ConnectionTracker::Add(const SightingRecord& record) {
 }
 
 void ConnectionTracker::AddRequest(uint32_t number, FlowAtTap& at_tap,
-                                   const SightingRecord& record) {
+                                   const ObservationRecord& record) {
   const wire::OpcodeInfo& info = wire::InfoOf(record.opcode);
   FlowState& state = store_.flow(number);
   if (info.transport == wire::Transport::kUc) state.transport = ConnectionTransport::kUnreliable;

@@ -60,7 +60,7 @@ class ConnectionTracker {
   void LearnTap(const TapPlace& place);
 
   void Add(const FlowRecord& record);
-  void Add(const SightingRecord& record);
+  void Add(const ObservationRecord& record);
   void Add(const ManagementRecord& record);
   // Says only that a flow has traffic: enough where hosts tell its partner.
   void AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time);
@@ -98,7 +98,7 @@ class ConnectionTracker {
   std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
   uint32_t Touch(const FlowKey& key, Timestamp time, uint32_t hint = kNoFlowHint);
-  void AddRequest(uint32_t flow, FlowAtTap& at_tap, const SightingRecord& record);
+  void AddRequest(uint32_t flow, FlowAtTap& at_tap, const ObservationRecord& record);
   void Restart(uint32_t flow, Timestamp time);
   void Close(uint32_t flow, Timestamp time);
   void KeepClosed(Connection connection);

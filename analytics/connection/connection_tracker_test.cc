@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 
 namespace rocescope {
 namespace {
@@ -45,8 +45,8 @@ const ConnectionEvidence* EvidenceOf(const Connection& c, EvidenceKind kind) {
 // A SEND from a to b and its acknowledgement 5 µs later.
 void Exchange(ConnectionTracker& tracker, const TrueConnection& c, uint32_t psn, int64_t time,
               TapId tap = 0) {
-  tracker.Add(Sighting(c.ToB(), time).AtTap(tap).Request(kSendOnly, psn));
-  tracker.Add(Sighting(c.ToA(), time + 5).AtTap(tap).Ack(psn));
+  tracker.Add(Observation(c.ToB(), time).AtTap(tap).Request(kSendOnly, psn));
+  tracker.Add(Observation(c.ToA(), time + 5).AtTap(tap).Ack(psn));
 }
 
 std::vector<TrueConnection> BetweenTwoHosts(size_t count) {
@@ -106,43 +106,43 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
   const TrueConnection to_46{.a = a, .b = b, .a_qpn = 39, .b_qpn = 46};
   const TrueConnection to_43{.a = a, .b = b, .a_qpn = 38, .b_qpn = 43};
   ConnectionTracker tracker;
-  tracker.Add(Sighting(to_46.ToA(), 0)
+  tracker.Add(Observation(to_46.ToA(), 0)
                   .Request(kWriteOnly, 0)
                   .Reth(0x7b112407e100, 0x68b6, 64)
                   .Grants(0x742640f30000, 0x80000, 0x8f09));
-  tracker.Add(Sighting(to_46.ToB(), 42).Ack(0));
-  tracker.Add(Sighting(to_43.ToB(), 7851)
+  tracker.Add(Observation(to_46.ToB(), 42).Ack(0));
+  tracker.Add(Observation(to_43.ToB(), 7851)
                   .Request(kWriteOnly, 0)
                   .Reth(0x74265001f100, 0x7c8d, 64)
                   .Grants(0x7b1139b30000, 0x80000, 0x6753));
-  tracker.Add(Sighting(to_43.ToA(), 8206).Ack(0));
+  tracker.Add(Observation(to_43.ToA(), 8206).Ack(0));
   tracker.Add(
-      Sighting(to_43.ToA(), 8228).Request(kWriteOnlyImmediate, 0).Reth(0x7b1139b30000, 0x6753, 1));
-  tracker.Add(Sighting(to_43.ToB(), 8240).Ack(0));
+      Observation(to_43.ToA(), 8228).Request(kWriteOnlyImmediate, 0).Reth(0x7b1139b30000, 0x6753, 1));
+  tracker.Add(Observation(to_43.ToB(), 8240).Ack(0));
   tracker.Add(
-      Sighting(to_46.ToB(), 8272).Request(kWriteOnlyImmediate, 0).Reth(0x742640f30000, 0x8f09, 1));
-  tracker.Add(Sighting(to_46.ToA(), 8512).Ack(0));
+      Observation(to_46.ToB(), 8272).Request(kWriteOnlyImmediate, 0).Reth(0x742640f30000, 0x8f09, 1));
+  tracker.Add(Observation(to_46.ToA(), 8512).Ack(0));
   // The second round: 24 packets each way after a clear-to-send each.
-  tracker.Add(Sighting(to_46.ToA(), 10020000)
+  tracker.Add(Observation(to_46.ToA(), 10020000)
                   .Request(kWriteOnly, 1)
                   .Reth(0x7b112407e300, 0x68b6, 64)
                   .Grants(0x742640fb0000, 0x80000, 0x8f09));
-  tracker.Add(Sighting(to_46.ToB(), 10020046).Ack(1));
-  tracker.Add(Sighting(to_43.ToB(), 10021000)
+  tracker.Add(Observation(to_46.ToB(), 10020046).Ack(1));
+  tracker.Add(Observation(to_43.ToB(), 10021000)
                   .Request(kWriteOnly, 1)
                   .Reth(0x74265001f300, 0x7c8d, 64)
                   .Grants(0x7b1139bb0000, 0x80000, 0x6753));
-  tracker.Add(Sighting(to_43.ToA(), 10021133).Ack(1));
+  tracker.Add(Observation(to_43.ToA(), 10021133).Ack(1));
   for (const auto& [c, start] : {std::pair(to_43.Reversed(), 10021134), {to_46, 10021400}}) {
     const bool is_43 = c.b_qpn == 38;
-    tracker.Add(Sighting(c.ToB(), start)
+    tracker.Add(Observation(c.ToB(), start)
                     .Request(kWriteFirst, 1, false)
                     .Reth(is_43 ? 0x7b1139bb0000 : 0x742640fb0000, is_43 ? 0x6753 : 0x8f09, 24576));
     for (uint32_t psn = 2; psn < 24; ++psn) {
-      tracker.Add(Sighting(c.ToB(), start + psn).Request(kWriteMiddle, psn, false));
+      tracker.Add(Observation(c.ToB(), start + psn).Request(kWriteMiddle, psn, false));
     }
-    tracker.Add(Sighting(c.ToB(), start + 24).Request(kWriteLastImmediate, 24));
-    tracker.Add(Sighting(c.ToA(), start + 160).Ack(24));
+    tracker.Add(Observation(c.ToB(), start + 24).Request(kWriteLastImmediate, 24));
+    tracker.Add(Observation(c.ToA(), start + 160).Ack(24));
   }
 
   const std::vector<Connection> all = tracker.Connections();
@@ -168,11 +168,11 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
 TEST(ConnectionTracker, OneRethEchoIsNotCertain) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
-  tracker.Add(Sighting(c.ToA(), 0)
+  tracker.Add(Observation(c.ToA(), 0)
                   .Request(kWriteOnly, 5)
                   .Reth(0x1000, 1, 64)
                   .Grants(0x7f0000001000, 0x8000, 0xabcd));
-  tracker.Add(Sighting(c.ToB(), 50).Request(kWriteOnly, 9).Reth(0x7f0000001000, 0xabcd, 4096));
+  tracker.Add(Observation(c.ToB(), 50).Request(kWriteOnly, 9).Reth(0x7f0000001000, 0xabcd, 4096));
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -184,11 +184,11 @@ TEST(ConnectionTracker, OneRethEchoIsNotCertain) {
 TEST(ConnectionTracker, SameAddressWithAnotherKeyIsNoRethEcho) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
-  tracker.Add(Sighting(c.ToA(), 0)
+  tracker.Add(Observation(c.ToA(), 0)
                   .Request(kWriteOnly, 5)
                   .Reth(0x1000, 1, 64)
                   .Grants(0x7f0000001000, 0x8000, 0xabcd));
-  tracker.Add(Sighting(c.ToB(), 50).Request(kWriteOnly, 9).Reth(0x7f0000001000, 0xabce, 4096));
+  tracker.Add(Observation(c.ToB(), 50).Request(kWriteOnly, 9).Reth(0x7f0000001000, 0xabce, 4096));
 
   for (const Connection& found : tracker.Connections()) {
     EXPECT_EQ(found.state, ConnectionState::kOneSided);
@@ -249,10 +249,10 @@ TEST(ConnectionTracker, OnePsnEchoAmongOthersIsNotCertain) {
 void LockStepRound(ConnectionTracker& tracker, const std::vector<TrueConnection>& truth,
                    uint32_t psn, int64_t time) {
   for (size_t i = 0; i < truth.size(); ++i) {
-    tracker.Add(Sighting(truth[i].ToB(), time + static_cast<int64_t>(i)).Request(kSendOnly, psn));
+    tracker.Add(Observation(truth[i].ToB(), time + static_cast<int64_t>(i)).Request(kSendOnly, psn));
   }
   for (size_t i = 0; i < truth.size(); ++i) {
-    tracker.Add(Sighting(truth[i].ToA(), time + 20 + static_cast<int64_t>(i)).Ack(psn));
+    tracker.Add(Observation(truth[i].ToA(), time + 20 + static_cast<int64_t>(i)).Ack(psn));
   }
 }
 
@@ -315,11 +315,11 @@ TEST(ConnectionTracker, RethEchoResolvesLockStepStripes) {
     for (uint32_t i = 0; i < 4; ++i) {
       const uint64_t buffer = 0x7f0000000000 + 0x100000 * i + 0x1000 * round;
       const int64_t time = 10000 + 1000 * round + 10 * i;
-      tracker.Add(Sighting(truth[i].ToA(), time)
+      tracker.Add(Observation(truth[i].ToA(), time)
                       .Request(kWriteOnly, round)
                       .Reth(0x5000 + i, 7, 64)
                       .Grants(buffer, 0x1000, 0x4000 + i));
-      tracker.Add(Sighting(truth[i].ToB(), time + 500)
+      tracker.Add(Observation(truth[i].ToB(), time + 500)
                       .Request(kWriteOnly, 50 + round)
                       .Reth(buffer, 0x4000 + i, 4096));
     }
@@ -342,16 +342,16 @@ TEST(ConnectionTracker, GrantUsedByManyMakesAStripeGroupAndPsnEchoDecidesInside)
   for (uint32_t round = 0; round < 12; ++round) {
     const int64_t time = round * 1000;
     const uint64_t buffer = 0x7f0000000000 + 0x8000 * round;
-    tracker.Add(Sighting(truth[0].ToA(), time)
+    tracker.Add(Observation(truth[0].ToA(), time)
                     .Request(kWriteOnly, 70 + round)
                     .Reth(0x5000, 7, 64)
                     .Grants(buffer, 0x4000, 0x4321));
     for (uint32_t i = 0; i < 4; ++i) {
       const uint32_t psn = 100000 * i + round;  // after some time stripes differ
-      tracker.Add(Sighting(truth[i].ToB(), time + 10 + i)
+      tracker.Add(Observation(truth[i].ToB(), time + 10 + i)
                       .Request(kWriteOnly, psn)
                       .Reth(buffer + 0x1000 * i, 0x4321, 0x1000));
-      tracker.Add(Sighting(truth[i].ToA(), time + 30 + i).Ack(psn));
+      tracker.Add(Observation(truth[i].ToA(), time + 30 + i).Ack(psn));
     }
     Exchange(tracker, truth[4], 8'000'000 + round, time + 50);
   }
@@ -391,8 +391,8 @@ TEST(ConnectionTracker, ResponsesAtAnotherTapThanTheRequestsAreNoEvidence) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
   for (uint32_t psn = 0; psn < 20; ++psn) {
-    tracker.Add(Sighting(c.ToB(), psn * 10).AtTap(0).Request(kSendOnly, psn));
-    tracker.Add(Sighting(c.ToA(), psn * 10 + 5).AtTap(1).Ack(psn));
+    tracker.Add(Observation(c.ToB(), psn * 10).AtTap(0).Request(kSendOnly, psn));
+    tracker.Add(Observation(c.ToA(), psn * 10 + 5).AtTap(1).Ack(psn));
   }
 
   const std::vector<Connection> all = tracker.Connections();
@@ -405,7 +405,7 @@ TEST(ConnectionTracker, OneDirectionAloneIsOneSided) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
   for (uint32_t psn = 0; psn < 20; ++psn) {
-    tracker.Add(Sighting(c.ToB(), psn * 10).Request(kSendOnly, psn));
+    tracker.Add(Observation(c.ToB(), psn * 10).Request(kSendOnly, psn));
   }
 
   const std::vector<Connection> all = tracker.Connections();
@@ -427,13 +427,13 @@ TEST(ConnectionTracker, ReadResponsesEchoTheirRequests) {
     for (uint32_t i = 0; i < 4; ++i) {
       const uint32_t psn = 2'000'000 * i + 4 * round;
       const int64_t time = round * 100 + i * 20;
-      tracker.Add(Sighting(truth[i].ToB(), time)
+      tracker.Add(Observation(truth[i].ToB(), time)
                       .Request(kReadRequestOpcode, psn)
                       .Reth(0x9000 * i, 3, 4 * 4096));
-      tracker.Add(Sighting(truth[i].ToA(), time + 5).Response(kReadResponseFirst, psn));
-      tracker.Add(Sighting(truth[i].ToA(), time + 6).Response(kReadResponseMiddle, psn + 1));
-      tracker.Add(Sighting(truth[i].ToA(), time + 7).Response(kReadResponseMiddle, psn + 2));
-      tracker.Add(Sighting(truth[i].ToA(), time + 8).Response(kReadResponseLast, psn + 3));
+      tracker.Add(Observation(truth[i].ToA(), time + 5).Response(kReadResponseFirst, psn));
+      tracker.Add(Observation(truth[i].ToA(), time + 6).Response(kReadResponseMiddle, psn + 1));
+      tracker.Add(Observation(truth[i].ToA(), time + 7).Response(kReadResponseMiddle, psn + 2));
+      tracker.Add(Observation(truth[i].ToA(), time + 8).Response(kReadResponseLast, psn + 3));
     }
   }
 
@@ -477,29 +477,29 @@ TEST(ConnectionTracker, SameNumbersOnManyHostsAndInOtherSegmentsStayApart) {
 }
 
 TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
-  std::vector<std::vector<SightingRecord>> pairs;
+  std::vector<std::vector<ObservationRecord>> pairs;
   for (uint32_t pair = 0; pair < 5; ++pair) {
     const TrueConnection c{.a = Host(pair), .b = Host(50 - pair), .a_qpn = 10, .b_qpn = 20};
     const TrueConnection d{.a = Host(pair), .b = Host(50 - pair), .a_qpn = 11, .b_qpn = 21};
-    std::vector<SightingRecord>& records = pairs.emplace_back();
+    std::vector<ObservationRecord>& records = pairs.emplace_back();
     for (uint32_t i = 0; i < 6; ++i) {
       // Grants of c are used on both: a stripe group in every pair.
-      records.push_back(Sighting(c.ToA(), i * 100)
+      records.push_back(Observation(c.ToA(), i * 100)
                             .Request(kWriteOnly, 70 + i)
                             .Reth(0x5000, 7, 64)
                             .Grants(0x100000 + i * 0x1000, 0x1000, 5));
       for (const TrueConnection& stripe : {c, d}) {
         const uint32_t psn = stripe.a_qpn * 1000 + i;
-        records.push_back(Sighting(stripe.ToB(), i * 100 + 10)
+        records.push_back(Observation(stripe.ToB(), i * 100 + 10)
                               .Request(kWriteOnly, psn)
                               .Reth(0x100000 + i * 0x1000, 5, 0x800));
-        records.push_back(Sighting(stripe.ToA(), i * 100 + 20).Ack(psn));
+        records.push_back(Observation(stripe.ToA(), i * 100 + 20).Ack(psn));
       }
     }
   }
   ConnectionTracker one_by_one;
   for (const auto& records : pairs) {
-    for (const SightingRecord& record : records) one_by_one.Add(record);
+    for (const ObservationRecord& record : records) one_by_one.Add(record);
   }
   ConnectionTracker interleaved;
   for (size_t i = 0; i < pairs[0].size(); ++i) {
@@ -525,8 +525,8 @@ TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(c, KnownPairSource::kRdmaResource),
                     KnownTo(wrong_hosts, KnownPairSource::kRdmaResource)});
-  tracker.Add(Sighting(c.ToB(), 0).Request(kSendOnly, 77));
-  tracker.Add(Sighting(TrueConnection{c}.ToA(), 9).AtTap(3).Ack(77));
+  tracker.Add(Observation(c.ToB(), 0).Request(kSendOnly, 77));
+  tracker.Add(Observation(TrueConnection{c}.ToA(), 9).AtTap(3).Ack(77));
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -554,9 +554,9 @@ TEST(ConnectionTracker, KnownPairThatTheWireContradictsDoesNotWinQuietly) {
 
 TEST(ConnectionTracker, DatagramsAndManagementPacketsAreNoConnections) {
   ConnectionTracker tracker;
-  SightingRecord datagram = Sighting(
+  ObservationRecord datagram = Observation(
       {.source = Host(1), .destination = Host(2), .destination_qpn = {99}, .segment = 0}, 0);
-  datagram.kind = SightingKind::kDatagram;
+  datagram.kind = ObservationKind::kDatagram;
   tracker.Add(datagram);
   FlowRecord flow;
   flow.flow = {.source = Host(1), .destination = Host(2), .destination_qpn = {1}, .segment = 0};
@@ -570,7 +570,7 @@ TEST(ConnectionTracker, DatagramsAndManagementPacketsAreNoConnections) {
 TEST(ConnectionTracker, UnreliableConnectionIsNamedSo) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
-  tracker.Add(Sighting(c.ToB(), 0).Request(kUcWriteOnly, 5).Reth(0x1000, 1, 64));
+  tracker.Add(Observation(c.ToB(), 0).Request(kUcWriteOnly, 5).Reth(0x1000, 1, 64));
 
   const std::vector<Connection> all = tracker.Connections();
 

@@ -35,7 +35,7 @@ RestartSign RestartSignOf(const FlowState& flow, FlowAtTap& at_tap, const FlowRe
 
 // NCCL starts each QP at PSN 0. PSN 0 with another target than the first time, and not where a wrap
 // is due, is the first packet of the number's next owner.
-bool BeginsAnew(const FlowState& flow, const SightingRecord& request) {
+bool Restarts(const FlowState& flow, const ObservationRecord& request) {
   if (request.psn != 0 || !request.has_reth || !flow.requested ||
       !wire::InfoOf(request.opcode).starts) {
     return false;

@@ -15,7 +15,7 @@ enum class RestartSign : uint8_t { kNone, kRestart, kMirrorGap };
 RestartSign RestartSignOf(const FlowState& flow, FlowAtTap& at_tap, const FlowRecord& record);
 
 // Whether a request is the first one of the next owner.
-bool BeginsAnew(const FlowState& flow, const SightingRecord& request);
+bool Restarts(const FlowState& flow, const ObservationRecord& request);
 
 // Whether a sign at `time` tells of a restart that is known already: signs come from both
 // directions and from several taps, within `spacing` or, where the partner's said it, within a

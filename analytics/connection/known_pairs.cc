@@ -24,7 +24,7 @@ void KnownPairs::Set(const std::vector<KnownPair>& pairs,
   remotes_.clear();
   for (const KnownQueuePair& known : queue_pairs) {
     std::vector<Qpn>& remotes = remotes_[At(known.address, known.local)];
-    if (remotes.size() < kMostPerNumber) remotes.push_back(known.remote);
+    if (remotes.size() < kMaxPerNumber) remotes.push_back(known.remote);
   }
   entries_.clear();
   by_flow_.clear();
@@ -42,7 +42,7 @@ void KnownPairs::Add(const KnownPair& pair) {
   const bool told = std::any_of(at_a.begin(), at_a.end(),
                                 [&](uint32_t i) { return Same(entries_[i].pair, pair); });
   if (told) return;
-  if (at_a.size() >= kMostPerNumber) {
+  if (at_a.size() >= kMaxPerNumber) {
     ++refused_;
     return;
   }
@@ -50,7 +50,7 @@ void KnownPairs::Add(const KnownPair& pair) {
   entries_.push_back({.pair = pair, .segment = {}});
   at_a.push_back(index);
   std::vector<uint32_t>& at_b = by_flow_[FlowTo(pair.b, pair.a)];
-  if (at_b.size() < kMostPerNumber) at_b.push_back(index);
+  if (at_b.size() < kMaxPerNumber) at_b.push_back(index);
 }
 
 // Both kernels say the same of a queue pair that has traffic between them.

@@ -40,7 +40,7 @@ class KnownPairs {
   bool TakeBecameAmbiguous() { return std::exchange(became_ambiguous_, false); }
 
  private:
-  static constexpr size_t kMostPerNumber = 8;
+  static constexpr size_t kMaxPerNumber = 8;
   struct Entry {
     KnownPair pair;
     std::optional<Segment> segment;

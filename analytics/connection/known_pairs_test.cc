@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "analytics/connection/connection_tracker.h"
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 
 namespace rocescope {
 namespace {
@@ -24,8 +24,8 @@ TrueConnection InSegment(TrueConnection c, Segment segment) {
 
 // Packets of both directions at different taps: nothing but outside knowledge joins them.
 void Show(ConnectionTracker& tracker, const TrueConnection& c, int64_t time = 0) {
-  tracker.Add(Sighting(c.ToB(), time).AtTap(0).Request(kSendOnly, 5'000'000));
-  tracker.Add(Sighting(c.ToA(), time + 9).AtTap(1).Ack(5'000'000));
+  tracker.Add(Observation(c.ToB(), time).AtTap(0).Request(kSendOnly, 5'000'000));
+  tracker.Add(Observation(c.ToA(), time + 9).AtTap(1).Ack(5'000'000));
 }
 
 size_t PairedIn(const ConnectionTracker& tracker) {
@@ -111,7 +111,7 @@ TEST(KnownPairsOfATracker, TakeNoPlaceAmongTheFlows) {
 TEST(KnownPairsOfATracker, NameTheEndThatNoPacketWentTo) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
-  tracker.Add(Sighting(kPair.ToB(), 0).Request(kSendOnly, 77));
+  tracker.Add(Observation(kPair.ToB(), 0).Request(kSendOnly, 77));
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -139,7 +139,7 @@ TEST(KnownPairsOfATracker, EndWithTheOwnerOfTheNumber) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
   const auto first_packet = [&](int64_t time, uint32_t rkey) {
-    tracker.Add(Sighting(kPair.ToB(), time).Request(kWriteOnly, 0).Reth(0x1000, rkey, 64));
+    tracker.Add(Observation(kPair.ToB(), time).Request(kWriteOnly, 0).Reth(0x1000, rkey, 64));
   };
   first_packet(0, 1);
   first_packet(60'000'000, 2);  // a minute later, another buffer: the next owner

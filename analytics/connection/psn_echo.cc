@@ -18,9 +18,9 @@ constexpr Duration kAgeAllowance = std::chrono::microseconds(200);
 
 // Responses that repeat a request's own PSN; later packets of a READ response have PSNs that the
 // request reserved but no packet carried.
-bool RepeatsRequest(const SightingRecord& record) {
-  return record.kind == SightingKind::kAcknowledge ||
-         (record.kind == SightingKind::kResponse && wire::InfoOf(record.opcode).starts);
+bool RepeatsRequest(const ObservationRecord& record) {
+  return record.kind == ObservationKind::kAcknowledge ||
+         (record.kind == ObservationKind::kResponse && wire::InfoOf(record.opcode).starts);
 }
 
 // What hosts start from: Linux 64, others 128 or 255.
@@ -38,12 +38,12 @@ void SortFew(std::span<T> items, Less less) {
 
 // Requests that a responder may name in an acknowledgement or answer.
 void PsnEcho::AddRequest(const FlowStore& store, const FlowAtTap& at_tap,
-                         const SightingRecord& record) {
+                         const ObservationRecord& record) {
   if (!record.ack_request && !wire::InfoOf(record.opcode).ends) return;
   requests_.Insert(at_tap.channel, record.psn, store.IndexOf(at_tap), record.event_time);
 }
 
-void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const SightingRecord& record) {
+void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const ObservationRecord& record) {
   if (!RepeatsRequest(record) || store.requesters(at_tap.reverse_channel) == 0) return;
   if (at_tap.responded && PsnDistance(at_tap.furthest_response, record.psn) <= 0) return;
   at_tap.responded = true;
@@ -86,7 +86,7 @@ bool PsnEcho::IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
 
 // Whether the switch sees requests to the responder in the order in which it answers them.
 bool PsnEcho::IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
-                        const SightingRecord& record, const RequestIndex::Matches& matches) {
+                        const ObservationRecord& record, const RequestIndex::Matches& matches) {
   if (at_tap.near_source) return *at_tap.near_source;
   // The requests were forwarded before, and the response never was.
   if (matches.size == 0) return at_tap.ordered > 0;

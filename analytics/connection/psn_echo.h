@@ -26,8 +26,8 @@ class PsnEcho {
       : requests_(request_sets, maximum_response_time),
         maximum_response_time_(maximum_response_time) {}
 
-  void AddRequest(const FlowStore& store, const FlowAtTap& at_tap, const SightingRecord& record);
-  void AddResponse(const FlowStore& store, FlowAtTap& at_tap, const SightingRecord& record);
+  void AddRequest(const FlowStore& store, const FlowAtTap& at_tap, const ObservationRecord& record);
+  void AddResponse(const FlowStore& store, FlowAtTap& at_tap, const ObservationRecord& record);
   // Time has reached `now`: responses that were gathered are counted.
   void Settle(FlowStore& store, Timestamp now);
 
@@ -43,7 +43,7 @@ class PsnEcho {
   static bool IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
                            const RequestIndex::Match& match, Timestamp response_time);
   static bool IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
-                        const SightingRecord& record, const RequestIndex::Matches& matches);
+                        const ObservationRecord& record, const RequestIndex::Matches& matches);
   void CloseGroup(FlowStore& store, AnswerGroup& group);
 
   RequestIndex requests_;

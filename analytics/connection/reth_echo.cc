@@ -21,7 +21,7 @@ uint64_t DroppedBy(const HostPair& pair) {
 
 }  // namespace
 
-void RethEcho::Add(FlowStore& store, uint32_t number, const SightingRecord& record) {
+void RethEcho::Add(FlowStore& store, uint32_t number, const ObservationRecord& record) {
   const FlowState& state = store.flow(number);
   HostPair& pair = store.pair(state.pair);
   if (pair.IsLoopback()) return;

@@ -16,7 +16,7 @@ class RethEcho {
   explicit RethEcho(size_t grants_per_direction) : grants_per_direction_(grants_per_direction) {}
 
   // `record` is a WRITE of the flow.
-  void Add(FlowStore& store, uint32_t flow, const SightingRecord& record);
+  void Add(FlowStore& store, uint32_t flow, const ObservationRecord& record);
   // The pair is about to be freed.
   void Forget(const HostPair& pair);
 

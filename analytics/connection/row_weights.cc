@@ -14,7 +14,7 @@ constexpr double kSuspectWeight = 0.5;  // a partner at another tap only, with P
 constexpr double kRemoteWeight = 0.05;  // and with PSNs that are not: it is out of step
 // A partner answers nearly every response of its flow. One that had a PSN outstanding for less than
 // 1 in 50 was hardly seen at all, and the doubt grows with the square of that.
-constexpr double kLeastHitRate = 0.02;
+constexpr double kMinHitRate = 0.02;
 
 // Where no second flow can be compared the rate of coincidence is unknown: the mean of the uniform
 // distribution on [0, 1].
@@ -65,7 +65,7 @@ double UnseenWeight(const MatchRow& row, double own, double partners, double in_
   const double prior = std::clamp((own - partners) / own, kUnseenPrior, 0.9);
   double weight = prior / (1 - prior) * std::max(1.0, partners) * in_step;
   if (hits > 0) {
-    const double rarity = kLeastHitRate * trials / hits;
+    const double rarity = kMinHitRate * trials / hits;
     weight *= 1 + rarity * rarity;
   }
   if (row.zero_based && in_step >= kUnknownLockStep) weight *= kZeroBasedDoubt;

@@ -58,12 +58,12 @@ struct QueueCount {
 // of the former a mirror lost sight of.
 struct QueueUse {
   int64_t window = 0;              // its number since the epoch
-  std::vector<QueueCount> queues;  // in no order, at most kMostQueues
+  std::vector<QueueCount> queues;  // in no order, at most kMaxQueues
   // Of notifications that a mirror saw here: not seen further on, though others of the flow were.
   // The mirror lost its copy, or the fabric lost the notification.
   uint32_t unmatched = 0;
 
-  static constexpr size_t kMostQueues = 16;
+  static constexpr size_t kMaxQueues = 16;
 
   friend bool operator==(const QueueUse&, const QueueUse&) = default;
 };

@@ -46,7 +46,7 @@ void DelayTracker::LearnTap(const TapPlace& place) {
 }
 
 void DelayTracker::Add(const RecordBatch& batch) {
-  for (const SightingRecord& record : batch.sightings) Add(record);
+  for (const ObservationRecord& record : batch.sightings) Add(record);
   for (const HopRecord& record : batch.hops) Add(record);
 }
 
@@ -54,17 +54,17 @@ NodeIndex DelayTracker::EdgeOf(NicIndex nic) const {
   return nic == kNone ? kNone : fabric_.PeerNode(fabric_.nic(nic).port);
 }
 
-void DelayTracker::Add(const SightingRecord& record) {
+void DelayTracker::Add(const ObservationRecord& record) {
   if (record.tap >= of_tap_.size() || of_tap_[record.tap].node == kNone) return;
   const Trails::Seen seen = {.where = of_tap_[record.tap],
                              .ttl = record.ttl,
                              .time = record.event_time,
                              .arrival = record.arrival_time};
-  if (record.kind == SightingKind::kCnp) {
+  if (record.kind == ObservationKind::kCnp) {
     AddNotice(record, seen);
     return;
   }
-  if (record.kind == SightingKind::kNak) return;
+  if (record.kind == ObservationKind::kNak) return;
   AddTurnaround(record, seen.where.node);
   trails_.Add(PacketOf(record), seen, [this](const Trails::Seen& from, const Trails::Seen& to) {
     AddTransit(DelayKind::kTransit, from, to);
@@ -92,7 +92,7 @@ QueueUse* DelayTracker::UseOf(NodeIndex node, Timestamp when) {
 
 // Of a notification there is no telling which it is: where two of a flow may be the one, none is.
 // One that was lost stays in the way for a while.
-void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& seen) {
+void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen& seen) {
   constexpr size_t kMost = 16;
   SettleNotices(seen.arrival);
   const uint64_t flow = FlowKeyHash()(record.flow);
@@ -134,16 +134,16 @@ void DelayTracker::AddNotice(const SightingRecord& record, const Trails::Seen& s
 
 void DelayTracker::MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
                                Notices& notices) {
-  constexpr size_t kMostNodes = 8;
-  constexpr size_t kMostLate = 1u << 12;
+  constexpr size_t kMaxNodes = 8;
+  constexpr size_t kMaxLate = 1u << 12;
   std::vector<NodeIndex>& nodes = notices.goes_on_at;
-  if (nodes.size() < kMostNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
+  if (nodes.size() < kMaxNodes && std::ranges::find(nodes, from.where.node) == nodes.end()) {
     nodes.push_back(from.where.node);
   }
   const auto way = ways_.find(KeyOf(DelayKind::kNotice, from, to));
   const bool is_late =
       way != ways_.end() && (to.time - from.time).count() > way->second.quickest + way->second.late;
-  if (is_late && late_notices_.size() < kMostLate) {
+  if (is_late && late_notices_.size() < kMaxLate) {
     late_notices_.push_back({.flow = flow, .from = from, .to = to});
   } else {
     AddTransit(DelayKind::kNotice, from, to);
@@ -181,13 +181,13 @@ bool DelayTracker::AreKnownPartners(const FlowKey& ack, const FlowKey& request, 
   return false;
 }
 
-void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
+void DelayTracker::AddTurnaround(const ObservationRecord& record, NodeIndex node) {
   const auto key_of = [&](const IpAddress& a, const IpAddress& b) {
     return HashPair(FoldAddress(a) + FoldAddress(b), record.psn) | 1;
   };
   const uint64_t key = key_of(record.flow.source, record.flow.destination);
   Request& slot = requests_[(key >> 1) & (requests_.size() - 1)];
-  if (record.kind == SightingKind::kRequest && record.ack_request) {
+  if (record.kind == ObservationKind::kRequest && record.ack_request) {
     const NicIndex nic =
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.destination});
     if (EdgeOf(nic) != node) return;
@@ -198,7 +198,7 @@ void DelayTracker::AddTurnaround(const SightingRecord& record, NodeIndex node) {
     if (again && slot.flow == record.flow && since < std::chrono::microseconds(1)) return;
     // Another flow's, or sent again: there is no telling which of the two the ACK is for.
     slot = {.key = key, .flow = record.flow, .time = record.event_time, .ambiguous = again};
-  } else if (record.kind == SightingKind::kAcknowledge && slot.key == key && !slot.ambiguous &&
+  } else if (record.kind == ObservationKind::kAcknowledge && slot.key == key && !slot.ambiguous &&
              record.flow.source == slot.flow.destination &&
              record.flow.destination == slot.flow.source) {
     const NicIndex nic =
@@ -223,7 +223,7 @@ void DelayTracker::CountQueue(NodeIndex node, const HopRecord& record) {
   const uint8_t queue = record.metadata.queue_id;
   auto at = std::ranges::find(use->queues, queue, &QueueCount::queue);
   if (at == use->queues.end()) {
-    if (use->queues.size() >= QueueUse::kMostQueues) {
+    if (use->queues.size() >= QueueUse::kMaxQueues) {
       ++places_refused_;
       return;
     }

@@ -82,13 +82,13 @@ class DelayTracker {
     int64_t late = 0;      // more than this behind the quickest is no frame in front
   };
 
-  void Add(const SightingRecord& record);
+  void Add(const ObservationRecord& record);
   void Add(const HopRecord& record);
-  void AddNotice(const SightingRecord& record, const Trails::Seen& seen);
+  void AddNotice(const ObservationRecord& record, const Trails::Seen& seen);
   void MatchNotice(uint64_t flow, const Trails::Seen& from, const Trails::Seen& to,
                    Notices& notices);
   void SettleNotices(Timestamp now);
-  void AddTurnaround(const SightingRecord& record, topology::NodeIndex node);
+  void AddTurnaround(const ObservationRecord& record, topology::NodeIndex node);
   bool AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now);
   template <typename Flows>
   bool HasRoom(Flows& flows, Timestamp now, Timestamp& swept);

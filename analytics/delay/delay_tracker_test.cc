@@ -55,7 +55,7 @@ class DelayTrackerTest : public testing::Test {
     small_.LearnTap(place);
     return static_cast<TapId>(port);
   }
-  void See(NodeIndex node, NodeIndex from, int64_t ns, SightingRecord record) {
+  void See(NodeIndex node, NodeIndex from, int64_t ns, ObservationRecord record) {
     record.tap = TapAt(node, from);
     record.event_time = FromNanoseconds(kBegin + ns);
     record.arrival_time = record.event_time;
@@ -64,23 +64,23 @@ class DelayTrackerTest : public testing::Test {
     tracker_.Add(batch);
     small_.Add(batch);
   }
-  SightingRecord Request(uint32_t psn, uint8_t ttl) const {
+  ObservationRecord Request(uint32_t psn, uint8_t ttl) const {
     return {.flow = flow_,
-            .kind = SightingKind::kRequest,
+            .kind = ObservationKind::kRequest,
             .opcode = wire::kOpcodeWriteOnly,
             .ttl = ttl,
             .ack_request = true,
             .psn = psn};
   }
-  SightingRecord Ack(uint32_t psn, uint8_t ttl) const {
+  ObservationRecord Ack(uint32_t psn, uint8_t ttl) const {
     return {.flow = back_,
-            .kind = SightingKind::kAcknowledge,
+            .kind = ObservationKind::kAcknowledge,
             .opcode = wire::kOpcodeAcknowledge,
             .ttl = ttl,
             .psn = psn};
   }
-  SightingRecord Notice(uint8_t ttl) const {
-    return {.flow = back_, .kind = SightingKind::kCnp, .opcode = wire::kOpcodeCnp, .ttl = ttl};
+  ObservationRecord Notice(uint8_t ttl) const {
+    return {.flow = back_, .kind = ObservationKind::kCnp, .opcode = wire::kOpcodeCnp, .ttl = ttl};
   }
   std::vector<DelayWindow> WindowsOf(DelayKind kind) const {
     for (const auto& [key, windows] : tracker_.delays()) {
@@ -124,7 +124,7 @@ TEST_F(DelayTrackerTest, StampsThatAreFarApartAreNoDelayAndAreCounted) {
   for (const int64_t hours : {1, -1}) {
     const auto psn = static_cast<uint32_t>(hours + 10);
     See(leaf0_, host, int64_t{1000} * psn, Request(psn, 64));
-    SightingRecord later = Request(psn, 63);
+    ObservationRecord later = Request(psn, 63);
     later.tap = TapAt(spine_, leaf0_);
     later.event_time = FromNanoseconds(kBegin) + std::chrono::hours(hours);
     later.arrival_time = FromNanoseconds(kBegin + int64_t{1000} * psn + 2000);
@@ -169,7 +169,7 @@ TEST_F(DelayTrackerTest, ARequestAndItsAckGiveTheTurnaroundOfANic) {
 }
 
 TEST_F(DelayTrackerTest, TwoQueuePairsWithOnePsnGiveNoTurnaround) {
-  SightingRecord other = Request(5, 62);
+  ObservationRecord other = Request(5, 62);
   other.flow.destination_qpn = Qpn{8};
   See(leaf1_, spine_, 0, Request(5, 62));
   See(leaf1_, spine_, 300, other);
@@ -198,7 +198,7 @@ TEST_F(DelayTrackerTest, AnAckIsNotTakenForThatOfAnotherQueuePair) {
     See(leaf1_, spine_, 100'000 * psn, Request(psn, 62));
     See(leaf1_, host, 100'000 * psn + 1700, Ack(psn, 64));
   }
-  SightingRecord other = Request(4, 62);
+  ObservationRecord other = Request(4, 62);
   other.flow.destination_qpn = Qpn{8};
   See(leaf1_, spine_, 400'000, other);
   See(leaf1_, host, 450'000, Ack(4, 64));
@@ -277,7 +277,7 @@ TEST_F(DelayTrackerTest, OnASlowFabricAFrameInFrontTakesLonger) {
     }
     RecordBatch batch;
     const auto see = [&](const char* name, int64_t ns, uint8_t ttl) {
-      SightingRecord record = Notice(ttl);
+      ObservationRecord record = Notice(ttl);
       record.tap = static_cast<TapId>(fabric.FindNode(name));
       record.event_time = record.arrival_time = FromNanoseconds(kBegin + ns);
       batch.sightings.push_back(record);
@@ -345,7 +345,7 @@ TEST_F(DelayTrackerTest, FlowsThatWereNotThereForAWindowGiveWay) {
         {.tap = static_cast<TapId>(node), .switch_address = fabric_.node(node).erspan_source});
   }
   const auto see = [&](NodeIndex node, uint32_t qpn, int64_t ns) {
-    SightingRecord record = Notice(node == leaf1_ ? 64 : 63);
+    ObservationRecord record = Notice(node == leaf1_ ? 64 : 63);
     record.flow.destination_qpn = Qpn{qpn};
     record.tap = static_cast<TapId>(node);
     record.event_time = record.arrival_time = FromNanoseconds(kBegin + ns);

@@ -52,7 +52,7 @@ Damage DamageOf(const Scene& scene) {
   return damage;
 }
 
-// Octets that came to each NIC by way of each switch while packets were damaged; of those that
+// Bytes that came to each NIC by way of each switch while packets were damaged; of those that
 // were hurt, also what came to them at all.
 std::vector<Exposed> ExposedTo(const Scene& scene, const Hurts& hurts, Timestamp from,
                                Timestamp until) {

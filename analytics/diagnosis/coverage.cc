@@ -56,15 +56,15 @@ void MeetByPort(const topology::Fabric& fabric, const Entity& port, const Metric
 }
 
 // Entities of which each detector could make something.
-struct Tellers {
+struct EventPublishers {
   bool nics_count_damage = false;
   bool queues = false;                   // how full they were at most, of any switch
   std::set<topology::NodeIndex> depths;  // switches that say what waits in them
   uint32_t gpus_with_clock = 0;          // and memory, which says whether they are in use
 };
 
-Tellers MeetByCounters(const Scene& scene, Needs& needs) {
-  Tellers tellers;
+EventPublishers MeetByCounters(const Scene& scene, Needs& needs) {
+  EventPublishers tellers;
   for (const auto& [entity, of] : scene.parts().metrics.entities()) {
     const Metrics told = ToldOf(of);
     if (entity.kind == EntityKind::kPort) {
@@ -113,7 +113,7 @@ bool CanBalance(const Scene& scene, topology::NodeIndex node) {
 }
 
 // By times and ways of packets.
-void MeetByPackets(const SceneParts& parts, const Tellers& tellers, Needs& needs) {
+void MeetByPackets(const SceneParts& parts, const EventPublishers& tellers, Needs& needs) {
   for (const auto& [key, windows] : parts.delays) {
     needs.Meet(key.kind == DelayKind::kNotice ? Need::kNoticeDelays : Need::kDelays);
     needs.Meet(Need::kSlowAnswers, key.kind == DelayKind::kTurnaround && tellers.queues);
@@ -144,7 +144,7 @@ Needs NeedsMet(const Scene& scene, DiagnosisCoverage& coverage) {
   const SceneParts& parts = scene.parts();
   Needs needs;
   if (scene.windows() > 0) {
-    const Tellers tellers = MeetByCounters(scene, needs);
+    const EventPublishers tellers = MeetByCounters(scene, needs);
     coverage.links_balanced = static_cast<uint32_t>(std::ranges::count_if(
         scene.fabric().links(), [&](const auto& link) { return CanBalance(scene, link); }));
     needs.Meet(Need::kLinkSums, coverage.links_balanced > 0);
@@ -156,7 +156,7 @@ Needs NeedsMet(const Scene& scene, DiagnosisCoverage& coverage) {
     MeetByPackets(parts, tellers, needs);
   }
   if (parts.flows.empty()) needs.Withdraw(Need::kSenders);
-  needs.Meet(Need::kGpuClocks, !parts.rhythms.empty());
+  needs.Meet(Need::kGpuClocks, !parts.iteration_patterns.empty());
   // Two links whose sums agree crosswise tell of cables too.
   needs.Meet(Need::kCables, parts.cabling.confirmed + parts.cabling.contradicted > 0 ||
                                 coverage.links_balanced > 1);

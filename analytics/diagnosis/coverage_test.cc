@@ -164,12 +164,12 @@ TEST_F(DiagnosisCoverageTest, SaysHowManyWindowsPassedBeforeThoseLookedAt) {
                        .metric = Metric::kRxBytes,
                        .event_time = Begin(0)};
   metrics.Add(record);
-  for (size_t window = 0; window < MetricSeries::kMostWindows; ++window) {
+  for (size_t window = 0; window < MetricSeries::kMaxWindows; ++window) {
     record.event_time = End(window);
     metrics.Add(record);
   }
   EXPECT_EQ(In(metrics, CoverageOf).windows_before, 0u);
-  for (size_t window = MetricSeries::kMostWindows; window < 300; ++window) {
+  for (size_t window = MetricSeries::kMaxWindows; window < 300; ++window) {
     record.event_time = End(window);
     metrics.Add(record);
   }

@@ -137,7 +137,7 @@ TEST_F(CrossedLinksTest, CrossedLinksAreFoundAmongNicsThatLeaveFramesOut) {
 }
 
 // Nothing is known of one that sends: that another received nothing is no sign of a cable.
-TEST_F(CrossedLinksTest, WithoutOctetsNobodyKnowsWhatIsUnderWay) {
+TEST_F(CrossedLinksTest, WithoutBytesNobodyKnowsWhatIsUnderWay) {
   Connects(Port("leaf0", "spine0"), Port("spine0", "leaf1"));
   Connects(Port("leaf1", "spine0"), Port("spine0", "leaf0"));
   Carry();

@@ -51,7 +51,7 @@ struct Large {
                   .flows = all_flows,
                   .connections = connections,
                   .attribution = attribution,
-                  .rhythms = rhythms,
+                  .iteration_patterns = iteration_patterns,
                   .cabling = cabling,
                   .delays = delays,
                   .queue_uses = queues,
@@ -174,7 +174,7 @@ struct Large {
   FlowSummaries all_flows;
   ConnectionList connections;
   Attribution attribution;
-  std::vector<JobRhythm> rhythms;
+  std::vector<JobIterationPattern> iteration_patterns;
   CablingAnswer cabling;
   Delays delays;
   QueueUses queues;

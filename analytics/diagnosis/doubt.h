@@ -22,7 +22,7 @@ inline double ChanceOfNone(size_t happened, size_t did_not) {
 
 // How sure so many events make: one alone is as likely an accident that says nothing of what comes,
 // and each further one halves what is left.
-inline double SureBy(uint64_t events, double most) {
+inline double ConfidenceFromCount(uint64_t events, double most) {
   return most * (1 - std::exp2(-static_cast<double>(events)));
 }
 

@@ -73,11 +73,11 @@ TEST(DoubtRun, ALittleMoreThanOneInTenThousandIsChance) {
   EXPECT_EQ(run.verdict(), std::nullopt);
 }
 
-TEST(SureBy, EachEventHalvesTheDoubt) {
-  EXPECT_EQ(SureBy(0, 0.98), 0);
-  EXPECT_DOUBLE_EQ(SureBy(1, 0.98), 0.49);
-  EXPECT_DOUBLE_EQ(SureBy(2, 0.98), 0.735);
-  EXPECT_DOUBLE_EQ(SureBy(86, 0.98), 0.98);
+TEST(ConfidenceFromCount, EachEventHalvesTheDoubt) {
+  EXPECT_EQ(ConfidenceFromCount(0, 0.98), 0);
+  EXPECT_DOUBLE_EQ(ConfidenceFromCount(1, 0.98), 0.49);
+  EXPECT_DOUBLE_EQ(ConfidenceFromCount(2, 0.98), 0.735);
+  EXPECT_DOUBLE_EQ(ConfidenceFromCount(86, 0.98), 0.98);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ enum class PlaceKind : uint8_t { kLink, kSwitch, kNic, kGpu };
       "put the cables where they belong, or correct the topology")
 
 enum class FindingKind : uint8_t {
-#define ROW(id, name, place, sentence, remedy) k##id,
+#define ROW(id, name, place, sentence, recommended_action) k##id,
   ROCESCOPE_FINDING_KINDS(ROW)
 #undef ROW
       kCount,
@@ -78,10 +78,10 @@ struct FindingInfo {
   std::string_view name;
   PlaceKind place;
   std::string_view sentence;
-  std::string_view remedy;
+  std::string_view recommended_action;
 };
 inline constexpr std::array<FindingInfo, kFindingKinds> kFindingInfos = {{
-#define ROW(id, name, place, sentence, remedy) {name, PlaceKind::k##place, sentence, remedy},
+#define ROW(id, name, place, sentence, recommended_action) {name, PlaceKind::k##place, sentence, recommended_action},
     ROCESCOPE_FINDING_KINDS(ROW)
 #undef ROW
 }};

@@ -146,9 +146,9 @@ class ChoicesNow {
     }
     // Flows that move together without a link's doing are a sign of another hash by themselves.
     constexpr double kMoved = 3;  // one in twenty such moves at one switch, each
-    constexpr size_t kMostMoved = 3;
+    constexpr size_t kMaxMoved = 3;
     if (verdict.apart == 0) {
-      verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMostMoved));
+      verdict.surprise += kMoved * static_cast<double>(std::min(verdict.moved, kMaxMoved));
     }
     return verdict;
   }

@@ -56,12 +56,12 @@ void DetectLateAnswers(const Scene& scene, Findings& found) {
       }
       mean /= static_cast<double>(std::max<size_t>(late, 1));
       usual /= static_cast<double>(std::max<size_t>(other, 1));
-      constexpr double kMostOfIt = 0.5;
+      constexpr double kMaxOfIt = 0.5;
       const bool is_known =
           std::all_of(wait.is_known.begin() + static_cast<ptrdiff_t>(shift->first),
                       wait.is_known.begin() + static_cast<ptrdiff_t>(shift->last) + 1,
                       [](bool is) { return is; });
-      if (other > 0 && is_known && shift->by < kMostOfIt * (mean - usual)) {
+      if (other > 0 && is_known && shift->by < kMaxOfIt * (mean - usual)) {
         finding.kind = FindingKind::kSlowReceiver;
         finding.place = {.kind = PlaceKind::kNic, .index = key.to};
       }

@@ -180,7 +180,7 @@ void DetectLateNotices(const Scene& scene, Findings& found) {
     Finding finding = FindingOf(scene, FindingKind::kDeprioritisedCnps,
                                 {.kind = PlaceKind::kSwitch, .index = node}, shift);
     finding.confidence = at.packets >= kEnoughLate + unmatched ? 0.85 : 0;
-    finding.confidence = std::max(finding.confidence, SureBy(at.queued, 0.98));
+    finding.confidence = std::max(finding.confidence, ConfidenceFromCount(at.queued, 0.98));
     if (at.queued > 0) {
       finding.evidence.push_back(
           fmt::format("INT saw {} in a queue of data; other switches have a queue of their own for "

@@ -29,7 +29,7 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
                   .busy = std::vector<double>(scene.windows())};
   const SumWindows windows = SumWindowsOf(
       scene, std::array{Counter(from, Metric::kTxPackets), Counter(to, Metric::kRxPackets)});
-  const double octets_a_window = scene.OctetsAWindow(sender);
+  const double bytes_a_window = scene.BytesAWindow(sender);
   int64_t sum = 0;
   double frames = 0;
   double bytes = 0;
@@ -41,7 +41,7 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
       balance.unknown.push_back(i);
       sum = 0;
     }
-    balance.busy[i] = static_cast<double>(octets[i]) / octets_a_window;
+    balance.busy[i] = static_cast<double>(octets[i]) / bytes_a_window;
     frames += static_cast<double>(sent[i]);
     bytes += static_cast<double>(octets[i]);
   }

@@ -62,7 +62,7 @@ void Join(const Scene& scene, LinkIndex index, FindingKind kind, const BothWays&
                           Counted(ways[end]->frames, "frame"), sender, receiver));
   }
   // Of lost frames their balance has said already that they are beyond doubt.
-  if (kind == FindingKind::kBitErrors) finding.confidence = SureBy(frames, finding.confidence);
+  if (kind == FindingKind::kBitErrors) finding.confidence = ConfidenceFromCount(frames, finding.confidence);
   finding.until = scene.Until(last);
   found.push_back(std::move(finding));
 }

@@ -103,7 +103,7 @@ TEST_F(LinkLossTest, AFewHostsLinksThatLoseFramesLoseThem) {
 }
 
 // Without them nobody knows how many frames a cable holds.
-TEST_F(LinkLossTest, APortThatTellsNoOctetsIsNotHeldAgainstItsPeer) {
+TEST_F(LinkLossTest, APortThatTellsNoBytesIsNotHeldAgainstItsPeer) {
   Loses(Port("leaf0", "spine1"), 8, 20);
   NeverTells(EntityOf(Port("leaf0", "spine1")), Metric::kTxBytes);
   EXPECT_TRUE(Found().empty());

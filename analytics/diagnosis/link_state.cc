@@ -188,7 +188,7 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
   Finding finding = OfStory(scene, story, FindingKind::kLinkDown, place);
   finding.evidence.push_back("by one of its ends or both it went down, once");
   // Up at every reading it was down for a moment, or an end has miscounted.
-  finding.confidence = WasRead(scene, index, story) ? 0.98 : SureBy(1, 0.98);
+  finding.confidence = WasRead(scene, index, story) ? 0.98 : ConfidenceFromCount(1, 0.98);
   for (const PortIndex port : scene.fabric().link(index).ends) {
     const topology::NicIndex nic = scene.fabric().NicOf(port);
     if (nic == kNone) continue;

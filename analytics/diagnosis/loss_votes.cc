@@ -65,7 +65,7 @@ Between BetweenTaps(const Scene& scene, const std::vector<PortIndex>& way,
     const auto late = static_cast<double>(sight->late);
     if (late >= kMost * refused) {
       between.end = std::min(between.end, i);
-    } else if (late <= kHardlyAny * refused && sight->resent > 0) {
+    } else if (late <= kHardlyAny * refused && sight->retransmitted > 0) {
       between.first = i;
     }
   }
@@ -73,7 +73,7 @@ Between BetweenTaps(const Scene& scene, const std::vector<PortIndex>& way,
   return between.first < between.end ? between : Between();
 }
 
-// Octets of each flow, by its place among the paths, that went by each place where they may have
+// Bytes of each flow, by its place among the paths, that went by each place where they may have
 // been hurt.
 std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, double>& losses,
                                Timestamp from, Timestamp until) {

@@ -144,7 +144,7 @@ TEST_F(LossVotesTest, WhatTapsSawBeforeTheWindowsThatAreLookedAtSaysNothing) {
   Sees("spine0", Flow("host0", "host8", 1), 10, 90);
   EXPECT_EQ(Found()[0].place, OneWay("leaf0", "spine0"));
   for (FlowRecord& record : lossy_) {
-    if (record.requests.resent > 0) record.interval_start -= kWindow;
+    if (record.requests.retransmitted > 0) record.interval_start -= kWindow;
   }
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);

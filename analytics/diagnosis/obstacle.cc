@@ -33,7 +33,7 @@ Duration ReadingPeriodIn(const Scene& scene) {
       if (series.is_by_agent() || series.last_reading() <= series.first_reading()) continue;
       const int64_t first = metrics.WindowOf(series.first_reading());
       const int64_t last = metrics.WindowOf(series.last_reading());
-      const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMostWindows);
+      const auto span = std::min<int64_t>(last - first + 1, MetricSeries::kMaxWindows);
       const int64_t read = span - std::ranges::count_if(series.skipped(), [&](int64_t window) {
                              return window > last - span;
                            });

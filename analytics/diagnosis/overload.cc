@@ -57,7 +57,7 @@ std::vector<Foreign> ForeignFlows(const Scene& scene) {
 std::vector<size_t> FullFrom(const Scene& scene, PortIndex port, Timestamp from) {
   constexpr double kFull = 0.9;
   const Row sent = scene.Growth(scene.EntityOf(port), Metric::kTxBytes);
-  const double line = scene.OctetsAWindow(port);
+  const double line = scene.BytesAWindow(port);
   std::vector<bool> signs(scene.windows());
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Row marked = scene.Growth(scene.EntityOf(port, priority), Metric::kEcnMarked);

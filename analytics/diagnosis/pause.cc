@@ -69,7 +69,7 @@ std::vector<Episode> EpisodesOf(const Row& held) {
 std::optional<Finding> JudgeHolding(const Scene& scene, NicIndex nic, uint8_t priority,
                                     const Row& held, const Row& sent, const Episode& episode) {
   const PortIndex port = scene.fabric().Peer(scene.fabric().nic(nic).port);
-  const double line = scene.OctetsAWindow(port);
+  const double line = scene.BytesAWindow(port);
   // A pause now and then is what PFC is for; service levels allow as much.
   constexpr double kLittle = 0.02;
   // Whoever takes a little sends as much as that; whoever takes nothing passes at most what a
@@ -102,7 +102,7 @@ std::optional<Finding> JudgeHolding(const Scene& scene, NicIndex nic, uint8_t pr
   Finding finding = {
       .kind = storm ? FindingKind::kPfcStorm : FindingKind::kSlowReceiver,
       .place = {.kind = PlaceKind::kNic, .index = nic},
-      .confidence = storm ? 0.97 : SureBy(clear, 0.97),
+      .confidence = storm ? 0.97 : ConfidenceFromCount(clear, 0.97),
       .from = scene.BeginOf(episode.first),
       .verdict = scene.EndOf(storm ? std::min(episode.first + 1, episode.last) : *first_clear)};
   finding.until = scene.Until(episode.last);

@@ -10,7 +10,7 @@ namespace {
 class PauseTest : public SceneTest {
  protected:
   // The port is held by its peer for a part of each window.
-  void IsHeld(topology::PortIndex port, size_t first, size_t last, double part) {
+  void IsPaused(topology::PortIndex port, size_t first, size_t last, double part) {
     for (size_t w = first; w <= last; ++w) {
       Grows(port, Metric::kPfcRxTime, w,
             static_cast<uint64_t>(part * static_cast<double>(kWindow.count())), kRoce);
@@ -18,10 +18,10 @@ class PauseTest : public SceneTest {
   }
   // leaf0 > spine0 > leaf1 > spine1 > leaf0.
   void IsDeadlocked(size_t first, size_t last = kWindows - 1) {
-    IsHeld(Port("leaf0", "spine0"), first, last, 1);
-    IsHeld(Port("spine0", "leaf1"), first, last, 1);
-    IsHeld(Port("leaf1", "spine1"), first, last, 1);
-    IsHeld(Port("spine1", "leaf0"), first, last, 1);
+    IsPaused(Port("leaf0", "spine0"), first, last, 1);
+    IsPaused(Port("spine0", "leaf1"), first, last, 1);
+    IsPaused(Port("leaf1", "spine1"), first, last, 1);
+    IsPaused(Port("spine1", "leaf0"), first, last, 1);
   }
   FlowKey FlowOf(uint32_t qpn) const { return Flow("host0", "host4", qpn); }
   // What was seen of a flow agrees with no path of the fabric.
@@ -46,7 +46,7 @@ TEST_F(PauseTest, NobodyIsToBlameWhereNobodyPauses) { EXPECT_TRUE(Found().empty(
 
 TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
   for (size_t w = 0; w < 8; ++w) Carries(Port("leaf0", "host1"), w, 5000);
-  IsHeld(Port("leaf0", "host1"), 8, 14, 1);
+  IsPaused(Port("leaf0", "host1"), 8, 14, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
@@ -58,7 +58,7 @@ TEST_F(PauseTest, ANicThatHoldsItsSwitchAllOfTheTimeMakesAStorm) {
 
 TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
   for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 5000);
-  IsHeld(Port("leaf0", "host1"), 8, kWindows - 1, 0.6);
+  IsPaused(Port("leaf0", "host1"), 8, kWindows - 1, 0.6);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
@@ -69,12 +69,12 @@ TEST_F(PauseTest, ANicThatTakesLessThanComesIsASlowReceiver) {
 }
 
 TEST_F(PauseTest, APauseNowAndThenIsWhatPfcIsFor) {
-  for (size_t w = 0; w < kWindows; w += 2) IsHeld(Port("leaf0", "host1"), w, w, 0.01);
+  for (size_t w = 0; w < kWindows; w += 2) IsPaused(Port("leaf0", "host1"), w, w, 0.01);
   EXPECT_TRUE(Found().empty());
 }
 
 TEST_F(PauseTest, OneWindowWithPausesIsHalfSure) {
-  IsHeld(Port("leaf0", "host1"), 8, 8, 0.3);
+  IsPaused(Port("leaf0", "host1"), 8, 8, 0.3);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
@@ -83,8 +83,8 @@ TEST_F(PauseTest, OneWindowWithPausesIsHalfSure) {
 
 // Long before the storm it had paused once: that makes it no slow receiver.
 TEST_F(PauseTest, AStormLongAfterAPauseIsAStorm) {
-  IsHeld(Port("leaf0", "host1"), 1, 1, 0.3);
-  IsHeld(Port("leaf0", "host1"), 10, 16, 1);
+  IsPaused(Port("leaf0", "host1"), 1, 1, 0.3);
+  IsPaused(Port("leaf0", "host1"), 10, 16, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
@@ -106,8 +106,8 @@ TEST_F(PauseTest, SeveralPrioritiesAtOnceAreOneStory) {
 // It begins at a twentieth of window 8, until which the link was full.
 TEST_F(PauseTest, WhatWasSentBeforeAStormBeganSaysNothingOfIt) {
   Carries(Port("leaf0", "host1"), 8, 500);
-  IsHeld(Port("leaf0", "host1"), 8, 8, 0.96);
-  IsHeld(Port("leaf0", "host1"), 9, 14, 1);
+  IsPaused(Port("leaf0", "host1"), 8, 8, 0.96);
+  IsPaused(Port("leaf0", "host1"), 9, 14, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kPfcStorm);
@@ -116,14 +116,14 @@ TEST_F(PauseTest, WhatWasSentBeforeAStormBeganSaysNothingOfIt) {
 // Held for nearly all of the time, and yet a tenth of the line rate goes through.
 TEST_F(PauseTest, WhoeverStillTakesSomethingMakesNoStorm) {
   for (size_t w = 0; w < kWindows; ++w) Carries(Port("leaf0", "host1"), w, 1250);
-  IsHeld(Port("leaf0", "host1"), 8, 14, 0.97);
+  IsPaused(Port("leaf0", "host1"), 8, 14, 0.97);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kSlowReceiver);
 }
 
 TEST_F(PauseTest, ANicThatItsSwitchHoldsIsNotToBlame) {
-  IsHeld(Port("host1", "leaf0"), 8, 14, 1);
+  IsPaused(Port("host1", "leaf0"), 8, 14, 1);
   EXPECT_TRUE(Found().empty());
 }
 
@@ -140,7 +140,7 @@ TEST_F(PauseTest, TheNicsOwnCountersSayItWhereTheSwitchDoesNot) {
 TEST_F(PauseTest, PortsThatWaitForEachOtherInALoopAreADeadlock) {
   const std::vector<topology::PortIndex> loop = {Port("leaf0", "spine0"), Port("spine0", "leaf1"),
                                                  Port("leaf1", "spine1"), Port("spine1", "leaf0")};
-  for (const topology::PortIndex port : loop) IsHeld(port, 8, kWindows - 1, 1);
+  for (const topology::PortIndex port : loop) IsPaused(port, 8, kWindows - 1, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kPfcDeadlock);
@@ -221,10 +221,10 @@ TEST_F(PauseTest, FlowsThatStrayAfterwardsDidNotFeedTheLoop) {
 
 TEST_F(PauseTest, ADeadlockAfterAnotherIsAFindingOfItsOwn) {
   IsDeadlocked(2, 5);
-  IsHeld(Port("leaf2", "spine0"), 12, 15, 1);
-  IsHeld(Port("spine0", "leaf3"), 12, 15, 1);
-  IsHeld(Port("leaf3", "spine1"), 12, 15, 1);
-  IsHeld(Port("spine1", "leaf2"), 12, 15, 1);
+  IsPaused(Port("leaf2", "spine0"), 12, 15, 1);
+  IsPaused(Port("spine0", "leaf3"), 12, 15, 1);
+  IsPaused(Port("leaf3", "spine1"), 12, 15, 1);
+  IsPaused(Port("spine1", "leaf2"), 12, 15, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].from, Begin(2));
@@ -237,10 +237,10 @@ TEST_F(PauseTest, ADeadlockAfterAnotherIsAFindingOfItsOwn) {
 // A third way round by the same switches is the same deadlock.
 TEST_F(PauseTest, LoopsThatShareASwitchAreOneDeadlock) {
   IsDeadlocked(8);
-  IsHeld(Port("leaf1", "spine0"), 10, 15, 1);
-  IsHeld(Port("spine0", "leaf2"), 10, 15, 1);
-  IsHeld(Port("leaf2", "spine1"), 10, 15, 1);
-  IsHeld(Port("spine1", "leaf1"), 10, 15, 1);
+  IsPaused(Port("leaf1", "spine0"), 10, 15, 1);
+  IsPaused(Port("spine0", "leaf2"), 10, 15, 1);
+  IsPaused(Port("leaf2", "spine1"), 10, 15, 1);
+  IsPaused(Port("spine1", "leaf1"), 10, 15, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].loop.size(), 4u);
@@ -250,7 +250,7 @@ TEST_F(PauseTest, LoopsThatShareASwitchAreOneDeadlock) {
 // Those that only wait for it are not in the loop.
 TEST_F(PauseTest, WhoWaitsForALoopIsNotInIt) {
   IsDeadlocked(8);
-  IsHeld(Port("leaf2", "spine0"), 8, kWindows - 1, 1);
+  IsPaused(Port("leaf2", "spine0"), 8, kWindows - 1, 1);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].loop.size(), 4u);
@@ -258,24 +258,24 @@ TEST_F(PauseTest, WhoWaitsForALoopIsNotInIt) {
 }
 
 TEST_F(PauseTest, AChainOfHeldPortsIsNoLoop) {
-  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
-  IsHeld(Port("spine0", "leaf1"), 8, 14, 1);
-  IsHeld(Port("leaf1", "spine1"), 8, 14, 1);
+  IsPaused(Port("leaf0", "spine0"), 8, 14, 1);
+  IsPaused(Port("spine0", "leaf1"), 8, 14, 1);
+  IsPaused(Port("leaf1", "spine1"), 8, 14, 1);
   EXPECT_TRUE(Found().empty());
 }
 
 TEST_F(PauseTest, ALoopInWhichOnePortStillMovesIsNoDeadlock) {
-  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
-  IsHeld(Port("spine0", "leaf1"), 8, 14, 1);
-  IsHeld(Port("leaf1", "spine1"), 8, 14, 1);
-  IsHeld(Port("spine1", "leaf0"), 8, 14, 0.5);
+  IsPaused(Port("leaf0", "spine0"), 8, 14, 1);
+  IsPaused(Port("spine0", "leaf1"), 8, 14, 1);
+  IsPaused(Port("leaf1", "spine1"), 8, 14, 1);
+  IsPaused(Port("spine1", "leaf0"), 8, 14, 0.5);
   EXPECT_TRUE(Found().empty());
 }
 
 // Both ends of one link that hold each other are no loop: it takes three nodes.
 TEST_F(PauseTest, TwoPortsThatHoldEachOtherAreNoLoop) {
-  IsHeld(Port("leaf0", "spine0"), 8, 14, 1);
-  IsHeld(Port("spine0", "leaf0"), 8, 14, 1);
+  IsPaused(Port("leaf0", "spine0"), 8, 14, 1);
+  IsPaused(Port("spine0", "leaf0"), 8, 14, 1);
   EXPECT_TRUE(Found().empty());
 }
 

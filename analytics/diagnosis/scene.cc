@@ -12,7 +12,7 @@ using topology::kNone;
 Scene::Scene(const SceneParts& parts) : parts_(parts) {
   const auto extent = parts_.metrics.WindowsRead();
   if (!extent) return;
-  constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMostWindows);
+  constexpr int64_t kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(extent->first, extent->second - kMost);
   windows_ = static_cast<size_t>(extent->second - first_);
 }
@@ -23,7 +23,7 @@ std::optional<Timestamp> Scene::Until(size_t last) const {
   return last + kCalm < windows_ ? std::optional(EndOf(last)) : std::nullopt;
 }
 
-double Scene::OctetsAWindow(topology::PortIndex port) const {
+double Scene::BytesAWindow(topology::PortIndex port) const {
   return static_cast<double>(fabric().SpeedOf(port)) / 8 *
          static_cast<double>(parts_.metrics.window().count()) * 1e-9;
 }

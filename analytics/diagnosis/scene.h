@@ -31,7 +31,7 @@ struct SceneParts {
   const FlowSummaries& flows;
   const ConnectionList& connections;
   const Attribution& attribution;
-  const std::vector<JobRhythm>& rhythms;
+  const std::vector<JobIterationPattern>& iteration_patterns;
   const CablingAnswer& cabling;
   const Delays& delays;
   const QueueUses& queue_uses;
@@ -63,7 +63,7 @@ class Scene {
   // The end of what was seen last in the window; unset while it may go on.
   std::optional<Timestamp> Until(size_t last) const;
   // Most that the port can send in a window.
-  double OctetsAWindow(topology::PortIndex port) const;
+  double BytesAWindow(topology::PortIndex port) const;
 
   // A switch's port itself, a host's as its NIC.
   Entity EntityOf(topology::PortIndex port, uint8_t priority = CounterEntity::kAllPriorities) const;

@@ -194,18 +194,18 @@ class SceneTest : public testing::Test {
                             .confidence = 1});
   }
   // A tap saw packets of the flow that had been sent before, and NAKs that it carries.
-  void Loses(const FlowKey& flow, size_t window, uint32_t resent, uint32_t refused) {
+  void Loses(const FlowKey& flow, size_t window, uint32_t retransmitted, uint32_t refused) {
     FlowRecord record{.flow = flow, .tap = UINT16_MAX, .interval_start = Begin(window)};
-    record.requests.resent = resent;
+    record.requests.retransmitted = retransmitted;
     record.naks[static_cast<size_t>(NakKind::kSequenceError)] = refused;
     lossy_.push_back(record);
   }
   // Of the flow, the tap at a switch saw packets behind later ones, and packets again.
-  void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t resent) {
+  void Sees(std::string_view node, const FlowKey& flow, uint32_t late, uint32_t retransmitted) {
     FlowRecord record{
         .flow = flow, .tap = static_cast<TapId>(Node(node)), .interval_start = Begin(0)};
     record.requests.reordered = late;
-    record.requests.resent = resent;
+    record.requests.retransmitted = retransmitted;
     lossy_.push_back(record);
   }
   // What packets took on a way, in each of the windows; instead of what was said of them before.
@@ -258,7 +258,7 @@ class SceneTest : public testing::Test {
                       .flows = flows,
                       .connections = connections,
                       .attribution = attribution_,
-                      .rhythms = rhythms_,
+                      .iteration_patterns = iteration_patterns_,
                       .cabling = cabling_,
                       .delays = delays_,
                       .queue_uses = queues_,
@@ -277,7 +277,7 @@ class SceneTest : public testing::Test {
   std::vector<FlowSummary> flows_;
   std::vector<Connection> connections_;
   Attribution attribution_;
-  std::vector<JobRhythm> rhythms_;
+  std::vector<JobIterationPattern> iteration_patterns_;
   CablingAnswer cabling_;
   Delays delays_;
   QueueUses queues_;

@@ -39,7 +39,7 @@ constexpr size_t kFewest = 3;  // that have a usual clock
 // have as much memory, for a model has its own clocks.
 std::vector<std::vector<Clock>> PeersOf(const Scene& scene) {
   const std::vector<std::vector<GpuIndex>> by_job =
-      GpusByJob(scene.fabric(), scene.parts().attribution, scene.parts().rhythms);
+      GpusByJob(scene.fabric(), scene.parts().attribution, scene.parts().iteration_patterns);
   std::vector<bool> is_of_job(scene.fabric().gpus().size());
   std::vector<std::vector<Clock>> groups;
   const auto clocks_of = [&](const std::vector<GpuIndex>& gpus) {
@@ -114,14 +114,14 @@ GpuIndex GpuOf(const Scene& scene, const CollectiveMember& member) {
 
 // A GPU whose clock is told is late for another reason, if it is not slow.
 void DetectWaiting(const Scene& scene, const std::set<GpuIndex>& told, Findings& found) {
-  for (const JobRhythm& rhythm : scene.parts().rhythms) {
-    if (!rhythm.waited_for) continue;
-    const WaitedFor& waited = *rhythm.waited_for;
-    const GpuIndex gpu = GpuOf(scene, rhythm.members[waited.member]);
+  for (const JobIterationPattern& iteration_pattern : scene.parts().iteration_patterns) {
+    if (!iteration_pattern.straggler) continue;
+    const Straggler& waited = *iteration_pattern.straggler;
+    const GpuIndex gpu = GpuOf(scene, iteration_pattern.members[waited.member]);
     if (gpu == kNone || told.contains(gpu)) continue;
     std::vector<GpuIndex> rivals;
-    for (const uint32_t member : waited.or_else) {
-      const GpuIndex rival = GpuOf(scene, rhythm.members[member]);
+    for (const uint32_t member : waited.alternative) {
+      const GpuIndex rival = GpuOf(scene, iteration_pattern.members[member]);
       if (rival != kNone && rival != gpu && !told.contains(rival)) rivals.push_back(rival);
     }
     // GPUs of a host wait for each other, and so all its NICs are late together.
@@ -131,14 +131,14 @@ void DetectWaiting(const Scene& scene, const std::set<GpuIndex>& told, Findings&
                        .basis = Basis::kWaiting,
                        .confidence = share,
                        .from = waited.from,
-                       .verdict = waited.from + 2 * rhythm.period};
+                       .verdict = waited.from + 2 * iteration_pattern.period};
     for (const GpuIndex rival : rivals) {
       finding.rivals.push_back({.kind = FindingKind::kStraggler,
                                 .place = {.kind = PlaceKind::kGpu, .index = rival},
                                 .probability = share});
     }
-    if (waited.until + 3 * rhythm.period < rhythm.last) finding.until = waited.until;
-    finding.victims.push_back(rhythm.job);
+    if (waited.until + 3 * iteration_pattern.period < iteration_pattern.last) finding.until = waited.until;
+    finding.victims.push_back(iteration_pattern.job);
     finding.evidence.push_back(fmt::format(
         "it entered {} of {} last, {:.0f} us behind the others", WithThousands(waited.iterations),
         Counted(waited.of, "iteration"), static_cast<double>(waited.lateness.count()) / 1000));

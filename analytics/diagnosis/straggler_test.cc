@@ -60,11 +60,11 @@ TEST_F(StragglerTest, AChangeOfPhaseSlowsAllAndNobodyIsToBlame) {
 // host0 to host7 do one job at 1410 MHz, the others another at 1980 MHz.
 TEST_F(StragglerTest, GpusOfAnotherJobAreNoPeers) {
   AllRun();
-  rhythms_ = {{.job = 0}, {.job = 1}};
+  iteration_patterns_ = {{.job = 0}, {.job = 1}};
   attribution_.jobs.resize(2);
   for (int i = 0; i < 16; ++i) {
     const std::string host = "host" + std::to_string(i);
-    rhythms_[i < 8 ? 0 : 1].members.push_back({.address = AddressOf(host)});
+    iteration_patterns_[i < 8 ? 0 : 1].members.push_back({.address = AddressOf(host)});
     if (i < 8) Runs(GpuOf(host), 0, kWindows - 1, 1'410'000'000);
   }
   EXPECT_TRUE(Found().empty());
@@ -89,16 +89,16 @@ TEST_F(StragglerTest, GpusOfNoJobArePeersIfTheyHaveAsMuchMemory) {
 class WaitingTest : public StragglerTest {
  protected:
   WaitingTest() {
-    JobRhythm rhythm{.job = 3, .period = std::chrono::milliseconds(1), .last = End(kWindows - 1)};
-    rhythm.members = {{.address = AddressOf("host1")}, {.address = AddressOf("host5")}};
-    rhythm.waited_for = {.member = 1,
+    JobIterationPattern iteration_pattern{.job = 3, .period = std::chrono::milliseconds(1), .last = End(kWindows - 1)};
+    iteration_pattern.members = {{.address = AddressOf("host1")}, {.address = AddressOf("host5")}};
+    iteration_pattern.straggler = {.member = 1,
                          .iterations = 9,
                          .of = 10,
                          .lateness = std::chrono::microseconds(300),
                          .from = Begin(8),
                          .until = End(kWindows - 1),
                          .confidence = 0.9};
-    rhythms_ = {rhythm};
+    iteration_patterns_ = {iteration_pattern};
     attribution_.jobs.resize(4);
   }
 };
@@ -117,8 +117,8 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
 
 TEST_F(WaitingTest, GpusOfAHostThatAreLateTogetherAreASet) {
   // GPUs of one host wait for each other over NVLink: which of them is slow the wire does not show.
-  rhythms_[0].members.push_back({.address = AddressOf("host3")});
-  rhythms_[0].waited_for->or_else = {2};
+  iteration_patterns_[0].members.push_back({.address = AddressOf("host3")});
+  iteration_patterns_[0].straggler->alternative = {2};
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Gpu("host5"));
@@ -140,7 +140,7 @@ TEST_F(WaitingTest, ClocksOfOthersSayNothingOfIt) {
 }
 
 TEST_F(WaitingTest, AJobThatWaitsForNobodyHasNoStraggler) {
-  rhythms_[0].waited_for.reset();
+  iteration_patterns_[0].straggler.reset();
   EXPECT_TRUE(Found().empty());
 }
 

@@ -39,12 +39,12 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
 }
 
 void Accuse(std::span<const Suspect> ranked, Finding& finding) {
-  constexpr size_t kMostRivals = 4;
+  constexpr size_t kMaxRivals = 4;
   constexpr double kLeast = 0.01;
   finding.kind = ranked[0].kind;
   finding.place = ranked[0].place;
   finding.confidence = ranked[0].probability;
-  for (const Suspect& rival : ranked.subspan(1, std::min(kMostRivals, ranked.size() - 1))) {
+  for (const Suspect& rival : ranked.subspan(1, std::min(kMaxRivals, ranked.size() - 1))) {
     if (rival.probability >= kLeast) finding.rivals.push_back(rival);
   }
 }

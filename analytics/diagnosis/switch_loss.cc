@@ -148,7 +148,7 @@ SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
     while (at < paths.size() && paths[at].flow < flows[i].flow) ++at;
     if (at == paths.size()) break;
     const FlowKey& flow = flows[i].flow;
-    const uint64_t packets = flows[i].total.resent + flows[i].total.reordered;
+    const uint64_t packets = flows[i].total.retransmitted + flows[i].total.reordered;
     if (packets == 0 || paths[at].flow != flow) continue;
     const bool passes = std::ranges::any_of(paths[at].stretches, [&](const PathStretch& stretch) {
       return std::ranges::any_of(stretch.certain, [&](topology::PortIndex port) {
@@ -234,7 +234,7 @@ void DetectTooLong(const Scene& scene, NodeIndex node, Findings& found) {
   for (const uint64_t value : dropped) all += value;
   Finding finding = {.kind = FindingKind::kMtuMismatch,
                      .place = {.kind = PlaceKind::kSwitch, .index = node},
-                     .confidence = SureBy(all, 0.99),
+                     .confidence = ConfidenceFromCount(all, 0.99),
                      .from = scene.BeginOf(static_cast<size_t>(first - dropped.begin())),
                      .verdict = scene.EndOf(static_cast<size_t>(first - dropped.begin()))};
   finding.evidence.push_back(fmt::format("it dropped {} as too long", Counted(all, "packet")));

@@ -53,9 +53,9 @@ TEST_F(SwitchLossTest, ABlackholeNamesWhomItKeepsPacketsFrom) {
   for (const std::string host : {"host4", "host5", "host6", "host7"}) {
     Goes({"host0", "leaf0", "spine0", "leaf1", host}, 17);
   }
-  Sends("host0", "host4", 17).total.resent = 300;
-  Sends("host0", "host5", 17).total.resent = 500;
-  Sends("host0", "host6", 17).total.resent = 24;  // less than a twentieth of the most
+  Sends("host0", "host4", 17).total.retransmitted = 300;
+  Sends("host0", "host5", 17).total.retransmitted = 500;
+  Sends("host0", "host6", 17).total.retransmitted = 24;  // less than a twentieth of the most
   Sends("host0", "host7", 17);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
@@ -110,7 +110,7 @@ TEST_F(SwitchLossTest, WhereANicThatTalksTellsOnlyHalfNobodyKnowsHowManyAreLost)
   }
   NeverTells(OfNic(NicOf("host0")), Metric::kCnpHandled);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 17);
-  Sends("host0", "host4", 17).total.resent = 300;
+  Sends("host0", "host4", 17).total.retransmitted = 300;
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kBlackhole);

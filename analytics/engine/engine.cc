@@ -125,7 +125,7 @@ void Engine::Ingest(const RecordBatch& batch) {
     if (i + kAhead < batch.flows.size()) activity_.Approach(batch.flows[i + kAhead]);
     activity_.Add(batch.flows[i]);
   }
-  for (const SightingRecord& record : batch.sightings) activity_.Add(record);
+  for (const ObservationRecord& record : batch.sightings) activity_.Add(record);
   if (paths_) {
     for (size_t i = 0; i < batch.flows.size(); ++i) {
       if (i + kAhead < batch.flows.size()) paths_->Approach(batch.flows[i + kAhead]);
@@ -146,8 +146,8 @@ void Engine::Ingest(const RecordBatch& batch) {
   if (metrics_) {
     for (const CounterRecord& record : batch.counters) metrics_->Add(record);
   }
-  for (const SightingRecord& record : batch.sightings) {
-    largest_sighting_exponent_ = std::max(largest_sighting_exponent_, record.rate_exponent);
+  for (const ObservationRecord& record : batch.sightings) {
+    largest_observation_exponent_ = std::max(largest_observation_exponent_, record.rate_exponent);
   }
   changed_ = true;
 }
@@ -207,7 +207,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto congestion = CongestionOn(*paths, *connections, *attribution);
   auto link_loads = std::make_shared<const LinkLoads>(
       metrics_ ? LinkLoadsOf(*fabric_, *metrics_, *paths) : LinkLoads());
-  auto rhythms = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
+  auto iteration_patterns = collectives_.Find(*host_facts_, *connections, *flows, activity_, *attribution);
   auto cabling =
       std::make_shared<const CablingAnswer>(cabling_ ? cabling_->Answer() : CablingAnswer());
   auto findings = std::make_shared<Findings>();
@@ -219,7 +219,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                        .flows = *flows,
                        .connections = *connections,
                        .attribution = *attribution,
-                       .rhythms = *rhythms,
+                       .iteration_patterns = *iteration_patterns,
                        .cabling = *cabling,
                        .delays = delays_->delays(),
                        .queue_uses = delays_->queues(),
@@ -231,7 +231,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
   auto anomalies =
       std::make_shared<const Anomalies>(anomalies_ ? anomalies_->Answer() : Anomalies());
   auto service_levels = std::make_shared<const ServiceLevels>(service_levels_.Update(
-      fabric_.get(), metrics_.get(), *attribution, *rhythms, options_.window));
+      fabric_.get(), metrics_.get(), *attribution, *iteration_patterns, options_.window));
   last_ = std::make_shared<const Snapshot>(
       Snapshot{.host_facts = host_facts_,
                .flows = std::move(flows),
@@ -239,7 +239,7 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .connections = std::move(connections),
                .connection_statistics = connections_.Statistics(),
                .attribution = std::move(attribution),
-               .rhythms = std::move(rhythms),
+               .iteration_patterns = std::move(iteration_patterns),
                .fabric = fabric_,
                .paths = std::move(paths),
                .congestion = std::move(congestion),
@@ -252,9 +252,9 @@ std::shared_ptr<const Snapshot> Engine::Publish() {
                .clocks = std::make_shared<const ClockAnswer>(clocks_->Answer()),
                .path_statistics = paths_ ? paths_->Statistics() : PathStatistics(),
                .impossible_delays = delays_ ? delays_->impossible() : 0,
-               .reading_trouble = metrics_ ? metrics_->trouble() : ReadingTrouble(),
+               .reading_problem = metrics_ ? metrics_->trouble() : ReadingProblem(),
                .refused = Refused(),
-               .largest_sighting_exponent = largest_sighting_exponent_});
+               .largest_observation_exponent = largest_observation_exponent_});
   changed_ = false;
   return last_;
 }

@@ -31,14 +31,14 @@ namespace rocescope {
 struct EngineOptions {
   ConnectionOptions connections;
   // Jobs' rhythms are looked for at most once in so much event time; 0: for each snapshot.
-  Duration rhythm_pace{};
+  Duration iteration_pattern_pace{};
   Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots, anomalies
 };
 
 class Engine {
  public:
   explicit Engine(const EngineOptions& options = {})
-      : options_(options), connections_(options.connections), collectives_(options.rhythm_pace) {
+      : options_(options), connections_(options.connections), collectives_(options.iteration_pattern_pace) {
     activity_.SetClocks(clocks_.get());
   }
 
@@ -86,7 +86,7 @@ class Engine {
   // Its place is known to the path tracker, and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
   uint64_t batches_ = 0;  // with anything in them
-  uint8_t largest_sighting_exponent_ = 0;
+  uint8_t largest_observation_exponent_ = 0;
   bool changed_ = true;
   std::shared_ptr<const Snapshot> last_;
 };

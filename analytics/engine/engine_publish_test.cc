@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 #include "analytics/engine/engine.h"
 #include "analytics/path/path_fixture.h"
 
@@ -67,8 +67,8 @@ class Traffic {
       const auto tap = static_cast<TapId>(Below(taps));
       const int64_t time = interval * 100'000 + i * 100;
       const FlowKey flow = Flow();
-      batch.sightings.push_back(Sighting(flow, time).AtTap(tap).Request(kWriteOnly, psn));
-      batch.sightings.push_back(Sighting(Back(flow), time + 10).AtTap(tap).Ack(psn));
+      batch.sightings.push_back(Observation(flow, time).AtTap(tap).Request(kWriteOnly, psn));
+      batch.sightings.push_back(Observation(Back(flow), time + 10).AtTap(tap).Ack(psn));
     }
     const topology::Node& node = fabric_.node(fabric_.FindNode("spine1"));
     batch.samples.push_back({.agent = node.sflow_agent,

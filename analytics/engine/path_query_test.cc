@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "analytics/connection/sighting_builder.h"
+#include "analytics/connection/observation_builder.h"
 #include "analytics/engine/engine.h"
 #include "analytics/path/path_fixture.h"
 

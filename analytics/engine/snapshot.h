@@ -18,7 +18,7 @@
 #include "analytics/diagnosis/finding.h"
 #include "analytics/job/attribution.h"
 #include "analytics/metric/metric_store.h"
-#include "analytics/metric/reading_trouble.h"
+#include "analytics/metric/reading_problem.h"
 #include "analytics/path/path.h"
 #include "analytics/service_level/service_level.h"
 #include "analytics/traffic/traffic.h"
@@ -51,8 +51,8 @@ struct Snapshot {
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;
   // By job; not all have one.
-  std::shared_ptr<const std::vector<JobRhythm>> rhythms =
-      std::make_shared<const std::vector<JobRhythm>>();
+  std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns =
+      std::make_shared<const std::vector<JobIterationPattern>>();
   std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
   std::shared_ptr<const FlowPaths> paths;          // none without a fabric
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
@@ -67,9 +67,9 @@ struct Snapshot {
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint64_t impossible_delays = 0;
-  ReadingTrouble reading_trouble;  // of counters
+  ReadingProblem reading_problem;  // of counters
   RefusedRecords refused;
-  uint8_t largest_sighting_exponent = 0;
+  uint8_t largest_observation_exponent = 0;
 };
 
 }  // namespace rocescope

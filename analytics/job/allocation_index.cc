@@ -13,7 +13,7 @@ namespace {
 // Slurm's times are in whole seconds.
 constexpr Duration kSecond = std::chrono::seconds(1);
 
-bool IsHeld(const Allocation& allocation, Timestamp from, Timestamp until) {
+bool IsPaused(const Allocation& allocation, Timestamp from, Timestamp until) {
   if (allocation.start && until < *allocation.start) return false;
   if (allocation.state != AllocationState::kEnded || !allocation.end) return true;
   return from <= *allocation.end + kSecond;
@@ -116,7 +116,7 @@ AllocationAnswer AllocationIndex::Of(const Connection& connection) const {
     }
     const uint32_t allocation = a[i].allocation;
     const Holding::Nearness nearness = std::min(a[i++].nearness, b[j++].nearness);
-    if (!IsHeld(facts_.allocations[allocation], connection.valid_from, connection.last_seen)) {
+    if (!IsPaused(facts_.allocations[allocation], connection.valid_from, connection.last_seen)) {
       continue;
     }
     ++fitting;

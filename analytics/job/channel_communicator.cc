@@ -8,7 +8,7 @@ namespace rocescope {
 namespace {
 
 // Of a process with more communicators alive than this only the latest are considered.
-constexpr size_t kMostConsidered = 64;
+constexpr size_t kMaxConsidered = 64;
 
 bool Fits(const NcclCommunicator& communicator, const NcclChannel& channel) {
   const int own = channel.is_send ? channel.source_rank : channel.destination_rank;
@@ -67,7 +67,7 @@ class Attribution {
     std::vector<int> other;
     size_t considered = 0;
     const auto begun = std::ranges::upper_bound(communicators_, channel.line, {}, FirstLine);
-    for (auto i = begun; i != communicators_.begin() && considered < kMostConsidered;) {
+    for (auto i = begun; i != communicators_.begin() && considered < kMaxConsidered;) {
       --i;
       ++considered;
       if (i->end_line != 0 && i->end_line < channel.line) continue;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "analytics/job/nccl_log.h"
+#include "dataplane/host/nccl_log.h"
 #include "analytics/job/qp_peer.h"
 
 namespace rocescope {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "analytics/job/host_name.h"
-#include "analytics/job/nccl_log_builder.h"
+#include "dataplane/host/nccl_log_builder.h"
 
 namespace rocescope {
 namespace {

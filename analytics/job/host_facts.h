@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "analytics/job/allocation.h"
+#include "dataplane/host/allocation.h"
 #include "analytics/job/communicator.h"
-#include "analytics/job/rdma_resource.h"
+#include "dataplane/host/rdma_resource.h"
 
 namespace rocescope {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "topology/check.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 bool ParseNumber(std::string_view text, uint32_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && error == std::errc() && end == text.data() + text.size() &&
-         number < kMostGpuNumber;
+         number < kMaxGpuNumber;
 }
 
 Result<std::vector<uint32_t>> ParseGpus(std::string_view text) {
@@ -32,7 +32,7 @@ Result<std::vector<uint32_t>> ParseGpus(std::string_view text) {
     if (!read || first > last) {
       return MakeError(ErrorCode::kInvalidArgument,
                        fmt::format("\"{}\": expected numbers of GPUs such as 0-3,7, each below {}",
-                                   text, kMostGpuNumber));
+                                   text, kMaxGpuNumber));
     }
     for (uint32_t gpu = first; gpu <= last; ++gpu) gpus.insert(gpu);
     if (comma == rest.size()) break;
@@ -63,7 +63,7 @@ Result<std::vector<AllocatedNode>> ParseJobNodes(std::string_view text) {
     if (!parsed) return tl::unexpected(parsed.error());
     gpus = *std::move(parsed);
   }
-  auto names = topology::ExpandNames(text.substr(0, colon), kMostJobNodes);
+  auto names = topology::ExpandNames(text.substr(0, colon), kMaxJobNodes);
   if (!names) return tl::unexpected(names.error());
   std::vector<AllocatedNode> nodes;
   for (std::string& name : *names) {

@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "analytics/job/allocation.h"
+#include "dataplane/host/allocation.h"
 #include "base/result.h"
 
 namespace rocescope {
 
 // What a job may have, and a list name.
-inline constexpr size_t kMostJobNodes = 65'536;
+inline constexpr size_t kMaxJobNodes = 65'536;
 // Numbers of GPUs are below it.
-inline constexpr uint32_t kMostGpuNumber = 1024;
+inline constexpr uint32_t kMaxGpuNumber = 1024;
 
 // The error quotes what is wrong.
 Result<std::vector<AllocatedNode>> ParseJobNodes(std::string_view text);

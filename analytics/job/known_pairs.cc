@@ -15,14 +15,14 @@ namespace {
 
 // Hosts number their queue pairs alike, so the same two numbers may stand in many dumps. Beyond
 // this many combinations they say nothing, and without a bound they would be quadratic.
-constexpr size_t kMostCombinations = 4096;
+constexpr size_t kMaxCombinations = 4096;
 // A NIC port has an IPv4 and an IPv6 address at most in use; more is not knowing which NIC it is.
-constexpr size_t kMostAddressPairs = 4;
+constexpr size_t kMaxAddressPairs = 4;
 
 // False if it is not known well enough where both ends are.
 bool AddPair(const std::vector<IpAddress>& at_a, Qpn a, const std::vector<IpAddress>& at_b, Qpn b,
              KnownPairSource source, std::vector<KnownPair>& pairs) {
-  if (at_a.empty() || at_b.empty() || at_a.size() * at_b.size() > kMostAddressPairs) return false;
+  if (at_a.empty() || at_b.empty() || at_a.size() * at_b.size() > kMaxAddressPairs) return false;
   for (const IpAddress& address_a : at_a) {
     for (const IpAddress& address_b : at_b) {
       if (address_a.IsV4() != address_b.IsV4()) continue;
@@ -141,7 +141,7 @@ class Dumps {
 
   void AddGroup(std::span<const End> group, std::span<const End> others,
                 std::vector<KnownPair>& pairs) {
-    if (group.size() * others.size() > kMostCombinations) {
+    if (group.size() * others.size() > kMaxCombinations) {
       ++too_many_;
       return;
     }

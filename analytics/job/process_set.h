@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analytics/job/nccl_log.h"
+#include "dataplane/host/nccl_log.h"
 
 namespace rocescope {
 

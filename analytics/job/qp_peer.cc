@@ -95,9 +95,9 @@ void Append(const Round& round, Round& pool) {
                           round.queue_pairs.end());
 }
 
-class Join {
+class QueuePairJoin {
  public:
-  Join(const NcclProcess& process, std::span<const ProxiedChannel> proxied)
+  QueuePairJoin(const NcclProcess& process, std::span<const ProxiedChannel> proxied)
       : process_(process), proxied_(proxied) {}
 
   std::vector<QueuePairPeer> Run() {
@@ -363,7 +363,7 @@ class Join {
 
 std::vector<QueuePairPeer> JoinQueuePairs(const NcclProcess& process,
                                           std::span<const ProxiedChannel> proxied) {
-  return Join(process, proxied).Run();
+  return QueuePairJoin(process, proxied).Run();
 }
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "analytics/job/nccl_log.h"
+#include "dataplane/host/nccl_log.h"
 
 namespace rocescope {
 

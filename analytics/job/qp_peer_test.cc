@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analytics/job/nccl_log_builder.h"
+#include "dataplane/host/nccl_log_builder.h"
 
 namespace rocescope {
 namespace {

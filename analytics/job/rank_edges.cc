@@ -43,8 +43,8 @@ void Add(const Connection& connection, const EndClaims& claims, size_t from,
   edge.messages += data.messages;
   edge.control_bytes += data.control_bytes;
   edge.control_messages += data.control_messages;
-  edge.unseen += forward->unseen;
-  edge.resent += forward->resent;
+  edge.missing += forward->missing;
+  edge.retransmitted += forward->retransmitted;
   edge.ce_marked += forward->ce_marked;
   if (backward != nullptr) edge.cnps += backward->ClassPackets(OperationClass::kCnp);
   edge.first_seen = first ? forward->first_seen : std::min(edge.first_seen, forward->first_seen);

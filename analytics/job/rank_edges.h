@@ -28,8 +28,8 @@ struct RankEdge {
   std::vector<Qpn> source_qpns;       // of the connections that carried it; ascending
   std::vector<Qpn> destination_qpns;  // parallel to source_qpns
   double confidence = 0;              // of the least certain connection
-  uint64_t unseen = 0;
-  uint64_t resent = 0;
+  uint64_t missing = 0;
+  uint64_t retransmitted = 0;
   uint64_t ce_marked = 0;
   uint64_t cnps = 0;  // that came back
   Timestamp first_seen;

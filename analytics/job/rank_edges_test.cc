@@ -126,13 +126,13 @@ TEST(RankEdges, CarryWhatWentWrong) {
   FlowCounts& data = facts.Flow(1, 2, 22);
   data.payload_bytes = 1000;
   data.messages = 1;
-  data.unseen = 4;
-  data.resent = 5;
+  data.missing = 4;
+  data.retransmitted = 5;
   data.ce_marked = 6;
   facts.Flow(2, 1, 11).class_packets[static_cast<size_t>(OperationClass::kCnp)] = 7;
   const RankEdge edge = facts.Attribute().jobs[0].edges.at(0);
-  EXPECT_EQ(edge.unseen, 4u);
-  EXPECT_EQ(edge.resent, 5u);
+  EXPECT_EQ(edge.missing, 4u);
+  EXPECT_EQ(edge.retransmitted, 5u);
   EXPECT_EQ(edge.ce_marked, 6u);
   EXPECT_EQ(edge.cnps, 7u);
 }

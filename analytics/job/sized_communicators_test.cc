@@ -7,7 +7,7 @@
 
 #include "analytics/job/communicator.h"
 #include "analytics/job/host_facts_builder.h"
-#include "analytics/job/nccl_log_builder.h"
+#include "dataplane/host/nccl_log_builder.h"
 
 namespace rocescope {
 namespace {

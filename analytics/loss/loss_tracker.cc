@@ -9,8 +9,8 @@ namespace rocescope {
 namespace {
 
 // Taps by which a flow goes, and TTLs with which; and switches.
-constexpr size_t kMostSources = 32;
-constexpr size_t kMostNodes = 16;
+constexpr size_t kMaxSources = 32;
+constexpr size_t kMaxNodes = 16;
 
 // What the record's tap told of the window so far, begun anew if it told of an earlier one until
 // now; `alone` if it has left the window behind, or there are too many.
@@ -20,7 +20,7 @@ Told& ToldBy(std::vector<Source>& sources, const FlowRecord& record, Told& alone
     return source.tap == record.tap && source.ttl == record.ttl;
   });
   if (at == sources.end()) {
-    if (sources.size() >= kMostSources) return alone;
+    if (sources.size() >= kMaxSources) return alone;
     at = sources.insert(at, Source{.tap = record.tap, .ttl = record.ttl, .told = alone});
   }
   if (at->told.window > alone.window) return alone;
@@ -29,7 +29,7 @@ Told& ToldBy(std::vector<Source>& sources, const FlowRecord& record, Told& alone
 }
 
 uint64_t ResentIn(const FlowRecord& record) {
-  return uint64_t{record.requests.resent} + record.responses.resent;
+  return uint64_t{record.requests.retransmitted} + record.responses.retransmitted;
 }
 
 }  // namespace
@@ -51,9 +51,9 @@ std::vector<LossSight> LossTracker::SightsOf(const FlowKey& flow, int64_t from,
     for (const SightWindow& one : sight.windows) {
       if (one.window < from || one.window >= until) continue;
       sum.late += one.late;
-      sum.resent += one.resent;
+      sum.retransmitted += one.retransmitted;
     }
-    if (sum.late > 0 || sum.resent > 0) sights.push_back(sum);
+    if (sum.late > 0 || sum.retransmitted > 0) sights.push_back(sum);
   }
   return sights;
 }
@@ -62,7 +62,7 @@ std::vector<LossSight> LossTracker::SightsOf(const FlowKey& flow, int64_t from,
 void LossTracker::Forget() {
   if (forgotten_ == newest_) return;
   forgotten_ = newest_;
-  const int64_t before = newest_ - static_cast<int64_t>(kMostWindows) + 1;
+  const int64_t before = newest_ - static_cast<int64_t>(kMaxWindows) + 1;
   std::erase_if(losses_, [&](const auto& entry) {
     const bool is_old = entry.second.back().window < before;
     if (is_old) sources_.erase(entry.first);
@@ -85,8 +85,8 @@ LossTracker::Sights* LossTracker::SightsFor(const FlowKey& flow) {
 
 void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   const uint64_t late = uint64_t{record.requests.reordered} + record.responses.reordered;
-  const uint64_t resent = ResentIn(record);
-  if ((late == 0 && resent == 0) || record.tap >= of_tap_.size()) return;
+  const uint64_t retransmitted = ResentIn(record);
+  if ((late == 0 && retransmitted == 0) || record.tap >= of_tap_.size()) return;
   const topology::NodeIndex node = of_tap_[record.tap];
   if (node == topology::kNone) return;
   Sights* const sights = SightsFor(record.flow);
@@ -98,7 +98,7 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   std::vector<Sight>& by_node = sights->by_node;
   auto sight = std::ranges::find(by_node, node, &Sight::node);
   if (sight == by_node.end()) {
-    if (by_node.size() >= kMostNodes) {
+    if (by_node.size() >= kMaxNodes) {
       ++refused_;
       return;
     }
@@ -111,15 +111,15 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   SightWindow alone{.window = window};
   SightWindow& told = ToldBy(sight->sources, record, alone);
   told.late += late;
-  told.resent += resent;
+  told.retransmitted += retransmitted;
   most->late = std::max(most->late, told.late);
-  most->resent = std::max(most->resent, told.resent);
+  most->retransmitted = std::max(most->retransmitted, told.retransmitted);
 }
 
 void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
-  const uint64_t resent = ResentIn(record);
+  const uint64_t retransmitted = ResentIn(record);
   const uint64_t refused = record.naks[static_cast<size_t>(NakKind::kSequenceError)];
-  if (resent == 0 && refused == 0) return;
+  if (retransmitted == 0 && refused == 0) return;
   if (losses_.size() >= options_.flows && !losses_.contains(record.flow)) {
     Forget();
     if (losses_.size() >= options_.flows) {
@@ -131,9 +131,9 @@ void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
   if (most == nullptr) return;
   LossWindow alone{.window = window};
   LossWindow& told = ToldBy(sources_[record.flow], record, alone);
-  told.resent += resent;
+  told.retransmitted += retransmitted;
   told.refused += refused;
-  most->resent = std::max(most->resent, told.resent);
+  most->retransmitted = std::max(most->retransmitted, told.retransmitted);
   most->refused = std::max(most->refused, told.refused);
 }
 

@@ -17,7 +17,7 @@ namespace rocescope {
 
 struct LossWindow {
   int64_t window = 0;   // its number since the epoch
-  uint64_t resent = 0;  // packets of the flow that had been sent before
+  uint64_t retransmitted = 0;  // packets of the flow that had been sent before
   uint64_t refused =
       0;  // NAKs of a sequence error that the flow carries: they are about the other way
 
@@ -28,7 +28,7 @@ struct LossWindow {
 struct LossSight {
   topology::NodeIndex node = topology::kNone;
   uint64_t late = 0;  // first copies behind later packets: lost before, or out of order
-  uint64_t resent =
+  uint64_t retransmitted =
       0;  // that had been here before: lost behind, or sent again with those that were
 
   friend bool operator==(const LossSight&, const LossSight&) = default;
@@ -71,7 +71,7 @@ class LossTracker {
   struct SightWindow {
     int64_t window = 0;
     uint64_t late = 0;
-    uint64_t resent = 0;
+    uint64_t retransmitted = 0;
   };
   struct SightSource {
     TapId tap = 0;

@@ -39,18 +39,18 @@ TEST(LossTrackerTest, FlowsWithoutLossAreNotKept) {
 TEST(LossTrackerTest, TwoTapsShowOneLossOfAWindow) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 250);
-  record.requests.resent = 3;
+  record.requests.retransmitted = 3;
   tracker.Add(record);
   record.tap = 1;
-  record.requests.resent = 5;
+  record.requests.retransmitted = 5;
   record.naks[static_cast<size_t>(NakKind::kSequenceError)] = 1;
   tracker.Add(record);
   record.interval_start += kWindow;
   tracker.Add(record);
   EXPECT_THAT(tracker.losses(),
               ElementsAre(Pair(record.flow,
-                               ElementsAre(LossWindow{.window = 2, .resent = 5, .refused = 1},
-                                           LossWindow{.window = 3, .resent = 5, .refused = 1}))));
+                               ElementsAre(LossWindow{.window = 2, .retransmitted = 5, .refused = 1},
+                                           LossWindow{.window = 3, .retransmitted = 5, .refused = 1}))));
 }
 
 TEST(LossTrackerTest, ReceiversThatAreNotReadyLostNothing) {
@@ -65,15 +65,15 @@ TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
   LossTracker tracker(Fabric(), {.window = kWindow, .flows = 1});
   for (uint32_t i = 0; i < 300; ++i) {
     FlowRecord record = Record(1, 0, 100 * i);
-    record.requests.resent = 1;
+    record.requests.retransmitted = 1;
     tracker.Add(record);
   }
   FlowRecord other = Record(2, 0, 0);
-  other.requests.resent = 1;
+  other.requests.retransmitted = 1;
   tracker.Add(other);
   EXPECT_EQ(tracker.losses().size(), 1u);
   EXPECT_EQ(tracker.refused(), 1u);
-  EXPECT_EQ(tracker.losses().begin()->second.size(), kMostWindows);
+  EXPECT_EQ(tracker.losses().begin()->second.size(), kMaxWindows);
   EXPECT_EQ(tracker.losses().begin()->second.back().window, 299);
 }
 
@@ -82,18 +82,18 @@ TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
   tracker.LearnTap(
       {.tap = 0, .switch_address = Fabric().node(Fabric().FindNode("leaf0")).erspan_source});
   FlowRecord first = Record(1, 0, 0);
-  first.requests.resent = 1;
+  first.requests.retransmitted = 1;
   tracker.Add(first);
   const auto add = [&](int64_t window) {
     FlowRecord second = Record(2, 0, 100 * window);
-    second.requests.resent = 1;
+    second.requests.retransmitted = 1;
     tracker.Add(second);
     return second.flow;
   };
-  add(kMostWindows - 1);
+  add(kMaxWindows - 1);
   EXPECT_EQ(tracker.losses().begin()->first, first.flow) << "its window is remembered yet";
   EXPECT_EQ(tracker.refused(), 2u) << "as a loss, and as a sight";
-  const FlowKey flow = add(kMostWindows);
+  const FlowKey flow = add(kMaxWindows);
   ASSERT_EQ(tracker.losses().size(), 1u);
   EXPECT_EQ(tracker.losses().begin()->first, flow);
   EXPECT_TRUE(tracker.SightsOf(first.flow, 0, 1000).empty());
@@ -108,7 +108,7 @@ TEST(LossTrackerTest, WhatATapTellsOfAWindowInTenIntervalsAddsUp) {
     for (const TapId tap : {0, 1}) {
       FlowRecord record = Record(1, tap, ms);
       record.naks[static_cast<size_t>(NakKind::kSequenceError)] = 1;
-      record.requests.resent = tap == 0 ? 4 : 3;
+      record.requests.retransmitted = tap == 0 ? 4 : 3;
       record.ttl = 63;
       tracker.Add(record);
       record.ttl = 62;
@@ -117,19 +117,19 @@ TEST(LossTrackerTest, WhatATapTellsOfAWindowInTenIntervalsAddsUp) {
   }
   EXPECT_THAT(tracker.losses(),
               ElementsAre(Pair(Record(1, 0, 0).flow,
-                               ElementsAre(LossWindow{.window = 3, .resent = 40, .refused = 10}))));
+                               ElementsAre(LossWindow{.window = 3, .retransmitted = 40, .refused = 10}))));
 }
 
 TEST(LossTrackerTest, ARecordThatComesLateCountsForItself) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 200);
-  record.requests.resent = 5;
+  record.requests.retransmitted = 5;
   tracker.Add(record);
   record = Record(1, 0, 100);
-  record.requests.resent = 2;
+  record.requests.retransmitted = 2;
   tracker.Add(record);
-  EXPECT_THAT(tracker.losses().at(record.flow), ElementsAre(LossWindow{.window = 1, .resent = 2},
-                                                            LossWindow{.window = 2, .resent = 5}));
+  EXPECT_THAT(tracker.losses().at(record.flow), ElementsAre(LossWindow{.window = 1, .retransmitted = 2},
+                                                            LossWindow{.window = 2, .retransmitted = 5}));
 }
 
 // A packet is lost behind the first switch: it came by there twice, and by the second one late,
@@ -141,16 +141,16 @@ TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
     tracker.LearnTap({.tap = tap, .switch_address = Fabric().node(node).erspan_source});
   }
   FlowRecord record = Record(1, 0, 0);
-  record.requests.resent = 3;
+  record.requests.retransmitted = 3;
   tracker.Add(record);
   record.tap = 1;
-  record.requests = {.reordered = 1, .resent = 2};
+  record.requests = {.reordered = 1, .retransmitted = 2};
   tracker.Add(record);
   record.tap = 2;  // nobody knows where that is
   tracker.Add(record);
   EXPECT_THAT(tracker.SightsOf(record.flow, 0, 1),
-              ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .resent = 3},
-                          LossSight{.node = Fabric().FindNode("spine1"), .late = 1, .resent = 2}));
+              ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
+                          LossSight{.node = Fabric().FindNode("spine1"), .late = 1, .retransmitted = 2}));
   EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow, 0, 1).empty());
 }
 
@@ -177,7 +177,7 @@ TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
   tracker.LearnTap(
       {.tap = 0, .switch_address = Fabric().node(node).erspan_source, .side = TapSide::kEgress});
   FlowRecord record = Record(1, 0, 0);
-  record.requests.resent = 3;
+  record.requests.retransmitted = 3;
   tracker.Add(record);
   EXPECT_TRUE(tracker.SightsOf(record.flow, 0, 1).empty());
 }

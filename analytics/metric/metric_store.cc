@@ -33,7 +33,7 @@ uint32_t FindGpu(const topology::Fabric& fabric, NodeIndex host, uint32_t number
 // Further than a quarter of the windows that are kept, or than a minute, nobody moves on alone: no
 // clock that anybody sets is off by so much.
 Duration LeapOf(Duration window) {
-  constexpr auto kWindows = static_cast<int64_t>(MetricSeries::kMostWindows) / 4;
+  constexpr auto kWindows = static_cast<int64_t>(MetricSeries::kMaxWindows) / 4;
   return std::min<Duration>(kWindows * window, std::chrono::minutes(1));
 }
 
@@ -139,7 +139,7 @@ void MetricStore::Add(const CounterRecord& record) {
     ++statistics_.unknown_entities;
     // An agent tells of loopbacks and management ports too.
     const bool named = record.entity.agent.IsUnspecified();
-    if (named && FindNode(fabric_, record.entity) != kNone) Note(record, trouble_.unknown);
+    if (named && FindNode(fabric_, record.entity) != kNone) Note(record, problem_.unknown);
     return;
   }
   switch (gate_.Judge(node_, record.event_time)) {
@@ -162,7 +162,7 @@ void MetricStore::Advance(Timestamp packets) {
 
 void MetricStore::Hold(const CounterRecord& record) {
   constexpr size_t kMost = 16'384;
-  Note(record, trouble_.strayed);
+  Note(record, problem_.strayed);
   if (held_.size() < kMost) held_.push_back(record);
 }
 
@@ -174,7 +174,7 @@ void MetricStore::Leap() {
       held_.push_back(record);
       continue;
     }
-    --trouble_.strayed.count;
+    --problem_.strayed.count;
     LookFor(record.entity);
     Take(record);
   }
@@ -187,7 +187,7 @@ void MetricStore::Take(const CounterRecord& record) {
   }
   if (InfoOf(record.metric).kind == MetricKind::kGauge &&
       !IsPossibleGauge(record.metric, record.value)) {
-    Note(record, trouble_.impossible[static_cast<size_t>(record.metric)]);
+    Note(record, problem_.impossible[static_cast<size_t>(record.metric)]);
     return;
   }
   auto& all = found_->series;
@@ -206,7 +206,7 @@ void MetricStore::Take(const CounterRecord& record) {
   }
   // Agents say when they like: where others tell, those have the time.
   Extent& extent = by_agent ? by_agents_ : by_others_;
-  const Duration kept = static_cast<int64_t>(MetricSeries::kMostWindows) * options_.window;
+  const Duration kept = static_cast<int64_t>(MetricSeries::kMaxWindows) * options_.window;
   if (extent.last >= extent.first &&
       (record.event_time > extent.last + kept || record.event_time < extent.first - kept)) {
     extent = {};
@@ -217,13 +217,13 @@ void MetricStore::Take(const CounterRecord& record) {
     case ReadingFate::kTaken:
       break;
     case ReadingFate::kLate:
-      Note(record, trouble_.late);
+      Note(record, problem_.late);
       break;
     case ReadingFate::kBackwards:
-      Note(record, trouble_.backwards);
+      Note(record, problem_.backwards);
       break;
     case ReadingFate::kImpossible:
-      Note(record, trouble_.impossible[static_cast<size_t>(record.metric)]);
+      Note(record, problem_.impossible[static_cast<size_t>(record.metric)]);
       break;
   }
 }

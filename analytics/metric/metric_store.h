@@ -12,7 +12,7 @@
 
 #include "analytics/metric/entity.h"
 #include "analytics/metric/plausible.h"
-#include "analytics/metric/reading_trouble.h"
+#include "analytics/metric/reading_problem.h"
 #include "analytics/metric/series.h"
 #include "analytics/metric/time_gate.h"
 #include "dataplane/record/record.h"
@@ -61,7 +61,7 @@ class MetricStore {
   int64_t WindowOf(Timestamp time) const;
   Timestamp StartOf(int64_t window) const { return Timestamp(window * options_.window); }
   const MetricStatistics& Statistics() const { return statistics_; }
-  const ReadingTrouble& trouble() const { return trouble_; }
+  const ReadingProblem& trouble() const { return problem_; }
 
  private:
   std::optional<Entity> Resolve(const CounterEntity& entity) const;
@@ -83,7 +83,7 @@ class MetricStore {
   Extent by_agents_;
   std::map<Entity, OfEntity> entities_;
   MetricStatistics statistics_;
-  ReadingTrouble trouble_;
+  ReadingProblem problem_;
   TimeGate gate_;
   std::vector<CounterRecord> held_;  // of times at which nobody else was
   // Of the record before: most are of the same entity.

@@ -65,10 +65,10 @@ TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
   series.AddCounter(At(5000), 5, {}, kWindow);
   series.AddCounter(At(4000), 1, {}, kWindow);
   EXPECT_EQ(series.last(), 5u);
-  constexpr int64_t kMany = 3 * static_cast<int64_t>(MetricSeries::kMostWindows);
+  constexpr int64_t kMany = 3 * static_cast<int64_t>(MetricSeries::kMaxWindows);
   for (int64_t i = 6; i < kMany; ++i)
     series.AddCounter(At(i * 1000), static_cast<uint64_t>(i), {}, kWindow);
-  EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
+  EXPECT_EQ(series.windows().size(), MetricSeries::kMaxWindows);
   EXPECT_EQ(series.windows().back().window, kMany - 2);
 }
 
@@ -77,7 +77,7 @@ TEST(MetricSeries, ALongSilenceCostsNoMore) {
   MetricSeries series;
   series.AddCounter(At(0), 0, {}, kWindow);
   series.AddCounter(At(int64_t{365} * 86'400 * 1'000'000), UINT64_MAX, {}, kWindow);
-  EXPECT_EQ(series.windows().size(), MetricSeries::kMostWindows);
+  EXPECT_EQ(series.windows().size(), MetricSeries::kMaxWindows);
 }
 
 class MetricStoreTest : public testing::Test {
@@ -148,7 +148,7 @@ TEST_F(MetricStoreTest, ReadingsThatCannotBeAreCountedAndLeftOut) {
   Tells(port, Metric::kFcsErrors, 1000, uint64_t{1} << 63);
   Tells(port, Metric::kFcsErrors, 2000, 0);
   Tells(port, Metric::kFcsErrors, 1500, 0);
-  const ReadingTrouble& trouble = store_.trouble();
+  const ReadingProblem& trouble = store_.trouble();
   const auto& clock = trouble.impossible[static_cast<size_t>(Metric::kGpuClock)];
   EXPECT_EQ(clock.count, 2u);
   EXPECT_EQ(clock.example, "host0:gpu0 gpu_clock 0");

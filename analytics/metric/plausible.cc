@@ -13,7 +13,7 @@ constexpr double kFaster = 4;
 // IEEE 802.3: 64 octets with the check sequence, 8 of preamble, 12 between frames.
 constexpr double kShortestFrame = 84;
 // A host's counters of processors' time add up over all of them.
-constexpr double kMostProcessors = 65'536;
+constexpr double kMaxProcessors = 65'536;
 constexpr double kPriorities = 8;
 // A link takes milliseconds to come up (IEEE 802.3: negotiation, training), in simulations whose
 // time is scaled a hundredth of that.
@@ -57,7 +57,7 @@ double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRate
   const std::string_view unit = InfoOf(metric).unit;
   const bool all = entity.priority == CounterEntity::kAllPriorities;
   if (unit == "ns") return all ? kPriorities : 1;
-  if (unit == "ms") return kMostProcessors * 1e-6;
+  if (unit == "ms") return kMaxProcessors * 1e-6;
   if (metric == Metric::kLinkFlaps) return kFlaps;
   if (rates.own == 0) return kAnything;
   const double octets = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
@@ -67,7 +67,7 @@ double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRate
 }
 
 bool IsPossibleGauge(Metric metric, uint64_t value) {
-  constexpr uint64_t kTeraoctet = uint64_t{1} << 40;  // no switch has a hundredth of that
+  constexpr uint64_t kTerabyte = uint64_t{1} << 40;  // no switch has a hundredth of that
   switch (metric) {
     case Metric::kLinkUp:
       return value <= 1;
@@ -77,10 +77,10 @@ bool IsPossibleGauge(Metric metric, uint64_t value) {
     case Metric::kQueueBytes:
     case Metric::kQueueWatermark:
     case Metric::kBufferWatermark:
-      return value <= kTeraoctet;
+      return value <= kTerabyte;
     case Metric::kMemoryTotal:
     case Metric::kMemoryFree:
-      return value <= kTeraoctet << 10;
+      return value <= kTerabyte << 10;
     case Metric::kGpuCount:
     case Metric::kGpuProcesses:
       return value <= 1'000'000;

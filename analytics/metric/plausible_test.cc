@@ -20,15 +20,15 @@ class PlausibleTest : public testing::Test {
   }
 
   const Fabric fabric_ = topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value();
-  const double octets_a_ns_ = static_cast<double>(fabric_.link(0).bits_per_second) / 8e9;
+  const double bytes_a_ns_ = static_cast<double>(fabric_.link(0).bits_per_second) / 8e9;
 };
 
 TEST_F(PlausibleTest, ALinkCarriesNoMoreThanItsRateAndSlackForAWrongTopology) {
-  EXPECT_GE(Most(Metric::kTxBytes), octets_a_ns_);
-  EXPECT_LE(Most(Metric::kTxBytes), 10 * octets_a_ns_);
+  EXPECT_GE(Most(Metric::kTxBytes), bytes_a_ns_);
+  EXPECT_LE(Most(Metric::kTxBytes), 10 * bytes_a_ns_);
   // IEEE 802.3: a frame and the gap behind it take at least 84 octets' time.
-  EXPECT_GE(Most(Metric::kFcsErrors), octets_a_ns_ / 84);
-  EXPECT_LE(Most(Metric::kFcsErrors), 10 * octets_a_ns_ / 84);
+  EXPECT_GE(Most(Metric::kFcsErrors), bytes_a_ns_ / 84);
+  EXPECT_LE(Most(Metric::kFcsErrors), 10 * bytes_a_ns_ / 84);
 }
 
 TEST_F(PlausibleTest, DropsInFrontOfALinkMayComeFromAllOthers) {

@@ -45,12 +45,12 @@ std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
 }
 
 void AddWindows(int64_t first, int64_t last, std::vector<int64_t>& windows) {
-  constexpr auto kMost = static_cast<int64_t>(MetricSeries::kMostWindows);
+  constexpr auto kMost = static_cast<int64_t>(MetricSeries::kMaxWindows);
   if (!windows.empty()) first = std::max(first, windows.back() + 1);
   for (int64_t window = std::max(first, last - kMost + 1); window <= last; ++window) {
     windows.push_back(window);
   }
-  if (windows.size() > MetricSeries::kMostWindows) {
+  if (windows.size() > MetricSeries::kMaxWindows) {
     windows.erase(windows.begin(), windows.end() - kMost);
   }
 }
@@ -68,7 +68,7 @@ WindowValue& MetricSeries::At(int64_t window) {
   if (at != windows_.end() && at->window == window) return *at;
   const auto place = at - windows_.begin();
   windows_.insert(at, {.window = window});
-  if (windows_.size() <= kMostWindows) return windows_[static_cast<size_t>(place)];
+  if (windows_.size() <= kMaxWindows) return windows_[static_cast<size_t>(place)];
   windows_.erase(windows_.begin());
   return windows_[static_cast<size_t>(std::max<std::ptrdiff_t>(place - 1, 0))];
 }
@@ -77,7 +77,7 @@ WindowValue& MetricSeries::At(int64_t window) {
 void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, Duration width) {
   const int64_t last = NumberOfWindow(until - Duration(1), width);
   const int64_t first =
-      std::clamp(NumberOfWindow(from, width), last - static_cast<int64_t>(kMostWindows) + 1, last);
+      std::clamp(NumberOfWindow(from, width), last - static_cast<int64_t>(kMaxWindows) + 1, last);
   const auto count = static_cast<uint64_t>(last - first + 1);
   for (int64_t window = first; window <= last; ++window) {
     const auto number = static_cast<uint64_t>(window - first);

@@ -41,7 +41,7 @@ struct CounterLimits {
 
 class MetricSeries {
  public:
-  static constexpr size_t kMostWindows = 256;
+  static constexpr size_t kMaxWindows = 256;
 
   // A reading that cannot be is doubtful: the next one says whether it was a mistake, or whether
   // the counter began anew there. What it did meanwhile is not known either way; of a mistake, it
@@ -57,7 +57,7 @@ class MetricSeries {
   uint64_t Sum(int64_t from, int64_t until) const;
   uint64_t Highest(int64_t from, int64_t until) const;
 
-  // Ascending, and at most kMostWindows. Windows in which a counter did nobody knows what: what
+  // Ascending, and at most kMaxWindows. Windows in which a counter did nobody knows what: what
   // windows() says of them is the least. And windows without a reading, between two: there it is
   // a share of what it was over several.
   std::span<const int64_t> unknown() const { return unknown_; }

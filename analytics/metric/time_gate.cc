@@ -34,7 +34,7 @@ TimeGate::Verdict TimeGate::Judge(topology::NodeIndex node, Timestamp time) {
     at->last = std::max(at->last, time);
     return Verdict::kStrange;
   }
-  if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
+  if (strangers_.size() == kMaxStrangers) strangers_.erase(strangers_.begin());
   strangers_.push_back({.node = node, .first = time, .last = time});
   return Verdict::kStrange;
 }

@@ -33,7 +33,7 @@ class TimeGate {
   bool IsNear(Timestamp time) const { return AreNear(time, newest_); }
 
  private:
-  static constexpr size_t kMostStrangers = 16;
+  static constexpr size_t kMaxStrangers = 16;
 
   struct Stranger {
     topology::NodeIndex node = topology::kNone;

@@ -20,7 +20,7 @@ using topology::PortIndex;
 namespace {
 
 // Changes of one time that are gone through for a flow.
-constexpr uint32_t kMostAsked = 64;
+constexpr uint32_t kMaxAsked = 64;
 
 // Ports by which it may have gone, or did.
 std::set<PortIndex> PortsOf(const PathStretch& stretch) {
@@ -157,7 +157,7 @@ class Explanation {
       const bool meanwhile =
           change.after <= after.from + options_.slack && change.by >= before.until - options_.slack;
       if (!meanwhile) continue;
-      if (++asked > kMostAsked) return false;
+      if (++asked > kMaxAsked) return false;
       for (const PortIndex port : fabric_.link(change.link).ends) {
         const CrossingId crossing = port;
         if (!finder_.Exists({.source = flow.source,
@@ -165,7 +165,7 @@ class Explanation {
                              .crossings = std::span(&crossing, 1)})) {
           continue;
         }
-        after.reason = PathReason::kDealtAnew;
+        after.reason = PathReason::kReassigned;
         after.reason_link = change.link;
         after.reason_time = change.by;
         return true;

@@ -99,7 +99,7 @@ TEST_F(ChangeReasonTest, ALinkOfTheNewWayThatCameUpIsTheReason) {
 TEST_F(ChangeReasonTest, ALinkOfAThirdWayDealsFlowsAnew) {
   Changes(1);
   const PathStretch& after = Explained({Change("spine3", "core2", 900, false)});
-  EXPECT_EQ(after.reason, PathReason::kDealtAnew);
+  EXPECT_EQ(after.reason, PathReason::kReassigned);
   EXPECT_EQ(after.reason_link, LinkOf("spine3", "core2"));
 }
 

@@ -35,7 +35,7 @@ enum class PathReason : uint8_t {
   kSwitchDown,     // all links of a switch of the old way went down at that time
   kLinkDown,       // a link of the old way did
   kLinkUp,         // a link of the new way came up
-  kDealtAnew,      // a link of another way between the two went or came: hashes choose among others
+  kReassigned,      // a link of another way between the two went or came: hashes choose among others
   kLinkSilent,     // all flows left a link of the old way, and nothing was seen on it since
   kNewSourcePort,  // with which a hash takes another way
 };

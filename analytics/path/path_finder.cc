@@ -16,7 +16,7 @@ std::vector<topology::Path> PathFinder::Find(const PathQuestion& question, size_
     return {};
   }
   question_ = &question;
-  most_ = std::min(most, kMostPaths);
+  most_ = std::min(most, kMaxPaths);
   const PortIndex first = routes_.fabric().nic(question.source).port;
   path_ = {};
   path_.ports[path_.length++] = first;
@@ -28,7 +28,7 @@ std::vector<topology::Path> PathFinder::Find(const PathQuestion& question, size_
 void PathFinder::Extend(NodeIndex node) {
   const topology::Fabric& fabric = routes_.fabric();
   for (const PortIndex port : routes_.NextHops(node, question_->destination)) {
-    if (found_.size() >= most_ || path_.length == topology::Path::kMostHops) return;
+    if (found_.size() >= most_ || path_.length == topology::Path::kMaxHops) return;
     // A crossing that is one port of this very node leaves no choice.
     const bool ruled_out = std::ranges::any_of(question_->crossings, [&](CrossingId crossing) {
       return crossing != port && crossing < fabric.ports().size() &&

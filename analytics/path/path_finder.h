@@ -22,15 +22,15 @@ struct PathQuestion {
 
 class PathFinder {
  public:
-  static constexpr size_t kMostPaths = 4096;  // that are gone through for an answer
+  static constexpr size_t kMaxPaths = 4096;  // that are gone through for an answer
 
   // Routes and crossings must outlive it.
   PathFinder(topology::Routes& routes, const CrossingTable& crossings)
       : routes_(routes), crossings_(crossings) {}
 
   // In the order of their ports' numbers, hop by hop; no more than `most`, which is at most
-  // kMostPaths.
-  std::vector<topology::Path> Find(const PathQuestion& question, size_t most = kMostPaths);
+  // kMaxPaths.
+  std::vector<topology::Path> Find(const PathQuestion& question, size_t most = kMaxPaths);
   bool Exists(const PathQuestion& question) { return !Find(question, 1).empty(); }
 
  private:

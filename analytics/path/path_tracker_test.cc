@@ -237,7 +237,7 @@ TEST_F(PathTrackerTest, TimesOfClocksThatAreOffAreCorrected) {
   for (uint32_t psn = 0; psn < 20; ++psn) {
     for (const bool first : {true, false}) {
       const bool at_leaf2 = first == (psn % 2 == 0);
-      SightingRecord record;
+      ObservationRecord record;
       record.tap = at_leaf2 ? before : after;
       record.ttl = first ? 64 : 63;
       record.psn = psn;

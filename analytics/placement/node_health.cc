@@ -27,7 +27,7 @@ double LeftOf(std::span<const PlacementReason> reasons) {
 
 void KeepWorst(std::vector<PlacementReason>& reasons) {
   std::ranges::stable_sort(reasons, std::ranges::greater(), &PlacementReason::cost);
-  if (reasons.size() > kMostReasons) reasons.resize(kMostReasons);
+  if (reasons.size() > kMaxReasons) reasons.resize(kMaxReasons);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroup
   LookAbove();
 }
 
-void NodeHealth::Spread(const Trouble& trouble) {
+void NodeHealth::Spread(const Problem& trouble) {
   const Place& place = trouble.suspect.place;
   switch (place.kind) {
     case PlaceKind::kLink:
@@ -76,7 +76,7 @@ void NodeHealth::Spread(const Trouble& trouble) {
   }
 }
 
-void NodeHealth::SpreadLink(topology::LinkIndex link, const Trouble& trouble) {
+void NodeHealth::SpreadLink(topology::LinkIndex link, const Problem& trouble) {
   NodeIndex low = fabric_.port(fabric_.link(link).ends[0]).node;
   NodeIndex high = fabric_.port(fabric_.link(link).ends[1]).node;
   if (fabric_.node(low).tier > fabric_.node(high).tier) std::swap(low, high);
@@ -86,7 +86,7 @@ void NodeHealth::SpreadLink(topology::LinkIndex link, const Trouble& trouble) {
 }
 
 // A host's switch concerns the host; one above a leaf whoever is below.
-void NodeHealth::SpreadSwitch(NodeIndex node, const Trouble& trouble) {
+void NodeHealth::SpreadSwitch(NodeIndex node, const Problem& trouble) {
   std::set<NodeIndex> below;
   const topology::Node& at = fabric_.node(node);
   for (uint32_t i = 0; i < at.port_count; ++i) {
@@ -112,8 +112,8 @@ uint32_t NodeHealth::UplinksOf(NodeIndex node) const {
   return count;
 }
 
-void NodeHealth::AddAbove(NodeIndex below, const Trouble& trouble) {
-  Trouble here = trouble;
+void NodeHealth::AddAbove(NodeIndex below, const Problem& trouble) {
+  Problem here = trouble;
   here.cost *=
       IsRoutedAround(trouble.suspect.kind) ? 1.0 / std::max(1u, UplinksOf(below)) : kAboveCounts;
   above_[below].push_back(here);
@@ -146,7 +146,7 @@ NodeHealth::Above NodeHealth::LookAbove(std::span<const NodeIndex> below) const 
     if (!busiest || Taken(port) > Taken(*busiest)) busiest = port;
   };
   for (const NodeIndex node : below) {
-    for (const Trouble& trouble : above_[node]) {
+    for (const Problem& trouble : above_[node]) {
       if (!seen.emplace(trouble.finding, trouble.suspect.place).second) continue;
       above.reasons.push_back(ReasonOf(trouble, true, trouble.cost));
     }
@@ -165,7 +165,7 @@ NodeHealth::Above NodeHealth::LookAbove(std::span<const NodeIndex> below) const 
   return above;
 }
 
-PlacementReason NodeHealth::ReasonOf(const Trouble& trouble, bool above, double cost) const {
+PlacementReason NodeHealth::ReasonOf(const Problem& trouble, bool above, double cost) const {
   const Suspect& suspect = trouble.suspect;
   const std::string place = NameOf(fabric_, suspect.place);
   return {
@@ -230,7 +230,7 @@ void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
   AddLoad(peer, false, rank.reasons);
   if (load_of_[nic.port] != nullptr || load_of_[peer] != nullptr) ++rank.seen_rails;
   const auto index = fabric_.NicOf(nic.port);
-  const bool is_ill = std::ranges::any_of(at_[nic.host], [&](const Trouble& trouble) {
+  const bool is_ill = std::ranges::any_of(at_[nic.host], [&](const Problem& trouble) {
     if (trouble.cost < kUnsuitable) return false;
     const Place& place = trouble.suspect.place;
     switch (place.kind) {
@@ -245,12 +245,12 @@ void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
     }
     return false;
   });
-  if (!is_ill) ++rank.well_rails;
+  if (!is_ill) ++rank.healthy_rails;
 }
 
 void NodeHealth::Fill(NodeRank& rank) const {
   const auto nics = fabric_.NicsOf(rank.node);
-  for (const Trouble& trouble : at_[rank.node]) {
+  for (const Problem& trouble : at_[rank.node]) {
     rank.reasons.push_back(ReasonOf(trouble, false, trouble.cost));
   }
   for (const topology::NicIndex nic : nics) AddRail(fabric_.nic(nic), rank);

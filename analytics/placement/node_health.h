@@ -21,7 +21,7 @@ class NodeHealth {
 
  private:
   // A fault as it concerns somebody.
-  struct Trouble {
+  struct Problem {
     const Finding* finding = nullptr;
     Suspect suspect;
     double cost = 0;  // of CostOf, by how sure it is and whether it is over
@@ -38,17 +38,17 @@ class NodeHealth {
     double paused = 0;
   };
 
-  void Spread(const Trouble& trouble);
-  void SpreadSwitch(topology::NodeIndex node, const Trouble& trouble);
-  void SpreadLink(topology::LinkIndex link, const Trouble& trouble);
-  void AddAbove(topology::NodeIndex below, const Trouble& trouble);
+  void Spread(const Problem& trouble);
+  void SpreadSwitch(topology::NodeIndex node, const Problem& trouble);
+  void SpreadLink(topology::LinkIndex link, const Problem& trouble);
+  void AddAbove(topology::NodeIndex below, const Problem& trouble);
   void LookAbove();
   Above LookAbove(std::span<const topology::NodeIndex> below) const;
   void AddRail(const topology::Nic& nic, NodeRank& rank) const;
   Share ShareOf(topology::PortIndex port) const;
   double Taken(topology::PortIndex port) const;
   void AddLoad(topology::PortIndex port, bool above, std::vector<PlacementReason>& out) const;
-  PlacementReason ReasonOf(const Trouble& trouble, bool above, double cost) const;
+  PlacementReason ReasonOf(const Problem& trouble, bool above, double cost) const;
   uint32_t UplinksOf(topology::NodeIndex node) const;
 
   const topology::Fabric& fabric_;
@@ -56,8 +56,8 @@ class NodeHealth {
   const LinkLoads& loads_;
   std::vector<const LinkLoad*> load_of_;     // by port; null: nobody tells
   std::vector<bool> rail_exists_;            // some host has a NIC of it plugged in
-  std::vector<std::vector<Trouble>> at_;     // by node: of hosts and leaves
-  std::vector<std::vector<Trouble>> above_;  // by switch: of its links upwards, and beyond
+  std::vector<std::vector<Problem>> at_;     // by node: of hosts and leaves
+  std::vector<std::vector<Problem>> above_;  // by switch: of its links upwards, and beyond
   std::vector<Above> above_group_;           // by group
   std::vector<Above> above_pod_;             // by pod
 };

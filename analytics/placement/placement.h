@@ -65,7 +65,7 @@ struct PlacementReason {
 // A reason of this cost, or more, keeps a node from being chosen.
 inline constexpr double kUnsuitable = 0.5;
 // As many of the worst are kept for each node.
-inline constexpr size_t kMostReasons = 16;
+inline constexpr size_t kMaxReasons = 16;
 
 struct NodeRank {
   topology::NodeIndex node = topology::kNone;
@@ -79,7 +79,7 @@ struct NodeRank {
   uint32_t gpus = 0;
   uint32_t free_gpus = 0;
   uint32_t rails = 0;       // NICs with a link;
-  uint32_t well_rails = 0;  // of these, those that no fault concerns which makes a node unsuitable
+  uint32_t healthy_rails = 0;  // of these, those that no fault concerns which makes a node unsuitable
   uint32_t seen_rails = 0;  // of these, those whose load somebody tells
   std::vector<PlacementReason> reasons;  // the worst first
 };

@@ -111,7 +111,7 @@ TEST_F(PlacementTest, ALostRailRulesANodeOut) {
   const NodeRank& rank = RankOf(placement, "host1");
   EXPECT_FALSE(rank.suits);
   EXPECT_EQ(rank.rails, 2u);
-  EXPECT_EQ(rank.well_rails, 1u);
+  EXPECT_EQ(rank.healthy_rails, 1u);
   EXPECT_NEAR(rank.score, 0.1, 1e-9) << "what 0.9 sure leaves";
   ASSERT_THAT(rank.reasons, SizeIs(1));
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kFault);
@@ -136,7 +136,7 @@ TEST_F(PlacementTest, ABrokenLeafRulesOutWhatIsBelow) {
   Break(FindingKind::kSwitchCrash, "leaf0", "");
   const Placement placement = Ask({.nodes = 5});
   EXPECT_EQ(placement.offered, 8u);
-  EXPECT_EQ(RankOf(placement, "host3").well_rails, 0u);
+  EXPECT_EQ(RankOf(placement, "host3").healthy_rails, 0u);
   EXPECT_EQ(placement.distance, PlacementDistance::kPod);
   for (const std::string& name : Chosen(placement)) EXPECT_GE(name, "host1") << name;
 }
@@ -291,7 +291,7 @@ TEST_F(RailPlacementTest, ALeafOfOneRailTakesTheRailFromAllOfItsHosts) {
   EXPECT_THAT(Chosen(placement), ElementsAre("host4", "host5", "host6"));
   EXPECT_EQ(placement.sentence, "3 nodes below leaf[2-3]: nothing speaks against them");
   EXPECT_EQ(RankOf(placement, "host2").rails, 2u);
-  EXPECT_EQ(RankOf(placement, "host2").well_rails, 1u);
+  EXPECT_EQ(RankOf(placement, "host2").healthy_rails, 1u);
   EXPECT_THAT(Ask({.nodes = 5}).chosen, IsEmpty());
 }
 

@@ -11,18 +11,18 @@
 namespace rocescope {
 namespace {
 
-constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoIterationValue = std::numeric_limits<double>::quiet_NaN();
 
 double Seconds(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-double SkewIn(const JobRhythm& rhythm, const IterationSpan& iteration) {
-  if (!rhythm.waited_for) return 0;
-  const WaitedFor& waited = *rhythm.waited_for;
+double SkewIn(const JobIterationPattern& iteration_pattern, const IterationSpan& iteration) {
+  if (!iteration_pattern.straggler) return 0;
+  const Straggler& waited = *iteration_pattern.straggler;
   if (iteration.begin < waited.from || iteration.begin >= waited.until) return 0;
-  return Seconds(waited.lateness) / Seconds(rhythm.period);
+  return Seconds(waited.lateness) / Seconds(iteration_pattern.period);
 }
 
-double ValueOf(const JobRhythm& rhythm, const IterationSpan& iteration,
+double ValueOf(const JobIterationPattern& iteration_pattern, const IterationSpan& iteration,
                ServiceIndicator indicator) {
   const Duration length = iteration.end - iteration.begin;
   switch (indicator) {
@@ -31,23 +31,23 @@ double ValueOf(const JobRhythm& rhythm, const IterationSpan& iteration,
     case ServiceIndicator::kIterationRate:
       return 1 / Seconds(length);
     case ServiceIndicator::kBusBandwidth: {
-      const double bandwidth = BusBandwidth(rhythm, iteration);
-      return bandwidth > 0 ? bandwidth : kNoValue;
+      const double bandwidth = BusBandwidth(iteration_pattern, iteration);
+      return bandwidth > 0 ? bandwidth : kNoIterationValue;
     }
     case ServiceIndicator::kSkew:
-      return SkewIn(rhythm, iteration);
+      return SkewIn(iteration_pattern, iteration);
     default:
-      return kNoValue;
+      return kNoIterationValue;
   }
 }
 
 }  // namespace
 
-double BusBandwidth(const JobRhythm& rhythm, const IterationSpan& iteration) {
+double BusBandwidth(const JobIterationPattern& iteration_pattern, const IterationSpan& iteration) {
   if (iteration.sending <= Duration::zero()) return 0;
   double bytes = 0;
   std::set<uint32_t> members;
-  for (const Collective& collective : rhythm.collectives) {
+  for (const Collective& collective : iteration_pattern.collectives) {
     bytes += static_cast<double>(collective.bytes);
     for (const std::vector<uint32_t>& group : collective.groups) {
       members.insert(group.begin(), group.end());
@@ -57,14 +57,15 @@ double BusBandwidth(const JobRhythm& rhythm, const IterationSpan& iteration) {
   return 8 * bytes / static_cast<double>(members.size()) / Seconds(iteration.sending);
 }
 
-std::vector<double> IterationValues(const JobRhythm& rhythm, std::span<const IterationSpan> spans,
+std::vector<double> IterationValues(const JobIterationPattern& iteration_pattern,
+                                    std::span<const IterationSpan> spans,
                                     ServiceIndicator indicator, Duration window, int64_t from,
                                     int64_t until) {
   std::vector<double> sums(static_cast<size_t>(std::max<int64_t>(0, until - from)));
   std::vector<double> covered(sums.size());
   for (const IterationSpan& span : spans) {
     if (span.end <= span.begin) continue;
-    const double value = ValueOf(rhythm, span, indicator);
+    const double value = ValueOf(iteration_pattern, span, indicator);
     if (!HasValue(value)) continue;
     const int64_t first = std::max(from, NumberOfWindow(span.begin, window));
     const int64_t last = std::min(until - 1, NumberOfWindow(span.end - Duration(1), window));
@@ -77,7 +78,7 @@ std::vector<double> IterationValues(const JobRhythm& rhythm, std::span<const Ite
     }
   }
   for (size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = covered[i] * 2 >= Seconds(window) ? sums[i] / covered[i] : kNoValue;
+    sums[i] = covered[i] * 2 >= Seconds(window) ? sums[i] / covered[i] : kNoIterationValue;
   }
   return sums;
 }

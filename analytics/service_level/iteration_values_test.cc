@@ -26,19 +26,19 @@ TEST(BusBandwidth, IsThatOfNcclTests) {
   constexpr double kRanks = 4;
   constexpr double kSize = 1 << 20;
   constexpr double kTime = 250e-6;
-  JobRhythm rhythm;
-  rhythm.collectives.push_back(
+  JobIterationPattern iteration_pattern;
+  iteration_pattern.collectives.push_back(
       {.kind = CollectiveKind::kRing,
        .groups = {{0, 1, 2, 3}},
        .bytes = static_cast<uint64_t>(kRanks * kSize * 2 * (kRanks - 1) / kRanks)});
-  EXPECT_DOUBLE_EQ(BusBandwidth(rhythm, Span(0, 1000, 250)),
+  EXPECT_DOUBLE_EQ(BusBandwidth(iteration_pattern, Span(0, 1000, 250)),
                    8 * kSize / kTime * 2 * (kRanks - 1) / kRanks);
 }
 
 TEST(BusBandwidth, OfGroupsIsThatOfOneOfThem) {
-  JobRhythm one;
+  JobIterationPattern one;
   one.collectives.push_back({.groups = {{0, 1}}, .bytes = 2000});
-  JobRhythm two;
+  JobIterationPattern two;
   two.collectives.push_back({.groups = {{0, 1}, {2, 3}}, .bytes = 4000});
   EXPECT_DOUBLE_EQ(BusBandwidth(one, Span(0, 1000)), BusBandwidth(two, Span(0, 1000)));
 }
@@ -68,14 +68,14 @@ TEST(IterationValues, AWindowOfWhichLessThanHalfIsCoveredHasNone) {
 }
 
 TEST(IterationValues, SkewIsTheLatenessOfTheOneThatOthersWaitForAndElseNothing) {
-  JobRhythm rhythm;
-  rhythm.period = kWindow;
+  JobIterationPattern iteration_pattern;
+  iteration_pattern.period = kWindow;
   const std::vector spans = {Span(0, 1000), Span(1000, 2000), Span(2000, 3000)};
-  EXPECT_THAT(IterationValues(rhythm, spans, ServiceIndicator::kSkew, kWindow, 0, 3),
+  EXPECT_THAT(IterationValues(iteration_pattern, spans, ServiceIndicator::kSkew, kWindow, 0, 3),
               ElementsAre(0, 0, 0));
-  rhythm.waited_for = {
+  iteration_pattern.straggler = {
       .lateness = std::chrono::microseconds(300), .from = At(1000), .until = At(2000)};
-  EXPECT_THAT(IterationValues(rhythm, spans, ServiceIndicator::kSkew, kWindow, 0, 3),
+  EXPECT_THAT(IterationValues(iteration_pattern, spans, ServiceIndicator::kSkew, kWindow, 0, 3),
               ElementsAre(0, DoubleEq(0.3), 0));
 }
 

@@ -23,8 +23,8 @@ void Append(const std::vector<IterationSpan>& later, std::vector<IterationSpan>&
   std::erase_if(spans, [&](const IterationSpan& span) { return span.end > from; });
   if (!spans.empty()) spans.back().end = std::min(spans.back().end, later.front().begin);
   spans.insert(spans.end(), later.begin(), later.end());
-  if (spans.size() > kMostIterationSpans) {
-    spans.erase(spans.begin(), spans.end() - static_cast<std::ptrdiff_t>(kMostIterationSpans));
+  if (spans.size() > kMaxIterationSpans) {
+    spans.erase(spans.begin(), spans.end() - static_cast<std::ptrdiff_t>(kMaxIterationSpans));
   }
 }
 
@@ -53,11 +53,11 @@ std::vector<Entity> EntitiesOf(const topology::Fabric& fabric, ServiceLayer laye
 
 ServiceLevels ServiceLevelWatch::Update(const topology::Fabric* fabric, const MetricStore* metrics,
                                         const Attribution& attribution,
-                                        const std::vector<JobRhythm>& rhythms, Duration window) {
+                                        const std::vector<JobIterationPattern>& iteration_patterns, Duration window) {
   ServiceLevels answer{.options = options_, .levels = {}};
-  AddJobs(attribution, rhythms, metrics, window, answer);
+  AddJobs(attribution, iteration_patterns, metrics, window, answer);
   if (fabric != nullptr && metrics != nullptr) {
-    AddEntities(*fabric, *metrics, attribution, rhythms, answer);
+    AddEntities(*fabric, *metrics, attribution, iteration_patterns, answer);
   }
   return answer;
 }
@@ -77,12 +77,12 @@ std::optional<double> ServiceLevelWatch::BoundOf(ServiceIndicator indicator,
 }
 
 void ServiceLevelWatch::AddJobs(const Attribution& attribution,
-                                const std::vector<JobRhythm>& rhythms, const MetricStore* metrics,
+                                const std::vector<JobIterationPattern>& iteration_patterns, const MetricStore* metrics,
                                 Duration window, ServiceLevels& answer) {
   std::map<std::string, JobPast> jobs;
   std::vector<JobPast*> pasts;
-  std::vector<const JobRhythm*> rhythm_of(attribution.jobs.size(), nullptr);
-  for (const JobRhythm& rhythm : rhythms) rhythm_of[rhythm.job] = &rhythm;
+  std::vector<const JobIterationPattern*> iteration_pattern_of(attribution.jobs.size(), nullptr);
+  for (const JobIterationPattern& iteration_pattern : iteration_patterns) iteration_pattern_of[iteration_pattern.job] = &iteration_pattern;
   int64_t until = std::numeric_limits<int64_t>::min();
   for (const AttributedJob& job : attribution.jobs) {
     const size_t number = pasts.size();
@@ -90,8 +90,8 @@ void ServiceLevelWatch::AddJobs(const Attribution& attribution,
     const auto [now, added] =
         jobs.try_emplace(job.job.id, at == jobs_.end() ? JobPast() : at->second);
     pasts.push_back(added ? &now->second : nullptr);
-    if (!added || rhythm_of[number] == nullptr) continue;
-    Append(rhythm_of[number]->spans, now->second.spans);
+    if (!added || iteration_pattern_of[number] == nullptr) continue;
+    Append(iteration_pattern_of[number]->spans, now->second.spans);
     if (now->second.spans.empty()) continue;
     until = std::max(until, NumberOfWindow(now->second.spans.back().end, window));
   }
@@ -103,12 +103,12 @@ void ServiceLevelWatch::AddJobs(const Attribution& attribution,
     if (!IsOfAJob(indicator)) continue;
     for (uint32_t job = 0; job < pasts.size(); ++job) {
       ServiceLevel level{.indicator = indicator, .job = job};
-      if (pasts[job] != nullptr && rhythm_of[job] != nullptr && !pasts[job]->spans.empty()) {
+      if (pasts[job] != nullptr && iteration_pattern_of[job] != nullptr && !pasts[job]->spans.empty()) {
         JobPast& past = *pasts[job];
         const int64_t first = NumberOfWindow(past.spans.front().begin, window);
-        const int64_t most = std::max<int64_t>(kMostIterationSpans, options_.long_windows);
+        const int64_t most = std::max<int64_t>(kMaxIterationSpans, options_.long_windows);
         const std::vector<double> values = IterationValues(
-            *rhythm_of[job], past.spans, indicator, window, std::max(first, until - most), until);
+            *iteration_pattern_of[job], past.spans, indicator, window, std::max(first, until - most), until);
         Judge(values, BoundOf(indicator, values, past.learnt), options_, level);
       }
       answer.levels.push_back(level);
@@ -119,12 +119,12 @@ void ServiceLevelWatch::AddJobs(const Attribution& attribution,
 
 void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const MetricStore& metrics,
                                     const Attribution& attribution,
-                                    const std::vector<JobRhythm>& rhythms, ServiceLevels& answer) {
+                                    const std::vector<JobIterationPattern>& iteration_patterns, ServiceLevels& answer) {
   const auto read = metrics.WindowsRead().value_or(std::pair<int64_t, int64_t>(0, 0));
   const auto from_of = [&](int64_t most) { return std::max(read.first, read.second - most); };
   const int64_t from = from_of(options_.long_windows);
   const int64_t from_first =
-      from_of(std::max<int64_t>(MetricSeries::kMostWindows, options_.long_windows));
+      from_of(std::max<int64_t>(MetricSeries::kMaxWindows, options_.long_windows));
   std::vector<std::vector<double>> gaps;  // by GPU
   for (size_t i = 0; i < kServiceIndicatorCount; ++i) {
     const auto indicator = static_cast<ServiceIndicator>(i);
@@ -132,7 +132,7 @@ void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const Metric
     const bool is_gap = indicator == ServiceIndicator::kGpuUtilisationGap;
     const int64_t begin = IsLearnt(indicator) ? from_first : from;
     if (is_gap) {
-      gaps = UtilisationGaps(metrics, fabric.gpus().size(), GpusByJob(fabric, attribution, rhythms),
+      gaps = UtilisationGaps(metrics, fabric.gpus().size(), GpusByJob(fabric, attribution, iteration_patterns),
                              begin, read.second);
     }
     for (const Entity& entity : EntitiesOf(fabric, InfoOf(indicator).layer)) {

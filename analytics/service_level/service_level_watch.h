@@ -25,7 +25,7 @@ class ServiceLevelWatch {
   // `fabric` and `metrics`: both null without a topology, and then of jobs alone. `rhythms`: by
   // job, of these. Linear in entities and windows.
   ServiceLevels Update(const topology::Fabric* fabric, const MetricStore* metrics,
-                       const Attribution& attribution, const std::vector<JobRhythm>& rhythms,
+                       const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
                        Duration window);
 
  private:
@@ -37,10 +37,10 @@ class ServiceLevelWatch {
     LearntBounds learnt;
   };
 
-  void AddJobs(const Attribution& attribution, const std::vector<JobRhythm>& rhythms,
+  void AddJobs(const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
                const MetricStore* metrics, Duration window, ServiceLevels& answer);
   void AddEntities(const topology::Fabric& fabric, const MetricStore& metrics,
-                   const Attribution& attribution, const std::vector<JobRhythm>& rhythms,
+                   const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
                    ServiceLevels& answer);
   // `values`: from the first window on that is remembered.
   std::optional<double> BoundOf(ServiceIndicator indicator, std::span<const double> values,

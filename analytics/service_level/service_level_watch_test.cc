@@ -20,14 +20,14 @@ Timestamp At(double window) {
 }
 
 // Iterations of the job with number 0, from window `begin` on: how long each takes, in windows.
-JobRhythm Rhythm(double begin, const std::vector<double>& lengths) {
-  JobRhythm rhythm{.job = 0, .period = kWindow};
-  rhythm.collectives.push_back({.groups = {{0, 1}}, .bytes = 1000});
+JobIterationPattern IterationPattern(double begin, const std::vector<double>& lengths) {
+  JobIterationPattern iteration_pattern{.job = 0, .period = kWindow};
+  iteration_pattern.collectives.push_back({.groups = {{0, 1}}, .bytes = 1000});
   for (const double length : lengths) {
-    rhythm.spans.push_back({.begin = At(begin), .end = At(begin + length), .sending = kWindow / 4});
+    iteration_pattern.spans.push_back({.begin = At(begin), .end = At(begin + length), .sending = kWindow / 4});
     begin += length;
   }
-  return rhythm;
+  return iteration_pattern;
 }
 
 Attribution OneJob() {
@@ -45,7 +45,7 @@ ServiceLevel LevelOf(const ServiceLevels& levels, ServiceIndicator indicator, ui
   return at == levels.levels.end() ? ServiceLevel() : *at;
 }
 
-TEST(ServiceLevelWatch, AJobWithoutARhythmHasNoDataYet) {
+TEST(ServiceLevelWatch, AJobWithoutAIterationPatternHasNoDataYet) {
   ServiceLevelWatch watch;
   const ServiceLevels levels = watch.Update(nullptr, nullptr, OneJob(), {}, kWindow);
   EXPECT_EQ(levels.levels.size(), 4u);
@@ -56,11 +56,11 @@ TEST(ServiceLevelWatch, AJobWithoutARhythmHasNoDataYet) {
 TEST(ServiceLevelWatch, AJobThatGoesSlowerThanItBeganMissesItsLevel) {
   std::vector<double> lengths(40, 0.5);
   const ServiceLevels before =
-      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {Rhythm(0, lengths)}, kWindow);
+      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {IterationPattern(0, lengths)}, kWindow);
   EXPECT_EQ(LevelOf(before, ServiceIndicator::kIterationTime).state, ServiceState::kMet);
   lengths.insert(lengths.end(), 10, 1);
   const ServiceLevels after =
-      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {Rhythm(0, lengths)}, kWindow);
+      ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {IterationPattern(0, lengths)}, kWindow);
   const ServiceLevel time = LevelOf(after, ServiceIndicator::kIterationTime);
   EXPECT_EQ(time.state, ServiceState::kMissed);
   EXPECT_DOUBLE_EQ(time.bound.value(), 1.25 * 0.5e9);
@@ -73,9 +73,9 @@ TEST(ServiceLevelWatch, AJobThatGoesSlowerThanItBeganMissesItsLevel) {
 
 TEST(ServiceLevelWatch, WhatAJobLearntOutlivesTheTimeLine) {
   ServiceLevelWatch watch;
-  watch.Update(nullptr, nullptr, OneJob(), {Rhythm(0, std::vector<double>(25, 1))}, kWindow);
+  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(25, 1))}, kWindow);
   const ServiceLevels later =
-      watch.Update(nullptr, nullptr, OneJob(), {Rhythm(25, std::vector<double>(100, 2))}, kWindow);
+      watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(25, std::vector<double>(100, 2))}, kWindow);
   const ServiceLevel time = LevelOf(later, ServiceIndicator::kIterationTime);
   EXPECT_DOUBLE_EQ(time.bound.value(), 1.25e9);
   EXPECT_EQ(time.state, ServiceState::kMissed);
@@ -84,9 +84,9 @@ TEST(ServiceLevelWatch, WhatAJobLearntOutlivesTheTimeLine) {
 
 TEST(ServiceLevelWatch, ALookThatOverlapsTheOneBeforeTakesItsPlace) {
   ServiceLevelWatch watch;
-  watch.Update(nullptr, nullptr, OneJob(), {Rhythm(0, std::vector<double>(20, 1))}, kWindow);
+  watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(20, 1))}, kWindow);
   const ServiceLevels again = watch.Update(nullptr, nullptr, OneJob(),
-                                           {Rhythm(10.001, std::vector<double>(20, 1))}, kWindow);
+                                           {IterationPattern(10.001, std::vector<double>(20, 1))}, kWindow);
   const ServiceLevel time = LevelOf(again, ServiceIndicator::kIterationTime);
   EXPECT_EQ(time.windows, 30u);
   EXPECT_EQ(time.within_long, 1);

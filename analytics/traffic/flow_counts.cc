@@ -45,13 +45,13 @@ void AddTo(DurationSummary& to, const DurationSummary& from) {
 
 uint64_t FlowCounts::Naks() const { return std::accumulate(naks.begin(), naks.end(), uint64_t{0}); }
 
-uint64_t FlowCounts::FirstCopies() const { return Less(packets, resent + hop_copies); }
+uint64_t FlowCounts::FirstCopies() const { return Less(packets, retransmitted + hop_copies); }
 
 uint64_t FlowCounts::SequencedCopies() const {
   const uint64_t others = ClassPackets(OperationClass::kAcknowledge) +
                           ClassPackets(OperationClass::kCnp) +
                           ClassPackets(OperationClass::kDatagram);
-  return Less(Less(packets, others), resent + hop_copies);
+  return Less(Less(packets, others), retransmitted + hop_copies);
 }
 
 FlowCounts& FlowCounts::operator+=(const FlowCounts& later) {
@@ -63,9 +63,9 @@ FlowCounts& FlowCounts::operator+=(const FlowCounts& later) {
   control_bytes += later.control_bytes;
   hop_copies += later.hop_copies;
   AddEach(message_sizes, later.message_sizes);
-  unseen += later.unseen;
+  missing += later.missing;
   reordered += later.reordered;
-  resent += later.resent;
+  retransmitted += later.retransmitted;
   restarts += later.restarts;
   AddEach(naks, later.naks);
   ce_marked += later.ce_marked;
@@ -93,9 +93,9 @@ FlowCounts CountsOf(const FlowRecord& record) {
   counts.control_messages = record.control_messages;
   counts.control_bytes = record.control_bytes;
   counts.hop_copies = record.hop_copies;
-  counts.unseen = static_cast<uint64_t>(int64_t{record.requests.unseen} + record.responses.unseen);
+  counts.missing = static_cast<uint64_t>(int64_t{record.requests.missing} + record.responses.missing);
   counts.reordered = uint64_t{record.requests.reordered} + record.responses.reordered;
-  counts.resent = uint64_t{record.requests.resent} + record.responses.resent;
+  counts.retransmitted = uint64_t{record.requests.retransmitted} + record.responses.retransmitted;
   counts.restarts = uint64_t{record.requests.restarts} + record.responses.restarts;
   counts.ce_marked = record.ce_marked;
   counts.ack_round_trip = record.ack_round_trip;

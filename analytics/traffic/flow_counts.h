@@ -39,10 +39,10 @@ struct FlowCounts : FlowOutline {
   uint64_t control_bytes = 0;
   uint64_t hop_copies = 0;
   std::array<uint64_t, kMessageSizeBins> message_sizes{};
-  uint64_t unseen =
+  uint64_t missing =
       0;  // requests and responses together; modulo 2^64, for intervals may be negative
   uint64_t reordered = 0;
-  uint64_t resent = 0;
+  uint64_t retransmitted = 0;
   uint64_t restarts = 0;
   std::array<uint64_t, kNakKindCount> naks{};
   uint64_t ce_marked = 0;

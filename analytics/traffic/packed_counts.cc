@@ -31,9 +31,9 @@ void VisitSums(Counts& counts, Visit visit) {
   visit(counts.control_messages);
   visit(counts.control_bytes);
   visit(counts.hop_copies);
-  visit(counts.unseen);
+  visit(counts.missing);
   visit(counts.reordered);
-  visit(counts.resent);
+  visit(counts.retransmitted);
   visit(counts.restarts);
   visit(counts.ce_marked);
 }

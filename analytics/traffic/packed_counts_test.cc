@@ -29,9 +29,9 @@ FlowRecord RecordOf(std::mt19937& random) {
   record.control_messages = sometimes();
   record.control_bytes = sometimes();
   record.hop_copies = sometimes();
-  record.requests.unseen = static_cast<int32_t>(sometimes()) - 100;
+  record.requests.missing = static_cast<int32_t>(sometimes()) - 100;
   record.requests.reordered = sometimes();
-  record.responses.resent = sometimes();
+  record.responses.retransmitted = sometimes();
   record.responses.restarts = sometimes();
   record.ce_marked = sometimes();
   for (uint32_t& packets : record.class_packets) packets += sometimes();

@@ -8,14 +8,14 @@ namespace rocescope {
 namespace {
 
 constexpr uint32_t kEvictionCandidates = 16;
-constexpr size_t kMostCuts = 256;  // of one flow, to come
-constexpr size_t kMostEarlyCuts = 65536;
+constexpr size_t kMaxCuts = 256;  // of one flow, to come
+constexpr size_t kMaxEarlyCuts = 65536;
 int64_t Unwrap(int64_t near, uint32_t psn) {
   return near + PsnDistance(static_cast<uint32_t>(near) & k24BitMask, psn);
 }
 
 // Of the PSNs skipped by an incarnation before, some may come in this one.
-uint64_t Positive(uint64_t unseen) { return static_cast<int64_t>(unseen) < 0 ? 0 : unseen; }
+uint64_t Positive(uint64_t missing) { return static_cast<int64_t>(missing) < 0 ? 0 : missing; }
 
 // `streams` are in the order of their taps.
 template <typename Visit>
@@ -125,7 +125,7 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
     const int64_t first =
         space == 0 ? Unwrap(last, record.first_request_psn) : last - (int64_t{responses} - 1);
     const PsnSpan& before = stream.spans[space];
-    int64_t skipped = psns.unseen;
+    int64_t skipped = psns.missing;
     // A long gap looks like a restart, and then is not in `unseen`.
     if (psns.restarts > 0 && !before.IsEmpty()) {
       skipped += std::max<int64_t>(0, first - before.last - 1);
@@ -172,10 +172,10 @@ void TrafficTotals::CloseInterval(Flow& flow) {
 void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
   const uint32_t flow = Find(key);
   // Those of flows that never send a record would stay for ever.
-  if (flow == kNone && early_cuts_.size() >= kMostEarlyCuts) early_cuts_.clear();
+  if (flow == kNone && early_cuts_.size() >= kMaxEarlyCuts) early_cuts_.clear();
   std::vector<Timestamp>& cuts = flow == kNone ? early_cuts_[key] : HistoryOf(flows_[flow]).cuts;
   if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
-  if (cuts.size() >= kMostCuts) {
+  if (cuts.size() >= kMaxCuts) {
     ++statistics_.incarnations_merged;
     return;
   }
@@ -324,7 +324,7 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
     const Stream& stream = streams_[i];
     FlowCounts sum = SumOf(stream);
     if (flow.stream_count == 1) {
-      sum.unseen = Positive(sum.unseen);
+      sum.missing = Positive(sum.missing);
       return {.counts = sum};
     }
     if (sum.packets == 0) continue;
@@ -338,7 +338,7 @@ JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
   bool copies = flow.has_copies;
   const FlowCounts by_interval = ByInterval(flow, copies);
   JoinedView present = Join(views, by_interval, copies);
-  present.counts.unseen = Positive(present.counts.unseen);
+  present.counts.missing = Positive(present.counts.missing);
   return present;
 }
 
@@ -347,7 +347,7 @@ FlowCounts TrafficTotals::SumOfStreams(const Flow& flow) const {
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
     sum += SumOf(streams_[i]);
   }
-  sum.unseen = Positive(sum.unseen);
+  sum.missing = Positive(sum.missing);
   return sum;
 }
 

@@ -51,12 +51,12 @@ TEST(TrafficTotals, AddUpTheIntervalsOfAStream) {
 
 TEST(TrafficTotals, AddRequestsAndResponsesTogether) {
   FlowRecord record = RecordOf(kWrites, 1);
-  record.requests = {.unseen = 1, .reordered = 2, .resent = 3, .restarts = 4};
-  record.responses = {.unseen = 10, .reordered = 20, .resent = 30, .restarts = 40};
+  record.requests = {.missing = 1, .reordered = 2, .retransmitted = 3, .restarts = 4};
+  record.responses = {.missing = 10, .reordered = 20, .retransmitted = 30, .restarts = 40};
   const FlowCounts total = SummaryOf({record}).total;
-  EXPECT_EQ(total.unseen, 11u);
+  EXPECT_EQ(total.missing, 11u);
   EXPECT_EQ(total.reordered, 22u);
-  EXPECT_EQ(total.resent, 33u);
+  EXPECT_EQ(total.retransmitted, 33u);
   EXPECT_EQ(total.restarts, 44u);
 }
 
@@ -117,10 +117,10 @@ TEST(TrafficTotals, CountEachPacketOnceHoweverManyHopsShowIt) {
 }
 
 TEST(TrafficTotals, TakeTheStreamThatShowsMostFirstCopies) {
-  FlowRecord resent = RecordOf(kWrites, 120, 0);
-  resent.requests.resent = 50;
+  FlowRecord retransmitted = RecordOf(kWrites, 120, 0);
+  retransmitted.requests.retransmitted = 50;
   const FlowRecord clean = RecordOf(kWrites, 100, 1);
-  EXPECT_EQ(SummaryOf({resent, clean}).total.packets, 100u);
+  EXPECT_EQ(SummaryOf({retransmitted, clean}).total.packets, 100u);
 }
 
 TEST(TrafficTotals, AddPacketsThatANicSendsWithAnotherTtl) {
@@ -196,13 +196,13 @@ TEST(TrafficTotals, ListFlowsByKeyAndStreamsByTap) {
 
 // What a tap shows of one interval (100 ms each): WRITEs with PSNs from `first` to `last`, of which
 // it missed `unseen`.
-FlowRecord Shown(TapId tap, int64_t interval, uint32_t first, uint32_t last, int32_t unseen = 0) {
-  FlowRecord record = RecordOf(kWrites, last - first + 1 - static_cast<uint32_t>(unseen), tap);
+FlowRecord Shown(TapId tap, int64_t interval, uint32_t first, uint32_t last, int32_t missing = 0) {
+  FlowRecord record = RecordOf(kWrites, last - first + 1 - static_cast<uint32_t>(missing), tap);
   record.interval_width = std::chrono::milliseconds(100);
   record.interval_start = Timestamp(interval * record.interval_width);
   record.first_seen = record.interval_start;
   record.last_seen = record.interval_start + record.interval_width - Duration(1);
-  record.requests = {.unseen = unseen, .valid = true, .last_psn = last};
+  record.requests = {.missing = missing, .valid = true, .last_psn = last};
   record.first_request_psn = first;
   return record;
 }
@@ -317,8 +317,8 @@ TEST(Records, ThatComeLateCountForTheirOwnTap) {
 
 TEST(Records, MayFillAGapOfAnEarlierInterval) {
   FlowRecord filling = Shown(0, 2, 100, 199);
-  filling.requests.unseen = -20;
-  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99, 20), filling}).total.unseen, 0u);
+  filling.requests.missing = -20;
+  EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99, 20), filling}).total.missing, 0u);
 }
 
 constexpr Timestamp kChange = Timestamp(std::chrono::milliseconds(250));

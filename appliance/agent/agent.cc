@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "appliance/agent/agent_link.h"
-#include "appliance/config/listen_address.h"
-#include "appliance/feed/text_file.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "appliance/common/config/listen_address.h"
+#include "appliance/common/files/text_file.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 namespace {
@@ -40,18 +40,18 @@ Status CheckBox(const AgentConfig& config) {
                      fmt::format("\"{}\" is not HOST:PORT, such as box.example:50051", config.box));
   }
   const AgentTlsConfig& tls = config.tls;
-  const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.box_ca.empty();
-  const bool none = tls.certificate.empty() && tls.key.empty() && tls.box_ca.empty();
+  const bool all = !tls.certificate.empty() && !tls.key.empty() && !tls.appliance_ca.empty();
+  const bool none = tls.certificate.empty() && tls.key.empty() && tls.appliance_ca.empty();
   if (!all && !none) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "tls: certificate, key and box_ca belong together: give all three");
+                     "tls: certificate, key and appliance_ca belong together: give all three");
   }
   if (none && !IsThisHost(std::string_view(config.box).substr(0, colon))) {
     return MakeError(
         ErrorCode::kInvalidArgument,
         fmt::format("{} is not on this host (127.0.0.1, [::1], localhost), and without TLS anybody "
                     "on the way could read along: give the keys `tls: {{certificate: ..., key: "
-                    "..., box_ca: ...}}` of the agent's configuration",
+                    "..., appliance_ca: ...}}` of the agent's configuration",
                     config.box));
   }
   return {};
@@ -75,7 +75,7 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
     if (!checked) return tl::unexpected(checked.error());
   }
   std::array<std::string, 3> pems;
-  const std::array paths = {&config.tls.certificate, &config.tls.key, &config.tls.box_ca};
+  const std::array paths = {&config.tls.certificate, &config.tls.key, &config.tls.appliance_ca};
   for (size_t i = 0; i < pems.size(); ++i) {
     Result<std::string> pem = ReadPem(*paths[i]);
     if (!pem) return tl::unexpected(pem.error());
@@ -85,7 +85,7 @@ Result<std::unique_ptr<Agent>> Agent::Begin(const AgentConfig& config, const std
   parts->link.emplace(AgentLink::Options{.box = config.box,
                                          .certificate = pems[0],
                                          .key = pems[1],
-                                         .box_ca = pems[2],
+                                         .appliance_ca = pems[2],
                                          .host = config.host.empty() ? OwnHostName() : config.host,
                                          .version = version,
                                          .session = NewSession(),
@@ -107,14 +107,14 @@ void Agent::Run(const std::function<bool()>& stopped) {
     const Clock::time_point now = Clock::now();
     const Clock::time_point next = parts_->collector.Look(now, WallClock());
     const LogTail::Counts& logs = parts_->collector.logs();
-    std::vector<std::string> troubles = parts_->collector.Troubles();
+    std::vector<std::string> problems = parts_->collector.Problems();
     if (const uint64_t lost = parts_->buffer.counts().too_large; lost > 0) {
-      troubles.insert(troubles.begin(),
+      problems.insert(problems.begin(),
                       fmt::format("{} batches were larger than the box takes, and are lost", lost));
     }
     parts_->link->SetCondition({.log_lines = logs.lines,
                                 .log_lines_cut = logs.too_long + logs.cut,
-                                .troubles = std::move(troubles)});
+                                .problems = std::move(problems)});
     std::this_thread::sleep_until(std::min(next, now + kLongest));
   }
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "appliance/agent/collector.h"
-#include "appliance/config/agent_config.h"
+#include "appliance/common/config/agent_config.h"
 #include "base/result.h"
 
 namespace rocescope {

@@ -15,20 +15,20 @@
 
 #include "appliance/agent/clock_estimate.h"
 #include "appliance/agent/sendable_text.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/agent.grpc.pb.h"
 
 namespace rocescope {
 namespace {
 
 using Steady = std::chrono::steady_clock;
-using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::BoxMessage>;
+using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::ApplianceMessage>;
 constexpr auto kWatch = std::chrono::milliseconds(100);
 
 std::shared_ptr<grpc::Channel> OpenChannel(const AgentLink::Options& options) {
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!options.certificate.empty()) {
-    credentials = grpc::SslCredentials({.pem_root_certs = options.box_ca,
+    credentials = grpc::SslCredentials({.pem_root_certs = options.appliance_ca,
                                         .pem_private_key = options.key,
                                         .pem_cert_chain = options.certificate});
   }
@@ -74,7 +74,7 @@ struct AgentLink::Parts {
 
 // The box's side of the stream.
 void AgentLink::Parts::Read(Stream& stream) {
-  v1::BoxMessage message;
+  v1::ApplianceMessage message;
   while (stream.Read(&message)) {
     const Timestamp now = WallClock();
     const std::lock_guard lock(mutex);
@@ -102,17 +102,17 @@ v1::AgentMessage AgentLink::Parts::Pulse() {
   v1::AgentPulse& pulse = *message.mutable_pulse();
   const std::lock_guard lock(mutex);
   pulse.set_lost_batches(counts.lost_batches);
-  pulse.set_lost_octets(counts.lost_octets);
+  pulse.set_lost_bytes(counts.lost_bytes);
   pulse.set_forgotten_batches(counts.forgotten_batches);
-  pulse.set_held_octets(counts.held_octets);
+  pulse.set_paused_bytes(counts.paused_bytes);
   pulse.set_log_lines(condition.log_lines);
   pulse.set_log_lines_cut(condition.log_lines_cut);
   // As many, and of each as much, as the box keeps.
-  constexpr int kMostTroubles = 20;
-  constexpr size_t kLongestTrouble = 256;
-  for (const std::string& trouble : condition.troubles) {
-    if (pulse.troubles_size() == kMostTroubles) break;
-    pulse.add_troubles(SendableText(trouble, kLongestTrouble));
+  constexpr int kMaxProblems = 20;
+  constexpr size_t kLongestProblem = 256;
+  for (const std::string& trouble : condition.problems) {
+    if (pulse.problems_size() == kMaxProblems) break;
+    pulse.add_problems(SendableText(trouble, kLongestProblem));
   }
   if (const auto offset = clock.Best()) {
     pulse.set_has_clock(true);
@@ -143,7 +143,7 @@ void AgentLink::Parts::Send(Stream& stream) {
           octets -= under_way.front().second;
           under_way.pop_front();
         }
-        return broken || stop || octets < options.most_octets_under_way;
+        return broken || stop || octets < options.most_bytes_under_way;
       });
       if (broken || stop) return;
     }
@@ -152,7 +152,7 @@ void AgentLink::Parts::Send(Stream& stream) {
       pulse_due = now + options.pulse;
       if (!stream.Write(Pulse())) return;
     }
-    if (octets >= options.most_octets_under_way) continue;
+    if (octets >= options.most_bytes_under_way) continue;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
     const auto batch = buffer.After(sent, std::max(wait, std::chrono::milliseconds(1)));
     if (!batch) continue;

@@ -19,7 +19,7 @@ namespace rocescope {
 struct AgentCondition {
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;
-  std::vector<std::string> troubles;
+  std::vector<std::string> problems;
 };
 
 class AgentLink {
@@ -28,7 +28,7 @@ class AgentLink {
     std::string box;          // HOST:PORT
     std::string certificate;  // PEM texts; all three, or none
     std::string key;
-    std::string box_ca;
+    std::string appliance_ca;
     std::string host;
     std::string version;
     uint64_t session = 0;
@@ -37,7 +37,7 @@ class AgentLink {
     std::chrono::milliseconds first_wait{250};   // before a second try; doubles
     std::chrono::milliseconds longest_wait{30'000};
     // Batches under way: more could not be taken faster.
-    uint64_t most_octets_under_way = uint64_t{1} << 20;
+    uint64_t most_bytes_under_way = uint64_t{1} << 20;
     // By any thread: sentences to people.
     std::function<void(const std::string&)> tell;
   };

@@ -23,25 +23,25 @@ void BatchBuffer::Append(BatchKind kind, std::string octets) {
   if (octets.size() > kLargest) {
     ++counts_.too_large;
     ++counts_.lost_batches;
-    counts_.lost_octets += octets.size();
+    counts_.lost_bytes += octets.size();
     return;
   }
   if (IsState(kind)) {  // stands for the one before, taken or not
     const auto before = std::ranges::find(batches_, kind, &HeldBatch::kind);
     if (before != batches_.end()) {
-      counts_.held_octets -= WeightOf(*before);
+      counts_.paused_bytes -= WeightOf(*before);
       batches_.erase(before);
     }
   }
   batches_.push_back({.sequence = ++last_, .kind = kind, .octets = std::move(octets)});
-  counts_.held_octets += WeightOf(batches_.back());
+  counts_.paused_bytes += WeightOf(batches_.back());
   MakeRoom();
   changed_.notify_all();
 }
 
 // Readings are worth least when they are old, logs are what jobs are known by.
 void BatchBuffer::MakeRoom() {
-  while (counts_.held_octets > most_octets_ && batches_.size() > 1) {
+  while (counts_.paused_bytes > most_bytes_ && batches_.size() > 1) {
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kCounters; })) continue;
     if (DropOldest([](BatchKind kind) { return kind == BatchKind::kLogs; })) continue;
     if (!DropOldest([](BatchKind kind) { return kind != BatchKind::kMark; })) return;
@@ -61,11 +61,11 @@ bool BatchBuffer::DropOldest(bool (*may_go)(BatchKind)) {
 void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
   if (batch->sequence > counts_.taken) {
     ++counts_.lost_batches;
-    counts_.lost_octets += batch->octets.size();
+    counts_.lost_bytes += batch->octets.size();
   } else {
     ++counts_.forgotten_batches;
   }
-  counts_.held_octets -= WeightOf(*batch);
+  counts_.paused_bytes -= WeightOf(*batch);
   batches_.erase(batch);
 }
 
@@ -81,7 +81,7 @@ void BatchBuffer::Take(uint64_t taken) {
   counts_.taken = std::min(taken, last_);
   std::erase_if(batches_, [&](const HeldBatch& batch) {
     const bool goes = batch.kind == BatchKind::kCounters && batch.sequence <= counts_.taken;
-    if (goes) counts_.held_octets -= WeightOf(batch);
+    if (goes) counts_.paused_bytes -= WeightOf(batch);
     return goes;
   });
   changed_.notify_all();

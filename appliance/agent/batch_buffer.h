@@ -31,19 +31,19 @@ struct HeldBatch {
 // Any thread.
 class BatchBuffer {
  public:
-  // Octets of a batch: the box takes messages of a MiB, and there is something around it.
+  // Bytes of a batch: the box takes messages of a MiB, and there is something around it.
   static constexpr size_t kLargest = (size_t{1} << 20) - 1024;
 
   struct Counts {
     uint64_t lost_batches = 0;  // given up before they were taken
-    uint64_t lost_octets = 0;
+    uint64_t lost_bytes = 0;
     uint64_t forgotten_batches = 0;  // given up after that: another box will lack them
     uint64_t too_large = 0;          // batches, of the lost ones: larger than kLargest
-    uint64_t held_octets = 0;
+    uint64_t paused_bytes = 0;
     uint64_t taken = 0;  // up to this sequence
   };
 
-  explicit BatchBuffer(uint64_t most_octets) : most_octets_(most_octets) {}
+  explicit BatchBuffer(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
   // Gives it the next sequence, from 1. One that the box would not take is lost at once, or it
   // would be said again for ever.
@@ -67,7 +67,7 @@ class BatchBuffer {
   bool DropOldest(bool (*may_go)(BatchKind));
   void Drop(std::deque<HeldBatch>::iterator batch);
 
-  const uint64_t most_octets_;
+  const uint64_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<HeldBatch> batches_;  // by sequence

@@ -73,8 +73,8 @@ TEST(BatchBuffer, TheOldestGiveWayCountersFirst) {
   EXPECT_THAT(SentAfter(buffer, 0),
               ElementsAre(content('d'), content('e'), content('g'), content('h')));
   EXPECT_EQ(buffer.counts().lost_batches, 4u);
-  EXPECT_EQ(buffer.counts().lost_octets, 400u);
-  EXPECT_LE(buffer.counts().held_octets, 4 * 164u);
+  EXPECT_EQ(buffer.counts().lost_bytes, 400u);
+  EXPECT_LE(buffer.counts().paused_bytes, 4 * 164u);
 }
 
 TEST(BatchBuffer, WhatWasTakenIsForgottenNotLost) {
@@ -102,7 +102,7 @@ TEST(BatchBuffer, OneThatTheBoxWouldNotTakeIsLost) {
   EXPECT_THAT(SentAfter(buffer, 0), ElementsAre("before", std::string(BatchBuffer::kLargest, 'c')));
   EXPECT_EQ(buffer.counts().too_large, 1u);
   EXPECT_EQ(buffer.counts().lost_batches, 1u);
-  EXPECT_EQ(buffer.counts().lost_octets, BatchBuffer::kLargest + 1);
+  EXPECT_EQ(buffer.counts().lost_bytes, BatchBuffer::kLargest + 1);
 }
 
 TEST(BatchBuffer, BelievesNoBoxThatHasMoreThanThereIs) {

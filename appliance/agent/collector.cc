@@ -14,19 +14,19 @@
 #include "appliance/agent/rdma_sysfs.h"
 #include "appliance/agent/sendable_text.h"
 #include "appliance/agent/small_file.h"
-#include "appliance/config/listen_address.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "appliance/common/config/listen_address.h"
+#include "dataplane/source/wall_clock.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {
 namespace {
 
-constexpr size_t kMostText = size_t{256} << 10;    // octets of logs or counters in a batch
-constexpr size_t kMostState = size_t{900} << 10;   // likewise of queue pairs, of processes
-constexpr size_t kMostMetrics = size_t{16} << 20;  // octets of an exporter's answer
-constexpr size_t kMostCounters = 4096;             // samples of an exporter in a batch
-constexpr size_t kMostProcesses = 4096;
+constexpr size_t kMaxText = size_t{256} << 10;    // octets of logs or counters in a batch
+constexpr size_t kMaxState = size_t{900} << 10;   // likewise of queue pairs, of processes
+constexpr size_t kMaxMetrics = size_t{16} << 20;  // octets of an exporter's answer
+constexpr size_t kMaxCounters = 4096;             // samples of an exporter in a batch
+constexpr size_t kMaxProcesses = 4096;
 constexpr std::chrono::milliseconds kPatience{2000};
 
 void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
@@ -49,8 +49,8 @@ void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
 // In groups of those that have all but their numbers in common, each in the order of these. What
 // would make a message larger than the box takes is left out: how many.
 size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
-  constexpr size_t kOctetsOfEach = 8;    // two numbers of 24 bits, packed
-  constexpr size_t kOctetsOfGroup = 40;  // and its strings
+  constexpr size_t kBytesOfEach = 8;    // two numbers of 24 bits, packed
+  constexpr size_t kBytesOfGroup = 40;  // and its strings
   size_t octets = 0;
   const auto key = [](const RdmaQueuePair& one) {
     return std::tie(one.device, one.port, one.process_id, one.command, one.type, one.state);
@@ -60,8 +60,8 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   });
   for (size_t i = 0; i < queue_pairs.size(); ++i) {
     const RdmaQueuePair& one = queue_pairs[i];
-    if (octets > kMostState) return queue_pairs.size() - i;
-    octets += kOctetsOfEach;
+    if (octets > kMaxState) return queue_pairs.size() - i;
+    octets += kBytesOfEach;
     if (i == 0 || key(one) != key(queue_pairs[i - 1])) {
       v1::QueuePairGroup& group = *out.add_groups();
       group.set_device(one.device);
@@ -70,7 +70,7 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
       group.set_command(one.command);
       group.set_type(one.type);
       group.set_state(one.state);
-      octets += kOctetsOfGroup + one.device.size() + one.command.size() + one.type.size() +
+      octets += kBytesOfGroup + one.device.size() + one.command.size() + one.type.size() +
                 one.state.size();
     }
     v1::QueuePairGroup& group = *out.mutable_groups(out.groups_size() - 1);
@@ -190,7 +190,7 @@ bool Collector::ReadLogs(Timestamp wall) {
     lines.set_path(std::string(piece.path));
     lines.set_text(std::string(piece.text));
     octets += piece.text.size() + piece.path.size();
-    if (octets >= kMostText) tell();
+    if (octets >= kMaxText) tell();
   });
   tell();
   return all;
@@ -225,11 +225,11 @@ void Collector::TellState(Timestamp wall) {
   TellIfNew(BatchKind::kInventory, batch, wall);
   if (!config_.queue_pairs) return;
   Result<std::vector<RdmaQueuePair>> queue_pairs = read_queue_pairs_();
-  queue_pair_trouble_.clear();
+  queue_pair_problem_.clear();
   if (!queue_pairs) {
     // A host without RDMA has none, which is no trouble.
     if (queue_pairs.error().code != ErrorCode::kUnimplemented) {
-      queue_pair_trouble_ = queue_pairs.error().message;
+      queue_pair_problem_ = queue_pairs.error().message;
     }
     return;
   }
@@ -242,7 +242,7 @@ void Collector::TellState(Timestamp wall) {
   v1::AgentBatch told;
   if (const size_t left_out = Fill(*std::move(queue_pairs), *told.mutable_queue_pairs());
       left_out > 0) {
-    queue_pair_trouble_ = fmt::format(
+    queue_pair_problem_ = fmt::format(
         "{} queue pairs are not told: there are too many for one "
         "message",
         left_out);
@@ -253,7 +253,7 @@ void Collector::TellState(Timestamp wall) {
 void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Timestamp wall) {
   std::map<uint64_t, std::string_view> commands;
   for (const RdmaQueuePair& one : queue_pairs) {
-    if (one.process_id && commands.size() < kMostProcesses) {
+    if (one.process_id && commands.size() < kMaxProcesses) {
       commands.emplace(*one.process_id, one.command);
     }
   }
@@ -266,9 +266,9 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
     const auto environment = ReadProcessEnvironment(config_.root, process_id);
     if (!environment && !command.empty()) ++unreadable;
     if (!environment || environment->IsEmpty()) continue;
-    constexpr size_t kOctetsOfEach = 64;  // without its texts
-    octets += kOctetsOfEach + command.size() + environment->visible_gpus.size();
-    if (octets > kMostState) {
+    constexpr size_t kBytesOfEach = 64;  // without its texts
+    octets += kBytesOfEach + command.size() + environment->visible_gpus.size();
+    if (octets > kMaxState) {
       ++left_out;
       continue;
     }
@@ -284,7 +284,7 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
     one.set_world_size(number(environment->world_size));
     one.set_visible_gpus(environment->visible_gpus);
   }
-  process_trouble_ =
+  process_problem_ =
       unreadable == 0
           ? ""
           : fmt::format(
@@ -292,7 +292,7 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
                 "others, which takes CAP_SYS_PTRACE",
                 unreadable == 1 ? "1 process" : fmt::format("{} processes", unreadable));
   if (left_out > 0) {
-    process_trouble_ =
+    process_problem_ =
         fmt::format("{} processes are not told: there are too many for one message", left_out);
   }
   TellIfNew(BatchKind::kProcesses, batch, wall);
@@ -301,7 +301,7 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
 void Collector::TellCounters(Timestamp wall) {
   v1::AgentBatch batch;
   const auto tell_if_much = [&] {
-    if (batch.ByteSizeLong() < kMostText) return;
+    if (batch.ByteSizeLong() < kMaxText) return;
     Tell(BatchKind::kCounters, batch, wall);
     batch.Clear();
   };
@@ -327,10 +327,10 @@ void Collector::TellCounters(Timestamp wall) {
   for (const std::string& interface : config_.interfaces) {
     const auto values = ReadInterfaceStatistics(config_.root, interface);
     if (values.empty()) {
-      file_troubles_[interface] = fmt::format("{}: there is no such interface", interface);
+      file_problems_[interface] = fmt::format("{}: there is no such interface", interface);
       continue;
     }
-    file_troubles_.erase(interface);
+    file_problems_.erase(interface);
     v1::EntityCounters& counters = AddNic(interface, batch);
     for (const MetricValue& value : values) Add(value, counters);
     if (config_.root.empty()) AddEthtool(interface, interface, values, batch);
@@ -341,17 +341,17 @@ void Collector::TellCounters(Timestamp wall) {
 
 void Collector::AskExporters() {
   for (const std::string& file : config_.metrics.files) {
-    const auto text = ReadRawFile(file, kMostMetrics);
+    const auto text = ReadRawFile(file, kMaxMetrics);
     if (text) {
-      file_troubles_.erase(file);
+      file_problems_.erase(file);
       ReadMetrics(*text, WallClock());
     } else {
-      file_troubles_[file] = fmt::format("{}: cannot be read", file);
+      file_problems_[file] = fmt::format("{}: cannot be read", file);
     }
   }
   for (Exporter& exporter : exporters_) {
     if (std::exchange(exporter.under_way, true)) continue;
-    fetcher_.Get(exporter.where, {.patience = kPatience, .most_octets = kMostMetrics},
+    fetcher_.Get(exporter.where, {.patience = kPatience, .most_bytes = kMaxMetrics},
                  [this, &exporter](const Result<std::string>& answer) {
                    exporter.under_way = false;
                    exporter.trouble =
@@ -387,21 +387,21 @@ void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
     }
     if (sample.time_ms) counters.set_event_ns(*sample.time_ms * 1'000'000);
     Add({.metric = record->metric, .value = record->value}, counters);
-    if (static_cast<size_t>(batch.counters_size()) >= kMostCounters || octets >= kMostText) tell();
+    if (static_cast<size_t>(batch.counters_size()) >= kMaxCounters || octets >= kMaxText) tell();
   });
   tell();
 }
 
-std::vector<std::string> Collector::Troubles() const {
-  std::vector<std::string> troubles = tail_.troubles();
-  for (const std::string* one : {&queue_pair_trouble_, &process_trouble_}) {
-    if (!one->empty()) troubles.push_back(*one);
+std::vector<std::string> Collector::Problems() const {
+  std::vector<std::string> problems = tail_.problems();
+  for (const std::string* one : {&queue_pair_problem_, &process_problem_}) {
+    if (!one->empty()) problems.push_back(*one);
   }
-  for (const auto& [file, trouble] : file_troubles_) troubles.push_back(trouble);
+  for (const auto& [file, trouble] : file_problems_) problems.push_back(trouble);
   for (const Exporter& exporter : exporters_) {
-    if (!exporter.trouble.empty()) troubles.push_back(exporter.trouble);
+    if (!exporter.trouble.empty()) problems.push_back(exporter.trouble);
   }
-  return troubles;
+  return problems;
 }
 
 }  // namespace rocescope

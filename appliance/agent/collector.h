@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "analytics/job/rdma_resource.h"
+#include "dataplane/host/rdma_resource.h"
 #include "appliance/agent/batch_buffer.h"
 #include "appliance/agent/log_tail.h"
-#include "appliance/config/agent_config.h"
-#include "appliance/scrape/http_fetch.h"
-#include "appliance/scrape/metric_rules.h"
+#include "appliance/common/config/agent_config.h"
+#include "appliance/common/scrape/http_fetch.h"
+#include "appliance/common/scrape/metric_rules.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -43,7 +43,7 @@ class Collector {
 
   const LogTail::Counts& logs() const { return tail_.counts(); }
   // What cannot be read, as sentences, as of the last look.
-  std::vector<std::string> Troubles() const;
+  std::vector<std::string> Problems() const;
 
  private:
   struct Exporter {
@@ -76,9 +76,9 @@ class Collector {
   Clock::time_point counters_due_;
   bool caught_up_ = false;
   // Of each part that can fail.
-  std::string queue_pair_trouble_;
-  std::string process_trouble_;
-  std::map<std::string, std::string> file_troubles_;
+  std::string queue_pair_problem_;
+  std::string process_problem_;
+  std::map<std::string, std::string> file_problems_;
 };
 
 }  // namespace rocescope

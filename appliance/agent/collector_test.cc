@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "appliance/agent/made_tree.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 #include "rocescope/v1/agent.pb.h"
 
 namespace rocescope {
@@ -110,10 +110,10 @@ TEST_F(CollectorTest, QueuePairsFitAMessageThatTheBoxTakes) {
   config_.counters = false;
   Begin();
   for (const v1::AgentBatch& batch : Look()) EXPECT_LT(batch.ByteSizeLong(), 1u << 20);
-  EXPECT_THAT(collector_->Troubles(), ElementsAre(HasSubstr("queue pairs are not told")));
+  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("queue pairs are not told")));
   queue_pairs_->resize(100'000);
   Look();
-  EXPECT_THAT(collector_->Troubles(), IsEmpty());
+  EXPECT_THAT(collector_->Problems(), IsEmpty());
 }
 
 TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
@@ -128,7 +128,7 @@ TEST_F(CollectorTest, ProcessesFitAMessageThatTheBoxTakes) {
   ASSERT_THAT(KindsOf(batches), ElementsAre("inventory", "processes", "queue pairs", "caught up"));
   EXPECT_LT(batches[1].ByteSizeLong(), BatchBuffer::kLargest);
   EXPECT_GT(batches[1].processes().processes_size(), 800);
-  EXPECT_THAT(collector_->Troubles(),
+  EXPECT_THAT(collector_->Problems(),
               ElementsAre(testing::MatchesRegex("1[0-9]+ processes are not told: .*")));
 }
 
@@ -195,17 +195,17 @@ TEST_F(CollectorTest, TellsMetricsOfProgramsAsThisHosts) {
   EXPECT_EQ(batches[0].counters(0).kind(), "gpu");
   EXPECT_EQ(batches[0].counters(0).index(), 4u) << "plus one";
   EXPECT_THAT(batches[0].counters(0).metrics(), ElementsAre("gpu_utilisation"));
-  EXPECT_THAT(collector_->Troubles(), ElementsAre(HasSubstr("none.prom: cannot be read")));
+  EXPECT_THAT(collector_->Problems(), ElementsAre(HasSubstr("none.prom: cannot be read")));
 }
 
 TEST_F(CollectorTest, SaysWhatItCannotRead) {
   queue_pairs_ = MakeError(ErrorCode::kPermissionDenied, "the kernel does not tell");
   Begin();
   Look();
-  EXPECT_THAT(collector_->Troubles(), ElementsAre("the kernel does not tell"));
+  EXPECT_THAT(collector_->Problems(), ElementsAre("the kernel does not tell"));
   queue_pairs_ = MakeError(ErrorCode::kUnimplemented, "the kernel has no RDMA");
   Look();
-  EXPECT_THAT(collector_->Troubles(), IsEmpty());
+  EXPECT_THAT(collector_->Problems(), IsEmpty());
 }
 
 TEST_F(CollectorTest, AsksOnlyExportersOfThisHost) {

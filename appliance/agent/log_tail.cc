@@ -23,7 +23,7 @@ constexpr size_t kMark = 256;  // octets by which a place in a file is known aga
 // A file that no pattern finds any more may still be written to by who has it open: that long after
 // it last was, it is forgotten.
 constexpr Duration kLinger = std::chrono::minutes(10);
-constexpr size_t kMostTroubles = 20;
+constexpr size_t kMaxProblems = 20;
 
 std::string ReadAt(int descriptor, uint64_t offset, size_t octets) {
   std::string text(octets, '\0');
@@ -87,12 +87,12 @@ LogTail::LogTail(Options options) : options_(std::move(options)) {}
 LogTail::~LogTail() = default;
 
 bool LogTail::Look(Timestamp now, const std::function<void(const Piece&)>& take) {
-  troubles_.clear();
+  problems_.clear();
   passed_over_new_ = false;
   // Before new ones are looked for: a copy is known by how far its original was read.
   for (auto& [identity, file] : files_) NoticeTruncation(*file);
   Find(now);
-  size_t budget = options_.octets_a_look;
+  size_t budget = options_.bytes_a_look;
   bool all = !passed_over_new_;
   for (auto& [identity, file] : files_) {
     if (!file->IsOpen()) continue;
@@ -145,8 +145,8 @@ void LogTail::Open(const std::string& path, Timestamp now) {
 // Not to wait for what has become a pipe meanwhile. -1: it cannot be read.
 int LogTail::OpenFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (descriptor < 0 && errno != ENOENT && troubles_.size() < kMostTroubles) {
-    troubles_.push_back(
+  if (descriptor < 0 && errno != ENOENT && problems_.size() < kMaxProblems) {
+    problems_.push_back(
         fmt::format("{}: {}; the agent must be able to read it", path, ReasonOf(errno)));
   }
   return descriptor;
@@ -169,8 +169,8 @@ bool LogTail::HasRoom(const std::string& path, bool is_new) {
   ++counts_.files_refused;
   // Those that are open are read by then, which is no longer so if there are no places.
   if (is_new && has_place) passed_over_new_ = true;
-  if (troubles_.size() < kMostTroubles) {
-    troubles_.push_back(fmt::format("{}: not read, {} logs are {} already: narrow the patterns",
+  if (problems_.size() < kMaxProblems) {
+    problems_.push_back(fmt::format("{}: not read, {} logs are {} already: narrow the patterns",
                                     path, has_place ? open_ : files_.size(),
                                     has_place ? "open" : "remembered"));
   }

@@ -29,7 +29,7 @@ class LogTail {
     // Lines that hold this; others are passed over. Empty: all.
     std::string wanted = "NCCL";
     size_t longest_line = 8192;              // longer ones are passed over, and counted
-    size_t octets_a_look = size_t{1} << 20;  // of all files, so that a look ends soon
+    size_t bytes_a_look = size_t{1} << 20;  // of all files, so that a look ends soon
   };
   // Lines of a file with their ends, at most 64 KiB of them unless one line is longer.
   struct Piece {
@@ -57,7 +57,7 @@ class LogTail {
 
   const Counts& counts() const { return counts_; }
   // What cannot be read, as sentences.
-  const std::vector<std::string>& troubles() const { return troubles_; }
+  const std::vector<std::string>& problems() const { return problems_; }
 
  private:
   struct Place;
@@ -83,7 +83,7 @@ class LogTail {
   bool passed_over_new_ = false;  // in this look, for want of room
   uint64_t last_log_ = 0;
   Counts counts_;
-  std::vector<std::string> troubles_;
+  std::vector<std::string> problems_;
 };
 
 }  // namespace rocescope

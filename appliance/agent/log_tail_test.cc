@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 namespace {
@@ -198,7 +198,7 @@ TEST_F(LogTailTest, TakesALogThatBeginsLikeAnotherForItself) {
 }
 
 TEST_F(LogTailTest, LooksEndSoon) {
-  Follow({.octets_a_look = 100'000});
+  Follow({.bytes_a_look = 100'000});
   Append("a.log", Lines("a", 0, 10'000));
   size_t lines = Look().size();
   EXPECT_FALSE(whole_);
@@ -221,8 +221,8 @@ TEST_F(LogTailTest, SaysThatThereAreTooMany) {
   Append("a.log", "NCCL a\n");
   Append("b.log", "NCCL b\n");
   EXPECT_EQ(Look().size(), 1u);
-  ASSERT_EQ(tail_->troubles().size(), 1u);
-  EXPECT_THAT(tail_->troubles()[0], testing::HasSubstr("narrow the patterns"));
+  ASSERT_EQ(tail_->problems().size(), 1u);
+  EXPECT_THAT(tail_->problems()[0], testing::HasSubstr("narrow the patterns"));
   EXPECT_TRUE(whole_) << "there will never be room";
 }
 
@@ -244,7 +244,7 @@ TEST_F(LogTailTest, ReadsMoreLogsThanItHoldsOpen) {
   EXPECT_EQ(tail_->counts().files, 2u);
   EXPECT_EQ(tail_->counts().files_let_go, 3u);
   EXPECT_THAT(Look(), IsEmpty());
-  EXPECT_THAT(tail_->troubles(), IsEmpty());
+  EXPECT_THAT(tail_->problems(), IsEmpty());
   // Whichever of them go on: all that is new comes, and nothing again.
   for (const char* name : {"a", "b", "c", "d", "e"}) {
     Append(std::string(name) + ".log", Lines(name, 20, 1));
@@ -264,12 +264,12 @@ class LogTailLetGoTest : public LogTailTest {
   LogTailLetGoTest() {
     Append("a.log", Lines("a", 0, 20) + "a NCCL INFO li");
     EXPECT_EQ(Look().size(), 20u);
-    Age("a.log");
+    SnapshotMetadata("a.log");
     EXPECT_THAT(Look(), IsEmpty());
     EXPECT_EQ(tail_->counts().files, 0u);
     EXPECT_EQ(tail_->counts().files_let_go, 1u);
   }
-  void Age(const std::string& name) const {
+  void SnapshotMetadata(const std::string& name) const {
     fs::last_write_time(folder_ / name,
                         fs::file_time_type::clock::now() - std::chrono::hours(24 * 30));
   }

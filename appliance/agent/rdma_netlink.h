@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analytics/job/rdma_resource.h"
+#include "dataplane/host/rdma_resource.h"
 #include "base/result.h"
 
 namespace rocescope {

@@ -130,9 +130,9 @@ std::vector<RdmaDeviceState> ReadRdmaDevices(const std::string& root) {
     const std::vector<std::string> interfaces = NamesIn(folder + "/device/net");
     device.interface = interfaces.empty() ? TextAt(folder + "/parent") : interfaces.front();
     for (const std::string& number : NamesIn(folder + "/ports")) {
-      constexpr uint64_t kMostPorts = 255;
+      constexpr uint64_t kMaxPorts = 255;
       const auto port = ParseDecimal(number);
-      if (port && *port <= kMostPorts) {
+      if (port && *port <= kMaxPorts) {
         device.ports.push_back(ReadPort(root, name, static_cast<uint32_t>(*port)));
       }
     }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "dataplane/run/metric.h"
+#include "dataplane/record/metric.h"
 
 namespace rocescope {
 

@@ -109,8 +109,8 @@ void PairWalk::Behind(uint16_t ether_type) {
 void PairWalk::Ipv4() {
   wire::Ipv4Header ip;
   Read(in_, ip);
-  constexpr uint8_t kLeastWords = wire::Ipv4Header::kSize / 4;
-  if (!in_.ok() || ip.version != 4 || ip.header_words < kLeastWords) return;
+  constexpr uint8_t kMinWords = wire::Ipv4Header::kSize / 4;
+  if (!in_.ok() || ip.version != 4 || ip.header_words < kMinWords) return;
   source_ = IpAddress::FromV4(ip.source);
   destination_ = IpAddress::FromV4(ip.destination);
   if (ip.FragmentOffset() != 0) return;

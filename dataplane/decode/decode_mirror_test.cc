@@ -285,7 +285,7 @@ TEST(DecodeMirror, ForgetsTheLastFramesMirror) {
   EXPECT_EQ(frame.vlan_count, 0);
 }
 
-// Octets 34 on hold the GRE header, 42 on the ERSPAN header; in VXLAN and Geneve 42 on theirs.
+// Bytes 34 on hold the GRE header, 42 on the ERSPAN header; in VXLAN and Geneve 42 on theirs.
 TEST(DecodeMirror, NamesWhatIsWrongWithAMirrorHeader) {
   const auto with = [](Bytes bytes, size_t offset, uint8_t octet) {
     bytes[offset] = octet;

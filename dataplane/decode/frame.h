@@ -120,7 +120,7 @@ struct RocePacket {
   Segment segment;
   // The octets behind the BTH up to the payload's end, as far as they were captured.
   const uint8_t* extended;
-  uint32_t extended_octets;
+  uint32_t extended_bytes;
   uint32_t psn;
   uint32_t wire_length;      // octets of the original frame from its headers, without FCS
   uint32_t payload_length;   // octets from the headers, without padding and iCRC
@@ -144,13 +144,13 @@ struct RocePacket {
   wire::Aeth GetAeth() const { return Get<wire::Aeth>(Traits().aeth_at); }
   // What was captured of it.
   std::span<const uint8_t> Payload() const {
-    const size_t headers = std::min<size_t>(Traits().header_octets, extended_octets);
-    return {extended + headers, extended_octets - headers};
+    const size_t headers = std::min<size_t>(Traits().header_bytes, extended_bytes);
+    return {extended + headers, extended_bytes - headers};
   }
 
  private:
   bool Holds(size_t at, size_t size) const {
-    return at != wire::OpcodeTraits::kNowhere && at + size <= extended_octets;
+    return at != wire::OpcodeTraits::kNowhere && at + size <= extended_bytes;
   }
   template <typename Header>
   Header Get(size_t at) const {
@@ -175,8 +175,8 @@ struct DecodedFrame : RocePacket {
   uint8_t vlan_count;  // tags on the original frame
   bool roce_v1;
   uint16_t parts;          // PartBit
-  PartBit partial;         // the part that the capture cut, if partial_octets > 0
-  uint8_t partial_octets;  // of it that were captured; its fields behind them are zero
+  PartBit partial;         // the part that the capture cut, if partial_bytes > 0
+  uint8_t partial_bytes;  // of it that were captured; its fields behind them are zero
   uint16_t vlan_id;        // outermost tag of the original frame; meaningful if vlan_count > 0
   MirrorInfo mirror;
   uint64_t source_mac;  // of the original frame
@@ -211,7 +211,7 @@ struct DecodedFrame : RocePacket {
 
   // Whether the part's first `octets` octets were captured.
   bool HasUpTo(PartBit part, size_t octets) const {
-    return Has(part) || (partial_octets >= octets && partial == part);
+    return Has(part) || (partial_bytes >= octets && partial == part);
   }
 };
 

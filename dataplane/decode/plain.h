@@ -35,14 +35,14 @@ inline constexpr size_t kLeast = kEthernet + kTag + kHeaders;  // nothing shorte
 constexpr uint32_t kTypeAndWords = wire::InMemoryOrder<uint32_t>(0x0800'4500);
 constexpr uint32_t kTypeAndWordsMask = wire::InMemoryOrder<uint32_t>(0xffff'ff00);
 
-// Octets 4 to 11 of an IPv4 header that is no fragment.
+// Bytes 4 to 11 of an IPv4 header that is no fragment.
 constexpr uint64_t kFragmentAndProtocolMask = wire::InMemoryOrder<uint64_t>(0x0000'3fff'00ff'0000);
 constexpr uint64_t FragmentAndProtocol(uint8_t protocol) {
   return wire::InMemoryOrder<uint64_t>(uint64_t{protocol} << 16);
 }
 
 // The octets in front of the IP header: 14, or 18 with one tag. Reads 14.
-inline size_t LinkOctets(const uint8_t* data) {
+inline size_t LinkBytes(const uint8_t* data) {
   const bool tagged = wire::Block<kEthernet>(data).U16<12>() == wire::kEtherTypeVlan;
   return tagged ? kEthernet + kTag : kEthernet;
 }
@@ -60,7 +60,7 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
 [[gnu::always_inline]] inline bool ReadEthernet(const uint8_t* data, size_t size,
                                                 RocePacket& packet) {
   if (size < kLeast) return false;
-  const size_t link = LinkOctets(data);
+  const size_t link = LinkBytes(data);
   const uint8_t* ip = data + link;
   const wire::Block<kHeaders> at(ip);
   const uint64_t udp = at.U64<kIp>();  // ports, length, checksum
@@ -72,7 +72,7 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   const uint32_t pad = static_cast<uint32_t>(bth >> 52) & 3;
   const uint32_t qpn = static_cast<uint32_t>(bth) & k24BitMask;
   const uint32_t around =
-      static_cast<uint32_t>(kUdp + wire::Bth::kSize + wire::kIcrcSize) + traits.header_octets + pad;
+      static_cast<uint32_t>(kUdp + wire::Bth::kSize + wire::kIcrcSize) + traits.header_bytes + pad;
   constexpr uint64_t kTransportVersion = uint64_t{0xf} << 48;
   // No datagrams: they may be the connection manager's.
   constexpr uint8_t kUsual = wire::kOpcodeDefined | wire::kOpcodeDatagram;
@@ -96,8 +96,8 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   packet.psn = last & k24BitMask;
   packet.wire_length = static_cast<uint32_t>(link) + ip_length;
   packet.payload_length = udp_length - around;
-  packet.extended_octets = std::min(static_cast<uint32_t>(size - link - kHeaders),
-                                    traits.header_octets + packet.payload_length);
+  packet.extended_bytes = std::min(static_cast<uint32_t>(size - link - kHeaders),
+                                    traits.header_bytes + packet.payload_length);
   packet.udp_source_port = static_cast<uint16_t>(udp >> 48);
   packet.mac_signature = FoldMacs(ethernet.Raw32<8>(), ethernet.Raw32<2>());
   packet.opcode = opcode;
@@ -129,7 +129,7 @@ inline bool MayBeMirrored(const uint8_t* data) {
   constexpr size_t kAll = kPlatform + wire::ErspanPlatformSubheader::kSize;
   constexpr uint32_t kGreSequenceAndErspan3 = 0x1000'0000 | wire::kEtherTypeErspan3;
   if (size < kEthernet + kTag + kAll) return 0;
-  const size_t link = LinkOctets(data);
+  const size_t link = LinkBytes(data);
   const wire::Block<kAll> at(data + link);
   // Version (4), VLAN (12), class and flags (6), session (10), timestamp (32); then a security
   // group tag (16), P (1), frame type (5), hardware (6), D (1), Gra (2), O (1).

@@ -113,7 +113,7 @@ TEST_P(PlainShape, IsWhatTheWalkFindsWhereverItIsCut) {
 }
 
 // The lengths of IP, UDP, the tunnel and pads, each made any other one.
-TEST_P(PlainShape, IsWhatTheWalkFindsWhateverAnOctetSays) {
+TEST_P(PlainShape, IsWhatTheWalkFindsWhateverAnByteSays) {
   Bytes bytes = GetParam().bytes;
   int plain = 0;
   for (uint8_t& octet : bytes) {

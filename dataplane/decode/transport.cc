@@ -29,7 +29,7 @@ class ExtendedHeaders {
       frame_.parts |= part;
     } else if (in_.remaining() > 0) {
       frame_.partial = part;
-      frame_.partial_octets = static_cast<uint8_t>(in_.remaining());
+      frame_.partial_bytes = static_cast<uint8_t>(in_.remaining());
       uint8_t padded[Header::kSize] = {};
       std::copy_n(in_.Rest().begin(), in_.remaining(), padded);
       ByteReader whole(padded);
@@ -62,7 +62,7 @@ void DecodeCm(DecodedFrame& frame) {
 DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, DecodedFrame& frame) {
   frame.kind = FrameKind::kRoce;
   frame.parts = 0;
-  frame.partial_octets = 0;
+  frame.partial_bytes = 0;
   ByteReader in(captured);
   Read(in, frame.bth);
   if (!in.ok()) return frame.cut ? DropReason::kTruncatedBth : DropReason::kBadBth;
@@ -94,7 +94,7 @@ DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, Dec
   const std::span<const uint8_t> rest = in.Rest();
   frame.payload = rest.first(std::min<size_t>(rest.size(), frame.payload_length));
   frame.extended = behind_bth.data();
-  frame.extended_octets = static_cast<uint32_t>(
+  frame.extended_bytes = static_cast<uint32_t>(
       std::min<size_t>(behind_bth.size(), extended.wire_length() + frame.payload_length));
 
   if (opcode.transport == wire::Transport::kUd && frame.bth.destination_qpn == kManagementQpn)

@@ -148,7 +148,7 @@ void ExpectSameParts(const DecodedFrame& cut, const DecodedFrame& whole) {
   EXPECT_TRUE(std::equal(cut.payload.begin(), cut.payload.end(), whole.payload.begin()));
 }
 
-TEST_P(Truncation, AtEveryOctetDropsOrReadsTheSame) {
+TEST_P(Truncation, AtEveryByteDropsOrReadsTheSame) {
   const auto& [name, bytes, link_type] = GetParam();
   const auto original_length = static_cast<uint32_t>(bytes.size());
   const DecodedFrame whole = test::Decode(bytes, link_type);

@@ -13,7 +13,7 @@ bool ReadClearToSend(const RocePacket& packet, ClearToSend& grant) {
   constexpr uint32_t kLargest = 512;
   const wire::OpcodeTraits& opcode = packet.Traits();
   // A RETH and nothing else, and the whole message.
-  if (opcode.operation != wire::Operation::kWrite || opcode.header_octets != wire::Reth::kSize ||
+  if (opcode.operation != wire::Operation::kWrite || opcode.header_bytes != wire::Reth::kSize ||
       opcode.reth_at != 0 || !opcode.Is(wire::kOpcodeEnds) || packet.payload_length < kSmallest ||
       packet.payload_length > kLargest || packet.payload_length % 16 != 0 || !packet.HasReth() ||
       packet.GetReth().dma_length != packet.payload_length) {

@@ -41,7 +41,7 @@ bool IsClearToSend(const Frame& frame) {
   return ReadClearToSend(decoded, grant);
 }
 
-TEST(ClearToSend, NamesTheAddressAndKeepsTheRkeyOfOctet12) {
+TEST(ClearToSend, NamesTheAddressAndKeepsTheRkeyOfByte12) {
   const Bytes bytes = WriteHolding(Element()).Build();
   const DecodedFrame decoded = Decode(bytes);
   ClearToSend grant;
@@ -59,7 +59,7 @@ TEST(ClearToSend, IsReadAsFarAsItWasCaptured) {
   EXPECT_FALSE(IsClearToSend(cut.Snap(70 + 15)));
 }
 
-TEST(ClearToSend, HoldsWholeElementsFrom16To512Octets) {
+TEST(ClearToSend, HoldsWholeElementsFrom16To512Bytes) {
   for (const size_t octets : {16, 32, 64, 512}) {
     EXPECT_TRUE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, octets)))) << octets;
   }
@@ -100,11 +100,11 @@ TEST(ClearToSend, IsCountedAsControl) {
   EXPECT_EQ(record.payload_bytes, 1032u);
 }
 
-TEST(ClearToSend, TravelsInTheSighting) {
+TEST(ClearToSend, TravelsInTheObservation) {
   FlowFeeder feeder;
   feeder.Feed(WriteHolding(Element()));
   ASSERT_EQ(feeder.out().sightings.size(), 1u);
-  const SightingRecord& sighting = feeder.out().sightings[0];
+  const ObservationRecord& sighting = feeder.out().sightings[0];
   EXPECT_TRUE(sighting.has_clear_to_send);
   EXPECT_EQ(sighting.granted_address, kAddress);
   EXPECT_EQ(sighting.granted_words[1], kRkey);

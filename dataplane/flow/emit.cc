@@ -12,22 +12,22 @@ Duration DurationOf(uint64_t nanoseconds) {
 }
 
 PsnCounts CountsOf(const PsnTracker& tracker) {
-  return {.unseen = tracker.unseen(),
+  return {.missing = tracker.missing(),
           .reordered = tracker.reordered(),
-          .resent = tracker.resent(),
+          .retransmitted = tracker.retransmitted(),
           .restarts = tracker.restarts(),
           .valid = tracker.valid(),
           .last_psn = tracker.highest()};
 }
 
-SightingKind KindOfSighting(const RocePacket& packet, const wire::OpcodeTraits& opcode) {
-  if (opcode.operation == wire::Operation::kCnp) return SightingKind::kCnp;
-  if (opcode.Is(wire::kOpcodeDatagram)) return SightingKind::kDatagram;
+ObservationKind KindOfObservation(const RocePacket& packet, const wire::OpcodeTraits& opcode) {
+  if (opcode.operation == wire::Operation::kCnp) return ObservationKind::kCnp;
+  if (opcode.Is(wire::kOpcodeDatagram)) return ObservationKind::kDatagram;
   if (opcode.operation == wire::Operation::kAcknowledge && packet.HasAeth()) {
-    return wire::KindOf(packet.GetAeth()) == wire::AethKind::kAck ? SightingKind::kAcknowledge
-                                                                  : SightingKind::kNak;
+    return wire::KindOf(packet.GetAeth()) == wire::AethKind::kAck ? ObservationKind::kAcknowledge
+                                                                  : ObservationKind::kNak;
   }
-  return opcode.Is(wire::kOpcodeResponse) ? SightingKind::kResponse : SightingKind::kRequest;
+  return opcode.Is(wire::kOpcodeResponse) ? ObservationKind::kResponse : ObservationKind::kRequest;
 }
 
 }  // namespace
@@ -134,14 +134,14 @@ void ClearInterval(FlowEntry& entry) {
   entry.hop_copies = 0;
 }
 
-SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
+ObservationRecord MakeObservation(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
                             const ClearToSend* grant, uint8_t exponent, Timestamp event,
                             Timestamp arrival) {
   const wire::OpcodeTraits& opcode = packet.Traits();
-  SightingRecord sighting{.flow = entry.Key(),
+  ObservationRecord sighting{.flow = entry.Key(),
                           .hint = number,
                           .tap = entry.Tap(),
-                          .kind = KindOfSighting(packet, opcode),
+                          .kind = KindOfObservation(packet, opcode),
                           .opcode = packet.opcode,
                           .ttl = packet.ttl,
                           .rate_exponent = exponent,

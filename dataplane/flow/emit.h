@@ -32,7 +32,7 @@ FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp int
 void ClearInterval(FlowEntry& entry);
 
 // `grant` is nullptr unless the packet is a clear-to-send.
-SightingRecord MakeSighting(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
+ObservationRecord MakeObservation(const FlowEntry& entry, uint32_t number, const RocePacket& packet,
                             const ClearToSend* grant, uint8_t exponent, Timestamp event,
                             Timestamp arrival);
 

@@ -43,7 +43,7 @@ TEST(FlowCapacity, StartsAFlowThatComesBackFromNothing) {
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0)
       .Feed(WriteOf(0, 4, {.qpn = 2}), 1)
       .Feed(WriteOf(9, 4, {.qpn = 1}), 2);
-  EXPECT_EQ(feeder.Records().back().requests.unseen, 0u);
+  EXPECT_EQ(feeder.Records().back().requests.missing, 0u);
   EXPECT_EQ(feeder.table().statistics().flows_created, 3u);
 }
 

@@ -15,7 +15,7 @@ uint32_t NaksOf(const FlowRecord& record, NakKind kind) {
   return record.naks[static_cast<size_t>(kind)];
 }
 
-TEST(FlowCounters, CountsWireOctetsWithoutFcs) {
+TEST(FlowCounters, CountsWireBytesWithoutFcs) {
   // Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, payload 100, iCRC 4.
   EXPECT_EQ(FlowFeeder().Feed(WriteOf(0, 100)).Record().bytes, 174u);
 }
@@ -55,7 +55,7 @@ TEST(FlowCounters, CountsDatagramsApart) {
   EXPECT_EQ(PacketsOf(record, OperationClass::kSend), 0u);
   EXPECT_EQ(record.messages, 3u);
   EXPECT_EQ(record.payload_bytes, 192u);
-  EXPECT_EQ(record.requests.resent, 0u);  // a datagram's PSN is its sender's
+  EXPECT_EQ(record.requests.retransmitted, 0u);  // a datagram's PSN is its sender's
 }
 
 TEST(FlowCounters, TakesAWritesSizeFromItsReth) {
@@ -99,7 +99,7 @@ TEST(FlowCounters, CountsPayloadOfFirstCopiesAlone) {
   EXPECT_EQ(record.payload_bytes, 200u);
   EXPECT_EQ(record.messages, 2u);
   EXPECT_EQ(record.packets, 4u);
-  EXPECT_EQ(record.requests.resent, 2u);
+  EXPECT_EQ(record.requests.retransmitted, 2u);
 }
 
 TEST(FlowCounters, KeepsTwoSequencesUnderOneKey) {
@@ -110,9 +110,9 @@ TEST(FlowCounters, KeepsTwoSequencesUnderOneKey) {
       .Feed(Packet(kReadMiddle, 501).Payload(1024))
       .Feed(Packet(kReadLast, 503).Aeth({}).Payload(1));
   const FlowRecord record = feeder.Record();
-  EXPECT_EQ(record.requests.unseen, 0);
+  EXPECT_EQ(record.requests.missing, 0);
   EXPECT_EQ(record.requests.last_psn, 11u);
-  EXPECT_EQ(record.responses.unseen, 1);  // 502
+  EXPECT_EQ(record.responses.missing, 1);  // 502
   EXPECT_EQ(record.responses.last_psn, 503u);
   EXPECT_EQ(record.payload_bytes, 4u + 4u + 2049u);
 }
@@ -121,7 +121,7 @@ TEST(FlowCounters, MissesNothingBetweenResponsesOfDifferentReads) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kReadOnly, 10).Aeth({}).Payload(4))
       .Feed(Packet(kReadOnly, 40).Aeth({}).Payload(4));
-  EXPECT_EQ(feeder.Record().responses.unseen, 0);
+  EXPECT_EQ(feeder.Record().responses.missing, 0);
 }
 
 // IBTA vol. 1, 9.7.5.2: 001 RNR NAK, 011 NAK with the code in the low five bits, 010 reserved.
@@ -156,7 +156,7 @@ TEST(FlowCounters, GivesAnotherTtlItsOwnRecord) {
   ASSERT_EQ(feeder.Records().size(), 2u);
   for (const FlowRecord& record : feeder.out().flows) {
     EXPECT_EQ(record.packets, 1u);
-    EXPECT_EQ(record.requests.resent, 0u);
+    EXPECT_EQ(record.requests.retransmitted, 0u);
   }
 }
 
@@ -175,7 +175,7 @@ TEST(FlowCounters, TakesACopyWithAnotherMacForAnotherHop) {
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(0, 100, next_hop));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.hop_copies, 1u);
-  EXPECT_EQ(record.requests.resent, 0u);
+  EXPECT_EQ(record.requests.retransmitted, 0u);
   EXPECT_EQ(record.payload_bytes, 100u);
 }
 
@@ -186,7 +186,7 @@ TEST(FlowCounters, TakesAResponsesCopyWithAnotherMacForAnotherHop) {
       .Feed(Packet(kReadOnly, 9, next_hop).Aeth({}).Payload(8));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.hop_copies, 1u);
-  EXPECT_EQ(record.responses.resent, 0u);
+  EXPECT_EQ(record.responses.retransmitted, 0u);
   EXPECT_EQ(record.payload_bytes, 8u);
 }
 

@@ -48,7 +48,7 @@ OperationClass ClassOf(const wire::OpcodeTraits& opcode) {
 // Whether a message that begins at PSN 0 is that of another incarnation of the queue pair. A
 // re-send of packet 0 names the memory that packet 0 named, and comes before any time-out is over;
 // a PSN 0 that lies ahead is the sequence's own wrap.
-bool BeginsAnew(const FlowEntry& entry, const RocePacket& packet, int64_t now_ns) {
+bool Restarts(const FlowEntry& entry, const RocePacket& packet, int64_t now_ns) {
   if (!entry.requests.valid() || entry.requests.Ahead(0) > 0) return false;
   constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
   if ((entry.flags & kFlowMessageEnded) != 0 &&
@@ -90,7 +90,7 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
   const PsnVerdict verdict = from_responder
                                  ? ObserveResponse(entry, psn, opcode.Is(wire::kOpcodeStarts))
                                  : ObserveRequest(entry, packet, opcode, now_ns);
-  if (verdict == PsnVerdict::kResent) {
+  if (verdict == PsnVerdict::kRetransmitted) {
     CountHopCopy(entry, packet, tracker);
     return false;
   }
@@ -124,7 +124,7 @@ PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
   PsnTracker& tracker = entry.requests;
   const bool zero = psn == 0 && opcode.Is(wire::kOpcodeStarts);
   PsnVerdict verdict;
-  if (zero && BeginsAnew(entry, packet, now_ns)) [[unlikely]] {
+  if (zero && Restarts(entry, packet, now_ns)) [[unlikely]] {
     verdict = tracker.Restart(psn, RequestGaps(entry));
   } else {
     uint32_t reserved = 0;
@@ -137,11 +137,11 @@ PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
     if (zero) entry.flags |= kFlowSequenceBegan;
     entry.flags &= static_cast<uint16_t>(~(kFlowMessageEnded | kFlowZeroKnown));
   }
-  if (zero && packet.HasReth() && verdict != PsnVerdict::kResent) {
+  if (zero && packet.HasReth() && verdict != PsnVerdict::kRetransmitted) {
     entry.zero_memory = MemorySignature(packet.GetReth().rkey);
     entry.flags |= kFlowZeroKnown;
   }
-  if (verdict != PsnVerdict::kResent && verdict != PsnVerdict::kReordered) {
+  if (verdict != PsnVerdict::kRetransmitted && verdict != PsnVerdict::kReordered) {
     entry.flags &= static_cast<uint16_t>(~kFlowReadPending);
   }
   return verdict;
@@ -253,18 +253,18 @@ inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const RocePacket& pack
 inline bool FlowTable::IsSightedOtherwise(const RocePacket& packet, const ClearToSend* grant,
                                           uint64_t pair) {
   if (packet.HasReth()) {
-    return sighting_budget_.Chooses(HashAddress(pair, packet.GetReth().virtual_address)) ||
-           (grant != nullptr && sighting_budget_.Chooses(HashAddress(pair, grant->address)));
+    return observation_budget_.Chooses(HashAddress(pair, packet.GetReth().virtual_address)) ||
+           (grant != nullptr && observation_budget_.Chooses(HashAddress(pair, grant->address)));
   }
   const bool always = packet.opcode == wire::kOpcodeCnp ||
                       (packet.HasAeth() && wire::KindOf(packet.GetAeth()) != wire::AethKind::kAck);
-  return always && sighting_budget_.AdmitAlways();
+  return always && observation_budget_.AdmitAlways();
 }
 
 void FlowTable::Sight(const FlowEntry& entry, const RocePacket& packet, const ClearToSend* grant,
                       Timestamp event, Timestamp arrival, RecordBatch& out) const {
-  out.sightings.push_back(MakeSighting(entry, NumberOf(entry), packet, grant,
-                                       sighting_budget_.exponent(), event, arrival));
+  out.sightings.push_back(MakeObservation(entry, NumberOf(entry), packet, grant,
+                                       observation_budget_.exponent(), event, arrival));
 }
 
 void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const Place& place,
@@ -297,11 +297,11 @@ void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const P
   if (packet.HasAeth()) AccountAcknowledge(entry, packet);
   MeasureRoundTrip(entry, packet, opcode, AtTap(place.psn_hash, place.identity), now_ns);
   const ClearToSend* grant_or_none = granted ? &grant : nullptr;
-  if (sighting_budget_.Chooses(place.psn_hash) ||
+  if (observation_budget_.Chooses(place.psn_hash) ||
       IsSightedOtherwise(packet, grant_or_none, place.pair)) {
     Sight(entry, packet, grant_or_none, event, arrival, out);
   }
-  sighting_budget_.CountEligible();
+  observation_budget_.CountEligible();
   if ((entry.flags & kFlowCounterFull) != 0) [[unlikely]] {
     Emit(entry, interval_start_ns_, out);
     Activate(entry, now_ns);  // it keeps its place on the active list

@@ -91,7 +91,7 @@ TEST(FlowInterval, StartsItsCountersAnewAndKeepsTheSequence) {
   EXPECT_EQ(record.messages, 1u);
   EXPECT_EQ(record.ce_marked, 0u);
   EXPECT_EQ(record.naks[static_cast<size_t>(NakKind::kSequenceError)], 0u);
-  EXPECT_EQ(record.requests.unseen, 1);  // 6 alone
+  EXPECT_EQ(record.requests.missing, 1);  // 6 alone
   EXPECT_EQ(record.first_request_psn, 7u);
   EXPECT_FALSE(record.began);
 }
@@ -109,9 +109,9 @@ TEST(FlowInterval, AddsUpToTheSameUnseenWhateverItsWidth) {
   for (const auto width : {std::chrono::milliseconds(1), std::chrono::milliseconds(1000)}) {
     FlowFeeder feeder({.capacity = 64, .interval = width});
     feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(2, 4), 1).Feed(WriteOf(1, 4), 2 * kMillisecond);
-    int64_t unseen = 0;
-    for (const FlowRecord& record : feeder.Records()) unseen += record.requests.unseen;
-    EXPECT_EQ(unseen, 0);
+    int64_t missing = 0;
+    for (const FlowRecord& record : feeder.Records()) missing += record.requests.missing;
+    EXPECT_EQ(missing, 0);
   }
 }
 
@@ -219,7 +219,7 @@ std::vector<std::string> Sorted(const std::vector<FlowRecord>& records) {
     lines.push_back(fmt::format("{} {} {} {} {} {} {} {} {} {}", record.flow.destination_qpn.value,
                                 record.tap, ToNanoseconds(record.interval_start),
                                 ToNanoseconds(record.first_seen), ToNanoseconds(record.last_seen),
-                                record.packets, record.bytes, record.requests.unseen,
+                                record.packets, record.bytes, record.requests.missing,
                                 record.requests.last_psn, record.first_request_psn));
   }
   std::ranges::sort(lines);

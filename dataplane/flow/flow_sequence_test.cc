@@ -21,7 +21,7 @@ TEST_P(ReadReserves, OnePsnForEachPacketOfTheResponse) {
   const uint32_t packets = 7;
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, packets * mtu - 1)).Feed(WriteOf(100 + packets, 4));
-  EXPECT_EQ(feeder.Record().requests.unseen, 0);
+  EXPECT_EQ(feeder.Record().requests.missing, 0);
 }
 
 TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
@@ -32,7 +32,7 @@ TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
     feeder.Feed(ReadOf(psn, 3 * mtu));
     psn = (psn + 3) & k24BitMask;
   }
-  EXPECT_EQ(feeder.Record().requests.unseen, 0);
+  EXPECT_EQ(feeder.Record().requests.missing, 0);
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
 }
 
@@ -41,20 +41,20 @@ INSTANTIATE_TEST_SUITE_P(EachMtu, ReadReserves, testing::Values(256, 512, 1024, 
 TEST(FlowSequence, MissesARequestLostBehindARead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(103, 4));  // 4096: 100 and 101; 2048 would be four
-  EXPECT_EQ(feeder.Record().requests.unseen, 1);
+  EXPECT_EQ(feeder.Record().requests.missing, 1);
 }
 
 TEST(FlowSequence, MissesARequestLostAfterTheOneThatFollowedARead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(102, 4)).Feed(WriteOf(104, 4));
-  EXPECT_EQ(feeder.Record().requests.unseen, 1);
+  EXPECT_EQ(feeder.Record().requests.missing, 1);
 }
 
 TEST(FlowSequence, ReservesThePsnsOfAGibibyte) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 1u << 30)).Feed(WriteOf(100 + (1u << 30) / 4096, 4));
   const FlowRecord record = feeder.Record();
-  EXPECT_EQ(record.requests.unseen, 0);
+  EXPECT_EQ(record.requests.missing, 0);
   EXPECT_EQ(record.requests.restarts, 0u);
   EXPECT_FALSE(record.began);
 }
@@ -68,7 +68,7 @@ TEST(FlowSequence, DoesNotCompareTheResponsesOfReadsFarApart) {
     feeder.Feed(response(kReadOnly, 100)).Feed(response(kReadOnly, second));
     const FlowRecord record = feeder.Record();
     EXPECT_EQ(record.responses.restarts, 0u) << second;
-    EXPECT_EQ(record.responses.resent, 0u) << second;
+    EXPECT_EQ(record.responses.retransmitted, 0u) << second;
     EXPECT_EQ(record.payload_bytes, 2048u) << second;
   }
 }
@@ -77,7 +77,7 @@ TEST(FlowSequence, MissesAResponsesMiddle) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kReadFirst, 10, Back()).Aeth({.syndrome = 0x1f}).Payload(1024))
       .Feed(Packet(kReadLast, 13, Back()).Aeth({.syndrome = 0x1f}).Payload(1024));
-  EXPECT_EQ(feeder.Record().responses.unseen, 2);
+  EXPECT_EQ(feeder.Record().responses.missing, 2);
 }
 
 TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
@@ -112,7 +112,7 @@ TEST(FlowSequence, TakesPsnZeroWithOtherMemoryForAnotherIncarnation) {
       .Feed(WriteOf(0, 100, {}, 0x2000));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.requests.restarts, 1u);
-  EXPECT_EQ(record.requests.resent, 0u);
+  EXPECT_EQ(record.requests.retransmitted, 0u);
   EXPECT_EQ(record.payload_bytes, 300u);
   EXPECT_EQ(record.requests.last_psn, 0u);
 }
@@ -121,7 +121,7 @@ TEST(FlowSequence, TakesPsnZeroWithTheSameMemoryForAResend) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100)).Feed(WriteOf(0, 100));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
-  EXPECT_EQ(feeder.Record().requests.resent, 1u);
+  EXPECT_EQ(feeder.Record().requests.retransmitted, 1u);
 }
 
 // NCCL's messages name a buffer each: what counts is what PSN 0 named.
@@ -132,7 +132,7 @@ TEST(FlowSequence, TakesPsnZeroForAResendWhateverTheMessagesSinceNamed) {
   }
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.requests.restarts, 0u);
-  EXPECT_EQ(record.requests.resent, 2u);
+  EXPECT_EQ(record.requests.retransmitted, 2u);
   EXPECT_EQ(record.payload_bytes, 200u);
 }
 
@@ -141,7 +141,7 @@ TEST(FlowSequence, TakesPsnZeroForAResendBeforeAnyMessageEnded) {
   feeder.Feed(FirstOf(0)).Feed(MiddleOf(1)).Feed(FirstOf(0)).Feed(MiddleOf(1));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.requests.restarts, 0u);
-  EXPECT_EQ(record.requests.resent, 2u);
+  EXPECT_EQ(record.requests.retransmitted, 2u);
   EXPECT_EQ(record.payload_bytes, 2048u);
 }
 
@@ -164,7 +164,7 @@ TEST(FlowSequence, TakesPsnZeroBehindAReadAtTheWrapForTheNextOne) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(0xfffffe, 8192, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
-  EXPECT_EQ(feeder.Record().requests.unseen, 0);
+  EXPECT_EQ(feeder.Record().requests.missing, 0);
 }
 
 }  // namespace

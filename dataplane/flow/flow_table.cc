@@ -40,7 +40,7 @@ FlowTable::FlowTable(const Options& options)
       free_(options_.capacity),
       open_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActive},
       closing_{.flows = ZeroedArray<uint32_t>(options_.capacity), .flag = kFlowActiveToo},
-      sighting_budget_(options.sightings),
+      observation_budget_(options.sightings),
       interval_end_ns_(std::numeric_limits<int64_t>::min()) {
   if (!options_.steady) return;
   index_.Touch();
@@ -128,7 +128,7 @@ bool FlowTable::CountLate(int64_t now_ns) {
 void FlowTable::OpenInterval(int64_t index) {
   interval_start_ns_ = index * options_.interval.count();
   interval_end_ns_ = interval_start_ns_ + options_.interval.count();
-  sighting_budget_.BeginInterval(index);
+  observation_budget_.BeginInterval(index);
 }
 
 void FlowTable::CloseInterval(RecordBatch& out) {
@@ -138,7 +138,7 @@ void FlowTable::CloseInterval(RecordBatch& out) {
   next_closed_ = 0;
   unswept_ = (used_ + kExpirySweepShare - 1) / kExpirySweepShare;
   closes_ = true;
-  statistics_.sightings_capped += sighting_budget_.EndInterval();
+  statistics_.observations_capped += observation_budget_.EndInterval();
   if (!options_.steady) CloseRest(out);
 }
 

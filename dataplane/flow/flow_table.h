@@ -13,7 +13,7 @@
 #include "dataplane/flow/flow_index.h"
 #include "dataplane/flow/gap_memory.h"
 #include "dataplane/flow/round_trip.h"
-#include "dataplane/flow/sighting_budget.h"
+#include "dataplane/flow/observation_budget.h"
 #include "dataplane/flow/zeroed_array.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/record.h"
@@ -39,7 +39,7 @@ class FlowTable {
     // No packet waits much longer than another: all memory, 300 octets a flow, is taken at the
     // start, and an interval's records are due until the next one ends.
     bool steady = false;
-    SightingBudget::Options sightings;
+    ObservationBudget::Options sightings;
   };
   // Timestamps inside an interval are kept as 32-bit nanoseconds.
   static constexpr Duration kMaximumInterval = std::chrono::seconds(4);
@@ -49,14 +49,14 @@ class FlowTable {
     uint64_t flows_evicted = 0;
     uint64_t flows_expired = 0;
     uint64_t late_packets = 0;
-    uint64_t sightings_capped = 0;
+    uint64_t observations_capped = 0;
 
     Statistics& operator+=(const Statistics& other) {
       flows_created += other.flows_created;
       flows_evicted += other.flows_evicted;
       flows_expired += other.flows_expired;
       late_packets += other.late_packets;
-      sightings_capped += other.sightings_capped;
+      observations_capped += other.observations_capped;
       return *this;
     }
   };
@@ -92,7 +92,7 @@ class FlowTable {
 
   // Whether one more record of the kinds that are said whatever k is (NAK, CNP, connection manager
   // datagrams) fits into the interval's cap. Counts one that does not.
-  bool AdmitAlways() { return sighting_budget_.AdmitAlways(); }
+  bool AdmitAlways() { return observation_budget_.AdmitAlways(); }
 
   uint32_t size() const { return size_; }
   const Statistics& statistics() const { return statistics_; }
@@ -186,7 +186,7 @@ class FlowTable {
   Active closing_;              // of the last one: those before next_closed_ were told of
   RoundTripProbes probes_;
   GapMemory gaps_;
-  SightingBudget sighting_budget_;
+  ObservationBudget observation_budget_;
   uint32_t size_ = 0;
   uint32_t used_ = 0;  // entries ever taken: numbers below it
   uint32_t free_count_ = 0;
@@ -260,9 +260,9 @@ inline void FlowTable::Process(const RocePacket& packet, const Place& place, Tim
   entry.mac_signature = packet.mac_signature;
   if (packet.Ecn() == wire::kEcnCe) [[unlikely]]
     ++entry.ce_marked;
-  if (sighting_budget_.Chooses(place.psn_hash)) [[unlikely]]
+  if (observation_budget_.Chooses(place.psn_hash)) [[unlikely]]
     Sight(entry, packet, nullptr, event, arrival, out);
-  sighting_budget_.CountEligible();
+  observation_budget_.CountEligible();
 }
 
 }  // namespace rocescope

@@ -14,7 +14,7 @@ enum class PsnVerdict : uint8_t {
   kFirst,      // nothing to compare with
   kInOrder,    // the next one, or beyond a gap
   kReordered,  // a first copy that came after a later PSN: out of order, or lost before and re-sent
-  kResent,     // seen before, or too far back to tell
+  kRetransmitted,     // seen before, or too far back to tell
   kRestart,    // too far away to be the same sequence
 };
 
@@ -33,8 +33,8 @@ class PsnTracker {
   bool valid() const { return known_ != 0; }
   uint32_t highest() const { return highest_; }
   // Gaps opened, less those filled since the counts were cleared: negative if older ones were.
-  int32_t unseen() const { return unseen_; }
-  uint32_t resent() const { return resent_; }
+  int32_t missing() const { return missing_; }
+  uint32_t retransmitted() const { return retransmitted_; }
   uint16_t reordered() const { return reordered_; }
   uint8_t restarts() const { return restarts_; }
 
@@ -80,13 +80,13 @@ class PsnTracker {
     highest_ = psn;
   }
 
-  // Undoes the count of the last kResent: the copy came over another hop.
-  void ForgiveResent() { --resent_; }
+  // Undoes the count of the last kRetransmitted: the copy came over another hop.
+  void ForgiveResent() { --retransmitted_; }
 
   // Counters begin anew with each record; the sequence itself goes on.
   void ClearCounts() {
-    unseen_ = 0;
-    resent_ = 0;
+    missing_ = 0;
+    retransmitted_ = 0;
     reordered_ = 0;
     restarts_ = 0;
   }
@@ -99,7 +99,7 @@ class PsnTracker {
     reserved = std::min(reserved, ahead - 1);
     if (ahead - reserved > static_cast<uint32_t>(kMaximumJump)) return Restart(psn, gaps);
     const uint32_t skipped = ahead - 1 - reserved;
-    unseen_ += static_cast<int32_t>(skipped);
+    missing_ += static_cast<int32_t>(skipped);
     // What the window loses, oldest first.
     uint64_t leaving = ~window_;
     if (ahead < 64) leaving &= ~uint64_t{0} << (64 - ahead);
@@ -123,11 +123,11 @@ class PsnTracker {
     if (behind >= known_ && behind < 64) return Late();  // from before the first one seen
     const uint64_t bit = behind < 64 ? uint64_t{1} << behind : 0;
     if (behind < 64 ? (window_ & bit) != 0 : !gaps.Fill(psn)) {
-      ++resent_;
-      return PsnVerdict::kResent;
+      ++retransmitted_;
+      return PsnVerdict::kRetransmitted;
     }
     window_ |= bit;
-    --unseen_;
+    --missing_;
     return Late();
   }
 
@@ -140,8 +140,8 @@ class PsnTracker {
 
   uint64_t window_ = 0;   // bit i: highest - i was seen, or lies before the first one seen
   uint32_t highest_ = 0;  // the furthest PSN
-  int32_t unseen_ = 0;
-  uint32_t resent_ = 0;
+  int32_t missing_ = 0;
+  uint32_t retransmitted_ = 0;
   uint16_t reordered_ = 0;  // stops at 65535
   uint8_t restarts_ = 0;    // stops at 255
   uint8_t known_ = 0;       // places of the window that tell something; 0: nothing seen yet

@@ -53,7 +53,7 @@ RecordBatch RecordsOf(bool asking) {
     feeder.Feed(traffic.Next(), i * kMicrosecond - late);
   }
   feeder.Records();
-  for (SightingRecord& sighting : feeder.out().sightings) sighting.ack_request = false;
+  for (ObservationRecord& sighting : feeder.out().sightings) sighting.ack_request = false;
   return feeder.out();
 }
 

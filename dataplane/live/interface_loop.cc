@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 #include "dataplane/live/pace.h"
 
 namespace rocescope {
@@ -33,7 +33,7 @@ Status InterfaceLoop::Run(const std::atomic<bool>& stop) {
     }
     if (pace.IsDue()) {
       worker_.SetMissed(receiver_->Missed());
-      worker_.DoNowAndThen(WallClock());
+      worker_.RunHousekeeping(WallClock());
     }
   }
   worker_.SetMissed(receiver_->Missed());

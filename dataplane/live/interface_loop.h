@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dataplane/lcore/frame_worker.h"
+#include "dataplane/pipeline/frame_worker.h"
 #include "dataplane/source/interface_receiver.h"
 
 namespace rocescope {

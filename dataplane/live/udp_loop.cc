@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 #include "dataplane/live/pace.h"
 
 namespace rocescope {
@@ -29,7 +29,7 @@ void UdpLoop::Run(const std::atomic<bool>& stop) {
     Take(kLongestWait);
     if (pace.IsDue()) {
       worker_.SetMissed(receiver_->missed());
-      worker_.DoNowAndThen(WallClock());
+      worker_.RunHousekeeping(WallClock());
     }
   }
   // What comes after that must not keep a loop that was told to stop.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dataplane/lcore/frame_worker.h"
+#include "dataplane/pipeline/frame_worker.h"
 #include "dataplane/source/udp_receiver.h"
 
 namespace rocescope {

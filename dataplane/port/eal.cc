@@ -188,7 +188,7 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
   HeldStreams held;
   const int taken = rte_eal_init(count, arguments.data());
   held.Release();
-  const std::string said = eal_log.TakeComplaints();
+  const std::string said = eal_log.TakeProblems();
   if (taken < 0) {
     return tl::unexpected(StartError(ComplaintOfGetopt(held.text()) + said));
   }

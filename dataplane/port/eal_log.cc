@@ -40,15 +40,15 @@ void EalLog::Add(std::string_view text, bool complaint) {
   if (sink_ && !collect_) {
     while (text.ends_with('\n')) text.remove_suffix(1);
     if (!text.empty()) sink_(text);
-  } else if (complaints_.size() + text.size() <= kMaximumKept) {
-    complaints_ += text;
-    if (!text.ends_with('\n')) complaints_ += '\n';
+  } else if (problems_.size() + text.size() <= kMaximumKept) {
+    problems_ += text;
+    if (!text.ends_with('\n')) problems_ += '\n';
   }
 }
 
-std::string EalLog::TakeComplaints() {
+std::string EalLog::TakeProblems() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(complaints_, {});
+  return std::exchange(problems_, {});
 }
 
 void EalLog::SendTo(Sink sink) {

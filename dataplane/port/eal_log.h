@@ -24,7 +24,7 @@ class EalLog {
   void Collect(bool on);
 
   // What was collected since the last call, each line ended by '\n'.
-  std::string TakeComplaints();
+  std::string TakeProblems();
 
  private:
   static ssize_t Write(void* self, const char* text, size_t size);
@@ -33,7 +33,7 @@ class EalLog {
   static constexpr size_t kMaximumKept = 16'384;  // octets
 
   std::mutex mutex_;
-  std::string complaints_;
+  std::string problems_;
   Sink sink_;
   bool collect_ = false;
 };

@@ -29,9 +29,9 @@ constexpr std::array kSigns = {
          .syndrome = 0x60}};
 
 // One octet, so far behind what the item before it took.
-class OctetItem {
+class ByteItem {
  public:
-  OctetItem(int32_t offset, uint8_t value, uint8_t mask) : value_(value), mask_octet_(mask) {
+  ByteItem(int32_t offset, uint8_t value, uint8_t mask) : value_(value), mask_byte_(mask) {
     spec_.relative = 1;
     spec_.offset = offset;
     spec_.length = 1;
@@ -41,10 +41,10 @@ class OctetItem {
     mask_.offset = -1;
     mask_.limit = 0xffff;
     mask_.length = 0xffff;
-    mask_.pattern = &mask_octet_;
+    mask_.pattern = &mask_byte_;
   }
-  OctetItem(const OctetItem&) = delete;
-  OctetItem& operator=(const OctetItem&) = delete;
+  ByteItem(const ByteItem&) = delete;
+  ByteItem& operator=(const ByteItem&) = delete;
 
   rte_flow_item item() const {
     return {.type = RTE_FLOW_ITEM_TYPE_RAW, .spec = &spec_, .last = nullptr, .mask = &mask_};
@@ -52,7 +52,7 @@ class OctetItem {
 
  private:
   uint8_t value_;
-  uint8_t mask_octet_;
+  uint8_t mask_byte_;
   rte_flow_item_raw spec_{};
   rte_flow_item_raw mask_{};
 };
@@ -78,9 +78,9 @@ class OpcodeItem {
   rte_flow_item_ib_bth mask_{};
 };
 #else
-class OpcodeItem : public OctetItem {
+class OpcodeItem : public ByteItem {
  public:
-  explicit OpcodeItem(uint8_t opcode) : OctetItem(0, opcode, 0xff) {}
+  explicit OpcodeItem(uint8_t opcode) : ByteItem(0, opcode, 0xff) {}
 
   static constexpr int32_t kBeforeAeth = wire::Bth::kSize - 1;
 };
@@ -93,7 +93,7 @@ std::string Steer(uint16_t port, uint16_t queue, const Sign& sign) {
   rte_flow_item_udp udp_mask{};
   udp_mask.hdr.dst_port = 0xffff;
   const OpcodeItem bth(sign.opcode);
-  const OctetItem aeth(OpcodeItem::kBeforeAeth, sign.syndrome, sign.syndrome_mask);
+  const ByteItem aeth(OpcodeItem::kBeforeAeth, sign.syndrome, sign.syndrome_mask);
   constexpr rte_flow_item kEnd = {
       .type = RTE_FLOW_ITEM_TYPE_END, .spec = nullptr, .last = nullptr, .mask = nullptr};
   const std::array<rte_flow_item, 6> pattern = {{

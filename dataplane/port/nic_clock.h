@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 
 namespace rocescope {
 

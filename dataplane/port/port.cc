@@ -77,14 +77,14 @@ class CollectedLog {
  public:
   CollectedLog() { EalLog::Install().Collect(true); }
   ~CollectedLog() {
-    EalLog::Install().TakeComplaints();
+    EalLog::Install().TakeProblems();
     EalLog::Install().Collect(false);
   }
   CollectedLog(const CollectedLog&) = delete;
   CollectedLog& operator=(const CollectedLog&) = delete;
 
   Error AddTo(Error error) const {
-    const std::string said = OneLine(EalLog::Install().TakeComplaints());
+    const std::string said = OneLine(EalLog::Install().TakeProblems());
     if (!said.empty()) error.message += fmt::format(" (the driver said: {})", said);
     return error;
   }

@@ -51,9 +51,9 @@ Status PortSet::MakeLoops(const FrameProcessor::Options& processor, TapId first_
     rings = std::move(*result);
   }
   FrameProcessor::Options shared = processor;
-  SightingBudget::Options& sightings = shared.flow_table.sightings;
+  ObservationBudget::Options& sightings = shared.flow_table.sightings;
   if (lcores > 1 && !sightings.rate) {  // what the box may sight is theirs together
-    sightings.rate = std::make_shared<SightingRate>(SightingRate::Options{});
+    sightings.rate = std::make_shared<ObservationRate>(ObservationRate::Options{});
     sightings.always_per_interval = (sightings.always_per_interval + lcores - 1) / lcores;
   }
   const auto all = [this](auto holds) { return std::ranges::all_of(ports_, holds); };

@@ -6,7 +6,7 @@
 namespace rocescope {
 namespace {
 
-constexpr uint32_t kEmptyBurstsOfAnEnd = 256;
+constexpr uint32_t kEmptyBurstsAtEnd = 256;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
 void QueueReader::LookForEnd(size_t received) {
   const bool first = empty_bursts_ == 0 || received > 0;
   empty_bursts_ = first ? 1 : empty_bursts_ + 1;
-  if (!first && empty_bursts_ < kEmptyBurstsOfAnEnd) return;
+  if (!first && empty_bursts_ < kEmptyBurstsAtEnd) return;
   const PortCounters counters = queue_.port->Counters().value_or(PortCounters{});
   if (counters.failed_reads > 0) {
     ended_ = true;

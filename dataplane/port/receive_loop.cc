@@ -17,7 +17,7 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kBurst = 64;
+constexpr size_t kReceiveBurst = 64;
 constexpr int kChoresPerSecond = 20;
 
 void Prefetch(std::span<rte_mbuf* const> mbufs) {
@@ -27,8 +27,8 @@ void Prefetch(std::span<rte_mbuf* const> mbufs) {
 // A burst, as mbufs and as frames.
 struct Burst {
   FrameGatherer gatherer;
-  std::array<rte_mbuf*, kBurst> mbufs;
-  std::array<RawFrame, kBurst> frames;
+  std::array<rte_mbuf*, kReceiveBurst> mbufs;
+  std::array<RawFrame, kReceiveBurst> frames;
 };
 
 }  // namespace
@@ -83,7 +83,7 @@ void ReceiveLoop::RunToTheEnd(const std::atomic<bool>& stop) {
   while (!stop.load(std::memory_order_relaxed) && (receiving || others_receive())) {
     if (!ReceiveRound()) stop_receiving();
     TakeFromOthers();
-    if (rte_rdtsc() >= work_->next_chores) DoNowAndThen();
+    if (rte_rdtsc() >= work_->next_chores) RunHousekeeping();
   }
   Drain();
   stop_receiving();
@@ -163,17 +163,17 @@ void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
 // not keep a loop that was told to stop.
 void ReceiveLoop::Drain() {
   for (QueueReader& queue : work_->queues) {
-    for (size_t bursts = queue.BurstsHeld(kBurst); bursts > 0; --bursts) {
+    for (size_t bursts = queue.BurstsHeld(kReceiveBurst); bursts > 0; --bursts) {
       if (!ReceiveFrom(queue) && (queue.ended() || !queue.port().is_file())) break;
     }
   }
 }
 
-void ReceiveLoop::DoNowAndThen() {
+void ReceiveLoop::RunHousekeeping() {
   work_->next_chores = rte_rdtsc() + rte_get_tsc_hz() / kChoresPerSecond;
   for (QueueReader& queue : work_->queues) queue.ReadClock();
   CountForOthers();
-  worker_.DoNowAndThen(WallClock());
+  worker_.RunHousekeeping(WallClock());
 }
 
 void ReceiveLoop::CountForOthers() {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/lcore/frame_worker.h"
+#include "dataplane/pipeline/frame_worker.h"
 #include "dataplane/port/port.h"
 
 struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
@@ -49,7 +49,7 @@ class ReceiveLoop {
   void Run(const std::atomic<bool>& stop);
 
   // Any thread, any time.
-  LcoreStatistics Statistics() const { return worker_.Statistics(); }
+  SourceStatistics Statistics() const { return worker_.Statistics(); }
   Senders LastSenders() const { return worker_.LastSenders(); }
   uint64_t beats() const { return worker_.beats(); }
 
@@ -71,7 +71,7 @@ class ReceiveLoop {
   bool TakeFromOthers();
   void Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames);
   void Drain();
-  void DoNowAndThen();
+  void RunHousekeeping();
   void CountForOthers();
 
   const bool waits_;

@@ -23,7 +23,7 @@ FrameProcessor::Options Processor(std::vector<std::string> taps = {"port"}) {
 
 struct Outcome {
   RecordBatch records;
-  LcoreStatistics statistics;
+  SourceStatistics statistics;
   PortCounters port;
   std::vector<Tap> taps;
 };
@@ -130,7 +130,7 @@ TEST(ReceiveLoop, CopiesAFrameOfSeveralSegmentsOnceAndWhole) {
   ASSERT_TRUE(port->Start());
   const std::atomic<bool> never = false;
   loop.Run(never);
-  const LcoreStatistics statistics = loop.Statistics();
+  const SourceStatistics statistics = loop.Statistics();
   EXPECT_EQ(statistics.linearised, 200u);
   EXPECT_EQ(statistics.octets, 200u * frames[0].size());
   EXPECT_EQ(statistics.frames.ledger.decoded, 200u);
@@ -259,7 +259,7 @@ TEST(ReceiveLoop, LosesRecordsAndNoFrameWhenNobodyTakesThem) {
   loop.records().Abandon();
   const std::atomic<bool> never = false;
   loop.Run(never);
-  const LcoreStatistics statistics = loop.Statistics();
+  const SourceStatistics statistics = loop.Statistics();
   EXPECT_EQ(statistics.frames.ledger.received, 30'000u);
   EXPECT_GT(statistics.records_dropped, 500u);
 }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "dataplane/lcore/totals.h"
+#include "dataplane/pipeline/totals.h"
 #include "dataplane/port/spreader.h"
 #include "dataplane/port/test_port.h"
 #include "tests/support/frame_mix.h"
@@ -20,13 +20,13 @@
 namespace rocescope::test {
 namespace {
 
-uint64_t LostBetween(const LcoreStatistics& lcore) {
+uint64_t LostBetween(const SourceStatistics& lcore) {
   return lcore.frames.ledger.dropped[static_cast<size_t>(DropReason::kLostBetweenLcores)];
 }
 
 struct Outcome {
   DataplaneTotals totals;
-  LcoreStatistics lcores[2];
+  SourceStatistics lcores[2];
   std::vector<std::string> records;  // sorted, their taps by name
 };
 
@@ -112,7 +112,7 @@ void ExpectSame(const Outcome& many, const Outcome& one) {
   EXPECT_EQ(many.totals.counters.wire_bytes, one.totals.counters.wire_bytes);
   EXPECT_EQ(many.totals.mirrors.size(), one.totals.mirrors.size());
   EXPECT_EQ(many.totals.flows.flows_created, one.totals.flows.flows_created);
-  for (const LcoreStatistics& lcore : many.lcores) {
+  for (const SourceStatistics& lcore : many.lcores) {
     EXPECT_GT(lcore.frames.ledger.received, 100u);
     EXPECT_EQ(LostBetween(lcore), 0u);
   }
@@ -203,7 +203,7 @@ TEST(Spread, OfAWireAccountsForEveryFrameAndGivesAllMbufsBack) {
     while (seen < 6000) {
       seen = 0;
       for (size_t i = 0; i < 2; ++i) {
-        const LcoreStatistics lcore = lcores[i].Statistics();
+        const SourceStatistics lcore = lcores[i].Statistics();
         seen += lcore.frames.ledger.received;
       }
       std::this_thread::yield();
@@ -265,7 +265,7 @@ TEST(Spread, GoesOnWithoutAnLcoreThatFailed) {
        .wait = true});
   loop.records().Abandon();
   loop.Run(kNever);
-  const LcoreStatistics lcore = loop.Statistics();
+  const SourceStatistics lcore = loop.Statistics();
   EXPECT_EQ(lcore.frames.ledger.received + SpreadRings::kRingSize, FramesOf(mix, 0).size());
   EXPECT_GT(LostBetween(lcore), 100u);
   EXPECT_TRUE(lcore.frames.ledger.Balances());

@@ -28,11 +28,11 @@ constexpr rte_mbuf_dynfield kNoteField = {
 }  // namespace
 
 Result<std::shared_ptr<SpreadRings>> SpreadRings::Make(uint32_t lcores) {
-  if (lcores > kMostLcores) {
+  if (lcores > kMaxLcores) {
     return MakeError(ErrorCode::kResourceExhausted,
                      fmt::format("software spreads over {} lcores at most, not {}: give fewer by "
                                  "--lcores, or --spread rss",
-                                 kMostLcores, lcores));
+                                 kMaxLcores, lcores));
   }
   std::shared_ptr<SpreadRings> rings(new SpreadRings(lcores));
   rings->note_offset_ = rte_mbuf_dynfield_register(&kNoteField);

@@ -14,8 +14,8 @@
 
 #include "base/result.h"
 #include "dataplane/decode/frame.h"
-#include "dataplane/lcore/spsc_ring.h"
-#include "dataplane/lcore/tap_table.h"
+#include "dataplane/pipeline/spsc_ring.h"
+#include "dataplane/pipeline/tap_table.h"
 
 struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
 
@@ -25,7 +25,7 @@ namespace rocescope {
 class SpreadRings {
  public:
   static constexpr uint32_t kRingSize = 1024;  // mbufs
-  static constexpr uint32_t kMostLcores = 64;
+  static constexpr uint32_t kMaxLcores = 64;
 
   // Ours and not rte_ring: as fast, and ThreadSanitizer understands it.
   using Ring = SpscRing<rte_mbuf*, kRingSize>;

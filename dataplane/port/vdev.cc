@@ -15,7 +15,7 @@ Result<std::unique_ptr<VirtualDevice>> VirtualDevice::Plug(const std::string& na
   EalLog& log = EalLog::Install();
   log.Collect(true);
   const int error = rte_eal_hotplug_add("vdev", name.c_str(), arguments.c_str());
-  const std::string said = log.TakeComplaints();
+  const std::string said = log.TakeProblems();
   log.Collect(false);
   uint16_t port = 0;
   if (error != 0 || rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0) {

@@ -11,8 +11,8 @@
 #include "base/qpn.h"
 #include "base/segment.h"
 #include "base/time.h"
-#include "dataplane/run/counter_entity.h"
-#include "dataplane/run/metric.h"
+#include "dataplane/record/counter_entity.h"
+#include "dataplane/record/metric.h"
 #include "dataplane/wire/int_metadata.h"
 #include "dataplane/wire/mad.h"
 
@@ -66,11 +66,11 @@ inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
 // What one PSN space (requests, or responses) showed in an interval. A gap is unseen until a NAK,
 // a time-out or a re-send makes it fabric loss; else the mirror lost it.
 struct PsnCounts {
-  int32_t unseen = 0;      // PSNs skipped, less those that came later: negative if they were
+  int32_t missing = 0;      // PSNs skipped, less those that came later: negative if they were
                            // skipped in an earlier interval, so that sums over intervals are right
   uint32_t reordered = 0;  // first copies that came after a later PSN, out of order or re-sent
                            // after a loss before this tap
-  uint32_t resent = 0;     // PSNs seen before: go-back-N, time-outs
+  uint32_t retransmitted = 0;     // PSNs seen before: go-back-N, time-outs
   uint32_t restarts = 0;   // jumps and new beginnings: another incarnation of the QP, or a tap that
                            // was deaf for more than 65,536 PSNs; stops at 255
   bool valid = false;      // last_psn means something
@@ -128,7 +128,7 @@ struct FlowRecord {
   DurationSummary message_gap;     // from a message's last packet to the next one's first
 };
 
-enum class SightingKind : uint8_t {
+enum class ObservationKind : uint8_t {
   kRequest,
   kResponse,
   kAcknowledge,
@@ -138,11 +138,11 @@ enum class SightingKind : uint8_t {
 };
 
 // One packet that the fabric-wide rule chose (flow/sighting.h).
-struct SightingRecord {
+struct ObservationRecord {
   FlowKey flow;
   uint32_t hint = kNoFlowHint;
   TapId tap = 0;
-  SightingKind kind = SightingKind::kRequest;
+  ObservationKind kind = ObservationKind::kRequest;
   uint8_t opcode = 0;
   uint8_t ttl = 0;
   uint8_t rate_exponent = 0;  // k: chosen with probability 2^-k
@@ -182,7 +182,7 @@ struct CoverageRecord {
   Timestamp interval_start;
   Duration interval_width{};
   uint64_t mirror_lost = 0;       // gaps in the mirror's own sequence numbers
-  uint64_t sightings_capped = 0;  // sightings that the rate cap refused
+  uint64_t observations_capped = 0;  // sightings that the rate cap refused
   uint64_t flows_evicted = 0;
   uint64_t late_packets = 0;  // event time before the open interval
 };
@@ -253,7 +253,7 @@ struct CounterRecord {
 
 struct RecordBatch {
   std::vector<FlowRecord> flows;
-  std::vector<SightingRecord> sightings;
+  std::vector<ObservationRecord> sightings;
   std::vector<ManagementRecord> management;
   std::vector<CoverageRecord> coverage;
   std::vector<HopRecord> hops;

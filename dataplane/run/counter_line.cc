@@ -45,7 +45,7 @@ void ReadMetrics(JsonObject& object, CounterLine& line) {
     const auto metric = MetricNamed(name);
     if (!metric) {
       object.Fail(
-          fmt::format("metrics: \"{:.40}\" is not in the table of dataplane/run/metric.h", name));
+          fmt::format("metrics: \"{:.40}\" is not in the table of dataplane/record/metric.h", name));
       return;
     }
     line.metrics.emplace_back(*metric, object.Unsigned(name, 0, UINT64_MAX));

@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "dataplane/run/counter_entity.h"
-#include "dataplane/run/metric.h"
+#include "dataplane/record/counter_entity.h"
+#include "dataplane/record/metric.h"
 
 namespace rocescope {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Octets in order, from a file, a pipe or a decompressor: what every capture reader reads from.
+// Bytes in order, from a file, a pipe or a decompressor: what every capture reader reads from.
 #pragma once
 
 #include <array>

@@ -49,7 +49,7 @@ class CaptureSource {
 
 struct CaptureOptions {
   uint16_t tap = 0;  // put into every frame
-  // Octets read at a time, and about what an open file costs in memory. More than 1 MiB gains
+  // Bytes read at a time, and about what an open file costs in memory. More than 1 MiB gains
   // nothing (capture_bench.cc).
   size_t block_size = size_t{1} << 20;
 };

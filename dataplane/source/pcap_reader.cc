@@ -217,7 +217,7 @@ Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {
   FileHeader header;
   header.swapped = !IsMagic(U32(octets.data(), false));
   header.nanoseconds = U32(octets.data(), header.swapped) == kMagicNanoseconds;
-  // Octets 20 to 23, from the most significant bit: FCS length in units of 16 bits (4 bits, valid
+  // Bytes 20 to 23, from the most significant bit: FCS length in units of 16 bits (4 bits, valid
   // if the F bit after them is set), reserved, link type (16 bits).
   const uint32_t link = U32(octets.data() + 20, header.swapped);
   if ((link & 0x04000000) != 0) header.fcs_length = (link >> 28) * 2;

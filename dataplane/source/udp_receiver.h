@@ -23,7 +23,7 @@ class UdpReceiver {
  public:
   struct Options {
     std::vector<UdpAddress> addresses;
-    // Octets of each socket's buffer in the kernel, as far as net.core.rmem_max lets it be.
+    // Bytes of each socket's buffer in the kernel, as far as net.core.rmem_max lets it be.
     uint64_t buffer = uint64_t{16} << 20;
   };
   static constexpr size_t kBatch = 64;  // datagrams at a time

@@ -101,7 +101,7 @@ Status CounterFile::Fill() {
 void CounterFile::Refuse(std::string_view why) {
   ++ledger_.received;
   ++ledger_.dropped[static_cast<size_t>(DropReason::kBadCounters)];
-  if (notes_.size() < kMostNotes) {
+  if (notes_.size() < kMaxNotes) {
     notes_.push_back(fmt::format("{}:{}: {}", name_, line_number_, why));
   }
 }

@@ -20,7 +20,7 @@ namespace rocescope {
 
 class CounterFile {
  public:
-  static constexpr size_t kMostNotes = 20;
+  static constexpr size_t kMaxNotes = 20;
 
   // The error names the path.
   static Result<std::unique_ptr<CounterFile>> Open(const std::string& path);

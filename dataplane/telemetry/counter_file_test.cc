@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Octets that come a few at a time.
+// Bytes that come a few at a time.
 class TextStream final : public ByteStream {
  public:
   TextStream(std::string text, size_t at_a_time) : text_(std::move(text)), at_a_time_(at_a_time) {}
@@ -86,7 +86,7 @@ TEST(CounterFile, GivesLinesWhenTheirTimeHasCome) {
   EXPECT_EQ(out.counters.size(), 3u);
 }
 
-TEST(CounterFile, ReadsTheSameHoweverItsOctetsCome) {
+TEST(CounterFile, ReadsTheSameHoweverItsBytesCome) {
   const std::string text = "\n" + Line(10, 1) + "{\n" + Line(20, 2) + "\r\n" + Line(30, 3) + "x";
   for (const size_t at_a_time : {1u, 7u, 100u, 100'000u}) {
     CounterFile file = FileOf(text, at_a_time);
@@ -128,7 +128,7 @@ TEST(CounterFile, NeitherALineNorTheNotesGrowWithoutBound) {
   EXPECT_EQ(out.counters.size(), 1u);
   EXPECT_EQ(file.ledger().received, 102u);
   EXPECT_EQ(file.ledger().dropped[static_cast<size_t>(DropReason::kBadCounters)], 101u);
-  EXPECT_EQ(file.notes().size(), CounterFile::kMostNotes);
+  EXPECT_EQ(file.notes().size(), CounterFile::kMaxNotes);
   EXPECT_THAT(file.notes()[0], HasSubstr("counters.jsonl:1: expected at most 16384 octets"));
   EXPECT_THAT(file.notes()[1], HasSubstr("counters.jsonl:3: "));
 }

@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMostLabels = 64;
+constexpr size_t kMaxLabels = 64;
 constexpr double kFurthestMs = 9e12;  // the year 2255; in ns still an int64_t
 
 bool IsNameCharacter(char c, bool first) {
@@ -77,7 +77,7 @@ class Line {
       SkipBlanks();
       if (name.empty() || !Takes('=')) return false;
       SkipBlanks();
-      if (sample.labels.size() == kMostLabels || !Takes('"')) return false;
+      if (sample.labels.size() == kMaxLabels || !Takes('"')) return false;
       std::string value;
       if (!Quoted(value)) return false;
       sample.labels.emplace_back(name, std::move(value));

@@ -45,10 +45,10 @@ class SflowFixture : public testing::Test {
   }
   void Read(const std::string& path) {
     std::ifstream file(*Fixture(path), std::ios::binary);
-    octets_.assign(std::istreambuf_iterator<char>(file), {});
+    bytes_.assign(std::istreambuf_iterator<char>(file), {});
     DecodedFrame frame{};
     frame.kind = FrameKind::kSflow;
-    frame.telemetry = octets_;
+    frame.telemetry = bytes_;
     reader_.Take(frame, 0, FromNanoseconds(1'700'000'000'000'000'000), out_);
   }
   std::string Value(Metric metric) const {
@@ -66,7 +66,7 @@ class SflowFixture : public testing::Test {
     }
   }
 
-  std::vector<uint8_t> octets_;
+  std::vector<uint8_t> bytes_;
   TelemetryReader reader_{{}};
   RecordBatch out_;
 };

@@ -52,7 +52,7 @@ struct TelemetrySource {
   uint64_t lost = 0;     // datagrams, by gaps in their numbers, less what came late
   uint64_t repeats = 0;  // datagrams with the same number as the one before
   // In steps of about a second, by the clock of who receives (FrameWorker::LastSenders).
-  Timestamp last_heard{};
+  Timestamp last_received{};
 };
 
 }  // namespace rocescope

@@ -133,7 +133,7 @@ TEST(Icrc, AnyCutGivesSomeNumber) {
   }
 }
 
-TEST(Icrc, LiesOnTheWireLeastSignificantOctetFirst) {
+TEST(Icrc, LiesOnTheWireLeastSignificantByteFirst) {
   std::array<uint8_t, 4> octets{};
   ByteWriter out(octets);
   WriteIcrc(out, 0x2a00fd82);

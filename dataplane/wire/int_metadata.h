@@ -30,7 +30,7 @@ enum IntInstruction : uint16_t {
   kIntDropReason = 0x0001,          // in reports: queue id (8 bits), drop reason (8)
 };
 
-// Octets / 4 that the baseline metadata of `instructions` takes, in a stack as in a report.
+// Bytes / 4 that the baseline metadata of `instructions` takes, in a stack as in a report.
 constexpr uint32_t IntMetadataWords(uint16_t instructions) {
   constexpr uint16_t kDouble = kIntIngressTimestamp | kIntEgressTimestamp | kIntLogicalPorts;
   return static_cast<uint32_t>(std::popcount(instructions) +
@@ -132,7 +132,7 @@ struct IntMetadata {
 
 namespace internal {
 
-// Octets that say "not available" are taken out of `present`.
+// Bytes that say "not available" are taken out of `present`.
 constexpr uint32_t TakeU32(ByteReader& in, uint16_t bit, IntMetadata& m) {
   const uint32_t value = in.U32();
   if (value != UINT32_MAX) m.present |= bit;

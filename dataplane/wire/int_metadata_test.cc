@@ -54,7 +54,7 @@ TEST(IntMdHeader, KeepsEachFlagInItsOwnBit) {
   EXPECT_EQ(test::Encoded(IntMdHeader{.version = 0, .mtu_exceeded = true})[0], 0x02);
 }
 
-TEST(IntMetadata, TakesEightOctetsForTimestampsAndLogicalPortsAndFourForTheOthers) {
+TEST(IntMetadata, TakesEightBytesForTimestampsAndLogicalPortsAndFourForTheOthers) {
   EXPECT_EQ(IntMetadataWords(kIntNodeId), 1u);
   EXPECT_EQ(IntMetadataWords(kIntIngressTimestamp), 2u);
   EXPECT_EQ(IntMetadataWords(kIntEgressTimestamp), 2u);

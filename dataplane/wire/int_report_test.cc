@@ -10,10 +10,10 @@ namespace {
 
 using test::ExpectGolden;
 using test::ExpectShortReadsFail;
-using Octets = std::vector<uint8_t>;
+using Bytes = std::vector<uint8_t>;
 
 TEST(IntReportGroup, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0b0010'0001, 0b01'111111, 0xff, 0xfe,  // Ver 2, hw_id 5, sequence 0x3ffffe
       0x00,        0x00,        0x03, 0xe9,  // Node ID 1001
   };
@@ -23,7 +23,7 @@ TEST(IntReportGroup, MatchesTheSpecification) {
 }
 
 TEST(IntReportHeader, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x14,         // RepType 1 (INT), InType 4 (IPv4)
       0x0e,         // Report Length 14
       0x02,         // MD Length 2
@@ -47,7 +47,7 @@ TEST(IntReportHeader, KeepsEachFlagInItsOwnBit) {
 }
 
 TEST(IntReportMain, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x50, 0x00,  // RepMdBits: bits 1 and 3
       0x54, 0x53,  // Domain Specific ID
       0x80, 0x00,  // DSMdBits
@@ -62,14 +62,14 @@ TEST(IntReportMain, MatchesTheSpecification) {
 }
 
 TEST(IntTlv, MatchesTheSpecification) {
-  const Octets golden = {0x20, 0x05, 0x00, 0x00};  // type 2 (IPv4), 5 words, template 0
+  const Bytes golden = {0x20, 0x05, 0x00, 0x00};  // type 2 (IPv4), 5 words, template 0
   ExpectGolden(IntTlvHeader{.type = kIntTlvIpv4, .length_words = 5}, golden);
 }
 
 // The specification's first example: level 1 interfaces and queue occupancy of a TCP packet that
 // was cut behind its TCP header, 5 words of IP and 5 of TCP.
-Octets FirstExample() {
-  Octets octets = {
+Bytes FirstExample() {
+  Bytes octets = {
       0x14, 14,   2,    0x20,  // INT, IPv4; Report Length 14, MD Length 2, F
       0x50, 0x00, 0x00, 0x00,  // RepMdBits 1 and 3, Domain Specific ID
       0x00, 0x00, 0x00, 0x00,  // DSMdBits, DSMdstatus
@@ -82,7 +82,7 @@ Octets FirstExample() {
 }
 
 TEST(IntReport, ReadsTheSpecificationsFirstExample) {
-  const Octets octets = FirstExample();
+  const Bytes octets = FirstExample();
   ByteReader in(octets);
   IntReport report;
   ASSERT_EQ(ReadIntReport(in, report), IntReportFault::kNone);
@@ -100,7 +100,7 @@ TEST(IntReport, ReadsTheSpecificationsFirstExample) {
 }
 
 TEST(IntReport, WritesTheSpecificationsFirstExample) {
-  const Octets octets = FirstExample();
+  const Bytes octets = FirstExample();
   IntReport report;
   report.header = {.inner_type = kIntInnerIpv4, .tracked = true};
   report.main.metadata_bits = kIntPorts | kIntQueue;
@@ -113,23 +113,23 @@ TEST(IntReport, WritesTheSpecificationsFirstExample) {
   std::array<uint8_t, 128> room{};
   ByteWriter out(room);
   ASSERT_TRUE(WriteIntReport(out, report));
-  EXPECT_EQ(Octets(room.begin(), room.begin() + out.offset()), octets);
+  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
 }
 
 TEST(IntReport, FillsTheLastWordOfTheInnerPacket) {
-  const Octets packet = {0x45, 0x00, 0x00};
+  const Bytes packet = {0x45, 0x00, 0x00};
   IntReport report;
   report.header = {.type = kIntReportInnerOnly, .inner_type = kIntInnerIpv4};
   report.inner = packet;
   std::array<uint8_t, 16> room{};
   ByteWriter out(room);
   ASSERT_TRUE(WriteIntReport(out, report));
-  EXPECT_EQ(Octets(room.begin(), room.begin() + out.offset()),
-            (Octets{0x04, 1, 0, 0, 0x45, 0x00, 0x00, 0x00}));
+  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()),
+            (Bytes{0x04, 1, 0, 0, 0x45, 0x00, 0x00, 0x00}));
 }
 
 TEST(IntReport, TellsQueueAndReasonOfADrop) {
-  const Octets octets = {
+  const Bytes octets = {
       0x10, 5,    3,    0x80,                          // INT, no inner; 5 words, MD 3, D
       0x08, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // bits 4 and 15
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2a,  // ingress timestamp
@@ -146,12 +146,12 @@ TEST(IntReport, TellsQueueAndReasonOfADrop) {
   std::array<uint8_t, 64> room{};
   ByteWriter out(room);
   ASSERT_TRUE(WriteIntReport(out, report));
-  EXPECT_EQ(Octets(room.begin(), room.begin() + out.offset()), octets);
+  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
 }
 
 // The specification's second example: domain specific metadata, and TLVs inside.
 TEST(IntReport, FindsThePacketBehindOtherTlvs) {
-  const Octets octets = {
+  const Bytes octets = {
       0x11, 9,    3,    0x20,  // INT, TLV; 9 words, MD 3
       0x50, 0x00, 0x54, 0x53,  // bits 1 and 3, domain
       0x80, 0x00, 0x00, 0x00,  // DSMdBits: the first
@@ -174,14 +174,14 @@ TEST(IntReport, FindsThePacketBehindOtherTlvs) {
 }
 
 TEST(IntReport, TellsCutReportsFromWrongOnes) {
-  const Octets whole = FirstExample();
+  const Bytes whole = FirstExample();
   for (size_t size = 0; size < whole.size(); ++size) {
     ByteReader in(std::span<const uint8_t>(whole).first(size));
     IntReport report;
     EXPECT_EQ(ReadIntReport(in, report), IntReportFault::kTruncated) << size;
   }
   const auto fault_with = [&](size_t at, uint8_t value) {
-    Octets octets = whole;
+    Bytes octets = whole;
     octets[at] = value;
     ByteReader in(octets);
     IntReport report;
@@ -194,7 +194,7 @@ TEST(IntReport, TellsCutReportsFromWrongOnes) {
 }
 
 TEST(IntReport, RefusesToWriteMoreThanItsLengthCanSay) {
-  const Octets packet(1024, 1);
+  const Bytes packet(1024, 1);
   IntReport report;
   report.header.inner_type = kIntInnerEthernet;
   report.main.metadata_bits = 0xffff;

@@ -6,7 +6,7 @@
 namespace rocescope::wire {
 namespace {
 
-// Octet offsets behind the MAD header (IBTA vol. 1, tables 12.6 to 12.11). A field that a message
+// Byte offsets behind the MAD header (IBTA vol. 1, tables 12.6 to 12.11). A field that a message
 // does not have stands at kAbsent.
 constexpr uint8_t kAbsent = 0xff;
 

@@ -120,8 +120,8 @@ constexpr OpcodeTraits Summarise(const OpcodeInfo& info) {
   traits.operation = info.operation;
   const auto header = [&](HeaderBit bit, size_t size, uint8_t* place = nullptr) {
     if ((info.headers & bit) == 0) return;
-    if (place != nullptr) *place = traits.header_octets;
-    traits.header_octets = static_cast<uint8_t>(traits.header_octets + size);
+    if (place != nullptr) *place = traits.header_bytes;
+    traits.header_bytes = static_cast<uint8_t>(traits.header_bytes + size);
   };
   header(kHasRdeth, Rdeth::kSize);
   header(kHasDeth, Deth::kSize);

@@ -97,7 +97,7 @@ class Block {
   const uint8_t* data_;
 };
 
-inline constexpr uint8_t kZeroOctets[64] = {};
+inline constexpr uint8_t kZeroBytes[64] = {};
 
 class ByteReader {
  public:
@@ -130,8 +130,8 @@ class ByteReader {
   // The next `Size` octets, or zeros and !ok().
   template <size_t Size>
   constexpr Block<Size> Take() {
-    static_assert(Size <= sizeof(kZeroOctets));
-    return Block<Size>(Take(Size) ? position_ - Size : kZeroOctets);
+    static_assert(Size <= sizeof(kZeroBytes));
+    return Block<Size>(Take(Size) ? position_ - Size : kZeroBytes);
   }
 
  private:

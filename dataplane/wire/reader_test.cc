@@ -10,11 +10,11 @@
 namespace rocescope::wire {
 namespace {
 
-constexpr std::array<uint8_t, 18> kOctets = {0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09,
+constexpr std::array<uint8_t, 18> kBytes = {0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09,
                                              0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12};
 
-TEST(ByteReader, TakesTheMostSignificantOctetFirst) {
-  ByteReader in(kOctets);
+TEST(ByteReader, TakesTheMostSignificantByteFirst) {
+  ByteReader in(kBytes);
   EXPECT_EQ(in.U8(), 0x01u);
   EXPECT_EQ(in.U16(), 0x0203u);
   EXPECT_EQ(in.U24(), 0x040506u);
@@ -25,7 +25,7 @@ TEST(ByteReader, TakesTheMostSignificantOctetFirst) {
 }
 
 TEST(ByteReader, GivesZeroPastTheEndAndStaysFailed) {
-  ByteReader in(std::span<const uint8_t>(kOctets).first(3));
+  ByteReader in(std::span<const uint8_t>(kBytes).first(3));
   EXPECT_EQ(in.U32(), 0u);
   EXPECT_FALSE(in.ok());
   EXPECT_EQ(in.U8(), 0u);  // three octets are there, but the failed read spent them
@@ -33,7 +33,7 @@ TEST(ByteReader, GivesZeroPastTheEndAndStaysFailed) {
 }
 
 TEST(ByteReader, SkipsAndLendsNoMoreThanIsThere) {
-  ByteReader in(std::span<const uint8_t>(kOctets).first(4));
+  ByteReader in(std::span<const uint8_t>(kBytes).first(4));
   in.Skip(1);
   EXPECT_EQ(in.Bytes(2).front(), 0x02);
   EXPECT_EQ(in.offset(), 3u);
@@ -41,7 +41,7 @@ TEST(ByteReader, SkipsAndLendsNoMoreThanIsThere) {
   EXPECT_FALSE(in.ok());
 }
 
-TEST(ByteWriter, PutsTheMostSignificantOctetFirst) {
+TEST(ByteWriter, PutsTheMostSignificantByteFirst) {
   std::array<uint8_t, 18> octets{};
   ByteWriter out(octets);
   out.U8(0x01);
@@ -50,7 +50,7 @@ TEST(ByteWriter, PutsTheMostSignificantOctetFirst) {
   out.U32(0x0708090a);
   out.U64(0x0b0c0d0e0f101112);
   EXPECT_TRUE(out.ok());
-  EXPECT_EQ(octets, kOctets);
+  EXPECT_EQ(octets, kBytes);
 }
 
 TEST(ByteWriter, DropsAWritePastTheEnd) {
@@ -64,7 +64,7 @@ TEST(ByteWriter, DropsAWritePastTheEnd) {
 TEST(ByteWriter, CopiesAndClears) {
   std::array<uint8_t, 4> octets = {7, 7, 7, 7};
   ByteWriter out(octets);
-  out.Bytes(std::span(kOctets).first(2));
+  out.Bytes(std::span(kBytes).first(2));
   out.Zeros(1);
   EXPECT_EQ(octets, (std::array<uint8_t, 4>{1, 2, 0, 7}));
   EXPECT_EQ(out.offset(), 3u);

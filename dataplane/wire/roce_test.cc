@@ -131,7 +131,7 @@ TEST(AtomicAckEth, MatchesIbta9353) {
   ExpectShortReadsFail<AtomicAckEth>(golden);
 }
 
-TEST(ImmDt, IsFourOctetsOfData) {
+TEST(ImmDt, IsFourBytesOfData) {
   const std::vector<uint8_t> golden = {0xca, 0xfe, 0x00, 0x07};
   ExpectGolden(ImmDt{.data = 0xcafe0007}, golden);
   ExpectShortReadsFail<ImmDt>(golden);

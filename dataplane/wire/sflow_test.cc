@@ -14,7 +14,7 @@ namespace {
 using test::Encoded;
 using test::ExpectGolden;
 using test::ExpectShortReadsFail;
-using Octets = std::vector<uint8_t>;
+using Bytes = std::vector<uint8_t>;
 
 TEST(SflowTag, HasTheEnterpriseAboveTheFormat) {
   EXPECT_EQ(kSflowGpu, 0x01647001u) << "5703 << 12 | 1";
@@ -23,7 +23,7 @@ TEST(SflowTag, HasTheEnterpriseAboveTheFormat) {
 }
 
 TEST(SflowDatagram, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x00, 0x00, 0x00, 0x05,  // version
       0x00, 0x00, 0x00, 0x01,  // address type: IPv4
       0x0a, 0x00, 0x00, 0x05,  // agent 10.0.0.5
@@ -43,7 +43,7 @@ TEST(SflowDatagram, MatchesTheSpecification) {
 
 TEST(SflowDatagram, TakesIpv6AgentsAndRefusesOthers) {
   SflowDatagramHeader header = {.agent = *ParseIpAddress("fd00::5")};
-  Octets octets = Encoded(header);
+  Bytes octets = Encoded(header);
   EXPECT_EQ(octets.size(), SflowDatagramHeader::kSize + 12);
   EXPECT_EQ(octets[7], 2u);
   EXPECT_EQ(test::Decoded<SflowDatagramHeader>(octets).agent, header.agent);
@@ -54,7 +54,7 @@ TEST(SflowDatagram, TakesIpv6AgentsAndRefusesOthers) {
 }
 
 TEST(SflowDatagram, OfAnotherVersionSaysItsVersionAlone) {
-  const Octets octets = {0x00, 0x00, 0x00, 0x04, 0xff, 0xff, 0xff, 0xff};
+  const Bytes octets = {0x00, 0x00, 0x00, 0x04, 0xff, 0xff, 0xff, 0xff};
   ByteReader in(octets);
   SflowDatagramHeader header;
   Read(in, header);
@@ -72,7 +72,7 @@ const SflowFlowSample kFlow = {.sequence = 9,
                                .records = 2};
 
 TEST(SflowFlowSample, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x00,        0x00, 0x00, 0x09,  // sequence number
       0x00,        0x00, 0x00, 0x11,  // source: class 0, ifIndex 17
       0x00,        0x00, 0x10, 0x00,  // sampling rate
@@ -90,10 +90,10 @@ TEST(SflowFlowSample, HasRoomForLargeNumbersWhereItIsExpanded) {
   SflowFlowSample sample = kFlow;
   sample.expanded = true;
   sample.source.index = 0x0a000001;  // more than 24 bits
-  const Octets octets = Encoded(sample);
+  const Bytes octets = Encoded(sample);
   ASSERT_EQ(octets.size(), SflowFlowSample::kExpandedSize);
-  EXPECT_EQ(Octets(octets.begin() + 4, octets.begin() + 12), (Octets{0, 0, 0, 0, 0x0a, 0, 0, 1}));
-  EXPECT_EQ(Octets(octets.end() - 12, octets.end() - 4), (Octets{0, 0, 0, 2, 0, 0, 0, 5}));
+  EXPECT_EQ(Bytes(octets.begin() + 4, octets.begin() + 12), (Bytes{0, 0, 0, 0, 0x0a, 0, 0, 1}));
+  EXPECT_EQ(Bytes(octets.end() - 12, octets.end() - 4), (Bytes{0, 0, 0, 2, 0, 0, 0, 5}));
   ByteReader in(octets);
   SflowFlowSample read = {.expanded = true};
   Read(in, read);
@@ -103,7 +103,7 @@ TEST(SflowFlowSample, HasRoomForLargeNumbersWhereItIsExpanded) {
 }
 
 TEST(SflowCounterSample, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x00, 0x00, 0x00, 0x09,  // sequence number
       0x02, 0x00, 0x00, 0x11,  // source: class 2, index 17
       0x00, 0x00, 0x00, 0x02,  // records
@@ -115,7 +115,7 @@ TEST(SflowCounterSample, MatchesTheSpecification) {
 }
 
 TEST(SflowDiscardedPacket, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x00, 0x00, 0x00, 0x09,  // sequence number
       0x00, 0x00, 0x00, 0x00,  // source: class
       0x00, 0x00, 0x00, 0x11,  // and index
@@ -137,14 +137,14 @@ TEST(SflowDiscardedPacket, MatchesTheSpecification) {
 }
 
 TEST(SflowSampledHeader, MatchesTheSpecification) {
-  const Octets golden = {
+  const Bytes golden = {
       0x00, 0x00, 0x00, 0x01,                          // protocol: Ethernet
       0x00, 0x00, 0x05, 0xee,                          // frame length 1518, with FCS
       0x00, 0x00, 0x00, 0x04,                          // stripped
       0x00, 0x00, 0x00, 0x06,                          // header length
       0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x00, 0x00,  // header, padded
   };
-  const Octets front = {1, 2, 3, 4, 5, 6};
+  const Bytes front = {1, 2, 3, 4, 5, 6};
   EXPECT_EQ(Encoded(SflowSampledHeader{.frame_length = 1518, .stripped = 4, .octets = front}),
             golden);
   ByteReader in(golden);
@@ -152,11 +152,11 @@ TEST(SflowSampledHeader, MatchesTheSpecification) {
   Read(in, header);
   EXPECT_TRUE(in.ok());
   EXPECT_EQ(header.frame_length, 1518u);
-  EXPECT_EQ(Octets(header.octets.begin(), header.octets.end()), front);
+  EXPECT_EQ(Bytes(header.octets.begin(), header.octets.end()), front);
 }
 
 TEST(SflowFlowRecords, MatchTheSpecification) {
-  const Octets switch_record = {
+  const Bytes switch_record = {
       0, 0, 0, 10, 0, 0, 0, 3,  // source VLAN and priority
       0, 0, 0, 20, 0, 0, 0, 4,  // destination VLAN and priority
   };
@@ -166,7 +166,7 @@ TEST(SflowFlowRecords, MatchTheSpecification) {
                                  .destination_priority = 4},
                switch_record);
   ExpectShortReadsFail<SflowSwitchRecord>(switch_record);
-  const Octets router_record = {
+  const Bytes router_record = {
       0, 0, 0, 1,  10, 0, 0, 9,   // next hop: IPv4 10.0.0.9
       0, 0, 0, 24, 0,  0, 0, 16,  // source and destination mask
   };
@@ -185,7 +185,7 @@ void ExpectFields(const std::vector<size_t>& widths) {
   Record record;
   uint32_t next = 0;
   Record::kFields(record, [&next](std::string_view, auto& field) { field = ++next; });
-  Octets golden;
+  Bytes golden;
   for (size_t i = 0; i < widths.size(); ++i) {
     golden.resize(golden.size() + widths[i]);
     golden.back() = static_cast<uint8_t>(i + 1);
@@ -207,7 +207,7 @@ TEST(SflowCounterRecords, HaveTheWidthsOfTheSpecification) {
 TEST(SflowInterfaceRecord, HasItsFieldsInTheOrderOfTheSpecification) {
   SflowInterfaceRecord record = {.index = 17, .in_octets = 1ull << 40, .in_discards = 5};
   record.out_octets = 3;
-  const Octets octets = Encoded(record);
+  const Bytes octets = Encoded(record);
   EXPECT_EQ(octets[3], 17u) << "ifIndex";
   EXPECT_EQ(octets[26], 1u) << "ifInOctets at 24";
   EXPECT_EQ(octets[47], 5u) << "ifInDiscards at 44";
@@ -215,7 +215,7 @@ TEST(SflowInterfaceRecord, HasItsFieldsInTheOrderOfTheSpecification) {
 }
 
 TEST(SflowHostRecord, MatchesTheSpecification) {
-  Octets golden = {
+  Bytes golden = {
       0x00, 0x00, 0x00, 0x05,                         // hostname: 5 octets
       'g',  'p',  'u',  '-',  '7', 0x00, 0x00, 0x00,  // padded
   };
@@ -245,7 +245,7 @@ TEST(SflowHostRecord, MatchesTheSpecification) {
 }
 
 TEST(SflowWriter, WorksOutNumbersAndLengths) {
-  const Octets front = {1, 2, 3};
+  const Bytes front = {1, 2, 3};
   std::array<uint8_t, 256> room{};
   SflowWriter writer(room, {.agent = IpAddress::FromV4(1), .sequence = 7});
   writer.BeginSample(kSflowExpandedFlowSample, SflowFlowSample{.expanded = true});

@@ -19,7 +19,7 @@ namespace {
 
 // A workload without a place for the kind is drawn anew, such as one that no link between switches
 // carries anything of.
-constexpr uint64_t kMostAttempts = 32;
+constexpr uint64_t kMaxAttempts = 32;
 
 uint64_t ControlsAmong(double share, uint64_t scenarios) {
   return static_cast<uint64_t>(std::floor(share * static_cast<double>(scenarios)));
@@ -55,7 +55,7 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   Dice logs(options.seed, "log", number);
   const auto releases = NcclReleases();
   outline.nccl = fmt::format("2.{}", releases[logs.Between(0, releases.size() - 1)].minor);
-  for (uint64_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+  for (uint64_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const uint64_t seed = HashCombine(HashCombine(options.seed, number), attempt);
     outline.seed = seed >> 12;  // JSON's numbers hold it
     outline.fabric = needs.full_buffers ? DrawNarrowFabric(fabrics) : DrawFabric(fabrics);

@@ -150,8 +150,8 @@ TEST(LossRateTest, IsLiftedWhereItCouldNotShow) {
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 30'000, 1), kExpectedLosses / 30'000);
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 30'000, 4), 4 * kExpectedLosses / 30'000);
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-2, 30'000, 1), 1e-2);
-  EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 10, 1), kMostLoss);
-  EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 0, 1), kMostLoss);
+  EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 10, 1), kMaxLoss);
+  EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 0, 1), kMaxLoss);
 }
 
 // Each bucket by its share, within four standard deviations of a binomial.

@@ -14,8 +14,8 @@ double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice) {
 }
 
 double LiftedLossRate(double rate, double frames, double burst) {
-  const double needed = frames > 0 ? kExpectedLosses * burst / frames : kMostLoss;
-  return std::max(rate, std::min(needed, kMostLoss));
+  const double needed = frames > 0 ? kExpectedLosses * burst / frames : kMaxLoss;
+  return std::max(rate, std::min(needed, kMaxLoss));
 }
 
 }  // namespace rocescope::sim

@@ -17,12 +17,12 @@ double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice);
 // one: neither the truth nor anybody else could tell. A fault shows from its fifth frame, so the
 // rate is such that kExpectedLosses are lost on average of `frames`, those that pass while the
 // fault lasts. Losses in bursts of `burst` on average come rarely and count as one. At most
-// kMostLoss, since a link that loses more is not gray.
+// kMaxLoss, since a link that loses more is not gray.
 double LiftedLossRate(double rate, double frames, double burst);
 
 // Poisson: fewer than five of 25 in one of a million; fewer than five of half as many, where a job
 // sends less than planned, in one of 200.
 inline constexpr double kExpectedLosses = 25;
-inline constexpr double kMostLoss = 0.2;
+inline constexpr double kMaxLoss = 0.2;
 
 }  // namespace rocescope::sim

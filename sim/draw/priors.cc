@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/nearest.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/yaml_fields.h"
 
 namespace rocescope::sim {
 namespace {
@@ -17,7 +17,7 @@ using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
 
-constexpr double kMostWeight = 1e9;
+constexpr double kMaxWeight = 1e9;
 
 auto RealUpTo(double most) {
   return [most](std::string_view text) -> Result<double> {
@@ -47,7 +47,7 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
       continue;
     }
     priors.kinds[static_cast<size_t>(*kind)] =
-        ReadParsed(node.items[i + 1], RealUpTo(kMostWeight), errors).value_or(0);
+        ReadParsed(node.items[i + 1], RealUpTo(kMaxWeight), errors).value_or(0);
   }
   if (errors.empty() && std::all_of(priors.kinds.begin(), priors.kinds.end(),
                                     [](double weight) { return weight == 0; })) {
@@ -66,7 +66,7 @@ void ReadLossRates(const YamlNode& node, YamlErrors& errors, Priors& priors) {
     Priors::LossRates rates;
     real("least", 1, rates.least);
     real("most", 1, rates.most);
-    real("share", kMostWeight, rates.share);
+    real("share", kMaxWeight, rates.share);
     if (errors.empty() && (rates.least <= 0 || rates.least > rates.most)) {
       errors.Add(item, "loss rates lie above 0, and `least` is not above `most`");
     }

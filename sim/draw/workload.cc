@@ -14,9 +14,9 @@ namespace {
 using std::chrono::nanoseconds;
 using topology::Shape;
 
-constexpr uint64_t kMostJobs = 6;
-constexpr uint32_t kMostJobHosts = 32;  // a ring's steps take longer than its data beyond that
-constexpr uint32_t kMostAllToAll = 32;  // ranks: connections grow by the square
+constexpr uint64_t kMaxJobs = 6;
+constexpr uint32_t kMaxJobHosts = 32;  // a ring's steps take longer than its data beyond that
+constexpr uint32_t kMaxAllToAll = 32;  // ranks: connections grow by the square
 constexpr double kBytesPerMicrosecond = 12'500;  // of a host's link, 100 Gb/s
 // Of a transfer that waits for another: propagation, four switches and a clear-to-send.
 constexpr SimTime kStep = 6 * kMicrosecond;
@@ -89,7 +89,7 @@ class JobDrawer {
       const CollectiveKind kind = ParseCollectiveKind(pattern).value();
       // Over all ranks at once: the data of a host then leaves by few of its NICs.
       const uint32_t all = hosts * job_.gpus;
-      const bool rails = kind == CollectiveKind::kPipeline || all > kMostAllToAll ||
+      const bool rails = kind == CollectiveKind::kPipeline || all > kMaxAllToAll ||
                          job_.gpus == 1 || dice_.Chance(0.5);
       Add(kind == CollectiveKind::kPipeline ? "pp" : "dp", kind, 1, rails, rails ? hosts : all);
     }
@@ -161,11 +161,11 @@ class JobDrawer {
 std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Dice& dice) {
   const uint64_t idle = dice.Between(1, std::max(1u, hosts / 4));
   const uint64_t busy = hosts - idle;
-  const uint64_t fewest = (busy + kMostJobHosts - 1) / kMostJobHosts;
-  std::vector<uint64_t> sizes(dice.Between(fewest, std::min(kMostJobs, busy / 2)), 2);
+  const uint64_t fewest = (busy + kMaxJobHosts - 1) / kMaxJobHosts;
+  std::vector<uint64_t> sizes(dice.Between(fewest, std::min(kMaxJobs, busy / 2)), 2);
   for (uint64_t left = busy - 2 * sizes.size(); left > 0; --left) {
     uint64_t& size = sizes[dice.Between(0, sizes.size() - 1)];
-    if (size < kMostJobHosts) ++size;
+    if (size < kMaxJobHosts) ++size;
   }
   std::vector<uint32_t> owner;  // of each host; the number of jobs: none
   for (uint32_t job = 0; job < sizes.size(); ++job) owner.insert(owner.end(), sizes[job], job);

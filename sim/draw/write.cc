@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/draw/outline.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::sim {
 namespace {

@@ -13,7 +13,7 @@ constexpr uint32_t kWireOverhead = 24;  // FCS, preamble, gap
 std::span<uint8_t> CollectorPort::Begin(SimTime now, uint32_t length) {
   const SimTime here = now + options_.delay;
   const SimTime begin = std::max(here, busy_until_);
-  const SimTime longest_wait = TransmitTime(options_.queue_octets, options_.bits_per_second);
+  const SimTime longest_wait = TransmitTime(options_.queue_bytes, options_.bits_per_second);
   if (begin - here > longest_wait) {
     ++counts_.lost;
     return {};

@@ -19,7 +19,7 @@ struct CollectorPortOptions {
   IpAddress address = IpAddress::FromV4(0xac10'ff01);  // 172.16.255.1
   uint64_t mac = 0x0200'00ff'0001;
   uint64_t bits_per_second = 100'000'000'000;
-  uint64_t queue_octets = 16u << 20;
+  uint64_t queue_bytes = 16u << 20;
   SimTime delay = 5 * kMicrosecond;  // from any switch to the queue
 };
 

@@ -14,7 +14,7 @@ constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;
 CollectorPortOptions TenGigabit() {
   return {.clock = {.epoch = FromNanoseconds(kEpochNs)},
           .bits_per_second = 10'000'000'000,
-          .queue_octets = 2 * 1250,
+          .queue_bytes = 2 * 1250,
           .delay = 3 * kMicrosecond};
 }
 

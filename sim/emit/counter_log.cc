@@ -16,9 +16,9 @@ uint64_t SumOf(const std::array<uint64_t, kPriorities>& counts) {
 void AppendLink(const Port& port, const WallClock& clock, CounterLine& line) {
   const PortCounters& counters = port.counters();
   line.metrics.insert(line.metrics.end(),
-                      {{Metric::kRxBytes, counters.rx_octets},
+                      {{Metric::kRxBytes, counters.rx_bytes},
                        {Metric::kRxPackets, counters.rx_frames},
-                       {Metric::kTxBytes, counters.tx_octets},
+                       {Metric::kTxBytes, counters.tx_bytes},
                        {Metric::kTxPackets, counters.tx_frames},
                        {Metric::kFcsErrors, counters.fcs_errors},
                        {Metric::kLinkUp, port.up() ? 1u : 0u},

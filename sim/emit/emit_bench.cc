@@ -51,7 +51,7 @@ void BenchmarkMirror(benchmark::State& state) {
   Pair pair{.fabric = topology::Fabric::Make(std::move(parts)).value()};
   PacketWriter packets(pair.network);
   const auto file = PcapFile::Open("/dev/null").value();
-  CollectorPort port({.queue_octets = uint64_t{1} << 50}, *file);  // time stands still here
+  CollectorPort port({.queue_bytes = uint64_t{1} << 50}, *file);  // time stands still here
   const auto mirror = Mirror::Make(pair.network, packets, port,
                                    {.snap_length = static_cast<uint32_t>(state.range(0))})
                           .value();

@@ -17,7 +17,7 @@ struct Envelope {
   IpAddress destination;
 
   bool ipv4() const { return source.IsV4() && destination.IsV4(); }
-  uint32_t Octets() const { return ipv4() ? 14 + 20 : 14 + 40; }
+  uint32_t Bytes() const { return ipv4() ? 14 + 20 : 14 + 40; }
 };
 
 // 02:00:01 and the switch's number.

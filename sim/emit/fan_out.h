@@ -20,8 +20,8 @@ class FanOut final : public SwitchObserver {
     for (SwitchObserver* each : observers_) each->Queues(at, port, frame);
   }
   void Departs(const Switch& at, const Port& port, const Frame& frame,
-               uint64_t queue_octets) override {
-    for (SwitchObserver* each : observers_) each->Departs(at, port, frame, queue_octets);
+               uint64_t queue_bytes) override {
+    for (SwitchObserver* each : observers_) each->Departs(at, port, frame, queue_bytes);
   }
 
   void Loses(const Switch& at, const Port* out, const Frame& frame, LossCause cause) override {

@@ -12,10 +12,10 @@ namespace rocescope::sim {
 class FrameSink {
  public:
   // An IP packet of 65,535 octets in Ethernet with tags fits.
-  static constexpr size_t kMostOctets = 65'600;
+  static constexpr size_t kMaxBytes = 65'600;
 
   virtual ~FrameSink() = default;
-  // Where to write the next frame, at least kMostOctets; the same until Add.
+  // Where to write the next frame, at least kMaxBytes; the same until Add.
   virtual std::span<uint8_t> Room() = 0;
   // The first `captured` octets of Room are a frame that came at `arrival` and has `original`
   // octets, without FCS. Not earlier than the one before.

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/emit/output_file.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::sim {
 namespace {

@@ -13,9 +13,9 @@ namespace {
 constexpr uint16_t kMetadata = wire::kIntPorts | wire::kIntHopLatency | wire::kIntQueue |
                                wire::kIntIngressTimestamp | wire::kIntEgressTimestamp;
 constexpr uint16_t kSourcePort = 0xd000;
-constexpr uint32_t kMostOccupancy = 0xffffff;  // 24 bits
-constexpr size_t kMostInner = 512;
-constexpr uint32_t kFixedOctets = wire::IntReportGroupHeader::kSize + wire::IntReportHeader::kSize +
+constexpr uint32_t kMaxOccupancy = 0xffffff;  // 24 bits
+constexpr size_t kMaxInner = 512;
+constexpr uint32_t kFixedBytes = wire::IntReportGroupHeader::kSize + wire::IntReportHeader::kSize +
                                   wire::IntReportMain::kSize +
                                   4 * wire::IntMetadataWords(kMetadata);
 
@@ -51,18 +51,18 @@ IntPostcards::IntPostcards(Network& network, PacketWriter& packets, CollectorPor
 }
 
 void IntPostcards::Report(const Switch& at, const Port& port, const Frame& frame,
-                          uint64_t queue_octets) {
+                          uint64_t queue_bytes) {
   Node& node = nodes_[at.number()];
   if (node.id == topology::kNone) return;
   const SimTime now = network_.engine().Now();
   const uint32_t sequence = node.sequence++;
   ++reports_;
 
-  std::array<uint8_t, kMostInner> inner_room;
+  std::array<uint8_t, kMaxInner> inner_room;
   const size_t inner = packets_.WriteFrame(
-      frame, std::span(inner_room).first(std::min<size_t>(options_.inner_octets, kMostInner)));
-  const auto contents = static_cast<uint32_t>(kFixedOctets + (inner + 3) / 4 * 4);
-  const uint32_t length = node.envelope.Octets() + wire::UdpHeader::kSize + contents;
+      frame, std::span(inner_room).first(std::min<size_t>(options_.inner_bytes, kMaxInner)));
+  const auto contents = static_cast<uint32_t>(kFixedBytes + (inner + 3) / 4 * 4);
+  const uint32_t length = node.envelope.Bytes() + wire::UdpHeader::kSize + contents;
   const std::span<uint8_t> room = port_.Begin(now, length);
   if (room.empty()) return;
 
@@ -82,7 +82,7 @@ void IntPostcards::Report(const Switch& at, const Port& port, const Frame& frame
       out,
       {.header = {.type = wire::kIntReportInt,
                   .inner_type = wire::kIntInnerEthernet,
-                  .congested = queue_octets > options_.congested_octets,
+                  .congested = queue_bytes > options_.congested_bytes,
                   .tracked = true},
        .main = {.metadata_bits = kMetadata},
        .metadata = {.present = kMetadata,
@@ -92,7 +92,7 @@ void IntPostcards::Report(const Switch& at, const Port& port, const Frame& frame
                         port_.options().clock.Length(now - frame.arrived).count(), UINT32_MAX - 1)),
                     .queue_id = frame.priority,
                     .queue_occupancy =
-                        static_cast<uint32_t>(std::min<uint64_t>(queue_octets, kMostOccupancy - 1)),
+                        static_cast<uint32_t>(std::min<uint64_t>(queue_bytes, kMaxOccupancy - 1)),
                     .ingress_timestamp = nanoseconds(frame.arrived),
                     .egress_timestamp = nanoseconds(now)},
        .inner = std::span(inner_room).first(inner)});

@@ -17,9 +17,9 @@ namespace rocescope::sim {
 struct IntOptions {
   uint32_t shift = 8;                   // one packet in 2^shift
   uint16_t udp_port = 32766;            // of the collector
-  uint32_t inner_octets = 128;          // of the packet's front
+  uint32_t inner_bytes = 128;          // of the packet's front
   std::vector<Duration> clock_errors;   // as of MirrorOptions
-  uint64_t congested_octets = 100'000;  // a queue that holds more is said to be congested
+  uint64_t congested_bytes = 100'000;  // a queue that holds more is said to be congested
 };
 
 // A postcard as a packet begins to leave a switch that has an INT id: its ports, how long it
@@ -38,8 +38,8 @@ class IntPostcards final : public SwitchObserver {
   void Arrives(const Switch&, const Port&, const Frame&) override {}
   void Queues(const Switch&, const Port&, const Frame&) override {}
   void Departs(const Switch& at, const Port& port, const Frame& frame,
-               uint64_t queue_octets) override {
-    if (Chooses(frame) && port.up()) Report(at, port, frame, queue_octets);
+               uint64_t queue_bytes) override {
+    if (Chooses(frame) && port.up()) Report(at, port, frame, queue_bytes);
   }
 
   uint64_t reports() const { return reports_; }  // sent, lost ones too
@@ -53,7 +53,7 @@ class IntPostcards final : public SwitchObserver {
     Envelope envelope;
   };
 
-  void Report(const Switch& at, const Port& port, const Frame& frame, uint64_t queue_octets);
+  void Report(const Switch& at, const Port& port, const Frame& frame, uint64_t queue_bytes);
 
   Network& network_;
   PacketWriter& packets_;

@@ -84,7 +84,7 @@ TEST_F(IntPostcardsTest, TellsHowLongAFrameStayedAndWhatItLeftBehind) {
   uint32_t latency = 0;
   uint32_t octets = 0;
   bool congested = false;
-  for (const Postcard& card : Run({.shift = 0, .congested_octets = 50'000})) {
+  for (const Postcard& card : Run({.shift = 0, .congested_bytes = 50'000})) {
     latency = std::max(latency, card.report.metadata.hop_latency);
     octets = std::max(octets, card.report.metadata.queue_occupancy);
     EXPECT_EQ(card.report.header.congested, card.report.metadata.queue_occupancy > 50'000);
@@ -112,7 +112,7 @@ TEST(IntPostcards, AllHopsOfAPacketChooseAlike) {
   PacketWriter packets(network);
   MemorySink sink;
   CollectorPort port({}, sink);
-  IntPostcards postcards(network, packets, port, {.shift = 3, .inner_octets = 64});
+  IntPostcards postcards(network, packets, port, {.shift = 3, .inner_bytes = 64});
   for (topology::NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
     if (fabric.node(node).IsSwitch()) network.switch_at(node).SetObserver(&postcards);
   }

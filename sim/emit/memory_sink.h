@@ -27,7 +27,7 @@ class MemorySink final : public FrameSink {
   const std::vector<Kept>& frames() const { return frames_; }
 
  private:
-  std::vector<uint8_t> room_ = std::vector<uint8_t>(kMostOctets);
+  std::vector<uint8_t> room_ = std::vector<uint8_t>(kMaxBytes);
   std::vector<Kept> frames_;
 };
 

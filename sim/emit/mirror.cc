@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr uint8_t kPlatformWithSeconds = 5;
-constexpr uint32_t kGreOctets = wire::GreHeader::kSize + 4;  // with a sequence number
+constexpr uint32_t kGreBytes = wire::GreHeader::kSize + 4;  // with a sequence number
 
 }  // namespace
 
@@ -116,9 +116,9 @@ void Mirror::CopyTo(const Entry& entry, const Frame& frame, bool egress) {
 
   const uint32_t whole = packets_.LengthOf(frame);
   const uint32_t kept = options_.snap_length == 0 ? whole : std::min(whole, options_.snap_length);
-  const uint32_t inside = kGreOctets + static_cast<uint32_t>(wire::Erspan3Header::kSize) +
+  const uint32_t inside = kGreBytes + static_cast<uint32_t>(wire::Erspan3Header::kSize) +
                           (entry.names_port ? wire::ErspanPlatformSubheader::kSize : 0) + kept;
-  const uint32_t length = session.envelope.Octets() + inside;
+  const uint32_t length = session.envelope.Bytes() + inside;
   const std::span<uint8_t> room = port_.Begin(now, length);
   if (room.empty()) {
     ++counts_[entry.tap].lost;

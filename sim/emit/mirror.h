@@ -14,7 +14,7 @@
 namespace rocescope::sim {
 
 struct MirrorOptions {
-  // Octets kept of a frame; 0: all. 192 keeps a clear-to-send's payload.
+  // Bytes kept of a frame; 0: all. 192 keeps a clear-to-send's payload.
   uint32_t snap_length = 192;
   // What switches' clocks say beyond the wall's, by node; empty: nothing.
   std::vector<Duration> clock_errors;
@@ -38,7 +38,7 @@ class Mirror final : public SwitchObserver {
   void Arrives(const Switch& at, const Port& port, const Frame& frame) override;
   void Queues(const Switch& at, const Port& port, const Frame& frame) override;
   void Departs(const Switch& at, const Port& port, const Frame& frame,
-               uint64_t queue_octets) override;
+               uint64_t queue_bytes) override;
 
   // Whether it has anything to do at a switch.
   bool Watches(const Switch& which) const { return watches_[which.number()]; }

@@ -156,7 +156,7 @@ TEST_F(MirrorTest, ACopyBeforeTheQueueShowsFramesThatWereDropped) {
 
 TEST_F(MirrorTest, ASlowPortLosesCopiesAndTheSequenceShowsIt) {
   Start({{.session = 1, .ports = {0}}}, {}, {.snap_length = 0},
-        {.bits_per_second = 10'000'000'000, .queue_octets = 20'000});
+        {.bits_per_second = 10'000'000'000, .queue_bytes = 20'000});
   star_->Write(0, 1, 4096 * 50);
   const auto copies = Run();
   const Mirror::Count& count = mirror_->CountOf(0);

@@ -24,7 +24,7 @@ constexpr std::array<NcclRelease, 7> kReleases = {{{14, "2.14.3+cuda11.7"},
                                                    {27, "2.27.3+cuda12.9"},
                                                    {30, "2.30.3+cuda13.0"}}};
 constexpr int kGidIndex = 3;  // RoCE v2 with an IPv4 address, mostly
-constexpr uint32_t kRdmaPort = 1;
+constexpr uint32_t kLoggedRdmaPort = 1;
 
 // domain << 20 | bus << 12 | device << 4 | function of "0000:17:00.0"; 0 if it is not known.
 uint64_t PackedPci(const std::string& pci) {
@@ -104,7 +104,7 @@ class Log {
     std::string devices;
     for (const topology::NicIndex nic : nics) {
       fmt::format_to(std::back_inserter(devices), " [{}]{}:{}/RoCE", DeviceOf(nic),
-                     fabric_.nic(nic).device, kRdmaPort);
+                     fabric_.nic(nic).device, kLoggedRdmaPort);
     }
     Info("NET/IB : Using{} [RO]; OOB {}", devices, out_of_band);
     Info("Using network IB");
@@ -242,7 +242,7 @@ class Log {
     Info(
         "NET/IB: {}: QP created: port={} dev={} devName={} ndevs=1 nmdevs=1 qp_num={} pkey=65535 "
         "pd={:#x} oooRq=0",
-        function, kRdmaPort, DeviceOf(nic), fabric_.nic(nic).device, qpn.value,
+        function, kLoggedRdmaPort, DeviceOf(nic), fabric_.nic(nic).device, qpn.value,
         0x7f10'0000'0000 + DeviceOf(nic) * 0x1000);
   }
 
@@ -265,28 +265,28 @@ class Log {
     for (const auto& queue_pair : connection.queue_pairs) {
       const uint32_t qpn = queue_pair.sender.value;
       if (release_.minor < 19) {
-        Info("NET/IB: Dev {} Port {} qpn {} mtu {} {}", device, kRdmaPort, qpn, mtu, gid);
+        Info("NET/IB: Dev {} Port {} qpn {} mtu {} {}", device, kLoggedRdmaPort, qpn, mtu, gid);
       } else if (release_.minor < 27) {
         Info(
             "NET/IB: NCCL Dev {} IbDev {} Port {} qpn {} mtu {} query_{} {} fifoRkey={:#x} "
             "fifoLkey={:#x}",
-            device, device, kRdmaPort, qpn, mtu, kEce, gid, rkey, rkey);
+            device, device, kLoggedRdmaPort, qpn, mtu, kEce, gid, rkey, rkey);
       } else if (release_.minor < 29) {
         Info("NET/IB: NCCL Dev {} IbDev {} Port {} qpn {} mtu {} {} fifoRkey={:#x} fifoLkey={:#x}",
-             device, device, kRdmaPort, qpn, mtu, gid, rkey, rkey);
-        Info("NET/IB: IbDev {} Port {} qpn {} query_{}", device, kRdmaPort, qpn, kEce);
+             device, device, kLoggedRdmaPort, qpn, mtu, gid, rkey, rkey);
+        Info("NET/IB: IbDev {} Port {} qpn {} query_{}", device, kLoggedRdmaPort, qpn, kEce);
       } else {
         Info(
             "NET/IB: ncclIbConnect: NCCL Dev {} IbDev {} Port {} qp_num {} mtu {} {} "
             "ctsFifoRkey={:#x} ctsFifoLkey={:#x}",
-            device, device, kRdmaPort, qpn, mtu, gid, rkey, rkey);
+            device, device, kLoggedRdmaPort, qpn, mtu, gid, rkey, rkey);
       }
     }
     // What the peer answered: from 2.20 to 2.26 the line names the peer's queue pair.
     if (release_.minor < 20 || release_.minor >= 27) return;
     for (const auto& queue_pair : connection.queue_pairs) {
-      Info("NET/IB: IbDev {} Port {} qpn {} set_{}", device, kRdmaPort, queue_pair.receiver.value,
-           kEce);
+      Info("NET/IB: IbDev {} Port {} qpn {} set_{}", device, kLoggedRdmaPort,
+           queue_pair.receiver.value, kEce);
     }
   }
 

@@ -12,7 +12,7 @@
 namespace rocescope::sim {
 namespace {
 
-std::span<const uint8_t> OctetsOf(std::string_view text) {
+std::span<const uint8_t> BytesOf(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -77,7 +77,7 @@ void TextFile::Relieve() {
 }
 
 void TextFile::Flush() {
-  file_.Write(OctetsOf(text_));
+  file_.Write(BytesOf(text_));
   text_.clear();
 }
 
@@ -89,7 +89,7 @@ Status TextFile::Close() {
 Status WriteFile(const std::string& path, std::string_view text) {
   Result<OutputFile> file = OutputFile::Open(path);
   if (!file) return tl::unexpected(file.error());
-  file->Write(OctetsOf(text));
+  file->Write(BytesOf(text));
   return file->Close();
 }
 

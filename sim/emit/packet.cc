@@ -13,21 +13,21 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr size_t kCnpReservedOctets = 16;  // IBTA Annex A17.9.3
+constexpr size_t kCnpReservedBytes = 16;  // IBTA Annex A17.9.3
 constexpr size_t kLongestMtu = 4096;       // IBTA vol. 1, 9.2: enum mtu
 constexpr uint16_t kDontFragment = 0x4000;
 constexpr uint16_t kDefaultPartition = 0xffff;
 constexpr size_t kLongestGrant = 512;  // octets: NCCL's FIFO has eight elements of 64
 
-size_t ExtensionOctets(const Frame& frame) {
-  return frame.kind == FrameKind::kCnp ? kCnpReservedOctets
-                                       : wire::TraitsOf(frame.opcode).header_octets;
+size_t ExtensionBytes(const Frame& frame) {
+  return frame.kind == FrameKind::kCnp ? kCnpReservedBytes
+                                       : wire::TraitsOf(frame.opcode).header_bytes;
 }
-size_t PadOctets(const Frame& frame) { return (4 - frame.payload % 4) % 4; }
+size_t PadBytes(const Frame& frame) { return (4 - frame.payload % 4) % 4; }
 
 // From the BTH to the iCRC.
-size_t TransportOctets(const Frame& frame) {
-  return wire::Bth::kSize + ExtensionOctets(frame) + frame.payload + PadOctets(frame) +
+size_t TransportBytes(const Frame& frame) {
+  return wire::Bth::kSize + ExtensionBytes(frame) + frame.payload + PadBytes(frame) +
          wire::kIcrcSize;
 }
 
@@ -44,7 +44,7 @@ uint8_t TrafficClassOf(const Frame& frame) {
 
 void WriteExtension(wire::ByteWriter& out, const Frame& frame) {
   if (frame.kind == FrameKind::kCnp) {
-    out.Zeros(kCnpReservedOctets);
+    out.Zeros(kCnpReservedBytes);
     return;
   }
   const uint16_t headers = wire::InfoOf(frame.opcode).headers;
@@ -114,7 +114,7 @@ uint32_t PacketWriter::LengthOf(const Frame& frame) {
   const size_t network =
       FlowOf(frame.queue_pair).ipv4 ? wire::Ipv4Header::kSize : wire::Ipv6Header::kSize;
   return static_cast<uint32_t>(wire::EthernetHeader::kSize + network + wire::UdpHeader::kSize +
-                               TransportOctets(frame));
+                               TransportBytes(frame));
 }
 
 // Up to the payload.
@@ -125,7 +125,7 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
                  .destination = MacOfNic(frame.destination),
                  .source = MacOfNic(flow.from),
                  .ether_type = flow.ipv4 ? wire::kEtherTypeIpv4 : wire::kEtherTypeIpv6});
-  const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + TransportOctets(frame));
+  const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + TransportBytes(frame));
   const auto psn = static_cast<uint32_t>(frame.sequence) & k24BitMask;
   if (flow.ipv4) {
     wire::Ipv4Header header{
@@ -152,7 +152,7 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
                              .length = datagram});
   Write(out, wire::Bth{.opcode = frame.opcode,
                        .migration_request = true,  // as connected queue pairs are: "migrated"
-                       .pad_count = static_cast<uint8_t>(PadOctets(frame)),
+                       .pad_count = static_cast<uint8_t>(PadBytes(frame)),
                        .partition_key = kDefaultPartition,
                        .becn = frame.kind == FrameKind::kCnp,
                        .destination_qpn = flow.destination_qpn,
@@ -164,23 +164,23 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
 
 size_t PacketWriter::WriteFrame(const Frame& frame, std::span<uint8_t> room) {
   const Flow& flow = FlowOf(frame.queue_pair);
-  std::array<uint8_t, kMostHeaders + kLongestGrant + 4> front_octets;
-  size_t front_size = WriteHeaders(frame, flow, front_octets);
-  const size_t padded = frame.payload + PadOctets(frame);
+  std::array<uint8_t, kMaxHeaders + kLongestGrant + 4> front_bytes;
+  size_t front_size = WriteHeaders(frame, flow, front_bytes);
+  const size_t padded = frame.payload + PadBytes(frame);
   const size_t before_icrc = front_size + padded;
   // A payload of its own belongs to the front; none of the pattern follows.
   size_t pattern = frame.payload;
   if (IsGrant(frame)) {
-    WriteGrant(std::span(front_octets).subspan(front_size, padded), frame);
+    WriteGrant(std::span(front_bytes).subspan(front_size, padded), frame);
     front_size += padded;
     pattern = 0;
   }
-  const std::span<const uint8_t> front = std::span(front_octets).first(front_size);
+  const std::span<const uint8_t> front = std::span(front_bytes).first(front_size);
 
   const size_t captured = std::min(room.size(), before_icrc + wire::kIcrcSize);
   wire::ByteWriter out(room.first(captured));
   out.Bytes(front.first(std::min(front_size, captured)));
-  out.Bytes(payload_.Octets(std::min(pattern, captured - out.offset())));
+  out.Bytes(payload_.Bytes(std::min(pattern, captured - out.offset())));
   out.Zeros(std::min(before_icrc, captured) - out.offset());
   if (captured > before_icrc) {
     uint32_t icrc = wire::ComputeIcrc(front.subspan(wire::EthernetHeader::kSize));

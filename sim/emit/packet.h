@@ -29,13 +29,13 @@ constexpr uint8_t DscpOf(uint32_t priority) {
 // One serves all that taps, samples and reports of one network.
 class PacketWriter {
  public:
-  // Octets in front of a packet's payload, at most: IPv6, and BTH with its longest extension.
-  static constexpr size_t kMostHeaders = 14 + 40 + 8 + 12 + 28;
+  // Bytes in front of a packet's payload, at most: IPv6, and BTH with its longest extension.
+  static constexpr size_t kMaxHeaders = 14 + 40 + 8 + 12 + 28;
 
   // The network must outlive it. It asks for a queue pair when its first frame comes.
   explicit PacketWriter(Network& network);
 
-  // Octets of the whole frame without FCS.
+  // Bytes of the whole frame without FCS.
   uint32_t LengthOf(const Frame& frame);
   // Writes as much of the frame as `room` holds, from its first octet; tells how much that was. No
   // frame of PFC: these never leave their link.

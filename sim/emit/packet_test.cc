@@ -149,7 +149,7 @@ TEST_F(PacketTest, OfAnAcknowledgementHasNoPayload) {
   EXPECT_EQ(Write(frame), Expected(frame).Build());
 }
 
-TEST_F(PacketTest, OfACongestionNotificationSetsBecnBeforeSixteenReservedOctets) {
+TEST_F(PacketTest, OfACongestionNotificationSetsBecnBeforeSixteenReservedBytes) {
   Frame frame = Data(wire::kOpcodeCnp, 0);
   frame.kind = FrameKind::kCnp;
   frame.priority = 6;

@@ -9,7 +9,7 @@ namespace rocescope::sim {
 
 Payload::Payload(size_t longest) {
   constexpr std::array<uint8_t, 4> kZeros{};
-  octets_.reserve(longest);
+  bytes_.reserve(longest);
   crc_.reserve(longest + 1);
   uLong crc = 0;
   for (size_t length = 0; length <= longest; ++length) {
@@ -18,8 +18,8 @@ Payload::Payload(size_t longest) {
       operations_.push_back(static_cast<uint32_t>(crc32_combine_gen(static_cast<z_off_t>(length))));
     }
     if (length == longest) break;
-    octets_.push_back(static_cast<uint8_t>(length));
-    crc = crc32_z(crc, &octets_.back(), 1);
+    bytes_.push_back(static_cast<uint8_t>(length));
+    crc = crc32_z(crc, &bytes_.back(), 1);
   }
   operations_.push_back(
       static_cast<uint32_t>(crc32_combine_gen(static_cast<z_off_t>(operations_.size() * 4))));

@@ -13,15 +13,15 @@ class Payload {
  public:
   explicit Payload(size_t longest);
 
-  size_t longest() const { return octets_.size(); }
-  std::span<const uint8_t> Octets(size_t length) const { return {octets_.data(), length}; }
+  size_t longest() const { return bytes_.size(); }
+  std::span<const uint8_t> Bytes(size_t length) const { return {bytes_.data(), length}; }
 
   // The CRC-32 of something, whose CRC is `before`, with `length` octets of payload behind it and
   // padding of zeros up to a multiple of four. `length` is at most longest().
   uint32_t CrcBehind(uint32_t before, size_t length) const;
 
  private:
-  std::vector<uint8_t> octets_;
+  std::vector<uint8_t> bytes_;
   std::vector<uint32_t> crc_;         // by length, with padding
   std::vector<uint32_t> operations_;  // by padded length / 4: moves a CRC by so many octets
 };

@@ -13,7 +13,7 @@ constexpr size_t kEnhancedPacket = 28;   // likewise, in pcapng
 constexpr size_t kBehindPacket = 3 + 4;  // padding and the length once more
 constexpr uint32_t kMagicNanoseconds = 0xa1b23c4d;
 constexpr uint32_t kEthernet = 1;  // LINKTYPE_ETHERNET
-constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kPcapSecondNs = 1'000'000'000;
 
 // Little-endian, whatever the machine: the magic number says so.
 void Put32(uint8_t* at, uint32_t value) {
@@ -66,7 +66,7 @@ void PcapFile::BeginPcapng() {
 }
 
 std::span<uint8_t> PcapFile::Room() {
-  if (buffer_.size() - used_ < header_ + kMostOctets + kBehindPacket) Flush();
+  if (buffer_.size() - used_ < header_ + kMaxBytes + kBehindPacket) Flush();
   return std::span(buffer_).subspan(used_ + header_);
 }
 
@@ -77,8 +77,8 @@ void PcapFile::Add(Timestamp arrival, size_t captured, uint32_t original) {
   used_ += header_ + captured;
   ++frames_;
   if (format_ == Format::kPcap) {
-    PutAll(header, {static_cast<uint32_t>(ns / kSecondNs), static_cast<uint32_t>(ns % kSecondNs),
-                    length, original});
+    PutAll(header, {static_cast<uint32_t>(ns / kPcapSecondNs),
+                    static_cast<uint32_t>(ns % kPcapSecondNs), length, original});
     return;
   }
   while (used_ % 4 != 0) buffer_[used_++] = 0;  // blocks begin at multiples of 4

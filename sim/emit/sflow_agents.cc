@@ -11,16 +11,16 @@ namespace rocescope::sim {
 namespace {
 
 constexpr uint32_t kFcs = 4;
-constexpr uint16_t kSourcePort = 0xe000;
+constexpr uint16_t kSflowSourcePort = 0xe000;
 // Since when agents run: their clocks have nothing to do with the run's.
 constexpr SimTime kUptimeBefore = 86'400 * kSecond;
 
 // Of a packet.
-constexpr size_t SampleOctets(size_t sample, size_t header) {
+constexpr size_t SampleBytes(size_t sample, size_t header) {
   return 2 * wire::SflowBlock::kSize + sample + wire::SflowSampledHeader::kSize +
          (header + 3) / 4 * 4;
 }
-constexpr size_t kCounterSampleOctets =
+constexpr size_t kCounterSampleBytes =
     3 * wire::SflowBlock::kSize + wire::SflowCounterSample::kSize +
     wire::SflowInterfaceRecord::kSize + wire::SflowEthernetRecord::kSize;
 
@@ -39,7 +39,7 @@ std::optional<uint32_t> ReasonOf(LossCause cause) {
   }
 }
 
-uint64_t SumOf(const std::array<uint64_t, kPriorities>& counts) {
+uint64_t SumOfPriorities(const std::array<uint64_t, kPriorities>& counts) {
   uint64_t sum = 0;
   for (const uint64_t count : counts) sum += count;
   return sum;
@@ -68,7 +68,7 @@ SflowAgents::SflowAgents(Network& network, PacketWriter& packets, CollectorPort&
                       .destination_mac = port.options().mac,
                       .source = of.sflow_agent,
                       .destination = port.options().address};
-    agent.room.resize(kMostDatagram);
+    agent.room.resize(kMaxDatagram);
     for (uint32_t i = 0; i < of.port_count; ++i) {
       Source& source = agent.sources.emplace_back();
       source.random = Random(options.seed, "sflow", of.first_port + i);
@@ -93,7 +93,7 @@ std::span<const uint8_t> SflowAgents::HeaderOf(const Frame& frame, bool counted_
   if (counted_down) ++as_it_came.ttl;
   const std::span<uint8_t> room(header_room_);
   return room.first(packets_.WriteFrame(
-      as_it_came, room.first(std::min<size_t>(options_.header_octets, room.size()))));
+      as_it_came, room.first(std::min<size_t>(options_.header_bytes, room.size()))));
 }
 
 void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
@@ -103,7 +103,7 @@ void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
   };
   Source& source = agent.sources[frame.ingress];
   wire::SflowWriter& datagram =
-      DatagramFor(agent, SampleOctets(wire::SflowFlowSample::kSize, header.size()));
+      DatagramFor(agent, SampleBytes(wire::SflowFlowSample::kSize, header.size()));
   datagram.BeginSample(wire::kSflowFlowSample,
                        wire::SflowFlowSample{.sequence = ++source.flow_sequence,
                                              .source = {.index = number(frame.ingress)},
@@ -138,7 +138,7 @@ void SflowAgents::Loses(const Switch& at, const Port* out, const Frame& frame, L
   };
   const std::span<const uint8_t> header = HeaderOf(frame, cause == LossCause::kBufferFull);
   wire::SflowWriter& datagram =
-      DatagramFor(agent, SampleOctets(wire::SflowDiscardedPacket::kSize, header.size()));
+      DatagramFor(agent, SampleBytes(wire::SflowDiscardedPacket::kSize, header.size()));
   datagram.BeginSample(
       wire::kSflowDiscardedPacket,
       wire::SflowDiscardedPacket{.sequence = ++agent.sources[frame.ingress].discard_sequence,
@@ -159,7 +159,7 @@ void SflowAgents::ReadCounters(Agent& agent) {
     const Port& port = at.port(i);
     const PortCounters& counters = port.counters();
     const uint32_t index = network_.fabric().port(agent.first_port + i).number;
-    wire::SflowWriter& datagram = DatagramFor(agent, kCounterSampleOctets);
+    wire::SflowWriter& datagram = DatagramFor(agent, kCounterSampleBytes);
     datagram.BeginSample(wire::kSflowCounterSample,
                          wire::SflowCounterSample{.sequence = ++agent.sources[i].counter_sequence,
                                                   .source = {.index = index}});
@@ -169,12 +169,12 @@ void SflowAgents::ReadCounters(Agent& agent) {
             .index = index,
             .speed = port_.options().clock.Speed(port.bits_per_second()),
             .status = port.up() ? 3u : 1u,
-            .in_octets = counters.rx_octets + kFcs * counters.rx_frames,
+            .in_octets = counters.rx_bytes + kFcs * counters.rx_frames,
             .in_unicast = static_cast<uint32_t>(counters.rx_frames),
-            .in_discards = static_cast<uint32_t>(SumOf(counters.dropped) + counters.ttl_expired +
-                                                 counters.no_route),
+            .in_discards = static_cast<uint32_t>(SumOfPriorities(counters.dropped) +
+                                                 counters.ttl_expired + counters.no_route),
             .in_errors = static_cast<uint32_t>(counters.fcs_errors),
-            .out_octets = counters.tx_octets + kFcs * counters.tx_frames,
+            .out_octets = counters.tx_bytes + kFcs * counters.tx_frames,
             .out_unicast = static_cast<uint32_t>(counters.tx_frames),
             .out_discards = static_cast<uint32_t>(counters.discarded + counters.too_long)});
     datagram.AddRecord(
@@ -184,7 +184,7 @@ void SflowAgents::ReadCounters(Agent& agent) {
 }
 
 wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t octets) {
-  if (agent.datagram && agent.datagram->size() + octets > kMostDatagram) Send(agent);
+  if (agent.datagram && agent.datagram->size() + octets > kMaxDatagram) Send(agent);
   if (!agent.datagram) {
     const SimTime now = network_.engine().Now();
     agent.datagram.emplace(
@@ -206,10 +206,10 @@ void SflowAgents::Send(Agent& agent) {
   if (!agent.datagram) return;
   const std::span<const uint8_t> contents = agent.datagram->Finish();
   const auto length =
-      static_cast<uint32_t>(agent.envelope.Octets() + wire::UdpHeader::kSize + contents.size());
+      static_cast<uint32_t>(agent.envelope.Bytes() + wire::UdpHeader::kSize + contents.size());
   if (const auto room = port_.Begin(network_.engine().Now(), length); !room.empty()) {
     wire::ByteWriter out(room.first(length));
-    WriteUdpEnvelope(out, agent.envelope, kSourcePort, options_.udp_port,
+    WriteUdpEnvelope(out, agent.envelope, kSflowSourcePort, options_.udp_port,
                      static_cast<uint16_t>(agent.sequence), contents.size());
     out.Bytes(contents);
     port_.End();

@@ -19,7 +19,7 @@ namespace rocescope::sim {
 
 struct SflowOptions {
   uint32_t rate = 4096;          // one of so many packets of a port, on average; at least 1
-  uint32_t header_octets = 128;  // of a sampled packet, at most 512
+  uint32_t header_bytes = 128;  // of a sampled packet, at most 512
   SimTime counter_period = 20 * kSecond;  // 0: no counter samples
   SimTime longest_wait = kSecond;         // of a sample in an unfinished datagram
   // Of dropped packets an agent tells so many in each span of longest_wait, and of the others their
@@ -56,8 +56,8 @@ class SflowAgents final : public SwitchObserver {
   uint64_t discards() const { return discards_; }
 
  private:
-  static constexpr size_t kMostDatagram = 1400;  // octets behind the UDP header
-  static constexpr size_t kMostHeader = 512;
+  static constexpr size_t kMaxDatagram = 1400;  // octets behind the UDP header
+  static constexpr size_t kMaxHeader = 512;
 
   struct Source {  // a port
     Random random{0};
@@ -96,7 +96,7 @@ class SflowAgents final : public SwitchObserver {
   CollectorPort& port_;
   const SflowOptions options_;
   std::vector<Agent> agents_;  // by switch number
-  std::array<uint8_t, kMostHeader> header_room_{};
+  std::array<uint8_t, kMaxHeader> header_room_{};
   uint64_t samples_ = 0;
   uint64_t discards_ = 0;
 };

@@ -56,7 +56,7 @@ void Dcqcn::Cut() {
   rate_ = std::max(options_.minimum, rate_ * (1 - alpha_ / 2));
   time_stage_ = 0;
   byte_stage_ = 0;
-  octets_ = 0;
+  bytes_ = 0;
   rate_timer_.Arm(now + options_.rate_timer);
 }
 
@@ -70,9 +70,9 @@ void Dcqcn::RaiseByTime() {
 
 void Dcqcn::CountSent(uint64_t octets) {
   if (options_.byte_counter == 0 || rate_ >= line_rate_) return;
-  octets_ += octets;
-  if (octets_ < options_.byte_counter) return;
-  octets_ -= options_.byte_counter;
+  bytes_ += octets;
+  if (bytes_ < options_.byte_counter) return;
+  bytes_ -= options_.byte_counter;
   Raise();
   ++byte_stage_;
 }

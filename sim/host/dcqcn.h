@@ -56,7 +56,7 @@ class Dcqcn {
   SimTime next_cut_ = 0;
   uint32_t time_stage_ = 0;
   uint32_t byte_stage_ = 0;
-  uint64_t octets_ = 0;
+  uint64_t bytes_ = 0;
   Timer<Dcqcn, &Dcqcn::Cut> cut_timer_;
   Timer<Dcqcn, &Dcqcn::RaiseByTime> rate_timer_;
 };

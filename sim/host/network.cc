@@ -140,8 +140,8 @@ std::vector<topology::PortIndex> Network::PathOf(const QueuePair& sender) {
   std::vector<topology::PortIndex> path;
   topology::PortIndex at = fabric_.Peer(fabric_.nic(sender.nic().number()).port);
   // A way through a Clos has at most five switches; more would be a loop.
-  constexpr size_t kMostSwitches = 16;
-  while (path.size() < kMostSwitches) {
+  constexpr size_t kMaxSwitches = 16;
+  while (path.size() < kMaxSwitches) {
     if (at == topology::kNone) return {};
     const topology::NodeIndex node = fabric_.port(at).node;
     if (!fabric_.node(node).IsSwitch()) return path;

@@ -14,30 +14,30 @@ namespace rocescope::sim {
 namespace {
 
 constexpr uint16_t kLongestPause = 0xffff;
-constexpr uint32_t kOctetsPerQuantum = 64;   // IEEE 802.3 clause 31B
-constexpr uint32_t kCnpReservedOctets = 16;  // IBTA Annex A17.9.3
+constexpr uint32_t kBytesPerQuantum = 64;   // IEEE 802.3 clause 31B
+constexpr uint32_t kCnpReservedBytes = 16;  // IBTA Annex A17.9.3
 
 }  // namespace
 
 void FrameSizes::Set(Frame& frame) const {
   const bool data = frame.kind == FrameKind::kRequest || frame.kind == FrameKind::kReadResponse;
   if (data && payload_overhead != 0) {
-    frame.length = frame.wire_octets = frame.payload + payload_overhead;
+    frame.length = frame.wire_bytes = frame.payload + payload_overhead;
     return;
   }
-  if (!data && control_octets != 0) {
-    frame.length = frame.wire_octets = control_octets;
+  if (!data && control_bytes != 0) {
+    frame.length = frame.wire_bytes = control_bytes;
     return;
   }
   const uint32_t padded = (frame.payload + 3) & ~3u;
   const uint32_t extended = frame.kind == FrameKind::kCnp
-                                ? kCnpReservedOctets
-                                : wire::TraitsOf(frame.opcode).header_octets;
+                                ? kCnpReservedBytes
+                                : wire::TraitsOf(frame.opcode).header_bytes;
   frame.length =
       static_cast<uint32_t>(wire::EthernetHeader::kSize + wire::Ipv4Header::kSize +
                             wire::UdpHeader::kSize + wire::Bth::kSize + wire::kIcrcSize) +
       extended + padded;
-  frame.wire_octets = frame.length + wire_overhead;
+  frame.wire_bytes = frame.length + wire_overhead;
 }
 
 Nic::Nic(Shared& shared, uint32_t number, NicOptions options, uint64_t bits_per_second)
@@ -112,14 +112,14 @@ void Nic::Receive(Frame& frame, Port&) {
     return;
   }
   kept_waiting_ += !received_.empty();
-  if (received_octets_ + frame.length > options_.receive_buffer) {
+  if (received_bytes_ + frame.length > options_.receive_buffer) {
     ++counters_.rx_discards;
     shared_.Lose(frame, LossCause::kBufferFull);
     return;
   }
-  received_octets_ += frame.length;
+  received_bytes_ += frame.length;
   received_.Push(frame);
-  if (!holds_ && received_octets_ > options_.receive_buffer / 2) {
+  if (!holds_ && received_bytes_ > options_.receive_buffer / 2) {
     holds_ = true;
     SayPause();
   }
@@ -136,7 +136,7 @@ void Nic::SayPause() {
   port_.SendPause(static_cast<uint8_t>(1u << options_.data_priority), kLongestPause);
   storm_timer_.Arm(
       shared_.engine.Now() +
-      TransmitTime(uint64_t{kLongestPause} * kOctetsPerQuantum, port_.bits_per_second()) / 2);
+      TransmitTime(uint64_t{kLongestPause} * kBytesPerQuantum, port_.bits_per_second()) / 2);
 }
 
 void Nic::SayResume() {
@@ -146,8 +146,8 @@ void Nic::SayResume() {
 
 void Nic::Drain() {
   Frame& frame = received_.Pop();
-  received_octets_ -= frame.length;
-  if (holds_ && received_octets_ < options_.receive_buffer / 4) {
+  received_bytes_ -= frame.length;
+  if (holds_ && received_bytes_ < options_.receive_buffer / 4) {
     holds_ = false;
     SayResume();
   }

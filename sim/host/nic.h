@@ -21,7 +21,7 @@ class QueuePair;
 struct FrameSizes {
   uint32_t wire_overhead = 24;    // FCS, preamble, gap: on the link alone
   uint32_t payload_overhead = 0;  // not 0: a frame with payload has just so many octets more
-  uint32_t control_octets = 0;    // not 0: an ACK, NAK or CNP has so many octets
+  uint32_t control_bytes = 0;    // not 0: an ACK, NAK or CNP has so many octets
 
   // Sets both lengths of a frame whose opcode and payload are known.
   void Set(Frame& frame) const;
@@ -133,7 +133,7 @@ class Nic final : public Device {
   bool up_ = true;
 
   FrameQueue received_;  // of a slow host
-  uint64_t received_octets_ = 0;
+  uint64_t received_bytes_ = 0;
   bool holds_ = false;  // said XOFF
   bool storm_ = false;
   Timer<Nic, &Nic::WakePort> wake_timer_;

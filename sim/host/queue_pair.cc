@@ -35,7 +35,7 @@ uint8_t ResponseOpcode(bool first, bool last) {
   return last ? wire::kOpcodeReadResponseLast : wire::kOpcodeReadResponseMiddle;
 }
 
-// Octets of the packet `index` of a message.
+// Bytes of the packet `index` of a message.
 uint32_t PayloadAt(const Message& message, uint64_t index, uint32_t mtu) {
   const uint64_t before = index * mtu;
   return static_cast<uint32_t>(std::min<uint64_t>(mtu, message.length - before));
@@ -98,8 +98,8 @@ Frame* QueuePair::Send() {
   frame->sent = now;
   frame->ecn_capable = true;
   ++frames_sent_;
-  octets_sent_ += frame->length;
-  ready_ = now + TransmitTime(frame->wire_octets, static_cast<uint64_t>(dcqcn_.rate()));
+  bytes_sent_ += frame->length;
+  ready_ = now + TransmitTime(frame->wire_bytes, static_cast<uint64_t>(dcqcn_.rate()));
   dcqcn_.CountSent(frame->length);
   ScheduleIfReady();
   return frame;
@@ -126,7 +126,7 @@ Frame* QueuePair::SendRequest() {
     frame.granted_rkey = message.granted_rkey;
   }
   if (last) frame.immediate = message.immediate;
-  if (next_ < furthest_) ++frames_resent_;
+  if (next_ < furthest_) ++frames_retransmitted_;
   next_ = read ? message.first + message.packets : next_ + 1;
   furthest_ = std::max(furthest_, next_);
   if (last) ++cursor_;
@@ -309,7 +309,7 @@ void QueuePair::Progress(uint64_t acknowledged) {
     if (message.first + message.packets > unacknowledged_) break;
     messages_.pop_front();
     if (cursor_ > 0) --cursor_;
-    octets_acknowledged_ += message.length;
+    bytes_acknowledged_ += message.length;
     if (observer_ != nullptr) observer_->Completed(*this, message);
   }
   if (next_ < unacknowledged_) {  // it had gone back, and need not have

@@ -69,11 +69,11 @@ class QueuePair {
   double rate() const { return dcqcn_.rate(); }
   bool failed() const { return failed_; }
   // Payload octets acknowledged, since the beginning.
-  uint64_t octets_acknowledged() const { return octets_acknowledged_; }
+  uint64_t bytes_acknowledged() const { return bytes_acknowledged_; }
   uint64_t frames_sent() const { return frames_sent_; }
-  uint64_t frames_resent() const { return frames_resent_; }
+  uint64_t frames_resent() const { return frames_retransmitted_; }
   // Of requests and READ responses, without FCS, re-sent ones too.
-  uint64_t octets_sent() const { return octets_sent_; }
+  uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
   // Packets of a READ's response that are still to send.
@@ -125,10 +125,10 @@ class QueuePair {
   bool failed_ = false;
   uint32_t since_ack_request_ = 0;
   uint32_t retries_ = 0;
-  uint64_t octets_acknowledged_ = 0;
+  uint64_t bytes_acknowledged_ = 0;
   uint64_t frames_sent_ = 0;
-  uint64_t frames_resent_ = 0;
-  uint64_t octets_sent_ = 0;
+  uint64_t frames_retransmitted_ = 0;
+  uint64_t bytes_sent_ = 0;
   Timer<QueuePair, &QueuePair::TimeOut> timeout_;
 
   // Responder.

@@ -29,7 +29,7 @@ struct alignas(64) Frame {
   uint32_t queue_pair = 0;   // the sender's, in Network
   uint32_t destination = 0;  // NicIndex
   uint32_t length = 0;       // octets without FCS
-  uint32_t wire_octets = 0;  // with FCS, preamble and gap: what occupies the link
+  uint32_t wire_bytes = 0;  // with FCS, preamble and gap: what occupies the link
   uint32_t payload = 0;
   uint16_t ingress = 0;  // port's number in the switch where it waits, from 0
   FrameKind kind = FrameKind::kRequest;

@@ -9,7 +9,7 @@ namespace {
 
 // IEEE 802.3 clause 31B: 64 octets with FCS; preamble and gap take 20 more.
 constexpr uint32_t kPauseLength = 60;
-constexpr uint32_t kPauseWireOctets = 84;
+constexpr uint32_t kPauseWireBytes = 84;
 constexpr uint32_t kBitsPerQuantum = 512;
 
 }  // namespace
@@ -86,7 +86,7 @@ void Port::SendPause(uint8_t priorities, uint16_t quanta) {
   frame.pause_priorities = priorities;
   frame.pause_quanta = quanta;
   frame.length = kPauseLength;
-  frame.wire_octets = kPauseWireOctets;
+  frame.wire_bytes = kPauseWireBytes;
   for (uint32_t i = 0; i < kPriorities; ++i) {
     if ((priorities >> i & 1) == 0) continue;
     ++counters_.pause_tx[i];
@@ -140,10 +140,10 @@ Frame* Port::Next() {
 
 void Port::Transmit(Frame& frame) {
   const SimTime now = shared_.engine.Now();
-  busy_until_ = now + TransmitTime(frame.wire_octets, bits_per_second_);
+  busy_until_ = now + TransmitTime(frame.wire_bytes, bits_per_second_);
   if (frame.kind != FrameKind::kPause) {
     ++counters_.tx_frames;
-    counters_.tx_octets += frame.length;
+    counters_.tx_bytes += frame.length;
   }
   // A shorter delay than before overtakes nothing.
   last_arrival_ = std::max(last_arrival_, busy_until_ + delay_);
@@ -179,7 +179,7 @@ void Port::Arrive() {
     }
   }
   ++receiver.counters_.rx_frames;
-  receiver.counters_.rx_octets += frame.length;
+  receiver.counters_.rx_bytes += frame.length;
   receiver.device_.Receive(frame, receiver);
 }
 

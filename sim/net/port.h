@@ -84,9 +84,9 @@ struct Shared {
 
 struct PortCounters {
   uint64_t tx_frames = 0;
-  uint64_t tx_octets = 0;  // without FCS
+  uint64_t tx_bytes = 0;  // without FCS
   uint64_t rx_frames = 0;
-  uint64_t rx_octets = 0;
+  uint64_t rx_bytes = 0;
   uint64_t fcs_errors = 0;
   uint64_t ttl_expired = 0;  // received and dropped, as no_route
   uint64_t no_route = 0;

@@ -14,10 +14,10 @@ SimTime RefreshAfter(const Port& port, uint16_t quanta) {
 }
 
 // RED's line between the thresholds.
-double MarkingProbability(const EcnOptions& ecn, uint64_t queue_octets) {
-  if (queue_octets <= ecn.minimum) return 0;
-  if (queue_octets > ecn.maximum) return 1;
-  return ecn.maximum_probability * static_cast<double>(queue_octets - ecn.minimum) /
+double MarkingProbability(const EcnOptions& ecn, uint64_t queue_bytes) {
+  if (queue_bytes <= ecn.minimum) return 0;
+  if (queue_bytes > ecn.maximum) return 1;
+  return ecn.maximum_probability * static_cast<double>(queue_bytes - ecn.minimum) /
          static_cast<double>(ecn.maximum - ecn.minimum);
 }
 
@@ -136,11 +136,11 @@ void Switch::Receive(Frame& frame, Port& port) {
 }
 
 // By the queue as it is when the frame leaves.
-bool Switch::Marks(uint64_t queue_octets) {
-  const double right = MarkingProbability(options_.ecn, queue_octets);
+bool Switch::Marks(uint64_t queue_bytes) {
+  const double right = MarkingProbability(options_.ecn, queue_bytes);
   if (!ailments_.ecn) [[likely]]
     return right > 0 && (right >= 1 || random_.Chance(right));
-  const double wrong = MarkingProbability(*ailments_.ecn, queue_octets);
+  const double wrong = MarkingProbability(*ailments_.ecn, queue_bytes);
   const double thrown = random_.Uniform();
   marked_otherwise_ += (thrown < right) != (thrown < wrong);
   return thrown < wrong;

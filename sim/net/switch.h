@@ -59,7 +59,7 @@ class SwitchObserver {
   virtual void Arrives(const Switch& at, const Port& port, const Frame& frame) = 0;
   virtual void Queues(const Switch& at, const Port& port, const Frame& frame) = 0;
   virtual void Departs(const Switch& at, const Port& port, const Frame& frame,
-                       uint64_t queue_octets) = 0;
+                       uint64_t queue_bytes) = 0;
   // `out` is the port that it was for, or nullptr if none was chosen yet; one that found the buffer
   // full has its TTL counted down. What is lost with a link or the whole switch, or to a watchdog,
   // is not told.
@@ -131,7 +131,7 @@ class Switch final : public Device {
   void CheckPause(Port& port, uint32_t priority);
   void CheckResume(Port& port, uint32_t priority);
   void Refresh();
-  bool Marks(uint64_t queue_octets);
+  bool Marks(uint64_t queue_bytes);
   void Reclassify(Frame& cnp, const Port& out);
 
   Shared& shared_;

@@ -11,7 +11,7 @@ constexpr uint64_t kMemory = 81'559ull << 20;
 constexpr uint64_t kMemoryOfJob = 62ull << 30;
 constexpr uint64_t kMemoryOfDriver = 512ull << 20;
 constexpr double kBoostClock = 1980e6;
-constexpr double kLeastClock = 210e6;
+constexpr double kMinClock = 210e6;
 constexpr uint64_t kIdleClock = 345'000'000;
 // Degrees Celsius. A GPU that is slower than the others is most often one that its own heat holds
 // back: it stands at the limit, and its clock is lower by as much as its work takes longer.
@@ -48,7 +48,7 @@ void GpuReadings::Read(topology::GpuIndex index) {
   double slowdown = 1;
   if (gpu.job != nullptr) {
     slowdown = std::max(1.0, gpu.job->slowdown(gpu.rank));
-    clock = static_cast<uint64_t>(std::max(kLeastClock, kBoostClock / slowdown));
+    clock = static_cast<uint64_t>(std::max(kMinClock, kBoostClock / slowdown));
     const SimTime computed = gpu.job->ComputedFor(gpu.rank);
     if (since > 0) percent = static_cast<uint64_t>((computed - gpu.computed) * 100 / since);
     gpu.computed = computed;

@@ -13,7 +13,7 @@ namespace {
 
 // By an sFlow agent: 20 s shrunk by the time scale would still be longer than most runs, and of one
 // reading there is no difference to take.
-constexpr SimTime kLeastReadings = 2;
+constexpr SimTime kMinReadings = 2;
 
 }  // namespace
 
@@ -85,7 +85,7 @@ Status Telemetry::OpenFrames() {
         network_, packets_, **port,
         SflowOptions{.rate = on.sflow_rate,
                      .counter_period =
-                         std::min(scaled(life.counter_period), scenario_.duration / kLeastReadings),
+                         std::min(scaled(life.counter_period), scenario_.duration / kMinReadings),
                      .longest_wait = scaled(life.longest_wait),
                      .seed = scenario_.seed});
     observers_.Add(*sflow_);

@@ -16,9 +16,9 @@
 #include "sim/fault/cables.h"
 #include "sim/fault/valley.h"
 #include "sim/scenario/scenario.h"
-#include "topology/text/name_range.h"
-#include "topology/text/quantity.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
+#include "base/text/yaml_fields.h"
 #include "topology/yaml.h"
 
 namespace rocescope::sim {
@@ -28,7 +28,7 @@ using topology::YamlErrors;
 using topology::YamlMap;
 using topology::YamlNode;
 
-constexpr size_t kMostNames = 1u << 20;
+constexpr size_t kMaxNames = 1u << 20;
 constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
 constexpr size_t kNoMirror = 3;
 constexpr SimTime kShortestPeriod = kMicrosecond;  // of what happens again and again, by itself
@@ -372,7 +372,7 @@ std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::str
 std::vector<topology::NicIndex> Loader::NicsAt(const YamlNode& node) {
   const auto text = ReadText(node, errors_);
   if (!text) return {};
-  const auto names = topology::ExpandNames(*text, kMostNames);
+  const auto names = topology::ExpandNames(*text, kMaxNames);
   if (!names) {
     errors_.Add(node, names.error().message);
     return {};
@@ -409,7 +409,7 @@ void Loader::ReadJob(const YamlNode& node) {
   std::vector<uint32_t> local;  // by rank: its GPU's place on its host
   if (const YamlNode* hosts = map.Require("hosts")) {
     const auto text = ReadText(*hosts, errors_);
-    const auto names = topology::ExpandNames(text.value_or(""), kMostNames);
+    const auto names = topology::ExpandNames(text.value_or(""), kMaxNames);
     std::set<topology::NodeIndex> seen;
     if (!names) errors_.Add(*hosts, names.error().message);
     for (const std::string& name : names.value_or(std::vector<std::string>())) {

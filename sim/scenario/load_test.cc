@@ -227,7 +227,7 @@ TEST(LoadScenarioTest, AllMistakesAreToldAtOnce) {
   EXPECT_THAT(message, HasSubstr("test.yaml:4:11"));
 }
 
-TEST(UnitsTest, SizesAreOctetsByPowersOf1024) {
+TEST(UnitsTest, SizesAreBytesByPowersOf1024) {
   EXPECT_EQ(ParseSize("512K").value(), 524'288u);
   EXPECT_EQ(ParseSize("1.5M").value(), 1'572'864u);
   EXPECT_EQ(ParseSize("9000").value(), 9'000u);

@@ -17,7 +17,7 @@ void Recorder::Start() {
   open_.assign(watched_.size() * kPriorities, kNoQueue);
   open_count_.assign(watched_.size(), 0);
   paths_.resize(network_.queue_pair_count());
-  octets_before_.resize(network_.queue_pair_count());
+  bytes_before_.resize(network_.queue_pair_count());
   Look();
 }
 
@@ -41,11 +41,11 @@ void Recorder::LookAtPaths(SimTime now) {
 
 void Recorder::EndPath(uint32_t queue_pair, SimTime now) {
   if (paths_[queue_pair].empty()) return;
-  const uint64_t sent = network_.queue_pair(queue_pair).octets_sent();
+  const uint64_t sent = network_.queue_pair(queue_pair).bytes_sent();
   Path& path = paths_[queue_pair].back();
   path.end = now;
-  path.octets = sent - octets_before_[queue_pair];
-  octets_before_[queue_pair] = sent;
+  path.octets = sent - bytes_before_[queue_pair];
+  bytes_before_[queue_pair] = sent;
 }
 
 void Recorder::LookAtQueues(SimTime now) {

@@ -17,7 +17,7 @@ class Recorder {
     SimTime start;
     SimTime end;
     std::vector<topology::PortIndex> ports;
-    uint64_t octets = 0;  // that the queue pair sent meanwhile: QueuePair::octets_sent
+    uint64_t octets = 0;  // that the queue pair sent meanwhile: QueuePair::bytes_sent
   };
   struct Queue {
     topology::PortIndex port;
@@ -48,7 +48,7 @@ class Recorder {
   const uint64_t congested_from_;
   uint64_t version_ = UINT64_MAX;
   std::vector<std::vector<Path>> paths_;
-  std::vector<uint64_t> octets_before_;  // by queue pair: sent before its open path
+  std::vector<uint64_t> bytes_before_;  // by queue pair: sent before its open path
   std::vector<Queue> queues_;
   std::vector<topology::PortIndex> watched_;  // switches' ports
   std::vector<uint32_t> open_;                // by watched port and priority: in queues_

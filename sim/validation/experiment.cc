@@ -8,7 +8,7 @@ namespace rocescope::sim::test {
 
 NetworkOptions Reference() {
   NetworkOptions options;
-  options.nics.sizes = {.payload_overhead = 48, .control_octets = 60};
+  options.nics.sizes = {.payload_overhead = 48, .control_bytes = 60};
   options.nics.mtu = 1000;
   options.nics.ack_every = 1;
   options.nics.dcqcn.cnp_interval = 0;

@@ -178,7 +178,7 @@ uint64_t MessagesThroughALossyLink(Recovery recovery) {
   const QueuePair& requester = experiment.Add({.from = 0, .to = 1, .octets = 4'000'000});
   experiment.Run(20 * kMillisecond);
   EXPECT_GT(wire.lost(), 0u);
-  return requester.octets_acknowledged() / 4'000'000;
+  return requester.bytes_acknowledged() / 4'000'000;
 }
 
 TEST(Validation, GoingBackToZeroNeverEnds) {

@@ -11,7 +11,7 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint32_t kClearToSendOctets = 64;  // sizeof(ncclIbSendFifo)
+constexpr uint32_t kClearToSendBytes = 64;  // sizeof(ncclIbSendFifo)
 constexpr SimTime kLocalLatency = 2 * kMicrosecond;
 
 // Irwin-Hall: nearly normal, mean 0, deviation 1.
@@ -234,8 +234,8 @@ void Job::Grant(uint32_t number, uint32_t iteration, uint32_t lane) {
     // Whichever queue pair the data will take, NCCL posts this to the first of its device
     // (ncclIbPostFifo).
     channel.receivers.front()->Post({.verb = Verb::kWrite,
-                                     .length = kClearToSendOctets,
-                                     .address = channel.fifo + slot * kClearToSendOctets,
+                                     .length = kClearToSendBytes,
+                                     .address = channel.fifo + slot * kClearToSendBytes,
                                      .rkey = channel.fifo_rkey,
                                      .granted_address = address,
                                      .granted_rkey = channel.rkey,

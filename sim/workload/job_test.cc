@@ -39,10 +39,10 @@ class JobTest : public ::testing::Test {
     return *job_;
   }
   void Run(SimTime end) { network_->engine().Run(end); }
-  uint64_t OctetsAcknowledged() {
+  uint64_t BytesAcknowledged() {
     uint64_t octets = 0;
     for (const Job::Channel& channel : job_->channels()) {
-      for (const QueuePair* sender : channel.senders) octets += sender->octets_acknowledged();
+      for (const QueuePair* sender : channel.senders) octets += sender->bytes_acknowledged();
     }
     return octets;
   }
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Job, JobOfEveryKind,
 TEST_F(JobTest, ARingMovesWhatItMust) {
   Start(LeafSpine(8, 1), Simple(CollectiveKind::kRing, 8));
   Run(kSecond);
-  EXPECT_EQ(OctetsAcknowledged(), 3u * 8 * 2 * 7 * ((1u << 20) / 8));
+  EXPECT_EQ(BytesAcknowledged(), 3u * 8 * 2 * 7 * ((1u << 20) / 8));
 }
 
 TEST_F(JobTest, RanksOfOneHostDoNotUseTheFabric) {
@@ -91,7 +91,7 @@ TEST_F(JobTest, RanksOfOneHostDoNotUseTheFabric) {
   Run(kSecond);
   // Of the ring's 8 edges 4 leave a host.
   EXPECT_EQ(job_->channels().size(), 4u);
-  EXPECT_EQ(OctetsAcknowledged(), 3u * 4 * 2 * 7 * ((1u << 20) / 8));
+  EXPECT_EQ(BytesAcknowledged(), 3u * 4 * 2 * 7 * ((1u << 20) / 8));
 }
 
 TEST_F(JobTest, QueuePairsShareAConnection) {
@@ -103,7 +103,7 @@ TEST_F(JobTest, QueuePairsShareAConnection) {
   for (const Job::Channel& channel : job.channels()) {
     ASSERT_EQ(channel.senders.size(), 4u);
     for (const QueuePair* sender : channel.senders) {
-      EXPECT_EQ(sender->octets_acknowledged(), channel.senders[0]->octets_acknowledged());
+      EXPECT_EQ(sender->bytes_acknowledged(), channel.senders[0]->bytes_acknowledged());
     }
   }
 }

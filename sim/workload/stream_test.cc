@@ -19,7 +19,7 @@ class StreamTest : public ::testing::Test {
     stream.Begin();
     network.engine().Run(20 * kMillisecond);
     const Port& port = network.nic(options.from).port();
-    return static_cast<double>(port.counters().tx_octets + 24 * port.counters().tx_frames) /
+    return static_cast<double>(port.counters().tx_bytes + 24 * port.counters().tx_frames) /
            (20e-3 * 100e9 / 8);
   }
 };

@@ -151,7 +151,7 @@ class AgentAndBox(unittest.TestCase):
         self.agent.send_signal(signal.SIGKILL)
         self.agent.wait(DEADLINE)
         troubles = self.wait_for(
-            lambda: (found := self.ask("health").get("troubles_of_others", []), len(found) > 0))
+            lambda: (found := self.ask("health").get("external_problems", []), len(found) > 0))
         self.assertRegex(" ".join(troubles), r"agent of gpu-7: not heard for \d+ s")
 
     @unittest.skipIf(os.environ.get("ROCESCOPE_SANITIZE"), "sanitizers keep what was freed")

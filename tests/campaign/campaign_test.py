@@ -70,7 +70,7 @@ def main():
                     if not fault["visible"]:
                         continue
                     visible += 1
-                    said = (fault["said_kind"], fault["said_place"])
+                    said = (fault["stated_kind"], fault["stated_place"])
                     assert fault["kind_right"] and fault["place_right"], f"{where}: said {said}"
         assert visible >= COUNT, "most of six drawn scenarios have a fault, in three views"
 

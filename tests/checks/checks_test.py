@@ -16,7 +16,7 @@ class Floors(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in ["base/time.h", "dataplane/wire/roce.h", "dataplane/flow/table.h",
                      "dataplane/source/capture.h", "topology/fabric.h", "analytics/job/job.h",
-                     "appliance/config.h", "tests/support/frame.h", "sim/net.h"]:
+                     "appliance/common/config.h", "tests/support/frame.h", "sim/net.h"]:
             self.write(name, "#pragma once\n")
 
     def write(self, name, text):

@@ -174,7 +174,7 @@ class Interface(unittest.TestCase):
             while not self.sources()[self.mirror]["error"]:
                 self.assertLess(time.monotonic(), until)
                 time.sleep(0.1)
-            complaints = [(one["kind"], one["place"]) for one in self.ask("check-up")["complaints"]]
+            complaints = [(one["kind"], one["place"]) for one in self.ask("doctor")["problems"]]
             self.assertIn(("source_ended", self.mirror), complaints)
             run.send_signal(signal.SIGTERM)
             run.communicate(timeout=50)

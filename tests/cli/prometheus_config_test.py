@@ -19,7 +19,7 @@ repository = pathlib.Path(sys.argv[1])
 with tempfile.TemporaryDirectory() as folder:
     # Side by side, as in the container: the one names the other.
     shutil.copy(repository / "docker/prometheus.yaml", folder)
-    shutil.copy(repository / "appliance/metrics/alerts.yaml", folder)
+    shutil.copy(repository / "appliance/daemon/metrics/alerts.yaml", folder)
     checked = subprocess.run([promtool, "check", "config", "prometheus.yaml"], cwd=folder,
                              capture_output=True, text=True, timeout=50)
 print(checked.stdout + checked.stderr)

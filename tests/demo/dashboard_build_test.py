@@ -36,7 +36,7 @@ class DashboardBuild(unittest.TestCase):
     def build(self):
         dashboard = REPOSITORY / "appliance/dashboard"
         return self.run_it("cmake", "-D", f"SOURCE={dashboard}", "-D", f"WORK={self.folder / 'work'}",
-                           "-D", f"PLAIN={REPOSITORY / 'appliance/web/plain/index.html'}",
+                           "-D", f"PLAIN={REPOSITORY / 'appliance/daemon/web/plain/index.html'}",
                            "-P", REPOSITORY / "cmake/build_dashboard.cmake")
 
     def test_without_the_registry_there_is_a_plain_page_and_a_warning(self):

@@ -80,7 +80,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(marks, {(0, 1): (0, 0), (1, 2): (3, 1), (2, 0): (0, 0)})
 
     def test_only_the_lossy_edge_was_sent_again(self):
-        again = {key for key, edge in self.data_edges(self.report).items() if int(edge["resent"])}
+        again = {key for key, edge in self.data_edges(self.report).items() if int(edge["retransmitted"])}
         self.assertEqual(again, {(2, 0)})
 
     def test_one_capture_shows_the_two_edges_of_its_host(self):

@@ -43,7 +43,7 @@ def is_right(finding, fault, window):
             set(finding["loop_ports"]) == set(fault["loop_ports"]) and
             (fault["direction"] in ("", direction) or direction == "") and
             int(finding["from_ns"]) >= int(fault["start_ns"]) - EARLY_WINDOWS * window and
-            int(finding["verdict_ns"]) >= int(fault["start_ns"]))
+            int(finding["detected_ns"]) >= int(fault["start_ns"]))
 
 
 def complaint(report, faults, window):
@@ -52,7 +52,7 @@ def complaint(report, faults, window):
     if int(report["diagnosis_coverage"]["windows"]) == 0:
         return "no counters were looked at"
     if len(findings) != len(faults) or not all(map(is_right, findings, faults, [window] * len(faults))):
-        said = [(one["kind"], one["place"], one["direction"], one["from_ns"], one["verdict_ns"])
+        said = [(one["kind"], one["place"], one["direction"], one["from_ns"], one["detected_ns"])
                 for one in findings]
         true = [(one["kind"], one["place"], one["direction"], one["start_ns"]) for one in faults]
         return f"said {said}, and true is {true}"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "appliance/intake/agent_facts.h"
+#include "appliance/daemon/intake/agent_facts.h"
 #include "rocescope/v1/agent.pb.h"
 #include "tests/fuzz/require.h"
 

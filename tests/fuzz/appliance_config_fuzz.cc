@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "appliance/config/config.h"
+#include "appliance/common/config/config.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // counters.jsonl: the same records however its octets come, and lines that are written as they are
-// read. Octet 0: how many times 16 octets come at a time.
+// read. Byte 0: how many times 16 octets come at a time.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -15,16 +15,16 @@ namespace {
 class SpanStream final : public ByteStream {
  public:
   SpanStream(std::span<const uint8_t> octets, size_t at_a_time)
-      : octets_(octets), at_a_time_(at_a_time) {}
+      : bytes_(octets), at_a_time_(at_a_time) {}
   Result<size_t> Read(std::span<uint8_t> out) override {
-    const size_t count = std::min({out.size(), at_a_time_, octets_.size()});
-    std::copy_n(octets_.begin(), count, out.begin());
-    octets_ = octets_.subspan(count);
+    const size_t count = std::min({out.size(), at_a_time_, bytes_.size()});
+    std::copy_n(bytes_.begin(), count, out.begin());
+    bytes_ = bytes_.subspan(count);
     return count;
   }
 
  private:
-  std::span<const uint8_t> octets_;
+  std::span<const uint8_t> bytes_;
   size_t at_a_time_;
 };
 
@@ -42,7 +42,7 @@ Read ReadAll(std::span<const uint8_t> octets, size_t at_a_time) {
   Require(read.ledger.Balances(), "every line has one fate");
   Require(file.records() == read.records.counters.size(), "every record is counted");
   Require(file.notes().size() ==
-              std::min<uint64_t>(read.ledger.DroppedTotal(), CounterFile::kMostNotes),
+              std::min<uint64_t>(read.ledger.DroppedTotal(), CounterFile::kMaxNotes),
           "notes are bounded and tell of each line");
   return read;
 }

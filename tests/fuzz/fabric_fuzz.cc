@@ -11,9 +11,9 @@ namespace rocescope::topology {
 namespace {
 
 void WalkPaths(const Fabric& fabric) {
-  constexpr NicIndex kMostNics = 8;
+  constexpr NicIndex kMaxNics = 8;
   Routes routes(fabric);
-  const auto nics = std::min(kMostNics, static_cast<NicIndex>(fabric.nics().size()));
+  const auto nics = std::min(kMaxNics, static_cast<NicIndex>(fabric.nics().size()));
   for (NicIndex a = 0; a < nics; ++a) {
     for (NicIndex b = 0; b < nics; ++b) {
       const PathSet paths(routes, a, b);

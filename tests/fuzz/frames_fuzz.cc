@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames with times, from several taps and through mirrors, up to the flow table's records.
 //
-// Octet 0 holds the options: flows in the table (2 bits), iCRC check, QP filter, interval (2 bits),
+// Byte 0 holds the options: flows in the table (2 bits), iCRC check, QP filter, interval (2 bits),
 // frames at a time (2 bits). Then for each frame an octet: tap (2 bits), whether its time is
 // absolute, whether time advances before it, link type (3 bits), whether it repeats the last one's
 // octets; its time, 8 octets of nanoseconds or 2 of 10 us since the last; and unless it repeats,
@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/wire/reader.h"
 #include "tests/fuzz/link_types.h"
 #include "tests/fuzz/require.h"
@@ -104,11 +104,11 @@ Totals TotalsOf(const RecordBatch& batch) {
     mix(record.flow.destination_qpn.value);
     mix(record.payload_bytes);
     mix(record.messages);
-    mix(static_cast<uint64_t>(record.requests.unseen));
-    mix(record.requests.resent);
+    mix(static_cast<uint64_t>(record.requests.missing));
+    mix(record.requests.retransmitted);
     mix(static_cast<uint64_t>(ToNanoseconds(record.last_seen)));
   }
-  for (const SightingRecord& sighting : batch.sightings) {
+  for (const ObservationRecord& sighting : batch.sightings) {
     mix(sighting.psn);
     mix(static_cast<uint64_t>(ToNanoseconds(sighting.event_time)));
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analytics/job/job_nodes.h"
-#include "appliance/service/job_file_text.h"
+#include "appliance/daemon/service/job_file_text.h"
 #include "tests/fuzz/require.h"
 
 namespace {

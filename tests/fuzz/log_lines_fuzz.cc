@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "appliance/agent/log_tail.h"
-#include "dataplane/lcore/wall_clock.h"
+#include "dataplane/source/wall_clock.h"
 #include "tests/fuzz/require.h"
 
 namespace {

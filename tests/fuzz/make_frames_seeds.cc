@@ -25,12 +25,12 @@ class Seed {
   Seed& Add(const Bytes& frame, uint16_t after = 1, uint8_t what = 0) {
     Number(what, 1);
     Number(after, 2);
-    return Octets(frame);
+    return Bytes(frame);
   }
   Seed& AddAt(int64_t time_ns, const Bytes& frame, uint8_t what = 0) {
     Number(what | kAbsolute, 1);
     Number(static_cast<uint64_t>(time_ns), 8);
-    return Octets(frame);
+    return Bytes(frame);
   }
   Seed& Repeat(uint16_t after, uint8_t what = 0) {
     Number(what | kRepeat, 1);
@@ -40,24 +40,24 @@ class Seed {
 
   bool Write(const std::filesystem::path& path) const {
     std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(octets_.data()),
-               static_cast<std::streamsize>(octets_.size()));
+    file.write(reinterpret_cast<const char*>(bytes_.data()),
+               static_cast<std::streamsize>(bytes_.size()));
     return file.good();
   }
 
  private:
-  Seed& Octets(const Bytes& frame) {
+  Seed& Bytes(const Bytes& frame) {
     Number(frame.size(), 2);
-    octets_.insert(octets_.end(), frame.begin(), frame.end());
+    bytes_.insert(bytes_.end(), frame.begin(), frame.end());
     return *this;
   }
   void Number(uint64_t value, int size) {
     for (int shift = 8 * (size - 1); shift >= 0; shift -= 8) {
-      octets_.push_back(static_cast<uint8_t>(value >> shift));
+      bytes_.push_back(static_cast<uint8_t>(value >> shift));
     }
   }
 
-  Bytes octets_;
+  Bytes bytes_;
 };
 
 Bytes WriteOf(uint32_t psn) {

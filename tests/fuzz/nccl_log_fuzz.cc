@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL logs, up to the jobs they make. Octet 1 parts the input into logs of their own.
+// NCCL logs, up to the jobs they make. Byte 1 parts the input into logs of their own.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   size_t queue_pairs = 0;
   for (const NcclLog& log : logs) {
-    Require(log.notes.size() <= kMostNcclLogNotes && log.notes.size() <= log.malformed,
+    Require(log.notes.size() <= kMaxNcclLogNotes && log.notes.size() <= log.malformed,
             "notes are bounded and counted");
     for (const NcclProcess& process : log.processes) {
       RequireSane(process);

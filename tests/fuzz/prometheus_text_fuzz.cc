@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "appliance/scrape/metric_rules.h"
+#include "appliance/common/scrape/metric_rules.h"
 #include "dataplane/telemetry/prometheus_text.h"
 #include "tests/fuzz/require.h"
 

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analytics/job/rdma_resource.h"
+#include "dataplane/host/rdma_resource.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const RdmaResource resource = ParseRdmaResource(text);
-  Require(resource.notes.size() <= kMostRdmaResourceNotes, "notes are bounded");
+  Require(resource.notes.size() <= kMaxRdmaResourceNotes, "notes are bounded");
   Require(resource.notes.size() <= resource.malformed + resource.skipped, "notes are counted");
   for (const RdmaQueuePair& queue_pair : resource.queue_pairs) {
     Require(!queue_pair.device.empty(), "a queue pair has a device");

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include "appliance/http/host_name.h"
-#include "appliance/http/request_target.h"
-#include "appliance/scrape/http_fetch.h"
-#include "appliance/service/page.h"
+#include "appliance/daemon/http/host_name.h"
+#include "appliance/daemon/http/request_target.h"
+#include "appliance/common/scrape/http_fetch.h"
+#include "appliance/daemon/service/page.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "appliance/command/shell_words.h"
+#include "appliance/cli/command/shell_words.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analytics/job/slurm_jobs.h"
+#include "dataplane/host/slurm_jobs.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const SlurmJobs jobs = ParseSlurmJobs(text);
-  Require(jobs.notes.size() <= kMostSlurmNotes, "notes are bounded");
+  Require(jobs.notes.size() <= kMaxSlurmNotes, "notes are bounded");
   size_t nodes = 0;
   for (const Allocation& allocation : jobs.allocations) {
     Require(!allocation.nodes.empty(), "an allocation has nodes");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A datagram of telemetry through the reader that makes records of it, for the fuzzers of INT and
-// sFlow. Octet 0: bit 0, whether the capture cut it; bit 1, whether a filter chooses a queue pair.
+// sFlow. Byte 0: bit 0, whether the capture cut it; bit 1, whether a filter chooses a queue pair.
 #pragma once
 
 #include <span>

@@ -24,7 +24,7 @@ MOST_LATE = 0.01  # of the frames
 DISTURBED_SECONDS = 20
 # Of a datagram on a socket: a sample or two, so that one sender's core makes more than any collector
 # takes.
-SOCKET_OCTETS = 300
+SOCKET_BYTES = 300
 
 
 def not_held(found, rate, seconds):
@@ -121,7 +121,7 @@ def datagram_rate(settings, kind, command, port, seconds=6):
             time.sleep(1.5)
             before = cpu_seconds(collector.pid)
             sent = Program(settings, "telemetry_load", "send", "--kind", kind, "--port", port,
-                           "--seconds", seconds, "--octets", SOCKET_OCTETS).result()
+                           "--seconds", seconds, "--octets", SOCKET_BYTES).result()
             time.sleep(0.5)
             drops = kernel_drops(port)
             spent = cpu_seconds(collector.pid) - before
@@ -413,7 +413,7 @@ def soak_bars(settings):
         name="soak_growth", value=round(growth, 4), unit="of the memory, after warm-up", goal=0.02,
         at_most=True,
         details=found | {"resident_mb": [round(y / 1e6) for _, y in points[::max(1, len(points) // 20)]],
-                         "octets_per_s": round(by_second), "standard_error": round(error),
+                         "bytes_per_s": round(by_second), "standard_error": round(error),
                          "churn_per_s": round(churn)})]
 
 

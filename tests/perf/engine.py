@@ -10,7 +10,7 @@ from simulator import REFERENCE_GHZ, median
 
 QUEUE_PAIRS = [10_000, 100_000, 1_000_000]
 RECORDS_PER_SECOND = 2e6
-OCTETS_PER_QUEUE_PAIR = 1024
+BYTES_PER_QUEUE_PAIR = 1024
 QUERY_MS = 1
 UNCHANGED_SHARE = 0.1  # of publishing all, where 1 % changed
 FABRIC_SECONDS = 2
@@ -19,8 +19,8 @@ FABRIC_MEGABYTES = 500
 COLUMNS = [("queue pairs", "queue_pairs", 1, "{:,.0f}"),
            ("records/s", "records_per_s", 1, "{:,.0f}"),
            ("hash table/s", "reference_per_s", 1, "{:,.0f}"),
-           ("state B/QP", "state_octets_per_qp", 1, "{:,.0f}"),
-           ("with snapshot", "octets_per_qp", 1, "{:,.0f}"),
+           ("state B/QP", "state_bytes_per_qp", 1, "{:,.0f}"),
+           ("with snapshot", "bytes_per_qp", 1, "{:,.0f}"),
            ("publish all ms", "publish_all_s", 1e3, "{:,.1f}"),
            ("1 % in a job", "publish_job_s", 1e3, "{:,.1f}"),
            ("1 % spread", "publish_spread_s", 1e3, "{:,.1f}"),
@@ -61,10 +61,10 @@ def fabric_bars(settings):
                         goal=FABRIC_SECONDS, at_most=True, details=runs[0],
                         reference={"name": f"at {REFERENCE_GHZ} GHz", "unit": "CPU-s",
                                    "value": median(runs, "at_reference")}),
-            measure.Bar(name="load_65536_hosts_memory", value=runs[0]["peak_octets"] / 1e6,
+            measure.Bar(name="load_65536_hosts_memory", value=runs[0]["peak_bytes"] / 1e6,
                         unit="MB", goal=FABRIC_MEGABYTES, at_most=True,
                         reference={"name": "kept", "unit": "MB",
-                                   "value": runs[0]["memory_octets"] / 1e6})]
+                                   "value": runs[0]["memory_bytes"] / 1e6})]
 
 
 def bars(settings):
@@ -79,10 +79,10 @@ def bars(settings):
                     goal=RECORDS_PER_SECOND, details=most,
                     reference={"name": "plain hash table, same keys", "unit": "records/CPU-s",
                                "value": most["reference_per_s"]}),
-        measure.Bar(name="engine_memory", value=most["state_octets_per_qp"], unit="octets/QP",
-                    goal=OCTETS_PER_QUEUE_PAIR, at_most=True, details=most,
+        measure.Bar(name="engine_memory", value=most["state_bytes_per_qp"], unit="octets/QP",
+                    goal=BYTES_PER_QUEUE_PAIR, at_most=True, details=most,
                     reference={"name": "with a snapshot", "unit": "octets/QP",
-                               "value": most["octets_per_qp"]}),
+                               "value": most["bytes_per_qp"]}),
         measure.Bar(name="engine_growth", value=growth, unit="x per record, 10^4 to 10^6",
                     goal=least["reference_per_s"] / most["reference_per_s"], at_most=True,
                     reference={"name": "plain hash table", "unit": "x",

@@ -129,14 +129,14 @@ void EngineLoad::AddFlow(uint32_t interval, uint32_t connection, bool back,
   }
 }
 
-void EngineLoad::AddSighting(uint32_t connection, bool is_request, uint32_t psn, Timestamp time,
+void EngineLoad::AddObservation(uint32_t connection, bool is_request, uint32_t psn, Timestamp time,
                              RecordBatch& batch) const {
   const bool back = DataGoesBack(connection) == is_request;
-  SightingRecord& record = batch.sightings.emplace_back();
+  ObservationRecord& record = batch.sightings.emplace_back();
   record.flow = FlowOf(connection, back);
   record.hint = 2 * connection + back;
   record.tap = static_cast<TapId>(tap_of_nic_[EndsOf(connection).near] + back);
-  record.kind = is_request ? SightingKind::kRequest : SightingKind::kAcknowledge;
+  record.kind = is_request ? ObservationKind::kRequest : ObservationKind::kAcknowledge;
   record.opcode = is_request ? kWriteLast : kAcknowledge;
   record.ttl = back ? 62 : 64;
   record.rate_exponent = 7;
@@ -181,28 +181,28 @@ void EngineLoad::AddSample(uint32_t connection, Timestamp time, RecordBatch& bat
 
 void EngineLoad::Fill(uint32_t interval, uint32_t first, uint32_t count, uint32_t stride,
                       RecordBatch& batch) const {
-  constexpr uint32_t kFlowsPerSighting = 3;
+  constexpr uint32_t kFlowsPerObservation = 3;
   constexpr uint32_t kFlowsPerHop = 100;
   constexpr Duration kSpacing = std::chrono::microseconds(2);
   constexpr uint32_t kRoundTrip = 6;  // sightings
   batch.Clear();
-  const uint32_t sighted = count * 2 / kFlowsPerSighting / 2;
+  const uint32_t sighted = count * 2 / kFlowsPerObservation / 2;
   const auto connection_at = [&](uint32_t i) { return first + i * stride; };
   // Other connections from interval to interval: all are sighted in three.
   const auto sighted_at = [&](uint32_t i) {
-    return connection_at((i * kFlowsPerSighting + interval) % count);
+    return connection_at((i * kFlowsPerObservation + interval) % count);
   };
   const Timestamp begin =
-      Timestamp((interval + 1) * kInterval) + first * (kSpacing / kFlowsPerSighting);
+      Timestamp((interval + 1) * kInterval) + first * (kSpacing / kFlowsPerObservation);
   for (uint32_t i = 0; i < sighted + kRoundTrip; ++i) {
     const Timestamp time = begin + i * kSpacing;
     const auto psn = [&](uint32_t connection) {
       return (FirstPsn(connection, interval) + connection % kPacketsPerInterval) & k24BitMask;
     };
-    if (i < sighted) AddSighting(sighted_at(i), true, psn(sighted_at(i)), time, batch);
+    if (i < sighted) AddObservation(sighted_at(i), true, psn(sighted_at(i)), time, batch);
     if (i < kRoundTrip) continue;
     const uint32_t answered = sighted_at(i - kRoundTrip);
-    AddSighting(answered, false, psn(answered), time + kSpacing / 2, batch);
+    AddObservation(answered, false, psn(answered), time + kSpacing / 2, batch);
   }
   for (uint32_t i = 0; i < count; ++i) {
     for (const bool back : {false, true}) AddFlow(interval, connection_at(i), back, batch);

@@ -37,7 +37,7 @@ class Reference {
  public:
   void Ingest(const RecordBatch& batch) {
     for (const FlowRecord& record : batch.flows) Add(record.flow, record.bytes);
-    for (const SightingRecord& record : batch.sightings) Add(record.flow, record.payload_length);
+    for (const ObservationRecord& record : batch.sightings) Add(record.flow, record.payload_length);
     for (const HopRecord& record : batch.hops) Add(record.packet.flow, 0);
     for (const SampleRecord& record : batch.samples) Add(record.packet.flow, record.frame_length);
   }
@@ -77,17 +77,17 @@ int64_t Measure(uint32_t queue_pairs) {
   RecordBatch batch;
   load.Fill(0, 0, std::min(kConnectionsPerBatch, load.connections()), 1, batch);
 
-  const int64_t before = ResidentOctets();
-  auto engine = std::make_unique<Engine>(EngineOptions{.rhythm_pace = std::chrono::seconds(10)});
+  const int64_t before = ResidentBytes();
+  auto engine = std::make_unique<Engine>(EngineOptions{.iteration_pattern_pace = std::chrono::seconds(10)});
   engine->SetFabric(load.fabric());
   for (const TapPlace& tap : load.taps()) engine->LearnTap(tap);
-  const int64_t empty = ResidentOctets();
+  const int64_t empty = ResidentBytes();
   Spent warm;
   uint32_t interval = 0;
   for (; interval < kWarmUp; ++interval) Run(load, interval, *engine, nullptr, batch, warm);
-  const int64_t state = ResidentOctets();
+  const int64_t state = ResidentBytes();
   const double first_publish = Timed([&] { engine->Publish(); });
-  const int64_t published = ResidentOctets();
+  const int64_t published = ResidentBytes();
 
   Spent spent;
   {
@@ -125,8 +125,8 @@ int64_t Measure(uint32_t queue_pairs) {
   const auto per_pair = [&](int64_t octets) { return static_cast<double>(octets) / queue_pairs; };
   fmt::print(
       "{{\"queue_pairs\": {}, \"gigahertz\": {:.3f}, \"records\": {}, \"records_per_s\": {:.0f}, "
-      "\"reference_per_s\": {:.0f}, \"empty_octets\": {}, \"state_octets_per_qp\": {:.0f}, "
-      "\"octets_per_qp\": {:.0f}, \"first_publish_s\": {:.6f}, \"publish_all_s\": {:.6f}, "
+      "\"reference_per_s\": {:.0f}, \"empty_bytes\": {}, \"state_bytes_per_qp\": {:.0f}, "
+      "\"bytes_per_qp\": {:.0f}, \"first_publish_s\": {:.6f}, \"publish_all_s\": {:.6f}, "
       "\"publish_none_s\": {:.9f}, \"publish_job_s\": {:.6f}, \"publish_spread_s\": {:.6f}, "
       "\"query_s\": {:.9f}, \"paths_known\": {:.4f}, \"flows\": {}, \"connections\": {}, "
       "\"paired\": {}, \"evicted\": {}, \"refused\": {}}}\n",

@@ -154,7 +154,7 @@ class GenerateTest(unittest.TestCase):
         first = sum(flow["packets"] for flow in truth["top_flows"][:2])
         self.assertAlmostEqual(first / totals["packets"], 0.134, delta=0.01)
 
-    def test_same_parameters_give_the_same_octets(self):
+    def test_same_parameters_give_the_same_bytes(self):
         def digest(*arguments):
             path, _ = generate(self.folder, *SMALL, *arguments)
             return hashlib.sha256(path.read_bytes()).digest()

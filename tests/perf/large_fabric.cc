@@ -59,16 +59,16 @@ std::string List(const Fabric& fabric) {
 
 void Load(const std::string& text) {
   const double speed = Gigahertz();
-  const int64_t before = ResidentOctets();
+  const int64_t before = ResidentBytes();
   ForgetPeak();
   const double begin = CpuSeconds();
   const Fabric fabric = Checked(LoadFabric(text, "fabric.yaml"));
   const double used = CpuSeconds() - begin;
-  const int64_t peak = PeakOctets() - before;
+  const int64_t peak = PeakBytes() - before;
   fmt::print(
-      "{{\"cpu_s\": {:.4f}, \"octets\": {}, \"hosts\": {}, \"memory_octets\": {}, "
-      "\"peak_octets\": {}, \"gigahertz\": {:.3f}}}\n",
-      used, text.size(), fabric.nics().size(), ResidentOctets() - before, peak, speed);
+      "{{\"cpu_s\": {:.4f}, \"octets\": {}, \"hosts\": {}, \"memory_bytes\": {}, "
+      "\"peak_bytes\": {}, \"gigahertz\": {:.3f}}}\n",
+      used, text.size(), fabric.nics().size(), ResidentBytes() - before, peak, speed);
 }
 
 void FindPaths(const Fabric& fabric) {

@@ -14,7 +14,7 @@
 
 #include "dataplane/decode/plain.h"
 #include "dataplane/flow/flow_entry.h"
-#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/wire/opcode.h"
 #include "tests/perf/frame.h"
 #include "tests/perf/workload.h"
@@ -48,12 +48,12 @@ class Lap {
         step_ns_(options.workload.duration_ns / static_cast<int64_t>(options.workload.packets)),
         now_ns_(options.workload.start_ns),
         frames_(options.workload.packets),
-        octets_(new uint8_t[options.workload.packets * stride_]) {
+        bytes_(new uint8_t[options.workload.packets * stride_]) {
     Workload workload(options.workload);
     FrameBuilder builder(static_cast<uint32_t>(128 + (options.erspan ? kErspanHeaders : 0)),
                          options.erspan);
     spaces_.resize(workload.flow_count());
-    uint8_t* at = octets_.get();
+    uint8_t* at = bytes_.get();
     for (Place& place : frames_) {
       const Packet packet = workload.Next();
       const Frame frame = builder.Build(packet);
@@ -75,7 +75,7 @@ class Lap {
 
   // Every sequence goes on behind its furthest PSN; ERSPAN's numbers repeat, which costs nothing.
   void Advance() {
-    uint8_t* at = octets_.get();
+    uint8_t* at = bytes_.get();
     for (const Place& place : frames_) {
       if (place.space != kNoSpace) {
         const Space& space = spaces_[place.space];
@@ -94,7 +94,7 @@ class Lap {
   template <typename Take>
   void Run(Take take) {
     std::array<RawFrame, kBurst> burst;
-    const uint8_t* at = octets_.get();
+    const uint8_t* at = bytes_.get();
     for (size_t done = 0; done < frames_.size();) {
       const size_t count = std::min(kBurst, frames_.size() - done);
       for (size_t i = 0; i < count; ++i, ++done, at += stride_) {
@@ -131,7 +131,7 @@ class Lap {
   int64_t now_ns_;
   std::vector<Place> frames_;
   std::vector<Space> spaces_;
-  std::unique_ptr<uint8_t[]> octets_;
+  std::unique_ptr<uint8_t[]> bytes_;
 };
 
 struct Loop {
@@ -196,7 +196,7 @@ int Run(const Options& options) {
   const auto& counters = processor->counters();
   fmt::print(
       "{{\"decode_rate\": {:.0f}, \"state_rate\": {:.0f}, \"flows\": {}, \"received\": {}, "
-      "\"decoded\": {}, \"entry_octets\": {}, \"lap_packets\": {}, \"lap_allocations\": {}}}\n",
+      "\"decoded\": {}, \"entry_bytes\": {}, \"lap_packets\": {}, \"lap_allocations\": {}}}\n",
       packets / Median(decode), packets / Median(state), processor->flows().size(),
       counters.ledger.received, counters.ledger.decoded, sizeof(FlowEntry), lap.size(),
       last_allocations);

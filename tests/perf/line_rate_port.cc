@@ -342,7 +342,7 @@ Paced Pace(Eal& eal, PacedWire& wire, const std::vector<std::vector<uint8_t>>& f
     }
   });
   watcher.join();
-  const LcoreStatistics statistics = loop.Statistics();
+  const SourceStatistics statistics = loop.Statistics();
   return {.sent = wire.sent - sent_before,
           .received = statistics.frames.ledger.received,
           .missed = wire.missed - missed_before,

@@ -23,14 +23,14 @@ inline int64_t StatusKilobytes(const std::string& field) {
   return 0;
 }
 
-// Octets, of now. What was freed goes back to the kernel first.
-inline int64_t ResidentOctets() {
+// Bytes, of now. What was freed goes back to the kernel first.
+inline int64_t ResidentBytes() {
   malloc_trim(0);
   return StatusKilobytes("VmRSS:") * 1024;
 }
 
 // The most since ForgetPeak.
-inline int64_t PeakOctets() { return StatusKilobytes("VmHWM:") * 1024; }
+inline int64_t PeakBytes() { return StatusKilobytes("VmHWM:") * 1024; }
 inline void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 }  // namespace rocescope

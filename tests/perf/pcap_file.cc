@@ -26,19 +26,19 @@ Result<PcapFile> PcapFile::Create(const std::string& path, uint32_t snap) {
   result.file_.reset(std::fopen(path.c_str(), "wb"));
   if (!result.file_) return tl::unexpected(CannotWrite(path));
   std::setvbuf(result.file_.get(), nullptr, _IOFBF, kBuffer);
-  test::AppendPcapHeader(result.octets_, {.snap_length = snap});
+  test::AppendPcapHeader(result.bytes_, {.snap_length = snap});
   result.WriteOut();
   return result;
 }
 
 void PcapFile::Append(int64_t time_ns, const Frame& frame) {
-  test::AppendPcapRecord(octets_, {}, time_ns, frame.bytes, frame.length);
+  test::AppendPcapRecord(bytes_, {}, time_ns, frame.bytes, frame.length);
   WriteOut();
 }
 
 void PcapFile::WriteOut() {
-  std::fwrite(octets_.data(), 1, octets_.size(), file_.get());
-  octets_.clear();
+  std::fwrite(bytes_.data(), 1, bytes_.size(), file_.get());
+  bytes_.clear();
 }
 
 Status PcapFile::Close() {

@@ -31,7 +31,7 @@ class PcapFile {
 
   std::string path_;
   std::unique_ptr<std::FILE, Closer> file_;
-  std::vector<uint8_t> octets_;  // not yet written
+  std::vector<uint8_t> bytes_;  // not yet written
 };
 
 }  // namespace rocescope::perf

@@ -18,9 +18,9 @@ COMPARED = {
     "messages": (lambda report: report["totals"]["messages"], lambda t: t["messages"]),
     "CE marks": (lambda report: report["totals"]["ce_marked"], lambda t: t["ce_marks"]),
     "CNPs": (lambda report: report["totals"]["cnps"], lambda t: t["cnps"]),
-    "unseen PSNs": (lambda report: report["totals"]["unseen"], skipped),
+    "unseen PSNs": (lambda report: report["totals"]["missing"], skipped),
     "reordered": (lambda report: report["totals"]["reordered"], lambda t: 0),
-    "re-sent": (lambda report: report["totals"]["resent"], lambda t: 0),
+    "re-sent": (lambda report: report["totals"]["retransmitted"], lambda t: 0),
     "flows": (lambda report: report["totals"]["flows"], lambda t: t["flows"]),
     "flows evicted": (lambda report: report["coverage"]["flows_evicted"], lambda t: 0),
 }
@@ -33,7 +33,7 @@ COMPARED_OF_FLOW = {
     "CE marks": (lambda flow: flow["ce_marked"], lambda t: t["ce_marks"]),
     "CNPs": (lambda flow: flow["operations"]["cnp"], lambda t: t["cnps"]),
     "ACKs": (lambda flow: flow["operations"]["acknowledge"], lambda t: t["acks"]),
-    "unseen PSNs": (lambda flow: flow["loss"]["unseen"], skipped),
+    "unseen PSNs": (lambda flow: flow["loss"]["missing"], skipped),
 }
 
 

@@ -91,7 +91,7 @@ class Box:
         return next(s for s in self.get("/api/v1/sources")["sources"] if s["kind"] == kind)
 
     def resident(self):
-        """Octets."""
+        """Bytes."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) * 1024
 

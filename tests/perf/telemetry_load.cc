@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "dataplane/lcore/frame_processor.h"
+#include "dataplane/pipeline/frame_processor.h"
 #include "dataplane/live/udp_loop.h"
 #include "dataplane/wire/int_report.h"
 #include "dataplane/wire/sflow_flow_record.h"
@@ -59,21 +59,21 @@ class Datagrams {
  public:
   explicit Datagrams(const Options& options)
       : is_int_(options.kind == "int"),
-        octets_each_(options.octets),
+        bytes_each_(options.octets),
         workload_({.packets = uint64_t{options.datagrams} * 16, .queue_pairs = 20'000}),
         builder_(128, false),
-        octets_(size_t{options.datagrams} * kRoom),
+        bytes_(size_t{options.datagrams} * kRoom),
         lengths_(options.datagrams),
         sequences_(kSources),
         sample_sequences_(kSources) {
     for (uint32_t i = 0; i < options.datagrams; ++i) Make(i);
     if (!options.garbled) return;
-    for (size_t i = 0; i < octets_.size(); ++i) octets_[i] = static_cast<uint8_t>(Mix64(i));
+    for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<uint8_t>(Mix64(i));
   }
 
   size_t size() const { return lengths_.size(); }
   uint64_t units() const { return units_; }  // reports or samples of a lap
-  std::span<uint8_t> operator[](size_t i) { return {&octets_[i * kRoom], lengths_[i]}; }
+  std::span<uint8_t> operator[](size_t i) { return {&bytes_[i * kRoom], lengths_[i]}; }
 
   // Numbers that go on.
   void Advance() {
@@ -83,7 +83,7 @@ class Datagrams {
 
  private:
   void Make(uint32_t i) {
-    const std::span<uint8_t> room(&octets_[i * kRoom], octets_each_);
+    const std::span<uint8_t> room(&bytes_[i * kRoom], bytes_each_);
     lengths_[i] = is_int_ ? MakeReports(i % kSources, room) : MakeSamples(i % kSources, room);
   }
 
@@ -143,10 +143,10 @@ class Datagrams {
   }
 
   const bool is_int_;
-  const size_t octets_each_;
+  const size_t bytes_each_;
   Workload workload_;
   FrameBuilder builder_;
-  std::vector<uint8_t> octets_;
+  std::vector<uint8_t> bytes_;
   std::vector<size_t> lengths_;
   std::vector<uint32_t> sequences_;
   std::vector<uint32_t> sample_sequences_;
@@ -251,7 +251,7 @@ void RunReceive(const Options& options) {
   (*loop)->Run(stopped);
   read_all = true;
   reader.join();
-  const LcoreStatistics statistics = (*loop)->worker().Statistics();
+  const SourceStatistics statistics = (*loop)->worker().Statistics();
   fmt::print(
       "{{\"received\": {}, \"decoded\": {}, \"missed\": {}, \"records\": {}, \"records_dropped\": "
       "{}, \"cpu_s\": {:.3f}}}\n",

@@ -144,13 +144,13 @@ class NcclTree(unittest.TestCase):
                 integers(edges[pair], "bytes", "messages", "control_bytes",
                          "control_messages"),
                 (data.payload, data.messages, control.payload, control.messages))
-            self.assertEqual(integers(edges[pair], "unseen", "resent", "ce_marked", "cnps"),
+            self.assertEqual(integers(edges[pair], "missing", "retransmitted", "ce_marked", "cnps"),
                              (0, 0, 0, 0))
             self.assertGreater(edges[pair]["confidence"], 0.5)
             self.assertLessEqual(edges[pair]["confidence"], 1)
 
     @each(all_logs, logs_of_the_captured, no_logs)
-    def test_flows_are_those_of_tshark_to_the_octet(self, nodes, report):
+    def test_flows_are_those_of_tshark_to_the_byte(self, nodes, report):
         found = {(f["source"], f["destination"], f["destination_qpn"]):
                  integers(f, "packets", "bytes", "messages", "payload_bytes") +
                  integers(f["operations"], "write", "acknowledge")

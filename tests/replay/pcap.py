@@ -7,7 +7,7 @@ import struct
 
 HEADER = struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 1)
 ROCE_PORT = 4791
-# Octets of Ethernet, IPv4 without options and UDP, then the BTH's PSN and the RETH behind the BTH
+# Bytes of Ethernet, IPv4 without options and UDP, then the BTH's PSN and the RETH behind the BTH
 # (IBTA vol. 1, 9.2, 9.3).
 ETHERNET, IP_UDP, BTH = 14, 28, 12
 RETH_BEGINS = {6, 10, 11}  # RC: WRITE FIRST, ONLY, ONLY with immediate

@@ -27,7 +27,7 @@ ROCESCOPE = DASHBOARD = SHOTS = None
 
 
 class Exporter(http.server.BaseHTTPRequestHandler):
-    """Octets that each leaf's ports have sent by now: a port as busy as its number says."""
+    """Bytes that each leaf's ports have sent by now: a port as busy as its number says."""
 
     began = time.time()
 

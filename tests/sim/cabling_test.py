@@ -119,10 +119,10 @@ class ReasonOfAChange(unittest.TestCase):
             self.assertLess(reasons["unknown"], 0.1 * reasons.total(), reasons)
 
     def test_is_the_link_that_went_down_and_came_up_again(self):
-        self.expect_reasons("link-down.yaml", ["link_down", "link_up", "dealt_anew"])
+        self.expect_reasons("link-down.yaml", ["link_down", "link_up", "reassigned"])
 
     def test_is_the_switch_that_crashed(self):
-        self.expect_reasons("switch-crash.yaml", ["switch_down", "link_up", "dealt_anew"])
+        self.expect_reasons("switch-crash.yaml", ["switch_down", "link_up", "reassigned"])
 
 
 if __name__ == "__main__":

@@ -106,9 +106,9 @@ class Conservation : public ::testing::Test {
         files_->counters[fabric().nic(index).port].last[static_cast<size_t>(metric)] = value;
       };
       set(Metric::kRxPackets, nic.port().counters().rx_frames);
-      set(Metric::kRxBytes, nic.port().counters().rx_octets);
+      set(Metric::kRxBytes, nic.port().counters().rx_bytes);
       set(Metric::kTxPackets, nic.port().counters().tx_frames);
-      set(Metric::kTxBytes, nic.port().counters().tx_octets);
+      set(Metric::kTxBytes, nic.port().counters().tx_bytes);
       set(Metric::kFcsErrors, nic.port().counters().fcs_errors);
       set(Metric::kRxDiscards, nic.counters().rx_discards);
       set(Metric::kIcrcErrors, nic.counters().rx_icrc_encapsulated);
@@ -314,9 +314,9 @@ void Conservation::SamplesAreTheShareAskedFor() {
       EXPECT_GE(samples, mean - static_cast<double>(early) * one_in - 5 * sigma - 1);
       EXPECT_GE(sampled.readings, 2u);
       EXPECT_LE(sampled.received, received);
-      EXPECT_LE(sampled.received_octets, Counts(port)[Metric::kRxBytes] + kFcs * received);
+      EXPECT_LE(sampled.received_bytes, Counts(port)[Metric::kRxBytes] + kFcs * received);
       EXPECT_EQ(sampled.received == received,
-                sampled.received_octets == Counts(port)[Metric::kRxBytes] + kFcs * received);
+                sampled.received_bytes == Counts(port)[Metric::kRxBytes] + kFcs * received);
       discards += sampled.discards.arrived;
       return 0;
     });

@@ -12,8 +12,8 @@
 #include <set>
 
 #include "analytics/job/communicator.h"
-#include "analytics/job/nccl_log.h"
-#include "analytics/job/rdma_resource.h"
+#include "dataplane/host/nccl_log.h"
+#include "dataplane/host/rdma_resource.h"
 #include "topology/generate.h"
 
 namespace rocescope::sim {

@@ -136,7 +136,7 @@ void RunFiles::ReadSflow(const std::string& path) {
         if (port == topology::kNone || record.tag != wire::kSflowInterfaceCounters) continue;
         ++samples[port].readings;
         samples[port].received = interface.in_unicast;
-        samples[port].received_octets = interface.in_octets;
+        samples[port].received_bytes = interface.in_octets;
       } else if (block.tag == wire::kSflowDiscardedPacket) {
         wire::SflowDiscardedPacket discard;
         Read(contents, discard);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataplane/run/metric.h"
+#include "dataplane/record/metric.h"
 #include "topology/fabric.h"
 
 namespace rocescope::sim::test {
@@ -48,7 +48,7 @@ struct SampleSums {       // of a port
   uint64_t missed = 0;    // of these, by the agent, until its last one
   uint64_t readings = 0;  // of its counters, and what the last one said: frames, octets with FCS
   uint64_t received = 0;
-  uint64_t received_octets = 0;
+  uint64_t received_bytes = 0;
 };
 
 struct PortCounts {

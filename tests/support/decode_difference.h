@@ -15,13 +15,13 @@ namespace internal {
 // Headers are equal if they are written the same.
 template <typename Header>
 bool Same(const Header& a, const Header& b) {
-  std::array<uint8_t, Header::kSize> octets_a{};
-  std::array<uint8_t, Header::kSize> octets_b{};
-  wire::ByteWriter out_a(octets_a);
-  wire::ByteWriter out_b(octets_b);
+  std::array<uint8_t, Header::kSize> bytes_a{};
+  std::array<uint8_t, Header::kSize> bytes_b{};
+  wire::ByteWriter out_a(bytes_a);
+  wire::ByteWriter out_b(bytes_b);
   Write(out_a, a);
   Write(out_b, b);
-  return octets_a == octets_b;
+  return bytes_a == bytes_b;
 }
 
 // The same octets of the same buffer.
@@ -72,7 +72,7 @@ inline const char* PacketDifference(const RocePacket& a, const RocePacket& b) {
   if (a.source != b.source || a.destination != b.destination) return "addresses";
   if (a.destination_qpn != b.destination_qpn) return "QPN";
   if (a.segment != b.segment) return "segment";
-  if (!internal::SamePlace({a.extended, a.extended_octets}, {b.extended, b.extended_octets})) {
+  if (!internal::SamePlace({a.extended, a.extended_bytes}, {b.extended, b.extended_bytes})) {
     return "extended headers and payload";
   }
   if (a.psn != b.psn) return "PSN";

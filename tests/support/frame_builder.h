@@ -93,7 +93,7 @@ class Frame {
   // A whole Ethernet frame inside a tunnel, built before.
   Frame& Encapsulated(std::span<const uint8_t> frame);
 
-  // Octets behind the innermost packet that its IP length does not count: Ethernet padding.
+  // Bytes behind the innermost packet that its IP length does not count: Ethernet padding.
   Frame& Trailer(size_t size);
   // Keeps only the first `size` octets of what Build returns.
   Frame& Snap(size_t size);

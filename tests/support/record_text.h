@@ -14,7 +14,7 @@
 namespace rocescope::test {
 
 inline std::string Text(const PsnCounts& counts) {
-  return fmt::format("{}/{}/{}/{}/{}/{}", counts.unseen, counts.reordered, counts.resent,
+  return fmt::format("{}/{}/{}/{}/{}/{}", counts.missing, counts.reordered, counts.retransmitted,
                      counts.restarts, counts.valid, counts.last_psn);
 }
 
@@ -42,7 +42,7 @@ inline std::string Text(const FlowRecord& r) {
   return text;
 }
 
-inline std::string Text(const SightingRecord& s) {
+inline std::string Text(const ObservationRecord& s) {
   return fmt::format("sighting {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      Text(s.flow), static_cast<int>(s.kind), s.opcode, s.ttl, s.rate_exponent,
                      s.congestion_experienced, s.ack_request, s.has_reth, s.has_clear_to_send,

@@ -52,7 +52,7 @@ NAK_CODES = ("psn_sequence_error", "invalid_request", "remote_access_error",
 
 
 def headers_size(opcode):
-    """Octets of the extended headers behind the BTH (IBTA vol. 1, table 38)."""
+    """Bytes of the extended headers behind the BTH (IBTA vol. 1, table 38)."""
     operation, transport = opcode & 31, opcode >> 5
     response = 13 <= operation <= 18
     if opcode == CNP:

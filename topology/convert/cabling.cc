@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "topology/check.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMostNamesInANote = 8;
+constexpr size_t kMaxNamesInANote = 8;
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -25,7 +25,7 @@ std::string Lower(std::string_view text) {
 // "leaf[1-4], exit1 and 3 more"
 std::string ForNote(std::vector<std::string> names) {
   const size_t all = names.size();
-  if (all > kMostNamesInANote) names.resize(kMostNamesInANote);
+  if (all > kMaxNamesInANote) names.resize(kMaxNamesInANote);
   std::string text = CompressNames(names);
   if (all > names.size()) text += fmt::format(" and {} more", all - names.size());
   return text;

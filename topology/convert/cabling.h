@@ -11,7 +11,7 @@
 
 #include "topology/convert/convert.h"
 #include "topology/draft.h"
-#include "topology/text/yaml_fields.h"
+#include "base/text/yaml_fields.h"
 
 namespace rocescope::topology {
 

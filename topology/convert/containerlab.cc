@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "topology/convert/cabling.h"
-#include "topology/text/yaml_tree.h"
+#include "base/text/yaml_tree.h"
 
 namespace rocescope::topology {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/nearest.h"
 #include "topology/check.h"
 #include "topology/convert/cabling.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::topology {
 namespace {
@@ -227,7 +227,7 @@ class SlurmReader {
     std::vector<uint32_t> ports(cabling_.nodes().size());
     size_t cables = 0;
     const auto add = [&](size_t below, size_t above, uint32_t count, std::string_view name) {
-      for (uint32_t i = 0; i < count && ++cables <= kMostPorts; ++i) {
+      for (uint32_t i = 0; i < count && ++cables <= kMaxPorts; ++i) {
         const uint32_t first = name == "mlx5_" ? 0 : 1;
         cabling_.AddCable({.a = below,
                            .b = above,
@@ -252,7 +252,7 @@ class SlurmReader {
   Cabling cabling_;
   std::vector<Switch> switches_;
   std::unordered_map<std::string, size_t> number_of_;  // switches by name
-  size_t names_left_ = kMostPorts;
+  size_t names_left_ = kMaxPorts;
   size_t at_ = 0;
   size_t line_begin_ = 0;
   uint32_t line_ = 1;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "topology/leaf_groups.h"
-#include "topology/text/name_range.h"
+#include "base/text/name_range.h"
 
 namespace rocescope::topology {
 namespace {

@@ -9,7 +9,7 @@ export const kEventKinds = [
   "answer",
   "fault_begun",
   "fault_over",
-  "fault_taken_back",
+  "fault_withdrawn",
   "source_failed",
   "gap",
 ];

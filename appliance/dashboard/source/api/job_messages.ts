@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the box answers about jobs: Job and JobSummary of its API.
-import type { Age, Int64 } from "./messages";
+import type { SnapshotMetadata, Int64 } from "./messages";
 
 export interface Allocation {
   id: Int64;
@@ -21,18 +21,18 @@ export interface JobSummary {
   period_ns: Int64;
   iterations: number;
   collectives: string[];
-  waited_for: string;
+  straggler: string;
   findings: string[];
   service: string;
 }
 
 export interface ListJobsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   jobs: JobSummary[];
   next_page_token: string;
 }
 
-export interface RhythmMember {
+export interface IterationPatternMember {
   address: string;
   host: string;
   device: string;
@@ -40,7 +40,7 @@ export interface RhythmMember {
 
 export interface Collective {
   kind: string;
-  or_else: string;
+  alternative: string;
   confidence: number;
   groups: { members: number[] }[];
   offset_ns: Int64;
@@ -48,7 +48,7 @@ export interface Collective {
   bytes: Int64;
 }
 
-export interface WaitedFor {
+export interface Straggler {
   member: number;
   lateness_ns: Int64;
   iterations: number;
@@ -58,15 +58,15 @@ export interface WaitedFor {
   confidence: number;
 }
 
-export interface Rhythm {
+export interface IterationPattern {
   period_ns: Int64;
   strength: number;
   iterations: number;
   first_ns: Int64;
   last_ns: Int64;
-  members: RhythmMember[];
+  members: IterationPatternMember[];
   collectives: Collective[];
-  waited_for?: WaitedFor;
+  straggler?: Straggler;
 }
 
 export interface RankQp {
@@ -91,8 +91,8 @@ export interface Edge {
   bytes: Int64;
   messages: Int64;
   confidence: number;
-  unseen: Int64;
-  resent: Int64;
+  missing: Int64;
+  retransmitted: Int64;
   ce_marked: Int64;
   cnps: Int64;
 }
@@ -105,12 +105,12 @@ export interface Job {
   ranks: Rank[];
   edges: Edge[];
   notes: string[];
-  rhythm?: Rhythm;
+  iteration_pattern?: IterationPattern;
   allocation?: Allocation;
 }
 
 export interface GetJobResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   job?: Job;
   summary?: JobSummary;
 }

@@ -21,11 +21,11 @@ export interface ApiError {
 export interface Health {
   state: "STATE_UNSPECIFIED" | "STATE_SERVING" | "STATE_WAITING" | "STATE_DEGRADED";
   problems: string[];
-  troubles_of_others: string[]; // of agents and exporters
+  external_problems: string[]; // of agents and exporters
   version: string;
   started_ns: Int64;
   now_ns: Int64;
-  age?: Age;
+  age?: SnapshotMetadata;
   answer_took_ns: Int64;
   has_topology: boolean;
 }
@@ -67,7 +67,7 @@ export interface BoxEvent {
   kind: string;
   sentence: string;
   finding?: Finding;
-  age?: Age;
+  age?: SnapshotMetadata;
 }
 
 export interface TopologyNic {
@@ -115,7 +115,7 @@ export interface LinkLoad {
 }
 
 export interface ListLinkLoadsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   from_ns: Int64;
   until_ns: Int64;
   loads: LinkLoad[];
@@ -155,7 +155,7 @@ export interface FlowPath {
 }
 
 export interface FindPathsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   paths: FlowPath[];
   total: Int64;
   next_page_token: string;
@@ -198,7 +198,7 @@ export interface Hotspot {
 }
 
 export interface ListHotspotsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   hotspots: Hotspot[];
   total: Int64;
   next_page_token: string;
@@ -225,9 +225,9 @@ export interface Finding {
   confidence: number;
   from_ns: Int64;
   until_ns: Int64;
-  verdict_ns: Int64;
+  detected_ns: Int64;
   sentence: string;
-  remedy: string;
+  recommended_action: string;
   evidence: string[];
   rivals: Suspect[];
   further: string[];
@@ -263,7 +263,7 @@ export interface DiagnosisCoverage {
 }
 
 export interface ListFindingsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   findings: Finding[];
   coverage?: DiagnosisCoverage;
   zero_ns: Int64;
@@ -302,7 +302,7 @@ export interface PhaseChange {
 }
 
 export interface ListAnomaliesResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   anomalies?: {
     anomalies: Anomaly[];
     phase_changes: PhaseChange[];
@@ -339,7 +339,7 @@ export interface ServiceIndicator {
 }
 
 export interface GetServiceLevelsResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   service_levels?: {
     objective: number;
     short_windows: number;
@@ -355,7 +355,7 @@ export interface DependencyElement {
 }
 
 export interface GetDependenciesResponse {
-  age?: Age;
+  age?: SnapshotMetadata;
   dependency?: {
     kind: string;
     name: string;

@@ -9,7 +9,7 @@ export interface Camera {
 }
 
 const kMargin = { left: 54, right: 14, top: 22, bottom: 56 };
-const kMostScale = 12;
+const kMaxScale = 12;
 
 // What is left for the map beside the tiers' names and the labels below hosts.
 export function spaceFor(width: number, height: number): { across: number; down: number } {
@@ -31,7 +31,7 @@ export function fit(layout: Layout, width: number, height: number): Camera {
 
 // What is under the point stays there.
 export function zoomAt(camera: Camera, x: number, y: number, factor: number, least: number): Camera {
-  const scale = Math.min(kMostScale, Math.max(least, camera.scale * factor));
+  const scale = Math.min(kMaxScale, Math.max(least, camera.scale * factor));
   const ratio = scale / camera.scale;
   return { scale, x: x - (x - camera.x) * ratio, y: y - (y - camera.y) * ratio };
 }

@@ -49,7 +49,7 @@ export interface LayoutOptions {
 const kTiers = ["core", "spine", "leaf", "host"];
 const kSwitchHeight = 22;
 const kHostSize = 18;
-const kLeastCell = 11;
+const kMinCell = 11;
 const kGap = 12;
 
 function orderOfTier(tier: string): number {
@@ -207,7 +207,7 @@ export function layOut(fabric: Fabric, options: LayoutOptions): Layout {
   const hosts = byTier.get("host") ?? [];
   const grouped = hosts.length > options.mostSingleHosts;
   const pending = grouped ? groupHosts(fabric, hosts) : [];
-  const least = pending.map((group) => groupSize(group.hosts.length, kLeastCell));
+  const least = pending.map((group) => groupSize(group.hosts.length, kMinCell));
   const natural = tiers.map((tier) => {
     if (tier === "host" && grouped) return least.reduce((sum, size) => sum + size.width + kGap, 0);
     const nodes = byTier.get(tier) ?? [];
@@ -216,7 +216,7 @@ export function layOut(fabric: Fabric, options: LayoutOptions): Layout {
   });
   const width = Math.max(320, ...natural);
   // Cells grow into the room that the widest row leaves, and switches with it.
-  const cell = kLeastCell * growth(least, width, width / options.aspect);
+  const cell = kMinCell * growth(least, width, width / options.aspect);
   const sizes = pending.map((group) => groupSize(group.hosts.length, cell));
   const hostHeight = grouped ? Math.max(...sizes.map((size) => size.height)) : kHostSize;
   const switchHeight = Math.max(kSwitchHeight, width / 60);

@@ -25,7 +25,7 @@ interface Props {
 }
 
 // Hosts beyond this stand in boxes: a row of more has no room for their links.
-const kMostSingleHosts = 64;
+const kMaxSingleHosts = 64;
 const kReachPx = 6;
 const kSteps: Record<string, Step> = {
   ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down",
@@ -56,7 +56,7 @@ export function FabricMap(props: Props) {
   latest.current = props;
   const [aspect, setAspect] = useState(2);
   const layout = useMemo(
-    () => layOut(props.fabric, { aspect, mostSingleHosts: kMostSingleHosts }),
+    () => layOut(props.fabric, { aspect, mostSingleHosts: kMaxSingleHosts }),
     [props.fabric, aspect],
   );
   const layoutRef = useRef<Layout>(layout);

@@ -6,8 +6,8 @@ import { words } from "../format/words";
 import type { Mark } from "./draw";
 import { resolvePlace, type Fabric } from "./model";
 
-const kMostHotspots = 12; // where many queues fill up, those that cost most
-const kMostFaults = 100;
+const kMaxHotspots = 12; // where many queues fill up, those that cost most
+const kMaxFaults = 100;
 
 export function isLasting(finding: Finding): boolean {
   return finding.until_ns === "0";
@@ -32,12 +32,12 @@ export function collectMarks(
     marks.push({ element, label, fault });
   };
   const faults = live ? findings.filter(isLasting) : findings;
-  for (const finding of faults.slice(0, kMostFaults)) {
+  for (const finding of faults.slice(0, kMaxFaults)) {
     add(finding.direction || finding.place, words(finding.kind), true);
   }
   const recent = hotspots.filter((hotspot) => BigInt(hotspot.until_ns) >= sinceNs);
   recent.sort((a, b) => mostLost(b) - mostLost(a));
-  for (const hotspot of recent.slice(0, kMostHotspots)) {
+  for (const hotspot of recent.slice(0, kMaxHotspots)) {
     const lost = mostLost(hotspot);
     const cost = lost > 0 ? `, costs ${duration(lost)}` : "";
     const cause = hotspot.cause === "unknown" ? "full queue" : words(hotspot.cause);

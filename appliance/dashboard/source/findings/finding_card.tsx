@@ -27,7 +27,7 @@ function Times({ finding, reference }: { finding: Finding; reference: Reference 
     <span class="muted">
       began <Moment ns={finding.from_ns} reference={reference} />
       {!lasts && <>, for {duration(nsBetween(finding.from_ns, finding.until_ns))}</>}
-      {finding.verdict_ns !== "0" && <>, could be told after {duration(nsBetween(finding.from_ns, finding.verdict_ns))}</>}
+      {finding.detected_ns !== "0" && <>, could be told after {duration(nsBetween(finding.from_ns, finding.detected_ns))}</>}
     </span>
   );
 }
@@ -47,7 +47,7 @@ export function FindingCard({ finding, reference, open }: Props) {
           <Times finding={finding} reference={reference} />
         </span>
       </summary>
-      <p class="remedy"><strong>What to do:</strong> {finding.remedy}</p>
+      <p class="remedy"><strong>What to do:</strong> {finding.recommended_action}</p>
       <Chain finding={finding} />
       <h2>Evidence, the strongest first</h2>
       <ol class="evidence">{finding.evidence.map((sentence) => <li key={sentence}>{sentence}</li>)}</ol>

@@ -20,7 +20,7 @@ const kColumns: Column<Edge>[] = [
   { title: "data", numeric: true, cell: (edge) => bytes(edge.bytes), sort: (edge) => Number(edge.bytes) },
   { title: "messages", numeric: true, cell: (edge) => count(edge.messages), sort: (edge) => Number(edge.messages) },
   { title: "CE marks", numeric: true, cell: (edge) => count(edge.ce_marked), sort: (edge) => Number(edge.ce_marked) },
-  { title: "re-sent", numeric: true, cell: (edge) => count(edge.resent), sort: (edge) => Number(edge.resent) },
+  { title: "re-sent", numeric: true, cell: (edge) => count(edge.retransmitted), sort: (edge) => Number(edge.retransmitted) },
   { title: "sure", numeric: true, cell: (edge) => percent(edge.confidence), sort: (edge) => edge.confidence },
 ];
 

@@ -10,14 +10,14 @@ export interface Matrix {
   most: number;
 }
 
-export const kMostCells = 256;
+export const kMaxCells = 256;
 
 export function buildMatrix(job: Job): Matrix {
   const ranks = job.edges.reduce(
     (most, edge) => Math.max(most, edge.source_rank + 1, edge.destination_rank + 1),
     job.expected_ranks,
   );
-  const ranksPerCell = Math.max(1, Math.ceil(ranks / kMostCells));
+  const ranksPerCell = Math.max(1, Math.ceil(ranks / kMaxCells));
   const size = Math.max(1, Math.ceil(ranks / ranksPerCell));
   const bytes = new Float64Array(size * size);
   let most = 0;

@@ -10,19 +10,19 @@ import { Table, type Column } from "../parts/table";
 interface Sums {
   sent: number;
   got: number;
-  resent: number;
+  retransmitted: number;
 }
 
 function sumEdges(job: Job): Map<number, Sums> {
   const sums = new Map<number, Sums>();
   const of = (rank: number) => {
-    const found = sums.get(rank) ?? { sent: 0, got: 0, resent: 0 };
+    const found = sums.get(rank) ?? { sent: 0, got: 0, retransmitted: 0 };
     sums.set(rank, found);
     return found;
   };
   for (const edge of job.edges) {
     of(edge.source_rank).sent += Number(edge.bytes);
-    of(edge.source_rank).resent += Number(edge.resent);
+    of(edge.source_rank).retransmitted += Number(edge.retransmitted);
     of(edge.destination_rank).got += Number(edge.bytes);
   }
   return sums;
@@ -30,13 +30,13 @@ function sumEdges(job: Job): Map<number, Sums> {
 
 function isWaitedFor(job: Job, rank: Rank): boolean {
   const { rhythm } = job;
-  const member = rhythm?.waited_for && rhythm.members[rhythm.waited_for.member];
+  const member = rhythm?.straggler && rhythm.members[rhythm.straggler.member];
   return member !== undefined && rank.addresses.includes(member.address);
 }
 
 export function RankTable({ job }: { job: Job }) {
   const sums = useMemo(() => sumEdges(job), [job]);
-  const sum = (rank: Rank) => sums.get(rank.rank) ?? { sent: 0, got: 0, resent: 0 };
+  const sum = (rank: Rank) => sums.get(rank.rank) ?? { sent: 0, got: 0, retransmitted: 0 };
   const columns: Column<Rank>[] = [
     { title: "rank", numeric: true, cell: (rank) => (rank.rank < 0 ? "–" : rank.rank), sort: (rank) => rank.rank },
     { title: "host", cell: (rank) => <Place name={rank.host} />, sort: (rank) => rank.host },
@@ -46,7 +46,7 @@ export function RankTable({ job }: { job: Job }) {
     { title: "QPs seen", numeric: true, cell: (rank) => `${rank.queue_pairs.filter((qp) => qp.seen).length} of ${rank.queue_pairs.length}` },
     { title: "sent", numeric: true, cell: (rank) => bytes(sum(rank).sent), sort: (rank) => sum(rank).sent },
     { title: "got", numeric: true, cell: (rank) => bytes(sum(rank).got), sort: (rank) => sum(rank).got },
-    { title: "re-sent packets", numeric: true, cell: (rank) => sum(rank).resent, sort: (rank) => sum(rank).resent },
+    { title: "re-sent packets", numeric: true, cell: (rank) => sum(rank).retransmitted, sort: (rank) => sum(rank).retransmitted },
     {
       title: "notes",
       cell: (rank) => (

@@ -8,7 +8,7 @@ export interface Series {
   values: (number | null)[];
 }
 
-const kLeastSpanS = 30;
+const kMinSpanS = 30;
 
 interface Props {
   label: string; // what it shows, for those who do not see it
@@ -40,7 +40,7 @@ function options(props: Props, element: HTMLElement, width: number): uPlot.Optio
     padding: props.bare ? [2, 0, 2, 0] : [8, 8, 0, 0],
     scales: {
       // A few seconds would be spread so wide that every label said the same.
-      x: { time: true, range: (_, least, most) => [Math.min(least, most - kLeastSpanS), most] },
+      x: { time: true, range: (_, least, most) => [Math.min(least, most - kMinSpanS), most] },
       y: { range: (_, __, most) => [0, Math.max(props.most ?? 0, most > 0 ? most * 1.08 : 1)] },
     },
     axes: props.bare

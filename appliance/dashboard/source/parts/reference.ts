@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What times are said in relation to: in a file, its beginning; of a box, now.
-import type { Age, Health, ListFindingsResponse } from "../api/messages";
+import type { SnapshotMetadata, Health, ListFindingsResponse } from "../api/messages";
 import type { Reference } from "../format/moments";
 import { useClock, useResource, useShared } from "../store/use_store";
 
@@ -10,7 +10,7 @@ export function clockDifferenceNs(health: Health, receivedMs: number): bigint {
 }
 
 // What time it is where the telemetry comes from: not the box's, if that is fed with a recording.
-export function eventNow(age: Age, boxNowNs: bigint): bigint {
+export function eventNow(age: SnapshotMetadata, boxNowNs: bigint): bigint {
   return BigInt(age.reached_ns) + boxNowNs - BigInt(age.published_ns);
 }
 

@@ -21,8 +21,8 @@ interface Slot {
   listeners: Set<Listener>;
 }
 
-export const kLeastBetweenMs = 1000; // answers may come many times a second
-export const kMostBetweenMs = 5000; // when no answer comes: sources and health go on
+export const kMinBetweenMs = 1000; // answers may come many times a second
+export const kMaxBetweenMs = 5000; // when no answer comes: sources and health go on
 const kKeptWithoutListener = 40;
 const kEventsKept = 200;
 
@@ -65,7 +65,7 @@ export class Store {
         this.tellState();
       },
     });
-    if (this.source.live) this.scheduleRefresh(kMostBetweenMs);
+    if (this.source.live) this.scheduleRefresh(kMaxBetweenMs);
   }
 
   stop() {
@@ -110,7 +110,7 @@ export class Store {
         if (slot.listeners.size > 0 && !settled) this.want(path);
       }
     }
-    this.scheduleRefresh(kMostBetweenMs);
+    this.scheduleRefresh(kMaxBetweenMs);
   }
 
   private hear(event: BoxEvent) {
@@ -121,7 +121,7 @@ export class Store {
     this.scheduleRefresh();
   }
 
-  private scheduleRefresh(afterMs = kLeastBetweenMs) {
+  private scheduleRefresh(afterMs = kMinBetweenMs) {
     clearTimeout(this.timer);
     const due = this.refreshedMs + afterMs - this.now();
     // Not later than that, also where the clock was set back meanwhile.

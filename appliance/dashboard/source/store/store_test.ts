@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Answer, DataSource, SourceListener } from "../api/data_source";
 import type { BoxEvent } from "../api/messages";
-import { kindOf, kLeastBetweenMs, kMostBetweenMs, Store } from "./store";
+import { kindOf, kMinBetweenMs, kMaxBetweenMs, Store } from "./store";
 
 class FakeSource implements DataSource {
   readonly live = true;
@@ -65,14 +65,14 @@ it("asks again when the box has another answer, not more often than once a secon
   store.subscribe("/api/v1/findings", nothing);
   await source.answer({});
   for (let i = 0; i < 20; ++i) source.listener?.event(kAnswerEvent);
-  await vi.advanceTimersByTimeAsync(kLeastBetweenMs);
+  await vi.advanceTimersByTimeAsync(kMinBetweenMs);
   expect(source.asked).toHaveLength(2);
 });
 
 it("asks now and then even if no answer is announced", async () => {
   store.subscribe("/api/v1/sources", nothing);
   await source.answer({});
-  await vi.advanceTimersByTimeAsync(kMostBetweenMs);
+  await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
   expect(source.asked).toHaveLength(2);
 });
 
@@ -113,7 +113,7 @@ it("refreshes when a lost connection is back", async () => {
   source.listener?.connection("lost");
   expect(store.connection).toBe("lost");
   source.listener?.connection("open");
-  await vi.advanceTimersByTimeAsync(kLeastBetweenMs);
+  await vi.advanceTimersByTimeAsync(kMinBetweenMs);
   expect(source.asked).toHaveLength(2);
 });
 
@@ -134,6 +134,6 @@ it("goes on where the browser's clock is set back", async () => {
   const asked = source.asked.length;
   vi.setSystemTime(Date.now() - 3_600_000);
   source.listener?.event(kAnswerEvent);
-  await vi.advanceTimersByTimeAsync(kMostBetweenMs);
+  await vi.advanceTimersByTimeAsync(kMaxBetweenMs);
   expect(source.asked.length).toBeGreaterThan(asked);
 });

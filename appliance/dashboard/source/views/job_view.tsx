@@ -9,7 +9,7 @@ import { kIdentities, kServiceStates } from "../format/words";
 import { HotspotList } from "../hotspots/hotspot_list";
 import { EdgeMatrix } from "../jobs/edge_matrix";
 import { RankTable } from "../jobs/rank_table";
-import { RhythmLanes } from "../jobs/rhythm_lanes";
+import { IterationPatternLanes } from "../jobs/iteration_pattern_lanes";
 import { JobLevels } from "../jobs/service_tables";
 import { Await } from "../parts/await";
 import { Moment, Tag } from "../parts/names";
@@ -33,7 +33,7 @@ function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
             <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>
             <div><dt>data</dt><dd>{bytes(summary.bytes)}</dd></div>
             <div><dt>iteration</dt><dd>{summary.period_ns === "0" ? "none to be seen" : `${duration(summary.period_ns)}, ${count(summary.iterations)} seen`}</dd></div>
-            <div><dt>waits for</dt><dd>{summary.waited_for || "nobody"}</dd></div>
+            <div><dt>waits for</dt><dd>{summary.straggler || "nobody"}</dd></div>
             <div><dt>service</dt><dd><Tag kind={summary.service} text={kServiceStates[summary.service] ?? summary.service} /></dd></div>
             <div><dt>last data</dt><dd><Moment ns={summary.last_seen_ns} reference={reference} /></dd></div>
           </>
@@ -66,7 +66,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             <JobHead job={found} summary={summary} />
             <section aria-labelledby="rhythm-title">
               <h2 id="rhythm-title">An iteration</h2>
-              {found.rhythm ? <RhythmLanes rhythm={found.rhythm} reference={reference} /> : (
+              {found.iteration_pattern ? <IterationPatternLanes rhythm={found.iteration_pattern} reference={reference} /> : (
                 <p class="muted">No rhythm is to be seen: too few iterations, or none that are alike.</p>
               )}
             </section>

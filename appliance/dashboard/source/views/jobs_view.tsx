@@ -33,7 +33,7 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
       )),
       sort: (job) => -job.findings.length,
     },
-    { title: "waits for", cell: (job) => (job.waited_for ? <span class="name">{job.waited_for}</span> : <span class="muted">nobody</span>), sort: (job) => job.waited_for },
+    { title: "waits for", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">nobody</span>), sort: (job) => job.straggler },
     { title: "service", cell: (job) => <Tag kind={job.service} text={kServiceStates[job.service] ?? job.service} />, sort: (job) => job.service },
     { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.seen_ranks < job.ranks ? `${job.seen_ranks} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "seen, and of how many" },
     { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },

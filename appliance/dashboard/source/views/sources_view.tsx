@@ -21,7 +21,7 @@ function HealthFacts({ health }: { health: Health }) {
   const [kind, text] = kHealthWords[health.state] ?? ["no_data", health.state];
   return (
     <>
-      {[...health.problems, ...(health.troubles_of_others ?? [])].map((problem) => <Notice key={problem} kind="caution" title={problem} />)}
+      {[...health.problems, ...(health.external_problems ?? [])].map((problem) => <Notice key={problem} kind="caution" title={problem} />)}
       <dl class="facts">
         <div><dt>state</dt><dd><Tag kind={kind} text={text} /></dd></div>
         <div><dt>version</dt><dd>{health.version}</dd></div>

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analytics/collective/iteration_pattern.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analytics/collective/period.h"
+#include "analytics/collective/steps.h"
+#include "analytics/collective/waiting.h"
+#include "analytics/connection/disjoint_sets.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMaxSeries = 64;  // for the period: the largest channels tell enough
+constexpr double kClear = 0.3;      // strength of a period that needs no second look
+constexpr double kAboutOne = 0.25;  // iterations
+constexpr double kByChance = 0.4;   // that one is late in an iteration for no lasting reason
+
+class Analyst {
+ public:
+  Analyst(const Channels& channels, std::span<const uint32_t> of_job, const TimeLine& line)
+      : channels_(channels), of_job_(of_job), line_(line) {}
+
+  std::optional<JobIterationPattern> Run() {
+    const std::optional<Period> period = PeriodOf();
+    if (!period) return std::nullopt;
+    Part(period->stretches);
+    std::vector<const Component*> parts;
+    for (const Component& component : components_) {
+      if (component.iterations.count() < 2) continue;
+      parts.push_back(&component);
+    }
+    if (parts.empty()) return std::nullopt;  // silence around two bursts looks like a period
+    JobIterationPattern iteration_pattern;
+    iteration_pattern.strength = period->strength;
+    double stretches = period->stretches;
+    if (!parts.empty()) {
+      // An iteration begins when its first rank begins: where parts of a job do not wait for each
+      // other, the fastest one tells; but not one that is an iteration ahead of the next, and so
+      // has counted one too many.
+      std::ranges::sort(parts, {}, [](const Component* part) { return part->iterations.period; });
+      const Iterations* fastest = &parts[0]->iterations;
+      if (parts.size() > 1) {
+        const Iterations& next = parts[1]->iterations;
+        const double ahead =
+            static_cast<double>(fastest->count()) * (next.period / fastest->period - 1);
+        if (std::abs(ahead - 1) < kAboutOne) fastest = &next;
+      }
+      stretches = fastest->period;
+      iteration_pattern.iterations = static_cast<uint32_t>(fastest->count());
+      iteration_pattern.first = TimeAt(fastest->begins.front());
+      iteration_pattern.last = TimeAt(fastest->begins.back());
+      AddSpans(*fastest, parts, iteration_pattern);
+    }
+    iteration_pattern.period = Length(stretches);
+    const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
+    NumberMembers(iteration_pattern);
+    Collect(steps, iteration_pattern);
+    iteration_pattern.straggler = WaitedForBy();
+    return iteration_pattern;
+  }
+
+ private:
+  // The one that was waited for longest.
+  std::optional<Straggler> WaitedForBy() const {
+    std::vector<Straggler> all;
+    std::vector<uint32_t> nics;
+    for (const Component& component : components_) {
+      if (component.iterations.empty()) continue;
+      const std::optional<LateNic> late = FindLateNic(
+          component.own, BusyActivity(channels_, component.channels), component.iterations);
+      if (!late) continue;
+      nics.push_back(late->nic);
+      all.push_back({.member = number_of_.at(late->nic),
+                     .iterations = late->iterations,
+                     .of = static_cast<uint32_t>(late->last - late->first + 1),
+                     .lateness = Length(late->lateness),
+                     .from = TimeAt(component.iterations.begins[late->first]),
+                     .until = TimeAt(component.iterations.begins[late->last + 1]),
+                     .confidence = 1 - std::pow(kByChance, late->iterations),
+                     .alternative = {}});
+    }
+    if (all.empty()) return std::nullopt;
+    const auto longest = std::ranges::max_element(all, {}, &Straggler::iterations) - all.begin();
+    Straggler waited = all[static_cast<size_t>(longest)];
+    const std::string& host = channels_.nics[nics[static_cast<size_t>(longest)]].host;
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (all[i].member == waited.member || channels_.nics[nics[i]].host != host) continue;
+      if (all[i].from < waited.until && waited.from < all[i].until) {
+        waited.alternative.push_back(all[i].member);
+      }
+    }
+    return waited;
+  }
+
+  Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
+  Duration Length(double stretches) const {
+    return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));
+  }
+
+  // Parts drift, but each does about one iteration's work between two begins of any of them.
+  void AddSpans(const Iterations& iterations, const std::vector<const Component*>& parts,
+                JobIterationPattern& iteration_pattern) const {
+    const size_t count = iterations.count();
+    const size_t first = count - std::min(count, kMaxIterationSpans);
+    for (size_t k = first; k < count; ++k) {
+      const auto begin = static_cast<size_t>(iterations.begins[k]);
+      const auto end = static_cast<size_t>(iterations.begins[k + 1]);
+      size_t most = 0;
+      for (const Component* part : parts) {
+        most = std::max(most, part->active.CountBefore(end) - part->active.CountBefore(begin));
+      }
+      iteration_pattern.spans.push_back({.begin = TimeAt(iterations.begins[k]),
+                              .end = TimeAt(iterations.begins[k + 1]),
+                              .sending = Length(static_cast<double>(most))});
+    }
+  }
+
+  std::optional<Period> PeriodOf() const {
+    std::vector<uint32_t> largest(of_job_.begin(), of_job_.end());
+    std::ranges::sort(largest, [this](uint32_t a, uint32_t b) {
+      const uint64_t more = channels_.all[a].bytes;
+      const uint64_t less = channels_.all[b].bytes;
+      return more != less ? more > less : a < b;
+    });
+    largest.resize(std::min(largest.size(), kMaxSeries));
+    std::vector<const Bits*> series;
+    for (const uint32_t channel : largest) series.push_back(&channels_.all[channel].data);
+    const std::optional<Period> by_channel = FindPeriod(series, line_.length);
+    if (by_channel && by_channel->strength >= kClear) return by_channel;
+    // Where each channel is active but briefly, what a NIC sends in all tells more, though phases
+    // on different queue pairs then look alike.
+    std::map<uint32_t, Bits> of_nic;
+    for (const uint32_t channel : of_job_) {
+      of_nic[channels_.all[channel].source] |= channels_.all[channel].data;
+    }
+    series.clear();
+    for (const auto& [nic, bits] : of_nic) series.push_back(&bits);
+    series.resize(std::min(series.size(), kMaxSeries));
+    const std::optional<Period> by_nic = FindPeriod(series, line_.length);
+    if (!by_channel || (by_nic && by_nic->strength > by_channel->strength)) return by_nic;
+    return by_channel;
+  }
+
+  void Part(double period) {
+    DisjointSets sets(channels_.nics.size());
+    for (const uint32_t channel : of_job_) {
+      sets.Join(channels_.all[channel].source, channels_.all[channel].destination);
+    }
+    std::map<uint32_t, Component> by_root;
+    for (const uint32_t channel : of_job_) {
+      by_root[sets.RootOf(channels_.all[channel].source)].channels.push_back(channel);
+    }
+    for (auto& [root, component] : by_root) {
+      Bits active;
+      for (const uint32_t channel : component.channels) active |= channels_.all[channel].data;
+      component.iterations = FindIterations(active, line_.length, period);
+      component.active = active;
+      component.own = OwnActivity(channels_, component.channels);
+      std::vector<const Bits*> members;
+      for (const auto& [nic, own] : component.own) members.push_back(&own);
+      JoinUnfinished(members, component.iterations);
+      components_.push_back(std::move(component));
+    }
+  }
+
+  void NumberMembers(JobIterationPattern& iteration_pattern) {
+    std::vector<uint32_t> nics;
+    for (const uint32_t channel : of_job_) {
+      nics.push_back(channels_.all[channel].source);
+      nics.push_back(channels_.all[channel].destination);
+    }
+    std::ranges::sort(nics, [this](uint32_t a, uint32_t b) {
+      return channels_.nics[a].address < channels_.nics[b].address;
+    });
+    const auto rest = std::ranges::unique(nics);
+    nics.erase(rest.begin(), rest.end());
+    for (const uint32_t nic : nics) {
+      number_of_.emplace(nic, static_cast<uint32_t>(iteration_pattern.members.size()));
+      iteration_pattern.members.push_back(channels_.nics[nic]);
+    }
+  }
+
+  // Groups that do the same become one collective. Components count their steps each from its own
+  // longest quiet: kind and size tell which are the same.
+  void Collect(const std::vector<GroupStep>& steps, JobIterationPattern& iteration_pattern) const {
+    struct Size {
+      double bytes = 0;  // of a group, a member
+      size_t members = 0;
+    };
+    std::vector<Size> sizes;
+    std::vector<size_t> firsts;
+    for (const GroupStep& step : steps) {
+      const Size size = {.bytes = step.bytes / static_cast<double>(step.members.size()),
+                         .members = step.members.size()};
+      size_t at = 0;
+      for (; at < iteration_pattern.collectives.size(); ++at) {
+        const double ratio = size.bytes / std::max(1.0, sizes[at].bytes);
+        if (iteration_pattern.collectives[at].kind == step.shape.kind && ratio > 0.5 && ratio < 2 &&
+            size.members == sizes[at].members) {
+          break;
+        }
+      }
+      if (at == iteration_pattern.collectives.size()) {
+        iteration_pattern.collectives.emplace_back();
+        sizes.push_back(size);
+        iteration_pattern.collectives[at].kind = step.shape.kind;
+        iteration_pattern.collectives[at].alternative = step.shape.alternative;
+        iteration_pattern.collectives[at].confidence = step.shape.confidence;
+        iteration_pattern.collectives[at].offset = Length(static_cast<double>(step.step.begin));
+        iteration_pattern.collectives[at].duration =
+            Length(static_cast<double>(step.step.end - step.step.begin));
+      }
+      Collective& collective = iteration_pattern.collectives[at];
+      collective.confidence = std::min(collective.confidence, step.shape.confidence);
+      collective.bytes += static_cast<uint64_t>(step.bytes);
+      std::vector<uint32_t>& group = collective.groups.emplace_back();
+      for (const uint32_t member : step.members) group.push_back(number_of_.at(member));
+      std::ranges::sort(group);
+    }
+    for (Collective& collective : iteration_pattern.collectives) std::ranges::sort(collective.groups);
+    DropRest(iteration_pattern.collectives);
+    std::ranges::stable_sort(iteration_pattern.collectives, {}, &Collective::offset);
+  }
+
+  // Where most is known, the little that is not is no step of its own: a rail that a fault holds up
+  // and that does not lie upon itself at the others' period, or traffic beside the job's.
+  static void DropRest(std::vector<Collective>& collectives) {
+    constexpr uint64_t kOneIn = 4;
+    uint64_t all = 0;
+    uint64_t unknown = 0;
+    for (const Collective& collective : collectives) {
+      all += collective.bytes;
+      if (collective.kind == CollectiveKind::kUnknown) unknown += collective.bytes;
+    }
+    if (kOneIn * unknown >= all) return;
+    std::erase_if(collectives, [](const Collective& collective) {
+      return collective.kind == CollectiveKind::kUnknown;
+    });
+  }
+
+  const Channels& channels_;
+  std::span<const uint32_t> of_job_;
+  const TimeLine& line_;
+  std::vector<Component> components_;
+  std::map<uint32_t, uint32_t> number_of_;  // of a NIC, among the members
+};
+
+}  // namespace
+
+std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels, std::span<const uint32_t> of_job,
+                                  const TimeLine& line) {
+  return Analyst(channels, of_job, line).Run();
+}
+
+}  // namespace rocescope

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/analysis.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/common/config/duration.h"
+#include "appliance/common/files/host_files.h"
+#include "appliance/common/files/text_file.h"
+#include "appliance/common/report/counter_notes.h"
+#include "appliance/common/report/traffic_notes.h"
+#include "rocescope/v1/report.pb.h"
+#include "topology/yaml.h"
+
+namespace rocescope {
+namespace {
+
+constexpr Duration kDefaultInterval = std::chrono::milliseconds(100);
+
+}  // namespace
+
+Status CheckAnalysis(const AnalysisOptions& options) {
+  const Duration interval = options.interval.value_or(kDefaultInterval);
+  if (interval > FlowTable::kMaximumInterval || interval < std::chrono::milliseconds(1)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--interval {}: a flow record covers 1 ms to 4 s", FormatDuration(interval)));
+  }
+  if (options.window &&
+      (*options.window < std::chrono::microseconds(1) || *options.window > std::chrono::hours(1))) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("--window {}: one of analysis lasts 1 us to 1 h",
+                                 FormatDuration(*options.window)));
+  }
+  return {};
+}
+
+FrameProcessor::Options ProcessorOptions(const AnalysisOptions& options,
+                                         std::vector<std::string> captures) {
+  FrameProcessor::Options result;
+  result.flow_table.interval = options.interval.value_or(kDefaultInterval);
+  // As many packets are looked at singly in a second of life.
+  ObservationBudget::Options& sightings = result.flow_table.sightings;
+  constexpr double kMost = 1u << 24;
+  const double factor = 1 / std::clamp(options.time_scale, 1e-3, 1.0);
+  for (uint32_t* budget : {&sightings.chosen_per_interval, &sightings.always_per_interval}) {
+    *budget = static_cast<uint32_t>(std::min(*budget * factor, kMost));
+  }
+  result.ports = options.ports;
+  result.ports.int_reports = options.int_port.value_or(options.ports.int_reports);
+  result.filter = options.filter;
+  result.check_icrc = options.check_icrc;
+  result.captures = std::move(captures);
+  return result;
+}
+
+Result<Analysis> Analysis::Begin(const AnalysisOptions& options) {
+  Result<HostFiles> hosts = ReadHostFiles(
+      {.nccl_logs = options.nccl_logs, .rdma = options.rdma, .slurm = options.slurm}, Pipes::kRead);
+  if (!hosts) return tl::unexpected(hosts.error());
+  Analysis analysis(options);
+  if (!options.topology.empty()) {
+    constexpr uintmax_t kLargest = uintmax_t{1} << 30;
+    const Result<std::string> text = ReadTextFile(options.topology, kLargest, Pipes::kRead);
+    if (!text) return tl::unexpected(text.error());
+    Result<topology::Fabric> fabric = topology::LoadFabric(*text, options.topology);
+    if (!fabric) return tl::unexpected(fabric.error());
+    analysis.fabric_ = std::make_shared<const topology::Fabric>(*std::move(fabric));
+    analysis.engine_.SetFabric(analysis.fabric_);
+  }
+  analysis.engine_.SetHostFacts(std::move(hosts->facts));
+  analysis.notes_ = std::move(hosts->notes);
+  return analysis;
+}
+
+// What was paired in the first hour still counts in the last.
+Analysis::Analysis(const AnalysisOptions& options)
+    : format_(options.format),
+      window_(options.window.value_or(std::chrono::seconds(1))),
+      engine_({.connections = {.forget_after = Duration::max()}, .window = window_}) {}
+
+void Analysis::Ingest(const RecordBatch& records) {
+  if (taps_ && taps_->count() > taps_learnt_) {
+    for (const TapPlace& place : taps_->PlacesFrom(taps_learnt_)) {
+      engine_.LearnTap(place);
+      taps_learnt_ = size_t{place.tap} + 1;
+    }
+  }
+  engine_.Ingest(records);
+}
+
+void Analysis::Note(std::string note) {
+  Message(note);
+  notes_.push_back(std::move(note));
+}
+
+const v1::ReplayReport& Analysis::Build(const Seen& seen, google::protobuf::Arena& arena) {
+  const std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  std::vector<std::string> notes = notes_;
+  for (std::string& note : NotesOnTraffic(*snapshot, seen.dataplane.taps)) {
+    notes.push_back(std::move(note));
+  }
+  for (std::string& note :
+       NotesOnCounters(snapshot->reading_problem, *snapshot->diagnosis_coverage)) {
+    notes.push_back(std::move(note));
+  }
+  return BuildReplayReport({.dataplane = seen.dataplane,
+                            .snapshot = *snapshot,
+                            .extent = seen.extent,
+                            .ports = seen.ports,
+                            .lcores = seen.lcores,
+                            .counters = seen.counters,
+                            .notes = std::move(notes)},
+                           arena);
+}
+
+bool PrintReport(const v1::ReplayReport& report, ReportFormat format) {
+  const std::string text = format == ReportFormat::kJson ? RenderJson(report) : RenderText(report);
+  return WriteToStdout(text) != OutputState::kFailed;
+}
+
+bool Analysis::Report(const Seen& seen) {
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  return PrintReport(Build(seen, arena), format_);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line's subcommands: what each takes, as help for people and as a struct for its code.
+// CLI11 costs seconds to compile: only main.cc and the files *_arguments.cc include this.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "appliance/cli/command/analysis.h"
+#include "base/result.h"
+
+namespace rocescope {
+
+// A subcommand's options and what runs it.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+  bool ends_input_itself = false;  // calls EndInputOnSignal when it can look at it
+};
+
+Command AddDecode(CLI::App& parent);
+Command AddReplay(CLI::App& parent);
+Command AddCapture(CLI::App& parent);
+Command AddScore(CLI::App& parent);
+Command AddTopology(CLI::App& parent);
+Command AddPlan(CLI::App& parent);
+Command AddRun(CLI::App& parent);
+Command AddAgent(CLI::App& parent);
+Command AddConfig(CLI::App& parent);
+Command AddDoctor(CLI::App& parent);
+Command AddHealthcheck(CLI::App& parent);
+Command AddJob(CLI::App& parent);
+
+// An option whose text `parse` turns into a value; `store` keeps it. A text that cannot be parsed
+// is a usage error with the parser's message.
+template <typename Parse, typename Store>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, const std::string& value_name,
+                       const std::string& help, Parse parse, Store store) {
+  const auto take = [parse, store, name](const CLI::results_t& texts) {
+    for (const std::string& text : texts) {
+      auto value = parse(text);
+      if (!value) throw CLI::ValidationError(name, value.error().message);
+      store(*std::move(value));
+    }
+    return true;
+  };
+  return app.add_option(name, take, help)->type_name(value_name);
+}
+
+// A whole number from `least` to `most`, in decimal digits alone: CLI11 itself takes "010" for 8,
+// "0x10" for 16, and the largest number for one that is too large.
+inline CLI::Option* AddWhole(CLI::App& app, const std::string& name, const std::string& value_name,
+                             const std::string& help, uint64_t least, uint64_t most,
+                             const std::function<void(uint64_t)>& store) {
+  const auto parse = [least, most](const std::string& text) -> Result<uint64_t> {
+    uint64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || stop != end || number < least || number > most) {
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("expected a whole number from {} to {}, found \"{}\"", least, most, text));
+    }
+    return number;
+  };
+  return AddParsed(app, name, value_name, help, parse, store);
+}
+
+// Takes one value each time it is given, so that what follows is not swallowed.
+inline CLI::Option* Repeatable(CLI::Option* option) {
+  return option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+}
+
+// "-o text" and "-o json"; `one` is what the JSON is: "one object".
+inline void AddOutputFormat(CLI::App& app, std::string& format, const std::string& one,
+                            bool has_html = false) {
+  std::vector<std::string> formats = {"text", "json"};
+  if (has_html) formats.emplace_back("html");
+  app.add_option("-o,--output", format,
+                 "text: to be read; json: " + one +
+                     (has_html ? ";\nhtml: the dashboard, a page that needs no box" : ""))
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+}
+
+inline ReportFormat FormatOf(std::string_view name) {
+  if (name == "html") return ReportFormat::kHtml;
+  return name == "json" ? ReportFormat::kJson : ReportFormat::kText;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/box_page.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "appliance/common/report/visible_text.h"
+#include "appliance/common/scrape/http_fetch.h"
+
+namespace rocescope {
+
+namespace {
+
+Result<HttpFetcher> FetcherOf(const HttpUrl& url, const BoxPage& page) {
+  const TlsConfig files = {.certificate = page.certificate, .key = page.key, .client_ca = page.ca};
+  const bool all = !page.ca.empty() && !page.certificate.empty() && !page.key.empty();
+  if (url.has_tls ? !all : files.IsThere()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: https takes --ca, --cert and --key, all three, and http none "
+                                 "of them",
+                                 page.url));
+  }
+  if (!url.has_tls) return HttpFetcher();
+  const Result<TlsTexts> texts = ReadTls(files, "");
+  if (!texts) return tl::unexpected(texts.error());
+  return HttpFetcher::WithTls(*texts);
+}
+
+}  // namespace
+
+Result<nlohmann::json> AskBox(const BoxPage& page, std::string_view path) {
+  constexpr std::chrono::seconds kPatience{5};
+  Result<HttpUrl> url = ParseHttpUrl(page.url, UrlSchemes::kHttpAndHttps);
+  if (!url) return tl::unexpected(url.error());
+  url->target = path;
+  Result<HttpFetcher> fetcher = FetcherOf(*url, page);
+  if (!fetcher) return tl::unexpected(fetcher.error());
+  Result<std::string> answer = MakeError(ErrorCode::kUnavailable, "no answer in time");
+  fetcher->Get(*url, {.patience = kPatience},
+               [&](Result<std::string> got) { answer = std::move(got); });
+  fetcher->Run(kPatience + std::chrono::seconds(1));
+  if (!answer) {
+    return MakeError(answer.error().code, fmt::format("{}: {}", page.url, answer.error().message));
+  }
+  nlohmann::json object = nlohmann::json::parse(*answer, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{}: what answers there is no rocescope", page.url));
+  }
+  return object;
+}
+
+std::string TextAt(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return "";
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? Visible(at->get<std::string>()) : "";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/history_feed.h"
+
+#include <utility>
+#include <vector>
+
+#include "appliance/daemon/service/job_summary.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+// Of event time. Summaries are made of all the connections of all jobs, which costs too much for
+// every answer where nobody else asks for them.
+constexpr Duration kJobsEvery = std::chrono::seconds(5);
+
+}  // namespace
+
+HistoryFeed::HistoryFeed(HistoryStore* store, std::shared_ptr<const topology::Fabric> fabric)
+    : store_(store), links_(std::move(fabric)) {}
+
+void HistoryFeed::Keep(const v1::Event& event) {
+  if (store_ != nullptr) store_->Add(ToPastEvent(event));
+}
+
+void HistoryFeed::LookAt(const AnswerView& answer) {
+  if (store_ == nullptr) return;
+  const uint32_t restarted = answer.answer().restarted;
+  if (std::exchange(restarted_, restarted) != restarted) Restart();
+  links_.Add(*answer.snapshot().link_loads);
+  AddJobs(answer);
+  Add(links_.Take());
+  Add(jobs_.Take());
+  store_->SetLate(links_.late() + jobs_.late());
+}
+
+// The clock was set back, and what comes next is earlier than what is here.
+void HistoryFeed::Restart() {
+  links_.Restart();
+  jobs_.Restart();
+  jobs_reached_ = {};
+}
+
+void HistoryFeed::AddJobs(const AnswerView& answer) {
+  const Snapshot& snapshot = answer.snapshot();
+  const Timestamp reached = answer.answer().reached;
+  if (jobs_reached_ != Timestamp{} && reached < jobs_reached_ + kJobsEvery) return;
+  jobs_reached_ = reached;
+  std::vector<v1::JobSummary> jobs(snapshot.attribution->jobs.size());
+  for (size_t i = 0; i < jobs.size(); ++i) FillJobSummary(answer, i, jobs[i]);
+  jobs_.Add(reached, jobs);
+}
+
+void HistoryFeed::End() {
+  if (store_ == nullptr) return;
+  Add(links_.Take(/*unfinished=*/true));
+  Add(jobs_.Take(/*unfinished=*/true));
+}
+
+void HistoryFeed::Add(std::vector<HistoryRow> rows) {
+  for (HistoryRow& row : rows) store_->Add(std::move(row));
+}
+
+}  // namespace rocescope

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/history_feed.h"
+
+#include <gmock/gmock.h>
+
+#include "appliance/daemon/history/history_fixture.h"
+#include "topology/fabric.h"
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::SizeIs;
+
+class HistoryFeedTest : public HistoryTest {
+ protected:
+  // With a job, and 1,000 octets by the first port in the window before.
+  AnswerView AnswerAt(Timestamp reached, uint32_t restarted = 0) const {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->fabric = fabric_;
+    snapshot->host_facts = std::make_shared<const HostFacts>();
+    snapshot->flows = std::make_shared<const FlowSummaries>();
+    snapshot->paths = std::make_shared<const FlowPaths>();
+    snapshot->connections = std::make_shared<const ConnectionList>();
+    Attribution attribution;
+    attribution.jobs.emplace_back().job.id = "nccl-1";
+    snapshot->attribution = std::make_shared<const Attribution>(std::move(attribution));
+    snapshot->link_loads = std::make_shared<const LinkLoads>(
+        LinkLoads{.from = reached - seconds(1),
+                  .window = seconds(1),
+                  .loads = {{.port = 0, .source = LoadSource::kCounters, .bytes = 1000}}});
+    auto answer = std::make_shared<Answer>();
+    answer->snapshot = std::move(snapshot);
+    answer->reached = reached;
+    answer->restarted = restarted;
+    return {std::move(answer), seconds(1)};
+  }
+
+  const std::shared_ptr<const topology::Fabric> fabric_ = std::make_shared<const topology::Fabric>(
+      topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value());
+  const Timestamp begin_ = Timestamp(hours(500'000)) + seconds(10);
+};
+
+TEST_F(HistoryFeedTest, GoesOnAfterTheClockWasSetBack) {
+  const auto store = Open(Options());
+  ASSERT_TRUE(store);
+  HistoryFeed feed(store->get(), fabric_);
+  feed.LookAt(AnswerAt(begin_ + hours(1)));
+  for (int i = 0; i < 3; ++i) feed.LookAt(AnswerAt(begin_ + i * seconds(6), 1));
+  feed.End();
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  const auto links = (*store)->LinkSeries({.name = fabric_->NameOf(0), .step = kMinute});
+  ASSERT_TRUE(links);
+  ASSERT_THAT(links->points, SizeIs(2));
+  EXPECT_EQ(links->points[0].from, Timestamp(hours(500'000)));
+  EXPECT_EQ(links->points[0].bytes, 3000u);
+  EXPECT_EQ(links->points[1].bytes, 1000u);
+  const auto jobs = (*store)->JobSeries({.name = "nccl-1", .step = kMinute});
+  ASSERT_TRUE(jobs);
+  ASSERT_THAT(jobs->points, SizeIs(2));
+  EXPECT_EQ(jobs->points[0].looks, 3u);
+  EXPECT_EQ((*store)->counts().late, 0u);
+}
+
+TEST_F(HistoryFeedTest, TellsHowMuchCameTooLate) {
+  const auto store = Open(Options());
+  ASSERT_TRUE(store);
+  HistoryFeed feed(store->get(), fabric_);
+  feed.LookAt(AnswerAt(begin_ + hours(1)));
+  for (int i = 0; i < 3; ++i) feed.LookAt(AnswerAt(begin_ + i * seconds(6)));
+  EXPECT_EQ((*store)->counts().late, 3u);
+}
+
+}  // namespace
+}  // namespace rocescope

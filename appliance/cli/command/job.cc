@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "analytics/job/job_nodes.h"
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/common/report/message_json.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/utc_text.h"
+#include "appliance/common/report/visible_text.h"
+#include "base/count_text.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+int64_t ToNs(uint64_t seconds) { return static_cast<int64_t>(seconds) * 1'000'000'000; }
+
+int Fail(const CallError& error) {
+  Message(error.message);
+  return error.is_refused ? kExitDamaged : kExitUnreadable;
+}
+
+// Null after a message.
+std::unique_ptr<JobsClient> Open(const JobsClientOptions& options) {
+  auto client = JobsClient::Open(options);
+  if (client) return *std::move(client);
+  Message(client.error().message);
+  return nullptr;
+}
+
+int PrintAnswer(const std::string& text) {
+  return WriteToStdout(text) == OutputState::kFailed ? kExitOutput : kExitSuccess;
+}
+
+// "host[0-3]:0-1"
+std::string NodesOf(const v1::RegisteredJob& job) {
+  std::vector<AllocatedNode> nodes;
+  for (const v1::JobNode& node : job.nodes()) {
+    nodes.push_back({.name = node.name(), .gpus = {node.gpus().begin(), node.gpus().end()}});
+  }
+  return fmt::format("{}", fmt::join(WriteJobNodes(nodes), " "));
+}
+
+std::string TimeText(int64_t ns) { return ns == 0 ? "" : UtcDayAndTime(ns); }
+
+std::string ListText(const v1::ListRegisteredJobsResponse& listed) {
+  if (listed.jobs().empty()) return "No job is registered.\n";
+  TextTable table({{.title = "JOB", .align = Align::kRight},
+                   {.title = "NAME"},
+                   {.title = "USER"},
+                   {.title = "STATE"},
+                   {.title = "FROM (UTC)"},
+                   {.title = "UNTIL"},
+                   {.title = "NODES"},
+                   {.title = "SEEN AS"}});
+  for (const v1::RegisteredJob& job : listed.jobs()) {
+    table.Add({fmt::format("{}", job.id()), job.name(), job.user(),
+               job.ended() ? "ended" : "running", TimeText(job.start_ns()), TimeText(job.end_ns()),
+               NodesOf(job), job.seen_as()});
+  }
+  return table.Render(0);
+}
+
+std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary) {
+  std::string text = fmt::format(
+      "job {} \"{}\"{}: {} on {}, {}\n", job.id(), Visible(job.name()),
+      job.user().empty() ? "" : " of " + Visible(job.user()), job.ended() ? "ended" : "running",
+      Counted(static_cast<uint64_t>(job.nodes_size()), "node"), NodesOf(job));
+  text += fmt::format("from {} UTC{}\n", UtcDayAndTime(job.start_ns()),
+                      job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
+  if (summary == nullptr) return text + "none of its packets was seen\n";
+  text += fmt::format("seen as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
+                      summary->seen_ranks(), summary->ranks(), Counted(summary->hosts(), "host"),
+                      HumanBytes(summary->bytes()));
+  if (summary->period_ns() > 0) {
+    text += fmt::format("repeats every {}\n", HumanDuration(summary->period_ns()));
+  }
+  if (!summary->straggler().empty()) {
+    text += fmt::format("the others wait for {}\n", Visible(summary->straggler()));
+  }
+  for (const std::string& finding : summary->findings()) {
+    text += fmt::format("FAULT {}\n", Visible(finding));
+  }
+  return text;
+}
+
+}  // namespace
+
+int RunJobRegister(const JobRegisterOptions& options) {
+  v1::RegisterJobRequest request;
+  request.set_id(options.id);
+  request.set_name(options.name);
+  request.set_user(options.user);
+  request.set_start_ns(ToNs(options.start_seconds));
+  request.set_limit_ns(ToNs(options.limit_seconds));
+  for (const AllocatedNode& node : options.nodes) {
+    v1::JobNode& one = *request.add_nodes();
+    one.set_name(node.name);
+    one.mutable_gpus()->Add(node.gpus.begin(), node.gpus.end());
+  }
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  v1::RegisterJobResponse response;
+  if (const auto done = client->Register(request, response); !done) return Fail(done.error());
+  if (!response.unknown_nodes().empty()) {
+    const std::vector<std::string> unknown(response.unknown_nodes().begin(),
+                                           response.unknown_nodes().end());
+    std::vector<AllocatedNode> nodes;
+    for (const std::string& name : unknown) nodes.push_back({.name = name});
+    Message(fmt::format("the box's topology has no {}: that part of job {} will not be seen",
+                        fmt::join(WriteJobNodes(nodes), " "), options.id));
+  }
+  return kExitSuccess;
+}
+
+int RunJobEnd(const JobEndOptions& options) {
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  const auto done = client->End(options.id, ToNs(options.end_seconds));
+  return done ? kExitSuccess : Fail(done.error());
+}
+
+int RunJobList(const JobListOptions& options) {
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  v1::ListRegisteredJobsResponse listed;
+  if (const auto done = client->ListRegistered(0, options.ended_too, listed); !done) {
+    return Fail(done.error());
+  }
+  if (options.format == ReportFormat::kText) return PrintAnswer(ListText(listed));
+  std::string json;
+  AppendJson(listed, true, json);
+  return PrintAnswer(json + "\n");
+}
+
+int RunJobPlace(const JobPlaceOptions& options) {
+  v1::RankNodesRequest request;
+  request.set_nodes(options.nodes);
+  request.set_gpus(options.gpus);
+  request.set_gpus_per_node(options.gpus_per_node);
+  request.set_job(options.job);
+  request.set_missing(options.missing);
+  for (const std::string& list : options.candidates) request.add_candidates(list);
+  for (const std::string& list : options.exclude) request.add_exclude(list);
+  if (options.format == ReportFormat::kText) request.set_max_nodes(1);
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  v1::RankNodesResponse ranked;
+  if (const auto done = client->Rank(request, ranked); !done) return Fail(done.error());
+  std::string text;
+  if (options.format == ReportFormat::kJson) {
+    AppendJson(ranked, true, text);
+    text += "\n";
+  } else {
+    Message(ranked.sentence());
+    std::vector<AllocatedNode> nodes;
+    for (const std::string& name : ranked.chosen()) nodes.push_back({.name = name});
+    if (!nodes.empty()) text = fmt::format("{}\n", fmt::join(WriteJobNodes(nodes), ","));
+  }
+  if (const int printed = PrintAnswer(text); printed != kExitSuccess) return printed;
+  return ranked.chosen().empty() ? kExitDamaged : kExitSuccess;
+}
+
+int RunJobShow(const JobShowOptions& options) {
+  const auto client = Open(options.client);
+  if (!client) return kExitUsage;
+  v1::ListRegisteredJobsResponse listed;
+  if (const auto done = client->ListRegistered(options.id, true, listed); !done) {
+    return Fail(done.error());
+  }
+  const v1::RegisteredJob& job = listed.jobs(0);
+  v1::GetJobResponse got;
+  if (!job.seen_as().empty()) {
+    if (const auto done = client->Get(job.seen_as(), got); !done) return Fail(done.error());
+  }
+  const v1::JobSummary* const summary = got.has_summary() ? &got.summary() : nullptr;
+  if (options.format == ReportFormat::kText) return PrintAnswer(ShowText(job, summary));
+  std::string json = "{\"registered\":";
+  AppendJson(job, false, json);
+  if (summary != nullptr) {
+    json += ",\"summary\":";
+    AppendJson(*summary, false, json);
+  }
+  return PrintAnswer(json + "}\n");
+}
+
+}  // namespace rocescope

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread beside the lcores of a live run: takes their records into the engine, tells counts
+// once a second, and says when to stop.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "appliance/daemon/core/record_taker.h"
+#include "appliance/cli/command/live_counts.h"
+#include "base/time.h"
+#include "dataplane/port/port_set.h"
+#include "dataplane/port/trap.h"
+
+namespace rocescope {
+
+class LiveRun {
+ public:
+  struct Sink {
+    RecordTaker::Sink records;
+    std::function<void(std::string)> note;  // for the report too
+  };
+
+  LiveRun(const Ports& ports, const Loops& loops, Sink sink, std::optional<Duration> length);
+
+  // For the loops to look at: set at a signal, when `length` is over, and by Stop, which any thread
+  // may call.
+  const std::atomic<bool>& stop() const { return stop_; }
+  void Stop() { stop_.store(true, std::memory_order_relaxed); }
+
+  // All loops have returned.
+  void LcoresEnded() { ended_.store(true, std::memory_order_release); }
+
+  // Until all records are in after LcoresEnded. What it throws ends the loops too.
+  void Run();
+
+  // After Run: the most mbufs of each port's pool that were in use at once, as far as it saw.
+  const std::vector<uint32_t>& mbufs_peaks() const { return mbufs_peaks_; }
+
+ private:
+  using Clock = RecordTaker::Clock;
+
+  void TakeUntilTheEnd();
+  void LookAtPools();
+  void LookForTraps();
+  void LookAtLinks();
+  void Tell(Clock::time_point now);
+
+  const Ports& ports_;
+  const Loops& loops_;
+  RecordTaker taker_;
+  std::function<void(std::string)> note_;
+  std::vector<uint32_t> mbufs_peaks_;  // by port
+  std::vector<TrapWatch> traps_;       // by port
+  std::vector<Port::Link> links_;      // by port, as told last
+  const std::optional<Duration> length_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<bool> ended_ = false;
+  LiveCounts told_;
+  Clock::time_point told_at_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/message.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "appliance/cli/command/output.h"
+#include "appliance/common/report/visible_text.h"
+
+namespace rocescope {
+
+void Message(std::string_view text) {
+  try {
+    (void)WriteAll(STDERR_FILENO, fmt::format("rocescope: {}\n", Visible(WithShortQuotes(text))));
+  } catch (const std::bad_alloc&) {
+    // It may be what the message was to say.
+  }
+}
+
+void MessageLines(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    Message(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+void HoldStandardStreams() {
+  // open() takes the lowest free number. Standard input may only be written to and the others only
+  // read, so using them is an error still.
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    (void)open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace rocescope

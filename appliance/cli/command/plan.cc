@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/common/files/text_file.h"
+#include "appliance/cli/plan/plan.h"
+#include "appliance/cli/plan/plan_report.h"
+#include "appliance/cli/plan/switch_config.h"
+#include "base/count_text.h"
+#include "topology/yaml.h"
+
+namespace rocescope {
+namespace {
+
+using topology::Fabric;
+
+constexpr uintmax_t kLargestDescription = uintmax_t{64} << 20;  // as ParseYaml takes
+
+// Nothing of an earlier plan, maybe completed by hand since, is written over.
+bool IsNewOrEmpty(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::exists(folder, error)) return true;
+  return std::filesystem::is_empty(folder, error) && !error;
+}
+
+bool WriteFile(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return true;
+  Message(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+  return false;
+}
+
+// A switch's name may hold what is a folder in a path.
+std::string FileOf(std::string name, plan::Vendor vendor) {
+  std::ranges::replace(name, '/', '_');
+  return name + (vendor == plan::Vendor::kSonic ? ".sh" : ".cfg");
+}
+
+int WriteFolder(const Fabric& fabric, const plan::Plan& plan, const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    Message(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+    return kExitOutput;
+  }
+  const Result<Fabric> planned = PlannedFabric(fabric, plan);
+  if (!planned) {
+    Message(planned.error().message);
+    return kExitOutput;
+  }
+  bool written = WriteFile(folder / "topology.yaml", topology::WriteFabric(*planned)) &&
+                 WriteFile(folder / "appliance.yaml", ApplianceYaml(plan, "topology.yaml"));
+  const auto configs = SwitchConfigs(fabric, plan);
+  for (const plan::SwitchConfig& config : configs) {
+    const std::string name = FileOf(fabric.node(config.node).name, plan.options.vendor);
+    written = written && WriteFile(folder / name, config.text);
+  }
+  if (!written) return kExitOutput;
+  Message(fmt::format("wrote topology.yaml, appliance.yaml and {} to {}",
+                      Counted(configs.size(), "switch configuration"), folder.string()));
+  return kExitSuccess;
+}
+
+}  // namespace
+
+int RunPlan(const PlanRunOptions& options) {
+  if (!options.folder.empty() && !IsNewOrEmpty(options.folder)) {
+    Message(
+        fmt::format("{} is there and not an empty folder; give one that is new", options.folder));
+    return kExitUsage;
+  }
+  const Result<std::string> text = ReadTextFileOrStdin(options.fabric, kLargestDescription);
+  if (!text) {
+    Message(text.error().message);
+    return kExitUnreadable;
+  }
+  const Result<Fabric> fabric = topology::LoadFabric(
+      *text, options.fabric == "-" ? std::string("standard input") : options.fabric);
+  if (!fabric) {
+    MessageLines(fabric.error().message);
+    return kExitUnreadable;
+  }
+  const Result<plan::Plan> plan = plan::MakePlan(*fabric, options.plan);
+  if (!plan) {
+    Message(plan.error().message);
+    return kExitUsage;
+  }
+  const Result<std::string> report = options.format == ReportFormat::kJson
+                                         ? PlanJson(*fabric, *plan)
+                                         : PlanText(*fabric, *plan, options.folder.empty());
+  if (!report) {
+    Message(report.error().message);
+    return kExitOutput;
+  }
+  if (WriteToStdout(*report) == OutputState::kFailed) return kExitOutput;
+  return options.folder.empty() ? int{kExitSuccess} : WriteFolder(*fabric, *plan, options.folder);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/replay.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/cli/command/replay_page.h"
+#include "appliance/cli/command/stop_signal.h"
+#include "appliance/cli/command/via_dpdk.h"
+#include "appliance/common/files/mirror_view.h"
+#include "appliance/common/files/run_directory.h"
+#include "appliance/common/report/replay_report.h"
+#include "appliance/common/report/table.h"
+#include "dataplane/source/merge.h"
+#include "dataplane/telemetry/counter_file.h"
+
+namespace rocescope {
+namespace {
+
+// The captures' way through the dataplane into the engine.
+class ReplayRun {
+ public:
+  // `counters` may be null.
+  ReplayRun(const ReplayOptions& options, const MirrorView::Options& view, Analysis& analysis,
+            CounterFile* counters)
+      : filter_(options.analysis.filter),
+        analysis_(analysis),
+        counters_(counters),
+        view_(view),
+        processor_(ProcessorOptions(options.analysis, options.captures.names)) {
+    analysis_.Follow(processor_.taps().registry());
+  }
+
+  const FrameProcessor& processor() const { return processor_; }
+  const CaptureExtent& extent() const { return extent_; }
+  const MirrorView& view() const { return view_; }
+
+  // The error is one of the command line: a time window that nothing can fall into.
+  Status Take(std::span<RawFrame> batch) {
+    if (!view_.ShowsAll()) batch = batch.first(view_.Keep(batch));
+    if (batch.empty()) return {};
+    if (!opened_) {
+      if (const Status opened = OpenWindow(batch[0].timestamp); !opened) return opened;
+    }
+    extent_.Add(batch);
+    while (!batch.empty()) {
+      const std::span<RawFrame> next =
+          batch.first(std::min(batch.size(), kFramesAtOnce - frames_ % kFramesAtOnce));
+      frames_ += next.size();
+      const Timestamp reached = next.back().timestamp;
+      Account(next);
+      TakeCounters(reached);
+      if (frames_ % kFramesAtOnce == 0) Ingest();
+      batch = batch.subspan(next.size());
+    }
+    return {};
+  }
+
+  void Finish() {
+    processor_.Flush(records_);
+    // Without a frame there is no window that begins with one.
+    if (!opened_) (void)OpenWindow(Timestamp{});
+    TakeCounters(Timestamp::max());
+    Ingest();
+  }
+
+  bool counters_damaged() const { return counters_damaged_; }
+  std::optional<Timestamp> first_reading() const { return first_reading_; }
+
+ private:
+  // Between two steps of the engine: counted from the input's first frame, so that answers do not
+  // depend on how a source cuts it into batches.
+  static constexpr size_t kFramesAtOnce = 16'384;
+
+  void Account(std::span<RawFrame> batch) {
+    if (!window_.KeepsAll()) {
+      const size_t kept = KeepWithin(window_, batch);
+      processor_.CountFiltered(batch.size() - kept);
+      batch = batch.first(kept);
+    }
+    processor_.Process(batch, records_);
+  }
+
+  Status OpenWindow(Timestamp first) {
+    const Result<TimeWindow> window = filter_.WindowFrom(first);
+    if (!window) return tl::unexpected(window.error());
+    window_ = *window;
+    opened_ = true;
+    if (counters_ != nullptr) counters_->KeepWithin(window_);
+    return {};
+  }
+
+  void TakeCounters(Timestamp until) {
+    if (counters_ == nullptr || counters_damaged_) return;
+    constexpr size_t kLinesAtOnce = 4096;
+    bool more = true;
+    while (more) {
+      const Result<bool> taken = counters_->TakeUntil(until, counter_records_, kLinesAtOnce);
+      if (!taken) {
+        counters_damaged_ = true;
+        analysis_.Note(taken.error().message);
+      }
+      more = taken.value_or(false);
+      for (const CounterRecord& record : counter_records_.counters) {
+        first_reading_ = std::min(first_reading_.value_or(record.event_time), record.event_time);
+      }
+      analysis_.Ingest(counter_records_);
+      counter_records_.Clear();
+    }
+  }
+
+  void Ingest() {
+    analysis_.Ingest(records_);
+    if (processor_.counters().ledger.decoded > 0) analysis_.Advance(processor_.counters().last);
+    records_.Clear();
+  }
+
+  const FrameFilter& filter_;
+  Analysis& analysis_;
+  CounterFile* const counters_;
+  bool counters_damaged_ = false;
+  std::optional<Timestamp> first_reading_;  // of counters
+  MirrorView view_;
+  FrameProcessor processor_;
+  CaptureExtent extent_;
+  RecordBatch records_;
+  RecordBatch counter_records_;  // apart, as they come by time and not by frames
+  size_t frames_ = 0;
+  TimeWindow window_;
+  bool opened_ = false;
+};
+
+// What a run directory adds to what was given. The error names its path.
+Status Adopt(const RunDirectory& run, ReplayOptions& options) {
+  AnalysisOptions& analysis = options.analysis;
+  if (!run.captures.empty()) {
+    Result<CaptureTaps> captures = MakeCaptureTaps(run.captures, {});
+    if (!captures) return tl::unexpected(captures.error());
+    options.captures = *std::move(captures);
+  }
+  const auto append = [](const std::vector<std::string>& from, std::vector<std::string>& to) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(run.nccl_logs, analysis.nccl_logs);
+  append(run.rdma, analysis.rdma);
+  append(run.slurm, analysis.slurm);
+  if (analysis.topology.empty()) analysis.topology = run.topology;
+  analysis.time_scale = run.manifest.time_scale;
+  analysis.ports = {.int_reports = run.manifest.ports.int_reports,
+                    .int_md = run.manifest.ports.int_md,
+                    .sflow = run.manifest.ports.sflow};
+  if (!analysis.window) analysis.window = run.manifest.analysis_window;
+  if (analysis.interval) return {};
+  analysis.interval = run.manifest.record_interval;
+  if (CheckAnalysis(analysis)) return {};
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}/run.json: record_interval_ns: expected 1 ms to 4 s, in "
+                               "nanoseconds; --interval can stand in for it",
+                               options.run_directory));
+}
+
+// What was looked at, where that is not all.
+void NoteView(const MirrorView& view, bool aloud, Analysis& analysis) {
+  const auto note = [&](std::string text) {
+    aloud ? analysis.Note(std::move(text)) : analysis.NoteQuietly(std::move(text));
+  };
+  if (view.unsent() > 0) {
+    note(fmt::format("{} mirrored frames are of sessions that --only leaves out",
+                     WithThousands(view.unsent())));
+  }
+  if (view.lost() > 0) {
+    note(fmt::format("{} mirrored frames were lost on purpose (--mirror-loss)",
+                     WithThousands(view.lost())));
+  }
+}
+
+// What counters.jsonl was; true if all of it could be read.
+bool LookAtCounters(const CounterFile& counters, Analysis& analysis, CounterFindings& findings) {
+  findings = {.lines = counters.ledger(), .records = counters.records()};
+  for (const std::string& note : counters.notes()) analysis.Note(note);
+  if (counters.left_out() > 0) {
+    analysis.NoteQuietly(
+        fmt::format("{} lines of counters.jsonl are of NICs or GPUs, which --only leaves out",
+                    WithThousands(counters.left_out())));
+  }
+  const uint64_t refused = counters.ledger().DroppedTotal();
+  if (refused > counters.notes().size()) {
+    analysis.Note(
+        fmt::format("counters.jsonl: {} lines more are wrong", refused - counters.notes().size()));
+  }
+  return refused == 0;
+}
+
+// Ends with `finish`, if there is something to finish, and returns an ExitCode: kExitDamaged where
+// an input could not be read to its end.
+int ReplayInto(const ReplayOptions& given,
+               const std::function<void(Analysis&, const Analysis::Seen&)>& finish) {
+  ReplayOptions options = given;
+  if (const Status checked = CheckAnalysis(options.analysis); !checked) {
+    Message(checked.error().message);
+    return kExitUsage;
+  }
+  RunDirectory run;
+  std::unique_ptr<CounterFile> counters;
+  if (!options.run_directory.empty()) {
+    const auto unreadable = [](const Error& error) {
+      Message(error.message);
+      return kExitUnreadable;
+    };
+    Result<RunDirectory> opened = OpenRunDirectory(options.run_directory, options.parts);
+    if (!opened) return unreadable(opened.error());
+    run = *std::move(opened);
+    if (const Status adopted = Adopt(run, options); !adopted) return unreadable(adopted.error());
+    if (options.parts.mirror == MirrorSessions::kLeafPorts && run.topology.empty()) {
+      Message(
+          fmt::format("{}/topology.yaml: is missing, so nobody says which switches are leaves: "
+                      "use --only port-mirror, or add it",
+                      options.run_directory));
+      return kExitUnreadable;
+    }
+    if (!run.counters.empty()) {
+      Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(run.counters);
+      if (!file) return unreadable(file.error());
+      counters = *std::move(file);
+      if (!options.parts.counters) counters->KeepOnly(EntityKind::kPort);
+    }
+  }
+  if (!options.requests.empty() && options.analysis.topology.empty()) {
+    Message(
+        fmt::format("{}: there is no topology to look in: give --topology FILE (see `rocescope "
+                    "topology`), or a run's folder with its topology.yaml",
+                    OptionOf(options.requests[0].question)));
+    return kExitUsage;
+  }
+  Result<Analysis> analysis = Analysis::Begin(options.analysis);
+  if (!analysis) {
+    MessageLines(analysis.error().message);
+    return kExitUnreadable;
+  }
+  // Of what the run's manifest promises, what is not there.
+  for (const std::string& note : run.notes) analysis->Note(note);
+  auto source =
+      options.via_dpdk ? OpenViaDpdk(options.captures) : OpenCaptures(options.captures.files);
+  if (!source) {
+    Message(source.error().message);
+    return source.error().code == ErrorCode::kUnimplemented ? kExitUsage : kExitUnreadable;
+  }
+
+  ReplayRun replay(
+      options,
+      {.sessions = options.parts.mirror, .loss = options.mirror_loss, .fabric = analysis->fabric()},
+      *analysis, counters.get());
+  std::array<RawFrame, kBatchFrames> batch;
+  bool damaged = !run.notes.empty();
+  while (true) {
+    const Result<size_t> count = (*source)->ReadBatch(batch);
+    if (!count) {
+      analysis->Note(count.error().message);
+      damaged = true;
+    }
+    if (!count || *count == 0) break;
+    if (const Status taken = replay.Take(std::span(batch).first(*count)); !taken) {
+      Message(taken.error().message);
+      return kExitUsage;
+    }
+  }
+  replay.Finish();
+  const CaptureStatistics statistics = (*source)->Statistics();
+  for (const std::string& note : statistics.notes) analysis->Note(note);
+  if (InputEndedBySignal()) {
+    analysis->Note("a signal ended the input: the report covers what came before");
+  }
+  NoteView(replay.view(), options.says_view, *analysis);
+  Analysis::Seen seen = {.extent = replay.extent()};
+  seen.dataplane.Add(replay.processor());
+  damaged |= replay.counters_damaged();
+  if (counters) damaged |= !LookAtCounters(*counters, *analysis, seen.counters);
+  seen.counters.first = replay.first_reading();
+  finish(*analysis, seen);
+  const bool cut = statistics.damaged_tails > 0 && !LiveInputEndedBySignal(options.captures);
+  return damaged || cut ? kExitDamaged : kExitSuccess;
+}
+
+}  // namespace
+
+int Replay(const ReplayOptions& options, google::protobuf::Arena& arena,
+           const v1::ReplayReport*& report) {
+  return ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen& seen) {
+    report = &analysis.Build(seen, arena);
+  });
+}
+
+int RunReplay(const ReplayOptions& options) {
+  if (!options.requests.empty()) {
+    int answered = kExitSuccess;
+    const int code = ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen&) {
+      answered = PrintDependencies(options.requests, *analysis.Publish(), options.analysis.format);
+    });
+    return answered == kExitSuccess ? code : answered;
+  }
+  if (options.analysis.format == ReportFormat::kHtml) {
+    int printed = kExitSuccess;
+    const int code = ReplayInto(options, [&](Analysis& analysis, const Analysis::Seen& seen) {
+      printed = PrintReplayPage(analysis.Publish(), analysis.window(), seen.extent.last);
+    });
+    return printed == kExitSuccess ? code : printed;
+  }
+  google::protobuf::Arena arena;  // a report of many flows is tens of thousands of messages
+  const v1::ReplayReport* report = nullptr;
+  const int code = Replay(options, arena, report);
+  if (report == nullptr) return code;
+  if (!options.faults_alone) {
+    return PrintReport(*report, options.analysis.format) ? code : kExitOutput;
+  }
+  const std::string faults = options.analysis.format == ReportFormat::kJson
+                                 ? RenderFaultsJson(*report)
+                                 : RenderFaultsText(*report);
+  return WriteToStdout(faults) == OutputState::kFailed ? kExitOutput : code;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/replay_page.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "appliance/daemon/core/box.h"
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/common/report/utc_text.h"
+#include "appliance/daemon/service/service.h"
+#include "appliance/daemon/web/stored_page.h"
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+
+int PrintReplayPage(std::shared_ptr<const Snapshot> snapshot, Duration window, Timestamp reached) {
+  const auto fabric = snapshot->fabric;
+  const auto box = Box::Holding(
+      {.snapshot = std::move(snapshot), .reached = reached, .published_at = WallClock()}, fabric,
+      window);
+  Service service(*box, ROCESCOPE_VERSION);
+  const Result<std::string> page = StoredPage(
+      service, fmt::format("rocescope replay {}", UtcDayAndTime(ToNanoseconds(reached))));
+  if (!page) {
+    Message(page.error().message);
+    return kExitUsage;
+  }
+  return WriteToStdout(*page) == OutputState::kFailed ? kExitOutput : kExitSuccess;
+}
+
+}  // namespace rocescope

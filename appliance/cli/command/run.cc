@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "appliance/daemon/core/box.h"
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/history_feed.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/cli/command/stop_signal.h"
+#include "appliance/common/config/config.h"
+#include "appliance/daemon/grpc/grpc_server.h"
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/http/http_server.h"
+#include "appliance/common/process/privileges.h"
+#include "appliance/common/process/service_manager.h"
+#include "appliance/common/process/step_back.h"
+#include "appliance/common/process/watchdog.h"
+#include "appliance/common/report/finding_sentence.h"
+#include "appliance/common/report/message_json.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/utc_text.h"
+#include "appliance/common/report/visible_text.h"
+#include "appliance/common/scrape/http_fetch.h"
+#include "appliance/daemon/service/event_watch.h"
+#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/service/service.h"
+#include "appliance/daemon/web/web.h"
+#include "base/count_text.h"
+#include "dataplane/source/wall_clock.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string_view WordOf(const v1::Event& event) {
+  if (event.kind() == "fault_begun") return "FAULT";
+  if (event.kind() == "fault_over") return "OVER";
+  return event.kind() == "fault_withdrawn" ? "TAKEN BACK" : "";
+}
+
+std::string TextOf(const v1::Event& event) {
+  const std::string_view word = WordOf(event);
+  if (word.empty()) return "";  // a source that failed has said so itself
+  std::string line =
+      fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
+  if (event.kind() == "fault_begun") {
+    const v1::Finding& finding = event.finding();
+    line +=
+        fmt::format("; {} sure. {}", SureText(finding.confidence()), Capitalised(finding.recommended_action()));
+  }
+  return line + ".\n";
+}
+
+std::string JsonOf(const v1::Event& event) {
+  std::string line;
+  AppendJson(event, false, line);
+  return line + '\n';
+}
+
+// Looks at answers as they come: what is new goes to those who listen, and to standard output.
+class EventPublisher {
+ public:
+  EventPublisher(Service& service, ReportFormat format, HistoryStore* history)
+      : service_(service), format_(format), history_(history, service.box().fabric()) {}
+
+  OutputState Look() {
+    OutputState output = Tell(watch_.LookAt(service_.box().Sources(), WallClock()));
+    const auto answer = service_.views().Prepare();
+    if (!answer || answer->answer().version == version_) return output;
+    version_ = answer->answer().version;
+    history_.LookAt(*answer);
+    return Tell(watch_.LookAt(*answer));
+  }
+  // Nothing is looked at any more.
+  void End() { history_.End(); }
+  uint64_t version() const { return version_; }
+
+ private:
+  OutputState Tell(std::vector<v1::Event> events) {
+    std::string lines;
+    for (v1::Event& event : events) {
+      lines += format_ == ReportFormat::kJson ? JsonOf(event) : TextOf(event);
+      history_.Keep(event);
+      service_.events().Append(std::move(event));
+    }
+    return lines.empty() ? OutputState::kOpen : WriteToStdout(lines);
+  }
+
+  Service& service_;
+  const ReportFormat format_;
+  HistoryFeed history_;
+  EventWatch watch_;
+  uint64_t version_ = 0;
+};
+
+// Null: the configuration wants none.
+Result<std::unique_ptr<HistoryStore>> OpenHistoryStore(const HistoryConfig& config) {
+  if (config.file.empty()) return nullptr;
+  return HistoryStore::Open({.file = config.file,
+                             .retention = {.keep_events = config.keep_events,
+                                           .keep_series = config.keep_series,
+                                           .max_bytes = config.max_bytes}},
+                            [](const std::string& text) { Message(text); });
+}
+
+// Likewise.
+Result<std::unique_ptr<JobFile>> OpenJobFile(const JobsConfig& config) {
+  if (config.file.empty()) return nullptr;
+  return JobFile::Open(config.file, [](const std::string& text) { Message(text); });
+}
+
+// Likewise.
+Result<std::unique_ptr<HttpServer>> OpenWeb(const ApplianceConfig& config, TlsTexts tls,
+                                            Service& service) {
+  if (!config.http.listen) return nullptr;
+  const char* const scheme = tls.IsThere() ? "https" : "http";
+  auto server = HttpServer::Open({.address = config.http.listen->address,
+                                  .port = config.http.listen->port,
+                                  .refuse = WebRefusal,
+                                  .names = config.http.names,
+                                  .tls = std::move(tls),
+                                  .gate = WebGate(config.grpc)},
+                                 WebHandler(service));
+  if (server) {
+    const ListenAddress where = {.address = config.http.listen->address, .port = (*server)->port()};
+    // No other machine goes to "all addresses".
+    const bool has_name = where.address.IsUnspecified() && !config.http.names.empty();
+    const std::string host =
+        has_name ? fmt::format("{}:{}", config.http.names.front(), where.port) : ToString(where);
+    Message(fmt::format("the page is at {}://{}/, metrics at /metrics", scheme, host));
+  }
+  return server;
+}
+
+// Likewise.
+Result<std::unique_ptr<GrpcServer>> OpenGrpc(const GrpcConfig& config, const TlsTexts& tls,
+                                             Service& service) {
+  if (config.listen.empty()) return nullptr;
+  auto server = GrpcServer::Start(config, tls, service);
+  if (!server) return server;
+  for (const ListenAddress& where : (*server)->listens()) {
+    Message(fmt::format("listening for gRPC on {}", ToString(where)));
+  }
+  return server;
+}
+
+void TellBegin(const Box& box) {
+  for (const SourceState& source : box.Sources()) {
+    if (source.kind == SourceKind::kInterface) {
+      Message(fmt::format("receiving from interface {}", source.name));
+    }
+    if (source.kind == SourceKind::kScrape) {
+      Message(fmt::format("asking {}", Counted(box.config().scrape.targets.size(), "exporter")));
+    }
+    for (const PortFindings& port : source.ports) {
+      Message(fmt::format("receiving from DPDK port {} ({})", port.name, port.driver));
+    }
+    const size_t int_sockets = box.config().udp.int_reports.size();
+    for (size_t i = 0; i < source.listens.size(); ++i) {
+      Message(fmt::format("listening for {} on UDP {}", i < int_sockets ? "INT reports" : "sFlow",
+                          ToString(source.listens[i])));
+    }
+  }
+  if (box.config().topology.empty()) {
+    Message("the configuration names no topology: faults and paths are not looked for");
+  }
+}
+
+Status GiveRightsUp(const ApplianceConfig& config) {
+  if (!config.user.empty()) return BecomeUser(config.user);
+  if (IsPrivileged()) {
+    Message(
+        "runs with special rights; `user` in the configuration gives them up once devices and "
+        "ports are open");
+  }
+  return {};
+}
+
+// What can change while the box runs is taken; the rest is named. The error is why all is as it
+// was.
+Status TryReload(const std::string& path, Box& box) {
+  const Result<ApplianceConfig> config = LoadConfig(path, Pipes::kRefused);
+  if (!config) {
+    MessageLines(config.error().message);
+    Message("nothing was reloaded: the configuration as it was is still in force");
+    return tl::unexpected(config.error());
+  }
+  const Status read = box.ReadHostFilesAgain();
+  if (!read) {
+    MessageLines(read.error().message);
+    Message("host files were not read anew: what they said before is still in force");
+    return read;
+  }
+  Message(*config == box.config()
+              ? "host_files were read anew"
+              : "host_files were read anew; the configuration has changed, which needs a restart");
+  return {};
+}
+
+void Reload(const std::string& path, Service& service, Box& box) {
+  std::string problem;
+  try {
+    if (const Status done = TryReload(path, box); !done) problem = done.error().message;
+  } catch (const std::bad_alloc&) {
+    problem = "there is not enough memory for host_files as large as those";
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  } catch (const std::exception& error) {
+    problem = error.what();
+    Message(fmt::format("nothing was reloaded: {}", problem));
+  }
+  service.SetReloadProblem(std::move(problem));
+}
+
+Watchdog::Beats BeatsOf(const Box& box, const HttpServer* web, const GrpcServer* grpc) {
+  Watchdog::Beats beats;
+  for (Heartbeat& one : box.Heartbeats()) beats.emplace_back(std::move(one.name), one.beats);
+  if (web != nullptr) beats.emplace_back("http", web->beats());
+  if (grpc != nullptr) beats.emplace_back("agents over gRPC", grpc->beats());
+  return beats;
+}
+
+void TellEnd(const HistoryStore& history) {
+  const HistoryCounts counts = history.counts();
+  if (counts.dropped == 0) return;
+  Message(fmt::format("history: {} of {} were dropped", WithThousands(counts.dropped),
+                      Counted(counts.added, "row")));
+}
+
+// True if all sources lasted to the end.
+bool TellEnd(const Box& box) {
+  bool well = true;
+  for (const SourceState& source : box.Sources()) {
+    const Ledger& ledger = source.statistics.frames.ledger;
+    Message(
+        fmt::format("{}: received {} = decoded {} + filtered {} + dropped {}; {} missed before "
+                    "that, {} given up",
+                    source.name, WithThousands(ledger.received), WithThousands(ledger.decoded),
+                    WithThousands(ledger.filtered), WithThousands(ledger.DroppedTotal()),
+                    WithThousands(source.statistics.missed),
+                    Counted(source.statistics.records_dropped, "record")));
+    well = well && source.error.empty();
+  }
+  return well;
+}
+
+}  // namespace
+
+int RunBox(const BoxRunOptions& options) {
+  const Result<ApplianceConfig> config = LoadConfig(options.config);
+  if (!config) {
+    MessageLines(config.error().message);
+    return kExitUnreadable;
+  }
+  const auto box = Box::Open(*config, [](const std::string& text) { Message(text); });
+  if (!box) {
+    MessageLines(box.error().message);
+    return kExitUnreadable;
+  }
+  const Result<TlsTexts> grpc_tls = ReadTls(config->grpc.tls, "grpc");
+  const Result<TlsTexts> http_tls = ReadTls(config->http.tls, "http");
+  for (const Result<TlsTexts>* const read : {&grpc_tls, &http_tls}) {
+    if (*read) continue;
+    MessageLines(read->error().message);
+    return kExitUnreadable;
+  }
+  if (const Status given_up = GiveRightsUp(*config); !given_up) {
+    MessageLines(given_up.error().message);
+    return kExitUnreadable;
+  }
+  const auto history = OpenHistoryStore(config->history);
+  if (!history) {
+    MessageLines(history.error().message);
+    return kExitUnreadable;
+  }
+  EndInputOnSignal();  // not before: nobody would look at it while files are read
+  TakeReloadSignal();
+  TellBegin(**box);
+  const auto jobs = OpenJobFile(config->jobs);
+  if (!jobs) {
+    MessageLines(jobs.error().message);
+    return kExitUnreadable;
+  }
+  Service service(**box, ROCESCOPE_VERSION, history->get(), jobs->get());
+  const auto web = OpenWeb(*config, *http_tls, service);
+  if (!web) {
+    MessageLines(web.error().message);
+    return kExitUnreadable;
+  }
+  const auto grpc = OpenGrpc(config->grpc, *grpc_tls, service);
+  if (!grpc) {
+    MessageLines(grpc.error().message);
+    return kExitUnreadable;
+  }
+  (*box)->Start();
+  if (*web) (*web)->Start();
+  EventPublisher event_publisher(service, options.format, history->get());
+  OutputState output = OutputState::kOpen;
+  const auto ended = [&] {
+    return InputEndedBySignal() ||
+           std::ranges::none_of((*box)->Sources(),
+                                [](const SourceState& source) { return source.error.empty(); });
+  };
+  ServiceManager manager = ServiceManager::OfEnvironment();
+  std::optional<Watchdog> watchdog;
+  if (manager.watchdog()) {
+    watchdog.emplace(
+        *manager.watchdog(), [&] { manager.FeedWatchdog(); },
+        [](const std::string& text) { Message(text); });
+  }
+  LowerThreadPriority();  // what others ask for comes before what is told here
+  constexpr std::string_view kReceives = "receives";
+  manager.Ready(kReceives);
+  while (output == OutputState::kOpen && !ended()) {
+    constexpr auto kLookForSignals = std::chrono::milliseconds(200);
+    (*box)->answers().WaitForOther(event_publisher.version(), kLookForSignals);
+    output = event_publisher.Look();
+    if (watchdog) watchdog->Look(Watchdog::Clock::now(), BeatsOf(**box, web->get(), grpc->get()));
+    if (!ReloadAskedFor()) continue;
+    manager.Reloading();
+    Reload(options.config, service, **box);
+    manager.Ready(kReceives);
+  }
+  manager.Stopping();
+  (*box)->Stop();
+  if (output == OutputState::kOpen) output = event_publisher.Look();
+  event_publisher.End();
+  if (*web) (*web)->Stop();
+  if (*grpc) (*grpc)->Stop();
+  if (*history) {
+    (*history)->Flush(std::chrono::seconds(5));
+    TellEnd(**history);
+  }
+  const bool well = TellEnd(**box);
+  if (output == OutputState::kFailed) return kExitOutput;
+  return well ? kExitSuccess : kExitDamaged;
+}
+
+int RunConfigCheck(const std::string& path) {
+  const Result<ApplianceConfig> config = LoadConfig(path);
+  if (!config) {
+    MessageLines(config.error().message);
+    return kExitUnreadable;
+  }
+  bool well = true;
+  for (const ScrapeTarget& target : config->scrape.targets) {
+    if (const auto url = ParseHttpUrl(target.url); !url) {
+      Message(fmt::format("{}: {} (key `scrape.targets`)", path, url.error().message));
+      well = false;
+    }
+  }
+  return well ? kExitSuccess : kExitUnreadable;
+}
+
+int RunConfigDump(const std::string& path) {
+  ApplianceConfig config;
+  if (!path.empty()) {
+    Result<ApplianceConfig> loaded = LoadConfig(path);
+    if (!loaded) {
+      MessageLines(loaded.error().message);
+      return kExitUnreadable;
+    }
+    config = *std::move(loaded);
+  }
+  return WriteToStdout(DumpConfig(config)) == OutputState::kFailed ? kExitOutput : kExitSuccess;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/command/score.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "appliance/cli/command/exit_code.h"
+#include "appliance/cli/command/message.h"
+#include "appliance/cli/command/output.h"
+#include "appliance/cli/command/replay.h"
+#include "appliance/common/files/mirror_view.h"
+#include "appliance/common/files/run_directory.h"
+#include "appliance/common/files/text_file.h"
+#include "appliance/common/report/message_json.h"
+#include "appliance/cli/score/baseline.h"
+#include "appliance/cli/score/kind_weights.h"
+#include "appliance/cli/score/score.h"
+#include "appliance/cli/score/score_text.h"
+#include "dataplane/telemetry/counter_file.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/score.pb.h"
+#include "rocescope/v1/truth.pb.h"
+#include "topology/yaml.h"
+
+namespace rocescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kBarMissed = 1;
+constexpr int kError = 2;
+constexpr uintmax_t kLargestFile = uintmax_t{4} << 30;
+constexpr std::string_view kScoreSuffix = ".score.json";
+
+int Fail(const Error& error) {
+  MessageLines(error.message);
+  return kError;
+}
+
+constexpr double kFullFrame = 4170;  // octets
+
+// A flow of so many octets has ten samples in a switch, at full frames.
+double ElephantBytes(const v1::Truth& truth) {
+  constexpr double kSamples = 10;
+  return kSamples * truth.sflow_rate() * kFullFrame;
+}
+
+// Between leaves of different pods the spine below the core, the core switch and the spine behind
+// it each tell which core switch it is.
+double SamplesPerByte(const v1::Truth& truth) {
+  constexpr double kTellingSwitches = 3;
+  if (truth.switch_tiers() < 3 || truth.sflow_rate() == 0) return 0;
+  return kTellingSwitches / (truth.sflow_rate() * kFullFrame);
+}
+
+bool HasAll(const RunDirectory& run, const RunParts& parts) {
+  const RunManifest::Telemetry& on = run.manifest.telemetry;
+  return (parts.mirror == MirrorSessions::kNone || on.mirror) &&
+         (!parts.int_reports || on.int_reports) && (!parts.sflow || on.sflow) &&
+         (!(parts.counters || parts.switch_counters) || on.counters) &&
+         (!parts.nccl_logs || on.nccl_logs) && (!parts.rdma || on.rdma) &&
+         (!parts.slurm || !run.slurm.empty());
+}
+
+// In the words of --only, with commas between.
+std::string PartsOf(const RunDirectory& run) {
+  const RunManifest::Telemetry& on = run.manifest.telemetry;
+  std::vector<std::string_view> parts;
+  if (on.mirror) parts.push_back("mirror");
+  if (on.int_reports) parts.push_back("int");
+  if (on.sflow) parts.push_back("sflow");
+  if (on.counters) parts.push_back("counters");
+  if (on.nccl_logs) parts.push_back("nccl");
+  if (on.rdma) parts.push_back("rdma");
+  if (!run.slurm.empty()) parts.push_back("slurm");
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+// Without a description that can be read, all mirror sessions may be there: a replay will tell.
+bool MayMirror(const std::optional<topology::Fabric>& fabric, const RunParts& parts) {
+  return !fabric || HasSessions(*fabric, parts.mirror);
+}
+
+std::optional<topology::Fabric> ReadFabricOf(const RunDirectory& run) {
+  if (run.topology.empty()) return std::nullopt;
+  const Result<std::string> text = ReadTextFile(run.topology, kLargestFile, Pipes::kRead);
+  if (!text) return std::nullopt;
+  auto fabric = topology::LoadFabric(*text, run.topology);
+  if (!fabric) return std::nullopt;
+  return *std::move(fabric);
+}
+
+// Whether it has packets of the run's time.
+bool IsOfRun(const v1::ReplayReport& report, const v1::Truth& truth) {
+  return report.extent().end_ns() >= truth.start_ns() &&
+         report.extent().start_ns() <= truth.end_ns();
+}
+
+// What is the same for each of a run's views.
+struct RunContext {
+  RunDirectory run;
+  std::optional<topology::Fabric> fabric;
+  v1::Truth truth;
+};
+
+// A threshold on link utilisation, by the counters that the view shows.
+Result<std::vector<Alarm>> FindBusyLinks(const RunContext& context, const RunParts& parts,
+                                         const LinkOfPort& links) {
+  if (context.run.counters.empty() || !(parts.counters || parts.switch_counters)) return {};
+  Result<std::unique_ptr<CounterFile>> file = CounterFile::Open(context.run.counters);
+  if (!file) return tl::unexpected(file.error());
+  if (!parts.counters) (*file)->KeepOnly(EntityKind::kPort);
+  UtilisationBaseline baseline(context.run.manifest.analysis_window.count());
+  constexpr size_t kLinesAtOnce = 4096;
+  for (bool more = true; more;) {
+    RecordBatch records;
+    const Result<bool> taken = (*file)->TakeUntil(Timestamp::max(), records, kLinesAtOnce);
+    if (!taken) return tl::unexpected(taken.error());
+    baseline.Take(records.counters);
+    more = *taken;
+  }
+  return baseline.Alarms(links);
+}
+
+Status ScoreBaselines(const RunContext& context, const RunParts& parts,
+                      const v1::ReplayReport& report, v1::FindingScore& score) {
+  if (!context.fabric) return {};
+  const LinkOfPort links = LinksByPort(*context.fabric);
+  const Result<std::vector<Alarm>> busy = FindBusyLinks(context, parts, links);
+  if (!busy) return tl::unexpected(busy.error());
+  ScoreBaseline(context.truth, kUtilisationBaseline, *busy, score);
+  ScoreBaseline(context.truth, kVotingBaseline, VotingAlarms(report, links), score);
+  return {};
+}
+
+// Replays the run as the view has it, or reads the report that was given, and scores it.
+Status ScoreOne(const ScoreRunOptions& options, const View& view, const RunContext& context,
+                std::string_view parts, v1::Score& score) {
+  const v1::Truth& truth = context.truth;
+  google::protobuf::Arena arena;
+  const v1::ReplayReport* report = nullptr;
+  if (options.report.empty()) {
+    ReplayOptions replay;
+    replay.run_directory = options.path;
+    replay.parts = ParseRunParts(parts).value();
+    replay.mirror_loss = view.mirror_loss;
+    replay.says_view = false;
+    if (Replay(replay, arena, report) != kExitSuccess) {
+      return MakeError(ErrorCode::kUnavailable,
+                       fmt::format("{}: could not be replayed whole, so a score would say nothing",
+                                   options.path));
+    }
+  } else {
+    const Result<std::string> text = ReadTextFile(options.report, kLargestFile, Pipes::kRead);
+    if (!text) return tl::unexpected(text.error());
+    auto* const read = google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
+    const auto status = google::protobuf::util::JsonStringToMessage(*text, read);
+    if (!status.ok()) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is no report of `rocescope replay -o json`: {}",
+                                   options.report, std::string(status.message())));
+    }
+    report = read;
+    if (!IsOfRun(*report, truth)) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: is no report of the run in {}: its extent ({} to {} ns) is "
+                                   "not within that of the run ({} to {} ns)",
+                                   options.report, options.path, report->extent().start_ns(),
+                                   report->extent().end_ns(), truth.start_ns(), truth.end_ns()));
+    }
+  }
+  v1::ViewScore& out = *score.add_views();
+  out.set_view(std::string(view.name));
+  out.set_parts(std::string(parts));
+  out.set_mirror_loss(view.mirror_loss);
+  ScoreView(truth, *report,
+            {.elephant_bytes = view.elephants_alone ? ElephantBytes(truth) : 0,
+             .samples_per_byte = view.samples_close_gaps ? SamplesPerByte(truth) : 0,
+             .has_activity = view.has_activity,
+             .about_faults = view.about_faults,
+             .window_ns = context.run.manifest.analysis_window.count()},
+            out);
+  if (!view.about_faults) return {};
+  return ScoreBaselines(context, ParseRunParts(parts).value(), *report, *out.mutable_findings());
+}
+
+// By its name or its group's; all are where none is named.
+bool IsWanted(const View& view, std::span<const std::string> names) {
+  if (names.empty()) return !view.when_named;
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return std::ranges::count(ViewsNamed(name), &view) > 0;
+  });
+}
+
+Result<v1::Score> ScoreDirectory(const ScoreRunOptions& options) {
+  Result<RunDirectory> run = OpenRunDirectory(options.path);
+  if (!run) return tl::unexpected(run.error());
+  if (!run->notes.empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}; a score of the rest would say nothing", run->notes.front()));
+  }
+  const std::string file = options.path + "/truth.json";
+  const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
+  if (!text) return tl::unexpected(text.error());
+  RunContext context = {.run = *std::move(run), .fabric = {}, .truth = {}};
+  v1::Truth& truth = context.truth;
+  if (const Status parsed = ParseTruth(*text, file, truth); !parsed) {
+    return tl::unexpected(parsed.error());
+  }
+  v1::Score score;
+  score.set_schema_version(1);
+  score.set_scenario(truth.scenario());
+  score.set_seed(truth.seed());
+  score.set_switch_tiers(truth.switch_tiers());
+  for (const v1::TruthFault& fault : truth.faults()) score.add_faults(fault.kind());
+  context.fabric = ReadFabricOf(context.run);
+  const std::string of_run = PartsOf(context.run);
+  std::string lacking;
+  for (const View& view : Views()) {
+    const bool asked = std::ranges::find(options.views, view.name) != options.views.end();
+    if (!IsWanted(view, options.views)) continue;
+    std::string_view parts = truth.switch_tiers() > 2 && !view.three_tiers_parts.empty()
+                                 ? view.three_tiers_parts
+                                 : view.parts;
+    if (parts.empty()) parts = of_run;
+    const Result<RunParts> needed = ParseRunParts(parts);
+    if (!(needed && HasAll(context.run, *needed) && MayMirror(context.fabric, *needed))) {
+      lacking += fmt::format("\n  {} takes {}", view.name, parts);
+      if (!asked) continue;
+      return MakeError(
+          ErrorCode::kNotFound,
+          fmt::format("--view {}: {} has not all of its telemetry ({}), but {}; --view all takes "
+                      "what there is",
+                      view.name, options.path, parts, of_run.empty() ? "none" : of_run));
+    }
+    if (const Status scored = ScoreOne(options, view, context, parts, score); !scored) {
+      return tl::unexpected(scored.error());
+    }
+  }
+  if (score.views().empty()) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: nothing to score: it has {}, and no view that was asked for "
+                                 "can do with that; --view all takes what there is{}",
+                                 options.path, of_run.empty() ? "no telemetry" : of_run, lacking));
+  }
+  return score;
+}
+
+// The scores that a campaign left in a folder, by name.
+Result<std::vector<v1::Score>> ReadScores(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: is no folder: expected a run's, or one of scores", folder));
+  }
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().string().ends_with(kScoreSuffix)) files.push_back(entry.path().string());
+  }
+  if (files.empty()) {
+    return MakeError(
+        ErrorCode::kNotFound,
+        fmt::format("{}: has neither a run.json nor files *{}: expected a run's folder, "
+                    "or the scores/ of a campaign's",
+                    folder, kScoreSuffix));
+  }
+  std::ranges::sort(files);
+  std::vector<v1::Score> scores;
+  for (const std::string& file : files) {
+    const Result<std::string> text = ReadTextFile(file, kLargestFile, Pipes::kRead);
+    if (!text) return tl::unexpected(text.error());
+    v1::Score score;
+    if (const Status parsed = ParseScore(*text, file, score); !parsed) {
+      return tl::unexpected(parsed.error());
+    }
+    scores.push_back(std::move(score));
+  }
+  return scores;
+}
+
+}  // namespace
+
+int RunScore(const ScoreRunOptions& options) {
+  for (const std::string& name : options.views) {
+    if (!ViewsNamed(name).empty()) continue;
+    std::vector<std::string_view> names = {"paths", "diagnosis"};
+    for (const View& view : Views()) names.push_back(view.name);
+    return Fail(
+        {.message = fmt::format("--view {}: expected one of {}", name, fmt::join(names, ", "))});
+  }
+  if (!options.report.empty() &&
+      (options.views.size() != 1 || FindView(options.views[0]) == nullptr)) {
+    return Fail({.message = "--report: say by one --view what the report was made from"});
+  }
+  KindWeights weights;
+  if (!options.priors.empty()) {
+    constexpr uintmax_t kLargestPriors = uintmax_t{1} << 20;
+    const Result<std::string> text = ReadTextFile(options.priors, kLargestPriors, Pipes::kRead);
+    if (!text) return Fail(text.error());
+    Result<KindWeights> read = LoadKindWeights(*text, options.priors);
+    if (!read) {
+      MessageLines(read.error().message);
+      return kError;
+    }
+    weights = *std::move(read);
+  }
+  std::vector<v1::Score> scores;
+  std::error_code ignored;
+  const bool is_run = fs::exists(fs::path(options.path) / "run.json", ignored);
+  if (is_run) {
+    Result<v1::Score> score = ScoreDirectory(options);
+    if (!score) return Fail(score.error());
+    scores.push_back(*std::move(score));
+  } else {
+    auto read = ReadScores(options.path);
+    if (!read) return Fail(read.error());
+    scores = *std::move(read);
+  }
+  const ScoreTable table = RenderScores(scores, weights);
+  std::string text = table.text;
+  if (options.format == ReportFormat::kJson) {
+    text.clear();
+    for (const v1::Score& score : scores) {
+      AppendJson(score, false, text);
+      text += '\n';
+    }
+  }
+  if (WriteToStdout(text) == OutputState::kFailed) return kError;
+  // One run is no measure of how often what is stated is right.
+  return table.all_hold && (is_run || table.is_calibrated) ? kExitSuccess : kBarMissed;
+}
+
+}  // namespace rocescope

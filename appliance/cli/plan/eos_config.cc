@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arista EOS, by the EOS User Manual, "Port Mirroring" ("monitor session NAME source INTERFACE
+// DIRECTION", "destination tunnel mode gre
+// source ... destination ...", "truncate", "sample") and
+// "sFlow"; EOS Central, "Advanced Mirroring Features".
+#include <fmt/format.h>
+
+#include "appliance/cli/plan/switch_config.h"
+
+namespace rocescope::plan {
+
+using topology::PortIndex;
+
+std::string EosConfig(const SwitchTask& task) {
+  const PacketShape& shape = task.plan->settings.shape;
+  const PlanOptions& options = task.plan->options;
+  std::string text = fmt::format("! {}: Arista EOS\n", task.owner().name);
+  for (const MirrorSession* session : task.sessions) {
+    for (const PortIndex port : session->tap.ports) {
+      text += fmt::format("monitor session rocescope source {} {}\n", task.fabric->port(port).name,
+                          DirectionWord(session->tap.direction));
+    }
+    if (shape.truncation != 0) {
+      text += fmt::format(
+          "! Where this is refused: `truncate` without a size; then plan again with what it "
+          "keeps.\n"
+          "monitor session rocescope truncate size {}\n",
+          shape.truncation);
+    }
+    if (shape.one_in > 1) {
+      text += fmt::format("monitor session rocescope sample {}\n", shape.one_in);
+    }
+    text += fmt::format(
+        "monitor session rocescope destination tunnel mode gre source {} destination {}\n",
+        ToString(task.owner().erspan_source), ToString(task.CollectorOf(*session).address));
+  }
+  if (task.samples) {
+    const auto ports = task.SampledPorts();
+    const uint64_t rate =
+        ports.empty() ? 0 : task.plan->sflow.RateOf(task.fabric->SpeedOf(ports.front()));
+    text += fmt::format(
+        "sflow sample {}\n"
+        "sflow polling-interval {}\n"
+        "sflow destination {} {}\n"
+        "sflow source {}\n"
+        "sflow run\n",
+        rate, options.polling_seconds, ToString(options.telemetry), kSflowPort,
+        ToString(task.owner().sflow_agent));
+  }
+  return text;
+}
+
+}  // namespace rocescope::plan

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "appliance/cli/plan/plan_section.h"
+#include "appliance/common/report/table.h"
+#include "base/count_text.h"
+#include "base/text/name_range.h"
+#include "base/text/quantity.h"
+
+namespace rocescope::plan {
+
+using topology::Fabric;
+
+namespace {
+
+constexpr size_t kMaxRows = 20;
+constexpr double kMaxOfKernel = 1e6;  // frames a second; a rule of thumb for packet sockets
+
+std::string PortsOf(const Fabric& fabric, const topology::Tap& tap) {
+  std::vector<std::string> names;
+  names.reserve(tap.ports.size());
+  for (const topology::PortIndex port : tap.ports) names.push_back(fabric.port(port).name);
+  return topology::CompressNames(names);
+}
+
+}  // namespace
+
+std::string ChoicesText(const Plan& plan) {
+  TextTable table({{""},
+                   {"MIRROR"},
+                   {"PORTS", Align::kRight},
+                   {"COPIES", Align::kRight},
+                   {"AT LINE RATE", Align::kRight},
+                   {"FULLEST", Align::kRight},
+                   {"NICS SEEN", Align::kRight},
+                   {"PAIRS SEEN", Align::kRight},
+                   {"LINKS SEEN", Align::kRight},
+                   {""}});
+  for (const MirrorPlan& each : plan.choices) {
+    double bits = 0;
+    for (const CollectorLoad& load : each.collectors) bits += load.line_rate.bits_per_second;
+    table.Add({&each == plan.mirrors() ? ">" : "", std::string(WordOf(each.choice)),
+               WithThousands(each.ports), BitRate(bits * plan.options.utilisation), BitRate(bits),
+               PerCent(each.fullest), PerCent(each.coverage.nics_sending),
+               PerCent(each.coverage.pairs), PerCent(each.coverage.fabric_links),
+               each.sessions.empty() ? "nothing to mirror"
+               : each.Fits()         ? "fits"
+                                     : "does not fit"});
+  }
+  return "\nWHAT COULD BE MIRRORED (--mirror); > is what this plan does\n\n" + table.Render(2) +
+         fmt::format(
+             "\n  COPIES at {} of line rate. FULLEST: what the fullest collector gets of its "
+             "speed; "
+             "above {} it loses some.\n"
+             "  NICS SEEN: all that they send. PAIRS SEEN: of every two NICs, one sending to the "
+             "other.\n"
+             "  LINKS SEEN: between switches, each direction by itself.\n"
+             "  nics-both sees what was lost or delayed between two NICs; nics sees each packet "
+             "once; "
+             "uplinks sees by which\n"
+             "  spine packets came, but nothing within a leaf.\n",
+             PerCent(plan.options.utilisation), PerCent(kFullShare));
+}
+
+std::string CollectorsText(const Plan& plan) {
+  const MirrorPlan* mirrors = plan.mirrors();
+  if (mirrors == nullptr) return "";
+  TextTable table({{"COLLECTOR"},
+                   {"AT"},
+                   {"ADDRESS"},
+                   {"SPEED", Align::kRight},
+                   {"SESSIONS", Align::kRight},
+                   {"COPIES", Align::kRight},
+                   {"", Align::kRight},
+                   {"OF SPEED", Align::kRight},
+                   {"AT LINE RATE", Align::kRight},
+                   {"OVER THE FABRIC", Align::kRight}});
+  bool is_too_much = false;
+  for (size_t i = 0; i < plan.options.collectors.size(); ++i) {
+    const Collector& collector = plan.options.collectors[i];
+    const CollectorLoad& load = mirrors->collectors[i];
+    const Load now = load.line_rate * plan.options.utilisation;
+    is_too_much |= !collector.IsPci() && now.per_second > kMaxOfKernel;
+    table.Add({collector.interface, collector.node + ":" + collector.port,
+               ToString(collector.address), topology::FormatSpeed(collector.bits_per_second),
+               WithThousands(load.sessions), BitRate(now.bits_per_second),
+               PacketRate(now.per_second),
+               PerCent(now.bits_per_second / static_cast<double>(collector.bits_per_second)),
+               BitRate(load.line_rate.bits_per_second),
+               BitRate(load.foreign_bits_per_second * plan.options.utilisation)});
+  }
+  std::string text = "\nCOLLECTORS\n\n" + table.Render(2);
+  text +=
+      "\n  Whether the box takes in so many a second is not in the plan: it counts what its NICs "
+      "lose.\n";
+  if (is_too_much) {
+    text +=
+        "  The kernel hardly takes more than a million: give DPDK the port (its PCI address as "
+        "NAME).\n";
+  }
+  return text;
+}
+
+std::string SessionsText(const Fabric& fabric, const Plan& plan) {
+  const MirrorPlan* mirrors = plan.mirrors();
+  if (mirrors == nullptr) return "";
+  TextTable table({{"SWITCH"},
+                   {"SESSION", Align::kRight},
+                   {"DIRECTION"},
+                   {"PORTS"},
+                   {"TO"},
+                   {"COPIES", Align::kRight},
+                   {"AT LINE RATE", Align::kRight}});
+  const size_t shown = std::min(mirrors->sessions.size(), kMaxRows);
+  for (size_t i = 0; i < shown; ++i) {
+    const MirrorSession& session = mirrors->sessions[i];
+    table.Add({fabric.node(session.tap.node).name,
+               plan.settings.has_sessions ? WithThousands(session.tap.session) : "-",
+               std::string(NameOf(session.tap.direction)), PortsOf(fabric, session.tap),
+               plan.options.collectors[session.collector].interface,
+               BitRate(session.line_rate.bits_per_second * plan.options.utilisation),
+               BitRate(session.line_rate.bits_per_second)});
+  }
+  std::string text = "\nMIRROR SESSIONS\n\n" + table.Render(2);
+  if (shown < mirrors->sessions.size()) {
+    text += fmt::format("  ... and {} more; -o json has all\n", mirrors->sessions.size() - shown);
+  }
+  return text;
+}
+
+}  // namespace rocescope::plan

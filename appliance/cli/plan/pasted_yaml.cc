@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes into the appliance's own files.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "appliance/common/config/listen_address.h"
+#include "appliance/cli/plan/plan.h"
+#include "topology/yaml.h"
+
+namespace rocescope::plan {
+
+using topology::Fabric;
+
+Result<Fabric> PlannedFabric(const Fabric& fabric, const Plan& plan) {
+  Fabric::Parts parts = fabric.parts();
+  parts.taps.clear();
+  if (const MirrorPlan* mirrors = plan.mirrors()) {
+    for (const MirrorSession& session : mirrors->sessions) parts.taps.push_back(session.tap);
+  }
+  return Fabric::Make(std::move(parts));
+}
+
+Result<std::string> MirrorsSection(const Fabric& fabric, const Plan& plan) {
+  const Result<Fabric> planned = PlannedFabric(fabric, plan);
+  if (!planned) return tl::unexpected(planned.error());
+  const std::string whole = topology::WriteFabric(*planned);
+  const size_t at = whole.find("\nmirrors:\n");  // the last section
+  return at == std::string::npos ? std::string() : whole.substr(at + 1);
+}
+
+std::string ApplianceYaml(const Plan& plan, std::string_view topology_file) {
+  const PlanOptions& options = plan.options;
+  std::string interfaces;
+  std::string eal;
+  for (const Collector& collector : options.collectors) {
+    if (collector.IsPci()) {
+      eal += fmt::format("{}-a, \"{}\"", eal.empty() ? "" : ", ", collector.interface);
+      continue;
+    }
+    // No more of a copy than is read, with room for the switches' own tags, in steps of 64.
+    const PacketShape& shape = plan.settings.shape;
+    const uint32_t kept =
+        shape.truncation == 0 ? kUsualTruncation : std::max(shape.truncation, kUsualTruncation);
+    const uint32_t snap = (MirrorHeaders(shape.erspan) + kept + 8 + 63) / 64 * 64;
+    interfaces += fmt::format(
+        "  - {{name: \"{}\", filter: \"proto gre or (vlan and proto gre)\", snap: {}, "
+        "buffer: 512M}}\n",
+        collector.interface, snap);
+  }
+  std::string text = fmt::format("topology: \"{}\"\n", topology_file);
+  if (!interfaces.empty()) text += "interfaces:\n" + interfaces;
+  if (!eal.empty()) text += fmt::format("dpdk:\n  eal: [{}]\n", eal);
+  std::string udp;
+  const auto listen = [&](uint16_t port) {
+    return ToString(ListenAddress{.address = options.telemetry, .port = port});
+  };
+  if (!plan.sflow.switches.empty()) udp += fmt::format("  sflow: [\"{}\"]\n", listen(kSflowPort));
+  if (plan.int_switches > 0) udp += fmt::format("  int: [\"{}\"]\n", listen(kIntReportPort));
+  if (!udp.empty()) text += "udp:\n" + udp;
+  return text;
+}
+
+}  // namespace rocescope::plan

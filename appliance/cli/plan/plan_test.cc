@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/plan/plan.h"
+
+#include <gmock/gmock.h>
+
+#include "appliance/common/config/config.h"
+#include "appliance/cli/plan/plan_fixture.h"
+#include "topology/yaml.h"
+
+namespace rocescope::plan {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string MistakeOf(const topology::Fabric& fabric, const PlanOptions& options) {
+  const auto plan = MakePlan(fabric, options);
+  return plan ? "" : plan.error().message;
+}
+
+MirrorChoice ChosenOf(const PlanOptions& options) {
+  return MakePlan(LeafSpine(), options)->mirrors()->choice;
+}
+
+// All ports both ways need 765 Gbit/s at half of line rate, 850 at nine tenths of a collector.
+TEST(PlanTest, TakesWhatShowsMostOfWhatFits) {
+  EXPECT_EQ(ChosenOf(CollectorsOf(851 * kGigabit)), MirrorChoice::kNicsBoth);
+  EXPECT_EQ(ChosenOf(CollectorsOf(849 * kGigabit)), MirrorChoice::kNics);
+  EXPECT_EQ(ChosenOf(CollectorsOf(400 * kGigabit)), MirrorChoice::kSecondLeaves);
+  EXPECT_EQ(ChosenOf(CollectorsOf(100 * kGigabit)), MirrorChoice::kSomeNics);
+}
+
+TEST(PlanTest, CopiesWithoutADirectionAreTakenOneWay) {
+  PlanOptions options = CollectorsOf(10'000 * kGigabit);
+  options.vendor = Vendor::kEos;
+  const Plan plan = *MakePlan(LeafSpine(), options);
+  EXPECT_EQ(plan.mirrors()->choice, MirrorChoice::kNics);
+  EXPECT_EQ(plan.mirrors()->sessions[0].tap.session, 0u);
+  EXPECT_FALSE(plan.mirrors()->sessions[0].tap.names_port);
+}
+
+TEST(PlanTest, NothingFitsIsAnAnswer) {
+  const Plan plan = *MakePlan(LeafSpine(), CollectorsOf(kGigabit));
+  EXPECT_EQ(plan.mirrors(), nullptr);
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("Nothing fits")));
+  EXPECT_EQ(*MirrorsSection(LeafSpine(), plan), "");
+}
+
+TEST(PlanTest, WhatIsAskedForIsPlannedAndToldIfItDoesNotFit) {
+  PlanOptions options = CollectorsOf(100 * kGigabit);
+  options.choice = MirrorChoice::kNics;
+  const Plan plan = *MakePlan(LeafSpine(), options);
+  EXPECT_EQ(plan.mirrors()->choice, MirrorChoice::kNics);
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("It does not fit")));
+  // 383 Gbit/s in 90 take one in 5, the next power of two.
+  EXPECT_EQ(plan.nics_fit_sampled, 8u);
+  options.one_in = 8;
+  EXPECT_TRUE(MakePlan(LeafSpine(), options)->mirrors()->Fits());
+}
+
+TEST(PlanTest, PastedMirrorsLoadBack) {
+  const topology::Fabric fabric = LeafSpine();
+  for (const Vendor vendor : {Vendor::kNone, Vendor::kSonic, Vendor::kEos, Vendor::kNxos}) {
+    for (size_t i = 0; i < kChoiceCount; ++i) {
+      PlanOptions options = CollectorsOf(100'000 * kGigabit);
+      options.vendor = vendor;
+      options.choice = static_cast<MirrorChoice>(i);
+      const Plan plan = *MakePlan(fabric, options);
+      const auto section = MirrorsSection(fabric, plan);
+      ASSERT_TRUE(section.has_value()) << section.error().message;
+
+      const auto loaded = topology::LoadFabric(topology::WriteFabric(fabric) + *section, "f.yaml");
+
+      ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+      ASSERT_EQ(loaded->taps().size(), plan.mirrors()->sessions.size());
+      for (size_t k = 0; k < loaded->taps().size(); ++k) {
+        const topology::Tap& planned = plan.mirrors()->sessions[k].tap;
+        const topology::TapIndex found =
+            loaded->FindTap(loaded->FindNode(fabric.node(planned.node).name), planned.session,
+                            topology::TapDirection::kIngress);
+        ASSERT_NE(found, topology::kNone);
+        const topology::Tap& tap = loaded->tap(found);
+        EXPECT_EQ(tap.names_port, planned.names_port);
+        ASSERT_EQ(tap.ports.size(), planned.ports.size());
+        EXPECT_EQ(loaded->NameOf(tap.ports.back()), fabric.NameOf(planned.ports.back()));
+      }
+    }
+  }
+}
+
+TEST(PlanTest, TheAppliancesFileIsWhatItReads) {
+  PlanOptions options = CollectorsOf(100 * kGigabit, 3);
+  options.collectors[1].interface = "0000:3b:00.0";
+  options.collectors[2].interface = "0000:3b:00.1";
+  const Plan plan = *MakePlan(LeafSpine(), options);
+
+  const auto config = ParseConfig(ApplianceYaml(plan, "fabric.yaml"), "appliance.yaml");
+
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  EXPECT_EQ(config->topology, "fabric.yaml");
+  ASSERT_EQ(config->interfaces.size(), 1u);
+  EXPECT_EQ(config->interfaces[0].name, "eth0");
+  EXPECT_EQ(config->interfaces[0].snap, 256u);  // of 62 + 128 octets, and tags
+  EXPECT_EQ(config->dpdk.eal,
+            (std::vector<std::string>{"-a", "0000:3b:00.0", "-a", "0000:3b:00.1"}));
+  ASSERT_EQ(config->udp.sflow.size(), 1u);
+  EXPECT_EQ(ToString(config->udp.sflow[0]), "172.31.0.1:6343");
+  EXPECT_EQ(ToString(config->udp.int_reports.at(0)), "172.31.0.1:32766");
+}
+
+TEST(PlanTest, OfWholeCopiesTheApplianceTakesTheHeadersAlone) {
+  PlanOptions options = CollectorsOf(1'000 * kGigabit);
+  options.vendor = Vendor::kSonic;
+  EXPECT_THAT(ApplianceYaml(*MakePlan(LeafSpine(), options), "f.yaml"), HasSubstr("snap: 192,"));
+}
+
+TEST(PlanTest, TelemetryGoesWhereTheKernelListens) {
+  PlanOptions options = CollectorsOf(100 * kGigabit, 2);
+  options.collectors[0].interface = "0000:3b:00.0";
+  EXPECT_EQ(ToString(MakePlan(LeafSpine(), options)->options.telemetry), "172.31.0.2");
+  options.collectors.resize(1);
+  EXPECT_THAT(MistakeOf(LeafSpine(), options), HasSubstr("give --telemetry"));
+}
+
+TEST(PlanTest, ASwitchWithoutAnAddressForItsCopiesIsToldByName) {
+  auto parts = LeafSpine().parts();
+  for (topology::Node& node : parts.nodes) node.erspan_source = {};
+  EXPECT_THAT(MistakeOf(*topology::Fabric::Make(parts), CollectorsOf(1'000 * kGigabit)),
+              HasSubstr("no erspan_source for leaf0, leaf1, leaf2 and 5 more"));
+}
+
+TEST(PlanTest, ImpossibleNumbersAreRefused) {
+  PlanOptions options = CollectorsOf(kGigabit);
+  options.utilisation = 1.5;
+  EXPECT_THAT(MistakeOf(LeafSpine(), options), HasSubstr("1.5"));
+  EXPECT_THAT(MistakeOf(LeafSpine(), PlanOptions{}), HasSubstr("no collector"));
+  options = CollectorsOf(1'000 * kGigabit);
+  options.choice = MirrorChoice::kUplinks;  // of a star
+  EXPECT_THAT(MistakeOf(TwoHosts(), options), HasSubstr("--mirror uplinks"));
+}
+
+}  // namespace
+}  // namespace rocescope::plan

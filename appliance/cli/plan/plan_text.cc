@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include "appliance/cli/plan/plan_section.h"
+#include "appliance/cli/plan/switch_config.h"
+#include "base/count_text.h"
+#include "base/text/name_range.h"
+
+namespace rocescope::plan {
+
+using topology::Fabric;
+using topology::NodeIndex;
+
+std::string NamesOf(const Fabric& fabric, const std::vector<NodeIndex>& nodes) {
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  for (const NodeIndex node : nodes) names.push_back(fabric.node(node).name);
+  return topology::CompressNames(names);
+}
+
+namespace {
+
+std::string AnswerText(const Fabric& fabric, const Plan& plan) {
+  const MirrorPlan* mirrors = plan.mirrors();
+  if (mirrors == nullptr) return "MIRRORS: none, for nothing fits\n";
+  std::vector<NodeIndex> nodes;
+  for (const MirrorSession& session : mirrors->sessions) {
+    if (nodes.empty() || nodes.back() != session.tap.node) nodes.push_back(session.tap.node);
+  }
+  std::string text =
+      fmt::format("MIRRORS: {} ({}): {} of {} in {}; the fullest collector gets {} of its speed\n",
+                  WordOf(mirrors->choice), MeaningOf(mirrors->choice),
+                  Counted(mirrors->ports, "port"), NamesOf(fabric, nodes),
+                  Counted(mirrors->sessions.size(), "session"), PerCent(mirrors->fullest));
+  const PacketShape& shape = plan.settings.shape;
+  text += fmt::format(
+      "\n  each packet's copy: {}, behind {} octets of ERSPAN type {}; "
+      "a full packet of {} octets is copied as {}\n",
+      shape.truncation == 0 ? std::string("all of it")
+                            : fmt::format("its first {} octets", shape.truncation),
+      MirrorHeaders(shape.erspan), std::string(shape.erspan, 'I'), DataFrame(shape.path_mtu),
+      CopyFrame(shape));
+  text += fmt::format(
+      "  taken as true: every link {} used each way, full RoCE packets of MTU {}, an ACK for every "
+      "{}{}\n",
+      PerCent(plan.options.utilisation), shape.path_mtu, Counted(shape.packets_per_ack, "packet"),
+      shape.one_in > 1 ? fmt::format(", one packet in {} mirrored", shape.one_in) : "");
+  return text;
+}
+
+std::string Indented(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    out += fmt::format("    {}\n", text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return out;
+}
+
+Result<std::string> PastedText(const Fabric& fabric, const Plan& plan) {
+  const Result<std::string> mirrors = MirrorsSection(fabric, plan);
+  if (!mirrors) return mirrors;
+  std::string text;
+  if (!mirrors->empty()) {
+    text += "\nINTO THE FABRIC'S FILE, in place of mirrors that it has\n\n" + Indented(*mirrors);
+  }
+  text += "\nINTO appliance.yaml\n\n" + Indented(ApplianceYaml(plan, "fabric.yaml"));
+  const std::vector<SwitchConfig> configs = SwitchConfigs(fabric, plan);
+  if (configs.empty()) {
+    return text + "\nFor what to type at the switches, give --vendor sonic, eos or nxos.\n";
+  }
+  text += fmt::format("\nINTO THE SWITCHES, first {}; -d DIR writes a file for each of the {}\n\n",
+                      fabric.node(configs.front().node).name, configs.size());
+  return text + Indented(configs.front().text);
+}
+
+}  // namespace
+
+Result<std::string> PlanText(const Fabric& fabric, const Plan& plan, bool pasted) {
+  std::string text = AnswerText(fabric, plan) + ChoicesText(plan) + CollectorsText(plan) +
+                     SessionsText(fabric, plan) + SeenText(plan) + SflowText(fabric, plan) +
+                     IntText(plan) + "\nBEFORE YOU BEGIN\n\n";
+  for (const std::string& note : plan.notes) text += fmt::format("  - {}\n", note);
+  if (!pasted) return text;
+  Result<std::string> below = PastedText(fabric, plan);
+  if (!below) return below;
+  return text + *below;
+}
+
+}  // namespace rocescope::plan

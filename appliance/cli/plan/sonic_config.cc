@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SONiC's command line, by sonic-net/sonic-utilities doc/Command-Reference.md: "config
+// mirror_session erspan add <name> <src_ip> <dst_ip> <dscp> <ttl> [gre_type] [queue] [src_port]
+// [direction]", src_port a list with commas; "config sflow ...". --sample_rate and --truncate_size
+// by sonic-net/SONiC doc/SONiC_Port_Mirroring_HLD.md.
+#include <fmt/format.h>
+
+#include "appliance/cli/plan/switch_config.h"
+
+namespace rocescope::plan {
+namespace {
+
+using topology::PortIndex;
+
+std::string PortList(const topology::Fabric& fabric, const std::vector<PortIndex>& ports) {
+  std::string list;
+  for (const PortIndex port : ports) list += (list.empty() ? "" : ",") + fabric.port(port).name;
+  return list;
+}
+
+void AddSonicMirrors(const SwitchTask& task, std::string& text) {
+  const PacketShape& shape = task.plan->settings.shape;
+  if (shape.one_in > 1) {
+    text +=
+        "# These must say \"true\": PORT_INGRESS_SAMPLE_MIRROR_CAPABLE, and for what leaves\n"
+        "# PORT_EGRESS_SAMPLE_MIRROR_CAPABLE; with --truncate_size "
+        "SAMPLEPACKET_TRUNCATION_CAPABLE.\n"
+        "redis-cli -n 6 hgetall 'SWITCH_CAPABILITY|switch'\n";
+  } else {
+    text += "# Whole packets: SONiC cuts sampled copies alone.\n";
+  }
+  for (const MirrorSession* session : task.sessions) {
+    text += fmt::format(
+        "sudo config mirror_session erspan add rocescope {} {} 0 64 0x88be 0 {} {}",
+        ToString(task.owner().erspan_source), ToString(task.CollectorOf(*session).address),
+        PortList(*task.fabric, session->tap.ports), DirectionWord(session->tap.direction));
+    if (shape.one_in > 1) text += fmt::format(" --sample_rate {}", shape.one_in);
+    if (shape.truncation != 0) text += fmt::format(" --truncate_size {}", shape.truncation);
+    text += '\n';
+  }
+}
+
+void AddSonicSflow(const SwitchTask& task, std::string& text) {
+  const PlanOptions& options = task.plan->options;
+  text += fmt::format(
+      "sudo config feature state sflow enabled\n"
+      "sudo config sflow collector add rocescope {} --port {}\n"
+      "sudo config sflow polling-interval {}\n"
+      "# The interface that has {}; Loopback0 on most switches.\n"
+      "sudo config sflow agent-id add Loopback0\n"
+      "sudo config sflow enable\n",
+      ToString(options.telemetry), kSflowPort, options.polling_seconds,
+      ToString(task.owner().sflow_agent));
+  for (const PortIndex port : task.SampledPorts()) {
+    text +=
+        fmt::format("sudo config sflow interface sample-rate {} {}\n", task.fabric->port(port).name,
+                    task.plan->sflow.RateOf(task.fabric->SpeedOf(port)));
+  }
+}
+
+}  // namespace
+
+std::string SonicConfig(const SwitchTask& task) {
+  std::string text = fmt::format("# {}: SONiC\n", task.owner().name);
+  if (!task.sessions.empty()) AddSonicMirrors(task, text);
+  if (task.samples) AddSonicSflow(task, text);
+  text += "# When `show mirror_session` and `show sflow` say what they should:\n";
+  text += "sudo config save -y\n";
+  return text;
+}
+
+}  // namespace rocescope::plan

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/score/calibration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "appliance/cli/score/score_text.h"
+#include "rocescope/v1/score.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+// A run with so many answers of confidence 0.9, of which so many are right.
+v1::Score Scored(uint64_t answers, uint64_t right) {
+  v1::Score score;
+  v1::ViewScore& view = *score.add_views();
+  view.set_view("leaves");
+  v1::Bin& bin = *view.add_bins();
+  bin.set_answer("rank");
+  bin.set_percent(90);
+  bin.set_answers(answers);
+  bin.set_right(right);
+  bin.set_confidence(0.9 * static_cast<double>(answers));
+  return score;
+}
+
+CalibrationBin Only(const std::vector<v1::Score>& scores) {
+  const std::vector<CalibrationBin> bins = Calibrate(scores);
+  return bins.size() == 1 ? bins[0] : CalibrationBin{};
+}
+
+TEST(Calibration, OfRunsThatAreAlikeIsCertain) {
+  const CalibrationBin bin = Only(std::vector<v1::Score>(10, Scored(100, 91)));
+  EXPECT_EQ(bin.answers, 1000u);
+  EXPECT_NEAR(bin.stated, 0.9, 1e-12);
+  EXPECT_NEAR(bin.right, 0.91, 1e-12);
+  EXPECT_NEAR(bin.low, 0.01, 1e-12);
+  EXPECT_NEAR(bin.high, 0.01, 1e-12);
+  EXPECT_EQ(bin.state, BinState::kHolds);
+}
+
+// Of two runs one of four samples is twice the first, one is twice the second: both are in the
+// middle 95 %.
+TEST(Calibration, OfTwoRunsThatDifferIsAnywhereBetweenThem) {
+  const CalibrationBin bin = Only({Scored(500, 500), Scored(500, 400)});
+  EXPECT_NEAR(bin.right, 0.9, 1e-12);
+  EXPECT_NEAR(bin.low, -0.1, 1e-12);
+  EXPECT_NEAR(bin.high, 0.1, 1e-12);
+  EXPECT_EQ(bin.state, BinState::kUnsure);
+}
+
+// The mean of 400 runs, a tenth of them all wrong: a standard error of sqrt(0.09 / 400) = 0.015,
+// 95 % of a normal distribution within 1.96 of it.
+TEST(Calibration, OfManyRunsIsAsWideAsTheirStandardError) {
+  std::vector<v1::Score> runs;
+  for (int i = 0; i < 400; ++i) runs.push_back(Scored(10, i % 10 == 0 ? 0 : 10));
+  const CalibrationBin bin = Only(runs);
+  EXPECT_NEAR(bin.low, -1.96 * 0.015, 0.004);
+  EXPECT_NEAR(bin.high, 1.96 * 0.015, 0.004);
+}
+
+TEST(Calibration, IsTheSameForTheSameScores) {
+  const std::vector<v1::Score> runs = {Scored(300, 280), Scored(300, 250), Scored(300, 300)};
+  EXPECT_EQ(Only(runs).low, Only(runs).low);
+  EXPECT_EQ(Only(runs).high, Only(runs).high);
+}
+
+TEST(Calibration, MissesMoreThanThreePointsOff) {
+  EXPECT_EQ(Only({Scored(1000, 930)}).state, BinState::kHolds);
+  EXPECT_EQ(Only({Scored(1000, 931)}).state, BinState::kMisses);
+  EXPECT_EQ(Only({Scored(1000, 869)}).state, BinState::kMisses);
+}
+
+TEST(Calibration, SaysNothingOfFewAnswers) {
+  EXPECT_EQ(Only({Scored(499, 0)}).state, BinState::kFew);
+  EXPECT_EQ(Only({Scored(500, 0)}).state, BinState::kMisses);
+}
+
+TEST(Calibration, CountsARunOnceOverItsViews) {
+  v1::Score both = Scored(500, 500);
+  *both.add_views() = Scored(500, 400).views(0);
+  const CalibrationBin bin = Only({both});
+  EXPECT_EQ(bin.answers, 1000u);
+  EXPECT_NEAR(bin.low, 0, 1e-12);  // the one run is all that can be drawn
+  EXPECT_NEAR(bin.high, 0, 1e-12);
+}
+
+TEST(Calibration, IsDrawnFromStatedToRight) {
+  const std::vector<v1::Score> runs = {Scored(1000, 500)};
+  const ScoreTable table = RenderScores(runs);
+  // 50 columns: right at 50 %, stated at 90 %.
+  EXPECT_THAT(table.text, HasSubstr(std::string(25, '.') + "*" + std::string(19, '.') + "|" +
+                                    std::string(5, '.')));
+  EXPECT_FALSE(table.is_calibrated);
+  EXPECT_TRUE(RenderScores(std::vector<v1::Score>{Scored(1000, 900)}).is_calibrated);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/score/finding_figures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "appliance/cli/score/score.h"
+#include "appliance/cli/score/score_text.h"
+#include "rocescope/v1/score.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// Scores of runs, each seen through the view "full".
+class FindingFiguresTest : public testing::Test {
+ protected:
+  v1::FindingScore& Run(const std::string& name, const std::string& kind) {
+    v1::Score& score = scores_.emplace_back();
+    score.set_scenario(name);
+    if (!kind.empty()) score.add_faults(kind);
+    v1::ViewScore& view = *score.add_views();
+    view.set_view("full");
+    return *view.mutable_findings();
+  }
+  v1::FaultScore& Fault(const std::string& name, const std::string& kind) {
+    v1::FaultScore& fault = *Run(name, kind).add_faults();
+    fault.set_kind(kind);
+    fault.set_place("leaf0:E1-spine0:E2");
+    fault.set_visible(true);
+    return fault;
+  }
+  v1::FaultScore& Found(const std::string& name, const std::string& kind, double delay) {
+    v1::FaultScore& fault = Fault(name, kind);
+    fault.set_detected(true);
+    fault.set_kind_right(true);
+    fault.set_place_right(true);
+    fault.set_place_rank(1);
+    fault.set_stated_kind(kind);
+    fault.set_delay_windows(delay);
+    return fault;
+  }
+  static void AddFalse(v1::FindingScore& score, const std::string& kind) {
+    v1::FalseFinding& wrong = *score.add_false_findings();
+    wrong.set_kind(kind);
+    wrong.set_place("leaf9");
+    wrong.set_confidence(0.75);
+  }
+  Figure FigureOf(FindingMeasure measure, const KindWeights& weights = {}) {
+    const auto runs = FindingsOf(scores_, "full");
+    const std::vector<Figure> figures = FiguresOf(runs, "full", weights);
+    const auto at = std::ranges::find(figures, measure, &Figure::measure);
+    return at == figures.end() ? Figure{.value = -1} : *at;
+  }
+
+  std::vector<v1::Score> scores_;
+};
+
+TEST_F(FindingFiguresTest, PrecisionAndRecallAreOfFaults) {
+  Found("1", "flap", 0);
+  Found("2", "flap", 0);
+  Fault("3", "flap");
+  AddFalse(Run("4", ""), "incast");
+  const Figure precision = FigureOf(FindingMeasure::kPrecision);
+  EXPECT_EQ(precision.right, 2u);
+  EXPECT_EQ(precision.of, 3u);
+  const Figure recall = FigureOf(FindingMeasure::kRecall);
+  EXPECT_EQ(recall.right, 2u);
+  EXPECT_EQ(recall.of, 3u);
+  EXPECT_FALSE(recall.Holds());
+}
+
+TEST_F(FindingFiguresTest, AFaultThatNeverShowedCountsNowhere) {
+  Found("1", "flap", 0);
+  Fault("2", "flap").set_visible(false);
+  EXPECT_EQ(FigureOf(FindingMeasure::kRecall).of, 1u);
+  const auto kinds = CountKinds(FindingsOf(scores_, "full"));
+  EXPECT_EQ(kinds.at("flap").faults, 2u);
+  EXPECT_EQ(kinds.at("flap").visible, 1u);
+}
+
+TEST_F(FindingFiguresTest, DelaysHaveAMedianAndAWorst) {
+  for (const double delay : {0.5, 4.0, 1.0, 0.9}) Found("1", "flap", delay);
+  EXPECT_DOUBLE_EQ(FigureOf(FindingMeasure::kMedianDelay).value, 0.95);
+  EXPECT_EQ(FigureOf(FindingMeasure::kWorstDelay).value, 4);
+  EXPECT_TRUE(FigureOf(FindingMeasure::kWorstDelay).Holds());
+  Found("2", "flap", 5.1);
+  EXPECT_FALSE(FigureOf(FindingMeasure::kWorstDelay).Holds());
+}
+
+TEST_F(FindingFiguresTest, OneFindingInAHealthyRunIsTooMany) {
+  Run("1", "");
+  EXPECT_TRUE(FigureOf(FindingMeasure::kHealthyFindings).Holds());
+  v1::FindingScore& run = Run("2", "");
+  AddFalse(run, "flap");
+  AddFalse(run, "incast");
+  const Figure figure = FigureOf(FindingMeasure::kHealthyFindings);
+  EXPECT_EQ(figure.value, 2);
+  EXPECT_EQ(figure.right, 1u);
+  EXPECT_EQ(figure.of, 2u);
+  EXPECT_FALSE(figure.Holds());
+}
+
+// flap weighs 3 and is always found, incast weighs 1 and is found in one run of two: (3 + 1/2) / 4.
+TEST_F(FindingFiguresTest, WeightsAreOfKindsAndNotOfRuns) {
+  Found("1", "flap", 0);
+  Found("2", "incast", 0);
+  Fault("3", "incast");
+  Found("4", "straggler", 0);  // has no weight
+  const KindWeights weights = {{"flap", 3}, {"incast", 1}, {"polarisation", 9}};
+  EXPECT_DOUBLE_EQ(FigureOf(FindingMeasure::kRecall, weights).weighted.value(), 3.5 / 4);
+  EXPECT_FALSE(FigureOf(FindingMeasure::kRecall).weighted);
+}
+
+// Right: 3 + 1. Wrong: half a finding in each flap, so 3/2, and 2 in one of the healthy runs, which
+// are a third of those with a fault: 4 * 2/3.
+TEST_F(FindingFiguresTest, HealthyRunsKeepTheirPartInTheWeightedPrecision) {
+  Found("1", "flap", 0);
+  Found("2", "flap", 0);
+  AddFalse(*scores_.back().mutable_views(0)->mutable_findings(), "incast");
+  Found("3", "incast", 0);
+  v1::FindingScore& healthy = Run("4", "");
+  AddFalse(healthy, "flap");
+  AddFalse(healthy, "flap");
+  EXPECT_DOUBLE_EQ(
+      FigureOf(FindingMeasure::kPrecision, {{"flap", 3}, {"incast", 1}}).weighted.value(),
+      4 / (4 + 1.5 + 8.0 / 3));
+}
+
+TEST_F(FindingFiguresTest, EachFaultIsTakenForOneKind) {
+  Found("1", "flap", 0);
+  Fault("2", "flap").set_stated_kind("link_down");
+  Fault("3", "flap");
+  Run("4", "");
+  AddFalse(Run("5", ""), "incast");
+  const Confusion confusion = CountConfusion(FindingsOf(scores_, "full"));
+  EXPECT_EQ(confusion.at("flap"),
+            (std::map<std::string, uint64_t>{{"flap", 1}, {"link_down", 1}, {"none", 1}}));
+  EXPECT_EQ(confusion.at("healthy"), (std::map<std::string, uint64_t>{{"incast", 1}, {"none", 1}}));
+}
+
+TEST_F(FindingFiguresTest, TheTablesNameEachMissByItsScenario) {
+  Found("0001-flap", "flap", 0);
+  v1::FaultScore& missed = Fault("0002-incast", "incast");
+  missed.set_stated_kind("flap");
+  missed.set_stated_place("leaf9");
+  v1::FaultScore& misplaced = Found("0003-gray_loss", "gray_loss", 1);
+  misplaced.set_place_right(false);
+  misplaced.set_place_rank(2);
+  misplaced.set_stated_place("leaf5");
+  AddFalse(Run("0004-healthy", ""), "polarisation");
+  const ScoreTable table = RenderScores(scores_);
+  EXPECT_FALSE(table.all_hold);
+  EXPECT_THAT(table.text,
+              AllOf(HasSubstr("0002-incast: incast at leaf0:E1-spine0:E2 was missed; what was said "
+                              "instead: flap at leaf9"),
+                    HasSubstr("0003-gray_loss: gray_loss at leaf0:E1-spine0:E2 was placed at leaf5 "
+                              "(the right place is number 2)"),
+                    HasSubstr("0004-healthy: polarisation at leaf9 (0.75) is false: the run is "
+                              "healthy"),
+                    Not(HasSubstr("0001-flap")), HasSubstr("66.66")));
+}
+
+TEST_F(FindingFiguresTest, TheTablesSayOfWhichRunsThereAreTooFew) {
+  for (int i = 0; i < 12; ++i) Found("1", "flap", 0);
+  for (int i = 0; i < 11; ++i) Found("2", "incast", 0);
+  for (int i = 0; i < 119; ++i) Run("3", "");
+  const std::string text = RenderScores(scores_).text;
+  EXPECT_THAT(text, AllOf(HasSubstr("incast 11"), HasSubstr("pfc_storm 0"),
+                          HasSubstr("healthy runs 119"), Not(HasSubstr("flap 12, "))));
+}
+
+TEST_F(FindingFiguresTest, BaselinesStandBeside) {
+  for (const uint64_t right : {1u, 0u}) {
+    v1::BaselineScore& baseline = *Run("1", "flap").add_baselines();
+    baseline.set_name("votes");
+    baseline.set_visible(1);
+    baseline.set_detected(right);
+  }
+  EXPECT_THAT(RenderScores(scores_).text, HasSubstr("50.00 (1 of 2)"));
+}
+
+TEST_F(FindingFiguresTest, AllBarsHoldWhereAllIsRight) {
+  Found("1", "flap", 1);
+  Run("2", "");
+  EXPECT_TRUE(RenderScores(scores_).all_hold);
+}
+
+TEST_F(FindingFiguresTest, ScoresFromBeforeFindingsWereScoredAreStillRead) {
+  v1::Score& score = scores_.emplace_back();
+  ASSERT_TRUE(ParseScore(
+      R"({"schema_version":1,"scenario":"old","faults":["flap"],"views":[{"view":"leaves",)"
+      R"("measures":[{"name":"path","right":1,"of":1}]}]})",
+      "old.score.json", score));
+  const ScoreTable table = RenderScores(scores_);
+  EXPECT_TRUE(table.all_hold);
+  EXPECT_THAT(table.text, Not(HasSubstr("FAULTS")));
+}
+
+}  // namespace
+}  // namespace rocescope

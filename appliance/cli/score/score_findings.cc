@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/score/score_findings.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "appliance/cli/score/place.h"
+#include "appliance/cli/score/score_jobs.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/score.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPfcKinds = {"slow_receiver", "pfc_storm", "pfc_deadlock",
+                                                       "misconfigured_alpha"};
+
+struct Match {
+  int fault = 0;
+  int finding = 0;
+  bool kind = false;
+  bool place = false;
+  bool rival = false;  // one of its rivals has both
+
+  int Grade() const {
+    if (kind && place) return 4;
+    if (rival) return 3;
+    return place ? 2 : static_cast<int>(kind);
+  }
+};
+
+// What cannot be told apart with the telemetry at hand is answered as a set.
+bool IsAmongRivals(const v1::TruthFault& fault, const v1::Finding& finding) {
+  return std::ranges::any_of(finding.rivals(), [&](const v1::Suspect& rival) {
+    return rival.kind() == fault.kind() && IsRightPlace(fault, rival.place(), rival.direction());
+  });
+}
+
+// One direction of a connection.
+using FlowKey = std::tuple<std::string, std::string, uint32_t>;
+
+class FindingScorer {
+ public:
+  FindingScorer(const v1::Truth& truth, const v1::ReplayReport& report, int64_t window_ns,
+                v1::FindingScore& score)
+      : truth_(truth),
+        report_(report),
+        window_ns_(std::max<int64_t>(window_ns, 1)),
+        score_(score),
+        jobs_(CompareJobs(truth, report).true_job),
+        finding_of_(static_cast<size_t>(truth.faults_size()), -1),
+        is_spoken_for_(static_cast<size_t>(report.findings_size()), false) {
+    for (int i = 0; i < truth.connections_size(); ++i) {
+      const v1::TruthEnd& first = truth.connections(i).first();
+      const v1::TruthEnd& second = truth.connections(i).second();
+      connections_[{first.address(), second.address(), second.qpn()}] = i;
+      connections_[{second.address(), first.address(), first.qpn()}] = i;
+    }
+  }
+
+  std::vector<StatedFinding> Score() {
+    const std::vector<Match> matches = FindMatches();
+    Assign(matches);
+    for (int i = 0; i < truth_.faults_size(); ++i) AddFault(i);
+    AddRest(matches);
+    AddVerdicts();
+    AddHotspots();
+    AddAnomalies();
+    return std::move(stated_);
+  }
+
+ private:
+  // Windows by which a finding may begin before its fault: that in which the fault begins, and one
+  // more whose reading a counter's growth is reckoned from.
+  static constexpr int64_t kEarly = 2;
+
+  int64_t EndOf(const v1::Finding& finding) const {
+    return finding.until_ns() == 0 ? std::max(truth_.end_ns(), finding.from_ns())
+                                   : finding.until_ns();
+  }
+  // Who does not say when he knew, knew at the end.
+  int64_t VerdictOf(const v1::Finding& finding) const {
+    return finding.detected_ns() == 0 ? truth_.end_ns() : finding.detected_ns();
+  }
+  bool LastsInto(const v1::Finding& finding, int64_t from_ns) const {
+    return EndOf(finding) >= from_ns && finding.from_ns() <= truth_.end_ns();
+  }
+  // It may be of the fault: it begins with it, or later, and nobody knew of it before.
+  bool MayBeOf(const v1::Finding& finding, const v1::TruthFault& fault) const {
+    return finding.from_ns() >= fault.start_ns() - kEarly * window_ns_ &&
+           VerdictOf(finding) >= fault.start_ns() && LastsInto(finding, fault.start_ns());
+  }
+  // That has shown by then.
+  bool IsOfVisible(const v1::Finding& finding, const v1::TruthFault& fault) const {
+    return fault.visible_ns() != 0 && LastsInto(finding, fault.visible_ns());
+  }
+  const v1::TruthFault& Fault(const Match& match) const { return truth_.faults(match.fault); }
+  const v1::Finding& Finding(const Match& match) const { return report_.findings(match.finding); }
+
+  std::vector<Match> FindMatches() const;
+  void Assign(const std::vector<Match>& matches);
+  void AddFault(int number);
+  void AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const;
+  void AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
+  void AddVictims(const v1::TruthFault& fault, const v1::Finding* finding, v1::Hits& hits) const;
+  void AddRest(const std::vector<Match>& matches);
+  void AddVerdicts();
+  void AddHotspots();
+  void AddAnomalies();
+
+  const v1::Truth& truth_;
+  const v1::ReplayReport& report_;
+  const int64_t window_ns_;
+  v1::FindingScore& score_;
+  const std::map<std::string, std::string> jobs_;
+  std::map<FlowKey, int> connections_;
+  std::vector<int> finding_of_;  // by fault; -1: none
+  std::vector<StatedFinding> stated_;
+  std::vector<bool> is_spoken_for_;  // by finding: it is not false
+};
+
+// The best ones first.
+std::vector<Match> FindingScorer::FindMatches() const {
+  std::vector<Match> matches;
+  for (int f = 0; f < truth_.faults_size(); ++f) {
+    const v1::TruthFault& fault = truth_.faults(f);
+    for (int i = 0; i < report_.findings_size(); ++i) {
+      const v1::Finding& finding = report_.findings(i);
+      const Match match = {.fault = f,
+                           .finding = i,
+                           .kind = finding.kind() == fault.kind(),
+                           .place = IsRightPlace(fault, finding.place(), finding.direction()),
+                           .rival = IsAmongRivals(fault, finding)};
+      if (match.Grade() > 0 && MayBeOf(finding, fault)) matches.push_back(match);
+    }
+  }
+  std::ranges::sort(matches, [this](const Match& a, const Match& b) {
+    if (a.Grade() != b.Grade()) return a.Grade() > b.Grade();
+    if (Finding(a).confidence() != Finding(b).confidence()) {
+      return Finding(a).confidence() > Finding(b).confidence();
+    }
+    return std::tie(a.fault, a.finding) < std::tie(b.fault, b.finding);
+  });
+  return matches;
+}
+
+void FindingScorer::Assign(const std::vector<Match>& matches) {
+  for (const Match& match : matches) {
+    if (!IsOfVisible(Finding(match), Fault(match))) continue;
+    if (finding_of_[match.fault] >= 0 || is_spoken_for_[match.finding]) continue;
+    finding_of_[match.fault] = match.finding;
+    is_spoken_for_[match.finding] = true;
+  }
+}
+
+// What was said in its stead: the surest of what is of no fault.
+void FindingScorer::AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) const {
+  double surest = -1;
+  for (int i = 0; i < report_.findings_size(); ++i) {
+    const v1::Finding& finding = report_.findings(i);
+    if (is_spoken_for_[i] || finding.confidence() <= surest) continue;
+    if (!LastsInto(finding, fault.visible_ns())) continue;
+    surest = finding.confidence();
+    out.set_stated_kind(finding.kind());
+    out.set_stated_place(finding.place());
+  }
+}
+
+uint32_t RankOfPlace(const v1::TruthFault& fault, const v1::Finding& finding) {
+  std::set<std::string> seen = {finding.place()};
+  if (IsRightPlace(fault, finding.place(), finding.direction())) return 1;
+  for (const v1::Suspect& rival : finding.rivals()) {
+    seen.insert(rival.place());
+    if (IsRightPlace(fault, rival.place(), rival.direction())) {
+      return static_cast<uint32_t>(seen.size());
+    }
+  }
+  return 0;
+}
+
+void FindingScorer::AddFault(int number) {
+  const v1::TruthFault& fault = truth_.faults(number);
+  v1::FaultScore& out = *score_.add_faults();
+  out.set_kind(fault.kind());
+  out.set_place(fault.place());
+  out.set_direction(fault.direction());
+  out.set_visible(fault.visible_ns() != 0);
+  if (!out.visible()) return;
+  const v1::Finding* finding = nullptr;
+  if (finding_of_[number] < 0) {
+    AddSaid(fault, out);
+  } else {
+    finding = &report_.findings(finding_of_[number]);
+    out.set_detected(true);
+    out.set_stated_kind(finding->kind());
+    out.set_stated_place(finding->place());
+    out.set_kind_right(finding->kind() == fault.kind());
+    out.set_place_rank(RankOfPlace(fault, *finding));
+    out.set_place_right(out.place_rank() == 1);
+    const int64_t late = std::max<int64_t>(VerdictOf(*finding) - fault.visible_ns(), 0);
+    out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
+  }
+  AddCulprits(fault, finding, *out.mutable_culprits());
+  AddVictims(fault, finding, *out.mutable_victims());
+}
+
+// Both directions of a connection are one flow.
+void FindingScorer::AddCulprits(const v1::TruthFault& fault, const v1::Finding* finding,
+                                v1::Hits& hits) const {
+  if (fault.culprits().empty()) return;
+  const std::set<int> truly(fault.culprits().begin(), fault.culprits().end());
+  hits.set_of(truly.size());
+  if (finding == nullptr) return;
+  std::set<int> stated;
+  std::set<FlowKey> unknown;
+  for (const v1::Culprit& culprit : finding->culprits()) {
+    const FlowKey key = {culprit.source(), culprit.destination(), culprit.destination_qpn()};
+    const auto at = connections_.find(key);
+    if (at == connections_.end()) {
+      unknown.insert(key);
+    } else {
+      stated.insert(at->second);
+    }
+  }
+  const auto right = static_cast<uint64_t>(
+      std::ranges::count_if(stated, [&](int connection) { return truly.contains(connection); }));
+  hits.set_stated(stated.size() + unknown.size());
+  hits.set_right(right);
+  hits.set_found(right);
+}
+
+void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* finding,
+                               v1::Hits& hits) const {
+  const std::set<std::string> truly(fault.victims().begin(), fault.victims().end());
+  hits.set_of(truly.size());
+  if (finding == nullptr) return;
+  std::set<std::string> stated;  // by the truth's names; those that are nobody's by their own
+  for (const std::string& id : finding->victims()) {
+    const auto at = jobs_.find(id);
+    stated.insert(at == jobs_.end() || at->second.empty() ? " " + id : at->second);
+  }
+  const auto right = static_cast<uint64_t>(
+      std::ranges::count_if(stated, [&](const std::string& job) { return truly.contains(job); }));
+  hits.set_stated(stated.size());
+  hits.set_right(right);
+  hits.set_found(right);
+}
+
+void FindingScorer::AddRest(const std::vector<Match>& matches) {
+  for (const Match& match : matches) {
+    if (is_spoken_for_[match.finding]) continue;
+    const bool showed = IsOfVisible(Finding(match), Fault(match));
+    if (showed && !match.place) continue;
+    is_spoken_for_[match.finding] = true;
+    if (showed) score_.set_further(score_.further() + 1);
+  }
+  for (int i = 0; i < report_.findings_size(); ++i) {
+    if (is_spoken_for_[i]) continue;
+    const v1::Finding& finding = report_.findings(i);
+    v1::FalseFinding& out = *score_.add_false_findings();
+    out.set_kind(finding.kind());
+    out.set_place(finding.place());
+    out.set_direction(finding.direction());
+    out.set_confidence(finding.confidence());
+  }
+}
+
+// By kind and place together; a further right one is right too: a deadlock has several links.
+void FindingScorer::AddVerdicts() {
+  v1::Hits& pfc = *score_.mutable_pfc_verdicts();
+  for (const v1::Finding& finding : report_.findings()) {
+    bool is_right = false;
+    bool is_of_hidden = false;
+    for (const v1::TruthFault& fault : truth_.faults()) {
+      const bool kind = finding.kind() == fault.kind();
+      const bool place = IsRightPlace(fault, finding.place(), finding.direction());
+      if (!MayBeOf(finding, fault)) continue;
+      if (IsOfVisible(finding, fault)) {
+        is_right |= kind && place;
+      } else {
+        is_of_hidden |= kind || place;
+      }
+    }
+    if (is_of_hidden && !is_right) continue;
+    stated_.push_back({.confidence = finding.confidence(), .right = is_right});
+    if (!IsPfcKind(finding.kind())) continue;
+    pfc.set_stated(pfc.stated() + 1);
+    pfc.set_right(pfc.right() + is_right);
+  }
+  for (const v1::FaultScore& fault : score_.faults()) {
+    if (!fault.visible() || !IsPfcKind(fault.kind())) continue;
+    pfc.set_of(pfc.of() + 1);
+    pfc.set_found(pfc.found() + (fault.kind_right() && fault.place_right()));
+  }
+}
+
+void FindingScorer::AddHotspots() {
+  v1::Hits& hits = *score_.mutable_hotspots();
+  const auto overlap = [](const v1::Hotspot& hotspot, const v1::TruthQueue& queue) {
+    return hotspot.port() == queue.port() && hotspot.from_ns() <= queue.end_ns() &&
+           hotspot.until_ns() >= queue.start_ns();
+  };
+  hits.set_stated(static_cast<uint64_t>(report_.hotspots_size()));
+  hits.set_of(static_cast<uint64_t>(truth_.congested_size()));
+  std::set<int> found;
+  for (const v1::Hotspot& hotspot : report_.hotspots()) {
+    bool is_right = false;
+    for (int i = 0; i < truth_.congested_size(); ++i) {
+      if (!overlap(hotspot, truth_.congested(i))) continue;
+      is_right = true;
+      found.insert(i);
+    }
+    hits.set_right(hits.right() + is_right);
+  }
+  hits.set_found(found.size());
+}
+
+void FindingScorer::AddAnomalies() {
+  const v1::Anomalies& anomalies = report_.anomalies();
+  v1::Hits& hits = *score_.mutable_anomaly_windows();
+  hits.set_right(anomalies.stable());
+  hits.set_stated(anomalies.stable() + anomalies.unstable());
+}
+
+}  // namespace
+
+bool IsPfcKind(std::string_view kind) {
+  return std::ranges::find(kPfcKinds, kind) != kPfcKinds.end();
+}
+
+std::vector<StatedFinding> ScoreFindings(const v1::Truth& truth, const v1::ReplayReport& report,
+                                         int64_t window_ns, v1::FindingScore& score) {
+  return FindingScorer(truth, report, window_ns, score).Score();
+}
+
+}  // namespace rocescope

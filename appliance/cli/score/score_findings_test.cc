@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/score/score_findings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/score.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr int64_t kWindow = 1000;
+constexpr const char* kLink = "leaf0:E1-spine0:E2";
+
+// A run from 0 to 20,000 ns: connection i goes from 10.0.0.1 qp 10+i to 10.0.0.2 qp 20+i.
+class ScoreFindingsTest : public testing::Test {
+ protected:
+  ScoreFindingsTest() {
+    truth_.set_end_ns(20'000);
+    for (const uint32_t i : {0u, 1u, 2u}) {
+      v1::TruthConnection& connection = *truth_.add_connections();
+      connection.set_job("train");
+      connection.mutable_first()->set_address("10.0.0.1");
+      connection.mutable_first()->set_qpn(10 + i);
+      connection.mutable_second()->set_address("10.0.0.2");
+      connection.mutable_second()->set_qpn(20 + i);
+    }
+  }
+  v1::TruthFault& Fault(const std::string& kind, const std::string& place,
+                        int64_t visible = 10'000) {
+    v1::TruthFault& fault = *truth_.add_faults();
+    fault.set_kind(kind);
+    fault.set_place(place);
+    fault.set_start_ns(9'000);
+    fault.set_end_ns(15'000);
+    fault.set_visible_ns(visible);
+    return fault;
+  }
+  v1::Finding& Finding(const std::string& kind, const std::string& place, double confidence = 0.9) {
+    v1::Finding& finding = *report_.add_findings();
+    finding.set_kind(kind);
+    finding.set_place(place);
+    finding.set_confidence(confidence);
+    finding.set_from_ns(11'000);
+    finding.set_until_ns(14'000);
+    finding.set_detected_ns(12'000);
+    return finding;
+  }
+  static void AddCulprit(v1::Finding& finding, const char* from, const char* to, uint32_t qpn) {
+    v1::Culprit& culprit = *finding.add_culprits();
+    culprit.set_source(from);
+    culprit.set_destination(to);
+    culprit.set_destination_qpn(qpn);
+  }
+  v1::FindingScore Score() {
+    v1::FindingScore score;
+    stated_ = ScoreFindings(truth_, report_, kWindow, score);
+    return score;
+  }
+
+  v1::Truth truth_;
+  v1::ReplayReport report_;
+  std::vector<StatedFinding> stated_;
+};
+
+TEST_F(ScoreFindingsTest, TheRightFindingIsRightInAll) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", "spine0:E2-leaf0:E1");
+  const v1::FindingScore score = Score();
+  const v1::FaultScore& fault = score.faults(0);
+  EXPECT_TRUE(fault.visible() && fault.detected() && fault.kind_right() && fault.place_right());
+  EXPECT_EQ(fault.place_rank(), 1u);
+  EXPECT_EQ(fault.delay_windows(), 2);  // from 10,000 to 12,000 ns
+  EXPECT_EQ(score.false_findings_size(), 0);
+  ASSERT_EQ(stated_.size(), 1u);
+  EXPECT_TRUE(stated_[0].right);
+}
+
+TEST_F(ScoreFindingsTest, AFaultIsDetectedByKindOrPlaceAlone) {
+  Fault("gray_loss", kLink);
+  Finding("bit_errors", kLink);
+  v1::FaultScore fault = Score().faults(0);
+  EXPECT_TRUE(fault.detected() && fault.place_right());
+  EXPECT_FALSE(fault.kind_right());
+  EXPECT_EQ(fault.stated_kind(), "bit_errors");
+  report_.mutable_findings(0)->set_kind("gray_loss");
+  report_.mutable_findings(0)->set_place("leaf7:E1-spine0:E9");
+  fault = Score().faults(0);
+  EXPECT_TRUE(fault.detected() && fault.kind_right());
+  EXPECT_FALSE(fault.place_right());
+  EXPECT_FALSE(stated_[0].right);
+}
+
+TEST_F(ScoreFindingsTest, WhatIsOfNoFaultIsFalseAndSaysWhatWasSaidInstead) {
+  Fault("gray_loss", kLink);
+  Finding("incast", "host0:mlx5_0", 0.6);
+  Finding("flap", "leaf7:E1-spine0:E9", 0.7);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_EQ(score.faults(0).stated_kind(), "flap");
+  EXPECT_EQ(score.false_findings_size(), 2);
+}
+
+TEST_F(ScoreFindingsTest, InAHealthyRunEveryFindingIsFalse) {
+  Finding("flap", kLink);
+  EXPECT_EQ(Score().false_findings_size(), 1);
+}
+
+TEST_F(ScoreFindingsTest, AFindingThatEndsBeforeTheFaultIsFalse) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink).set_from_ns(1'000);
+  report_.mutable_findings(0)->set_until_ns(8'000);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_EQ(score.false_findings_size(), 1);
+}
+
+// The fault begins at 9,000 ns: a window's bound and one reading before that are 7,000.
+TEST_F(ScoreFindingsTest, AnAlarmFromLongBeforeTheFaultIsFalseAndDetectsNothing) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_until_ns(0);  // it goes on
+  finding.set_from_ns(7'000);
+  EXPECT_TRUE(Score().faults(0).detected());
+  finding.set_from_ns(6'999);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_EQ(score.faults(0).stated_kind(), "gray_loss") << "it was there, and is no answer";
+  EXPECT_EQ(score.false_findings_size(), 1);
+  ASSERT_EQ(stated_.size(), 1u);
+  EXPECT_FALSE(stated_[0].right);
+}
+
+TEST_F(ScoreFindingsTest, AVerdictFromBeforeTheFaultIsFalse) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_from_ns(8'000);
+  finding.set_detected_ns(9'000);
+  EXPECT_TRUE(Score().faults(0).detected());
+  finding.set_detected_ns(8'999);
+  EXPECT_FALSE(Score().faults(0).detected());
+  EXPECT_EQ(Score().false_findings_size(), 1);
+}
+
+TEST_F(ScoreFindingsTest, AnAlarmFromBeforeAFaultThatNeverShowedIsFalseToo) {
+  Fault("gray_loss", kLink, 0);
+  Finding("gray_loss", kLink).set_from_ns(1'000);
+  EXPECT_EQ(Score().false_findings_size(), 1);
+}
+
+TEST_F(ScoreFindingsTest, AFaultThatWasThereFromTheBeginningMayBeFoundFromThen) {
+  Fault("polarisation", "leaf0", 500).set_start_ns(0);
+  v1::Finding& finding = Finding("polarisation", "leaf0");
+  finding.set_from_ns(0);
+  finding.set_until_ns(0);
+  EXPECT_TRUE(Score().faults(0).detected());
+  EXPECT_EQ(Score().faults(0).delay_windows(), 11.5);  // from 500 to 12,000 ns
+}
+
+TEST_F(ScoreFindingsTest, OfTwoFaultsOneAfterTheOtherAnAlarmIsOfTheFirst) {
+  Fault("gray_loss", kLink);
+  Fault("gray_loss", kLink, 3'000).set_start_ns(3'000);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.set_from_ns(3'000);
+  finding.set_until_ns(0);
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_TRUE(score.faults(1).detected());
+}
+
+TEST_F(ScoreFindingsTest, WhatAFaultLeavesBehindIsOfIt) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink).set_from_ns(17'000);
+  report_.mutable_findings(0)->set_until_ns(0);  // it goes on
+  EXPECT_TRUE(Score().faults(0).detected());
+}
+
+TEST_F(ScoreFindingsTest, FindingsOfAFaultThatNeverShowedAreNeither) {
+  Fault("gray_loss", kLink, 0);
+  Finding("gray_loss", kLink);
+  Finding("flap", "leaf7:E1-spine0:E9");
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).visible());
+  EXPECT_FALSE(score.faults(0).detected());
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).kind(), "flap");
+}
+
+TEST_F(ScoreFindingsTest, TheBestFindingCountsAndNotTheSurest) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", "leaf7:E1-spine0:E9", 0.99);  // a second episode that there is not
+  Finding("gray_loss", kLink, 0.5);
+  Finding("bit_errors", kLink, 0.9);
+  const v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).kind_right() && score.faults(0).place_right());
+  EXPECT_EQ(score.further(), 1u);
+  ASSERT_EQ(score.false_findings_size(), 1);
+  EXPECT_EQ(score.false_findings(0).place(), "leaf7:E1-spine0:E9");
+}
+
+TEST_F(ScoreFindingsTest, OneFindingIsOfOneFault) {
+  Fault("gray_loss", kLink);
+  Fault("gray_loss", "leaf1:E1-spine0:E3");
+  Finding("gray_loss", "leaf1:E1-spine0:E3");
+  const v1::FindingScore score = Score();
+  EXPECT_FALSE(score.faults(0).detected());
+  EXPECT_TRUE(score.faults(1).detected());
+}
+
+TEST_F(ScoreFindingsTest, ARivalsPlaceHasItsRank) {
+  Fault("gray_loss", kLink);
+  v1::Finding& finding = Finding("gray_loss", "leaf7:E1-spine0:E9");
+  for (const char* place : {"leaf7:E1-spine0:E9", "leaf7", kLink}) {
+    finding.add_rivals()->set_place(place);
+  }
+  const v1::FaultScore fault = Score().faults(0);
+  EXPECT_FALSE(fault.place_right());
+  EXPECT_EQ(fault.place_rank(), 3u);  // its own, the switch, the link
+}
+
+TEST_F(ScoreFindingsTest, AFaultIsDetectedIfARivalIsRightInBoth) {
+  Fault("nic_crash", "host2:mlx5_0");
+  v1::Suspect& rival = *Finding("link_down", "leaf0:E3-host2:mlx5_0").add_rivals();
+  rival.set_kind("nic_crash");
+  rival.set_place("host2:mlx5_1");
+  EXPECT_FALSE(Score().faults(0).detected()) << "the other NIC";
+  rival.set_place("host2:mlx5_0");
+  const v1::FindingScore score = Score();
+  EXPECT_TRUE(score.faults(0).detected());
+  EXPECT_FALSE(score.faults(0).kind_right()) << "what it says first counts";
+  EXPECT_FALSE(score.faults(0).place_right());
+  EXPECT_EQ(score.faults(0).place_rank(), 2u);
+  EXPECT_EQ(score.false_findings_size(), 0);
+}
+
+TEST_F(ScoreFindingsTest, AVerdictThatTellsNoTimeCameAtTheEnd) {
+  Fault("gray_loss", kLink);
+  Finding("gray_loss", kLink).set_detected_ns(0);
+  EXPECT_EQ(Score().faults(0).delay_windows(), 10);
+}
+
+TEST_F(ScoreFindingsTest, CulpritsAreFlowsInEitherDirection) {
+  v1::TruthFault& fault = Fault("incast", "host2:mlx5_0");
+  for (const uint32_t connection : {0u, 1u}) fault.add_culprits(connection);
+  v1::Finding& finding = Finding("incast", "host2:mlx5_0");
+  AddCulprit(finding, "10.0.0.1", "10.0.0.2", 20);
+  AddCulprit(finding, "10.0.0.2", "10.0.0.1", 10);  // the same one, backward
+  AddCulprit(finding, "10.0.0.1", "10.0.0.2", 22);  // no culprit
+  AddCulprit(finding, "10.9.9.9", "10.0.0.2", 22);  // no flow
+  const v1::Hits hits = Score().faults(0).culprits();
+  EXPECT_EQ(hits.stated(), 3u);
+  EXPECT_EQ(hits.right(), 1u);
+  EXPECT_EQ(hits.of(), 2u);
+  EXPECT_EQ(hits.found(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, CulpritsOfAMissedFaultAreMissed) {
+  Fault("incast", "host2:mlx5_0").add_culprits(0);
+  const v1::Hits hits = Score().faults(0).culprits();
+  EXPECT_EQ(hits.stated(), 0u);
+  EXPECT_EQ(hits.of(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, VictimsAreTheTruthsJobsByTheirConnections) {
+  Fault("gray_loss", kLink).add_victims("train");
+  v1::Connection& connection = *report_.add_connections();
+  connection.mutable_a()->set_address("10.0.0.1");
+  connection.mutable_a()->set_qpn(10);
+  connection.mutable_a()->set_job("nccl-1");
+  connection.mutable_b()->set_qpn(-1);
+  v1::Finding& finding = Finding("gray_loss", kLink);
+  finding.add_victims("nccl-1");
+  finding.add_victims("nccl-2");  // nobody's
+  const v1::Hits hits = Score().faults(0).victims();
+  EXPECT_EQ(hits.stated(), 2u);
+  EXPECT_EQ(hits.right(), 1u);
+  EXPECT_EQ(hits.of(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, APfcVerdictIsKindAndPlaceTogether) {
+  v1::TruthFault& fault = Fault("pfc_deadlock", kLink);
+  for (const char* port : {"leaf0:E1", "spine0:E5"}) fault.add_loop_ports(port);
+  Finding("pfc_deadlock", kLink);
+  Finding("pfc_deadlock", "leaf1:E1-spine0:E5");  // the loop's other link
+  Finding("pfc_storm", "host0:mlx5_0");
+  Finding("flap", kLink);  // not about pauses
+  const v1::Hits hits = Score().pfc_verdicts();
+  EXPECT_EQ(hits.stated(), 3u);
+  EXPECT_EQ(hits.right(), 2u);
+  EXPECT_EQ(hits.of(), 1u);
+  EXPECT_EQ(hits.found(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, AHotspotIsRightWhereAQueueFilledUpMeanwhile) {
+  const auto queue = [&](const char* port, int64_t start, int64_t end) {
+    v1::TruthQueue& congested = *truth_.add_congested();
+    congested.set_port(port);
+    congested.set_start_ns(start);
+    congested.set_end_ns(end);
+  };
+  queue("leaf0:E1", 1'000, 1'500);
+  queue("leaf0:E1", 5'000, 5'500);
+  queue("leaf0:E2", 1'000, 1'500);
+  const auto hotspot = [&](const char* port, int64_t from, int64_t until) {
+    v1::Hotspot& spot = *report_.add_hotspots();
+    spot.set_port(port);
+    spot.set_from_ns(from);
+    spot.set_until_ns(until);
+  };
+  hotspot("leaf0:E1", 1'000, 2'000);
+  hotspot("leaf0:E1", 3'000, 4'000);  // in between
+  const v1::Hits hits = Score().hotspots();
+  EXPECT_EQ(hits.stated(), 2u);
+  EXPECT_EQ(hits.right(), 1u);
+  EXPECT_EQ(hits.of(), 3u);
+  EXPECT_EQ(hits.found(), 1u);
+}
+
+TEST_F(ScoreFindingsTest, OddWindowsAreStableIfBothHalvesOfThePastFindThem) {
+  report_.mutable_anomalies()->set_stable(9);
+  report_.mutable_anomalies()->set_unstable(3);
+  const v1::Hits hits = Score().anomaly_windows();
+  EXPECT_EQ(hits.stated(), 12u);
+  EXPECT_EQ(hits.right(), 9u);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/cli/score/score_iteration_pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/truth.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr double kGoodPeriod = 0.003;
+constexpr int kFewestIterations = 20;
+
+bool CarriedAny(const v1::TruthConnection& connection) {
+  const auto any = [](const auto& paths) {
+    return std::ranges::any_of(paths, [](const v1::TruthPath& path) { return path.bytes() > 0; });
+  };
+  return any(connection.forward()) || any(connection.backward());
+}
+
+// Kinds of the job's phases that crossed the fabric.
+std::multiset<std::string> KindsOf(const v1::Truth& truth, const v1::TruthJob& job) {
+  std::set<uint32_t> crossed;
+  for (const v1::TruthConnection& connection : truth.connections()) {
+    if (connection.job() == job.name() && CarriedAny(connection))
+      crossed.insert(connection.phase());
+  }
+  std::multiset<std::string> kinds;
+  for (const uint32_t phase : crossed) {
+    if (phase >= static_cast<uint32_t>(job.phases_size())) continue;
+    kinds.insert(job.phases(static_cast<int>(phase)).collective());
+  }
+  return kinds;
+}
+
+double MatchesOf(std::multiset<std::string> kinds, const v1::IterationPattern& iteration_pattern) {
+  double matches = 0;
+  const auto take = [&](const std::string& kind) {
+    const auto at = kinds.find(kind);
+    if (at == kinds.end()) return false;
+    kinds.erase(at);
+    ++matches;
+    return true;
+  };
+  for (const v1::Collective& told : iteration_pattern.collectives()) {
+    if (!take(told.kind()) && !told.alternative().empty()) take(told.alternative());
+  }
+  return matches;
+}
+
+// The mean over as many iterations as the report saw, and at least as many as count, from the one
+// that began before it saw any; nothing if there are not as many. The first of all does not count:
+// all ranks begin to compute together, and later each when it is done, so that it takes less time
+// from beginning to beginning than from data to data, which is what telemetry can see.
+std::optional<double> TruePeriod(const v1::TruthJob& job, const v1::IterationPattern& iteration_pattern) {
+  int first = job.iterations_size() > kFewestIterations + 1 ? 1 : 0;
+  while (first + 1 < job.iterations_size() &&
+         job.iterations(first + 1).start_ns() <= iteration_pattern.first_ns()) {
+    ++first;
+  }
+  const int seen = std::max(kFewestIterations, static_cast<int>(iteration_pattern.iterations()));
+  const int last = std::min(job.iterations_size() - 1, first + seen);
+  if (last - first < kFewestIterations) return std::nullopt;
+  return static_cast<double>(job.iterations(last).start_ns() - job.iterations(first).start_ns()) /
+         (last - first);
+}
+
+// The report's job that most of its NICs are in; nullptr: none.
+const v1::Job* Find(const v1::ReplayReport& report, const std::string& name,
+                    const std::map<std::string, std::string>& true_job) {
+  const v1::Job* best = nullptr;
+  for (const v1::Job& job : report.jobs()) {
+    const auto at = true_job.find(job.id());
+    if (at == true_job.end() || at->second != name) continue;
+    if (best == nullptr || job.iteration_pattern().members_size() > best->iteration_pattern().members_size()) best = &job;
+  }
+  return best;
+}
+
+std::string_view HostOf(std::string_view place) { return place.substr(0, place.find(':')); }
+
+void CompareWaiting(const v1::Truth& truth, const v1::ReplayReport& report,
+                    IterationPatternAgreement& agreement) {
+  std::map<std::string, bool> stragglers;  // by host: named
+  for (const v1::TruthFault& fault : truth.faults()) {
+    if (fault.kind() != "straggler" || fault.visible_ns() == 0) continue;
+    stragglers.emplace(HostOf(fault.place()), false);
+  }
+  for (const v1::Job& job : report.jobs()) {
+    if (!job.iteration_pattern().has_straggler()) continue;
+    const uint32_t member = job.iteration_pattern().straggler().member();
+    if (member >= static_cast<uint32_t>(job.iteration_pattern().members_size())) continue;
+    const std::string& host = job.iteration_pattern().members(static_cast<int>(member)).host();
+    const auto straggler = stragglers.find(host);
+    if (straggler != stragglers.end()) {
+      straggler->second = true;
+      continue;
+    }
+    ++agreement.of_waited_for;
+    agreement.misses.push_back(fmt::format("{} is said to wait for {}", job.id(), host));
+  }
+  for (const auto& [host, named] : stragglers) {
+    ++agreement.of_waited_for;
+    agreement.straggler += named;
+    if (!named) agreement.misses.push_back(fmt::format("nobody is said to wait for {}", host));
+  }
+}
+
+}  // namespace
+
+IterationPatternAgreement CompareIterationPatterns(const v1::Truth& truth, const v1::ReplayReport& report,
+                               const std::map<std::string, std::string>& true_job) {
+  IterationPatternAgreement agreement;
+  for (const v1::TruthJob& job : truth.jobs()) {
+    const std::multiset<std::string> kinds = KindsOf(truth, job);
+    if (kinds.empty()) continue;
+    const v1::Job* const found = Find(report, job.name(), true_job);
+    const v1::IterationPattern iteration_pattern = found == nullptr ? v1::IterationPattern() : found->iteration_pattern();
+    const double matches = MatchesOf(kinds, iteration_pattern);
+    const auto of =
+        static_cast<double>(std::max(kinds.size(), static_cast<size_t>(iteration_pattern.collectives_size())));
+    agreement.collectives += matches;
+    agreement.of_collectives += of;
+    if (matches < of) {
+      std::vector<std::string> told;
+      for (const v1::Collective& one : iteration_pattern.collectives()) told.push_back(one.kind());
+      agreement.misses.push_back(
+          fmt::format("{} does {}, and is told to do {}", job.name(), fmt::join(kinds, " and "),
+                      told.empty() ? "nothing" : fmt::format("{}", fmt::join(told, " and "))));
+    }
+    if (iteration_pattern.period_ns() == 0) {
+      if (job.iterations_size() > kFewestIterations) {
+        ++agreement.of_periods;
+        agreement.period_errors += 1;
+        agreement.misses.push_back(fmt::format("{} has no period", job.name()));
+      }
+      continue;
+    }
+    const std::optional<double> period = TruePeriod(job, iteration_pattern);
+    if (!period) continue;
+    const double error = std::abs(static_cast<double>(iteration_pattern.period_ns()) / *period - 1);
+    ++agreement.of_periods;
+    agreement.periods += error <= kGoodPeriod;
+    agreement.period_errors += error;
+    if (error > kGoodPeriod) {
+      agreement.misses.push_back(fmt::format("{} repeats every {:.1f} us, told {:.1f} us",
+                                             job.name(), *period / 1e3,
+                                             static_cast<double>(iteration_pattern.period_ns()) / 1e3));
+    }
+  }
+  CompareWaiting(truth, report, agreement);
+  return agreement;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/access/caller_roles.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "appliance/common/config/listen_address.h"
+
+namespace rocescope {
+namespace {
+
+// "*.gpu.example" of "node7.gpu.example"; empty: it has one label, or is no host's (an address of
+// mail may have a host's name behind it).
+std::string WithAnyFirstLabel(const std::string& name) {
+  if (!IsHostName(name)) return "";
+  const size_t dot = name.find('.');
+  return dot == std::string::npos || dot == 0 ? "" : "*" + name.substr(dot);
+}
+
+}  // namespace
+
+CallerRoles::CallerRoles(const GrpcConfig& config) {
+  for (const auto& [role, names] : {std::pair(CallerRole::kViewer, &config.viewers),
+                                    std::pair(CallerRole::kScheduler, &config.schedulers),
+                                    std::pair(CallerRole::kOperator, &config.operators),
+                                    std::pair(CallerRole::kAgent, &config.agents)}) {
+    for (const std::string& name : *names) {
+      by_name_[name] = static_cast<Roles>(by_name_[name] | rocescope::Of(role));
+    }
+  }
+}
+
+Roles CallerRoles::Of(const std::vector<std::string>& names) const {
+  Roles roles = 0;
+  for (const std::string& name : names) {
+    for (const std::string& listed : {name, WithAnyFirstLabel(name)}) {
+      const auto at = by_name_.find(listed);
+      if (at != by_name_.end()) roles = static_cast<Roles>(roles | at->second);
+    }
+  }
+  return roles;
+}
+
+std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_view do_what) {
+  std::string who;
+  for (const std::string& name : names) {
+    who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
+  }
+  return fmt::format(
+      "{} may not {}: the key `grpc` of the box's configuration says who has which role",
+      who.empty() ? "who shows no certificate" : who, do_what);
+}
+
+}  // namespace rocescope

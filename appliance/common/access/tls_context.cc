@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/access/tls_context.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509err.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <string_view>
+
+namespace rocescope {
+namespace {
+
+namespace asio = boost::asio;
+namespace ssl = boost::asio::ssl;
+using ErrorOf = boost::system::error_code;
+
+Status Wrong(std::string_view file, std::string_view what, const ErrorOf& error) {
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("{}: {} ({})", file, what, error.message()));
+}
+
+Status LoadKey(const TlsTexts& texts, ssl::context& context) {
+  ErrorOf error;
+  context.use_private_key(asio::buffer(texts.key), ssl::context::pem, error);
+  if (!error) return {};
+  if (ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH) {
+    return Wrong(texts.files.key,
+                 fmt::format("it is not the key of the certificate in {}", texts.files.certificate),
+                 error);
+  }
+  return Wrong(texts.files.key, "it holds no private key in PEM without a password", error);
+}
+
+Status Load(const TlsTexts& texts, ssl::context& context) {
+  ErrorOf error;
+  // Else OpenSSL asks the terminal for a key's password.
+  context.set_password_callback([](size_t, ssl::context::password_purpose) { return ""; }, error);
+  context.use_certificate_chain(asio::buffer(texts.certificate), error);
+  if (error) return Wrong(texts.files.certificate, "it holds no certificate in PEM", error);
+  if (const Status key = LoadKey(texts, context); !key) return key;
+  context.add_certificate_authority(asio::buffer(texts.peer_ca), error);
+  if (error)
+    return Wrong(texts.files.client_ca, "it holds no authority's certificate in PEM", error);
+  context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
+  if (error) return Wrong("TLS", "the other side cannot be asked for its certificate", error);
+  return {};
+}
+
+Result<TlsContext> Make(const TlsTexts& texts, ssl::context::method method) {
+  auto context = std::make_shared<ssl::context>(method);
+  SSL_CTX* const native = context->native_handle();
+  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  // A session that is taken up again would not show its certificate anew.
+  SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_num_tickets(native, 0);
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // of many that are idle
+  if (const Status loaded = Load(texts, *context); !loaded) return tl::unexpected(loaded.error());
+  return context;
+}
+
+std::string TextOf(const ASN1_STRING* value) {
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
+          static_cast<size_t>(ASN1_STRING_length(value))};
+}
+
+std::string AddressText(const ASN1_OCTET_STRING* value) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const int length = ASN1_STRING_length(value);
+  if (length != 4 && length != 16) return "";
+  inet_ntop(length == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(value), text.data(),
+            text.size());
+  return text.data();
+}
+
+std::string TextOf(const GENERAL_NAME& name) {
+  switch (name.type) {
+    case GEN_DNS:
+    case GEN_EMAIL:
+    case GEN_URI:
+      return TextOf(name.d.ia5);
+    case GEN_IPADD:
+      return AddressText(name.d.iPAddress);
+    default:
+      return "";
+  }
+}
+
+void AddAlternativeNames(const X509& certificate, std::vector<std::string>& names) {
+  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> all(
+      static_cast<GENERAL_NAMES*>(
+          X509_get_ext_d2i(&certificate, NID_subject_alt_name, nullptr, nullptr)),
+      GENERAL_NAMES_free);
+  if (!all) return;
+  for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
+    std::string name = TextOf(*sk_GENERAL_NAME_value(all.get(), i));
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+}
+
+void AddCommonName(const X509& certificate, std::vector<std::string>& names) {
+  const X509_NAME* const subject = X509_get_subject_name(&certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0) return;
+  unsigned char* text = nullptr;
+  const int length =
+      ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  if (length > 0) names.emplace_back(reinterpret_cast<char*>(text), static_cast<size_t>(length));
+  OPENSSL_free(text);
+}
+
+}  // namespace
+
+Result<TlsContext> ServerTls(const TlsTexts& texts) {
+  return Make(texts, ssl::context::tls_server);
+}
+
+Result<TlsContext> ClientTls(const TlsTexts& texts) {
+  return Make(texts, ssl::context::tls_client);
+}
+
+std::vector<std::string> NamesOfPeer(const ssl_st& connection) {
+  std::vector<std::string> names;
+  const X509* const certificate = SSL_get0_peer_certificate(&connection);
+  if (certificate == nullptr) return names;
+  AddAlternativeNames(*certificate, names);
+  if (names.empty()) AddCommonName(*certificate, names);
+  return names;
+}
+
+}  // namespace rocescope

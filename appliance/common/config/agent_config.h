@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `rocescope agent` is told in its YAML file. What each key means stands with it in
+// agent_config_keys.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/common/config/config.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace rocescope {
+
+// How the agent shows who it is, and knows the box. All three, or none: without TLS.
+struct AgentTlsConfig {
+  std::string certificate;
+  std::string key;
+  std::string appliance_ca;
+
+  friend bool operator==(const AgentTlsConfig&, const AgentTlsConfig&) = default;
+};
+
+struct AgentMetricsConfig {
+  std::vector<std::string> urls;
+  std::vector<std::string> files;
+  std::vector<MetricRule> rules;
+
+  friend bool operator==(const AgentMetricsConfig&, const AgentMetricsConfig&) = default;
+};
+
+struct AgentConfig {
+  std::string box = "127.0.0.1:50051";
+  AgentTlsConfig tls;
+  std::string host;
+  std::vector<std::string> nccl_logs;
+  Duration log_age = std::chrono::hours(24 * 14);
+  Duration log_period = std::chrono::milliseconds(500);
+  bool queue_pairs = true;
+  Duration queue_pair_period = std::chrono::seconds(5);
+  bool counters = true;
+  Duration counter_period = std::chrono::seconds(1);
+  std::vector<std::string> interfaces;
+  AgentMetricsConfig metrics;
+  uint64_t buffer = uint64_t{8} << 20;
+  std::string root;
+
+  friend bool operator==(const AgentConfig&, const AgentConfig&) = default;
+};
+
+// As ParseConfig, LoadConfig and DumpConfig.
+Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view file);
+Result<AgentConfig> LoadAgentConfig(const std::string& path);
+std::string DumpAgentConfig(const AgentConfig& config);
+
+}  // namespace rocescope

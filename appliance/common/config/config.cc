@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/config/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "appliance/common/config/agent_config_keys.h"
+#include "appliance/common/config/config_keys.h"
+#include "appliance/common/config/duration.h"
+#include "appliance/common/config/byte_size.h"
+#include "appliance/common/files/text_file.h"
+#include "base/text/yaml_fields.h"
+
+namespace rocescope {
+namespace {
+
+using topology::YamlErrors;
+using topology::YamlMap;
+using topology::YamlNode;
+
+struct NamesOfKeys {
+  std::vector<std::string_view> names;
+  template <typename T>
+  void Key(std::string_view name, T&&, std::string_view) {
+    names.push_back(name);
+  }
+};
+
+template <typename T>
+concept HasKeys = requires(T& config, NamesOfKeys& names) { VisitKeys(config, names); };
+
+void Read(const YamlNode& node, std::string& value, YamlErrors& errors) {
+  if (const auto text = ReadText(node, errors)) value = *text;
+}
+
+void Read(const YamlNode& node, bool& value, YamlErrors& errors) {
+  value = ReadBool(node, errors).value_or(value);
+}
+
+template <typename T>
+  requires std::is_unsigned_v<T>
+void Read(const YamlNode& node, Within<T> within, YamlErrors& errors) {
+  if (const auto number = ReadNumber(node, within.least, within.most, errors)) {
+    within.value = static_cast<T>(*number);
+  }
+}
+
+// A quantity with its unit, between two others.
+template <typename Bounded, typename Parse, typename Format>
+void ReadBounded(const YamlNode& node, Bounded bounded, Parse parse, Format format,
+                 YamlErrors& errors) {
+  const auto value = ReadParsed(node, parse, errors);
+  if (!value) return;
+  if (*value < bounded.least || *value > bounded.most) {
+    errors.Add(node, fmt::format("expected {} to {}, found {}", format(bounded.least),
+                                 format(bounded.most), node.text));
+    return;
+  }
+  bounded.value = *value;
+}
+
+void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
+  ReadBounded(node, within, ParseDuration, FormatDuration, errors);
+}
+
+void Read(const YamlNode& node, Bytes octets, YamlErrors& errors) {
+  ReadBounded(node, octets, ParseBytes, FormatBytes, errors);
+}
+
+void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
+  value = ReadParsed(node, ParseListenAddress, errors).value_or(value);
+}
+
+template <typename T>
+void Read(const YamlNode& node, OneOf<T> one, YamlErrors& errors) {
+  const auto text = ReadText(node, errors);
+  if (!text) return;
+  std::string words;
+  for (const auto& [word, value] : one.words) {
+    if (word == *text) {
+      one.value = value;
+      return;
+    }
+    words += fmt::format("{}{}", words.empty() ? "" : ", ", word);
+  }
+  errors.Add(node, fmt::format("expected one of {}; found {}", words, *text));
+}
+
+void Read(const YamlNode& node, AddressOrNone where, YamlErrors& errors) {
+  const auto text = ReadText(node, errors);
+  if (!text) return;
+  where.value.reset();
+  if (*text == "none") return;
+  if (text->empty()) {
+    errors.Add(node, "expected an address with a port, or the word `none`");
+    return;
+  }
+  if (const auto address = ReadParsed(node, ParseListenAddress, errors)) where.value = *address;
+}
+
+template <HasKeys T>
+void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what);
+void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what);
+
+template <typename T>
+void Read(const YamlNode& node, std::vector<T>& values, YamlErrors& errors,
+          [[maybe_unused]] std::string_view what) {
+  values.clear();
+  for (const YamlNode& item : ReadList(node, errors)) {
+    if constexpr (HasKeys<T>) {
+      Read(item, values.emplace_back(), errors, what);
+    } else {
+      Read(item, values.emplace_back(), errors);
+    }
+  }
+}
+
+// Values of the keys that stand in a map; the others stay as they are.
+class Reader {
+ public:
+  Reader(const YamlMap& map, YamlErrors& errors) : map_(map), errors_(errors) {}
+
+  template <typename T>
+  void Key(std::string_view name, T&& value, std::string_view) {
+    const YamlNode* const node = map_.Find(name);
+    if (node == nullptr) return;
+    if constexpr (requires { Read(*node, value, errors_, name); }) {
+      Read(*node, value, errors_, name);
+    } else {
+      Read(*node, std::forward<T>(value), errors_);
+    }
+  }
+
+ private:
+  const YamlMap& map_;
+  YamlErrors& errors_;
+};
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+// No two sockets have the same address; of port 0, each has another.
+void CheckListens(const UdpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  std::vector<ListenAddress> all;
+  for (const auto& [key, addresses] :
+       {std::pair("int", &config.int_reports), std::pair("sflow", &config.sflow)}) {
+    const YamlNode* const node = map.Find(key);
+    if (node == nullptr) continue;
+    for (const ListenAddress& address : *addresses) {
+      if (address.port != 0 && std::ranges::find(all, address) != all.end()) {
+        errors.Add(*node, fmt::format("{} stands in `udp` twice", ToString(address)));
+        return;
+      }
+      all.push_back(address);
+    }
+  }
+}
+
+// Of a mapping with `listen` and the three files.
+void CheckAccess(std::span<const ListenAddress> listen, const TlsConfig& tls, const YamlNode& node,
+                 YamlErrors& errors) {
+  if (const Status checked = CheckTls(listen, tls); !checked) {
+    errors.Add(node, checked.error().message);
+  }
+}
+
+void CheckNames(const HttpConfig& config, const YamlMap& map, YamlErrors& errors) {
+  const YamlNode* const node = map.Find("names");
+  for (const std::string& name : config.names) {
+    if (node != nullptr && !IsHostName(name)) {
+      errors.Add(*node, fmt::format("{} is not a host's name such as box.example.org, without "
+                                    "scheme and port",
+                                    Quoted(name)));
+    }
+  }
+}
+
+template <HasKeys T>
+void Read(const YamlNode& node, T& config, YamlErrors& errors, std::string_view what) {
+  if (node.kind == YamlNode::Kind::kNull) return;  // all of its keys are left out
+  NamesOfKeys keys;
+  VisitKeys(config, keys);
+  const YamlMap map(node, what, keys.names, errors);
+  Reader reader(map, errors);
+  VisitKeys(config, reader);
+  if constexpr (std::is_same_v<T, InterfaceConfig>) {
+    if (const YamlNode* name = map.Require("name"); name != nullptr && config.name.empty()) {
+      errors.Add(*name, "expected the name of an interface");
+    }
+  } else if constexpr (std::is_same_v<T, UdpConfig>) {
+    CheckListens(config, map, errors);
+  } else if constexpr (std::is_same_v<T, GrpcConfig>) {
+    CheckAccess(config.listen, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, HttpConfig>) {
+    CheckNames(config, map, errors);
+    if (config.listen) CheckAccess({&*config.listen, 1}, config.tls, node, errors);
+  } else if constexpr (std::is_same_v<T, ScrapeTarget>) {
+    map.Require("url");
+  } else if constexpr (std::is_same_v<T, MetricRule>) {
+    map.Require("from");
+    map.Require("metric");
+  }
+}
+
+// An address alone is that of `listen`.
+void Read(const YamlNode& node, HttpConfig& config, YamlErrors& errors, std::string_view what) {
+  if (node.kind != YamlNode::Kind::kScalar) return Read<HttpConfig>(node, config, errors, what);
+  Read(node, AddressOrNone{config.listen}, errors);
+  if (!config.listen || config.listen->IsLoopback()) return;
+  errors.Add(node, fmt::format("{0} is not an address of loopback, and needs TLS: `http: {{listen: "
+                               "\"{0}\", certificate: FILE, key: FILE, client_ca: FILE}}`",
+                               ToString(*config.listen)));
+}
+
+std::string TextOf(const std::string& value) { return Quoted(value); }
+std::string TextOf(bool value) { return value ? "true" : "false"; }
+template <typename T>
+std::string TextOf(Within<T> within) {
+  if constexpr (std::is_same_v<T, Duration>) {
+    return FormatDuration(within.value);
+  } else {
+    return fmt::format("{}", within.value);
+  }
+}
+std::string TextOf(Bytes octets) { return FormatBytes(octets.value); }
+std::string TextOf(const ListenAddress& where) { return Quoted(ToString(where)); }
+template <typename T>
+std::string TextOf(const OneOf<T>& one) {
+  for (const auto& [word, value] : one.words) {
+    if (value == one.value) return std::string(word);
+  }
+  return "";
+}
+std::string TextOf(const AddressOrNone& where) {
+  return where.value ? Quoted(ToString(*where.value)) : "none";
+}
+template <typename T>
+std::string TextOf(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) text += (text.empty() ? "" : ", ") + TextOf(value);
+  return '[' + text + ']';
+}
+
+class Writer {
+ public:
+  template <typename T>
+  void Key(std::string_view name, T&& value, std::string_view meaning) {
+    if (depth_ == 0 && !text_.empty()) text_ += '\n';
+    Line(fmt::format("# {}", meaning));
+    Value(name, value);
+  }
+
+  std::string Take() { return std::move(text_); }
+
+ private:
+  void Line(std::string_view line) {
+    text_ += fmt::format("{}{:{}}{}\n", is_comment_ ? "# " : "", "", 2 * depth_, line);
+  }
+
+  template <typename T>
+  void Value(std::string_view name, T& value) {
+    if constexpr (HasKeys<std::remove_const_t<T>>) {
+      Line(fmt::format("{}:", name));
+      Inside(value);
+    } else {
+      Line(fmt::format("{}: {}", name, TextOf(value)));
+    }
+  }
+
+  // What is not there is shown as it would look, as a comment.
+  template <HasKeys T>
+  void Value(std::string_view name, std::vector<T>& values) {
+    const bool is_comment = std::exchange(is_comment_, is_comment_ || values.empty());
+    Line(fmt::format("{}:", name));
+    std::vector<T> like(1);
+    ++depth_;
+    for (T& value : values.empty() ? like : values) {
+      Line("-");
+      Inside(value);
+    }
+    --depth_;
+    is_comment_ = is_comment;
+  }
+
+  template <HasKeys T>
+  void Inside(T& config) {
+    ++depth_;
+    VisitKeys(config, *this);
+    --depth_;
+  }
+
+  std::string text_;
+  size_t depth_ = 0;
+  bool is_comment_ = false;
+};
+
+void BeginAt(const std::filesystem::path& folder, std::string& path) {
+  if (!path.empty()) path = (folder / path).lexically_normal().string();
+}
+
+template <HasKeys T>
+Result<T> ParseAny(std::string_view text, std::string_view file) {
+  constexpr topology::YamlLimits kLimits = {.bytes = size_t{4} << 20, .nodes = 1u << 18};
+  const Result<YamlNode> root = topology::ParseYaml(text, file, kLimits);
+  if (!root) return tl::unexpected(root.error());
+  YamlErrors errors{std::string(file)};
+  T config;
+  Read(*root, config, errors, "the configuration");
+  if (!errors.empty()) return tl::unexpected(errors.Take());
+  return config;
+}
+
+}  // namespace
+
+Result<ApplianceConfig> ParseConfig(std::string_view text, std::string_view file) {
+  return ParseAny<ApplianceConfig>(text, file);
+}
+
+Result<ApplianceConfig> LoadConfig(const std::string& path, Pipes pipes) {
+  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
+  const Result<std::string> text = ReadTextFile(path, kLargest, pipes);
+  if (!text) return tl::unexpected(text.error());
+  Result<ApplianceConfig> config = ParseConfig(*text, path);
+  if (!config) return config;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (std::string* file : {&config->topology, &config->history.file, &config->jobs.file}) {
+    BeginAt(folder, *file);
+  }
+  for (TlsConfig* tls : {&config->grpc.tls, &config->http.tls}) {
+    for (std::string* file : {&tls->certificate, &tls->key, &tls->client_ca}) {
+      BeginAt(folder, *file);
+    }
+  }
+  for (auto* files :
+       {&config->host_files.nccl_logs, &config->host_files.rdma, &config->host_files.slurm}) {
+    for (std::string& file : *files) BeginAt(folder, file);
+  }
+  return config;
+}
+
+std::string DumpConfig(const ApplianceConfig& config) {
+  ApplianceConfig copy = config;  // visitors see what they may change
+  Writer writer;
+  VisitKeys(copy, writer);
+  return writer.Take();
+}
+
+Result<AgentConfig> ParseAgentConfig(std::string_view text, std::string_view file) {
+  return ParseAny<AgentConfig>(text, file);
+}
+
+Result<AgentConfig> LoadAgentConfig(const std::string& path) {
+  constexpr uintmax_t kLargest = uintmax_t{4} << 20;
+  const Result<std::string> text = ReadTextFile(path, kLargest, Pipes::kRead);
+  if (!text) return tl::unexpected(text.error());
+  Result<AgentConfig> config = ParseAgentConfig(*text, path);
+  if (!config) return config;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (std::string* file :
+       {&config->tls.certificate, &config->tls.key, &config->tls.appliance_ca, &config->root}) {
+    BeginAt(folder, *file);
+  }
+  for (auto* files : {&config->nccl_logs, &config->metrics.files}) {
+    for (std::string& file : *files) BeginAt(folder, file);
+  }
+  return config;
+}
+
+std::string DumpAgentConfig(const AgentConfig& config) {
+  AgentConfig copy = config;
+  Writer writer;
+  VisitKeys(copy, writer);
+  return writer.Take();
+}
+
+}  // namespace rocescope

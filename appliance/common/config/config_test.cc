@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/config/config.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ErrorOf(std::string_view text) {
+  const Result<ApplianceConfig> config = ParseConfig(text, "box.yaml");
+  return config ? "" : config.error().message;
+}
+
+TEST(Config, NoTwoSocketsHaveTheSameAddress) {
+  EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:1\", \"127.0.0.1:1\"]}"),
+            "box.yaml:1:12: 127.0.0.1:1 stands in `udp` twice");
+  EXPECT_THAT(ErrorOf("udp: {int: [\"127.0.0.1:1\"], sflow: [\"[::1]:1\", \"127.0.0.1:1\"]}"),
+              HasSubstr("127.0.0.1:1 stands in `udp` twice"));
+  EXPECT_EQ(ErrorOf("udp: {int: [\"127.0.0.1:0\"], sflow: [\"127.0.0.1:0\"]}"), "");
+}
+
+TEST(Config, NoPageIsSaidByAWord) {
+  EXPECT_THAT(ErrorOf("http: \"\""), HasSubstr("or the word `none`"));
+  EXPECT_EQ(ErrorOf("http: none"), "");
+}
+
+TEST(Config, NothingIsTheDefaults) {
+  EXPECT_EQ(ParseConfig("", "box.yaml"), ApplianceConfig{});
+  EXPECT_EQ(ParseConfig("# all as it comes\n", "box.yaml"), ApplianceConfig{});
+}
+
+TEST(Config, EachKeyGoesWhereItBelongs) {
+  const Result<ApplianceConfig> config = ParseConfig(R"(
+topology: fabric.yaml
+record_interval: 50ms
+analysis_window: 15s
+interfaces:
+  - {name: eth1, tap: leaf1, filter: "udp port 4791", snap: 160, promiscuous: false, buffer: 8M}
+  - name: eth2
+dpdk: {eal: [--no-huge, "--vdev=net_null0"], ports: [net_null0], lcores: 2, spread: rss, mbufs: 9}
+udp:
+  int: ["127.0.0.1:32766"]
+  sflow: ["[::1]:6343", "0.0.0.0:6343"]
+  buffer: 1G
+scrape:
+  targets: [{url: "http://10.0.0.7:9400/metrics", node: host7, period: 2s}]
+  rules: [{from: pfc_rx_seconds, metric: pfc_rx_time, entity: port, node: switch, port: ifname, priority: tc, scale: 1000000000}]
+host_files: {nccl_logs: [a, b], rdma: [c], slurm: [d]}
+http: "[::1]:80"
+history: {file: history.db, keep_events: 30d, keep_series: 36h, max_bytes: 256M}
+jobs: {file: jobs.json}
+)",
+                                                     "box.yaml");
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->topology, "fabric.yaml");
+  EXPECT_EQ(config->record_interval, std::chrono::milliseconds(50));
+  EXPECT_EQ(config->analysis_window, std::chrono::seconds(15));
+  ASSERT_EQ(config->interfaces.size(), 2u);
+  EXPECT_EQ(config->interfaces[0], (InterfaceConfig{.name = "eth1",
+                                                    .tap = "leaf1",
+                                                    .filter = "udp port 4791",
+                                                    .snap = 160,
+                                                    .promiscuous = false,
+                                                    .buffer = 8u << 20}));
+  EXPECT_EQ(config->interfaces[1], (InterfaceConfig{.name = "eth2"}));
+  EXPECT_EQ(config->dpdk, (DpdkConfig{.eal = {"--no-huge", "--vdev=net_null0"},
+                                      .ports = {"net_null0"},
+                                      .lcores = 2,
+                                      .spread = SpreadBy::kRss,
+                                      .mbufs = 9}));
+  EXPECT_EQ(config->udp,
+            (UdpConfig{.int_reports = {{.address = IpAddress::FromV4(0x7f000001), .port = 32766}},
+                       .sflow = {{.address = {.low = 1}, .port = 6343},
+                                 {.address = IpAddress::FromV4(0), .port = 6343}},
+                       .buffer = 1u << 30}));
+  EXPECT_EQ(config->scrape, (ScrapeConfig{.targets = {{.url = "http://10.0.0.7:9400/metrics",
+                                                       .node = "host7",
+                                                       .period = std::chrono::seconds(2)}},
+                                          .rules = {{.from = "pfc_rx_seconds",
+                                                     .metric = Metric::kPfcRxTime,
+                                                     .entity = EntityKind::kPort,
+                                                     .node = "switch",
+                                                     .port = "ifname",
+                                                     .priority = "tc",
+                                                     .scale = 1'000'000'000}}}));
+  EXPECT_EQ(config->host_files,
+            (HostFilesConfig{.nccl_logs = {"a", "b"}, .rdma = {"c"}, .slurm = {"d"}}));
+  EXPECT_EQ(config->http, (HttpConfig{.listen = ListenAddress{.address = {.low = 1}, .port = 80}}));
+  EXPECT_EQ(config->jobs, (JobsConfig{.file = "jobs.json"}));
+  EXPECT_EQ(config->history, (HistoryConfig{.file = "history.db",
+                                            .keep_events = std::chrono::hours(720),
+                                            .keep_series = std::chrono::hours(36),
+                                            .max_bytes = 256u << 20}));
+}
+
+TEST(Config, HistoryHasBounds) {
+  EXPECT_THAT(ErrorOf("history: {keep_series: 10m, max_bytes: 1M}\n"),
+              testing::AllOf(HasSubstr("expected 1h to 3650d, found 10m"),
+                             HasSubstr("expected 16M to 1T, found 1M")));
+  EXPECT_THAT(DumpConfig({}), HasSubstr("  keep_events: 90d\n"));
+}
+
+TEST(Config, AWordIsOneOfThoseThereAre) {
+  EXPECT_THAT(ErrorOf("dpdk: {spread: fast}\n"),
+              HasSubstr("expected one of auto, rss, software, none; found fast"));
+}
+
+TEST(Config, TheWebIsElsewhereOnlyWithCertificates) {
+  EXPECT_EQ(ParseConfig("", "box.yaml")->http.listen, kDefaultHttp);
+  EXPECT_EQ(ParseConfig("http: none\n", "box.yaml")->http.listen, std::nullopt);
+  EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
+              HasSubstr("box.yaml:1:7: 0.0.0.0:80 is not an address of loopback"));
+  EXPECT_THAT(ErrorOf("http: 0.0.0.0:80\n"),
+              HasSubstr("`http: {listen: \"0.0.0.0:80\", certificate: FILE, key: FILE, client_ca: "
+                        "FILE}`"));
+  EXPECT_THAT(ErrorOf("http: here\n"), HasSubstr("such as 127.0.0.1:8080"));
+  EXPECT_EQ(ErrorOf("http: {listen: \"0.0.0.0:80\"}\n"),
+            "box.yaml:1:7: 0.0.0.0:80 is not an address of loopback, and needs certificate, key "
+            "and client_ca");
+  EXPECT_EQ(ErrorOf("http: {key: k.pem}\n"),
+            "box.yaml:1:7: certificate, key and client_ca belong together: give all three");
+}
+
+TEST(Config, TheWebHasKeysOfItsOwn) {
+  EXPECT_EQ(
+      ParseConfig("http: {listen: \"0.0.0.0:80\", certificate: c, key: k, client_ca: a, names: "
+                  "[box.example.org]}\n",
+                  "box.yaml")
+          ->http,
+      (HttpConfig{.listen = ListenAddress{.address = IpAddress::FromV4(0), .port = 80},
+                  .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
+                  .names = {"box.example.org"}}));
+  EXPECT_EQ(ParseConfig("http: {listen: none}\n", "box.yaml")->http.listen, std::nullopt);
+  EXPECT_EQ(ParseConfig("http:\n", "box.yaml")->http, HttpConfig{});
+  for (const char* name : {"https://box", "box:80", "*.example.org", "", "a b"}) {
+    EXPECT_THAT(ErrorOf(fmt::format("http: {{names: [\"{}\"]}}\n", name)),
+                HasSubstr("is not a host's name such as box.example.org"));
+  }
+  EXPECT_THAT(ErrorOf("http: [127.0.0.1:80]\n"), HasSubstr("box.yaml:1:7: "));
+}
+
+TEST(Config, GrpcIsElsewhereOnlyWithCertificates) {
+  EXPECT_EQ(ErrorOf("grpc: {listen: [\"127.0.0.1:1\", \"[::]:2\"]}\n"),
+            "box.yaml:1:7: [::]:2 is not an address of loopback, and needs certificate, key and "
+            "client_ca");
+  EXPECT_EQ(ErrorOf("grpc: {listen: [\"[::]:2\"], certificate: c, key: k, client_ca: a}\n"), "");
+}
+
+TEST(Config, WhatIsDumpedReadsTheSame) {
+  ApplianceConfig config = {.topology = "a \"b\"\\\n.yaml", .analysis_window = Duration(7'000'000)};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config);
+  config.interfaces = {{.name = "eth1"}, {.name = "eth2", .tap = "spine", .buffer = 3u << 20}};
+  config.udp.sflow = {{.address = {.low = 1}, .port = 6343}};
+  config.host_files.rdma = {"", "#"};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
+  config.http = {.listen = std::nullopt,
+                 .tls = {.certificate = "c", .key = "k", .client_ca = "a"},
+                 .names = {"box"}};
+  EXPECT_EQ(ParseConfig(DumpConfig(config), "dump"), config) << DumpConfig(config);
+}
+
+TEST(Config, ADumpShowsWhatWasLeftOutAsAComment) {
+  const std::string dump = DumpConfig({});
+  EXPECT_THAT(dump, HasSubstr("# interfaces:\n#   -\n#     # of the interface"));
+  EXPECT_THAT(dump, HasSubstr("\nrecord_interval: 100ms\n"));
+}
+
+TEST(Config, AnUnknownKeyGetsItsPlaceAndTheNearestKey) {
+  EXPECT_EQ(ErrorOf("topolgy: x\n"),
+            "box.yaml:1:1: unknown key \"topolgy\" of the configuration; did you mean "
+            "\"topology\"?");
+  EXPECT_THAT(ErrorOf("udp:\n  intt: []\n"),
+              HasSubstr("box.yaml:2:3: unknown key \"intt\" of udp"));
+}
+
+TEST(Config, MistakesAreToldAtOnce) {
+  const std::string error = ErrorOf(
+      "record_interval: 5s\nanalysis_window: 1\nudp: {buffer: 64X, sflow: [\"localhost:80\"]}\n"
+      "interfaces: [{snap: 63}]\n");
+  EXPECT_THAT(error, HasSubstr("box.yaml:1:18: expected 1ms to 4s, found 5s"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:2:18: \"1\" is not a duration"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:3:15: \"64X\" is not a number of octets"));
+  EXPECT_THAT(error, HasSubstr("box.yaml:3:28: \"localhost:80\" is not an address with a port"));
+  EXPECT_THAT(error, HasSubstr("expected a whole number from 64 to 65535, found \"63\""));
+  EXPECT_THAT(error, HasSubstr("the key \"name\" of interfaces is missing"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/config/tls_config.h"
+
+#include <fmt/format.h>
+
+namespace rocescope {
+
+Status CheckTls(std::span<const ListenAddress> listen, const TlsConfig& config) {
+  if (!config.certificate.empty() && !config.key.empty() && !config.client_ca.empty()) return {};
+  if (config.IsThere()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "certificate, key and client_ca belong together: give all three");
+  }
+  for (const ListenAddress& where : listen) {
+    if (where.IsLoopback()) continue;
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} is not an address of loopback, and needs certificate, key and "
+                                 "client_ca",
+                                 ToString(where)));
+  }
+  return {};
+}
+
+}  // namespace rocescope

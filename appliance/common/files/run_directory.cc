@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/files/run_directory.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "appliance/common/files/text_file.h"
+
+namespace rocescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kLargestManifest = uintmax_t{1} << 20;
+
+Result<RunManifest> ReadManifest(const std::string& path) {
+  const Result<std::string> text = ReadTextFile(path, kLargestManifest);
+  if (!text) return tl::unexpected(text.error());
+  Result<RunManifest> manifest = ParseRunManifest(*text);
+  if (manifest) return manifest;
+  return MakeError(manifest.error().code, fmt::format("{}: {}", path, manifest.error().message));
+}
+
+}  // namespace
+
+Result<RunDirectory> OpenRunDirectory(const std::string& path, const RunParts& parts) {
+  const fs::path folder(path);
+  Result<RunManifest> manifest = ReadManifest((folder / "run.json").string());
+  if (!manifest && manifest.error().code == ErrorCode::kNotFound) {
+    return MakeError(ErrorCode::kNotFound,
+                     fmt::format("{}: is a directory without a run.json: name the capture files in "
+                                 "it, or a run's folder",
+                                 path));
+  }
+  if (!manifest) return tl::unexpected(manifest.error());
+  RunDirectory run;
+  run.manifest = *std::move(manifest);
+  // Where it is, or nothing.
+  const auto part = [&](bool wanted, bool expected, const char* name) -> std::string {
+    if (!wanted) return {};
+    const fs::path file = folder / name;
+    std::error_code ignored;
+    if (fs::exists(file, ignored)) return file.string();
+    if (expected) {
+      run.notes.push_back(
+          fmt::format("{}: run.json says that it was recorded, but it is missing", file.string()));
+    }
+    return {};
+  };
+  const RunManifest::Telemetry& on = run.manifest.telemetry;
+  for (std::string capture : {part(parts.mirror != MirrorSessions::kNone, on.mirror, "mirror.pcap"),
+                              part(parts.int_reports, on.int_reports, "int.pcap"),
+                              part(parts.sflow, on.sflow, "sflow.pcap")}) {
+    if (!capture.empty()) run.captures.push_back(std::move(capture));
+  }
+  run.counters = part(parts.counters || parts.switch_counters, on.counters, "counters.jsonl");
+  for (std::string logs : {part(parts.nccl_logs, on.nccl_logs, "nccl")}) {
+    if (!logs.empty()) run.nccl_logs.push_back(std::move(logs));
+  }
+  for (std::string dumps : {part(parts.rdma, on.rdma, "rdma")}) {
+    if (!dumps.empty()) run.rdma.push_back(std::move(dumps));
+  }
+  for (std::string jobs : {part(parts.slurm, false, "slurm.json")}) {
+    if (!jobs.empty()) run.slurm.push_back(std::move(jobs));
+  }
+  run.topology = part(true, false, "topology.yaml");
+  return run;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr int kFew = 5;
+
+// "tx_discards 812 frames instead of 0": what is oddest about it, and its runner-up if that has a
+// good part in it.
+std::string WhatOf(const v1::Anomaly& anomaly) {
+  constexpr double kGoodPart = 0.25;
+  std::string what;
+  for (int i = 0; i < std::min(anomaly.metrics_size(), 2); ++i) {
+    const v1::MetricDeviation& metric = anomaly.metrics(i);
+    if (i > 0 && metric.share() < kGoodPart) break;
+    what +=
+        fmt::format("{}{} {:.0f} instead of {:.0f} {}", i > 0 ? ", " : "", Visible(metric.metric()),
+                    metric.observed(), metric.expected(), Visible(metric.unit()));
+  }
+  return what;
+}
+
+std::string PlaceOf(const v1::Anomaly& anomaly) {
+  const std::string place = anomaly.kind() + " " + anomaly.place();
+  if (anomaly.priority() < 0) return place;
+  return fmt::format("{} priority {}", place, anomaly.priority());
+}
+
+}  // namespace
+
+void AppendAnomalies(const v1::ReplayReport& report, std::string& text) {
+  const v1::Anomalies& all = report.anomalies();
+  if (all.anomalies().empty()) return;
+  std::vector<const v1::Anomaly*> anomalies;
+  for (const v1::Anomaly& anomaly : all.anomalies()) anomalies.push_back(&anomaly);
+  std::ranges::sort(anomalies, {}, [](const v1::Anomaly* one) {
+    return std::tuple(one->probability(), one->from_ns(), one->place(), one->priority());
+  });
+  text += fmt::format(
+      "ANOMALIES: {} unlike the past and unlike the peers; the oddest first\n\n"
+      "  odd is not broken: what is, FAULTS says; CHANCE is how likely a window so odd is, by "
+      "those "
+      "before\n\n",
+      Counted(anomalies.size(), "time"));
+  TextTable table({{"WHERE"},
+                   {"SINCE", Align::kRight},
+                   {"FOR", Align::kRight},
+                   {"CHANCE", Align::kRight},
+                   {"WHAT, IN THE ODDEST WINDOW"}});
+  int rows = 0;
+  for (const v1::Anomaly* anomaly : anomalies) {
+    if (rows++ == kFew) break;
+    table.Add({PlaceOf(*anomaly), OffsetText(report, anomaly->from_ns()),
+               HumanDuration(anomaly->until_ns() - anomaly->from_ns()),
+               fmt::format("{:.0e}", anomaly->probability()), WhatOf(*anomaly)});
+  }
+  text += table.Render(2);
+  if (anomalies.size() > kFew) {
+    text += fmt::format("  and {} more\n", anomalies.size() - kFew);
+  }
+  text += "\n";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string TextOf(const std::string& anomalies) {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(anomalies, &report));
+  std::string text;
+  AppendAnomalies(report, text);
+  return text;
+}
+
+TEST(AnomalyText, IsNoneWhereNothingWasOdd) {
+  EXPECT_EQ(TextOf("anomalies { judged: 100 unstable: 3 }"), "");
+}
+
+TEST(AnomalyText, SaysWhatWhereByHowMuchAndSinceWhen) {
+  const std::string text = TextOf(R"(
+      zero_ns: 1000000000
+      anomalies { anomalies {
+          kind: "port" place: "leaf0:Ethernet1" priority: 3 from_ns: 3000000000
+          until_ns: 5000000000 probability: 1e-9
+          metrics { metric: "queue_drops" unit: "frames" observed: 812 expected: 0 share: 0.7 }
+          metrics { metric: "pfc_tx" unit: "frames" observed: 40 expected: 3 share: 0.26 }
+          metrics { metric: "pfc_rx" unit: "frames" observed: 1 expected: 0 share: 0.04 } } })");
+  EXPECT_THAT(text, HasSubstr("ANOMALIES: 1 time unlike the past"));
+  EXPECT_THAT(text, HasSubstr("port leaf0:Ethernet1 priority 3"));
+  EXPECT_THAT(text, HasSubstr("+2.00 s"));
+  EXPECT_THAT(text,
+              HasSubstr("queue_drops 812 instead of 0 frames, pfc_tx 40 instead of 3 frames"));
+  EXPECT_THAT(text, Not(HasSubstr("pfc_rx")));
+}
+
+TEST(AnomalyText, HasTheOddestFirstAndAFewAlone) {
+  std::string anomalies;
+  for (int i = 0; i < 7; ++i) {
+    anomalies += "anomalies { kind: \"nic\" place: \"host" + std::to_string(i) +
+                 ":mlx5_0\" priority: -1 probability: 1e-" + std::to_string(7 + i) + " }";
+  }
+  const std::string text = TextOf("anomalies {" + anomalies + "}");
+  EXPECT_LT(text.find("host6"), text.find("host5"));
+  EXPECT_THAT(text, Not(HasSubstr("host1:")));
+  EXPECT_THAT(text, Not(HasSubstr("priority")));
+  EXPECT_THAT(text, HasSubstr("and 2 more"));
+}
+
+}  // namespace
+}  // namespace rocescope

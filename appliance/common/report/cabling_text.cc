@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using v1::CableFinding;
+
+std::string_view WordOf(CableFinding::Kind kind) {
+  switch (kind) {
+    case CableFinding::KIND_SWAPPED:
+      return "swapped";
+    case CableFinding::KIND_MISSING:
+      return "missing";
+    case CableFinding::KIND_UNEXPECTED:
+      return "unexpected";
+    default:
+      return "disagrees";
+  }
+}
+
+template <typename Names>
+std::string Joined(const Names& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Which ports to look at.
+std::string PlaceOf(const CableFinding& finding) {
+  if (finding.kind() == CableFinding::KIND_UNEXPECTED) {
+    return finding.place() + " has no link in the topology";
+  }
+  std::string text;
+  for (const v1::Cable& cable : finding.real()) {
+    text += fmt::format("{}{} goes to {}, not {}", text.empty() ? "" : "; ", cable.a(), cable.b(),
+                        cable.b_declared());
+  }
+  if (!text.empty()) return text;
+  std::string declared = Joined(finding.declared_links());
+  if (!finding.sender().empty()) {
+    return fmt::format("{} gets what {} sends, not {}", finding.receiver(), finding.sender(),
+                       declared);
+  }
+  return declared;
+}
+
+std::string SeenOf(const CableFinding& finding) {
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+  const bool unexpected = finding.kind() == CableFinding::KIND_UNEXPECTED;
+  if (finding.kind() == CableFinding::KIND_MISSING) {
+    return finding.readings() > 0 ? "down and idle at both ends"
+                                  : "neither switch counts anything there";
+  }
+  if (finding.state_differs()) add("one end is up, the other down");
+  if (finding.packets() > 0) add(Counted(finding.packets(), "packet"));
+  if (finding.flows() > 0) {
+    add(Counted(finding.flows(), "flow") +
+        (finding.flows_against() > 0
+             ? fmt::format(", {} as declared", WithThousands(finding.flows_against()))
+             : std::string()));
+  }
+  if (finding.octets() > 0) {
+    add(HumanBytes(finding.octets()) +
+        (unexpected ? " received" : " received that the declared ends did not send"));
+  }
+  return text;
+}
+
+}  // namespace
+
+void AppendCabling(const v1::ReplayReport& report, std::string& text) {
+  const v1::Cabling& cabling = report.cabling();
+  if (cabling.links() == 0) return;
+  text += fmt::format("CABLES: {} of {} seen as the topology has them",
+                      WithThousands(cabling.confirmed()), Counted(cabling.links(), "link"));
+  if (cabling.contradicted() > 0) {
+    text += fmt::format(", {} not", WithThousands(cabling.contradicted()));
+  }
+  text += "\n\n";
+  if (cabling.findings().empty()) return;
+  TextTable table({{"WHAT"}, {"LOOK AT"}, {"SEEN"}, {"SINCE", Align::kRight}, {"SURE"}});
+  int rows = 0;
+  for (const CableFinding& finding : cabling.findings()) {
+    if (rows++ == kMaxRows) break;
+    table.Add({std::string(WordOf(finding.kind())), PlaceOf(finding), SeenOf(finding),
+               finding.since_ns() == 0 ? "" : OffsetText(report, finding.since_ns()),
+               SureText(finding.confidence())});
+  }
+  text += table.Render(2);
+  AppendMore(cabling.findings_size(), "finding", text);
+  text += "\n";
+}
+
+}  // namespace rocescope

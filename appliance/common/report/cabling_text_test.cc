@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+std::string TextOf(const std::string& cabling) {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(cabling, report.mutable_cabling()));
+  report.set_zero_ns(1'000'000'000);
+  std::string text;
+  AppendCabling(report, text);
+  return text;
+}
+
+TEST(CablingText, IsNoneWithoutATopology) { EXPECT_EQ(TextOf(""), ""); }
+
+TEST(CablingText, SaysHowMuchIsConfirmed) {
+  EXPECT_EQ(TextOf("links: 80 confirmed: 64"),
+            "CABLES: 64 of 80 links seen as the topology has them\n\n");
+}
+
+TEST(CablingText, NamesThePortsOfASwapAndWhatWasSeen) {
+  const std::string text = TextOf(R"(
+      links: 80 confirmed: 78 contradicted: 2
+      findings {
+        kind: KIND_SWAPPED
+        declared_links: "leaf0:E17-spine0:E1" declared_links: "leaf1:E18-spine1:E2"
+        real { a: "leaf0:E17" b: "spine1:E2" b_declared: "spine0:E1" }
+        real { a: "leaf1:E18" b: "spine0:E1" b_declared: "spine1:E2" }
+        confidence: 0.98 flows: 14 flows_against: 1 octets: 52000000 since_ns: 1001000000
+      })");
+  EXPECT_THAT(text, HasSubstr("78 of 80 links seen as the topology has them, 2 not\n"));
+  EXPECT_THAT(text, HasSubstr("swapped  leaf0:E17 goes to spine1:E2, not spine0:E1; "
+                              "leaf1:E18 goes to spine0:E1, not spine1:E2"));
+  EXPECT_THAT(text, HasSubstr("14 flows, 1 as declared; 52.0 MB received that the declared ends "
+                              "did not send"));
+  EXPECT_THAT(text, HasSubstr("+1.0 ms"));
+  EXPECT_THAT(text, HasSubstr("0.98\n"));
+}
+
+TEST(CablingText, TellsALinkThatIsDownFromOneThatNobodyCounts) {
+  const std::string link = R"(kind: KIND_MISSING declared_links: "leaf0:E1-spine0:E1")";
+  EXPECT_THAT(TextOf("links: 1 findings { readings: 5 " + link + "}"),
+              HasSubstr("leaf0:E1-spine0:E1  down and idle at both ends"));
+  EXPECT_THAT(TextOf("links: 1 findings {" + link + "}"),
+              HasSubstr("leaf0:E1-spine0:E1  neither switch counts anything there"));
+}
+
+TEST(CablingText, SaysWhoSendsWhereTheOtherEndIsNotKnown) {
+  EXPECT_THAT(TextOf(R"(links: 1 findings {
+                kind: KIND_DISAGREES declared_links: "leaf0:E1-spine0:E1"
+                receiver: "spine0:E1" sender: "leaf3" flows: 3 })"),
+              HasSubstr("disagrees  spine0:E1 gets what leaf3 sends, not leaf0:E1-spine0:E1"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string TextOf(const std::string& clocks) {
+  const std::string reference =
+      R"(clocks { kind: "mirror" name: "leaf0" reference: true known: true })";
+  v1::ReplayReport report;
+  EXPECT_TRUE(
+      google::protobuf::TextFormat::ParseFromString(reference + clocks, report.mutable_clocks()));
+  std::string text;
+  AppendClocks(report, text);
+  return text;
+}
+
+TEST(ClockText, IsNoneWhereClocksAgree) {
+  EXPECT_EQ(TextOf(R"(clocks { kind: "mirror" name: "leaf1" known: true
+                               offset_ns: 400 uncertainty_ns: 500 })"),
+            "");
+  EXPECT_EQ(TextOf(R"(clocks { kind: "mirror" name: "leaf1" })"), "");
+}
+
+TEST(ClockText, HasThoseThatAreOffAndByWhichClock) {
+  const std::string text = TextOf(R"(
+      clocks { kind: "mirror" name: "leaf1" known: true offset_ns: -26800 uncertainty_ns: 1000
+               drifts: true drift_ppb: 12300 packets: 1234 }
+      clocks { kind: "mirror" name: "leaf2" known: true offset_ns: 10 uncertainty_ns: 1000 })");
+  EXPECT_THAT(text, HasSubstr("CLOCKS: 1 of 3 "));
+  EXPECT_THAT(text, HasSubstr("mirror leaf1"));
+  EXPECT_THAT(text, HasSubstr("-26.8 us"));
+  EXPECT_THAT(text, HasSubstr("+12.3 ppm"));
+  EXPECT_THAT(text, HasSubstr("mirror leaf0"));
+  EXPECT_THAT(text, Not(HasSubstr("leaf2")));
+}
+
+}  // namespace
+}  // namespace rocescope

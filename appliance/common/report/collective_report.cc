@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/collective_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string_view NameOf(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kUnknown:
+      return "unknown";
+    case CollectiveKind::kRing:
+      return "ring";
+    case CollectiveKind::kTree:
+      return "tree";
+    case CollectiveKind::kAllToAll:
+      return "all_to_all";
+    case CollectiveKind::kHalvingDoubling:
+      return "halving_doubling";
+    case CollectiveKind::kPipeline:
+      return "pipeline";
+  }
+  return "unknown";
+}
+
+// "4 NICs", "8 groups of 4 NICs", "8 groups of 2 to 4 NICs".
+std::string GroupsText(const v1::Collective& collective) {
+  int least = INT32_MAX;
+  int most = 0;
+  for (const v1::Group& group : collective.groups()) {
+    least = std::min(least, group.members_size());
+    most = std::max(most, group.members_size());
+  }
+  if (collective.groups_size() == 1) return fmt::format("{} NICs", most);
+  if (least == most) return fmt::format("{} groups of {} NICs", collective.groups_size(), most);
+  return fmt::format("{} groups of {} to {} NICs", collective.groups_size(), least, most);
+}
+
+}  // namespace
+
+void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::IterationPattern& out) {
+  out.set_period_ns(iteration_pattern.period.count());
+  out.set_strength(iteration_pattern.strength);
+  out.set_iterations(iteration_pattern.iterations);
+  out.set_first_ns(ToNanoseconds(iteration_pattern.first));
+  out.set_last_ns(ToNanoseconds(iteration_pattern.last));
+  for (const CollectiveMember& member : iteration_pattern.members) {
+    v1::IterationPatternMember& one = *out.add_members();
+    one.set_address(ToString(member.address));
+    one.set_host(member.host);
+    one.set_device(member.device);
+  }
+  for (const Collective& collective : iteration_pattern.collectives) {
+    v1::Collective& one = *out.add_collectives();
+    one.set_kind(std::string(NameOf(collective.kind)));
+    if (collective.alternative) one.set_alternative(std::string(NameOf(*collective.alternative)));
+    one.set_confidence(collective.confidence);
+    for (const std::vector<uint32_t>& group : collective.groups) {
+      v1::Group& members = *one.add_groups();
+      for (const uint32_t member : group) members.add_members(member);
+    }
+    one.set_offset_ns(collective.offset.count());
+    one.set_duration_ns(collective.duration.count());
+    one.set_bytes(collective.bytes);
+  }
+  if (!iteration_pattern.straggler) return;
+  v1::Straggler& waited = *out.mutable_straggler();
+  waited.set_member(iteration_pattern.straggler->member);
+  waited.set_lateness_ns(iteration_pattern.straggler->lateness.count());
+  waited.set_iterations(iteration_pattern.straggler->iterations);
+  waited.set_of(iteration_pattern.straggler->of);
+  waited.set_from_ns(ToNanoseconds(iteration_pattern.straggler->from));
+  waited.set_until_ns(ToNanoseconds(iteration_pattern.straggler->until));
+  waited.set_confidence(iteration_pattern.straggler->confidence);
+}
+
+void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::string& text) {
+  text += fmt::format(
+      "\n  repeats every {}, {} seen from beginning to end; alike to {:.2f} (1: each as the "
+      "next)\n",
+      HumanDuration(iteration_pattern.period_ns()), Counted(iteration_pattern.iterations(), "iteration"),
+      iteration_pattern.strength());
+  TextTable steps({{"STEP", Align::kRight},
+                   {"COLLECTIVE"},
+                   {"AMONG"},
+                   {"BEGINS", Align::kRight},
+                   {"TAKES", Align::kRight},
+                   {"CARRIES", Align::kRight},
+                   {"SURE", Align::kRight}});
+  for (int i = 0; i < std::min(iteration_pattern.collectives_size(), kMaxRows); ++i) {
+    const v1::Collective& step = iteration_pattern.collectives(i);
+    std::string kind = step.kind();
+    if (!step.alternative().empty()) kind += " or " + step.alternative();
+    steps.Add({std::to_string(i + 1), kind, GroupsText(step), "+" + HumanDuration(step.offset_ns()),
+               HumanDuration(step.duration_ns()), HumanBytes(step.bytes()),
+               SureText(step.confidence())});
+  }
+  if (!steps.empty()) text += "\n" + steps.Render(2);
+  AppendMore(iteration_pattern.collectives_size(), "step", text);
+  if (!iteration_pattern.has_straggler()) return;
+  const v1::Straggler& waited = iteration_pattern.straggler();
+  if (waited.member() >= static_cast<uint32_t>(iteration_pattern.members_size())) return;
+  const v1::IterationPatternMember& member = iteration_pattern.members(static_cast<int>(waited.member()));
+  const std::string name =
+      member.device().empty() ? member.host() : member.host() + "/" + member.device();
+  text += fmt::format(
+      "\n  the others wait for {} ({}): it enters {} after them in {} of {} iterations\n",
+      Visible(name), Visible(member.address()), HumanDuration(waited.lateness_ns()),
+      waited.iterations(), waited.of());
+}
+
+}  // namespace rocescope

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job does again and again, in the report.
+#pragma once
+
+#include <string>
+
+#include "analytics/collective/collective.h"
+
+namespace rocescope {
+
+namespace v1 {
+class IterationPattern;
+}
+
+void FillIterationPattern(const JobIterationPattern& iteration_pattern, v1::IterationPattern& out);
+void AppendIterationPattern(const v1::IterationPattern& iteration_pattern, std::string& text);
+
+}  // namespace rocescope

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string EndpointText(const v1::Endpoint& endpoint) {
+  std::string text = endpoint.address();
+  if (endpoint.segment() != 0) text += fmt::format("%{}", endpoint.segment() - 1);
+  text += endpoint.qpn() < 0 ? std::string(" qp ?") : fmt::format(" qp {}", endpoint.qpn());
+  return text;
+}
+
+std::string ProcessText(const v1::Endpoint& endpoint) {
+  if (endpoint.host().empty()) return "";
+  return fmt::format("{}:{}", endpoint.host(), endpoint.process_id());
+}
+
+std::string WhyThereAreNone(const v1::ReplayReport& report) {
+  const bool all_datagrams = std::all_of(
+      report.flows().begin(), report.flows().end(),
+      [](const v1::Flow& flow) { return flow.operations().datagram() == flow.packets(); });
+  if (report.flows().empty() || !all_datagrams) return "none found";
+  return "none to find: datagrams (UD) go from any queue pair to any, so a flow is all there is";
+}
+
+// What was found both ways stands together: "psn_echo A>B 2/2, B>A 1/1".
+std::string EvidenceText(const v1::Connection& connection) {
+  std::string text;
+  std::string_view last;
+  for (const v1::Evidence& e : connection.evidence()) {
+    if (!text.empty()) text += ", ";
+    if (e.kind() != last) text += e.kind() + " ";
+    last = e.kind();
+    if (e.direction() == v1::Evidence::DIRECTION_A_TO_B) text += "A>B ";
+    if (e.direction() == v1::Evidence::DIRECTION_B_TO_A) text += "B>A ";
+    text += e.of() > 0 ? fmt::format("{}/{}", e.count(), e.of()) : std::to_string(e.count());
+  }
+  return text;
+}
+
+std::string BecauseText(const v1::Connection& connection) {
+  switch (connection.state()) {
+    case v1::Connection::STATE_AMBIGUOUS:
+      if (connection.candidates().empty()) return "";
+      return fmt::format(
+          "{} ({}{})",
+          Counted(static_cast<uint64_t>(connection.candidates_size()), "possible queue pair"),
+          SureText(connection.candidates(0).posterior()),
+          connection.candidates_size() > 1 ? " the likeliest" : "");
+    case v1::Connection::STATE_ONE_SIDED:
+      return "nothing tells the other end";
+    default:
+      return EvidenceText(connection);
+  }
+}
+
+}  // namespace
+
+void AppendConnections(const v1::ReplayReport& report, std::string& text) {
+  const v1::Totals& totals = report.totals();
+  if (report.connections_size() == 0) {
+    text += "CONNECTIONS: " + WhyThereAreNone(report) + "\n\n";
+    return;
+  }
+  const bool all_unreliable =
+      std::all_of(report.connections().begin(), report.connections().end(),
+                  [](const v1::Connection& c) { return c.transport() == "UC"; });
+  if (all_unreliable && totals.connections_paired() + totals.connections_ambiguous() == 0) {
+    text +=
+        "CONNECTIONS: none to find: nothing answers over unreliable connections (UC), so no "
+        "traffic tells their other end\n\n";
+  } else {
+    text += fmt::format("CONNECTIONS: {} paired, {} ambiguous, {} with one side unknown\n\n",
+                        WithThousands(totals.connections_paired()),
+                        WithThousands(totals.connections_ambiguous()),
+                        WithThousands(totals.connections_one_sided()));
+  }
+  TextTable table({{"A"},
+                   {"RANK", Align::kRight},
+                   {"B"},
+                   {"RANK", Align::kRight},
+                   {"A->B DATA BYTES", Align::kRight},
+                   {"B->A DATA BYTES", Align::kRight},
+                   {"SURE", Align::kRight},
+                   {"BECAUSE"}});
+  for (int i = 0; i < std::min(report.connections_size(), kMaxRows); ++i) {
+    const v1::Connection& c = report.connections(i);
+    table.Add({EndpointText(c.a()), RankText(c.a().rank(), ProcessText(c.a())), EndpointText(c.b()),
+               RankText(c.b().rank(), ProcessText(c.b())), WithThousands(c.a_to_b().data_bytes()),
+               WithThousands(c.b_to_a().data_bytes()),
+               c.state() == v1::Connection::STATE_PAIRED ? SureText(c.confidence()) : "-",
+               BecauseText(c)});
+  }
+  if (!table.empty()) text += table.Render(2);
+  AppendMore(report.connections_size(), "connection", text);
+  text += "\n";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/dependency_report.h"
+
+#include <vector>
+
+#include "appliance/common/report/job_report.h"
+#include "appliance/common/report/message_json.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// Name, and of a job its allocation.
+template <typename Message>
+void FillElement(const Elements& elements, const Element& element, Message& out) {
+  out.set_name(elements.NameOf(element));
+  if (element.kind != ElementKind::kJob) return;
+  const Job& job = elements.attribution().jobs[element.index].job;
+  if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
+}
+
+}  // namespace
+
+void FillReach(const Reach& reach, v1::Reach& out) {
+  out.set_jobs(reach.jobs);
+  out.set_ranks(reach.ranks);
+  out.set_gpus(reach.gpus);
+  out.set_hosts(reach.hosts);
+}
+
+void FillDependencyCoverage(const FlowCoverage& coverage, v1::DependencyCoverage& out) {
+  out.set_flows(coverage.flows);
+  out.set_known(coverage.known);
+  out.set_partly(coverage.partly);
+  out.set_unclaimed(coverage.unclaimed);
+}
+
+void FillDependency(const DependencyGraph& graph, const Element& element,
+                    DependencyQuestion question, v1::Dependency& out) {
+  const bool is_radius = question == DependencyQuestion::kBlastRadius;
+  out.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
+                             : v1::Dependency::QUESTION_NEEDS);
+  out.set_kind(std::string(NameOf(element.kind)));
+  FillElement(graph.elements(), element, out);
+  const std::vector<Element> others =
+      is_radius ? graph.BlastRadiusOf(element) : graph.NeedsOf(element);
+  if (is_radius) FillReach(graph.ReachOf(others), *out.mutable_reach());
+  v1::ElementsOfKind* row = nullptr;
+  for (const Element& other : others) {
+    if (row == nullptr || row->kind() != NameOf(other.kind)) {
+      row = out.add_elements();
+      row->set_kind(std::string(NameOf(other.kind)));
+    }
+    FillElement(graph.elements(), other, *row->add_elements());
+  }
+}
+
+std::string RenderJson(const v1::Dependencies& dependencies) {
+  std::string json;
+  AppendJson(dependencies, true, json);
+  json += '\n';
+  return json;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "appliance/common/report/dependency_report.h"
+#include "appliance/common/report/finding_sentence.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+#include "base/text/name_range.h"
+
+namespace rocescope {
+namespace {
+
+// "1 GPU", "56 GPUs", "12 switches".
+std::string CountText(std::string_view kind, int count) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kCapitals = {
+      {{"gpu", "GPU"}, {"nic", "NIC"}}};
+  for (const auto& [name, text] : kCapitals) {
+    if (kind == name) return Counted(static_cast<uint64_t>(count), text);
+  }
+  return Counted(static_cast<uint64_t>(count), kind);
+}
+
+template <typename Message>
+std::string NameText(const Message& element) {
+  return element.has_allocation() ? JobName(element.name(), element.allocation())
+                                  : Visible(element.name());
+}
+
+// "host[0-7], host9 and 12 others", as many as fit a line.
+std::string NamesText(const v1::ElementsOfKind& row) {
+  constexpr size_t kWidth = 80;
+  std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(row.elements_size()));
+  for (const v1::DependencyElement& element : row.elements()) names.push_back(NameText(element));
+  std::string text;
+  for (size_t i = 0; i < names.size();) {
+    topology::NameRun run(names[i]);
+    while (i + run.count() < names.size() && run.Extend(names[i + run.count()])) {
+    }
+    // Two names may be a run by chance.
+    if (run.count() == 2 && !run.by_ones()) run = topology::NameRun(names[i]);
+    const std::string next = run.Text();
+    if (i > 0 && text.size() + next.size() > kWidth) {
+      return text + fmt::format(" and {} more", WithThousands(names.size() - i));
+    }
+    text += (i > 0 ? ", " : "") + next;
+    i += run.count();
+  }
+  return text;
+}
+
+std::string HeadlineOf(const v1::Dependency& answer) {
+  const std::string of = fmt::format("of {} ({})", NameText(answer), answer.kind());
+  if (answer.question() == v1::Dependency::QUESTION_NEEDS) {
+    std::vector<std::string> counts;
+    for (const v1::ElementsOfKind& row : answer.elements()) {
+      counts.push_back(CountText(row.kind(), row.elements_size()));
+    }
+    std::string needed = fmt::format("{}", fmt::join(counts, ", "));
+    if (counts.empty()) {
+      needed = answer.kind() == "switch"
+                   ? "nothing: a switch works without any other element; ask --blast-radius for "
+                     "who needs it"
+                   : "nothing that is known";
+    }
+    return fmt::format("NEEDS {}: {}", of, needed);
+  }
+  std::string work = ReachText(answer.reach());
+  if (work.empty()) {
+    work = answer.elements_size() == 0 ? "nothing that is known" : "no job that is known";
+  }
+  return fmt::format("BLAST RADIUS {}: {}", of, work);
+}
+
+std::string CoverageText(const v1::DependencyCoverage& coverage) {
+  std::string text =
+      coverage.flows() == 0
+          ? "no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, and "
+            "links and switches between these count for nobody"
+          : fmt::format("by the ways of flows, {} of {} of which are known{}",
+                        WithThousands(coverage.known()), WithThousands(coverage.flows()),
+                        coverage.partly() == 0
+                            ? ""
+                            : fmt::format(", and {} in part", WithThousands(coverage.partly())));
+  if (coverage.unclaimed() > 0) {
+    text += fmt::format("; {} {} no job that is known", Counted(coverage.unclaimed(), "other flow"),
+                        coverage.unclaimed() == 1 ? "is of" : "are of");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReachText(const v1::Reach& reach) {
+  if (reach.jobs() == 0) return {};
+  if (reach.ranks() == 0) return Counted(reach.jobs(), "job");
+  std::string text =
+      fmt::format("{} of {}", Counted(reach.ranks(), "rank"), Counted(reach.jobs(), "job"));
+  if (reach.gpus() > 0) {
+    text +=
+        fmt::format(", on {} of {}", Counted(reach.gpus(), "GPU"), Counted(reach.hosts(), "host"));
+  } else if (reach.hosts() > 0) {
+    text += fmt::format(", on {}", Counted(reach.hosts(), "host"));
+  }
+  return text;
+}
+
+std::string RenderText(const v1::Dependencies& dependencies) {
+  std::string text;
+  for (const v1::Dependency& answer : dependencies.answers()) {
+    text += HeadlineOf(answer) + "\n\n";
+    TextTable table({{"KIND"}, {"COUNT", Align::kRight}, {"NAMES"}});
+    for (const v1::ElementsOfKind& row : answer.elements()) {
+      table.Add(
+          {row.kind(), WithThousands(static_cast<uint64_t>(row.elements_size())), NamesText(row)});
+    }
+    if (!table.empty()) text += table.Render(2) + "\n";
+  }
+  text += "  " + CoverageText(dependencies.coverage()) + "\n";
+  return VisibleLines(text);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/common/report/dependency_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+v1::Dependencies Answer(const std::string& fields) {
+  v1::Dependencies answer;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &answer));
+  return answer;
+}
+
+std::string TextOf(const std::string& fields) { return RenderText(Answer(fields)); }
+
+// Elements PREFIX0 up to PREFIX<count - 1>.
+std::string Row(const std::string& kind, const std::string& prefix, int count) {
+  std::string row = "elements { kind: '" + kind + "' ";
+  for (int i = 0; i < count; ++i) {
+    row += "elements { name: '" + prefix + std::to_string(i) + "' } ";
+  }
+  return row + "} ";
+}
+
+TEST(DependencyText, ABlastRadiusBeginsWithTheWorkThatHangsOnTheElement) {
+  EXPECT_EQ(
+      TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'switch' name: 'leaf0' "
+             "reach { jobs: 1 ranks: 12 gpus: 12 hosts: 2 } "
+             "elements { kind: 'job' elements { name: 'nccl-7' "
+             "allocation { id: 4711 name: 'pretrain' } } } " +
+             Row("rank", "nccl-7:rank:", 12) +
+             "} coverage { flows: 24 known: 20 partly: 3 unclaimed: 1 }"),
+      "BLAST RADIUS of leaf0 (switch): 12 ranks of 1 job, on 12 GPUs of 2 hosts\n\n"
+      "  KIND  COUNT  NAMES\n"
+      "  job       1  nccl-7 [slurm 4711 \"pretrain\"]\n"
+      "  rank     12  nccl-7:rank:[0-11]\n\n"
+      "  by the ways of flows, 20 of 24 of which are known, and 3 in part; 1 other flow is of "
+      "no job that is known\n");
+}
+
+TEST(DependencyText, NeedsBeginWithHowMuchThatIs) {
+  EXPECT_THAT(
+      TextOf("answers { question: QUESTION_NEEDS kind: 'nic' name: 'h:mlx5_0' " +
+             Row("gpu", "h:gpu:", 2) + Row("nic", "h:mlx5_", 1) + Row("switch", "leaf", 2) + "}"),
+      HasSubstr("NEEDS of h:mlx5_0 (nic): 2 GPUs, 1 NIC, 2 switches\n"));
+}
+
+TEST(DependencyText, WhatNobodyIsKnownToUseIsNotCalledUnused) {
+  EXPECT_EQ(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'gpu' name: 'h:gpu:0' "
+                   "reach {} } coverage { unclaimed: 1200 }"),
+            "BLAST RADIUS of h:gpu:0 (gpu): nothing that is known\n\n"
+            "  no traffic of a job was seen: this goes by where its ranks' NICs are plugged in, "
+            "and links "
+            "and switches between these count for nobody; 1,200 other flows are of no job that is "
+            "known\n");
+  EXPECT_THAT(TextOf("answers { question: QUESTION_BLAST_RADIUS kind: 'link' name: 'l' reach {} " +
+                     Row("port", "E", 2) + "}"),
+              HasSubstr("BLAST RADIUS of l (link): no job that is known\n"));
+  EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'switch' name: 's' }"),
+              HasSubstr("NEEDS of s (switch): nothing: a switch works without any other element"));
+}
+
+TEST(DependencyText, HoweverManyThereAreARowIsALine) {
+  EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'job' name: 'j' " +
+                     Row("port", "spine", 3000) + "}"),
+              HasSubstr("  port  3,000  spine[0-2999]\n"));
+  // Squares are no run. Seven names of ten octets, with commas between them, fill 82.
+  std::string links;
+  for (int i = 0; i < 100; ++i) {
+    links += "elements { name: 'l" + std::to_string(1000 + 7 * i * i) + "-E123' } ";
+  }
+  EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'job' name: 'j' elements { kind: "
+                     "'link' " +
+                     links + "} }"),
+              HasSubstr(", l1252-E123 and 93 more\n"));
+}
+
+TEST(DependencyText, NamesCannotSteerATerminal) {
+  EXPECT_THAT(TextOf("answers { question: QUESTION_NEEDS kind: 'job' name: 'j\\033[2J' " +
+                     Row("host", "h\\n", 1) + "}"),
+              Not(testing::AnyOf(HasSubstr("\x1b"), HasSubstr("h\n0"))));
+}
+
+TEST(DependencyText, ReachNamesWhatIsKnown) {
+  const auto reach = [](uint32_t jobs, uint32_t ranks, uint32_t gpus, uint32_t hosts) {
+    v1::Reach message;
+    message.set_jobs(jobs);
+    message.set_ranks(ranks);
+    message.set_gpus(gpus);
+    message.set_hosts(hosts);
+    return ReachText(message);
+  };
+  EXPECT_EQ(reach(0, 0, 0, 0), "");
+  EXPECT_EQ(reach(2, 0, 0, 0), "2 jobs");
+  EXPECT_EQ(reach(1, 1, 0, 0), "1 rank of 1 job");
+  EXPECT_EQ(reach(2, 36, 0, 5), "36 ranks of 2 jobs, on 5 hosts");
+  EXPECT_EQ(reach(2, 36, 36, 5), "36 ranks of 2 jobs, on 36 GPUs of 5 hosts");
+}
+
+}  // namespace
+}  // namespace rocescope

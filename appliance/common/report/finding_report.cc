@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <optional>
+#include <string>
+
+#include "analytics/dependency/dependency_graph.h"
+#include "appliance/common/report/culprit_report.h"
+#include "appliance/common/report/dependency_report.h"
+#include "appliance/common/report/finding_sentence.h"
+#include "appliance/common/report/job_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+void FillSuspect(const topology::Fabric& fabric, const Suspect& suspect, v1::Suspect& out) {
+  out.set_kind(std::string(InfoOf(suspect.kind).name));
+  out.set_place(NameOf(fabric, suspect.place));
+  if (suspect.place.sender != topology::kNone)
+    out.set_direction(fabric.NameOf(suspect.place.sender));
+  out.set_probability(suspect.probability);
+}
+
+void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& out) {
+  const topology::Fabric& fabric = *snapshot.fabric;
+  out.set_kind(std::string(InfoOf(finding.kind).name));
+  out.set_place(NameOf(fabric, finding.place));
+  if (finding.place.sender != topology::kNone) {
+    out.set_direction(fabric.NameOf(finding.place.sender));
+  }
+  out.set_confidence(finding.confidence);
+  out.set_from_ns(ToNanoseconds(finding.from));
+  if (finding.until) out.set_until_ns(ToNanoseconds(*finding.until));
+  out.set_detected_ns(ToNanoseconds(finding.verdict));
+  out.set_recommended_action(std::string(InfoOf(finding.kind).recommended_action));
+  for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
+  for (const Suspect& rival : finding.rivals) FillSuspect(fabric, rival, *out.add_rivals());
+  for (const std::string& sentence : finding.further) out.add_further(sentence);
+  for (const uint32_t job : finding.victims) {
+    out.add_victims(snapshot.attribution->jobs[job].job.id);
+  }
+  for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
+  for (const Suspect& symptom : finding.symptoms) {
+    FillSuspect(fabric, symptom, *out.add_symptoms());
+  }
+}
+
+Element ElementAt(const Place& place) {
+  switch (place.kind) {
+    case PlaceKind::kLink:
+      return {ElementKind::kLink, place.index};
+    case PlaceKind::kSwitch:
+      return {ElementKind::kSwitch, place.index};
+    case PlaceKind::kNic:
+      return {ElementKind::kNic, place.index};
+    case PlaceKind::kGpu:
+      break;
+  }
+  return {ElementKind::kGpu, place.index};
+}
+
+void FillDiagnosisCoverage(const Snapshot& snapshot, v1::DiagnosisCoverage& out) {
+  const DiagnosisCoverage& coverage = *snapshot.diagnosis_coverage;
+  out.set_windows(coverage.windows);
+  out.set_window_ns(coverage.window.count());
+  out.set_switches(coverage.switches);
+  out.set_nics(coverage.nics);
+  out.set_gpus(coverage.gpus);
+  out.set_flows(coverage.flows);
+  out.set_switches_of(coverage.switches_of);
+  out.set_nics_of(coverage.nics_of);
+  out.set_gpus_of(coverage.gpus_of);
+  for (const Silence& silence : coverage.silences) {
+    v1::Silence& one = *out.add_silences();
+    one.set_node(snapshot.fabric->node(silence.node).name);
+    one.set_windows(silence.windows);
+  }
+  const Hindrance& hindrance = coverage.hindrance;
+  out.set_obstacle(std::string(kObstacleNames[static_cast<size_t>(hindrance.obstacle)]));
+  out.set_addresses(hindrance.addresses);
+  out.set_addresses_known(hindrance.addresses_known);
+  out.set_reading_period_ns(hindrance.reading_period.count());
+  for (const FindingKind kind : coverage.not_seen) {
+    out.add_not_seen(std::string(InfoOf(kind).name));
+  }
+}
+
+}  // namespace
+
+void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report) {
+  if (!snapshot.fabric) return;
+  FillDiagnosisCoverage(snapshot, *report.mutable_diagnosis_coverage());
+  std::optional<FlowSenders> senders;
+  std::optional<DependencyGraph> graph;
+  for (const Finding& finding : *snapshot.findings) {
+    v1::Finding& out = *report.add_findings();
+    FillFinding(snapshot, finding, out);
+    if (!finding.culprits.empty() && !senders) senders.emplace(snapshot);
+    for (const FlowKey& flow : finding.culprits) senders->Fill(flow, *out.add_culprits());
+    if (!graph) {
+      graph.emplace(*snapshot.fabric, *snapshot.attribution, *snapshot.connections,
+                    *snapshot.paths);
+    }
+    FillReach(graph->ReachOf(graph->BlastRadiusOf(ElementAt(finding.place))), *out.mutable_reach());
+    out.set_sentence(SentenceOf(report, out));
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/finding_sentence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analytics/diagnosis/finding_kind.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/utc_text.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// The other end of a link that is named A-B: names may have hyphens of their own.
+std::string_view OtherEnd(std::string_view link, std::string_view end) {
+  if (link.size() <= end.size() + 1) return {};
+  if (link.starts_with(end) && link[end.size()] == '-') return link.substr(end.size() + 1);
+  const size_t rest = link.size() - end.size() - 1;
+  if (link.ends_with(end) && link[rest] == '-') return link.substr(0, rest);
+  return {};
+}
+
+std::string PlaceText(PlaceKind kind, std::string_view place, std::string_view direction) {
+  switch (kind) {
+    case PlaceKind::kLink: {
+      const std::string_view other = OtherEnd(place, direction);
+      if (direction.empty() || other.empty()) return fmt::format("the link {}", place);
+      return fmt::format("the link from {} to {}", direction, other);
+    }
+    case PlaceKind::kSwitch:
+      return fmt::format("the switch {}", place);
+    case PlaceKind::kNic:
+      return fmt::format("the NIC {}", place);
+    case PlaceKind::kGpu:
+      break;
+  }
+  return std::string(place);  // HOST:gpu:NUMBER
+}
+
+std::string NameOfJob(const v1::ReplayReport& report, const std::string& id) {
+  const auto job = std::ranges::find(report.jobs(), id, &v1::Job::id);
+  return job == report.jobs().end() ? Visible(id) : JobName(*job);
+}
+
+}  // namespace
+
+std::string FaultText(std::string_view kind, std::string_view place, std::string_view direction) {
+  const auto info = std::ranges::find(kFindingInfos, kind, &FindingInfo::name);
+  if (info == kFindingInfos.end()) return fmt::format("{} at {}", kind, place);
+  return fmt::format("{} {}", PlaceText(info->place, place, direction), info->sentence);
+}
+
+std::string WhenText(const v1::ReplayReport& report, int64_t from_ns, int64_t until_ns) {
+  const int64_t zero = report.zero_ns();
+  const auto clock = [&](int64_t ns) {
+    return zero != 0 && IsSameUtcDay(zero, ns) ? UtcTime(ns, DigitsOf(report))
+                                               : UtcDayAndTime(ns, DigitsOf(report));
+  };
+  const std::string offset = OffsetText(report, from_ns);
+  if (until_ns == 0) {
+    return fmt::format("since {} UTC{}", clock(from_ns),
+                       offset.empty() ? "" : fmt::format(" ({})", offset));
+  }
+  return fmt::format("from {} to {} UTC ({}for {})", clock(from_ns), clock(until_ns),
+                     offset.empty() ? "" : offset + ", ", HumanDuration(until_ns - from_ns));
+}
+
+std::string ListText(const std::vector<std::string>& names, std::string_view others) {
+  constexpr size_t kMost = 3;  // one more is no longer than to say so
+  const size_t shown = names.size() > kMost + 1 ? kMost : names.size();
+  std::string text;
+  for (size_t i = 0; i < shown; ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  if (shown < names.size()) text += fmt::format(" and {} {}", names.size() - shown, others);
+  return text;
+}
+
+std::string Capitalised(std::string sentence) {
+  if (!sentence.empty() && sentence[0] >= 'a' && sentence[0] <= 'z') sentence[0] -= 'a' - 'A';
+  return sentence;
+}
+
+std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
+  std::vector<std::string> jobs;
+  for (const std::string& id : finding.victims()) jobs.push_back(NameOfJob(report, id));
+  std::string text =
+      fmt::format("{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
+                  WhenText(report, finding.from_ns(), finding.until_ns()),
+                  jobs.empty() ? "it hurts no job that is known"
+                               : fmt::format("it hurts {}", ListText(jobs, "other jobs")));
+  // Names of places keep their letters.
+  if (text.starts_with("the ")) text[0] = 'T';
+  return text;
+}
+
+}  // namespace rocescope

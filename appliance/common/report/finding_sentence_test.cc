@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/finding_sentence.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// 2024-05-01 12:00:00 UTC.
+constexpr int64_t kNoon = 1'714'564'800'000'000'000;
+
+v1::ReplayReport Report(const std::string& jobs = "") {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(jobs, &report));
+  report.set_zero_ns(kNoon);
+  return report;
+}
+
+TEST(FindingSentence, NamesPlacesByWhatTheyAre) {
+  EXPECT_EQ(FaultText("switch_crash", "leaf0", ""),
+            "the switch leaf0 is gone, with all of its links");
+  EXPECT_EQ(FaultText("nic_crash", "host3:mlx5_1", ""), "the NIC host3:mlx5_1 is gone");
+  EXPECT_EQ(FaultText("straggler", "host3:gpu:5", ""),
+            "host3:gpu:5 computes more slowly than its peers, who wait for it");
+  EXPECT_EQ(FaultText("degraded_rate", "leaf0:E1-spine0:E2", ""),
+            "the link leaf0:E1-spine0:E2 is slower than it should be");
+}
+
+TEST(FindingSentence, NamesTheSenderOfALinkFirst) {
+  EXPECT_EQ(FaultText("degraded_rate", "leaf-0:E1-spine-0:E2", "leaf-0:E1"),
+            "the link from leaf-0:E1 to spine-0:E2 is slower than it should be");
+  EXPECT_EQ(FaultText("degraded_rate", "leaf-0:E1-spine-0:E2", "spine-0:E2"),
+            "the link from spine-0:E2 to leaf-0:E1 is slower than it should be");
+}
+
+TEST(FindingSentence, TellsAnUnknownKindByItsName) {
+  EXPECT_EQ(FaultText("gremlins", "leaf0", ""), "gremlins at leaf0");
+}
+
+TEST(FindingSentence, SaysSinceWhenAndHowLongAfterTheBeginning) {
+  EXPECT_EQ(WhenText(Report(), kNoon + 9'000'000, 0), "since 12:00:00.009 UTC (+9.0 ms)");
+  EXPECT_EQ(WhenText(Report(), kNoon - 1'000'000, kNoon + 18'000'000),
+            "from 11:59:59.999 to 12:00:00.018 UTC (-1.0 ms, for 19.0 ms)");
+}
+
+TEST(FindingSentence, TellsMicrosecondsWhereWindowsAreShort) {
+  v1::ReplayReport report = Report();
+  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000);
+  EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001851 UTC (+1.9 ms)");
+  report.mutable_diagnosis_coverage()->set_window_ns(1'000'000'000);
+  EXPECT_EQ(WhenText(report, kNoon + 1'851'000, 0), "since 12:00:00.001 UTC (+1.9 ms)");
+}
+
+TEST(FindingSentence, SaysTheDayWhereItIsAnotherOne) {
+  constexpr int64_t kDay = 86'400'000'000'000;
+  EXPECT_EQ(WhenText(Report(), kNoon + kDay, 0), "since 2024-05-02 12:00:00.000 UTC (+1 d 0 h)");
+  EXPECT_EQ(WhenText({}, kNoon, 0), "since 2024-05-01 12:00:00.000 UTC");
+  EXPECT_EQ(WhenText({}, kNoon, kNoon + 2'000'000),
+            "from 2024-05-01 12:00:00.000 to 2024-05-01 12:00:00.002 UTC (for 2.0 ms)");
+}
+
+TEST(FindingSentence, ListsAFew) {
+  EXPECT_EQ(ListText({}, "others"), "");
+  EXPECT_EQ(ListText({"a"}, "others"), "a");
+  EXPECT_EQ(ListText({"a", "b"}, "others"), "a and b");
+  EXPECT_EQ(ListText({"a", "b", "c", "d"}, "others"), "a, b, c and d");
+  EXPECT_EQ(ListText({"a", "b", "c", "d", "e"}, "others"), "a, b, c and 2 others");
+}
+
+TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
+  const v1::ReplayReport report =
+      Report(R"(jobs { id: "nccl-1" allocation { id: 7 name: "pretrain" } } jobs { id: "b" })");
+  v1::Finding finding;
+  finding.set_kind("nic_crash");
+  finding.set_place("host3:mlx5_1");
+  finding.set_from_ns(kNoon + 4'000'000'000);
+  EXPECT_EQ(SentenceOf(report, finding),
+            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
+            "is known");
+  finding.add_victims("nccl-1");
+  finding.add_victims("b");
+  EXPECT_EQ(SentenceOf(report, finding),
+            "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
+            "[slurm 7 \"pretrain\"] and b");
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analytics/diagnosis/finding_kind.h"
+#include "analytics/diagnosis/obstacle.h"
+#include "appliance/common/report/dependency_report.h"
+#include "appliance/common/report/finding_sentence.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/unseen_faults.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+void AppendDetail(std::string_view label, const std::string& detail, std::string& text) {
+  text += fmt::format("     {:<11}{}\n", label, Visible(detail));
+}
+
+// "12 flows of train, from rank 3, rank 5 and rank 7".
+void AppendCulprits(const v1::Finding& finding, std::string& text) {
+  struct Sender {
+    uint64_t flows = 0;
+    std::set<int> ranks;
+    std::set<std::string> addresses;
+  };
+  std::map<std::string, Sender> senders;
+  for (const v1::Culprit& culprit : finding.culprits()) {
+    Sender& sender = senders[culprit.job()];
+    ++sender.flows;
+    sender.addresses.insert(culprit.source());
+    if (culprit.rank() >= 0) sender.ranks.insert(culprit.rank());
+  }
+  std::vector<std::pair<std::string, Sender>> order(senders.begin(), senders.end());
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    if (a.second.flows != b.second.flows) return a.second.flows > b.second.flows;
+    return a.first < b.first;
+  });
+  constexpr size_t kMost = 3;
+  uint64_t others = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [job, sender] = order[i];
+    if (i >= kMost) {
+      others += sender.flows;
+      continue;
+    }
+    std::vector<std::string> names;
+    names.reserve(sender.ranks.size());
+    for (const int rank : sender.ranks) names.push_back(fmt::format("rank {}", rank));
+    if (names.empty()) names.assign(sender.addresses.begin(), sender.addresses.end());
+    AppendDetail("caused by",
+                 fmt::format("{} of {}, from {}", Counted(sender.flows, "flow"),
+                             job.empty() ? "no job that is known" : job, ListText(names, "others")),
+                 text);
+  }
+  if (others > 0) {
+    AppendDetail("caused by",
+                 fmt::format("{} of {}", Counted(others, "flow"),
+                             Counted(order.size() - kMost, "other job")),
+                 text);
+  }
+}
+
+// "link_down of leaf0:E1-spine0:E1; blackhole of leaf0, leaf1, leaf2 and 4 others".
+void AppendSymptoms(const v1::Finding& finding, std::string& text) {
+  using Places = std::pair<std::string, std::vector<std::string>>;
+  std::vector<Places> kinds;
+  constexpr double kWorthTelling = 0.5;
+  for (const v1::Suspect& symptom : finding.symptoms()) {
+    if (symptom.probability() < kWorthTelling) continue;
+    auto at = std::ranges::find(kinds, symptom.kind(), &Places::first);
+    if (at == kinds.end()) at = kinds.insert(at, {symptom.kind(), {}});
+    at->second.push_back(symptom.place());
+  }
+  std::string all;
+  for (const auto& [kind, places] : kinds) {
+    all += fmt::format("{}{} of {}", all.empty() ? "" : "; ", kind, ListText(places, "others"));
+  }
+  if (!all.empty()) AppendDetail("with it", all, text);
+}
+
+void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
+  text += fmt::format("{:>3}. {}; {} sure. {}.\n", number, Visible(finding.sentence()),
+                      SureText(finding.confidence()), Capitalised(finding.recommended_action()));
+  if (finding.loop_ports_size() > 0) {
+    std::string loop;
+    for (const std::string& port : finding.loop_ports()) loop += port + " > ";
+    AppendDetail("loop", loop + finding.loop_ports(0), text);
+  }
+  for (const std::string& sentence : finding.evidence()) AppendDetail("seen", sentence, text);
+  for (const v1::Suspect& rival : finding.rivals()) {
+    AppendDetail("or else",
+                 fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
+                             SureText(rival.probability())),
+                 text);
+  }
+  for (const std::string& sentence : finding.further()) AppendDetail("would tell", sentence, text);
+  AppendCulprits(finding, text);
+  // Of one rank the jobs that it hurts say as much.
+  if (finding.reach().ranks() > 1) AppendDetail("used by", ReachText(finding.reach()), text);
+  AppendSymptoms(finding, text);
+}
+
+// "8 switches", or "7 of 8 switches" where the others told nothing.
+std::string SomeOf(uint64_t told, uint64_t all, std::string_view one, std::string_view many) {
+  if (told < all) return fmt::format("{} of {} {}", WithThousands(told), WithThousands(all), many);
+  return fmt::format("{} {}", WithThousands(told), told == 1 ? one : many);
+}
+
+// "; leaf0 was silent in 4 of them, leaf1 in 2 and 3 others in no more".
+std::string SilenceText(const v1::DiagnosisCoverage& coverage) {
+  constexpr int kMaxNames = 3;
+  std::string text;
+  for (int i = 0; i < std::min(kMaxNames, coverage.silences_size()); ++i) {
+    const v1::Silence& silence = coverage.silences(i);
+    text += i == 0 ? fmt::format("; {} was silent in {} of them", Visible(silence.node()),
+                                 silence.windows())
+                   : fmt::format(", {} in {}", Visible(silence.node()), silence.windows());
+  }
+  if (const int more = coverage.silences_size() - kMaxNames; more > 0) {
+    text += fmt::format(" and {} in no more", Counted(static_cast<uint64_t>(more), "other"));
+  }
+  return text;
+}
+
+// "counters of 40 switches and 128 NICs over 22 windows of 1.0 ms, and the ways of 600 flows".
+std::string LookedAt(const v1::DiagnosisCoverage& coverage) {
+  std::vector<std::string> told;
+  if (coverage.switches() > 0) {
+    told.push_back(SomeOf(coverage.switches(), coverage.switches_of(), "switch", "switches"));
+  }
+  if (coverage.nics() > 0) {
+    told.push_back(SomeOf(coverage.nics(), coverage.nics_of(), "NIC", "NICs"));
+  }
+  if (coverage.gpus() > 0) {
+    told.push_back(SomeOf(coverage.gpus(), coverage.gpus_of(), "GPU", "GPUs"));
+  }
+  std::string text;
+  if (!told.empty()) {
+    text = fmt::format("counters of {} over {} of {}{}", ListText(told, "others"),
+                       Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
+                       SilenceText(coverage));
+  }
+  if (coverage.flows() > 0) {
+    text += fmt::format("{}the ways of {}", text.empty() ? "" : ", and ",
+                        Counted(coverage.flows(), "flow"));
+  }
+  return text;
+}
+
+// Why what was there says nothing, and what to do.
+std::string ObstacleText(const v1::DiagnosisCoverage& coverage) {
+  if (coverage.obstacle() == "foreign_topology") {
+    return fmt::format(
+        "FAULTS: not looked for, as the topology is of another fabric: of {} that talk it has "
+        "{}\n\n"
+        "  give the --topology of where this was captured\n\n",
+        Counted(coverage.addresses(), "address"), WithThousands(coverage.addresses_known()));
+  }
+  if (coverage.obstacle() == "sparse_readings") {
+    return fmt::format(
+        "FAULTS: not looked for, as counters are read no more often than every {}, and windows "
+        "last {}\n\n"
+        "  give a --window of {} or more\n\n",
+        HumanDuration(coverage.reading_period_ns()), HumanDuration(coverage.window_ns()),
+        HumanDuration(coverage.reading_period_ns()));
+  }
+  if (coverage.obstacle() == "other_time") {
+    return "FAULTS: not looked for, as no counter was read while packets passed\n\n"
+           "  look at the clocks of those that read counters, and of those that capture\n\n";
+  }
+  return fmt::format(
+      "FAULTS: unknown; {} of {} {} too few to tell them by, {} are the least\n\n"
+      "  give a shorter --window, but none shorter than the time between two readings of counters"
+      "\n\n",
+      Counted(coverage.windows(), "window"), HumanDuration(coverage.window_ns()),
+      coverage.windows() == 1 ? "is" : "are", kEnoughWindows);
+}
+
+}  // namespace
+
+void AppendFindings(const v1::ReplayReport& report, std::string& text) {
+  if (!report.has_diagnosis_coverage()) {
+    text +=
+        "FAULTS: not looked for, as there is no topology to find them in\n\n"
+        "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
+        "folder its topology.yaml\n\n";
+    return;
+  }
+  const v1::DiagnosisCoverage& coverage = report.diagnosis_coverage();
+  const std::string looked_at = LookedAt(coverage);
+  const size_t seen =
+      kFindingKinds - std::min(kFindingKinds, static_cast<size_t>(coverage.not_seen_size()));
+  if (report.findings_size() > 0) {
+    text += fmt::format("FAULTS: {} found\n\n", report.findings_size());
+    int number = 0;
+    for (const v1::Finding& finding : report.findings()) {
+      if (++number > kMaxRows) break;
+      AppendFinding(number, finding, text);
+    }
+    AppendMore(report.findings_size(), "fault", text);
+    text += "\n";
+  } else if (!coverage.obstacle().empty()) {
+    text += ObstacleText(coverage);
+    return;
+  } else if (looked_at.empty()) {
+    text += "FAULTS: unknown; there are no counters and no flows' ways to look at\n\n";
+  } else if (seen == 0) {
+    text += fmt::format("FAULTS: unknown; {} would show none\n\n", looked_at);
+  } else if (seen < kFindingKinds) {
+    text += fmt::format("FAULTS: none of the {} that could be seen, of {}; by {}\n\n",
+                        Counted(seen, "kind"), kFindingKinds, looked_at);
+  } else {
+    text += fmt::format("FAULTS: none found, by {}\n\n", looked_at);
+  }
+  text += UnseenFaultsText(coverage);
+}
+
+}  // namespace rocescope

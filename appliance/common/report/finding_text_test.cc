@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "analytics/diagnosis/finding_kind.h"
+#include "appliance/common/report/replay_report.h"
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+v1::ReplayReport Report(const std::string& fields) {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
+  return report;
+}
+
+std::string TextOf(const std::string& fields) {
+  std::string text;
+  AppendFindings(Report(fields), text);
+  return text;
+}
+
+constexpr const char* kAll =
+    "diagnosis_coverage { windows: 22 window_ns: 1000000 switches: 40 nics: 128 gpus: 1 flows: 600 "
+    "} ";
+
+TEST(FindingText, WithoutATopologySaysThatNobodyLookedAndWhatToGive) {
+  EXPECT_EQ(TextOf(""),
+            "FAULTS: not looked for, as there is no topology to find them in\n\n"
+            "  give --topology FILE (`rocescope topology --help` says how to make one), or a run's "
+            "folder its topology.yaml\n\n");
+}
+
+TEST(FindingText, SaysWhyWhatIsThereSaysNothingAndWhatToDo) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 22 obstacle: 'foreign_topology' addresses: 1128 "
+                   "addresses_known: 16 not_seen: 'flap' }"),
+            "FAULTS: not looked for, as the topology is of another fabric: of 1,128 addresses that "
+            "talk it has 16\n\n"
+            "  give the --topology of where this was captured\n\n");
+  EXPECT_EQ(
+      TextOf("diagnosis_coverage { windows: 22 window_ns: 1000000 obstacle: 'sparse_readings' "
+             "reading_period_ns: 15000000 not_seen: 'flap' }"),
+      "FAULTS: not looked for, as counters are read no more often than every 15.0 ms, and "
+      "windows last 1.0 ms\n\n"
+      "  give a --window of 15.0 ms or more\n\n");
+  EXPECT_THAT(
+      TextOf("diagnosis_coverage { windows: 22 obstacle: 'other_time' }"),
+      StartsWith("FAULTS: not looked for, as no counter was read while packets passed\n\n"));
+  EXPECT_THAT(
+      TextOf("diagnosis_coverage { windows: 1 window_ns: 1000000 obstacle: 'few_windows' }"),
+      StartsWith("FAULTS: unknown; 1 window of 1.0 ms is too few to tell them by, 4 are "
+                 "the least\n\n  give a shorter --window"));
+}
+
+TEST(FindingText, WhatIsFoundInFewWindowsIsTold) {
+  EXPECT_THAT(TextOf("diagnosis_coverage { windows: 1 obstacle: 'few_windows' } "
+                     "findings { sentence: 'S' }"),
+              StartsWith("FAULTS: 1 found\n"));
+}
+
+TEST(FindingText, WhatHardlyFollowsFromAFaultIsNotToldWithIt) {
+  const std::string text = TextOf(
+      "diagnosis_coverage { } findings { sentence: 'S' "
+      "symptoms { kind: 'flap' place: 'a-b' probability: 0.9 } "
+      "symptoms { kind: 'gray_loss' place: 'c-d' probability: 0.02 } }");
+  EXPECT_THAT(text, HasSubstr("with it    flap of a-b\n"));
+  EXPECT_THAT(text, Not(HasSubstr("c-d")));
+}
+
+TEST(FindingText, LeadsTheReport) {
+  EXPECT_THAT(RenderText(Report(kAll)), StartsWith("FAULTS: none found"));
+}
+
+TEST(FindingText, ThatNoneWasFoundSaysWhatWasLookedAt) {
+  EXPECT_EQ(TextOf(kAll),
+            "FAULTS: none found, by counters of 40 switches, 128 NICs and 1 GPU over 22 windows of "
+            "1.0 ms, and the ways of 600 flows\n\n");
+}
+
+TEST(FindingText, SaysWhoToldNothingAndWhoWasSilentForAWhile) {
+  EXPECT_EQ(TextOf("diagnosis_coverage { windows: 10 window_ns: 1000000 switches: 7 "
+                   "switches_of: 8 nics: 64 nics_of: 64 gpus: 1 gpus_of: 64 "
+                   "silences { node: 'leaf0' windows: 4 } silences { node: 'host1' windows: 3 } }"),
+            "FAULTS: none found, by counters of 7 of 8 switches, 64 NICs and 1 of 64 GPUs over 10 "
+            "windows of 1.0 ms; leaf0 was silent in 4 of them, host1 in 3\n\n");
+}
+
+TEST(FindingText, WhatCouldNotBeSeenIsNotFoundHealthy) {
+  EXPECT_EQ(
+      TextOf("diagnosis_coverage { windows: 3 window_ns: 1000000000 switches: 1 "
+             "not_seen: 'straggler' not_seen: 'corruption' }"),
+      "FAULTS: none of the 21 kinds that could be seen, of 23; by counters of 1 switch over 3 "
+      "windows of 1.00 s\n\n"
+      "  Not looked for, as nothing at hand would show it. What would, and which faults:\n"
+      "    counters of NICs, with the ways of flows (mirrors, INT, sFlow): switches that damage "
+      "packets\n"
+      "    GPUs' clocks and memory, or mirrors of iterations: GPUs that are slower than their "
+      "peers\n\n");
+}
+
+TEST(FindingText, WhatWasFoundSaysNothingOfWhatCouldNotBeSeen) {
+  const std::string text =
+      TextOf("diagnosis_coverage { windows: 3 not_seen: 'flap' } findings { sentence: 'S' }");
+  EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
+  EXPECT_THAT(text, HasSubstr("counters of switches or of NICs: links that flap\n"));
+}
+
+std::string AllKindsBut(std::initializer_list<std::string_view> seen) {
+  std::string fields;
+  for (const FindingInfo& info : kFindingInfos) {
+    if (std::ranges::find(seen, info.name) != seen.end()) continue;
+    fields += " not_seen: '" + std::string(info.name) + "'";
+  }
+  return fields;
+}
+
+TEST(FindingText, OneKindIsCountedAsOne) {
+  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 1" + AllKindsBut({"straggler"}) + " }"),
+              StartsWith("FAULTS: none of the 1 kind that could be seen, of 23; by the ways of 1 "
+                         "flow\n"));
+}
+
+TEST(FindingText, NothingToLookAtIsNotHealthy) {
+  EXPECT_THAT(TextOf("diagnosis_coverage {" + AllKindsBut({}) + " }"),
+              StartsWith("FAULTS: unknown; there are no counters and no flows' ways to look at\n"));
+  EXPECT_THAT(TextOf("diagnosis_coverage { flows: 2" + AllKindsBut({}) + " }"),
+              StartsWith("FAULTS: unknown; the ways of 2 flows would show none\n"));
+}
+
+TEST(FindingText, StandsAloneWhereNothingElseIsWanted) {
+  const v1::ReplayReport report =
+      Report(std::string(kAll) + "findings { sentence: 'S' } notes: 'a line was cut'");
+  const std::string text = RenderFaultsText(report);
+  EXPECT_THAT(text, StartsWith("FAULTS: 1 found\n"));
+  EXPECT_THAT(text, testing::EndsWith("\nNOTES\n\n  a line was cut\n"));
+  EXPECT_THAT(text, Not(HasSubstr("LEDGER")));
+  const std::string json = RenderFaultsJson(report);
+  EXPECT_THAT(json, HasSubstr("\"sentence\": \"S\""));
+  EXPECT_THAT(json, HasSubstr("\"switches\": 40"));
+  EXPECT_THAT(json, Not(HasSubstr("\"ledger\"")));
+}
+
+TEST(FindingText, HasOneLineForEachFaultWithWhatToDo) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { kind: "nic_crash" place: "host3:mlx5_1" confidence: 0.958
+                 sentence: "The NIC host3:mlx5_1 is gone; since noon; it hurts a"
+                 recommended_action: "reset the NIC" }
+      findings { kind: "straggler" place: "host3:gpu:5" confidence: 0.8
+                 sentence: "host3:gpu:5 is slow; since noon; it hurts b" recommended_action: "move the rank" })");
+  EXPECT_EQ(text,
+            "FAULTS: 2 found\n\n"
+            "  1. The NIC host3:mlx5_1 is gone; since noon; it hurts a; 0.95 sure. Reset the NIC.\n"
+            "  2. host3:gpu:5 is slow; since noon; it hurts b; 0.80 sure. Move the rank.\n\n");
+}
+
+TEST(FindingText, PutsEvidenceRivalsAndWhatWouldTellThemApartBelow) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { sentence: "S" recommended_action: "r" confidence: 0.5
+                 evidence: "it went down" evidence: "nobody answers"
+                 rivals { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
+                 further: "the NIC's own counters" })");
+  EXPECT_THAT(text,
+              HasSubstr("sure. R.\n"
+                        "     seen       it went down\n"
+                        "     seen       nobody answers\n"
+                        "     or else    the link a:E1-b:E2 carries nothing: it is down (0.50)\n"
+                        "     would tell the NIC's own counters\n"));
+}
+
+TEST(FindingText, SaysWhoCausesIt) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { culprits { source: "10.0.0.1" rank: -1 } culprits { source: "10.0.0.1" rank: -1 }
+                 culprits { source: "10.0.0.9" job: "train" rank: 7 }
+                 culprits { source: "10.0.0.8" job: "train" rank: 3 } })");
+  EXPECT_THAT(text, HasSubstr("caused by  2 flows of no job that is known, from 10.0.0.1\n"));
+  EXPECT_THAT(text, HasSubstr("caused by  2 flows of train, from rank 3 and rank 7\n"));
+}
+
+TEST(FindingText, OfManyJobsThatCauseItSaysWhoHasMostFlows) {
+  std::string culprits;
+  for (const char* job : {"a", "b", "c", "d", "e", "e"}) {
+    culprits += std::string(" culprits { rank: 0 job: '") + job + "' }";
+  }
+  const std::string text = TextOf(std::string(kAll) + "findings {" + culprits + "}");
+  EXPECT_THAT(text, HasSubstr("     caused by  2 flows of e, from rank 0\n"
+                              "     caused by  1 flow of a, from rank 0\n"
+                              "     caused by  1 flow of b, from rank 0\n"
+                              "     caused by  2 flows of 2 other jobs\n"));
+}
+
+TEST(FindingText, SaysHowMuchWorkUsesThePlace) {
+  EXPECT_THAT(
+      TextOf(std::string(kAll) + "findings { reach { jobs: 2 ranks: 36 gpus: 36 hosts: 5 } }"),
+      HasSubstr("     used by    36 ranks of 2 jobs, on 36 GPUs of 5 hosts\n"));
+  EXPECT_THAT(TextOf(std::string(kAll) + "findings { reach { jobs: 1 ranks: 1 } }"),
+              Not(HasSubstr("used by")));
+}
+
+TEST(FindingText, ALoopEndsWhereItBegan) {
+  EXPECT_THAT(TextOf(std::string(kAll) + "findings { loop_ports: 'a:E1' loop_ports: 'b:E2' }"),
+              HasSubstr("loop       a:E1 > b:E2 > a:E1\n"));
+}
+
+TEST(FindingText, FoldsSymptomsByTheirKinds) {
+  const std::string text = TextOf(std::string(kAll) + R"(
+      findings { symptoms { kind: "flap" place: "a" probability: 1 }
+                 symptoms { kind: "blackhole" place: "leaf0" probability: 0.9 }
+                 symptoms { kind: "flap" place: "b" probability: 1 }
+                 symptoms { kind: "flap" place: "c" probability: 1 }
+                 symptoms { kind: "flap" place: "d" probability: 1 }
+                 symptoms { kind: "flap" place: "e" probability: 0.5 } })");
+  EXPECT_THAT(text, HasSubstr("with it    flap of a, b, c and 2 others; blackhole of leaf0\n"));
+}
+
+TEST(FindingText, ShowsAScreenAndSaysHowManyMoreThereAre) {
+  std::string fields = kAll;
+  for (int i = 0; i < 23; ++i) fields += "findings { sentence: 'S' }";
+  const std::string text = TextOf(fields);
+  EXPECT_THAT(text, HasSubstr("FAULTS: 23 found"));
+  EXPECT_THAT(text, HasSubstr(" 20. S"));
+  EXPECT_THAT(text, Not(HasSubstr(" 21. S")));
+  EXPECT_THAT(text, HasSubstr("and 3 faults more"));
+}
+
+// Names come from files.
+TEST(FindingText, LetsNoNameSteerTheTerminal) {
+  const std::string text =
+      TextOf(std::string(kAll) + "findings { sentence: 'S\\033[2J' evidence: 'e\\nFAULTS: none' }");
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("e\nFAULTS")));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/finding_watch.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class FindingWatchTest : public testing::Test {
+ protected:
+  // "begun S", and so on.
+  std::vector<std::string> Look(const std::string& fields) {
+    v1::ReplayReport report;
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(fields, &report));
+    std::vector<std::string> news;
+    watch_.Look(report, [&](FindingChange change, const v1::Finding& finding) {
+      EXPECT_NE(finding.kind(), "");
+      EXPECT_NE(finding.place(), "");
+      news.push_back(std::string(NameOf(change)) + " " + finding.sentence());
+    });
+    return news;
+  }
+  static constexpr const char* kFlap = "findings { kind: 'flap' place: 'a-b' sentence: 'F' } ";
+
+  FindingWatch watch_;
+};
+
+TEST_F(FindingWatchTest, TellsAFaultOnce) {
+  EXPECT_THAT(Look(""), IsEmpty());
+  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+  EXPECT_THAT(Look(kFlap), IsEmpty());
+}
+
+TEST_F(FindingWatchTest, AnotherPlaceKindOrDirectionIsAnotherFault) {
+  Look(kFlap);
+  EXPECT_THAT(Look(std::string(kFlap) +
+                   "findings { kind: 'flap' place: 'c-d' sentence: 'G' }"
+                   "findings { kind: 'gray_loss' place: 'a-b' sentence: 'H' }"
+                   "findings { kind: 'flap' place: 'a-b' direction: 'a' sentence: 'I' }"),
+              ElementsAre("begun G", "begun H", "begun I"));
+}
+
+TEST_F(FindingWatchTest, TellsThatItIsOverAndThenForgetsItSilently) {
+  Look(kFlap);
+  const std::string over = "findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }";
+  EXPECT_THAT(Look(over), ElementsAre("over F was"));
+  EXPECT_THAT(Look(over), IsEmpty());
+  EXPECT_THAT(Look(""), IsEmpty());
+  EXPECT_THAT(Look(over), ElementsAre("begun F was", "over F was"));
+}
+
+TEST_F(FindingWatchTest, TellsThatItCameBack) {
+  Look(kFlap);
+  Look("findings { kind: 'flap' place: 'a-b' sentence: 'F was' until_ns: 7 }");
+  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+}
+
+TEST_F(FindingWatchTest, WhatItHasForgottenIsNotTakenBack) {
+  Look(kFlap);
+  watch_.Forget();
+  EXPECT_THAT(Look(""), IsEmpty());
+  EXPECT_THAT(Look(kFlap), ElementsAre("begun F"));
+}
+
+TEST_F(FindingWatchTest, TellsWhatWasTakenBackBeforeWhatStandsInItsPlace) {
+  Look(kFlap);
+  EXPECT_THAT(Look("findings { kind: 'link_down' place: 'a-b' sentence: 'D' }"),
+              ElementsAre("withdrawn F", "begun D"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// "nccl-1 70 %, wire-2 10 %": whose flows fill it.
+std::string JobsOf(const v1::Hotspot& hotspot) {
+  std::map<std::string, double> shares;
+  for (const v1::Culprit& culprit : hotspot.culprits()) shares[culprit.job()] += culprit.share();
+  std::vector<std::pair<double, std::string>> jobs;
+  for (const auto& [job, share] : shares) jobs.emplace_back(-share, job);
+  std::ranges::sort(jobs);
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(jobs.size(), 3); ++i) {
+    text += fmt::format("{}{} {:.0f} %", i == 0 ? "" : ", ",
+                        jobs[i].second.empty() ? "no job" : Visible(jobs[i].second),
+                        -100 * jobs[i].first);
+  }
+  return text;
+}
+
+std::string CauseOf(const v1::Hotspot& hotspot) {
+  const auto group = [&] {
+    return fmt::format(", {} links {:.0f} % used", hotspot.group_links(),
+                       100 * hotspot.group_use());
+  };
+  if (hotspot.cause() == "held") return "held by PFC";
+  if (hotspot.cause() == "incast") return "incast";
+  if (hotspot.cause() == "one_sender") return "one sender";
+  if (hotspot.cause() == "collision") return "hash collision" + group();
+  if (hotspot.cause() == "overload") return "overload" + group();
+  return "";
+}
+
+// Whom it cost most; null if nobody.
+const v1::LostTime* MostLost(const v1::Hotspot& hotspot) {
+  const v1::LostTime* most = nullptr;
+  for (const v1::LostTime& lost : hotspot.lost()) {
+    if (lost.lost_ns() > (most == nullptr ? 0 : most->lost_ns())) most = &lost;
+  }
+  return most;
+}
+
+// "train 1.2 ms".
+std::string CostsOf(const v1::Hotspot& hotspot) {
+  const v1::LostTime* most = MostLost(hotspot);
+  if (most == nullptr) return "";
+  return fmt::format("{} {}", Visible(most->job()), HumanDuration(most->lost_ns()));
+}
+
+// What hurts more comes first.
+bool IsWorse(const v1::Hotspot* a, const v1::Hotspot* b) {
+  const auto key = [](const v1::Hotspot* one) {
+    const v1::LostTime* most = MostLost(*one);
+    return std::tuple(one->dropped(), most == nullptr ? 0 : most->lost_ns(), one->paused_ns(),
+                      one->marked());
+  };
+  if (key(a) != key(b)) return key(a) > key(b);
+  return std::tuple(a->from_ns(), a->port(), a->priority()) <
+         std::tuple(b->from_ns(), b->port(), b->priority());
+}
+
+}  // namespace
+
+void AppendHotspots(const v1::ReplayReport& report, std::string& text) {
+  if (report.hotspots().empty()) return;
+  std::vector<const v1::Hotspot*> hotspots;
+  std::set<std::string> ports;
+  for (const v1::Hotspot& hotspot : report.hotspots()) {
+    hotspots.push_back(&hotspot);
+    ports.insert(hotspot.port());
+  }
+  std::ranges::sort(hotspots, IsWorse);
+  const bool any_paused = std::ranges::any_of(hotspots, &v1::Hotspot::paused_ns);
+  const bool any_lost = std::ranges::any_of(
+      hotspots, [](const v1::Hotspot* hotspot) { return MostLost(*hotspot) != nullptr; });
+  text += fmt::format(
+      "HOTSPOTS: queues of {} filled up, {} in all, which is no fault: healthy collectives fill "
+      "queues too\n\n"
+      "  what dropped packets or cost a job most comes first; PEAK is the most in the queue, "
+      "MARKED "
+      "are its CE marks{}{}\n\n",
+      Counted(ports.size(), "port"), Counted(hotspots.size(), "time"),
+      any_paused ? ",\n  PAUSED is how long its neighbour held it by PFC" : "",
+      any_lost ? ",\n  COSTS AT MOST how long a job waited at worst" : "");
+  TextTable table({{"QUEUE OF"},
+                   {"PRIORITY", Align::kRight},
+                   {"SINCE", Align::kRight},
+                   {"FOR", Align::kRight},
+                   {"PEAK", Align::kRight},
+                   {"MARKED", Align::kRight},
+                   {"DROPPED", Align::kRight},
+                   {"PAUSED", Align::kRight},
+                   {"FLOWS", Align::kRight},
+                   {"OF"},
+                   {"COSTS AT MOST"},
+                   {"BECAUSE"}});
+  int rows = 0;
+  for (const v1::Hotspot* hotspot : hotspots) {
+    if (rows++ == kMaxRows) break;
+    table.Add({hotspot->port(), hotspot->priority() < 0 ? "" : std::to_string(hotspot->priority()),
+               OffsetText(report, hotspot->from_ns()),
+               HumanDuration(hotspot->until_ns() - hotspot->from_ns()),
+               hotspot->peak_bytes() == 0 ? "" : HumanBytes(hotspot->peak_bytes()),
+               CountOrBlank(hotspot->marked()), CountOrBlank(hotspot->dropped()),
+               hotspot->paused_ns() == 0 ? "" : HumanDuration(hotspot->paused_ns()),
+               CountOrBlank(hotspot->flows()), JobsOf(*hotspot), CostsOf(*hotspot),
+               CauseOf(*hotspot)});
+  }
+  text += table.Render(2);
+  AppendMore(static_cast<int>(hotspots.size()), "hotspot", text);
+  text += "\n";
+}
+
+}  // namespace rocescope

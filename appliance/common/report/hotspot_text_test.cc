@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string TextOf(const std::string& hotspots) {
+  v1::ReplayReport report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(hotspots, &report));
+  std::string text;
+  AppendHotspots(report, text);
+  return text;
+}
+
+TEST(HotspotText, IsNoneWhereNoQueueFilledUp) { EXPECT_EQ(TextOf(""), ""); }
+
+TEST(HotspotText, HasWhatHurtsMostFirst) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "leaf0:Ethernet1" priority: 3 from_ns: 1000000 until_ns: 2000000 marked: 5 }
+      hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 0 until_ns: 1000000 dropped: 1 }
+      hotspots { port: "leaf1:Ethernet2" priority: -1 from_ns: 5000000 until_ns: 6000000
+                 paused_ns: 400000 peak_bytes: 1500000 })");
+  EXPECT_THAT(text, HasSubstr("HOTSPOTS: queues of 2 ports filled up, 3 times in all"));
+  const size_t dropped = text.find("leaf1:Ethernet2");
+  const size_t marked = text.find("leaf0:Ethernet1");
+  ASSERT_NE(marked, std::string::npos);
+  EXPECT_LT(dropped, text.find("400.0 us"));
+  EXPECT_LT(text.find("400.0 us"), marked);
+  EXPECT_THAT(text, HasSubstr("1.5 MB"));
+  EXPECT_THAT(text, Not(HasSubstr("-1")));
+}
+
+TEST(HotspotText, SaysThatAFullQueueIsNoFault) {
+  EXPECT_THAT(TextOf("hotspots { port: 'leaf0:Ethernet1' marked: 5 }"),
+              HasSubstr("1 time in all, which is no fault: healthy collectives fill queues too"));
+}
+
+TEST(HotspotText, PutsWhatCostsJobsBeforeWhatWasMarkedAlone) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "marked" marked: 5000 }
+      hotspots { port: "costly" marked: 5 lost { job: "a" lost_ns: 1000 } }
+      hotspots { port: "dropping" dropped: 1 })");
+  EXPECT_LT(text.find("dropping"), text.find("costly"));
+  EXPECT_LT(text.find("costly"), text.find("marked "));
+}
+
+TEST(HotspotText, CountsFromTheReportsZero) {
+  EXPECT_THAT(TextOf("zero_ns: 1000000000000 hotspots { port: 'a' from_ns: 1000002000000 until_ns: "
+                     "1000003000000 marked: 1 }"),
+              HasSubstr("+2.0 ms"));
+}
+
+TEST(HotspotText, SaysWhoseFlowsTheyAre) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5
+                 culprits { share: 0.5 job: "train" }
+                 culprits { share: 0.3 }
+                 culprits { share: 0.12 job: "train" } })");
+  EXPECT_THAT(text, HasSubstr("train 62 %, no job 30 %"));
+}
+
+TEST(HotspotText, SaysWhyAndWhomItCostsMost) {
+  const std::string text = TextOf(R"(
+      hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5 flows: 12
+                 cause: "collision" group_links: 4 group_use: 0.454
+                 lost { job: "small" lost_ns: 900000 } lost { job: "train" lost_ns: 1200000 } }
+      hotspots { port: "leaf1:Ethernet1" until_ns: 1000000 marked: 4 cause: "incast"
+                 lost { job: "alone" lost_ns: 0 } })");
+  EXPECT_THAT(text, HasSubstr("hash collision, 4 links 45 % used"));
+  EXPECT_THAT(text, HasSubstr("train 1.2 ms"));
+  EXPECT_THAT(text, Not(HasSubstr("small")));
+  EXPECT_THAT(text, Not(HasSubstr("alone")));
+  EXPECT_THAT(text, HasSubstr("incast"));
+}
+
+}  // namespace
+}  // namespace rocescope

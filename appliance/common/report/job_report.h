@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of the report that say who talked to whom.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analytics/engine/snapshot.h"
+#include "dataplane/pipeline/totals.h"
+#include "dataplane/record/flow_key_hash.h"
+
+namespace rocescope {
+
+namespace v1 {
+class Allocation;
+class FlowPath;
+class ReplayReport;
+}  // namespace v1
+
+struct FlowReference {
+  uint32_t id = 0;  // in the report
+  const FlowSummary* summary = nullptr;
+};
+using FlowIds = std::unordered_map<FlowKey, FlowReference, FlowKeyHash>;
+
+// As Endpoint.rank_source has it.
+std::string_view NameOf(RankSource source);
+
+void FillAllocation(const JobAllocation& allocation, v1::Allocation& out);
+void FillConnections(const Snapshot& snapshot, const FlowIds& flows, v1::ReplayReport& report);
+void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report);
+// Of all jobs the id, and what the scheduler says: what sentences name them by.
+void FillJobNames(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath& out);
+void FillPaths(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillHotspots(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillAnomalies(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillFindings(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillCabling(const Snapshot& snapshot, v1::ReplayReport& report);
+void FillClocks(const Snapshot& snapshot, const std::vector<Tap>& taps, v1::ReplayReport& report);
+
+}  // namespace rocescope

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "appliance/common/report/collective_report.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// Processes that are in smaller communicators only.
+std::string Outsiders(const v1::Job& job) {
+  const auto count =
+      std::ranges::count_if(job.ranks(), [](const v1::Rank& rank) { return rank.rank() < 0; });
+  if (count == 0) return "";
+  return fmt::format(", and {} without a rank", Counted(static_cast<uint64_t>(count), "process"));
+}
+
+std::string WhoText(const v1::Job& job) {
+  if (job.identity() == "scheduler") {
+    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") +
+           " of its nodes, by the scheduler";
+  }
+  if (job.identity() == "wire") {
+    return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") + " in step, by the wire alone";
+  }
+  if (job.expected_ranks() != 0) {
+    return fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
+                       Outsiders(job));
+  }
+  return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without a log";
+}
+
+std::string QpText(const v1::RankQp& qp) {
+  const std::string peer = RankText(qp.peer_rank(), qp.peer_process());
+  return fmt::format("{} ({})", qp.qpn(), peer.empty() ? "?" : peer);
+}
+
+}  // namespace
+
+std::string RankText(int rank, std::string process) {
+  return rank < 0 ? std::move(process) : std::to_string(rank);
+}
+
+std::string JobName(const v1::Job& job) {
+  return job.has_allocation() ? JobName(job.id(), job.allocation()) : Visible(job.id());
+}
+
+std::string JobName(std::string_view id, const v1::Allocation& allocation) {
+  const std::string name = Visible(allocation.name());
+  return fmt::format("{} [slurm {}{}]", Visible(id), allocation.id(),
+                     name.empty() ? "" : fmt::format(" \"{}\"", name));
+}
+
+void AppendJob(const v1::Job& job, std::string& text) {
+  uint64_t bytes = 0;
+  uint64_t messages = 0;
+  for (const v1::Edge& edge : job.edges()) {
+    bytes += edge.bytes();
+    messages += edge.messages();
+  }
+  const std::string who = WhoText(job);
+  text += fmt::format("JOB {}: {}; {} carried {} bytes in {}\n", JobName(job), who,
+                      Counted(static_cast<uint64_t>(job.edges_size()), "edge"),
+                      WithThousands(bytes), Counted(messages, "message"));
+  if (job.has_iteration_pattern()) AppendIterationPattern(job.iteration_pattern(), text);
+  TextTable ranks({{"RANK", Align::kRight},
+                   {"HOST"},
+                   {"GPU"},
+                   {"PROCESS", Align::kRight},
+                   {"NIC"},
+                   {"ADDRESS"},
+                   {"QUEUE PAIRS (PEER RANK)"}});
+  int rows = 0;
+  for (const v1::Rank& rank : job.ranks()) {
+    if (++rows > kMaxRows) break;
+    std::string queue_pairs;
+    int listed = 0;
+    for (const v1::RankQp& qp : rank.queue_pairs()) {
+      if (!qp.seen()) continue;
+      if (++listed > 8) {
+        queue_pairs += " ...";
+        break;
+      }
+      if (!queue_pairs.empty()) queue_pairs += ", ";
+      queue_pairs += QpText(qp);
+    }
+    ranks.Add({RankText(rank.rank(), "-"), rank.host(), rank.gpu_bus_id(),
+               rank.process_id() == 0 ? "" : std::to_string(rank.process_id()),
+               rank.nics_size() > 0 ? rank.nics(0) : "",
+               rank.addresses_size() > 0 ? rank.addresses(0) : "", queue_pairs});
+  }
+  text += "\n" + ranks.Render(2);
+  AppendMore(job.ranks_size(), "rank", text);
+
+  TextTable edges({{"FROM", Align::kRight},
+                   {"TO", Align::kRight},
+                   {"DATA BYTES", Align::kRight},
+                   {"MESSAGES", Align::kRight},
+                   {"QP FROM"},
+                   {"QP TO"},
+                   {"UNSEEN", Align::kRight},
+                   {"RE-SENT", Align::kRight},
+                   {"CE", Align::kRight},
+                   {"CNP", Align::kRight},
+                   {"SURE", Align::kRight}});
+  rows = 0;
+  for (const v1::Edge& edge : job.edges()) {
+    if (++rows > kMaxRows) break;
+    const auto list = [](const auto& qpns) {
+      std::string names;
+      for (int i = 0; i < std::min(qpns.size(), 4); ++i) {
+        names += (i > 0 ? "," : "") + std::to_string(qpns[i]);
+      }
+      return qpns.size() > 4 ? names + fmt::format(" +{}", qpns.size() - 4) : names;
+    };
+    edges.Add({RankText(edge.source_rank(), edge.source_process()),
+               RankText(edge.destination_rank(), edge.destination_process()),
+               WithThousands(edge.bytes()), WithThousands(edge.messages()),
+               list(edge.source_qpns()), list(edge.destination_qpns()), CountOrBlank(edge.missing()),
+               CountOrBlank(edge.retransmitted()), CountOrBlank(edge.ce_marked()),
+               CountOrBlank(edge.cnps()), SureText(edge.confidence())});
+  }
+  if (!edges.empty()) text += "\n" + edges.Render(2);
+  AppendMore(job.edges_size(), "edge", text);
+  for (const std::string& note : job.notes()) text += "  note: " + Visible(note) + "\n";
+  text += "\n";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using v1::PathStretch;
+
+struct StateWord {
+  PathStretch::State state;
+  std::string_view word;
+};
+constexpr std::array<StateWord, 6> kWords = {{{PathStretch::STATE_EXACT, "exact"},
+                                              {PathStretch::STATE_LIKELY, "likely"},
+                                              {PathStretch::STATE_AMBIGUOUS, "ambiguous"},
+                                              {PathStretch::STATE_SPREAD, "spread"},
+                                              {PathStretch::STATE_STRAY, "stray"},
+                                              {PathStretch::STATE_UNKNOWN, "unknown"}}};
+
+// The ranks of queue pairs, as the connections have them.
+class Ranks {
+ public:
+  explicit Ranks(const v1::ReplayReport& report) {
+    for (const v1::Connection& connection : report.connections()) {
+      Note(connection.a(), connection.b());
+      Note(connection.b(), connection.a());
+    }
+  }
+
+  // "host0:mlx5_0 (rank 3)", or the address where the topology has none.
+  std::string Source(const v1::FlowPath& path) const {
+    return Text(path.source_nic(), path.source(), RankOf(path, true));
+  }
+  std::string Destination(const v1::FlowPath& path) const {
+    return Text(path.destination_nic(), path.destination(), RankOf(path, false));
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, int>;  // source, destination, its queue pair
+  struct Pair {
+    int source = -1;
+    int destination = -1;
+  };
+
+  void Note(const v1::Endpoint& from, const v1::Endpoint& to) {
+    if (to.qpn() < 0) return;
+    pairs_[{from.address(), to.address(), to.qpn()}] = {.source = from.rank(),
+                                                        .destination = to.rank()};
+  }
+  int RankOf(const v1::FlowPath& path, bool source) const {
+    const auto at =
+        pairs_.find({path.source(), path.destination(), static_cast<int>(path.destination_qpn())});
+    if (at == pairs_.end()) return -1;
+    return source ? at->second.source : at->second.destination;
+  }
+  static std::string Text(const std::string& nic, const std::string& address, int rank) {
+    const std::string& name = nic.empty() ? address : nic;
+    return rank < 0 ? name : fmt::format("{} (rank {})", name, rank);
+  }
+
+  std::map<Key, Pair> pairs_;
+};
+
+// The switches' ports; where several paths agree, what they have in common.
+std::string WayOf(const PathStretch& stretch) {
+  const auto join = [](const auto& ports) {
+    std::string text;
+    for (int i = 1; i < ports.size(); ++i) text += (i > 1 ? " > " : "") + ports[i];
+    return text;
+  };
+  switch (stretch.state()) {
+    case PathStretch::STATE_EXACT:
+    case PathStretch::STATE_LIKELY:
+      return join(stretch.ports());
+    case PathStretch::STATE_AMBIGUOUS:
+      return fmt::format("one of {}, all by {}", Counted(stretch.candidates(), "path"),
+                         join(stretch.certain_ports()));
+    case PathStretch::STATE_SPREAD:
+    case PathStretch::STATE_STRAY: {
+      std::string text;
+      for (const v1::PortShare& share : stretch.shares()) {
+        text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", share.port(),
+                            100 * share.share());
+      }
+      return text;
+    }
+    default:
+      return "";
+  }
+}
+
+// Why it came here, if it came from elsewhere.
+std::string ReasonOf(const PathStretch& stretch) {
+  const std::string& reason = stretch.reason();
+  if (reason == "link_down" || reason == "switch_down")
+    return stretch.reason_place() + " went down";
+  if (reason == "link_up") return stretch.reason_place() + " came up";
+  if (reason == "link_silent") return "nobody on " + stretch.reason_place() + " since";
+  if (reason == "reassigned") return "dealt anew with " + stretch.reason_place();
+  if (reason == "new_source_port") return "new source port";
+  return reason;
+}
+
+std::string SumText(const v1::ReplayReport& report) {
+  std::map<PathStretch::State, uint64_t> flows;
+  uint64_t changed = 0;
+  for (const v1::FlowPath& path : report.paths()) {
+    ++flows[path.stretches(path.stretches_size() - 1).state()];
+    changed += path.stretches_size() > 1;
+  }
+  std::string text;
+  for (const auto& [state, word] : kWords) {
+    if (flows.contains(state)) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", WithThousands(flows[state]), word);
+    }
+  }
+  if (changed > 0) text += fmt::format("; {} changed on the way", WithThousands(changed));
+  return text;
+}
+
+}  // namespace
+
+void AppendPaths(const v1::ReplayReport& report, std::string& text) {
+  if (report.paths().empty()) return;
+  text += fmt::format("PATHS of {}: {}\n\n",
+                      Counted(static_cast<uint64_t>(report.paths_size()), "flow"), SumText(report));
+  // Those that changed first, then the largest.
+  std::vector<const v1::FlowPath*> order;
+  for (const v1::FlowPath& path : report.paths()) order.push_back(&path);
+  const auto weight = [](const v1::FlowPath* path) {
+    uint64_t bytes = 0;
+    for (const PathStretch& stretch : path->stretches()) bytes += stretch.bytes();
+    return std::pair(path->stretches_size() > 1, bytes);
+  };
+  std::ranges::stable_sort(order, std::greater<>(), weight);
+  const Ranks ranks(report);
+  TextTable table({{"FROM"},
+                   {"TO"},
+                   {"QP", Align::kRight},
+                   {"SINCE", Align::kRight},
+                   {"BYTES", Align::kRight},
+                   {"SURE"},
+                   {"WHY"},
+                   {"BY (PORTS THAT SEND)"}});
+  int rows = 0;
+  int shown = 0;
+  for (const v1::FlowPath* path : order) {
+    if (rows >= kMaxRows) break;
+    ++shown;
+    for (const PathStretch& stretch : path->stretches()) {
+      const bool first = &stretch == &path->stretches(0);
+      const auto* word = std::ranges::find(kWords, stretch.state(), &StateWord::state);
+      table.Add({first ? ranks.Source(*path) : "", first ? ranks.Destination(*path) : "",
+                 first ? std::to_string(path->destination_qpn()) : "",
+                 OffsetText(report, stretch.from_ns()), WithThousands(stretch.bytes()),
+                 word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
+                 WayOf(stretch)});
+      ++rows;
+    }
+  }
+  text += table.Render(2);
+  AppendMore(report.paths_size() - shown + kMaxRows, "flow", text);
+  text += "\n";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/replay_report.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+
+#include <algorithm>
+
+#include "appliance/common/report/coverage_report.h"
+#include "appliance/common/report/job_report.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/telemetry_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint32_t kSchemaVersion = 1;
+
+void FillOperations(const FlowCounts& counts, v1::Operations& out) {
+  out.set_send(counts.ClassPackets(OperationClass::kSend));
+  out.set_write(counts.ClassPackets(OperationClass::kWrite));
+  out.set_read_request(counts.ClassPackets(OperationClass::kReadRequest));
+  out.set_read_response(counts.ClassPackets(OperationClass::kReadResponse));
+  out.set_atomic(counts.ClassPackets(OperationClass::kAtomic));
+  out.set_acknowledge(counts.ClassPackets(OperationClass::kAcknowledge));
+  out.set_cnp(counts.ClassPackets(OperationClass::kCnp));
+  out.set_datagram(counts.ClassPackets(OperationClass::kDatagram));
+}
+
+void FillTrouble(const FlowCounts& counts, v1::Flow& out) {
+  out.mutable_loss()->set_missing(counts.missing);
+  out.mutable_loss()->set_reordered(counts.reordered);
+  out.mutable_loss()->set_retransmitted(counts.retransmitted);
+  out.mutable_loss()->set_restarts(counts.restarts);
+  const auto nak = [&](NakKind kind) { return counts.naks[static_cast<size_t>(kind)]; };
+  v1::Naks& naks = *out.mutable_naks();
+  naks.set_receiver_not_ready(nak(NakKind::kReceiverNotReady));
+  naks.set_sequence_error(nak(NakKind::kSequenceError));
+  naks.set_invalid_request(nak(NakKind::kInvalidRequest));
+  naks.set_remote_access(nak(NakKind::kRemoteAccess));
+  naks.set_remote_operation(nak(NakKind::kRemoteOperation));
+  naks.set_other(nak(NakKind::kOther));
+  out.set_ce_marked(counts.ce_marked);
+}
+
+void FillTiming(const FlowCounts& counts, v1::Flow& out) {
+  const DurationSummary& trip = counts.ack_round_trip;
+  v1::RoundTrip& round_trip = *out.mutable_ack_round_trip();
+  round_trip.set_count(trip.count);
+  round_trip.set_mean_ns(trip.count == 0 ? 0 : trip.sum.count() / trip.count);
+  round_trip.set_minimum_ns(trip.minimum.count());
+  round_trip.set_maximum_ns(trip.maximum.count());
+  const DurationSummary& gap = counts.message_gap;
+  out.mutable_message_gap()->set_count(gap.count);
+  out.mutable_message_gap()->set_mean_ns(gap.count == 0 ? 0 : gap.sum.count() / gap.count);
+  out.mutable_message_gap()->set_maximum_ns(gap.maximum.count());
+}
+
+void FillFlow(const FlowSummary& flow, const std::vector<Tap>& taps, v1::Flow& out) {
+  constexpr uint8_t kNoCredits = 31;
+  const FlowCounts& total = flow.total;
+  out.set_segment(flow.flow.segment);
+  out.set_source(ToString(flow.flow.source));
+  out.set_destination(ToString(flow.flow.destination));
+  out.set_destination_qpn(flow.flow.destination_qpn.value);
+  for (size_t i = 0; i < flow.streams.size(); ++i) {
+    if (i > 0 && flow.streams[i].tap == flow.streams[i - 1].tap) continue;
+    out.add_taps(taps[flow.streams[i].tap].name);
+  }
+  out.set_first_seen_ns(ToNanoseconds(total.first_seen));
+  out.set_last_seen_ns(ToNanoseconds(total.last_seen));
+  out.set_packets(total.packets);
+  out.set_bytes(total.bytes);
+  out.set_payload_bytes(total.payload_bytes);
+  out.set_messages(total.messages);
+  out.set_control_messages(total.control_messages);
+  out.set_control_bytes(total.control_bytes);
+  FillOperations(total, *out.mutable_operations());
+  for (size_t i = 0; i < kMessageSizeBins; ++i) {
+    if (total.message_sizes[i] == 0) continue;
+    v1::SizeBin& bin = *out.add_message_sizes();
+    bin.set_at_most(i < kMessageSizeBounds.size() ? kMessageSizeBounds[i] : 0);
+    bin.set_messages(total.message_sizes[i]);
+  }
+  FillTrouble(total, out);
+  FillTiming(total, out);
+  out.set_ttl(total.ttl);
+  out.set_dscp(total.dscp);
+  out.set_dscp_changed(total.dscp_changed);
+  out.set_udp_source_port(total.udp_source_port);
+  out.set_udp_source_port_changes(total.udp_source_port_changes);
+  out.set_last_rkey(total.last_rkey);
+  out.set_last_credits(total.last_credits == kNoCredits ? -1 : total.last_credits);
+  out.set_hop_copies(total.hop_copies);
+}
+
+void FillTotals(const ReplayFindings& findings, v1::Totals& out) {
+  const FrameProcessor::Counters& counters = findings.dataplane.counters;
+  // Flows that gave way to others in a full table are in it.
+  FlowCounts sum = findings.snapshot.traffic_statistics.evicted;
+  for (const FlowSummary& flow : *findings.snapshot.flows) sum += flow.total;
+  out.set_flows(findings.snapshot.flows->size());
+  out.set_packets(sum.packets);
+  out.set_bytes(sum.bytes);
+  out.set_payload_bytes(sum.payload_bytes);
+  out.set_messages(sum.messages);
+  out.set_missing(sum.missing);
+  out.set_reordered(sum.reordered);
+  out.set_retransmitted(sum.retransmitted);
+  out.set_naks(sum.Naks());
+  out.set_ce_marked(sum.ce_marked);
+  out.set_cnps(sum.ClassPackets(OperationClass::kCnp));
+  uint64_t by_state[3] = {};
+  for (const Connection& connection : *findings.snapshot.connections) {
+    ++by_state[static_cast<size_t>(connection.state)];
+  }
+  out.set_connections_paired(by_state[static_cast<size_t>(ConnectionState::kPaired)]);
+  out.set_connections_ambiguous(by_state[static_cast<size_t>(ConnectionState::kAmbiguous)]);
+  out.set_connections_one_sided(by_state[static_cast<size_t>(ConnectionState::kOneSided)]);
+  out.set_pause_frames(counters.pause_frames);
+  out.set_cut_frames(counters.cut_frames);
+  out.set_icrc_valid(counters.icrc_valid);
+  out.set_icrc_invalid(counters.icrc_invalid);
+  out.set_int_frames(counters.int_frames);
+  out.set_sflow_frames(counters.sflow_frames);
+}
+
+// A clear-to-send shows in the octets behind its WRITE's header: 18 (Ethernet and a VLAN tag), 20
+// (IPv4), 8 (UDP), 12 (BTH), 16 (RETH) and the first 20 of its own; ERSPAN adds 62 at most.
+std::string NoteOnCutting(const v1::ReplayReport& report) {
+  const uint32_t enough = report.coverage().mirrors_size() > 0 ? 160 : 96;
+  const uint64_t cut = report.totals().cut_frames();
+  if (cut == 0 || report.coverage().cut_at() >= enough) return {};
+  return fmt::format(
+      "{} of {} frames were cut at {} octets: capture at least {} octets to tell clear-to-sends "
+      "from data",
+      WithThousands(cut), WithThousands(report.ledger().decoded()), report.coverage().cut_at(),
+      enough);
+}
+
+// Of all frames: the decoded ones are among them.
+void FillExtent(const ReplayFindings& findings, v1::TimeRange& out) {
+  const FrameProcessor::Counters& counters = findings.dataplane.counters;
+  if (!findings.extent.first) return;
+  Timestamp first = *findings.extent.first;
+  Timestamp last = findings.extent.last;
+  if (counters.ledger.decoded > 0) {
+    first = std::min(first, counters.first);
+    last = std::max(last, counters.last);
+  }
+  out.set_start_ns(ToNanoseconds(first));
+  out.set_end_ns(ToNanoseconds(last));
+}
+
+// What sentences about faults count from.
+void FillZero(const ReplayFindings& findings, v1::ReplayReport& report) {
+  if (report.extent().start_ns() != 0) {
+    report.set_zero_ns(report.extent().start_ns());
+  } else if (findings.counters.first) {
+    report.set_zero_ns(ToNanoseconds(*findings.counters.first));
+  }
+}
+
+}  // namespace
+
+void FillPort(const PortFindings& port, v1::Port& out) {
+  out.set_name(port.name);
+  out.set_driver(port.driver);
+  out.set_counted(port.counted);
+  out.set_losses_counted(port.losses_counted);
+  out.set_received(port.received);
+  out.set_missed(port.missed);
+  out.set_no_mbuf(port.no_mbuf);
+  out.set_errors(port.errors);
+  out.set_mbufs(port.mbufs);
+  out.set_mbufs_in_use(port.mbufs_in_use);
+  out.set_mbufs_peak(port.mbufs_peak);
+}
+
+const v1::ReplayReport& BuildReplayReport(const ReplayFindings& findings,
+                                          google::protobuf::Arena& arena) {
+  v1::ReplayReport& report = *google::protobuf::Arena::CreateMessage<v1::ReplayReport>(&arena);
+  report.set_schema_version(kSchemaVersion);
+  FillLedger(findings.dataplane.counters.ledger, *report.mutable_ledger());
+  report.mutable_captured()->set_start_ns(ToNanoseconds(findings.dataplane.counters.first));
+  report.mutable_captured()->set_end_ns(ToNanoseconds(findings.dataplane.counters.last));
+  FillExtent(findings, *report.mutable_extent());
+  FillZero(findings, report);
+  const std::vector<Tap>& taps = findings.dataplane.taps;
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const Tap& tap = taps[i];
+    // A mirror of other traffic than RoCE.
+    if (tap.frames == 0 && tap.capture != i) continue;
+    v1::Tap& out = *report.add_taps();
+    out.set_name(tap.name);
+    out.set_frames(tap.frames);
+  }
+  FillTotals(findings, *report.mutable_totals());
+
+  // The largest flows first; equal ones stay in the order of their keys.
+  std::vector<const FlowSummary*> order;
+  order.reserve(findings.snapshot.flows->size());
+  for (const FlowSummary& flow : *findings.snapshot.flows) order.push_back(&flow);
+  std::ranges::sort(order, [](const FlowSummary* a, const FlowSummary* b) {
+    return a->total.bytes != b->total.bytes ? a->total.bytes > b->total.bytes : a->flow < b->flow;
+  });
+  FlowIds ids(order.size());
+  report.mutable_flows()->Reserve(static_cast<int>(order.size()));
+  for (const FlowSummary* flow : order) {
+    v1::Flow& out = *report.add_flows();
+    out.set_id(static_cast<uint32_t>(report.flows_size()));
+    FillFlow(*flow, taps, out);
+    ids.emplace(flow->flow, FlowReference{.id = out.id(), .summary = flow});
+  }
+  FillConnections(findings.snapshot, ids, report);
+  FillJobs(findings.snapshot, report);
+  FillPaths(findings.snapshot, report);
+  FillHotspots(findings.snapshot, report);
+  FillAnomalies(findings.snapshot, report);
+  FillServiceLevels(findings.snapshot, report);
+  FillFindings(findings.snapshot, report);
+  FillCabling(findings.snapshot, report);
+  FillClocks(findings.snapshot, taps, report);
+  FillTelemetry(findings, *report.mutable_telemetry());
+  FillCoverage(findings, *report.mutable_coverage());
+  for (const PortFindings& port : findings.ports) FillPort(port, *report.add_ports());
+  for (const std::string& note : findings.notes) report.add_notes(note);
+  if (std::string note = NoteOnCutting(report); !note.empty()) report.add_notes(std::move(note));
+  return report;
+}
+
+}  // namespace rocescope

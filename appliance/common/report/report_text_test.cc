@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/common/report/replay_report_fixture.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using ReportTextTest = ReplayReportTest;
+
+TEST_F(ReportTextTest, AProcessWithoutARankGoesByItsName) {
+  JobRank& receiver = attribution_.jobs[0].job.ranks[1];
+  receiver.rank = -1;
+  receiver.process_id = 300;
+  attribution_.jobs[0].job.ranks_seen = 1;
+  attribution_.jobs[0].edges[0].destination_rank = -1;
+  attribution_.jobs[0].edges[0].destination_member = 1;
+  attribution_.endpoints[0][1]->rank = -1;
+  const v1::ReplayReport& report = Build();
+  EXPECT_EQ(report.jobs(0).seen_ranks(), 1u);
+  EXPECT_EQ(report.jobs(0).edges(0).destination_rank(), -1);
+  EXPECT_EQ(report.jobs(0).edges(0).destination_process(), "node1:300");
+  EXPECT_EQ(report.jobs(0).ranks(0).queue_pairs(0).peer_process(), "node1:300");
+  const std::string text = RenderText(report);
+  EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 1 of 2 ranks known, and 1 process without a rank;"));
+  EXPECT_THAT(text, HasSubstr("37 (node1:300)"));
+  EXPECT_THAT(text, HasSubstr("     0  node1:300  9,007,199,254,740,993"));
+}
+
+// What a READ fetches travels from the one who is asked, and is counted there.
+TEST_F(ReportTextTest, TextOfNoTrafficSaysSoAndKeepsTheJobAndTheNotes) {
+  flows_.clear();
+  connections_.clear();
+  attribution_.endpoints.clear();
+  const std::string text = RenderText(Build({"a.log:3: expected a rank"}));
+  EXPECT_THAT(text, HasSubstr("No RoCE in this capture"));
+  EXPECT_THAT(text, HasSubstr("JOB nccl-abc: 2 of 2 ranks known"));
+  EXPECT_THAT(text, HasSubstr("0 received = 0 decoded + 0 filtered + 0 dropped"));
+  EXPECT_THAT(text, HasSubstr("a.log:3: expected a rank"));
+}
+
+TEST_F(ReportTextTest, TextNeverSaysMoreCertaintyThanThereIs) {
+  attribution_.jobs[0].edges[0].confidence = 0.998;
+  EXPECT_THAT(RenderText(Build()), HasSubstr("0.99\n"));
+  attribution_.jobs[0].edges[0].confidence = 0.29;  // of which a double falls short
+  EXPECT_THAT(RenderText(Build()), HasSubstr("0.29\n"));
+}
+
+TEST_F(ReportTextTest, TextPutsTheJobBeforeConnectionsFlowsAndLedger) {
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_received(20);
+  report.mutable_ledger()->set_decoded(20);
+  const std::string text = RenderText(report);
+  size_t last = 0;
+  for (const char* heading :
+       {"JOB ", "TROUBLE", "CONNECTIONS: 1 paired", "FLOWS: 2 flows", "LEDGER: 20 received"}) {
+    const size_t at = text.find(heading);
+    ASSERT_NE(at, std::string::npos) << heading;
+    EXPECT_GE(at, last) << heading;
+    last = at;
+  }
+  EXPECT_THAT(text, HasSubstr("9,007,199,254,740,993"));
+}
+
+TEST_F(ReportTextTest, TroubleNamesTheFlowThatAloneHasIt) {
+  flows_[0].total.ce_marked = 3;
+  flows_[1].total.ce_marked = 2;
+  flows_[1].total.reordered = 1;
+  flows_[1].total.class_packets[static_cast<size_t>(OperationClass::kCnp)] = 1;
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  const std::string text = RenderText(report);
+  EXPECT_THAT(text, HasSubstr("2  NAKs: 10.0.0.1 > 10.0.0.2 qp 38\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("4  packets unseen .*: 10.0.0.1 > 10.0.0.2 qp 38\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("5  packets marked CE .*, on 2 flows\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("1  packet came late .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("1  CNP .*: 10.0.0.2 > 10.0.0.1 qp 37\n"));
+}
+
+TEST_F(ReportTextTest, TextTellsCopiesFromPackets) {
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(43);
+  report.mutable_totals()->set_pause_frames(3);
+  report.add_taps()->set_frames(23);
+  report.mutable_taps(0)->set_frames(20);
+  report.mutable_captured()->set_start_ns(1'714'564'800'000'000'000);
+  report.mutable_captured()->set_end_ns(1'714'564'804'500'000'000);
+  EXPECT_THAT(RenderText(report),
+              HasSubstr("\n\n20 packets, seen 40 times in 2 captures, and 3 PAUSE or PFC "
+                        "frames, from 2024-05-01 12:00:00.000 to 12:00:04.500 UTC "
+                        "(4.50 s)\n"));
+}
+
+TEST_F(ReportTextTest, TextSaysThatTheFiltersLeftNothing) {
+  flows_.clear();
+  connections_.clear();
+  attribution_ = {};
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_received(5);
+  report.mutable_ledger()->set_filtered(4);
+  report.mutable_extent()->set_start_ns(1'714'564'800'000'000'000);
+  report.mutable_extent()->set_end_ns(1'714'651'200'000'000'000);
+  EXPECT_THAT(RenderText(report),
+              HasSubstr("\n\nNo frame passed the filters; the capture spans 2024-05-01 "
+                        "12:00:00.000 to 2024-05-02 12:00:00.000 UTC.\n"));
+}
+
+TEST_F(ReportTextTest, TextTellsOtherTrafficFromBrokenFrames) {
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_received(20);
+  for (const auto& [reason, frames] : {std::pair("not_roce", 18), std::pair("bad_ip", 2)}) {
+    v1::DropCount& row = *report.mutable_ledger()->add_dropped();
+    row.set_reason(reason);
+    row.set_frames(static_cast<uint64_t>(frames));
+  }
+  EXPECT_THAT(RenderText(report),
+              HasSubstr("20 received = 0 decoded + 0 filtered + 18 other traffic, not RoCE + 2 "
+                        "dropped\n\n  DROPPED  REASON"));
+}
+
+TEST_F(ReportTextTest, ASingleCandidateIsAPossibility) {
+  connections_[0].state = ConnectionState::kAmbiguous;
+  connections_[0].candidates = {{.qpn = Qpn{37}, .posterior = 0.429}};
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  EXPECT_THAT(RenderText(report), HasSubstr("1 possible queue pair (0.42)"));
+}
+
+TEST_F(ReportTextTest, DatagramsHaveNoConnectionsToFind) {
+  connections_.clear();
+  attribution_ = {};
+  for (FlowSummary& flow : flows_) {
+    flow.total.class_packets = {};
+    flow.total.class_packets[static_cast<size_t>(OperationClass::kDatagram)] = flow.total.packets;
+  }
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(20);
+  EXPECT_THAT(RenderText(report), HasSubstr("CONNECTIONS: none to find: datagrams (UD)"));
+}
+
+TEST_F(ReportTextTest, TextShowsAScreenAndSaysHowMuchMoreThereIs) {
+  for (uint32_t n = 0; n < 30; ++n) {
+    flows_.push_back(Flow("10.0.1.1", "10.0.1.2", 1000 + n, 100 - n));
+  }
+  std::sort(flows_.begin(), flows_.end(),
+            [](const FlowSummary& a, const FlowSummary& b) { return a.flow < b.flow; });
+  v1::ReplayReport report = Build();
+  report.mutable_ledger()->set_decoded(1);
+  const std::string text = RenderText(report);
+  EXPECT_THAT(text, testing::ContainsRegex("and 12 .*more")) << "32 less the 20 shown";
+  EXPECT_THAT(text, HasSubstr(" 1017 "));
+  EXPECT_THAT(text, Not(HasSubstr(" 1018 ")));
+}
+
+}  // namespace
+}  // namespace rocescope

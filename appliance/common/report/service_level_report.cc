@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analytics/service_level/service_level.h"
+#include "appliance/common/report/entity_place.h"
+#include "appliance/common/report/job_report.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMaxOfAState = 256;
+
+void FillLevel(const Snapshot& snapshot, const ServiceLevel& level, v1::ServiceLevel& out) {
+  const ServiceIndicatorInfo& info = InfoOf(level.indicator);
+  out.set_indicator(std::string(info.name));
+  out.set_layer(std::string(NameOf(info.layer)));
+  out.set_entity(level.job != ServiceLevel::kNoJob ? snapshot.attribution->jobs[level.job].job.id
+                                                   : PlaceOf(*snapshot.fabric, level.entity));
+  out.set_state(std::string(kServiceStateNames[static_cast<size_t>(level.state)]));
+  out.set_bound(level.bound.value_or(0));
+  const auto& bounds = snapshot.service_levels->options.bounds;
+  out.set_bound_learnt(bounds[static_cast<size_t>(level.indicator)].kind == BoundKind::kLearnt);
+  out.set_last(level.last.value_or(0));
+  out.set_within_short(level.within_short);
+  out.set_within_long(level.within_long);
+  out.set_windows(level.windows);
+}
+
+bool IsWorse(const ServiceLevel& a, const ServiceLevel& b) {
+  return std::tuple(b.state, a.within_long, a.within_short) <
+         std::tuple(a.state, b.within_long, b.within_short);
+}
+
+void FillIndicator(const Snapshot& snapshot, ServiceIndicator indicator,
+                   const std::vector<const ServiceLevel*>& levels, v1::ServiceIndicator& out) {
+  const ServiceIndicatorInfo& info = InfoOf(indicator);
+  out.set_name(std::string(info.name));
+  out.set_layer(std::string(NameOf(info.layer)));
+  out.set_unit(std::string(info.unit));
+  out.set_worse(info.worse == Worse::kHigh ? "high" : "low");
+  out.set_meaning(std::string(info.sentence));
+  std::array<uint64_t, kServiceStateNames.size()> counts{};
+  const ServiceLevel* worst = nullptr;
+  for (const ServiceLevel* level : levels) {
+    ++counts[static_cast<size_t>(level->state)];
+    if (level->state == ServiceState::kNoData || level->within_long == 1) continue;
+    if (worst == nullptr || IsWorse(*level, *worst)) worst = level;
+  }
+  const auto count = [&](ServiceState state) { return counts[static_cast<size_t>(state)]; };
+  out.set_met(count(ServiceState::kMet));
+  out.set_at_risk(count(ServiceState::kAtRisk));
+  out.set_missed(count(ServiceState::kMissed));
+  out.set_no_data(count(ServiceState::kNoData));
+  if (worst != nullptr) FillLevel(snapshot, *worst, *out.mutable_worst());
+}
+
+}  // namespace
+
+void FillServiceLevels(const Snapshot& snapshot, v1::ReplayReport& report) {
+  const ServiceLevels& all = *snapshot.service_levels;
+  v1::ServiceLevels& out = *report.mutable_service_levels();
+  out.set_objective(all.options.objective);
+  out.set_short_windows(all.options.short_windows);
+  out.set_long_windows(all.options.long_windows);
+  std::array<std::vector<const ServiceLevel*>, kServiceIndicatorCount> by_indicator;
+  for (const ServiceLevel& level : all.levels) {
+    by_indicator[static_cast<size_t>(level.indicator)].push_back(&level);
+  }
+  for (size_t i = 0; i < kServiceIndicatorCount; ++i) {
+    if (by_indicator[i].empty()) continue;
+    FillIndicator(snapshot, static_cast<ServiceIndicator>(i), by_indicator[i],
+                  *out.add_indicators());
+  }
+  uint64_t left_out = 0;
+  for (const ServiceState state : {ServiceState::kMissed, ServiceState::kAtRisk}) {
+    size_t of_state = 0;
+    for (const ServiceLevel& level : all.levels) {
+      if (level.state != state) continue;
+      if (of_state++ < kMaxOfAState) {
+        FillLevel(snapshot, level, *out.add_levels());
+      } else {
+        ++left_out;
+      }
+    }
+  }
+  out.set_levels_left_out(left_out);
+}
+
+}  // namespace rocescope

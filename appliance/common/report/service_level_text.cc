@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string ValueText(double value, std::string_view unit) {
+  if (unit == "ns") return HumanDuration(std::llround(std::clamp(value, -9e18, 9e18)));
+  if (unit == "ratio") return fmt::format("{:.1f} %", 100 * value);
+  if (unit == "bit/s") return fmt::format("{:.3g} Gbit/s", value / 1e9);
+  if (unit == "degrees Celsius") return fmt::format("{:.0f} C", value);
+  return fmt::format("{:.4g} {}", value, Visible(std::string(unit)));
+}
+
+// Ports count what they drop and what comes broken, and nothing that is lost otherwise.
+std::string NameOf(const v1::ServiceIndicator& indicator) {
+  return Visible(indicator.name()) + (indicator.name() == "frames_lost" ? " (counted drops)" : "");
+}
+
+std::string CountText(uint64_t count) { return count == 0 ? "-" : WithThousands(count); }
+
+}  // namespace
+
+void AppendServiceLevels(const v1::ReplayReport& report, std::string& text) {
+  const v1::ServiceLevels& all = report.service_levels();
+  uint64_t told = 0;
+  uint64_t missed = 0;
+  uint64_t at_risk = 0;
+  for (const v1::ServiceIndicator& one : all.indicators()) {
+    told += one.met() + one.at_risk() + one.missed();
+    missed += one.missed();
+    at_risk += one.at_risk();
+  }
+  if (all.indicators().empty()) return;
+  if (told == 0) {
+    text += "SERVICE LEVELS: no data to tell them by\n\n";
+    return;
+  }
+  text += fmt::format(
+      "SERVICE LEVELS: of {}, {} missed and {} at risk\n\n"
+      "  met: within BOUND in {:.0f} % of windows; missed: in fewer, of the last {} (SHORT) and of "
+      "the last {} (LONG);\n"
+      "  at risk: of the short ones alone; LAST is the value of the last window, all three of the "
+      "WORST\n\n",
+      Counted(told, "level"), WithThousands(missed), WithThousands(at_risk), 100 * all.objective(),
+      all.short_windows(), all.long_windows());
+  TextTable table({{"LAYER"},
+                   {"INDICATOR"},
+                   {"MET", Align::kRight},
+                   {"AT RISK", Align::kRight},
+                   {"MISSED", Align::kRight},
+                   {"NO DATA", Align::kRight},
+                   {"WORST"},
+                   {"SHORT", Align::kRight},
+                   {"LONG", Align::kRight},
+                   {"LAST", Align::kRight},
+                   {"BOUND"}});
+  for (const v1::ServiceIndicator& one : all.indicators()) {
+    std::vector<std::string> row = {Visible(one.layer()),    NameOf(one),
+                                    CountText(one.met()),    CountText(one.at_risk()),
+                                    CountText(one.missed()), CountText(one.no_data())};
+    if (one.has_worst()) {
+      const v1::ServiceLevel& worst = one.worst();
+      row.insert(
+          row.end(),
+          {Visible(worst.entity()), fmt::format("{:.0f} %", 100 * worst.within_short()),
+           fmt::format("{:.0f} %", 100 * worst.within_long()), ValueText(worst.last(), one.unit()),
+           fmt::format("{} {}{}", one.worse() == "low" ? "at least" : "at most",
+                       ValueText(worst.bound(), one.unit()),
+                       worst.bound_learnt() ? " (learnt)" : "")});
+    } else {
+      row.insert(row.end(), {"-", "", "", "", ""});
+    }
+    table.Add(std::move(row));
+  }
+  text += table.Render(2) + "\n";
+}
+
+}  // namespace rocescope

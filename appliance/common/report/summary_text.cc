@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/utc_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+// "2024-05-01 12:00:00.000 to 12:00:04.000 UTC".
+std::string RangeText(const v1::TimeRange& range, TimeDigits digits) {
+  return fmt::format("{} to {} UTC", UtcDayAndTime(range.start_ns(), digits),
+                     IsSameUtcDay(range.start_ns(), range.end_ns())
+                         ? UtcTime(range.end_ns(), digits)
+                         : UtcDayAndTime(range.end_ns(), digits));
+}
+
+// "124 packets, seen 248 times in 3 captures".
+std::string PacketsText(const v1::ReplayReport& report) {
+  const v1::Totals& totals = report.totals();
+  const uint64_t pauses = totals.pause_frames();
+  const uint64_t others = pauses + totals.int_frames() + totals.sflow_frames();
+  const uint64_t copies = report.ledger().decoded() - std::min(report.ledger().decoded(), others);
+  std::string text = Counted(totals.packets(), "packet");
+  if (copies != totals.packets()) {
+    const auto places =
+        static_cast<uint64_t>(std::count_if(report.taps().begin(), report.taps().end(),
+                                            [](const v1::Tap& tap) { return tap.frames() > 0; }));
+    // A mirror's header splits a capture into the places where its copies were taken.
+    text += fmt::format(", seen {} in {}", Counted(copies, "time"),
+                        Counted(places, report.coverage().mirrors_size() > 0 ? "tap" : "capture"));
+  }
+  if (pauses > 0) text += fmt::format(", and {}", Counted(pauses, "PAUSE or PFC frame"));
+  if (totals.int_frames() > 0) {
+    text += fmt::format(", and {} of INT reports", Counted(totals.int_frames(), "frame"));
+  }
+  if (totals.sflow_frames() > 0) {
+    text += fmt::format(", and {} of sFlow", Counted(totals.sflow_frames(), "frame"));
+  }
+  return text;
+}
+
+}  // namespace
+
+void AppendSummary(const v1::ReplayReport& report, std::string& text) {
+  const v1::Ledger& ledger = report.ledger();
+  const TimeDigits digits = DigitsOf(report);
+  const bool counters_alone = ledger.received() == 0 && report.diagnosis_coverage().windows() > 0;
+  if (ledger.decoded() > 0) {
+    const v1::TimeRange& captured = report.captured();
+    text += fmt::format("{}, from {} ({})\n\n", PacketsText(report), RangeText(captured, digits),
+                        HumanDuration(captured.end_ns() - captured.start_ns()));
+  } else if (ledger.filtered() > 0) {
+    text += fmt::format("No frame passed the filters; the capture spans {}.\n\n",
+                        RangeText(report.extent(), digits));
+  } else if (ledger.received() > 0) {
+    text += "No RoCE in this capture; the ledger below says what its frames were.\n\n";
+  } else if (counters_alone) {
+    text += "No packets: all that follows is by counters.\n\n";
+  } else {
+    text += "No RoCE in this capture: it has no frames.\n\n";
+  }
+  if (report.zero_ns() != 0 && report.has_diagnosis_coverage()) {
+    text += fmt::format("Times with + or - count from {}, at {} UTC.\n\n",
+                        counters_alone ? "the first reading of counters" : "the first frame",
+                        UtcDayAndTime(report.zero_ns(), digits));
+  }
+}
+
+}  // namespace rocescope

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+struct Sent {
+  uint64_t senders = 0;
+  uint64_t lost = 0;
+};
+
+Sent SentBy(std::string_view kind, const v1::Telemetry& telemetry) {
+  Sent sent;
+  for (const v1::TelemetrySource& source : telemetry.sources()) {
+    if (source.kind() != kind) continue;
+    ++sent.senders;
+    sent.lost += source.lost();
+  }
+  return sent;
+}
+
+void AddRow(std::string_view unit, const v1::Ledger& ledger, TextTable& table) {
+  if (ledger.received() == 0) return;
+  uint64_t dropped = 0;
+  std::string reasons;
+  for (const v1::DropCount& row : ledger.dropped()) {
+    dropped += row.frames();
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", WithThousands(row.frames()),
+                           row.reason());
+  }
+  table.Add({WithThousands(ledger.received()), WithThousands(ledger.decoded()),
+             CountOrBlank(ledger.filtered()), CountOrBlank(dropped), std::string(unit), reasons});
+}
+
+void AppendLosses(std::string_view noun, const Sent& sent, std::string& text) {
+  if (sent.lost == 0) return;
+  text += fmt::format("  {:>12}  datagrams of {} did not come, by their numbers\n",
+                      WithThousands(sent.lost), Counted(sent.senders, noun));
+}
+
+}  // namespace
+
+void AppendTelemetry(const v1::ReplayReport& report, std::string& text) {
+  const v1::Telemetry& telemetry = report.telemetry();
+  TextTable table({{"RECEIVED", Align::kRight},
+                   {"DECODED", Align::kRight},
+                   {"FILTERED", Align::kRight},
+                   {"DROPPED", Align::kRight},
+                   {"UNIT"},
+                   {"WHY"}});
+  AddRow("INT reports", telemetry.int_reports(), table);
+  AddRow("sFlow datagrams", telemetry.sflow_datagrams(), table);
+  AddRow("sFlow samples", telemetry.samples(), table);
+  AddRow("counter lines", telemetry.counter_lines(), table);
+  if (table.empty() && telemetry.int_stacks() == 0) return;
+  const Sent nodes = SentBy("int", telemetry);
+  const Sent agents = SentBy("sflow", telemetry);
+  text += fmt::format("TELEMETRY: {} of {}, {} of {}, {}\n\n",
+                      Counted(telemetry.hop_records(), "hop"), Counted(nodes.senders, "INT sender"),
+                      Counted(telemetry.sample_records(), "sampled packet"),
+                      Counted(agents.senders, "sFlow agent"),
+                      Counted(telemetry.counter_records(), "counter value"));
+  if (!table.empty()) text += table.Render(2);
+  AppendLosses("INT sender", nodes, text);
+  AppendLosses("sFlow agent", agents, text);
+  if (telemetry.int_stacks() > 0) {
+    text += fmt::format("  {:>12}  RoCE packets carried INT themselves\n",
+                        WithThousands(telemetry.int_stacks()));
+  }
+  text += "\n";
+}
+
+}  // namespace rocescope

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "appliance/common/report/coverage_report.h"
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "dataplane/decode/drop_reason.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::string KindsOf(const v1::Operations& operations) {
+  std::string text;
+  const auto add = [&text](uint64_t packets, std::string_view name) {
+    if (packets == 0) return;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", WithThousands(packets), name);
+  };
+  add(operations.write(), "write");
+  add(operations.send(), "send");
+  add(operations.read_request(), "read request");
+  add(operations.read_response(), "read response");
+  add(operations.atomic(), "atomic");
+  add(operations.acknowledge(), "ack");
+  add(operations.cnp(), "cnp");
+  add(operations.datagram(), "datagram");
+  return text;
+}
+
+void AppendTaps(const v1::ReplayReport& report, std::string& text) {
+  TextTable taps({{"FRAMES", Align::kRight}, {"TAP"}});
+  for (int i = 0; i < std::min(report.taps_size(), kMaxRows); ++i) {
+    taps.Add({WithThousands(report.taps(i).frames()), report.taps(i).name()});
+  }
+  if (!taps.empty()) text += taps.Render(2);
+  AppendMore(report.taps_size(), "tap", text);
+}
+
+void AppendCutting(const v1::ReplayReport& report, std::string& text) {
+  const uint64_t cut = report.totals().cut_frames();
+  if (cut == 0) return;
+  text += fmt::format("  {} of {} decoded frames {} cut, at {} octets\n", WithThousands(cut),
+                      WithThousands(report.ledger().decoded()), cut == 1 ? "was" : "were",
+                      report.coverage().cut_at());
+}
+
+// What a port lost before anything here could see it.
+void AppendPorts(const v1::ReplayReport& report, std::string& text) {
+  if (report.ports_size() == 0) return;
+  TextTable table({{"RECEIVED", Align::kRight},
+                   {"MISSED", Align::kRight},
+                   {"NO MBUF", Align::kRight},
+                   {"BROKEN", Align::kRight},
+                   {"MBUFS", Align::kRight},
+                   {"PEAK", Align::kRight},
+                   {"PORT"},
+                   {"DRIVER"}});
+  for (const v1::Port& port : report.ports()) {
+    const auto told = [](bool counted, uint64_t count) {
+      return counted ? WithThousands(count) : std::string("-");
+    };
+    table.Add({told(port.counted(), port.received()), told(port.losses_counted(), port.missed()),
+               told(port.losses_counted(), port.no_mbuf()), told(port.counted(), port.errors()),
+               WithThousands(port.mbufs()), WithThousands(port.mbufs_peak()), port.name(),
+               port.driver()});
+  }
+  text += "\n" + table.Render(2);
+}
+
+}  // namespace
+
+void AppendMore(int total, std::string_view noun, std::string& text) {
+  if (total <= kMaxRows) return;
+  text += fmt::format("  and {} more; -o json lists all\n",
+                      Counted(static_cast<uint64_t>(total - kMaxRows), noun));
+}
+
+std::string CountOrBlank(uint64_t count) { return count == 0 ? "" : WithThousands(count); }
+
+void AppendFlows(const v1::ReplayReport& report, std::string& text) {
+  text += fmt::format("FLOWS: {}, {} on the wire\n\n", Counted(report.totals().flows(), "flow"),
+                      HumanBytes(report.totals().bytes()));
+  TextTable table({{"FROM"},
+                   {"TO"},
+                   {"TO QP", Align::kRight},
+                   {"WIRE BYTES", Align::kRight},
+                   {"MESSAGES", Align::kRight},
+                   {"PACKETS"},
+                   {"UNSEEN", Align::kRight},
+                   {"RE-SENT", Align::kRight},
+                   {"CE", Align::kRight},
+                   // Stands with the flow that carries the ACKs.
+                   {"ANSWERS AFTER", Align::kRight}});
+  for (int i = 0; i < std::min(report.flows_size(), kMaxRows); ++i) {
+    const v1::Flow& flow = report.flows(i);
+    table.Add(
+        {flow.source(), flow.destination(), std::to_string(flow.destination_qpn()),
+         WithThousands(flow.bytes()), WithThousands(flow.messages()), KindsOf(flow.operations()),
+         CountOrBlank(flow.loss().missing()), CountOrBlank(flow.loss().retransmitted()),
+         CountOrBlank(flow.ce_marked()),
+         flow.ack_round_trip().count() == 0 ? "" : HumanDuration(flow.ack_round_trip().mean_ns())});
+  }
+  if (!table.empty()) text += table.Render(2);
+  AppendMore(report.flows_size(), "flow", text);
+  text += "\n";
+}
+
+void AppendLedger(const v1::ReplayReport& report, std::string& text) {
+  const v1::Ledger& ledger = report.ledger();
+  uint64_t other = 0;
+  uint64_t dropped = 0;
+  TextTable table({{"DROPPED", Align::kRight}, {"REASON"}, {"MEANING"}});
+  for (const v1::DropCount& row : ledger.dropped()) {
+    if (row.reason() == kDropReasons[static_cast<size_t>(DropReason::kNotRoce)].name) {
+      other += row.frames();
+      continue;
+    }
+    dropped += row.frames();
+    table.Add({WithThousands(row.frames()), row.reason(), row.meaning()});
+  }
+  text += fmt::format("LEDGER: {} received = {} decoded + {} filtered + {}{} dropped\n\n",
+                      WithThousands(ledger.received()), WithThousands(ledger.decoded()),
+                      WithThousands(ledger.filtered()),
+                      other == 0 ? "" : WithThousands(other) + " other traffic, not RoCE + ",
+                      WithThousands(dropped));
+  if (!table.empty()) text += table.Render(2) + "\n";
+  AppendTaps(report, text);
+  AppendPorts(report, text);
+  AppendCutting(report, text);
+  AppendCoverage(report.coverage(), text);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "appliance/common/report/table.h"
+#include "appliance/common/report/text_section.h"
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+uint64_t NaksOf(const v1::Flow& flow) {
+  const v1::Naks& naks = flow.naks();
+  return naks.receiver_not_ready() + naks.sequence_error() + naks.invalid_request() +
+         naks.remote_access() + naks.remote_operation() + naks.other();
+}
+
+// The flow, if one alone has it: ": 10.0.0.12 > 10.0.0.13 qp 38"; else on how many it is.
+template <typename CountOf>
+std::string PlaceOf(const v1::ReplayReport& report, CountOf count_of) {
+  const v1::Flow* place = nullptr;
+  uint64_t flows = 0;
+  for (const v1::Flow& flow : report.flows()) {
+    if (count_of(flow) == 0) continue;
+    place = &flow;
+    ++flows;
+  }
+  if (flows == 0) return "";  // that flow gave way in a full table
+  if (flows > 1) return fmt::format(", on {} flows", WithThousands(flows));
+  return fmt::format(": {} > {} qp {}", Visible(place->source()), Visible(place->destination()),
+                     place->destination_qpn());
+}
+
+}  // namespace
+
+void AppendTrouble(const v1::ReplayReport& report, std::string& text) {
+  const v1::Totals& totals = report.totals();
+  text += "TROUBLE\n\n";
+  const size_t before = text.size();
+  const auto line = [&text](uint64_t count, std::string_view noun, std::string_view what,
+                            const std::string& place) {
+    if (count == 0) return;
+    text += fmt::format("  {:>12}  {}{}{}{}\n", WithThousands(count), noun, count == 1 ? "" : "s",
+                        what, place);
+  };
+  const auto on_flows = [&](uint64_t count, std::string_view noun, std::string_view what,
+                            auto count_of) {
+    line(count, noun, what, count == 0 ? std::string() : PlaceOf(report, count_of));
+  };
+  on_flows(totals.missing(), "packet",
+           " unseen (gaps in the sequence numbers: lost in the fabric or before the tap)",
+           [](const v1::Flow& flow) { return flow.loss().missing(); });
+  on_flows(totals.retransmitted(), "packet", " re-sent",
+           [](const v1::Flow& flow) { return flow.loss().retransmitted(); });
+  on_flows(totals.naks(), "NAK", "", NaksOf);
+  on_flows(totals.reordered(), "packet",
+           " came late (out of order, or lost before the tap and re-sent)",
+           [](const v1::Flow& flow) { return flow.loss().reordered(); });
+  on_flows(totals.ce_marked(), "packet", " marked CE (congestion experienced)",
+           [](const v1::Flow& flow) { return flow.ce_marked(); });
+  on_flows(totals.cnps(), "CNP", " (congestion notification)",
+           [](const v1::Flow& flow) { return flow.operations().cnp(); });
+  line(totals.pause_frames(), "PAUSE or PFC frame", "", "");
+  line(totals.icrc_invalid(), "packet", " with a wrong invariant CRC", "");
+  if (text.size() == before) {
+    text += "  none seen: no gaps, re-sends, NAKs, CE marks, CNPs or pauses\n";
+  }
+  text += "\n";
+}
+
+}  // namespace rocescope

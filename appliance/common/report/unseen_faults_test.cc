@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/report/unseen_faults.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "analytics/diagnosis/finding_kind.h"
+#include "rocescope/v1/report.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(UnseenFaults, AreNoneWhereAllCouldBeFound) { EXPECT_EQ(UnseenFaultsText({}), ""); }
+
+TEST(UnseenFaults, EachKindHasAnotherNameAndStandsOnce) {
+  std::string all;
+  for (const FindingInfo& info : kFindingInfos) {
+    v1::DiagnosisCoverage one;
+    one.add_not_seen(std::string(info.name));
+    const std::string text = UnseenFaultsText(one);
+    EXPECT_EQ(std::ranges::count(text, '\n'), 3) << info.name << ":\n" << text;
+    EXPECT_THAT(all, Not(HasSubstr(text.substr(text.rfind(':') + 2)))) << info.name;
+    all += text;
+  }
+}
+
+TEST(UnseenFaults, OfOneTelemetryStandTogetherOnLinesThatFit) {
+  v1::DiagnosisCoverage coverage;
+  for (const FindingInfo& info : kFindingInfos) coverage.add_not_seen(std::string(info.name));
+  const std::string text = UnseenFaultsText(coverage);
+  EXPECT_THAT(text,
+              HasSubstr("    counters of switches or of NICs: links that are down, links that "
+                        "flap, "));
+  EXPECT_THAT(text, Not(HasSubstr("_"))) << "names of the program's own";
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = text.find('\n', begin);
+    EXPECT_LE(end - begin, 98u) << text.substr(begin, end - begin);
+    EXPECT_NE(text[end - 1], ' ');
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/scrape/http_fetch.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <charconv>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "appliance/common/access/tls_context.h"
+#include "base/address.h"
+
+namespace rocescope {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ErrorOf = boost::system::error_code;
+
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+// As a Host header has it.
+std::string HostOf(const HttpUrl& url) {
+  return url.host.find(':') == std::string::npos ? url.host : fmt::format("[{}]", url.host);
+}
+
+template <typename Stream>
+class Fetch : public std::enable_shared_from_this<Fetch<Stream>> {
+ public:
+  Fetch(asio::io_context& context, Stream stream, HttpUrl url, const HttpFetcher::Limits& limits,
+        std::function<void(Result<std::string>)> then)
+      : url_(std::move(url)),
+        then_(std::move(then)),
+        resolver_(context),
+        stream_(std::move(stream)) {
+    lowest().expires_after(limits.patience);
+    parser_.body_limit(limits.most_bytes);
+    parser_.header_limit(1u << 16);
+  }
+
+  void Begin() {
+    resolver_.async_resolve(url_.host, url_.port,
+                            [self = Self()](ErrorOf error, const auto& found) {
+                              error ? self->Fail(error) : self->Connect(found);
+                            });
+  }
+
+ private:
+  auto Self() { return this->shared_from_this(); }
+  beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
+
+  void Connect(const tcp::resolver::results_type& where) {
+    lowest().async_connect(where, [self = Self()](ErrorOf error, const auto&) {
+      error ? self->Fail(error) : self->ShakeHands();
+    });
+  }
+  void ShakeHands() {
+    if constexpr (std::is_same_v<Stream, TlsStream>) {
+      // A name, and no address, is told in the clear too, for servers with several (RFC 6066, 3).
+      if (!ParseIpAddress(url_.host)) {
+        SSL_set_tlsext_host_name(stream_.native_handle(), url_.host.c_str());
+      }
+      stream_.set_verify_callback(asio::ssl::host_name_verification(url_.host));
+      stream_.async_handshake(asio::ssl::stream_base::client, [self = Self()](ErrorOf error) {
+        error ? self->Fail(error) : self->Ask();
+      });
+    } else {
+      Ask();
+    }
+  }
+  void Ask() {
+    request_.method(http::verb::get);
+    request_.target(url_.target);
+    request_.set(http::field::host, HostOf(url_));
+    request_.set(http::field::user_agent, "rocescope");
+    request_.set(http::field::accept, "text/plain;version=0.0.4");
+    request_.keep_alive(false);
+    http::async_write(stream_, request_, [self = Self()](ErrorOf error, size_t) {
+      error ? self->Fail(error) : self->Hear();
+    });
+  }
+  void Hear() {
+    http::async_read(stream_, buffer_, parser_, [self = Self()](ErrorOf error, size_t) {
+      error ? self->Fail(error) : self->Done();
+    });
+  }
+  void Done() {
+    if (parser_.get().result() != http::status::ok) {
+      return then_(MakeError(ErrorCode::kUnavailable,
+                             fmt::format("HTTP status {}", parser_.get().result_int())));
+    }
+    then_(std::move(parser_.get().body()));
+  }
+  void Fail(ErrorOf error) {
+    then_(MakeError(ErrorCode::kUnavailable,
+                    error == beast::error::timeout ? "no answer in time" : error.message()));
+  }
+
+  const HttpUrl url_;
+  const std::function<void(Result<std::string>)> then_;
+  tcp::resolver resolver_;
+  Stream stream_;
+  beast::flat_buffer buffer_;
+  http::request<http::empty_body> request_;
+  http::response_parser<http::string_body> parser_;
+};
+
+}  // namespace
+
+Result<HttpUrl> ParseHttpUrl(const std::string& text, UrlSchemes schemes) {
+  const auto wrong = [&] {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is not a URL such as http://10.0.0.7:9400/metrics", text));
+  };
+  HttpUrl url;
+  url.has_tls = schemes == UrlSchemes::kHttpAndHttps && text.starts_with("https://");
+  const std::string_view scheme = url.has_tls ? "https://" : "http://";
+  if (!text.starts_with(scheme)) return wrong();
+  std::string rest = text.substr(scheme.size());
+  if (url.has_tls) url.port = "443";
+  if (const size_t slash = rest.find('/'); slash != std::string::npos) {
+    url.target = rest.substr(slash);
+    rest.resize(slash);
+  }
+  size_t colon = rest.rfind(':');
+  if (!rest.empty() && rest.back() == ']') colon = std::string::npos;  // of an IPv6 address
+  if (colon != std::string::npos) {
+    url.port = rest.substr(colon + 1);
+    rest.resize(colon);
+    if (url.port.empty() || url.port.find_first_not_of("0123456789") != std::string::npos) {
+      return wrong();
+    }
+    // A resolver takes the number's last 16 bits.
+    uint16_t number = 0;
+    const char* const end = url.port.data() + url.port.size();
+    if (std::from_chars(url.port.data(), end, number).ec != std::errc{} || number == 0) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("\"{}\": ports are from 1 to 65535", text));
+    }
+  }
+  if (rest.size() > 2 && rest.front() == '[' && rest.back() == ']') {
+    rest = rest.substr(1, rest.size() - 2);
+  } else if (rest.find(':') != std::string::npos) {
+    return wrong();
+  }
+  constexpr std::string_view kNever = " \t\r\n\"<>[]@?#";
+  if (rest.empty() || rest.find_first_of(kNever) != std::string::npos ||
+      url.target.find_first_of(" \t\r\n#") != std::string::npos) {
+    return wrong();
+  }
+  url.host = std::move(rest);
+  return url;
+}
+
+struct HttpFetcher::Parts {
+  TlsContext tls;  // null: none
+  asio::io_context context{1};
+};
+
+Result<HttpFetcher> HttpFetcher::WithTls(const TlsTexts& tls) {
+  Result<TlsContext> context = ClientTls(tls);
+  if (!context) return tl::unexpected(context.error());
+  HttpFetcher fetcher;
+  fetcher.parts_->tls = *std::move(context);
+  return fetcher;
+}
+
+HttpFetcher::HttpFetcher() : parts_(std::make_unique<Parts>()) {}
+HttpFetcher::HttpFetcher(HttpFetcher&&) noexcept = default;
+HttpFetcher::~HttpFetcher() = default;
+
+void HttpFetcher::Get(const HttpUrl& url, const Limits& limits,
+                      std::function<void(Result<std::string>)> then) {
+  asio::io_context& context = parts_->context;
+  if (!url.has_tls) {
+    std::make_shared<Fetch<PlainStream>>(context, PlainStream(context), url, limits,
+                                         std::move(then))
+        ->Begin();
+  } else if (!parts_->tls) {
+    then(MakeError(ErrorCode::kInvalidArgument, "https needs certificates"));
+  } else {
+    std::make_shared<Fetch<TlsStream>>(context, TlsStream(context, *parts_->tls), url, limits,
+                                       std::move(then))
+        ->Begin();
+  }
+}
+
+void HttpFetcher::Run(std::chrono::milliseconds most) {
+  parts_->context.restart();
+  parts_->context.run_for(most);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/scrape/scrape_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+constexpr auto kLongestWait = std::chrono::milliseconds(50);
+constexpr size_t kRecords = 4096;  // that a batch has room for at once
+
+}  // namespace
+
+Result<std::unique_ptr<ScrapeLoop>> ScrapeLoop::Make(const ScrapeConfig& config) {
+  std::unique_ptr<ScrapeLoop> loop(new ScrapeLoop(config));
+  for (const ScrapeTarget& target : config.targets) {
+    const Result<HttpUrl> url = ParseHttpUrl(target.url);
+    if (!url) return tl::unexpected(url.error());
+    Target& one = loop->targets_.emplace_back();
+    one.config = target;
+    one.url = *url;
+  }
+  return loop;
+}
+
+ScrapeLoop::ScrapeLoop(const ScrapeConfig& config) : rules_(config.rules), exchange_(kRecords) {}
+
+void ScrapeLoop::Run(const std::atomic<bool>& stop) {
+  while (!stop.load(std::memory_order_relaxed)) {
+    const Clock::time_point begin = Clock::now();
+    AskThoseDue();
+    fetcher_.Run(kLongestWait);
+    exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kKeep);
+    statistics_.records = exchange_.handed_over();
+    statistics_.records_dropped = exchange_.dropped();
+    published_.Publish(statistics_);
+    std::this_thread::sleep_until(begin + kLongestWait);
+  }
+  exchange_.HandOver(WallClock(), RecordExchange::WhenFull::kWait);
+  statistics_.records = exchange_.handed_over();
+  published_.Publish(statistics_);
+}
+
+// One that is slow is asked again when it has answered, or was given up.
+void ScrapeLoop::AskThoseDue() {
+  const Clock::time_point now = Clock::now();
+  for (Target& target : targets_) {
+    if (target.under_way || now < target.due) continue;
+    // Multiples of the period, whatever an answer took, so that readings stay as far apart.
+    target.due = std::max(target.due + target.config.period, now);
+    target.under_way = true;
+    fetcher_.Get(target.url, {}, [this, &target](const Result<std::string>& answer) {
+      target.under_way = false;
+      Take(target, answer);
+    });
+  }
+}
+
+void ScrapeLoop::Take(Target& target, const Result<std::string>& answer) {
+  if (answer) Read(target, *answer);
+  const std::lock_guard lock(mutex_);
+  target.trouble = answer ? "" : fmt::format("{}: {}", target.config.url, answer.error().message);
+}
+
+void ScrapeLoop::Read(const Target& target, const std::string& text) {
+  const Timestamp now = WallClock();
+  Ledger& ledger = statistics_.frames.ledger;
+  const PrometheusLines lines = ParsePrometheusText(text, [&](const PrometheusSample& sample) {
+    std::optional<CounterRecord> record = rules_.Read(sample, target.config.node);
+    if (!record) {
+      ++ledger.filtered;
+      return;
+    }
+    ++ledger.decoded;
+    record->arrival_time = now;
+    // Nothing has been read that is yet to come, nor before there were clocks.
+    record->event_time = sample.time_ms ? std::clamp(FromNanoseconds(*sample.time_ms * 1'000'000),
+                                                     FromNanoseconds(0), now)
+                                        : now;
+    exchange_.current().counters.push_back(*std::move(record));
+  });
+  ledger.received += lines.samples + lines.broken;
+  ledger.dropped[static_cast<size_t>(DropReason::kBadCounters)] += lines.broken;
+  statistics_.octets += text.size();
+  if (!statistics_.received_any) statistics_.first_arrival = now;
+  statistics_.received_any = true;
+  statistics_.last_arrival = now;
+}
+
+std::vector<std::string> ScrapeLoop::Problems() const {
+  std::vector<std::string> problems;
+  const std::lock_guard lock(mutex_);
+  for (const Target& target : targets_) {
+    if (!target.trouble.empty()) problems.push_back(target.trouble);
+  }
+  return problems;
+}
+
+}  // namespace rocescope

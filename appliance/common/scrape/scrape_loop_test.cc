@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/common/scrape/scrape_loop.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "appliance/daemon/http/http_server.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::unique_ptr<HttpServer> Exporter(const std::string& text) {
+  auto server =
+      HttpServer::Open({.address = IpAddress::FromV4(0x7f000001)}, [text](const HttpRequest&) {
+        return HttpResponse{.content_type = "text/plain", .body = text};
+      });
+  EXPECT_TRUE(server);
+  (*server)->Start();
+  return *std::move(server);
+}
+
+ScrapeTarget TargetAt(uint16_t port) {
+  return {.url = fmt::format("http://127.0.0.1:{}/metrics", port),
+          .period = std::chrono::milliseconds(10)};
+}
+
+// So many, at least.
+std::vector<CounterRecord> RecordsOf(ScrapeLoop& loop, size_t least) {
+  std::atomic<bool> stop = false;
+  std::thread thread([&] { loop.Run(stop); });
+  std::vector<CounterRecord> records;
+  while (records.size() < least) {
+    HandedBatch* const batch = loop.records().Take();
+    if (batch == nullptr) {
+      std::this_thread::yield();
+      continue;
+    }
+    records.insert(records.end(), batch->records.counters.begin(), batch->records.counters.end());
+    loop.records().GiveBack(batch);
+  }
+  loop.records().Abandon();
+  stop = true;
+  thread.join();
+  return records;
+}
+
+TEST(ScrapeLoop, MakesRecordsAndAccountsForAllSamples) {
+  const auto exporter = Exporter(
+      "fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 1395066363000\n"
+      "up 1\nnonsense\n");
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  const std::vector<CounterRecord> records = RecordsOf(**loop, 2);
+  EXPECT_EQ(records[0].entity.node, "leaf0");
+  EXPECT_EQ(records[0].value, 7u);
+  EXPECT_EQ(ToNanoseconds(records[0].event_time), 1395066363000'000'000);
+  const Ledger ledger = (*loop)->Statistics().frames.ledger;
+  EXPECT_TRUE(ledger.Balances());
+  EXPECT_EQ(ledger.decoded, ledger.filtered);
+  EXPECT_EQ(ledger.decoded, ledger.DroppedTotal());
+  EXPECT_GE(ledger.decoded, 2u);
+  EXPECT_THAT((*loop)->Problems(), ElementsAre());
+}
+
+TEST(ScrapeLoop, NothingWasReadThatIsYetToCome) {
+  const auto exporter =
+      Exporter("fabric_port_tx_bytes{node=\"leaf0\",port=\"Ethernet1\"} 7 9000000000000\n");
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(exporter->port())}});
+  ASSERT_TRUE(loop);
+  const CounterRecord record = RecordsOf(**loop, 1).at(0);
+  EXPECT_EQ(record.event_time, record.arrival_time);
+}
+
+TEST(ScrapeLoop, SaysWhoDoesNotAnswer) {
+  uint16_t nobody = 0;
+  {
+    nobody = Exporter("")->port();
+  }
+  const auto loop = ScrapeLoop::Make({.targets = {TargetAt(nobody)}});
+  ASSERT_TRUE(loop);
+  std::atomic<bool> stop = false;
+  std::thread thread([&] { (*loop)->Run(stop); });
+  while ((*loop)->Problems().empty()) std::this_thread::yield();
+  EXPECT_THAT((*loop)->Problems(), ElementsAre(HasSubstr("Connection refused")));
+  (*loop)->records().Abandon();
+  stop = true;
+  thread.join();
+}
+
+TEST(ScrapeLoop, RefusesWhatIsNoUrl) {
+  const auto loop = ScrapeLoop::Make({.targets = {{.url = "leaf0:9400"}}});
+  ASSERT_FALSE(loop);
+  EXPECT_THAT(loop.error().message, HasSubstr("\"leaf0:9400\" is not a URL"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/core/analysis_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+
+AnalysisLoop::AnalysisLoop(Engine& engine, std::vector<RecordExchange*> sources, Answers& answers,
+                           const Options& options)
+    : engine_(engine),
+      answers_(answers),
+      options_(options),
+      taker_(std::move(sources), {.ingest = [this](const RecordBatch& batch) { Ingest(batch); },
+                                  .advance = [this](Timestamp reached) { Advance(reached); }}) {}
+
+void AnalysisLoop::Run(const std::atomic<bool>& ended) {
+  constexpr auto kNap = std::chrono::milliseconds(2);
+  while (true) {
+    // Looked at first: what was handed over before the end is then there to be taken.
+    const bool is_last = ended.load(std::memory_order_acquire);
+    const auto now = RecordTaker::Clock::now();
+    beats_.fetch_add(1, std::memory_order_relaxed);
+    const bool took = taker_.TakeRound(now);
+    if (has_host_facts_.load(std::memory_order_relaxed)) TakeHostFacts();
+    PublishIfDue(now);
+    if (took) continue;
+    if (is_last) break;
+    std::this_thread::sleep_for(kNap);
+  }
+  Publish();
+}
+
+void AnalysisLoop::Advance(Timestamp reached) {
+  constexpr Duration kSetBack = std::chrono::seconds(2);
+  if (reached + kSetBack < reached_ && options_.restart) Restart(reached);
+  reached_ = std::max(reached_, reached);
+  engine_.Advance(reached);
+}
+
+// All that the engine knows has times that are still to come.
+void AnalysisLoop::Restart(Timestamp reached) {
+  options_.tell(
+      fmt::format("the clock was set back by {} s: analysis begins anew",
+                  std::chrono::duration_cast<std::chrono::seconds>(reached_ - reached).count()));
+  options_.restart();
+  ++restarted_;
+  taps_learnt_ = 0;
+  reached_ = reached;
+  published_window_.reset();
+}
+
+void AnalysisLoop::SetHostFacts(HostFacts facts) {
+  const std::lock_guard lock(mutex_);
+  host_facts_ = std::move(facts);
+  has_host_facts_ = true;
+}
+
+void AnalysisLoop::TakeHostFacts() {
+  std::optional<HostFacts> facts;
+  {
+    const std::lock_guard lock(mutex_);
+    facts.swap(host_facts_);
+    has_host_facts_ = false;
+  }
+  if (!facts) return;
+  engine_.SetHostFacts(*std::move(facts));
+  news_at_ = RecordTaker::Clock::now();
+}
+
+void AnalysisLoop::Ingest(const RecordBatch& records) {
+  if (options_.taps && options_.taps->count() > taps_learnt_) {
+    for (const TapPlace& place : options_.taps->PlacesFrom(taps_learnt_)) {
+      engine_.LearnTap(place);
+      taps_learnt_ = size_t{place.tap} + 1;
+    }
+  }
+  engine_.Ingest(records);
+  news_at_ = RecordTaker::Clock::now();
+}
+
+// When event time has come into another window, or stands still with something in it; and, where
+// answers take long, only after as long a time for records, which wait meanwhile.
+void AnalysisLoop::PublishIfDue(RecordTaker::Clock::time_point now) {
+  constexpr auto kStandsStill = std::chrono::seconds(1);
+  if (reached_ == Timestamp{} || now < not_before_) return;
+  const int64_t window = IntervalIndex(reached_, options_.window);
+  const bool stands_still = news_at_ && now - *news_at_ > kStandsStill;
+  if (window == published_window_ && !stands_still) return;
+  published_window_ = window;
+  if (stands_still) news_at_.reset();
+  Publish();
+  const auto after = RecordTaker::Clock::now();
+  not_before_ = after + (after - now);
+}
+
+void AnalysisLoop::Publish() {
+  const auto begin = RecordTaker::Clock::now();
+  std::shared_ptr<const Snapshot> snapshot = engine_.Publish();
+  const RecordCounts counts = options_.count_records ? options_.count_records() : RecordCounts{};
+  answers_.Publish({.snapshot = std::move(snapshot),
+                    .reached = reached_,
+                    .published_at = WallClock(),
+                    .took = RecordTaker::Clock::now() - begin,
+                    .restarted = restarted_,
+                    .loss = loss_.Note(counts, begin)});
+}
+
+}  // namespace rocescope

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/core/analysis_loop.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace rocescope {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class AnalysisLoopTest : public testing::Test {
+ protected:
+  // A source has come so far; returns how far answers have.
+  Timestamp Reach(Timestamp now) {
+    exchange_.HandOver(now, RecordExchange::WhenFull::kKeep);
+    loop_.Run(ended_);
+    return answers_.Latest()->reached;
+  }
+
+  const Timestamp begin_ = Timestamp(hours(500'000));
+  RecordExchange exchange_{16};
+  Answers answers_;
+  Engine engine_;
+  int restarted_ = 0;
+  std::vector<std::string> told_;
+  RecordCounts counts_;
+  const std::atomic<bool> ended_ = true;
+  AnalysisLoop loop_{engine_,
+                     {&exchange_},
+                     answers_,
+                     {.restart = [this] { ++restarted_; },
+                      .tell = [this](const std::string& text) { told_.push_back(text); },
+                      .count_records = [this] { return counts_; }}};
+};
+
+TEST_F(AnalysisLoopTest, GoesOnWhenTheClockIsSetAhead) {
+  EXPECT_EQ(Reach(begin_), begin_);
+  EXPECT_EQ(Reach(begin_ + hours(1)), begin_ + hours(1));
+  EXPECT_EQ(restarted_, 0);
+}
+
+TEST_F(AnalysisLoopTest, BeginsAnewWhenTheClockIsSetBack) {
+  EXPECT_EQ(Reach(begin_ + hours(1)), begin_ + hours(1));
+  EXPECT_EQ(answers_.Latest()->restarted, 0u);
+  EXPECT_EQ(Reach(begin_), begin_);
+  EXPECT_EQ(restarted_, 1);
+  EXPECT_EQ(answers_.Latest()->restarted, 1u);
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("set back by 3600 s")));
+  EXPECT_EQ(Reach(begin_ + seconds(1)), begin_ + seconds(1));
+  EXPECT_EQ(restarted_, 1);
+}
+
+TEST_F(AnalysisLoopTest, ASourceThatIsALittleBehindIsNoClockSetBack) {
+  EXPECT_EQ(Reach(begin_), begin_);
+  EXPECT_EQ(Reach(begin_ - seconds(1)), begin_);
+  EXPECT_EQ(restarted_, 0);
+  EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(AnalysisLoopTest, AnAnswerSaysHowManyRecordsWereGivenUp) {
+  Reach(begin_);
+  EXPECT_EQ(answers_.Latest()->loss.records.given_up, 0u);
+  counts_ = {.taken = 500, .given_up = 400};
+  Reach(begin_ + seconds(1));
+  EXPECT_EQ(answers_.Latest()->loss.records.given_up, 400u);
+  EXPECT_EQ(answers_.Latest()->loss.records.taken, 500u);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/agent_call.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+constexpr std::string_view kMethod = "/rocescope.v1.Agents/Report";
+
+grpc::Status StatusOf(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInvalidArgument:
+      return {grpc::StatusCode::INVALID_ARGUMENT, error.message};
+    case ErrorCode::kResourceExhausted:
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, error.message};
+    default:
+      return {grpc::StatusCode::UNAVAILABLE, error.message};
+  }
+}
+
+}  // namespace
+
+AgentCall::AgentCall(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+                     grpc::ServerCompletionQueue& queue)
+    : intake_(intake),
+      gate_(gate),
+      config_(config),
+      queue_(queue),
+      pace_(config.bytes_per_second) {}
+
+void AgentCall::Await(v1::Agents::AsyncService& service, void* tag) {
+  service.RequestReport(&context_, &stream_, &queue_, &queue_, tag);
+}
+
+void AgentCall::Begin(std::chrono::milliseconds patience) {
+  const grpc::Status admitted = gate_.Admit(context_, kMethod);
+  if (!admitted.ok()) return Over(admitted);
+  hello_is_awaited_ = true;
+  hello_alarm_.Set(&queue_, std::chrono::system_clock::now() + patience, &no_hello_);
+  Read();
+}
+
+void AgentCall::Refuse() {
+  Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
+        "there are more connections than agents may report (key `agents: {most: ...}` of the box's "
+        "configuration)"});
+}
+
+void AgentCall::EndWaits() {
+  may_wait_ = false;
+  alarm_.Cancel();
+}
+
+// --- What comes ---
+
+void AgentCall::Read() { stream_.Read(&message_, &read_); }
+
+void AgentCall::OnRead(bool ok) {
+  if (!ok) return Over(grpc::Status::OK);
+  bytes_ = message_.ByteSizeLong();
+  Take();
+}
+
+void AgentCall::Take() {
+  if (connection_ == 0) return TakeHello();
+  if (message_.has_batch()) {
+    batch_.reset(message_.release_batch());
+    return TakeBatch();
+  }
+  if (message_.has_pulse()) return TakePulse();
+  if (!message_.has_goodbye()) {
+    return Over({grpc::StatusCode::INVALID_ARGUMENT, "expected a batch or a pulse"});
+  }
+  left_ = true;
+  ReadAtPace();
+}
+
+void AgentCall::TakeHello() {
+  if (!message_.has_hello()) {
+    return Over({grpc::StatusCode::INVALID_ARGUMENT, "the first message must be a hello"});
+  }
+  const std::string& host = message_.hello().host();
+  if (gate_.has_certificates() && !MayReportFor(host, gate_.NamesOf(context_), config_.any_host)) {
+    return Over({grpc::StatusCode::PERMISSION_DENIED,
+                 fmt::format("the certificate's names are not those of the host \"{}\": an agent "
+                             "reports for its own (key `agents: {{any_host: ...}}` of the box's "
+                             "configuration names exceptions)",
+                             host.substr(0, 253))});
+  }
+  const auto welcome = intake_.Begin(message_.hello(), context_.peer(), WallClock());
+  if (!welcome) return Over(StatusOf(welcome.error()));
+  connection_ = welcome->connection;
+  hello_alarm_.Cancel();
+  Say(welcome->taken, 0, 0);
+  ReadAtPace();
+}
+
+// The batch that came, now or again.
+void AgentCall::TakeBatch() {
+  constexpr auto kAgain = std::chrono::milliseconds(50);
+  uint64_t taken = 0;
+  switch (intake_.Take(connection_, batch_, bytes_, WallClock(), taken)) {
+    case AgentIntake::Taking::kOver:
+      return Replaced();
+    case AgentIntake::Taking::kFull:
+      return WaitFor(kAgain, room_);
+    case AgentIntake::Taking::kTaken:
+      batch_.reset();
+      Say(taken, 0, 0);
+      return ReadAtPace();
+  }
+}
+
+void AgentCall::TakePulse() {
+  const Timestamp now = WallClock();
+  if (!intake_.Hear(connection_, message_.pulse(), now)) return Replaced();
+  Say(std::nullopt, message_.pulse().now_ns(), ToNanoseconds(now));
+  ReadAtPace();
+}
+
+void AgentCall::ReadAtPace() {
+  const Pace::Clock::duration wait = pace_.Take(bytes_, Pace::Clock::now());
+  if (wait <= Pace::Clock::duration::zero()) return Read();
+  WaitFor(std::chrono::ceil<std::chrono::milliseconds>(wait), pace_wait_);
+}
+
+// What stops reading stops the peer: HTTP/2's window fills up, and its batches stay there.
+void AgentCall::WaitFor(std::chrono::milliseconds time, Operation& then) {
+  if (!may_wait_) return Replaced();
+  alarm_.Set(&queue_, std::chrono::system_clock::now() + time, &then);
+}
+
+void AgentCall::OnRoom(bool ok) { ok ? TakeBatch() : Replaced(); }
+
+void AgentCall::OnPace(bool ok) { ok ? Read() : Replaced(); }
+
+// Reading ends by that, if it has not ended yet.
+void AgentCall::OnNoHello(bool ok) {
+  hello_is_awaited_ = false;
+  if (ok && connection_ == 0) context_.TryCancel();
+}
+
+// --- What is said ---
+
+void AgentCall::Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_ns) {
+  if (taken) news_.set_taken(*taken);
+  if (echo_ns != 0) {
+    news_.set_echo_ns(echo_ns);
+    news_.set_now_ns(now_ns);
+  }
+  has_news_ = true;
+  if (!writing_) Write();
+}
+
+// What comes while it is under way is said together.
+void AgentCall::Write() {
+  said_ = news_;
+  news_.clear_echo_ns();
+  news_.clear_now_ns();
+  has_news_ = false;
+  writing_ = true;
+  stream_.Write(said_, &written_);
+}
+
+void AgentCall::OnWritten(bool ok) {
+  writing_ = false;
+  if (status_) {
+    stream_.Finish(*status_, &finished_);
+  } else if (ok && has_news_) {
+    Write();
+  }
+}
+
+// --- The end ---
+
+void AgentCall::Replaced() {
+  Over({grpc::StatusCode::ABORTED,
+        "another agent reports for this host since, or the box ends: two with one name?"});
+}
+
+// By whoever would read next, so nothing is read and no alarm is set any more.
+void AgentCall::Over(const grpc::Status& status) {
+  if (connection_ != 0) intake_.End(connection_, left_, WallClock());
+  status_ = status;
+  if (hello_is_awaited_) hello_alarm_.Cancel();
+  if (!writing_) stream_.Finish(status, &finished_);  // else OnWritten does
+}
+
+void AgentCall::OnFinished(bool) { is_finished_ = true; }
+
+}  // namespace rocescope

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/agent_calls.h"
+
+#include <atomic>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "appliance/daemon/grpc/agent_call.h"
+#include "base/thread_name.h"
+
+namespace rocescope {
+
+struct AgentCalls::Parts {
+  Parts(AgentIntake& of, const Gate& before, const AgentsConfig& given,
+        std::chrono::milliseconds for_hello)
+      : intake(of), gate(before), config(given), patience(for_hello) {}
+
+  void Run();
+  void Expect();
+  void Come(bool ok);
+  void Happen(AgentCall::Operation& operation, bool ok);
+
+  AgentIntake& intake;
+  const Gate& gate;
+  const AgentsConfig config;
+  const std::chrono::milliseconds patience;
+  v1::Agents::AsyncService service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+
+  // The thread's alone, once it runs.
+  std::unique_ptr<AgentCall> next;  // that nobody has called yet; none: the server ends
+  std::unordered_map<AgentCall*, std::unique_ptr<AgentCall>> calls;
+  std::thread thread;
+  std::atomic<uint64_t> beats = 0;
+};
+
+// Where a server has such a queue, its synchronous threads look at no socket themselves: other
+// calls wait for this thread too. So it never sleeps, as gRPC's own for callbacks do 0.1 s at a
+// time (CallbackAlternativeCQ, gRPC 1.51).
+void AgentCalls::Parts::Run() {
+  NameThread("agents-grpc");
+  void* tag = nullptr;
+  bool ok = false;
+  while (next || !calls.empty()) {
+    const auto until = std::chrono::system_clock::now() + std::chrono::seconds(1);
+    const auto came = queue->AsyncNext(&tag, &ok, until);
+    ++beats;
+    if (came == grpc::CompletionQueue::SHUTDOWN) return;
+    if (came == grpc::CompletionQueue::TIMEOUT) continue;
+    tag == this ? Come(ok) : Happen(*static_cast<AgentCall::Operation*>(tag), ok);
+  }
+}
+
+void AgentCalls::Parts::Expect() {
+  next = std::make_unique<AgentCall>(intake, gate, config, *queue);
+  next->Await(service, this);
+}
+
+// Somebody calls, or nobody will any more.
+void AgentCalls::Parts::Come(bool ok) {
+  if (!ok) {
+    next.reset();
+    for (const auto& [call, owned] : calls) call->EndWaits();
+    return;
+  }
+  // Where the network was away, each agent calls anew while its last call is not known to be over.
+  constexpr size_t kMore = 64;
+  const bool has_room = calls.size() < size_t{2} * config.most + kMore;
+  AgentCall* const call = next.get();
+  calls[call] = std::move(next);
+  Expect();
+  has_room ? call->Begin(patience) : call->Refuse();
+}
+
+void AgentCalls::Parts::Happen(AgentCall::Operation& operation, bool ok) {
+  operation.Done(ok);
+  if (operation.call().over()) calls.erase(&operation.call());
+}
+
+AgentCalls::AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
+                       std::chrono::milliseconds patience)
+    : parts_(std::make_unique<Parts>(intake, gate, config, patience)) {}
+
+AgentCalls::~AgentCalls() { End(); }
+
+uint64_t AgentCalls::beats() const { return parts_->beats; }
+
+void AgentCalls::AddTo(grpc::ServerBuilder& builder) {
+  builder.RegisterService(&parts_->service);
+  parts_->queue = builder.AddCompletionQueue();
+}
+
+void AgentCalls::Begin() {
+  parts_->Expect();
+  parts_->thread = std::thread([parts = parts_.get()] { parts->Run(); });
+}
+
+void AgentCalls::End() {
+  if (!parts_->queue) return;
+  if (parts_->thread.joinable()) parts_->thread.join();
+  parts_->queue->Shutdown();
+  // A queue must have been empty before it goes.
+  void* tag = nullptr;
+  bool ok = false;
+  while (parts_->queue->Next(&tag, &ok)) {
+  }
+  parts_->queue.reset();
+}
+
+}  // namespace rocescope

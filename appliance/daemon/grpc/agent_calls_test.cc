@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both ends of agent.proto over a socket: what an agent holds comes to the box once and in order,
+// whatever breaks meanwhile.
+#include "appliance/daemon/grpc/agent_calls.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <thread>
+
+#include "dataplane/host/nccl_log_builder.h"
+#include "appliance/agent/agent.h"
+#include "appliance/agent/agent_link.h"
+#include "appliance/agent/made_tree.h"
+#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/grpc/grpc_server.h"
+#include "rocescope/v1/agent.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
+constexpr auto kSoon = std::chrono::seconds(20);
+
+// False: not even after so long.
+bool WaitFor(const std::function<bool()>& holds) {
+  const auto end = std::chrono::steady_clock::now() + kSoon;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
+// The calls alone, on a port that stays the same.
+class Listener {
+ public:
+  explicit Listener(const AgentsConfig& config = {}, milliseconds patience = kSoon)
+      : config_(config), patience_(patience), intake(config) {
+    Open();
+  }
+  ~Listener() { Close(); }
+
+  void Open() {
+    calls_ = std::make_unique<AgentCalls>(intake, gate_, config_, patience_);
+    grpc::ServerBuilder builder;
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddListeningPort("127.0.0.1:" + std::to_string(port_),
+                             grpc::InsecureServerCredentials(), &port_);
+    calls_->AddTo(builder);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+    calls_->Begin();
+  }
+  // In the middle of whatever there is.
+  void Close() {
+    if (!server_) return;
+    server_->Shutdown(std::chrono::system_clock::now());
+    server_->Wait();
+    calls_->End();
+    server_.reset();
+  }
+  AgentLink::Options Options() const {
+    return {.box = "127.0.0.1:" + std::to_string(port_),
+            .host = "gpu-7",
+            .version = "1.2.3",
+            .session = 42,
+            .pulse = milliseconds(20),
+            .first_wait = milliseconds(5),
+            .longest_wait = milliseconds(20),
+            .tell = [](const std::string&) {}};
+  }
+  AgentState State() const { return intake.Agents().at(0); }
+
+ private:
+  const AgentsConfig config_;
+  const milliseconds patience_;
+  const Gate gate_{false, {}};
+  int port_ = 0;
+  std::unique_ptr<AgentCalls> calls_;
+  std::unique_ptr<grpc::Server> server_;
+
+ public:
+  AgentIntake intake;
+};
+
+// A reading with this value.
+std::string Reading(uint64_t value, size_t octets = 0) {
+  v1::AgentBatch batch;
+  batch.set_read_ns(1);
+  v1::EntityCounters& counters = *batch.add_counters();
+  counters.set_port(std::string(octets, 'x'));
+  counters.add_values(value);
+  return batch.SerializeAsString();
+}
+
+TEST(AgentCalls, BringEachBatchOnceThoughConnectionsBreak) {
+  Listener box;
+  BatchBuffer buffer(1 << 20);
+  constexpr uint64_t kBatches = 2000;
+  {
+    AgentLink link(box.Options(), buffer);
+    std::thread breaker([&] {
+      for (int i = 0; i < 5; ++i) {
+        std::this_thread::sleep_for(milliseconds(40));
+        box.Close();
+        box.Open();
+      }
+    });
+    for (uint64_t i = 1; i <= kBatches; ++i) {
+      buffer.Append(BatchKind::kCounters, Reading(i));
+      if (i % 20 == 0) std::this_thread::sleep_for(milliseconds(2));
+    }
+    breaker.join();
+    EXPECT_TRUE(buffer.WaitUntilTaken(kSoon));
+  }
+  for (uint64_t i = 1; i <= kBatches; ++i) {
+    const auto delivery = box.intake.Next();
+    ASSERT_TRUE(delivery) << i;
+    ASSERT_EQ(delivery->batch->sequence(), i);
+    ASSERT_EQ(delivery->batch->counters(0).values(0), i);
+  }
+  EXPECT_FALSE(box.intake.Next());
+  EXPECT_GE(box.State().connections, 3u) << "connections did break";
+  EXPECT_EQ(box.State().lost_batches, 0u);
+}
+
+TEST(AgentCalls, ABoxThatBeginsAnewIsToldLogsAndStatesAgain) {
+  BatchBuffer buffer(1 << 20);
+  auto box = std::make_unique<Listener>();
+  AgentLink::Options options = box->Options();
+  // Two boxes, one after the other, behind one name.
+  const auto names_of = [](Listener& from) {
+    std::vector<std::string> names;
+    while (const auto delivery = from.intake.Next()) {
+      names.push_back(delivery->batch->counters(0).port());
+    }
+    return names;
+  };
+  buffer.Append(BatchKind::kLogs, Reading(1, 1));
+  buffer.Append(BatchKind::kCounters, Reading(2, 2));
+  buffer.Append(BatchKind::kQueuePairs, Reading(3, 3));
+  {
+    const AgentLink link(options, buffer);
+    ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
+  }
+  EXPECT_THAT(names_of(*box), ElementsAre("x", "xx", "xxx"));
+  EXPECT_TRUE(box->State().left);
+  box.reset();
+  buffer.Append(BatchKind::kCounters, Reading(4, 4));
+  Listener other;
+  const AgentLink link(other.Options(), buffer);
+  ASSERT_TRUE(WaitFor([&] { return other.intake.any() && other.State().batches == 3; }));
+  EXPECT_THAT(names_of(other), ElementsAre("x", "xxx", "xxxx"));
+}
+
+TEST(AgentCalls, ABoxThatDoesNotReadIsNotFilledUp) {
+  Listener box({.queue = 100'000});
+  BatchBuffer buffer(200'000);
+  AgentLink link(box.Options(), buffer);
+  constexpr uint64_t kBatches = 100;
+  for (uint64_t i = 1; i <= kBatches; ++i) {
+    buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_LE(buffer.counts().paused_bytes, 200'000u);
+  EXPECT_GT(buffer.counts().lost_batches, 0u);
+  uint64_t last = 0;
+  uint64_t came = 0;
+  const auto read = [&] {
+    while (const auto delivery = box.intake.Next()) {
+      EXPECT_GT(delivery->batch->counters(0).values(0), last) << "the order stays";
+      last = delivery->batch->counters(0).values(0);
+      ++came;
+    }
+    return last == kBatches;
+  };
+  ASSERT_TRUE(WaitFor(read)) << "the newest come";
+  EXPECT_TRUE(WaitFor([&] { return box.State().lost_batches == buffer.counts().lost_batches; }))
+      << "and the box is told of the others";
+  // What was under way when it was given up came all the same.
+  EXPECT_GE(came + buffer.counts().lost_batches, kBatches);
+}
+
+TEST(AgentCalls, AnAgentIsHeldToItsPace) {
+  Listener box({.bytes_per_second = 100'000});
+  BatchBuffer buffer(1 << 20);
+  const AgentLink link(box.Options(), buffer);
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint64_t i = 0; i < 50; ++i) buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
+  ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
+  // 500,000 octets, of which 400,000 are a burst, before the last batch is read.
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(500));
+}
+
+TEST(AgentCalls, PulsesFindOutTheClocks) {
+  Listener box;
+  BatchBuffer buffer(1 << 20);
+  const AgentLink link(box.Options(), buffer);
+  ASSERT_TRUE(WaitFor([&] { return box.intake.any() && box.State().clock_ahead.has_value(); }));
+  const AgentState state = box.State();
+  EXPECT_LE(std::chrono::abs(*state.clock_ahead), state.clock_error) << "it is one clock";
+  EXPECT_EQ(state.version, "1.2.3");
+}
+
+class Client {
+ public:
+  explicit Client(const AgentLink::Options& options)
+      : stub_(v1::Agents::NewStub(
+            grpc::CreateChannel(options.box, grpc::InsecureChannelCredentials()))),
+        stream_(stub_->Report(&context_)) {}
+
+  bool Say(const v1::AgentMessage& message) { return stream_->Write(message); }
+  std::optional<v1::ApplianceMessage> Hear() {
+    v1::ApplianceMessage message;
+    return stream_->Read(&message) ? std::optional(message) : std::nullopt;
+  }
+  // True: the box said that it has the batches up to this one.
+  bool ReceiveTaken(uint64_t sequence) {
+    while (const auto message = Hear()) {
+      if (message->taken() == sequence) return true;
+    }
+    return false;
+  }
+  grpc::Status End() { return stream_->Finish(); }
+  // Nothing is said any more, not even goodbye.
+  void Vanish() { context_.TryCancel(); }
+
+  static v1::AgentMessage Hello(const std::string& host, uint64_t session) {
+    v1::AgentMessage message;
+    message.mutable_hello()->set_host(host);
+    message.mutable_hello()->set_session(session);
+    return message;
+  }
+  static v1::AgentMessage Batch(uint64_t sequence) {
+    v1::AgentMessage message;
+    message.mutable_batch()->set_sequence(sequence);
+    return message;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<v1::Agents::Stub> stub_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ApplianceMessage>> stream_;
+};
+
+TEST(AgentCalls, RefuseWhatIsOutOfPlace) {
+  Listener box;
+  Client early(box.Options());
+  early.Say(Client::Batch(1));
+  EXPECT_EQ(early.Hear(), std::nullopt);
+  EXPECT_EQ(early.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  Client nobody(box.Options());
+  nobody.Say(Client::Hello("no host", 1));
+  EXPECT_EQ(nobody.Hear(), std::nullopt);
+  EXPECT_EQ(nobody.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  Client twice(box.Options());
+  twice.Say(Client::Hello("a", 1));
+  EXPECT_NE(twice.Hear(), std::nullopt);
+  twice.Say(Client::Hello("a", 1));
+  EXPECT_EQ(twice.Hear(), std::nullopt);
+  EXPECT_EQ(twice.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST(AgentCalls, TheNewestSessionOfAHostIsBelieved) {
+  Listener box;
+  Client first(box.Options());
+  first.Say(Client::Hello("a", 1));
+  EXPECT_NE(first.Hear(), std::nullopt);
+  Client second(box.Options());
+  second.Say(Client::Hello("a", 2));
+  EXPECT_NE(second.Hear(), std::nullopt);
+  v1::AgentMessage pulse;
+  pulse.mutable_pulse()->set_now_ns(1);
+  first.Say(pulse);
+  EXPECT_EQ(first.Hear(), std::nullopt);
+  EXPECT_EQ(first.End().error_code(), grpc::StatusCode::ABORTED);
+  second.Say(pulse);
+  EXPECT_EQ(second.Hear()->echo_ns(), 1);
+}
+
+// One batch is taken, and the next one has been tried and found no room.
+void FillUp(Listener& box, Client& agent) {
+  agent.Say(Client::Hello("a", 1));
+  agent.Say(Client::Batch(1));
+  ASSERT_TRUE(agent.ReceiveTaken(1));
+  const Timestamp heard = box.State().received_at;
+  agent.Say(Client::Batch(2));
+  ASSERT_TRUE(WaitFor([&] { return box.State().received_at > heard; }));
+}
+
+TEST(AgentCalls, ABatchThatFindsNoRoomIsTakenOnceThereIsSome) {
+  Listener box({.queue = 1});
+  Client agent(box.Options());
+  FillUp(box, agent);
+  EXPECT_EQ(box.intake.Next()->batch->sequence(), 1u);
+  ASSERT_TRUE(agent.ReceiveTaken(2));
+  EXPECT_EQ(box.intake.Next()->batch->sequence(), 2u);
+  agent.Say(Client::Batch(3));
+  EXPECT_TRUE(agent.ReceiveTaken(3)) << "and it is read again";
+}
+
+TEST(AgentCalls, ManyAgentsReportAtOnce) {
+  constexpr uint64_t kAgents = 500;
+  Listener box;
+  std::vector<std::unique_ptr<Client>> agents;
+  for (uint64_t i = 0; i < kAgents; ++i) {
+    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
+  }
+  for (const uint64_t sequence : {1, 2, 3}) {
+    for (const auto& agent : agents) agent->Say(Client::Batch(sequence));
+  }
+  for (const auto& agent : agents) ASSERT_TRUE(agent->ReceiveTaken(3));
+  const std::vector<AgentState> states = box.intake.Agents();
+  ASSERT_EQ(states.size(), kAgents);
+  for (const AgentState& state : states) EXPECT_EQ(state.batches, 3u) << state.host;
+}
+
+TEST(AgentCalls, APeerThatVanishesIsNotConnected) {
+  Listener box;
+  Client first(box.Options());
+  first.Say(Client::Hello("a", 1));
+  ASSERT_NE(first.Hear(), std::nullopt);
+  EXPECT_TRUE(box.State().connected);
+  first.Vanish();
+  EXPECT_TRUE(WaitFor([&] { return !box.State().connected; }));
+  EXPECT_FALSE(box.State().left);
+  Client again(box.Options());
+  again.Say(Client::Hello("a", 1));
+  EXPECT_NE(again.Hear(), std::nullopt);
+}
+
+TEST(AgentCalls, WhoSaysNoHelloIsNotWaitedFor) {
+  Listener box({}, milliseconds(50));
+  Client silent(box.Options());
+  Client agent(box.Options());
+  agent.Say(Client::Hello("a", 1));
+  ASSERT_NE(agent.Hear(), std::nullopt);
+  EXPECT_EQ(silent.Hear(), std::nullopt);
+  EXPECT_EQ(silent.End().error_code(), grpc::StatusCode::CANCELLED);
+  std::this_thread::sleep_for(milliseconds(60));
+  agent.Say(Client::Batch(1));
+  EXPECT_TRUE(agent.ReceiveTaken(1)) << "who did may be silent for longer";
+}
+
+TEST(AgentCalls, ThereAreNotManyMoreThanAgentsMayReport) {
+  constexpr int kMost = 2 * 1 + 64;
+  Listener box({.most = 1}, std::chrono::seconds(2));
+  std::vector<std::unique_ptr<Client>> silent;
+  for (int i = 0; i < kMost + 3; ++i) silent.push_back(std::make_unique<Client>(box.Options()));
+  std::map<grpc::StatusCode, int> ends;
+  for (const auto& client : silent) {
+    EXPECT_EQ(client->Hear(), std::nullopt);
+    ++ends[client->End().error_code()];
+  }
+  EXPECT_THAT(ends, ElementsAre(testing::Pair(grpc::StatusCode::CANCELLED, kMost),
+                                testing::Pair(grpc::StatusCode::RESOURCE_EXHAUSTED, 3)));
+  Client agent(box.Options());
+  agent.Say(Client::Hello("a", 1));
+  EXPECT_NE(agent.Hear(), std::nullopt) << "there is room again";
+}
+
+TEST(AgentCalls, AServerThatEndsEndsThemAll) {
+  Listener box;
+  std::vector<std::unique_ptr<Client>> agents;
+  for (int i = 0; i < 20; ++i) {
+    agents.push_back(std::make_unique<Client>(box.Options()));
+    agents.back()->Say(Client::Hello("gpu-" + std::to_string(i), 1));
+    ASSERT_NE(agents.back()->Hear(), std::nullopt);
+  }
+  box.Close();
+  for (const auto& agent : agents) {
+    EXPECT_EQ(agent->Hear(), std::nullopt);
+    EXPECT_EQ(agent->End().error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
+  for (const AgentState& state : box.intake.Agents()) EXPECT_FALSE(state.connected);
+}
+
+TEST(AgentCalls, AServerThatEndsDoesNotWaitForRoom) {
+  Listener box({.queue = 1});
+  Client agent(box.Options());
+  FillUp(box, agent);
+  box.Close();
+  EXPECT_FALSE(agent.ReceiveTaken(2));
+  EXPECT_FALSE(box.State().connected);
+}
+
+// --- An agent and a box ---
+
+class BoxAndAgent : public testing::Test {
+ protected:
+  BoxAndAgent() {
+    tree_.Device("mlx5_0", "0000:0000:0000:0000:0000:ffff:c000:020b");
+    config_.host = "node0";
+    config_.nccl_logs = {tree_.root() + "/log/*.log*"};
+    config_.log_period = config_.counter_period = config_.queue_pair_period = milliseconds(20);
+    config_.root = tree_.root();
+  }
+  ~BoxAndAgent() override {
+    EndAgent();
+    EndBox();
+  }
+
+  void BeginBox() {
+    auto box = Box::Open({.analysis_window = milliseconds(20), .udp = {.sflow = {kAnyPort}}},
+                         [](const std::string&) {});
+    ASSERT_TRUE(box) << box.error().message;
+    box_ = *std::move(box);
+    box_->Start();
+    service_ = std::make_unique<Service>(*box_, "1.2.3");
+    auto server = GrpcServer::Start({.listen = {listen_}}, *service_);
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+    listen_ = server_->listens().at(0);
+  }
+  // Whatever it knew is gone.
+  void EndBox() {
+    server_.reset();
+    service_.reset();
+    box_.reset();
+  }
+  void BeginAgent() {
+    config_.box = ToString(listen_);
+    auto agent =
+        Agent::Begin(config_, "1.2.3", [](const std::string&) {}, [this] { return queue_pairs_; });
+    ASSERT_TRUE(agent) << agent.error().message;
+    agent_ = *std::move(agent);
+    stop_ = false;
+    runs_ = std::thread([this] { agent_->Run([this] { return stop_.load(); }); });
+  }
+  void EndAgent() {
+    if (!agent_) return;
+    stop_ = true;
+    runs_.join();
+    agent_.reset();
+  }
+
+  // Ranks that the box's last answer knows, and lines of log that it read.
+  std::vector<int> Ranks() const {
+    const auto answer = box_->answers().Latest();
+    std::vector<int> ranks;
+    if (!answer) return ranks;
+    for (const Job& job : answer->snapshot->host_facts->jobs) {
+      for (const JobRank& rank : job.ranks) ranks.push_back(rank.rank);
+    }
+    return ranks;
+  }
+  static std::string LogOf(int rank) {
+    return test::LogText("node0", 4100 + static_cast<uint64_t>(rank))
+        .Begin(rank, 4)
+        .Connect(100 + rank)
+        .Complete(rank, 4)
+        .text();
+  }
+  AgentState State() const { return box_->agents().Agents().at(0); }
+
+  test::MadeTree tree_;
+  AgentConfig config_;
+  ListenAddress listen_ = kAnyPort;
+  Result<std::vector<RdmaQueuePair>> queue_pairs_;
+  std::unique_ptr<Box> box_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<Agent> agent_;
+  std::atomic<bool> stop_ = false;
+  std::thread runs_;
+};
+
+TEST_F(BoxAndAgent, RanksQueuePairsAndCountersComeThroughRotationsAndANewBox) {
+  RdmaQueuePair one;
+  one.device = "mlx5_0";
+  one.local = Qpn{100};
+  one.remote = Qpn{200};
+  one.type = "RC";
+  one.process_id = 4100;
+  queue_pairs_->push_back(one);
+  tree_.File("log/nccl.log", LogOf(0));
+  BeginBox();
+  BeginAgent();
+  EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0}; }));
+  // Rotated while it grows.
+  tree_.Append("log/nccl.log", LogOf(1));
+  std::filesystem::rename(tree_.root() + "/log/nccl.log", tree_.root() + "/log/nccl.log.1");
+  tree_.File("log/nccl.log", LogOf(2));
+  EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1, 2}; }));
+  const auto facts = box_->answers().Latest()->snapshot->host_facts;
+  ASSERT_EQ(facts->jobs.size(), 1u) << "nothing twice";
+  EXPECT_EQ(facts->jobs[0].ranks[1].process_id, 4101u);
+  EXPECT_THAT(facts->jobs[0].notes, ElementsAre("no log for rank 3 of 4"));
+  ASSERT_EQ(facts->rdma.size(), 1u);
+  EXPECT_EQ(facts->rdma[0].queue_pairs.at(0).remote, Qpn{200});
+  ASSERT_EQ(facts->nics.size(), 1u);
+  EXPECT_EQ(facts->nics[0].device, "mlx5_0");
+
+  EndBox();
+  std::filesystem::remove(tree_.root() + "/log/nccl.log.1");  // nobody can read it again
+  tree_.Append("log/nccl.log", LogOf(3));
+  BeginBox();
+  EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1, 2, 3}; }));
+  const auto again = box_->answers().Latest()->snapshot->host_facts;
+  ASSERT_EQ(again->jobs.size(), 1u);
+  EXPECT_EQ(again->jobs[0].ranks_seen, 4);
+  EXPECT_THAT(again->jobs[0].notes, testing::IsEmpty());
+  EXPECT_EQ(again->rdma.size(), 1u);
+  EXPECT_TRUE(WaitFor([&] { return State().batches > 20; })) << "and counters go on";
+  const std::vector<SourceState> sources = box_->Sources();
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[1].kind, SourceKind::kAgents);
+  EXPECT_GT(sources[1].statistics.frames.ledger.decoded, 20u);
+  EXPECT_TRUE(sources[1].statistics.frames.ledger.Balances());
+  EXPECT_EQ(sources[1].statistics.frames.ledger.DroppedTotal(), 0u);
+  EXPECT_EQ(State().lost_batches, 0u);
+}
+
+TEST_F(BoxAndAgent, AnAgentThatBeginsAnewStandsForTheOneBefore) {
+  tree_.File("log/a.log", LogOf(0));
+  BeginBox();
+  BeginAgent();
+  EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0}; }));
+  EndAgent();
+  EXPECT_TRUE(State().left);
+  tree_.Append("log/a.log", LogOf(1));
+  BeginAgent();
+  EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1}; }));
+  EXPECT_EQ(box_->answers().Latest()->snapshot->host_facts->jobs.size(), 1u);
+  EXPECT_EQ(State().sessions, 2u);
+}
+
+TEST_F(BoxAndAgent, SaysWhatIsWrongWithItsConfiguration) {
+  const auto error_of = [](const AgentConfig& config) {
+    const auto agent = Agent::Begin(
+        config, "", [](const std::string&) {}, [] { return Result<std::vector<RdmaQueuePair>>(); });
+    return agent ? "" : agent.error().message;
+  };
+  EXPECT_THAT(error_of({.box = "box"}), HasSubstr("\"box\" is not HOST:PORT"));
+  for (const char* box :
+       {"box.example:50051", "192.0.2.1:50051", "[2001:db8::1]:50051", "127.evil.example:50051"}) {
+    EXPECT_THAT(error_of({.box = box}), HasSubstr("give the keys `tls: {certificate: ..."));
+  }
+  for (const char* box : {"localhost:1", "127.9.9.9:1", "[::1]:1"}) {
+    EXPECT_EQ(error_of({.box = box}), "");
+  }
+  EXPECT_THAT(error_of({.tls = {.key = "k.pem"}}), HasSubstr("belong together"));
+  EXPECT_THAT(error_of({.tls = {.certificate = "/nowhere/c.pem", .key = "k", .appliance_ca = "b"}}),
+              HasSubstr("/nowhere/c.pem"));
+}
+
+}  // namespace
+}  // namespace rocescope

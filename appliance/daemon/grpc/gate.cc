@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/gate.h"
+
+#include <fmt/format.h>
+#include <grpcpp/security/auth_context.h>
+
+#include <vector>
+
+#include "appliance/common/report/visible_text.h"
+#include "rocescope/v1/error_details.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& context) {
+  std::vector<std::string> names;
+  const auto peer = context.auth_context();
+  if (!peer || !peer->IsPeerAuthenticated()) return names;
+  for (const char* property : {"x509_subject_alternative_name", "x509_common_name"}) {
+    for (const auto& value : peer->FindPropertyValues(property)) {
+      names.emplace_back(value.data(), value.size());
+    }
+    if (!names.empty()) break;  // a common name beside others means nothing (RFC 6125, 6.4.4)
+  }
+  return names;
+}
+
+template <typename Detail>
+void AddDetail(std::string_view type, const Detail& detail, v1::RpcStatus& status) {
+  v1::PackedDetail& packed = *status.add_details();
+  packed.set_type_url(fmt::format("type.googleapis.com/google.rpc.{}", type));
+  packed.set_value(detail.SerializeAsString());
+}
+
+}  // namespace
+
+std::vector<std::string> Gate::NamesOf(const grpc::ServerContextBase& context) const {
+  return has_certificates_ ? NamesInCertificate(context) : std::vector<std::string>{};
+}
+
+grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_view method) const {
+  if (!has_certificates_) return grpc::Status::OK;
+  const std::vector<std::string> names = NamesInCertificate(context);
+  if ((roles_.Of(names) & RolesOf(method).value_or(0)) != 0) return grpc::Status::OK;
+  return ToStatus({.fault = ServiceFault::kNotAllowed,
+                   .message = WhyNotAllowed(names, fmt::format("call {}", method))});
+}
+
+grpc::Status Gate::ToStatus(const ServiceError& error) {
+  // Errors travel in headers, which have no room for all that a caller may have named.
+  const std::string message = WithShortQuotes(error.message);
+  const ServiceFaultInfo& info = InfoOf(error.fault);
+  v1::ErrorInfo details;
+  details.set_reason(std::string(info.reason));
+  details.set_domain("rocescope");
+  v1::RpcStatus status;
+  status.set_code(info.grpc_number);
+  status.set_message(message);
+  AddDetail("ErrorInfo", details, status);
+  if (IsOverSoon(error.fault)) {
+    v1::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(kRetryAfterSeconds);
+    AddDetail("RetryInfo", retry, status);
+  }
+  return {static_cast<grpc::StatusCode>(info.grpc_number), message, status.SerializeAsString()};
+}
+
+}  // namespace rocescope

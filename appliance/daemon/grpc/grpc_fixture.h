@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of calls: a server of a box that receives nothing, in the clear and with certificates.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "appliance/daemon/grpc/grpc_server.h"
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/service.grpc.pb.h"
+#include "tests/support/certificates.h"
+
+namespace rocescope {
+
+inline constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
+
+class GrpcTest : public ServiceTest {
+ protected:
+  void Serve(const GrpcConfig& config) {
+    auto server = GrpcServer::Start(config, *service_);
+    ASSERT_TRUE(server) << server.error().message;
+    server_ = *std::move(server);
+  }
+  std::string Target() const { return ToString(server_->listens().at(0)); }
+  std::shared_ptr<grpc::Channel> Open() const {
+    return grpc::CreateChannel(Target(), grpc::InsecureChannelCredentials());
+  }
+  ~GrpcTest() override { server_.reset(); }
+
+  std::unique_ptr<GrpcServer> server_;
+};
+
+// A certification authority, a certificate for the box, and one for each name.
+class TlsTest : public GrpcTest {
+ protected:
+  void MakeCertificates(const std::vector<std::string>& names) {
+    certificates_.emplace(folder_);
+    Sign("box", "-addext subjectAltName=IP:127.0.0.1");
+    for (const std::string& name : names) Sign(name, "-addext subjectAltName=DNS:" + name);
+  }
+  GrpcConfig Config() const {
+    return {.listen = {kAnyPort},
+            .tls = {.certificate = certificates_->Path("box.pem"),
+                    .key = certificates_->Path("box.key"),
+                    .client_ca = certificates_->Path("ca.pem")}};
+  }
+  std::shared_ptr<grpc::Channel> OpenAs(const std::string& name) const {
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = Read("ca.pem");
+    if (!name.empty()) {
+      options.pem_private_key = Read(name + ".key");
+      options.pem_cert_chain = Read(name + ".pem");
+    }
+    return grpc::CreateChannel(Target(), grpc::SslCredentials(options));
+  }
+  grpc::StatusCode Health(const std::string& name) {
+    grpc::ClientContext context;
+    v1::Health health;
+    return v1::Appliance::NewStub(OpenAs(name))->GetHealth(&context, {}, &health).error_code();
+  }
+  grpc::StatusCode Sources(const std::string& name) {
+    grpc::ClientContext context;
+    v1::ListSourcesResponse sources;
+    return v1::Appliance::NewStub(OpenAs(name))->ListSources(&context, {}, &sources).error_code();
+  }
+
+  void Sign(const std::string& name, const std::string& more,
+            const std::string& common_name = "") const {
+    certificates_->Sign(name, more, common_name);
+  }
+  std::string Read(const std::string& name) const { return certificates_->Read(name); }
+
+ private:
+  std::optional<test::Certificates> certificates_;
+};
+
+}  // namespace rocescope

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/grpc_server.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "appliance/daemon/grpc/agent_calls.h"
+#include "appliance/daemon/grpc/gate.h"
+#include "appliance/daemon/service/event_reader.h"
+#include "rocescope/v1/service.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr int kMaxThreads = 128;
+constexpr int kFewestPollers = 8;
+constexpr int kMaxPollers = 16;
+constexpr int kMaxStreams = 64;  // each holds a thread
+constexpr auto kStreamPace = std::chrono::milliseconds(100);
+
+// One call after the other: admitted, answered, or refused.
+class Calls {
+ public:
+  Calls(Service& service, const Gate& gate) : service_(service), gate_(gate) {}
+
+ protected:
+  template <typename Request, typename Response>
+  grpc::Status Run(const grpc::ServerContext& context, const char* method,
+                   ServiceStatus (::rocescope::Service::*call)(const Request&, Response&),
+                   const Request& request, Response& response) {
+    if (grpc::Status admitted = gate_.Admit(context, method); !admitted.ok()) return admitted;
+    const ServiceStatus answered = (service_.*call)(request, response);
+    return answered ? grpc::Status::OK : Gate::ToStatus(answered.error());
+  }
+
+  Service& service_;
+  const Gate& gate_;
+};
+
+// A method of a generated service that hands over to the call of the same name.
+#define ROCESCOPE_CALL(service, name, Response)                                            \
+  grpc::Status name(grpc::ServerContext* context, const v1::name##Request* request,        \
+                    v1::Response* response) override {                                     \
+    return Run(*context, "/rocescope.v1." #service "/" #name, &::rocescope::Service::name, \
+               *request, *response);                                                       \
+  }
+
+class ApplianceCalls final : public v1::Appliance::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Appliance, GetHealth, Health)
+  ROCESCOPE_CALL(Appliance, ListSources, ListSourcesResponse)
+  ROCESCOPE_CALL(Appliance, Doctor, DoctorResponse)
+
+  grpc::Status WatchEvents(grpc::ServerContext* context, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::Event>* writer) override {
+    if (grpc::Status admitted = gate_.Admit(*context, "/rocescope.v1.Appliance/WatchEvents");
+        !admitted.ok()) {
+      return admitted;
+    }
+    const Place place(streams_);
+    if (streams_ > kMaxStreams) {
+      return Gate::ToStatus({.fault = ServiceFault::kTooMany,
+                             .message = fmt::format("{} others watch events already, and that is "
+                                                    "as many as may: try again later",
+                                                    kMaxStreams)});
+    }
+    Stream(*context, request->cursor(), *writer);
+    return grpc::Status::OK;
+  }
+
+  void End() { ended_ = true; }
+
+ private:
+  // Among those who stream.
+  struct Place {
+    explicit Place(std::atomic<int>& of) : count(of) { ++count; }
+    ~Place() { --count; }
+    Place(const Place&) = delete;
+    std::atomic<int>& count;
+  };
+
+  // A reader that does not read stops its own stream, in Write, and nobody else's.
+  void Stream(const grpc::ServerContext& context, uint64_t cursor,
+              grpc::ServerWriter<v1::Event>& writer) {
+    EventReader reader(service_, cursor);
+    while (!ended_ && !context.IsCancelled()) {
+      const auto events = reader.Next();
+      for (const auto& event : events) {
+        if (!writer.Write(*event)) return;
+      }
+      if (events.empty()) std::this_thread::sleep_for(kStreamPace);
+    }
+  }
+
+  std::atomic<int> streams_ = 0;
+  std::atomic<bool> ended_ = false;
+};
+
+class JobsCalls final : public v1::Jobs::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Jobs, ListJobs, ListJobsResponse)
+  ROCESCOPE_CALL(Jobs, GetJob, GetJobResponse)
+  ROCESCOPE_CALL(Jobs, RegisterJob, RegisterJobResponse)
+  ROCESCOPE_CALL(Jobs, EndJob, EndJobResponse)
+  ROCESCOPE_CALL(Jobs, ListRegisteredJobs, ListRegisteredJobsResponse)
+};
+
+class FabricCalls final : public v1::Fabric::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Fabric, GetTopology, Topology)
+  ROCESCOPE_CALL(Fabric, ListLinkLoads, ListLinkLoadsResponse)
+  ROCESCOPE_CALL(Fabric, FindPaths, FindPathsResponse)
+  ROCESCOPE_CALL(Fabric, ListHotspots, ListHotspotsResponse)
+  ROCESCOPE_CALL(Fabric, ListNodeSwitches, ListNodeSwitchesResponse)
+  ROCESCOPE_CALL(Fabric, RankNodes, RankNodesResponse)
+};
+
+class DiagnosisCalls final : public v1::Diagnosis::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(Diagnosis, ListFindings, ListFindingsResponse)
+  ROCESCOPE_CALL(Diagnosis, ListAnomalies, ListAnomaliesResponse)
+  ROCESCOPE_CALL(Diagnosis, GetServiceLevels, GetServiceLevelsResponse)
+  ROCESCOPE_CALL(Diagnosis, GetDependencies, GetDependenciesResponse)
+};
+
+class HistoryCalls final : public v1::History::Service, Calls {
+ public:
+  using Calls::Calls;
+  ROCESCOPE_CALL(History, ListPastEvents, ListPastEventsResponse)
+  ROCESCOPE_CALL(History, GetLinkHistory, GetLinkHistoryResponse)
+  ROCESCOPE_CALL(History, GetJobHistory, GetJobHistoryResponse)
+};
+#undef ROCESCOPE_CALL
+
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
+  if (!tls.IsThere()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls.peer_ca;
+  options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+// What gRPC and Protobuf log, they log to standard error, on which a stranger's failed handshake or
+// broken message could write a line each time. gRPC's last one is kept, for what we say of a server
+// that does not begin.
+class LastLog {
+ public:
+  static void Begin() {
+    Get().Set("");
+    google::protobuf::SetLogHandler(nullptr);
+    gpr_set_log_function([](gpr_log_func_args* line) {
+      if (line->severity == GPR_LOG_SEVERITY_ERROR) Get().Set(line->message);
+    });
+  }
+  // "Address already in use", where the operating system said why; else "".
+  static std::string Reason() {
+    const std::string text = Get().Text();
+    constexpr std::string_view kKey = "os_error:\"";
+    const size_t begin = text.find(kKey);
+    if (begin == std::string::npos) return "";
+    const std::string rest = text.substr(begin + kKey.size());
+    return rest.substr(0, rest.find('"'));
+  }
+
+ private:
+  static LastLog& Get() {
+    static LastLog log;
+    return log;
+  }
+  void Set(const char* text) {
+    const std::lock_guard lock(mutex_);
+    text_ = text;
+  }
+  std::string Text() {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+  std::mutex mutex_;
+  std::string text_;
+};
+
+// gRPC says nothing at all of a request that it cannot read: the status INTERNAL, without a word.
+class UnreadRequest final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    using grpc::experimental::InterceptionHookPoints;
+    if (methods->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_STATUS)) {
+      const grpc::Status status = methods->GetSendStatus();
+      if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_message().empty()) {
+        methods->ModifySendStatus(Gate::ToStatus(
+            {.fault = ServiceFault::kBadRequest,
+             .message = "the request is none of this call's (service.proto), or one of its texts "
+                        "is not UTF-8"}));
+      }
+    }
+    methods->Proceed();
+  }
+};
+
+class UnreadRequests final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo*) override {
+    return new UnreadRequest;  // gRPC's own from here on
+  }
+};
+
+Error CannotListen(const ListenAddress& where) {
+  const std::string reason = LastLog::Reason();
+  return {.code = ErrorCode::kUnavailable,
+          .message = fmt::format(
+              "gRPC on {}: {} (key `grpc` of the configuration)", ToString(where),
+              reason.empty() ? "cannot begin; are the certificate and its key a pair, in PEM?"
+                             : reason + "; does another program listen there?")};
+}
+
+}  // namespace
+
+struct GrpcServer::Parts {
+  Parts(Service& service, const GrpcConfig& config)
+      : gate(config.tls.IsThere(), CallerRoles(config)),
+        appliance(service, gate),
+        jobs(service, gate),
+        fabric(service, gate),
+        diagnosis(service, gate),
+        history(service, gate),
+        agents(service.agents(), gate, service.box().config().agents) {}
+
+  const Gate gate;
+  ApplianceCalls appliance;
+  JobsCalls jobs;
+  FabricCalls fabric;
+  DiagnosisCalls diagnosis;
+  HistoryCalls history;
+  AgentCalls agents;
+  std::vector<ListenAddress> listens;
+  std::unique_ptr<grpc::Server> server;
+};
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, Service& service) {
+  const Result<TlsTexts> tls = ReadTls(config.tls, "grpc");
+  if (!tls) return tl::unexpected(tls.error());
+  return Start(config, *tls, service);
+}
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, const TlsTexts& tls,
+                                                      Service& service) {
+  if (const ::rocescope::Status checked = CheckTls(config.listen, config.tls); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const auto credentials = CredentialsOf(tls);
+  auto parts = std::make_unique<Parts>(service, config);
+  LastLog::Begin();
+  // Without this call the linker drops the plugin (grpcpp's own remark in its header).
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota("rocescope");
+  quota.SetMaxThreads(kMaxThreads);
+  builder.SetResourceQuota(quota);
+  // With gRPC's own one or two, a thread comes and goes with almost each call, and each waits for
+  // the process's memory map, which analysis is busy with.
+  using Option = grpc::ServerBuilder::SyncServerOption;
+  builder.SetSyncServerOption(Option::NUM_CQS, 1);
+  builder.SetSyncServerOption(Option::MIN_POLLERS, kFewestPollers);
+  builder.SetSyncServerOption(Option::MAX_POLLERS, kMaxPollers);
+  builder.SetMaxReceiveMessageSize(1 << 20);
+  // Peers that are gone are noticed, and streams to them end.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> interceptors;
+  interceptors.push_back(std::make_unique<UnreadRequests>());
+  builder.experimental().SetInterceptorCreators(std::move(interceptors));
+  std::vector<int> ports(config.listen.size());
+  for (size_t i = 0; i < ports.size(); ++i) {
+    builder.AddListeningPort(ToString(config.listen[i]), credentials, &ports[i]);
+  }
+  builder.RegisterService(&parts->appliance);
+  builder.RegisterService(&parts->jobs);
+  builder.RegisterService(&parts->fabric);
+  builder.RegisterService(&parts->diagnosis);
+  builder.RegisterService(&parts->history);
+  parts->agents.AddTo(builder);
+  parts->server = builder.BuildAndStart();
+  if (parts->server) parts->agents.Begin();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (parts->server && ports[i] > 0) {
+      parts->listens.push_back(
+          {.address = config.listen[i].address, .port = static_cast<uint16_t>(ports[i])});
+      continue;
+    }
+    return tl::unexpected(CannotListen(config.listen[i]));
+  }
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(parts)));
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+GrpcServer::~GrpcServer() { Stop(); }
+
+void GrpcServer::Stop() {
+  if (!parts_->server) return;
+  parts_->appliance.End();
+  parts_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  parts_->server->Wait();
+  parts_->agents.End();
+  parts_->server.reset();
+}
+
+uint64_t GrpcServer::beats() const { return parts_->agents.beats(); }
+const std::vector<ListenAddress>& GrpcServer::listens() const { return parts_->listens; }
+
+}  // namespace rocescope

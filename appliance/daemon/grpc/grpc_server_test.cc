@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/grpc_server.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "appliance/agent/agent_link.h"
+#include "appliance/daemon/grpc/grpc_fixture.h"
+#include "appliance/daemon/grpc/jobs_client.h"
+#include "rocescope/v1/agent.grpc.pb.h"
+#include "rocescope/v1/error_details.pb.h"
+#include "rocescope/v1/service.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  const auto stub = v1::Jobs::NewStub(Open());
+  v1::ListJobsResponse response;
+  {
+    grpc::ClientContext context;
+    const grpc::Status early = stub->ListJobs(&context, {}, &response);
+    EXPECT_EQ(early.error_code(), grpc::StatusCode::UNAVAILABLE);
+  }
+  Publish(TwoJobs());
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->ListJobs(&context, {}, &response).ok());
+  EXPECT_EQ(response.jobs_size(), 2);
+}
+
+TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id("nobody");
+  v1::GetJobResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(status.error_message(), HasSubstr("\"nobody\""));
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 5);
+  ASSERT_EQ(details.details_size(), 1);
+  EXPECT_EQ(details.details(0).type_url(), "type.googleapis.com/google.rpc.ErrorInfo");
+  v1::ErrorInfo info;
+  ASSERT_TRUE(info.ParseFromString(details.details(0).value()));
+  EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
+}
+
+// The field 1 { field 1: 1 } of google/rpc/error_details.proto and google/protobuf/duration.proto.
+TEST_F(GrpcTest, WhatIsNotThereYetSaysWhenToAskAgain) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::ListJobsResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->ListJobs(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  ASSERT_EQ(details.details_size(), 2);
+  EXPECT_EQ(details.details(1).type_url(), "type.googleapis.com/google.rpc.RetryInfo");
+  EXPECT_EQ(details.details(1).value(), "\x0a\x02\x08\x01");
+}
+
+TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id(std::string(500'000, 'x'));
+  v1::GetJobResponse response;
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_LT(status.error_message().size(), 1000u);
+}
+
+// Strangers' texts must not reach our log either: Protobuf would write a line of its own.
+TEST_F(GrpcTest, ATextThatIsNotUtf8IsRefusedWithAReasonAndNotLogged) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  Serve({.listen = {kAnyPort}});
+  grpc::ClientContext context;
+  v1::GetJobRequest request;
+  request.set_id("\xff\xfe");
+  v1::GetJobResponse response;
+  testing::internal::CaptureStderr();
+  const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), HasSubstr("not UTF-8"));
+  v1::RpcStatus details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  EXPECT_EQ(details.code(), 3);
+}
+
+TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
+  OpenBox(kFabric);
+  Serve({.listen = {kAnyPort}});
+  v1::Event event;
+  for (const char* kind : {"one", "two", "three"}) {
+    event.set_kind(kind);
+    service_->events().Append(event);
+  }
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_cursor(service_->events().last() - 2);  // of the first
+  const auto reader = v1::Appliance::NewStub(Open())->WatchEvents(&context, request);
+  for (const char* kind : {"two", "three"}) {
+    ASSERT_TRUE(reader->Read(&event));
+    EXPECT_EQ(event.kind(), kind);
+  }
+  Publish(TwoJobs());
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.kind(), "answer");
+  EXPECT_EQ(event.age().version(), 1u);
+  server_->Stop();
+  EXPECT_FALSE(reader->Read(&event)) << "the server's end ends the stream";
+}
+
+class Watcher {
+ public:
+  Watcher(const std::shared_ptr<grpc::Channel>& channel, std::chrono::milliseconds deadline) {
+    context_.set_deadline(std::chrono::system_clock::now() + deadline);
+    v1::WatchEventsRequest request;
+    request.set_cursor(1);  // long forgotten: the first event says so at once
+    reader_ = v1::Appliance::NewStub(channel)->WatchEvents(&context_, request);
+  }
+  bool Hears() {
+    v1::Event event;
+    return reader_->Read(&event);
+  }
+  void Cancel() { context_.TryCancel(); }
+  grpc::StatusCode Finish() {
+    while (Hears()) {
+    }
+    return reader_->Finish().error_code();
+  }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::Event>> reader_;
+};
+
+TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  Watcher watcher(Open(), std::chrono::seconds(2));
+  EXPECT_TRUE(watcher.Hears());
+  EXPECT_EQ(watcher.Finish(), grpc::StatusCode::DEADLINE_EXCEEDED);
+}
+
+// A stream holds a thread: those whose callers went away must give theirs back.
+TEST_F(GrpcTest, CancelledStreamsMakeRoomForOthers) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  constexpr int kAsManyAsMay = 64;
+  constexpr auto kLong = std::chrono::seconds(60);
+  const auto channel = Open();
+  std::vector<std::unique_ptr<Watcher>> watchers;
+  for (int i = 0; i < kAsManyAsMay; ++i) {
+    watchers.push_back(std::make_unique<Watcher>(channel, kLong));
+    ASSERT_TRUE(watchers.back()->Hears()) << i;
+  }
+  EXPECT_EQ(Watcher(channel, kLong).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  for (const auto& watcher : watchers) watcher->Cancel();
+  for (const auto& watcher : watchers) {
+    EXPECT_EQ(watcher->Finish(), grpc::StatusCode::CANCELLED);
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool has_room = false;
+  while (!has_room && std::chrono::steady_clock::now() < until) {
+    Watcher another(channel, kLong);
+    has_room = another.Hears();
+    another.Cancel();
+    another.Finish();
+  }
+  EXPECT_TRUE(has_room);
+}
+
+TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
+  OpenBox("");
+  const ListenAddress anywhere = {.address = IpAddress::FromV4(0)};
+  const auto refused = GrpcServer::Start({.listen = {anywhere}}, *service_);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("0.0.0.0:0 is not an address of loopback, and needs certificate"));
+  const auto half = GrpcServer::Start({.listen = {kAnyPort}, .tls = {.key = "k.pem"}}, *service_);
+  ASSERT_FALSE(half);
+  EXPECT_THAT(half.error().message, HasSubstr("belong together"));
+}
+
+TEST_F(GrpcTest, SaysThatItsPortIsTaken) {
+  OpenBox("");
+  Serve({.listen = {kAnyPort}});
+  const auto second = GrpcServer::Start({.listen = server_->listens()}, *service_);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message,
+              HasSubstr("Address already in use; does another program listen there?"));
+}
+
+TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
+  OpenBox("");
+  MakeCertificates({"eve", "agent7", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"agent7"};
+  Serve(config);
+  EXPECT_EQ(Health("viewer1"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("viewer1"), grpc::StatusCode::OK);
+  EXPECT_EQ(Health("agent7"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("agent7"), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(Health("eve"), grpc::StatusCode::PERMISSION_DENIED) << "no role";
+  EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
+}
+
+TEST_F(TlsTest, ACommonNameCountsWhereThereIsNoOtherName) {
+  OpenBox("");
+  MakeCertificates({});
+  Sign("old", "", "viewer1");
+  Sign("gpu7", "-addext subjectAltName=DNS:gpu7", "viewer1");
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  Serve(config);
+  EXPECT_EQ(Sources("old"), grpc::StatusCode::OK);
+  EXPECT_EQ(Sources("gpu7"), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {
+  OpenBox(kFabric);
+  MakeCertificates({"slurm", "viewer1"});
+  GrpcConfig config = Config();
+  config.schedulers = {"slurm"};
+  config.viewers = {"viewer1"};
+  Serve(config);
+  const auto register_as = [&](const std::string& name) {
+    const auto client = JobsClient::Open({.box = Target(),
+                                          .timeout = std::chrono::seconds(20),
+                                          .ca = (folder_ / "ca.pem").string(),
+                                          .certificate = (folder_ / (name + ".pem")).string(),
+                                          .key = (folder_ / (name + ".key")).string()});
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    v1::RegisterJobResponse registered;
+    return client.value()->Register(job, registered);
+  };
+  EXPECT_TRUE(register_as("slurm"));
+  const auto refused = register_as("viewer1");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().is_refused);
+  EXPECT_EQ(refused.error().reason, "NOT_ALLOWED");
+  const auto in_the_clear = JobsClient::Open({.box = Target()}).value()->End(7, 0);
+  ASSERT_FALSE(in_the_clear);
+  EXPECT_FALSE(in_the_clear.error().is_refused);
+}
+
+TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
+  OpenBox("");
+  MakeCertificates({"node7.gpu.example", "viewer1"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.agents = {"*.gpu.example"};
+  Serve(config);
+  const auto report = [this](const std::string& name, const std::string& host) {
+    grpc::ClientContext context;
+    const auto stub = v1::Agents::NewStub(OpenAs(name));
+    const auto stream = stub->Report(&context);
+    v1::AgentMessage message;
+    message.mutable_hello()->set_host(host);
+    message.mutable_hello()->set_session(1);
+    stream->Write(message);
+    stream->WritesDone();
+    v1::ApplianceMessage answer;
+    while (stream->Read(&answer)) {
+    }
+    return stream->Finish();
+  };
+  EXPECT_TRUE(report("node7.gpu.example", "node7").ok());
+  EXPECT_TRUE(report("node7.gpu.example", "node7.gpu.example").ok());
+  const grpc::Status other = report("node7.gpu.example", "node8");
+  EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(other.error_message(), HasSubstr("not those of the host \"node8\""));
+  EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "as they spell themselves";
+}
+
+TEST_F(TlsTest, AnAgentShowsItsCertificate) {
+  OpenBox("");
+  MakeCertificates({"node7"});
+  GrpcConfig config = Config();
+  config.agents = {"node7"};
+  Serve(config);
+  BatchBuffer buffer(1 << 20);
+  buffer.Append(BatchKind::kLogs, "");
+  const AgentLink link({.box = Target(),
+                        .certificate = Read("node7.pem"),
+                        .key = Read("node7.key"),
+                        .appliance_ca = Read("ca.pem"),
+                        .host = "node7",
+                        .version = "1",
+                        .session = 1,
+                        .tell = [](const std::string& text) { ADD_FAILURE() << text; }},
+                       buffer);
+  EXPECT_TRUE(buffer.WaitUntilTaken(std::chrono::seconds(20)));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/grpc/jobs_client.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "appliance/common/files/text_file.h"
+#include "rocescope/v1/error_details.pb.h"
+#include "rocescope/v1/service.grpc.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uintmax_t kLargestPem = uintmax_t{1} << 20;
+// A job of 10,000 GPUs has tens of megabytes of ranks and edges.
+constexpr int kLargestAnswer = 256 << 20;
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const JobsClientOptions& options) {
+  const bool any = !options.ca.empty() || !options.certificate.empty() || !options.key.empty();
+  if (!any) return grpc::InsecureChannelCredentials();
+  if (options.ca.empty() || options.certificate.empty() || options.key.empty()) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "--ca, --cert and --key belong together: give all three");
+  }
+  grpc::SslCredentialsOptions tls;
+  for (const auto& [path, text] : {std::pair(&options.ca, &tls.pem_root_certs),
+                                   std::pair(&options.certificate, &tls.pem_cert_chain),
+                                   std::pair(&options.key, &tls.pem_private_key)}) {
+    Result<std::string> read = ReadTextFile(*path, kLargestPem, Pipes::kRead);
+    if (!read) return tl::unexpected(read.error());
+    *text = *std::move(read);
+  }
+  return grpc::SslCredentials(tls);
+}
+
+// Of a box's own errors; empty of others.
+std::string ReasonOf(const grpc::Status& status) {
+  v1::RpcStatus details;
+  v1::ErrorInfo info;
+  if (!details.ParseFromString(status.error_details()) || details.details().empty()) return "";
+  if (!info.ParseFromString(details.details(0).value())) return "";
+  return info.reason();
+}
+
+}  // namespace
+
+struct JobsClient::Parts {
+  std::string box;
+  std::chrono::milliseconds timeout;
+  std::chrono::system_clock::time_point deadline;
+  std::unique_ptr<v1::Jobs::Stub> jobs;
+  std::unique_ptr<v1::Fabric::Stub> fabric;
+
+  template <typename Stub, typename Request, typename Response>
+  CallResult<void> Call(Stub& stub,
+                        grpc::Status (Stub::*call)(grpc::ClientContext*, const Request&, Response*),
+                        const Request& request, Response& response) const {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    const grpc::Status status = (stub.*call)(&context, request, &response);
+    if (status.ok()) return {};
+    CallError error = {.reason = ReasonOf(status)};
+    error.is_refused = !error.reason.empty();
+    if (error.is_refused) {
+      error.message = status.error_message();
+    } else if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      error.message = fmt::format("{}: no answer within {:.1f} s", box,
+                                  static_cast<double>(timeout.count()) / 1e3);
+    } else {
+      error.message = fmt::format("{}: {}; is the box's gRPC there?", box, status.error_message());
+    }
+    return tl::unexpected(std::move(error));
+  }
+};
+
+Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& options) {
+  const auto deadline = std::chrono::system_clock::now() + options.timeout;
+  const auto credentials = CredentialsOf(options);
+  if (!credentials) return tl::unexpected(credentials.error());
+  // What matters is in the call's status.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  google::protobuf::SetLogHandler(nullptr);
+  grpc::ChannelArguments arguments;
+  // A box stands in the cluster: what http_proxy names does not lead there.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(kLargestAnswer);
+  auto parts = std::make_unique<Parts>();
+  parts->box = options.box;
+  parts->timeout = options.timeout;
+  parts->deadline = deadline;
+  const auto channel = grpc::CreateCustomChannel(options.box, *credentials, arguments);
+  parts->jobs = v1::Jobs::NewStub(channel);
+  parts->fabric = v1::Fabric::NewStub(channel);
+  return std::unique_ptr<JobsClient>(new JobsClient(std::move(parts)));
+}
+
+JobsClient::JobsClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+JobsClient::~JobsClient() = default;
+
+CallResult<void> JobsClient::Register(const v1::RegisterJobRequest& request,
+                                      v1::RegisterJobResponse& out) {
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::RegisterJob, request, out);
+}
+
+CallResult<void> JobsClient::End(uint64_t id, int64_t end_ns) {
+  v1::EndJobRequest request;
+  request.set_id(id);
+  request.set_end_ns(end_ns);
+  v1::EndJobResponse out;
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::EndJob, request, out);
+}
+
+CallResult<void> JobsClient::ListRegistered(uint64_t id, bool ended_too,
+                                            v1::ListRegisteredJobsResponse& out) {
+  v1::ListRegisteredJobsRequest request;
+  request.set_id(id);
+  request.set_ended(ended_too);
+  request.set_page_size(1000);
+  while (true) {
+    v1::ListRegisteredJobsResponse page;
+    const auto called =
+        parts_->Call(*parts_->jobs, &v1::Jobs::Stub::ListRegisteredJobs, request, page);
+    if (!called) return called;
+    const std::string next = page.next_page_token();
+    page.clear_next_page_token();
+    out.MergeFrom(page);
+    if (next.empty()) return {};
+    request.set_page_token(next);
+  }
+}
+
+CallResult<void> JobsClient::Get(const std::string& id, v1::GetJobResponse& out) {
+  v1::GetJobRequest request;
+  request.set_id(id);
+  return parts_->Call(*parts_->jobs, &v1::Jobs::Stub::GetJob, request, out);
+}
+
+CallResult<void> JobsClient::Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
+  return parts_->Call(*parts_->fabric, &v1::Fabric::Stub::RankNodes, request, out);
+}
+
+}  // namespace rocescope

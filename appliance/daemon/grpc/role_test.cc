@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each call of each service, made over mutual TLS as each role.
+
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/common/access/role.h"
+#include "appliance/daemon/grpc/grpc_fixture.h"
+#include "rocescope/v1/agent.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+std::set<std::string> AllCalls() {
+  std::set<std::string> calls;
+  for (const auto* file : {v1::Event::descriptor()->file(), v1::AgentHello::descriptor()->file()}) {
+    for (int i = 0; i < file->service_count(); ++i) {
+      for (int j = 0; j < file->service(i)->method_count(); ++j) {
+        calls.insert("/" + file->service(i)->full_name() + "/" +
+                     file->service(i)->method(j)->name());
+      }
+    }
+  }
+  return calls;
+}
+
+// Whatever the call is: OK as soon as a message of its answer is there.
+class AnyCall {
+ public:
+  explicit AnyCall(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {}
+
+  grpc::Status Make(const std::string& method, const std::string& request) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    grpc::CompletionQueue queue;
+    const auto call = stub_.PrepareCall(&context, method, &queue);
+    call->StartCall(&queue);
+    Await(queue);
+    const grpc::Slice slice(request);
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), &queue);
+    Await(queue);
+    grpc::ByteBuffer answer;
+    call->Read(&answer, &queue);
+    const bool has_answer = Await(queue);
+    if (has_answer) context.TryCancel();  // a stream would go on
+    grpc::Status status;
+    call->Finish(&status, &queue);
+    Await(queue);
+    return has_answer ? grpc::Status::OK : status;
+  }
+
+ private:
+  static bool Await(grpc::CompletionQueue& queue) {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  }
+
+  grpc::GenericStub stub_;
+};
+
+// What the box promises of roles (README.md), written here once more and by hand: kCallRoles is
+// what is tested.
+struct Promise {
+  std::string_view call;
+  std::string_view viewer, scheduler, operator_, agent;
+};
+constexpr std::string_view kMay = "may";
+constexpr std::string_view kNot = "may not";
+constexpr std::array kPromises = {
+    Promise{"/rocescope.v1.Appliance/GetHealth", kMay, kMay, kMay, kMay},
+    Promise{"/rocescope.v1.Appliance/ListSources", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Appliance/Doctor", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Appliance/WatchEvents", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Jobs/ListJobs", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Jobs/GetJob", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Jobs/RegisterJob", kNot, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Jobs/EndJob", kNot, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Jobs/ListRegisteredJobs", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/GetTopology", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/ListLinkLoads", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/FindPaths", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/ListHotspots", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/ListNodeSwitches", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Fabric/RankNodes", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Diagnosis/ListFindings", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Diagnosis/ListAnomalies", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Diagnosis/GetServiceLevels", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Diagnosis/GetDependencies", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.History/ListPastEvents", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.History/GetLinkHistory", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.History/GetJobHistory", kMay, kMay, kMay, kNot},
+    Promise{"/rocescope.v1.Agents/Report", kNot, kNot, kMay, kMay},
+};
+
+// An empty message, but for who watches: what was asked from its first event on comes at once.
+std::string RequestOf(std::string_view call) {
+  if (call != "/rocescope.v1.Appliance/WatchEvents") return "";
+  v1::WatchEventsRequest request;
+  request.set_cursor(1);
+  return request.SerializeAsString();
+}
+
+TEST_F(TlsTest, EachRoleMayMakeItsCallsAndNoOther) {
+  OpenBox(kFabric);
+  MakeCertificates({"viewer1", "slurm", "root1", "agent7", "eve"});
+  GrpcConfig config = Config();
+  config.viewers = {"viewer1"};
+  config.schedulers = {"slurm"};
+  config.operators = {"root1"};
+  config.agents = {"agent7"};
+  Serve(config);
+  for (const auto& [name, promised] :
+       std::map<std::string, std::string_view Promise::*>{{"viewer1", &Promise::viewer},
+                                                          {"slurm", &Promise::scheduler},
+                                                          {"root1", &Promise::operator_},
+                                                          {"agent7", &Promise::agent},
+                                                          {"eve", nullptr}}) {
+    AnyCall caller(OpenAs(name));
+    for (const Promise& promise : kPromises) {
+      const grpc::Status status = caller.Make(std::string(promise.call), RequestOf(promise.call));
+      const std::string_view may = promised == nullptr ? kNot : promise.*promised;
+      EXPECT_EQ(status.error_code() == grpc::StatusCode::PERMISSION_DENIED ? kNot : kMay, may)
+          << name << ", " << promise.call << ": " << status.error_code() << " "
+          << status.error_message();
+      // Who may was heard: the call itself answered or refused what it was asked.
+      EXPECT_NE(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << promise.call;
+      EXPECT_NE(status.error_code(), grpc::StatusCode::INTERNAL) << promise.call;
+      if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+        EXPECT_FALSE(status.error_details().empty()) << "nobody was there to say why";
+      }
+    }
+  }
+}
+
+TEST(Promises, AreMadeOfEachCall) {
+  std::set<std::string> promised;
+  for (const Promise& promise : kPromises) promised.emplace(promise.call);
+  EXPECT_EQ(promised, AllCalls()) << "a new call needs a row";
+}
+
+TEST(CallRoles, HasARowForEachCallAndNoOther) {
+  std::set<std::string> rows;
+  for (const CallRoles& row : kCallRoles) {
+    rows.emplace(row.method);
+    EXPECT_NE(row.roles & Of(CallerRole::kOperator), 0)
+        << row.method << ": operators may do everything";
+  }
+  EXPECT_EQ(rows, AllCalls());
+}
+
+}  // namespace
+}  // namespace rocescope

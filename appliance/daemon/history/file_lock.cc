@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/file_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+namespace rocescope {
+
+Result<std::string> OwnFile(const std::string& path, std::string_view key) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](std::string_view why) {
+    return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: {} (key `{}`)", path, why, key));
+  };
+  std::error_code error;
+  const fs::file_type kind = fs::symlink_status(path, error).type();
+  if (kind == fs::file_type::regular || kind == fs::file_type::not_found) return path;
+  if (error) return refuse(error.message());
+  const fs::path target = fs::canonical(path, error);
+  if (error) return refuse(fmt::format("where its symbolic link leads: {}", error.message()));
+  const fs::file_status found = fs::status(target, error);
+  if (error) return refuse(error.message());
+  if (fs::is_regular_file(found)) return target.string();
+  return refuse(fmt::format("is {}, and left as it is: name a file",
+                            fs::is_directory(found) ? "a folder" : "no regular file"));
+}
+
+Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
+  const std::string lock = path + ".lock";
+  // Neither a pipe nor a link to elsewhere that somebody has put there.
+  const int descriptor =
+      open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+  if (descriptor < 0) {
+    return MakeError(ErrorCode::kPermissionDenied,
+                     fmt::format("{}: {}; is its folder there, and may rocescope write in it? (key "
+                                 "`{}`)",
+                                 lock, std::generic_category().message(errno), key));
+  }
+  FileLock taken(descriptor);
+  struct stat found{};
+  if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: is no regular file, and left as it is (key `{}`)", lock, key));
+  }
+  if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return taken;
+  return MakeError(ErrorCode::kUnavailable,
+                   fmt::format("{}: another rocescope writes to it: stop that one, or name another "
+                               "file (key `{}`)",
+                               path, key));
+}
+
+FileLock::~FileLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+}  // namespace rocescope

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/history_file.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "appliance/daemon/history/history_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// 2026-01-02T03:04:05Z: 20,455 days and 11,045 seconds since the epoch.
+constexpr Timestamp kNow = FromNanoseconds((int64_t{20'455} * 86'400 + 11'045) * 1'000'000'000);
+
+class HistoryFile : public HistoryTest {
+ protected:
+  Result<Database> OpenFile() { return OpenHistory(file_, kNow, EventPublisher()); }
+  std::string ErrorOfOpening() {
+    const auto opened = OpenFile();
+    return opened ? "" : opened.error().message;
+  }
+  std::string Content() const {
+    std::ifstream file(file_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  void Execute(const char* sql) {
+    auto database = Database::Open(file_, Database::Access::kWrite);
+    ASSERT_TRUE(database);
+    const Status done = database->Execute(sql);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+};
+
+TEST_F(HistoryFile, IsMadeAndFoundAgain) {
+  ASSERT_TRUE(OpenFile());
+  Execute("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
+  auto again = OpenFile();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->Value("SELECT count(*) FROM ports").value(), 1);
+  EXPECT_EQ(again->Value("PRAGMA user_version").value(), kHistorySchema);
+  EXPECT_EQ(again->Value("PRAGMA auto_vacuum").value(), 2) << "incremental";
+  EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(HistoryFile, ThatIsNoDatabaseIsAnErrorAndLeftAsItIs) {
+  for (const std::string& text : {std::string("short"), std::string(5000, 'x')}) {
+    std::ofstream(file_) << text;
+    EXPECT_THAT(ErrorOfOpening(),
+                AllOf(HasSubstr(file_), HasSubstr("no database"), HasSubstr("history.file")));
+    EXPECT_EQ(Content(), text);
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, OfAnotherProgramIsAnErrorAndLeftAsItIs) {
+  Execute("CREATE TABLE music (title TEXT)");
+  for (const char* mark : {"PRAGMA application_id = 0", "PRAGMA application_id = 7"}) {
+    Execute(mark);
+    const std::string before = Content();
+    EXPECT_THAT(ErrorOfOpening(),
+                AllOf(HasSubstr(file_), HasSubstr("another program"), HasSubstr("history.file")));
+    EXPECT_EQ(Content(), before);
+  }
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, OfAnotherProgramThatIsBrokenIsLeftAsItIsToo) {
+  Execute("CREATE TABLE music (title TEXT); CREATE TABLE more (title TEXT)");
+  std::filesystem::resize_file(file_, 4096 + 100);
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("history.file"));
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, CarriesItsMarkFromTheBeginning) {
+  const auto open = OpenFile();
+  EXPECT_EQ(Content().substr(68, 4), "RoCE");
+}
+
+TEST_F(HistoryFile, WhatCannotBeLookedAtIsNotMovedAndNothingThrows) {
+  std::filesystem::create_symlink(file_, file_);  // ELOOP
+  EXPECT_FALSE(OpenFile());
+  const std::string other = (folder_ / "other.db").string();
+  const std::string aside = other + ".broken-20260102T030405Z";
+  std::ofstream(other) << "x";
+  std::filesystem::create_symlink(aside, aside);
+  const auto moved = MoveAside(other, kNow);
+  ASSERT_FALSE(moved);
+  EXPECT_THAT(moved.error().message, HasSubstr("cannot be moved"));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  std::filesystem::remove(aside);
+  std::filesystem::create_symlink(other + "-wal", other + "-wal");
+  EXPECT_FALSE(MoveAside(other, kNow));
+}
+
+TEST_F(HistoryFile, ThatWasCutShortIsMovedAsideAndASecondOneToo) {
+  for (size_t count = 1; count <= 2; ++count) {
+    ASSERT_TRUE(OpenFile());
+    std::filesystem::resize_file(file_, 3 * 4096);
+    ASSERT_TRUE(OpenFile());
+    ASSERT_THAT(FilesWith("broken"), SizeIs(count));
+    EXPECT_THAT(FilesWith("broken"), Contains("history.db.broken-20260102T030405Z"));
+    ASSERT_THAT(told_, SizeIs(count));
+    EXPECT_THAT(told_.back(), AllOf(HasSubstr(file_), HasSubstr("history begins anew")));
+  }
+}
+
+TEST_F(HistoryFile, OfANewerRocescopeIsLeftAlone) {
+  ASSERT_TRUE(OpenFile());
+  Execute("PRAGMA user_version = 7");
+  const auto again = OpenFile();
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message,
+              AllOf(HasSubstr(file_), HasSubstr("schema 7"), HasSubstr("newer")));
+  EXPECT_THAT(FilesWith("broken"), IsEmpty());
+}
+
+TEST_F(HistoryFile, WithoutAFolderSaysWhatToDo) {
+  const auto store = HistoryStore::Open({.file = (folder_ / "nowhere" / "h.db").string()}, {});
+  ASSERT_FALSE(store);
+  EXPECT_THAT(store.error().message, AllOf(HasSubstr("nowhere/h.db"), HasSubstr("history.file")));
+}
+
+TEST_F(HistoryFile, IsOneBoxs) {
+  const auto first = Open(Options());
+  ASSERT_TRUE(first);
+  const auto second = Open(Options());
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("another rocescope writes to it"));
+}
+
+}  // namespace
+}  // namespace rocescope

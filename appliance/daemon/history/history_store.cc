@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/history_store.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "appliance/daemon/history/file_lock.h"
+#include "appliance/daemon/history/row_writer.h"
+#include "base/thread_name.h"
+#include "dataplane/source/wall_clock.h"
+
+namespace rocescope {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kRowsATransaction = 1000;
+constexpr auto kIdle = std::chrono::seconds(1);
+constexpr auto kRetainEvery = std::chrono::minutes(2);
+constexpr auto kEndWithin = std::chrono::seconds(5);
+constexpr int kStepsForRoom = 20;
+constexpr auto kLookEvery = std::chrono::seconds(2);
+
+// Which file stands at a path; all 0: none.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t number = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+// None: it cannot be told now.
+std::optional<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0) {
+    return errno == ENOENT ? std::optional(FileIdentity{}) : std::nullopt;
+  }
+  return FileIdentity{.device = found.st_dev, .number = found.st_ino};
+}
+
+}  // namespace
+
+// The thread that writes, and what it shares with others.
+class HistoryStore::Writer {
+ public:
+  Writer(HistoryOptions options, Tell tell, FileLock lock)
+      : options_(std::move(options)),
+        tell_(std::move(tell)),
+        lock_(std::move(lock)),
+        queue_(options_.queue) {}
+
+  Status Begin() {
+    if (const Status opened = OpenFile(); !opened) return opened;
+    thread_ = std::thread([this] {
+      NameThread("history");
+      Run();
+    });
+    return {};
+  }
+
+  ~Writer() {
+    end_by_ = Clock::now() + kEndWithin;
+    queue_.Close();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void Add(HistoryRow row) {
+    ++added_;
+    if (queue_.Add(std::move(row))) return;
+    ++dropped_;
+    Settle();
+  }
+
+  void SetLate(uint64_t late) { late_ = late; }
+
+  bool Flush(std::chrono::milliseconds most) {
+    const uint64_t target = added_;
+    queue_.Hurry();
+    std::unique_lock lock(mutex_);
+    return settled_.wait_for(lock, most, [&] { return written_ + dropped_ >= target; });
+  }
+
+  HistoryCounts counts() const {
+    HistoryCounts counts = {.written = written_,
+                            .dropped = dropped_,
+                            .errors = errors_,
+                            .late = late_,
+                            .file_bytes = HistoryBytes(options_.file)};
+    counts.added = added_;  // last, so that it is no less than the others together
+    const std::lock_guard lock(mutex_);
+    counts.problem = problem_;
+    return counts;
+  }
+
+  // On a connection of the caller's own.
+  template <typename Answer, typename Query>
+  Answer Read(Answer (*find)(Database&, const Query&), const Query& query) const {
+    const std::shared_lock lock(file_);
+    auto database = Database::Open(options_.file, Database::Access::kRead);
+    if (!database) return tl::unexpected(database.error());
+    database->LimitTo(options_.longest_question);
+    Answer answer = find(*database, query);
+    if (answer || !database->ran_out()) return answer;
+    return MakeError(
+        ErrorCode::kResourceExhausted,
+        fmt::format(
+            "it took longer than {:.1f} s to look for that in the history, and was given up",
+            std::chrono::duration<double>(options_.longest_question).count()));
+  }
+
+ private:
+  void Run() {
+    Clock::time_point retain_at = Clock::now();
+    Clock::time_point look_at = retain_at + kLookEvery;
+    while (true) {
+      const bool is_last = queue_.is_closed();
+      const auto now = Clock::now();
+      const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
+          std::clamp<Clock::duration>(retain_at - now, Clock::duration::zero(), kIdle));
+      const auto batch = queue_.Take(kRowsATransaction, idle, options_.pace);
+      if (!batch.empty()) Write(batch, is_last && now > *end_by_);
+      if (is_last) {
+        if (batch.empty()) break;
+        continue;
+      }
+      if (Clock::now() >= look_at) {
+        if (!IsOurs()) BeginAgain();
+        look_at = Clock::now() + kLookEvery;
+      }
+      if (Clock::now() < retain_at) continue;
+      // Where there is more to do, after the next batch.
+      retain_at = Retain() ? Clock::now() : Clock::now() + kRetainEvery;
+    }
+  }
+
+  Status OpenFile() {
+    auto database = OpenHistory(options_.file, WallClock(), tell_);
+    if (!database) return tl::unexpected(database.error());
+    database_ = std::make_unique<Database>(*std::move(database));
+    if (const Status bound = BoundFile(*database_, options_.retention); !bound) return bound;
+    auto rows = RowWriter::Make(*database_);
+    if (!rows) return tl::unexpected(rows.error());
+    rows_ = *std::move(rows);
+    for (size_t i = 0; i < kParts.size(); ++i) parts_[i] = IdentityOf(options_.file + kParts[i]);
+    return {};
+  }
+
+  void CloseFile() {
+    rows_.reset();  // which refers to the database
+    database_.reset();
+  }
+
+  // Whether what is open is what stands there: whoever removes or replaces the file would have all
+  // that comes then written to where nobody finds it.
+  bool IsOurs() const {
+    if (is_gone_) return false;
+    const auto now = IdentityOf(options_.file);
+    return !database_ || !now || now == parts_.front();
+  }
+
+  // In place of one that was removed or replaced; again and again until that is possible.
+  void BeginAgain() {
+    const std::unique_lock lock(file_);  // readers have no connection then
+    const bool is_first = !std::exchange(is_gone_, true);
+    CloseFile();
+    // What it left beside itself would be taken for the new file's.
+    for (size_t i = 1; is_first && i < kParts.size(); ++i) {
+      const std::string part = options_.file + kParts[i];
+      if (parts_[i] && IdentityOf(part) == parts_[i]) unlink(part.c_str());
+    }
+    if (is_first) {
+      ++errors_;
+      const std::string what = options_.file + ": was removed or replaced by another file";
+      SetProblem(what);
+      tell_(fmt::format("history: {}; it begins anew", what));
+    }
+    // It has no more links to follow: it is the file that one led to.
+    const auto own = OwnFile(options_.file, "history.file");
+    const Status opened = own ? OpenFile() : Status(tl::unexpected(own.error()));
+    is_gone_ = !opened;
+    if (opened) return;
+    CloseFile();
+    SetProblem(opened.error().message);
+  }
+
+  void Write(std::span<const HistoryRow> batch, bool too_late) {
+    Status written =
+        too_late
+            ? Status(MakeError(ErrorCode::kUnavailable, options_.file + ": too slow for the end"))
+            : TryWrite(batch);
+    for (int step = 0; step < kStepsForRoom && IsFull(written) && Retain(); ++step) {
+      written = TryWrite(batch);
+    }
+    (written ? written_ : dropped_) += batch.size();
+    if (written) {
+      Well();
+    } else {
+      Failed(written.error());
+    }
+    Settle();
+  }
+
+  bool IsFull(const Status& written) const {
+    return !written && rows_ && rows_->fault() == DatabaseFault::kFull;
+  }
+
+  Status TryWrite(std::span<const HistoryRow> batch) {
+    if (!database_) {
+      return MakeError(ErrorCode::kUnavailable,
+                       options_.file + (is_gone_ ? ": is not there" : ": is broken again"));
+    }
+    Status written = rows_->Write(batch);
+    if (written || rows_->fault() != DatabaseFault::kDamaged) return written;
+    if (!Restart(written.error())) return written;
+    return rows_->Write(batch);
+  }
+
+  // Once: a disk that breaks files is not filled with them.
+  bool Restart(const Error& damage) {
+    const std::unique_lock lock(file_);  // readers have no connection then
+    CloseFile();
+    if (std::exchange(has_begun_anew_, true)) return false;
+    const Result<std::string> aside = MoveAside(options_.file, WallClock());
+    if (!aside) {
+      tell_(fmt::format("history: {}; no more is kept until rocescope begins anew",
+                        aside.error().message));
+      return false;
+    }
+    tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
+    if (OpenFile()) return true;
+    CloseFile();
+    return false;
+  }
+
+  // True: there is more to do.
+  bool Retain() {
+    if (!database_) return false;
+    const auto more = rocescope::Retain(*database_, options_.retention, WallClock());
+    rows_->ForgetNames();
+    if (more) return *more;
+    if (more.error().fault == DatabaseFault::kDamaged && Restart(more.error())) return false;
+    Failed(more.error());
+    return false;
+  }
+
+  // Until a row is written.
+  void SetProblem(std::string problem) {
+    const std::lock_guard lock(mutex_);
+    problem_ = std::move(problem);
+  }
+
+  // Tells of the first of several in a row.
+  void Failed(const Error& error) {
+    ++errors_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!problem_.empty()) return;
+      problem_ = error.message;
+    }
+    tell_(
+        fmt::format("history: {}; rows are dropped until it can be written again", error.message));
+  }
+
+  void Well() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (problem_.empty()) return;
+      problem_.clear();
+    }
+    tell_(fmt::format("history: {} can be written again", options_.file));
+  }
+
+  void Settle() {
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    settled_.notify_all();
+  }
+
+  const HistoryOptions options_;
+  const Tell tell_;
+  const FileLock lock_;
+  mutable std::shared_mutex file_;      // alone: to put another file in its place
+  std::unique_ptr<Database> database_;  // where it is, rows_ refers to it; null: it broke twice
+  std::optional<RowWriter> rows_;
+  bool has_begun_anew_ = false;
+  static constexpr std::array kParts = {"", "-wal", "-shm"};
+  std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // of what is open
+  bool is_gone_ = false;  // removed or replaced, and none is open
+  RowQueue queue_;
+  std::atomic<uint64_t> added_ = 0;
+  std::atomic<uint64_t> written_ = 0;
+  std::atomic<uint64_t> dropped_ = 0;
+  std::atomic<uint64_t> errors_ = 0;
+  std::atomic<uint64_t> late_ = 0;
+  std::optional<Clock::time_point> end_by_;  // set before the queue is closed
+  mutable std::mutex mutex_;
+  std::condition_variable settled_;  // a row was written or dropped
+  std::string problem_;
+  std::thread thread_;
+};
+
+Result<std::unique_ptr<HistoryStore>> HistoryStore::Open(const HistoryOptions& options, Tell tell) {
+  HistoryOptions own = options;
+  auto file = OwnFile(options.file, "history.file");
+  if (!file) return tl::unexpected(file.error());
+  own.file = *std::move(file);
+  auto lock = FileLock::Take(own.file);
+  if (!lock) return tl::unexpected(lock.error());
+  auto writer = std::make_unique<Writer>(std::move(own), std::move(tell), *std::move(lock));
+  if (const Status begun = writer->Begin(); !begun) return tl::unexpected(begun.error());
+  return std::unique_ptr<HistoryStore>(new HistoryStore(std::move(writer)));
+}
+
+HistoryStore::HistoryStore(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+
+HistoryStore::~HistoryStore() = default;
+
+void HistoryStore::Add(HistoryRow row) { writer_->Add(std::move(row)); }
+
+void HistoryStore::SetLate(uint64_t late) { writer_->SetLate(late); }
+
+bool HistoryStore::Flush(std::chrono::milliseconds most) { return writer_->Flush(most); }
+
+HistoryCounts HistoryStore::counts() const { return writer_->counts(); }
+
+Result<EventPage> HistoryStore::Events(const EventQuery& query) const {
+  return writer_->Read(FindEvents, query);
+}
+
+Result<Series<LinkPoint>> HistoryStore::LinkSeries(const SeriesQuery& query) const {
+  return writer_->Read(FindLinkSeries, query);
+}
+
+Result<Series<JobPoint>> HistoryStore::JobSeries(const SeriesQuery& query) const {
+  return writer_->Read(FindJobSeries, query);
+}
+
+}  // namespace rocescope

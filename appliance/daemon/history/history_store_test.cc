@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/history_store.h"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "appliance/daemon/history/history_fixture.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class HistoryStoreTest : public HistoryTest {};
+
+TEST_F(HistoryStoreTest, WhatIsAddedIsThereAfterwards) {
+  {
+    const auto store = Open(Options());
+    ASSERT_TRUE(store) << store.error().message;
+    (*store)->Add(EventAt(1, "one"));
+    (*store)->Add(EventAt(2, "two"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_THAT((*store)->Events({})->messages, ElementsAre("two", "one"));
+    (*store)->Add(EventAt(3, std::string("th\0ree", 6)));
+  }
+  const auto store = Open(Options());
+  EXPECT_THAT((*store)->Events({})->messages, ElementsAre(std::string("th\0ree", 6), "two", "one"));
+  EXPECT_THAT(told_, IsEmpty());
+}
+
+TEST_F(HistoryStoreTest, AMinuteThatGoesOnAfterARestartAddsUp) {
+  for (const uint64_t bytes : {100, 23}) {
+    const auto store = Open(Options());
+    (*store)->Add(LinkAt(7, "leaf0:Ethernet1", bytes));
+    (*store)->Add(JobMinute{.minute = 7, .job = "j", .looks = 1, .bytes = bytes, .service = 2});
+  }
+  const auto store = Open(Options());
+  const auto links = (*store)->LinkSeries({.name = "leaf0:Ethernet1"});
+  ASSERT_TRUE(links) << links.error().message;
+  ASSERT_THAT(links->points, SizeIs(1));
+  EXPECT_EQ(links->points[0].bytes, 123u);
+  EXPECT_EQ(links->points[0].use_windows, 2u);
+  EXPECT_EQ(links->points[0].use_sum, 1.0);
+  EXPECT_EQ(links->points[0].use_most, 0.5);
+  const auto jobs = (*store)->JobSeries({.name = "j"});
+  ASSERT_THAT(jobs->points, SizeIs(1));
+  EXPECT_EQ(jobs->points[0].bytes, 123u);
+  EXPECT_EQ(jobs->points[0].looks, 2u);
+  EXPECT_EQ(jobs->points[0].service, 2u);
+}
+
+TEST_F(HistoryStoreTest, EveryRowIsWrittenOrDroppedOrWaits) {
+  HistoryOptions options = Options();
+  options.queue.rows = 10;
+  options.pace = std::chrono::seconds(60);  // nothing is taken before it hurries
+  const auto store = Open(options);
+  for (int i = 0; i < 25; ++i) (*store)->Add(EventAt(i));
+  HistoryCounts counts = (*store)->counts();
+  EXPECT_EQ(counts.added, 25u);
+  EXPECT_EQ(counts.dropped, 15u);
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  counts = (*store)->counts();
+  EXPECT_EQ(counts.written, 10u);
+  EXPECT_EQ(counts.written + counts.dropped, counts.added);
+  EXPECT_THAT((*store)->Events({})->messages, SizeIs(10));
+}
+
+// A look at the file comes every two seconds.
+bool Restarts(HistoryStore& store) {
+  for (int i = 0; i < 100; ++i) {
+    if (!store.counts().problem.empty()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return false;
+}
+
+TEST_F(HistoryStoreTest, AFileThatIsRemovedIsToldAndBegunAnew) {
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "lost"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    std::filesystem::remove(file_);
+    ASSERT_TRUE(Restarts(**store));
+    EXPECT_THAT((*store)->counts().problem, HasSubstr("was removed or replaced"));
+    (*store)->Add(EventAt(2, "kept"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_EQ((*store)->counts().problem, "");
+    EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
+  }
+  EXPECT_THAT(told_,
+              ElementsAre(HasSubstr("was removed or replaced"), HasSubstr("can be written again")));
+  const auto store = Open(Options());
+  EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
+}
+
+TEST_F(HistoryStoreTest, AFileThatTakesItsPlaceIsNotMixedWithWhatWasBefore) {
+  const std::string before = file_ + ".before";
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "of the copy"));
+  }
+  std::filesystem::copy_file(file_, before);
+  const auto store = Open(Options());
+  for (int i = 0; i < 100; ++i) (*store)->Add(EventAt(2 + i, "lost"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  std::filesystem::rename(before, file_);
+  ASSERT_TRUE(Restarts(**store));
+  (*store)->Add(EventAt(3, "kept"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept", "of the copy"));
+}
+
+TEST_F(HistoryStoreTest, WhatTakesItsPlaceAndIsNoneOfOursIsLeftAsItIs) {
+  const auto store = Open(Options());
+  std::filesystem::remove(file_);
+  std::ofstream(file_) << "a diary";
+  ASSERT_TRUE(Restarts(**store));
+  (*store)->Add(EventAt(1, "dropped"));
+  ASSERT_TRUE((*store)->Flush(kSoon));
+  EXPECT_EQ((*store)->counts().dropped, 1u);
+  EXPECT_NE((*store)->counts().problem, "");
+  std::ifstream text(file_);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(text), {}), "a diary");
+}
+
+// No file of this process may grow beyond so much, as on a disk without room.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t octets) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {.rlim_cur = octets, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_F(HistoryStoreTest, AFullDiskCostsRowsThatAreCountedAndNothingElse) {
+  const std::string large(10'000, 'x');
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "before"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    {
+      const FileSizeLimit limit(300'000);
+      for (int i = 0; i < 200; ++i) (*store)->Add(EventAt(2, large));
+      ASSERT_TRUE((*store)->Flush(kSoon));
+      const HistoryCounts counts = (*store)->counts();
+      EXPECT_GT(counts.dropped, 0u);
+      EXPECT_GT(counts.errors, 0u);
+      EXPECT_EQ(counts.written + counts.dropped, counts.added);
+      EXPECT_THAT(counts.problem, HasSubstr(file_));
+      EXPECT_TRUE((*store)->Events({.until = FromNanoseconds(2)})) << "what is there can be read";
+    }
+    (*store)->Add(EventAt(3, "after"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_EQ((*store)->counts().problem, "");
+    EXPECT_EQ((*store)->Events({.most = 1})->messages, std::vector<std::string>{"after"});
+  }
+  // A small batch may still have found room after a large one had not.
+  ASSERT_GE(told_.size(), 2u);
+  for (size_t i = 0; i < told_.size(); ++i) {
+    EXPECT_THAT(told_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "can be written again"));
+  }
+  EXPECT_EQ(told_.size() % 2, 0u) << "the last is that it is over";
+}
+
+TEST_F(HistoryStoreTest, WithinItsBoundTheOldestEventsGoAndTheLastStay) {
+  HistoryOptions options = Options();
+  options.retention.max_bytes = 1 << 20;
+  const auto store = Open(options);
+  constexpr int kEvents = 5000;
+  for (int i = 0; i < kEvents; ++i) {
+    (*store)->Add(EventAt(i, std::to_string(i) + std::string(1000, ' ')));
+    if (i % 100 == 99) {
+      ASSERT_TRUE((*store)->Flush(kSoon));
+    }
+  }
+  const HistoryCounts counts = (*store)->counts();
+  EXPECT_EQ(counts.written, uint64_t{kEvents}) << "room was made in time";
+  EXPECT_LT(std::filesystem::file_size(file_), uint64_t{1} << 20);
+  const auto last = (*store)->Events({.most = 1000});
+  ASSERT_TRUE(last);
+  ASSERT_FALSE(last->messages.empty());
+  EXPECT_THAT(last->messages.front(), HasSubstr("4999"));
+  EXPECT_LT(last->messages.size(), 1000u);
+}
+
+// As if a disk had written elsewhere: the table of events begins beyond the file's end.
+void Break(const std::string& file) {
+  auto database = Database::Open(file, Database::Access::kWrite);
+  ASSERT_TRUE(database);
+  for (const char* sql : {"PRAGMA writable_schema = ON",
+                          "UPDATE sqlite_schema SET rootpage = 1000000 WHERE name = 'events'",
+                          "PRAGMA schema_version = 1000"}) {
+    const Status done = database->Execute(sql);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+}
+
+TEST_F(HistoryStoreTest, AQuestionThatTakesTooLongIsGivenUp) {
+  HistoryOptions options = Options();
+  {
+    const auto store = Open(options);
+    for (int i = 0; i < 20'000; ++i) (*store)->Add(EventAt(i, "m"));
+    for (int i = 0; i < 10'000; ++i) (*store)->Add(LinkAt(i, "leaf0:1", 1));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_TRUE((*store)->Events({.job = "nobody"}));
+  }
+  options.longest_question = {};
+  const auto store = Open(options);
+  const auto events = (*store)->Events({.job = "nobody"});
+  ASSERT_FALSE(events);
+  EXPECT_EQ(events.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(events.error().message, HasSubstr("took longer than 0.0 s"));
+  const auto links = (*store)->LinkSeries({.name = "leaf0:1"});
+  ASSERT_FALSE(links);
+  EXPECT_EQ(links.error().code, ErrorCode::kResourceExhausted);
+}
+
+TEST_F(HistoryStoreTest, AFileThatBreaksMeanwhileIsMovedAsideOnce) {
+  {
+    const auto store = Open(Options());
+    (*store)->Add(EventAt(1, "before"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    Break(file_);
+    (*store)->Add(EventAt(2, "after"));
+    ASSERT_TRUE((*store)->Flush(kSoon));
+    EXPECT_THAT((*store)->Events({})->messages, ElementsAre("after"));
+    EXPECT_EQ((*store)->counts().dropped, 0u);
+    Break(file_);
+    for (int i = 0; i < 3; ++i) {
+      (*store)->Add(EventAt(3));
+      ASSERT_TRUE((*store)->Flush(kSoon));
+    }
+    const HistoryCounts counts = (*store)->counts();
+    EXPECT_EQ(counts.written, 2u);
+    EXPECT_EQ(counts.dropped, 3u);
+    EXPECT_NE(counts.problem, "");
+  }
+  EXPECT_THAT(FilesWith(".broken-"), testing::Not(IsEmpty()));
+  ASSERT_THAT(told_, SizeIs(2));
+  EXPECT_THAT(told_[0], HasSubstr("history begins anew"));
+  EXPECT_THAT(told_[1], HasSubstr("rows are dropped"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/retention.h"
+
+#include <gmock/gmock.h>
+
+#include "appliance/daemon/history/history_fixture.h"
+#include "appliance/daemon/history/row_writer.h"
+
+namespace rocescope {
+namespace {
+
+constexpr Timestamp Hours(int64_t hours) { return FromNanoseconds(0) + std::chrono::hours(hours); }
+
+class RetentionTest : public HistoryTest {
+ protected:
+  RetentionTest() : database_(OpenHistory(file_, FromNanoseconds(0), EventPublisher()).value()) {}
+
+  // For the hours 0 to `hours`: an event, and for the first minute of each two links and a job.
+  void WriteHours(int hours, size_t octets = 10) {
+    std::vector<HistoryRow> rows;
+    for (int hour = 0; hour < hours; ++hour) {
+      rows.emplace_back(PastEvent{
+          .at_ns = ToNanoseconds(Hours(hour)), .jobs = {"j"}, .message = std::string(octets, 'x')});
+      rows.emplace_back(LinkAt(hour * 60, "p", 1));
+      rows.emplace_back(LinkAt(hour * 60, "q", 1));
+      rows.emplace_back(JobMinute{.minute = hour * 60, .job = "j" + std::to_string(hour)});
+    }
+    auto writer = RowWriter::Make(database_);
+    ASSERT_TRUE(writer->Write(rows));
+  }
+  int64_t Count(const std::string& table) {
+    return database_.Value("SELECT count(*) FROM " + table).value();
+  }
+  int RetainAll(const Retention& retention, Timestamp now) {
+    int steps = 1;
+    while (true) {
+      const auto more = Retain(database_, retention, now);
+      EXPECT_TRUE(more) << more.error().message;
+      if (!more.value_or(false) || steps > 1000) return steps;
+      ++steps;
+    }
+  }
+
+  Database database_;
+};
+
+TEST_F(RetentionTest, WhatIsTooOldGoesAndEventsStayLonger) {
+  WriteHours(100);
+  Retention retention = kForEver;
+  retention.keep_events = std::chrono::hours(50);
+  retention.keep_series = std::chrono::hours(10);
+  RetainAll(retention, Hours(100));
+  EXPECT_EQ(Count("events"), 50) << "of the hours 50 to 99";
+  EXPECT_EQ(Count("event_jobs"), 50);
+  EXPECT_EQ(Count("link_minutes"), 20) << "two links in the hours 90 to 99";
+  EXPECT_EQ(Count("job_minutes"), 10);
+  EXPECT_EQ(Count("jobs"), 10) << "names that nobody can ask for any more";
+  EXPECT_EQ(database_.Value("SELECT min(minute) FROM link_minutes").value(), 90 * 60);
+}
+
+TEST_F(RetentionTest, NothingGoesThatIsYoungEnough) {
+  WriteHours(100);
+  EXPECT_EQ(RetainAll(kForEver, Hours(100)), 1);
+  EXPECT_EQ(Count("events"), 100);
+  EXPECT_EQ(Count("link_minutes"), 200);
+}
+
+TEST_F(RetentionTest, AStepDeletesSoManyRowsAtMost) {
+  WriteHours(2 * kRowsAStep);
+  Retention retention = kForEver;
+  retention.keep_events = std::chrono::hours(1);
+  ASSERT_EQ(Retain(database_, retention, Hours(100'000)), true);
+  EXPECT_EQ(Count("events"), kRowsAStep);
+  RetainAll(retention, Hours(100'000));
+  EXPECT_EQ(Count("events"), 0);
+  EXPECT_EQ(Count("link_minutes"), 4 * kRowsAStep);
+}
+
+TEST_F(RetentionTest, TooLargeAFileLosesMinutesFirstAndShrinks) {
+  WriteHours(2000);
+  const int64_t pages = database_.Value("PRAGMA page_count").value();
+  Retention retention = kForEver;
+  retention.max_bytes = static_cast<uint64_t>(pages) * 4096 * 3 / 4;
+  RetainAll(retention, Hours(2000));
+  EXPECT_EQ(Count("events"), 2000);
+  EXPECT_GT(Count("link_minutes"), 0);
+  EXPECT_LT(Count("link_minutes"), 4000);
+  EXPECT_EQ(database_.Value("SELECT max(minute) FROM link_minutes").value(), 1999 * 60);
+  EXPECT_LT(database_.Value("PRAGMA page_count").value() * 4096,
+            static_cast<int64_t>(retention.max_bytes));
+}
+
+TEST_F(RetentionTest, WithoutMinutesTheOldestEventsGo) {
+  WriteHours(3000, 1000);
+  Retention retention = kForEver;
+  retention.max_bytes = uint64_t{1} << 20;
+  RetainAll(retention, Hours(3000));
+  EXPECT_EQ(Count("link_minutes"), 0);
+  // Four go onto a page of 4,096 octets. 7/8 of 1 MB are 224 pages, 1/16 less 210: 840 events, but
+  // for the indexes and for what is a step too much.
+  EXPECT_LE(Count("events"), 840);
+  EXPECT_GE(Count("events"), 600);
+  EXPECT_EQ(database_.Value("SELECT max(at_ns) FROM events").value(), ToNanoseconds(Hours(2999)));
+}
+
+TEST_F(RetentionTest, BeyondItsBoundAFileIsFull) {
+  Retention retention = kForEver;
+  retention.max_bytes = 100'000;
+  ASSERT_TRUE(BoundFile(database_, retention));
+  auto writer = RowWriter::Make(database_);
+  std::vector<HistoryRow> rows;
+  for (int i = 0; i < 200; ++i) rows.emplace_back(EventAt(i, std::string(1000, 'x')));
+  EXPECT_FALSE(writer->Write(rows));
+  EXPECT_EQ(writer->fault(), DatabaseFault::kFull);
+  EXPECT_EQ(Count("events"), 0) << "all or nothing";
+  EXPECT_TRUE(writer->Write(std::span(rows).first(10)));
+}
+
+}  // namespace
+}  // namespace rocescope

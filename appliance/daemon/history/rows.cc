@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/history/rows.h"
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+size_t TextOf(const PastEvent& event) {
+  size_t octets = event.kind.size() + event.place.size() + event.message.size();
+  for (const std::string& job : event.jobs) octets += sizeof(job) + job.size();
+  return octets;
+}
+size_t TextOf(const LinkMinute& link) { return link.port.size(); }
+size_t TextOf(const JobMinute& job) { return job.job.size() + job.name.size(); }
+
+}  // namespace
+
+PastEvent ToPastEvent(const v1::Event& event) {
+  v1::Event stored = event;
+  stored.clear_cursor();
+  return {.at_ns = event.at_ns(),
+          .kind = event.kind(),
+          .place = event.finding().place(),
+          .jobs = {event.finding().victims().begin(), event.finding().victims().end()},
+          .message = stored.SerializeAsString()};
+}
+
+size_t BytesOf(const HistoryRow& row) {
+  return sizeof(row) + std::visit([](const auto& of_kind) { return TextOf(of_kind); }, row);
+}
+
+}  // namespace rocescope

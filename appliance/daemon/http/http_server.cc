@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/http/http_server.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/stream_traits.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/serializer.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/ssl/ssl_stream.hpp>
+#include <chrono>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+
+#include "appliance/common/access/tls_context.h"
+#include "appliance/common/config/listen_address.h"
+#include "appliance/daemon/http/host_name.h"
+#include "appliance/common/process/step_back.h"
+#include "base/thread_name.h"
+
+namespace rocescope {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ErrorOf = boost::system::error_code;
+
+constexpr uint32_t kMaxHeader = 8192;  // octets
+constexpr auto kStreamPace = std::chrono::milliseconds(200);
+// Beyond the bound of connections, to be told that they are. They have little time for that.
+constexpr uint32_t kMaxTurnedAway = 32;
+constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
+constexpr auto kFarewell = std::chrono::seconds(2);
+// A stream's proxy, and the stream's reader, see that it lives.
+constexpr auto kStreamSign = std::chrono::seconds(15);
+
+struct Counts {
+  std::atomic<uint64_t> accepted, refused, requests, bad_requests, bad_handshakes, streams,
+      broken_off;
+  std::atomic<uint32_t> open, streaming;
+};
+
+std::string Field(const http::request<http::empty_body>& request, http::field field) {
+  const auto value = request[field];
+  return {value.data(), value.size()};
+}
+
+// Whether that is the connection's end, and not what was said on it.
+bool IsOfConnection(const ErrorOf& error) {
+  static const auto& of_http = make_error_code(http::error::bad_method).category();
+  return error && (error.category() != of_http || error == http::error::end_of_stream);
+}
+
+using PlainStream = beast::tcp_stream;
+using TlsStream = beast::ssl_stream<beast::tcp_stream>;
+
+// What the server knows of a connection.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+  virtual void Begin() = 0;
+  virtual void Close() = 0;
+  // Since when it has said nothing that could be answered. None: an answer is under way.
+  std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
+
+ protected:
+  std::optional<std::chrono::steady_clock::time_point> idle_since_;
+};
+
+// One connection. All of it happens on the server's thread.
+template <typename Stream>
+class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  Session(Stream stream, const HttpHandler& handler, Counts& counts,
+          const HttpServer::Options& options, bool is_one_too_many)
+      : stream_(std::move(stream)),
+        timer_(stream_.get_executor()),
+        handler_(handler),
+        counts_(counts),
+        options_(options),
+        patience_(is_one_too_many ? kTurnAwayPatience
+                                  : std::chrono::seconds(options.patience_seconds)),
+        is_one_too_many_(is_one_too_many) {
+    ++counts_.open;
+  }
+  ~Session() override {
+    --counts_.open;
+    if (is_streaming_) --counts_.streaming;
+  }
+
+  void Begin() override {
+    if constexpr (kHasTls) {
+      Wait();
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = Self()](ErrorOf error) { self->OnHandshake(error); });
+    } else {
+      Read();
+    }
+  }
+
+  void Close() override {
+    ErrorOf ignored;
+    idle_since_.reset();
+    timer_.cancel();
+    lowest().socket().close(ignored);
+  }
+
+ private:
+  static constexpr bool kHasTls = std::is_same_v<Stream, TlsStream>;
+
+  auto Self() { return this->shared_from_this(); }
+  beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
+
+  // For what the other side has to say.
+  void Wait() {
+    lowest().expires_after(patience_);
+    if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
+  }
+
+  void OnHandshake(ErrorOf error) {
+    if (error) {
+      if (error != asio::error::operation_aborted) ++counts_.bad_handshakes;
+      return Close();
+    }
+    if constexpr (kHasTls) {
+      if (options_.gate) why_not_ = options_.gate(NamesOfPeer(*stream_.native_handle()));
+    }
+    Read();
+  }
+
+  void Read() {
+    parser_.emplace();
+    parser_->header_limit(kMaxHeader);
+    parser_->body_limit(0);  // no call has one
+    Wait();
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = Self()](ErrorOf error, size_t) { self->OnRead(error); });
+  }
+
+  void OnRead(ErrorOf error) {
+    idle_since_.reset();
+    if (error == http::error::end_of_stream) return Finish();
+    if (IsOfConnection(error)) return Close();
+    const http::request<http::empty_body>& request = parser_->get();
+    is_head_ = request.method() == http::verb::head;
+    if (error == http::error::body_limit) return Refuse(413, "no request here has a body");
+    if (error) return Refuse(400, fmt::format("that is no request: {}", error.message()));
+    keep_alive_ = request.keep_alive();
+    version_ = request.version();
+    if (is_one_too_many_) return TurnAway("connections open");
+    if (!why_not_.empty()) return Refuse(403, why_not_);
+    if (request.count(http::field::host) > 1)
+      return Refuse(400, "it has more than one Host header");
+    if (!IsOwnHost(Field(request, http::field::host), options_.names)) {
+      return Refuse(
+          421,
+          "this server goes by an address, localhost, or a name that the key `http.names` "
+          "of its configuration lists, not by that name");
+    }
+    const auto text = [](auto view) { return std::string(view.data(), view.size()); };
+    response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
+                          .target = text(request.target()),
+                          .if_none_match = Field(request, http::field::if_none_match),
+                          .last_event_id = text(request["Last-Event-ID"]),
+                          .accept_encoding = Field(request, http::field::accept_encoding)});
+    const bool streams = response_.stream && !is_head_;
+    if (streams && counts_.streaming >= options_.streams) return TurnAway("streams open");
+    ++counts_.requests;
+    streams ? BeginStream() : Write();
+  }
+
+  void Refuse(unsigned status, std::string why) {
+    ++counts_.bad_requests;
+    MakeRefusal(status, std::move(why));
+    Write();
+  }
+
+  void TurnAway(std::string_view what) {
+    ++counts_.refused;
+    MakeRefusal(503, fmt::format("others have as many {} as may be: try again later", what));
+    response_.headers.emplace_back("Retry-After", "10");
+    Write();
+  }
+
+  void MakeRefusal(unsigned status, std::string why) {
+    const auto target = parser_->get().target();
+    const HttpRefusal refusal = {
+        .status = status, .target = {target.data(), target.size()}, .why = std::move(why)};
+    response_ = options_.refuse
+                    ? options_.refuse(refusal)
+                    : HttpResponse{.content_type = "text/plain", .body = refusal.why + "\n"};
+    response_.status = status;
+    keep_alive_ = false;
+  }
+
+  template <typename Message>
+  void SetHeaders(Message& message) const {
+    message.set(http::field::content_type, response_.content_type);
+    message.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : response_.headers) message.set(name, value);
+  }
+
+  void Write() {
+    message_.emplace(http::int_to_status(response_.status), version_);
+    message_->result(response_.status);
+    SetHeaders(*message_);
+    // A stream, of which HEAD gets the head alone, has no length and ends with the connection.
+    const bool is_endless = response_.stream != nullptr;
+    if (is_endless) keep_alive_ = false;
+    message_->keep_alive(keep_alive_);
+    const size_t length = response_.body.size();
+    // What HEAD gets is GET's answer without its body (RFC 9110, 9.3.2).
+    if (!is_head_) message_->body() = std::move(response_.body);
+    if (!is_endless) message_->content_length(length);
+    serializer_.emplace(*message_);
+    serializer_->split(is_head_);
+    lowest().expires_after(patience_);
+    auto then = [self = Self()](ErrorOf error, size_t) { self->OnWritten(error); };
+    if (is_head_) return http::async_write_header(stream_, *serializer_, std::move(then));
+    http::async_write(stream_, *serializer_, std::move(then));
+  }
+
+  void OnWritten(ErrorOf error) {
+    if (error == beast::error::timeout) ++counts_.broken_off;
+    if (error) return Close();
+    keep_alive_ ? Read() : Finish();
+  }
+
+  // Ends with the connection, and has no length: HTTP/1.0 knows that too.
+  void BeginStream() {
+    ++counts_.streams;
+    ++counts_.streaming;
+    is_streaming_ = true;
+    http::response<http::empty_body> head(http::int_to_status(response_.status), version_);
+    SetHeaders(head);
+    head.keep_alive(false);
+    piece_ = HeaderOf(head) + std::move(response_.body);
+    WritePiece();
+  }
+
+  static std::string HeaderOf(const http::response<http::empty_body>& head) {
+    std::string text = fmt::format("HTTP/1.1 {} {}\r\n", head.result_int(),
+                                   std::string(head.reason().data(), head.reason().size()));
+    for (const auto& field : head) {
+      text += fmt::format("{}: {}\r\n",
+                          std::string(field.name_string().data(), field.name_string().size()),
+                          std::string(field.value().data(), field.value().size()));
+    }
+    return text + "\r\n";
+  }
+
+  void WritePiece() {
+    written_at_ = std::chrono::steady_clock::now();
+    lowest().expires_after(patience_);
+    asio::async_write(stream_, asio::buffer(piece_), [self = Self()](ErrorOf error, size_t) {
+      if (error == beast::error::timeout) ++self->counts_.broken_off;
+      if (error) return self->Close();
+      self->lowest().expires_never();
+      self->WaitForPiece();
+    });
+  }
+
+  void WaitForPiece() {
+    timer_.expires_after(kStreamPace);
+    timer_.async_wait([self = Self()](ErrorOf error) {
+      if (error) return;
+      self->piece_ = self->response_.stream();
+      const auto silent = std::chrono::steady_clock::now() - self->written_at_;
+      if (self->piece_.empty() && silent >= kStreamSign) self->piece_ = ": alive\n\n";
+      self->piece_.empty() ? self->WaitForPiece() : self->WritePiece();
+    });
+  }
+
+  // All is said. Over TLS that is said too, so that nobody else can have cut it short.
+  void Finish() {
+    if constexpr (kHasTls) {
+      lowest().expires_after(kFarewell);
+      stream_.async_shutdown([self = Self()](ErrorOf) { self->Shutdown(); });
+    } else {
+      Shutdown();
+    }
+  }
+
+  void Shutdown() {
+    ErrorOf ignored;
+    lowest().socket().shutdown(tcp::socket::shutdown_send, ignored);
+    Close();
+  }
+
+  Stream stream_;
+  asio::steady_timer timer_;
+  const HttpHandler& handler_;
+  Counts& counts_;
+  const HttpServer::Options& options_;
+  const std::chrono::seconds patience_;
+  const bool is_one_too_many_;
+  beast::flat_buffer buffer_{kMaxHeader};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  HttpResponse response_;
+  std::optional<http::response<http::string_body>> message_;
+  std::optional<http::response_serializer<http::string_body>> serializer_;
+  std::string why_not_;  // whatever is asked; empty: it may
+  std::string piece_;
+  std::chrono::steady_clock::time_point written_at_;
+  unsigned version_ = 11;
+  bool keep_alive_ = false;
+  bool is_head_ = false;
+  bool is_streaming_ = false;
+};
+
+asio::ip::address AddressOf(const IpAddress& address) {
+  ErrorOf ignored;
+  return asio::ip::make_address(ToString(address), ignored);
+}
+
+}  // namespace
+
+struct HttpServer::Parts {
+  Options options;
+  HttpHandler handler;
+  TlsContext tls;  // null: none
+  Counts counts{};
+  asio::io_context context{1};
+  tcp::acceptor acceptor{context};
+  asio::steady_timer pause{context};
+  asio::steady_timer beat{context};
+  std::atomic<uint64_t> beats = 0;
+  uint16_t port = 0;
+  std::vector<std::weak_ptr<Connection>> sessions;
+  std::thread thread;
+  bool stopping = false;
+
+  void Accept() {
+    acceptor.async_accept([this](ErrorOf error, tcp::socket socket) {
+      if (stopping) return;
+      if (error) return AcceptLater();  // such as too many open files
+      ++counts.accepted;
+      Take(std::move(socket));
+      Accept();
+    });
+  }
+
+  void Beat() {
+    ++beats;
+    beat.expires_after(std::chrono::milliseconds(500));
+    beat.async_wait([this](ErrorOf error) {
+      if (!error && !stopping) Beat();
+    });
+  }
+
+  void AcceptLater() {
+    pause.expires_after(std::chrono::milliseconds(100));
+    pause.async_wait([this](ErrorOf error) {
+      if (!error && !stopping) Accept();
+    });
+  }
+
+  void Take(tcp::socket socket) {
+    std::erase_if(sessions, [](const auto& session) { return session.expired(); });
+    const bool is_one_too_many = sessions.size() >= options.connections && !CloseAnIdleOne();
+    if (is_one_too_many && sessions.size() >= options.connections + kMaxTurnedAway) {
+      ++counts.refused;
+      return;  // closes it
+    }
+    tls ? Take(TlsStream(std::move(socket), *tls), is_one_too_many)
+        : Take(PlainStream(std::move(socket)), is_one_too_many);
+  }
+
+  template <typename Stream>
+  void Take(Stream stream, bool is_one_too_many) {
+    const auto session = std::make_shared<Session<Stream>>(std::move(stream), handler, counts,
+                                                           options, is_one_too_many);
+    sessions.push_back(session);
+    session->Begin();
+  }
+
+  // So that whoever opens connections and says nothing locks nobody out. False: none is idle.
+  bool CloseAnIdleOne() {
+    auto longest = sessions.end();
+    std::chrono::steady_clock::time_point since;
+    for (auto at = sessions.begin(); at != sessions.end(); ++at) {
+      const auto session = at->lock();
+      if (!session || !session->idle_since()) continue;
+      if (longest != sessions.end() && *session->idle_since() >= since) continue;
+      longest = at;
+      since = *session->idle_since();
+    }
+    if (longest == sessions.end()) return false;
+    longest->lock()->Close();
+    sessions.erase(longest);
+    ++counts.refused;
+    return true;
+  }
+
+  void End() {
+    stopping = true;
+    ErrorOf ignored;
+    acceptor.close(ignored);
+    pause.cancel();
+    beat.cancel();
+    for (const auto& weak : sessions) {
+      if (const auto session = weak.lock()) session->Close();
+    }
+  }
+};
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, HttpHandler handler) {
+  auto parts = std::make_unique<Parts>();
+  parts->options = options;
+  parts->handler = std::move(handler);
+  if (!options.tls.IsThere() && !IsLoopback(options.address)) {
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("HTTP: {} is not of loopback, which needs certificates (key `http` of "
+                    "the configuration)",
+                    ToString(options.address)));
+  }
+  if (options.tls.IsThere()) {
+    Result<TlsContext> tls = ServerTls(options.tls);
+    if (!tls) {
+      return MakeError(tls.error().code, fmt::format("HTTP: {} (key `http` of the configuration)",
+                                                     tls.error().message));
+    }
+    parts->tls = *std::move(tls);
+  }
+  const tcp::endpoint where(AddressOf(options.address), options.port);
+  ErrorOf error;
+  parts->acceptor.open(where.protocol(), error);
+  if (!error) parts->acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) parts->acceptor.bind(where, error);
+  if (!error) parts->acceptor.listen(tcp::acceptor::max_listen_connections, error);
+  if (error) {
+    return MakeError(ErrorCode::kUnavailable,
+                     fmt::format("HTTP on port {} of {}: {}; does another program listen there? "
+                                 "(key `http` of the configuration)",
+                                 options.port, ToString(options.address), error.message()));
+  }
+  parts->port = parts->acceptor.local_endpoint().port();
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(parts)));
+}
+
+HttpServer::HttpServer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+HttpServer::~HttpServer() { Stop(); }
+
+void HttpServer::Start() {
+  parts_->Accept();
+  parts_->Beat();
+  parts_->thread = std::thread([parts = parts_.get()] {
+    NameThread("http");
+    StepAside();
+    parts->context.run();
+  });
+}
+
+void HttpServer::Stop() {
+  if (!parts_->thread.joinable()) return;
+  asio::post(parts_->context, [parts = parts_.get()] { parts->End(); });
+  parts_->thread.join();
+}
+
+uint16_t HttpServer::port() const { return parts_->port; }
+
+uint64_t HttpServer::beats() const { return parts_->beats; }
+
+HttpCounters HttpServer::Counters() const {
+  const Counts& counts = parts_->counts;
+  return {.accepted = counts.accepted,
+          .refused = counts.refused,
+          .requests = counts.requests,
+          .bad_requests = counts.bad_requests,
+          .bad_handshakes = counts.bad_handshakes,
+          .streams = counts.streams,
+          .broken_off = counts.broken_off,
+          .open = counts.open,
+          .streaming = counts.streaming};
+}
+
+}  // namespace rocescope

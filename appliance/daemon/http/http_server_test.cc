@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/http/http_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "appliance/daemon/http/test_socket.h"
+
+namespace rocescope {
+namespace {
+
+using test::Socket;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
+
+std::unique_ptr<HttpServer> Serve(HttpHandler handler, HttpServer::Options options = {}) {
+  options.address = kLoopback;
+  auto server = HttpServer::Open(options, std::move(handler));
+  EXPECT_TRUE(server) << server.error().message;
+  (*server)->Start();
+  return *std::move(server);
+}
+
+HttpResponse Echo(const HttpRequest& request) {
+  return {.content_type = "text/plain",
+          .body = request.method + " " + request.target + " " + request.last_event_id};
+}
+
+TEST(HttpServer, AnswersOneRequestAfterTheOther) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("GET /a?b HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n");
+  EXPECT_THAT(client.ReceiveUntil("GET /a?b 7"),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Content-Length: 10\r\n"),
+                    HasSubstr("X-Content-Type-Options: nosniff\r\n")));
+  client.Say("GET /c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(), EndsWith("GET /c <closed>"));
+  EXPECT_EQ(server->Counters().requests, 2u);
+  EXPECT_EQ(server->Counters().accepted, 1u);
+}
+
+TEST(HttpServer, HeadIsGetWithoutItsBody) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("HEAD /a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(HasSubstr("Content-Length: 7\r\n"), EndsWith("\r\n\r\n<closed>")));
+}
+
+TEST(HttpServer, RefusesWhatIsForAnotherHost) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 421 "));
+  EXPECT_EQ(server->Counters().requests, 0u);
+  EXPECT_EQ(server->Counters().bad_requests, 1u);
+}
+
+// RFC 9112, 3.2: proxies may take either for the host.
+TEST(HttpServer, RefusesTwoHosts) {
+  const auto server = Serve(Echo);
+  Socket client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
+}
+
+TEST(HttpServer, ARefusalHasTheFormThatWasAskedFor) {
+  const auto server =
+      Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
+              return HttpResponse{.content_type = "application/json",
+                                  .body = "{" + refusal.target + " " + refusal.why + "}"};
+            }});
+  Socket client(server->port());
+  client.Say("POST /api/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345");
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
+                    HasSubstr("Connection: close\r\n"),
+                    HasSubstr("{/api/v1/x no request here has a body}")));
+}
+
+TEST(HttpServer, RefusesWhatIsNoRequest) {
+  const auto server = Serve(Echo);
+  for (const std::string& text :
+       {std::string("nonsense\r\n\r\n"),
+        "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(9000, 'x') + "\r\n\r\n",
+        std::string("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n12345")}) {
+    Socket client(server->port());
+    client.Say(text);
+    EXPECT_THAT(client.ReceiveAll(), StartsWith("HTTP/1.1 4")) << text.substr(0, 40);
+  }
+  EXPECT_EQ(server->Counters().bad_requests, 3u);
+}
+
+TEST(HttpServer, StreamsUntilTheReaderGoes) {
+  std::atomic<int> asked = 0;
+  const auto server = Serve([&](const HttpRequest&) {
+    return HttpResponse{.content_type = "text/event-stream", .body = "first\n", .stream = [&] {
+                          return ++asked % 2 == 0 ? "more\n" : "";
+                        }};
+  });
+  Socket client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const std::string heard = client.ReceiveUntil("more\nmore\n");
+  EXPECT_THAT(heard, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("\r\n\r\nfirst\nmore\n"),
+                           Not(HasSubstr("Content-Length"))));
+  EXPECT_EQ(server->Counters().streams, 1u);
+}
+
+HttpResponse EchoOrStream(const HttpRequest& request) {
+  if (request.target != "/events") return Echo(request);
+  return {.body = "first\n", .stream = [] { return std::string("more\n"); }};
+}
+
+TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
+  const auto server = Serve(EchoOrStream, {.streams = 0});
+  Socket client(server->port());
+  client.Say("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("Connection: close\r\n"),
+                    Not(HasSubstr("Content-Length")), EndsWith("\r\n\r\n<closed>")));
+  EXPECT_EQ(server->Counters().streams, 0u);
+}
+
+TEST(HttpServer, SaysThatThereAreTooManyConnections) {
+  const auto server = Serve(EchoOrStream, {.connections = 1});
+  Socket first(server->port());
+  first.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  first.ReceiveUntil("first");
+  Socket second(server->port());
+  second.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(second.ReceiveAll(),
+              AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Connection: close\r\n"),
+                    HasSubstr("as many connections open as may be")));
+  EXPECT_EQ(server->Counters().refused, 1u);
+  EXPECT_EQ(server->Counters().streaming, 1u);
+}
+
+TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
+  const auto server = Serve(EchoOrStream, {.connections = 3, .streams = 1});
+  constexpr const char* kPage = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  Socket events(server->port());
+  events.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  events.ReceiveUntil("first");
+  Socket silent(server->port());
+  silent.Say("GET / HT");
+  Socket page(server->port());
+  page.Say(kPage);
+  page.ReceiveUntil("GET /page");
+  Socket another(server->port());
+  another.Say(kPage);
+  EXPECT_THAT(another.ReceiveUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(silent.ReceiveAll(), "<closed>");
+  page.Say(kPage);
+  EXPECT_THAT(page.ReceiveUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  events.ReceiveUntil("more");
+}
+
+TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
+  const auto server = Serve(EchoOrStream);
+  std::vector<std::unique_ptr<Socket>> others;
+  for (int i = 0; i < 300; ++i) {
+    others.push_back(std::make_unique<Socket>(server->port()));
+    if (i < 64) others.back()->Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    if (i < 64) others.back()->ReceiveUntil("first");
+  }
+  Socket client(server->port());
+  client.Say("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.ReceiveUntil("GET /metrics"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(server->Counters().streaming, 64u);
+  EXPECT_LE(server->Counters().open, 256u);
+}
+
+TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
+  const auto server = Serve(EchoOrStream, {.connections = 4, .streams = 2});
+  constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  auto one = std::make_unique<Socket>(server->port());
+  Socket two(server->port());
+  for (Socket* client : {one.get(), &two}) {
+    client->Say(kEvents);
+    client->ReceiveUntil("first");
+  }
+  {
+    Socket three(server->port());
+    three.Say(kEvents);
+    EXPECT_THAT(three.ReceiveAll(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: "),
+                                       HasSubstr("try again later"), Not(HasSubstr("first"))));
+    Socket page(server->port());
+    page.Say("GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(page.ReceiveUntil("GET /page"), StartsWith("HTTP/1.1 200 "));
+  }
+  EXPECT_EQ(server->Counters().refused, 1u);
+  EXPECT_EQ(server->Counters().streaming, 2u);
+  one.reset();
+  while (server->Counters().streaming > 1) std::this_thread::yield();
+  Socket four(server->port());
+  four.Say(kEvents);
+  EXPECT_THAT(four.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, BreaksOffWhoSaysNothing) {
+  const auto server = Serve(Echo, {.patience_seconds = 1});
+  Socket client(server->port());
+  client.Say("GET / HT");
+  EXPECT_EQ(client.ReceiveAll(), "<closed>");
+}
+
+TEST(HttpServer, BreaksOffWhoTakesNothing) {
+  const auto server = Serve(
+      [](const HttpRequest&) {
+        return HttpResponse{.content_type = "text/plain", .body = std::string(64 << 20, 'x')};
+      },
+      {.patience_seconds = 1});
+  Socket client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  while (server->Counters().broken_off == 0) std::this_thread::yield();
+  EXPECT_EQ(server->Counters().broken_off, 1u);
+}
+
+TEST(HttpServer, StopsInTheMiddleOfAStream) {
+  auto server = Serve([](const HttpRequest&) {
+    return HttpResponse{.body = "x", .stream = [] { return std::string("y"); }};
+  });
+  Socket client(server->port());
+  client.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  client.ReceiveUntil("xy");
+  server->Stop();
+  EXPECT_THAT(client.ReceiveAll(), EndsWith("<closed>"));
+}
+
+TEST(HttpServer, SaysThatItsPortIsTaken) {
+  const auto first = Serve(Echo);
+  const auto second = HttpServer::Open({.address = kLoopback, .port = first->port()}, Echo);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message, HasSubstr("does another program listen there?"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/http/request_target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "appliance/daemon/http/host_name.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+
+TEST(RequestTarget, IsAPathAndAQuery) {
+  const auto target = ParseRequestTarget("/api/v1/jobs/a%20b+c?x=1&job=p%26q+r&flag&x=2");
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->path, "/api/v1/jobs/a b+c");
+  EXPECT_THAT(target->query, ElementsAre(Pair("flag", ""), Pair("job", "p&q r"), Pair("x", "2")));
+}
+
+TEST(RequestTarget, NeedsNoQuery) {
+  EXPECT_THAT(ParseRequestTarget("/")->query, IsEmpty());
+  EXPECT_THAT(ParseRequestTarget("/?")->query, IsEmpty());
+  EXPECT_THAT(ParseRequestTarget("/?&&")->query, IsEmpty());
+}
+
+TEST(RequestTarget, IsNoneIfItIsBroken) {
+  for (const char* text : {"", "*", "http://host/", "/%", "/%4", "/%zz", "/%00", "/?a=%", "/?%0"}) {
+    EXPECT_EQ(ParseRequestTarget(text), std::nullopt) << text;
+  }
+}
+
+TEST(OwnHost, IsAnAddressOrLocalhost) {
+  for (const char* host : {"", "127.0.0.1", "127.0.0.1:8080", "localhost", "LocalHost:1", "[::1]",
+                           "[::1]:8080", "192.0.2.7:80"}) {
+    EXPECT_TRUE(IsOwnHost(host)) << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
+                           "127.0.0.1.evil.example", "[::1", "[evil]"}) {
+    EXPECT_FALSE(IsOwnHost(host)) << host;
+  }
+}
+
+TEST(OwnHost, IsANameThatIsListed) {
+  const std::vector<std::string> names = {"box.example.org", "Box"};
+  for (const char* host : {"box.example.org", "BOX.example.org:8443", "box", "localhost"}) {
+    EXPECT_TRUE(IsOwnHost(host, names)) << host;
+  }
+  for (const char* host : {"box.example.org.evil.example", "xbox", "example.org", "bo", ":80"}) {
+    EXPECT_FALSE(IsOwnHost(host, names)) << host;
+  }
+}
+
+}  // namespace
+}  // namespace rocescope

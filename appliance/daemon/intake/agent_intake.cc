@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/intake/agent_intake.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "analytics/job/host_name.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr size_t kMaxProblems = 20;
+constexpr size_t kLongestProblem = 256;
+constexpr Duration kShortestSilence = std::chrono::seconds(60);
+constexpr Duration kGoneAfter = std::chrono::hours(1);
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
+
+}  // namespace
+
+struct AgentIntake::Agent {
+  AgentState state;
+  uint64_t session = 0;               // 0: what it told does not count any more
+  bool silent = false;                // and the reader knows
+  uint64_t last_session = 0;          // the one before
+  std::optional<Timestamp> in_turns;  // when that one came back, which has another one's name
+  std::string rivals;                 // "PEER and PEER"
+  uint64_t taken = 0;
+  uint64_t connection = 0;  // 0: none
+};
+
+// No session counts further, and the sum over all agents is exact as a double.
+uint64_t Believable(uint64_t count) { return std::min(count, uint64_t{1} << 40); }
+
+bool MayReportFor(std::string_view host, const std::vector<std::string>& names,
+                  const std::vector<std::string>& any_host) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    return SameHost(name, host) || std::ranges::find(any_host, name) != any_host.end();
+  });
+}
+
+AgentIntake::AgentIntake(const AgentsConfig& config) : config_(config) {}
+AgentIntake::~AgentIntake() = default;
+
+Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std::string_view peer,
+                                                Timestamp now) {
+  if (!IsHostName(hello.host())) {
+    return MakeError(ErrorCode::kInvalidArgument,
+                     "the hello names no host: give its name in letters, digits, '-' and '.'");
+  }
+  if (hello.session() == 0) {
+    return MakeError(ErrorCode::kInvalidArgument, "the hello has no session: give a random number");
+  }
+  const std::lock_guard lock(mutex_);
+  if (closed_) return MakeError(ErrorCode::kUnavailable, "the box ends");
+  const std::string key = Lower(hello.host());
+  auto at = agents_.find(key);
+  if (at == agents_.end()) {
+    if (!MakeRoom(now)) {
+      return MakeError(ErrorCode::kResourceExhausted,
+                       fmt::format("{} agents report already, and that is as many as may (key "
+                                   "`agents: {{most: ...}}` of the box's configuration)",
+                                   agents_.size()));
+    }
+    at = agents_.emplace(key, std::make_unique<Agent>()).first;
+    at->second->state.host = hello.host();
+  }
+  Agent& agent = *at->second;
+  connections_.erase(agent.connection);
+  if (agent.session != hello.session()) {
+    // A session that ended does not come back: both of them live.
+    if (agent.last_session == hello.session()) {
+      agent.in_turns = now;
+      agent.rivals = fmt::format("{} and {}", agent.state.peer, peer);
+    }
+    agent.last_session = std::exchange(agent.session, hello.session());
+    agent.taken = 0;
+    agent.silent = false;  // the reader knows by its first batches
+    ++agent.state.sessions;
+  }
+  agent.connection = ++last_connection_;
+  connections_[agent.connection] = &agent;
+  AgentState& state = agent.state;
+  state.version = Lower(hello.version()).substr(0, 64);
+  state.peer = peer;
+  state.connected = true;
+  state.left = false;
+  state.connected_at = now;
+  Heard(agent, now);
+  ++state.connections;
+  return Welcome{.connection = agent.connection, .taken = agent.taken};
+}
+
+void AgentIntake::Heard(Agent& agent, Timestamp now) {
+  agent.state.received_at = now;
+  if (std::exchange(agent.silent, false)) Tell(agent, AgentNews::kHeard, now);
+}
+
+// Behind its batches, so that the reader knows what it is about. There are few of these.
+void AgentIntake::Tell(const Agent& agent, AgentNews news, Timestamp now) {
+  queue_.emplace_back(
+      AgentDelivery{
+          .host = agent.state.host, .session = agent.session, .news = news, .arrival = now},
+      0);
+}
+
+// A connection on which it should yet say something ends by that.
+void AgentIntake::Forget(Agent& agent, Timestamp now) {
+  if (agent.session != 0) Tell(agent, AgentNews::kGone, now);
+  connections_.erase(agent.connection);
+  agent.connection = agent.session = agent.last_session = agent.taken = 0;
+  agent.silent = agent.state.connected = false;
+}
+
+void AgentIntake::NoticeSilence(Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const Duration bound = std::max(config_.silent_after, kShortestSilence);
+  for (const auto& [key, agent] : agents_) {
+    const Duration silent = now - agent->state.received_at;
+    if (agent->session == 0 || silent <= bound) continue;
+    // Who is connected is there, whatever a clock that was set ahead says.
+    if (agent->state.left || (silent > kGoneAfter && !agent->state.connected)) {
+      Forget(*agent, now);
+    } else if (!std::exchange(agent->silent, true)) {
+      Tell(*agent, AgentNews::kSilent, now);
+    }
+  }
+}
+
+// One that has not been heard for an hour makes room for another.
+bool AgentIntake::MakeRoom(Timestamp now) {
+  if (agents_.size() < config_.most) return true;
+  auto oldest = agents_.end();
+  for (auto at = agents_.begin(); at != agents_.end(); ++at) {
+    const AgentState& state = at->second->state;
+    if (state.connected || now - state.received_at < kGoneAfter) continue;
+    if (oldest == agents_.end() || state.received_at < oldest->second->state.received_at) oldest = at;
+  }
+  if (oldest == agents_.end()) return false;
+  Forget(*oldest->second, now);
+  agents_.erase(oldest);
+  return true;
+}
+
+AgentIntake::Agent* AgentIntake::Find(uint64_t connection) {
+  const auto at = connections_.find(connection);
+  return closed_ || at == connections_.end() ? nullptr : at->second;
+}
+
+AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch,
+                                      size_t octets, Timestamp now, uint64_t& taken) {
+  const std::lock_guard lock(mutex_);
+  Agent* const agent = Find(connection);
+  if (agent == nullptr) return Taking::kOver;
+  Heard(*agent, now);
+  AgentState& state = agent->state;
+  taken = agent->taken;
+  if (batch->sequence() <= agent->taken) {
+    ++state.duplicates;
+    return Taking::kTaken;
+  }
+  // One alone always finds room.
+  if (!queue_.empty() && queued_bytes_ + octets > config_.queue) return Taking::kFull;
+  taken = agent->taken = batch->sequence();
+  ++state.batches;
+  state.octets += octets;
+  AgentDelivery delivery = {
+      .host = state.host, .session = agent->session, .batch = std::move(batch), .arrival = now};
+  if (state.clock_ahead && std::chrono::abs(*state.clock_ahead) > state.clock_error) {
+    delivery.clock_ahead = *state.clock_ahead;
+  }
+  queue_.emplace_back(std::move(delivery), octets);
+  queued_bytes_ += octets;
+  return Taking::kTaken;
+}
+
+bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  Agent* const agent = Find(connection);
+  if (agent == nullptr) return false;
+  Heard(*agent, now);
+  AgentState& state = agent->state;
+  state.lost_batches = Believable(pulse.lost_batches());
+  state.lost_bytes = Believable(pulse.lost_bytes());
+  state.forgotten_batches = Believable(pulse.forgotten_batches());
+  state.paused_bytes = Believable(pulse.paused_bytes());
+  state.log_lines = Believable(pulse.log_lines());
+  state.log_lines_cut = Believable(pulse.log_lines_cut());
+  // A clock that is further away than a century is none, and would overflow sums.
+  constexpr Duration kMost = std::chrono::hours(24 * 36'525);
+  const Duration ahead(pulse.clock_ahead_ns());
+  const Duration error(pulse.clock_error_ns());
+  state.clock_ahead.reset();
+  if (pulse.has_clock() && ahead > -kMost && ahead < kMost && error >= Duration(0) &&
+      error < kMost) {
+    state.clock_ahead = ahead;
+    state.clock_error = error;
+  }
+  state.problems.clear();
+  for (const std::string& trouble : pulse.problems()) {
+    if (state.problems.size() >= kMaxProblems) break;
+    state.problems.push_back(trouble.substr(0, kLongestProblem));
+  }
+  return true;
+}
+
+void AgentIntake::End(uint64_t connection, bool said_so, Timestamp now) {
+  const std::lock_guard lock(mutex_);
+  const auto at = connections_.find(connection);
+  if (at == connections_.end()) return;
+  Agent& agent = *at->second;
+  connections_.erase(at);
+  agent.connection = 0;
+  agent.state.connected = false;
+  agent.state.left = said_so;
+  if (said_so) agent.state.received_at = now;
+}
+
+std::optional<AgentDelivery> AgentIntake::Next() {
+  const std::lock_guard lock(mutex_);
+  if (queue_.empty()) return std::nullopt;
+  std::optional<AgentDelivery> delivery = std::move(queue_.front().first);
+  queued_bytes_ -= queue_.front().second;
+  queue_.pop_front();
+  return delivery;
+}
+
+void AgentIntake::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+bool AgentIntake::any() const {
+  const std::lock_guard lock(mutex_);
+  return !agents_.empty();
+}
+
+std::vector<AgentState> AgentIntake::Agents() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<AgentState> states;
+  states.reserve(agents_.size());
+  for (const auto& [key, agent] : agents_) states.push_back(agent->state);
+  return states;
+}
+
+std::vector<std::string> AgentIntake::Problems(Timestamp now) const {
+  std::vector<std::string> problems;
+  uint64_t more = 0;
+  const auto add = [&](std::string text) {
+    problems.size() < kMaxProblems ? problems.push_back(std::move(text)) : void(++more);
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, agent] : agents_) {
+    const AgentState& state = agent->state;
+    const Duration silent = now - state.received_at;
+    if (!state.left && silent > config_.silent_after) {
+      add(fmt::format("agent of {}: not heard for {:.0f} s", state.host, SecondsOf(silent)));
+    }
+    constexpr Duration kRemembered = std::chrono::minutes(5);
+    if (agent->in_turns && now - *agent->in_turns < kRemembered) {
+      add(fmt::format(
+          "agent of {}: two report by this name, in turns ({}): give each its host's own "
+          "(key `host` of an agent's configuration)",
+          state.host, agent->rivals));
+    }
+    for (const std::string& trouble : state.problems) {
+      add(fmt::format("agent of {}: {}", state.host, trouble));
+    }
+  }
+  if (more > 0) problems.push_back(fmt::format("and {} more about agents", more));
+  return problems;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/intake/agent_intake.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dataplane/host/nccl_log_builder.h"
+#include "appliance/daemon/intake/agent_loop.h"
+#include "rocescope/v1/agent.pb.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Taking = AgentIntake::Taking;
+
+constexpr Timestamp kNow = FromNanoseconds(1'700'000'000'000'000'000);
+
+v1::AgentHello Hello(const std::string& host, uint64_t session) {
+  v1::AgentHello hello;
+  hello.set_host(host);
+  hello.set_session(session);
+  return hello;
+}
+
+class Intake {
+ public:
+  explicit Intake(const AgentsConfig& config = {}) : intake(config) {}
+
+  AgentIntake::Welcome Begin(const std::string& host, uint64_t session, Timestamp now = kNow) {
+    const auto welcome = intake.Begin(Hello(host, session), "ipv4:10.0.0.7:1234", now);
+    EXPECT_TRUE(welcome) << welcome.error().message;
+    return welcome.value_or(AgentIntake::Welcome{});
+  }
+  Taking Take(uint64_t connection, uint64_t sequence, size_t octets = 100) {
+    auto batch = std::make_unique<v1::AgentBatch>();
+    batch->set_sequence(sequence);
+    return intake.Take(connection, batch, octets, kNow, taken);
+  }
+  std::vector<uint64_t> Queued() {
+    std::vector<uint64_t> sequences;
+    while (const auto delivery = intake.Next()) sequences.push_back(delivery->batch->sequence());
+    return sequences;
+  }
+
+  AgentIntake intake;
+  uint64_t taken = 0;
+};
+
+TEST(AgentIntake, TakesEachBatchOnce) {
+  Intake box;
+  const auto first = box.Begin("gpu-7", 42);
+  EXPECT_EQ(first.taken, 0u);
+  EXPECT_EQ(box.Take(first.connection, 1), Taking::kTaken);
+  EXPECT_EQ(box.Take(first.connection, 3), Taking::kTaken) << "2 was given up";
+  const auto again = box.Begin("gpu-7", 42);
+  EXPECT_EQ(again.taken, 3u);
+  EXPECT_EQ(box.Take(again.connection, 3), Taking::kTaken);
+  EXPECT_EQ(box.taken, 3u);
+  EXPECT_EQ(box.Take(again.connection, 4), Taking::kTaken);
+  EXPECT_THAT(box.Queued(), ElementsAre(1, 3, 4));
+  const AgentState state = box.intake.Agents().at(0);
+  EXPECT_EQ(state.duplicates, 1u);
+  EXPECT_EQ(state.batches, 3u);
+  EXPECT_EQ(state.sessions, 1u);
+  EXPECT_EQ(state.connections, 2u);
+}
+
+TEST(AgentIntake, AnotherSessionBeginsAtItsFirstBatch) {
+  Intake box;
+  const auto first = box.Begin("gpu-7", 42);
+  box.Take(first.connection, 9);
+  const auto second = box.Begin("GPU-7", 43);
+  EXPECT_EQ(second.taken, 0u);
+  EXPECT_EQ(box.Take(second.connection, 1), Taking::kTaken);
+  EXPECT_EQ(box.Take(first.connection, 10), Taking::kOver) << "the newer one is believed";
+  EXPECT_EQ(box.intake.Agents().size(), 1u);
+}
+
+TEST(AgentIntake, TwoAgentsOfOneNameAreTroubleAndOneThatBeginsAnewIsNone) {
+  Intake box;
+  for (const uint64_t session : {41, 42, 43}) box.Begin("gpu-7", session);
+  EXPECT_THAT(box.intake.Problems(kNow), IsEmpty()) << "an agent that was killed twice";
+  box.Begin("gpu-7", 42);
+  EXPECT_THAT(box.intake.Problems(kNow),
+              ElementsAre(HasSubstr("agent of gpu-7: two report by this name")));
+  box.Begin("gpu-7", 42, kNow + std::chrono::minutes(6));
+  EXPECT_THAT(box.intake.Problems(kNow + std::chrono::minutes(6)), IsEmpty());
+}
+
+TEST(AgentIntake, WhatFindsNoRoomWaitsOutside) {
+  Intake box({.queue = 1000});
+  const auto host = box.Begin("gpu-7", 42);
+  EXPECT_EQ(box.Take(host.connection, 1, 5000), Taking::kTaken) << "one alone always finds room";
+  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kFull);
+  EXPECT_EQ(box.taken, 1u);
+  EXPECT_THAT(box.Queued(), ElementsAre(1));
+  EXPECT_EQ(box.Take(host.connection, 2, 10), Taking::kTaken);
+}
+
+TEST(AgentIntake, HasRoomForSoManyHosts) {
+  Intake box({.most = 2});
+  box.Begin("a", 1);
+  const auto b = box.Begin("b", 1);
+  const auto refused = box.intake.Begin(Hello("c", 1), "", kNow);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_THAT(refused.error().message, HasSubstr("agents: {most: ...}"));
+  box.intake.End(b.connection, true, kNow);
+  EXPECT_FALSE(box.intake.Begin(Hello("c", 1), "", kNow + seconds(10)));
+  EXPECT_TRUE(box.intake.Begin(Hello("c", 1), "", kNow + hours(2))) << "b is long gone";
+}
+
+TEST(AgentIntake, RefusesWhatIsNoHello) {
+  Intake box;
+  for (const char* host : {"", ".", "a b", "a/b", "\x1b[31m", "h\xc3\xb6st"}) {
+    EXPECT_FALSE(box.intake.Begin(Hello(host, 1), "", kNow)) << host;
+  }
+  EXPECT_FALSE(box.intake.Begin(Hello(std::string(300, 'a'), 1), "", kNow));
+  EXPECT_FALSE(box.intake.Begin(Hello("a", 0), "", kNow));
+  EXPECT_FALSE(box.intake.any());
+}
+
+TEST(AgentIntake, AnAgentReportsForWhatItsCertificateNames) {
+  EXPECT_TRUE(MayReportFor("gpu-7", {"gpu-7"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7", {"GPU-7.rack2.example"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7.rack2.example", {"agent", "gpu-7"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"gpu-70", "gpu-8.example"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7.rack1.example", {"gpu-7.rack2.example"}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {}, {}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"fleet"}, {}));
+  EXPECT_TRUE(MayReportFor("gpu-7", {"fleet"}, {"fleet"}));
+  EXPECT_FALSE(MayReportFor("gpu-7", {"eve"}, {"fleet"}));
+}
+
+TEST(AgentIntake, SilenceIsTroubleUnlessItWasSaid) {
+  Intake box({.silent_after = seconds(30)});
+  const auto a = box.Begin("a", 1);
+  const auto b = box.Begin("b", 1);
+  EXPECT_THAT(box.intake.Problems(kNow + seconds(29)), IsEmpty());
+  box.intake.End(a.connection, false, kNow);
+  box.intake.End(b.connection, true, kNow);
+  EXPECT_THAT(box.intake.Problems(kNow + seconds(40)),
+              ElementsAre("agent of a: not heard for 40 s"));
+}
+
+// News in order: 'b'atch, 's'ilent, 'h'eard, 'g'one.
+std::string NewsOf(Intake& box) {
+  std::string news;
+  while (const auto delivery = box.intake.Next()) {
+    news += "bshg"[static_cast<size_t>(delivery->news)];
+    EXPECT_EQ(delivery->batch != nullptr, delivery->news == AgentNews::kBatch);
+    EXPECT_EQ(delivery->host, "a");
+  }
+  return news;
+}
+
+TEST(AgentIntake, SilenceIsToldOnceAndSoIsItsEnd) {
+  Intake box({.silent_after = seconds(30)});
+  const auto host = box.Begin("a", 1);
+  box.Take(host.connection, 1);
+  box.intake.NoticeSilence(kNow + seconds(60));
+  EXPECT_EQ(NewsOf(box), "b") << "a minute at least";
+  box.intake.NoticeSilence(kNow + seconds(61));
+  box.intake.NoticeSilence(kNow + seconds(62));
+  EXPECT_EQ(NewsOf(box), "s");
+  EXPECT_TRUE(box.intake.Hear(host.connection, {}, kNow + seconds(63)));
+  box.Take(host.connection, 2);
+  EXPECT_EQ(NewsOf(box), "hb");
+}
+
+TEST(AgentIntake, ASessionThatWasAwayForAnHourTellsAllAgain) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  box.Take(host.connection, 7);
+  box.intake.End(host.connection, false, kNow);
+  box.intake.NoticeSilence(kNow + hours(2));
+  box.intake.NoticeSilence(kNow + hours(3));
+  EXPECT_EQ(NewsOf(box), "bg");
+  EXPECT_THAT(box.intake.Problems(kNow + hours(3)),
+              ElementsAre("agent of a: not heard for 10800 s"));
+  EXPECT_EQ(box.Begin("a", 1, kNow + hours(3)).taken, 0u);
+}
+
+TEST(AgentIntake, WhoIsConnectedIsNotForgottenByAClockThatIsSetAhead) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  box.Take(host.connection, 7);
+  box.intake.NoticeSilence(kNow + hours(2));
+  EXPECT_EQ(box.Take(host.connection, 8), Taking::kTaken);
+  EXPECT_EQ(NewsOf(box), "bshb") << "silent until it is heard";
+}
+
+TEST(AgentIntake, AnAgentThatEndsIsGoneUnlessItBeginsAnewSoon) {
+  Intake box({.silent_after = seconds(90)});
+  const auto first = box.Begin("a", 1);
+  box.intake.End(first.connection, true, kNow);
+  const auto second = box.Begin("a", 2, kNow + seconds(30));
+  box.intake.NoticeSilence(kNow + seconds(91));
+  EXPECT_EQ(NewsOf(box), "");
+  box.intake.End(second.connection, true, kNow + seconds(100));
+  box.intake.NoticeSilence(kNow + seconds(190));
+  EXPECT_EQ(NewsOf(box), "");
+  box.intake.NoticeSilence(kNow + seconds(191));
+  EXPECT_EQ(NewsOf(box), "g");
+}
+
+TEST(AgentIntake, WhoMakesRoomForAnotherIsGone) {
+  Intake box({.most = 1});
+  const auto host = box.Begin("a", 1);
+  box.intake.End(host.connection, false, kNow);
+  box.Begin("b", 1, kNow + hours(2));
+  EXPECT_EQ(NewsOf(box), "g");
+}
+
+TEST(AgentIntake, PulsesSayHowAnAgentIs) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  v1::AgentPulse pulse;
+  pulse.set_lost_batches(3);
+  pulse.set_has_clock(true);
+  pulse.set_clock_ahead_ns(5'000'000);
+  pulse.set_clock_error_ns(1'000'000);
+  pulse.add_problems("cannot read");
+  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
+  EXPECT_EQ(box.intake.Agents().at(0).lost_batches, 3u);
+  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, Duration(5'000'000));
+  EXPECT_THAT(box.intake.Problems(kNow), ElementsAre("agent of a: cannot read"));
+  box.Take(host.connection, 1);
+  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(5'000'000));
+  pulse.set_clock_error_ns(6'000'000);
+  box.intake.Hear(host.connection, pulse, kNow);
+  box.Take(host.connection, 2);
+  EXPECT_EQ(box.intake.Next()->clock_ahead, Duration(0)) << "that may be no difference at all";
+  pulse.set_clock_ahead_ns(INT64_MIN);
+  box.intake.Hear(host.connection, pulse, kNow);
+  EXPECT_EQ(box.intake.Agents().at(0).clock_ahead, std::nullopt);
+}
+
+// So that sums over agents say something though one of them does not tell the truth.
+TEST(AgentIntake, CountsThatNoAgentReachesAreBounded) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  v1::AgentPulse pulse;
+  pulse.set_lost_batches(UINT64_MAX);
+  pulse.set_log_lines(uint64_t{1} << 40);
+  pulse.set_paused_bytes(uint64_t{1} << 63);
+  EXPECT_TRUE(box.intake.Hear(host.connection, pulse, kNow));
+  const AgentState state = box.intake.Agents().at(0);
+  for (const uint64_t count : {state.lost_batches, state.log_lines, state.paused_bytes}) {
+    EXPECT_EQ(count, uint64_t{1} << 40);
+  }
+}
+
+TEST(AgentIntake, TakesNothingOnceItIsClosed) {
+  Intake box;
+  const auto host = box.Begin("a", 1);
+  box.intake.Close();
+  EXPECT_EQ(box.Take(host.connection, 1), Taking::kOver);
+  EXPECT_FALSE(box.intake.Begin(Hello("b", 1), "", kNow));
+}
+
+TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
+  Intake box;
+  std::vector<AgentFacts> told;
+  AgentLoop loop(
+      box.intake, [](const std::string& host) { return host; },
+      [&](AgentFacts facts) { told.push_back(std::move(facts)); });
+  const auto host = box.Begin("gpu-7", 1);
+  auto batch = std::make_unique<v1::AgentBatch>();
+  batch->set_sequence(1);
+  batch->set_read_ns(ToNanoseconds(kNow));
+  v1::EntityCounters& counters = *batch->add_counters();
+  counters.set_kind("nic");
+  counters.set_port("mlx5_0");
+  counters.add_metrics("rx_bytes");
+  counters.add_values(1000);
+  batch->add_logs()->set_text(test::LogText("gpu-7").Begin(3, 8).text());
+  ASSERT_EQ(box.intake.Take(host.connection, batch, 100, kNow, box.taken), Taking::kTaken);
+  loop.Run(std::atomic<bool>(true));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].logs.size(), 1u);
+  HandedBatch* const handed = loop.records().Take();
+  ASSERT_NE(handed, nullptr);
+  EXPECT_EQ(handed->records.counters.size(), 1u);
+  EXPECT_EQ(loop.Statistics().frames.ledger.decoded, 1u);
+  EXPECT_TRUE(loop.Statistics().frames.ledger.Balances());
+}
+
+TEST(AgentLoop, SaysWhatFoundNoRoom) {
+  Intake box;
+  AgentLoop loop(box.intake, [](const std::string& host) { return host; }, [](AgentFacts) {});
+  const auto host = box.Begin("gpu-7", 1);
+  const auto tell = [&](uint64_t sequence, uint32_t number) {
+    auto batch = std::make_unique<v1::AgentBatch>();
+    batch->set_sequence(sequence);
+    v1::QueuePairGroup& group = *batch->mutable_queue_pairs()->add_groups();
+    group.set_device("mlx5_0");
+    group.add_local_qpns(number);
+    box.intake.Take(host.connection, batch, 100, kNow, box.taken);
+    loop.Run(std::atomic<bool>(true));
+  };
+  tell(1, 20);
+  EXPECT_THAT(loop.Problems(), IsEmpty());
+  tell(2, 1u << 24);
+  EXPECT_THAT(loop.Problems(), ElementsAre(HasSubstr("1 queue pairs of hosts were not taken")));
+}
+
+}  // namespace
+}  // namespace rocescope

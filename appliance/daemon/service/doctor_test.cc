@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/doctor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+auto Is(const char* kind, const char* place) {
+  return AllOf(Field("kind", &Problem::kind, kind), Field("place", &Problem::place, place),
+               Field("recommended_action", &Problem::recommended_action, Not(IsEmpty())));
+}
+
+class DoctorTest : public testing::Test {
+ protected:
+  DoctorTest() {
+    input_.started = Timestamp(seconds(1000));
+    input_.now = Timestamp(seconds(1100));
+    const auto generated = topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value();
+    answer_.fabric = std::make_shared<const topology::Fabric>(generated);
+    answer_.flows = std::make_shared<const FlowSummaries>();
+  }
+
+  // That has received so many frames, the last one now.
+  SourceState& AddSource(SourceKind kind, uint64_t received, uint64_t decoded) {
+    SourceState& source = input_.sources.emplace_back(SourceState{.name = "mirror", .kind = kind});
+    Ledger& ledger = source.statistics.frames.ledger;
+    ledger.received = received;
+    ledger.decoded = decoded;
+    ledger.dropped[static_cast<size_t>(DropReason::kNotRoce)] = received - decoded;
+    source.statistics.received_any = received > 0;
+    source.statistics.last_arrival = input_.now;
+    return source;
+  }
+  std::vector<Problem> WithAnswer() {
+    input_.answer = &answer_;
+    return Doctor(input_);
+  }
+
+  DoctorInput input_;
+  Snapshot answer_;
+};
+
+TEST_F(DoctorTest, OfABoxThatIsWellThereIsNothingToComplain) {
+  AddSource(SourceKind::kDpdk, 10'000, 9'000);
+  input_.senders.mirrors = {{.frames = 9'000, .has_sequence = true}};
+  EXPECT_THAT(WithAnswer(), IsEmpty());
+}
+
+TEST_F(DoctorTest, ASourceOfWhichNothingComesIsSilentAfterAWhile) {
+  AddSource(SourceKind::kUdp, 0, 0);
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("silent_source", "mirror")));
+  input_.now = input_.started + seconds(5);
+  EXPECT_THAT(Doctor(input_), IsEmpty()) << "too early to say";
+}
+
+TEST_F(DoctorTest, ASourceThatWasHeardAndIsNotAnyMoreIsSilent) {
+  AddSource(SourceKind::kUdp, 5, 5).statistics.last_arrival = input_.now - seconds(40);
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("silent_source", "mirror")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("for 40 s"));
+}
+
+TEST_F(DoctorTest, DatagramsThatNobodyCanReadAreTold) {
+  AddSource(SourceKind::kUdp, 50'000, 10);
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("no_roce", "mirror")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("of 50,000 datagrams 10 can be read"));
+}
+
+TEST_F(DoctorTest, FramesThatAreNoRoceAreTold) {
+  AddSource(SourceKind::kDpdk, 50'000, 10);
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("no_roce", "mirror")));
+  EXPECT_THAT(problems[0].sentence, AllOf(HasSubstr("50,000"), HasSubstr("not_roce")));
+}
+
+TEST_F(DoctorTest, WhatGetsLostHereIsTold) {
+  SourceState& source = AddSource(SourceKind::kInterface, 100'000, 100'000);
+  source.statistics.missed = 90;
+  source.statistics.records = 100'000;
+  source.statistics.records_dropped = 90;
+  EXPECT_THAT(Doctor(input_), IsEmpty()) << "less than one of a thousand";
+  source.statistics.missed = 200;
+  source.statistics.records_dropped = 200;
+  EXPECT_THAT(Doctor(input_),
+              ElementsAre(Is("frames_lost", "mirror"), Is("records_dropped", "mirror")));
+}
+
+TEST_F(DoctorTest, HowManyMoreThereAreStandsAtTheKindOfWhichThereAreMore) {
+  constexpr uint64_t kFew = 3;
+  constexpr uint64_t kMany = 7;
+  for (uint64_t i = 0; i < kMany; ++i) {
+    SourceStatistics& counted = AddSource(SourceKind::kInterface, 100'000, 100'000).statistics;
+    counted.missed = 200;
+    if (i >= kFew) continue;
+    counted.records = 100'000;
+    counted.records_dropped = 200;
+  }
+  std::vector<std::string> more;
+  for (const Problem& complaint : Doctor(input_)) {
+    if (complaint.sentence.ends_with(" (and 2 more)")) more.push_back(complaint.kind);
+    EXPECT_EQ(complaint.sentence.find("more)"), complaint.sentence.rfind("more)"));
+  }
+  EXPECT_THAT(more, ElementsAre("frames_lost"));
+}
+
+TEST_F(DoctorTest, OfTwoKindsEachSaysHowManyMoreThereAre) {
+  for (int i = 0; i < 8; ++i) {
+    SourceStatistics& counted = AddSource(SourceKind::kInterface, 100'000, 100'000).statistics;
+    counted.missed = 200;
+    counted.records = i < 6 ? 100'000 : 0;
+    counted.records_dropped = i < 6 ? 200 : 0;
+  }
+  std::vector<std::string> more;
+  for (const Problem& complaint : Doctor(input_)) {
+    const size_t at = complaint.sentence.find(" (and ");
+    if (at != std::string::npos) more.push_back(complaint.kind + complaint.sentence.substr(at));
+  }
+  EXPECT_THAT(more,
+              UnorderedElementsAre("frames_lost (and 3 more)", "records_dropped (and 1 more)"));
+}
+
+TEST_F(DoctorTest, ASourceThatHasEndedIsNotSilentToo) {
+  AddSource(SourceKind::kInterface, 0, 0).error = "the interface is down";
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("source_ended", "mirror")));
+}
+
+TEST_F(DoctorTest, NumbersThatStandStillAreTold) {
+  input_.senders.mirrors = {{.source = IpAddress::FromV4(0xc0000201),
+                             .session = 3,
+                             .frames = 100,
+                             .repeats = 99,
+                             .has_sequence = true,
+                             .next_sequence = 1}};
+  input_.senders.telemetry = {
+      {.is_sflow = true, .agent = IpAddress::FromV4(0xc0000202), .datagrams = 60, .repeats = 59},
+      {.node_id = 7, .datagrams = 20, .repeats = 19}};
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("constant_sequence", "192.0.2.1 session 3"),
+                                           Is("constant_sequence", "sFlow agent 192.0.2.2")))
+      << "20 are too few to say";
+}
+
+TEST_F(DoctorTest, ANicThatEatsRoceIsTold) {
+  const auto sys =
+      std::filesystem::temp_directory_path() / ("rocescope-doctor-" + std::to_string(getpid()));
+  std::filesystem::create_directories(sys / "class/net/mirror/device/infiniband/mlx5_0");
+  input_.sys = sys;
+  SourceState& source = AddSource(SourceKind::kInterface, 50'000, 10);
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("roce_eaten", "mirror")));
+  source.name = "eth1";  // one that has no RDMA
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("no_roce", "eth1")));
+  std::filesystem::remove_all(sys);
+}
+
+// Two leaves whose session 3 is declared, and who have sFlow agents.
+class SessionsTest : public DoctorTest {
+ protected:
+  static constexpr IpAddress kLeaf0 = IpAddress::FromV4(0xc000'0201);
+  static constexpr IpAddress kLeaf1 = IpAddress::FromV4(0xc000'0202);
+
+  SessionsTest() {
+    topology::Fabric::Parts parts = answer_.fabric->parts();
+    parts.taps.clear();
+    for (topology::Node& node : parts.nodes) node.sflow_agent = IpAddress();
+    for (const auto& [name, address] : {std::pair("leaf0", kLeaf0), std::pair("leaf1", kLeaf1)}) {
+      const topology::NodeIndex node = answer_.fabric->FindNode(name);
+      parts.nodes[node].erspan_source = parts.nodes[node].sflow_agent = address;
+      parts.taps.push_back(
+          {.node = node, .session = 3, .ports = {answer_.fabric->node(node).first_port}});
+    }
+    answer_.fabric =
+        std::make_shared<const topology::Fabric>(topology::Fabric::Make(std::move(parts)).value());
+  }
+
+  void ReceiveMirror(const IpAddress& from, uint16_t session, seconds ago) {
+    input_.senders.mirrors.push_back({.source = from,
+                                      .session = session,
+                                      .kind = MirrorKind::kErspan3,
+                                      .frames = 10,
+                                      .last_received = input_.now - ago});
+  }
+  void ReceiveAgent(const IpAddress& agent, seconds ago) {
+    input_.senders.telemetry.push_back(
+        {.is_sflow = true, .agent = agent, .datagrams = 10, .last_received = input_.now - ago});
+  }
+};
+
+TEST_F(SessionsTest, OfThoseThatAreAllHeardThereIsNothingToComplain) {
+  for (const IpAddress& leaf : {kLeaf0, kLeaf1}) {
+    ReceiveMirror(leaf, 3, seconds(1));
+    ReceiveAgent(leaf, seconds(25));
+  }
+  EXPECT_THAT(WithAnswer(), IsEmpty());
+}
+
+TEST_F(SessionsTest, ASessionThatTheTopologyDoesNotDeclareIsTold) {
+  ReceiveMirror(kLeaf0, 3, seconds(1));
+  ReceiveMirror(kLeaf1, 3, seconds(1));
+  ReceiveMirror(kLeaf1, 4, seconds(1));
+  ReceiveMirror(IpAddress::FromV4(0xc000'0209), 5, seconds(1));  // no switch of the topology
+  EXPECT_THAT(WithAnswer(), ElementsAre(Is("unknown_session", "leaf1 session 4")));
+}
+
+TEST_F(SessionsTest, WhoNeverCameWhileOthersDoIsSilentAfterAWhile) {
+  ReceiveMirror(kLeaf0, 3, seconds(1));
+  ReceiveAgent(kLeaf1, seconds(1));
+  const auto problems = WithAnswer();
+  ASSERT_THAT(problems, ElementsAre(Is("silent_session", "leaf1 session 3"),
+                                      Is("silent_session", "leaf0 sFlow agent 192.0.2.1")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("nothing has come in 100 s"));
+  input_.started = input_.now - seconds(10);
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "too early to say";
+}
+
+TEST_F(SessionsTest, WhoFellSilentWhileOthersAreHeardIsTold) {
+  ReceiveMirror(kLeaf0, 3, seconds(1));
+  ReceiveMirror(kLeaf1, 3, seconds(40));
+  const auto problems = WithAnswer();
+  ASSERT_THAT(problems, ElementsAre(Is("silent_session", "leaf1 session 3")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("for 40 s"));
+}
+
+TEST_F(SessionsTest, WhereNobodyIsHeardNoneIsBlamed) {
+  ReceiveMirror(kLeaf0, 3, seconds(50));
+  ReceiveAgent(kLeaf0, seconds(50));
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "it is the source that is silent";
+}
+
+// They are connected, and say so each second; a host where nothing happens has nothing to tell.
+TEST_F(DoctorTest, AgentsThatHaveNothingToSayAreWell) {
+  SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
+  source.statistics.last_arrival = input_.now - std::chrono::minutes(5);
+  input_.started = input_.now - std::chrono::minutes(10);
+  EXPECT_THAT(Doctor(input_), IsEmpty());
+  source.kind = SourceKind::kUdp;
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("silent_source", source.name.c_str())));
+}
+
+TEST_F(DoctorTest, AHostsClockThatIsApartFromTheBoxsIsTold) {
+  using std::chrono::milliseconds;
+  SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
+  source.agents = {{.host = "near",
+                    .connected = true,
+                    .clock_ahead = milliseconds(5),
+                    .clock_error = milliseconds(6)},
+                   {.host = "far",
+                    .connected = true,
+                    .clock_ahead = milliseconds(-70),
+                    .clock_error = milliseconds(6)},
+                   {.host = "gone", .clock_ahead = milliseconds(70)}};
+  const auto problems = Doctor(input_);
+  ASSERT_THAT(problems, ElementsAre(Is("host_clock_apart", "far")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("0.070 s ahead of the box's"));
+}
+
+TEST_F(DoctorTest, WithoutATopologyThatIsTheComplaint) {
+  answer_.fabric = nullptr;
+  EXPECT_THAT(WithAnswer(), ElementsAre(Is("no_topology", "topology")));
+}
+
+TEST_F(DoctorTest, WhatTheTopologyHasNotIsTold) {
+  answer_.cabling = std::make_shared<const CablingAnswer>(
+      CablingAnswer{.switches = {.records = 5, .examples = {"192.0.2.9"}}});
+  std::vector<FlowSummary> flows;
+  FlowSummary flow;
+  flow.flow.source = answer_.fabric->nic(0).addresses.front().address;
+  flow.flow.destination = IpAddress::FromV4(0xc000'02c8);
+  flows.push_back(flow);
+  answer_.flows = std::make_shared<const FlowSummaries>(flows);
+  HostFacts facts;
+  Allocation allocation;
+  // One with the topology's name and a domain, one that is not there.
+  allocation.nodes = {
+      {.name = answer_.fabric->node(answer_.fabric->FindNode("host0")).name + ".example"},
+      {.name = "gpu-77"}};
+  facts.allocations = {allocation};
+  answer_.host_facts = std::make_shared<const HostFacts>(facts);
+  EXPECT_THAT(WithAnswer(),
+              ElementsAre(Is("unknown_switch", "192.0.2.9"), Is("unknown_address", "192.0.2.200"),
+                          Is("unknown_host", "gpu-77")));
+}
+
+TEST_F(DoctorTest, ClocksThatAreApartAreTold) {
+  ClockAnswer clocks;
+  clocks.clocks = {{.name = "leaf0", .reference = true, .offset = Duration(0)},
+                   {.name = "leaf1", .offset = std::chrono::milliseconds(-250)},
+                   {.name = "leaf2", .offset = std::chrono::microseconds(300)},
+                   {.name = "leaf3", .offset = Duration(0), .drift_ppb = 20'000}};
+  answer_.clocks = std::make_shared<const ClockAnswer>(clocks);
+  const auto problems = WithAnswer();
+  ASSERT_THAT(problems, ElementsAre(Is("clock_apart", "leaf1"), Is("clock_drifts", "leaf3")));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("0.250 s behind"));
+  EXPECT_THAT(problems[1].sentence, HasSubstr("20.0 ppm faster"));
+}
+
+TEST_F(DoctorTest, OfManyOfAKindAFewAreTold) {
+  std::vector<FlowSummary> flows;
+  for (uint32_t i = 0; i < 10; ++i) {
+    FlowSummary flow;
+    flow.flow.source = IpAddress::FromV4(0xc000'0200 + i);
+    flow.flow.destination = answer_.fabric->nic(0).addresses.front().address;
+    flows.push_back(flow);
+  }
+  answer_.flows = std::make_shared<const FlowSummaries>(flows);
+  const auto problems = WithAnswer();
+  ASSERT_THAT(problems, SizeIs(5));
+  EXPECT_THAT(problems.back().sentence, HasSubstr("and 5 more"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/event_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+v1::Event Of(const std::string& kind) {
+  v1::Event event;
+  event.set_kind(kind);
+  return event;
+}
+
+std::vector<std::string> KindsAfter(const EventLog& log, uint64_t cursor, size_t most = 100) {
+  std::vector<std::string> kinds;
+  for (const auto& event : log.After(cursor, most)) kinds.push_back(event->kind());
+  return kinds;
+}
+
+TEST(EventLog, GoesOnAfterACursor) {
+  EventLog log;
+  EXPECT_THAT(KindsAfter(log, 0), IsEmpty());
+  for (const char* kind : {"a", "b", "c"}) log.Append(Of(kind));
+  EXPECT_EQ(log.last(), 3u);
+  EXPECT_THAT(KindsAfter(log, 0), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(KindsAfter(log, 1), ElementsAre("b", "c"));
+  EXPECT_THAT(KindsAfter(log, 1, 1), ElementsAre("b"));
+  EXPECT_THAT(KindsAfter(log, 3), IsEmpty());
+  EXPECT_EQ(log.After(2, 1)[0]->cursor(), 3u);
+}
+
+TEST(EventLog, SaysWhatItHasForgotten) {
+  EventLog log;
+  for (size_t i = 0; i < EventLog::kKept + 5; ++i) log.Append(Of("e"));
+  const auto events = log.After(2, 2);
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_EQ(events[0]->cursor(), 5u);
+  EXPECT_EQ(events[1]->cursor(), 6u);
+  EXPECT_EQ(log.After(5, 1)[0]->kind(), "e") << "all after that are there";
+}
+
+TEST(EventLog, ACursorOfAnotherLifeIsAGap) {
+  EventLog log;
+  log.Append(Of("a"));
+  const auto events = log.After(900, 10);
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_EQ(events[0]->cursor(), 1u);
+}
+
+TEST(EventLog, ACursorOfAnEarlierLifeIsAGapAndThenAllThatHappened) {
+  constexpr Timestamp kFirstLife(std::chrono::seconds(1'790'000'000));
+  EventLog before(FirstCursorOf(kFirstLife));
+  for (int i = 0; i < 5; ++i) before.Append(Of("old"));
+  EventLog log(FirstCursorOf(kFirstLife + std::chrono::seconds(1)));
+  EXPECT_THAT(KindsAfter(log, before.last()), ElementsAre("gap")) << "also before anything happens";
+  EXPECT_THAT(KindsAfter(log, log.last()), IsEmpty());
+  for (int i = 0; i < 10; ++i) log.Append(Of("new"));
+  const auto events = log.After(before.last(), 2);
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(log.told(), 10u) << "a counter begins at 0 in each life";
+  EXPECT_EQ(events[0]->kind(), "gap");
+  EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("began anew"));
+  EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);
+  EXPECT_THAT(KindsAfter(log, 0, 1), ElementsAre("new")) << "0 is of no life";
+}
+
+TEST(EventLog, CursorsAreExactAsDoubles) {
+  // 2200-01-01T00:00:00Z is 84,006 days after the epoch.
+  const uint64_t cursor = FirstCursorOf(Timestamp(std::chrono::hours(24 * 84'006)));
+  EXPECT_LT(cursor, uint64_t{1} << 53);
+}
+
+}  // namespace
+}  // namespace rocescope

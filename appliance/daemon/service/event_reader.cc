@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/event_reader.h"
+
+#include <utility>
+
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+
+EventReader::EventReader(Service& service, uint64_t cursor)
+    : service_(service), cursor_(cursor == 0 ? service.events().last() : cursor) {}
+
+std::vector<std::shared_ptr<const v1::Event>> EventReader::Next() {
+  constexpr size_t kMaxAtATime = 64;
+  auto events = service_.events().After(cursor_, kMaxAtATime);
+  if (!events.empty()) cursor_ = events.back()->cursor();
+  const auto answer = service_.views().Latest();
+  if (!answer || std::exchange(version_, answer->answer().version) == answer->answer().version) {
+    return events;
+  }
+  auto event = std::make_shared<v1::Event>();
+  event->set_kind("answer");
+  event->set_at_ns(ToNanoseconds(answer->answer().reached));
+  answer->FillAge(*event->mutable_age());
+  events.push_back(std::move(event));
+  return events;
+}
+
+}  // namespace rocescope

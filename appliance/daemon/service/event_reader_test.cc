@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/event_reader.h"
+
+#include <gmock/gmock.h>
+
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class EventReaderTest : public ServiceTest {
+ protected:
+  EventReaderTest() { OpenBox(kFabric); }
+
+  void Happen(const std::string& kind) {
+    v1::Event event;
+    event.set_kind(kind);
+    service_->events().Append(event);
+  }
+  static std::vector<std::string> Kinds(EventReader& reader) {
+    std::vector<std::string> kinds;
+    for (const auto& event : reader.Next()) kinds.push_back(event->kind());
+    return kinds;
+  }
+};
+
+TEST_F(EventReaderTest, HearsEachEventOnceFromItsCursorOn) {
+  Happen("one");
+  const uint64_t first = service_->events().last();
+  Happen("two");
+  EventReader reader(*service_, first);
+  EventReader from_now_on(*service_, 0);
+  EXPECT_THAT(Kinds(reader), ElementsAre("two"));
+  EXPECT_THAT(Kinds(reader), IsEmpty());
+  Happen("three");
+  EXPECT_THAT(Kinds(reader), ElementsAre("three"));
+  EXPECT_THAT(Kinds(from_now_on), ElementsAre("three"));
+}
+
+TEST_F(EventReaderTest, HearsOfEachAnswerOnceAndAfterWhatHappened) {
+  EventReader reader(*service_, 0);
+  Publish(TwoJobs());
+  Happen("one");
+  const auto events = reader.Next();
+  ASSERT_THAT(events, SizeIs(2));
+  EXPECT_EQ(events[0]->kind(), "one");
+  EXPECT_EQ(events[1]->kind(), "answer");
+  EXPECT_EQ(events[1]->cursor(), 0u);
+  EXPECT_EQ(events[1]->age().version(), 1u);
+  EXPECT_THAT(Kinds(reader), IsEmpty());
+  Happen("two");
+  EXPECT_THAT(Kinds(reader), ElementsAre("two")) << "the answer has not moved its cursor";
+}
+
+TEST_F(EventReaderTest, HearsThatTheBoxBeganAnew) {
+  EventReader reader(*service_, 7);  // of an earlier life
+  Happen("one");
+  EXPECT_THAT(Kinds(reader), ElementsAre("gap", "one"));
+}
+
+TEST_F(EventReaderTest, HearsManyInSeveralGoes) {
+  EventReader reader(*service_, 0);
+  for (int i = 0; i < 100; ++i) Happen("e");
+  const size_t first = reader.Next().size();
+  EXPECT_LT(first, 100u);
+  EXPECT_EQ(first + reader.Next().size(), 100u);
+}
+
+}  // namespace
+}  // namespace rocescope

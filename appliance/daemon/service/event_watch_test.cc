@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/event_watch.h"
+
+#include <gmock/gmock.h>
+
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class EventWatchTest : public ServiceTest {
+ protected:
+  EventWatchTest() { OpenBox(kFabric); }
+
+  Snapshot ACrash() const {
+    const topology::Fabric& fabric = *box_->fabric();
+    const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
+    Snapshot snapshot;
+    snapshot.findings = std::make_shared<const Findings>(Findings{
+        {.kind = FindingKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
+    return snapshot;
+  }
+  // Kinds of events.
+  std::vector<std::string> Look(Snapshot snapshot, uint32_t restarted) {
+    Publish(std::move(snapshot), restarted);
+    std::vector<std::string> kinds;
+    for (const v1::Event& event : watch_.LookAt(*service_->views().Latest())) {
+      kinds.push_back(event.kind());
+    }
+    return kinds;
+  }
+
+  EventWatch watch_;
+};
+
+TEST_F(EventWatchTest, WhatIsNotFoundAnyMoreIsTakenBack) {
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look(ACrash(), 0), IsEmpty());
+  EXPECT_THAT(Look({}, 0), ElementsAre("fault_withdrawn"));
+}
+
+TEST_F(EventWatchTest, WhereTheClockWasSetBackNothingIsTakenBack) {
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look({}, 1), IsEmpty());
+  EXPECT_THAT(Look(ACrash(), 1), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look({}, 1), ElementsAre("fault_withdrawn")) << "of the same beginning";
+}
+
+}  // namespace
+}  // namespace rocescope

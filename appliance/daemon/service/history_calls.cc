@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/service/history_point.h"
+#include "appliance/daemon/service/page.h"
+#include "appliance/daemon/service/service.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+constexpr uint32_t kDefaultPoints = 1000;
+constexpr uint32_t kMaxPoints = 10'000;
+
+ServiceError Unreadable(const Error& error) {
+  if (error.code == ErrorCode::kResourceExhausted) {
+    return {.fault = ServiceFault::kTooLong,
+            .message = fmt::format("{}: ask for a narrower range of time (from_ns, until_ns)",
+                                   error.message)};
+  }
+  return {
+      .fault = ServiceFault::kNoDataYet,
+      .message = fmt::format("{}: the history cannot be read now; ask again later", error.message)};
+}
+
+template <typename Request, typename Query>
+ServiceStatus SetRange(const Request& request, Query& query) {
+  if (request.from_ns() < 0 || request.until_ns() < 0) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "from_ns and until_ns are nanoseconds since the epoch, not before it");
+  }
+  query.from = WithinBounds(FromNanoseconds(request.from_ns()));
+  if (request.until_ns() > 0) query.until = WithinBounds(FromNanoseconds(request.until_ns()));
+  if (query.from < query.until) return {};
+  return Refuse(ServiceFault::kBadRequest,
+                fmt::format("until_ns, {}, is not later than from_ns, {}", request.until_ns(),
+                            request.from_ns()));
+}
+
+template <typename Request>
+ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::string& name) {
+  SeriesQuery query = {.name = name, .max_points = request.max_points()};
+  if (const auto set = SetRange(request, query); !set) return tl::unexpected(set.error());
+  if (request.step_ns() < 0) {
+    return Refuse(ServiceFault::kBadRequest, "step_ns is a length of time, not below 0");
+  }
+  // Longer than all that there can be is one step.
+  query.step = std::min<Duration>(Duration(request.step_ns()), std::chrono::hours(24 * 3660));
+  if (query.max_points == 0) query.max_points = kDefaultPoints;
+  query.max_points = std::clamp(query.max_points, 2u, kMaxPoints);
+  return query;
+}
+
+// "AT_NS.ID"; opaque to callers.
+std::string ToText(const EventCursor& cursor) {
+  return fmt::format("{}.{}", cursor.at_ns, cursor.id);
+}
+
+std::optional<EventCursor> ParseCursor(std::string_view text) {
+  EventCursor cursor;
+  const char* const end = text.data() + text.size();
+  const auto at = std::from_chars(text.data(), end, cursor.at_ns);
+  if (at.ec != std::errc() || at.ptr == end || *at.ptr != '.') return std::nullopt;
+  const auto id = std::from_chars(at.ptr + 1, end, cursor.id);
+  if (id.ec != std::errc() || id.ptr != end) return std::nullopt;
+  return cursor;
+}
+
+template <typename Point, typename Response>
+void FillSeries(const Series<Point>& series, Response& out) {
+  out.set_step_ns(series.step.count());
+  for (const Point& point : series.points) FillPoint(point, *out.add_points());
+}
+
+}  // namespace
+
+ServiceStatus Service::NeedHistory() const {
+  if (history_ != nullptr) return {};
+  return Refuse(ServiceFault::kNoHistory,
+                "the box keeps no history: give it a file for that (key `history.file` of its "
+                "configuration)");
+}
+
+ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
+                                      v1::ListPastEventsResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  EventQuery query = {.kind = request.kind(),
+                      .place = request.place(),
+                      .job = request.job(),
+                      .most = PageSize(request.page_size())};
+  if (const auto set = SetRange(request, query); !set) return set;
+  if (!request.page_token().empty()) {
+    query.after = ParseCursor(request.page_token());
+    if (!query.after) {
+      return Refuse(ServiceFault::kBadRequest,
+                    "page_token is none that this box gave out: leave it empty for the first page");
+    }
+  }
+  const auto page = history_->Events(query);
+  if (!page) return tl::unexpected(Unreadable(page.error()));
+  for (const std::string& message : page->messages) {
+    // Of a later rocescope's fields those that are known remain.
+    (void)out.add_events()->ParseFromString(message);
+  }
+  if (page->next) out.set_next_page_token(ToText(*page->next));
+  return {};
+}
+
+ServiceStatus Service::GetLinkHistory(const v1::GetLinkHistoryRequest& request,
+                                      v1::GetLinkHistoryResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto query = SeriesQueryOf(request, request.port());
+  if (!query) return tl::unexpected(query.error());
+  const auto series = history_->LinkSeries(*query);
+  if (!series) return tl::unexpected(Unreadable(series.error()));
+  if (!series->is_known) {
+    return Refuse(ServiceFault::kUnknownElement,
+                  fmt::format("the history has no minute of a port \"{}\": a link's direction is "
+                              "the port that sends, NODE:PORT",
+                              request.port()));
+  }
+  out.set_port(request.port());
+  FillSeries(*series, out);
+  return {};
+}
+
+ServiceStatus Service::GetJobHistory(const v1::GetJobHistoryRequest& request,
+                                     v1::GetJobHistoryResponse& out) {
+  if (const auto there = NeedHistory(); !there) return there;
+  const auto query = SeriesQueryOf(request, request.job());
+  if (!query) return tl::unexpected(query.error());
+  const auto series = history_->JobSeries(*query);
+  if (!series) return tl::unexpected(Unreadable(series.error()));
+  if (!series->is_known) {
+    return Refuse(ServiceFault::kUnknownJob,
+                  fmt::format("the history has no minute of a job \"{}\": give its id, or the "
+                              "scheduler's number or name of it",
+                              request.job()));
+  }
+  out.set_job(request.job());
+  FillSeries(*series, out);
+  return {};
+}
+
+}  // namespace rocescope

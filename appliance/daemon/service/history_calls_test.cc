@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr int64_t kMinuteNs = 60'000'000'000;
+
+class HistoryCalls : public ServiceTest {
+ protected:
+  HistoryCalls() { OpenBox(kFabric); }
+  ~HistoryCalls() override { service_.reset(); }
+
+  void OpenHistory(std::chrono::milliseconds longest_question = std::chrono::seconds(20)) {
+    const Duration long_enough = std::chrono::hours(24 * 36'500);
+    auto store = HistoryStore::Open({.file = (folder_ / "history.db").string(),
+                                     .retention = {.keep_events = long_enough,
+                                                   .keep_series = long_enough,
+                                                   .max_bytes = uint64_t{16} << 20},
+                                     .longest_question = longest_question},
+                                    [](const std::string&) {});
+    ASSERT_TRUE(store) << store.error().message;
+    store_ = *std::move(store);
+    service_ = std::make_unique<Service>(*box_, "1.2.3", store_.get());
+  }
+  void Add(const HistoryRow& row) {
+    store_->Add(row);
+    ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
+  }
+
+  std::unique_ptr<HistoryStore> store_;
+};
+
+TEST_F(HistoryCalls, WithoutAFileSaySo) {
+  v1::ListPastEventsResponse events;
+  v1::GetLinkHistoryResponse links;
+  v1::GetJobHistoryResponse jobs;
+  for (const ServiceStatus& status :
+       {service_->ListPastEvents({}, events), service_->GetLinkHistory({}, links),
+        service_->GetJobHistory({}, jobs)}) {
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().fault, ServiceFault::kNoHistory);
+    EXPECT_THAT(status.error().message, HasSubstr("history.file"));
+  }
+}
+
+TEST_F(HistoryCalls, AQuestionThatTakesTooLongSaysToAskForLess) {
+  OpenHistory(std::chrono::milliseconds(0));
+  for (int i = 0; i < 2000; ++i) {
+    store_->Add(LinkMinute{.minute = i, .port = "leaf0:1", .windows = 1});
+  }
+  ASSERT_TRUE(store_->Flush(std::chrono::seconds(20)));
+  v1::GetLinkHistoryRequest request;
+  request.set_port("leaf0:1");
+  v1::GetLinkHistoryResponse response;
+  const ServiceStatus status = service_->GetLinkHistory(request, response);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
+  EXPECT_THAT(status.error().message, HasSubstr("narrower range of time (from_ns, until_ns)"));
+}
+
+TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {
+  OpenHistory();
+  v1::Event event;
+  for (int i = 0; i < 3; ++i) {
+    event.set_cursor(static_cast<uint64_t>(i) + 1);
+    event.set_at_ns(i * 1000);
+    event.set_kind("fault_begun");
+    event.mutable_finding()->set_place("leaf" + std::to_string(i));
+    Add(ToPastEvent(event));
+  }
+  v1::ListPastEventsRequest request;
+  request.set_page_size(2);
+  v1::ListPastEventsResponse first;
+  ASSERT_TRUE(service_->ListPastEvents(request, first));
+  ASSERT_THAT(first.events(), SizeIs(2));
+  EXPECT_EQ(first.events(0).finding().place(), "leaf2");
+  EXPECT_EQ(first.events(0).cursor(), 0u) << "it was of a life of the box";
+  request.set_page_token(first.next_page_token());
+  v1::ListPastEventsResponse second;
+  ASSERT_TRUE(service_->ListPastEvents(request, second));
+  ASSERT_THAT(second.events(), SizeIs(1));
+  EXPECT_EQ(second.events(0).at_ns(), 0);
+  EXPECT_EQ(second.next_page_token(), "");
+  for (const char* token : {"x", "1", "1.", ".1", "1.2x"}) {
+    request.set_page_token(token);
+    v1::ListPastEventsResponse none;
+    EXPECT_FALSE(service_->ListPastEvents(request, none)) << token;
+  }
+}
+
+TEST_F(HistoryCalls, ALinksUseIsItsMeanAndUnknownWhereNobodyToldIt) {
+  OpenHistory();
+  Add(LinkMinute{.minute = 10,
+                 .port = "leaf0:Ethernet1",
+                 .windows = 4,
+                 .use_windows = 4,
+                 .use_sum = 1,
+                 .use_most = 0.7,
+                 .bytes = 5});
+  Add(LinkMinute{.minute = 12, .port = "leaf0:Ethernet1", .windows = 3, .marked = 9});
+  v1::GetLinkHistoryRequest request;
+  request.set_port("leaf0:Ethernet1");
+  v1::GetLinkHistoryResponse response;
+  ASSERT_TRUE(service_->GetLinkHistory(request, response));
+  EXPECT_EQ(response.step_ns(), kMinuteNs);
+  ASSERT_THAT(response.points(), SizeIs(2)) << "nothing is known of minute 11";
+  EXPECT_EQ(response.points(0).from_ns(), 10 * kMinuteNs);
+  EXPECT_EQ(response.points(0).mean_use(), 0.25);
+  EXPECT_EQ(response.points(0).most_use(), 0.7);
+  EXPECT_EQ(response.points(1).mean_use(), -1);
+  EXPECT_EQ(response.points(1).marked(), 9u);
+  request.set_port("leaf9:Ethernet1");
+  const ServiceStatus unknown = service_->GetLinkHistory(request, response);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownElement);
+}
+
+TEST_F(HistoryCalls, AJobsPeriodIsItsMeanAndItsServiceTheWorst) {
+  OpenHistory();
+  Add(JobMinute{.minute = 10,
+                .job = "nccl-1",
+                .name = "pretrain",
+                .allocation = 4711,
+                .looks = 12,
+                .bytes = 7,
+                .iterations = 300,
+                .period_looks = 2,
+                .period_sum_ns = 500,
+                .findings = 1,
+                .service = 3});
+  v1::GetJobHistoryRequest request;
+  request.set_job("4711");
+  v1::GetJobHistoryResponse response;
+  ASSERT_TRUE(service_->GetJobHistory(request, response));
+  ASSERT_THAT(response.points(), SizeIs(1));
+  EXPECT_EQ(response.points(0).mean_period_ns(), 250);
+  EXPECT_EQ(response.points(0).iterations(), 300);
+  EXPECT_EQ(response.points(0).service(), "missed");
+  EXPECT_EQ(response.points(0).answers(), 12u);
+  request.set_job("nobody");
+  const ServiceStatus unknown = service_->GetJobHistory(request, response);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownJob);
+}
+
+TEST_F(HistoryCalls, ARangeThatIsNoneIsAnErrorAndNotAnEmptyOne) {
+  OpenHistory();
+  v1::GetLinkHistoryRequest request;
+  v1::GetLinkHistoryResponse response;
+  const auto fault = [&](int64_t from, int64_t until, int64_t step) {
+    request.set_from_ns(from);
+    request.set_until_ns(until);
+    request.set_step_ns(step);
+    const ServiceStatus status = service_->GetLinkHistory(request, response);
+    return status ? ServiceFault::kCount : status.error().fault;
+  };
+  EXPECT_EQ(fault(20, 10, 0), ServiceFault::kBadRequest);
+  EXPECT_EQ(fault(-1, 10, 0), ServiceFault::kBadRequest);
+  EXPECT_EQ(fault(0, 0, -1), ServiceFault::kBadRequest);
+  EXPECT_EQ(fault(0, INT64_MAX, INT64_MAX), ServiceFault::kUnknownElement) << "but this is one";
+}
+
+}  // namespace
+}  // namespace rocescope

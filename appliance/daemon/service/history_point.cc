@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/history_point.h"
+
+#include <algorithm>
+#include <string>
+
+#include "analytics/service_level/service_level.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+
+void FillPoint(const LinkPoint& point, v1::LinkPoint& out) {
+  const bool is_known = point.use_windows > 0;
+  out.set_from_ns(ToNanoseconds(point.from));
+  out.set_mean_use(is_known ? point.use_sum / point.use_windows : -1);
+  out.set_most_use(is_known ? point.use_most : -1);
+  out.set_bytes(point.bytes);
+  out.set_marked(point.marked);
+  out.set_dropped(point.dropped);
+  out.set_paused_ns(static_cast<int64_t>(point.paused_ns));
+  out.set_peak_bytes(point.peak_bytes);
+  out.set_errors(point.errors);
+  out.set_windows(point.windows);
+}
+
+void FillPoint(const JobPoint& point, v1::JobPoint& out) {
+  out.set_from_ns(ToNanoseconds(point.from));
+  out.set_bytes(point.bytes);
+  out.set_iterations(point.iterations);
+  if (point.period_looks > 0) {
+    out.set_mean_period_ns(static_cast<int64_t>(point.period_sum_ns / point.period_looks));
+  }
+  out.set_findings(point.findings);
+  const size_t state = std::min<size_t>(point.service, kServiceStateNames.size() - 1);
+  out.set_service(std::string(kServiceStateNames[state]));
+  out.set_answers(point.looks);
+}
+
+}  // namespace rocescope

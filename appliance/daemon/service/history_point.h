@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Points of a series as messages.
+#pragma once
+
+#include "appliance/daemon/history/queries.h"
+
+namespace rocescope {
+
+namespace v1 {
+class JobPoint;
+class LinkPoint;
+}  // namespace v1
+
+void FillPoint(const LinkPoint& point, v1::LinkPoint& out);
+void FillPoint(const JobPoint& point, v1::JobPoint& out);
+
+}  // namespace rocescope

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/job_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "appliance/daemon/service/job_file_text.h"
+
+namespace rocescope {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr auto kLong = std::chrono::seconds(20);
+
+Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
+
+Allocation Job(uint64_t id) {
+  return {.id = id,
+          .name = "pre \"train\"\n",
+          .user = "ada",
+          .nodes = {{.name = "host1", .gpus = {0, 1, 5}}, {.name = "host2"}, {.name = "host3"}},
+          .start = At(100)};
+}
+
+class JobFileTest : public testing::Test {
+ protected:
+  JobFileTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("rocescope-jobs-" + std::to_string(getpid()))),
+        path_((folder_ / "jobs.json").string()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~JobFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<JobFile> Open() {
+    auto file = JobFile::Open(path_, [&](const std::string& text) { told_ += text; });
+    EXPECT_TRUE(file) << file.error().message;
+    return file ? *std::move(file) : nullptr;
+  }
+  std::string ErrorOfOpening() {
+    const auto file = JobFile::Open(path_, [](const std::string&) {});
+    return file ? "" : file.error().message;
+  }
+  void Write(const std::string& text) { std::ofstream(path_) << text; }
+
+  std::filesystem::path folder_;
+  std::string path_;
+  std::string told_;
+};
+
+TEST_F(JobFileTest, WhatWasSavedIsThereAfterwards) {
+  Allocation ended = Job(8);
+  ended.state = AllocationState::kEnded;
+  ended.end = At(200);
+  Open()->Save({Job(7), ended});
+  const auto file = Open();
+  ASSERT_THAT(file->found(), SizeIs(2));
+  const Allocation& found = file->found()[0];
+  EXPECT_EQ(found.id, 7u);
+  EXPECT_EQ(found.name, Job(7).name);
+  EXPECT_EQ(found.user, "ada");
+  EXPECT_EQ(found.start, At(100));
+  EXPECT_EQ(found.end, std::nullopt);
+  EXPECT_EQ(found.state, AllocationState::kHeld);
+  ASSERT_THAT(found.nodes, SizeIs(3));
+  EXPECT_EQ(found.nodes[0].gpus, (std::vector<uint32_t>{0, 1, 5}));
+  EXPECT_EQ(found.nodes[2].name, "host3");
+  EXPECT_EQ(file->found()[1].state, AllocationState::kEnded);
+  EXPECT_EQ(file->found()[1].end, At(200));
+  EXPECT_EQ(told_, "");
+}
+
+TEST_F(JobFileTest, TheNewestIsWrittenWhileItIsOpen) {
+  const auto file = Open();
+  for (uint64_t id = 1; id <= 50; ++id) file->Save({Job(id)});
+  ASSERT_TRUE(file->Flush(kLong));
+  std::ifstream text(path_);
+  const auto jobs = ParseJobFile(std::string(std::istreambuf_iterator<char>(text), {}));
+  ASSERT_TRUE(jobs);
+  ASSERT_THAT(*jobs, SizeIs(1));
+  EXPECT_EQ(jobs->front().id, 50u);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
+}
+
+TEST_F(JobFileTest, WhatWasWaitedForIsOnTheDisk) {
+  const auto file = Open();
+  for (uint64_t id = 1; id <= 20; ++id) {
+    ASSERT_TRUE(file->WaitFor(file->Save({Job(id)}), kLong));
+    std::ifstream text(path_);
+    const auto jobs = ParseJobFile(std::string(std::istreambuf_iterator<char>(text), {}));
+    ASSERT_TRUE(jobs);
+    EXPECT_EQ(jobs->front().id, id);
+  }
+}
+
+TEST_F(JobFileTest, WhatIsNoFileIsAnErrorAndLeftAsItIs) {
+  std::filesystem::create_directories(folder_ / "folder");
+  std::filesystem::create_symlink(folder_ / "folder", folder_ / "link");
+  std::filesystem::create_symlink(folder_ / "nothing", folder_ / "nowhere");
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  for (const char* name : {"folder", "link", "nowhere", "pipe"}) {
+    const auto kind = std::filesystem::symlink_status(folder_ / name).type();
+    path_ = (folder_ / name).string();
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
+    EXPECT_EQ(std::filesystem::symlink_status(path_).type(), kind) << name;
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".lock")) << name;
+  }
+}
+
+TEST_F(JobFileTest, ALinkToAFileStaysOne) {
+  std::ofstream(folder_ / "elsewhere");
+  std::filesystem::create_symlink(folder_ / "elsewhere", path_);
+  Open()->Save({Job(7)});
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_THAT(Open()->found(), SizeIs(1));
+}
+
+TEST_F(JobFileTest, WhatTakesTheFilesPlaceIsLeftAsItIs) {
+  const auto file = Open();
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_FALSE(file->WaitFor(file->Save({Job(7)}), kLong));
+  EXPECT_THAT(file->problem(), HasSubstr("is no regular file"));
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+}
+
+TEST_F(JobFileTest, ABrokenFileIsMovedAsideAndTold) {
+  Write("{\"rocescope_jobs\":1}\n{\"id\":7,\"na");
+  EXPECT_THAT(Open()->found(), IsEmpty());
+  EXPECT_THAT(told_, HasSubstr("jobs.json: line 2: expected a job"));
+  EXPECT_THAT(told_, HasSubstr(".broken-"));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(JobFileTest, WhatIsNoneOfOursIsAnErrorAndLeftAsItIs) {
+  for (const char* text : {"{\"jobs\":[]}\n", "id,name\n7,train\n", "\n"}) {
+    Write(text);
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
+    std::ifstream file(path_);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  }
+}
+
+TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
+  Write("");
+  EXPECT_THAT(Open()->found(), IsEmpty());
+  EXPECT_EQ(told_, "");
+}
+
+TEST_F(JobFileTest, WhatCannotBeLookedAtIsAnError) {
+  std::filesystem::create_symlink(path_, path_);  // ELOOP
+  EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
+}
+
+TEST_F(JobFileTest, ANewerFileIsLeftAlone) {
+  Write("{\"rocescope_jobs\":2}\n");
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("form 2, and this one knows 1"));
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(JobFileTest, IsOneBoxs) {
+  const auto file = Open();
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("name another file (key `jobs.file`)"));
+}
+
+TEST_F(JobFileTest, WhatCannotBeWrittenIsAProblemUntilItCan) {
+  const auto file = Open();
+  std::filesystem::create_directories(path_ + ".new");  // where it would write
+  file->Save({Job(7)});
+  EXPECT_FALSE(file->Flush(std::chrono::milliseconds(300)));
+  EXPECT_THAT(file->problem(), HasSubstr("jobs.json.new: "));
+  std::filesystem::remove(path_ + ".new");
+  EXPECT_TRUE(file->Flush(kLong));
+  EXPECT_EQ(file->problem(), "");
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/job_registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+// Of one that has ended and does not say when: before all others.
+Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
+
+}  // namespace
+
+bool JobRegistry::Register(Allocation allocation) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t id = allocation.id;
+  const auto at = jobs_.find(id);
+  size_t room = allocation.nodes.size();
+  if (at != jobs_.end()) {
+    const Allocation& before = at->second;
+    if (before.state == AllocationState::kEnded && before.start && before.start == allocation.start)
+      return true;
+    room -= std::min(room, before.nodes.size());
+  }
+  while ((at == jobs_.end() && jobs_.size() >= kMost) || nodes_ + room > kMaxNodes) {
+    if (!MakeRoom(id)) return false;
+  }
+  if (at != jobs_.end()) Forget(at);
+  Keep(std::move(allocation));
+  return true;
+}
+
+void JobRegistry::Keep(Allocation allocation) {
+  nodes_ += allocation.nodes.size();
+  const uint64_t id = allocation.id;
+  if (allocation.state == AllocationState::kEnded) {
+    ended_.emplace(EndOf(allocation), id);
+  } else {
+    held_.insert(id);
+  }
+  jobs_.emplace(id, std::move(allocation));
+}
+
+void JobRegistry::Forget(std::map<uint64_t, Allocation>::iterator at) {
+  nodes_ -= at->second.nodes.size();
+  held_.erase(at->first);
+  ended_.erase({EndOf(at->second), at->first});
+  jobs_.erase(at);
+}
+
+bool JobRegistry::MakeRoom(uint64_t keep) {
+  auto first = ended_.begin();
+  if (first != ended_.end() && first->second == keep) ++first;
+  if (first == ended_.end()) return false;
+  Forget(jobs_.find(first->second));
+  return true;
+}
+
+bool JobRegistry::End(uint64_t id, Timestamp end) {
+  const std::lock_guard lock(mutex_);
+  const auto at = jobs_.find(id);
+  if (at == jobs_.end()) return false;
+  if (at->second.state == AllocationState::kEnded) return true;
+  at->second.state = AllocationState::kEnded;
+  at->second.state_text = "COMPLETED";
+  at->second.end = end;
+  held_.erase(id);
+  ended_.emplace(end, id);
+  return true;
+}
+
+bool JobRegistry::Has(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(jobs_, [&](const auto& entry) {
+    return name == entry.second.name || name == fmt::format("{}", entry.first);
+  });
+}
+
+std::vector<Allocation> JobRegistry::All() const {
+  std::vector<Allocation> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, job] : jobs_) all.push_back(job);
+  return all;
+}
+
+std::vector<Allocation> JobRegistry::Told() const {
+  std::vector<Allocation> told;
+  const std::lock_guard lock(mutex_);
+  for (const uint64_t id : held_) told.push_back(jobs_.at(id));
+  size_t room = kMaxEndedTold;
+  for (auto at = ended_.rbegin(); at != ended_.rend() && room > 0; ++at, --room) {
+    told.push_back(jobs_.at(at->second));
+  }
+  std::ranges::sort(told, {}, &Allocation::id);
+  return told;
+}
+
+std::vector<Allocation> JobRegistry::Held() const {
+  std::vector<Allocation> held;
+  const std::lock_guard lock(mutex_);
+  for (const uint64_t id : held_) held.push_back(jobs_.at(id));
+  return held;
+}
+
+std::optional<Allocation> JobRegistry::Find(uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = jobs_.find(id);
+  if (at == jobs_.end()) return std::nullopt;
+  return at->second;
+}
+
+std::vector<Allocation> JobRegistry::After(uint64_t after, bool ended_too, size_t most) const {
+  std::vector<Allocation> found;
+  const std::lock_guard lock(mutex_);
+  for (auto at = jobs_.upper_bound(after); at != jobs_.end() && found.size() < most; ++at) {
+    if (ended_too || at->second.state == AllocationState::kHeld) found.push_back(at->second);
+  }
+  return found;
+}
+
+}  // namespace rocescope

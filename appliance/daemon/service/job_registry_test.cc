@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/job_registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rocescope {
+namespace {
+
+using testing::SizeIs;
+
+Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
+Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
+
+TEST(JobRegistry, KnowsAJobByItsNumberAndName) {
+  JobRegistry registry;
+  EXPECT_TRUE(registry.Register(Job(7, "pretrain")));
+  EXPECT_TRUE(registry.Has("7"));
+  EXPECT_TRUE(registry.Has("pretrain"));
+  EXPECT_FALSE(registry.Has("8"));
+  EXPECT_TRUE(registry.Register(Job(7, "renamed")));
+  EXPECT_FALSE(registry.Has("pretrain"));
+  EXPECT_THAT(registry.All(), SizeIs(1));
+}
+
+TEST(JobRegistry, AJobEndsOnce) {
+  JobRegistry registry;
+  EXPECT_FALSE(registry.End(7, At(1)));
+  registry.Register(Job(7));
+  EXPECT_TRUE(registry.End(7, At(1)));
+  EXPECT_TRUE(registry.End(7, At(2)));
+  EXPECT_EQ(registry.All()[0].state, AllocationState::kEnded);
+  EXPECT_EQ(registry.All()[0].end, At(1));
+}
+
+TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
+  JobRegistry registry;
+  for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
+  EXPECT_FALSE(registry.Register(Job(1'000'000))) << "all run";
+  EXPECT_TRUE(registry.Register(Job(5))) << "no new one";
+  registry.End(20, At(9));
+  registry.End(30, At(8));
+  EXPECT_TRUE(registry.Register(Job(1'000'000)));
+  EXPECT_FALSE(registry.Has("30"));
+  EXPECT_TRUE(registry.Has("20"));
+}
+
+TEST(JobRegistry, TellsThoseThatAreHeldAndTheLastThatEnded) {
+  JobRegistry registry;
+  constexpr uint64_t kEnded = JobRegistry::kMaxEndedTold + 7;
+  for (uint64_t id = 1; id <= kEnded + 3; ++id) registry.Register(Job(id));
+  // The highest number ends first.
+  for (uint64_t id = 1; id <= kEnded; ++id) registry.End(id, At(static_cast<int64_t>(9999 - id)));
+  const auto told = registry.Told();
+  ASSERT_THAT(told, SizeIs(JobRegistry::kMaxEndedTold + 3));
+  EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Allocation::id));
+  EXPECT_EQ(told[JobRegistry::kMaxEndedTold - 1].id, JobRegistry::kMaxEndedTold);
+  EXPECT_EQ(told[JobRegistry::kMaxEndedTold].id, kEnded + 1) << "which is held";
+  EXPECT_THAT(registry.All(), SizeIs(kEnded + 3)) << "others are known here";
+}
+
+TEST(JobRegistry, TellsAJobOnceHoweverOftenItEndsAndBegins) {
+  JobRegistry registry;
+  for (int64_t round = 1; round <= 3; ++round) {
+    Allocation job = Job(7);
+    job.start = At(10 * round);
+    registry.Register(job);
+    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Held(), SizeIs(1));
+    registry.End(7, At(10 * round + 5));
+    EXPECT_THAT(registry.Told(), SizeIs(1));
+    EXPECT_THAT(registry.Held(), SizeIs(0));
+  }
+}
+
+TEST(JobRegistry, WhatIsRegisteredLateStaysEnded) {
+  JobRegistry registry;
+  Allocation job = Job(7);
+  job.start = At(5);
+  registry.Register(job);
+  registry.End(7, At(9));
+  EXPECT_TRUE(registry.Register(job)) << "the same, said again";
+  EXPECT_EQ(registry.Find(7)->state, AllocationState::kEnded);
+  EXPECT_THAT(registry.Held(), SizeIs(0));
+  job.start = At(20);
+  registry.Register(job);
+  EXPECT_EQ(registry.Find(7)->state, AllocationState::kHeld) << "it was put back into the queue";
+}
+
+TEST(JobRegistry, NodesAreBoundedToo) {
+  JobRegistry registry;
+  Allocation large = Job(1);
+  large.nodes.resize(JobRegistry::kMaxNodes - 1);
+  EXPECT_TRUE(registry.Register(large));
+  Allocation two = Job(2);
+  two.nodes.resize(2);
+  EXPECT_FALSE(registry.Register(two));
+  EXPECT_TRUE(registry.Register(large)) << "it takes its own place";
+  registry.End(1, At(3));
+  EXPECT_TRUE(registry.Register(two));
+  EXPECT_FALSE(registry.Has("1"));
+}
+
+TEST(JobRegistry, IsListedInPiecesById) {
+  JobRegistry registry;
+  for (const uint64_t id : {9, 3, 5}) registry.Register(Job(id));
+  registry.End(5, At(1));
+  ASSERT_THAT(registry.After(0, true, 2), SizeIs(2));
+  EXPECT_EQ(registry.After(0, true, 2)[1].id, 5u);
+  ASSERT_THAT(registry.After(3, false, 2), SizeIs(1));
+  EXPECT_EQ(registry.After(3, false, 2)[0].id, 9u);
+}
+
+}  // namespace
+}  // namespace rocescope

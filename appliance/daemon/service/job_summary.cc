@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/job_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+void FillTraffic(const v1::Job& job, v1::JobSummary& out) {
+  for (const v1::Edge& edge : job.edges()) {
+    out.set_bytes(out.bytes() + edge.bytes());
+    if (out.first_seen_ns() == 0 || edge.first_seen_ns() < out.first_seen_ns()) {
+      out.set_first_seen_ns(edge.first_seen_ns());
+    }
+    out.set_last_seen_ns(std::max(out.last_seen_ns(), edge.last_seen_ns()));
+  }
+}
+
+void FillIterationPattern(const v1::IterationPattern& iteration_pattern, v1::JobSummary& out) {
+  out.set_period_ns(iteration_pattern.period_ns());
+  out.set_iterations(iteration_pattern.iterations());
+  for (const v1::Collective& collective : iteration_pattern.collectives()) {
+    out.add_collectives(collective.kind());
+  }
+  if (!iteration_pattern.has_straggler()) return;
+  const v1::IterationPatternMember& member = iteration_pattern.members(static_cast<int>(iteration_pattern.straggler().member()));
+  out.set_straggler(member.device().empty()
+                         ? member.host()
+                         : fmt::format("{}:{}", member.host(), member.device()));
+}
+
+std::string_view WorstService(const ServiceLevels& levels, size_t job) {
+  ServiceState worst = ServiceState::kNoData;
+  for (const ServiceLevel& level : levels.levels) {
+    if (level.job == job) worst = std::max(worst, level.state);
+  }
+  return kServiceStateNames[static_cast<size_t>(worst)];
+}
+
+}  // namespace
+
+void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out) {
+  const v1::Job& job = answer.jobs().jobs(static_cast<int>(index));
+  out.set_id(job.id());
+  out.set_identity(job.identity());
+  if (job.has_allocation()) *out.mutable_allocation() = job.allocation();
+  out.set_ranks(job.expected_ranks());
+  out.set_seen_ranks(job.seen_ranks());
+  std::set<std::string_view> hosts;
+  for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
+  out.set_hosts(static_cast<uint32_t>(hosts.size()));
+  FillTraffic(job, out);
+  if (job.has_iteration_pattern()) FillIterationPattern(job.iteration_pattern(), out);
+  for (const v1::Finding& finding : answer.findings().findings()) {
+    if (finding.until_ns() != 0) continue;
+    if (std::ranges::find(finding.victims(), job.id()) == finding.victims().end()) continue;
+    out.add_findings(finding.sentence());
+  }
+  out.set_service(std::string(WorstService(*answer.snapshot().service_levels, index)));
+}
+
+std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name) {
+  const std::vector<AttributedJob>& jobs = snapshot.attribution->jobs;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (jobs[i].job.id == name) return i;
+  }
+  std::optional<size_t> found;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const auto& allocation = jobs[i].job.allocation;
+    if (!allocation) continue;
+    if (name != allocation->name && name != fmt::format("{}", allocation->id)) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+}  // namespace rocescope

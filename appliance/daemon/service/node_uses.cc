@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/node_uses.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace rocescope {
+namespace {
+
+using topology::kNone;
+
+void AddAllocation(const RankPlaces& places, const Allocation& job, std::vector<NodeUse>& out) {
+  for (const AllocatedNode& node : job.nodes) {
+    const topology::NodeIndex host = places.HostOf({.host = node.name});
+    if (host != kNone) out.push_back({.node = host, .gpus = node.gpus, .job = job.id});
+  }
+}
+
+Timestamp LastSeen(const AttributedJob& job) {
+  Timestamp last;
+  for (const RankEdge& edge : job.edges) last = std::max(last, edge.last_seen);
+  return last;
+}
+
+void AddRanks(const RankPlaces& places, const topology::Fabric& fabric, const Job& job,
+              std::vector<NodeUse>& out) {
+  for (const JobRank& rank : job.ranks) {
+    const topology::NodeIndex host = places.HostOf(rank);
+    if (host == kNone) continue;
+    NodeUse use = {.node = host};
+    if (const topology::GpuIndex gpu = places.GpuOf(rank, host); gpu != kNone) {
+      use.gpus = {fabric.gpu(gpu).number};
+    }
+    out.push_back(std::move(use));
+  }
+}
+
+}  // namespace
+
+std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
+                              std::span<const Allocation> allocations, Timestamp now,
+                              uint64_t own) {
+  std::vector<NodeUse> uses;
+  std::set<uint64_t> told;  // the scheduler has spoken about them
+  for (const Allocation& job : allocations) {
+    told.insert(job.id);
+    if (job.id == own || job.state == AllocationState::kEnded) continue;
+    if (job.end && now - *job.end > kOverLimit) continue;
+    AddAllocation(places, job, uses);
+  }
+  for (const AttributedJob& job : snapshot.attribution->jobs) {
+    if (job.job.allocation && told.contains(job.job.allocation->id)) continue;
+    if (now - LastSeen(job) > kIdleJob) continue;
+    AddRanks(places, *snapshot.fabric, job.job, uses);
+  }
+  return uses;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/node_uses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "topology/generate.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr Timestamp kNow = Timestamp(std::chrono::hours(1000));
+
+class NodeUsesTest : public testing::Test {
+ protected:
+  NodeUsesTest()
+      : fabric_(std::make_shared<const topology::Fabric>(
+            topology::Generate({.hosts = 4, .nics_per_host = 2, .leaves = 2, .spines = 1})
+                .value())),
+        places_(*fabric_) {}
+
+  static Allocation Job(uint64_t id, const std::string& node, std::vector<uint32_t> gpus = {}) {
+    return {.id = id, .nodes = {{.name = node, .gpus = std::move(gpus)}}};
+  }
+  // A job of one rank, whose data was last seen then.
+  void See(const std::string& host, int gpu, Timestamp last_seen,
+           std::optional<uint64_t> allocation = {}) {
+    AttributedJob& job = attribution_.jobs.emplace_back();
+    if (allocation) job.job.allocation = JobAllocation{.id = *allocation};
+    job.job.ranks = {{.rank = 0, .host = host, .nvml_device = gpu}};
+    job.edges.emplace_back().last_seen = last_seen;
+  }
+  std::vector<NodeUse> Uses(std::vector<Allocation> allocations, uint64_t own = 0) {
+    Snapshot snapshot;
+    snapshot.fabric = fabric_;
+    snapshot.attribution = std::make_shared<const Attribution>(attribution_);
+    return NodeUses(places_, snapshot, allocations, kNow, own);
+  }
+  topology::NodeIndex Node(const std::string& name) const { return fabric_->FindNode(name); }
+
+  std::shared_ptr<const topology::Fabric> fabric_;
+  RankPlaces places_;
+  Attribution attribution_;
+};
+
+TEST_F(NodeUsesTest, AnAllocationHoldsItsNodesUntilItEnds) {
+  Allocation ended = Job(8, "host2");
+  ended.state = AllocationState::kEnded;
+  EXPECT_THAT(Uses({Job(7, "host1.rack2.example", {1}), ended, Job(9, "elsewhere")}),
+              ElementsAre(NodeUse{.node = Node("host1"), .gpus = {1}, .job = 7}));
+}
+
+TEST_F(NodeUsesTest, WhatAJobHoldsItselfIsFreeForIt) {
+  EXPECT_THAT(Uses({Job(7, "host1")}, 7), IsEmpty());
+}
+
+TEST_F(NodeUsesTest, AJobThatIsLongOverItsLimitHasEndedUnheard) {
+  Allocation job = Job(7, "host1");
+  job.end = kNow - std::chrono::minutes(5);
+  EXPECT_EQ(Uses({job}).size(), 1u);
+  job.end = kNow - std::chrono::minutes(11);
+  EXPECT_THAT(Uses({job}), IsEmpty());
+}
+
+TEST_F(NodeUsesTest, ARankHoldsItsGpuWhileDataIsSeen) {
+  See("host3", 1, kNow - std::chrono::seconds(2));
+  See("host2", 0, kNow - std::chrono::minutes(2));
+  EXPECT_THAT(Uses({}), ElementsAre(NodeUse{.node = Node("host3"), .gpus = {1}}));
+}
+
+TEST_F(NodeUsesTest, TheSchedulersWordGoesBeforeWhatWasSeen) {
+  See("host3", 1, kNow, 7);
+  Allocation ended = Job(7, "host3");
+  ended.state = AllocationState::kEnded;
+  EXPECT_THAT(Uses({ended}), IsEmpty()) << "its last packets are of late";
+  EXPECT_EQ(Uses({}).size(), 1u);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/page.h"
+
+#include <gtest/gtest.h>
+
+namespace rocescope {
+namespace {
+
+TEST(PageToken, ComesBackAsItWas) {
+  const PageToken token = {.version = 7, .offset = 200};
+  EXPECT_EQ(ParsePageToken(ToText(token)), token);
+}
+
+TEST(PageToken, IsNotAnythingElse) {
+  for (const char* text : {"", ".", "7", "7.", ".1", "7.0", "-1.1", "7.1 ", "7.1.1", "x.1",
+                           "99999999999999999999.1"}) {
+    EXPECT_EQ(ParsePageToken(text), std::nullopt) << text;
+  }
+}
+
+TEST(PageSize, HasBounds) {
+  EXPECT_EQ(PageSize(0), 100u);
+  EXPECT_EQ(PageSize(7), 7u);
+  EXPECT_EQ(PageSize(5000), 1000u);
+}
+
+}  // namespace
+}  // namespace rocescope

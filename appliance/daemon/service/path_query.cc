@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/path_query.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "analytics/job/flow_of.h"
+#include "rocescope/v1/service.pb.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+namespace {
+
+using topology::Fabric;
+using topology::kNone;
+using topology::NicIndex;
+
+std::optional<uint32_t> Number(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// The nearest NIC, or that of its rail.
+NicIndex NicOfGpu(const Fabric& fabric, topology::NodeIndex host, uint32_t number) {
+  for (const topology::GpuIndex i : fabric.GpusOf(host)) {
+    const topology::Gpu& gpu = fabric.gpu(i);
+    if (gpu.number != number) continue;
+    if (gpu.nic != kNone) return gpu.nic;
+    for (const NicIndex nic : fabric.NicsOf(host)) {
+      if (fabric.nic(nic).rail == gpu.rail) return nic;
+    }
+  }
+  return kNone;
+}
+
+// Empty: there is no such end. A host stands for all of its NICs.
+std::vector<NicIndex> NicsNamed(const Fabric& fabric, std::string_view name) {
+  if (const auto address = ParseIpAddress(name)) {
+    const NicIndex nic = fabric.FindNic({.segment = 0, .address = *address});
+    return nic == kNone ? std::vector<NicIndex>() : std::vector<NicIndex>{nic};
+  }
+  const size_t colon = name.find(':');
+  const topology::NodeIndex host = fabric.FindNode(name.substr(0, colon));
+  if (host == kNone) return {};
+  if (colon == std::string_view::npos) {
+    return {fabric.NicsOf(host).begin(), fabric.NicsOf(host).end()};
+  }
+  std::string_view rest = name.substr(colon + 1);
+  NicIndex nic = kNone;
+  if (rest.starts_with("gpu:")) {
+    rest.remove_prefix(4);
+    if (const auto number = Number(rest)) nic = NicOfGpu(fabric, host, *number);
+  } else {
+    nic = fabric.FindNicByDevice(host, rest);
+  }
+  return nic == kNone ? std::vector<NicIndex>() : std::vector<NicIndex>{nic};
+}
+
+tl::unexpected<ServiceError> NoSuchEnd(std::string_view key, std::string_view name) {
+  return Refuse(ServiceFault::kUnknownElement,
+                fmt::format("{}: the topology has no \"{}\"; an end is HOST, HOST:DEVICE, "
+                            "HOST:gpu:NUMBER or an IP address, and with a job a rank's number",
+                            key, name));
+}
+
+std::vector<const FlowPath*> Between(const Snapshot& snapshot, const std::vector<NicIndex>& from,
+                                     const std::vector<NicIndex>& to) {
+  std::vector<const FlowPath*> paths;
+  for (const NicIndex source : from) {
+    for (const NicIndex destination : to) {
+      const auto some = snapshot.PathsBetween(source, destination);
+      paths.insert(paths.end(), some.begin(), some.end());
+    }
+  }
+  return paths;
+}
+
+// Of a job, perhaps of some ranks of it.
+struct JobEnds {
+  size_t job = 0;
+  std::optional<uint32_t> source;
+  std::optional<uint32_t> destination;
+
+  bool Has(const EndClaims& ends, size_t from) const {
+    return Fits(ends[from], source) && Fits(ends[1 - from], destination);
+  }
+
+ private:
+  bool Fits(const std::optional<RankClaim>& claim, const std::optional<uint32_t>& rank) const {
+    if (!rank) return !claim || claim->job == job;
+    return claim && claim->job == job && claim->rank == static_cast<int>(*rank);
+  }
+};
+
+std::vector<const FlowPath*> OfJob(const Snapshot& snapshot, const JobEnds& ends) {
+  std::vector<const FlowPath*> paths;
+  const std::vector<EndClaims>& claims = snapshot.attribution->endpoints;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const bool is_its = std::ranges::any_of(
+        claims[i], [&](const auto& claim) { return claim && claim->job == ends.job; });
+    if (!is_its) continue;
+    for (size_t from = 0; from < 2; ++from) {
+      if (!ends.Has(claims[i], from)) continue;
+      const auto flow = FlowFrom(from, (*snapshot.connections)[i]);
+      const FlowPath* const path = flow ? snapshot.PathOf(*flow) : nullptr;
+      if (path != nullptr) paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+}  // namespace
+
+ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
+                                                       std::optional<size_t> job,
+                                                       const v1::FindPathsRequest& request) {
+  std::vector<const FlowPath*> paths;
+  if (job) {
+    JobEnds ends{.job = *job};
+    for (const auto& [key, name, rank] :
+         {std::tuple("source", &request.source(), &ends.source),
+          std::tuple("destination", &request.destination(), &ends.destination)}) {
+      if (name->empty()) continue;
+      *rank = Number(*name);
+      if (!*rank) {
+        return Refuse(ServiceFault::kBadRequest,
+                      fmt::format("{}: expected a rank's number, as a job is named, found \"{}\"",
+                                  key, *name));
+      }
+    }
+    paths = OfJob(snapshot, ends);
+  } else {
+    if (request.source().empty() || request.destination().empty()) {
+      return Refuse(ServiceFault::kBadRequest,
+                    "name a source and a destination, or a job whose paths are asked for");
+    }
+    const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, request.source());
+    if (from.empty()) return NoSuchEnd("source", request.source());
+    const std::vector<NicIndex> to = NicsNamed(*snapshot.fabric, request.destination());
+    if (to.empty()) return NoSuchEnd("destination", request.destination());
+    paths = Between(snapshot, from, to);
+  }
+  std::ranges::sort(paths, {}, [](const FlowPath* path) { return path->flow; });
+  const auto rest = std::ranges::unique(paths);
+  paths.erase(rest.begin(), rest.end());
+  return paths;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analytics/placement/placement.h"
+#include "appliance/daemon/service/node_uses.h"
+#include "appliance/daemon/service/service.h"
+#include "base/nearest.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+#include "topology/leaf_groups.h"
+#include "base/text/name_range.h"
+
+namespace rocescope {
+namespace {
+
+using topology::Fabric;
+using topology::kNone;
+using topology::NodeIndex;
+
+constexpr size_t kMaxNames = size_t{1} << 20;  // as many nodes as a topology has
+
+std::vector<NodeIndex> AllHosts(const Fabric& fabric) {
+  std::vector<NodeIndex> hosts;
+  for (NodeIndex node = 0; node < fabric.nodes().size(); ++node) {
+    if (!fabric.node(node).IsSwitch()) hosts.push_back(node);
+  }
+  return hosts;
+}
+
+tl::unexpected<ServiceError> UnknownNode(const Fabric& fabric, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const NodeIndex host : AllHosts(fabric)) known.push_back(fabric.node(host).name);
+  return Refuse(ServiceFault::kUnknownNode,
+                fmt::format("the topology has no host \"{}\"{}", name, DidYouMean(name, known)));
+}
+
+// Of host lists: ascending, each once.
+ServiceResult<std::vector<NodeIndex>> HostsOf(
+    const Fabric& fabric, const RankPlaces& places,
+    const google::protobuf::RepeatedPtrField<std::string>& lists) {
+  std::vector<NodeIndex> hosts;
+  size_t left = kMaxNames;
+  for (const std::string& list : lists) {
+    const auto names = topology::ExpandNames(list, left);
+    if (!names) {
+      return Refuse(ServiceFault::kBadRequest,
+                    fmt::format("{}; expected names or a host list such as gpu-[1-32]",
+                                names.error().message));
+    }
+    left -= names->size();
+    for (const std::string& name : *names) {
+      NodeIndex host = fabric.FindNode(name);
+      if (host == kNone) host = places.HostOf({.host = name});
+      if (host == kNone || fabric.node(host).IsSwitch()) return UnknownNode(fabric, name);
+      hosts.push_back(host);
+    }
+  }
+  std::ranges::sort(hosts);
+  const auto same = std::ranges::unique(hosts);
+  hosts.erase(same.begin(), same.end());
+  return hosts;
+}
+
+ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& places,
+                                     const v1::RankNodesRequest& request) {
+  if ((request.nodes() == 0) == (request.gpus() == 0)) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "either nodes or gpus says how large the job is: give one of them, above 0");
+  }
+  if (request.gpus_per_node() > 0 && request.gpus() == 0) {
+    return Refuse(ServiceFault::kBadRequest, "gpus_per_node goes with gpus: give that too");
+  }
+  if (request.gpus() > 0 && fabric.gpus().empty()) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "the topology tells of no GPUs: ask for nodes instead of gpus");
+  }
+  auto candidates = HostsOf(fabric, places, request.candidates());
+  if (!candidates) return tl::unexpected(candidates.error());
+  if (request.candidates().empty()) *candidates = AllHosts(fabric);
+  const auto excluded = HostsOf(fabric, places, request.exclude());
+  if (!excluded) return tl::unexpected(excluded.error());
+  std::erase_if(*candidates,
+                [&](NodeIndex host) { return std::ranges::binary_search(*excluded, host); });
+  return PlacementRequest{.nodes = request.nodes(),
+                          .gpus = request.gpus(),
+                          .gpus_per_node = request.gpus_per_node(),
+                          .candidates = *std::move(candidates)};
+}
+
+void FillReason(const PlacementReason& reason, v1::PlacementReason& out) {
+  out.set_kind(std::string(NameOf(reason.kind)));
+  out.set_cost(reason.cost);
+  out.set_place(reason.place);
+  if (reason.finding) out.set_finding(std::string(InfoOf(*reason.finding).name));
+  for (const uint64_t job : reason.jobs) out.add_jobs(job);
+  out.set_value(reason.value);
+  out.set_sentence(reason.sentence);
+}
+
+void FillNode(const Fabric& fabric, const NodeRank& rank, v1::RankedNode& out) {
+  out.set_node(fabric.node(rank.node).name);
+  out.set_chosen(rank.chosen);
+  out.set_suits(rank.suits);
+  out.set_score(rank.score);
+  out.set_score_beyond_leaf(rank.beyond_leaf);
+  out.set_score_beyond_pod(rank.beyond_pod);
+  out.set_gpus(rank.gpus);
+  out.set_free_gpus(rank.free_gpus);
+  out.set_rails(rank.rails);
+  out.set_healthy_rails(rank.healthy_rails);
+  out.set_seen_rails(rank.seen_rails);
+  for (const PlacementReason& reason : rank.reasons) FillReason(reason, *out.add_reasons());
+}
+
+}  // namespace
+
+// What is known of a fabric before anything is seen on it.
+struct Service::Neighbourhood {
+  explicit Neighbourhood(const Fabric& fabric) : groups(LeafGroupsOf(fabric)), places(fabric) {}
+
+  const topology::LeafGroups groups;
+  const RankPlaces places;
+};
+
+const Service::Neighbourhood& Service::Neighbours() {
+  std::call_once(neighbours_made_,
+                 [&] { neighbours_ = std::make_shared<const Neighbourhood>(*box_.fabric()); });
+  return *neighbours_;
+}
+
+// What the scheduler says now goes before what the answer was worked out with.
+std::vector<Allocation> Service::Allocations(const Snapshot& snapshot) const {
+  std::vector<Allocation> all = registry_.All();
+  const size_t registered = all.size();
+  for (const Allocation& job : snapshot.host_facts->allocations) {
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(registered);
+    const auto at = std::ranges::lower_bound(all.begin(), end, job.id, {}, &Allocation::id);
+    if (at == end || at->id != job.id) all.push_back(job);
+  }
+  return all;
+}
+
+ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNodesResponse& out) {
+  if (const auto there = NeedTopology(); !there) return there;
+  const Fabric& fabric = *box_.fabric();
+  const Neighbourhood& near = Neighbours();
+  const auto read = Read(fabric, near.places, request);
+  if (!read) return tl::unexpected(read.error());
+  const auto answer = Answered();
+  if (!answer) return tl::unexpected(answer.error());
+  const Snapshot& snapshot = (*answer)->snapshot();
+  if (!request.missing() && snapshot.link_loads->loads.empty() && snapshot.findings->empty()) {
+    return Refuse(
+        ServiceFault::kNoDataYet,
+        "nothing has been seen of the fabric's links, so that no node is known to be well: "
+        "ask again later, or with `unseen` for what nearness and jobs alone tell");
+  }
+  const std::vector<NodeUse> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
+                                             (*answer)->answer().reached, request.job());
+  const Placement placement =
+      PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);
+  (*answer)->FillAge(*out.mutable_age());
+  for (const NodeIndex node : placement.chosen) out.add_chosen(fabric.node(node).name);
+  out.set_distance(std::string(NameOf(placement.distance)));
+  for (const uint32_t group : placement.groups) {
+    out.add_leaf_groups(NameOf(fabric, near.groups.groups[group]));
+  }
+  out.set_score(placement.score);
+  out.set_sentence(placement.sentence);
+  out.set_offered(static_cast<uint32_t>(placement.offered));
+  size_t left = request.max_nodes() == 0 ? SIZE_MAX : request.max_nodes();
+  for (const NodeRank& rank : placement.nodes) {
+    if (!rank.chosen && left-- == 0) break;
+    FillNode(fabric, rank, *out.add_nodes());
+  }
+  *out.mutable_coverage() = (*answer)->findings().diagnosis_coverage();
+  return {};
+}
+
+}  // namespace rocescope

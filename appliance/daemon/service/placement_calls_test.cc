@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <limits>
+
+#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Two hosts at each of two leaves.
+class PlacementCallsTest : public ServiceTest {
+ protected:
+  v1::RankNodesResponse Ask(const v1::RankNodesRequest& request) {
+    v1::RankNodesResponse response;
+    const ServiceStatus status = service_->RankNodes(request, response);
+    EXPECT_TRUE(status) << status.error().message;
+    return response;
+  }
+  ServiceError ErrorOf(const v1::RankNodesRequest& request) {
+    v1::RankNodesResponse response;
+    const ServiceStatus status = service_->RankNodes(request, response);
+    return status ? ServiceError{.fault = ServiceFault::kCount} : status.error();
+  }
+  static v1::RankNodesRequest Nodes(uint32_t nodes) {
+    v1::RankNodesRequest request;
+    request.set_nodes(nodes);
+    return request;
+  }
+  // The load of one link is known.
+  Snapshot Seen() const {
+    Snapshot snapshot;
+    auto loads = std::make_shared<LinkLoads>();
+    loads->window = std::chrono::seconds(1);
+    loads->loads = {{.port = box_->fabric()->nic(0).port, .source = LoadSource::kCounters}};
+    snapshot.link_loads = loads;
+    return snapshot;
+  }
+  void Register(uint64_t id, const std::string& node) {
+    v1::RegisterJobRequest job;
+    job.set_id(id);
+    job.set_start_ns(1'000'000'000);
+    job.add_nodes()->set_name(node);
+    v1::RegisterJobResponse registered;
+    ASSERT_TRUE(service_->RegisterJob(job, registered));
+  }
+  v1::ListRegisteredJobsResponse Listed(bool ended, uint32_t page_size = 0,
+                                        const std::string& token = "") {
+    v1::ListRegisteredJobsRequest request;
+    request.set_ended(ended);
+    request.set_page_size(page_size);
+    request.set_page_token(token);
+    v1::ListRegisteredJobsResponse response;
+    EXPECT_TRUE(service_->ListRegisteredJobs(request, response));
+    return response;
+  }
+};
+
+TEST_F(PlacementCallsTest, NoTopologyNoAnswerAndNoSuchNodeDiffer) {
+  OpenBox("");
+  EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoTopology);
+  service_.reset();
+  OpenBox(kFabric);
+  EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoAnswerYet);
+  v1::RankNodesRequest request = Nodes(1);
+  request.add_candidates("hots1");
+  EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode);
+  EXPECT_THAT(ErrorOf(request).message, HasSubstr("no host \"hots1\"; did you mean \"host1\"?"));
+  request.set_candidates(0, "leaf0");
+  EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode) << "a switch";
+  request.set_candidates(0, "host[1");
+  EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kBadRequest);
+}
+
+TEST_F(PlacementCallsTest, ThatNothingWasSeenIsAnErrorUnlessItIsAskedFor) {
+  OpenBox(kFabric);
+  Publish({});
+  EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
+  v1::RankNodesRequest request = Nodes(1);
+  request.set_missing(true);
+  const v1::RankNodesResponse response = Ask(request);
+  EXPECT_THAT(response.chosen(), ElementsAre("host0"));
+  EXPECT_THAT(response.sentence(), HasSubstr("nobody tells the load of 1 of its 1 links"));
+}
+
+TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
+  OpenBox(kFabric);
+  Publish(Seen());
+  EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
+  v1::RankNodesRequest both = Nodes(1);
+  both.set_gpus(8);
+  EXPECT_EQ(ErrorOf(both).fault, ServiceFault::kBadRequest);
+  v1::RankNodesRequest without = Nodes(1);
+  without.set_gpus_per_node(1);
+  EXPECT_EQ(ErrorOf(without).fault, ServiceFault::kBadRequest);
+}
+
+TEST_F(PlacementCallsTest, WhatIsRegisteredNowIsInUseNow) {
+  OpenBox(kFabric);
+  Publish(Seen());
+  EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be well";
+  Register(7, "host1.rack1.example");
+  const v1::RankNodesResponse response = Ask(Nodes(2));
+  EXPECT_THAT(response.chosen(), ElementsAre("host2", "host3"));
+  EXPECT_EQ(response.distance(), "leaf");
+  EXPECT_THAT(response.leaf_groups(), ElementsAre("leaf1"));
+  EXPECT_EQ(response.offered(), 3u);
+  ASSERT_THAT(response.nodes(), SizeIs(4));
+  const v1::RankedNode& taken = response.nodes(3);
+  EXPECT_EQ(taken.node(), "host1");
+  EXPECT_EQ(taken.reasons(0).kind(), "in_use");
+  EXPECT_THAT(taken.reasons(0).jobs(), ElementsAre(7));
+  v1::RankNodesRequest own = Nodes(2);
+  own.set_job(7);
+  EXPECT_THAT(Ask(own).chosen(), ElementsAre("host0", "host1"));
+}
+
+TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
+  OpenBox(kFabric);
+  Snapshot snapshot;
+  const topology::Fabric& fabric = *box_->fabric();
+  const topology::NicIndex nic = fabric.FindNicByDevice(fabric.FindNode("host0"), "mlx5_0");
+  snapshot.findings = std::make_shared<const Findings>(
+      Findings{{.kind = FindingKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
+  Publish(std::move(snapshot));
+  v1::RankNodesRequest request = Nodes(1);
+  request.set_max_nodes(1);
+  request.add_candidates("host[0-1]");
+  request.add_exclude("host1");
+  const v1::RankNodesResponse response = Ask(request);
+  EXPECT_THAT(response.chosen(), IsEmpty());
+  EXPECT_EQ(response.sentence(), "1 node is wanted, 0 nodes of 1 candidate suit: 1 with faults");
+  ASSERT_THAT(response.nodes(), SizeIs(1));
+  EXPECT_EQ(response.nodes(0).reasons(0).finding(), "nic_crash");
+  EXPECT_EQ(response.nodes(0).reasons(0).place(), "host0:mlx5_0");
+}
+
+TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
+  OpenBox(kFabric);
+  for (const uint64_t id : {7, 8, 9}) Register(id, "host1");
+  v1::EndJobRequest end;
+  end.set_id(8);
+  end.set_end_ns(2'000'000'000);
+  v1::EndJobResponse ended;
+  ASSERT_TRUE(service_->EndJob(end, ended));
+  EXPECT_THAT(Listed(false).jobs(), SizeIs(2));
+  const v1::ListRegisteredJobsResponse first = Listed(true, 2);
+  ASSERT_THAT(first.jobs(), SizeIs(2));
+  EXPECT_EQ(first.jobs(0).nodes(0).name(), "host1");
+  EXPECT_FALSE(first.jobs(0).ended());
+  EXPECT_TRUE(first.jobs(1).ended());
+  EXPECT_EQ(first.jobs(1).end_ns(), 2'000'000'000);
+  const v1::ListRegisteredJobsResponse second = Listed(true, 2, first.next_page_token());
+  ASSERT_THAT(second.jobs(), SizeIs(1));
+  EXPECT_EQ(second.jobs(0).id(), 9u);
+  EXPECT_EQ(second.next_page_token(), "");
+}
+
+TEST_F(PlacementCallsTest, WhatTheFileCannotKeepIsRefused) {
+  OpenBox(kFabric);
+  const auto fault_of = [&](const auto& change) {
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    change(job);
+    v1::RegisterJobResponse registered;
+    const ServiceStatus status = service_->RegisterJob(job, registered);
+    return status ? ServiceFault::kCount : status.error().fault;
+  };
+  EXPECT_EQ(fault_of([](auto&) {}), ServiceFault::kCount);
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->set_name("host[1-2]"); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) { job.mutable_nodes(0)->add_gpus(1024); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) { job.set_name(std::string(4097, 'x')); }),
+            ServiceFault::kBadRequest);
+  EXPECT_EQ(fault_of([](auto& job) {
+              for (int i = 0; i < 65'536; ++i) job.add_nodes()->set_name("host1");
+            }),
+            ServiceFault::kBadRequest);
+}
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+TEST_F(PlacementCallsTest, ATimeThatCannotBeIsRefusedByTheFieldsName) {
+  OpenBox(kFabric);
+  const auto said = [&](int64_t start_ns, int64_t limit_ns) {
+    v1::RegisterJobRequest job;
+    job.set_id(7);
+    job.add_nodes()->set_name("host1");
+    job.set_start_ns(start_ns);
+    job.set_limit_ns(limit_ns);
+    v1::RegisterJobResponse registered;
+    const ServiceStatus status = service_->RegisterJob(job, registered);
+    return status ? "" : status.error().message.substr(0, 8);
+  };
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(said(-1, 0), "start_ns");
+  EXPECT_EQ(said(kMost, 0), "start_ns");
+  EXPECT_EQ(said(0, -1), "limit_ns");
+  EXPECT_EQ(said(0, kMost), "limit_ns");
+  EXPECT_EQ(said(0, 1000 * kSecond), "limit_ns") << "it begins now";
+  EXPECT_EQ(said(2000 * kSecond, 1000 * kSecond), "limit_ns");
+  EXPECT_EQ(said(2000 * kSecond, 3000 * kSecond), "");
+  const auto ends = [&](int64_t end_ns) {
+    v1::EndJobRequest end;
+    end.set_id(7);
+    end.set_end_ns(end_ns);
+    v1::EndJobResponse ended;
+    const ServiceStatus status = service_->EndJob(end, ended);
+    return status ? "" : status.error().message.substr(0, 6);
+  };
+  EXPECT_EQ(ends(-1), "end_ns");
+  EXPECT_EQ(ends(kMost), "end_ns");
+  EXPECT_EQ(ends(1000 * kSecond), "end_ns");
+  EXPECT_EQ(ends(1999 * kSecond), "") << "clocks and whole seconds are that far apart";
+  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 2000 * kSecond) << "nor is that before its start";
+}
+
+TEST_F(PlacementCallsTest, AJobThatBeginsByAClockAheadCanBeEndedNow) {
+  OpenBox(kFabric);
+  v1::RegisterJobRequest job;
+  job.set_id(7);
+  job.add_nodes()->set_name("host1");
+  job.set_start_ns(4'000'000'000 * kSecond);
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  v1::EndJobRequest end;
+  end.set_id(7);
+  v1::EndJobResponse ended;
+  EXPECT_TRUE(service_->EndJob(end, ended));
+  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 4'000'000'000 * kSecond);
+}
+
+TEST_F(PlacementCallsTest, ANodeThatIsNamedTwiceCountsOnce) {
+  OpenBox(kFabric);
+  v1::RegisterJobRequest job;
+  job.set_id(7);
+  const auto add = [&](const char* name, std::initializer_list<uint32_t> gpus) {
+    v1::JobNode& node = *job.add_nodes();
+    node.set_name(name);
+    for (const uint32_t gpu : gpus) node.add_gpus(gpu);
+  };
+  add("host1", {3, 2, 2});
+  add("elsewhere", {1});
+  add("host1", {0, 3});
+  add("elsewhere", {});
+  add("elsewhere", {2});
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
+  const v1::ListRegisteredJobsResponse listed = Listed(false);
+  ASSERT_THAT(listed.jobs(0).nodes(), SizeIs(2));
+  EXPECT_THAT(listed.jobs(0).nodes(0).gpus(), ElementsAre(0, 2, 3));
+  EXPECT_EQ(listed.jobs(0).nodes(1).name(), "elsewhere");
+  EXPECT_THAT(listed.jobs(0).nodes(1).gpus(), IsEmpty()) << "all of them";
+}
+
+TEST_F(PlacementCallsTest, ABoxThatBeginsAnewKnowsItsJobs) {
+  OpenBox(kFabric);
+  const std::string path = (folder_ / "jobs.json").string();
+  const auto tell = [](const std::string& text) { FAIL() << text; };
+  {
+    auto file = JobFile::Open(path, tell);
+    ASSERT_TRUE(file) << file.error().message;
+    service_ = std::make_unique<Service>(*box_, "1.2.3", nullptr, file->get());
+    Register(7, "host1");
+    Register(8, "host2");
+    v1::EndJobRequest end;
+    end.set_id(8);
+    v1::EndJobResponse ended;
+    ASSERT_TRUE(service_->EndJob(end, ended));
+    service_.reset();
+  }
+  auto file = JobFile::Open(path, tell);
+  ASSERT_TRUE(file) << file.error().message;
+  service_ = std::make_unique<Service>(*box_, "1.2.3", nullptr, file->get());
+  ASSERT_THAT(Listed(false).jobs(), SizeIs(1));
+  EXPECT_EQ(Listed(false).jobs(0).id(), 7u);
+  EXPECT_THAT(Listed(true).jobs(), SizeIs(2));
+  Publish(Seen());
+  EXPECT_EQ(Ask(Nodes(1)).offered(), 3u);
+  service_.reset();
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/service.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analytics/job/host_name.h"
+#include "appliance/daemon/history/history_store.h"
+#include "appliance/common/report/replay_report.h"
+#include "appliance/common/report/telemetry_report.h"
+#include "appliance/daemon/service/doctor.h"
+#include "appliance/daemon/service/job_file.h"
+#include "appliance/daemon/service/page.h"
+#include "dataplane/source/wall_clock.h"
+#include "rocescope/v1/service.pb.h"
+#include "topology/fabric.h"
+
+namespace rocescope {
+namespace {
+
+// After so long without anything a source that used to send is a problem.
+constexpr Duration kSilent = std::chrono::seconds(30);
+
+double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
+
+// The topology may spell it otherwise.
+bool IsInTopology(const topology::Fabric* fabric, const std::string& host) {
+  if (fabric == nullptr) return false;
+  return std::ranges::any_of(fabric->nodes(),
+                             [&](const topology::Node& node) { return SameHost(node.name, host); });
+}
+
+void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::HostAgent& out) {
+  out.set_host(agent.host);
+  out.set_version(agent.version);
+  out.set_peer(agent.peer);
+  out.set_connected(agent.connected);
+  out.set_left(agent.left);
+  out.set_in_topology(IsInTopology(fabric, agent.host));
+  out.set_heard_ns(ToNanoseconds(agent.received_at));
+  out.set_sessions(agent.sessions);
+  out.set_connections(agent.connections);
+  out.set_batches(agent.batches);
+  out.set_bytes(agent.octets);
+  out.set_duplicates(agent.duplicates);
+  out.set_lost_batches(agent.lost_batches);
+  out.set_lost_bytes(agent.lost_bytes);
+  out.set_forgotten_batches(agent.forgotten_batches);
+  out.set_paused_bytes(agent.paused_bytes);
+  out.set_log_lines(agent.log_lines);
+  out.set_log_lines_cut(agent.log_lines_cut);
+  out.set_has_clock(agent.clock_ahead.has_value());
+  out.set_clock_ahead_ns(agent.clock_ahead.value_or(Duration(0)).count());
+  out.set_clock_error_ns(agent.clock_error.count());
+  for (const std::string& trouble : agent.problems) out.add_problems(trouble);
+}
+
+void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::Source& out) {
+  const SourceStatistics& counted = source.statistics;
+  out.set_name(source.name);
+  out.set_kind(std::string(NameOf(source.kind)));
+  for (const ListenAddress& address : source.listens) out.add_listens(ToString(address));
+  FillLedger(counted.frames.ledger, *out.mutable_ledger());
+  out.set_bytes(counted.octets);
+  out.set_missed(counted.missed);
+  out.set_records(counted.records);
+  out.set_records_dropped(counted.records_dropped);
+  out.set_flows_open(counted.flows_open);
+  if (counted.received_any) out.set_last_arrival_ns(ToNanoseconds(counted.last_arrival));
+  out.set_error(source.error);
+  for (const std::string& trouble : source.problems) out.add_problems(trouble);
+  for (const PortFindings& port : source.ports) FillPort(port, *out.add_ports());
+  for (const AgentState& agent : source.agents) FillAgent(agent, fabric, *out.add_agents());
+}
+
+// Of agents and exporters some are always away where there are thousands: that is theirs, and no
+// reason to take the box for ill.
+bool IsOfOthers(SourceKind kind) {
+  return kind == SourceKind::kAgents || kind == SourceKind::kScrape;
+}
+
+// There is an answer also where nothing came. A replay's box has no sources, and all it will know.
+bool HasReceivedAny(const std::vector<SourceState>& sources) {
+  return sources.empty() || std::ranges::any_of(sources, [](const SourceState& source) {
+           return source.statistics.received_any;
+         });
+}
+
+void FindProblems(const std::vector<SourceState>& sources, const Answer* answer, Duration window,
+                  Timestamp started, Timestamp now, v1::Health& out) {
+  bool any_arrival = false;
+  for (const SourceState& source : sources) {
+    const SourceStatistics& counted = source.statistics;
+    any_arrival = any_arrival || counted.received_any;
+    for (const std::string& trouble : source.problems) {
+      IsOfOthers(source.kind) ? out.add_external_problems(trouble) : out.add_problems(trouble);
+    }
+    if (!source.error.empty()) {
+      out.add_problems(source.error);
+    } else if (source.kind != SourceKind::kAgents && counted.received_any &&
+               now - counted.last_arrival > kSilent &&
+               counted.last_arrival > started) {  // else it is a capture's time
+      out.add_problems(fmt::format("{}: nothing has come for {:.0f} s", source.name,
+                                   SecondsOf(now - counted.last_arrival)));
+    }
+  }
+  if (answer == nullptr) return;
+  if (std::string lost = LossText(answer->loss); !lost.empty()) out.add_problems(std::move(lost));
+  if (!any_arrival) return;
+  const Duration late = now - answer->published_at;
+  if (late > 10 * window + 2 * answer->took + std::chrono::seconds(5)) {
+    out.add_problems(
+        fmt::format("the last answer is {:.0f} s old: analysis is behind", SecondsOf(late)));
+  }
+}
+
+}  // namespace
+
+Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* jobs)
+    : box_(box),
+      version_(std::move(version)),
+      history_(history),
+      job_file_(jobs),
+      views_(box.answers(), box.config().analysis_window),
+      began_(FirstCursorOf(WallClock())),
+      events_(began_) {
+  if (job_file_ == nullptr || job_file_->found().empty()) return;
+  for (const Allocation& job : job_file_->found()) registry_.Register(job);
+  TellAllocations();
+}
+
+ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
+  std::shared_ptr<const AnswerView> answer = views_.Latest();
+  if (answer) return answer;
+  return Refuse(ServiceFault::kNoAnswerYet,
+                "nothing is known yet: no analysis window has ended since the box began; ask again "
+                "in a moment");
+}
+
+ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology() {
+  if (const auto there = NeedTopology(); !there) return tl::unexpected(there.error());
+  return Answered();
+}
+
+ServiceStatus Service::NeedTopology() const {
+  if (box_.fabric()) return {};
+  return Refuse(ServiceFault::kNoTopology,
+                "the box was given no topology (key `topology` of its configuration), without "
+                "which links and paths have no names");
+}
+
+ServiceResult<Service::Paged> Service::Page(const std::string& token) {
+  if (token.empty()) {
+    auto answer = Answered();
+    if (!answer) return tl::unexpected(answer.error());
+    return Paged{.answer = *std::move(answer)};
+  }
+  const auto parsed = ParsePageToken(token);
+  if (!parsed) {
+    return Refuse(ServiceFault::kBadRequest,
+                  "page_token is none that this box gave out: leave it empty for the first page");
+  }
+  auto answer = parsed->version > began_ ? views_.Of(parsed->version - began_) : nullptr;
+  if (!answer) {
+    return Refuse(ServiceFault::kPageForgotten,
+                  "the list has changed too often since its first page, or the box began anew: "
+                  "begin with the first page again");
+  }
+  return Paged{.answer = std::move(answer), .first = parsed->offset};
+}
+
+PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t version) {
+  PageEnd page;
+  page.end = std::min(elements, std::min(first, elements) + PageSize(asked));
+  if (page.end < elements) page.next = ToText({.version = version, .offset = page.end});
+  return page;
+}
+
+ServiceError Service::NoSuchJob(std::string_view name) const {
+  if (registry_.Has(name)) {
+    return {.fault = ServiceFault::kNoDataYet,
+            .message = fmt::format("job \"{}\" is registered, and no packet of it has been seen: "
+                                   "ask again later",
+                                   name)};
+  }
+  return {.fault = ServiceFault::kUnknownJob,
+          .message =
+              fmt::format("no job, or more than one, goes by \"{}\": see the list of jobs", name)};
+}
+
+void Service::SetReloadProblem(std::string problem) {
+  std::ranges::replace(problem, '\n', ' ');  // as a sentence
+  const std::lock_guard lock(reload_mutex_);
+  reload_problem_ = std::move(problem);
+}
+
+ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
+  const Timestamp now = WallClock();
+  const auto answer = views_.Latest();
+  const std::vector<SourceState> sources = box_.Sources();
+  FindProblems(sources, answer ? &answer->answer() : nullptr, box_.config().analysis_window,
+               box_.started_at(), now, out);
+  if (history_ != nullptr) {
+    if (const std::string problem = history_->counts().problem; !problem.empty()) {
+      out.add_problems(fmt::format("history is not written: {}", problem));
+    }
+  }
+  if (job_file_ != nullptr) {
+    if (const std::string problem = job_file_->problem(); !problem.empty()) {
+      out.add_problems(fmt::format("registered jobs are not kept: {}", problem));
+    }
+  }
+  {
+    const std::lock_guard lock(reload_mutex_);
+    if (!reload_problem_.empty()) {
+      out.add_problems(fmt::format("the last reload failed: {}", reload_problem_));
+    }
+  }
+  out.set_state(!out.problems().empty()             ? v1::Health::STATE_DEGRADED
+                : answer && HasReceivedAny(sources) ? v1::Health::STATE_SERVING
+                                                    : v1::Health::STATE_WAITING);
+  out.set_version(version_);
+  out.set_started_ns(ToNanoseconds(box_.started_at()));
+  out.set_now_ns(ToNanoseconds(now));
+  if (answer) {
+    answer->FillAge(*out.mutable_age());
+    out.set_answer_took_ns(answer->answer().took.count());
+  }
+  out.set_has_topology(box_.fabric() != nullptr);
+  return {};
+}
+
+ServiceStatus Service::ListSources(const v1::ListSourcesRequest&, v1::ListSourcesResponse& out) {
+  for (const SourceState& source : box_.Sources()) {
+    FillSource(source, box_.fabric().get(), *out.add_sources());
+  }
+  return {};
+}
+
+ServiceStatus Service::Doctor(const v1::DoctorRequest&, v1::DoctorResponse& out) {
+  const auto answer = views_.Latest();
+  if (answer) answer->FillAge(*out.mutable_age());
+  for (const Problem& complaint :
+       rocescope::Doctor({.sources = box_.Sources(),
+                           .senders = box_.LastSenders(),
+                           .answer = answer ? &answer->snapshot() : nullptr,
+                           .started = box_.started_at(),
+                           .now = WallClock()})) {
+    v1::Problem& one = *out.add_problems();
+    one.set_kind(complaint.kind);
+    one.set_place(complaint.place);
+    one.set_sentence(complaint.sentence);
+    one.set_recommended_action(complaint.recommended_action);
+  }
+  return {};
+}
+
+}  // namespace rocescope

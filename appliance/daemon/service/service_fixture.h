@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of what serves answers: a box that receives nothing, and answers made by hand.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "appliance/daemon/core/box.h"
+#include "appliance/daemon/service/service.h"
+#include "topology/fabric.h"
+#include "topology/generate.h"
+#include "topology/yaml.h"
+
+namespace rocescope {
+
+class ServiceTest : public testing::Test {
+ protected:
+  // Four hosts with one NIC and GPU each at two leaves, two spines.
+  static constexpr const char* kFabric = "fabric.yaml";
+
+  ServiceTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                ("rocescope-service-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+    const auto fabric = topology::Generate({.hosts = 4, .leaves = 2, .spines = 2}).value();
+    std::ofstream(folder_ / kFabric) << topology::WriteFabric(fabric);
+  }
+  ~ServiceTest() override {
+    service_.reset();
+    box_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // Without a topology if it is "".
+  void OpenBox(const std::string& topology) {
+    ApplianceConfig config;
+    if (!topology.empty()) config.topology = (folder_ / topology).string();
+    config.udp.sflow = {{.address = IpAddress::FromV4(0x7f000001)}};
+    auto box = Box::Open(config, [](const std::string&) {});
+    ASSERT_TRUE(box) << box.error().message;
+    box_ = *std::move(box);
+    service_ = std::make_unique<Service>(*box_, "1.2.3");
+  }
+
+  // As the engine would have made it, with the box's topology, after it began anew so many times
+  // and gave so much up.
+  void Publish(Snapshot snapshot, uint32_t restarted = 0, const RecordLoss& loss = {}) {
+    if (!snapshot.host_facts) snapshot.host_facts = std::make_shared<const HostFacts>();
+    if (!snapshot.flows) snapshot.flows = std::make_shared<const FlowSummaries>();
+    if (!snapshot.connections) snapshot.connections = std::make_shared<const ConnectionList>();
+    if (!snapshot.attribution) snapshot.attribution = std::make_shared<const Attribution>();
+    if (!snapshot.paths) snapshot.paths = std::make_shared<const FlowPaths>();
+    snapshot.fabric = box_->fabric();
+    box_->answers().Publish({.snapshot = std::make_shared<const Snapshot>(std::move(snapshot)),
+                             .reached = FromNanoseconds(5'000'000'000),
+                             .restarted = restarted,
+                             .loss = loss});
+  }
+
+  // nccl-1, the scheduler's 4711 "pretrain", and nccl-2.
+  static Snapshot TwoJobs() {
+    Attribution attribution;
+    for (const char* id : {"nccl-1", "nccl-2"}) {
+      attribution.jobs.emplace_back().job.id = id;
+    }
+    attribution.jobs[0].job.allocation = JobAllocation{.id = 4711, .name = "pretrain"};
+    Snapshot snapshot;
+    snapshot.attribution = std::make_shared<const Attribution>(std::move(attribution));
+    return snapshot;
+  }
+
+  std::string AddressOf(const std::string& host) const {
+    return ToString(NicOf(host).addresses.front().address);
+  }
+
+  Snapshot OneFlow(const std::string& from, const std::string& to) const {
+    FlowPath path;
+    path.flow = {.source = NicOf(from).addresses.front().address,
+                 .destination = NicOf(to).addresses.front().address,
+                 .destination_qpn = {7}};
+    path.stretches.emplace_back();
+    Snapshot snapshot;
+    snapshot.paths = std::make_shared<const FlowPaths>(std::vector<FlowPath>{path});
+    return snapshot;
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Box> box_;
+  std::unique_ptr<Service> service_;
+
+ private:
+  const topology::Nic& NicOf(const std::string& host) const {
+    const topology::Fabric& fabric = *box_->fabric();
+    return fabric.nic(fabric.NicsOf(fabric.FindNode(host)).front());
+  }
+};
+
+}  // namespace rocescope

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/service/service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "appliance/daemon/service/service_fixture.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+template <typename Request, typename Response>
+ServiceFault FaultOf(Service& service, ServiceStatus (Service::*call)(const Request&, Response&),
+                     const Request& request) {
+  Response response;
+  const ServiceStatus status = (service.*call)(request, response);
+  return status ? ServiceFault::kCount : status.error().fault;
+}
+
+TEST_F(ServiceTest, WithoutAnAnswerItSaysSoRatherThanNothing) {
+  OpenBox(kFabric);
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, v1::ListJobsRequest()),
+            ServiceFault::kNoAnswerYet);
+  EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
+            ServiceFault::kNoAnswerYet);
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
+  EXPECT_FALSE(health.has_age());
+  EXPECT_TRUE(health.has_topology());
+}
+
+TEST_F(ServiceTest, WaitsUntilSomethingHasComeWhateverIsAnswered) {
+  OpenBox(kFabric);
+  Publish({});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_WAITING);
+  EXPECT_TRUE(health.has_age());
+}
+
+// Who gave half of it up found no fault in the other half.
+TEST_F(ServiceTest, WhatAnalysisGaveUpIsAProblemAndSaidBesideFindings) {
+  OpenBox(kFabric);
+  const auto snapshot = [] {
+    Snapshot one;
+    one.findings = std::make_shared<const Findings>();
+    one.diagnosis_coverage = std::make_shared<const DiagnosisCoverage>();
+    return one;
+  };
+  Publish(snapshot(), 0,
+          {.records = {.taken = 5'000, .given_up = 5'000}, .over = std::chrono::seconds(60)});
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
+  EXPECT_THAT(health.problems(), ElementsAre(HasSubstr("gave up 5,000 of 10,000 records")));
+  v1::ListFindingsResponse findings;
+  ASSERT_TRUE(service_->ListFindings({}, findings));
+  EXPECT_THAT(findings.findings(), IsEmpty());
+  EXPECT_EQ(findings.coverage().given_up(), health.problems(0));
+  Publish(snapshot());
+  v1::Health after;
+  ASSERT_TRUE(service_->GetHealth({}, after));
+  EXPECT_THAT(after.problems(), IsEmpty());
+  v1::ListFindingsResponse whole;
+  ASSERT_TRUE(service_->ListFindings({}, whole));
+  EXPECT_EQ(whole.coverage().given_up(), "");
+}
+
+TEST_F(ServiceTest, AReloadThatFailedIsAProblemUntilOneSucceeds) {
+  OpenBox(kFabric);
+  service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");
+  v1::Health health;
+  ASSERT_TRUE(service_->GetHealth({}, health));
+  EXPECT_EQ(health.state(), v1::Health::STATE_DEGRADED);
+  EXPECT_THAT(health.problems(), ElementsAre("the last reload failed: box.yaml:1:1: wrong "
+                                             "box.yaml:2:1: wrong too"));
+  service_->SetReloadProblem("");
+  v1::Health after;
+  ASSERT_TRUE(service_->GetHealth({}, after));
+  EXPECT_THAT(after.problems(), IsEmpty());
+}
+
+TEST_F(ServiceTest, WithoutATopologyItSaysSoRatherThanHealthy) {
+  OpenBox("");
+  Publish({});
+  EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
+            ServiceFault::kNoTopology);
+  EXPECT_EQ(FaultOf(*service_, &Service::GetTopology, v1::GetTopologyRequest()),
+            ServiceFault::kNoTopology);
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, v1::ListJobsRequest()), ServiceFault::kCount);
+}
+
+TEST_F(ServiceTest, AJobThatIsNotThereIsAnErrorAndNotAnEmptyOne) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  v1::GetJobRequest request;
+  request.set_id("nobody");
+  EXPECT_EQ(FaultOf(*service_, &Service::GetJob, request), ServiceFault::kUnknownJob);
+  v1::ListFindingsRequest findings;
+  findings.set_job("nobody");
+  EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, findings), ServiceFault::kUnknownJob);
+}
+
+TEST_F(ServiceTest, AJobGoesByItsIdAndByTheSchedulersNumberAndName) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  for (const char* name : {"nccl-1", "4711", "pretrain"}) {
+    v1::GetJobRequest request;
+    request.set_id(name);
+    v1::GetJobResponse response;
+    ASSERT_TRUE(service_->GetJob(request, response)) << name;
+    EXPECT_EQ(response.job().id(), "nccl-1");
+    EXPECT_EQ(response.summary().allocation().name(), "pretrain");
+    EXPECT_EQ(response.age().version(), 1u);
+  }
+}
+
+TEST_F(ServiceTest, ARegisteredJobIsWithoutDataRatherThanUnknown) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  v1::RegisterJobRequest job;
+  EXPECT_EQ(FaultOf(*service_, &Service::RegisterJob, job), ServiceFault::kBadRequest);
+  job.set_id(99);
+  job.set_name("eval");
+  job.add_nodes()->set_name("host1.rack2.example");
+  job.add_nodes()->set_name("elsewhere");
+  v1::RegisterJobResponse registered;
+  ASSERT_TRUE(service_->RegisterJob(job, registered));
+  EXPECT_THAT(registered.unknown_nodes(), ElementsAre("elsewhere"));
+  v1::GetJobRequest request;
+  request.set_id("eval");
+  EXPECT_EQ(FaultOf(*service_, &Service::GetJob, request), ServiceFault::kNoDataYet);
+  v1::EndJobRequest end;
+  end.set_id(98);
+  EXPECT_EQ(FaultOf(*service_, &Service::EndJob, end), ServiceFault::kUnknownJob);
+  end.set_id(99);
+  EXPECT_EQ(FaultOf(*service_, &Service::EndJob, end), ServiceFault::kCount);
+}
+
+TEST_F(ServiceTest, PagesAreOfTheAnswerThatTheFirstOneWasOf) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  v1::ListJobsRequest request;
+  request.set_page_size(1);
+  v1::ListJobsResponse first;
+  ASSERT_TRUE(service_->ListJobs(request, first));
+  ASSERT_THAT(first.jobs(), SizeIs(1));
+  EXPECT_EQ(first.jobs(0).id(), "nccl-1");
+  Publish({});
+  request.set_page_token(first.next_page_token());
+  v1::ListJobsResponse second;
+  ASSERT_TRUE(service_->ListJobs(request, second));
+  ASSERT_THAT(second.jobs(), SizeIs(1));
+  EXPECT_EQ(second.jobs(0).id(), "nccl-2");
+  EXPECT_EQ(second.next_page_token(), "");
+  EXPECT_EQ(second.age().version(), first.age().version());
+}
+
+TEST_F(ServiceTest, APageOfAnAnswerThatIsForgottenIsAnError) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  v1::ListJobsRequest request;
+  request.set_page_size(1);
+  v1::ListJobsResponse first;
+  ASSERT_TRUE(service_->ListJobs(request, first));
+  for (size_t i = 0; i < AnswerViews::kKept; ++i) {
+    Publish(TwoJobs());
+    v1::ListJobsResponse other;
+    ASSERT_TRUE(service_->ListJobs({}, other));
+  }
+  request.set_page_token(first.next_page_token());
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
+  request.set_page_token("1.1");  // as one of another life of the box
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
+  request.set_page_token("next, please");
+  EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
+}
+
+TEST_F(ServiceTest, NodeSwitchesAreThoseAboveEachNodeInPages) {
+  OpenBox(kFabric);
+  v1::ListNodeSwitchesRequest request;
+  request.set_page_size(3);
+  std::vector<std::string> names;
+  do {
+    v1::ListNodeSwitchesResponse page;
+    ASSERT_TRUE(service_->ListNodeSwitches(request, page));
+    for (const v1::NodeSwitches& node : page.nodes()) {
+      names.push_back(node.node());
+      EXPECT_THAT(node.leaf(), SizeIs(1));
+      EXPECT_THAT(node.spine(), ElementsAre("spine0", "spine1"));
+      EXPECT_THAT(node.core(), IsEmpty());
+    }
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  EXPECT_THAT(names, ElementsAre("host0", "host1", "host2", "host3"));
+}
+
+TEST_F(ServiceTest, PathsAreThoseBetweenTheEndsThatAreNamed) {
+  OpenBox(kFabric);
+  Publish(OneFlow("host0", "host2"));
+  const auto count = [&](const char* source, const char* destination) {
+    v1::FindPathsRequest request;
+    request.set_source(source);
+    request.set_destination(destination);
+    v1::FindPathsResponse response;
+    EXPECT_TRUE(service_->FindPaths(request, response)) << source;
+    return response.total();
+  };
+  EXPECT_EQ(count("host0", "host2"), 1u);
+  EXPECT_EQ(count("host0:mlx5_0", "host2:gpu:0"), 1u);
+  EXPECT_EQ(count(AddressOf("host0").c_str(), AddressOf("host2").c_str()), 1u);
+  EXPECT_EQ(count("host2", "host0"), 0u) << "the other way";
+  EXPECT_EQ(count("host0", "host1"), 0u);
+}
+
+TEST_F(ServiceTest, AnEndThatIsNotThereIsAnErrorAndNotNoPath) {
+  OpenBox(kFabric);
+  Publish({});
+  v1::FindPathsRequest request;
+  EXPECT_EQ(FaultOf(*service_, &Service::FindPaths, request), ServiceFault::kBadRequest);
+  request.set_source("host0");
+  for (const char* nowhere :
+       {"host9", "host0:mlx9", "host0:gpu:9", "host0:gpu:", "203.0.113.9", "leaf0:Ethernet0"}) {
+    request.set_destination(nowhere);
+    EXPECT_EQ(FaultOf(*service_, &Service::FindPaths, request), ServiceFault::kUnknownElement)
+        << nowhere;
+  }
+}
+
+TEST_F(ServiceTest, LoadsAreShares) {
+  OpenBox(kFabric);
+  Snapshot snapshot;
+  auto loads = std::make_shared<LinkLoads>();
+  loads->from = FromNanoseconds(1'000'000'000);
+  loads->window = std::chrono::seconds(1);
+  const topology::Fabric& fabric = *box_->fabric();
+  const topology::PortIndex port = fabric.nic(0).port;
+  const uint64_t quarter = fabric.SpeedOf(port) / 8 / 4;
+  loads->loads = {{.port = port, .source = LoadSource::kCounters, .bytes = quarter},
+                  {.port = fabric.Peer(port), .marked = 7}};
+  snapshot.link_loads = loads;
+  Publish(std::move(snapshot));
+  v1::ListLinkLoadsResponse response;
+  ASSERT_TRUE(service_->ListLinkLoads({}, response));
+  ASSERT_THAT(response.loads(), SizeIs(2));
+  EXPECT_DOUBLE_EQ(response.loads(0).use(), 0.25);
+  EXPECT_EQ(response.loads(0).source(), "counters");
+  EXPECT_EQ(response.loads(1).use(), -1) << "not known";
+  EXPECT_EQ(response.until_ns(), 2'000'000'000);
+}
+
+TEST_F(ServiceTest, WhoNeedsASwitchIsWhoSendsByIt) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  v1::GetDependenciesRequest request;
+  request.set_element("spine0");
+  EXPECT_EQ(FaultOf(*service_, &Service::GetDependencies, request), ServiceFault::kBadRequest);
+  request.set_question(static_cast<v1::Dependency::Question>(77));
+  EXPECT_EQ(FaultOf(*service_, &Service::GetDependencies, request), ServiceFault::kBadRequest);
+  request.set_question(v1::Dependency::QUESTION_BLAST_RADIUS);
+  v1::GetDependenciesResponse response;
+  ASSERT_TRUE(service_->GetDependencies(request, response));
+  EXPECT_EQ(response.dependency().name(), "spine0");
+  request.set_element("spine7");
+  const ServiceStatus missing = service_->GetDependencies(request, response);
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("did you mean \"spine0\"?"));
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/web/json_api.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/arena.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "appliance/common/report/message_json.h"
+#include "appliance/daemon/web/event_stream.h"
+#include "appliance/daemon/web/page_files.h"
+#include "base/nearest.h"
+#include "rocescope/v1/report.pb.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using google::protobuf::Arena;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr const char* kJson = "application/json";
+
+HttpResponse Json(const Message& message) {
+  HttpResponse response = {.content_type = kJson};
+  AppendJson(message, false, response.body);
+  response.body += '\n';
+  response.headers.emplace_back("Cache-Control", "no-store");
+  return response;
+}
+
+template <typename Number>
+bool Parse(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size();
+}
+
+// False: the text is no value of the field.
+bool SetField(const FieldDescriptor& field, const std::string& text, Message& request) {
+  const auto& reflection = *request.GetReflection();
+  if (field.is_repeated()) {  // of texts alone, each of which may be a list
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return false;
+    reflection.AddString(&request, &field, text);
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    if (text != "true" && text != "false") return false;
+    reflection.SetBool(&request, &field, text == "true");
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+    uint64_t number = 0;
+    if (!Parse(text, number)) return false;
+    reflection.SetUInt64(&request, &field, number);
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    reflection.SetString(&request, &field, text);
+    return true;
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    int64_t number = 0;
+    if (!Parse(text, number)) return false;
+    reflection.SetInt64(&request, &field, number);
+    return true;
+  }
+  uint32_t number = 0;
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_UINT32 || !Parse(text, number)) return false;
+  reflection.SetUInt32(&request, &field, number);
+  return true;
+}
+
+ServiceError UnknownParameter(const std::string& name, const std::vector<std::string_view>& known) {
+  return {.fault = ServiceFault::kBadRequest,
+          .message = fmt::format("unknown parameter \"{}\"{}", name, DidYouMean(name, known))};
+}
+
+ServiceStatus CheckParameters(const RequestTarget& target,
+                              const std::vector<std::string_view>& known) {
+  for (const auto& [name, value] : target.query) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return tl::unexpected(UnknownParameter(name, known));
+    }
+  }
+  return {};
+}
+
+// Each parameter is a field of the request.
+ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
+  const auto& type = *request.GetDescriptor();
+  for (const auto& [name, value] : target.query) {
+    const FieldDescriptor* const field = type.FindFieldByName(name);
+    if (field == nullptr) {
+      std::vector<std::string_view> known;
+      for (int i = 0; i < type.field_count(); ++i) known.push_back(type.field(i)->name());
+      return tl::unexpected(UnknownParameter(name, known));
+    }
+    if (!SetField(*field, value, request)) {
+      return Refuse(
+          ServiceFault::kBadRequest,
+          fmt::format("{}: expected {}, found \"{}\"", name,
+                      field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true or false"
+                                                                         : "a whole number",
+                      value));
+    }
+  }
+  return {};
+}
+
+template <typename Request, typename Response>
+using CallOf = ServiceStatus (Service::*)(const Request&, Response&);
+
+template <typename Request, typename Response>
+HttpResponse Call(Service& service, CallOf<Request, Response> call, const Request& request) {
+  Arena arena;
+  auto& response = *Arena::CreateMessage<Response>(&arena);
+  if (const auto answered = (service.*call)(request, response); !answered) {
+    return JsonError(answered.error());
+  }
+  return Json(response);
+}
+
+template <auto call>
+struct Caller;
+template <typename Request, typename Response,
+          ServiceStatus (Service::*call)(const Request&, Response&)>
+struct Caller<call> {
+  static HttpResponse Run(Service& service, const RequestTarget& target) {
+    Request request;
+    if (const auto filled = FillRequest(target, request); !filled) {
+      return JsonError(filled.error());
+    }
+    return Call(service, call, request);
+  }
+};
+
+HttpResponse Dependencies(Service& service, const RequestTarget& target) {
+  v1::GetDependenciesRequest request;
+  for (const auto& [name, value] : target.query) {
+    const bool is_radius = name == "blast_radius";
+    if ((!is_radius && name != "needs") || target.query.size() > 1) {
+      return JsonError({.fault = ServiceFault::kBadRequest,
+                        .message = "give either blast_radius=ELEMENT or needs=ELEMENT"});
+    }
+    request.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
+                                   : v1::Dependency::QUESTION_NEEDS);
+    request.set_element(value);
+  }
+  return Call(service, &Service::GetDependencies, request);
+}
+
+struct Route {
+  std::string_view path;  // behind kApiRoot
+  HttpResponse (*run)(Service&, const RequestTarget&);
+};
+constexpr std::array kRoutes = {
+    Route{"health", Caller<&Service::GetHealth>::Run},
+    Route{"sources", Caller<&Service::ListSources>::Run},
+    Route{"doctor", Caller<&Service::Doctor>::Run},
+    Route{"jobs", Caller<&Service::ListJobs>::Run},
+    Route{"registered-jobs", Caller<&Service::ListRegisteredJobs>::Run},
+    Route{"topology", Caller<&Service::GetTopology>::Run},
+    Route{"links", Caller<&Service::ListLinkLoads>::Run},
+    Route{"paths", Caller<&Service::FindPaths>::Run},
+    Route{"hotspots", Caller<&Service::ListHotspots>::Run},
+    Route{"node-switches", Caller<&Service::ListNodeSwitches>::Run},
+    Route{"rank-nodes", Caller<&Service::RankNodes>::Run},
+    Route{"findings", Caller<&Service::ListFindings>::Run},
+    Route{"anomalies", Caller<&Service::ListAnomalies>::Run},
+    Route{"service-levels", Caller<&Service::GetServiceLevels>::Run},
+    Route{"dependencies", Dependencies},
+    Route{"history/events", Caller<&Service::ListPastEvents>::Run},
+    Route{"history/links", Caller<&Service::GetLinkHistory>::Run},
+    Route{"history/jobs", Caller<&Service::GetJobHistory>::Run},
+};
+
+HttpResponse Events(Service& service, const HttpRequest& request, const RequestTarget& target) {
+  if (const auto sound = CheckParameters(target, {"cursor"}); !sound) {
+    return JsonError(sound.error());
+  }
+  uint64_t cursor = 0;  // from now on
+  std::string text = request.last_event_id;
+  if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
+    text = at->second;
+  }
+  if (!text.empty() && !Parse(text, cursor)) {
+    return JsonError({.fault = ServiceFault::kBadRequest,
+                      .message = fmt::format("cursor: expected a number that an event had, found "
+                                             "\"{}\"",
+                                             text)});
+  }
+  return StreamEvents(service, cursor);
+}
+
+}  // namespace
+
+std::vector<std::string> JsonPaths() {
+  std::vector<std::string> paths;
+  for (const std::string_view path : {"events", "jobs/{id}", "openapi.json"}) {
+    paths.push_back(fmt::format("{}{}", kApiRoot, path));
+  }
+  for (const Route& route : kRoutes) paths.push_back(fmt::format("{}{}", kApiRoot, route.path));
+  return paths;
+}
+
+HttpResponse JsonError(const ServiceError& error) {
+  const ServiceFaultInfo& info = InfoOf(error.fault);
+  v1::ApiError message;
+  message.set_code(std::string(info.grpc_code));
+  message.set_reason(std::string(info.reason));
+  message.set_message(error.message);
+  HttpResponse response = Json(message);
+  response.status = info.http_status;
+  if (error.fault == ServiceFault::kWrongMethod)
+    response.headers.emplace_back("Allow", "GET, HEAD");
+  if (IsOverSoon(error.fault)) {
+    response.headers.emplace_back("Retry-After", std::to_string(kRetryAfterSeconds));
+  }
+  return response;
+}
+
+HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target) {
+  const std::string_view path = std::string_view(target.path).substr(kApiRoot.size());
+  constexpr std::string_view kJob = "jobs/";
+  const auto without_parameters = CheckParameters(target, {});
+  if (path == "openapi.json") {
+    if (!without_parameters) return JsonError(without_parameters.error());
+    return {.content_type = kJson, .body = std::string(ApiFiles().front().content)};
+  }
+  if (path == "events") return Events(service, request, target);
+  if (path.starts_with(kJob) && path.size() > kJob.size()) {
+    if (!without_parameters) return JsonError(without_parameters.error());
+    v1::GetJobRequest job;
+    job.set_id(std::string(path.substr(kJob.size())));
+    return Call(service, &Service::GetJob, job);
+  }
+  std::vector<std::string_view> known = {"events", "jobs/ID", "openapi.json"};
+  for (const Route& route : kRoutes) {
+    if (route.path == path) return route.run(service, target);
+    known.push_back(route.path);
+  }
+  return JsonError(
+      {.fault = ServiceFault::kUnknownPath,
+       .message = fmt::format("there is no {}{}{}", kApiRoot, path, DidYouMean(path, known))});
+}
+
+}  // namespace rocescope

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/web/web.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "appliance/common/access/caller_roles.h"
+#include "appliance/daemon/http/request_target.h"
+#include "appliance/daemon/metrics/metrics.h"
+#include "appliance/daemon/web/json_api.h"
+#include "appliance/daemon/web/page_files.h"
+
+namespace rocescope {
+namespace {
+
+// Nothing from elsewhere, nothing inline, in nobody's frame.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// FNV-1a: another build's file is most likely another one, and that is all that is asked of it.
+uint64_t HashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+HttpResponse Serve(const PageFile& file, const HttpRequest& request) {
+  const std::string tag = fmt::format("\"{:016x}\"", HashOf(file.content));
+  HttpResponse response = {.content_type = std::string(file.content_type),
+                           .headers = {{"ETag", tag},
+                                       {"Cache-Control", "no-cache"},
+                                       {"Content-Security-Policy", kPolicy},
+                                       {"Referrer-Policy", "no-referrer"}}};
+  if (request.if_none_match.find(tag) != std::string::npos) {
+    response.status = 304;
+  } else {
+    response.body = file.content;
+  }
+  return response;
+}
+
+HttpResponse Respond(Service& service, const HttpRequest& request) {
+  if (request.method != "GET") {
+    return JsonError(
+        {.fault = ServiceFault::kWrongMethod,
+         .message = fmt::format("{} is not answered: GET and HEAD are", request.method)});
+  }
+  const auto target = ParseRequestTarget(request.target);
+  if (!target) {
+    return JsonError(
+        {.fault = ServiceFault::kBadRequest, .message = "the request's target is not a path"});
+  }
+  if (target->path.starts_with(kApiRoot)) return AnswerJson(service, request, *target);
+  if (target->path == "/metrics") {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = MetricsText(service)};
+  }
+  if (target->path == "/favicon.ico") return {.status = 204};  // browsers ask for it by themselves
+  const auto files = PageFiles();
+  const std::string_view path = target->path == "/" ? files.front().path : target->path;
+  const auto file = std::ranges::find(files, path, &PageFile::path);
+  if (file != files.end()) return Serve(*file, request);
+  return JsonError({.fault = ServiceFault::kUnknownPath,
+                    .message = "nothing is here: the page is at /, the API under /api/v1/, metrics "
+                               "at /metrics"});
+}
+
+ServiceFault FaultOf(unsigned status) {
+  if (status == 403) return ServiceFault::kNotAllowed;
+  if (status == 413) return ServiceFault::kHasBody;
+  if (status == 421) return ServiceFault::kOtherHost;
+  return status == 503 ? ServiceFault::kTooMany : ServiceFault::kBadRequest;
+}
+
+}  // namespace
+
+HttpResponse WebRefusal(const HttpRefusal& refusal) {
+  if (!refusal.target.starts_with("/api/")) {
+    return {.status = refusal.status,
+            .content_type = "text/plain; charset=utf-8",
+            .body = refusal.why + "\n"};
+  }
+  HttpResponse response = JsonError({.fault = FaultOf(refusal.status), .message = refusal.why});
+  response.status = refusal.status;
+  return response;
+}
+
+HttpGate WebGate(const GrpcConfig& config) {
+  return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> std::string {
+    if ((roles.Of(names) & kReaders) != 0) return "";
+    return WhyNotAllowed(names, "read here");
+  };
+}
+
+HttpHandler WebHandler(Service& service) {
+  return [&service](const HttpRequest& request) { return Respond(service, request); };
+}
+
+}  // namespace rocescope

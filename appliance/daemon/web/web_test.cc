@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "appliance/daemon/web/web.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "appliance/daemon/service/service_fixture.h"
+#include "appliance/daemon/web/json_api.h"
+#include "rocescope/v1/service.pb.h"
+
+namespace rocescope {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class WebTest : public ServiceTest {
+ protected:
+  HttpResponse Get(const std::string& target) { return Ask({.method = "GET", .target = target}); }
+  HttpResponse Ask(const HttpRequest& request) { return WebHandler(*service_)(request); }
+  nlohmann::json Json(const std::string& target, unsigned status = 200) {
+    const HttpResponse response = Get(target);
+    EXPECT_EQ(response.status, status) << target;
+    EXPECT_EQ(response.content_type, "application/json");
+    return nlohmann::json::parse(response.body);
+  }
+};
+
+TEST_F(WebTest, EveryCallAnswers) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  for (const char* path : {"health", "sources", "jobs", "jobs/4711", "topology", "links",
+                           "paths?source=host0&destination=host1", "hotspots?page_size=3",
+                           "node-switches", "findings", "anomalies", "service-levels",
+                           "dependencies?needs=nccl-1", "dependencies?blast_radius=spine0"}) {
+    EXPECT_TRUE(Json(std::string("/api/v1/") + path).is_object()) << path;
+  }
+}
+
+TEST_F(WebTest, PlacementIsAskedForByListsOfNodes) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  const auto ranked =
+      Json("/api/v1/rank-nodes?nodes=1&missing=true&candidates=host[1-3]&exclude=host1,host3");
+  EXPECT_EQ(ranked["chosen"], nlohmann::json({"host2"}));
+  EXPECT_EQ(ranked["nodes"].size(), 1u);
+  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1&candidates=host7", 404)["reason"], "UNKNOWN_NODE");
+  EXPECT_EQ(Json("/api/v1/rank-nodes?nodes=1", 503)["reason"], "NO_DATA_YET");
+  EXPECT_EQ(Json("/api/v1/rank-nodes", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(Json("/api/v1/registered-jobs?ended=true")["jobs"].size(), 0u);
+  EXPECT_THAT(Json("/api/v1/registered-jobs?ended=1", 400)["message"],
+              HasSubstr("ended: expected true or false, found \"1\""));
+  EXPECT_EQ(Json("/api/v1/registered-jobs?id=7", 404)["reason"], "UNKNOWN_JOB");
+}
+
+// What is asked for with any parameter that the document has is answered, or refused for another
+// reason than that there is no such path or parameter.
+TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  const auto document = Json("/api/v1/openapi.json");
+  EXPECT_EQ(document["openapi"], "3.1.0");
+  std::vector<std::string> paths;
+  for (const auto& [path, item] : document["paths"].items()) {
+    paths.push_back(path);
+    if (path == "/api/v1/events") continue;  // does not end
+    std::string target = path;
+    if (const size_t brace = path.find('{'); brace != std::string::npos) {
+      target = path.substr(0, brace) + "nccl-1";
+    }
+    EXPECT_NE(Get(target).status, 404u) << target;
+    for (const auto& parameter : item["get"].value("parameters", nlohmann::json::array())) {
+      if (parameter["in"] != "query") continue;
+      const std::string name = parameter["name"];
+      const HttpResponse response = Get(target + "?" + name + "=1");
+      EXPECT_THAT(response.body, Not(HasSubstr("unknown parameter"))) << target << ' ' << name;
+    }
+  }
+  EXPECT_THAT(paths, testing::UnorderedElementsAreArray(JsonPaths()));
+}
+
+TEST_F(WebTest, HistoryIsAskedForByRangesOfTime) {
+  OpenBox(kFabric);
+  for (const char* path :
+       {"events?from_ns=1700000000000000000&until_ns=1800000000000000000",
+        "links?port=leaf0:Ethernet1&step_ns=60000000000&max_points=9", "jobs?job=4711"}) {
+    EXPECT_EQ(Json(std::string("/api/v1/history/") + path, 412)["reason"], "NO_HISTORY") << path;
+  }
+  EXPECT_THAT(Json("/api/v1/history/events?from_ns=9223372036854775808", 400)["message"],
+              HasSubstr("from_ns: expected a whole number"));
+  EXPECT_THAT(Json("/api/v1/history/link", 404)["message"],
+              HasSubstr("did you mean \"history/links\"?"));
+}
+
+TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
+  OpenBox(kFabric);
+  const auto early = Json("/api/v1/jobs", 503);
+  EXPECT_EQ(early["code"], "UNAVAILABLE");
+  EXPECT_EQ(early["reason"], "NO_ANSWER_YET");
+  Publish(TwoJobs());
+  EXPECT_EQ(Json("/api/v1/jobs/nobody", 404)["reason"], "UNKNOWN_JOB");
+  EXPECT_THAT(Json("/api/v1/hotspot", 404)["message"], HasSubstr("did you mean \"hotspots\"?"));
+  EXPECT_THAT(Json("/api/v1/jobs?page_sise=3", 400)["message"],
+              HasSubstr("unknown parameter \"page_sise\"; did you mean \"page_size\"?"));
+  for (const char* path : {"jobs/nobody?typo=1", "openapi.json?typo=1", "events?typo=1"}) {
+    EXPECT_THAT(Json(std::string("/api/v1/") + path, 400)["message"],
+                HasSubstr("unknown parameter \"typo\""));
+  }
+  EXPECT_THAT(Json("/api/v1/jobs?page_size=-3", 400)["message"], HasSubstr("whole number"));
+  EXPECT_EQ(Json("/api/v1/jobs?page_token=x", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(Json("/api/v1/dependencies", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(Json("/api/v1/%zz", 400)["reason"], "BAD_REQUEST");
+  EXPECT_EQ(Json("/nowhere", 404)["reason"], "UNKNOWN_PATH");
+  EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
+}
+
+TEST_F(WebTest, WhatTheServerRefusesIsAnApiErrorUnderTheApi) {
+  for (const auto& [status, reason] :
+       {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
+        std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
+    const HttpRefusal refusal = {.status = status, .target = "/api/v1/jobs?a", .why = "no"};
+    const HttpResponse response = WebRefusal(refusal);
+    EXPECT_EQ(response.status, status);
+    const auto error = nlohmann::json::parse(response.body);
+    EXPECT_EQ(error["reason"], reason);
+    EXPECT_EQ(error["message"], "no");
+  }
+  const HttpResponse page = WebRefusal({.status = 421, .target = "/", .why = "no"});
+  EXPECT_EQ(page.status, 421u);
+  EXPECT_EQ(page.body, "no\n");
+}
+
+TEST_F(WebTest, NumbersOf64BitsAreTextAndNothingIsLeftOut) {
+  OpenBox(kFabric);
+  Publish(TwoJobs());
+  const auto jobs = Json("/api/v1/jobs");
+  EXPECT_EQ(jobs["age"]["version"], "1");
+  EXPECT_EQ(jobs["jobs"][0]["bytes"], "0");
+  EXPECT_EQ(jobs["next_page_token"], "");
+}
+
+TEST_F(WebTest, ThePageAllowsNothingFromElsewhere) {
+  OpenBox("");
+  const HttpResponse page = Get("/");
+  EXPECT_EQ(page.status, 200u);
+  EXPECT_THAT(page.content_type, StartsWith("text/html"));
+  std::string policy;
+  std::string tag;
+  for (const auto& [name, value] : page.headers) {
+    if (name == "Content-Security-Policy") policy = value;
+    if (name == "ETag") tag = value;
+  }
+  EXPECT_THAT(policy, AllOf(StartsWith("default-src 'none'"), Not(HasSubstr("unsafe"))));
+  const HttpResponse again = Ask({.method = "GET", .target = "/", .if_none_match = tag});
+  EXPECT_EQ(again.status, 304u);
+  EXPECT_EQ(again.body, "");
+}
+
+TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
+  OpenBox(kFabric);
+  v1::Event event;
+  for (const char* sentence : {"one", "two"}) {
+    event.set_kind("fault_begun");
+    event.set_sentence(sentence);
+    service_->events().Append(event);
+  }
+  const HttpResponse now = Get("/api/v1/events");
+  EXPECT_EQ(now.content_type, "text/event-stream");
+  EXPECT_EQ(now.stream(), "") << "what was before is not told";
+  const uint64_t last = service_->events().last();
+  HttpResponse later =
+      Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
+  EXPECT_THAT(later.stream(),
+              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_begun\ndata: {"),
+                    HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
+                    HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
+  EXPECT_EQ(later.stream(), "");
+  Publish(TwoJobs());
+  EXPECT_THAT(later.stream(), AllOf(StartsWith("event: answer\n"), HasSubstr("\"version\":\"1\"")));
+  EXPECT_EQ(Get("/api/v1/events?cursor=x").status, 400u);
+  HttpResponse earlier = Get("/api/v1/events?cursor=2");
+  EXPECT_THAT(earlier.stream(), AllOf(HasSubstr("event: gap\n"), HasSubstr("began anew"),
+                                      HasSubstr("\"sentence\":\"one\"")))
+      << "an earlier life's";
+}
+
+TEST_F(WebTest, MetricsHaveNoMoreSeriesThanTheirBounds) {
+  OpenBox(kFabric);
+  Snapshot snapshot;
+  Attribution attribution;
+  for (int i = 0; i < 150; ++i) {
+    attribution.jobs.emplace_back().job.id = "job" + std::to_string(i);
+  }
+  snapshot.attribution = std::make_shared<const Attribution>(std::move(attribution));
+  Publish(std::move(snapshot));
+  const std::string text = Get("/metrics").body;
+  EXPECT_THAT(text, AllOf(HasSubstr("# TYPE rocescope_source_received_frames_total counter\n"),
+                          HasSubstr("rocescope_build_info{version=\"1.2.3\"} 1\n"),
+                          HasSubstr("\nrocescope_jobs 150\n")));
+  size_t series = 0;
+  for (size_t at = 0; (at = text.find("\nrocescope_job_ranks{", at)) != std::string::npos; ++at) {
+    ++series;
+  }
+  EXPECT_EQ(series, 100u);
+}
+
+}  // namespace
+}  // namespace rocescope

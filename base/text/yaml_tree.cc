@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// By yaml-cpp's events: its own tree takes duplicate keys and multiplies aliases, and costs more.
+#include "base/text/yaml_tree.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <istream>
+#include <streambuf>
+#include <utility>
+
+namespace rocescope::topology {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+struct Refused {
+  YAML::Mark mark;
+  std::string message;
+};
+
+uint32_t From1(int from_0) { return static_cast<uint32_t>(std::max(from_0, 0)) + 1; }
+
+void RequireUniqueKeys(const YamlNode& map) {
+  std::vector<const YamlNode*> keys;
+  for (size_t i = 0; i < map.items.size(); i += 2) keys.push_back(&map.items[i]);
+  std::sort(keys.begin(), keys.end(), [](const YamlNode* a, const YamlNode* b) {
+    return std::tie(a->text, a->line, a->column) < std::tie(b->text, b->line, b->column);
+  });
+  const auto at =
+      std::adjacent_find(keys.begin(), keys.end(),
+                         [](const YamlNode* a, const YamlNode* b) { return a->text == b->text; });
+  if (at == keys.end()) return;
+  const YamlNode& second = **(at + 1);
+  YAML::Mark mark;
+  mark.line = static_cast<int>(second.line) - 1;
+  mark.column = static_cast<int>(second.column) - 1;
+  throw Refused{mark, fmt::format("the key \"{}\" stands here again; it is in line {} already",
+                                  second.text, (*at)->line)};
+}
+
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  TreeBuilder(std::string_view text, const YamlLimits& limits) : text_(text), limits_(limits) {}
+
+  YamlNode Take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Add(Make(Kind::kNull, mark, "", anchor));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    throw Refused{mark, "aliases (*name) are not taken; write out what is meant"};
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    YamlNode node = Make(Kind::kScalar, mark, tag, anchor);
+    node.quoted = tag == "!";
+    if (node.quoted) RequireClosed(mark);
+    node.text = value;
+    Add(std::move(node));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Open(Make(Kind::kSequence, mark, tag, anchor));
+  }
+  void OnSequenceEnd() override { Close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Open(Make(Kind::kMap, mark, tag, anchor));
+  }
+  void OnMapEnd() override {
+    RequireUniqueKeys(open_.back());
+    Close();
+  }
+
+ private:
+  YamlNode Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
+    if (anchor != 0) throw Refused{mark, "anchors (&name) are not taken; write out what is meant"};
+    // yaml-cpp's own for plain and for quoted scalars.
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      throw Refused{mark, fmt::format("tags are not taken, here {}", tag)};
+    }
+    if (++nodes_ > limits_.nodes) {
+      throw Refused{mark, fmt::format("more than {} values", limits_.nodes)};
+    }
+    return {.kind = kind, .line = From1(mark.line), .column = From1(mark.column)};
+  }
+
+  // yaml-cpp takes a quoted text that ends with the file in place of its quote.
+  void RequireClosed(const YAML::Mark& mark) const {
+    size_t i = static_cast<size_t>(std::max(mark.pos, 0));
+    const char quote = i < text_.size() ? text_[i] : '\0';
+    if (quote != '"' && quote != '\'') {
+      if (limits_.long_texts) return;
+      throw Refused{mark, "a text must stand in one line"};
+    }
+    for (++i; i < text_.size() && (limits_.long_texts || text_[i] != '\n'); ++i) {
+      const bool escapes = quote == '"' && text_[i] == '\\';
+      const bool doubles = quote == '\'' && text_.substr(i).starts_with("''");
+      if (escapes || doubles) {
+        ++i;
+      } else if (text_[i] == quote) {
+        return;
+      }
+    }
+    throw Refused{mark, fmt::format("the quoted text lacks its {}{}", quote,
+                                    limits_.long_texts ? "" : " in this line")};
+  }
+
+  bool AtKey() const {
+    return !open_.empty() && open_.back().kind == Kind::kMap && open_.back().items.size() % 2 == 0;
+  }
+
+  void Add(YamlNode node) {
+    if (AtKey() && node.kind == Kind::kNull) Refuse(node, "a key is missing in front of the colon");
+    if (open_.empty()) {
+      root_ = std::move(node);
+    } else {
+      open_.back().items.push_back(std::move(node));
+    }
+  }
+
+  void Open(YamlNode node) {
+    if (AtKey()) Refuse(node, "a key must be a word, not a list or a map");
+    if (open_.size() >= limits_.depth) {
+      Refuse(node, fmt::format("more than {} levels within each other", limits_.depth));
+    }
+    open_.push_back(std::move(node));
+  }
+
+  void Close() {
+    YamlNode node = std::move(open_.back());
+    open_.pop_back();
+    Add(std::move(node));
+  }
+
+  [[noreturn]] static void Refuse(const YamlNode& node, std::string message) {
+    YAML::Mark mark;
+    mark.line = static_cast<int>(node.line) - 1;
+    mark.column = static_cast<int>(node.column) - 1;
+    throw Refused{mark, std::move(message)};
+  }
+
+  std::string_view text_;
+  const YamlLimits& limits_;
+  size_t nodes_ = 0;
+  YamlNode root_;
+  std::vector<YamlNode> open_;
+};
+
+// Reads the text where it lies.
+class ViewBuffer : public std::streambuf {
+ public:
+  explicit ViewBuffer(std::string_view text) {
+    char* begin = const_cast<char*>(text.data());  // NOLINT: a get area is never written to
+    setg(begin, begin, begin + text.size());
+  }
+};
+
+Error At(std::string_view file, const YAML::Mark& mark, std::string_view message) {
+  return {
+      .code = ErrorCode::kInvalidArgument,
+      .message = fmt::format("{}:{}:{}: {}", file, From1(mark.line), From1(mark.column), message)};
+}
+
+}  // namespace
+
+Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const YamlLimits& limits) {
+  if (text.size() > limits.bytes) {
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("{}: {} octets are too many for a description; expected at most "
+                                 "{}",
+                                 file, text.size(), limits.bytes));
+  }
+  ViewBuffer buffer(text);
+  std::istream stream(&buffer);
+  try {
+    TreeBuilder tree(text, limits);
+    YAML::Parser parser(stream);
+    if (!parser.HandleNextDocument(tree)) return YamlNode{};
+    YamlNode root = tree.Take();
+    TreeBuilder second(text, limits);
+    if (parser.HandleNextDocument(second)) {
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}:{}:{}: a second document begins here; expected one", file,
+                                   second.Take().line, 1));
+    }
+    return root;
+  } catch (const Refused& refused) {
+    return tl::unexpected(At(file, refused.mark, refused.message));
+  } catch (const YAML::Exception& error) {
+    return tl::unexpected(At(file, error.mark, error.msg));
+  }
+}
+
+}  // namespace rocescope::topology

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/text/yaml_tree.h"
+
+#include <gtest/gtest.h>
+
+namespace rocescope::topology {
+namespace {
+
+using Kind = YamlNode::Kind;
+
+std::string ErrorOf(std::string_view text, const YamlLimits& limits = {}) {
+  const auto tree = ParseYaml(text, "f.yaml", limits);
+  return tree ? "none" : tree.error().message;
+}
+
+TEST(YamlTreeTest, ValuesHavePlaces) {
+  const auto tree = ParseYaml("name: x\nlinks:\n  - [a, \"b\"]\n  -\n", "f.yaml");
+
+  ASSERT_TRUE(tree.has_value()) << tree.error().message;
+  ASSERT_EQ(tree->kind, Kind::kMap);
+  ASSERT_EQ(tree->items.size(), 4u);
+  EXPECT_EQ(tree->items[1].text, "x");
+  EXPECT_EQ(tree->items[1].line, 1u);
+  EXPECT_EQ(tree->items[1].column, 7u);
+  const YamlNode& links = tree->items[3];
+  ASSERT_EQ(links.items.size(), 2u);
+  EXPECT_EQ(links.items[0].items[1].text, "b");
+  EXPECT_EQ(links.items[0].items[1].line, 3u);
+  EXPECT_EQ(links.items[0].items[1].column, 9u);
+  EXPECT_TRUE(links.items[0].items[1].quoted);
+  EXPECT_FALSE(links.items[0].items[0].quoted);
+  EXPECT_EQ(links.items[1].kind, Kind::kNull);
+}
+
+TEST(YamlTreeTest, AnEmptyTextIsNothing) {
+  for (const char* text : {"", "\n", "# a comment\n", "---\n"}) {
+    const auto tree = ParseYaml(text, "f.yaml");
+    ASSERT_TRUE(tree.has_value()) << tree.error().message;
+    EXPECT_EQ(tree->kind, Kind::kNull);
+  }
+}
+
+TEST(YamlTreeTest, AKeyStandsOnceInAMap) {
+  EXPECT_EQ(ErrorOf("a: 1\nb: 2\n\"a\": 3\n"),
+            "f.yaml:3:1: the key \"a\" stands here again; it is in line 1 already");
+  EXPECT_EQ(ErrorOf("a: {b: 1}\nc: {b: 1}\n"), "none");
+}
+
+TEST(YamlTreeTest, WhatCanBeAbusedIsRefused) {
+  EXPECT_EQ(ErrorOf("a: &x [1]\nb: *x\n"),
+            "f.yaml:1:4: anchors (&name) are not taken; write out what is meant");
+  EXPECT_NE(ErrorOf("b: *x\n").find("f.yaml:1:"), std::string::npos);
+  EXPECT_EQ(ErrorOf("a: !!int 3\n"), "f.yaml:1:4: tags are not taken, here tag:yaml.org,2002:int");
+  EXPECT_NE(ErrorOf("[a, b]: 1\n").find("a key must be a word"), std::string::npos);
+  EXPECT_NE(ErrorOf("? {a: 1}\n: 2\n").find("a key must be a word"), std::string::npos);
+  EXPECT_EQ(ErrorOf("a: 1\n---\nb: 2\n"),
+            "f.yaml:3:1: a second document begins here; expected one");
+}
+
+TEST(YamlTreeTest, BrokenYamlIsToldByItsPlace) {
+  EXPECT_TRUE(ErrorOf("a: [1, 2\n").starts_with("f.yaml:2:1: ")) << ErrorOf("a: [1, 2\n");
+  EXPECT_TRUE(ErrorOf("a: 1\n b: 2\n").starts_with("f.yaml:2:")) << ErrorOf("a: 1\n b: 2\n");
+  EXPECT_EQ(ErrorOf("é: [a,\n  \"x\n  b]\n"),
+            "f.yaml:2:3: the quoted text lacks its \" in this line");
+  EXPECT_EQ(ErrorOf("a: 'x''\n"), "f.yaml:1:4: the quoted text lacks its ' in this line");
+  EXPECT_EQ(ErrorOf("a: |\n  x\n"), "f.yaml:1:4: a text must stand in one line");
+  EXPECT_EQ(ErrorOf("a: \"\\\"x\"\nb: 'it''s'\nc: \"\"\n"), "none");
+}
+
+TEST(YamlTreeTest, LongTextsAreTakenIfAskedFor) {
+  EXPECT_EQ(ErrorOf("a: |\n  x\n  y\nb: \"x\n  y\"\n", {.long_texts = true}), "none");
+  EXPECT_EQ(ErrorOf("b: \"x\n  y\n", {.long_texts = true}),
+            "f.yaml:1:4: the quoted text lacks its \"");
+}
+
+TEST(YamlTreeTest, DepthAndSizeHaveBounds) {
+  EXPECT_EQ(ErrorOf("[[[1]]]", {.depth = 3}), "none");
+  EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 levels within each other");
+  EXPECT_NE(ErrorOf(std::string(100'000, '[')), "none");
+  EXPECT_EQ(ErrorOf("[1, 2, 3]", {.nodes = 3}), "f.yaml:1:8: more than 3 values");
+  EXPECT_NE(ErrorOf("[1, 2, 3]", {.bytes = 8}).find("too many"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rocescope::topology

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NCCL's log lines, releases 2.3 to 2.30, as facts per process. Source: the format strings of
+// NVIDIA/nccl at its release tags, in src/init.cc, src/transport/net.cc and src/transport/net_ib*.
+//
+// Which lines exist depends on NCCL_DEBUG and NCCL_DEBUG_SUBSYS; queue pairs need INFO and NET. A
+// file may hold several processes and what the program itself prints. Logs carry no usable times:
+// order within a file is all there is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+#include "base/qpn.h"
+
+namespace rocescope {
+
+// A local port of a NIC that NCCL uses: `[0]mlx5_0:1/RoCE`.
+struct NcclDevice {
+  int index = -1;    // what the queue pair lines call IbDev
+  std::string name;  // of the RDMA device
+  int port = 0;
+  std::string link_layer;  // "RoCE", "IB", with "/SHARP" where the plugin adds it
+  int net_device = -1;     // the merged device it belongs to; -1: none was printed
+};
+
+// "Made virtual device": one net device on one or more NIC ports.
+struct NcclVirtualDevice {
+  size_t line = 0;
+  int net_device = -1;
+  std::string name;
+  int64_t speed = 0;  // Mbit/s
+  int device_count = 0;
+};
+
+// Where a communicator came from that ncclCommSplit made.
+struct NcclSplit {
+  uint64_t parent = 0;         // ncclComm* of the same process
+  std::optional<int> ordinal;  // of the parent's splits (2.24 and later)
+  int color = 0;
+  int key = 0;
+};
+
+struct NcclCommunicator {
+  uint64_t pointer = 0;             // ncclComm*: unique in the process while it lives
+  std::optional<uint64_t> comm_id;  // none before 2.16, and for splits but in 2.21 and 2.22
+  std::optional<NcclSplit> split;
+  int rank = -1;
+  int rank_count = 0;
+  int cuda_device = -1;
+  int nvml_device = -1;
+  uint64_t bus_id = 0;  // packed; FormatPciAddress
+  int node_count = 0;   // 0: not printed
+  int local_rank_count = 0;
+  int local_rank = -1;
+  uint64_t thread_id = 0;    // that began the initialisation
+  size_t begin_line = 0;     // of Init START; 0: that release prints none
+  size_t complete_line = 0;  // of Init COMPLETE; 0: not seen
+  size_t end_line = 0;       // of Destroy or Abort COMPLETE; 0: not seen
+  bool aborted = false;
+};
+
+// `Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0`: a connection over the network is being set up.
+struct NcclChannel {
+  size_t line = 0;
+  uint64_t thread_id = 0;
+  int cuda_device = -1;
+  int channel = 0;
+  int connection = 0;  // connIndex; 0 also where the release prints none
+  int source_rank = -1;
+  int destination_rank = -1;
+  bool is_send = false;
+  std::string net;  // "IB", "Socket", or a plugin's name
+  int net_device = -1;
+  int proxy_rank = -1;      // PXN: the local rank whose process owns the connection
+  bool gpu_direct = false;  // /GDRDMA
+  bool shared = false;      // /Shared: connections of several channels are one
+};
+
+// "New proxy send connection": the proxy of this process was asked for a connection.
+struct NcclProxyConnection {
+  size_t line = 0;
+  int cuda_device = -1;
+  bool is_send = false;
+  int local_rank = -1;  // that asked
+  int transport = -1;   // 2: network
+};
+
+enum class NcclQueuePairRole : uint8_t {
+  kUnknown,     // `QP created` by a function that does not say
+  kSend,        // the connecting side
+  kReceive,     // the accepting side
+  kFlush,       // loopback READs, never on the wire
+  kDeviceMain,  // GIN: kernels on the GPU post to it
+};
+
+struct NcclQueuePair {
+  size_t line = 0;  // the first that named it
+  uint64_t thread_id = 0;
+  int cuda_device = -1;
+  NcclQueuePairRole role = NcclQueuePairRole::kUnknown;
+  Qpn local;
+  std::optional<Qpn> remote;  // where a line pairs them
+  int net_device = -1;        // as in channel lines; -1: not printed
+  bool merged = false;        // net_device spreads over several ib_devices
+  int ib_device = -1;         // -1: not printed
+  std::string device_name;    // empty: not printed
+  int port = 0;               // 0: not printed
+  uint32_t mtu = 0;           // octets; 0: not printed
+  int gid_index = -1;
+  std::optional<IpAddress> address;  // the local GID; none on InfiniBand
+  int lid = -1;                      // InfiniBand
+  uint32_t fifo_rkey = 0;            // the receiver writes its clear-to-send under this key
+  uint32_t fifo_lkey = 0;
+  bool ece_inline = false;  // query_ece in this line: NCCL 2.19 to 2.26
+  int own_rank = -1;        // GIN lines state the ranks of both ends
+  int remote_rank = -1;
+};
+
+// `set_ece`: what the sender learnt from its peer, one line for each queue pair of a connection.
+// From 2.20 to 2.26 it prints the remote QPN, before and after the local one.
+struct NcclEce {
+  size_t line = 0;
+  uint64_t thread_id = 0;
+  int ib_device = -1;
+  int port = 0;
+  Qpn qpn;
+  bool is_remote = false;
+};
+
+enum class NcclErrorKind : uint8_t {
+  kCompletion,    // a work request failed: "Got completion"
+  kQueuePair,     // its queue pair: "Got CQE with error"
+  kAsynchronous,  // "async fatal event"
+};
+
+struct NcclError {
+  size_t line = 0;
+  NcclErrorKind kind = NcclErrorKind::kCompletion;
+  std::string text;           // the message, at most 512 octets
+  std::string peer;           // as printed, "10.0.0.2<43210>"
+  std::string device;         // hca, or "mlx5_0:1"
+  std::optional<int> status;  // enum ibv_wc_status: 12 is retry exceeded
+  std::optional<uint32_t> vendor_error;
+  std::optional<Qpn> local;
+  std::optional<IpAddress> local_address;
+  std::optional<IpAddress> remote_address;
+};
+
+struct NcclProcess {
+  std::string host;  // as printed: up to the first dot
+  uint64_t process_id = 0;
+  std::string version;        // "2.20.5+cuda12.4"; empty: not printed
+  std::string oob_interface;  // "eth0"
+  std::optional<IpAddress> oob_address;
+  std::vector<NcclDevice> devices;
+  std::vector<NcclVirtualDevice> virtual_devices;
+  std::vector<NcclCommunicator> communicators;
+  std::vector<NcclChannel> channels;
+  std::vector<NcclProxyConnection> proxy_connections;
+  std::vector<NcclQueuePair> queue_pairs;
+  std::vector<NcclEce> ece;
+  std::vector<NcclError> errors;
+};
+
+// A line that looks like one of the above and is cut or malformed.
+struct NcclLogNote {
+  size_t line = 0;  // 1-based
+  std::string expected;
+};
+
+struct NcclLog {
+  std::string source_name;
+  std::vector<NcclProcess> processes;  // in order of their first fact
+  uint64_t lines = 0;
+  uint64_t messages = 0;  // lines with NCCL's frame
+  uint64_t malformed = 0;
+  uint64_t over_long = 0;          // lines of which only the beginning was read
+  uint64_t processes_refused = 0;  // facts of processes beyond kMaxNcclProcesses
+  std::vector<NcclLogNote> notes;  // the first kMaxNcclLogNotes malformed lines
+};
+
+// Shared by all who know of them, since there may be gigabytes of them; the same object stands for
+// the same log, read to the same line.
+using NcclLogs = std::vector<std::shared_ptr<const NcclLog>>;
+
+inline constexpr size_t kMaxNcclLogNotes = 100;
+inline constexpr size_t kMaxNcclProcesses = 65536;
+inline constexpr size_t kLongestNcclLine = 8192;  // NCCL's own buffers hold 1024 to 2048 octets
+
+// Never fails; what it does not understand it passes over, colours and NULs too. Time and memory
+// are linear in the text. A last line without its line end counts as cut unless its form shows that
+// it is whole.
+NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);
+
+// The same of a log that grows, read in pieces of whole lines.
+class NcclLogReader {
+ public:
+  explicit NcclLogReader(std::string_view source_name);
+  NcclLogReader(NcclLogReader&&) noexcept;
+  NcclLogReader& operator=(NcclLogReader&&) noexcept;
+  ~NcclLogReader();
+
+  void Read(std::string_view text);
+  // What ParseNcclLog would make of all that was read.
+  NcclLog Log() const;
+
+ private:
+  friend NcclLog ParseNcclLog(std::string_view text, std::string_view source_name);
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// The packed PCI address that NCCL prints in hex (domain << 20 | bus << 12 | device << 4 |
+// function) as Linux writes it: 0x80 is "0000:00:08.0".
+std::string FormatPciAddress(uint64_t bus_id);
+
+}  // namespace rocescope

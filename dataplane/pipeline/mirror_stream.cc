@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/pipeline/mirror_stream.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+namespace rocescope {
+namespace {
+
+auto KeyOf(const MirrorStream& stream) {
+  return std::tuple(stream.capture, stream.source, stream.session, stream.kind);
+}
+
+// Where the mean of both would belong to neither, the clock is that of the one who saw more.
+void Add(MirrorStream& into, const MirrorStream& from) {
+  if (from.frames > into.frames) {
+    into.has_sequence = from.has_sequence;
+    into.next_sequence = from.next_sequence;
+    into.has_clock = from.has_clock;
+    into.clock_offset_ns = from.clock_offset_ns;
+  }
+  into.frames += from.frames;
+  into.lost += from.lost;
+  into.repeats += from.repeats;
+  into.last_received = std::max(into.last_received, from.last_received);
+}
+
+}  // namespace
+
+void MergeMirrorStreams(std::vector<MirrorStream>& into, const std::vector<MirrorStream>& from) {
+  for (const MirrorStream& stream : from) {
+    const auto at = std::lower_bound(
+        into.begin(), into.end(), stream,
+        [](const MirrorStream& a, const MirrorStream& b) { return KeyOf(a) < KeyOf(b); });
+    if (at != into.end() && KeyOf(*at) == KeyOf(stream)) {
+      Add(*at, stream);
+    } else {
+      into.insert(at, stream);
+    }
+  }
+}
+
+void MirrorFollower::CountGap(uint32_t sequence) {
+  if (!stream_.has_sequence) {
+    stream_.has_sequence = true;
+    stream_.next_sequence = sequence + 1;
+    return;
+  }
+  const auto ahead = static_cast<int32_t>(sequence - stream_.next_sequence);
+  // Farther than this the switch began anew.
+  constexpr int32_t kPlausible = 1 << 20;
+  if (std::abs(int64_t{ahead}) > kPlausible) {
+    stream_.next_sequence = sequence + 1;
+  } else if (ahead >= 0) {
+    stream_.lost += static_cast<uint32_t>(ahead);
+    stream_.next_sequence = sequence + 1;
+  } else {
+    if (ahead == -1) ++stream_.repeats;
+    if (stream_.lost > 0) --stream_.lost;
+  }
+}
+
+Timestamp MirrorFollower::EventTime(const MirrorInfo& mirror, Timestamp capture_time) {
+  const std::optional<MirrorTime> time = TimeOf(mirror);
+  if (!time.has_value()) return capture_time;
+  // Clocks that agree as closely as this are one; two that differ by more of a record's interval
+  // would make half of the packets late.
+  constexpr int64_t kSameClockNs = 10'000'000;
+  // Unwrapped against where the switch's clock must stand now, then moved to ours. With both times
+  // within their bounds no difference below overflows, whatever a header pretends.
+  const Timestamp told =
+      WithinBounds(Unwrap(*time, WithinBounds(capture_time - Duration(stream_.clock_offset_ns))));
+  const int64_t behind = (capture_time - told).count();
+  if (!stream_.has_clock || std::abs(behind - stream_.clock_offset_ns) >= kStrayedNs) {
+    stream_.has_clock = true;
+    stream_.clock_offset_ns = std::abs(behind) < kSameClockNs ? 0 : behind;
+  }
+  const Timestamp event = told + Duration(stream_.clock_offset_ns);
+  // A time that was moved into its bounds says nothing about others.
+  const bool whole = told > kEarliestTime && told < kLatestTime;
+  const bool has_upper = mirror.has_seconds || mirror.has_upper_timestamp;
+  told_ = {.unit = wire::NanosecondsOf(mirror.granularity),
+           .event_ns = ToNanoseconds(event),
+           .timestamp = mirror.timestamp,
+           .timestamp_upper = mirror.timestamp_upper,
+           .upper_mask = has_upper ? UINT32_MAX : 0,
+           .clock = whole ? ClockKindOf(mirror) : Told::kNever};
+  return event;
+}
+
+}  // namespace rocescope

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of TapTable do not reach through it: that a short way to a time is no other time,
+// and what several cores followed.
+#include "dataplane/pipeline/mirror_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+namespace rocescope {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kStart = 1'700'000'000 * kSecond;
+
+// The definition, step by step.
+class Model {
+ public:
+  Timestamp Follow(const MirrorInfo& mirror, Timestamp capture) {
+    const std::optional<MirrorTime> time = TimeOf(mirror);
+    if (!time) return capture;
+    const Timestamp told = WithinBounds(Unwrap(*time, WithinBounds(capture - Duration(offset_))));
+    const int64_t behind = (capture - told).count();
+    if (!known_ || std::abs(behind - offset_) >= 100'000'000) {
+      known_ = true;
+      offset_ = std::abs(behind) < 10'000'000 ? 0 : behind;
+    }
+    return told + Duration(offset_);
+  }
+
+ private:
+  bool known_ = false;
+  int64_t offset_ = 0;
+};
+
+// A switch's header at `ns` of its own clock.
+MirrorInfo Header(wire::ErspanGranularity granularity, bool upper, int64_t ns) {
+  MirrorInfo mirror = {.kind = MirrorKind::kErspan3, .has_timestamp = true};
+  mirror.granularity = granularity;
+  const int64_t unit = std::max<int64_t>(wire::NanosecondsOf(granularity), 1);
+  if (granularity == wire::ErspanGranularity::kIeee1588) {
+    mirror.timestamp = static_cast<uint32_t>(ns % kSecond);
+    mirror.has_seconds = upper;
+    mirror.timestamp_upper = static_cast<uint32_t>(ns / kSecond);
+  } else {
+    mirror.timestamp = static_cast<uint32_t>(ns / unit);
+    mirror.has_upper_timestamp = upper;
+    mirror.timestamp_upper = static_cast<uint32_t>(ns / unit >> 32);
+  }
+  return mirror;
+}
+
+class FollowerOf : public testing::TestWithParam<std::tuple<int, bool>> {};
+
+// Steps of microseconds and, sometimes, of minutes or back; clocks that are set; other headers in
+// between.
+TEST_P(FollowerOf, AnyClockTellsWhatTheDefinitionSays) {
+  const auto [gra, upper] = GetParam();
+  const auto granularity = static_cast<wire::ErspanGranularity>(gra);
+  std::mt19937_64 random(gra * 2 + upper);
+  MirrorFollower follower{MirrorStream{}};
+  Model model;
+  int64_t now = kStart;
+  int64_t skew = -kStart / 2;
+  for (int i = 0; i < 20'000; ++i) {
+    now += static_cast<int64_t>(random() % 100'000);
+    if (random() % 256 == 0) now += static_cast<int64_t>(random() % (1'000 * kSecond));
+    if (random() % 256 == 0) now -= static_cast<int64_t>(random() % (10 * kSecond));
+    if (random() % 512 == 0) skew = static_cast<int64_t>(random() % (200 * kSecond));
+    MirrorInfo mirror =
+        Header(granularity, upper, now + skew + static_cast<int64_t>(random() % 50'000));
+    if (random() % 64 == 0) mirror.timestamp = static_cast<uint32_t>(random());
+    if (random() % 64 == 0) mirror.timestamp_upper = static_cast<uint32_t>(random());
+    if (random() % 64 == 0) mirror.has_seconds = !mirror.has_seconds;
+    ASSERT_EQ(follower.Follow(mirror, FromNanoseconds(now)),
+              model.Follow(mirror, FromNanoseconds(now)))
+        << "step " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Clocks, FollowerOf,
+                         testing::Combine(testing::Values(0, 1, 2, 3), testing::Bool()));
+
+MirrorStream Session(uint16_t session, uint64_t frames, uint64_t lost, int64_t offset = 0) {
+  return {.source = IpAddress::FromV4(0x0a000005),
+          .session = session,
+          .kind = MirrorKind::kErspan3,
+          .frames = frames,
+          .lost = lost,
+          .has_clock = true,
+          .clock_offset_ns = offset};
+}
+
+TEST(MirrorStreams, OfSeveralCoresComeTogetherInOrder) {
+  std::vector<MirrorStream> all = {Session(2, 10, 1), Session(7, 10, 2)};
+  MergeMirrorStreams(all, {Session(1, 5, 0), Session(7, 20, 4), Session(9, 1, 1)});
+  ASSERT_EQ(all.size(), 4u);
+  const uint64_t expected[][3] = {{1, 5, 0}, {2, 10, 1}, {7, 30, 6}, {9, 1, 1}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].session, expected[i][0]);
+    EXPECT_EQ(all[i].frames, expected[i][1]);
+    EXPECT_EQ(all[i].lost, expected[i][2]);
+  }
+}
+
+TEST(MirrorStreams, HaveTheClockOfTheCoreThatSawMore) {
+  std::vector<MirrorStream> all = {Session(7, 10, 0, 111)};
+  MergeMirrorStreams(all, {Session(7, 20, 0, 222)});
+  MergeMirrorStreams(all, {Session(7, 5, 0, 333)});
+  EXPECT_EQ(all.at(0).clock_offset_ns, 222);
+}
+
+}  // namespace
+}  // namespace rocescope

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one lcore counts, as it publishes it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/time.h"
+#include "dataplane/flow/flow_table.h"
+#include "dataplane/pipeline/frame_processor.h"
+
+namespace rocescope {
+
+struct SourceStatistics {
+  FrameProcessor::Counters frames;
+  FlowTable::Statistics flows;
+  uint32_t flows_open = 0;       // entries of the flow table in use
+  uint64_t octets = 0;           // of the frames that it received, whatever became of them
+  uint64_t linearised = 0;       // frames of several segments, copied into one piece
+  uint64_t records = 0;          // handed over
+  uint64_t records_dropped = 0;  // lost because the reader was slow
+  uint64_t missed = 0;           // frames or datagrams that the kernel had no room for
+  uint64_t passed_on = 0;        // frames put on the ring of the lcore that owns them
+  bool received_any = false;
+  Timestamp first_arrival;  // of all frames, before any filter, if received_any
+  Timestamp last_arrival;
+
+  // Those of another lcore.
+  SourceStatistics& operator+=(const SourceStatistics& other) {
+    frames += other.frames;
+    flows += other.flows;
+    flows_open += other.flows_open;
+    octets += other.octets;
+    linearised += other.linearised;
+    records += other.records;
+    records_dropped += other.records_dropped;
+    missed += other.missed;
+    passed_on += other.passed_on;
+    if (other.received_any) {
+      first_arrival =
+          received_any ? std::min(first_arrival, other.first_arrival) : other.first_arrival;
+      last_arrival = std::max(last_arrival, other.last_arrival);
+      received_any = true;
+    }
+    return *this;
+  }
+};
+
+}  // namespace rocescope

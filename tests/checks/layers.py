@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dependencies point down only: finds includes that climb a floor, go to a sibling, or close a ring.
+
+    tests/checks/layers.py [ROOT]
+
+Prints one line per violation; exit code 1 if there are any.
+"""
+import pathlib
+import re
+import sys
+
+# What the code of a folder may include, by the start of the included path.
+ALLOWED = {
+    "base": ["base"],
+    "dataplane": ["base", "dataplane"],
+    "topology": ["base", "topology"],
+    # What simulator and appliance tell each other stands in dataplane/run and truth.proto.
+    "sim": ["base", "topology", "dataplane/wire", "dataplane/run",
+            "appliance/api/rocescope/v1/truth.pb.h", "sim"],
+    "analytics": ["base", "dataplane/wire", "dataplane/record", "topology", "analytics"],
+    "appliance": ["base", "dataplane", "topology", "analytics", "appliance"],
+    "tests": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "tests"],
+    "testbeds": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "testbeds"],
+}
+# Unit tests, fuzzers and benchmarks stand beside the code and use the test support; so do headers
+# that nothing else includes.
+BESIDE = re.compile(r"_(test|fuzz|bench)\.cc$")
+# System and library headers that a folder must do without, and why.
+REFUSED = [
+    ("analytics", re.compile(r"(fstream|iostream|filesystem|thread|mutex|future|cstdio|stdio\.h"
+                             r"|unistd\.h|sys/.*|net.*/.*|arpa/.*|spdlog/.*|pcap.*)$"),
+     "analytics is pure: no files, sockets, threads or logs"),
+    ("base topology dataplane/wire sim", re.compile(r"(absl|grpc|grpcpp|openssl)/"),
+     "Apache-2.0 code may not be linked beside ns-3"),
+    ("base dataplane topology analytics appliance", re.compile(r"ns3/"),
+     "ns-3 is GPL-2.0: only sim links it"),
+]
+CLOCK = re.compile(r"\b(system_clock|steady_clock|high_resolution_clock)::now\b"
+                   r"|\b(clock_gettime|gettimeofday)\(")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+SOURCES = {".h", ".cc", ".c", ".hpp", ".cpp"}
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def sources(root):
+    for floor in ALLOWED:
+        for path in sorted((root / floor).rglob("*")):
+            if path.suffix in SOURCES and path.is_file():
+                yield path.relative_to(root).as_posix()
+
+
+def find_beside(texts):
+    """The files that only tests, fuzzers and benchmarks use, and these themselves."""
+    users = {}
+    for file, text in texts.items():
+        for _, target in INCLUDE.findall(text):
+            users.setdefault(target, set()).add(file)
+    beside = {file for file in texts if BESIDE.search(file)}
+    while more := {file for file in texts
+                   if file not in beside and users.get(file) and users[file] <= beside}:
+        beside |= more
+    return beside
+
+
+def check_quoted(root, file, target, beside):
+    floor = file.split("/")[0]
+    if target.startswith("rocescope/") and target.endswith(".pb.h"):
+        target = "appliance/api/" + target  # generated, included from the proto root
+    elif not (root / target).is_file() and not target.endswith(".pb.h"):
+        return f'"{target}" is not a file from the repository\'s root'
+    allowed = ALLOWED[floor] + (["tests/support"] if beside else [])
+    if beside and floor == "analytics":
+        allowed = allowed + ["dataplane/decode", "dataplane/flow"]  # to make records from frames
+    if not any(within(target, folder) for folder in allowed):
+        return f'"{target}": {floor}/ may include {", ".join(allowed)} only'
+    return None
+
+
+def check_system(file, target):
+    for folders, pattern, reason in REFUSED:
+        if any(within(file, f) for f in folders.split()) and pattern.match(target):
+            return f"<{target}>: {reason}"
+    return None
+
+
+def find_rings(edges):
+    """Rings among folders, each once, as lists of folders."""
+    rings, done = [], set()
+
+    def visit(node, trail):
+        if node in trail:
+            rings.append(trail[trail.index(node):] + [node])
+            return
+        if node in done:
+            return
+        for target in sorted(edges.get(node, ())):
+            visit(target, trail + [node])
+        done.add(node)
+
+    for node in sorted(edges):
+        visit(node, [])
+    return rings
+
+
+def violations(root):
+    found, edges = [], {}
+    texts = {file: (root / file).read_text(errors="replace") for file in sources(root)}
+    all_beside = find_beside(texts)
+    for file, text in texts.items():
+        beside = file in all_beside
+        for match in INCLUDE.finditer(text):
+            quote, target = match.groups()
+            line = text.count("\n", 0, match.start()) + 1
+            if quote == '"':
+                complaint = check_quoted(root, file, target, beside)
+                here, there = file.rsplit("/", 1)[0], target.rpartition("/")[0]
+                if there and here != there and not beside:
+                    edges.setdefault(here, set()).add(there)
+            else:
+                complaint = None if beside else check_system(file, target)
+            if complaint:
+                found.append(f"{file}:{line}: {complaint}")
+        if file.startswith("analytics/") and not beside and (clock := CLOCK.search(text)):
+            line = text.count("\n", 0, clock.start()) + 1
+            found.append(f"{file}:{line}: {clock[0]}: analytics has no clock; time is passed in")
+    found += ["ring of folders: " + " -> ".join(ring) for ring in find_rings(edges)]
+    return found
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
+    found = violations(root)
+    for line in found:
+        print(line)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
