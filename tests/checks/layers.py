@@ -15,10 +15,10 @@ ALLOWED = {
     "base": ["base"],
     "dataplane": ["base", "dataplane"],
     "topology": ["base", "topology"],
-    # What simulator and appliance tell each other stands in dataplane/run and truth.proto.
-    "sim": ["base", "topology", "dataplane/wire", "dataplane/run",
-            "appliance/api/rocescope/v1/truth.pb.h", "sim"],
-    "analytics": ["base", "dataplane/wire", "dataplane/record", "topology", "analytics"],
+    # dataplane/run and truth.proto are the interface between simulator and appliance.
+    "sim": ["base", "topology", "dataplane/wire", "dataplane/run", "dataplane/record/metric.h",
+            "dataplane/record/counter_entity.h", "sim"],
+    "analytics": ["base", "dataplane/wire", "dataplane/record", "dataplane/host", "topology", "analytics"],
     "appliance": ["base", "dataplane", "topology", "analytics", "appliance"],
     "tests": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "tests"],
     "testbeds": ["base", "dataplane", "topology", "analytics", "appliance", "sim", "testbeds"],
@@ -69,7 +69,9 @@ def find_beside(texts):
 def check_quoted(root, file, target, beside):
     floor = file.split("/")[0]
     if target.startswith("rocescope/") and target.endswith(".pb.h"):
-        target = "appliance/api/" + target  # generated, included from the proto root
+        # generated, included from the proto root
+        truth = target.endswith("/truth.pb.h")
+        target = ("dataplane/run/truth/" if truth else "appliance/api/") + target
     elif not (root / target).is_file() and not target.endswith(".pb.h"):
         return f'"{target}" is not a file from the repository\'s root'
     allowed = ALLOWED[floor] + (["tests/support"] if beside else [])

@@ -48,18 +48,18 @@ function Lane({ collective, period }: { collective: Collective; period: number }
   );
 }
 
-export function IterationPatternLanes({ rhythm, reference }: { iteration_pattern: IterationPattern; reference: Reference }) {
-  const period = Number(rhythm.period_ns) || 1;
-  const waited = rhythm.straggler;
+export function IterationPatternLanes({ pattern, reference }: { iteration_pattern: IterationPattern; reference: Reference }) {
+  const period = Number(pattern.period_ns) || 1;
+  const waited = pattern.straggler;
   const ticks = Array.from({ length: kTicks + 1 }, (_, i) => i / kTicks);
   return (
     <>
       <p class="muted">
-        {duration(rhythm.period_ns)} each, {count(rhythm.iterations)} seen whole,{" "}
-        {count(rhythm.members.length)} NICs; <Share value={rhythm.strength} label="alike" />
+        {duration(pattern.period_ns)} each, {count(pattern.iterations)} seen whole,{" "}
+        {count(pattern.members.length)} NICs; <Share value={pattern.strength} label="alike" />
       </p>
       <div class="lanes">
-        {rhythm.collectives.map((collective, i) => <Lane key={i} collective={collective} period={period} />)}
+        {pattern.collectives.map((collective, i) => <Lane key={i} collective={collective} period={period} />)}
         <div class="lane-title" />
         <div class="lane-ticks" aria-hidden="true">
           {ticks.map((tick) => <span key={tick} style={{ left: `${tick * 100}%` }}>{duration(tick * period)}</span>)}

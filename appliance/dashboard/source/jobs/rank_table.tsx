@@ -29,8 +29,8 @@ function sumEdges(job: Job): Map<number, Sums> {
 }
 
 function isWaitedFor(job: Job, rank: Rank): boolean {
-  const { rhythm } = job;
-  const member = rhythm?.straggler && rhythm.members[rhythm.straggler.member];
+  const { pattern } = job;
+  const member = pattern?.straggler && pattern.members[pattern.straggler.member];
   return member !== undefined && rank.addresses.includes(member.address);
 }
 

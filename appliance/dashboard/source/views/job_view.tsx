@@ -66,7 +66,7 @@ export function JobView({ id, theme }: { id: string; theme: string }) {
             <JobHead job={found} summary={summary} />
             <section aria-labelledby="rhythm-title">
               <h2 id="rhythm-title">An iteration</h2>
-              {found.iteration_pattern ? <IterationPatternLanes rhythm={found.iteration_pattern} reference={reference} /> : (
+              {found.iteration_pattern ? <IterationPatternLanes pattern={found.iteration_pattern} reference={reference} /> : (
                 <p class="muted">No rhythm is to be seen: too few iterations, or none that are alike.</p>
               )}
             </section>
