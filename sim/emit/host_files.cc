@@ -8,8 +8,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "sim/emit/output_file.h"
 #include "base/text/name_range.h"
+#include "sim/emit/output_file.h"
 
 namespace rocescope::sim {
 namespace {

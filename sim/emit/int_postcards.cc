@@ -16,8 +16,7 @@ constexpr uint16_t kSourcePort = 0xd000;
 constexpr uint32_t kMaxOccupancy = 0xffffff;  // 24 bits
 constexpr size_t kMaxInner = 512;
 constexpr uint32_t kFixedBytes = wire::IntReportGroupHeader::kSize + wire::IntReportHeader::kSize +
-                                  wire::IntReportMain::kSize +
-                                  4 * wire::IntMetadataWords(kMetadata);
+                                 wire::IntReportMain::kSize + 4 * wire::IntMetadataWords(kMetadata);
 
 IpAddress AddressOfSwitch(const topology::Node& node, uint32_t number) {
   if (!node.erspan_source.IsUnspecified()) return node.erspan_source;

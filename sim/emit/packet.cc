@@ -14,7 +14,7 @@ namespace rocescope::sim {
 namespace {
 
 constexpr size_t kCnpReservedBytes = 16;  // IBTA Annex A17.9.3
-constexpr size_t kLongestMtu = 4096;       // IBTA vol. 1, 9.2: enum mtu
+constexpr size_t kLongestMtu = 4096;      // IBTA vol. 1, 9.2: enum mtu
 constexpr uint16_t kDontFragment = 0x4000;
 constexpr uint16_t kDefaultPartition = 0xffff;
 constexpr size_t kLongestGrant = 512;  // octets: NCCL's FIFO has eight elements of 64

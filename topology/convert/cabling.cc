@@ -8,19 +8,14 @@
 #include <numeric>
 #include <utility>
 
-#include "topology/check.h"
 #include "base/text/name_range.h"
+#include "topology/check.h"
+#include "topology/convert/lower_case.h"
 
 namespace rocescope::topology {
 namespace {
 
 constexpr size_t kMaxNamesInANote = 8;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 // "leaf[1-4], exit1 and 3 more"
 std::string ForNote(std::vector<std::string> names) {
@@ -34,7 +29,7 @@ std::string ForNote(std::vector<std::string> names) {
 }  // namespace
 
 std::optional<Tier> TierByName(std::string_view name) {
-  const std::string lower = Lower(name);
+  const std::string lower = LowerCase(name);
   const auto has = [&lower](std::string_view word) {
     return lower.find(word) != std::string::npos;
   };
@@ -45,7 +40,7 @@ std::optional<Tier> TierByName(std::string_view name) {
 }
 
 std::optional<Tier> TierByRole(std::string_view role) {
-  const std::string lower = Lower(role);
+  const std::string lower = LowerCase(role);
   if (lower == "host" || lower == "server") return Tier::kHost;
   return TierByName(lower);
 }

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "topology/convert/cabling.h"
 #include "base/text/yaml_tree.h"
+#include "topology/convert/cabling.h"
 
 namespace rocescope::topology {
 namespace {

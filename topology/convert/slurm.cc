@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "base/text/name_range.h"
 #include "topology/check.h"
 #include "topology/convert/cabling.h"
-#include "base/text/name_range.h"
+#include "topology/convert/lower_case.h"
 
 namespace rocescope::topology {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kKeys = {"switchname", "switches", "nodes", "linkspeed"};
 constexpr std::array<std::string_view, 4> kShownKeys = {"SwitchName", "Switches", "Nodes",
                                                         "LinkSpeed"};
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
 
 struct Word {
   std::string_view key;
@@ -110,7 +105,7 @@ class SlurmReader {
   }
 
   void ReadLine(const std::vector<Word>& words) {
-    const std::string first = Lower(words[0].key);
+    const std::string first = LowerCase(words[0].key);
     if (first == "blockname" || first == "blocksizes") {
       if (!told_blocks_) {
         errors_.Add(words[0].place,
@@ -123,7 +118,7 @@ class SlurmReader {
     Switch read;
     bool named = false;
     for (const Word& word : words) {
-      const std::string key = Lower(word.key);
+      const std::string key = LowerCase(word.key);
       const auto known = std::find(kKeys.begin(), kKeys.end(), key);
       if (known == kKeys.end()) {
         errors_.Add(word.place, fmt::format("unknown key \"{}\"{}", word.key, Hint(key)));

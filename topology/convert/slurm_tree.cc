@@ -7,8 +7,8 @@
 #include <set>
 #include <span>
 
-#include "topology/leaf_groups.h"
 #include "base/text/name_range.h"
+#include "topology/leaf_groups.h"
 
 namespace rocescope::topology {
 namespace {

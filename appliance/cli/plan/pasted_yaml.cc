@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "appliance/common/config/listen_address.h"
 #include "appliance/cli/plan/plan.h"
+#include "appliance/common/config/listen_address.h"
 #include "topology/yaml.h"
 
 namespace rocescope::plan {

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "appliance/common/config/config.h"
 #include "appliance/cli/plan/plan_fixture.h"
+#include "appliance/common/config/config.h"
 #include "topology/yaml.h"
 
 namespace rocescope::plan {
