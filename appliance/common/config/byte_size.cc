@@ -36,8 +36,7 @@ std::string FormatBytes(uint64_t octets) {
     octets /= 1024;
     ++power;
   }
-  return power == 0 ? fmt::format("{}", octets)
-                    : fmt::format("{}{}", octets, kByteUnits[power - 1]);
+  return power == 0 ? fmt::format("{}", octets) : fmt::format("{}{}", octets, kByteUnits[power - 1]);
 }
 
 }  // namespace rocescope
