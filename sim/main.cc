@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rocescope-sim: simulates a fabric, and writes what it would have sent. Links ns-3 (GPL-2.0-only).
+// rocescope-sim: simulates a fabric and writes its telemetry. Links ns-3 (GPL-2.0-only).
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,12 +28,11 @@ constexpr int kExitInput = 3;
 constexpr int kExitOutput = 4;
 
 constexpr const char* kFooter =
-    "Exit codes: 0 success, 2 the command line is wrong, 3 the scenario cannot be read or does "
-    "not\n"
-    "hold together (nothing was simulated), 4 the output could not be written.\n"
+    "Exit codes: 0 success; 2 invalid command line; 3 the scenario cannot be read or is invalid\n"
+    "(nothing was simulated); 4 the output could not be written.\n"
     "rocescope-sim links ns-3 and is distributed under the GNU GPL, version 2.\n";
 
-// Where it cannot be written, the text is lost; main looks at standard output in the end.
+// Ignores write errors; main checks standard output at the end.
 template <typename... Args>
 void Print(std::FILE* out, fmt::format_string<Args...> format, Args&&... args) {
   const std::string text = fmt::format(format, std::forward<Args>(args)...);
@@ -44,7 +43,7 @@ void Print(fmt::format_string<Args...> format, Args&&... args) {
   Print(stdout, format, std::forward<Args>(args)...);
 }
 
-// CLI11 alone takes -1 and what is too large for the largest number.
+// CLI11 alone accepts -1 and numbers above the maximum.
 CLI::Validator WholeNumber(uint64_t most) {
   return {[most](const std::string& text) {
             return topology::ParseWholeNumber(text, 0, most)
@@ -54,10 +53,10 @@ CLI::Validator WholeNumber(uint64_t most) {
           ""};
 }
 
-// CLI::Range alone lets a NaN pass.
+// CLI::Range alone accepts NaN.
 CLI::Validator Finite() {
   return {[](const std::string& text) {
-            return text.find_first_of("nN") == std::string::npos ? "" : text + " is no number";
+            return text.find_first_of("nN") == std::string::npos ? "" : text + " is not a number";
           },
           ""};
 }
@@ -84,12 +83,12 @@ Result<std::string> ReadFile(const std::string& path, std::string_view hint = ""
   }
   if (text.size() > kLongest) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: is longer than {} MiB", path, kLongest >> 20));
+                     fmt::format("{}: the file is larger than {} MiB", path, kLongest >> 20));
   }
   return text;
 }
 
-// One line that is written over, on a terminal alone.
+// A progress line that is overwritten in place; shown on a terminal only.
 class ProgressLine {
  public:
   explicit ProgressLine(SimTime end) : end_(end), shows_(isatty(STDERR_FILENO) != 0) {}
@@ -125,7 +124,7 @@ struct RunOptions {
 
 int Run(const RunOptions& options) {
   const auto& [path, output, seed, epoch, dilation] = options;
-  const auto text = ReadFile(path, "; `rocescope-sim list` shows the scenarios that come with it");
+  const auto text = ReadFile(path, "; `rocescope-sim list` shows the included scenarios");
   if (!text) return Fail(text.error(), kExitInput);
   auto scenario = LoadScenario(*text, path, seed);
   if (!scenario) return Fail(scenario.error(), kExitInput);
@@ -152,15 +151,15 @@ int Run(const RunOptions& options) {
         static_cast<double>(scenario->duration) / kMillisecond, scenario->seed,
         output.directory.empty() ? "standard output" : output.directory);
   for (const Injector::Happened& fault : (*simulation)->injector().happened()) {
-    Print(out, "  {}: {} frames touched, {}\n", InfoOf(fault.options.kind).name, fault.affected,
-          fault.visible == kNever ? std::string("never showed")
-                                  : fmt::format("visible from {:.3f} ms",
+    Print(out, "  {}: {} frames affected, {}\n", InfoOf(fault.options.kind).name, fault.affected,
+          fault.visible == kNever ? std::string("never observable")
+                                  : fmt::format("observable from {:.3f} ms",
                                                 static_cast<double>(fault.visible) / kMillisecond));
   }
   return 0;
 }
 
-// What a command says in the end is lost where standard output is full.
+// Reports an error if standard output could not be written.
 int Flushed(int code) {
   if (code != 0 || (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)) return code;
   return Fail({.code = ErrorCode::kUnavailable, .message = "cannot write to standard output"},
@@ -175,8 +174,8 @@ int List(const std::string& directory) {
   }
   if (error || files.empty()) {
     return Fail({.code = ErrorCode::kNotFound,
-                 .message = fmt::format("{}: no scenarios there; name their folder by --scenarios",
-                                        directory)},
+                 .message = fmt::format(
+                     "{}: contains no scenarios; set the directory with --scenarios", directory)},
                 kExitInput);
   }
   std::sort(files.begin(), files.end());
@@ -187,14 +186,14 @@ int List(const std::string& directory) {
     if (!scenario) return Fail(scenario.error(), kExitInput);
     Print("{:<28} {}\n", file.filename().string(), scenario->about);
   }
-  Print("\nKinds of faults:\n");
+  Print("\nFault types:\n");
   for (const FaultInfo& fault : kFaults) Print("{:<28} {}\n", fault.name, fault.sentence);
   return 0;
 }
 
 int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
             const std::string& directory) {
-  const auto text = ReadFile(priors, "; name the data file by --priors");
+  const auto text = ReadFile(priors, "; set the file with --priors");
   if (!text) return Fail(text.error(), kExitInput);
   auto loaded = LoadPriors(*text, priors);
   if (!loaded) return Fail(loaded.error(), kExitInput);
@@ -203,7 +202,7 @@ int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
   std::filesystem::create_directories(directory, error);
   if (error) {
     return Fail({.code = ErrorCode::kUnavailable,
-                 .message = fmt::format("{}: cannot be made: {}", directory, error.message())},
+                 .message = fmt::format("{}: cannot be created: {}", directory, error.message())},
                 kExitOutput);
   }
   std::map<std::string_view, uint32_t> kinds;
@@ -230,57 +229,65 @@ int DrawAll(const std::string& priors, DrawOptions options, uint32_t count,
 }  // namespace rocescope::sim
 
 int main(int argc, char** argv) {
-  CLI::App app("Simulates RoCEv2 fabrics: what they send, and the truth beside it.");
+  CLI::App app("Simulate RoCEv2 fabrics: write their telemetry and the ground truth");
   app.require_subcommand(1);
   app.footer(rocescope::sim::kFooter);
   std::string path;
   rocescope::sim::Simulation::Output output;
   std::string scenarios = ROCESCOPE_SCENARIOS;
   uint64_t seed = 0;
-  CLI::App* run = app.add_subcommand("run", "Simulates a scenario and writes a run directory");
-  run->add_option("SCENARIO", path, "its YAML file")->required()->type_name("");
-  run->add_option("-d", output.directory, "run directory, made if it is not there")
+  CLI::App* run = app.add_subcommand("run", "Simulate a scenario and write a run directory");
+  run->add_option("SCENARIO", path, "scenario file (YAML)")->required()->type_name("");
+  run->add_option("-d", output.directory, "run directory; created if it does not exist")
       ->type_name("DIR");
-  run->add_flag("--stream", output.stream,
-                "write the frames to standard output, as one pcapng, and not to DIR");
-  const CLI::Option* seeded = run->add_option("--seed", seed, "in place of the scenario's")
-                                  ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
-                                  ->type_name("N");
+  run->add_flag(
+      "--stream", output.stream,
+      "write all captured frames to standard output as one pcapng stream; DIR receives only "
+      "the other files");
+  const CLI::Option* seeded =
+      run->add_option("--seed", seed, "random seed (default: the seed in the scenario)")
+          ->check(rocescope::sim::WholeNumber(UINT64_MAX >> 1))
+          ->type_name("N");
   uint64_t epoch = 0;
   const CLI::Option* begins =
-      run->add_option("--epoch", epoch, "when it begins, in whole seconds since 1970")
+      run->add_option("--epoch", epoch, "start time of the run, in seconds since 1970-01-01 UTC")
           ->check(rocescope::sim::WholeNumber(uint64_t{1} << 33))
           ->type_name("SECONDS");
   uint32_t dilation = 1;
-  run->add_option("--dilate", dilation,
-                  "tell it so many times slower: a fabric whose links have as much less speed, so "
-                  "that it can be played back as fast as it is told")
+  run->add_option(
+         "--dilate", dilation,
+         "multiply all times by N and divide all speeds by N, so that the run can be replayed "
+         "in real time at a lower packet rate (default: 1)")
       ->check(rocescope::sim::WholeNumber(1'000'000))
       ->type_name("N");
-  CLI::App* list = app.add_subcommand("list", "Shows the scenarios and the kinds of faults");
-  list->add_option("--scenarios", scenarios, "folder of the scenarios")->type_name("DIR");
+  CLI::App* list = app.add_subcommand("list", "List the included scenarios and the fault types");
+  list->add_option("--scenarios", scenarios, "directory of the scenarios")->type_name("DIR");
   std::string priors = ROCESCOPE_PRIORS;
   rocescope::sim::DrawOptions drawing;
   uint32_t count = 0;
   std::string drawn;
-  CLI::App* draw = app.add_subcommand("draw", "Draws random scenarios, each a file for `run`");
-  draw->add_option("--count", count, "how many")
+  CLI::App* draw =
+      app.add_subcommand("draw", "Generate random scenarios, one file each, for `run`");
+  draw->add_option("--count", count, "number of scenarios")
       ->required()
       ->check(CLI::Range(1, 9999))
       ->type_name("N");
-  draw->add_option("--seed", drawing.seed, "the same one draws the same files (1)")
+  draw->add_option("--seed", drawing.seed,
+                   "random seed; the same seed gives the same files (default: 1)")
       ->check(rocescope::sim::WholeNumber(UINT64_MAX))
       ->type_name("N");
-  draw->add_option("-d", drawn, "folder of the files, made if it is not there")
+  draw->add_option("-d", drawn, "output directory; created if it does not exist")
       ->required()
       ->type_name("DIR");
   draw->add_flag("--stratified", drawing.stratified,
-                 "every kind of fault equally often, not by weight");
-  draw->add_option("--priors", priors, "weights of the kinds, and rates of loss")
+                 "draw all fault types equally often instead of by weight");
+  draw->add_option("--priors", priors,
+                   "file with the weights of the fault types and the loss rates")
       ->type_name("FILE");
-  draw->add_option("--healthy", drawing.healthy, "share of controls without a fault (0.3)")
+  draw->add_option("--healthy", drawing.healthy,
+                   "fraction of healthy scenarios, which have no fault (default: 0.3)")
       ->check(CLI::Range(0.0, 1.0) & rocescope::sim::Finite())
-      ->type_name("SHARE");
+      ->type_name("FRACTION");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -290,13 +297,14 @@ int main(int argc, char** argv) {
   if (*list) return Flushed(rocescope::sim::List(scenarios));
   if (*draw) return Flushed(rocescope::sim::DrawAll(priors, drawing, count, drawn));
   if (output.directory.empty() && !output.stream) {
-    rocescope::sim::Print(
-        stderr, "rocescope-sim: give -d DIR or --stream, where the run is to be written\n");
+    rocescope::sim::Print(stderr,
+                          "rocescope-sim: no output selected: specify -d DIR or --stream\n");
     return rocescope::sim::kExitUsage;
   }
   if (output.stream && isatty(STDOUT_FILENO) != 0) {
-    rocescope::sim::Print(
-        stderr, "rocescope-sim: --stream writes octets: let standard output be a pipe or a file\n");
+    rocescope::sim::Print(stderr,
+                          "rocescope-sim: --stream writes binary data: redirect standard output to "
+                          "a pipe or a file\n");
     return rocescope::sim::kExitUsage;
   }
   rocescope::sim::RunOptions options = {

@@ -21,8 +21,8 @@ Fault MakeFault(PartKind kind, size_t index, fmt::format_string<Arguments...> fo
           .message = fmt::format(format, std::forward<Arguments>(arguments)...)};
 }
 
-// The numbers of two parts with the same key, the later second; none if all differ. `key_of` gives
-// nullopt for what has none.
+// Returns the indices of two parts with the same key, the later one second; nullopt if all keys
+// differ. `key_of` returns nullopt for a part without a key.
 template <typename Part, typename KeyOf>
 std::optional<std::pair<size_t, size_t>> FindTwice(const std::vector<Part>& parts, KeyOf key_of) {
   using Key = typename decltype(key_of(parts[0]))::value_type;
@@ -62,7 +62,7 @@ class Checker {
       return MakeFault(PartKind::kGpu, kMaxGpus, "more than {} GPUs", kMaxGpus);
     }
     if (!parts_.name.empty() && !IsPortName(parts_.name)) {
-      return MakeFault(PartKind::kNode, 0, "\"{}\" cannot name a fabric", parts_.name);
+      return MakeFault(PartKind::kNode, 0, "\"{}\" is not a valid fabric name", parts_.name);
     }
     if (parts_.ports.size() > kMaxPorts) {
       return MakeFault(PartKind::kPort, kMaxPorts, "more than {} ports", kMaxPorts);
@@ -76,21 +76,21 @@ class Checker {
       const Node& node = parts_.nodes[i];
       if (!IsNodeName(node.name)) {
         return MakeFault(PartKind::kNode, i,
-                         "\"{}\" cannot name a node: expected 1 to {} letters, digits and signs "
-                         "of ASCII without spaces, ':', ',', '\"', '[' and ']'",
+                         "\"{}\" is not a valid node name: expected 1 to {} printable characters "
+                         "(ASCII) without spaces, ':', ',', '\"', '[' and ']'",
                          node.name, kLongestName);
       }
       if (node.first_port != next || node.port_count > parts_.ports.size() - next) {
-        return MakeFault(PartKind::kNode, i, "the ports of {} do not lie behind those before",
-                         node.name);
+        return MakeFault(PartKind::kNode, i,
+                         "the ports of {} do not follow those of the previous node", node.name);
       }
       next += node.port_count;
       const bool named = !node.erspan_source.IsUnspecified() || !node.sflow_agent.IsUnspecified() ||
                          node.int_switch_id != kNone;
       if (!node.IsSwitch() && (named || node.pod != kNone)) {
         return MakeFault(PartKind::kNode, i,
-                         "{} is a host: a pod, an ERSPAN source, an sFlow agent and an INT switch "
-                         "id are a switch's",
+                         "{} is a host: only a switch can have a pod, an ERSPAN source, an sFlow "
+                         "agent or an INT switch id",
                          node.name);
       }
     }
@@ -133,19 +133,20 @@ class Checker {
         const Port& port = parts_.ports[i];
         if (!IsPortName(port.name)) {
           return MakeFault(PartKind::kPort, i,
-                           "\"{}\" cannot name a port of {}: expected 1 to {} letters, digits and "
-                           "signs of ASCII without ',', '\"', '[' and ']'",
+                           "\"{}\" is not a valid port name for {}: expected 1 to {} printable "
+                           "ASCII characters without ',', '\"', '[' and ']'",
                            port.name, node.name, kLongestName);
         }
         if (port.node != n) {
-          return MakeFault(PartKind::kPort, i, "port {} lies among those of {} and is not one",
+          return MakeFault(PartKind::kPort, i,
+                           "port {} is in the port range of {} but belongs to another node",
                            port.name, node.name);
         }
         if (port.link == kNone) continue;
         const bool there = port.link < parts_.links.size();
         if (!there ||
             (parts_.links[port.link].ends[0] != i && parts_.links[port.link].ends[1] != i))
-          return MakeFault(PartKind::kPort, i, "{} says it has a link that does not end there",
+          return MakeFault(PartKind::kPort, i, "{} refers to a link that does not end there",
                            PortName(i));
       }
     }
@@ -174,12 +175,12 @@ class Checker {
       const Link& link = parts_.links[i];
       for (const PortIndex end : link.ends) {
         if (end >= parts_.ports.size()) {
-          return MakeFault(PartKind::kLink, i, "a link needs two ports");
+          return MakeFault(PartKind::kLink, i, "a link needs two existing ports");
         }
       }
       for (const PortIndex end : link.ends) {
         if (parts_.ports[end].link == i) continue;
-        return MakeFault(PartKind::kLink, i, "{} is at the end of two links", PortName(end));
+        return MakeFault(PartKind::kLink, i, "{} has two links", PortName(end));
       }
       const auto [a, b] = link.ends;
       if (parts_.ports[a].node == parts_.ports[b].node) {
@@ -206,23 +207,23 @@ class Checker {
       const Nic& nic = parts_.nics[i];
       if (!IsHost(nic.host)) return MakeFault(PartKind::kNic, i, "NIC {} has no host", nic.device);
       if (!IsPortName(nic.device)) {
-        return MakeFault(PartKind::kNic, i, "\"{}\" cannot name a device of {}", nic.device,
+        return MakeFault(PartKind::kNic, i, "\"{}\" is not a valid device name for {}", nic.device,
                          NodeName(nic.host));
       }
       if (nic.port >= parts_.ports.size() || parts_.ports[nic.port].node != nic.host ||
           taken[nic.port]) {
-        return MakeFault(PartKind::kNic, i, "NIC {} of {} has no port of its own there", nic.device,
-                         NodeName(nic.host));
+        return MakeFault(PartKind::kNic, i, "NIC {} of {} has no port of its own on that host",
+                         nic.device, NodeName(nic.host));
       }
       taken[nic.port] = true;
       if (nic.rail > kMaxRail) {
-        return MakeFault(PartKind::kNic, i, "NIC {} of {} is of rail {}; expected 0 to {}",
+        return MakeFault(PartKind::kNic, i, "NIC {} of {} has rail {}; expected 0 to {}",
                          nic.device, NodeName(nic.host), nic.rail, kMaxRail);
       }
     }
     for (size_t i = 0; i < parts_.ports.size(); ++i) {
       if (taken[i] || !IsHost(parts_.ports[i].node)) continue;
-      return MakeFault(PartKind::kPort, i, "{} is a host's port without a NIC", PortName(i));
+      return MakeFault(PartKind::kPort, i, "{} is a host port without a NIC", PortName(i));
     }
     const auto two = FindTwice(parts_.nics, [](const Nic& nic) {
       return std::optional(std::pair(nic.host, std::string_view(nic.device)));
@@ -261,11 +262,12 @@ class Checker {
       }
       if (gpu.nic != kNone &&
           (gpu.nic >= parts_.nics.size() || parts_.nics[gpu.nic].host != gpu.host)) {
-        return MakeFault(PartKind::kGpu, i, "GPU {} of {} has a NIC that is not there", gpu.number,
+        return MakeFault(PartKind::kGpu, i,
+                         "GPU {} of {} refers to a NIC that this host does not have", gpu.number,
                          NodeName(gpu.host));
       }
       if (gpu.rail > kMaxRail) {
-        return MakeFault(PartKind::kGpu, i, "GPU {} of {} is of rail {}; expected 0 to {}",
+        return MakeFault(PartKind::kGpu, i, "GPU {} of {} has rail {}; expected 0 to {}",
                          gpu.number, NodeName(gpu.host), gpu.rail, kMaxRail);
       }
     }
@@ -284,7 +286,7 @@ class Checker {
                              : std::optional(std::pair(gpu.host, std::string_view(gpu.pci)));
     });
     if (!two) return std::nullopt;
-    return MakeFault(PartKind::kGpu, two->second, "{} has two GPUs at {}",
+    return MakeFault(PartKind::kGpu, two->second, "{} has two GPUs with the PCI address {}",
                      NodeName(parts_.gpus[two->second].host), parts_.gpus[two->second].pci);
   }
 
@@ -296,11 +298,11 @@ class Checker {
       }
       const std::string& name = NodeName(tap.node);
       if (tap.session > kMaxSession) {
-        return MakeFault(PartKind::kTap, i, "{} has a mirror session {}; expected 0 to {}", name,
+        return MakeFault(PartKind::kTap, i, "{} has mirror session {}; expected 0 to {}", name,
                          tap.session, kMaxSession);
       }
       if (tap.ports.empty()) {
-        return MakeFault(PartKind::kTap, i, "mirror session {} of {} has no port", tap.session,
+        return MakeFault(PartKind::kTap, i, "mirror session {} of {} has no ports", tap.session,
                          name);
       }
       std::vector<PortIndex> sorted = tap.ports;
@@ -308,18 +310,20 @@ class Checker {
       const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
       if (sorted.back() >= parts_.ports.size() || parts_.ports[sorted.front()].node != tap.node ||
           parts_.ports[sorted.back()].node != tap.node) {
-        return MakeFault(PartKind::kTap, i, "mirror session {} of {} has a port that is not there",
+        return MakeFault(PartKind::kTap, i,
+                         "mirror session {} of {} refers to a port that this switch does not have",
                          tap.session, name);
       }
       if (twice != sorted.end()) {
-        return MakeFault(PartKind::kTap, i, "mirror session {} of {} has port {} twice",
+        return MakeFault(PartKind::kTap, i, "mirror session {} of {} lists port {} twice",
                          tap.session, name, parts_.ports[*twice].name);
       }
     }
     return std::nullopt;
   }
 
-  // A frame tells its session and its direction: a second session of the same could be the first.
+  // A mirrored frame identifies its session and direction only, so two sessions must not share
+  // both.
   MaybeFault CheckTapsUnique() const {
     for (const TapDirection direction : {TapDirection::kIngress, TapDirection::kEgress}) {
       const auto two = FindTwice(parts_.taps, [&](const Tap& tap) {

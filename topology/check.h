@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the parts of a fabric hang together. Told by part, so that a loader can say where in its
-// file the part stands.
+// Checks the consistency of a fabric's parts. The result names the faulty part, so that a loader
+// can report its position in the file.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace rocescope::topology {
 
-// Far above what is built, and low enough that hostile sizes end in an error.
+// Far above real fabrics, and low enough that hostile sizes give an error.
 inline constexpr size_t kMaxNodes = size_t{1} << 20;
 inline constexpr size_t kMaxPorts = size_t{1} << 20;
 inline constexpr size_t kMaxGpus = size_t{1} << 20;
@@ -22,20 +22,22 @@ enum class PartKind : uint8_t { kNode, kPort, kLink, kNic, kGpu, kTap };
 
 struct Fault {
   PartKind kind = PartKind::kNode;
-  uint32_t index = 0;  // in the parts' array of that kind
+  uint32_t index = 0;  // index in the array of that kind
   std::string message;
 };
 
-// The first thing wrong, of the later of two parts where two contradict each other:
-// names not unique or not printable, a port outside its node, a link without two ends on two nodes
-// or without speed, a host's port without exactly one NIC, an address twice in a segment, a GPU
-// with another host's NIC, a tap on a host or on ports of another switch.
+// Returns the first inconsistency; if two parts contradict each other, the later one. Examples are
+// a duplicate or invalid name, a port outside its node's range, a link without two ends on two
+// nodes or without a speed, a host port that does not belong to exactly one NIC, a duplicate
+// address in a segment, a GPU with a NIC of another host, and a tap on a host or on ports of
+// another switch.
 std::optional<Fault> FindFault(const Fabric::Parts& parts);
 
-// Whether it may name a node: 1 to 255 printable characters of ASCII without spaces, ':' (it parts
-// node and port), '"', and '[', ']' and ',' (they make ranges of names).
+// Returns whether `name` is valid for a node: 1 to 255 printable ASCII characters without spaces,
+// ':' (separates node and port), '"', and '[', ']' and ',' (used in name ranges).
 bool IsNodeName(std::string_view name);
-// Whether it may name a port, a device or a fabric: likewise, but ':' and inner spaces are allowed.
+// Returns whether `name` is valid for a port, a device or a fabric: as for a node, but ':' and
+// inner spaces are allowed.
 bool IsPortName(std::string_view name);
 
 }  // namespace rocescope::topology

@@ -12,15 +12,16 @@ namespace {
 
 using Parts = Fabric::Parts;
 
-// Two hosts with two NICs and GPUs on one leaf, a session on its ports: leaf0 is node 0, host0 and
-// host1 nodes 1 and 2; ports 0 to 3 are the leaf's, 4 and 5 host0's, 6 and 7 host1's.
-Parts Sound() {
+// Two hosts with two NICs and GPUs on one leaf, and a mirror session on the leaf's ports. leaf0 is
+// node 0, host0 and host1 are nodes 1 and 2. Ports 0 to 3 belong to the leaf, 4 and 5 to host0, 6
+// and 7 to host1.
+Parts ValidParts() {
   Parts parts = *GenerateParts({.shape = Shape::kStar, .hosts = 2, .nics_per_host = 2});
   parts.taps.push_back({.node = 0, .session = 1, .ports = {0, 1}});
   return parts;
 }
 
-TEST(CheckTest, FindsNothingWrongInASoundFabric) { EXPECT_FALSE(FindFault(Sound()).has_value()); }
+TEST(CheckTest, ValidFabricHasNoFault) { EXPECT_FALSE(FindFault(ValidParts()).has_value()); }
 
 struct Damage {
   const char* name;
@@ -33,7 +34,7 @@ struct Damage {
 class BrokenFabric : public testing::TestWithParam<Damage> {};
 
 TEST_P(BrokenFabric, IsToldByPart) {
-  Parts parts = Sound();
+  Parts parts = ValidParts();
   GetParam().break_it(parts);
 
   const auto fault = FindFault(parts);
@@ -51,13 +52,13 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NodeNameTwice", [](Parts& p) { p.nodes[2].name = "host0"; }, PartKind::kNode, 2,
                "two nodes named host0"},
         Damage{"NodeNameWithColon", [](Parts& p) { p.nodes[1].name = "a:b"; }, PartKind::kNode, 1,
-               "cannot name a node"},
+               "is not a valid node name"},
         Damage{"NodeWithoutName", [](Parts& p) { p.nodes[1].name.clear(); }, PartKind::kNode, 1,
-               "cannot name a node"},
+               "is not a valid node name"},
         Damage{"HostWithAgent", [](Parts& p) { p.nodes[1].sflow_agent = IpAddress::FromV4(1); },
                PartKind::kNode, 1, "is a host"},
         Damage{"PortsOverlap", [](Parts& p) { p.nodes[1].first_port = 3; }, PartKind::kNode, 1,
-               "do not lie behind"},
+               "do not follow those"},
         Damage{"PortOfNobody", [](Parts& p) { p.nodes[2].port_count = 1; }, PartKind::kPort, 7,
                "no node"},
         Damage{"PortNameTwice", [](Parts& p) { p.ports[1].name = "Ethernet1"; }, PartKind::kPort, 1,
@@ -65,9 +66,9 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"PortNumberTwice", [](Parts& p) { p.ports[1].number = 1; }, PartKind::kPort, 1,
                "same number, 1"},
         Damage{"PortNameWithControl", [](Parts& p) { p.ports[1].name = "a\x1b"; }, PartKind::kPort,
-               1, "cannot name a port"},
+               1, "is not a valid port name"},
         Damage{"PortOfAnotherNode", [](Parts& p) { p.ports[1].node = 1; }, PartKind::kPort, 1,
-               "is not one"},
+               "belongs to another node"},
         Damage{"LinkThatIsNotThere", [](Parts& p) { p.ports[0].link = 99; }, PartKind::kPort, 0,
                "does not end there"},
         Damage{"LinkWithOneEnd", [](Parts& p) { p.links[3].ends[1] = kNone; }, PartKind::kPort, 3,
@@ -109,26 +110,26 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NoAddress", [](Parts& p) { p.nics[3].addresses[0].address = {}; }, PartKind::kNic,
                3, "unspecified"},
         Damage{"GpuWithAnothersNic", [](Parts& p) { p.gpus[0].nic = 2; }, PartKind::kGpu, 0,
-               "a NIC that is not there"},
+               "a NIC that this host does not have"},
         Damage{"GpuNumberTwice", [](Parts& p) { p.gpus[1].number = 0; }, PartKind::kGpu, 1,
                "two GPUs with the number 0"},
         Damage{"GpuPciTwice", [](Parts& p) { p.gpus[1].pci = p.gpus[0].pci; }, PartKind::kGpu, 1,
-               "two GPUs at"},
+               "two GPUs with the PCI address"},
         Damage{"TapOnAHost", [](Parts& p) { p.taps[0].node = 1; }, PartKind::kTap, 0, "a switch"},
         Damage{"TapBeyondTenBits", [](Parts& p) { p.taps[0].session = 1024; }, PartKind::kTap, 0,
                "0 to 1023"},
         Damage{"TapOnAnothersPort", [](Parts& p) { p.taps[0].ports = {0, 4}; }, PartKind::kTap, 0,
-               "port that is not there"},
+               "port that this switch does not have"},
         Damage{"TapOfNothing", [](Parts& p) { p.taps[0].ports.clear(); }, PartKind::kTap, 0,
-               "no port"},
+               "no ports"},
         Damage{"TapPortTwice", [](Parts& p) { p.taps[0].ports = {1, 1}; }, PartKind::kTap, 0,
                "Ethernet2 twice"},
         Damage{"TapTwice", [](Parts& p) { p.taps.push_back(p.taps[0]); }, PartKind::kTap, 1,
                "two mirror sessions 1"}),
     [](const auto& damage) { return damage.param.name; });
 
-TEST(CheckTest, OneSessionMayHaveTwoDirectionsApart) {
-  Parts parts = Sound();
+TEST(CheckTest, SessionMayExistOncePerDirection) {
+  Parts parts = ValidParts();
   parts.taps.push_back(parts.taps[0]);
   parts.taps[1].direction = TapDirection::kEgress;
   EXPECT_FALSE(FindFault(parts).has_value());
@@ -137,7 +138,7 @@ TEST(CheckTest, OneSessionMayHaveTwoDirectionsApart) {
   EXPECT_TRUE(FindFault(parts).has_value());
 }
 
-TEST(CheckTest, PortNamesOfAllVendorsAreNames) {
+TEST(CheckTest, PortNamesOfAllVendorsAreValid) {
   for (const char* name :
        {"Ethernet1/1", "et-0/0/0:1", "swp1s0", "ethernet 1/1/1", "mlx5_0", "e1-1"}) {
     EXPECT_TRUE(IsPortName(name)) << name;

@@ -13,9 +13,9 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMaxMirroredPorts = 4 * kMaxPorts;  // of all sessions together
+constexpr size_t kMaxMirroredPorts = 4 * kMaxPorts;  // limit for all sessions together
 
-// The number that a name ends with: 12 of "Ethernet12"; 0 if none does.
+// Returns the trailing number of a name: 12 for "Ethernet12", 0 if there is none.
 uint32_t NumberAtTheEnd(std::string_view name) {
   size_t begin = name.size();
   while (begin > 0 && name[begin - 1] >= '0' && name[begin - 1] <= '9') --begin;
@@ -134,11 +134,11 @@ NodeIndex Draft::Describe(std::string_view name, bool is_switch, Place place) {
   }
   Origin& origin = places_.nodes[known];
   if (!origin.generated) {
-    errors_.Add(place, fmt::format("{} is described in line {} already", name, origin.place.line));
+    errors_.Add(place, fmt::format("{} is already described in line {}", name, origin.place.line));
     return kNone;
   }
   if (parts().nodes[known].IsSwitch() != is_switch) {
-    errors_.Add(place, fmt::format("{} is a {} that was generated, not a {}", name,
+    errors_.Add(place, fmt::format("{} is a generated {}, not a {}", name,
                                    is_switch ? "host" : "switch", is_switch ? "switch" : "host"));
     return kNone;
   }
@@ -160,7 +160,7 @@ PortIndex Draft::AddPort(NodeIndex node, uint32_t number, std::string_view name,
   const std::string full = fmt::format("{}:{}", parts().nodes[node].name, name);
   const auto [at, is_new] = ports_.try_emplace(full, static_cast<PortIndex>(parts().ports.size()));
   if (!is_new) {
-    errors_.Add(place, fmt::format("there are two ports {}; the other is in line {}", full,
+    errors_.Add(place, fmt::format("port {} is listed twice; the other entry is in line {}", full,
                                    places_.ports[at->second].place.line));
     return kNone;
   }
@@ -192,7 +192,8 @@ GpuIndex Draft::AddGpu(Gpu gpu, Place place) {
 void Draft::AddTap(Tap tap, Place place) {
   mirrored_ports_ += tap.ports.size();
   if (mirrored_ports_ > kMaxMirroredPorts) {
-    errors_.Add(place, fmt::format("more than {} ports of mirror sessions", kMaxMirroredPorts));
+    errors_.Add(place,
+                fmt::format("more than {} mirrored ports in all sessions", kMaxMirroredPorts));
     return;
   }
   places_.taps.push_back({.place = place});
@@ -202,7 +203,7 @@ void Draft::AddTap(Tap tap, Place place) {
 void Draft::AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_second,
                     std::optional<Duration> delay, Place place) {
   for (const PortIndex end : {a, b}) {
-    // A cable that is moved keeps its speed and length, though it may be unplugged by now.
+    // A cable that was moved keeps its speed and delay, even if it was unplugged before.
     if (end < generated_links_.size() && generated_links_[end] != kNone) {
       const Link& before = parts().links[generated_links_[end]];
       if (!bits_per_second) bits_per_second = before.bits_per_second;
@@ -211,7 +212,7 @@ void Draft::AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_s
     const LinkIndex link = parts().ports[end].link;
     if (link == kNone) continue;
     if (!places_.links[link].generated) {
-      errors_.Add(place, fmt::format("{} is at the end of the link in line {} already", NameOf(end),
+      errors_.Add(place, fmt::format("{} already has the link in line {}", NameOf(end),
                                      places_.links[link].place.line));
       return;
     }
@@ -220,8 +221,8 @@ void Draft::AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_s
   if (!bits_per_second) bits_per_second = default_speed_;
   if (!bits_per_second) {
     errors_.Add(place,
-                "the link has no speed; give it one (speed: 400G), or all of them by "
-                "defaults: {speed: 400G}");
+                "the link has no speed; add \"speed: 400G\" here, or "
+                "\"defaults: {speed: 400G}\" for all links");
     return;
   }
   places_.links.push_back({.place = place});
@@ -231,7 +232,7 @@ void Draft::AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_s
 void Draft::Unplug(PortIndex port, Place place) {
   const LinkIndex link = parts().ports[port].link;
   if (link == kNone) {
-    errors_.Add(place, fmt::format("nothing is plugged into {}", NameOf(port)));
+    errors_.Add(place, fmt::format("{} has no cable", NameOf(port)));
     return;
   }
   for (const PortIndex end : parts().links[link].ends) parts().ports[end].link = kNone;
@@ -260,7 +261,7 @@ void Draft::NumberPorts() {
   }
 }
 
-// Links that no port has any more.
+// Removes links that are no longer connected to a port.
 void Draft::DropUnplugged() {
   std::vector<Link>& links = parts().links;
   size_t kept = 0;

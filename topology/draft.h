@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric while a file is read: parts found by name and remembered with their places, generated
-// ones overridden by described ones.
+// A fabric under construction while a file is read: finds parts by name, remembers their positions
+// in the file, and lets described parts override generated ones.
 #pragma once
 
 #include <functional>
@@ -22,55 +22,56 @@ class Draft {
  public:
   explicit Draft(YamlErrors& errors) : errors_(errors) {}
 
-  // What is generated in place of being described; once, and first.
+  // Sets the generated parts. Call it at most once, before all other functions.
   void Begin(Fabric::Parts parts, Place place);
   void SetName(std::string name) { parts().name = std::move(name); }
   Duration default_delay() const { return default_delay_; }
-  // Of links that do not say, and of which no generated one takes it over.
+  // Sets speed and delay of links that neither have their own nor replace a generated link.
   void SetDefaults(std::optional<uint64_t> bits_per_second, Duration delay) {
     default_speed_ = bits_per_second;
     default_delay_ = delay;
   }
 
-  // kNone if there is none.
+  // Returns kNone if there is no such node.
   NodeIndex FindNode(std::string_view name) const;
   PortIndex FindPort(std::string_view node_and_port) const;
   NicIndex FindNic(NodeIndex host, std::string_view device);
   GpuIndex FindGpu(NodeIndex host, uint32_t number);
-  // kNone, after an error that names the nearest known.
+  // Returns kNone and reports an error with the most similar name if there is no such node.
   NodeIndex RequireNode(std::string_view name, Place place);
-  // "leaf0:Ethernet4"; makes the port where a switch's are not listed.
+  // Finds "leaf0:Ethernet4"; creates the port if the switch has no port list.
   PortIndex RequirePort(std::string_view node_and_port, Place place);
   PortIndex RequirePortOf(NodeIndex node, std::string_view port, Place place);
 
-  // A new node, or the generated one of this name and kind, to be overridden, more than once if
-  // need be; kNone, after an error, if it has been described already.
+  // Adds a node, or returns the generated one of this name and kind, which may be overridden
+  // repeatedly. Returns kNone and reports an error if the node was described before.
   NodeIndex Describe(std::string_view name, bool is_switch, Place place);
   bool IsGenerated(NodeIndex node) const { return places_.nodes[node].generated; }
-  // That a generated part is described here too.
+  // Records the position of a description that overrides a generated part.
   void Override(PartKind kind, uint32_t index, Place place);
-  // From now on a link's end must be a port that is listed.
+  // From now on links may use only the listed ports of this node.
   void ListPorts(NodeIndex node) { lists_ports_[node] = true; }
-  // With number 0: to be numbered by Build.
+  // If the number is 0, Build assigns one.
   PortIndex AddPort(NodeIndex node, uint32_t number, std::string_view name, Place place);
   NicIndex AddNic(Nic nic, std::string_view port, uint32_t number, Place place);
-  // These three are kNone, or nothing, after an error where there are too many or two of one name.
+  // The next three functions return kNone or nothing and report an error for too many parts or
+  // duplicate names.
   GpuIndex AddGpu(Gpu gpu, Place place);
   void AddTap(Tap tap, Place place);
-  // In the order of adding.
+  // Returns the ports in the order of adding.
   std::span<const PortIndex> PortsOf(NodeIndex node) const { return ports_of_[node]; }
   std::span<const NicIndex> NicsOf(NodeIndex host) const { return nics_of_[host]; }
-  // Takes the place of generated links at these ports, and their speed and delay where it has none;
-  // an error where a described one is.
+  // Replaces generated links at these ports, and takes their speed and delay if none is given.
+  // Reports an error if a port already has a described link.
   void AddLink(PortIndex a, PortIndex b, std::optional<uint64_t> bits_per_second,
                std::optional<Duration> delay, Place place);
-  // Takes a generated link away; an error if there is none.
+  // Removes a generated link; reports an error if there is none.
   void Unplug(PortIndex port, Place place);
 
   Fabric::Parts& parts() { return builder_.parts(); }
   std::string NameOf(PortIndex port) { return NodeOf(port).name + ":" + parts().ports[port].name; }
 
-  // The errors are in the list that was given, and returned.
+  // Errors are added to the list passed to the constructor, and returned.
   Result<Fabric> Build();
 
  private:
@@ -95,12 +96,12 @@ class Draft {
   YamlErrors& errors_;
   Builder builder_{""};
   ByName<NodeIndex> nodes_;
-  ByName<PortIndex> ports_;                       // "leaf0:Ethernet4"
-  std::vector<bool> lists_ports_;                 // by node
-  std::vector<std::vector<PortIndex>> ports_of_;  // by node
+  ByName<PortIndex> ports_;                       // keys such as "leaf0:Ethernet4"
+  std::vector<bool> lists_ports_;                 // indexed by node
+  std::vector<std::vector<PortIndex>> ports_of_;  // indexed by node
   std::vector<std::vector<NicIndex>> nics_of_;
   std::vector<std::vector<GpuIndex>> gpus_of_;
-  std::vector<LinkIndex> generated_links_;  // by port, of those that were generated
+  std::vector<LinkIndex> generated_links_;  // indexed by port: its generated link
   size_t mirrored_ports_ = 0;
   std::optional<uint64_t> default_speed_;
   Duration default_delay_{};

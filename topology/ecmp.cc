@@ -18,7 +18,7 @@ PathSet::PathSet(Routes& routes, NicIndex source, NicIndex destination)
     : fabric_(routes.fabric()), source_(fabric_.nic(source).port) {
   const PortIndex peer = fabric_.Peer(source_);
   if (source == destination || peer == kNone || routes.Failed(fabric_.port(source_).link)) return;
-  if (peer == fabric_.nic(destination).port) {  // back to back, without a switch
+  if (peer == fabric_.nic(destination).port) {  // connected back to back, without a switch
     count_ = 1;
   } else if (routes.EdgeOf(source) != kNone) {
     Walk(routes, destination, routes.EdgeOf(source));
@@ -28,8 +28,7 @@ PathSet::PathSet(Routes& routes, NicIndex source, NicIndex destination)
 }
 
 void PathSet::Walk(Routes& routes, NicIndex destination, NodeIndex from) {
-  // Every way leads one hop nearer, so in the order of discovery no step comes before one that
-  // leads to it.
+  // Every hop is one closer to the destination, so breadth-first order is a topological order.
   std::unordered_map<NodeIndex, size_t> step_of = {{from, 0}};
   steps_.push_back({.node = from});
   for (size_t i = 0; i < steps_.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expectations are the closed forms of the shapes.
+// The expected values are closed forms of the shapes.
 #include "topology/ecmp.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 Fabric FatTree(uint32_t k) { return *Generate({.shape = Shape::kFatTree, .k = k}); }
 
-// The first link between the two nodes.
+// Returns the first link between the two nodes.
 LinkIndex LinkBetween(const Fabric& fabric, std::string_view a, std::string_view b) {
   const Node& node = fabric.node(fabric.FindNode(a));
   for (PortIndex p = node.first_port; p < node.first_port + node.port_count; ++p) {
@@ -35,7 +35,7 @@ uint64_t CountWithout(const Fabric& fabric, std::initializer_list<LinkIndex> fai
 
 class FatTreePaths : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(FatTreePaths, AreAsManyAsItsPaperSays) {
+TEST_P(FatTreePaths, HaveTheNumberInThePaper) {
   const uint32_t k = GetParam();
   const Fabric fabric = FatTree(k);
   Routes routes(fabric);
@@ -57,7 +57,7 @@ TEST(PathSetTest, ParallelLinksMultiply) {
   EXPECT_EQ(PathSet(routes, 3, 0).Count(), 5u * 3 * 3);
 }
 
-TEST(PathSetTest, EveryPathIsAWayOfItsOwnFromEndToEnd) {
+TEST(PathSetTest, PathsAreDistinctAndComplete) {
   const Fabric fabric = FatTree(8);
   Routes routes(fabric);
   const NicIndex source = 5;
@@ -78,7 +78,7 @@ TEST(PathSetTest, EveryPathIsAWayOfItsOwnFromEndToEnd) {
   EXPECT_EQ(seen.size(), 16u);
 }
 
-TEST(PathSetTest, PathsAreInTheOrderOfTheirPorts) {
+TEST(PathSetTest, PathsAreInPortOrder) {
   const Fabric fabric = FatTree(8);
   Routes routes(fabric);
   const PathSet paths(routes, 0, 127);
@@ -94,11 +94,11 @@ TEST(PathSetTest, PathsAreInTheOrderOfTheirPorts) {
   EXPECT_EQ(paths.At(7), PathSet(routes, 0, 127).At(7));
 }
 
-TEST(PathSetTest, AFailedLinkTakesThePathsThatUseIt) {
+TEST(PathSetTest, FailedLinkRemovesItsPaths) {
   const Fabric fabric = FatTree(8);
   const auto between = [&](auto a, auto b) { return LinkBetween(fabric, a, b); };
 
-  // 16 paths from host0 (leaf0, pod 0) to host127 (leaf31, pod 7): 4 spines, 4 cores behind each.
+  // 16 paths from host0 (leaf0, pod 0) to host127 (leaf31, pod 7): 4 spines, each with 4 cores.
   EXPECT_EQ(CountWithout(fabric, {between("spine0", "core0")}, 0, 127), 15u);
   EXPECT_EQ(CountWithout(fabric, {between("leaf0", "spine0")}, 0, 127), 12u);
   EXPECT_EQ(CountWithout(fabric, {between("spine28", "leaf31")}, 0, 127), 12u);
@@ -114,7 +114,7 @@ TEST(PathSetTest, AFailedLinkTakesThePathsThatUseIt) {
             0u);
 }
 
-TEST(PathSetTest, AnIntactFatTreeSharesEvenly) {
+TEST(PathSetTest, HealthyFatTreeBalancesEvenly) {
   const Fabric fabric = FatTree(8);
   Routes routes(fabric);
   const PathSet paths(routes, 0, 127);
@@ -124,11 +124,11 @@ TEST(PathSetTest, AnIntactFatTreeSharesEvenly) {
   EXPECT_DOUBLE_EQ(paths.Share(LinkBetween(fabric, "spine3", "core12")), 1.0 / 16);
   EXPECT_DOUBLE_EQ(paths.Share(LinkBetween(fabric, "host127", "leaf31")), 1);
   EXPECT_FALSE(paths.Contains(LinkBetween(fabric, "leaf1", "spine0")));
-  // Two of hosts, four at each leaf, sixteen at the cores on either side.
+  // Two host links, four at each leaf, and sixteen at the cores on either side.
   EXPECT_EQ(paths.links().size(), 2u + 2 * 4 + 2 * 16);
 }
 
-TEST(PathSetTest, SwitchesShareByNextHopNotByPath) {
+TEST(PathSetTest, SwitchesBalanceByNextHopNotByPath) {
   const Fabric fabric = FatTree(4);
   Routes routes(fabric);
   std::vector<bool> failed(fabric.links().size());
@@ -136,14 +136,14 @@ TEST(PathSetTest, SwitchesShareByNextHopNotByPath) {
   routes.SetFailed(failed);
   const PathSet paths(routes, 0, 15);
 
-  // Three paths, but leaf0 does not know that spine0 has half of spine1's.
+  // Three paths, but leaf0 does not know that spine0 has half the capacity of spine1.
   EXPECT_EQ(paths.Count(), 3u);
   EXPECT_DOUBLE_EQ(paths.Share(LinkBetween(fabric, "leaf0", "spine0")), 0.5);
   EXPECT_DOUBLE_EQ(paths.Share(LinkBetween(fabric, "spine0", "core1")), 0.5);
   EXPECT_DOUBLE_EQ(paths.Share(LinkBetween(fabric, "spine1", "core2")), 0.25);
 }
 
-TEST(PathSetTest, StaysAsItWasWhenLinksFailLater) {
+TEST(PathSetTest, IsUnaffectedByLaterLinkFailures) {
   const Fabric fabric = FatTree(4);
   Routes routes(fabric);
   const PathSet before(routes, 0, 15);
@@ -154,8 +154,8 @@ TEST(PathSetTest, StaysAsItWasWhenLinksFailLater) {
   EXPECT_EQ(PathSet(routes, 0, 15).Count(), 0u);
 }
 
-// A chain of switches with `width` links between each two: width^4 paths.
-TEST(PathSetTest, TheCountStopsAtItsLargestValue) {
+// A chain of switches with `width` links between neighbours: width^4 paths.
+TEST(PathSetTest, CountSaturates) {
   const uint32_t width = 1 << 16;
   Builder builder("wide");
   std::vector<NodeIndex> chain;
@@ -176,7 +176,7 @@ TEST(PathSetTest, TheCountStopsAtItsLargestValue) {
   const Fabric fabric = *Fabric::Make(builder.Build());
   Routes routes(fabric);
 
-  const PathSet paths(routes, 0, 1);  // 2^64 of them
+  const PathSet paths(routes, 0, 1);  // 2^64 paths
 
   EXPECT_EQ(paths.Count(), PathSet::kCountless);
   EXPECT_EQ(paths.At(PathSet::kCountless - 1).length, 6u);

@@ -16,7 +16,7 @@ uint32_t FindIn(const std::vector<std::pair<Key, uint32_t>>& index, const Key& k
   return at == index.end() || at->first != key ? kNone : at->second;
 }
 
-// The item among the sorted ones whose key is `key`.
+// Finds the item whose key is `key` in a sorted range.
 template <typename Key, typename KeyOf>
 uint32_t FindAmong(std::span<const uint32_t> sorted, const Key& key, KeyOf key_of) {
   const auto at =
@@ -31,7 +31,7 @@ std::vector<uint32_t> Numbers(size_t count) {
   return numbers;
 }
 
-// Numbers of the ports, each node's own sorted by `key_of`.
+// Port indices, with those of each node sorted by `key_of`.
 template <typename KeyOf>
 std::vector<PortIndex> SortPorts(const Fabric::Parts& parts, KeyOf key_of) {
   std::vector<PortIndex> sorted = Numbers(parts.ports.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fabric is, as its operator would describe it: hosts with NICs and GPUs, switches in tiers,
-// the ports and links between them, and where copies of frames are taken. No telemetry, no state.
+// The model of a fabric as its operator describes it: hosts with NICs and GPUs, switches in tiers,
+// ports and links, and mirror sessions. It contains no telemetry and no state.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace rocescope::topology {
 
-// Places in the fabric's arrays. They hold for one Fabric, never across two.
+// Indices into the fabric's arrays. They are valid for one Fabric object only.
 using NodeIndex = uint32_t;
 using PortIndex = uint32_t;
 using LinkIndex = uint32_t;
@@ -29,18 +29,17 @@ using GpuIndex = uint32_t;
 using TapIndex = uint32_t;
 inline constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
 
-// A link's ends differ by one tier, except where an operator's cabling is unusual: nothing here
-// relies on it but route.h's rule of up and then down.
+// The ends of a link are usually one tier apart. Only the up-down rule of route.h relies on that.
 enum class Tier : uint8_t { kHost, kLeaf, kSpine, kCore };
 inline constexpr size_t kTierCount = 4;
 
 struct Node {
-  std::string name;  // unique; no space and no colon
+  std::string name;  // unique; without spaces and colons
   Tier tier = Tier::kHost;
-  uint32_t pod = kNone;      // of a leaf or spine of three tiers, counted from 0
-  PortIndex first_port = 0;  // a node's ports lie one behind the other
+  uint32_t pod = kNone;      // of a leaf or spine with three tiers, from 0
+  PortIndex first_port = 0;  // the ports of a node are consecutive
   uint32_t port_count = 0;
-  // Of switches: how telemetry names them, each unique. Unspecified or kNone where it does not.
+  // Identifiers of switches in telemetry; each one is unique. Unspecified or kNone: not used.
   IpAddress erspan_source;
   IpAddress sflow_agent;
   uint32_t int_switch_id = kNone;
@@ -50,20 +49,20 @@ struct Node {
 
 struct Port {
   NodeIndex node = kNone;
-  uint32_t number = 0;     // ifIndex: what sFlow, INT and ERSPAN's port index say; unique in a node
-  std::string name;        // "Ethernet4", "mlx5_0"; unique in a node
-  LinkIndex link = kNone;  // kNone: nothing is plugged in
+  uint32_t number = 0;     // ifIndex, as in sFlow, INT and ERSPAN's port index; unique in a node
+  std::string name;        // for example "Ethernet4" or "mlx5_0"; unique in a node
+  LinkIndex link = kNone;  // kNone: not connected
 };
 
 struct Link {
-  std::array<PortIndex, 2> ends = {kNone, kNone};  // of two different nodes
-  uint64_t bits_per_second = 0;                    // each way
-  Duration delay{};                                // of propagation, one way
+  std::array<PortIndex, 2> ends = {kNone, kNone};  // two different nodes
+  uint64_t bits_per_second = 0;                    // in each direction
+  Duration delay{};                                // propagation delay in one direction
 
   PortIndex Opposite(PortIndex port) const { return port == ends[0] ? ends[1] : ends[0]; }
 };
 
-// Tenants reuse addresses: an address names a NIC within its segment alone.
+// Tenants may use the same addresses: an address identifies a NIC only within its segment.
 struct NicAddress {
   Segment segment = 0;
   IpAddress address;
@@ -71,42 +70,44 @@ struct NicAddress {
   friend auto operator<=>(const NicAddress&, const NicAddress&) = default;
 };
 
-// One port of an adapter, as RDMA's own devices are: a card with two ports is two of them.
+// One port of an adapter, like a device of the RDMA core: a dual-port card is two NICs.
 struct Nic {
   NodeIndex host = kNone;
-  PortIndex port = kNone;  // each port of a host is one NIC's
-  std::string device;      // of the RDMA core: "mlx5_0"; unique in a host
-  std::string pci;         // "0000:17:00.0"; empty: unknown
+  PortIndex port = kNone;  // every port of a host belongs to one NIC
+  std::string device;      // RDMA device name such as "mlx5_0"; unique on a host
+  std::string pci;         // for example "0000:17:00.0"; empty: unknown
   uint32_t rail = 0;
   std::vector<NicAddress> addresses;
 };
 
 struct Gpu {
   NodeIndex host = kNone;
-  uint32_t number = 0;  // as nvidia-smi counts; unique in a host
+  uint32_t number = 0;  // as numbered by nvidia-smi; unique on a host
   std::string pci;      // empty: unknown
   uint32_t rail = 0;
-  NicIndex nic = kNone;  // the nearest, of the same host; kNone: unknown
+  NicIndex nic = kNone;  // nearest NIC of the same host; kNone: unknown
 };
 
 enum class TapDirection : uint8_t { kIngress, kEgress, kBoth };
 
-// A mirror session of a switch. Its frames name the switch (Node::erspan_source), the session, and
-// the port where the header has room for it.
+// A mirror session of a switch. Its frames identify the switch (Node::erspan_source), the session,
+// and, if the header has a field for it, the port.
 struct Tap {
   NodeIndex node = kNone;
-  uint32_t session = 0;  // 0 to kMaxSession; a switch's sessions of one number differ in direction
+  // 0 to kMaxSession; sessions of a switch with the same number differ in direction.
+  uint32_t session = 0;
   TapDirection direction = TapDirection::kIngress;
-  bool names_port = true;     // the mirror's header carries the port's number
-  bool before_queue = false;  // an egress copy is taken before the queue: dropped frames show
+  bool names_port = true;  // the mirror header contains the port number
+  // Egress copies are taken before the queue, so they include dropped frames.
+  bool before_queue = false;
   std::vector<PortIndex> ports;
 };
-inline constexpr uint32_t kMaxSession = 1023;  // ERSPAN's session has ten bits
+inline constexpr uint32_t kMaxSession = 1023;  // the ERSPAN session field has ten bits
 
-// Immutable once built. Safe to read from any thread.
+// Immutable after construction. Thread-safe for reading.
 class Fabric {
  public:
-  // What a builder fills in (builder.h). Make checks that it hangs together, by check.h.
+  // Input of Make, which checks its consistency with check.h. builder.h helps to fill it in.
   struct Parts {
     std::string name;
     std::vector<Node> nodes;
@@ -118,7 +119,7 @@ class Fabric {
   };
   static Result<Fabric> Make(Parts parts);
 
-  // To make another fabric that differs a little.
+  // Returns the parts, to make a modified fabric.
   const Parts& parts() const { return parts_; }
 
   const std::string& name() const { return parts_.name; }
@@ -139,28 +140,28 @@ class Fabric {
   std::span<const Port> PortsOf(NodeIndex node) const {
     return ports().subspan(parts_.nodes[node].first_port, parts_.nodes[node].port_count);
   }
-  // The port at the other end of a port's link; kNone if there is none.
+  // Returns the port at the other end of the link; kNone if there is none.
   PortIndex Peer(PortIndex port) const {
     const LinkIndex link = parts_.ports[port].link;
     return link == kNone ? kNone : parts_.links[link].Opposite(port);
   }
-  // The node at the other end; kNone if there is none.
+  // Returns the node at the other end; kNone if there is none.
   NodeIndex PeerNode(PortIndex port) const {
     const PortIndex peer = Peer(port);
     return peer == kNone ? kNone : parts_.ports[peer].node;
   }
-  // Of a port's link; 0 if there is none.
+  // Returns the speed of the port's link; 0 if there is none.
   uint64_t SpeedOf(PortIndex port) const {
     const LinkIndex link = parts_.ports[port].link;
     return link == kNone ? 0 : parts_.links[link].bits_per_second;
   }
-  // The NIC that a host's port is; kNone for a switch's.
+  // Returns the NIC of a host port; kNone for a switch port.
   NicIndex NicOf(PortIndex port) const { return nic_of_port_[port]; }
-  // Of a host: in the order of its ports; in the order of their numbers.
+  // Returns the NICs of a host in port order, or its GPUs in the order of their numbers.
   std::span<const NicIndex> NicsOf(NodeIndex host) const;
   std::span<const GpuIndex> GpusOf(NodeIndex host) const;
 
-  // kNone if there is none.
+  // Returns kNone if there is no such item.
   NodeIndex FindNode(std::string_view name) const;
   PortIndex FindPort(NodeIndex node, std::string_view name) const;
   PortIndex FindPortByNumber(NodeIndex node, uint32_t number) const;
@@ -169,19 +170,19 @@ class Fabric {
   NodeIndex FindSwitchByInt(uint32_t switch_id) const;
   NodeIndex FindSwitchBySflow(const IpAddress& agent) const;
   NodeIndex FindSwitchByErspan(const IpAddress& source) const;
-  // The session of `node` that takes copies in this direction: ingress or egress.
+  // Returns the session of `node` that copies frames in this direction, which is ingress or egress.
   TapIndex FindTap(NodeIndex node, uint32_t session, TapDirection direction) const;
 
-  // "leaf0:Ethernet4", how people and reports name a port; a link is
-  // "leaf0:Ethernet4-spine1:Ethernet2".
+  // Returns the name used in reports: "leaf0:Ethernet4" for a port,
+  // "leaf0:Ethernet4-spine1:Ethernet2" for a link.
   std::string NameOf(PortIndex port) const;
   std::string NameOfLink(LinkIndex link) const;
 
  private:
-  // Sorted by the key.
+  // Sorted by key.
   template <typename Key>
   using Index = std::vector<std::pair<Key, uint32_t>>;
-  // Of the node with number i: items[first[i]] up to items[first[i + 1]].
+  // The items of node i are items[first[i]] to items[first[i + 1] - 1].
   struct Groups {
     std::vector<uint32_t> first;
     std::vector<uint32_t> items;
@@ -198,8 +199,8 @@ class Fabric {
   Parts parts_;
   std::vector<NicIndex> nic_of_port_;
   std::vector<NodeIndex> nodes_by_name_;
-  std::vector<PortIndex> ports_by_name_;    // a node's lie where its ports do
-  std::vector<PortIndex> ports_by_number_;  // likewise
+  std::vector<PortIndex> ports_by_name_;    // consecutive for each node, like the ports
+  std::vector<PortIndex> ports_by_number_;  // consecutive for each node, like the ports
   Groups nics_of_;
   Groups gpus_of_;
   Index<NicAddress> nics_by_address_;

@@ -9,7 +9,7 @@
 namespace rocescope::topology {
 namespace {
 
-// Two hosts of two tenants with one address, on one switch.
+// Two hosts of two tenants with the same address on one switch.
 Fabric TwoTenants() {
   Builder builder("two-tenants");
   const NodeIndex leaf = builder.AddNode({.name = "leaf",
@@ -33,7 +33,7 @@ Fabric TwoTenants() {
   return *Fabric::Make(builder.Build());
 }
 
-TEST(FabricTest, PortsOfANodeLieSideBySideHoweverTheyWereAdded) {
+TEST(FabricTest, PortsOfANodeAreConsecutive) {
   const Fabric fabric = TwoTenants();
   const NodeIndex leaf = fabric.FindNode("leaf");
 
@@ -43,7 +43,7 @@ TEST(FabricTest, PortsOfANodeLieSideBySideHoweverTheyWereAdded) {
   EXPECT_EQ(fabric.NameOf(fabric.tap(1).ports[0]), "leaf:Ethernet2");
 }
 
-TEST(FabricTest, ALinkHasTwoEnds) {
+TEST(FabricTest, LinkHasTwoEnds) {
   const Fabric fabric = TwoTenants();
   const NodeIndex host = fabric.FindNode("gpu-2");
   const PortIndex port = fabric.FindPort(host, "mlx5_0");
@@ -57,7 +57,7 @@ TEST(FabricTest, ALinkHasTwoEnds) {
   EXPECT_EQ(fabric.NicOf(fabric.Peer(port)), kNone);
 }
 
-TEST(FabricTest, TheSameAddressInTwoSegmentsIsTwoNics) {
+TEST(FabricTest, SameAddressInTwoSegmentsIdentifiesTwoNics) {
   const Fabric fabric = TwoTenants();
   const IpAddress address = IpAddress::FromV4(0x0a000001);
 
@@ -71,7 +71,7 @@ TEST(FabricTest, TheSameAddressInTwoSegmentsIsTwoNics) {
   EXPECT_EQ(fabric.FindNic({.segment = 0, .address = address}), kNone);
 }
 
-TEST(FabricTest, ASwitchIsFoundByWhateverNamesIt) {
+TEST(FabricTest, SwitchIsFoundByNameAndTelemetryIds) {
   const Fabric fabric = TwoTenants();
   const NodeIndex leaf = fabric.FindNode("leaf");
 
@@ -81,7 +81,7 @@ TEST(FabricTest, ASwitchIsFoundByWhateverNamesIt) {
   EXPECT_EQ(fabric.FindPortByNumber(leaf, 2), fabric.FindPort(leaf, "Ethernet2"));
 }
 
-TEST(FabricTest, WhatIsNotThereIsNone) {
+TEST(FabricTest, LookupOfUnknownPartsReturnsNone) {
   const Fabric fabric = TwoTenants();
   const NodeIndex leaf = fabric.FindNode("leaf");
 
@@ -94,7 +94,7 @@ TEST(FabricTest, WhatIsNotThereIsNone) {
   EXPECT_EQ(fabric.FindSwitchBySflow(IpAddress::FromV4(0xac100001)), kNone);
 }
 
-TEST(FabricTest, ASessionIsFoundByItsDirection) {
+TEST(FabricTest, SessionIsFoundByDirection) {
   const Fabric fabric = TwoTenants();
   const NodeIndex leaf = fabric.FindNode("leaf");
 
@@ -103,7 +103,7 @@ TEST(FabricTest, ASessionIsFoundByItsDirection) {
   EXPECT_EQ(fabric.FindTap(leaf, 6, TapDirection::kIngress), kNone);
 }
 
-TEST(FabricTest, GpusOfAHostAreInTheOrderOfTheirNumbers) {
+TEST(FabricTest, GpusOfAHostAreSortedByNumber) {
   const Fabric fabric = TwoTenants();
   const NodeIndex host = fabric.FindNode("gpu-1");
 
@@ -114,7 +114,7 @@ TEST(FabricTest, GpusOfAHostAreInTheOrderOfTheirNumbers) {
   EXPECT_TRUE(fabric.NicsOf(fabric.FindNode("leaf")).empty());
 }
 
-TEST(FabricTest, ACopyFindsWhatTheOriginalDid) {
+TEST(FabricTest, CopyHasTheSameLookups) {
   Fabric original = TwoTenants();
   const Fabric copy = original;
   original = *Generate({.shape = Shape::kStar, .hosts = 1});
@@ -124,7 +124,7 @@ TEST(FabricTest, ACopyFindsWhatTheOriginalDid) {
   EXPECT_NE(original.FindNode("host0"), kNone);
 }
 
-TEST(FabricTest, AnEmptyFabricIsOne) {
+TEST(FabricTest, EmptyFabricIsValid) {
   const auto fabric = Fabric::Make({});
 
   ASSERT_TRUE(fabric.has_value());

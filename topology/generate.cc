@@ -13,7 +13,7 @@ namespace rocescope::topology {
 namespace {
 
 constexpr uint32_t kMaxHosts = 65'536;  // 10.n.0.1 to 10.(n+1).0.0
-constexpr uint32_t kMaxPerHost = 64;    // NICs, GPUs
+constexpr uint32_t kMaxPerHost = 64;    // NICs or GPUs
 constexpr uint32_t kMaxSwitchPorts = 1024;
 
 template <typename... Arguments>
@@ -22,7 +22,7 @@ tl::unexpected<Error> Refuse(fmt::format_string<Arguments...> format, Arguments&
                    fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
-// How many hosts share each group of leaves, and how many leaves a group has.
+// The number of hosts that share a group of leaves, and the number of leaves in a group.
 struct Groups {
   uint32_t leaves = 1;
   uint32_t hosts = 1;
@@ -39,13 +39,13 @@ class Generator {
     Result<Groups> groups = MakeSwitches();
     if (!groups) return tl::unexpected(groups.error());
     if (hosts_ > kMaxHosts) {
-      return Refuse("{} hosts are too many; expected at most {}", hosts_, kMaxHosts);
+      return Refuse("{} hosts are too many; the maximum is {}", hosts_, kMaxHosts);
     }
     if (const uint64_t ports = Ports(); ports > kMaxPorts) {
-      return Refuse("{} ports are too many; a fabric has at most {}", ports, kMaxPorts);
+      return Refuse("{} ports are too many; the maximum is {}", ports, kMaxPorts);
     }
     if (hosts_ * uint64_t{plan_.gpus_per_host.value_or(0)} > kMaxGpus) {
-      return Refuse("more than {} GPUs; a fabric has at most as many", kMaxGpus);
+      return Refuse("too many GPUs; the maximum is {}", kMaxGpus);
     }
     if (Status names = CheckNames(); !names) return tl::unexpected(names.error());
     AddSwitches();
@@ -63,12 +63,12 @@ class Generator {
       return Refuse("{} GPUs per host; expected 0 to {}", gpus, kMaxPerHost);
     }
     if (plan_.hosts == 0 && plan_.shape != Shape::kFatTree) {
-      return Refuse("no hosts: say how many there are");
+      return Refuse("the number of hosts is missing");
     }
     return {};
   }
 
-  // Decides the numbers of hosts and switches.
+  // Determines the numbers of hosts and switches.
   Result<Groups> MakeSwitches() {
     switch (plan_.shape) {
       case Shape::kStar:
@@ -78,7 +78,7 @@ class Generator {
       case Shape::kFatTree:
         return MakeFatTree();
     }
-    return MakeError(ErrorCode::kInternal, "a fabric of no shape");
+    return MakeError(ErrorCode::kInternal, "unknown shape");
   }
 
   Result<Groups> MakeStar() {
@@ -93,7 +93,7 @@ class Generator {
     spines_ = plan_.spines;
     hosts_ = plan_.hosts;
     if (leaves_ == 0 || spines_ == 0 || plan_.parallel_links == 0) {
-      return Refuse("leaf and spine need at least one leaf, one spine and one link between them");
+      return Refuse("leaf-spine needs at least one leaf, one spine and one link between them");
     }
     if (leaves_ > kMaxHosts || spines_ > kMaxSwitchPorts ||
         plan_.parallel_links > kMaxSwitchPorts) {
@@ -111,7 +111,7 @@ class Generator {
   Result<Groups> MakeFatTree() {
     const uint32_t k = plan_.k;
     if (k < 2 || k % 2 != 0 || k > 64) {
-      return Refuse("k is {}; a fat tree's is even, from 2 to 64", k);
+      return Refuse("k is {}; a fat tree needs an even k from 2 to 64", k);
     }
     half_ = k / 2;
     leaves_ = spines_ = k * half_;
@@ -126,15 +126,17 @@ class Generator {
     const uint32_t room = leaves_ / groups.leaves * groups.hosts;
     hosts_ = plan_.hosts == 0 ? room : plan_.hosts;
     if (hosts_ > room) {
-      return Refuse("{} hosts do not fit: a fat tree of k {} has room for {} with {} NICs each",
-                    hosts_, k, room, plan_.nics_per_host);
+      return Refuse(
+          "{} hosts do not fit: a fat tree with k {} connects at most {} hosts with {} NICs each",
+          hosts_, k, room, plan_.nics_per_host);
     }
     SetName("fat-tree");
     return groups;
   }
 
   tl::unexpected<Error> RefuseRails(uint32_t leaves, std::string_view what) const {
-    return Refuse("{} {} cannot be divided among {} rails", leaves, what, plan_.nics_per_host);
+    return Refuse("{} {} cannot be divided evenly among {} rails", leaves, what,
+                  plan_.nics_per_host);
   }
 
   uint32_t LeavesOfGroup() const { return plan_.rail_optimised ? plan_.nics_per_host : 1; }
@@ -210,7 +212,7 @@ class Generator {
     }
   }
 
-  // Devices of one kind stand eight buses apart, the first at `bus`.
+  // Devices of one kind are eight buses apart; the first one is at `bus`.
   static std::string Pci(uint32_t number, uint32_t bus) {
     return fmt::format("{:04x}:{:02x}:00.0", number / 16, bus + number % 16 * 8);
   }
@@ -248,7 +250,7 @@ class Generator {
   uint32_t leaves_ = 0;
   uint32_t spines_ = 0;
   uint32_t cores_ = 0;
-  uint32_t half_ = 0;  // of a fat tree's k
+  uint32_t half_ = 0;  // half of a fat tree's k
   uint32_t switches_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expectations are the closed forms of the shapes.
+// The expected values are closed forms of the shapes.
 #include "topology/generate.h"
 
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@ size_t Count(const Fabric& fabric, Tier tier) {
                        [tier](const Node& node) { return node.tier == tier; });
 }
 
-// The name of the leaf that NIC n of a host is plugged into.
+// Returns the name of the leaf that NIC n of a host is connected to.
 std::string LeafOf(const Fabric& fabric, std::string_view host, uint32_t n) {
   const NicIndex nic = fabric.NicsOf(fabric.FindNode(host))[n];
   return fabric.node(fabric.PeerNode(fabric.nic(nic).port)).name;
 }
 
-TEST(GenerateTest, AStarIsOneSwitchWithItsHosts) {
+TEST(GenerateTest, StarHasOneSwitch) {
   const auto fabric = Generate({.shape = Shape::kStar, .hosts = 16});
 
   ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
@@ -31,7 +31,7 @@ TEST(GenerateTest, AStarIsOneSwitchWithItsHosts) {
   EXPECT_EQ(fabric->NameOf(fabric->Peer(fabric->nic(6).port)), "leaf0:Ethernet7");
 }
 
-TEST(GenerateTest, LeafAndSpineAreFullyLinked) {
+TEST(GenerateTest, LeafSpineIsFullyMeshed) {
   const auto fabric = Generate({.hosts = 128,
                                 .leaves = 8,
                                 .spines = 16,
@@ -56,7 +56,7 @@ TEST(GenerateTest, LeafAndSpineAreFullyLinked) {
 
 class FatTree : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(FatTree, HasTheNumbersOfItsPaper) {
+TEST_P(FatTree, HasTheNumbersOfThePaper) {
   const uint32_t k = GetParam();
   const auto fabric = Generate({.shape = Shape::kFatTree, .k = k});
 
@@ -80,7 +80,7 @@ TEST_P(FatTree, HasTheNumbersOfItsPaper) {
 
 INSTANTIATE_TEST_SUITE_P(K, FatTree, testing::Values(2, 4, 8, 16));
 
-TEST(GenerateTest, APartlyFilledFatTreeHasAllItsSwitches) {
+TEST(GenerateTest, PartlyFilledFatTreeHasAllSwitches) {
   const auto fabric = Generate({.shape = Shape::kFatTree, .hosts = 5, .k = 4});
 
   ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
@@ -89,7 +89,7 @@ TEST(GenerateTest, APartlyFilledFatTreeHasAllItsSwitches) {
   EXPECT_EQ(LeafOf(*fabric, "host4", 0), "leaf2");
 }
 
-TEST(GenerateTest, InRacksAllNicsOfAHostGoToOneLeaf) {
+TEST(GenerateTest, InRacksAllNicsOfAHostConnectToOneLeaf) {
   const auto fabric = Generate({.hosts = 8, .nics_per_host = 4, .leaves = 4, .spines = 2});
 
   ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
@@ -99,7 +99,7 @@ TEST(GenerateTest, InRacksAllNicsOfAHostGoToOneLeaf) {
   }
 }
 
-TEST(GenerateTest, RailOptimisedALeafHasOneRail) {
+TEST(GenerateTest, RailOptimisedLeafHasOneRail) {
   const auto fabric =
       Generate({.hosts = 8, .nics_per_host = 4, .rail_optimised = true, .leaves = 8, .spines = 2});
 
@@ -112,7 +112,7 @@ TEST(GenerateTest, RailOptimisedALeafHasOneRail) {
   for (const Nic& nic : fabric->nics()) EXPECT_EQ(nic.device, "mlx5_" + std::to_string(nic.rail));
 }
 
-TEST(GenerateTest, ARailOptimisedFatTreeKeepsAHostInItsPod) {
+TEST(GenerateTest, RailOptimisedFatTreeKeepsAHostInOnePod) {
   const auto fabric =
       Generate({.shape = Shape::kFatTree, .nics_per_host = 4, .rail_optimised = true, .k = 8});
 
@@ -126,7 +126,7 @@ TEST(GenerateTest, ARailOptimisedFatTreeKeepsAHostInItsPod) {
   EXPECT_EQ(fabric->node(fabric->FindNode("leaf7")).pod, 1u);
 }
 
-TEST(GenerateTest, GpusShareTheRailOfTheirNearestNic) {
+TEST(GenerateTest, GpuHasTheRailOfItsNearestNic) {
   const auto fabric =
       Generate({.shape = Shape::kStar, .hosts = 1, .nics_per_host = 4, .gpus_per_host = 8});
 
@@ -138,7 +138,7 @@ TEST(GenerateTest, GpusShareTheRailOfTheirNearestNic) {
   }
 }
 
-TEST(GenerateTest, EverySwitchIsNamedInTelemetry) {
+TEST(GenerateTest, EverySwitchHasTelemetryIds) {
   const auto fabric = Generate({.hosts = 2, .leaves = 2, .spines = 2});
 
   ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
@@ -147,7 +147,7 @@ TEST(GenerateTest, EverySwitchIsNamedInTelemetry) {
   EXPECT_EQ(fabric->FindNic({.address = IpAddress::FromV4(0x0a000002)}), 1u);
 }
 
-TEST(GenerateTest, TheLargestFabricStillHasAnAddressForEachNic) {
+TEST(GenerateTest, LargestFabricHasAnAddressForEachNic) {
   const auto fabric = Generate({.hosts = 65'536, .nics_per_host = 2, .leaves = 512, .spines = 1});
 
   ASSERT_TRUE(fabric.has_value()) << fabric.error().message;
@@ -158,7 +158,7 @@ TEST(GenerateTest, TheLargestFabricStillHasAnAddressForEachNic) {
 
 class Misfit : public testing::TestWithParam<std::pair<Blueprint, const char*>> {};
 
-TEST_P(Misfit, IsRefusedByItsNumber) {
+TEST_P(Misfit, IsRejectedNamingTheNumber) {
   const auto fabric = Generate(GetParam().first);
 
   ASSERT_FALSE(fabric.has_value());
@@ -173,7 +173,7 @@ constexpr uint32_t kHuge = 4'294'967'295u;
 INSTANTIATE_TEST_SUITE_P(
     Numbers, Misfit,
     testing::Values(
-        std::pair(Blueprint{.shape = Shape::kStar}, "no hosts"),
+        std::pair(Blueprint{.shape = Shape::kStar}, "number of hosts is missing"),
         std::pair(Blueprint{.shape = Shape::kStar, .hosts = 1, .nics_per_host = 0}, "0 NICs"),
         std::pair(Blueprint{.shape = Shape::kStar, .hosts = kHuge}, "4294967295 hosts"),
         std::pair(Blueprint{.hosts = 4, .leaves = 2}, "one spine"),
@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair(
             Blueprint{
                 .hosts = 4, .nics_per_host = 4, .rail_optimised = true, .leaves = 6, .spines = 2},
-            "6 leaves cannot be divided among 4 rails"),
+            "6 leaves cannot be divided evenly among 4 rails"),
         std::pair(
             Blueprint{
                 .hosts = 4, .nics_per_host = 4, .rail_optimised = true, .leaves = 2, .spines = 2},
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair(Blueprint{.shape = kTree, .k = 5}, "k is 5"),
         std::pair(Blueprint{.shape = kTree, .k = 0}, "k is 0"),
         std::pair(Blueprint{.shape = kTree, .k = kHuge - 1}, "k is 4294967294"),
-        std::pair(Blueprint{.shape = kTree, .hosts = 17, .k = 4}, "room for 16"),
+        std::pair(Blueprint{.shape = kTree, .hosts = 17, .k = 4}, "at most 16 hosts"),
         std::pair(Blueprint{.shape = kTree, .nics_per_host = 3, .k = 4}, "3 NICs"),
         std::pair(Blueprint{.shape = kTree, .gpus_per_host = 65, .k = 4}, "65 GPUs"),
         std::pair(Blueprint{.hosts = 4, .leaves = 2, .spines = 2, .host_bits_per_second = 0},

@@ -10,7 +10,7 @@
 namespace rocescope::topology {
 namespace {
 
-// Disjoint sets of nodes (Tarjan), with paths halved.
+// Disjoint sets of nodes (union-find with path halving).
 class Sets {
  public:
   explicit Sets(size_t count) : above_(count) { std::iota(above_.begin(), above_.end(), 0u); }
@@ -19,7 +19,7 @@ class Sets {
     while (above_[node] != node) node = above_[node] = above_[above_[node]];
     return node;
   }
-  // The lower number stands for both, so that the result does not depend on the order.
+  // The lower index represents both, so that the result does not depend on the order.
   void Join(uint32_t a, uint32_t b) {
     a = Of(a);
     b = Of(b);
@@ -41,7 +41,7 @@ std::vector<NodeIndex> LeavesOf(const Fabric& fabric, NodeIndex host) {
   return leaves;
 }
 
-// Links between switches, those to cores apart or with the others.
+// Joins switches that are linked, with or without the links to cores.
 void JoinSwitches(const Fabric& fabric, bool with_cores, Sets& sets) {
   for (const Link& link : fabric.links()) {
     const NodeIndex a = fabric.port(link.ends[0]).node;
@@ -53,7 +53,7 @@ void JoinSwitches(const Fabric& fabric, bool with_cores, Sets& sets) {
   }
 }
 
-// From the representatives of sets to 0, 1...
+// Maps representatives of sets to 0, 1...
 class GroupNumbers {
  public:
   uint32_t Of(uint32_t key) {
@@ -82,7 +82,7 @@ LeafGroups LeafGroupsOf(const Fabric& fabric) {
   }
   Sets sets(fabric.nodes().size());
   JoinSwitches(fabric, false, sets);
-  // Rails may have spines of their own: what joins them is the hosts.
+  // Rails may have separate spines: then the hosts connect them.
   for (const LeafGroup& group : found.groups) {
     for (const NodeIndex leaf : group.leaves) sets.Join(group.leaves.front(), leaf);
   }

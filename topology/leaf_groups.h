@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which hosts are near each other: those whose NICs go to the same leaves, groups of these that
-// reach each other below the cores, and parts that reach each other at all.
+// Groups hosts by proximity: hosts with the same leaves form a group, groups connected below the
+// cores form a pod, and pods that are connected form a part.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,28 @@
 
 namespace rocescope::topology {
 
-// Hosts that are plugged into the same set of leaves: one leaf of a rack, or one for each rail of a
+// Hosts connected to the same set of leaves: one leaf of a rack, or one for each rail of a
 // rail-optimised group.
 struct LeafGroup {
   std::vector<NodeIndex> leaves;  // ascending
-  std::vector<NodeIndex> hosts;   // likewise
+  std::vector<NodeIndex> hosts;   // ascending
   uint32_t pod = 0;               // index into LeafGroups::part_of_pod
 };
 
 struct LeafGroups {
-  std::vector<LeafGroup> groups;   // in the order of their first hosts
-  std::vector<uint32_t> group_of;  // by node: of hosts; kNone: it is a switch, or not plugged in
+  std::vector<LeafGroup> groups;  // in the order of their first hosts
+  // By node: the group of a host; kNone for a switch or an unconnected host.
+  std::vector<uint32_t> group_of;
   std::vector<uint32_t>
-      part_of_pod;  // which pods hang together, by their cores; parts count from 0
+      // By pod: its part, that is, the set of pods connected through cores; numbered from 0.
+      part_of_pod;
   uint32_t parts = 0;
 };
 
-// Takes the time of all ports and links.
+// The run time is linear in the number of ports and links.
 LeafGroups LeafGroupsOf(const Fabric& fabric);
 
-// "leaf3", or "leaf[0-7]" of several.
+// Returns "leaf3", or "leaf[0-7]" for several leaves.
 std::string NameOf(const Fabric& fabric, const LeafGroup& group);
 
 }  // namespace rocescope::topology

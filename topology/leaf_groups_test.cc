@@ -19,7 +19,7 @@ std::vector<std::string> HostsOf(const Fabric& fabric, const LeafGroup& group) {
   return names;
 }
 
-TEST(LeafGroups, HostsOfARackAreAGroup) {
+TEST(LeafGroups, HostsOfARackFormAGroup) {
   const Fabric fabric =
       Generate({.hosts = 4, .nics_per_host = 2, .leaves = 2, .spines = 2}).value();
   const LeafGroups found = LeafGroupsOf(fabric);
@@ -31,7 +31,7 @@ TEST(LeafGroups, HostsOfARackAreAGroup) {
   EXPECT_EQ(found.group_of[fabric.FindNode("leaf0")], kNone);
 }
 
-TEST(LeafGroups, HostsOfTheSameRailLeavesAreAGroup) {
+TEST(LeafGroups, HostsOfTheSameRailLeavesFormAGroup) {
   const Fabric fabric =
       Generate({.hosts = 4, .nics_per_host = 2, .rail_optimised = true, .leaves = 4, .spines = 2})
           .value();
@@ -41,7 +41,7 @@ TEST(LeafGroups, HostsOfTheSameRailLeavesAreAGroup) {
   EXPECT_THAT(HostsOf(fabric, found.groups[0]), ElementsAre("host0", "host1"));
 }
 
-TEST(LeafGroups, PodsOfAFatTreeHangTogetherByItsCores) {
+TEST(LeafGroups, PodsOfAFatTreeAreConnectedByCores) {
   const Fabric fabric = Generate({.shape = Shape::kFatTree, .k = 4}).value();
   const LeafGroups found = LeafGroupsOf(fabric);
   EXPECT_THAT(found.groups, SizeIs(8)) << "k pods of k/2 leaves";
@@ -51,7 +51,7 @@ TEST(LeafGroups, PodsOfAFatTreeHangTogetherByItsCores) {
   EXPECT_NE(found.groups[1].pod, found.groups[2].pod);
 }
 
-TEST(LeafGroups, WhatNoLinkJoinsIsApart) {
+TEST(LeafGroups, DisconnectedPartsAreSeparate) {
   const auto fabric = LoadFabric(R"(
 defaults: {speed: 100G}
 switches: [{name: "leaf[1-2]", tier: leaf}]

@@ -73,7 +73,8 @@ uint32_t Routes::Nearest(std::span<const Neighbour> ways,
 }
 
 Routes::Table Routes::Compute(NodeIndex edge) const {
-  // By going down alone, from the edge upwards; a lower tier is complete before the next asks it.
+  // Distances going down only, computed from the edge upwards: a lower tier is complete before the
+  // next one uses it.
   std::vector<uint32_t> down(fabric_.nodes().size(), kNone);
   for (const NodeIndex node : upwards_) {
     const uint32_t nearest = node == edge ? kNone : Nearest(DownFrom(node), down);

@@ -43,11 +43,11 @@ std::vector<bool> Failed(const Fabric& fabric, std::initializer_list<LinkIndex> 
 
 using Words = std::vector<std::string>;
 
-TEST(RoutesTest, ALeafSpreadsOverAllSpinesInTheOrderOfItsPorts) {
+TEST(RoutesTest, LeafBalancesOverAllSpinesInPortOrder) {
   const Fabric fabric = LeafSpine();
   Routes routes(fabric);
 
-  // Hosts 6 and 7 are leaf3's.
+  // Hosts 6 and 7 are connected to leaf3.
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("leaf0"), 7)),
             (Words{"spine0", "spine1", "spine2"}));
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("spine1"), 7)), Words{"leaf3"});
@@ -55,7 +55,7 @@ TEST(RoutesTest, ALeafSpreadsOverAllSpinesInTheOrderOfItsPorts) {
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("leaf3"), 6)), Words{"host6"});
 }
 
-TEST(RoutesTest, TheOrderIsThatOfNumbersNotOfPlaces) {
+TEST(RoutesTest, NextHopsAreSortedByPortNumber) {
   Fabric::Parts parts = LeafSpine().parts();
   const Node& leaf = parts.nodes[0];
   for (uint32_t i = 0; i < leaf.port_count; ++i) parts.ports[leaf.first_port + i].number = 99 - i;
@@ -65,7 +65,7 @@ TEST(RoutesTest, TheOrderIsThatOfNumbersNotOfPlaces) {
   EXPECT_EQ(Names(fabric, routes.NextHops(0, 7)), (Words{"spine2", "spine1", "spine0"}));
 }
 
-TEST(RoutesTest, ParallelLinksAreAllUsed) {
+TEST(RoutesTest, AllParallelLinksAreUsed) {
   const Fabric fabric = *Generate({.hosts = 2, .leaves = 2, .spines = 2, .parallel_links = 3});
   Routes routes(fabric);
 
@@ -73,7 +73,7 @@ TEST(RoutesTest, ParallelLinksAreAllUsed) {
   EXPECT_EQ(routes.NextHops(fabric.FindNode("spine0"), 1).size(), 3u);
 }
 
-TEST(RoutesTest, TrafficWithinAPodStaysThere) {
+TEST(RoutesTest, TrafficWithinAPodStaysInThePod) {
   const Fabric fabric = FatTree(4);
   Routes routes(fabric);
 
@@ -85,7 +85,7 @@ TEST(RoutesTest, TrafficWithinAPodStaysThere) {
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("core3"), 15)), Words{"spine7"});
 }
 
-TEST(RoutesTest, AFailedLinkIsAvoidedWhereItMatters) {
+TEST(RoutesTest, FailedLinkIsAvoided) {
   const Fabric fabric = LeafSpine();
   Routes routes(fabric);
   routes.SetFailed(Failed(fabric, {LinkBetween(fabric, "spine1", "leaf3")}));
@@ -93,7 +93,7 @@ TEST(RoutesTest, AFailedLinkIsAvoidedWhereItMatters) {
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("leaf0"), 7)),
             (Words{"spine0", "spine2"}));
   EXPECT_EQ(routes.NextHops(fabric.FindNode("leaf0"), 5).size(), 3u);
-  // The way out would be up again through another leaf: a valley.
+  // The path would go up again through another leaf: a valley.
   EXPECT_TRUE(routes.NextHops(fabric.FindNode("spine1"), 7).empty());
   EXPECT_EQ(routes.Distance(fabric.FindNode("spine1"), 7), kNone);
 
@@ -101,7 +101,7 @@ TEST(RoutesTest, AFailedLinkIsAvoidedWhereItMatters) {
   EXPECT_EQ(routes.NextHops(fabric.FindNode("leaf0"), 7).size(), 3u);
 }
 
-TEST(RoutesTest, AHostsOwnFailedLinkIsNoticedAtItsLeafOnly) {
+TEST(RoutesTest, FailedHostLinkAffectsItsLeafOnly) {
   const Fabric fabric = LeafSpine();
   Routes routes(fabric);
   routes.SetFailed(Failed(fabric, {LinkBetween(fabric, "host7", "leaf3")}));
@@ -111,7 +111,7 @@ TEST(RoutesTest, AHostsOwnFailedLinkIsNoticedAtItsLeafOnly) {
   EXPECT_EQ(routes.NextHops(fabric.FindNode("leaf3"), 6).size(), 1u);
 }
 
-TEST(RoutesTest, ALeafCutOffIsReachedFromNowhere) {
+TEST(RoutesTest, IsolatedLeafIsUnreachable) {
   const Fabric fabric = LeafSpine();
   Routes routes(fabric);
   routes.SetFailed(Failed(
@@ -122,14 +122,14 @@ TEST(RoutesTest, ALeafCutOffIsReachedFromNowhere) {
   EXPECT_EQ(Names(fabric, routes.NextHops(fabric.FindNode("leaf3"), 7)), Words{"host7"});
 }
 
-TEST(RoutesTest, ANicThatIsNotPluggedInIsReachedFromNowhere) {
+TEST(RoutesTest, UnconnectedNicIsUnreachable) {
   Fabric::Parts parts = LeafSpine().parts();
   for (const PortIndex end : parts.links.back().ends) parts.ports[end].link = kNone;
   const PortIndex nic = parts.nics[7].port;
   const LinkIndex cable = parts.ports[nic].link;
   parts.ports[parts.links[cable].Opposite(nic)].link = kNone;
   parts.ports[nic].link = kNone;
-  // The last cable, unplugged too, takes the place of the one that goes.
+  // The last link, disconnected as well, takes the index of the removed one.
   parts.links.pop_back();
   parts.links.erase(parts.links.begin() + cable);
   for (Port& port : parts.ports) {
@@ -142,8 +142,8 @@ TEST(RoutesTest, ANicThatIsNotPluggedInIsReachedFromNowhere) {
   EXPECT_TRUE(routes.NextHops(fabric.FindNode("leaf0"), 7).empty());
 }
 
-// Hops between switches by any way at all, valleys too: never more than the shortest of these are
-// needed while nothing has failed.
+// Returns the number of hops between switches over any path, including valleys. Without failures,
+// routes never need more than this minimum.
 uint32_t PlainDistance(const Fabric& fabric, NodeIndex from, NodeIndex to) {
   std::vector<uint32_t> distance(fabric.nodes().size(), kNone);
   std::queue<NodeIndex> queue({from});
@@ -169,7 +169,7 @@ TEST(RoutesTest, WithoutFailuresAllPathsAreShortest) {
     for (NicIndex nic = 0; nic < fabric.nics().size(); ++nic) {
       const uint32_t shortest = PlainDistance(fabric, at, routes.EdgeOf(nic));
       EXPECT_EQ(routes.Distance(at, nic), shortest);
-      // All neighbours that are one nearer, and no other.
+      // All neighbours that are one hop closer, and no others.
       size_t nearer = 0;
       for (uint32_t i = 0; i < fabric.node(at).port_count; ++i) {
         const NodeIndex peer = fabric.PeerNode(fabric.node(at).first_port + i);
@@ -181,7 +181,7 @@ TEST(RoutesTest, WithoutFailuresAllPathsAreShortest) {
   }
 }
 
-// Whether `to` can be reached from `at` without a valley, by trying everything.
+// Returns whether `to` is reachable from `at` without a valley, by exhaustive search.
 bool Reachable(const Fabric& fabric, const Routes& routes, NodeIndex at, NodeIndex to,
                bool may_go_up) {
   if (at == to) return true;
@@ -214,7 +214,7 @@ void ExpectGoesUpThenDown(const Fabric& fabric, Routes& routes, NodeIndex at, Ni
   }
 }
 
-TEST(RoutesTest, WhateverFailsThereIsAWayIfThereIsOneWithoutAValley) {
+TEST(RoutesTest, WithAnyFailuresAPathExistsIfOneWithoutAValleyExists) {
   const Fabric fabric = FatTree(4);
   std::mt19937 random(4);
   for (int round = 0; round < 60; ++round) {

@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t kMaxNamed = 3;
 
-// "3 NICs have no address: host0:mlx5_0, host1:mlx5_0, host2:mlx5_0"
+// Collects names for a note such as "3 NICs have no address: host0:mlx5_0, host1:mlx5_0,
+// host2:mlx5_0".
 class Oddity {
  public:
   template <typename NameOf>
@@ -22,7 +23,8 @@ class Oddity {
     if (++count_ <= kMaxNamed) names_ += (count_ == 1 ? "" : ", ") + name_of();
   }
 
-  void Tell(std::string_view one, std::string_view many, std::vector<std::string>& notes) const {
+  void AppendNote(std::string_view one, std::string_view many,
+                  std::vector<std::string>& notes) const {
     if (count_ == 0) return;
     notes.push_back(fmt::format("{} {}: {}{}", count_, count_ == 1 ? one : many, names_,
                                 count_ > kMaxNamed ? ", ..." : ""));
@@ -33,7 +35,7 @@ class Oddity {
   std::string names_;
 };
 
-void TellLinks(const Fabric& fabric, Survey& survey) {
+void NoteLinks(const Fabric& fabric, Survey& survey) {
   Oddity within_tier;
   for (LinkIndex i = 0; i < fabric.links().size(); ++i) {
     const Link& link = fabric.link(i);
@@ -47,11 +49,11 @@ void TellLinks(const Fabric& fabric, Survey& survey) {
     }
     if (tier(0) == tier(1)) within_tier.Add([&] { return fabric.NameOfLink(i); });
   }
-  within_tier.Tell("link joins nodes of one tier and carries nothing",
-                   "links join nodes of one tier and carry nothing", survey.notes);
+  within_tier.AppendNote("link connects nodes of the same tier and carries no traffic",
+                         "links connect nodes of the same tier and carry no traffic", survey.notes);
 }
 
-void TellNics(const Fabric& fabric, Survey& survey) {
+void NoteNics(const Fabric& fabric, Survey& survey) {
   Oddity unplugged;
   Oddity nameless;
   std::set<uint32_t> rails;
@@ -62,12 +64,12 @@ void TellNics(const Fabric& fabric, Survey& survey) {
     if (nic.addresses.empty()) nameless.Add(name);
   }
   survey.rails = rails.size();
-  unplugged.Tell("NIC is not plugged in", "NICs are not plugged in", survey.notes);
-  nameless.Tell("NIC has no address, so that no packet is known as its own",
-                "NICs have no address, so that no packet is known as theirs", survey.notes);
+  unplugged.AppendNote("NIC is not connected", "NICs are not connected", survey.notes);
+  nameless.AppendNote("NIC has no address, so its packets cannot be attributed",
+                      "NICs have no address, so their packets cannot be attributed", survey.notes);
 }
 
-void TellSwitches(const Fabric& fabric, Survey& survey) {
+void NoteSwitches(const Fabric& fabric, Survey& survey) {
   Oddity nameless;
   Oddity unnamed_mirrors;
   for (const Node& node : fabric.nodes()) {
@@ -83,15 +85,15 @@ void TellSwitches(const Fabric& fabric, Survey& survey) {
     if (!node.erspan_source.IsUnspecified()) continue;
     unnamed_mirrors.Add([&] { return fmt::format("{} session {}", node.name, tap.session); });
   }
-  nameless.Tell("switch has neither ERSPAN source nor sFlow agent nor INT switch id",
-                "switches have neither ERSPAN source nor sFlow agent nor INT switch id",
-                survey.notes);
-  unnamed_mirrors.Tell("mirror session is of a switch without an ERSPAN source",
-                       "mirror sessions are of switches without an ERSPAN source", survey.notes);
+  nameless.AppendNote("switch has no ERSPAN source, sFlow agent or INT switch id",
+                      "switches have no ERSPAN source, sFlow agent or INT switch id", survey.notes);
+  unnamed_mirrors.AppendNote("mirror session is on a switch without an ERSPAN source",
+                             "mirror sessions are on switches without an ERSPAN source",
+                             survey.notes);
 }
 
-// Pairs of edge switches between which there is no way.
-void TellGaps(const Fabric& fabric, Survey& survey) {
+// Notes pairs of edge switches without a path between them.
+void NoteGaps(const Fabric& fabric, Survey& survey) {
   Routes routes(fabric);
   std::vector<NicIndex> nic_at(fabric.nodes().size(), kNone);
   for (NicIndex i = 0; i < fabric.nics().size(); ++i) {
@@ -106,8 +108,8 @@ void TellGaps(const Fabric& fabric, Survey& survey) {
       gaps.Add([&] { return fabric.node(from).name + " and " + fabric.node(to).name; });
     }
   }
-  gaps.Tell("pair of edge switches has no way between them",
-            "pairs of edge switches have no way between them", survey.notes);
+  gaps.AppendNote("pair of edge switches has no path between them",
+                  "pairs of edge switches have no path between them", survey.notes);
 }
 
 }  // namespace
@@ -122,10 +124,10 @@ Survey SurveyOf(const Fabric& fabric) {
   for (const Port& port : fabric.ports()) {
     survey.tiers[static_cast<size_t>(fabric.node(port.node).tier)].plugged += port.link != kNone;
   }
-  TellLinks(fabric, survey);
-  TellNics(fabric, survey);
-  TellSwitches(fabric, survey);
-  TellGaps(fabric, survey);
+  NoteLinks(fabric, survey);
+  NoteNics(fabric, survey);
+  NoteSwitches(fabric, survey);
+  NoteGaps(fabric, survey);
   return survey;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric in numbers, and what its operator may have overlooked.
+// A summary of a fabric, with notes about what its operator may have overlooked.
 #pragma once
 
 #include <array>
@@ -15,19 +15,19 @@ struct TierSurvey {
   size_t nodes = 0;
   size_t ports = 0;
   size_t plugged = 0;                 // ports with a link
-  uint64_t down_bits_per_second = 0;  // of all links to lower tiers, each way
-  uint64_t up_bits_per_second = 0;    // likewise to higher ones
+  uint64_t down_bits_per_second = 0;  // all links to lower tiers, in each direction
+  uint64_t up_bits_per_second = 0;    // all links to higher tiers, in each direction
 };
 
 struct Survey {
   std::array<TierSurvey, kTierCount> tiers;  // by Tier
   size_t switches = 0;
   size_t rails = 0;
-  // Sentences: what is consistent and still odd. Names of a few, numbers of all.
+  // Sentences about unusual but consistent properties. They name a few parts and count all.
   std::vector<std::string> notes;
 };
 
-// Time is that of a route to each edge switch: 0.2 s for 8,192 hosts.
+// Computes a route to each edge switch: 0.2 s for 8,192 hosts.
 Survey SurveyOf(const Fabric& fabric);
 
 }  // namespace rocescope::topology

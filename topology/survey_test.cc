@@ -24,7 +24,7 @@ TEST(SurveyTest, CountsEachTier) {
   EXPECT_TRUE(survey.notes.empty());
 }
 
-TEST(SurveyTest, TellsWhatMayHaveBeenOverlooked) {
+TEST(SurveyTest, NotesUnusualProperties) {
   const auto fabric = LoadFabric(
       "defaults: {speed: 1G}\n"
       "switches:\n"
@@ -41,12 +41,12 @@ TEST(SurveyTest, TellsWhatMayHaveBeenOverlooked) {
 
   EXPECT_EQ(SurveyOf(*fabric).notes,
             (std::vector<std::string>{
-                "1 link joins nodes of one tier and carries nothing: a:2-b:2",
-                "1 NIC is not plugged in: h:z",
-                "1 NIC has no address, so that no packet is known as its own: h:z",
-                "1 switch has neither ERSPAN source nor sFlow agent nor INT switch id: c",
-                "1 mirror session is of a switch without an ERSPAN source: a session 1",
-                "1 pair of edge switches has no way between them: a and b"}));
+                "1 link connects nodes of the same tier and carries no traffic: a:2-b:2",
+                "1 NIC is not connected: h:z",
+                "1 NIC has no address, so its packets cannot be attributed: h:z",
+                "1 switch has no ERSPAN source, sFlow agent or INT switch id: c",
+                "1 mirror session is on a switch without an ERSPAN source: a session 1",
+                "1 pair of edge switches has no path between them: a and b"}));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr Duration kUsualDelay = std::chrono::microseconds(1);  // as Blueprint has it
+constexpr Duration kDefaultDelay = std::chrono::microseconds(1);  // same default as in Blueprint
 
 }  // namespace
 
@@ -36,20 +36,21 @@ Result<Fabric> FabricReader::Read(const YamlNode& root) {
       root, "a fabric",
       {"name", "defaults", "generate", "switches", "hosts", "unplugged", "links", "mirrors"},
       errors_);
-  // In an order in which each finds what it refers to, whatever the file's is.
+  // The order of processing: each section may refer to earlier ones, whatever the order in the
+  // file.
   const std::pair<std::string_view, void (FabricReader::*)(const YamlNode&)> sections[] = {
       {"defaults", &FabricReader::ReadDefaults},   {"generate", &FabricReader::ReadGenerate},
       {"switches", &FabricReader::ReadSwitches},   {"hosts", &FabricReader::ReadHosts},
       {"unplugged", &FabricReader::ReadUnplugged}, {"links", &FabricReader::ReadLinks},
       {"mirrors", &FabricReader::ReadMirrors}};
-  draft_.SetDefaults(std::nullopt, kUsualDelay);
+  draft_.SetDefaults(std::nullopt, kDefaultDelay);
   for (const auto& [key, read] : sections) {
     if (const YamlNode* section = map.Find(key); section != nullptr) (this->*read)(*section);
   }
   if (const YamlNode* name = map.Find("name"); name != nullptr) {
     const auto read = ReadText(*name, errors_);
     if (read && !IsPortName(*read)) {
-      errors_.Add(*name, fmt::format("\"{}\" cannot name a fabric", *read));
+      errors_.Add(*name, fmt::format("\"{}\" is not a valid fabric name", *read));
     }
     if (read) draft_.SetName(std::string(*read));
   }
@@ -61,7 +62,7 @@ void FabricReader::ReadDefaults(const YamlNode& node) {
   std::optional<Duration> delay;
   if (const YamlNode* value = map.Find("speed")) speed_ = ReadParsed(*value, ParseSpeed, errors_);
   if (const YamlNode* value = map.Find("delay")) delay = ReadParsed(*value, ParseDelay, errors_);
-  draft_.SetDefaults(speed_, delay.value_or(kUsualDelay));
+  draft_.SetDefaults(speed_, delay.value_or(kDefaultDelay));
 }
 
 std::vector<std::string> FabricReader::ReadNames(const YamlNode& node) {
@@ -79,7 +80,7 @@ std::vector<std::string> FabricReader::ReadNames(const YamlNode& node) {
 std::vector<std::string> FabricReader::ReadNamesFor(const YamlNode& node, size_t count) {
   std::vector<std::string> names = ReadNames(node);
   if (names.size() <= 1 || names.size() == count) return names;
-  errors_.Add(node, fmt::format("\"{}\" is {} values, but there are {} to be given one", node.text,
+  errors_.Add(node, fmt::format("\"{}\" expands to {} values, but {} are needed", node.text,
                                 names.size(), count));
   return {};
 }
@@ -114,7 +115,7 @@ void FabricReader::ReadGenerate(const YamlNode& node) {
       value = static_cast<uint32_t>(*read);
     }
   };
-  uint32_t cores = 0;  // k says how many
+  uint32_t cores = 0;  // k determines the number
   ReadCount(map.Find("hosts"), plan.hosts, plan.host_names);
   ReadCount(map.Find("leaves"), plan.leaves, plan.leaf_names);
   ReadCount(map.Find("spines"), plan.spines, plan.spine_names);
@@ -131,7 +132,7 @@ void FabricReader::ReadGenerate(const YamlNode& node) {
     const auto read = at == nullptr ? speed_ : ReadParsed(*at, ParseSpeed, errors_);
     if (read) value = *read;
     if (read || at != nullptr) return;
-    errors_.Add(node, fmt::format("no {}: give it here, or for all links by defaults: {{speed: "
+    errors_.Add(node, fmt::format("no {}: set it here, or for all links with defaults: {{speed: "
                                   "400G}}",
                                   key));
   };
@@ -140,7 +141,7 @@ void FabricReader::ReadGenerate(const YamlNode& node) {
   const auto delay = [&](std::string_view key, Duration& value) {
     const YamlNode* at = map.Find(key);
     value = at == nullptr ? draft_.default_delay()
-                          : ReadParsed(*at, ParseDelay, errors_).value_or(kUsualDelay);
+                          : ReadParsed(*at, ParseDelay, errors_).value_or(kDefaultDelay);
   };
   delay("host_delay", plan.host_delay);
   delay("fabric_delay", plan.fabric_delay);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric as its operator describes it, in YAML; topology/README.md has the schema.
+// Reads and writes fabrics as YAML; topology/README.md has the schema.
 #pragma once
 
 #include <string>
@@ -11,15 +11,16 @@
 
 namespace rocescope::topology {
 
-// `file` names the text in errors: "FILE:LINE:COLUMN: what is wrong, and what was expected", one a
-// line, at most YamlErrors::kMost of them. Strict: an unknown or doubled key is an error.
+// `file` names the text in errors, which have the form "FILE:LINE:COLUMN: what is wrong, and what
+// was expected", one per line, at most YamlErrors::kMost. Strict: unknown or duplicate keys are
+// errors.
 Result<Fabric> LoadFabric(std::string_view text, std::string_view file);
 
-// The same of a node of a larger document, of which `file` is the name.
+// Reads a fabric from a node of a larger document named `file`.
 Result<Fabric> ReadFabric(const YamlNode& node, std::string_view file);
 
-// What LoadFabric turns into the same fabric again: switches first and then hosts, else all parts
-// in their order. Like parts stand together in ranges of names ("host[0-127]").
+// Returns text that LoadFabric reads as the same fabric. Switches come before hosts; otherwise all
+// parts keep their order. Similar parts are combined in name ranges ("host[0-127]").
 std::string WriteFabric(const Fabric& fabric);
 
 }  // namespace rocescope::topology

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong in a fabric's file is told with its place.
+// Errors in a fabric file are reported with their position.
 #include <gtest/gtest.h>
 
 #include "topology/yaml.h"
@@ -10,11 +10,11 @@ namespace {
 struct Mistake {
   const char* name;
   const char* text;
-  const char* says;  // the whole first line
+  const char* says;  // the complete first line
 };
 
-// Two switches and two hosts that are well; what is wrong follows behind them, from line 11 on.
-constexpr const char* kSound =
+// Two valid switches and two valid hosts. Test cases append an error from line 11 on.
+constexpr const char* kValid =
     "defaults: {speed: 100G}\n"
     "switches:\n"
     "  - {name: leaf0, tier: leaf, ports: \"Ethernet[1-4]\"}\n"
@@ -31,7 +31,7 @@ class BadFabric : public testing::TestWithParam<Mistake> {};
 TEST_P(BadFabric, IsToldWithItsPlace) {
   const std::string text = GetParam().text;
   const bool is_whole = text.starts_with("---\n");
-  const auto fabric = LoadFabric(is_whole ? text : kSound + text, "f.yaml");
+  const auto fabric = LoadFabric(is_whole ? text : kValid + text, "f.yaml");
 
   ASSERT_FALSE(fabric.has_value());
   EXPECT_EQ(fabric.error().code, ErrorCode::kInvalidArgument);
@@ -55,16 +55,16 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NoPort", "links:\n  - [host0, \"leaf0:Ethernet1\"]\n",
                 "f.yaml:12:6: \"host0\" is not a port; expected NODE:PORT such as leaf0:Ethernet4"},
         Mistake{"OneEnd", "links:\n  - [\"host0:mlx5_0\"]\n",
-                "f.yaml:12:5: a link has two ends such as [leaf0:Ethernet1, host0:mlx5_0]; here "
-                "are 1"},
+                "f.yaml:12:5: a link needs two ends such as [leaf0:Ethernet1, host0:mlx5_0]; "
+                "found 1"},
         Mistake{"RangesOfDifferentLength",
                 "links:\n  - [\"host[0-1]:mlx5_0\", \"leaf0:Ethernet[1-3]\"]\n",
-                "f.yaml:12:26: \"host[0-1]:mlx5_0\" is 2 ports and \"leaf0:Ethernet[1-3]\" 3; a "
-                "link has one at each end"},
+                "f.yaml:12:26: \"host[0-1]:mlx5_0\" is 2 ports but \"leaf0:Ethernet[1-3]\" is "
+                "3; both ends need the same number"},
         Mistake{"PortTwice",
                 "links:\n  - [\"host0:mlx5_0\", \"leaf0:Ethernet1\"]\n"
                 "  - [\"host1:mlx5_0\", \"leaf0:Ethernet1\"]\n",
-                "f.yaml:13:5: leaf0:Ethernet1 is at the end of the link in line 12 already"},
+                "f.yaml:13:5: leaf0:Ethernet1 already has the link in line 12"},
         Mistake{"ToItself", "links:\n  - [\"leaf0:Ethernet1\", \"leaf0:Ethernet2\"]\n",
                 "f.yaml:12:5: a link from leaf0 to itself"},
         Mistake{"BadSpeed",
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:12:56: \"fast\" is not a speed; expected bit/s such as 400G, 1.6T or "
                 "100000000000, up to 100T"},
         Mistake{"NothingToUnplug", "unplugged: [\"leaf0:Ethernet1\"]\n",
-                "f.yaml:11:13: nothing is plugged into leaf0:Ethernet1"},
+                "f.yaml:11:13: leaf0:Ethernet1 has no cable"},
         Mistake{"NoSpeed",
                 "---\nswitches: [{name: a, tier: leaf}, {name: b, tier: leaf}]\n"
                 "links:\n  - [\"a:1\", \"b:1\"]\n",
@@ -90,19 +90,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:2:1: expected the keys of a fabric (name, defaults, generate, switches, "
                 "hosts, unplugged, links, mirrors), found nothing"},
         Mistake{"SectionTwice", "hosts: []\n",
-                "f.yaml:11:1: the key \"hosts\" stands here again; it is in line 5 already"},
+                "f.yaml:11:1: duplicate key \"hosts\"; it is already set in line 5"},
         Mistake{"NodeTwice", "---\nhosts:\n  - {name: a}\n  - {name: \"b,a\"}\n",
-                "f.yaml:4:12: a is described in line 3 already"},
+                "f.yaml:4:12: a is already described in line 3"},
         Mistake{"NoTier", "---\nswitches:\n  - {name: a}\n",
-                "f.yaml:3:5: the tier of a is missing: leaf, spine or core"},
+                "f.yaml:3:5: the tier of a is missing; expected leaf, spine or core"},
         Mistake{"BadTier", "---\nswitches:\n  - {name: a, tier: laef}\n",
                 "f.yaml:3:21: expected leaf, spine, core, found \"laef\"; did you mean \"leaf\"?"},
         Mistake{"BadName", "---\nhosts:\n  - {name: \"a b\"}\n",
-                "f.yaml:3:12: \"a b\" cannot name a node: expected 1 to 255 letters, digits and "
-                "signs of ASCII without spaces, ':', ',', '\"', '[' and ']'"},
+                "f.yaml:3:12: \"a b\" is not a valid node name: expected 1 to 255 printable "
+                "characters (ASCII) without spaces, ':', ',', '\"', '[' and ']'"},
         Mistake{"ValuesDoNotMatchNames",
                 "---\nswitches:\n  - {name: \"a[1-4]\", tier: leaf, int_switch_id: \"[1-3]\"}\n",
-                "f.yaml:3:49: \"[1-3]\" is 3 values, but there are 4 to be given one"},
+                "f.yaml:3:49: \"[1-3]\" expands to 3 values, but 4 are needed"},
         Mistake{"IdTwice",
                 "---\nswitches:\n  - {name: a, tier: leaf, int_switch_id: 7}\n"
                 "  - {name: b, tier: leaf, int_switch_id: 7}\n",
@@ -119,10 +119,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "      - {device: e, addresses: [{address: 10.0.0.1, segment: 5}]}\n",
                 "f.yaml:6:9: a:d and a:e have the same address, 10.0.0.1 in segment 5"},
         Mistake{"DeviceTwice", "---\nhosts: [{name: a, nics: [{device: d}, {device: d}]}]\n",
-                "f.yaml:2:39: there are two ports a:d; the other is in line 2"},
+                "f.yaml:2:39: port a:d is listed twice; the other entry is in line 2"},
         Mistake{"UnknownNicOfGpu",
                 "---\nhosts:\n  - {name: a, nics: [{device: d}], gpus: [{number: 0, nic: e}]}\n",
-                "f.yaml:3:43: GPU 0 is nearest to \"e\", which a does not have"},
+                "f.yaml:3:43: GPU 0 refers to NIC \"e\", which a does not have"},
         Mistake{"GpuTwice", "---\nhosts: [{name: a, gpus: [{number: 0}, {number: 0}]}]\n",
                 "f.yaml:2:39: a has two GPUs with the number 0"},
         Mistake{"NumberTwice",
@@ -132,14 +132,14 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"ABadRange", "---\nhosts: [{name: \"a[3-1]\"}]\n",
                 "f.yaml:2:16: \"a[3-1]\" counts down from 3 to 1"},
         Mistake{"TooMany", "---\nhosts: [{name: \"a[1-99999999]\"}]\n",
-                "f.yaml:2:16: \"a[1-99999999]\" is more than 4194304 names"}),
+                "f.yaml:2:16: \"a[1-99999999]\" expands to more than 4194304 names"}),
     [](const auto& mistake) { return mistake.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     MirrorsAndShapes, BadFabric,
     testing::Values(
         Mistake{"MirrorOnHost", "mirrors: [{switch: host0, session: 1, direction: both}]\n",
-                "f.yaml:11:20: host0 is a host; a mirror session is a switch's"},
+                "f.yaml:11:20: host0 is a host; only switches have mirror sessions"},
         Mistake{"SessionTooLarge", "mirrors: [{switch: leaf0, session: 1024, direction: both}]\n",
                 "f.yaml:11:36: expected a whole number from 0 to 1023, found \"1024\""},
         Mistake{"NoDirection", "mirrors: [{switch: leaf0, session: 1}]\n",
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "f.yaml:11:63: leaf0 has no port \"Ethernet7\"; did you mean \"Ethernet1\"?"},
         Mistake{"NothingMirrored",
                 "mirrors: [{switch: leaf0, session: 1, direction: both, ports: fabric}]\n",
-                "f.yaml:11:11: mirror session 1 of leaf0 has no port"},
+                "f.yaml:11:11: mirror session 1 of leaf0 has no ports"},
         Mistake{"SessionTwice",
                 "mirrors:\n  - {switch: leaf0, session: 1, direction: both}\n"
                 "  - {switch: leaf0, session: 1, direction: egress}\n",
@@ -157,9 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"BadShape", "---\ngenerate: {shape: clos}\ndefaults: {speed: 1G}\n",
                 "f.yaml:2:19: expected star, leaf-spine, fat-tree, found \"clos\""},
         Mistake{"OddK", "---\ngenerate: {shape: fat-tree, k: 5}\ndefaults: {speed: 1G}\n",
-                "f.yaml:2:11: k is 5; a fat tree's is even, from 2 to 64"},
+                "f.yaml:2:11: k is 5; a fat tree needs an even k from 2 to 64"},
         Mistake{"ShapeWithoutSpeed", "---\ngenerate: {shape: star, hosts: 2}\n",
-                "f.yaml:2:11: no host_speed: give it here, or for all links by defaults: {speed: "
+                "f.yaml:2:11: no host_speed: set it here, or for all links with defaults: {speed: "
                 "400G}"},
         Mistake{"NamesDoNotFit",
                 "---\ndefaults: {speed: 1G}\n"
@@ -168,10 +168,10 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"HostThatIsASwitch",
                 "---\ndefaults: {speed: 1G}\ngenerate: {shape: star, hosts: 2}\n"
                 "hosts: [{name: leaf0}]\n",
-                "f.yaml:4:16: leaf0 is a switch that was generated, not a host"}),
+                "f.yaml:4:16: leaf0 is a generated switch, not a host"}),
     [](const auto& mistake) { return mistake.param.name; });
 
-TEST(BadFabricTest, SeveralMistakesAreToldAtOnce) {
+TEST(BadFabricTest, ReportsSeveralErrorsAtOnce) {
   const auto fabric = LoadFabric(
       "nam: x\nhosts: [{name: a, nics: [{device: d, rail: -1}]}]\nlinks: [[\"a:d\", \"b:1\"]]\n",
       "f.yaml");

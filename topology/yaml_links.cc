@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sections `unplugged`, `links` and `mirrors`.
+// Reads the sections `unplugged`, `links` and `mirrors`.
 #include <fmt/format.h>
 
 #include <array>
@@ -47,8 +47,8 @@ void FabricReader::ReadLink(const YamlNode& item) {
   const auto two = ReadList(*ends, errors_);
   if (ends->kind != Kind::kSequence) return;
   if (two.size() != 2) {
-    errors_.Add(*ends, fmt::format("a link has two ends such as [leaf0:Ethernet1, host0:mlx5_0]; "
-                                   "here are {}",
+    errors_.Add(*ends, fmt::format("a link needs two ends such as [leaf0:Ethernet1, host0:mlx5_0]; "
+                                   "found {}",
                                    two.size()));
     return;
   }
@@ -56,8 +56,9 @@ void FabricReader::ReadLink(const YamlNode& item) {
   const std::vector<std::string> b = ReadNames(two[1]);
   if (a.empty() || b.empty()) return;
   if (a.size() != b.size()) {
-    errors_.Add(two[1], fmt::format("\"{}\" is {} ports and \"{}\" {}; a link has one at each end",
-                                    two[0].text, a.size(), two[1].text, b.size()));
+    errors_.Add(two[1],
+                fmt::format("\"{}\" is {} ports but \"{}\" is {}; both ends need the same number",
+                            two[0].text, a.size(), two[1].text, b.size()));
     return;
   }
   for (size_t i = 0; i < a.size() && !errors_.full(); ++i) {
@@ -105,7 +106,7 @@ void FabricReader::ReadMirror(const YamlNode& item) {
     tap.node = draft_.RequireNode(name, PlaceOf(*names));
     if (tap.node == kNone) continue;
     if (!draft_.parts().nodes[tap.node].IsSwitch()) {
-      errors_.Add(*names, fmt::format("{} is a host; a mirror session is a switch's", name));
+      errors_.Add(*names, fmt::format("{} is a host; only switches have mirror sessions", name));
       continue;
     }
     tap.ports = MirroredPorts(map.Find("ports"), tap.node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sections `switches` and `hosts`.
+// Reads the sections `switches` and `hosts`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-constexpr uint32_t kMaxSegment = (1u << 24) - 1;  // VXLAN's and Geneve's identifiers have 24 bits
+constexpr uint32_t kMaxSegment = (1u << 24) - 1;  // VXLAN and Geneve identifiers have 24 bits
 
 auto WholeNumber(uint64_t least, uint64_t most) {
   return [least, most](std::string_view text) -> Result<uint32_t> {
@@ -66,7 +66,8 @@ void FabricReader::ReadSwitch(const YamlNode& item) {
     const NodeIndex index = draft_.Describe(names[i], true, PlaceOf(*name));
     if (index == kNone) continue;
     if (map.Find("tier") == nullptr && !draft_.IsGenerated(index)) {
-      errors_.Add(item, fmt::format("the tier of {} is missing: leaf, spine or core", names[i]));
+      errors_.Add(item,
+                  fmt::format("the tier of {} is missing; expected leaf, spine or core", names[i]));
       return;
     }
     Node& node = draft_.parts().nodes[index];
@@ -90,7 +91,7 @@ std::vector<FabricReader::PortRow> FabricReader::ReadPorts(const YamlNode& node)
       numbers = ReadEach(*number, read.size(), WholeNumber(1, kNone - uint64_t{1}));
       const bool same =
           number->kind == Kind::kScalar && number->text.find_first_of("[,") == std::string::npos;
-      // A single number is the first one's, from which the others count on.
+      // A single number is that of the first port; the others count up from it.
       for (size_t i = 1; same && i < numbers.size(); ++i) numbers[i] = numbers[0] + i;
     }
     for (size_t i = 0; i < read.size(); ++i) {
@@ -186,7 +187,7 @@ std::optional<FabricReader::NicRow> FabricReader::ReadNic(const YamlNode& item, 
   return row;
 }
 
-// One address for each host.
+// Reads one address for each host.
 void FabricReader::ReadAddress(const YamlNode& item, std::vector<std::vector<NicAddress>>& of) {
   const YamlNode* text = &item;
   Segment segment = 0;
@@ -253,7 +254,7 @@ void FabricReader::DescribeGpu(NodeIndex host, const GpuRow& row) {
   if (row.nic) {
     gpu.nic = draft_.FindNic(host, *row.nic);
     if (gpu.nic == kNone) {
-      errors_.Add(row.place, fmt::format("GPU {} is nearest to \"{}\", which {} does not have",
+      errors_.Add(row.place, fmt::format("GPU {} refers to NIC \"{}\", which {} does not have",
                                          row.number, *row.nic, draft_.parts().nodes[host].name));
       return;
     }

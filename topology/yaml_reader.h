@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sections of a fabric's YAML, each turned into parts of a draft. Only yaml*.cc includes it.
+// Reads the sections of a fabric's YAML into a draft. Only yaml*.cc includes this header.
 #pragma once
 
 #include <optional>
@@ -22,24 +22,24 @@ class FabricReader {
   Result<Fabric> Read(const YamlNode& root);
 
  private:
-  // yaml.cc
+  // Defined in yaml.cc.
   void ReadDefaults(const YamlNode& node);
   void ReadGenerate(const YamlNode& node);
-  // A number of things, or their names.
+  // Reads a count, or a list of names.
   void ReadCount(const YamlNode* node, uint32_t& count, std::vector<std::string>& names);
-  // The names that the text stands for; none after an error.
+  // Returns the expanded names; none after an error.
   std::vector<std::string> ReadNames(const YamlNode& node);
-  // The same for `count` things: one each, or one for all.
+  // Returns `count` names: one each, or one for all.
   std::vector<std::string> ReadNamesFor(const YamlNode& node, size_t count);
-  // ReadNamesFor with each text parsed; as many values as there are things, or none.
+  // Like ReadNamesFor, with each text parsed. Returns `count` values, or none after an error.
   template <typename Parse>
   auto ReadEach(const YamlNode& node, size_t count, Parse parse)
       -> std::vector<typename decltype(parse(std::string_view()))::value_type>;
 
-  // yaml_nodes.cc
+  // Defined in yaml_nodes.cc.
   struct PortRow {
     std::string name;
-    uint32_t number = 0;  // 0: not said
+    uint32_t number = 0;  // 0: not given
     Place place;
   };
   void ReadSwitches(const YamlNode& node);
@@ -48,14 +48,14 @@ class FabricReader {
   void DescribePorts(NodeIndex node, const std::vector<PortRow>& rows);
   void ReadHosts(const YamlNode& node);
   void ReadHost(const YamlNode& item);
-  // Of each host of an entry; what is not said is nullopt.
+  // NICs of the hosts of an entry; nullopt: not given.
   struct NicRow {
     std::string device;
     std::string port;
     std::optional<uint64_t> number;
     std::optional<std::string> pci;
     std::optional<uint64_t> rail;
-    std::optional<std::vector<std::vector<NicAddress>>> addresses;  // by host
+    std::optional<std::vector<std::vector<NicAddress>>> addresses;  // indexed by host
     Place place;
   };
   struct GpuRow {
@@ -71,7 +71,7 @@ class FabricReader {
   void DescribeNic(NodeIndex host, NicRow& row, size_t number_of_host);
   void DescribeGpu(NodeIndex host, const GpuRow& row);
 
-  // yaml_links.cc
+  // Defined in yaml_links.cc.
   void ReadUnplugged(const YamlNode& node);
   void ReadLinks(const YamlNode& node);
   void ReadLink(const YamlNode& item);
@@ -81,8 +81,8 @@ class FabricReader {
 
   YamlErrors errors_;
   Draft draft_;
-  std::optional<uint64_t> speed_;        // defaults
-  size_t names_left_ = size_t{1} << 22;  // of all ranges together
+  std::optional<uint64_t> speed_;        // from the section `defaults`
+  size_t names_left_ = size_t{1} << 22;  // remaining names, for all ranges together
 };
 
 template <typename Parse>

@@ -27,7 +27,7 @@ const Link& LinkAt(const Fabric& fabric, std::string_view node, std::string_view
   return fabric.link(fabric.port(fabric.FindPort(fabric.FindNode(node), port)).link);
 }
 
-// The examples of the page, in their order.
+// Returns the YAML examples of the README, in order.
 std::vector<std::string> Examples() {
   const std::string page = test::ReadText(test::SourceFile("topology/README.md"));
   std::vector<std::string> examples;
@@ -39,7 +39,7 @@ std::vector<std::string> Examples() {
   return examples;
 }
 
-TEST(YamlExampleTest, ADescribedFabricIsWhatThePageSays) {
+TEST(YamlExampleTest, DescribedFabricMatchesTheReadme) {
   ASSERT_EQ(Examples().size(), 2u);
   const Fabric fabric = Load(Examples()[0]);
 
@@ -77,7 +77,7 @@ TEST(YamlExampleTest, ADescribedFabricIsWhatThePageSays) {
   EXPECT_EQ(fabric.tap(2).session, 7u);
 }
 
-TEST(YamlExampleTest, AGeneratedFabricIsChangedAsThePageSays) {
+TEST(YamlExampleTest, GeneratedFabricIsOverriddenAsInTheReadme) {
   const Fabric fabric = Load(Examples()[1]);
 
   EXPECT_EQ(fabric.nics().size(), 1024u);
@@ -131,7 +131,7 @@ void ExpectSame(const Fabric& a, const Fabric& b) {
   EXPECT_TRUE(std::ranges::equal(a.taps(), b.taps(), same_tap));
 }
 
-TEST(WriteFabricTest, WhatIsWrittenIsReadAsTheSame) {
+TEST(WriteFabricTest, WrittenFabricIsReadAsTheSame) {
   std::vector<Fabric> fabrics = {
       *Generate({.shape = Shape::kStar, .hosts = 3, .gpus_per_host = 0}),
       *Generate({.hosts = 12, .nics_per_host = 2, .leaves = 4, .spines = 3, .parallel_links = 2}),
@@ -147,7 +147,7 @@ TEST(WriteFabricTest, WhatIsWrittenIsReadAsTheSame) {
   }
 }
 
-TEST(WriteFabricTest, OddNamesAreQuoted) {
+TEST(WriteFabricTest, UnusualNamesAreQuoted) {
   for (const char* name : {"null", "~",  "-",  "true", "a#b", "#a", "{a}", "it's", "a\\b", "@x",
                            "%",    "*a", "&a", "!a",   "|",   ">",  "?",   "a=b",  "1",    "0x1"}) {
     Fabric::Parts parts = *GenerateParts({.shape = Shape::kStar, .hosts = 2});
@@ -160,16 +160,16 @@ TEST(WriteFabricTest, OddNamesAreQuoted) {
   }
 }
 
-TEST(WriteFabricTest, AThousandHostsAreAFewLines) {
+TEST(WriteFabricTest, ThousandHostsTakeFewLines) {
   const Fabric fabric = *Generate({.hosts = 1000, .nics_per_host = 8, .leaves = 40, .spines = 20});
   const std::string text = WriteFabric(fabric);
 
-  // The eight cables of a host are a line, those of a leaf to all spines another; the rest is
-  // short.
+  // The eight cables of a host take one line, and those of a leaf to all spines another; the rest
+  // is short.
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 1000 + 40 + 60) << text;
 }
 
-TEST(LoadFabricTest, PortsThatLinksNameAreNumberedByTheirNames) {
+TEST(LoadFabricTest, UnlistedPortsAreNumberedByTheirNames) {
   const Fabric fabric = Load(
       "defaults: {speed: 1G}\nswitches: [{name: a, tier: leaf}, {name: b, tier: spine}]\n"
       "links: [[\"a:swp49\", \"b:swp2\"], [\"a:swp50\", \"b:swp1\"]]\n");
@@ -178,7 +178,7 @@ TEST(LoadFabricTest, PortsThatLinksNameAreNumberedByTheirNames) {
   EXPECT_EQ(fabric.port(fabric.FindPort(1, "swp1")).number, 1u);
 }
 
-TEST(LoadFabricTest, PortsWhoseNamesDoNotTellAreNumberedInOrder) {
+TEST(LoadFabricTest, PortsWithoutDistinctNumbersAreNumberedInOrder) {
   const Fabric fabric = Load(
       "defaults: {speed: 1G}\nswitches: [{name: a, tier: leaf}, {name: b, tier: spine}]\n"
       "links: [[\"a:1/1\", \"b:x\"], [\"a:2/1\", \"b:y3\"]]\n");
@@ -188,7 +188,7 @@ TEST(LoadFabricTest, PortsWhoseNamesDoNotTellAreNumberedInOrder) {
   EXPECT_EQ(fabric.port(fabric.FindPort(1, "y3")).number, 2u);
 }
 
-// Three tiers of 8,192 hosts (k = 32): 1,280 switches, 24,576 links.
+// Three tiers with 8,192 hosts (k = 32): 1,280 switches, 24,576 links.
 TEST(LoadFabricTest, EightThousandHostsKeepTheirPaths) {
   const Fabric fabric = Load(WriteFabric(*Generate({.shape = Shape::kFatTree, .k = 32})));
   Routes routes(fabric);

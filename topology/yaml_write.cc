@@ -12,7 +12,7 @@
 namespace rocescope::topology {
 namespace {
 
-// As one YAML scalar, in lists too.
+// Returns the text as a YAML scalar that is valid in lists too.
 std::string Scalar(std::string_view text) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -50,7 +50,7 @@ class Writer {
     out_ += '\n';
   }
 
-  // What most links have.
+  // Writes the most common speed and delay as defaults.
   void WriteDefaults() {
     std::map<std::pair<uint64_t, Duration>, size_t> counts;
     for (const Link& link : fabric_.links()) ++counts[{link.bits_per_second, link.delay}];
@@ -64,11 +64,11 @@ class Writer {
     Line("defaults:\n  speed: {}\n  delay: {}", FormatSpeed(speed_), FormatDelay(delay_));
   }
 
-  // What consecutive parts have in common: how it is written, and whatever else must be equal for
-  // them to be written as one.
+  // The common properties of consecutive parts: the text that is written, and other values that
+  // must be equal for the parts to share an entry.
   using Common = std::pair<std::string, std::string>;
 
-  // Calls `write` for each row of parts with the same in common.
+  // Calls `write` for each run of parts with the same common properties.
   template <typename Parts, typename CommonOf, typename Write>
   static void ForEachRow(const Parts& parts, CommonOf common_of, Write write) {
     for (size_t begin = 0; begin < parts.size();) {
@@ -172,7 +172,7 @@ class Writer {
 
   const Nic& NicOf(NodeIndex host, size_t n) const { return fabric_.nic(fabric_.NicsOf(host)[n]); }
 
-  // All of a host's NICs but the addresses themselves.
+  // Describes all NICs of a host without their addresses.
   std::string NicKey(NodeIndex host) const {
     std::string key;
     for (const NicIndex i : fabric_.NicsOf(host)) {
@@ -236,7 +236,7 @@ class Writer {
     return text;
   }
 
-  // As many links as count up at both ends; returns their number.
+  // Writes as many links as count up at both ends; returns their number.
   size_t WriteLinkRun(std::span<const Link> links, const std::string& text) {
     const auto end = [&](size_t i, size_t side) { return fabric_.NameOf(links[i].ends[side]); };
     NameRun a(end(0, 0));
@@ -285,7 +285,7 @@ class Writer {
     for (const PortIndex port : tap.ports) names.push_back(fabric_.port(port).name);
     std::vector<std::string> all;
     for (const Port& port : fabric_.PortsOf(tap.node)) all.push_back(port.name);
-    // A list, so that a port named "hosts" is one.
+    // Written as a list, so that a port named "hosts" is unambiguous.
     if (names != all) text += fmt::format(", ports: [{}]", Range(names));
     return text;
   }

@@ -10,12 +10,12 @@
 namespace rocescope::topology {
 namespace {
 
-constexpr size_t kMaxDigits = 18;  // fit into 64 bits whatever they are
+constexpr size_t kMaxDigits = 18;  // always fits into 64 bits
 constexpr size_t kMaxBrackets = 8;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// `text` is digits, no more than kMaxDigits.
+// `text` must consist of at most kMaxDigits digits.
 uint64_t ToNumber(std::string_view text) {
   uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -32,7 +32,7 @@ tl::unexpected<Error> Refuse(std::string message) {
   return MakeError(ErrorCode::kInvalidArgument, std::move(message));
 }
 
-// Numbers as they are written: "001" is not "1".
+// Numbers as text, because "001" differs from "1".
 using Numbers = std::vector<std::string>;
 
 class Expander {
@@ -44,9 +44,9 @@ class Expander {
     bool inside = false;
     for (size_t i = 0; i <= text_.size(); ++i) {
       const char c = i < text_.size() ? text_[i] : ',';
-      if (i == text_.size() && inside) return Refuse(fmt::format("\"{}\" lacks a ]", text_));
-      if (c == '[' && inside) return Refuse(fmt::format("\"{}\" has a [ within brackets", text_));
-      if (c == ']' && !inside) return Refuse(fmt::format("\"{}\" has a ] without its [", text_));
+      if (i == text_.size() && inside) return Refuse(fmt::format("\"{}\" has no closing ]", text_));
+      if (c == '[' && inside) return Refuse(fmt::format("\"{}\" has nested brackets", text_));
+      if (c == ']' && !inside) return Refuse(fmt::format("\"{}\" has a ] without a [", text_));
       if (c == '[' || c == ']') inside = c == '[';
       if (c != ',' || inside) continue;
       if (Status part = AddPart(Trimmed(text_.substr(begin, i - begin))); !part) {
@@ -60,7 +60,7 @@ class Expander {
  private:
   Status AddPart(std::string_view part) {
     if (part.empty()) return Refuse(fmt::format("\"{}\" has an empty name", text_));
-    std::vector<std::string> texts;  // before, between and behind the brackets
+    std::vector<std::string> texts;  // text before, between and after the brackets
     std::vector<Numbers> numbers;
     size_t count = 1;
     while (true) {
@@ -88,7 +88,7 @@ class Expander {
     return {};
   }
 
-  // What stands in brackets.
+  // Expands the content of brackets.
   Result<Numbers> Choices(std::string_view list) const {
     Numbers numbers;
     while (true) {
@@ -148,7 +148,7 @@ class Expander {
 
   tl::unexpected<Error> TooMany() const {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("\"{}\" is more than {} names", text_, most_));
+                     fmt::format("\"{}\" expands to more than {} names", text_, most_));
   }
 
   std::string_view text_;
@@ -173,7 +173,7 @@ bool NameRun::Extend(std::string_view next) {
     ++count_;
     return true;
   }
-  // The number in which the two first names differ.
+  // Find the number in which the first two names differ.
   size_t begin = 0;
   while (begin < first_.size() && begin < next.size() && first_[begin] == next[begin]) ++begin;
   while (begin > 0 && IsDigit(first_[begin - 1])) --begin;
@@ -195,7 +195,7 @@ bool NameRun::Extend(std::string_view next) {
   end_ = end;
   start_ = value;
   step_ = next_value - value;
-  width_ = end - begin;  // what ExpandNames pads to
+  width_ = end - begin;  // ExpandNames pads to this width
   if (NameAt(next_value) != next) return false;
   count_ = 2;
   return true;

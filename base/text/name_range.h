@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many names in few words, as Slurm's host lists have them: "node[001-128],login[1,3]".
+// Compact lists of names, as in Slurm's host lists: "node[001-128],login[1,3]".
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,27 @@
 
 namespace rocescope::topology {
 
-// The names that `text` stands for, in its order: parts between commas; in brackets, numbers and
-// ranges of them, which count up with the zeros of their lower end and, as in ClusterShell, by
-// steps ("[0-12/4]"). Of several brackets the last counts fastest. At most `most` names. The error
-// quotes what is wrong, without a place.
+// Expands `text` to its names, in order. Commas separate parts. Brackets contain numbers and
+// ranges, which keep the leading zeros of the lower end and may have steps as in ClusterShell
+// ("[0-12/4]"). With several brackets the last one counts fastest. Returns at most `most` names.
+// The error quotes the invalid text, without a file position.
 Result<std::vector<std::string>> ExpandNames(std::string_view text, size_t most);
 
-// Words that ExpandNames turns into these names. They must be without brackets and commas.
+// Returns text that ExpandNames expands to these names, which must not contain brackets or commas.
 std::string CompressNames(std::span<const std::string> names);
 
-// Names that count up by one number in them.
+// A run of names that differ in one increasing number.
 class NameRun {
  public:
   explicit NameRun(std::string first) : first_(std::move(first)) {}
 
-  // Whether `next` goes on where the run ends; takes it if so.
+  // Extends the run by `next` if it continues the run; returns whether it did.
   bool Extend(std::string_view next);
-  // "host[0-7]"
+  // Returns for example "host[0-7]".
   std::string Text() const;
   size_t count() const { return count_; }
-  // Two names may be a run by chance: "a1" and "a7" count by six.
+  // Returns whether the step is 1. Two names may form a run by chance: "a1" and "a7" have the step
+  // 6.
   bool by_ones() const { return step_ == 1; }
 
  private:
@@ -39,11 +40,11 @@ class NameRun {
 
   std::string first_;
   size_t count_ = 1;
-  size_t begin_ = 0;  // of the number in first_
+  size_t begin_ = 0;  // position of the number in first_
   size_t end_ = 0;
   uint64_t start_ = 0;
   uint64_t step_ = 0;
-  size_t width_ = 0;  // of a number with zeros in front; else 0
+  size_t width_ = 0;  // width of a number with leading zeros, otherwise 0
 };
 
 }  // namespace rocescope::topology

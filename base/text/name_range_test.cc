@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expansions are those of Slurm's documentation (scontrol show hostnames, slurm.conf's NodeName)
-// and, for steps, of ClusterShell's (NodeSet).
+// The expected expansions come from the documentation of Slurm (scontrol show hostnames,
+// slurm.conf's NodeName) and, for steps, of ClusterShell (NodeSet).
 #include "base/text/name_range.h"
 
 #include <gtest/gtest.h>
@@ -16,34 +16,34 @@ Names Expand(std::string_view text) {
   return names.value_or(Names());
 }
 
-TEST(ExpandNamesTest, AWordIsItself) { EXPECT_EQ(Expand("tux"), Names{"tux"}); }
+TEST(ExpandNamesTest, PlainNameIsUnchanged) { EXPECT_EQ(Expand("tux"), Names{"tux"}); }
 
 TEST(ExpandNamesTest, RangesAndNumbersMix) {
   EXPECT_EQ(Expand("linux[0-2,7,10-11]"),
             (Names{"linux0", "linux1", "linux2", "linux7", "linux10", "linux11"}));
 }
 
-TEST(ExpandNamesTest, ZerosInFrontStay) {
+TEST(ExpandNamesTest, LeadingZerosAreKept) {
   EXPECT_EQ(Expand("tux[098-101]"), (Names{"tux098", "tux099", "tux100", "tux101"}));
   EXPECT_EQ(Expand("node[1,02]"), (Names{"node1", "node02"}));
 }
 
-TEST(ExpandNamesTest, CommasPartNames) {
+TEST(ExpandNamesTest, CommasSeparateNames) {
   EXPECT_EQ(Expand("lx[15,18],login, tux3"), (Names{"lx15", "lx18", "login", "tux3"}));
 }
 
-TEST(ExpandNamesTest, OfTwoBracketsTheLastCountsFastest) {
+TEST(ExpandNamesTest, LastBracketCountsFastest) {
   EXPECT_EQ(Expand("rack[0-1]node[0-1]-ib"),
             (Names{"rack0node0-ib", "rack0node1-ib", "rack1node0-ib", "rack1node1-ib"}));
 }
 
-TEST(ExpandNamesTest, ARangeMayGoBySteps) {
+TEST(ExpandNamesTest, RangeMayHaveSteps) {
   EXPECT_EQ(Expand("Ethernet[0-12/4]"),
             (Names{"Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"}));
   EXPECT_EQ(Expand("Ethernet[0-13/4]").back(), "Ethernet12");
 }
 
-TEST(ExpandNamesTest, AddressesAreNamesToo) {
+TEST(ExpandNamesTest, ExpandsAddresses) {
   EXPECT_EQ(Expand("10.0.[0-1].[254-255]"),
             (Names{"10.0.0.254", "10.0.0.255", "10.0.1.254", "10.0.1.255"}));
   EXPECT_EQ(Expand("[7-8]"), (Names{"7", "8"}));
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Texts, BadRange,
                                          "a[1-5/]", "a[1/2]", "a[1,]", "a[1 2]",
                                          "a[0-9999999999999999999]"));
 
-TEST(ExpandNamesTest, ManyAreRefusedBeforeTheyTakeRoom) {
+TEST(ExpandNamesTest, TooManyNamesAreRejectedBeforeExpansion) {
   EXPECT_EQ(Expand("n[1-1000]").size(), 1000u);
   for (const char* text : {"n[0-1000]", "n[1-40]x[1-40]", "n[1-999],a,b", "n[0-999999999999999999]",
                            "[1-999][1-999][1-999][1-999][1-999][1-999][1-999][1-999][1-999]"}) {
@@ -69,7 +69,7 @@ TEST(ExpandNamesTest, ManyAreRefusedBeforeTheyTakeRoom) {
   }
 }
 
-TEST(CompressNamesTest, CountsUpWhereNamesDo) {
+TEST(CompressNamesTest, CombinesConsecutiveNames) {
   EXPECT_EQ(CompressNames(Names{"host0", "host1", "host2"}), "host[0-2]");
   EXPECT_EQ(CompressNames(Names{"node098", "node099", "node100"}), "node[098-100]");
   EXPECT_EQ(CompressNames(Names{"Ethernet0", "Ethernet4", "Ethernet8"}), "Ethernet[0-8/4]");
@@ -77,7 +77,7 @@ TEST(CompressNamesTest, CountsUpWhereNamesDo) {
   EXPECT_EQ(CompressNames(Names{"a1", "a7", "b"}), "a1,a7,b");
 }
 
-TEST(CompressNamesTest, ExpandsToTheSame) {
+TEST(CompressNamesTest, ExpandsToTheOriginal) {
   const std::vector<Names> cases = {
       {"x"},
       {"x", "x"},

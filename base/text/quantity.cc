@@ -23,7 +23,8 @@ constexpr std::array kDelayUnits = {Unit{"ms", 1'000'000}, Unit{"us", 1'000}, Un
 constexpr uint64_t kMaxBitsPerSecond = 100'000'000'000'000;
 constexpr uint64_t kMaxNanoseconds = 1'000'000'000;
 
-// Digits, perhaps with a fraction: the value times `factor` if that is whole and at most `most`.
+// Parses digits with an optional fraction. Returns the value times `factor` if the result is whole
+// and at most `most`.
 std::optional<uint64_t> Scaled(std::string_view digits, uint64_t factor, uint64_t most) {
   const size_t point = digits.find('.');
   const std::string_view whole = digits.substr(0, point);
@@ -38,7 +39,7 @@ std::optional<uint64_t> Scaled(std::string_view digits, uint64_t factor, uint64_
   value *= factor;
   for (const char c : part) {
     if (c < '0' || c > '9') return std::nullopt;
-    if (factor < 10 && c != '0') return std::nullopt;  // a part of the smallest unit
+    if (factor < 10 && c != '0') return std::nullopt;  // a fraction of the smallest unit
     factor /= 10;
     value += factor * static_cast<uint64_t>(c - '0');
   }

@@ -6,7 +6,7 @@
 namespace rocescope::topology {
 namespace {
 
-TEST(SpeedTest, IsReadWithAndWithoutUnit) {
+TEST(SpeedTest, ParsesWithAndWithoutUnit) {
   EXPECT_EQ(ParseSpeed("400G"), 400'000'000'000u);
   EXPECT_EQ(ParseSpeed("1.6T"), 1'600'000'000'000u);
   EXPECT_EQ(ParseSpeed("2.5G"), 2'500'000'000u);
@@ -15,20 +15,20 @@ TEST(SpeedTest, IsReadWithAndWithoutUnit) {
   EXPECT_EQ(ParseSpeed("100T"), 100'000'000'000'000u);
 }
 
-TEST(SpeedTest, IsWrittenInTheLargestWholeUnit) {
+TEST(SpeedTest, FormatsInTheLargestWholeUnit) {
   EXPECT_EQ(FormatSpeed(400'000'000'000), "400G");
   EXPECT_EQ(FormatSpeed(1'600'000'000'000), "1600G");
   EXPECT_EQ(FormatSpeed(1'000'000'000'001), "1000000000001");
 }
 
-TEST(SpeedTest, WhatIsNoneIsRefused) {
+TEST(SpeedTest, RejectsInvalidText) {
   for (const char* text : {"", "0", "G", "-1G", "400g", "400 G", "400Gb", "1..5G", ".5G", "1.G",
                            "1.5", "101T", "99999999999999999999", "0.0000000001G", "1e9"}) {
     EXPECT_FALSE(ParseSpeed(text).has_value()) << text;
   }
 }
 
-TEST(DelayTest, IsReadInWholeNanoseconds) {
+TEST(DelayTest, ParsesToWholeNanoseconds) {
   EXPECT_EQ(ParseDelay("500ns"), Duration(500));
   EXPECT_EQ(ParseDelay("1.5us"), Duration(1500));
   EXPECT_EQ(ParseDelay("2ms"), Duration(2'000'000));
@@ -37,7 +37,7 @@ TEST(DelayTest, IsReadInWholeNanoseconds) {
   EXPECT_EQ(ParseDelay("0.001us"), Duration(1));
 }
 
-TEST(DelayTest, WhatIsNoneIsRefused) {
+TEST(DelayTest, RejectsInvalidText) {
   for (const char* text :
        {"", "5", "ns", "-1ns", "1.5ns", "1.05ns", "1.0001us", "2s", "1m", "1 us"}) {
     EXPECT_FALSE(ParseDelay(text).has_value()) << text;
@@ -50,14 +50,14 @@ TEST(DelayTest, WhatIsWrittenIsReadAgain) {
   }
 }
 
-TEST(PciAddressTest, HasOneForm) {
+TEST(PciAddressTest, IsNormalised) {
   EXPECT_EQ(ParsePciAddress("0000:17:00.0"), "0000:17:00.0");
   EXPECT_EQ(ParsePciAddress("17:00.1"), "0000:17:00.1");
   EXPECT_EQ(ParsePciAddress("00000000:9A:1F.7"), "0000:9a:1f.7");  // as nvidia-smi prints it
-  EXPECT_EQ(ParsePciAddress("10002:01:00.0"), "10002:01:00.0");    // behind Intel's VMD
+  EXPECT_EQ(ParsePciAddress("10002:01:00.0"), "10002:01:00.0");    // with Intel's VMD
 }
 
-TEST(PciAddressTest, WhatIsNoneIsRefused) {
+TEST(PciAddressTest, RejectsInvalidText) {
   for (const char* text : {"", "17", "17:00", "17.00.0", "0000:17:00:0", "17:00.8", "17:20.0",
                            "117:00.0", "x7:00.0", ":17:00.0", "000000001:17:00.0", "17:00.00"}) {
     EXPECT_FALSE(ParsePciAddress(text).has_value()) << text;

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// What stands there, for a message.
+// Describes a node for an error message.
 std::string Describe(const YamlNode& node) {
   constexpr size_t kMaxShown = 60;
   switch (node.kind) {
@@ -53,7 +53,7 @@ Error YamlErrors::Take() {
                                     : fmt::format("{}:{}:{}: {}", file_, line.place.line,
                                                   line.place.column, line.text);
   }
-  if (was_full) message += fmt::format("\n{}: there may be more", file_);
+  if (was_full) message += fmt::format("\n{}: more errors may follow", file_);
   lines_.clear();
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
 }
@@ -94,7 +94,7 @@ const YamlNode* YamlMap::Require(std::string_view key) const {
 
 std::optional<std::string_view> ReadText(const YamlNode& node, YamlErrors& errors) {
   if (node.kind == Kind::kScalar) return node.text;
-  errors.Add(node, fmt::format("expected a word, found {}", Describe(node)));
+  errors.Add(node, fmt::format("expected a scalar, found {}", Describe(node)));
   return std::nullopt;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads values out of a YAML tree, strictly: each reader says what it expected and where, notes
-// that in a list, and goes on, so that a file's mistakes are told at once and not one by one.
+// Reads values from a YAML tree, strictly. Each reader adds an error with position and expected
+// value to a list and continues, so that all errors of a file are reported at once.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 namespace rocescope::topology {
 
 struct Place {
-  uint32_t line = 0;  // 0: nowhere
+  uint32_t line = 0;  // 0: unknown position
   uint32_t column = 0;
 };
 inline Place PlaceOf(const YamlNode& node) { return {.line = node.line, .column = node.column}; }
 
 class YamlErrors {
  public:
-  static constexpr size_t kMost = 20;  // the rest is not worth telling
+  static constexpr size_t kMost = 20;  // further errors are not reported
 
   explicit YamlErrors(std::string file) : file_(std::move(file)) {}
 
@@ -32,9 +32,9 @@ class YamlErrors {
   void Add(const YamlNode& node, std::string_view message) { Add(PlaceOf(node), message); }
 
   bool empty() const { return lines_.empty(); }
-  // To be asked now and then: after it, what is read is thrown away.
+  // Check this regularly: once it is true, further reading is useless.
   bool full() const { return lines_.size() >= kMost; }
-  // "FILE:LINE:COLUMN: what is wrong", one a line, in the order of their places.
+  // Returns "FILE:LINE:COLUMN: what is wrong", one per line, sorted by position.
   Error Take();
 
  private:
@@ -46,19 +46,19 @@ class YamlErrors {
   std::vector<Line> lines_;
 };
 
-// A map whose keys are known. Any other key is an error that names the nearest one.
+// A map with known keys. Any other key is an error that suggests the most similar known key.
 class YamlMap {
  public:
-  // `what` completes the sentence "... of WHAT".
+  // `what` completes the phrase "... of WHAT" in errors.
   YamlMap(const YamlNode& node, std::string_view what, std::span<const std::string_view> keys,
           YamlErrors& errors);
   YamlMap(const YamlNode& node, std::string_view what, std::initializer_list<std::string_view> keys,
           YamlErrors& errors)
       : YamlMap(node, what, std::span(keys.begin(), keys.size()), errors) {}
 
-  // nullptr: it is not there.
+  // Returns nullptr if the key is missing.
   const YamlNode* Find(std::string_view key) const;
-  // The same, and an error if it is not there.
+  // Like Find, but a missing key is an error.
   const YamlNode* Require(std::string_view key) const;
 
   const YamlNode& node() const { return node_; }
@@ -69,18 +69,18 @@ class YamlMap {
   YamlErrors& errors_;
 };
 
-// nullopt, after an error, where the node is something else.
+// The readers return nullopt after an error if the node has another type.
 std::optional<std::string_view> ReadText(const YamlNode& node, YamlErrors& errors);
 std::optional<uint64_t> ReadNumber(const YamlNode& node, uint64_t least, uint64_t most,
                                    YamlErrors& errors);
 std::optional<bool> ReadBool(const YamlNode& node, YamlErrors& errors);  // true or false
-// The place in `words` of the one that stands there.
+// Returns the index of the node's value in `words`.
 std::optional<size_t> ReadChoice(const YamlNode& node, std::span<const std::string_view> words,
                                  YamlErrors& errors);
-// A list's items; a single error and none where it is no list.
+// Returns the items of a list; empty after an error if the node is not a list.
 std::span<const YamlNode> ReadList(const YamlNode& node, YamlErrors& errors);
 
-// Of a text by one of quantity.h's parsers or another that returns a Result.
+// Parses a text with a function that returns a Result, for example those of quantity.h.
 template <typename Parse>
 auto ReadParsed(const YamlNode& node, Parse parse, YamlErrors& errors)
     -> std::optional<typename decltype(parse(std::string_view()))::value_type> {
@@ -92,7 +92,7 @@ auto ReadParsed(const YamlNode& node, Parse parse, YamlErrors& errors)
   return std::nullopt;
 }
 
-// Whole, without sign, in [least, most].
+// Parses a whole number without a sign in [least, most].
 std::optional<uint64_t> ParseWholeNumber(std::string_view text, uint64_t least, uint64_t most);
 
 }  // namespace rocescope::topology

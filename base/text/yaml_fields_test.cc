@@ -12,7 +12,7 @@ namespace {
 
 YamlNode Tree(std::string_view text) { return *ParseYaml(text, "f.yaml"); }
 
-TEST(YamlFieldsTest, AnUnknownKeyIsToldWithTheNearestKnown) {
+TEST(YamlFieldsTest, UnknownKeySuggestsTheNearest) {
   YamlErrors errors("f.yaml");
   const YamlNode tree = Tree("speed: 400G\ndealy: 1us\n");
   const YamlMap map(tree, "a link", {"ends", "speed", "delay"}, errors);
@@ -23,7 +23,7 @@ TEST(YamlFieldsTest, AnUnknownKeyIsToldWithTheNearestKnown) {
             "f.yaml:2:1: unknown key \"dealy\" of a link; did you mean \"delay\"?");
 }
 
-TEST(YamlFieldsTest, WhereNoKeyIsNearAllAreTold) {
+TEST(YamlFieldsTest, UnknownKeyListsAllIfNoneIsNear) {
   YamlErrors errors("f.yaml");
   const YamlMap map(Tree("colour: red\n"), "a link", {"ends", "speed"}, errors);
 
@@ -31,7 +31,7 @@ TEST(YamlFieldsTest, WhereNoKeyIsNearAllAreTold) {
             "f.yaml:1:1: unknown key \"colour\" of a link; expected one of ends, speed");
 }
 
-TEST(YamlFieldsTest, AMissingKeyIsTold) {
+TEST(YamlFieldsTest, MissingKeyIsAnError) {
   YamlErrors errors("f.yaml");
   const YamlNode tree = Tree("speed: 1G\n");
   const YamlMap map(tree, "a link", {"ends", "speed"}, errors);
@@ -40,7 +40,7 @@ TEST(YamlFieldsTest, AMissingKeyIsTold) {
   EXPECT_EQ(errors.Take().message, "f.yaml:1:1: the key \"ends\" of a link is missing");
 }
 
-TEST(YamlFieldsTest, WhatIsNoMapIsTold) {
+TEST(YamlFieldsTest, NonMapIsAnError) {
   YamlErrors errors("f.yaml");
   const YamlNode tree = Tree("[1]");
   const YamlMap map(tree, "a link", {"ends"}, errors);
@@ -49,7 +49,7 @@ TEST(YamlFieldsTest, WhatIsNoMapIsTold) {
   EXPECT_EQ(errors.Take().message, "f.yaml:1:1: expected the keys of a link (ends), found a list");
 }
 
-TEST(YamlFieldsTest, ValuesAreReadStrictly) {
+TEST(YamlFieldsTest, ValuesAreParsedStrictly) {
   constexpr std::array<std::string_view, 2> kColours = {"red", "green"};
   YamlErrors errors("f.yaml");
   EXPECT_EQ(ReadNumber(Tree("17"), 0, 20, errors), 17u);
@@ -70,11 +70,11 @@ TEST(YamlFieldsTest, ValuesAreReadStrictly) {
           "f.yaml:1:1: expected true or false, found \"yes\"");
   refused([&] { ReadChoice(Tree("gren"), kColours, errors); },
           "f.yaml:1:1: expected red, green, found \"gren\"; did you mean \"green\"?");
-  refused([&] { ReadText(Tree("{a: 1}"), errors); }, "f.yaml:1:1: expected a word, found a map");
+  refused([&] { ReadText(Tree("{a: 1}"), errors); }, "f.yaml:1:1: expected a scalar, found a map");
   refused([&] { ReadList(Tree("~"), errors); }, "f.yaml:1:1: expected a list, found nothing");
 }
 
-TEST(YamlFieldsTest, MistakesAreToldTogetherInTheOrderOfTheirPlaces) {
+TEST(YamlFieldsTest, ErrorsAreSortedByPosition) {
   YamlErrors errors("f.yaml");
   errors.Add(Place{.line = 9, .column = 1}, "late");
   errors.Add(Place{.line = 2, .column = 5}, "early");
@@ -82,13 +82,13 @@ TEST(YamlFieldsTest, MistakesAreToldTogetherInTheOrderOfTheirPlaces) {
   EXPECT_EQ(errors.Take().message, "f.yaml:2:5: early\nf.yaml:9:1: late");
 }
 
-TEST(YamlFieldsTest, AfterTwentyMistakesNoMoreAreTold) {
+TEST(YamlFieldsTest, AtMostTwentyErrorsAreReported) {
   YamlErrors errors("f.yaml");
   for (uint32_t i = 1; i <= 30; ++i) errors.Add(Place{.line = i, .column = 1}, "x");
 
   EXPECT_TRUE(errors.full());
   const std::string message = errors.Take().message;
-  EXPECT_TRUE(message.ends_with("f.yaml:20:1: x\nf.yaml: there may be more")) << message;
+  EXPECT_TRUE(message.ends_with("f.yaml:20:1: x\nf.yaml: more errors may follow")) << message;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By yaml-cpp's events: its own tree takes duplicate keys and multiplies aliases, and costs more.
+// Uses yaml-cpp's events, because its own tree accepts duplicate keys, expands aliases and costs
+// more.
 #include "base/text/yaml_tree.h"
 
 #include <fmt/format.h>
@@ -38,8 +39,8 @@ void RequireUniqueKeys(const YamlNode& map) {
   YAML::Mark mark;
   mark.line = static_cast<int>(second.line) - 1;
   mark.column = static_cast<int>(second.column) - 1;
-  throw Refused{mark, fmt::format("the key \"{}\" stands here again; it is in line {} already",
-                                  second.text, (*at)->line)};
+  throw Refused{mark, fmt::format("duplicate key \"{}\"; it is already set in line {}", second.text,
+                                  (*at)->line)};
 }
 
 class TreeBuilder : public YAML::EventHandler {
@@ -55,7 +56,7 @@ class TreeBuilder : public YAML::EventHandler {
     Add(Make(Kind::kNull, mark, "", anchor));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    throw Refused{mark, "aliases (*name) are not taken; write out what is meant"};
+    throw Refused{mark, "aliases (*name) are not supported; write the value out"};
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -81,10 +82,10 @@ class TreeBuilder : public YAML::EventHandler {
 
  private:
   YamlNode Make(Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) throw Refused{mark, "anchors (&name) are not taken; write out what is meant"};
-    // yaml-cpp's own for plain and for quoted scalars.
+    if (anchor != 0) throw Refused{mark, "anchors (&name) are not supported; write the value out"};
+    // yaml-cpp reports these tags for plain and quoted scalars.
     if (!tag.empty() && tag != "?" && tag != "!") {
-      throw Refused{mark, fmt::format("tags are not taken, here {}", tag)};
+      throw Refused{mark, fmt::format("tags are not supported; found {}", tag)};
     }
     if (++nodes_ > limits_.nodes) {
       throw Refused{mark, fmt::format("more than {} values", limits_.nodes)};
@@ -92,13 +93,13 @@ class TreeBuilder : public YAML::EventHandler {
     return {.kind = kind, .line = From1(mark.line), .column = From1(mark.column)};
   }
 
-  // yaml-cpp takes a quoted text that ends with the file in place of its quote.
+  // yaml-cpp accepts a quoted scalar that is terminated by the end of the file.
   void RequireClosed(const YAML::Mark& mark) const {
     size_t i = static_cast<size_t>(std::max(mark.pos, 0));
     const char quote = i < text_.size() ? text_[i] : '\0';
     if (quote != '"' && quote != '\'') {
       if (limits_.long_texts) return;
-      throw Refused{mark, "a text must stand in one line"};
+      throw Refused{mark, "a string must be on one line"};
     }
     for (++i; i < text_.size() && (limits_.long_texts || text_[i] != '\n'); ++i) {
       const bool escapes = quote == '"' && text_[i] == '\\';
@@ -109,8 +110,8 @@ class TreeBuilder : public YAML::EventHandler {
         return;
       }
     }
-    throw Refused{mark, fmt::format("the quoted text lacks its {}{}", quote,
-                                    limits_.long_texts ? "" : " in this line")};
+    throw Refused{mark, fmt::format("the quoted string has no closing {}{}", quote,
+                                    limits_.long_texts ? "" : " on this line")};
   }
 
   bool AtKey() const {
@@ -118,7 +119,7 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void Add(YamlNode node) {
-    if (AtKey() && node.kind == Kind::kNull) Refuse(node, "a key is missing in front of the colon");
+    if (AtKey() && node.kind == Kind::kNull) Refuse(node, "there is no key before the colon");
     if (open_.empty()) {
       root_ = std::move(node);
     } else {
@@ -127,9 +128,9 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   void Open(YamlNode node) {
-    if (AtKey()) Refuse(node, "a key must be a word, not a list or a map");
+    if (AtKey()) Refuse(node, "a key must be a scalar, not a list or a map");
     if (open_.size() >= limits_.depth) {
-      Refuse(node, fmt::format("more than {} levels within each other", limits_.depth));
+      Refuse(node, fmt::format("more than {} nested levels", limits_.depth));
     }
     open_.push_back(std::move(node));
   }
@@ -154,7 +155,7 @@ class TreeBuilder : public YAML::EventHandler {
   std::vector<YamlNode> open_;
 };
 
-// Reads the text where it lies.
+// A stream buffer over existing text, without a copy.
 class ViewBuffer : public std::streambuf {
  public:
   explicit ViewBuffer(std::string_view text) {
@@ -174,7 +175,7 @@ Error At(std::string_view file, const YAML::Mark& mark, std::string_view message
 Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("{}: {} octets are too many for a description; expected at most "
+                     fmt::format("{}: the file is too large ({} bytes); expected at most "
                                  "{}",
                                  file, text.size(), limits.bytes));
   }
@@ -188,8 +189,8 @@ Result<YamlNode> ParseYaml(std::string_view text, std::string_view file, const Y
     TreeBuilder second(text, limits);
     if (parser.HandleNextDocument(second)) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}:{}:{}: a second document begins here; expected one", file,
-                                   second.Take().line, 1));
+                       fmt::format("{}:{}:{}: a second document starts here; expected one document",
+                                   file, second.Take().line, 1));
     }
     return root;
   } catch (const Refused& refused) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// YAML without its surprises: one document of maps, lists and scalars, each with its place. What is
-// not needed to describe things, and can be abused or mistyped unseen, is an error: a key that
-// stands twice in a map, anchors and aliases, tags, keys that are no scalars, a second document.
+// A strict subset of YAML: one document of maps, lists and scalars, each with its position.
+// Features that are unnecessary here and easily abused or mistyped are errors: duplicate keys,
+// anchors, aliases, tags, keys that are not scalars, and further documents.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ struct YamlNode {
 
   Kind kind = Kind::kNull;
   bool quoted = false;  // a scalar in quotes
-  uint32_t line = 1;    // of its beginning, from 1
-  uint32_t column = 1;  // in characters, from 1
+  uint32_t line = 1;    // start, from 1
+  uint32_t column = 1;  // start, in characters from 1
   std::string text;     // of a scalar
-  // A sequence's items; of a map key, value, key, value...
+  // The items of a sequence; for a map: key, value, key, value...
   std::vector<YamlNode> items;
 };
 
@@ -30,10 +30,10 @@ struct YamlLimits {
   size_t bytes = size_t{64} << 20;
   size_t nodes = size_t{8} << 20;
   size_t depth = 32;
-  bool long_texts = false;  // texts may go over several lines, as in files of other programs
+  bool long_texts = false;  // allow multi-line scalars, as in files of other programs
 };
 
-// An empty text is a null node. The error is "FILE:LINE:COLUMN: what is wrong".
+// An empty text gives a null node. The error has the form "FILE:LINE:COLUMN: what is wrong".
 Result<YamlNode> ParseYaml(std::string_view text, std::string_view file,
                            const YamlLimits& limits = {});
 

@@ -13,7 +13,7 @@ std::string ErrorOf(std::string_view text, const YamlLimits& limits = {}) {
   return tree ? "none" : tree.error().message;
 }
 
-TEST(YamlTreeTest, ValuesHavePlaces) {
+TEST(YamlTreeTest, ValuesHavePositions) {
   const auto tree = ParseYaml("name: x\nlinks:\n  - [a, \"b\"]\n  -\n", "f.yaml");
 
   ASSERT_TRUE(tree.has_value()) << tree.error().message;
@@ -32,7 +32,7 @@ TEST(YamlTreeTest, ValuesHavePlaces) {
   EXPECT_EQ(links.items[1].kind, Kind::kNull);
 }
 
-TEST(YamlTreeTest, AnEmptyTextIsNothing) {
+TEST(YamlTreeTest, EmptyTextIsNull) {
   for (const char* text : {"", "\n", "# a comment\n", "---\n"}) {
     const auto tree = ParseYaml(text, "f.yaml");
     ASSERT_TRUE(tree.has_value()) << tree.error().message;
@@ -40,42 +40,43 @@ TEST(YamlTreeTest, AnEmptyTextIsNothing) {
   }
 }
 
-TEST(YamlTreeTest, AKeyStandsOnceInAMap) {
+TEST(YamlTreeTest, DuplicateKeyIsAnError) {
   EXPECT_EQ(ErrorOf("a: 1\nb: 2\n\"a\": 3\n"),
-            "f.yaml:3:1: the key \"a\" stands here again; it is in line 1 already");
+            "f.yaml:3:1: duplicate key \"a\"; it is already set in line 1");
   EXPECT_EQ(ErrorOf("a: {b: 1}\nc: {b: 1}\n"), "none");
 }
 
-TEST(YamlTreeTest, WhatCanBeAbusedIsRefused) {
+TEST(YamlTreeTest, UnsafeFeaturesAreRejected) {
   EXPECT_EQ(ErrorOf("a: &x [1]\nb: *x\n"),
-            "f.yaml:1:4: anchors (&name) are not taken; write out what is meant");
+            "f.yaml:1:4: anchors (&name) are not supported; write the value out");
   EXPECT_NE(ErrorOf("b: *x\n").find("f.yaml:1:"), std::string::npos);
-  EXPECT_EQ(ErrorOf("a: !!int 3\n"), "f.yaml:1:4: tags are not taken, here tag:yaml.org,2002:int");
-  EXPECT_NE(ErrorOf("[a, b]: 1\n").find("a key must be a word"), std::string::npos);
-  EXPECT_NE(ErrorOf("? {a: 1}\n: 2\n").find("a key must be a word"), std::string::npos);
+  EXPECT_EQ(ErrorOf("a: !!int 3\n"),
+            "f.yaml:1:4: tags are not supported; found tag:yaml.org,2002:int");
+  EXPECT_NE(ErrorOf("[a, b]: 1\n").find("a key must be a scalar"), std::string::npos);
+  EXPECT_NE(ErrorOf("? {a: 1}\n: 2\n").find("a key must be a scalar"), std::string::npos);
   EXPECT_EQ(ErrorOf("a: 1\n---\nb: 2\n"),
-            "f.yaml:3:1: a second document begins here; expected one");
+            "f.yaml:3:1: a second document starts here; expected one document");
 }
 
-TEST(YamlTreeTest, BrokenYamlIsToldByItsPlace) {
+TEST(YamlTreeTest, SyntaxErrorsHavePositions) {
   EXPECT_TRUE(ErrorOf("a: [1, 2\n").starts_with("f.yaml:2:1: ")) << ErrorOf("a: [1, 2\n");
   EXPECT_TRUE(ErrorOf("a: 1\n b: 2\n").starts_with("f.yaml:2:")) << ErrorOf("a: 1\n b: 2\n");
   EXPECT_EQ(ErrorOf("é: [a,\n  \"x\n  b]\n"),
-            "f.yaml:2:3: the quoted text lacks its \" in this line");
-  EXPECT_EQ(ErrorOf("a: 'x''\n"), "f.yaml:1:4: the quoted text lacks its ' in this line");
-  EXPECT_EQ(ErrorOf("a: |\n  x\n"), "f.yaml:1:4: a text must stand in one line");
+            "f.yaml:2:3: the quoted string has no closing \" on this line");
+  EXPECT_EQ(ErrorOf("a: 'x''\n"), "f.yaml:1:4: the quoted string has no closing ' on this line");
+  EXPECT_EQ(ErrorOf("a: |\n  x\n"), "f.yaml:1:4: a string must be on one line");
   EXPECT_EQ(ErrorOf("a: \"\\\"x\"\nb: 'it''s'\nc: \"\"\n"), "none");
 }
 
-TEST(YamlTreeTest, LongTextsAreTakenIfAskedFor) {
+TEST(YamlTreeTest, MultiLineTextsAreAcceptedOnRequest) {
   EXPECT_EQ(ErrorOf("a: |\n  x\n  y\nb: \"x\n  y\"\n", {.long_texts = true}), "none");
   EXPECT_EQ(ErrorOf("b: \"x\n  y\n", {.long_texts = true}),
-            "f.yaml:1:4: the quoted text lacks its \"");
+            "f.yaml:1:4: the quoted string has no closing \"");
 }
 
-TEST(YamlTreeTest, DepthAndSizeHaveBounds) {
+TEST(YamlTreeTest, DepthAndSizeAreLimited) {
   EXPECT_EQ(ErrorOf("[[[1]]]", {.depth = 3}), "none");
-  EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 levels within each other");
+  EXPECT_EQ(ErrorOf("[[[[1]]]]", {.depth = 3}), "f.yaml:1:4: more than 3 nested levels");
   EXPECT_NE(ErrorOf(std::string(100'000, '[')), "none");
   EXPECT_EQ(ErrorOf("[1, 2, 3]", {.nodes = 3}), "f.yaml:1:8: more than 3 values");
   EXPECT_NE(ErrorOf("[1, 2, 3]", {.bytes = 8}).find("too many"), std::string::npos);

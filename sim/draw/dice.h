@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random choices. Each thing that is chosen has dice of its own, so that a choice more of one thing
-// changes nothing of the others.
+// Random choices. Each drawn quantity has its own random stream, so that one more draw of one
+// quantity does not change the others.
 #pragma once
 
 #include <cmath>
@@ -20,32 +20,32 @@ class Dice {
   Dice(uint64_t seed, std::string_view purpose, uint64_t number) : random_(seed, purpose, number) {}
 
   bool Chance(double probability) { return random_.Chance(probability); }
-  // Both ends included.
+  // Returns a number in [least, most], including both ends.
   uint64_t Between(uint64_t least, uint64_t most) {
     return least + random_.Below(most - least + 1);
   }
   double Uniform(double least, double most) { return least + (most - least) * random_.Uniform(); }
-  // Each decade as likely as the other.
+  // Draws with a uniform logarithm: each decade is equally likely.
   double LogUniform(double least, double most) {
     return least * std::pow(most / least, random_.Uniform());
   }
-  // Whole microseconds.
+  // Returns a whole number of microseconds.
   SimTime Time(SimTime least, SimTime most) {
     return static_cast<SimTime>(Between(static_cast<uint64_t>(least / kMicrosecond),
                                         static_cast<uint64_t>(most / kMicrosecond))) *
            kMicrosecond;
   }
-  // Of what is not empty.
+  // Picks an element; the container must not be empty.
   template <typename T>
   const T& Pick(const std::vector<T>& choices) {
     return choices[random_.Below(choices.size())];
   }
-  // A place in `weights`, whose sum is above 0.
+  // Returns an index into `weights`, whose sum must be above 0.
   size_t Weighted(const std::vector<double>& weights) {
     double sum = 0;
     for (const double weight : weights) sum += weight;
     double left = sum * random_.Uniform();
-    size_t last = 0;  // rounding may leave a little behind the last one
+    size_t last = 0;  // rounding may leave a small remainder after the last entry
     for (size_t i = 0; i < weights.size(); ++i) {
       if (weights[i] <= 0) continue;
       last = i;

@@ -17,8 +17,8 @@
 namespace rocescope::sim {
 namespace {
 
-// A workload without a place for the kind is drawn anew, such as one that no link between switches
-// carries anything of.
+// The workload is drawn again if it has no suitable place for the fault kind, for example if no
+// link between switches carries traffic.
 constexpr uint64_t kMaxAttempts = 32;
 
 uint64_t ControlsAmong(double share, uint64_t scenarios) {
@@ -57,7 +57,7 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   outline.nccl = fmt::format("2.{}", releases[logs.Between(0, releases.size() - 1)].minor);
   for (uint64_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const uint64_t seed = HashCombine(HashCombine(options.seed, number), attempt);
-    outline.seed = seed >> 12;  // JSON's numbers hold it
+    outline.seed = seed >> 12;  // 52 bits, exact in a JSON number
     outline.fabric = needs.full_buffers ? DrawNarrowFabric(fabrics) : DrawFabric(fabrics);
     auto fabric = topology::Generate(outline.fabric);
     if (!fabric) return tl::unexpected(fabric.error());
@@ -78,8 +78,9 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
     return DrawnScenario{
         .name = outline.name, .yaml = WriteOutline(outline, *fabric), .kind = kind};
   }
-  return MakeError(ErrorCode::kInternal,
-                   fmt::format("{}: no workload has a place for it", outline.name));
+  return MakeError(
+      ErrorCode::kInternal,
+      fmt::format("{}: no random workload provides a suitable place for this fault", outline.name));
 }
 
 }  // namespace rocescope::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random scenarios: a campaign of faults and healthy controls, each a text that LoadScenario reads.
+// Generates random scenarios: a campaign of faults and healthy controls. Each scenario is a text
+// that LoadScenario reads.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace rocescope::sim {
 struct DrawOptions {
   uint64_t seed = 1;
   Priors priors;
-  bool stratified = false;  // every kind equally often; else by the priors' weights
-  double healthy = 0.3;     // the share of controls in which nothing goes wrong: 0 to 1
+  bool stratified = false;  // draw all kinds equally often instead of by weight
+  double healthy = 0.3;     // fraction of healthy controls, 0 to 1
 };
 
 struct DrawnScenario {
@@ -25,13 +26,15 @@ struct DrawnScenario {
   std::optional<FaultKind> kind;  // empty: healthy
 };
 
-// What goes wrong in scenario `number`, from 1. Of the first n, `healthy` times n are controls,
-// rounded down, evenly spread. Stratified, the others are rounds with every kind once, each in an
-// order of its own, so that of any number of scenarios kinds differ by at most one.
+// Returns the fault kind of scenario `number`, which counts from 1. Of the first n scenarios,
+// `healthy` times n (rounded down) are controls, spread evenly. With `stratified`, the other
+// scenarios form rounds that contain each kind once in random order, so that the counts of two
+// kinds never differ by more than one.
 std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number);
 
-// The same for the same seed and number, however many others are drawn. Makes a network to see
-// where traffic goes, so no sim::Engine may exist meanwhile.
+// The result depends on the seed and the number only, not on how many scenarios are drawn. The
+// function creates a network to find out where traffic goes, so no other sim::Engine may exist
+// during the call.
 Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number);
 
 }  // namespace rocescope::sim

@@ -39,7 +39,7 @@ class DrawTest : public ::testing::Test {
   const Priors priors_ = LibraryPriors();
 };
 
-TEST_F(DrawTest, WhatIsDrawnIsOfEverySort) {
+TEST_F(DrawTest, DrawsEveryKindOfFabricAndWorkload) {
   std::set<size_t> gpus;
   std::set<size_t> jobs;
   std::set<uint32_t> queue_pairs;
@@ -66,7 +66,7 @@ TEST_F(DrawTest, WhatIsDrawnIsOfEverySort) {
   EXPECT_EQ(tiers.size(), topology::kTierCount);
 }
 
-TEST_F(DrawTest, HostsServeOneJobAlone) {
+TEST_F(DrawTest, HostsBelongToOneJob) {
   for (uint32_t number = 1; number <= 60; ++number) {
     const auto scenario = LoadScenario(Draw(Options(6, true), number).yaml, "drawn").value();
     const topology::Fabric& fabric = scenario.fabric.value();
@@ -80,7 +80,7 @@ TEST_F(DrawTest, HostsServeOneJobAlone) {
   }
 }
 
-TEST_F(DrawTest, StratifiedKindsComeEquallyOftenBesideTheirShareOfControls) {
+TEST_F(DrawTest, StratifiedKindsAreEquallyFrequent) {
   for (const uint64_t seed : {1, 2, 3}) {
     std::map<std::optional<FaultKind>, uint32_t> kinds;
     constexpr uint32_t kCount = 400;
@@ -97,9 +97,9 @@ TEST_F(DrawTest, StratifiedKindsComeEquallyOftenBesideTheirShareOfControls) {
   }
 }
 
-// Pearson's test of a multinomial; the quantile of chi-square by Wilson and Hilferty's cube root,
-// which is within a per cent here.
-TEST_F(DrawTest, WeightedKindsComeAsOftenAsTheirPriorsSay) {
+// Pearson's chi-square test of a multinomial distribution. The quantile comes from the
+// Wilson-Hilferty approximation, which is accurate to 1 % here.
+TEST_F(DrawTest, WeightedKindsFollowTheirPriors) {
   DrawOptions options = Options(11, false);
   options.healthy = 0;
   constexpr uint32_t kCount = 4000;
@@ -122,14 +122,14 @@ TEST_F(DrawTest, WeightedKindsComeAsOftenAsTheirPriorsSay) {
     chi_square += (seen[i] - expected) * (seen[i] - expected) / expected;
     ++freedom;
   }
-  constexpr double kNormalQuantile = 3.09;  // of 99.9 %
+  constexpr double kNormalQuantile = 3.09;  // the 99.9 % quantile
   const double spread = 2 / (9 * freedom);
   const double limit = freedom * std::pow(1 - spread + kNormalQuantile * std::sqrt(spread), 3);
   EXPECT_GT(freedom, 5);
   EXPECT_LT(chi_square, limit);
 }
 
-TEST_F(DrawTest, TheSameSeedDrawsTheSameTextWhateverElseIsDrawn) {
+TEST_F(DrawTest, SameSeedGivesTheSameText) {
   const DrawOptions options = Options(9, false);
   const std::string alone = Draw(options, 7).yaml;
   for (uint32_t number = 1; number < 7; ++number) Draw(options, number);
@@ -137,7 +137,7 @@ TEST_F(DrawTest, TheSameSeedDrawsTheSameTextWhateverElseIsDrawn) {
   EXPECT_NE(Draw(Options(10, false), 7).yaml, alone);
 }
 
-TEST_F(DrawTest, ControlsAreAsManyAsAskedFor) {
+TEST_F(DrawTest, NumberOfControlsIsAsRequested) {
   DrawOptions options = Options(1, true);
   options.healthy = 0;
   EXPECT_TRUE(KindOf(options, 1).has_value());
@@ -145,8 +145,8 @@ TEST_F(DrawTest, ControlsAreAsManyAsAskedFor) {
   for (uint32_t number = 1; number <= 10; ++number) EXPECT_FALSE(KindOf(options, number));
 }
 
-TEST(LossRateTest, IsLiftedWhereItCouldNotShow) {
-  // 30,000 frames at 1e-5 lose 0.3 of one.
+TEST(LossRateTest, IsRaisedIfNotObservable) {
+  // 30,000 frames at a loss rate of 1e-5 lose 0.3 frames on average.
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 30'000, 1), kExpectedLosses / 30'000);
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 30'000, 4), 4 * kExpectedLosses / 30'000);
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-2, 30'000, 1), 1e-2);
@@ -154,8 +154,8 @@ TEST(LossRateTest, IsLiftedWhereItCouldNotShow) {
   EXPECT_DOUBLE_EQ(LiftedLossRate(1e-5, 0, 1), kMaxLoss);
 }
 
-// Each bucket by its share, within four standard deviations of a binomial.
-TEST(LossRateTest, ComesFromTheBucketsByTheirShares) {
+// The share of each bucket is within four standard deviations of a binomial distribution.
+TEST(LossRateTest, FollowsTheSharesOfTheBuckets) {
   const std::vector<Priors::LossRates> rates = {{1e-5, 1e-4, 1}, {1e-4, 1e-3, 3}};
   Dice dice(1, "test", 0);
   constexpr double kCount = 10'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drawn scenarios as a whole: hundreds load, and one of each kind is simulated. No files are
-// written.
+// End-to-end tests of drawn scenarios: hundreds are loaded, and one of each kind is simulated. No
+// files are written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ DrawOptions Options(uint64_t seed, double healthy) {
           .healthy = healthy};
 }
 
-TEST(DrawnScenariosTest, LoadWithTheFaultThatTheirNamesSay) {
+TEST(DrawnScenariosTest, LoadWithTheFaultInTheirNames) {
   for (const uint64_t seed : {1, 2, 3, 4}) {
     const DrawOptions options = Options(seed, 0.3);
     for (uint32_t number = 1; number <= 110; ++number) {
@@ -53,9 +53,9 @@ TEST(DrawnScenariosTest, LoadWithTheFaultThatTheirNamesSay) {
 
 class DrawnRunOf : public ::testing::TestWithParam<FaultKind> {};
 
-TEST_P(DrawnRunOf, KeepsItsFramesAndShowsItsFault) {
+TEST_P(DrawnRunOf, ConservesFramesAndHasAnObservableFault) {
   const DrawOptions options = Options(21, 0);
-  uint32_t number = 1;  // the first round has each kind once
+  uint32_t number = 1;  // the first round contains each kind once
   while (KindOf(options, number) != GetParam()) ASSERT_LE(++number, kFaultKinds);
   const DrawnScenario drawn = DrawScenario(options, number).value();
   SCOPED_TRACE(drawn.yaml);
@@ -65,7 +65,7 @@ TEST_P(DrawnRunOf, KeepsItsFramesAndShowsItsFault) {
 
   Network& network = simulation->network();
   uint64_t sent = 0;
-  uint64_t ended = network.shared().frames.out() - network.shared().pauses_out;  // on their way
+  uint64_t ended = network.shared().frames.out() - network.shared().pauses_out;  // frames in flight
   for (topology::NicIndex i = 0; i < network.fabric().nics().size(); ++i) {
     sent += network.nic(i).counters().tx_frames;
     ended += network.nic(i).delivered();

@@ -15,13 +15,14 @@ using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// One fault being drawn.
+// Draws one fault.
 class Drawer {
  public:
   Drawer(const Scene& scene, Dice& dice, FaultOptions& fault)
       : scene_(scene), dice_(dice), fault_(fault) {}
 
-  // Behind a third of the run, which shows what is healthy; half of the faults last to its end.
+  // The fault starts after the first third of the run, which serves as the healthy baseline. Half
+  // of the faults last until the end of the run.
   void Time() {
     const SimTime run = scene_.outline.duration;
     fault_.onset = dice_.Time(run * 3 / 10, run / 2);
@@ -32,7 +33,7 @@ class Drawer {
     return static_cast<double>(std::min(left, fault_.duration)) / kSecond;
   }
 
-  // A busy flow rather than an idle one.
+  // Prefers busy flows.
   const Flow& PickFlow() {
     std::vector<double> weights;
     for (const Flow& flow : scene_.traffic.flows()) weights.push_back(flow.frames);
@@ -43,8 +44,8 @@ class Drawer {
     return scene_.fabric.PeerNode(scene_.fabric.nic(nic).port);
   }
 
-  // Between switches mostly; else a host's own. Where one way is enough, half of the faults have
-  // but one.
+  // Mostly picks a link between switches, otherwise a host link. If the fault can affect a single
+  // direction, half of the faults do so.
   bool Link(bool one_way) {
     const Flow& flow = PickFlow();
     std::vector<PortIndex> between;
@@ -60,7 +61,7 @@ class Drawer {
     return true;
   }
 
-  // Any on a busy flow's way.
+  // Picks any switch on the path of a busy flow.
   bool Switch() {
     const Flow& flow = PickFlow();
     if (flow.ports.size() < 2) return false;
@@ -75,7 +76,7 @@ class Drawer {
     }
     return true;
   }
-  // One where flows have a choice of ways up.
+  // Picks a switch where flows have several uplinks to choose from.
   bool HashingSwitch() {
     const Flow& flow = PickFlow();
     std::vector<NodeIndex> nodes;
@@ -87,21 +88,22 @@ class Drawer {
     }
     return !nodes.empty() && SwitchAt(dice_.Pick(nodes));
   }
-  // The leaf of the NIC that the workload's streams overload: the last hop queues, marks and
-  // pauses, and all of that NIC's CNPs pass it.
+  // Picks the leaf of the NIC that the workload's streams overload: the last hop builds the queue,
+  // sets CE marks and sends PFC pause frames, and all CNPs of that NIC pass through it.
   bool CongestedLeaf() {
     if (scene_.outline.streams.empty()) return false;
     const Outline::Stream& stream = scene_.outline.streams.front();
     return SwitchAt(LeafOf(NicAt(stream.to_host, stream.to_nic))) && frames_ > 0;
   }
 
-  // Of the sender of those streams' first: its CNPs come over the port that is overloaded too.
-  bool AnsweredLeaf() {
+  // Picks the leaf of the first sender of those streams: its CNPs arrive through the overloaded
+  // port too.
+  bool SenderLeaf() {
     if (scene_.outline.streams.empty()) return false;
     const Outline::Stream& stream = scene_.outline.streams.front();
     return SwitchAt(LeafOf(NicAt(stream.from_host, stream.from_nic))) && frames_ > 0;
   }
-  // Uplinks of two leaves of a pod.
+  // Picks uplinks of two leaves in the same pod.
   bool SwappedCables() {
     const Flow& flow = PickFlow();
     if (flow.ports.size() < 3) return false;
@@ -126,7 +128,7 @@ class Drawer {
     fault_.duration = kNever;
     return true;
   }
-  // A leaf's link to a spine by which a loop of pauses can close.
+  // Picks a leaf-to-spine link over which a cyclic buffer dependency can form.
   bool Loop() {
     std::vector<topology::LinkIndex> links;
     for (topology::LinkIndex link = 0; link < scene_.fabric.links().size(); ++link) {
@@ -144,7 +146,7 @@ class Drawer {
     fault_.nic = PickFlow().to;
     return true;
   }
-  // Of other hosts than the NIC's.
+  // Picks senders on hosts other than the NIC's host.
   bool Senders(const std::vector<uint32_t>& hosts, uint64_t least, uint64_t most) {
     const NodeIndex victim = scene_.fabric.nic(fault_.nic).host;
     const uint32_t nics = scene_.outline.fabric.nics_per_host;
@@ -183,19 +185,19 @@ class Drawer {
   const Scene& scene_;
   Dice& dice_;
   FaultOptions& fault_;
-  double frames_ = 0;  // that would pass the place while the fault lasts
+  double frames_ = 0;  // expected number of frames at the location during the fault
 };
 
 struct Rule {
   FaultKind kind;
   WorkloadNeeds needs;
-  bool (*draw)(Drawer& drawer);  // the place, and what is not as usual
+  bool (*draw)(Drawer& drawer);  // draws the location and the magnitude
 };
 
 bool GrayLoss(Drawer& drawer) {
   if (!drawer.Link(true)) return false;
   if (drawer.dice_.Chance(0.3)) drawer.fault_.burst = drawer.dice_.LogUniform(2, 8);
-  constexpr uint32_t kLongFrames = 1024;  // size-dependent: acknowledgements pass
+  constexpr uint32_t kLongFrames = 1024;  // size-dependent loss: acknowledgements pass
   if (drawer.dice_.Chance(0.2)) drawer.fault_.least_length = kLongFrames;
   drawer.Loss();
   return true;
@@ -263,7 +265,7 @@ bool MtuMismatch(Drawer& drawer) {
   return drawer.Switch();
 }
 
-// In the order of the kinds. A kind without a rule does not compile.
+// One row for each kind, in the order of the enum. A kind without a rule does not compile.
 constexpr std::array<Rule, kFaultKinds> kRules = {{
     {FaultKind::kLinkDown, {}, [](Drawer& drawer) { return drawer.Link(false); }},
     {FaultKind::kFlap, {}, Flap},
@@ -272,7 +274,7 @@ constexpr std::array<Rule, kFaultKinds> kRules = {{
     {FaultKind::kGrayLoss, {}, GrayLoss},
     {FaultKind::kBitErrors, {}, BitErrors},
     {FaultKind::kCorruption, {}, Corruption},
-    // Queue pairs of one NIC pair are what no longer spreads.
+    // The fault affects load balancing between the queue pairs of one NIC pair.
     {FaultKind::kPolarisation,
      {.least_queue_pairs = 3},
      [](Drawer& drawer) { return drawer.HashingSwitch(); }},
@@ -292,7 +294,7 @@ constexpr std::array<Rule, kFaultKinds> kRules = {{
     {FaultKind::kLostCnps, {.congestion = true}, LostCnps},
     {FaultKind::kDeprioritisedCnps,
      {.congestion = true, .both_ways = true},
-     [](Drawer& drawer) { return drawer.AnsweredLeaf(); }},
+     [](Drawer& drawer) { return drawer.SenderLeaf(); }},
     {FaultKind::kPfcDeadlock, {.full_buffers = true}, [](Drawer& drawer) { return drawer.Loop(); }},
     {FaultKind::kSwappedCables, {}, [](Drawer& drawer) { return drawer.SwappedCables(); }},
 }};
@@ -303,7 +305,7 @@ static_assert(
       }
       return true;
     }(),
-    "each kind of fault needs a rule by which it is drawn, in the order of the kinds");
+    "each fault kind needs a rule that draws it, in the order of the enum");
 
 }  // namespace
 

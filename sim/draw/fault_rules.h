@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws a fault: where, when and how bad, so that it is one that could be seen.
+// Draws the location, time and magnitude of a fault so that the fault is observable.
 #pragma once
 
 #include "sim/draw/dice.h"
@@ -10,16 +10,16 @@
 
 namespace rocescope::sim {
 
-// What the workload must be like for the kind to matter.
+// Returns the workload properties without which the fault kind has no effect.
 WorkloadNeeds NeedsOf(FaultKind kind);
 
 struct Scene {
   const topology::Fabric& fabric;
-  const Outline& outline;  // its workload
+  const Outline& outline;  // contains the workload
   const Traffic& traffic;
   const Priors& priors;
 };
-// False: nothing here has a place for it.
+// Returns false if the scenario has no suitable location for this kind.
 bool DrawFault(FaultKind kind, const Scene& scene, Dice& dice, FaultOptions& fault);
 
 }  // namespace rocescope::sim

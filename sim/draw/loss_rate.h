@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How lossy a link is.
+// Loss rates of faulty links.
 #pragma once
 
 #include <vector>
@@ -9,19 +9,21 @@
 
 namespace rocescope::sim {
 
-// As in life: a bucket by its share, and each rate in it as likely by its logarithm.
+// Draws from a measured distribution: a bucket by its share, then a rate with uniform logarithm
+// within the bucket.
 double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice);
 
-// `rate`, or more where it could not show. A link that loses one frame in 100,000 loses none of the
-// 30,000 that a full one at 100 Gb/s carries in 10 ms at an MTU of 4096, and so would be a healthy
-// one: neither the truth nor anybody else could tell. A fault shows from its fifth frame, so the
-// rate is such that kExpectedLosses are lost on average of `frames`, those that pass while the
-// fault lasts. Losses in bursts of `burst` on average come rarely and count as one. At most
-// kMaxLoss, since a link that loses more is not gray.
+// Returns `rate`, raised where necessary to make the fault observable. A full 100 Gb/s link carries
+// 30,000 frames in 10 ms at an MTU of 4096, so a link that loses one frame in 100,000 would lose
+// none and would be indistinguishable from a healthy link. A fault counts as observable from its
+// fifth lost frame. The rate is therefore raised so that kExpectedLosses of the `frames` frames
+// that pass during the fault are lost on average. A burst of losses (`burst` frames on average)
+// counts once, because bursts are rare. The result is at most kMaxLoss: a link that loses more is
+// not a gray failure.
 double LiftedLossRate(double rate, double frames, double burst);
 
-// Poisson: fewer than five of 25 in one of a million; fewer than five of half as many, where a job
-// sends less than planned, in one of 200.
+// Poisson: with a mean of 25, fewer than five losses have a probability of 1e-6; with half that
+// mean (a job that sends less than planned), 1 in 200.
 inline constexpr double kExpectedLosses = 25;
 inline constexpr double kMaxLoss = 0.2;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario before it is text: short, since its fabric and its groups of ranks are named, not
-// listed.
+// A scenario before it is written as YAML. It is compact because the fabric and the rank groups are
+// named, not listed.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,19 @@ struct Outline {
     CollectiveKind collective = CollectiveKind::kRing;
     uint64_t octets = 0;
     SimTime compute = 0;
-    bool rails = false;                         // groups: the ranks of a rail; else those below
-    std::vector<std::vector<uint32_t>> groups;  // of ranks; empty: one of all
+    bool rails = false;  // groups are the rails; otherwise `groups`
+    // Ranks of each group; empty: one group with all ranks.
+    std::vector<std::vector<uint32_t>> groups;
   };
   struct Job {
     std::string name;
-    std::vector<uint32_t> hosts;  // by number, in the order of their ranks
-    uint32_t gpus = 0;            // of each host
+    std::vector<uint32_t> hosts;  // host numbers, in rank order
+    uint32_t gpus = 0;            // per host
     uint32_t queue_pairs = 1;
     bool split_data = false;
     SimTime start = 0;
     std::vector<Phase> phases;
-    SimTime period = 0;  // of an iteration, about
+    SimTime period = 0;  // approximate iteration period
   };
   struct Stream {
     uint32_t from_host = 0;
@@ -41,7 +42,7 @@ struct Outline {
     uint32_t to_host = 0;
     uint32_t to_nic = 0;
     Verb verb = Verb::kWrite;
-    uint64_t message = 1u << 20;  // octets
+    uint64_t message = 1u << 20;  // bytes
     double load = 0.1;
   };
 
@@ -50,14 +51,15 @@ struct Outline {
   uint64_t seed = 1;
   SimTime duration = 0;
   topology::Blueprint fabric;
-  std::optional<double> alpha;  // of the switches' buffers, where it is not as usual
+  std::optional<double> alpha;  // buffer alpha of the switches, if it differs from the default
   std::vector<Job> jobs;
   std::vector<Stream> streams;
-  std::optional<FaultOptions> fault;  // its places are the generated fabric's
-  std::string nccl;                   // release of the logs: "2.20"
+  std::optional<FaultOptions> fault;  // its locations refer to the generated fabric
+  std::string nccl;                   // NCCL release of the logs: "2.20"
 };
 
-// The YAML that LoadScenario reads. `fabric` is what the outline's blueprint generates.
+// Returns the YAML that LoadScenario reads. `fabric` is the fabric that the outline's blueprint
+// generates.
 std::string WriteOutline(const Outline& outline, const topology::Fabric& fabric);
 
 }  // namespace rocescope::sim

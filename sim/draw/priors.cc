@@ -26,13 +26,13 @@ auto RealUpTo(double most) {
     if (error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= most)
       return value;
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is no number from 0 to {}", text, most));
+                     fmt::format("\"{}\" is not a number from 0 to {}", text, most));
   };
 }
 
 void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
   if (node.kind != YamlNode::Kind::kMap) {
-    errors.Add(node, "expected kinds of faults, each with its weight, such as flap: 30");
+    errors.Add(node, "expected a map of fault types to weights, such as flap: 30");
     return;
   }
   std::vector<std::string_view> names;
@@ -43,7 +43,7 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
     const auto kind = FindFault(key.text);
     if (!kind) {
       errors.Add(
-          key, fmt::format("\"{}\" is no kind of fault{}", key.text, DidYouMean(key.text, names)));
+          key, fmt::format("\"{}\" is not a fault type{}", key.text, DidYouMean(key.text, names)));
       continue;
     }
     priors.kinds[static_cast<size_t>(*kind)] =
@@ -51,7 +51,7 @@ void ReadKinds(const YamlNode& node, YamlErrors& errors, Priors& priors) {
   }
   if (errors.empty() && std::all_of(priors.kinds.begin(), priors.kinds.end(),
                                     [](double weight) { return weight == 0; })) {
-    errors.Add(node, "no kind of fault has a weight above 0");
+    errors.Add(node, "at least one fault type needs a weight above 0");
   }
 }
 
@@ -68,12 +68,13 @@ void ReadLossRates(const YamlNode& node, YamlErrors& errors, Priors& priors) {
     real("most", 1, rates.most);
     real("share", kMaxWeight, rates.share);
     if (errors.empty() && (rates.least <= 0 || rates.least > rates.most)) {
-      errors.Add(item, "loss rates lie above 0, and `least` is not above `most`");
+      errors.Add(item, "loss rates must be above 0, and `least` must not be above `most`");
     }
     shares += rates.share;
     priors.loss_rates.push_back(rates);
   }
-  if (errors.empty() && shares == 0) errors.Add(node, "no loss rates have a share above 0");
+  if (errors.empty() && shares == 0)
+    errors.Add(node, "at least one loss rate needs a share above 0");
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ TEST(LoadPriorsTest, ReadsWeightsAndRates) {
   EXPECT_EQ(priors->loss_rates[0].most, 1e-4);
 }
 
-TEST(LoadPriorsTest, AnUnknownKindNamesTheNearest) {
+TEST(LoadPriorsTest, UnknownKindSuggestsTheNearest) {
   EXPECT_THAT(Message("kinds: {flop: 30}\n" + std::string(kRates)),
               AllOf(HasSubstr("p.yaml:1:9"), HasSubstr("flap")));
 }
 
-TEST(LoadPriorsTest, WhatCannotBeDrawnFromIsAnError) {
+TEST(LoadPriorsTest, UnusableWeightsAreErrors) {
   EXPECT_THAT(Message("kinds: {flap: 0}\n" + std::string(kRates)), HasSubstr("weight above 0"));
   EXPECT_THAT(Message("kinds: {flap: -1}\n" + std::string(kRates)), HasSubstr("\"-1\""));
   EXPECT_THAT(Message("kinds: {flap: nan}\n" + std::string(kRates)), HasSubstr("\"nan\""));

@@ -9,7 +9,7 @@
 namespace rocescope::sim {
 namespace {
 
-// Bytes of an iteration from one rank to another, by communicator.
+// Bytes that one rank sends to another in one iteration, per communicator.
 using Volumes = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;
 
 Result<Volumes> VolumesOf(CollectiveOptions options, const std::vector<uint32_t>& members) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What would go where if nothing went wrong: from the very queue pairs, hash seeds and routes that
-// the run will have, so that a fault's place is one that traffic passes.
+// Predicts the traffic of a healthy run from the same queue pairs, hash seeds and routes that the
+// run uses, so that a fault can be placed where traffic passes.
 #pragma once
 
 #include <string>
@@ -16,21 +16,23 @@ struct Flow {
   uint32_t job = 0;
   topology::NicIndex from = 0;
   topology::NicIndex to = 0;
-  std::vector<topology::PortIndex> ports;  // that send its frames: the NIC's, then switches'
-  double frames = 0;                       // of data, a second, on average
+  // Egress ports on the path: the NIC's, then the switches'.
+  std::vector<topology::PortIndex> ports;
+  double frames = 0;  // average data frames per second
 };
 
 class Traffic {
  public:
-  // `scenario` is the outline's text. Starts no simulation, but makes one: see sim/engine.
+  // `scenario` is the YAML text of the outline. Creates a network but does not run it; see
+  // sim/engine for the limit of one engine at a time.
   static Result<Traffic> Of(const Outline& outline, std::string_view scenario);
 
-  const std::vector<Flow>& flows() const { return flows_; }  // of jobs; none is empty
-  double FramesBy(topology::PortIndex port) const { return frames_[port]; }  // a second
+  const std::vector<Flow>& flows() const { return flows_; }  // flows of jobs; none has zero frames
+  double FramesBy(topology::PortIndex port) const { return frames_[port]; }  // frames per second
 
  private:
   std::vector<Flow> flows_;
-  std::vector<double> frames_;  // by port
+  std::vector<double> frames_;  // indexed by port
 };
 
 }  // namespace rocescope::sim

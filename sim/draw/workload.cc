@@ -15,23 +15,24 @@ using std::chrono::nanoseconds;
 using topology::Shape;
 
 constexpr uint64_t kMaxJobs = 6;
-constexpr uint32_t kMaxJobHosts = 32;  // a ring's steps take longer than its data beyond that
-constexpr uint32_t kMaxAllToAll = 32;  // ranks: connections grow by the square
-constexpr double kBytesPerMicrosecond = 12'500;  // of a host's link, 100 Gb/s
-// Of a transfer that waits for another: propagation, four switches and a clear-to-send.
+// Beyond this, the steps of a ring take longer than its data transfer.
+constexpr uint32_t kMaxJobHosts = 32;
+constexpr uint32_t kMaxAllToAll = 32;  // ranks; the number of connections grows quadratically
+constexpr double kBytesPerMicrosecond = 12'500;  // 100 Gb/s host link
+// Latency of a transfer that depends on another: propagation, four switches and a clear-to-send.
 constexpr SimTime kStep = 6 * kMicrosecond;
 
 struct Pattern {
   std::string_view name;
   uint32_t least_hosts;
 };
-// "expert": all-to-all of a mixture of experts, then a ring. "parallel": tensor, pipeline and data
-// parallel groups, each with its communicator.
+// "expert": the all-to-all of a mixture of experts, then a ring. "parallel": tensor-, pipeline- and
+// data-parallel groups, each with its own communicator.
 constexpr Pattern kPatterns[] = {{"ring", 2},     {"tree", 2},   {"all_to_all", 2}, {"halving", 2},
                                  {"pipeline", 3}, {"expert", 2}, {"parallel", 4}};
 
-// What a phase costs each rank at most: octets sent in octets of its buffer, and steps that wait
-// for each other.
+// Upper bound of the cost of a phase per rank: bytes sent per byte of its buffer, and the number of
+// dependent steps.
 struct Cost {
   double octets;
   uint32_t steps;
@@ -39,20 +40,21 @@ struct Cost {
 Cost CostOf(CollectiveKind kind, uint32_t ranks) {
   const double n = ranks;
   const auto log = static_cast<uint32_t>(std::bit_width(ranks - 1));
-  const CollectiveOptions usual;
+  const CollectiveOptions defaults;
   switch (kind) {
     case CollectiveKind::kRing:
       return {2 * (n - 1) / n, 2 * (ranks - 1)};
     case CollectiveKind::kTree:
-      return {2, 2 * log + usual.chunks};
+      return {2, 2 * log + defaults.chunks};
     case CollectiveKind::kAllToAll:
-      return {(n - 1) / n, ranks / usual.at_once + 1};
+      return {(n - 1) / n, ranks / defaults.at_once + 1};
     case CollectiveKind::kHalvingDoubling:
       return {2 * (n - 1) / n, 2 * log};
     case CollectiveKind::kPipeline: {
-      // The last microbatch arrives n-2 transfers behind the time that the data alone takes.
-      const double m = usual.microbatches;
-      return {2 * (m + n - 2) / m, 2 * (usual.microbatches + ranks)};
+      // The last microbatch arrives n-2 transfers after the time that the data transfer alone
+      // takes.
+      const double m = defaults.microbatches;
+      return {2 * (m + n - 2) / m, 2 * (defaults.microbatches + ranks)};
     }
   }
   return {1, 1};
@@ -64,7 +66,8 @@ class JobDrawer {
 
   void Draw() {
     const auto hosts = static_cast<uint32_t>(job_.hosts.size());
-    // Two thirds of the duty that is wanted is data on an idle link, the rest is waiting.
+    // The data transfer on an idle link is two thirds of the target duty cycle; the rest is waiting
+    // time.
     wire_ = static_cast<SimTime>(dice_.LogUniform(60, 120) * kMicrosecond);
     const double duty = dice_.Uniform(0.15, 0.25);
     std::vector<std::string_view> fits;
@@ -87,7 +90,7 @@ class JobDrawer {
       Add("dp", CollectiveKind::kHalvingDoubling, 1, true, hosts);
     } else {
       const CollectiveKind kind = ParseCollectiveKind(pattern).value();
-      // Over all ranks at once: the data of a host then leaves by few of its NICs.
+      // A collective over all ranks: the data of a host leaves through few of its NICs.
       const uint32_t all = hosts * job_.gpus;
       const bool rails = kind == CollectiveKind::kPipeline || all > kMaxAllToAll ||
                          job_.gpus == 1 || dice_.Chance(0.5);
@@ -115,15 +118,15 @@ class JobDrawer {
     waiting_ += cost.steps * kStep;
   }
 
-  // Stages are blocks of hosts, and replicas stand at the same place of each block; every GPU of a
-  // host is in a pipeline and in a data-parallel group of its own.
+  // Stages are blocks of hosts, and replicas have the same position in each block. Every GPU of a
+  // host belongs to its own pipeline and data-parallel group.
   void DrawParallel(uint32_t hosts) {
     const uint32_t stages = hosts % 4 == 0 && hosts > 4 && dice_.Chance(0.5) ? 4 : 2;
     const uint32_t replicas = hosts / stages;
     const auto rank = [&](uint32_t stage, uint32_t replica, uint32_t gpu) {
       return (stage * replicas + replica) * job_.gpus + gpu;
     };
-    if (job_.gpus > 1) {  // does not leave the host
+    if (job_.gpus > 1) {  // the tensor-parallel group stays within the host
       Add("tp", CollectiveKind::kRing, 0.1, false, job_.gpus);
       for (uint32_t host = 0; host < hosts; ++host) {
         auto& group = job_.phases.back().groups.emplace_back();
@@ -153,11 +156,12 @@ class JobDrawer {
 
   Outline::Job& job_;
   Dice& dice_;
-  SimTime wire_ = 0;     // what an iteration's data takes on an idle link
-  SimTime waiting_ = 0;  // for one another
+  SimTime wire_ = 0;     // data transfer time of an iteration on an idle link
+  SimTime waiting_ = 0;  // time that ranks wait for each other
 };
 
-// Which hosts each job has: side by side, or as a busy scheduler deals them out. Some stay idle.
+// Allocates hosts to jobs: contiguously, or interleaved as a busy scheduler does. Some hosts stay
+// idle.
 std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Dice& dice) {
   const uint64_t idle = dice.Between(1, std::max(1u, hosts / 4));
   const uint64_t busy = hosts - idle;
@@ -167,7 +171,7 @@ std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Di
     uint64_t& size = sizes[dice.Between(0, sizes.size() - 1)];
     if (size < kMaxJobHosts) ++size;
   }
-  std::vector<uint32_t> owner;  // of each host; the number of jobs: none
+  std::vector<uint32_t> owner;  // by host; the number of jobs means idle
   for (uint32_t job = 0; job < sizes.size(); ++job) owner.insert(owner.end(), sizes[job], job);
   owner.resize(hosts, static_cast<uint32_t>(sizes.size()));
   if (interleaved) dice.Shuffle(owner);
@@ -178,7 +182,7 @@ std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Di
   return of;
 }
 
-// Two or three hosts send to a NIC, more together than its link takes.
+// Two or three hosts send to one NIC, together more than its link can carry.
 void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic, Dice& dice,
                     Outline& outline) {
   Outline::Stream stream;
@@ -206,8 +210,8 @@ void DrawStream(uint32_t hosts, uint32_t nics, Dice& dice, Outline& outline) {
   outline.streams.push_back(stream);
 }
 
-// Senders that wait for nothing, and switches that pause at once; at the usual alpha, buffers of so
-// small a fabric would still take what comes.
+// Senders without congestion control and switches that pause early. With the default alpha, the
+// buffers of such a small fabric would absorb the traffic.
 void DrawFullBuffers(uint32_t hosts, Dice& dice, Outline& outline) {
   outline.alpha = 1.0 / 32;
   Outline::Job job = {.name = "job1", .gpus = 1};
@@ -219,7 +223,7 @@ void DrawFullBuffers(uint32_t hosts, Dice& dice, Outline& outline) {
                         .collective = CollectiveKind::kAllToAll,
                         .octets = octets,
                         .compute = dice.Time(300 * kMicrosecond, 500 * kMicrosecond)});
-  // Twice what the data takes on an idle link: leaves have half the links up that they have down.
+  // Twice the transfer time on an idle link, because leaves have half as many uplinks as downlinks.
   job.period =
       job.phases[0].compute +
       2 * static_cast<SimTime>(static_cast<double>(octets) / kBytesPerMicrosecond) * kMicrosecond;
@@ -252,9 +256,10 @@ topology::Blueprint DrawFabric(Dice& dice) {
   plan.rail_optimised = shape == 1;
   plan.nics_per_host = 8;
   plan.hosts = large ? 16 : 8;
-  // Rail-optimised in two groups, so that rails too go by the spines; else two hosts to a rack.
+  // Rail-optimised: two groups, so that traffic within a rail also crosses the spines. Otherwise
+  // two hosts to a rack.
   plan.leaves = plan.rail_optimised ? 2 * plan.nics_per_host : plan.hosts / 2;
-  // Full bisection or half of it, with hosts' links as fast as the fabric's.
+  // Full or half bisection bandwidth; host links are as fast as fabric links.
   const uint32_t down = plan.hosts * plan.nics_per_host / plan.leaves;
   plan.spines = dice.Chance(0.5) ? down : down / 2;
   return plan;
@@ -295,10 +300,10 @@ void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Di
   for (uint64_t i = dice.Between(0, 2); i > 0; --i) DrawStream(hosts, nics, dice, outline);
   constexpr SimTime kRounding = 500 * kMicrosecond;
   outline.duration = (longest * (kIterations + 2) / kRounding + 1) * kRounding;
-  const char* const placed = interleaved ? " interleaved" : " side by side";
+  const char* const placed = interleaved ? " on interleaved hosts" : " on adjacent hosts";
   outline.about = fmt::format("{} on {} GPUs{}, {} job{}", fabric.name(), fabric.gpus().size(),
-                              outline.fabric.rail_optimised ? " by rails" : "", outline.jobs.size(),
-                              outline.jobs.size() == 1 ? "" : "s");
+                              outline.fabric.rail_optimised ? " (rail-optimised)" : "",
+                              outline.jobs.size(), outline.jobs.size() == 1 ? "" : "s");
   if (outline.jobs.size() > 1) outline.about += placed;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws what a fabric is and what runs on it.
+// Draws the fabric and its workload.
 #pragma once
 
 #include "sim/draw/dice.h"
@@ -7,23 +7,25 @@
 
 namespace rocescope::sim {
 
-// Of 64 or 128 GPUs: leaf and spine with hosts in racks, the same rail-optimised, or a fat tree of
-// three tiers with k = 8.
+// Draws a fabric with 64 or 128 GPUs: leaf-spine with hosts in racks, the same rail-optimised, or a
+// three-tier fat tree with k = 8.
 topology::Blueprint DrawFabric(Dice& dice);
-// A small one, in which pauses can close a loop: four to six leaves below two spines.
+// Draws a small fabric in which a cyclic buffer dependency can form: four to six leaves below two
+// spines.
 topology::Blueprint DrawNarrowFabric(Dice& dice);
 
 struct WorkloadNeeds {
-  uint32_t least_queue_pairs = 1;  // of each connection: 1 to 4
-  bool congestion = false;         // streams that together ask more of a NIC than its link has
-  bool both_ways = false;          // and of the first one's sender, as its CNPs come
-  // One job on a narrow fabric whose all-to-all fills switches with little room, as a deadlock of
-  // pauses needs it.
+  uint32_t least_queue_pairs = 1;  // minimum per connection: 1 to 4
+  bool congestion = false;         // streams that overload a NIC
+  // Streams that also overload the first sender, so that its CNPs are delayed too.
+  bool both_ways = false;
+  // One job on a narrow fabric whose all-to-all fills switches with small buffers, which a PFC
+  // deadlock needs.
   bool full_buffers = false;
 };
-// One to six jobs of all collectives, background streams, and how long the run is: each job has
-// time for more than kIterations. Jobs send for about a fifth of the time. Needs the outline's
-// fabric, generated.
+// Draws one to six jobs with any of the collectives, background streams, and the duration of the
+// run: each job has time for more than kIterations iterations. Jobs send for about a fifth of the
+// time. The outline's fabric must have been generated.
 void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Dice& dice,
                   Outline& outline);
 inline constexpr uint32_t kIterations = 20;

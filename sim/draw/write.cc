@@ -12,13 +12,14 @@
 namespace rocescope::sim {
 namespace {
 
-// Everything is on, so that one run can be looked at through fewer eyes. One frame in a thousand is
-// what sFlow takes in life at such speeds; postcards of one packet in 8. The box's port is wide
-// enough for mirrors that no fabric would have all at once.
+// All telemetry is on, so that one run can be analysed with any subset of it. sFlow samples one
+// frame in 1,000, as is common at such speeds; INT reports one packet in 8. The collector port is
+// wide enough for all mirrors, more than a real fabric would send at once.
 constexpr std::string_view kTelemetry =
     "mirror: [all, port_sets], collector_rate: 12800G, int_exponent: 3, sflow_rate: 1000, rdma: "
     "true, slurm: true";
-// To an iteration of about a millisecond what 100 ms are to one in life.
+// Matches the ratio in production: iterations of about a second with intervals of 100 ms there,
+// iterations of about a millisecond here.
 constexpr std::string_view kIntervals = "record_interval: 1ms\nanalysis_window: 1ms\n";
 
 class Writer {
@@ -107,9 +108,9 @@ class Writer {
     return fmt::format("{}:{}", fabric_.node(fabric_.nic(nic).host).name, fabric_.nic(nic).device);
   }
 
-  // What is as it would be anyway is left out.
+  // Omits defaults.
   void WriteFault(const FaultOptions& fault) {
-    const FaultOptions usual;
+    const FaultOptions defaults;
     Add("  - {{kind: {}", InfoOf(fault.kind).name);
     if (fault.onset > 0) Add(", onset: {}", Text(fault.onset));
     if (fault.duration != kNever) Add(", duration: {}", Text(fault.duration));
@@ -135,24 +136,24 @@ class Writer {
         Add(", {}: {}", key, value);
       }
     };
-    number("probability", fault.probability, usual.probability);
-    number("burst", fault.burst, usual.burst);
-    number("least_length", fault.least_length, usual.least_length);
-    number("factor", fault.factor, usual.factor);
-    if (fault.delay != usual.delay) Add(", delay: {}", Text(fault.delay));
-    if (fault.period != usual.period) Add(", period: {}", Text(fault.period));
-    if (fault.rate != usual.rate) Add(", rate: {:.0f}M", fault.rate / 1e6);
-    number("mtu", fault.mtu, usual.mtu);
-    number("alpha", fault.alpha, usual.alpha);
-    number("ecn_minimum", fault.ecn_minimum, usual.ecn_minimum);
-    number("ecn_maximum", fault.ecn_maximum, usual.ecn_maximum);
+    number("probability", fault.probability, defaults.probability);
+    number("burst", fault.burst, defaults.burst);
+    number("least_length", fault.least_length, defaults.least_length);
+    number("factor", fault.factor, defaults.factor);
+    if (fault.delay != defaults.delay) Add(", delay: {}", Text(fault.delay));
+    if (fault.period != defaults.period) Add(", period: {}", Text(fault.period));
+    if (fault.rate != defaults.rate) Add(", rate: {:.0f}M", fault.rate / 1e6);
+    number("mtu", fault.mtu, defaults.mtu);
+    number("alpha", fault.alpha, defaults.alpha);
+    number("ecn_minimum", fault.ecn_minimum, defaults.ecn_minimum);
+    number("ecn_maximum", fault.ecn_maximum, defaults.ecn_maximum);
     if (!fault.senders.empty()) {
       std::vector<std::string> senders;
       senders.reserve(fault.senders.size());
       for (const topology::NicIndex nic : fault.senders) senders.push_back(NicName(nic));
       Add(",\n     senders: \"{}\"", fmt::join(senders, ","));
     }
-    number("message", fault.message, usual.message);
+    number("message", fault.message, defaults.message);
     Add("}}\n");
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By how much switches' clocks are off the wall's.
+// Clock errors of switches relative to the collector's wall clock.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace rocescope::sim {
 
-// By node; a switch's is up to `most` ahead or behind. Others are right. Mirrors and INT of a
-// switch share its clock.
+// Indexed by node. The clock of a switch is up to `most` ahead or behind; other nodes have no
+// error. Mirrors and INT of a switch share its clock.
 inline std::vector<Duration> ClockErrors(const topology::Fabric& fabric, SimTime most,
                                          uint64_t seed) {
   std::vector<Duration> errors(fabric.nodes().size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The telemetry box's port as the fabric sees it: frames come to it after one another at its rate,
-// and those that find the queue in front of it full are lost. Its clock is the wall's.
+// The collector port of the appliance: frames arrive one after another at its link rate, and frames
+// that find its queue full are lost. Its clock is the wall clock.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@ struct CollectorPortOptions {
 class CollectorPort {
  public:
   struct Counts {
-    uint64_t frames = 0;  // that came
-    uint64_t octets = 0;  // of them, without FCS, before they were cut for the file
+    uint64_t frames = 0;  // frames that arrived
+    uint64_t octets = 0;  // bytes without FCS, before truncation for the file
     uint64_t lost = 0;    // frames
   };
 
   CollectorPort(const CollectorPortOptions& options, FrameSink& sink)
       : options_(options), sink_(sink) {}
 
-  // Room for a frame of `length` octets that somebody sends at `now`, which never goes back; empty
-  // if the frame is lost.
+  // Returns the buffer for a frame of `length` bytes sent at `now`, which never goes backwards.
+  // Returns an empty span if the frame is lost.
   std::span<uint8_t> Begin(SimTime now, uint32_t length);
-  // The frame for which Begin gave room is written.
+  // Completes the frame that Begin started.
   void End() { sink_.Add(arrival_, length_, length_); }
 
-  // What a clock in the fabric says at `now`: all of them are the wall's.
+  // Returns the wall-clock time at `now`. Clocks without an error show the same time.
   Timestamp WallTime(SimTime now) const { return options_.clock.At(now); }
 
   const CollectorPortOptions& options() const { return options_; }
@@ -50,7 +50,7 @@ class CollectorPort {
   const CollectorPortOptions options_;
   FrameSink& sink_;
   SimTime busy_until_ = 0;
-  Timestamp arrival_;  // of the frame under way
+  Timestamp arrival_;  // arrival of the current frame
   uint32_t length_ = 0;
   Counts counts_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;
 
-// 10 Gb/s: a frame of 1226 octets, 1250 on the wire, takes 1 us.
+// 10 Gb/s: a frame of 1226 bytes, 1250 on the wire, takes 1 us.
 CollectorPortOptions TenGigabit() {
   return {.clock = {.epoch = FromNanoseconds(kEpochNs)},
           .bits_per_second = 10'000'000'000,
@@ -24,7 +24,7 @@ bool Send(CollectorPort& port, SimTime now) {
   return true;
 }
 
-TEST(CollectorPort, FramesComeOneBehindTheOther) {
+TEST(CollectorPort, FramesArriveBackToBack) {
   MemorySink sink;
   CollectorPort port(TenGigabit(), sink);
   EXPECT_TRUE(Send(port, 0));
@@ -36,14 +36,14 @@ TEST(CollectorPort, FramesComeOneBehindTheOther) {
   EXPECT_EQ(ToNanoseconds(sink.frames()[2].arrival), kEpochNs + 14000);
 }
 
-TEST(CollectorPort, AQueueOfTwoFramesLosesTheFourthAtOnce) {
+TEST(CollectorPort, QueueOfTwoFramesLosesTheFourth) {
   MemorySink sink;
   CollectorPort port(TenGigabit(), sink);
   EXPECT_TRUE(Send(port, 0));  // on the wire
   EXPECT_TRUE(Send(port, 0));
   EXPECT_TRUE(Send(port, 0));
   EXPECT_FALSE(Send(port, 0));
-  EXPECT_TRUE(Send(port, kMicrosecond));  // one has left meanwhile
+  EXPECT_TRUE(Send(port, kMicrosecond));  // one has left in the meantime
   EXPECT_EQ(port.counts().frames, 4u);
   EXPECT_EQ(port.counts().lost, 1u);
   EXPECT_EQ(port.counts().octets, 4u * 1226);

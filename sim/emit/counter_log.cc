@@ -43,14 +43,14 @@ CounterLog::CounterLog(Network& network, const CounterLogOptions& options, TextF
 void CounterLog::Start() {
   Read();
   if (options_.period <= 0) return;
-  // Not by an event of this object's: it may go before the engine does.
+  // A std::function event, because this object may be destroyed before the engine.
   network_.engine().At(network_.engine().Now() + options_.period, [this] { Start(); });
 }
 
 void CounterLog::Read() {
   const topology::Fabric& fabric = network_.fabric();
   for (const topology::Node& node : fabric.nodes()) {
-    // Whoever is gone tells nothing.
+    // A crashed node reports nothing.
     const auto index = static_cast<topology::NodeIndex>(&node - fabric.nodes().data());
     if (!node.IsSwitch() || !network_.switch_at(index).is_up()) continue;
     for (uint32_t i = 0; i < node.port_count; ++i) {

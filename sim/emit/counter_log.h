@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters.jsonl: what management reads of switches and NICs, period after period. The format and
-// the names are those of dataplane/run.
+// Writes counters.jsonl: the counters of switches and NICs, polled periodically. dataplane/run
+// defines the format and the names.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,26 @@ namespace rocescope::sim {
 struct CounterLogOptions {
   WallClock clock;
   SimTime period = kMillisecond;
-  // Mask of those that are told from the beginning; others once something happened to them.
+  // Mask of the priorities that are always reported. Other priorities are reported once they have a
+  // non-zero counter.
   uint8_t priorities = 1u << 3 | 1u << 6;
 };
 
-// A line for each port of a switch and for each NIC, and for each of their priorities. Reading a
-// queue's or buffer's watermark begins it anew, as it does in a switch; nothing else of the network
+// Writes one line for each switch port and each NIC, and one for each of their priorities. Reading
+// a watermark of a queue or buffer resets it, as in a real switch; nothing else in the network
 // changes.
 class CounterLog {
  public:
-  // Network and file must outlive it.
+  // The network and the file must outlive this object.
   CounterLog(Network& network, const CounterLogOptions& options, TextFile& file);
-  CounterLog(const CounterLog&) = delete;  // events know it
+  CounterLog(const CounterLog&) = delete;  // events refer to it
   CounterLog& operator=(const CounterLog&) = delete;
 
-  // Reads now and after each period. The engine is never idle then: run it to a time.
+  // Reads the counters now and after each period. The engine never becomes idle then: run it until
+  // a given time.
   void Start();
   void Read();
-  // Somebody else's line, a GPU's say; its time is filled in.
+  // Adds a line from another source, for example a GPU. The time is filled in.
   void Add(CounterLine line);
   const CounterLogOptions& options() const { return options_; }
 
@@ -51,7 +53,7 @@ class CounterLog {
   Network& network_;
   const CounterLogOptions options_;
   TextFile& file_;
-  std::vector<uint8_t> told_;  // by PortIndex: mask of priorities
+  std::vector<uint8_t> told_;  // indexed by PortIndex: mask of priorities
 };
 
 }  // namespace rocescope::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Read back by dataplane/run's reader.
+// Reads the file back with the reader of dataplane/run.
 #include "sim/emit/counter_log.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 class CounterLogTest : public ::testing::Test {
  protected:
-  // A name of its own: ctest runs these tests side by side, as processes.
+  // A unique name, because ctest runs these tests in parallel processes.
   explicit CounterLogTest()
       : path_(::testing::TempDir() + fmt::format("counter_log_test_{}.jsonl", ::getpid())) {}
   ~CounterLogTest() override { std::filesystem::remove(path_); }
@@ -44,7 +44,7 @@ class CounterLogTest : public ::testing::Test {
     }
   }
 
-  // At so many milliseconds; -1 if there is none.
+  // Returns the value at `ms` milliseconds, or -1 if there is none.
   int64_t Value(int64_t ms, std::string_view port, Metric metric,
                 uint8_t priority = CounterEntity::kAllPriorities) const {
     for (const CounterLine& line : lines_) {
@@ -73,7 +73,8 @@ TEST_F(CounterLogTest, ReadsPortsAndNicsAtOnceAndAfterEachPeriod) {
   Run(25 * kMillisecond);
   std::map<int64_t, size_t> lines_at;
   for (const CounterLine& line : lines_) ++lines_at[ToNanoseconds(line.time) - kTestEpochNs];
-  // Three ports and three NICs, each with a line of its own and those of priorities 3 and 6.
+  // Three ports and three NICs, each with one line of its own and one for each of the priorities 3
+  // and 6.
   EXPECT_EQ(lines_at, (std::map<int64_t, size_t>{{0, 18}, {10'000'000, 18}, {20'000'000, 18}}));
   EXPECT_EQ(Value(0, "Ethernet1", Metric::kRxPackets), 0);
   EXPECT_EQ(Value(10, "Ethernet1", Metric::kRxPackets), 1);
@@ -83,7 +84,7 @@ TEST_F(CounterLogTest, ReadsPortsAndNicsAtOnceAndAfterEachPeriod) {
   EXPECT_EQ(Value(20, "Ethernet3", Metric::kLinkSpeed), 100'000'000'000);
 }
 
-TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
+TEST_F(CounterLogTest, ReportsCongestionByPriority) {
   NetworkOptions options;
   options.switches.buffer.octets = 400'000;
   options.switches.ecn = {.minimum = 20'000, .maximum = 60'000};
@@ -96,13 +97,13 @@ TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
   EXPECT_EQ(Value(10, "Ethernet1", Metric::kPfcTx, 3),
             static_cast<int64_t>(ingress.counters().pause_tx[3]));
   EXPECT_EQ(Value(0, "Ethernet1", Metric::kPfcTx, 3), 0);
-  // The sender was held as long as it was told to be, but for the XOFF's and XON's way to it.
+  // The sender was paused for the requested time, minus the propagation delay of XOFF and XON.
   EXPECT_GT(Value(10, "Ethernet1", Metric::kPfcTxTime, 3), 1000);
   EXPECT_EQ(Value(10, "Ethernet1", Metric::kPfcTxTime, 3), ingress.PausingFor(3) / kNanosecond);
   EXPECT_NEAR(static_cast<double>(ingress.PausingFor(3)),
               static_cast<double>(ingress.peer()->PausedFor(3)),
               static_cast<double>(ingress.counters().pause_tx[3] * 200 * kNanosecond));
-  // All that waits came in by one of the two ports, and is in one of their buffers.
+  // All queued frames came in through one of the two ports and occupy the buffer of that port.
   EXPECT_GE(Value(10, "Ethernet1", Metric::kBufferWatermark, 3) +
                 Value(10, "Ethernet2", Metric::kBufferWatermark, 3),
             Value(10, "Ethernet3", Metric::kQueueWatermark, 3));
@@ -114,7 +115,7 @@ TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
   EXPECT_GT(Value(20, "mlx5_0", Metric::kCnpSent), 0);
 }
 
-TEST_F(CounterLogTest, ADilatedClockMakesTimesLongerAndSpeedsLower) {
+TEST_F(CounterLogTest, DilatedClockScalesTimesAndSpeeds) {
   Start();
   const CounterLogOptions& options = log_->options();
   const WallClock slow = {.epoch = options.clock.epoch, .dilation = 1000};
@@ -125,7 +126,7 @@ TEST_F(CounterLogTest, ADilatedClockMakesTimesLongerAndSpeedsLower) {
   EXPECT_EQ(slow.Speed(100'000'000'000), 100'000'000u);
 }
 
-TEST_F(CounterLogTest, TellsWhyFramesWereDropped) {
+TEST_F(CounterLogTest, ReportsDropReasons) {
   Start();
   star_->switch_at().options().mtu = 1500;
   star_->Write(0, 2, 4096);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same run gives the same octets, of all that watches it at once.
+// The same run gives the same bytes with all telemetry active at once.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -25,9 +25,9 @@ struct Written {
   bool operator==(const Written&) const = default;
 };
 
-// Two senders congest a port; all kinds of telemetry come by one port of the box.
+// Two senders congest a port; all kinds of telemetry arrive through one collector port.
 Written RunOnce(uint64_t seed) {
-  // A name of its own: ctest runs these tests side by side, as processes.
+  // A unique name, because ctest runs these tests in parallel processes.
   const std::string path =
       ::testing::TempDir() + fmt::format("determinism_test_{}.jsonl", ::getpid());
   NetworkOptions options;

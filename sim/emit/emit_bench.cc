@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a copy of a frame costs. The bar is 1 us for a whole frame of 4096 octets with its iCRC.
+// Measures the cost of a frame copy. The limit is 1 us for a whole frame of 4096 bytes with its
+// iCRC.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct Pair {
               .ecn_capable = true};
 };
 
-// Into memory; range(0) octets are kept of each.
+// Writes to memory; range(0) bytes of each frame are kept.
 void BenchmarkPacket(benchmark::State& state) {
   Pair pair;
   PacketWriter writer(pair.network);
@@ -39,7 +40,7 @@ void BenchmarkPacket(benchmark::State& state) {
 }
 BENCHMARK(BenchmarkPacket)->Arg(192)->Arg(9216);
 
-// Into a capture file that goes nowhere: no disk, but all of the octets.
+// Writes all bytes of a capture file to /dev/null, so that no disk is involved.
 void BenchmarkMirror(benchmark::State& state) {
   topology::Fabric::Parts parts =
       topology::GenerateParts({.shape = topology::Shape::kStar, .hosts = 2}).value();
@@ -51,7 +52,8 @@ void BenchmarkMirror(benchmark::State& state) {
   Pair pair{.fabric = topology::Fabric::Make(std::move(parts)).value()};
   PacketWriter packets(pair.network);
   const auto file = PcapFile::Open("/dev/null").value();
-  CollectorPort port({.queue_bytes = uint64_t{1} << 50}, *file);  // time stands still here
+  // Simulated time does not advance here.
+  CollectorPort port({.queue_bytes = uint64_t{1} << 50}, *file);
   const auto mirror = Mirror::Make(pair.network, packets, port,
                                    {.snap_length = static_cast<uint32_t>(state.range(0))})
                           .value();

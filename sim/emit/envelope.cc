@@ -8,7 +8,7 @@ namespace rocescope::sim {
 
 void WriteEnvelope(wire::ByteWriter& out, const Envelope& envelope, uint8_t protocol,
                    uint16_t identification, size_t length) {
-  constexpr uint8_t kTtl = 62;  // two hops from 64
+  constexpr uint8_t kTtl = 62;  // two hops after an initial TTL of 64
   const bool ipv4 = envelope.ipv4();
   Write(out,
         wire::EthernetHeader{.destination = envelope.destination_mac,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch tells one observer; this one tells all who want to know, in the order of adding.
+// A switch has one observer. This observer forwards to several, in the order in which they were
+// added.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Takes frames as they reach the telemetry box: a capture file, or a stream.
+// Receives frames as they reach the appliance: a capture file or a stream.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@ namespace rocescope::sim {
 
 class FrameSink {
  public:
-  // An IP packet of 65,535 octets in Ethernet with tags fits.
+  // Holds an IP packet of 65,535 bytes in Ethernet with VLAN tags.
   static constexpr size_t kMaxBytes = 65'600;
 
   virtual ~FrameSink() = default;
-  // Where to write the next frame, at least kMaxBytes; the same until Add.
+  // Returns the buffer for the next frame, with at least kMaxBytes bytes. Returns the same buffer
+  // until Add.
   virtual std::span<uint8_t> Room() = 0;
-  // The first `captured` octets of Room are a frame that came at `arrival` and has `original`
-  // octets, without FCS. Not earlier than the one before.
+  // Adds the frame in the first `captured` bytes of the buffer. It arrived at `arrival`, not before
+  // the previous frame, and has `original` bytes without FCS.
   virtual void Add(Timestamp arrival, size_t captured, uint32_t original) = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace rocescope::sim {
 namespace {
 
-using Json = nlohmann::ordered_json;  // keys as the tools print them
+using Json = nlohmann::ordered_json;  // keeps the key order of the tools
 
 constexpr uint32_t kRdmaPort = 1;
 
@@ -34,7 +34,7 @@ Json JsonOf(const topology::Fabric& fabric, const Row& row, size_t device) {
           {"rqpn", row.remote.value},
           {"type", "RC"},
           {"state", "RTS"},
-          {"rq-psn", 0},  // NCCL's start, and that of most others
+          {"rq-psn", 0},  // the initial PSN of NCCL and of most other programs
           {"sq-psn", 0},
           {"path-mig-state", "MIGRATED"},
           {"pdn", row.process_id % 97 + 8},
@@ -42,7 +42,7 @@ Json JsonOf(const topology::Fabric& fabric, const Row& row, size_t device) {
           {"comm", row.command}};
 }
 
-// The NIC's own queue pair for the subnet's management, which the kernel holds.
+// The NIC's queue pair for subnet management (GSI), which the kernel owns.
 Json ManagementOf(const topology::Fabric& fabric, topology::NicIndex nic, size_t device) {
   return {{"ifindex", device}, {"ifname", fabric.nic(nic).device},
           {"port", kRdmaPort}, {"lqpn", kManagementQpn.value},
@@ -101,7 +101,7 @@ Status MakeFolder(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (!error) return {};
   return MakeError(ErrorCode::kPermissionDenied,
-                   fmt::format("{}: cannot be made: {}", path, error.message()));
+                   fmt::format("{}: cannot be created: {}", path, error.message()));
 }
 
 Status WriteLogs(const std::string& folder, const topology::Fabric& fabric,

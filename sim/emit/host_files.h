@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hosts and the scheduler would say of the jobs: NCCL's logs, `rdma resource show qp`, Slurm's
-// squeue. From plain values, so that any workload can tell them.
+// Writes what hosts and the scheduler report about the jobs: NCCL logs, `rdma resource show qp` and
+// Slurm's squeue. The input is plain values, so that any workload can use it.
 #pragma once
 
 #include <cstdint>
@@ -17,51 +17,52 @@
 
 namespace rocescope::sim {
 
-// A process with one GPU.
+// One process with one GPU.
 struct LoggedRank {
   topology::GpuIndex gpu = 0;
-  uint32_t process_id = 0;   // unique in its host
-  uint32_t cuda_device = 0;  // as the process counts GPUs
-  uint32_t nvml_device = 0;  // as the host does
+  uint32_t process_id = 0;   // unique on its host
+  uint32_t cuda_device = 0;  // index among the GPUs of the process
+  uint32_t nvml_device = 0;  // index among the GPUs of the host
 };
 
 struct LoggedCommunicator {
-  uint64_t id = 0;              // commId: of ncclGetUniqueId, or of a split
-  std::vector<uint32_t> ranks;  // the job's, by rank in the communicator
-  // Of ncclCommSplit, which is in NCCL 2.18 and later: where in LoggedJob, before it.
+  uint64_t id = 0;              // commId: from ncclGetUniqueId or of a split
+  std::vector<uint32_t> ranks;  // ranks of the job, by rank in the communicator
+  // Set for a communicator made by ncclCommSplit (NCCL 2.18 and later): index of the parent in
+  // LoggedJob, which is lower.
   std::optional<uint32_t> parent;
   int color = 0;
 };
 
-// Over which one rank sends data to another; several queue pairs as NCCL_IB_QPS_PER_CONNECTION
-// says.
+// A connection over which one rank sends data to another. NCCL_IB_QPS_PER_CONNECTION sets the
+// number of its queue pairs.
 struct LoggedConnection {
   struct QueuePair {
-    Qpn sender;  // each end's own number
+    Qpn sender;  // QPN at each end
     Qpn receiver;
   };
-  uint32_t communicator = 0;  // where in LoggedJob
+  uint32_t communicator = 0;  // index in LoggedJob
   uint32_t from = 0;          // ranks in the communicator
   uint32_t to = 0;
   uint32_t channel = 0;
   topology::NicIndex sender = 0;
   topology::NicIndex receiver = 0;
   std::vector<QueuePair> queue_pairs;
-  uint32_t fifo_rkey = 0;  // under which the receiver writes clear-to-sends to the sender
+  uint32_t fifo_rkey = 0;  // rkey that the receiver uses to write clear-to-sends to the sender
 };
 
 struct LoggedJob {
-  uint64_t id = 0;  // the scheduler's
+  uint64_t id = 0;  // job id of the scheduler
   std::string name;
   std::string user = "trainer";
   Timestamp start;
-  std::vector<LoggedRank> ranks;  // by rank
+  std::vector<LoggedRank> ranks;  // indexed by rank
   std::vector<LoggedCommunicator> communicators;
   std::vector<LoggedConnection> connections;
-  uint32_t mtu = 4096;  // octets
+  uint32_t mtu = 4096;  // bytes
 };
 
-// A queue pair of something else: a benchmark, storage.
+// A queue pair of another program, for example a benchmark or storage.
 struct LoggedQueuePair {
   topology::NicIndex nic = 0;
   Qpn local;
@@ -70,33 +71,35 @@ struct LoggedQueuePair {
   std::string command;  // "ib_write_bw"
 };
 
-// Releases whose logs can be written: 2.14, 2.18, 2.20, 2.22, 2.24, 2.27, 2.30.
+// The supported releases are 2.14, 2.18, 2.20, 2.22, 2.24, 2.27 and 2.30.
 struct NcclRelease {
   int minor = 0;
   std::string_view version;  // "2.20.5+cuda12.4"
 };
 std::span<const NcclRelease> NcclReleases();
-// "2.20". The error names those that there are.
+// `name` is for example "2.20". The error lists the supported releases.
 Result<NcclRelease> FindNcclRelease(std::string_view name);
 
-// The log of a rank's process with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,NET, from its start.
+// Returns the log of the rank's process, from its start, with NCCL_DEBUG=INFO and
+// NCCL_DEBUG_SUBSYS=INIT,NET.
 std::string RenderNcclLog(const topology::Fabric& fabric, const LoggedJob& job, uint32_t rank,
                           const NcclRelease& release);
 
-// `rdma -j resource show qp` of a host, just after the jobs connected.
+// Returns the output of `rdma -j resource show qp` on a host just after the jobs connected.
 std::string RenderRdma(const topology::Fabric& fabric, topology::NodeIndex host,
                        std::span<const LoggedJob> jobs, std::span<const LoggedQueuePair> others);
 
-// `squeue --json` of Slurm 21.08.
+// Returns the output of `squeue --json` of Slurm 21.08.
 std::string RenderSlurm(const topology::Fabric& fabric, std::span<const LoggedJob> jobs);
 
 struct HostFilesOptions {
-  std::optional<NcclRelease> nccl;  // none: no logs
+  std::optional<NcclRelease> nccl;  // unset: no logs
   bool rdma = true;
   bool slurm = true;
-  Timestamp rdma_time;  // in its files' names
+  Timestamp rdma_time;  // part of the file names
 };
-// nccl/<host>-<pid>.log, rdma/<host>.<ns>.json and slurm.json in `directory`, which exists.
+// Writes nccl/<host>-<pid>.log, rdma/<host>.<ns>.json and slurm.json in `directory`, which must
+// exist.
 Status WriteHostFiles(const std::string& directory, const topology::Fabric& fabric,
                       std::span<const LoggedJob> jobs, std::span<const LoggedQueuePair> others,
                       const HostFilesOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT-XD: switches report each hop of chosen packets to a collector, and leave the packets alone
+// INT-XD: switches report each hop of selected packets to a collector and do not change the packets
 // (P4.org, INT v2.1, "INT-XD"; Telemetry Report Format v2.0).
 #pragma once
 
@@ -15,17 +15,17 @@
 namespace rocescope::sim {
 
 struct IntOptions {
-  uint32_t shift = 8;                   // one packet in 2^shift
+  uint32_t shift = 8;                   // one packet in 2^shift is selected
   uint16_t udp_port = 32766;            // of the collector
-  uint32_t inner_bytes = 128;          // of the packet's front
-  std::vector<Duration> clock_errors;   // as of MirrorOptions
-  uint64_t congested_bytes = 100'000;  // a queue that holds more is said to be congested
+  uint32_t inner_bytes = 128;          // bytes from the start of the packet
+  std::vector<Duration> clock_errors;   // as in MirrorOptions
+  uint64_t congested_bytes = 100'000;  // bytes; a longer queue is reported as congested
 };
 
-// A postcard as a packet begins to leave a switch that has an INT id: its ports, how long it
-// stayed, what it left behind in its queue, both times in nanoseconds of the wall, and the packet's
-// front. All hops of a packet choose alike, and so do its copies that are sent again. What is
-// dropped leaves no postcard.
+// A switch with an INT id sends a report when a selected packet starts to leave it. The report
+// contains the ports, the hop latency, the queue occupancy that the packet leaves behind, both
+// times in wall-clock nanoseconds, and the start of the packet. All hops select the same packets,
+// and retransmissions are selected like the original. Dropped packets cause no report.
 class IntPostcards final : public SwitchObserver {
  public:
   IntPostcards(Network& network, PacketWriter& packets, CollectorPort& port,
@@ -42,10 +42,10 @@ class IntPostcards final : public SwitchObserver {
     if (Chooses(frame) && port.up()) Report(at, port, frame, queue_bytes);
   }
 
-  uint64_t reports() const { return reports_; }  // sent, lost ones too
+  uint64_t reports() const { return reports_; }  // sent, including lost ones
 
  private:
-  struct Node {  // by switch number
+  struct Node {  // indexed by switch number
     uint32_t id = topology::kNone;
     uint32_t sequence = 0;
     topology::PortIndex first_port = 0;

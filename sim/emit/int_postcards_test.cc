@@ -51,11 +51,11 @@ class IntPostcardsTest : public ::testing::Test {
   std::unique_ptr<IntPostcards> postcards_;
 };
 
-// The frame of 1066 octets, 1090 on the wire, is at the switch after 1087.2 ns and leaves at once.
-TEST_F(IntPostcardsTest, TellsPortsTimesAndThePacket) {
+// The frame of 1066 bytes, 1090 on the wire, reaches the switch after 1087.2 ns and leaves at once.
+TEST_F(IntPostcardsTest, ReportsPortsTimesAndThePacket) {
   star_.Write(0, 2);
   const auto cards = Run({.shift = 0});
-  ASSERT_EQ(cards.size(), 2u);  // and the ACK
+  ASSERT_EQ(cards.size(), 2u);  // data and ACK
   const Postcard& card = cards[0];
   const topology::Node& node = star_.fabric().node(star_.switch_node());
   EXPECT_EQ(card.group.node_id, node.int_switch_id);
@@ -77,8 +77,8 @@ TEST_F(IntPostcardsTest, TellsPortsTimesAndThePacket) {
   EXPECT_EQ(card.report.inner.size(), 128u);
 }
 
-// Two hosts send to one: what is sent first waits not, and the frames behind wait ever longer.
-TEST_F(IntPostcardsTest, TellsHowLongAFrameStayedAndWhatItLeftBehind) {
+// Two hosts send to one: the first frame does not wait, and later frames wait longer and longer.
+TEST_F(IntPostcardsTest, ReportsLatencyAndQueueOccupancy) {
   star_.Write(0, 2, 400'000);
   star_.Write(1, 2, 400'000);
   uint32_t latency = 0;
@@ -92,12 +92,13 @@ TEST_F(IntPostcardsTest, TellsHowLongAFrameStayedAndWhatItLeftBehind) {
   }
   EXPECT_TRUE(congested);
   EXPECT_EQ(octets,
-            star_.switch_at().port(2).counters().watermark[3] - 4154);  // less the one that leaves
-  // The deepest queue drains at 12.5 octets a nanosecond, and frames have gaps between them.
+            // Minus the frame that leaves.
+            star_.switch_at().port(2).counters().watermark[3] - 4154);
+  // The deepest queue drains at 12.5 bytes per nanosecond, with gaps between frames.
   EXPECT_NEAR(latency, octets * (4178.0 / 4154) / 12.5, 4178 / 12.5);
 }
 
-TEST_F(IntPostcardsTest, ChoosesOneInTwoToTheShift) {
+TEST_F(IntPostcardsTest, SelectsOneInTwoToTheShift) {
   star_.Write(0, 2, 4096 * 4000);
   const auto cards = Run({.shift = 4});
   EXPECT_NEAR(static_cast<double>(cards.size()), 4250 / 16.0, 60);  // 4000 and 250 ACKs
@@ -105,7 +106,7 @@ TEST_F(IntPostcardsTest, ChoosesOneInTwoToTheShift) {
   for (uint32_t i = 0; i < cards.size(); ++i) EXPECT_EQ(cards[i].group.sequence, i);
 }
 
-TEST(IntPostcards, AllHopsOfAPacketChooseAlike) {
+TEST(IntPostcards, AllHopsSelectTheSamePackets) {
   const topology::Fabric fabric =
       topology::Generate({.hosts = 2, .leaves = 2, .spines = 1}).value();
   Network network(fabric, {});
@@ -118,7 +119,7 @@ TEST(IntPostcards, AllHopsOfAPacketChooseAlike) {
   }
   network.Connect(0, 1, nullptr).first->Post({.length = 4096 * 400});
   network.engine().Run(kSecond);
-  std::map<std::pair<uint8_t, uint32_t>, std::set<uint32_t>> nodes_of;  // by opcode and PSN
+  std::map<std::pair<uint8_t, uint32_t>, std::set<uint32_t>> nodes_of;  // keyed by opcode and PSN
   for (const MemorySink::Kept& kept : sink.frames()) {
     const Postcard card = ReadPostcard(kept.bytes);
     const DecodedFrame packet = test::Decode(card.report.inner);

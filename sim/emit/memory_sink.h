@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps frames for tests.
+// Stores frames in memory for tests.
 #pragma once
 
 #include <vector>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr uint8_t kPlatformWithSeconds = 5;
-constexpr uint32_t kGreBytes = wire::GreHeader::kSize + 4;  // with a sequence number
+constexpr uint32_t kGreBytes = wire::GreHeader::kSize + 4;  // with the sequence number field
 
 }  // namespace
 
@@ -49,7 +49,7 @@ uint32_t Mirror::SessionOf(topology::NodeIndex node, uint32_t number) {
   }
   const topology::Node& at = network_.fabric().node(node);
   const uint32_t switch_number = network_.switch_at(node).number();
-  constexpr uint32_t kSwitchIdMask = 0x3ff;  // ten bits in the sub-header
+  constexpr uint32_t kSwitchIdMask = 0x3ff;  // ten bits in the platform sub-header
   node_of_session_.push_back(node);
   sessions_.push_back(
       {.number = static_cast<uint16_t>(number),
@@ -69,7 +69,7 @@ Status Mirror::Add(topology::TapIndex index) {
   const topology::Node& node = network_.fabric().node(tap.node);
   if (node.erspan_source.IsUnspecified()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{} has mirror session {} and no ERSPAN source address", node.name,
+                     fmt::format("{} has mirror session {} but no ERSPAN source address", node.name,
                                  tap.session));
   }
   watches_[network_.switch_at(tap.node).number()] = true;

@@ -14,24 +14,26 @@
 namespace rocescope::sim {
 
 struct MirrorOptions {
-  // Bytes kept of a frame; 0: all. 192 keeps a clear-to-send's payload.
+  // Bytes kept of each frame; 0 keeps all. 192 bytes include the payload of a clear-to-send.
   uint32_t snap_length = 192;
-  // What switches' clocks say beyond the wall's, by node; empty: nothing.
+  // Offset of each switch clock from the wall clock, indexed by node; empty: no offsets.
   std::vector<Duration> clock_errors;
 };
 
-// A tap that names its port tells time in IEEE 1588's nanoseconds, with seconds and port in the
-// platform sub-header (id 5). One that does not has no sub-header, and counts 100 ns in 32 bits. A
-// session's two directions share one sequence. Frames of PFC are never copied.
+// A tap with port information sends IEEE 1588 timestamps in nanoseconds, with the seconds and the
+// port in the platform sub-header (id 5). A tap without it has no sub-header and sends a 32-bit
+// timestamp in units of 100 ns. Both directions of a session share one sequence. PFC frames are
+// never copied.
 class Mirror final : public SwitchObserver {
  public:
   struct Count {
-    uint64_t copied = 0;  // frames, lost ones too
-    uint64_t lost = 0;    // on the way to the box
+    uint64_t copied = 0;  // frames, including lost ones
+    uint64_t lost = 0;    // lost on the way to the appliance
   };
 
-  // All taps of the network's fabric, whose switches must have ERSPAN source addresses; the error
-  // names the one that has none. Network, writer and port must outlive it.
+  // Creates all taps of the network's fabric. Their switches must have ERSPAN source addresses; the
+  // error names the switch that has none. The network, the writer and the port must outlive the
+  // mirror.
   static Result<std::unique_ptr<Mirror>> Make(Network& network, PacketWriter& packets,
                                               CollectorPort& port, const MirrorOptions& options);
 
@@ -40,7 +42,7 @@ class Mirror final : public SwitchObserver {
   void Departs(const Switch& at, const Port& port, const Frame& frame,
                uint64_t queue_bytes) override;
 
-  // Whether it has anything to do at a switch.
+  // Returns whether any tap is on this switch.
   bool Watches(const Switch& which) const { return watches_[which.number()]; }
   const Count& CountOf(topology::TapIndex tap) const { return counts_[tap]; }
 
@@ -54,15 +56,16 @@ class Mirror final : public SwitchObserver {
     Duration clock_error{};
     Envelope envelope;
   };
-  // Where a port's copies go; chained where several taps watch one port and direction.
+  // Destination of a port's copies. Entries form a chain if several taps watch the same port and
+  // direction.
   struct Entry {
     topology::TapIndex tap = 0;
     uint32_t session = 0;
     uint32_t port_index = 0;
     bool names_port = true;
-    uint32_t next = kNoTap;  // in entries_
+    uint32_t next = kNoTap;  // index in entries_
   };
-  struct Watched {  // by port: firsts in entries_
+  struct Watched {  // indexed by port; first index in entries_
     uint32_t ingress = kNoTap;
     uint32_t before_queue = kNoTap;
     uint32_t egress = kNoTap;
@@ -83,13 +86,14 @@ class Mirror final : public SwitchObserver {
   PacketWriter& packets_;
   CollectorPort& port_;
   const MirrorOptions options_;
-  std::vector<bool> watches_;         // by switch number
-  std::vector<uint32_t> first_port_;  // by switch number: in watched_, which is by PortIndex
+  std::vector<bool> watches_;  // indexed by switch number
+  // By switch number: index in watched_, which is in PortIndex order.
+  std::vector<uint32_t> first_port_;
   std::vector<Watched> watched_;
   std::vector<Entry> entries_;
   std::vector<Session> sessions_;
   std::vector<topology::NodeIndex> node_of_session_;
-  std::vector<Count> counts_;  // by tap
+  std::vector<Count> counts_;  // indexed by tap
 };
 
 }  // namespace rocescope::sim

@@ -41,7 +41,7 @@ class MirrorTest : public ::testing::Test {
   std::unique_ptr<Mirror> mirror_;
 };
 
-TEST_F(MirrorTest, NamesSwitchSessionPortAndDirection) {
+TEST_F(MirrorTest, IdentifiesSwitchSessionPortAndDirection) {
   Start({{.session = 7, .direction = TapDirection::kBoth, .ports = {0}}});
   star_->Write(0, 1);
   const auto copies = Run();
@@ -59,7 +59,7 @@ TEST_F(MirrorTest, NamesSwitchSessionPortAndDirection) {
   EXPECT_EQ(copies[1].frame.opcode, wire::kOpcodeAcknowledge);
 }
 
-TEST_F(MirrorTest, AnIngressCopyHasTheTtlBeforeTheHopAndAnEgressCopyThatBehindIt) {
+TEST_F(MirrorTest, IngressCopyHasTheTtlBeforeTheHopEgressCopyAfterIt) {
   Start({{.session = 1, .ports = {0}},
          {.session = 2, .direction = TapDirection::kEgress, .ports = {1}}});
   star_->Write(0, 1);
@@ -69,8 +69,8 @@ TEST_F(MirrorTest, AnIngressCopyHasTheTtlBeforeTheHopAndAnEgressCopyThatBehindIt
   EXPECT_EQ(copies[1].frame.ttl, 63);
 }
 
-// 1066 octets and 24 more at 100 Gb/s, and 1 us of cable, to the switch: 1087.2 ns.
-TEST_F(MirrorTest, TellsWhenTheCopyWasTakenInIeee1588AndItsSeconds) {
+// 1066 bytes plus 24 bytes of overhead at 100 Gb/s and 1 us of cable to the switch give 1087.2 ns.
+TEST_F(MirrorTest, ContainsIeee1588TimeWithSeconds) {
   Start({{.session = 1, .ports = {0}}});
   star_->Write(0, 1);
   star_->WriteAt(20 * kMicrosecond, 0, 1);
@@ -89,7 +89,7 @@ TEST_F(MirrorTest, TellsWhenTheCopyWasTakenInIeee1588AndItsSeconds) {
   EXPECT_EQ(copies[1].frame.mirror.timestamp_upper, 1'700'000'001u);
 }
 
-TEST_F(MirrorTest, WithoutAPortIndexTimeIsInUnitsOf100Nanoseconds) {
+TEST_F(MirrorTest, WithoutPortIndexTimeIsInUnitsOf100Nanoseconds) {
   Start({{.session = 1, .names_port = false, .ports = {0, 1}}});
   star_->Write(0, 1);
   const auto copies = Run();
@@ -101,7 +101,7 @@ TEST_F(MirrorTest, WithoutAPortIndexTimeIsInUnitsOf100Nanoseconds) {
   EXPECT_EQ(Unwrap(*time, copies[0].arrival), FromNanoseconds((kTestEpochNs + 1'087) / 100 * 100));
 }
 
-TEST_F(MirrorTest, NumbersTheCopiesOfASessionWhateverTheirDirection) {
+TEST_F(MirrorTest, BothDirectionsShareOneSequence) {
   Start({{.session = 1, .direction = TapDirection::kBoth, .ports = {0, 1}},
          {.session = 2, .ports = {2}}});
   star_->Write(0, 1);
@@ -110,12 +110,12 @@ TEST_F(MirrorTest, NumbersTheCopiesOfASessionWhateverTheirDirection) {
   for (const Copy& copy : Run()) {
     sequences[copy.frame.mirror.session].push_back(copy.frame.mirror.sequence);
   }
-  // Data and ACK at two ports each; of host 2's, data leaves and the ACK comes by port 0.
+  // Data and ACK at two ports each. For host 2, the data leaves and the ACK arrives through port 0.
   EXPECT_THAT(sequences[1], ::testing::ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(sequences[2], ::testing::ElementsAre(0));
 }
 
-TEST_F(MirrorTest, CutsFramesAndSaysSo) {
+TEST_F(MirrorTest, TruncatesFramesAndSetsTheFlag) {
   Start({{.session = 1, .direction = TapDirection::kBoth, .ports = {0}}}, {}, {.snap_length = 192});
   star_->Write(0, 1, 1000);
   const auto copies = Run();
@@ -137,8 +137,8 @@ TEST_F(MirrorTest, WholeFramesHaveAValidIcrc) {
   }
 }
 
-// Two hosts send to one through a buffer of a few frames, and PFC is off.
-TEST_F(MirrorTest, ACopyBeforeTheQueueShowsFramesThatWereDropped) {
+// Two hosts send to one through a buffer of a few frames without PFC.
+TEST_F(MirrorTest, CopyBeforeTheQueueIncludesDroppedFrames) {
   NetworkOptions options;
   options.switches.buffer = {.octets = 200'000, .egress_alpha = 0.25, .lossless = 0};
   Start({{.session = 1, .direction = TapDirection::kEgress, .before_queue = true, .ports = {2}},
@@ -154,7 +154,7 @@ TEST_F(MirrorTest, ACopyBeforeTheQueueShowsFramesThatWereDropped) {
   EXPECT_EQ(copies[1], copies[2] + dropped);
 }
 
-TEST_F(MirrorTest, ASlowPortLosesCopiesAndTheSequenceShowsIt) {
+TEST_F(MirrorTest, SlowPortCausesSequenceGaps) {
   Start({{.session = 1, .ports = {0}}}, {}, {.snap_length = 0},
         {.bits_per_second = 10'000'000'000, .queue_bytes = 20'000});
   star_->Write(0, 1, 4096 * 50);
@@ -171,7 +171,7 @@ TEST_F(MirrorTest, ASlowPortLosesCopiesAndTheSequenceShowsIt) {
   EXPECT_EQ(missing + 49 - copies.back().frame.mirror.sequence, count.lost);
 }
 
-TEST(Mirror, OfASwitchWithoutAnErspanSourceIsRefused) {
+TEST(Mirror, SwitchWithoutErspanSourceIsRejected) {
   topology::Fabric::Parts parts =
       topology::GenerateParts({.shape = topology::Shape::kStar, .hosts = 2}).value();
   for (topology::NodeIndex i = 0; i < parts.nodes.size(); ++i) {

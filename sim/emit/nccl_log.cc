@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL's lines as its releases print them: the format strings are those of NVIDIA/nccl's
-// src/init.cc, src/transport/net.cc and src/transport/net_ib.cc (from 2.29 net_ib/) at each
-// release's tag. Only what tells of ranks, channels and queue pairs.
+// Log lines of NCCL releases. The format strings come from NVIDIA/nccl, src/init.cc,
+// src/transport/net.cc and src/transport/net_ib.cc (net_ib/ since 2.29) at each release's tag. Only
+// lines about ranks, channels and queue pairs are written.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +23,10 @@ constexpr std::array<NcclRelease, 7> kReleases = {{{14, "2.14.3+cuda11.7"},
                                                    {24, "2.24.3+cuda12.6"},
                                                    {27, "2.27.3+cuda12.9"},
                                                    {30, "2.30.3+cuda13.0"}}};
-constexpr int kGidIndex = 3;  // RoCE v2 with an IPv4 address, mostly
+constexpr int kGidIndex = 3;  // the usual GID index of RoCE v2 with an IPv4 address
 constexpr uint32_t kLoggedRdmaPort = 1;
 
-// domain << 20 | bus << 12 | device << 4 | function of "0000:17:00.0"; 0 if it is not known.
+// Returns domain << 20 | bus << 12 | device << 4 | function for "0000:17:00.0", or 0 if unknown.
 uint64_t PackedPci(const std::string& pci) {
   unsigned domain = 0;
   unsigned bus = 0;
@@ -36,7 +36,7 @@ uint64_t PackedPci(const std::string& pci) {
   return uint64_t{domain} << 20 | bus << 12 | device << 4 | function;
 }
 
-// enum ibv_mtu: 1 is 256 octets.
+// Returns the value of enum ibv_mtu; 1 means 256 bytes.
 uint32_t MtuNumber(uint32_t octets) { return static_cast<uint32_t>(std::bit_width(octets)) - 8; }
 
 class Log {
@@ -70,19 +70,19 @@ class Log {
     text_ += '\n';
   }
 
-  // NCCL cuts it at the first dot.
+  // NCCL cuts the host name at the first dot.
   std::string_view HostName() const {
     const std::string_view name = fabric_.node(host_).name;
     return name.substr(0, name.find('.'));
   }
-  // Of a NIC among its host's, which is the order in which NCCL finds them.
+  // Returns the index of a NIC on its host, which is the order in which NCCL finds the NICs.
   uint32_t DeviceOf(topology::NicIndex nic) const {
     const auto nics = fabric_.NicsOf(fabric_.nic(nic).host);
     return static_cast<uint32_t>(std::find(nics.begin(), nics.end(), nic) - nics.begin());
   }
 
   void Begin() {
-    // A management network of its own, numbered as nodes are.
+    // A separate management network, numbered like the nodes.
     const std::string out_of_band =
         "eth0:" + ToString(IpAddress::FromV4(0xc0a8'0000 + host_ + 1)) + "<0>";
     Info("{}: Using {}", release_.minor < 24 ? "Bootstrap " : "Bootstrap", out_of_band);
@@ -122,7 +122,7 @@ class Log {
            PointerOf(index), rank, communicator.ranks.size(), place.hosts, place.local_ranks,
            place.local_rank);
     }
-    // From 2.22 connections are made when they are first used.
+    // Since 2.22, connections are created on first use.
     const bool lazy = release_.minor >= 22;
     if (lazy) Init(index, rank, "COMPLETE");
     Connect(index, rank);
@@ -130,7 +130,7 @@ class Log {
     if (!lazy) Init(index, rank, "COMPLETE");
   }
 
-  // ncclComm*.
+  // The address printed for ncclComm*.
   uint64_t PointerOf(uint32_t communicator) const {
     return 0x5500'0000'0000 + (uint64_t{own_.process_id} << 20) + communicator * 0x1000;
   }
@@ -139,7 +139,7 @@ class Log {
     const LoggedCommunicator& communicator = job_.communicators[index];
     const bool start = what == "START";
     const bool split = communicator.parent.has_value() && release_.minor >= 18;
-    const bool joined = split && release_.minor >= 21;  // by parent and color
+    const bool joined = split && release_.minor >= 21;  // identified by parent and color
     std::string line;
     const auto add = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
       fmt::format_to(std::back_inserter(line), format, std::forward<Args>(args)...);
@@ -161,12 +161,13 @@ class Log {
     }
     const bool has_id = release_.minor >= 16 && (!joined || release_.minor < 23);
     if (has_id) add(" commId {:#x}", communicator.id);
-    // Splits begin without a space from 2.23 on.
+    // Lines of splits have no leading space since 2.23.
     add("{}- Init {}", joined && start && release_.minor >= 23 ? "" : " ", what);
     Info("{}", line);
   }
 
-  // Of a parent's splits, from 1: a rank is in one communicator of each.
+  // Returns the ordinal among the splits of a parent, from 1. A rank is in one communicator of each
+  // split.
   size_t OrdinalOf(uint32_t index) const {
     size_t ordinal = 1;
     for (uint32_t i = 0; i < index; ++i) {
@@ -197,7 +198,7 @@ class Log {
     return place;
   }
 
-  // All channels, then the queue pairs in the same order (ncclTransportP2pSetup).
+  // Writes all channels, then their queue pairs in the same order (ncclTransportP2pSetup).
   void Connect(uint32_t index, uint32_t rank) {
     std::vector<const LoggedConnection*> receives;
     std::vector<const LoggedConnection*> sends;
@@ -246,7 +247,7 @@ class Log {
         0x7f10'0000'0000 + DeviceOf(nic) * 0x1000);
   }
 
-  // The halves of a GID are printed as the little-endian integers that their octets form.
+  // NCCL prints each half of the GID as a little-endian integer.
   void Send(const LoggedConnection& connection) {
     const uint32_t device = DeviceOf(connection.sender);
     const IpAddress address = AddressOf(fabric_, connection.sender);
@@ -282,7 +283,7 @@ class Log {
             device, device, kLoggedRdmaPort, qpn, mtu, gid, rkey, rkey);
       }
     }
-    // What the peer answered: from 2.20 to 2.26 the line names the peer's queue pair.
+    // The reply of the peer. From 2.20 to 2.26 the line contains the peer's QPN.
     if (release_.minor < 20 || release_.minor >= 27) return;
     for (const auto& queue_pair : connection.queue_pairs) {
       Info("NET/IB: IbDev {} Port {} qpn {} set_{}", device, kLoggedRdmaPort,
@@ -314,8 +315,9 @@ Result<NcclRelease> FindNcclRelease(std::string_view name) {
     if (own == name) return release;
     known += (known.empty() ? "" : ", ") + own;
   }
-  return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("NCCL {}: its logs are not known; expected one of {}", name, known));
+  return MakeError(
+      ErrorCode::kInvalidArgument,
+      fmt::format("NCCL {}: unsupported log version; expected one of {}", name, known));
 }
 
 std::string RenderNcclLog(const topology::Fabric& fabric, const LoggedJob& job, uint32_t rank,

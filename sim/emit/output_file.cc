@@ -22,7 +22,7 @@ Result<OutputFile> OutputFile::Open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) {
     return MakeError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kPermissionDenied,
-                     fmt::format("{}: cannot be made: {}", path, std::strerror(errno)));
+                     fmt::format("{}: cannot be created: {}", path, std::strerror(errno)));
   }
   return OutputFile(path, descriptor);
 }
@@ -48,10 +48,10 @@ void OutputFile::Write(std::span<const uint8_t> octets) {
       written_ += static_cast<size_t>(count);
     } else if (errno != EINTR) {
       const bool full = errno == ENOSPC || errno == EDQUOT;
-      status_ = MakeError(
-          full ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
-          fmt::format("{}: writing failed behind {} octets: {}{}", path_, written_,
-                      std::strerror(errno), full ? "; make room, or choose another folder" : ""));
+      status_ = MakeError(full ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
+                          fmt::format("{}: write failed after {} bytes: {}{}", path_, written_,
+                                      std::strerror(errno),
+                                      full ? "; free some space or choose another directory" : ""));
     }
   }
 }
@@ -60,7 +60,7 @@ Status OutputFile::Close() {
   const int descriptor = std::exchange(descriptor_, -1);
   if (descriptor >= 0 && ::close(descriptor) != 0 && status_) {
     status_ = MakeError(ErrorCode::kUnavailable,
-                        fmt::format("{}: closing failed: {}", path_, std::strerror(errno)));
+                        fmt::format("{}: close failed: {}", path_, std::strerror(errno)));
   }
   return status_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that is written from its front to its end. What goes wrong is kept until Close, so that
-// who writes a line or a frame need not ask each time.
+// A file written sequentially. Errors are kept until Close, so that callers need not check each
+// write.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,17 @@ namespace rocescope::sim {
 
 class OutputFile {
  public:
-  // Makes the file, or empties it. The error names the path.
+  // Creates or truncates the file. The error names the path.
   static Result<OutputFile> Open(const std::string& path);
   static OutputFile StandardOutput();
-  ~OutputFile();  // an error is lost: call Close
+  ~OutputFile();  // discards a pending error; call Close first
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
 
-  // Straight to the file.
+  // Writes directly to the file.
   void Write(std::span<const uint8_t> octets);
-  // The first error of all writing, say of a full disk: what came behind it is not in the file.
+  // Returns the first write error, for example a full disk. Data after the error is not in the
+  // file.
   Status Close();
 
  private:
@@ -36,14 +37,14 @@ class OutputFile {
   Status status_;
 };
 
-// Lines, through a buffer.
+// Writes text through a buffer.
 class TextFile {
  public:
   static Result<TextFile> Open(const std::string& path);
 
-  // To append to.
+  // The buffer to append to.
   std::string& text() { return text_; }
-  // To be called between appending: writes when there is much.
+  // Writes the buffer to the file if it is large. Call it between appends.
   void Relieve();
   Status Close();
 
@@ -55,7 +56,7 @@ class TextFile {
   std::string text_;
 };
 
-// A whole file at once.
+// Writes a whole file at once.
 Status WriteFile(const std::string& path, std::string_view text);
 
 }  // namespace rocescope::sim

@@ -17,7 +17,7 @@ constexpr size_t kCnpReservedBytes = 16;  // IBTA Annex A17.9.3
 constexpr size_t kLongestMtu = 4096;      // IBTA vol. 1, 9.2: enum mtu
 constexpr uint16_t kDontFragment = 0x4000;
 constexpr uint16_t kDefaultPartition = 0xffff;
-constexpr size_t kLongestGrant = 512;  // octets: NCCL's FIFO has eight elements of 64
+constexpr size_t kLongestGrant = 512;  // bytes: NCCL's FIFO has eight elements of 64 bytes
 
 size_t ExtensionBytes(const Frame& frame) {
   return frame.kind == FrameKind::kCnp ? kCnpReservedBytes
@@ -25,7 +25,7 @@ size_t ExtensionBytes(const Frame& frame) {
 }
 size_t PadBytes(const Frame& frame) { return (4 - frame.payload % 4) % 4; }
 
-// From the BTH to the iCRC.
+// Length from the BTH to the iCRC.
 size_t TransportBytes(const Frame& frame) {
   return wire::Bth::kSize + ExtensionBytes(frame) + frame.payload + PadBytes(frame) +
          wire::kIcrcSize;
@@ -59,7 +59,7 @@ void WriteExtension(wire::ByteWriter& out, const Frame& frame) {
   if ((headers & wire::kHasImmDt) != 0) Write(out, wire::ImmDt{.data = frame.immediate});
 }
 
-// In the host's byte order, which is x86's; `room` has the payload's and the padding's octets.
+// In host byte order (x86). `room` holds the payload and the padding.
 void WriteGrant(std::span<uint8_t> room, const Frame& frame) {
   const std::array<uint32_t, 8> words = {static_cast<uint32_t>(frame.granted_address),
                                          static_cast<uint32_t>(frame.granted_address >> 32),
@@ -117,7 +117,7 @@ uint32_t PacketWriter::LengthOf(const Frame& frame) {
                                TransportBytes(frame));
 }
 
-// Up to the payload.
+// Writes the headers up to the payload.
 size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
                                   std::span<uint8_t> room) const {
   wire::ByteWriter out(room);
@@ -151,7 +151,7 @@ size_t PacketWriter::WriteHeaders(const Frame& frame, const Flow& flow,
                              .destination_port = wire::kUdpPortRoce,
                              .length = datagram});
   Write(out, wire::Bth{.opcode = frame.opcode,
-                       .migration_request = true,  // as connected queue pairs are: "migrated"
+                       .migration_request = true,  // set on connected queue pairs ("migrated")
                        .pad_count = static_cast<uint8_t>(PadBytes(frame)),
                        .partition_key = kDefaultPartition,
                        .becn = frame.kind == FrameKind::kCnp,
@@ -168,7 +168,7 @@ size_t PacketWriter::WriteFrame(const Frame& frame, std::span<uint8_t> room) {
   size_t front_size = WriteHeaders(frame, flow, front_bytes);
   const size_t padded = frame.payload + PadBytes(frame);
   const size_t before_icrc = front_size + padded;
-  // A payload of its own belongs to the front; none of the pattern follows.
+  // An explicit payload counts as part of the headers; no pattern follows it.
   size_t pattern = frame.payload;
   if (IsGrant(frame)) {
     WriteGrant(std::span(front_bytes).subspan(front_size, padded), frame);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a frame on the simulated wire to the octets of a real one: Ethernet, IPv4 or IPv6, UDP, BTH
-// and what follows it, a payload, iCRC. Everything but Frame's own fields is the queue pair's.
+// Converts a simulated frame to the bytes of a real packet: Ethernet, IPv4 or IPv6, UDP, BTH with
+// extended headers, payload and iCRC. Fields that are not in Frame come from the queue pair.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,37 @@
 
 namespace rocescope::sim {
 
-// MACs of NICs, locally administered: 02:00:00 and the NIC's index. No switch changes them: a
-// copy's TTL tells the hop.
+// MAC addresses of NICs, locally administered: 02:00:00 and the NIC index. Switches do not rewrite
+// them; the TTL of a copy identifies the hop.
 constexpr uint64_t MacOfNic(topology::NicIndex nic) { return 0x0200'0000'0000 | nic; }
 
-// The first address of a NIC; one that has none gets 10.254.0.0 + its index.
+// Returns the first address of a NIC. A NIC without an address gets 10.254.0.0 plus its index.
 IpAddress AddressOf(const topology::Fabric& fabric, topology::NicIndex nic);
 
-// DSCP of a priority as lossless fabrics map them, three bits each: 26 for 3, 48 for 6.
+// The DSCP of a priority as lossless fabrics map it: 26 for priority 3, 48 for priority 6.
 constexpr uint8_t DscpOf(uint32_t priority) {
   return static_cast<uint8_t>(priority << 3 | (priority == 3 ? 2 : 0));
 }
 
-// One serves all that taps, samples and reports of one network.
+// One instance serves all mirrors, samples and reports of a network.
 class PacketWriter {
  public:
-  // Bytes in front of a packet's payload, at most: IPv6, and BTH with its longest extension.
+  // Maximum number of bytes before the payload: Ethernet, IPv6, UDP, and BTH with its longest
+  // extension.
   static constexpr size_t kMaxHeaders = 14 + 40 + 8 + 12 + 28;
 
-  // The network must outlive it. It asks for a queue pair when its first frame comes.
+  // The network must outlive this object. The writer looks a queue pair up when its first frame
+  // arrives.
   explicit PacketWriter(Network& network);
 
-  // Bytes of the whole frame without FCS.
+  // Returns the length of the whole frame without FCS, in bytes.
   uint32_t LengthOf(const Frame& frame);
-  // Writes as much of the frame as `room` holds, from its first octet; tells how much that was. No
-  // frame of PFC: these never leave their link.
+  // Writes as much of the frame as `room` holds and returns the number of bytes. PFC frames are not
+  // supported, because they never leave their link.
   //
-  // A clear-to-send's payload is NCCL's (ncclIbSendFifo, releases 2.4 to 2.26): address, size,
-  // which is the frame's `immediate`, rkey, number of requests, tag, index. A corrupt frame's iCRC
-  // is wrong by one bit.
+  // A clear-to-send has the payload of NCCL's ncclIbSendFifo (releases 2.4 to 2.26): address, size
+  // (the frame's `immediate`), rkey, number of requests, tag and index. In a corrupt frame, one bit
+  // of the iCRC is wrong.
   size_t WriteFrame(const Frame& frame, std::span<uint8_t> room);
 
  private:
@@ -67,7 +69,7 @@ class PacketWriter {
 
   Network& network_;
   const Payload payload_;
-  std::vector<Flow> flows_;  // by the sender's queue pair
+  std::vector<Flow> flows_;  // indexed by the sender's queue pair
 };
 
 }  // namespace rocescope::sim

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Held against frames that the tests' own builder puts together, header by header, and against the
-// decoder.
+// Compares the packets with frames from the tests' builder, header by header, and decodes them.
 #include "sim/emit/packet.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +62,7 @@ class PacketTest : public ::testing::Test {
     return room;
   }
 
-  // What the builder makes of the same frame.
+  // Returns the same frame from the builder.
   test::Frame Expected(const Frame& frame) const {
     const test::Ip ip{.dscp = frame.priority == 3 ? uint8_t{26} : uint8_t{48},
                       .ecn = frame.congestion_experienced ? wire::kEcnCe
@@ -124,24 +123,24 @@ constexpr uint8_t kDataOpcodes[] = {
     wire::kOpcodeReadResponseOnly,
 };
 
-TEST_F(PacketTest, IsWhatTheBuilderMakesOfEveryOpcodeAndPadding) {
+TEST_F(PacketTest, MatchesTheBuilderForEveryOpcodeAndPadding) {
   for (const uint8_t opcode : kDataOpcodes) {
     for (const uint32_t payload : {0u, 1u, 2u, 3u, 4u, 1000u, 4095u, 4096u}) {
       const Frame frame = Data(opcode, payload);
       EXPECT_EQ(Write(frame), Expected(frame).Payload(payload).Build())
-          << wire::InfoOf(opcode).name << " of " << payload << " octets";
+          << wire::InfoOf(opcode).name << " of " << payload << " bytes";
     }
   }
 }
 
-TEST_F(Ipv6PacketTest, IsWhatTheBuilderMakes) {
+TEST_F(Ipv6PacketTest, MatchesTheBuilder) {
   for (const uint8_t opcode : kDataOpcodes) {
     const Frame frame = Data(opcode, 1022);
     EXPECT_EQ(Write(frame), Expected(frame).Payload(1022).Build()) << wire::InfoOf(opcode).name;
   }
 }
 
-TEST_F(PacketTest, OfAnAcknowledgementHasNoPayload) {
+TEST_F(PacketTest, AcknowledgementHasNoPayload) {
   Frame frame = Data(wire::kOpcodeAcknowledge, 0);
   frame.kind = FrameKind::kAcknowledge;
   frame.syndrome = 0x60;
@@ -149,7 +148,7 @@ TEST_F(PacketTest, OfAnAcknowledgementHasNoPayload) {
   EXPECT_EQ(Write(frame), Expected(frame).Build());
 }
 
-TEST_F(PacketTest, OfACongestionNotificationSetsBecnBeforeSixteenReservedBytes) {
+TEST_F(PacketTest, CnpSetsBecnBeforeSixteenReservedBytes) {
   Frame frame = Data(wire::kOpcodeCnp, 0);
   frame.kind = FrameKind::kCnp;
   frame.priority = 6;
@@ -157,7 +156,7 @@ TEST_F(PacketTest, OfACongestionNotificationSetsBecnBeforeSixteenReservedBytes) 
   EXPECT_EQ(Write(frame), Expected(frame).Payload(Bytes(16)).Build());
 }
 
-TEST_F(PacketTest, SaysWhatSwitchesDidToIt) {
+TEST_F(PacketTest, ContainsTheChangesOfSwitches) {
   Frame frame = Data(wire::kOpcodeWriteMiddle, 256);
   frame.congestion_experienced = true;
   frame.ttl = 3;
@@ -165,7 +164,7 @@ TEST_F(PacketTest, SaysWhatSwitchesDidToIt) {
   EXPECT_EQ(Write(frame), Expected(frame).Payload(256).Build());
 }
 
-TEST_F(PacketTest, HasALengthThatTheNicGaveIt) {
+TEST_F(PacketTest, HasTheLengthSetByTheNic) {
   for (const uint8_t opcode : kDataOpcodes) {
     Frame frame = Data(opcode, 1001);
     FrameSizes{}.Set(frame);
@@ -173,7 +172,7 @@ TEST_F(PacketTest, HasALengthThatTheNicGaveIt) {
   }
 }
 
-TEST_F(PacketTest, OfACorruptFrameHasAWrongIcrc) {
+TEST_F(PacketTest, CorruptFrameHasAnInvalidIcrc) {
   Frame frame = Data(wire::kOpcodeWriteMiddle, 4096);
   const Bytes right = Write(frame);
   EXPECT_EQ(CheckIcrc(test::Decode(right)), IcrcVerdict::kValid);
@@ -183,7 +182,7 @@ TEST_F(PacketTest, OfACorruptFrameHasAWrongIcrc) {
 }
 
 // ncclIbSendFifo of NCCL 2.20: address, size, rkeys; little-endian.
-TEST_F(PacketTest, OfAClearToSendNamesAddressSizeAndKey) {
+TEST_F(PacketTest, ClearToSendContainsAddressSizeAndKey) {
   Frame frame = Data(wire::kOpcodeWriteOnly, 64);
   frame.granted_address = 0x7f1234567890;
   frame.granted_rkey = 0xdeadbeef;
@@ -198,7 +197,7 @@ TEST_F(PacketTest, OfAClearToSendNamesAddressSizeAndKey) {
   EXPECT_EQ(CheckIcrc(decoded), IcrcVerdict::kValid);
 }
 
-TEST_F(PacketTest, CutAnywhereIsTheFrontOfTheWhole) {
+TEST_F(PacketTest, TruncatedPacketIsAPrefix) {
   for (const uint32_t payload : {30u, 64u}) {
     Frame frame = Data(wire::kOpcodeWriteOnly, payload);
     frame.granted_address = payload == 64 ? 0x7f1234567890 : 0;

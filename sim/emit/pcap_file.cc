@@ -8,14 +8,14 @@ namespace rocescope::sim {
 namespace {
 
 constexpr size_t kBuffer = size_t{1} << 20;
-constexpr size_t kPcapRecord = 16;       // what stands in front of a frame
-constexpr size_t kEnhancedPacket = 28;   // likewise, in pcapng
-constexpr size_t kBehindPacket = 3 + 4;  // padding and the length once more
+constexpr size_t kPcapRecord = 16;       // bytes before a frame
+constexpr size_t kEnhancedPacket = 28;   // bytes before a frame, in pcapng
+constexpr size_t kBehindPacket = 3 + 4;  // padding and the repeated block length
 constexpr uint32_t kMagicNanoseconds = 0xa1b23c4d;
 constexpr uint32_t kEthernet = 1;  // LINKTYPE_ETHERNET
 constexpr int64_t kPcapSecondNs = 1'000'000'000;
 
-// Little-endian, whatever the machine: the magic number says so.
+// Little-endian on every machine; the magic number says so.
 void Put32(uint8_t* at, uint32_t value) {
   for (int i = 0; i < 4; ++i) at[i] = static_cast<uint8_t>(value >> (8 * i));
 }
@@ -54,7 +54,7 @@ void PcapFile::BeginPcap() {
 }
 
 void PcapFile::BeginPcapng() {
-  // A section of unknown length, version 1.0, then the description of its interface.
+  // A section of unknown length, version 1.0, then the interface description.
   constexpr uint32_t kSection = 0x0a0d0d0a;
   constexpr uint32_t kByteOrder = 0x1a2b3c4d;
   PutAll(buffer_.data(), {kSection, 28, kByteOrder, 1, UINT32_MAX, UINT32_MAX, 28});
@@ -81,7 +81,7 @@ void PcapFile::Add(Timestamp arrival, size_t captured, uint32_t original) {
                     static_cast<uint32_t>(ns % kPcapSecondNs), length, original});
     return;
   }
-  while (used_ % 4 != 0) buffer_[used_++] = 0;  // blocks begin at multiples of 4
+  while (used_ % 4 != 0) buffer_[used_++] = 0;  // blocks start at multiples of 4
   constexpr uint32_t kPacket = 6;
   const auto block =
       static_cast<uint32_t>(used_ + 4 - static_cast<size_t>(header - buffer_.data()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a capture with nanoseconds, through a buffer of its own into which frames are written
-// straight away: a file of pcap (draft-ietf-opsawg-pcap-04), or a stream of pcapng
+// Writes a capture with nanosecond timestamps through its own buffer, into which frames are written
+// directly: a pcap file (draft-ietf-opsawg-pcap-04) or a pcapng stream
 // (draft-ietf-opsawg-pcapng-02).
 #pragma once
 
@@ -16,18 +16,18 @@ namespace rocescope::sim {
 
 class PcapFile final : public FrameSink {
  public:
-  static constexpr uint32_t kSnapLength = 262'144;  // that the file's header names
+  static constexpr uint32_t kSnapLength = 262'144;  // snapshot length in the file header
 
-  // Makes the file, or empties it. The error names the path.
+  // Creates or truncates the file. The error names the path.
   static Result<std::unique_ptr<PcapFile>> Open(const std::string& path);
 
-  // Pcapng, with one interface.
+  // Writes pcapng with one interface.
   static std::unique_ptr<PcapFile> ToStandardOutput();
 
   std::span<uint8_t> Room() override;
   void Add(Timestamp arrival, size_t captured, uint32_t original) override;
 
-  // Writes what is still in the buffer; without, that is lost. The first error of all writing.
+  // Writes the rest of the buffer, which is lost otherwise. Returns the first error of all writes.
   Status Close();
 
   uint64_t frames() const { return frames_; }
@@ -42,7 +42,7 @@ class PcapFile final : public FrameSink {
 
   OutputFile file_;
   const Format format_;
-  const size_t header_;  // octets in front of a frame
+  const size_t header_;  // bytes before each frame
   std::vector<uint8_t> buffer_;
   size_t used_ = 0;
   uint64_t frames_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Held against the tests' own writer of captures.
+// Compares the file with the tests' own capture writer.
 #include "sim/emit/pcap_file.h"
 
 #include <gmock/gmock.h>
@@ -29,10 +29,10 @@ void Add(PcapFile& file, const test::CapturedFrame& frame) {
                                       : static_cast<uint32_t>(frame.bytes.size()));
 }
 
-TEST(PcapFile, HoldsFramesWithNanosecondsAndOriginalLengths) {
+TEST(PcapFile, StoresNanosecondsAndOriginalLengths) {
   const std::string path = ::testing::TempDir() + "pcap_file_test.pcap";
   std::vector<test::CapturedFrame> frames;
-  for (uint32_t i = 0; i < 100; ++i) {  // more than a buffer holds
+  for (uint32_t i = 0; i < 100; ++i) {  // more than the buffer holds
     frames.push_back({.time_ns = 1'700'000'000'000'000'001 + i * 700'000'000ll,
                       .bytes = Bytes(i * 600, static_cast<uint8_t>(i)),
                       .original_length = i % 2 == 0 ? 70'000u : 0u});
@@ -46,17 +46,17 @@ TEST(PcapFile, HoldsFramesWithNanosecondsAndOriginalLengths) {
   std::filesystem::remove(path);
 }
 
-TEST(PcapFile, TellsThatTheDiskIsFull) {
+TEST(PcapFile, ReportsAFullDisk) {
   auto file = PcapFile::Open("/dev/full");
   ASSERT_TRUE(file);
   for (int i = 0; i < 100; ++i) Add(**file, {.bytes = Bytes(60'000)});
   const Status status = (*file)->Close();
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kResourceExhausted);
-  EXPECT_THAT(status.error().message, ::testing::HasSubstr("/dev/full: writing failed"));
+  EXPECT_THAT(status.error().message, ::testing::HasSubstr("/dev/full: write failed"));
 }
 
-TEST(PcapFile, TellsWhatItCannotMake) {
+TEST(PcapFile, ReportsAFileThatCannotBeCreated) {
   const auto file = PcapFile::Open("/nowhere/mirror.pcap");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kNotFound);

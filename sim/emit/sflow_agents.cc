@@ -12,10 +12,10 @@ namespace {
 
 constexpr uint32_t kFcs = 4;
 constexpr uint16_t kSflowSourcePort = 0xe000;
-// Since when agents run: their clocks have nothing to do with the run's.
+// Uptime of the agents before the run; it is independent of the run's clock.
 constexpr SimTime kUptimeBefore = 86'400 * kSecond;
 
-// Of a packet.
+// The size of a packet sample.
 constexpr size_t SampleBytes(size_t sample, size_t header) {
   return 2 * wire::SflowBlock::kSize + sample + wire::SflowSampledHeader::kSize +
          (header + 3) / 4 * 4;
@@ -87,7 +87,7 @@ void SflowAgents::Queues(const Switch& at, const Port& port, const Frame& frame)
   Sample(agent, port, frame);
 }
 
-// The front of the packet as it came; until the next call.
+// Returns the start of the packet as it arrived; valid until the next call.
 std::span<const uint8_t> SflowAgents::HeaderOf(const Frame& frame, bool counted_down) {
   Frame as_it_came = frame;
   if (counted_down) ++as_it_came.ttl;
@@ -194,7 +194,7 @@ wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t octets) {
             .sequence = ++agent.sequence,
             .uptime_ms = static_cast<uint32_t>(
                 port_.options().clock.Length(kUptimeBefore + now).count() / 1'000'000)});
-    // Not by an event of this object's: it may go before the engine does.
+    // A std::function event, because this object may be destroyed before the engine.
     network_.engine().At(now + options_.longest_wait, [this, &agent, sequence = agent.sequence] {
       if (agent.sequence == sequence) Send(agent);
     });

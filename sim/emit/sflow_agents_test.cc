@@ -100,7 +100,7 @@ class SflowAgentsTest : public ::testing::Test {
   std::unique_ptr<SflowAgents> agents_;
 };
 
-TEST_F(SflowAgentsTest, ASampleTellsPortsPoolAndThePacketAsItCame) {
+TEST_F(SflowAgentsTest, SampleContainsPortsPoolAndTheArrivedPacket) {
   Start({.rate = 1, .counter_period = 0});
   star_.Write(0, 2);
   const Datagrams all = Run();
@@ -123,8 +123,9 @@ TEST_F(SflowAgentsTest, ASampleTellsPortsPoolAndThePacketAsItCame) {
   EXPECT_EQ(all.flows[1].sample.output.value, 1u);
 }
 
-// Binomial: 4000 packets, one in 64: 62.5 +- 8. Skips are even from 1 to 127, which is narrower.
-TEST_F(SflowAgentsTest, TakesOneInNOnAverage) {
+// Binomial: 4000 packets, one in 64, give 62.5 +- 8. Skips are uniform from 1 to 127, which has a
+// lower variance.
+TEST_F(SflowAgentsTest, SamplesOneInNOnAverage) {
   const SflowAgents& agents = Start({.rate = 64, .counter_period = 0});
   star_.Write(0, 2, 4096 * 4000);
   const Datagrams all = Run();
@@ -136,11 +137,11 @@ TEST_F(SflowAgentsTest, TakesOneInNOnAverage) {
   }
   EXPECT_NEAR(sequence, 62.5, 24);
   EXPECT_EQ(agents.samples(), all.flows.size());
-  EXPECT_GT(all.headers.size(), 5u);  // seven samples fit into one
+  EXPECT_GT(all.headers.size(), 5u);  // seven samples fit into one datagram
   for (uint32_t i = 0; i < all.headers.size(); ++i) EXPECT_EQ(all.headers[i].sequence, i + 1);
 }
 
-TEST_F(SflowAgentsTest, ASampleWaitsNoLongerThanItShould) {
+TEST_F(SflowAgentsTest, SampleIsSentWithinTheLimit) {
   Start({.rate = 1, .counter_period = 0, .longest_wait = kMillisecond});
   star_.Write(0, 2);
   star_.WriteAt(500 * kMicrosecond, 1, 2);
@@ -160,7 +161,7 @@ TEST_F(SflowAgentsTest, ReadsEachPortsCountersOnceAPeriod) {
   star_.Write(0, 2);
   star_.network().engine().At(5 * kMillisecond, [this] { star_.switch_at().port(1).SetUp(false); });
   const Datagrams all = Run(35 * kMillisecond);
-  ASSERT_EQ(all.counters.size(), 9u);  // at 10, 20, 30 ms
+  ASSERT_EQ(all.counters.size(), 9u);  // at 10, 20 and 30 ms
   const CounterSample& in = all.counters[0];
   EXPECT_EQ(in.sample.source.index, 1u);
   EXPECT_EQ(in.interface.index, 1u);
@@ -174,7 +175,7 @@ TEST_F(SflowAgentsTest, ReadsEachPortsCountersOnceAPeriod) {
   EXPECT_EQ(all.counters[6].sample.sequence, 3u);
 }
 
-TEST_F(SflowAgentsTest, TellsWhichPacketsTheSwitchDroppedAndWhy) {
+TEST_F(SflowAgentsTest, ReportsDroppedPacketsWithReasons) {
   Start({.rate = 1'000'000, .counter_period = 0, .longest_wait = kMillisecond, .most_discards = 3});
   star_.switch_at().options().mtu = 1500;
   star_.Write(0, 2, 4 * 4096 + 1000);

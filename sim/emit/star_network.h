@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three hosts on a switch, for tests. Host n is at the switch's port n, which is Ethernet n+1 and
-// has the number n+1; cables are of 100 Gb/s and 1 us.
+// Three hosts on one switch, for tests. Host n is connected to port n of the switch, which is named
+// Ethernet<n+1> and has the number n+1. The cables have 100 Gb/s and 1 us.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 
 namespace rocescope::sim {
 
-inline constexpr int64_t kTestEpochNs = 1'700'000'000'999'990'000;  // 10 us before a second is full
+inline constexpr int64_t kTestEpochNs = 1'700'000'000'999'990'000;  // 10 us before a full second
 
 class StarNetwork {
  public:
-  // Ports of `taps` are the switch's, from 0; their node is filled in.
+  // The ports in `taps` are those of the switch, from 0; the constructor sets the node.
   explicit StarNetwork(std::vector<topology::Tap> taps = {}, const NetworkOptions& options = {},
                        CollectorPortOptions port = {})
       : fabric_(MakeFabric(std::move(taps))),
@@ -35,7 +35,7 @@ class StarNetwork {
   topology::NodeIndex switch_node() const { return fabric_.FindNode("leaf0"); }
   Switch& switch_at() { return network_.switch_at(switch_node()); }
 
-  // A WRITE on a queue pair of its own.
+  // Sends a WRITE on a new queue pair.
   void Write(topology::NicIndex from, topology::NicIndex to, uint64_t octets = 1000) {
     network_.Connect(from, to, nullptr).first->Post({.length = octets});
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clocks outside of the simulation say. A run may be told slower than it happened: all times
-// longer and all speeds lower by one factor, which is the same run in a slower fabric, as nothing
-// else in it has seconds in its unit.
+// Converts simulated time to wall-clock time. A run can be dilated: all times become longer and all
+// speeds lower by one factor. The result is the same run on a slower fabric, because only times and
+// rates depend on the second.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace rocescope::sim {
 
 struct WallClock {
-  Timestamp epoch;  // when the run began
+  Timestamp epoch;  // start of the run
   uint32_t dilation = 1;
 
   Timestamp At(SimTime now) const { return epoch + Length(now); }

@@ -23,7 +23,7 @@ class Call final : public Event {
 }  // namespace
 
 Engine::Engine() {
-  // Before any Time is made: ns-3 counts in its resolution.
+  // Must run before any ns3::Time is created: ns-3 then fixes its resolution.
   static const bool kResolved = [] {
     ns3::Time::SetResolution(ns3::Time::PS);
     return true;
@@ -39,7 +39,7 @@ SimTime Engine::now_() { return ns3::Simulator::Now().GetTimeStep(); }
 
 void Engine::At(SimTime when, Event& event) {
   ++events_;
-  // Simulator::Schedule wants a Ptr, which it takes a reference of; the engine gives it back.
+  // Simulator::Schedule takes a reference through a Ptr; the engine releases it.
   ns3::Simulator::Schedule(ns3::TimeStep(static_cast<uint64_t>(when - Now())),
                            ns3::Ptr<ns3::EventImpl>(&event));
 }

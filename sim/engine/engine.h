@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seam to the event engine, which is ns-3's: what time it is, something to be done at a time,
-// not to be done after all, and run. Nothing else of the simulator knows ns-3.
+// The interface to the event engine of ns-3: get the current time, schedule and cancel events, run.
+// No other part of the simulator uses ns-3.
 //
-// ns-3 has one simulator a process; so there is one Engine at a time.
+// ns-3 has one simulator per process, so only one Engine can exist at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace rocescope::sim {
 
-// Something that happens again and again. One object may be waiting any number of times; it must
-// outlive all of them, or the engine. Costs no allocation of its own.
+// A recurring event. One object may be scheduled any number of times at once. It must outlive all
+// of its scheduled occurrences, or the engine. It causes no allocation of its own.
 class Event : public ns3::EventImpl {
  public:
   Event(const Event&) = delete;
@@ -46,19 +46,19 @@ class Engine {
 
   SimTime Now() const { return now_(); }
 
-  // `when` lies not before Now. What is due at the same time happens in the order of these calls.
+  // `when` must not be before Now. Events with the same time run in the order of these calls.
   void At(SimTime when, Event& event);
-  // For what happens seldom.
+  // For rare events; allocates.
   void At(SimTime when, std::function<void()> call);
 
-  // Until nothing is left to do or `end`, whichever comes first; Now is then `end` if that was
-  // reached.
+  // Runs until no events are left or until `end`, whichever comes first. Now is `end` if that time
+  // was reached.
   void Run(SimTime end = kNever);
   void Stop();
-  // Forgets all that waits: before the objects that it would call go.
+  // Cancels all scheduled events. Call it before the objects that they refer to are destroyed.
   void Clear();
 
-  uint64_t events() const { return events_; }  // handed to At
+  uint64_t events() const { return events_; }  // scheduled with At so far
 
  private:
   static SimTime now_();
@@ -66,8 +66,8 @@ class Engine {
   uint64_t events_ = 0;
 };
 
-// A deadline that moves more often than it is met: moving it later costs nothing, since the event
-// that waits finds it moved and waits again. Calls a member function when it is over.
+// A timer that is moved more often than it expires. Moving it later costs nothing, because the
+// scheduled event finds the new deadline and waits again. On expiry it calls a member function.
 template <typename T, void (T::*kMember)()>
 class Timer {
  public:
@@ -87,8 +87,7 @@ class Timer {
  private:
   void Wake() {
     const SimTime now = engine_.Now();
-    if (now == waiting_)
-      waiting_ = kNever;  // one that was overtaken by an earlier one does nothing
+    if (now == waiting_) waiting_ = kNever;  // an event overtaken by an earlier one does nothing
     if (deadline_ == kNever) return;
     if (now < deadline_) {
       if (deadline_ < waiting_) {
@@ -104,7 +103,7 @@ class Timer {
   Engine& engine_;
   T& object_;
   SimTime deadline_ = kNever;
-  SimTime waiting_ = kNever;  // when the earliest waiting event wakes
+  SimTime waiting_ = kNever;  // time of the earliest scheduled event
   MemberEvent<Timer, &Timer::Wake> event_;
 };
 

@@ -17,7 +17,7 @@ class EngineTest : public ::testing::Test {
   std::vector<int> happened_;
 };
 
-TEST_F(EngineTest, WhatIsDueAtOnceHappensInTheOrderItWasAskedFor) {
+TEST_F(EngineTest, SimultaneousEventsRunInSchedulingOrder) {
   engine_.At(5, [&] { happened_.push_back(1); });
   engine_.At(3, [&] { happened_.push_back(2); });
   engine_.At(5, [&] { happened_.push_back(3); });
@@ -33,7 +33,7 @@ TEST_F(EngineTest, CountsPicoseconds) {
   EXPECT_EQ(now, 1'000'000'000'001);
 }
 
-TEST_F(EngineTest, StopsAtItsEndAndGoesOnFromThere) {
+TEST_F(EngineTest, StopsAtTheEndAndContinuesFromThere) {
   engine_.At(10, [&] { happened_.push_back(1); });
   engine_.At(20, [&] { happened_.push_back(2); });
   engine_.Run(15);
@@ -54,7 +54,7 @@ struct Alarm {
   Engine& engine_;
 };
 
-TEST_F(EngineTest, ATimerMovedLaterRingsOnce) {
+TEST_F(EngineTest, TimerMovedLaterExpiresOnce) {
   Alarm alarm(engine_);
   alarm.timer.Arm(10);
   engine_.At(5, [&] { alarm.timer.Arm(20); });
@@ -63,7 +63,7 @@ TEST_F(EngineTest, ATimerMovedLaterRingsOnce) {
   EXPECT_FALSE(alarm.timer.armed());
 }
 
-TEST_F(EngineTest, ATimerMovedEarlierRingsOnce) {
+TEST_F(EngineTest, TimerMovedEarlierExpiresOnce) {
   Alarm alarm(engine_);
   alarm.timer.Arm(20);
   engine_.At(5, [&] { alarm.timer.Arm(10); });
@@ -71,7 +71,7 @@ TEST_F(EngineTest, ATimerMovedEarlierRingsOnce) {
   EXPECT_THAT(alarm.rang, ElementsAre(10));
 }
 
-TEST_F(EngineTest, ATimerMovedEarlierAndThenLaterRingsOnce) {
+TEST_F(EngineTest, TimerMovedEarlierAndThenLaterExpiresOnce) {
   Alarm alarm(engine_);
   alarm.timer.Arm(20);
   engine_.At(5, [&] { alarm.timer.Arm(10); });
@@ -80,7 +80,7 @@ TEST_F(EngineTest, ATimerMovedEarlierAndThenLaterRingsOnce) {
   EXPECT_THAT(alarm.rang, ElementsAre(30));
 }
 
-TEST_F(EngineTest, ADisarmedTimerStaysSilentAndCanBeArmedAgain) {
+TEST_F(EngineTest, DisarmedTimerDoesNotExpireAndCanBeRearmed) {
   Alarm alarm(engine_);
   alarm.timer.Arm(10);
   engine_.At(5, [&] { alarm.timer.Disarm(); });
@@ -89,7 +89,7 @@ TEST_F(EngineTest, ADisarmedTimerStaysSilentAndCanBeArmedAgain) {
   EXPECT_THAT(alarm.rang, ElementsAre(25));
 }
 
-TEST(TransmitTimeTest, IsExactWhereABitLastsWholePicoseconds) {
+TEST(TransmitTimeTest, IsExactIfABitTakesWholePicoseconds) {
   EXPECT_EQ(TransmitTime(1048, 100'000'000'000), 83'840);
   EXPECT_EQ(TransmitTime(1, 400'000'000'000), 20);
   EXPECT_EQ(TransmitTime(9216, 40'000'000'000), 1'843'200);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers that are the same everywhere: xoshiro256** (Blackman and Vigna, 2018), seeded by
-// SplitMix64. Each element of the fabric draws from a stream of its own, so that a frame more in
-// one place changes no dice elsewhere.
+// Random numbers that are identical on all platforms: xoshiro256** (Blackman and Vigna, 2018),
+// seeded with SplitMix64. Each element of the fabric has its own stream, so that one more frame in
+// one place does not change random choices elsewhere.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ class Random {
   explicit Random(uint64_t seed) {
     for (uint64_t& word : state_) word = Mix64(seed += 0x9e3779b97f4a7c15ull);
   }
-  // The stream of one element: "wred", 17.
+  // The stream of one element, for example ("wred", 17).
   Random(uint64_t seed, std::string_view purpose, uint64_t number)
       : Random(HashCombine(HashCombine(seed, Hash(purpose)), number)) {}
 
@@ -32,12 +32,12 @@ class Random {
     state_[3] = std::rotl(state_[3], 45);
     return result;
   }
-  // 0 to bound-1; the bias of 2^-64 times bound does not matter here.
+  // Returns a number from 0 to bound-1. The bias of bound * 2^-64 is negligible here.
   uint64_t Below(uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<uint64_t>((static_cast<Wide>(Next()) * bound) >> 64);
   }
-  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // 0 to below 1
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // in [0, 1)
   bool Chance(double probability) { return Uniform() < probability; }
 
  private:

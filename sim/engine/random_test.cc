@@ -9,21 +9,21 @@
 namespace rocescope::sim {
 namespace {
 
-TEST(RandomTest, OneSeedGivesOneStream) {
+TEST(RandomTest, SameSeedGivesTheSameStream) {
   Random a(7, "wred", 3);
   Random b(7, "wred", 3);
   for (int i = 0; i < 100; ++i) ASSERT_EQ(a.Next(), b.Next());
 }
 
-TEST(RandomTest, PurposeNumberAndSeedEachGiveAnother) {
+TEST(RandomTest, PurposeNumberAndSeedChangeTheStream) {
   const uint64_t first = Random(7, "wred", 3).Next();
   EXPECT_NE(Random(7, "wred", 4).Next(), first);
   EXPECT_NE(Random(7, "loss", 3).Next(), first);
   EXPECT_NE(Random(8, "wred", 3).Next(), first);
 }
 
-// Chi-square with 15 degrees of freedom: above 37.7 once in a thousand seeds.
-TEST(RandomTest, BelowIsEven) {
+// Chi-square with 15 degrees of freedom exceeds 37.7 for one seed in a thousand.
+TEST(RandomTest, BelowIsUniform) {
   Random random(1);
   std::array<int, 16> counts{};
   constexpr int kDraws = 160'000;
@@ -33,7 +33,7 @@ TEST(RandomTest, BelowIsEven) {
   EXPECT_LT(chi, 37.7);
 }
 
-TEST(RandomTest, ChanceHoldsItsProbability) {
+TEST(RandomTest, ChanceHasItsProbability) {
   Random random(1);
   int hits = 0;
   constexpr int kDraws = 100'000;

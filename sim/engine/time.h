@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated time: picoseconds since the run began. A nanosecond is too coarse: at 400 Gb/s an octet
-// lasts 20 ps, and rounding each frame to a nanosecond would change its rate by 5 %.
+// Simulated time in picoseconds since the start of the run. Nanoseconds are too coarse: at 400 Gb/s
+// a byte takes 20 ps, and rounding each frame to a nanosecond would change its rate by up to 5 %.
 #pragma once
 
 #include <cstdint>
 
 namespace rocescope::sim {
 
-using SimTime = int64_t;  // ps: 106 days fit
+using SimTime = int64_t;  // ps; overflows after 106 days
 
 inline constexpr SimTime kNanosecond = 1'000;
 inline constexpr SimTime kMicrosecond = 1'000'000;
@@ -15,8 +15,9 @@ inline constexpr SimTime kMillisecond = 1'000'000'000;
 inline constexpr SimTime kSecond = 1'000'000'000'000;
 inline constexpr SimTime kNever = INT64_MAX;
 
-// How long `octets` occupy a link. Exact wherever a bit lasts whole picoseconds (every Ethernet
-// speed up to 400 Gb/s but 800 Gb/s by the octet), else rounded down.
+// Returns the serialisation time of `octets` bytes. It is exact wherever a bit takes a whole number
+// of picoseconds (every Ethernet speed up to 400 Gb/s; 800 Gb/s per byte) and rounded down
+// otherwise.
 constexpr SimTime TransmitTime(uint64_t octets, uint64_t bits_per_second) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<SimTime>(static_cast<Wide>(octets) * 8 * kSecond / bits_per_second);

@@ -22,7 +22,7 @@ void Dcqcn::ReceiveCnp() {
     notified_ = true;
     alpha_ = 1;
     next_alpha_ = now + options_.alpha_timer;
-    // Behind alpha's tick where both fall together.
+    // After the alpha update if both are due at the same time.
     next_cut_ = now + options_.decrease_interval + kNanosecond;
     target_ = rate_ = options_.first_cut * rate_;
   } else {
@@ -36,7 +36,8 @@ void Dcqcn::ReceiveCnp() {
   if (!cut_timer_.armed()) cut_timer_.Arm(next_cut_);
 }
 
-// Ticks since the last one: the first of them knows of notifications, the others of none.
+// Applies the ticks since the last update: the first one counts the received CNPs, the others count
+// none.
 void Dcqcn::CatchUpAlpha(SimTime now) {
   if (next_alpha_ > now) return;
   const SimTime ticks = (now - next_alpha_) / options_.alpha_timer + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DCQCN's reaction point (Zhu et al., SIGCOMM 2015, section 5; the order of stages as NICs have
-// it): a rate that each interval with a congestion notification cuts by alpha/2, and that a timer
-// and a byte counter raise again. The timers of alpha and of cutting tick from the first
-// notification on; they are not events of their own, but caught up with when something asks.
+// DCQCN's reaction point (Zhu et al., SIGCOMM 2015, section 5; the order of the stages follows real
+// NICs). Each interval with a CNP cuts the rate by alpha/2; a timer and a byte counter raise it
+// again. The timers of alpha and of rate cuts tick from the first CNP on. They are not events;
+// their state is brought up to date when it is read.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@ namespace rocescope::sim {
 struct DcqcnOptions {
   bool enabled = true;
   double g = 1.0 / 256;                          // weight of the newest interval in alpha
-  SimTime alpha_timer = kMicrosecond;            // alpha is renewed
-  SimTime decrease_interval = 4 * kMicrosecond;  // at most one cut in each
+  SimTime alpha_timer = kMicrosecond;            // update interval of alpha
+  SimTime decrease_interval = 4 * kMicrosecond;  // at most one rate cut in each interval
   SimTime rate_timer = 300 * kMicrosecond;
-  uint64_t byte_counter = 0;   // octets; 0: none
-  uint32_t fast_recovery = 1;  // F: stages that return to the target before it is raised
+  uint64_t byte_counter = 0;   // bytes; 0 disables the byte counter
+  uint32_t fast_recovery = 1;  // F: stages of fast recovery before the target rate is raised
   double additive = 40e6;      // bit/s
   double hyper = 100e6;        // bit/s
   double minimum = 100e6;      // bit/s
-  double first_cut = 1;        // the rate is this share after the first notification
-  bool clamp_target = false;   // each cut makes the rate the target, not only the first in a row
+  double first_cut = 1;        // fraction of the line rate after the first CNP
+  // Every cut sets the target to the current rate, not only the first of a series.
+  bool clamp_target = false;
   SimTime cnp_interval =
-      50 * kMicrosecond;  // notification point: at most one CNP in each; 0: no limit
+      // Notification point: minimum interval between CNPs of a queue pair; 0: no limit.
+      50 * kMicrosecond;
 };
 
 class Dcqcn {
  public:
-  // `line_rate` in bit/s.
+  // `line_rate` is in bit/s.
   Dcqcn(Engine& engine, const DcqcnOptions& options, double line_rate);
 
   double rate() const { return rate_; }
@@ -50,8 +52,8 @@ class Dcqcn {
   double rate_;
   double target_;
   double alpha_ = 1;
-  bool notified_ = false;        // ever
-  bool alpha_notified_ = false;  // since alpha's last tick
+  bool notified_ = false;        // a CNP has arrived
+  bool alpha_notified_ = false;  // a CNP has arrived since the last alpha update
   SimTime next_alpha_ = 0;
   SimTime next_cut_ = 0;
   uint32_t time_stage_ = 0;

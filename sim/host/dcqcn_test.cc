@@ -17,17 +17,17 @@ class DcqcnTest : public ::testing::Test {
   }
 
   Engine engine_;
-  DcqcnOptions options_;  // alpha each us, a cut each 4 us, a raise each 300 us
+  DcqcnOptions options_;  // alpha update each us, cut each 4 us, raise each 300 us
   Dcqcn dcqcn_{engine_, options_, kLine};
 };
 
-TEST_F(DcqcnTest, KeepsLineRateUntilItIsNotified) {
+TEST_F(DcqcnTest, KeepsLineRateUntilTheFirstCnp) {
   engine_.Run(kMillisecond);
   EXPECT_EQ(dcqcn_.rate(), kLine);
 }
 
-// Alpha starts at 1 and has decayed over four intervals, the first one notified of nothing.
-TEST_F(DcqcnTest, TheFirstCutComesAtTheEndOfItsInterval) {
+// Alpha starts at 1 and decays over four intervals, the first of which has no CNP.
+TEST_F(DcqcnTest, FirstCutIsAtTheEndOfItsInterval) {
   NotifyAt(0);
   engine_.Run(4 * kMicrosecond);
   EXPECT_EQ(dcqcn_.rate(), kLine);
@@ -36,19 +36,19 @@ TEST_F(DcqcnTest, TheFirstCutComesAtTheEndOfItsInterval) {
   EXPECT_NEAR(dcqcn_.rate(), kLine * (1 - alpha / 2), 1);
 }
 
-TEST_F(DcqcnTest, ManyNotificationsOfAnIntervalCutOnce) {
+TEST_F(DcqcnTest, SeveralCnpsInAnIntervalCauseOneCut) {
   NotifyAt(0);
   for (int i = 1; i < 4; ++i) NotifyAt(i * kMicrosecond / 2);
   engine_.Run(5 * kMicrosecond);
   EXPECT_GT(dcqcn_.rate(), kLine * 0.49);
 }
 
-TEST_F(DcqcnTest, AlphaGrowsWithEachNotifiedIntervalAndDecaysWithOthers) {
+TEST_F(DcqcnTest, AlphaGrowsInIntervalsWithCnpsAndDecaysInOthers) {
   NotifyAt(0);
   NotifyAt(20 * kMicrosecond + kMicrosecond / 2);
   engine_.Run(25 * kMicrosecond);
-  // The first cut at 4 us, the second at 24 us: alpha decayed 24 times and was raised once, in
-  // the interval that ended at 21 us.
+  // The first cut is at 4 us, the second at 24 us. In between alpha decays 24 times and rises once,
+  // in the interval that ends at 21 us.
   const double keep = 1 - 1.0 / 256;
   const double first = std::pow(keep, 4);
   const double second = std::pow(keep, 24) + 1.0 / 256 * std::pow(keep, 3);

@@ -8,7 +8,7 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint32_t kFirstQpn = 0x48;  // below, a NIC's own and the kernel's
+constexpr uint32_t kFirstQpn = 0x48;  // QPNs below are reserved for the NIC and the kernel
 constexpr uint16_t kFirstSourcePort = 0xc000;
 
 SimTime ToSimTime(Duration duration) { return duration.count() * kNanosecond; }
@@ -139,7 +139,7 @@ std::vector<topology::PortIndex> Network::PathOf(const QueuePair& sender) {
   frame.digest = DigestOf(sender, HashFields::kFiveTuple);
   std::vector<topology::PortIndex> path;
   topology::PortIndex at = fabric_.Peer(fabric_.nic(sender.nic().number()).port);
-  // A way through a Clos has at most five switches; more would be a loop.
+  // A path through a Clos has at most five switches; more indicates a loop.
   constexpr size_t kMaxSwitches = 16;
   while (path.size() < kMaxSwitches) {
     if (at == topology::kNone) return {};

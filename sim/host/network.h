@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric that works: every switch and NIC of a topology::Fabric, connected, with routes and queue
+// A simulated fabric: all switches and NICs of a topology::Fabric, connected, with routes and queue
 // pairs.
 #pragma once
 
@@ -20,27 +20,29 @@
 namespace rocescope::sim {
 
 struct NetworkOptions {
-  SwitchOptions switches;  // hash seeds are drawn from `seed` unless `one_hash_seed`
+  SwitchOptions switches;  // hash seeds are derived from `seed` unless `one_hash_seed` is set
   NicOptions nics;
   uint64_t seed = 1;
-  bool one_hash_seed = false;  // every switch hashes alike: polarisation
+  // All switches use the same hash seed, which causes hash polarisation.
+  bool one_hash_seed = false;
 };
 
 class Network final : public Forwarding {
  public:
-  Network(const topology::Fabric& fabric, const NetworkOptions& options);  // that outlives it
+  // The fabric must outlive the network.
+  Network(const topology::Fabric& fabric, const NetworkOptions& options);
   ~Network() override;
 
   Engine& engine() { return engine_; }
   Shared& shared() { return shared_; }
   const topology::Fabric& fabric() const { return fabric_; }
 
-  // One end at each NIC.
+  // The queue pairs at both ends.
   struct Connection {
     QueuePair* first;
     QueuePair* second;
   };
-  // `observer` is told of both ends; nullptr: nobody.
+  // `observer` receives the events of both queue pairs; nullptr: no observer.
   Connection Connect(topology::NicIndex first, topology::NicIndex second,
                      QueuePairObserver* observer);
 
@@ -51,17 +53,18 @@ class Network final : public Forwarding {
   QueuePair& queue_pair(uint32_t number) { return *queue_pairs_[number]; }
   size_t queue_pair_count() const { return queue_pairs_.size(); }
 
-  // What routing uses from now on; by LinkIndex.
+  // Recomputes the routes without the failed links; the vector is indexed by LinkIndex.
   void Reroute(const std::vector<bool>& failed_links);
-  // A route that routing did not make: `at` forwards to the NICs of the edge switch by this port of
-  // its alone, whatever becomes of its link. kNone: as routing says.
+  // Adds a static route: `at` forwards to the NICs behind the edge switch through this port only,
+  // whatever the state of its link. kNone removes the static route.
   void SetDetour(topology::NodeIndex at, topology::NodeIndex edge, topology::PortIndex out);
-  // Data of the queue pair came down to a switch and went up again, by a detour.
+  // Returns whether data of the queue pair went down to a switch and up again because of a static
+  // route.
   bool HasBounced(uint32_t queue_pair) const { return bounced_.contains(queue_pair); }
-  // The egress ports of the switches that the sender's packets pass from now on; empty if there is
-  // no way, or packets are sprayed.
+  // Returns the egress ports of the switches that the sender's packets currently use. Empty if
+  // there is no path or if packets are sprayed.
   std::vector<topology::PortIndex> PathOf(const QueuePair& sender);
-  // Raised whenever paths may have changed.
+  // Incremented whenever paths may have changed.
   uint64_t routing_version() const { return routing_version_; }
   void NoteRoutingChange() { ++routing_version_; }
 
@@ -71,7 +74,7 @@ class Network final : public Forwarding {
  private:
   static constexpr uint32_t kUnknown = UINT32_MAX;
   struct Cached {
-    uint32_t offset = kUnknown;  // in next_hops_
+    uint32_t offset = kUnknown;  // index in next_hops_
     uint32_t count = 0;
     bool detour = false;
   };
@@ -90,16 +93,16 @@ class Network final : public Forwarding {
   topology::Routes routes_;
   Random random_;
   std::vector<std::unique_ptr<Switch>> switches_;
-  std::vector<topology::NodeIndex> nodes_;  // of switches_
+  std::vector<topology::NodeIndex> nodes_;  // nodes of switches_
   std::vector<uint32_t> switch_of_node_;
   std::vector<std::unique_ptr<Nic>> nics_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
-  std::vector<uint32_t> next_qpn_;          // by NIC
-  std::vector<uint32_t> edge_of_nic_;       // number of the switch before it
-  std::vector<uint16_t> edge_port_of_nic_;  // that switch's port towards it
-  std::vector<Cached> cache_;               // by switch and edge switch
+  std::vector<uint32_t> next_qpn_;          // indexed by NIC
+  std::vector<uint32_t> edge_of_nic_;       // number of the edge switch
+  std::vector<uint16_t> edge_port_of_nic_;  // port of the edge switch towards the NIC
+  std::vector<Cached> cache_;               // indexed by switch and edge switch
   std::vector<uint16_t> next_hops_;
-  std::map<std::pair<uint32_t, uint32_t>, uint16_t> detours_;  // by switch and edge switch
+  std::map<std::pair<uint32_t, uint32_t>, uint16_t> detours_;  // keyed by switch and edge switch
   std::set<uint32_t> bounced_;                                 // queue pairs
   uint64_t routing_version_ = 0;
 };

@@ -54,7 +54,7 @@ Nic::~Nic() = default;
 void Nic::Schedule(QueuePair& queue_pair, uint8_t priority, SimTime ready) {
   turns_[priority].push({.ready = ready, .order = order_++, .queue_pair = &queue_pair});
   ++scheduled_;
-  if (pulling_) return;  // asked again when the wire is free
+  if (pulling_) return;  // asked again when the transmitter is idle
   if (ready <= shared_.engine.Now()) {
     port_.Wake();
   } else if (!wake_timer_.armed() || ready < wake_timer_.deadline()) {
@@ -73,7 +73,7 @@ void Nic::Departs(Frame&, Port&) {}
 
 void Nic::Loses(Frame& frame, Port&, LossCause cause) { shared_.Lose(frame, cause); }
 
-// The queue pair that has waited longest goes next: with all of them ready, that is in turn.
+// Serves the queue pair that has waited longest, which is round robin if all are ready.
 Frame* Nic::Pull(Port&) {
   if (!up_) return nullptr;
   const SimTime now = shared_.engine.Now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An RDMA NIC: takes turns between its queue pairs, each paced at its own rate; answers; counts
-// what mlx5 counts.
+// An RDMA NIC: arbitrates between its queue pairs, paces each at its own rate, sends responses, and
+// has the counters of mlx5.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@ namespace rocescope::sim {
 
 class QueuePair;
 
-// How many octets headers take. What is overridden is for comparison with other simulators.
+// Header sizes. Overrides exist for comparison with other simulators.
 struct FrameSizes {
-  uint32_t wire_overhead = 24;    // FCS, preamble, gap: on the link alone
-  uint32_t payload_overhead = 0;  // not 0: a frame with payload has just so many octets more
-  uint32_t control_bytes = 0;    // not 0: an ACK, NAK or CNP has so many octets
+  uint32_t wire_overhead = 24;    // FCS, preamble and gap: only on the link
+  uint32_t payload_overhead = 0;  // if not 0: overhead in bytes of each frame with a payload
+  uint32_t control_bytes = 0;    // if not 0: size in bytes of an ACK, NAK or CNP
 
-  // Sets both lengths of a frame whose opcode and payload are known.
+  // Sets both lengths of a frame from its opcode and payload.
   void Set(Frame& frame) const;
 };
 
@@ -32,19 +32,20 @@ enum class Recovery : uint8_t { kGoBackN, kGoBackZero };
 struct NicOptions {
   FrameSizes sizes;
   DcqcnOptions dcqcn;
-  uint32_t mtu = 4096;      // octets of payload
-  uint32_t ack_every = 16;  // packets of a message that ask for an ACK; its last one does
-  uint32_t window = 0;      // packets not acknowledged; 0: no limit
+  uint32_t mtu = 4096;  // payload bytes
+  // Packets per ACK request within a message; the last packet always requests an ACK.
+  uint32_t ack_every = 16;
+  uint32_t window = 0;                      // maximum unacknowledged packets; 0: no limit
   SimTime ack_timeout = 67 * kMillisecond;  // 4.096 us * 2^14
   uint32_t retries = 7;
   Recovery recovery = Recovery::kGoBackN;
   uint8_t data_priority = 3;
   uint8_t cnp_priority = 6;
-  double receive_rate = 0;               // bit/s that the host takes; 0: whatever comes
-  uint64_t receive_buffer = 512u << 10;  // octets, where receive_rate limits
+  double receive_rate = 0;  // rate in bit/s at which the host accepts data; 0: no limit
+  uint64_t receive_buffer = 512u << 10;  // bytes; used if receive_rate is set
 };
 
-// Names as in /sys/class/infiniband/*/ports/1/hw_counters.
+// Names follow /sys/class/infiniband/*/ports/1/hw_counters.
 struct NicCounters {
   uint64_t tx_frames = 0;
   uint64_t rx_frames = 0;
@@ -57,7 +58,7 @@ struct NicCounters {
   uint64_t local_ack_timeout_err = 0;
   uint64_t req_transport_retries_exceeded = 0;
   uint64_t rx_icrc_encapsulated = 0;
-  uint64_t rx_discards = 0;  // the receive buffer was full
+  uint64_t rx_discards = 0;  // drops because of a full receive buffer
   uint64_t rx_read_requests = 0;
   uint64_t rx_write_requests = 0;
 };
@@ -67,9 +68,10 @@ class Nic final : public Device {
   Nic(Shared& shared, uint32_t number, NicOptions options, uint64_t bits_per_second);
   ~Nic() override;
 
-  // A queue pair of this NIC has packets to send from `ready` on. Each is known once.
+  // Announces that a queue pair of this NIC has packets to send from `ready` on. A queue pair is
+  // scheduled at most once.
   void Schedule(QueuePair& queue_pair, uint8_t priority, SimTime ready);
-  // An answer: before any data.
+  // Sends a response, before any data.
   void Answer(Frame& frame);
 
   void Receive(Frame& frame, Port& port) override;
@@ -78,13 +80,13 @@ class Nic final : public Device {
   Frame* Pull(Port& port) override;
   bool Pulls() const override { return scheduled_ > 0; }
 
-  // Number by NicIndex; `find(queue_pair of the sender)` is the receiver.
+  // `find` returns the receiving queue pair for the number of the sender's.
   using Find = std::function<QueuePair*(uint32_t)>;
   void SetFind(Find find) { find_ = std::move(find); }
   void SetReceiveRate(double bits_per_second) { options_.receive_rate = bits_per_second; }
   void SetUp(bool up);
   bool is_up() const { return up_; }
-  // A storm: pauses all that comes in, again and again, until told otherwise.
+  // Starts or stops a PFC storm: the NIC continuously sends pause frames.
   void SetStorm(bool on);
 
   uint32_t number() const { return number_; }
@@ -95,7 +97,7 @@ class Nic final : public Device {
   const NicCounters& counters() const { return counters_; }
   Shared& shared() { return shared_; }
   uint64_t delivered() const { return delivered_; }  // frames that reached a queue pair
-  // Frames that found others in front of them, which a slow host had not taken.
+  // Frames that waited in the receive queue because the host accepts data slowly.
   uint64_t kept_waiting() const { return kept_waiting_; }
 
  private:
@@ -111,9 +113,10 @@ class Nic final : public Device {
 
   void WakePort() { port_.Wake(); }
   void Deliver(Frame& frame);
-  // Until the host has taken this frame. Its octets alone count: preamble and gap end at the MAC.
+  // Time until the host has accepted this frame. Only its bytes count: preamble and gap end at the
+  // MAC.
   SimTime TakingTime(const Frame& frame) const;
-  void SayPause();  // and again before it is over, as long as there is a reason
+  void SayPause();  // sends a pause frame, and repeats it before it expires while the reason lasts
   void SayResume();
   void Drain();
   void Storm();
@@ -132,9 +135,9 @@ class Nic final : public Device {
   uint64_t kept_waiting_ = 0;
   bool up_ = true;
 
-  FrameQueue received_;  // of a slow host
+  FrameQueue received_;  // receive queue of a slow host
   uint64_t received_bytes_ = 0;
-  bool holds_ = false;  // said XOFF
+  bool holds_ = false;  // XOFF was sent
   bool storm_ = false;
   Timer<Nic, &Nic::WakePort> wake_timer_;
   Timer<Nic, &Nic::Drain> drain_timer_;

@@ -10,7 +10,7 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint8_t kAckSyndrome = 0x1f;  // credits are not counted
+constexpr uint8_t kAckSyndrome = 0x1f;  // credit count invalid: no end-to-end flow control
 constexpr uint8_t kNakSyndrome = 0x60 | wire::kNakPsnSequenceError;
 
 uint8_t RequestOpcode(const Message& message, bool first, bool last) {
@@ -35,7 +35,7 @@ uint8_t ResponseOpcode(bool first, bool last) {
   return last ? wire::kOpcodeReadResponseLast : wire::kOpcodeReadResponseMiddle;
 }
 
-// Bytes of the packet `index` of a message.
+// Payload bytes of packet `index` of a message.
 uint32_t PayloadAt(const Message& message, uint64_t index, uint32_t mtu) {
   const uint64_t before = index * mtu;
   return static_cast<uint32_t>(std::min<uint64_t>(mtu, message.length - before));
@@ -109,7 +109,8 @@ Frame* QueuePair::SendRequest() {
   const Message& message = messages_[cursor_];
   const bool read = message.verb == Verb::kRead;
   const uint32_t mtu = nic_.options().mtu;
-  const uint64_t index = next_ - message.first;  // of a READ: what it asks for again
+  // For a READ, the first packet that is requested again.
+  const uint64_t index = next_ - message.first;
   const bool first = index == 0 || read;
   const bool last = read || index + 1 == message.packets;
   Frame& frame = NewFrame(FrameKind::kRequest);
@@ -206,7 +207,7 @@ void QueuePair::ReceiveRequest(const Frame& frame) {
       return;
     }
     if (frame.opcode != wire::kOpcodeReadRequest) return;
-    // A READ is answered again, from where it was asked.
+    // A retransmitted READ request: responds again from the requested packet on.
     if (const Message* message = peer_->Find(frame.sequence); message != nullptr) {
       Respond(*message, frame.sequence);
     }
@@ -251,7 +252,7 @@ void QueuePair::Acknowledge(uint64_t sequence, uint8_t syndrome) {
   nic_.Answer(frame);
 }
 
-// The notification point.
+// Notification point of DCQCN.
 void QueuePair::NotePointOfCongestion(const Frame& frame) {
   ++nic_.counters().np_ecn_marked_roce_packets;
   const SimTime now = nic_.shared().engine.Now();
@@ -282,8 +283,8 @@ void QueuePair::ReceiveResponse(const Frame& frame) {
   if (message == nullptr || message->verb != Verb::kRead) return;
   expected_response_ = std::max(expected_response_, message->first);
   if (frame.sequence != expected_response_) {
-    // Lost on the way: asked for again from there (IBTA 9.7.5.2.8, an implied NAK), and once,
-    // however many responses are still under way behind it.
+    // A response is missing: request again from there (IBTA 9.7.5.2.8, an implied NAK), but only
+    // once while later responses are in flight.
     if (frame.sequence > expected_response_ && !std::exchange(asked_again_, true)) {
       GoBack(expected_response_);
     }
@@ -312,7 +313,7 @@ void QueuePair::Progress(uint64_t acknowledged) {
     bytes_acknowledged_ += message.length;
     if (observer_ != nullptr) observer_->Completed(*this, message);
   }
-  if (next_ < unacknowledged_) {  // it had gone back, and need not have
+  if (next_ < unacknowledged_) {  // the retransmission turned out to be unnecessary
     next_ = unacknowledged_;
     cursor_ = IndexOf(next_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a reliable connection (IBTA vol. 1, section 9.7): a requester that segments messages
-// and goes back on loss, and a responder that acknowledges them in order.
+// One end of a reliable connection (IBTA vol. 1, section 9.7): a requester, which segments messages
+// and uses go-back-N on loss, and a responder, which acknowledges in order.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,34 @@ enum class Verb : uint8_t { kWrite, kWriteWithImmediate, kSend, kRead };
 
 struct Message {
   Verb verb = Verb::kWrite;
-  uint64_t length = 0;   // octets
+  uint64_t length = 0;   // bytes
   uint64_t address = 0;  // RETH
   uint32_t rkey = 0;
   uint32_t immediate = 0;
-  uint64_t granted_address = 0;  // not 0: a clear-to-send, whose payload says this and
-  uint32_t granted_rkey = 0;     // this
-  uint64_t context = 0;          // the workload's
+  uint64_t granted_address = 0;  // if not 0: a clear-to-send, whose payload contains this address
+  uint32_t granted_rkey = 0;     // and this rkey
+  uint64_t context = 0;          // opaque value of the workload
 
-  // Filled in by Post.
-  uint64_t first = 0;    // sequence of its first packet
-  uint32_t packets = 0;  // that it takes, a READ's response's
+  // Set by Post.
+  uint64_t first = 0;    // sequence number of the first packet
+  uint32_t packets = 0;  // number of packets; for a READ, of its response
 };
 
-// Told by both ends.
+// Receives the events of both ends.
 class QueuePairObserver {
  public:
   virtual ~QueuePairObserver() = default;
   virtual void Delivered(QueuePair& receiver, const Message& message) = 0;
-  virtual void Completed(QueuePair& requester, const Message& message) = 0;  // acknowledged
-  virtual void Failed(QueuePair& requester) = 0;  // retries exceeded: in error from now on
+  // All packets are acknowledged.
+  virtual void Completed(QueuePair& requester, const Message& message) = 0;
+  // Retries exceeded; the queue pair is in the error state.
+  virtual void Failed(QueuePair& requester) = 0;
 };
 
 class QueuePair {
  public:
   struct Identity {
-    uint32_t number = 0;  // in the network
+    uint32_t number = 0;  // index in the network
     Qpn qpn;
     uint16_t udp_source_port = 0;
     uint8_t ttl = 64;
@@ -52,12 +54,13 @@ class QueuePair {
 
   QueuePair(Nic& nic, const Identity& identity, QueuePairObserver* observer);
   static void Connect(QueuePair& a, QueuePair& b);
-  void SetDigest(uint64_t digest) { digest_ = digest; }  // of the five-tuple towards the peer
+  // Hash input of the five-tuple towards the peer.
+  void SetDigest(uint64_t digest) { digest_ = digest; }
 
-  // Takes a message to send, behind those before it.
+  // Queues a message behind the previous ones.
   void Post(Message message);
 
-  // The NIC's turn: the next frame, or nullptr if there is none after all.
+  // Returns the next frame, or nullptr if there is none. Called by the NIC.
   Frame* Send();
   void Receive(const Frame& frame);
 
@@ -68,19 +71,19 @@ class QueuePair {
   QueuePair& peer() { return *peer_; }
   double rate() const { return dcqcn_.rate(); }
   bool failed() const { return failed_; }
-  // Payload octets acknowledged, since the beginning.
+  // Acknowledged payload bytes since the start.
   uint64_t bytes_acknowledged() const { return bytes_acknowledged_; }
   uint64_t frames_sent() const { return frames_sent_; }
   uint64_t frames_resent() const { return frames_retransmitted_; }
-  // Of requests and READ responses, without FCS, re-sent ones too.
+  // Bytes of requests and READ responses, without FCS, including retransmissions.
   uint64_t bytes_sent() const { return bytes_sent_; }
 
  private:
-  // Packets of a READ's response that are still to send.
+  // Packets of a READ response that remain to be sent.
   struct Response {
     Message message;
-    uint64_t from = 0;  // sequence that was asked for
-    uint64_t next = 0;  // sequence to send
+    uint64_t from = 0;  // requested sequence number
+    uint64_t next = 0;  // next sequence number to send
   };
 
   Frame& NewFrame(FrameKind kind);
@@ -88,7 +91,7 @@ class QueuePair {
   bool HasWork() const;
   Frame* SendRequest();
   Frame* SendResponse();
-  // That which has this sequence among its own; messages_.size() if none has.
+  // Returns the index of the message that contains this sequence number, or messages_.size().
   size_t IndexOf(uint64_t sequence) const;
   const Message* Find(uint64_t sequence) const;
   uint64_t Outstanding() const { return next_ > unacknowledged_ ? next_ - unacknowledged_ : 0; }
@@ -100,7 +103,7 @@ class QueuePair {
   void Accept(const Frame& frame);
   void Acknowledge(uint64_t sequence, uint8_t syndrome);
   void NotePointOfCongestion(const Frame& frame);
-  void Progress(uint64_t acknowledged);  // all below this sequence
+  void Progress(uint64_t acknowledged);  // acknowledges everything below this sequence number
   void GoBack(uint64_t sequence);
   void TimeOut();
 
@@ -111,16 +114,16 @@ class QueuePair {
   uint64_t digest_ = 0;
   Dcqcn dcqcn_;
 
-  // Requester.
+  // State of the requester.
   std::deque<Message> messages_;  // not yet acknowledged
-  size_t cursor_ = 0;             // of messages_: that which is next to send
-  uint64_t unacknowledged_ = 0;   // the oldest
-  uint64_t next_ = 0;             // to send
-  uint64_t furthest_ = 0;         // sent so far: what lies below is sent again
-  uint64_t end_ = 0;              // behind all that is posted
+  size_t cursor_ = 0;             // index in messages_ of the next message to send
+  uint64_t unacknowledged_ = 0;   // lowest unacknowledged sequence number
+  uint64_t next_ = 0;             // next sequence number to send
+  uint64_t furthest_ = 0;  // highest sequence number sent so far; below it are retransmissions
+  uint64_t end_ = 0;       // end of the posted messages
   uint64_t expected_response_ = 0;
-  bool asked_again_ = false;  // for it, and it has not come yet
-  SimTime ready_ = 0;         // when the pace allows the next frame
+  bool asked_again_ = false;  // the expected response was requested again and has not arrived yet
+  SimTime ready_ = 0;         // time at which pacing allows the next frame
   bool scheduled_ = false;
   bool failed_ = false;
   uint32_t since_ack_request_ = 0;
@@ -131,7 +134,7 @@ class QueuePair {
   uint64_t bytes_sent_ = 0;
   Timer<QueuePair, &QueuePair::TimeOut> timeout_;
 
-  // Responder.
+  // State of the responder.
   uint64_t expected_ = 0;
   uint32_t messages_received_ = 0;  // MSN
   bool nak_sent_ = false;

@@ -19,7 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// Two hosts on a switch; everything that arrives there is noted.
+// Two hosts on a switch; the test records every frame that arrives there.
 class QueuePairTest : public ::testing::Test, public QueuePairObserver, public SwitchObserver {
  protected:
   struct Seen {
@@ -28,7 +28,7 @@ class QueuePairTest : public ::testing::Test, public QueuePairObserver, public S
     uint64_t sequence;
     bool operator==(const Seen&) const = default;
   };
-  // Loses the frames whose place in the order of arrival is named.
+  // Drops the frames with the given arrival numbers.
   class Losing final : public WireFault {
    public:
     explicit Losing(std::set<uint64_t> which) : which_(std::move(which)) {}
@@ -87,11 +87,11 @@ class QueuePairTest : public ::testing::Test, public QueuePairObserver, public S
   std::vector<uint64_t> delivered_;
   std::vector<uint64_t> completed_;
   std::vector<Seen> seen_;
-  std::vector<std::pair<uint64_t, uint32_t>> asked_for_;  // by READs: address and length
+  std::vector<std::pair<uint64_t, uint32_t>> asked_for_;  // address and length of READ requests
   bool failed_ = false;
 };
 
-TEST_F(QueuePairTest, AMessageIsCutIntoPacketsOfTheMtu) {
+TEST_F(QueuePairTest, MessageIsSegmentedByMtu) {
   Start();
   connection_.first->Post({.verb = Verb::kWriteWithImmediate, .length = 2500, .context = 1});
   Run();
@@ -105,7 +105,7 @@ TEST_F(QueuePairTest, AMessageIsCutIntoPacketsOfTheMtu) {
   EXPECT_THAT(completed_, ElementsAre(1));
 }
 
-TEST_F(QueuePairTest, AMessageOfOnePacketIsAnOnly) {
+TEST_F(QueuePairTest, SinglePacketMessageUsesTheOnlyOpcode) {
   Start();
   connection_.first->Post({.verb = Verb::kSend, .length = 0});
   connection_.first->Post({.verb = Verb::kWrite, .length = 64});
@@ -114,8 +114,8 @@ TEST_F(QueuePairTest, AMessageOfOnePacketIsAnOnly) {
   EXPECT_EQ(seen_[1], (Seen{FrameKind::kRequest, wire::kOpcodeWriteOnly, 1}));
 }
 
-// IBTA 9.7.3.1: the response takes the PSNs that the request reserved.
-TEST_F(QueuePairTest, AReadReservesThePsnsOfItsResponse) {
+// IBTA 9.7.3.1: the response uses the PSNs that the request reserved.
+TEST_F(QueuePairTest, ReadReservesThePsnsOfItsResponse) {
   Start();
   connection_.first->Post({.verb = Verb::kRead, .length = 2500, .context = 1});
   connection_.first->Post({.verb = Verb::kWrite, .length = 100, .context = 2});
@@ -125,7 +125,7 @@ TEST_F(QueuePairTest, AReadReservesThePsnsOfItsResponse) {
   EXPECT_THAT(completed_, ElementsAre(1, 2));
 }
 
-TEST_F(QueuePairTest, ALossIsAnsweredByOneNakAndSentAgainFromThere) {
+TEST_F(QueuePairTest, LossCausesOneNakAndGoBackN) {
   NetworkOptions options = test::Reference();
   options.nics.window = 4;
   Start(options);
@@ -139,7 +139,7 @@ TEST_F(QueuePairTest, ALossIsAnsweredByOneNakAndSentAgainFromThere) {
   EXPECT_THAT(delivered_, ElementsAre(1));
 }
 
-TEST_F(QueuePairTest, ALostLastPacketIsSentAgainAfterTheTimeOut) {
+TEST_F(QueuePairTest, LostLastPacketIsRetransmittedAfterTheTimeout) {
   Start();
   Losing wire({2});
   network_->nic(0).port().SetFault(&wire);
@@ -150,7 +150,7 @@ TEST_F(QueuePairTest, ALostLastPacketIsSentAgainAfterTheTimeOut) {
   EXPECT_THAT(completed_, ElementsAre(1));
 }
 
-TEST_F(QueuePairTest, ALostAckCostsNothingIfALaterOneComes) {
+TEST_F(QueuePairTest, LostAckIsCoveredByALaterOne) {
   Start();
   Losing wire({0});
   network_->nic(1).port().SetFault(&wire);
@@ -160,8 +160,9 @@ TEST_F(QueuePairTest, ALostAckCostsNothingIfALaterOneComes) {
   EXPECT_THAT(completed_, ElementsAre(1));
 }
 
-// IBTA 9.7.5.2.8: from the missing packet on, and not for each response behind it.
-TEST_F(QueuePairTest, ALostReadResponseIsAskedForAgainOnce) {
+// IBTA 9.7.5.2.8: the request starts from the missing packet and is sent once, not for each later
+// response.
+TEST_F(QueuePairTest, LostReadResponseIsRequestedAgainOnce) {
   Start();
   Losing wire({1});
   network_->nic(1).port().SetFault(&wire);
@@ -175,8 +176,8 @@ TEST_F(QueuePairTest, ALostReadResponseIsAskedForAgainOnce) {
   EXPECT_THAT(seen_, Contains(Seen{FrameKind::kReadResponse, wire::kOpcodeReadResponseFirst, 1}));
 }
 
-// A host without a cable: nothing leaves it, and nothing is found at the other end of it.
-TEST(UnpluggedTest, WhatAnUnpluggedNicSendsIsLost) {
+// A host without a cable: frames leave the NIC for nowhere, and none arrive.
+TEST(UnpluggedTest, FramesOfAnUnconnectedNicAreLost) {
   topology::Fabric::Parts parts = topology::Generate(test::Star(2))->parts();
   ASSERT_EQ(parts.links.size(), 2u);
   for (const topology::PortIndex port : parts.links.back().ends) {
@@ -195,7 +196,7 @@ TEST(UnpluggedTest, WhatAnUnpluggedNicSendsIsLost) {
   EXPECT_EQ(network.nic(0).delivered() + network.nic(1).delivered(), 0u);
 }
 
-TEST_F(QueuePairTest, GivesUpAfterItsRetries) {
+TEST_F(QueuePairTest, FailsAfterItsRetries) {
   NetworkOptions options = test::Reference();
   options.nics.ack_timeout = kMillisecond;
   Start(options);
@@ -208,29 +209,32 @@ TEST_F(QueuePairTest, GivesUpAfterItsRetries) {
   connection_.first->Post({.verb = Verb::kWrite, .length = 10});
   Run();
   EXPECT_TRUE(failed_);
-  EXPECT_EQ(network_->nic(0).counters().local_ack_timeout_err, 8u);  // 7 retries and the end
+  // 7 retries and the final timeout
+  EXPECT_EQ(network_->nic(0).counters().local_ack_timeout_err, 8u);
   EXPECT_EQ(network_->nic(0).counters().req_transport_retries_exceeded, 1u);
 }
 
-// Ten data frames, ACKs not wanted: the first marked one is answered, then one each 50 us.
-TEST_F(QueuePairTest, MarksAreAnsweredByCnpsAtMostOnceInAnInterval) {
+// Ten data frames, no ACKs requested: the first CE-marked frame causes a CNP, then at most one
+// every 50 us.
+TEST_F(QueuePairTest, AtMostOneCnpPerInterval) {
   NetworkOptions options = test::Reference();
   options.nics.dcqcn.cnp_interval = 50 * kMicrosecond;
   options.nics.dcqcn.enabled = false;
   options.switches.ecn = {.minimum = 0, .maximum = 0, .maximum_probability = 1};
   Start(options);
-  // The receiver's link is slower, so frames queue there.
+  // The receiver's link is slower, so a queue builds up.
   switch_->port(1).SetRate(10'000'000'000);
   connection_.first->Post({.verb = Verb::kWrite, .length = 150'000});
   Run();
   const NicCounters& receiver = network_->nic(1).counters();
-  EXPECT_EQ(receiver.np_ecn_marked_roce_packets, 148u);  // first and last leave none behind
-  // 148 frames of 0.84 us: 123 us from the first mark to the last.
+  // The first and the last frame see an empty queue.
+  EXPECT_EQ(receiver.np_ecn_marked_roce_packets, 148u);
+  // 148 frames of 0.84 us: 123 us from the first CE mark to the last.
   EXPECT_EQ(receiver.np_cnp_sent, 3u);
   EXPECT_EQ(network_->nic(0).counters().rp_cnp_handled, 3u);
 }
 
-TEST_F(QueuePairTest, ASlowReceiverPausesItsSwitchAndLosesNothing) {
+TEST_F(QueuePairTest, SlowReceiverPausesItsSwitchWithoutLoss) {
   NetworkOptions options = test::Reference();
   options.nics.dcqcn.enabled = false;
   Start(options);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch's shared packet buffer, as shared-memory ASICs keep it: each port's priority has a small
-// reserve, then a share of what is free (dynamic threshold: Choudhury and Hahne, 1998), then, once
-// its sender was told to pause, headroom for what is still on the way.
+// The shared packet buffer of a switch ASIC: each priority of a port has a small reserve, then a
+// share of the free buffer (dynamic threshold: Choudhury and Hahne, 1998), then, once its sender
+// was paused, headroom for packets in flight.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace rocescope::sim {
 
 struct BufferOptions {
   uint64_t octets = 9u << 20;
-  double alpha = 1.0 / 8;         // a lossless ingress queue may hold this share of what is free
-  double egress_alpha = 1.0;      // a lossy egress queue, likewise
-  uint64_t reserve = 4096;        // of a port's priority
-  uint64_t resume_offset = 3072;  // XON is this far below XOFF
-  uint64_t headroom = 0;          // of a port's lossless priority; 0: made from its link's rate
-                                  // and delay
-  uint8_t lossless = 1u << 3;     // mask of priorities with PFC
+  double alpha = 1.0 / 8;         // share of the free buffer that a lossless ingress queue may use
+  double egress_alpha = 1.0;      // share of the free buffer that a lossy egress queue may use
+  uint64_t reserve = 4096;        // bytes for each priority of a port
+  uint64_t resume_offset = 3072;  // XON threshold: this many bytes below XOFF
+  // Bytes for each lossless priority of a port; 0: computed from the link's rate and delay.
+  uint64_t headroom = 0;
+  uint8_t lossless = 1u << 3;  // mask of priorities with PFC
 };
 
 class SharedBuffer {
@@ -29,7 +29,7 @@ class SharedBuffer {
   SharedBuffer(const BufferOptions& options, size_t ports)
       : options_(options), headroom_limit_(ports, options.headroom), places_(ports * kPriorities) {}
 
-  // Before the first frame. Reserves and headroom are taken out of what is shared.
+  // Call it before the first frame. Reserves and headroom are subtracted from the shared buffer.
   void SetHeadroom(size_t port, uint64_t octets) { headroom_limit_[port] = octets; }
   void Seal() {
     uint64_t set_apart = 0;
@@ -40,7 +40,7 @@ class SharedBuffer {
     shared_ = options_.octets > set_apart ? options_.octets - set_apart : 0;
   }
 
-  // False if there is no room: the frame is lost.
+  // Returns false if the buffer is full: the frame is lost.
   bool Admit(size_t port, uint32_t priority, uint32_t octets, uint64_t egress_queued) {
     Place& place = At(port, priority);
     const bool lossless = IsLossless(priority);
@@ -92,7 +92,7 @@ class SharedBuffer {
   uint64_t Held(size_t port, uint32_t priority) const {
     return At(port, priority).octets + At(port, priority).headroom;
   }
-  // Most that was held since the last call.
+  // Returns the maximum usage since the last call.
   uint64_t TakePeak(size_t port, uint32_t priority) {
     Place& place = At(port, priority);
     return std::exchange(place.peak, place.octets + place.headroom);
@@ -101,9 +101,9 @@ class SharedBuffer {
 
  private:
   struct Place {
-    uint64_t octets = 0;    // in the reserve and the shared part
-    uint64_t headroom = 0;  // beyond
-    uint64_t peak = 0;      // of both
+    uint64_t octets = 0;    // usage of the reserve and the shared buffer
+    uint64_t headroom = 0;  // usage of the headroom
+    uint64_t peak = 0;      // maximum of the sum
   };
 
   Place& At(size_t port, uint32_t priority) { return places_[port * kPriorities + priority]; }

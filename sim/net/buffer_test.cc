@@ -21,7 +21,7 @@ SharedBuffer Buffer(uint64_t octets, double alpha, uint64_t headroom) {
   return buffer;
 }
 
-// With x held, the threshold is alpha (B - x): they meet at x = alpha B / (1 + alpha).
+// With x bytes in use, the threshold is alpha (B - x). They are equal at x = alpha B / (1 + alpha).
 TEST(SharedBufferTest, OneQueuePausesAtItsDynamicThreshold) {
   SharedBuffer buffer = Buffer(100'000 + 2 * 20'000, 1.0 / 4, 20'000);
   uint64_t held = 0;
@@ -32,7 +32,7 @@ TEST(SharedBufferTest, OneQueuePausesAtItsDynamicThreshold) {
   EXPECT_EQ(held, 20'000u);  // 0.25 * 100,000 / 1.25
 }
 
-TEST(SharedBufferTest, HeadroomTakesWhatStillComesAndNoMore) {
+TEST(SharedBufferTest, HeadroomAbsorbsFramesInFlight) {
   SharedBuffer buffer = Buffer(100'000 + 2 * 5'000, 1.0 / 4, 5'000);
   while (!buffer.ShouldPause(0, kLossless)) ASSERT_TRUE(buffer.Admit(0, kLossless, 1000, 0));
   int more = 0;
@@ -49,22 +49,22 @@ TEST(SharedBufferTest, ResumesBelowTheThresholdByTheOffset) {
     buffer.Release(0, kLossless, 100);
     ++released;
   }
-  // Each 100 octets released bring them 125 nearer: 8 times is 1000.
+  // Each 100 released bytes reduce the distance by 125: 8 times give 1000.
   EXPECT_EQ(released, 8);
 }
 
-TEST(SharedBufferTest, ASecondQueueLowersTheThresholdOfBoth) {
+TEST(SharedBufferTest, SecondQueueLowersTheThresholdOfBoth) {
   SharedBuffer buffer = Buffer(100'000 + 2 * 5'000, 1, 5'000);
   for (int i = 0; i < 33; ++i) {
     ASSERT_TRUE(buffer.Admit(0, kLossless, 1000, 0));
     ASSERT_TRUE(buffer.Admit(1, kLossless, 1000, 0));
   }
-  EXPECT_FALSE(buffer.ShouldPause(0, kLossless));  // 33 of 34 that are free
+  EXPECT_FALSE(buffer.ShouldPause(0, kLossless));  // 33 bytes of 34 free ones
   ASSERT_TRUE(buffer.Admit(0, kLossless, 1000, 0));
   EXPECT_TRUE(buffer.ShouldPause(0, kLossless));
 }
 
-TEST(SharedBufferTest, ALossyQueueDropsAtItsEgressThreshold) {
+TEST(SharedBufferTest, LossyQueueDropsAtItsEgressThreshold) {
   SharedBuffer buffer = Buffer(100'000, 1, 0);
   uint64_t queued = 0;
   while (buffer.Admit(0, kLossy, 1000, queued)) queued += 1000;
@@ -72,7 +72,7 @@ TEST(SharedBufferTest, ALossyQueueDropsAtItsEgressThreshold) {
   EXPECT_FALSE(buffer.ShouldPause(0, kLossy));
 }
 
-TEST(SharedBufferTest, WhatWasAdmittedCanBeReleasedToNothing) {
+TEST(SharedBufferTest, ReleasingEverythingEmptiesTheBuffer) {
   SharedBuffer buffer = Buffer(100'000, 1.0 / 8, 5'000);
   int frames = 0;
   while (buffer.Admit(0, kLossless, 700, 0)) ++frames;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A frame on the simulated wire: what forwarding, queues and endpoints need, and the header fields
-// from which taps make octets (emit/). Two cache lines, from a pool.
+// A frame on the simulated wire: the state that forwarding, queues and endpoints need, and the
+// header fields from which emit/ generates packet bytes. It has two cache lines and comes from a
+// pool.
 #pragma once
 
 #include <array>
@@ -13,36 +14,36 @@
 namespace rocescope::sim {
 
 enum class FrameKind : uint8_t {
-  kRequest,  // what a requester sends
+  kRequest,  // request packets
   kReadResponse,
   kAcknowledge,  // ACK or NAK
   kCnp,
-  kPause,  // PFC: never leaves its link
+  kPause,  // PFC pause frame; never leaves its link
 };
 
 inline constexpr uint32_t kPriorities = 8;
 
 struct alignas(64) Frame {
-  Frame* next = nullptr;     // in the queue, or on the wire
-  uint64_t digest = 0;       // of the five-tuple, for ECMP
-  uint64_t sequence = 0;     // PSN before it is cut to 24 bits
-  uint32_t queue_pair = 0;   // the sender's, in Network
+  Frame* next = nullptr;     // next in the queue or on the wire
+  uint64_t digest = 0;       // hash of the five-tuple, for ECMP
+  uint64_t sequence = 0;     // PSN before truncation to 24 bits
+  uint32_t queue_pair = 0;   // sender's queue pair: index in Network
   uint32_t destination = 0;  // NicIndex
-  uint32_t length = 0;       // octets without FCS
-  uint32_t wire_bytes = 0;  // with FCS, preamble and gap: what occupies the link
+  uint32_t length = 0;       // bytes without FCS
+  uint32_t wire_bytes = 0;  // with FCS, preamble and gap: occupancy of the link
   uint32_t payload = 0;
-  uint16_t ingress = 0;  // port's number in the switch where it waits, from 0
+  uint16_t ingress = 0;  // ingress port number in the current switch, from 0
   FrameKind kind = FrameKind::kRequest;
   uint8_t opcode = 0;  // wire/opcode.h
   uint8_t priority = 0;
   uint8_t ttl = 64;
   bool ecn_capable = false;
   bool congestion_experienced = false;
-  SimTime arrived = 0;  // at the switch where it waits; kept only where somebody observes
+  SimTime arrived = 0;  // arrival time at the current switch; set only if there is an observer
 
-  // Second line: what only endpoints and taps look at.
+  // Second cache line: used by endpoints and taps only.
   uint64_t address = 0;          // RETH
-  uint64_t granted_address = 0;  // in the payload of a clear-to-send
+  uint64_t granted_address = 0;  // payload of a clear-to-send
   uint32_t rkey = 0;
   uint32_t dma_length = 0;
   uint32_t granted_rkey = 0;
@@ -52,14 +53,14 @@ struct alignas(64) Frame {
   uint8_t pause_priorities = 0;   // mask
   uint8_t syndrome = 0;           // AETH
   bool ack_request = false;
-  bool corrupt = false;         // a switch changed it: good FCS, bad iCRC
-  uint8_t marked_priority = 0;  // of a CNP: what its DSCP says, whatever class it waits in
-  SimTime sent = 0;             // when its first bit left the NIC
+  bool corrupt = false;         // damaged by a switch: valid FCS, invalid iCRC
+  uint8_t marked_priority = 0;  // of a CNP: the priority of its DSCP, whatever queue it uses
+  SimTime sent = 0;             // time at which its first bit left the NIC
 };
 static_assert(sizeof(Frame) == 128);
 
-// Frames that are taken and given back. All of them are counted: what is out is in a queue, on a
-// wire, or lost by a defect.
+// Allocates and frees frames. The number of allocated frames is known, so that a leak can be
+// detected: each one is in a queue or on a wire.
 class FramePool {
  public:
   Frame& Take() {
@@ -93,7 +94,7 @@ class FramePool {
   uint64_t out_ = 0;
 };
 
-// First in, first out; the frames themselves are the list.
+// A first-in, first-out queue: an intrusive list of frames.
 class FrameQueue {
  public:
   bool empty() const { return head_ == nullptr; }

@@ -7,7 +7,7 @@
 namespace rocescope::sim {
 namespace {
 
-// IEEE 802.3 clause 31B: 64 octets with FCS; preamble and gap take 20 more.
+// IEEE 802.3 clause 31B: 64 bytes with FCS; preamble and gap add 20.
 constexpr uint32_t kPauseLength = 60;
 constexpr uint32_t kPauseWireBytes = 84;
 constexpr uint32_t kBitsPerQuantum = 512;
@@ -116,7 +116,7 @@ void Port::Free() {
   TryTransmit();
 }
 
-// What goes out next: pause frames, then strict priorities, then the others in turn.
+// Selects the next frame: pause frames first, then strict priorities, then round robin.
 Frame* Port::Next() {
   if (!urgent_.empty()) return &urgent_.Pop();
   const uint32_t ready = waiting_ & ~paused_ & 0xffu;
@@ -125,7 +125,7 @@ Frame* Port::Next() {
   if (ready >> kStrict != 0) {
     priority = static_cast<uint32_t>(std::bit_width(ready)) - 1;
   } else {
-    // The first one behind the last, around the circle.
+    // The next ready priority after the last served one.
     const uint32_t behind = ready & ~((2u << turn_) - 1);
     priority = static_cast<uint32_t>(std::countr_zero(behind != 0 ? behind : ready));
     turn_ = static_cast<uint8_t>(priority);
@@ -145,18 +145,18 @@ void Port::Transmit(Frame& frame) {
     ++counters_.tx_frames;
     counters_.tx_bytes += frame.length;
   }
-  // A shorter delay than before overtakes nothing.
+  // A delay that became shorter must not reorder frames.
   last_arrival_ = std::max(last_arrival_, busy_until_ + delay_);
   in_flight_.Push(frame);
   shared_.engine.At(last_arrival_, arrival_);
-  // Who may have more is asked when the wire is free; else who comes meanwhile finds it busy.
+  // Devices are asked for more frames when the transmitter becomes idle.
   if (!wakes_ && (waiting_ != 0 || !urgent_.empty() || device_.Pulls())) {
     wakes_ = true;
     shared_.engine.At(busy_until_, free_);
   }
 }
 
-// The event is the sender's, the arrival its peer's.
+// The sender schedules the event; the frame arrives at its peer.
 void Port::Arrive() {
   Frame& frame = in_flight_.Pop();
   Port& receiver = *peer_;
@@ -231,9 +231,9 @@ void Port::PauseEnds() {
   TryTransmit();
 }
 
-// A port that goes down loses what waits in it, and forgets pauses.
+// A port that goes down drops its queued frames and clears its pause state.
 void Port::SetUp(bool up) {
-  if (up == up_ || peer_ == nullptr) return;  // without a cable it stays down
+  if (up == up_ || peer_ == nullptr) return;  // a port without a cable stays down
   up_ = up;
   shut_ = up ? dropping_ : uint8_t{0xff};
   if (up) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port: eight queues, a transmitter that PFC can hold priority by priority, and the wire to its
-// peer. A frame that meets an idle wire costs one event, its arrival.
+// A port: eight queues, a transmitter that PFC can pause for each priority, and the link to its
+// peer. A frame on an idle link costs one event, its arrival.
 #pragma once
 
 #include <array>
@@ -13,19 +13,19 @@ namespace rocescope::sim {
 
 class Port;
 
-// Why a frame ended other than at its receiver.
+// Why a frame was lost.
 enum class LossCause : uint8_t {
   kLinkDown,
-  kWireFault,  // gray loss
+  kWireFault,  // gray loss: no counter
   kBitError,   // bad FCS at the next MAC
   kBufferFull,
   kNoRoute,
   kTtlExpired,
   kBlackhole,
-  kTooLong,     // for the egress port's MTU
+  kTooLong,     // above the MTU of the egress port
   kDeviceDown,  // switch or NIC crashed
-  kBadIcrc,     // the receiving NIC's check
-  kSelective,   // a switch that loses frames of one kind
+  kBadIcrc,     // the receiving NIC's iCRC check failed
+  kSelective,   // a switch drops one kind of frame
   kWatchdog,    // a PFC watchdog emptied the queue
   kCount
 };
@@ -35,37 +35,36 @@ inline constexpr size_t kLossCauses = static_cast<size_t>(LossCause::kCount);
 class Device {
  public:
   virtual ~Device() = default;
-  // A frame has arrived whole; the device owns it now.
+  // A frame has arrived completely; the device owns it now.
   virtual void Receive(Frame& frame, Port& port) = 0;
-  // A frame begins to leave through `port`; it left its queue.
+  // A frame starts to leave through `port`; it has left its queue.
   virtual void Departs(Frame& frame, Port& port) = 0;
-  // A frame ended in its queue, or was not let in; the device owns it now.
+  // A frame was dropped from or at its queue; the device owns it now.
   virtual void Loses(Frame& frame, Port& port, LossCause cause) = 0;
-  // The transmitter has nothing to send: a NIC makes its next frame now, or says nullptr and calls
-  // Port::Wake later. A switch has nothing but what it put into the queues.
+  // The transmitter is idle. A NIC returns its next frame, or returns nullptr and calls Port::Wake
+  // later. A switch sends only what it queued.
   virtual Frame* Pull(Port&) { return nullptr; }
   virtual bool Pulls() const { return false; }
 };
 
-// What a link's faults do to frames on it. Asked in the order of arrival, of every frame but those
-// of PFC.
+// Faults of a link. Called for every frame in order of arrival, except PFC frames.
 class WireFault {
  public:
   enum class Fate : uint8_t {
     kPasses,
-    kLost,      // without a trace
-    kBitError,  // the next MAC counts a bad FCS and drops it
+    kLost,      // dropped without a counter
+    kBitError,  // the next MAC counts a bad FCS and drops the frame
   };
   virtual ~WireFault() = default;
   virtual Fate FateOf(const Frame& frame) = 0;
 };
 
-// What is common to all parts of a network.
+// State shared by all parts of a network.
 struct Shared {
   Engine& engine;
   FramePool frames;
   std::array<uint64_t, kLossCauses> lost{};  // frames of queue pairs
-  uint64_t pauses_out = 0;                   // of PFC, on their way
+  uint64_t pauses_out = 0;                   // PFC frames in flight
 
   explicit Shared(Engine& the_engine) : engine(the_engine) {}
   void Lose(Frame& frame, LossCause cause) {
@@ -88,20 +87,22 @@ struct PortCounters {
   uint64_t rx_frames = 0;
   uint64_t rx_bytes = 0;
   uint64_t fcs_errors = 0;
-  uint64_t ttl_expired = 0;  // received and dropped, as no_route
+  uint64_t ttl_expired = 0;  // received and dropped, like no_route
   uint64_t no_route = 0;
-  uint64_t too_long = 0;   // not sent, as discarded
-  uint64_t discarded = 0;  // the link was down, or a watchdog empties the queue
-  uint64_t went_down = 0;  // times
+  uint64_t too_long = 0;   // dropped before sending, like discarded
+  uint64_t discarded = 0;  // dropped because the link was down or a watchdog emptied the queue
+  uint64_t went_down = 0;  // number of times that the link went down
   std::array<uint64_t, kPriorities> pause_tx{};
   std::array<uint64_t, kPriorities> pause_rx{};
   std::array<SimTime, kPriorities>
-      paused{};  // that the transmitter was held, up to its last change
-  std::array<SimTime, kPriorities> pausing{};  // that the peer was held, likewise
+      paused{};  // time that the transmitter was paused, up to its last change
+  // Time that this port paused its peer, up to its last change.
+  std::array<SimTime, kPriorities> pausing{};
   std::array<uint64_t, kPriorities> ecn_marked{};
-  std::array<uint64_t, kPriorities> dropped{};    // received, and the buffer was full
-  std::array<uint64_t, kPriorities> watermark{};  // most octets queued
-  std::array<uint64_t, kPriorities> watchdog{};   // times that it let a held queue go
+  std::array<uint64_t, kPriorities> dropped{};  // received and dropped because the buffer was full
+  std::array<uint64_t, kPriorities> watermark{};  // maximum queue length in bytes
+  // Number of times that a watchdog drained the queue.
+  std::array<uint64_t, kPriorities> watchdog{};
 };
 
 class Port {
@@ -111,20 +112,20 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Both ports get to know each other, and are up.
+  // Connects two ports and brings both up.
   static void Connect(Port& a, Port& b, SimTime delay);
 
   void Enqueue(Frame& frame);
-  // Before everything that waits, whatever is paused.
+  // Sends a pause frame before all queued frames, whatever is paused.
   void SendPause(uint8_t priorities, uint16_t quanta);
-  // There may be something to Pull.
+  // Announces that Pull may return a frame.
   void Wake();
 
   void SetUp(bool up);
   void SetRate(uint64_t bits_per_second) { bits_per_second_ = bits_per_second; }
   void SetDelay(SimTime delay) { delay_ = delay; }
-  void SetFault(WireFault* fault) { fault_ = fault; }  // of frames that this port sends
-  // Loses what waits with this priority, and what is still to come: a watchdog's action "drop".
+  void SetFault(WireFault* fault) { fault_ = fault; }  // applies to frames that this port sends
+  // Drops queued and future frames of this priority: the watchdog action "drop".
   void SetDropping(uint32_t priority, bool on);
 
   uint32_t number() const { return number_; }
@@ -139,17 +140,18 @@ class Port {
   const PortCounters& counters() const { return counters_; }
   PortCounters& counters() { return counters_; }
   bool IsDropping(uint32_t priority) const { return (dropping_ >> priority & 1) != 0; }
-  // Since when it is paused, without a break; kNever if it is not.
+  // Start of the current uninterrupted pause; kNever if the priority is not paused.
   SimTime PausedSince(uint32_t priority) const {
     return IsPaused(priority) ? paused_since_[priority] : kNever;
   }
-  // Up to now, also of a pause under way: that the peer held this port, and this one the peer.
+  // Time up to now, including a current pause: how long the peer paused this port, and how long
+  // this port paused its peer.
   SimTime PausedFor(uint32_t priority) const;
   SimTime PausingFor(uint32_t priority) const;
 
  private:
-  // Control (congestion notifications, acknowledgements where they are set apart) goes first.
-  static constexpr uint32_t kStrict = 5;  // priorities from here on
+  // Control traffic (CNPs, and ACKs where they have their own class) is served first.
+  static constexpr uint32_t kStrict = 5;  // priorities from here on are strict
 
   void TryTransmit();
   Frame* Next();
@@ -171,17 +173,18 @@ class Port {
   Port* peer_ = nullptr;
   SimTime delay_ = 0;
   bool up_ = false;
-  bool wakes_ = false;  // Free is waiting
+  bool wakes_ = false;  // a Free event is scheduled
   WireFault* fault_ = nullptr;
 
   SimTime busy_until_ = 0;
   SimTime last_arrival_ = 0;
-  uint8_t waiting_ = 0;   // mask of priorities with frames
-  uint8_t paused_ = 0;    // mask
-  uint8_t dropping_ = 0;  // mask
-  uint8_t shut_ = 0xff;   // mask: what is not let in; all while the link is down
-  uint8_t pausing_ = 0;   // mask: the peer was told to
-  uint8_t turn_ = 0;      // the priority below kStrict that was served last
+  uint8_t waiting_ = 0;   // mask of priorities with queued frames
+  uint8_t paused_ = 0;    // mask of paused priorities
+  uint8_t dropping_ = 0;  // mask of priorities that a watchdog drops
+  // Mask of priorities that are not accepted; all of them while the link is down.
+  uint8_t shut_ = 0xff;
+  uint8_t pausing_ = 0;  // mask of priorities for which the peer was paused
+  uint8_t turn_ = 0;     // last served priority below kStrict
   FrameQueue urgent_;
   std::array<FrameQueue, kPriorities> queues_;
   std::array<uint64_t, kPriorities> queued_{};

@@ -8,12 +8,12 @@ namespace {
 
 constexpr uint32_t kEthernetHeader = 14;
 
-// A pause is said again before it is over: at four fifths of its length.
+// A pause is repeated after four fifths of its duration, before it expires.
 SimTime RefreshAfter(const Port& port, uint16_t quanta) {
   return TransmitTime(uint64_t{quanta} * 64, port.bits_per_second()) / 5 * 4;
 }
 
-// RED's line between the thresholds.
+// The linear marking probability of RED between the thresholds.
 double MarkingProbability(const EcnOptions& ecn, uint64_t queue_bytes) {
   if (queue_bytes <= ecn.minimum) return 0;
   if (queue_bytes > ecn.maximum) return 1;
@@ -43,7 +43,8 @@ void Switch::Start() {
   buffer_ = SharedBuffer(options_.buffer, ports_.size());
   upstream_.resize(ports_.size() * kPriorities);
   if (options_.buffer.headroom == 0) {
-    // What still comes after XOFF was said: the link's octets both ways, a frame at either end.
+    // Data that can still arrive after XOFF: what is in flight in both directions, and one frame at
+    // either end.
     for (size_t i = 0; i < ports_.size(); ++i) {
       constexpr uint64_t kFramesUnderWay = 2 * 9216;
       const auto wire = static_cast<uint64_t>(
@@ -135,7 +136,7 @@ void Switch::Receive(Frame& frame, Port& port) {
   CheckPause(port, priority);
 }
 
-// By the queue as it is when the frame leaves.
+// Uses the queue length at the time at which the frame leaves.
 bool Switch::Marks(uint64_t queue_bytes) {
   const double right = MarkingProbability(options_.ecn, queue_bytes);
   if (!ailments_.ecn) [[likely]]

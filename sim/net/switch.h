@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch: looks up the next hops, chooses one by a hash of the flow, queues in the shared buffer,
-// marks (WRED/ECN), and pauses those who send too much (PFC).
+// A switch: looks up next hops, selects one by a flow hash (ECMP), queues in the shared buffer,
+// sets CE marks (WRED/ECN), and sends PFC pause frames.
 #pragma once
 
 #include <array>
@@ -18,13 +18,14 @@
 
 namespace rocescope::sim {
 
-struct EcnOptions {  // of every egress queue: none below the minimum, all above the maximum
-  uint64_t minimum = 100'000;  // octets
+// Thresholds of every egress queue: no CE marks below the minimum, all frames above the maximum.
+struct EcnOptions {
+  uint64_t minimum = 100'000;  // bytes
   uint64_t maximum = 400'000;
-  double maximum_probability = 0.2;  // at the maximum
+  double maximum_probability = 0.2;  // probability at the maximum
 };
 
-// What of a packet enters the hash: all of the five-tuple, or addresses alone.
+// The hash input: the whole five-tuple, or only the addresses.
 enum class HashFields : uint8_t { kFiveTuple, kAddresses };
 
 struct SwitchOptions {
@@ -33,26 +34,27 @@ struct SwitchOptions {
   uint8_t ecn_priorities = 1u << 3;  // mask
   uint64_t hash_seed = 0;
   HashFields hash_fields = HashFields::kFiveTuple;
-  bool spray = false;   // each packet by dice
-  uint32_t mtu = 9216;  // octets of IP: a longer frame is lost
+  bool spray = false;   // packet spraying: a random port for each packet
+  uint32_t mtu = 9216;  // IP bytes; longer frames are dropped
   uint16_t pause_quanta = 0xffff;
   WatchdogOptions watchdog;
   uint64_t random_seed = 0;
 };
 
-// What a switch does wrong, frame by frame.
+// Faults of a switch that affect individual frames.
 struct SwitchAilments {
   double corrupts = 0;    // probability that it damages a frame
-  double loses_cnps = 0;  // probability that it loses one
-  // The class that CNPs wait in here, instead of theirs; the next switch trusts their DSCP again.
+  double loses_cnps = 0;  // probability that it drops a CNP
+  // The queue for CNPs in this switch instead of the regular one; the next switch uses their DSCP
+  // again.
   std::optional<uint8_t> cnp_priority;
-  std::optional<EcnOptions> ecn;  // thresholds that it uses instead of its own
+  std::optional<EcnOptions> ecn;  // thresholds used instead of the configured ones
 };
 
 class Switch;
 
-// Sees every frame as it arrives, before anything can happen to it; as it begins to leave; and as
-// it is lost.
+// Observes every frame when it arrives (before any other processing), when it starts to leave, and
+// when it is dropped.
 class SwitchObserver {
  public:
   virtual ~SwitchObserver() = default;
@@ -60,14 +62,14 @@ class SwitchObserver {
   virtual void Queues(const Switch& at, const Port& port, const Frame& frame) = 0;
   virtual void Departs(const Switch& at, const Port& port, const Frame& frame,
                        uint64_t queue_bytes) = 0;
-  // `out` is the port that it was for, or nullptr if none was chosen yet; one that found the buffer
-  // full has its TTL counted down. What is lost with a link or the whole switch, or to a watchdog,
-  // is not told.
+  // `out` is the selected egress port, or nullptr if none was selected yet. A frame dropped because
+  // of a full buffer has its TTL already decremented. Frames lost with a link, with the whole
+  // switch or to a watchdog are not reported.
   virtual void Loses(const Switch& /*at*/, const Port* /*out*/, const Frame& /*frame*/,
                      LossCause /*cause*/) {}
 };
 
-// Who knows where a destination lies. Ports by their number in the switch, from 0.
+// Provides routes. Ports are numbered within the switch, from 0.
 class Forwarding {
  public:
   virtual ~Forwarding() = default;
@@ -76,7 +78,7 @@ class Forwarding {
     uint32_t count;
   };
   virtual Hops NextHops(uint32_t switch_number, const Frame& frame) = 0;
-  // The digest of the fields alone.
+  // Returns the hash of the given fields.
   virtual uint64_t Digest(const Frame& frame, HashFields fields) const = 0;
 };
 
@@ -84,9 +86,9 @@ class Switch final : public Device {
  public:
   Switch(Shared& shared, Forwarding& forwarding, uint32_t number, SwitchOptions options);
 
-  // Before Start.
+  // Call it before Start.
   Port& AddPort(uint64_t bits_per_second);
-  void Start();  // the ports are connected
+  void Start();  // call it after the ports are connected
 
   void Receive(Frame& frame, Port& port) override;
   void Departs(Frame& frame, Port& port) override;
@@ -95,23 +97,23 @@ class Switch final : public Device {
   void SetObserver(SwitchObserver* observer) { observer_ = observer; }
   SwitchOptions& options() { return options_; }
   void SetAlpha(double alpha) { buffer_.SetAlpha(alpha); }
-  // The port that a frame would leave by; nullptr: none, or another one each time (spraying).
+  // Returns the egress port for a frame; nullptr if there is none or if packets are sprayed.
   const Port* WouldChoose(const Frame& frame) {
     return options_.spray ? nullptr : Choose(frame, options_.hash_fields);
   }
   SwitchAilments& ailments() { return ailments_; }
-  // Frames that ended here, by cause, and those that left damaged.
+  // Frames lost here by cause, and frames that were damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
   uint64_t corrupted() const { return corrupted_; }
-  // CNPs that found others waiting before them, in a class that is not theirs.
+  // CNPs that waited behind other frames in a queue that is not theirs.
   uint64_t held_up_cnps() const { return held_up_cnps_; }
-  // Frames whose mark, or none, is not what its own thresholds would have given them.
+  // Frames whose CE marking differs from what the configured thresholds would give.
   uint64_t marked_otherwise() const { return marked_otherwise_; }
-  // Frames that its hash sent elsewhere than that of the five-tuple would have.
+  // Frames whose egress port differs from what a five-tuple hash would select.
   uint64_t misdirected() const { return misdirected_; }
-  void SetUp(bool up);  // crash, and reboot: ports go down, queues are lost
+  void SetUp(bool up);  // crash and reboot: ports go down and queues are lost
   bool is_up() const { return up_; }
-  void SetBlackhole(uint32_t destination, bool on);  // NIC that it silently forwards to nowhere
+  void SetBlackhole(uint32_t destination, bool on);  // silently drops traffic to this NIC
 
   uint32_t number() const { return number_; }
   size_t port_count() const { return ports_.size(); }
@@ -121,7 +123,7 @@ class Switch final : public Device {
   SharedBuffer& buffer() { return buffer_; }
 
  private:
-  struct Upstream {  // of a port's priority
+  struct Upstream {  // state of one priority of a port
     bool paused = false;
     SimTime refresh = kNever;
   };
@@ -141,7 +143,7 @@ class Switch final : public Device {
   Random random_;
   SharedBuffer buffer_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::vector<Upstream> upstream_;  // by port and priority
+  std::vector<Upstream> upstream_;  // indexed by port and priority
   std::vector<uint32_t> blackholes_;
   SwitchObserver* observer_ = nullptr;
   SwitchAilments ailments_;

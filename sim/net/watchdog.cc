@@ -9,7 +9,7 @@ void PauseWatchdog::Start() {
   if (options_.detection > 0) engine_.At(engine_.Now() + Period(), poll_);
 }
 
-// Four looks within the shorter time: found at most a quarter too late.
+// Four polls within the shorter time: a stall is detected at most a quarter too late.
 SimTime PauseWatchdog::Period() const {
   const SimTime shorter = options_.restoration > 0
                               ? std::min(options_.detection, options_.restoration)
@@ -41,7 +41,7 @@ void PauseWatchdog::Look(Port& port, uint32_t priority, Queue& queue) {
     queue.held_since = kNever;
     return;
   }
-  // Let go and held again since the last look: it made progress.
+  // The queue was resumed and paused again since the last poll: it made progress.
   if (queue.held_since == kNever || port.PausedSince(priority) > queue.held_since) {
     queue.held_since = now;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch's PFC watchdog: looks for queues that pauses hold for too long, lets them go by dropping
-// their frames, and restores them once the pauses have ended. As SONiC's pfcwd does with its action
-// "drop": that polls too, and its times are 200 ms by habit.
+// The PFC watchdog of a switch: detects queues that are paused for too long, drops their frames,
+// and restores them when the pause frames have ended. It follows the action "drop" of SONiC's
+// pfcwd, which also polls and usually has times of 200 ms.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 namespace rocescope::sim {
 
 struct WatchdogOptions {
-  SimTime detection = 0;  // that a queue with frames is held without a break; 0: no watchdog
-  SimTime restoration = 200 * kMillisecond;  // without a pause, until it forwards again
+  SimTime detection = 0;  // time for which a non-empty queue is continuously paused; 0: no watchdog
+  // Time without pause frames until the queue forwards again.
+  SimTime restoration = 200 * kMillisecond;
 };
 
 class PauseWatchdog {
@@ -23,14 +24,14 @@ class PauseWatchdog {
       : engine_(engine), options_(options), priorities_(priorities) {}
 
   void Watch(Port& port) { ports_.push_back({.port = &port, .queues = {}}); }
-  // Polls from now on, where there is a watchdog at all.
+  // Starts polling if a watchdog is configured.
   void Start();
 
  private:
   struct Queue {
-    SimTime held_since = kNever;  // as polls saw it
-    SimTime quiet_since = 0;      // while it drops
-    uint64_t pauses = 0;          // received, by the last poll
+    SimTime held_since = kNever;  // as observed by polling
+    SimTime quiet_since = 0;      // while the queue drops
+    uint64_t pauses = 0;          // pause frames received up to the last poll
   };
   struct Watched {
     Port* port;

@@ -6,19 +6,19 @@
 namespace rocescope::sim {
 namespace {
 
-// An H100 SXM with 80 GB, by its data sheet and nvidia-smi.
+// An H100 SXM with 80 GB: values from its data sheet and nvidia-smi.
 constexpr uint64_t kMemory = 81'559ull << 20;
 constexpr uint64_t kMemoryOfJob = 62ull << 30;
 constexpr uint64_t kMemoryOfDriver = 512ull << 20;
 constexpr double kBoostClock = 1980e6;
 constexpr double kMinClock = 210e6;
 constexpr uint64_t kIdleClock = 345'000'000;
-// Degrees Celsius. A GPU that is slower than the others is most often one that its own heat holds
-// back: it stands at the limit, and its clock is lower by as much as its work takes longer.
+// Degrees Celsius. A slow GPU is most often throttled thermally: it is at its temperature limit,
+// and its clock drops in proportion to the longer compute time.
 constexpr uint64_t kIdle = 32;
 constexpr uint64_t kBusy = 64;
 constexpr uint64_t kThrottling = 87;
-constexpr uint64_t kSpread = 4;  // GPUs differ by their place in the air's way
+constexpr uint64_t kSpread = 4;  // GPUs differ by their position in the air flow
 
 }  // namespace
 

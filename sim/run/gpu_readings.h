@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DCGM would read of the GPUs: how busy jobs keep them, at which clock, how warm.
+// GPU readings as DCGM exports them: utilisation, clock and temperature.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@ namespace rocescope::sim {
 
 class GpuReadings {
  public:
-  // All must outlive it. The jobs are all there are.
+  // All arguments must outlive this object. `jobs` contains all jobs of the run.
   GpuReadings(Network& network, const std::vector<std::unique_ptr<Job>>& jobs, CounterLog& log);
-  GpuReadings(const GpuReadings&) = delete;  // events know it
+  GpuReadings(const GpuReadings&) = delete;  // events refer to it
   GpuReadings& operator=(const GpuReadings&) = delete;
 
-  // Reads now and after each of the log's periods.
+  // Reads now and after each period of the log.
   void Start();
 
  private:
   struct Gpu {
     const Job* job = nullptr;  // nullptr: idle
     uint32_t rank = 0;
-    SimTime computed = 0;  // by the last reading
+    SimTime computed = 0;  // compute time at the last reading
   };
 
   void Read(topology::GpuIndex index);

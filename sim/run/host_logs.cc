@@ -14,11 +14,12 @@
 namespace rocescope::sim {
 namespace {
 
-constexpr uint32_t kFirstProcess = 40'000;  // of a host's jobs, counted up by its GPUs
+// First process id of a job on a host; each GPU has the next one.
+constexpr uint32_t kFirstProcess = 40'000;
 constexpr uint32_t kFirstBenchmark = 90'000;
 
-// One for each group of a phase: that of all ranks is the job's own, others are splits of it or,
-// before NCCL 2.18 knew them, communicators of their own.
+// Creates one communicator for each group of a phase. The group of all ranks uses the job's
+// communicator; other groups are splits of it or, before NCCL 2.18, independent communicators.
 LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   const JobOptions& options = job.options();
   const topology::Fabric& fabric = simulation.fabric();
@@ -26,7 +27,7 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
                       .name = options.name,
                       .start = simulation.scenario().epoch,
                       .mtu = simulation.scenario().network.nics.mtu};
-  std::map<topology::NodeIndex, uint32_t> devices;  // how many GPUs of a host the job has
+  std::map<topology::NodeIndex, uint32_t> devices;  // number of GPUs of the job on each host
   for (const topology::GpuIndex index : options.gpus) {
     const topology::Gpu& gpu = fabric.gpu(index);
     logged.ranks.push_back({.gpu = index,
@@ -39,7 +40,7 @@ LoggedJob Describe(const Simulation& simulation, const Job& job, bool splits) {
   for (uint32_t rank = 0; rank < everyone.size(); ++rank) everyone[rank] = rank;
   logged.communicators.push_back({.id = Mix64(seed), .ranks = everyone});
   std::map<std::vector<uint32_t>, uint32_t> known = {{everyone, 0}};
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_group;  // by phase and group
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_group;  // keyed by phase and group
   for (uint32_t phase = 0; phase < options.phases.size(); ++phase) {
     const auto& groups = options.phases[phase].groups;
     if (groups.empty()) of_group[{phase, 0}] = 0;
@@ -94,7 +95,7 @@ Status WriteHostLogs(Simulation& simulation, const std::string& directory) {
   constexpr int kFirstWithSplits = 18;
   const bool splits = options.nccl && options.nccl->minor >= kFirstWithSplits;
   std::vector<LoggedJob> jobs;
-  std::set<uint32_t> of_jobs;  // queue pairs
+  std::set<uint32_t> of_jobs;  // queue pairs of jobs
   for (const auto& job : simulation.jobs()) {
     jobs.push_back(Describe(simulation, *job, splits));
     for (const Job::Channel& channel : job->channels()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the hosts and the scheduler of a simulation would have said: from its jobs to the plain
-// values that emit/host_files.h writes.
+// Logs of hosts and the scheduler: converts the jobs of a simulation to the plain values that
+// emit/host_files.h writes.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ namespace rocescope::sim {
 
 class Simulation;
 
-// The process of a job that uses a GPU of a host.
+// Returns the process id of the job's process on a GPU.
 uint32_t ProcessOf(uint64_t job_id, uint32_t gpu_number);
 
-// nccl/, rdma/ and slurm.json, as the scenario's telemetry asks for them. The directory exists.
+// Writes nccl/, rdma/ and slurm.json as configured in the scenario's telemetry. The directory must
+// exist.
 Status WriteHostLogs(Simulation& simulation, const std::string& directory);
 
 }  // namespace rocescope::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scenarios of sim/scenarios: each fault of theirs shows, each kind of fault has one, and those
-// that are called healthy have none.
+// Checks the scenarios of sim/scenarios: each fault has an observable effect, each fault kind has a
+// scenario, and healthy scenarios have no fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ Scenario Load(const std::string& name) {
   return *std::move(scenario);
 }
 
-TEST(LibraryTest, HasEachKindOfFault) {
+TEST(LibraryTest, HasEachFaultKind) {
   std::set<FaultKind> kinds;
   for (const std::string& name : LibraryNames()) {
     const Scenario scenario = Load(name);
@@ -49,7 +49,7 @@ TEST(LibraryTest, HasEachKindOfFault) {
 
 class LibraryRunOf : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(LibraryRunOf, ShowsItsFaultOrHasNone) {
+TEST_P(LibraryRunOf, HasAnObservableFaultOrNone) {
   const Scenario scenario = Load(GetParam());
   auto simulation = Simulation::Make(scenario, {}).value();
   ASSERT_TRUE(simulation->Run({}).has_value());
@@ -72,8 +72,8 @@ std::string TestName(const ::testing::TestParamInfo<std::string>& scenario) {
 }
 INSTANTIATE_TEST_SUITE_P(Library, LibraryRunOf, ::testing::ValuesIn(LibraryNames()), TestName);
 
-// An all-to-all over too few uplinks queues, marks and slows down, with nothing wrong.
-TEST(LibraryTest, AHealthyAllToAllCongests) {
+// An all-to-all over too few uplinks causes queues, CE marks and rate cuts without any fault.
+TEST(LibraryTest, HealthyAllToAllCausesCongestion) {
   const Scenario scenario = Load("healthy-all-to-all");
   auto simulation = Simulation::Make(scenario, {}).value();
   ASSERT_TRUE(simulation->Run({}).has_value());

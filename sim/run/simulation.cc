@@ -29,8 +29,9 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return file->Close();
 }
 
-// Files that this run does not write would be taken for its own; a truth would be another run's
-// until the end. Only where run.json says that it is a run's folder.
+// Removes the files of an earlier run, because files that this run does not write (and, until the
+// end, truth.json) would be mistaken for its own. Acts only if run.json identifies the directory as
+// a run directory.
 void RemoveFormerRun(const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -46,7 +47,7 @@ void RemoveFormerRun(const std::string& directory) {
       if (entry.path().extension() == ending) files.push_back(entry.path());
     }
     for (const fs::path& file : files) fs::remove(file, ignored);
-    fs::remove(run / folder, ignored);  // unless something else is in it
+    fs::remove(run / folder, ignored);  // fails if it contains other files
   }
 }
 
@@ -54,15 +55,16 @@ SimTime Scaled(SimTime time, double scale) {
   return static_cast<SimTime>(static_cast<double>(time) * scale);
 }
 
-// The fabric as it is told. The error names a link whose speed is no multiple of the dilation.
+// Returns the dilated fabric. The error names a link whose speed is not a multiple of the dilation.
 Result<topology::Fabric> Dilated(const topology::Fabric& fabric, uint32_t dilation) {
   topology::Fabric::Parts parts = fabric.parts();
   for (topology::LinkIndex i = 0; i < parts.links.size(); ++i) {
     topology::Link& link = parts.links[i];
     if (link.bits_per_second % dilation != 0) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("--dilate {}: {} has {} bit/s, which it does not divide",
-                                   dilation, fabric.NameOfLink(i), link.bits_per_second));
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("--dilate {}: the speed of {}, {} bit/s, is not a multiple of it", dilation,
+                      fabric.NameOfLink(i), link.bits_per_second));
     }
     link.bits_per_second /= dilation;
     link.delay *= dilation;
@@ -70,7 +72,7 @@ Result<topology::Fabric> Dilated(const topology::Fabric& fabric, uint32_t dilati
   return topology::Fabric::Make(std::move(parts));
 }
 
-// `stream`: frames are not in the directory.
+// `stream`: the frames are not in the directory.
 RunManifest ManifestOf(const Scenario& scenario, const topology::Fabric& fabric, bool stream) {
   const TelemetryOptions& on = scenario.telemetry;
   return {.scenario = scenario.name,
@@ -96,7 +98,7 @@ Simulation::Simulation(const Scenario& scenario, topology::Fabric fabric, topolo
     : scenario_(scenario), fabric_(std::move(fabric)), real_(std::move(real)), output_(output) {}
 
 Simulation::~Simulation() {
-  if (network_) network_->engine().Clear();  // what waits there calls the others
+  if (network_) network_->engine().Clear();  // scheduled events refer to the other members
 }
 
 Result<std::unique_ptr<Simulation>> Simulation::Make(const Scenario& scenario,
@@ -156,12 +158,12 @@ Status Simulation::PrepareDirectory() {
   std::filesystem::create_directories(directory, error);
   if (error) {
     return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("{}: cannot be made: {}", directory, error.message()));
+                     fmt::format("{}: cannot be created: {}", directory, error.message()));
   }
   RemoveFormerRun(directory);
-  const auto told = Dilated(fabric_, scenario_.dilation);
-  if (!told) return tl::unexpected(told.error());
-  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(*told));
+  const auto dilated = Dilated(fabric_, scenario_.dilation);
+  if (!dilated) return tl::unexpected(dilated.error());
+  if (Status written = WriteFile(directory + "/topology.yaml", topology::WriteFabric(*dilated));
       !written) {
     return written;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scenario made to happen, and a run directory of what came of it.
+// Runs a scenario and writes its run directory.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,26 @@ class Telemetry;
 class Simulation {
  public:
   struct Output {
-    std::string directory;  // made if it is not there; empty: none
-    // The frames go to standard output, as they would to the box's one port; the directory, if
-    // any, has the rest.
+    std::string directory;  // created if it does not exist; empty: none
+    // Frames go to standard output, as they would arrive at the collector port. The directory, if
+    // any, contains the other files.
     bool stream = false;
   };
-  // The scenario must outlive it. Errors name the file, or what of the scenario does not fit.
+  // The scenario must outlive this object. An error names the file, or the part of the scenario
+  // that is invalid.
   static Result<std::unique_ptr<Simulation>> Make(const Scenario& scenario, const Output& output);
   static Result<std::unique_ptr<Simulation>> Make(Scenario&& scenario,
                                                   const Output& output) = delete;
   ~Simulation();
 
-  // Tells, now and then, what time it is in the run.
+  // Called from time to time with the current simulated time.
   using Progress = std::function<void(SimTime now)>;
-  // Until the scenario's end; then writes what is still to be written.
+  // Runs until the scenario's end, then writes the remaining output.
   Status Run(const Progress& progress);
 
   Network& network() { return *network_; }
   const Scenario& scenario() const { return scenario_; }
-  const topology::Fabric& fabric() const { return fabric_; }  // as its operator has it
+  const topology::Fabric& fabric() const { return fabric_; }  // the declared fabric
   const topology::Fabric& real_fabric() const { return real_; }
   const std::vector<std::unique_ptr<Job>>& jobs() const { return jobs_; }
   const std::vector<std::unique_ptr<Stream>>& streams() const { return streams_; }
@@ -57,8 +58,9 @@ class Simulation {
   Status PrepareDirectory();
 
   const Scenario& scenario_;
-  const topology::Fabric fabric_;  // the scenario's, with the taps that its telemetry asks for
-  const topology::Fabric real_;    // as it is cabled: what is simulated; indexes are the same
+  // Declared: the scenario's fabric with the mirror sessions of its telemetry.
+  const topology::Fabric fabric_;
+  const topology::Fabric real_;  // as cabled: this one is simulated; all indices are the same
   const Output output_;
   std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Job>> jobs_;
@@ -69,7 +71,7 @@ class Simulation {
   std::unique_ptr<GpuReadings> gpus_;
 };
 
-// The fabric with mirror sessions as planned, beside those that it has.
+// Returns the fabric with the planned mirror sessions in addition to its own.
 Result<topology::Fabric> WithTaps(const topology::Fabric& fabric,
                                   std::span<const MirrorPlan> plans);
 

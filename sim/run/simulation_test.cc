@@ -34,7 +34,7 @@ class SimulationTest : public ::testing::Test {
                    ("rocescope-sim-" + std::to_string(getpid()))) {}
   ~SimulationTest() override { std::filesystem::remove_all(directory_); }
 
-  // Eight hosts under a fault of their own choosing.
+  // Eight hosts with the given fault.
   static Scenario Make(const std::string& fault) {
     const std::string text =
         "name: test\n"
@@ -53,7 +53,7 @@ class SimulationTest : public ::testing::Test {
   std::filesystem::path directory_;
 };
 
-TEST_F(SimulationTest, AFormerRunLeavesNothingInItsDirectory) {
+TEST_F(SimulationTest, NewRunRemovesTheFilesOfAnEarlierRun) {
   const auto run = [&](const std::string& telemetry) {
     const Scenario scenario = Make(telemetry);
     auto simulation = Simulation::Make(scenario, {.directory = directory_.string()});
@@ -85,7 +85,7 @@ TEST_F(SimulationTest, WritesItsRunDirectory) {
   }
 }
 
-TEST_F(SimulationTest, OneSeedGivesOneRun) {
+TEST_F(SimulationTest, SameSeedGivesTheSameRun) {
   const Scenario scenario = Make("");
   const auto run = [&](const std::string& name) {
     const std::filesystem::path directory = directory_ / name;
@@ -97,15 +97,15 @@ TEST_F(SimulationTest, OneSeedGivesOneRun) {
   EXPECT_EQ(run("a"), run("b"));
 }
 
-TEST_F(SimulationTest, AFolderThatCannotBeMadeIsNamed) {
+TEST_F(SimulationTest, DirectoryThatCannotBeCreatedIsReported) {
   const Scenario scenario = Make("");
   const auto simulation = Simulation::Make(scenario, {.directory = "/dev/null/run"});
   ASSERT_FALSE(simulation.has_value());
   EXPECT_THAT(simulation.error().message, HasSubstr("/dev/null/run"));
 }
 
-// What NICs sent reached a queue pair, ended in a counter, or is still on its way, whatever goes
-// wrong.
+// Every frame that a NIC sent reached a queue pair, is in a drop counter, or is in flight, whatever
+// the fault.
 class ConservationOf : public SimulationTest, public ::testing::WithParamInterface<FaultKind> {
  protected:
   static std::string FaultText(FaultKind kind) {
@@ -154,8 +154,8 @@ std::vector<FaultKind> AllFaults() {
 INSTANTIATE_TEST_SUITE_P(Simulation, ConservationOf, ::testing::ValuesIn(AllFaults()),
                          [](const auto& kind) { return std::string(InfoOf(kind.param).name); });
 
-// 50 ms as in life are half of one in the run.
-TEST_F(SimulationTest, AWatchdogsTimesShrinkWithTheRuns) {
+// 50 ms in the scenario correspond to half a millisecond in the run.
+TEST_F(SimulationTest, WatchdogTimesAreScaled) {
   const std::string storm = "faults: [{kind: pfc_storm, nic: host1, onset: 500us}]\n";
   const auto dropped = [](const Scenario& scenario) {
     auto simulation = Simulation::Make(scenario, {}).value();
@@ -167,14 +167,15 @@ TEST_F(SimulationTest, AWatchdogsTimesShrinkWithTheRuns) {
   EXPECT_EQ(dropped(Make("network: {pfc_watchdog: 200ms}\n" + storm)), 0u);
 }
 
-// A straggler computes longer and others wait for it: it is the busiest, at half the clock.
-TEST_F(SimulationTest, AStragglersGpuIsBusyAndSlow) {
+// A straggler computes longer and the others wait for it: it has the highest utilisation and half
+// the clock.
+TEST_F(SimulationTest, StragglerGpuIsBusyAndSlow) {
   const Scenario scenario = Make(
       "faults: [{kind: straggler, gpu: 'host2:0', factor: 2}]\n"
       "telemetry: {mirror: none, counter_period: 1ms}\n");
   auto simulation = Simulation::Make(scenario, {.directory = directory_.string()}).value();
   ASSERT_TRUE(simulation->Run({}).has_value());
-  std::map<std::string, std::map<Metric, uint64_t>> last;  // by host
+  std::map<std::string, std::map<Metric, uint64_t>> last;  // keyed by host
   std::ifstream file(directory_ / "counters.jsonl");
   for (std::string text; std::getline(file, text);) {
     const CounterLine line = ParseCounterLine(text).value();
@@ -191,7 +192,7 @@ TEST_F(SimulationTest, AStragglersGpuIsBusyAndSlow) {
   EXPECT_GT(last["host6"][Metric::kMemoryFree], last["host0"][Metric::kMemoryFree]);
 }
 
-TEST_F(SimulationTest, ToldSlowerItIsTheSameRunInASlowerFabric) {
+TEST_F(SimulationTest, DilatedRunIsTheSameRunOnASlowerFabric) {
   Scenario scenario = Make("faults: []\n");
   auto told = [&](uint32_t dilation) {
     scenario.dilation = dilation;
@@ -214,7 +215,7 @@ TEST_F(SimulationTest, ToldSlowerItIsTheSameRunInASlowerFabric) {
               HasSubstr("--dilate 7: "));
 }
 
-TEST_F(SimulationTest, SwappedCablesAreTheTruthsAloneAndTrafficArrives) {
+TEST_F(SimulationTest, SwappedCablesAppearInTheTruthOnlyAndTrafficArrives) {
   const Scenario scenario =
       Make("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: 'leaf1:Ethernet3'}]\n");
   auto simulation = Simulation::Make(scenario, {.directory = directory_.string()}).value();
@@ -234,7 +235,7 @@ TEST_F(SimulationTest, SwappedCablesAreTheTruthsAloneAndTrafficArrives) {
   for (const uint64_t lost : simulation->network().shared().lost) EXPECT_EQ(lost, 0u);
 }
 
-TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
+TEST_F(SimulationTest, TruthContainsFaultLocationAndVictim) {
   const Scenario scenario = Make(
       "faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', onset: 500us, probability: "
       "0.2}]\n");
@@ -246,14 +247,15 @@ TEST_F(SimulationTest, TheTruthNamesFaultPlaceAndVictim) {
   EXPECT_THAT(truth, HasSubstr("\"victims\": [\n    \"train\""));
 }
 
-// Whoever sends to others through the switch loses nothing.
-TEST_F(SimulationTest, ABlackholesVictimsAreThoseWhoSendToItsDestination) {
-  for (const auto& [nic, hurt] : {std::pair("host2", true), std::pair("host7", false)}) {
+// Traffic to other destinations through the switch has no loss.
+TEST_F(SimulationTest, BlackholeVictimsAreTheSendersToItsDestination) {
+  for (const auto& [nic, is_victim] : {std::pair("host2", true), std::pair("host7", false)}) {
     const Scenario scenario =
         Make("faults: [{kind: blackhole, switch: leaf0, nic: " + std::string(nic) + "}]\n");
     auto simulation = Simulation::Make(scenario, {}).value();
     ASSERT_TRUE(simulation->Run({}).has_value());
-    EXPECT_EQ(RenderTruth(*simulation).find("\"victims\": []") == std::string::npos, hurt) << nic;
+    EXPECT_EQ(RenderTruth(*simulation).find("\"victims\": []") == std::string::npos, is_victim)
+        << nic;
   }
 }
 

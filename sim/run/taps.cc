@@ -9,13 +9,13 @@ namespace {
 
 using topology::Fabric;
 
-constexpr uint32_t kPortSets = 4;  // sessions of a switch, its ports dealt out among them
+constexpr uint32_t kPortSets = 4;  // sessions of a switch; its ports are distributed over them
 
-// Numbers of sessions, so that plans lie side by side.
+// Session numbers, so that plans can be combined.
 constexpr uint32_t kPortSession = 1;
 constexpr uint32_t kFirstPortSetSession = 11;
 
-// Every `sessions`-th port of a switch, from the one with this place on.
+// Selects every `sessions`-th port of a switch, starting at index `place`.
 topology::Tap TapOf(const topology::Node& node, topology::NodeIndex index, uint32_t place,
                     uint32_t sessions) {
   topology::Tap tap = {.node = index, .direction = topology::TapDirection::kIngress};
@@ -46,7 +46,7 @@ Result<Fabric> WithTaps(const Fabric& fabric, std::span<const MirrorPlan> plans)
   for (topology::NodeIndex index = 0; index < parts.nodes.size(); ++index) {
     const topology::Node& node = parts.nodes[index];
     if (!node.IsSwitch()) continue;
-    // What all switches do, leaves do.
+    // A plan for all switches includes the leaves.
     if (planned(MirrorPlan::kAll) ||
         (planned(MirrorPlan::kLeaf) && node.tier == topology::Tier::kLeaf)) {
       AddTaps(parts, index, MirrorPlan::kAll);

@@ -11,8 +11,8 @@
 namespace rocescope::sim {
 namespace {
 
-// By an sFlow agent: 20 s shrunk by the time scale would still be longer than most runs, and of one
-// reading there is no difference to take.
+// Minimum number of readings by an sFlow agent: 20 s scaled by time_scale would still exceed most
+// runs, and a single reading gives no difference.
 constexpr SimTime kMinReadings = 2;
 
 }  // namespace
@@ -76,7 +76,7 @@ Status Telemetry::OpenFrames() {
   if (on.sflow_rate > 0) {
     const auto port = PortOf(sflow_capture_, "sflow.pcap");
     if (!port) return tl::unexpected(port.error());
-    // Polling periods are given as in life, and shrink with the run's timers.
+    // Polling periods are configured as in production and scaled like the timers.
     const auto scaled = [&](SimTime time) {
       return static_cast<SimTime>(static_cast<double>(time) * scenario_.time_scale);
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files of a run directory that a real fabric would have given: captures, counters, logs.
+// Writes the telemetry files of a run directory: captures, counters and logs.
 #pragma once
 
 #include <memory>
@@ -20,23 +20,24 @@ namespace rocescope::sim {
 
 class Telemetry {
  public:
-  // Scenario and network must outlive it. Without a directory and a stream there is none to make.
+  // The scenario and the network must outlive this object. Writes nothing if there is
+  // neither a directory nor a stream.
   static Result<std::unique_ptr<Telemetry>> Make(const Scenario& scenario, Network& network,
                                                  const Simulation::Output& output);
 
-  // The run begins.
+  // Called at the start of the run.
   void Start();
-  // Writes the rest.
+  // Writes the remaining data.
   Status Finish();
-  CounterLog* counters() { return counters_.get(); }  // nullptr: none are written
+  CounterLog* counters() { return counters_.get(); }  // nullptr: no counters are written
 
-  // By which mirrored frames come to the box; nullptr: none do.
+  // The port on which mirrored frames arrive; nullptr: there are none.
   const CollectorPort* mirror_port() const {
     return output_.stream ? stream_.port.get() : mirror_capture_.port.get();
   }
 
  private:
-  // A file of what one kind of telemetry sends to the box, or the stream of all of it.
+  // The capture file of one kind of telemetry, or the stream of all kinds.
   struct Capture {
     std::unique_ptr<PcapFile> file;
     std::unique_ptr<CollectorPort> port;
@@ -45,7 +46,7 @@ class Telemetry {
   Telemetry(const Scenario& scenario, Network& network, const Simulation::Output& output)
       : scenario_(scenario), network_(network), output_(output), packets_(network) {}
   void Begin(Capture& capture, std::unique_ptr<PcapFile> file);
-  // Where to send what would be in this file of the directory.
+  // Returns the destination for the frames of this file.
   Result<CollectorPort*> PortOf(Capture& capture, const char* name);
   Status OpenFrames();
   Status OpenCounters();

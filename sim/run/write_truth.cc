@@ -18,7 +18,7 @@
 namespace rocescope::sim {
 namespace {
 
-// By LossCause.
+// Indexed by LossCause.
 constexpr std::string_view kCauses[] = {"link_down",   "wire",     "bit_error", "buffer_full",
                                         "no_route",    "ttl",      "blackhole", "too_long",
                                         "device_down", "bad_icrc", "selective", "watchdog"};
@@ -52,7 +52,7 @@ class Writer {
 
   Simulation& simulation_;
   const topology::Fabric& fabric_;
-  std::map<uint32_t, uint32_t> connection_of_;  // by queue pair
+  std::map<uint32_t, uint32_t> connection_of_;  // keyed by queue pair
 };
 
 void Writer::WriteJob(const Job& job, v1::TruthJob& out) {
@@ -132,7 +132,7 @@ void Writer::WriteConnections(v1::Truth& truth) {
       }
     }
   }
-  // The rest is background: streams, and those that faults made.
+  // The remaining connections are background: streams, and traffic that faults create.
   Network& network = simulation_.network();
   for (uint32_t i = 0; i < network.queue_pair_count(); ++i) {
     if (!connection_of_.contains(i)) AddConnection(network.queue_pair(i), truth);
@@ -213,25 +213,26 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
   }
   WriteCulprits(happened, out);
   for (const auto& job : simulation_.jobs()) {
-    bool hurt = options.kind == FaultKind::kStraggler &&
-                std::find(job->options().gpus.begin(), job->options().gpus.end(), options.gpu) !=
-                    job->options().gpus.end();
+    bool is_victim = options.kind == FaultKind::kStraggler &&
+                     std::find(job->options().gpus.begin(), job->options().gpus.end(),
+                               options.gpu) != job->options().gpus.end();
     for (const Job::Channel& channel : job->channels()) {
       for (const QueuePair* first : channel.senders) {
         for (const QueuePair* sender : {first, &first->peer()}) {
           for (const Recorder::Path& path :
                simulation_.recorder().paths()[sender->identity().number]) {
-            hurt |= path.start < end && path.end > options.onset && Passes(path, happened, *sender);
+            is_victim |=
+                path.start < end && path.end > options.onset && Passes(path, happened, *sender);
           }
         }
       }
     }
-    if (hurt) out.add_victims(job->options().name);
+    if (is_victim) out.add_victims(job->options().name);
   }
 }
 
-// Connections that the fault made; of a loop, those whose data came down within it and went up
-// again: others queue up behind them.
+// Culprits are the connections that the fault created. For a deadlock, they are the connections
+// whose data went down and up again within the loop; others only queue behind them.
 void Writer::WriteCulprits(const Injector::Happened& happened, v1::TruthFault& out) {
   std::set<uint32_t> culprits;
   for (const uint32_t culprit : happened.culprits) culprits.insert(connection_of_.at(culprit));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// truth.json: see truth.proto.
+// Writes truth.json; see truth.proto.
 #pragma once
 
 #include <string>

@@ -31,19 +31,19 @@ using topology::YamlNode;
 constexpr size_t kMaxNames = 1u << 20;
 constexpr std::array<std::string_view, 4> kMirrorPlans = {"leaf", "all", "port_sets", "none"};
 constexpr size_t kNoMirror = 3;
-constexpr SimTime kShortestPeriod = kMicrosecond;  // of what happens again and again, by itself
+constexpr SimTime kShortestPeriod = kMicrosecond;  // minimum period of recurring events
 constexpr SimTime kLargestClockError = kSecond;
 
-// Reads a scenario's sections; what is wrong is gathered in `errors_`.
+// Reads the sections of a scenario; collects errors in `errors_`.
 class Loader {
  public:
   explicit Loader(std::string_view file) : file_(file), errors_(std::string(file)) {}
 
-  // `seed` in place of the file's.
+  // `seed` overrides the seed of the file.
   Result<Scenario> Load(const YamlNode& root, std::optional<uint64_t> seed);
 
  private:
-  // Of the key's value if it is there; the value stays as it was otherwise.
+  // Parses the key's value if the key is present; otherwise leaves `value` unchanged.
   template <typename T>
   void Number(const YamlMap& map, std::string_view key, uint64_t least, uint64_t most, T& value) {
     const YamlNode* node = map.Find(key);
@@ -67,7 +67,8 @@ class Loader {
     if (!read) return;
     if constexpr (std::is_integral_v<T> && std::is_integral_v<std::decay_t<decltype(*read)>>) {
       if (!std::in_range<T>(*read)) {
-        errors_.Add(*node, fmt::format("{} is at most {}", key, std::numeric_limits<T>::max()));
+        errors_.Add(*node,
+                    fmt::format("{} must be at most {}", key, std::numeric_limits<T>::max()));
         return;
       }
     }
@@ -113,7 +114,7 @@ Result<double> Loader::ParseReal(std::string_view text, double least, double mos
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
       value < least || value > most) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("\"{}\" is no number from {} to {}", text, least, most));
+                     fmt::format("\"{}\" is not a number from {} to {}", text, least, most));
   }
   return value;
 }
@@ -127,13 +128,13 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   if (const YamlNode* name = map.Require("name")) {
     scenario_.name = std::string(ReadText(*name, errors_).value_or(""));
     if (scenario_.name.empty() || scenario_.name.size() > RunManifest::kLongestName) {
-      errors_.Add(*name,
-                  fmt::format("a scenario's name has 1 to {} octets", RunManifest::kLongestName));
+      errors_.Add(*name, fmt::format("the scenario's name must have 1 to {} bytes",
+                                     RunManifest::kLongestName));
     }
   }
   Text(map, "about", scenario_.about);
   Number(map, "seed", 0, UINT64_MAX >> 1, scenario_.seed);
-  scenario_.seed = seed.value_or(scenario_.seed);  // before anything is derived from it
+  scenario_.seed = seed.value_or(scenario_.seed);  // set before anything is derived from it
   Parsed(map, "duration", ParseSimTime, scenario_.duration);
   Ratio(map, "time_scale", 1e-6, 1, scenario_.time_scale);
   Parsed(map, "reroute_delay", ParseSimTime, scenario_.reroute_delay);
@@ -144,16 +145,17 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   };
   interval("record_interval", scenario_.record_interval);
   interval("analysis_window", scenario_.analysis_window);
-  // As `replay` will want them of the manifest.
+  // `replay` requires this of the manifest.
   if (scenario_.record_interval < std::chrono::milliseconds(1) ||
       scenario_.record_interval > std::chrono::seconds(4)) {
-    errors_.Add(root, "record_interval must be 1ms to 4s");
+    errors_.Add(root, "record_interval must be between 1ms and 4s");
   }
   if (scenario_.record_interval.count() <= 0 || scenario_.analysis_window.count() <= 0 ||
       scenario_.analysis_window % scenario_.record_interval != Duration(0)) {
-    errors_.Add(root, "analysis_window must be a multiple of record_interval, both longer than 0");
+    errors_.Add(root,
+                "analysis_window must be a multiple of record_interval, and both must be above 0");
   }
-  // Places mean nothing without it. What is wrong in it names its lines already.
+  // Without a fabric, locations cannot be checked. Its error messages contain line numbers already.
   Status fabric;
   if (const YamlNode* node = map.Require("fabric")) fabric = ReadFabric(*node);
   if (!fabric) {
@@ -174,7 +176,7 @@ Result<Scenario> Loader::Load(const YamlNode& root, std::optional<uint64_t> seed
   each("jobs", &Loader::ReadJob);
   each("streams", &Loader::ReadStream);
   each("faults", &Loader::ReadFault);
-  if (scenario_.duration < kNanosecond) errors_.Add(root, "the run's duration is zero");
+  if (scenario_.duration < kNanosecond) errors_.Add(root, "duration must be above 0");
   if (!errors_.empty()) return tl::unexpected(errors_.Take());
   scenario_.network.seed = scenario_.seed;
   return std::move(scenario_);
@@ -211,7 +213,7 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Parsed(map, "ecn_maximum", ParseSize, switches.ecn.maximum);
   Ratio(map, "ecn_probability", 0, 1, switches.ecn.maximum_probability);
   if (switches.ecn.minimum > switches.ecn.maximum) {
-    errors_.Add(node, "ecn_minimum lies above ecn_maximum");
+    errors_.Add(node, "ecn_minimum must not be above ecn_maximum");
   }
   Flag(map, "spray", switches.spray);
   Flag(map, "one_hash_seed", scenario_.network.one_hash_seed);
@@ -219,12 +221,12 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Parsed(map, "pfc_watchdog", ParseSimTime, switches.watchdog.detection);
   Parsed(map, "pfc_watchdog_restoration", ParseSimTime, switches.watchdog.restoration);
   const WatchdogOptions& watchdog = switches.watchdog;
-  const auto too_short = [&](SimTime time) {  // each look is an event of every switch
+  const auto too_short = [&](SimTime time) {  // each poll is an event of every switch
     return time > 0 && static_cast<double>(time) * scenario_.time_scale < kMicrosecond;
   };
   if (too_short(watchdog.detection) ||
       (watchdog.detection > 0 && too_short(watchdog.restoration))) {
-    errors_.Add(node, "the PFC watchdog's times must be 1us or longer once time_scale shrank them");
+    errors_.Add(node, "the PFC watchdog's times multiplied by time_scale must be at least 1us");
   }
   if (const YamlNode* dcqcn = map.Find("dcqcn")) ReadDcqcn(*dcqcn);
 }
@@ -248,7 +250,7 @@ void Loader::ReadDcqcn(const YamlNode& node) {
   Parsed(map, "minimum", topology::ParseSpeed, dcqcn.minimum);
   Parsed(map, "cnp_interval", ParseSimTime, dcqcn.cnp_interval);
   if (dcqcn.alpha_timer <= 0 || dcqcn.decrease_interval <= 0 || dcqcn.rate_timer <= 0) {
-    errors_.Add(node, "DCQCN's timers must be longer than 0");
+    errors_.Add(node, "DCQCN timers must be above 0");
   }
 }
 
@@ -276,13 +278,13 @@ void Loader::ReadTelemetry(const YamlNode& node) {
   if (const YamlNode* period = map.Find("counter_period")) {
     Parsed(map, "counter_period", ParseSimTime, telemetry.counter_period);
     if (telemetry.counter_period > 0 && telemetry.counter_period < kShortestPeriod) {
-      errors_.Add(*period, "counters are read once a microsecond at most; 0: never");
+      errors_.Add(*period, "counter_period must be at least 1us, or 0 for no counters");
     }
   }
   if (const YamlNode* error = map.Find("clock_error")) {
     Parsed(map, "clock_error", ParseSimTime, telemetry.clock_error);
     if (telemetry.clock_error > kLargestClockError) {
-      errors_.Add(*error, "a second at most: a stamp that is further off is not believed");
+      errors_.Add(*error, "clock_error must be at most 1s");
     }
   }
   if (const YamlNode* nccl = map.Find("nccl")) {
@@ -310,7 +312,7 @@ topology::NodeIndex Loader::Host(const YamlNode& node, std::string_view name) {
   return topology::kNone;
 }
 
-// HOST:DEVICE, or HOST alone where it has one NIC.
+// Parses HOST:DEVICE, or HOST if it has a single NIC.
 std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::string_view text) {
   const size_t colon = text.find(':');
   const topology::NodeIndex host = Host(node, text.substr(0, colon));
@@ -327,13 +329,13 @@ std::optional<topology::NicIndex> Loader::NicAt(const YamlNode& node, std::strin
     errors_.Add(node, fmt::format("\"{}\" has no link", text));
     return std::nullopt;
   }
-  errors_.Add(node, fmt::format("\"{}\" names no NIC: expected HOST:DEVICE, such as {}:{}", text,
+  errors_.Add(node, fmt::format("\"{}\" is not a NIC: expected HOST:DEVICE, such as {}:{}", text,
                                 text.substr(0, colon),
                                 nics.empty() ? "mlx5_0" : scenario_.fabric->nic(nics[0]).device));
   return std::nullopt;
 }
 
-// HOST:NUMBER.
+// Parses HOST:NUMBER.
 std::optional<topology::GpuIndex> Loader::GpuAt(const YamlNode& node, std::string_view text) {
   const size_t colon = text.find(':');
   const topology::NodeIndex host = Host(node, text.substr(0, colon));
@@ -344,12 +346,12 @@ std::optional<topology::GpuIndex> Loader::GpuAt(const YamlNode& node, std::strin
   for (const topology::GpuIndex gpu : scenario_.fabric->GpusOf(host)) {
     if (number && scenario_.fabric->gpu(gpu).number == *number) return gpu;
   }
-  errors_.Add(node, fmt::format("\"{}\" names no GPU: expected HOST:NUMBER, such as {}:0", text,
+  errors_.Add(node, fmt::format("\"{}\" is not a GPU: expected HOST:NUMBER, such as {}:0", text,
                                 text.substr(0, colon)));
   return std::nullopt;
 }
 
-// NODE:PORT.
+// Parses NODE:PORT.
 std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
@@ -363,7 +365,7 @@ std::optional<topology::PortIndex> Loader::PortAt(const YamlNode& node, std::str
                                        : scenario_.fabric->FindPort(at, text.substr(colon + 1));
   if (port != topology::kNone && scenario_.fabric->port(port).link != topology::kNone) return port;
   const auto ports = scenario_.fabric->PortsOf(at);
-  errors_.Add(node, fmt::format("\"{}\" names no port with a link: expected NODE:PORT, such as "
+  errors_.Add(node, fmt::format("\"{}\" is not a port with a link: expected NODE:PORT, such as "
                                 "{}:{}",
                                 text, name, ports.empty() ? "Ethernet1" : ports[0].name));
   return std::nullopt;
@@ -403,10 +405,10 @@ void Loader::ReadJob(const YamlNode& node) {
   Number(map, "queue_pairs", 1, 64, job.queue_pairs);
   Flag(map, "split_data", job.split_data);
   Parsed(map, "chunk", ParseSize, job.chunk);
-  if (job.chunk == 0) errors_.Add(node, "a job's chunk must be longer than 0");
+  if (job.chunk == 0) errors_.Add(node, "a job's chunk must be above 0");
   uint32_t gpus_per_host = UINT32_MAX;
   Number(map, "gpus", 1, 64, gpus_per_host);
-  std::vector<uint32_t> local;  // by rank: its GPU's place on its host
+  std::vector<uint32_t> local;  // by rank: index of its GPU on its host
   if (const YamlNode* hosts = map.Require("hosts")) {
     const auto text = ReadText(*hosts, errors_);
     const auto names = topology::ExpandNames(text.value_or(""), kMaxNames);
@@ -416,7 +418,7 @@ void Loader::ReadJob(const YamlNode& node) {
       const topology::NodeIndex host = Host(*hosts, name);
       if (host == topology::kNone) break;
       if (!seen.insert(host).second) {
-        errors_.Add(*hosts, fmt::format("the host {} stands here twice", name));
+        errors_.Add(*hosts, fmt::format("the host {} is listed twice", name));
         break;
       }
       uint32_t number = 0;
@@ -435,11 +437,11 @@ void Loader::ReadJob(const YamlNode& node) {
   }
   if (const YamlNode* phases = map.Require("phases")) {
     const auto list = ReadList(*phases, errors_);
-    if (list.empty()) errors_.Add(*phases, "a job needs a phase at least");
+    if (list.empty()) errors_.Add(*phases, "a job needs at least one phase");
     for (const YamlNode& phase : list) ReadPhase(phase, local, job);
   }
   if (std::ranges::find(scenario_.jobs, job.id, &JobOptions::id) != scenario_.jobs.end()) {
-    errors_.Add(node, fmt::format("two jobs have the id {}", job.id));
+    errors_.Add(node, fmt::format("two jobs have the same id, {}", job.id));
   }
   scenario_.jobs.push_back(std::move(job));
 }
@@ -473,7 +475,7 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
           const auto read = ReadNumber(rank, 0, most, errors_);
           if (!read) continue;
           if (!seen.insert(*read).second) {
-            errors_.Add(rank, fmt::format("rank {} is in these groups already", *read));
+            errors_.Add(rank, fmt::format("rank {} is already in one of these groups", *read));
           }
           ranks.push_back(static_cast<uint32_t>(*read));
         }
@@ -522,7 +524,7 @@ void Loader::ReadStream(const YamlNode& node) {
   };
   end("from", stream.from);
   end("to", stream.to);
-  if (stream.from == stream.to) errors_.Add(node, "a stream's ends are one NIC");
+  if (stream.from == stream.to) errors_.Add(node, "a stream needs two different NICs");
   scenario_.streams.push_back(stream);
 }
 
@@ -543,15 +545,15 @@ void Loader::ReadFault(const YamlNode& node) {
   fault.kind = static_cast<FaultKind>(*choice);
   if (fault.kind == FaultKind::kSwappedCables &&
       (map.Find("onset") != nullptr || map.Find("duration") != nullptr)) {
-    errors_.Add(node, "swapped_cables holds for the whole run: it has no onset and no duration");
+    errors_.Add(node, "swapped_cables lasts for the whole run: onset and duration are not allowed");
   }
   Parsed(map, "onset", ParseSimTime, fault.onset);
   Parsed(map, "duration", ParseSimTime, fault.duration);
-  if (fault.duration == 0) errors_.Add(node, "a fault's duration must be longer than 0");
+  if (fault.duration == 0) errors_.Add(node, "a fault's duration must be above 0");
   if (fault.onset >= scenario_.duration) {
     errors_.Add(node,
-                "the fault begins when the run is over: its onset must lie before the "
-                "scenario's duration");
+                "the fault starts after the run: its onset must be before the scenario's "
+                "duration");
   }
   Ratio(map, "probability", 0, 1, fault.probability);
   Ratio(map, "burst", 1, 1e6, fault.burst);
@@ -571,31 +573,34 @@ void Loader::ReadFault(const YamlNode& node) {
   scenario_.faults.push_back(std::move(fault));
 }
 
-// A fault that would change nothing is a mistake, not a healthy run.
+// A fault without any effect is an error, not a healthy run.
 void Loader::CheckMagnitude(const YamlMap& map, const FaultOptions& fault) {
   const auto refuse = [&](std::string_view why) {
     errors_.Add(map.node(), fmt::format("{}: {}", InfoOf(fault.kind).name, why));
   };
   switch (fault.kind) {
     case FaultKind::kFlap:
-      if (fault.period < 2 * kShortestPeriod) refuse("period must be 2us at least");
+      if (fault.period < 2 * kShortestPeriod) refuse("period must be at least 2us");
       break;
     case FaultKind::kDegradedRate:
-      if (fault.factor >= 1) refuse("factor is the share of the rate that is left: less than 1");
+      if (fault.factor >= 1)
+        refuse("factor is the remaining fraction of the rate and must be below 1");
       break;
     case FaultKind::kStraggler:
       if (map.Find("factor") != nullptr && fault.factor <= 1) {
-        refuse("factor is how much longer the GPU computes: more than 1");
+        refuse("factor multiplies the compute time and must be above 1");
       }
       break;
     case FaultKind::kAddedLatency:
-      if (fault.delay <= 0) refuse("needs a delay that is longer than 0");
+      if (fault.delay <= 0) refuse("delay must be above 0");
       break;
     case FaultKind::kMisconfiguredEcn:
-      if (fault.ecn_minimum > fault.ecn_maximum) refuse("ecn_minimum lies above ecn_maximum");
+      if (fault.ecn_minimum > fault.ecn_maximum)
+        refuse("ecn_minimum must not be above ecn_maximum");
       break;
     case FaultKind::kPolarisation:
-      if (scenario_.network.switches.spray) refuse("switches that spray do not hash");
+      if (scenario_.network.switches.spray)
+        refuse("this fault has no effect because the switches spray packets (network: spray)");
       break;
     default:
       break;
@@ -641,22 +646,24 @@ void Loader::ReadPlace(const YamlMap& map, FaultOptions& fault) {
   const FaultInfo& info = InfoOf(fault.kind);
   const auto place = static_cast<size_t>(info.place);
   if (missing[place]) {
-    errors_.Add(map.node(), fmt::format("{} needs its place: {}", info.name, kNeeded[place]));
+    errors_.Add(map.node(), fmt::format("{} needs a location: {}", info.name, kNeeded[place]));
   }
   const bool sends = fault.kind == FaultKind::kIncast || fault.kind == FaultKind::kNoisyNeighbour;
   if (sends && fault.senders.empty()) {
     errors_.Add(map.node(), fmt::format("{} needs senders: HOST:DEVICE,...", info.name));
   }
   if (sends && std::ranges::find(fault.senders, fault.nic) != fault.senders.end()) {
-    errors_.Add(map.node(), fmt::format("{}: the NIC is one of its own senders", info.name));
+    errors_.Add(map.node(),
+                fmt::format("{}: the receiving NIC must not be one of the senders", info.name));
   }
   if (fault.kind == FaultKind::kBlackhole && fault.nic == topology::kNone) {
-    errors_.Add(map.node(), "blackhole needs the destination that is lost: nic: HOST:DEVICE");
+    errors_.Add(map.node(),
+                "blackhole needs the destination whose traffic is lost: nic: HOST:DEVICE");
   }
   if (errors_.empty()) CheckCabling(map.node(), fault);
 }
 
-// Of kinds that ask for more of the fabric than that their place is there.
+// Checks kinds that need more than an existing location.
 void Loader::CheckCabling(const YamlNode& node, const FaultOptions& fault) {
   if (fault.kind == FaultKind::kPfcDeadlock) {
     const auto loop = FindValleyLoop(*scenario_.fabric, fault.link);

@@ -22,7 +22,7 @@ std::string Message(std::string_view rest) {
   return scenario ? std::string() : scenario.error().message;
 }
 
-TEST(LoadScenarioTest, ReadsWhatItSays) {
+TEST(LoadScenarioTest, ReadsAllKeys) {
   const auto scenario = LoadScenario(std::string(kFabric) +
                                          "seed: 7\n"
                                          "duration: 2.5ms\n"
@@ -50,70 +50,71 @@ TEST(LoadScenarioTest, ReadsWhatItSays) {
   EXPECT_THAT(scenario->faults[1].senders, SizeIs(3));
 }
 
-TEST(LoadScenarioTest, AnUnknownKeyNamesTheNearest) {
+TEST(LoadScenarioTest, UnknownKeySuggestsTheNearest) {
   EXPECT_THAT(Message("jubs: []\n"), HasSubstr("test.yaml:3:1"));
   EXPECT_THAT(Message("jubs: []\n"), HasSubstr("jobs"));
 }
 
-TEST(LoadScenarioTest, AnImpossiblePlaceIsAnError) {
+TEST(LoadScenarioTest, UnknownLocationIsAnError) {
   EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf0:Ethernet99'}]\n"),
               HasSubstr("leaf0:Ethernet99"));
   EXPECT_THAT(Message("faults: [{kind: link_down, link: 'leaf9:Ethernet1'}]\n"),
               HasSubstr("the fabric has no \"leaf9\""));
   EXPECT_THAT(Message("faults: [{kind: link_down, nic: host0}]\n"),
-              HasSubstr("link_down needs its place: link"));
+              HasSubstr("link_down needs a location: link"));
   EXPECT_THAT(Message("faults: [{kind: switch_crash, switch: host0}]\n"),
               HasSubstr("no switch \"host0\""));
-  EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:9'}]\n"), HasSubstr("names no GPU"));
+  EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:9'}]\n"), HasSubstr("is not a GPU"));
 }
 
-TEST(LoadScenarioTest, ANumberThatItsKeyCannotHoldIsAnError) {
+TEST(LoadScenarioTest, NumberOutOfRangeIsAnError) {
   EXPECT_THAT(Message("jobs: [{hosts: 'host[0-3]', chunk: 4G, phases: [{collective: ring, size: "
                       "1M}]}]\n"),
-              HasSubstr("test.yaml:3:36: chunk is at most 4294967295"));
+              HasSubstr("test.yaml:3:36: chunk must be at most 4294967295"));
 }
 
-TEST(LoadScenarioTest, ARankIsOneGpuInOneGroup) {
+TEST(LoadScenarioTest, RankHasOneGpuAndOneGroup) {
   const auto job = [](std::string_view hosts, std::string_view more) {
     return Message(
         fmt::format("jobs: [{{id: 7, hosts: '{}', phases: [{{collective: ring, size: 1M{}}}]}}]\n",
                     hosts, more));
   };
   EXPECT_EQ(job("host[0-3]", ""), "");
-  EXPECT_THAT(job("host0,host0", ""),
-              HasSubstr("test.yaml:3:23: the host host0 stands here twice"));
+  EXPECT_THAT(job("host0,host0", ""), HasSubstr("test.yaml:3:23: the host host0 is listed twice"));
   EXPECT_THAT(job("host[0-3]", ", groups: [[0, 1], [1, 2]]"),
-              HasSubstr("rank 1 is in these groups already"));
+              HasSubstr("rank 1 is already in one of these groups"));
   EXPECT_THAT(Message("jobs: [{hosts: 'host[0-3]', phases: []}]\n"),
-              HasSubstr("test.yaml:3:37: a job needs a phase"));
+              HasSubstr("test.yaml:3:37: a job needs at least one phase"));
   EXPECT_THAT(Message("jobs:\n"
                       "- {id: 7, hosts: 'host[0-1]', phases: [{collective: ring, size: 1M}]}\n"
                       "- {id: 7, hosts: 'host[2-3]', phases: [{collective: ring, size: 1M}]}\n"),
-              HasSubstr("test.yaml:5:3: two jobs have the id 7"));
+              HasSubstr("test.yaml:5:3: two jobs have the same id, 7"));
 }
 
-TEST(LoadScenarioTest, WhatWouldTakeAnEventEachPicosecondIsAnError) {
+TEST(LoadScenarioTest, TooShortPeriodIsAnError) {
   EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"),
-              HasSubstr("once a microsecond at most"));
+              HasSubstr("counter_period must be at least 1us"));
   EXPECT_THAT(Message("network: {pfc_watchdog: 10us}\n"), HasSubstr("watchdog's times"));
   EXPECT_EQ(Message("time_scale: 1\nnetwork: {pfc_watchdog: 10us}\n"), "");
 }
 
-TEST(LoadScenarioTest, IntervalsAreThoseThatReplayTakes) {
-  EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("record_interval must be 1ms to 4s"));
-  EXPECT_THAT(Message("record_interval: 5s\n"), HasSubstr("record_interval must be 1ms to 4s"));
+TEST(LoadScenarioTest, IntervalsMustSuitReplay) {
+  EXPECT_THAT(Message("record_interval: 0\n"),
+              HasSubstr("record_interval must be between 1ms and 4s"));
+  EXPECT_THAT(Message("record_interval: 5s\n"),
+              HasSubstr("record_interval must be between 1ms and 4s"));
   EXPECT_THAT(Message("record_interval: 3ms\nanalysis_window: 4ms\n"),
               HasSubstr("must be a multiple of"));
   EXPECT_EQ(Message("record_interval: 2ms\nanalysis_window: 4ms\n"), "");
 }
 
-TEST(LoadScenarioTest, AMistakeInTheFabricIsToldOnceWithItsPlace) {
+TEST(LoadScenarioTest, FabricErrorIsReportedOnceWithItsPosition) {
   const auto scenario = LoadScenario("name: a\nfabric: {generate: {shape: torus}}\n", "test.yaml");
   ASSERT_FALSE(scenario.has_value());
   EXPECT_THAT(scenario.error().message, ::testing::StartsWith("test.yaml:2:20: no host_speed"));
 }
 
-TEST(LoadScenarioTest, ASeedOfTheCallerIsAsIfTheFileSaidIt) {
+TEST(LoadScenarioTest, SeedArgumentOverridesTheFile) {
   const std::string rest =
       "jobs: [{hosts: 'host[0-3]', phases: [{collective: ring, size: 1M}]}]\n"
       "streams: [{from: host0, to: host1}]\n";
@@ -126,22 +127,22 @@ TEST(LoadScenarioTest, ASeedOfTheCallerIsAsIfTheFileSaidIt) {
   EXPECT_EQ(given->streams[0].seed, said->streams[0].seed);
 }
 
-TEST(LoadScenarioTest, AFaultWithoutAnEffectIsAnError) {
+TEST(LoadScenarioTest, InvalidDurationOrSenderIsAnError) {
   EXPECT_THAT(Message("faults: [{kind: pfc_storm, nic: host0, duration: 0}]\n"),
-              HasSubstr("duration must be longer than 0"));
+              HasSubstr("duration must be above 0"));
   EXPECT_THAT(Message("faults: [{kind: incast, nic: host0, senders: 'host[0-1]'}]\n"),
-              HasSubstr("one of its own senders"));
+              HasSubstr("must not be one of the senders"));
 }
 
-TEST(LoadScenarioTest, AFaultBehindTheEndIsAnError) {
+TEST(LoadScenarioTest, FaultAfterTheEndIsAnError) {
   EXPECT_THAT(Message("duration: 1ms\nfaults: [{kind: pfc_storm, nic: host0, onset: 1ms}]\n"),
               HasSubstr("test.yaml:4:10"));
 }
 
-TEST(LoadScenarioTest, CablesAreSwappedForTheWholeRunAndTwoAtATime) {
+TEST(LoadScenarioTest, SwappedCablesNeedTwoPortsAndNoOnset) {
   EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: "
                       "'leaf1:Ethernet3', onset: 1ms}]\n"),
-              HasSubstr("test.yaml:3:10: swapped_cables holds for the whole run"));
+              HasSubstr("test.yaml:3:10: swapped_cables lasts for the whole run"));
   EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3'}]\n"),
               HasSubstr("other: NODE:PORT"));
   EXPECT_THAT(Message("faults: [{kind: swapped_cables, link: 'leaf0:Ethernet3', other: "
@@ -149,13 +150,13 @@ TEST(LoadScenarioTest, CablesAreSwappedForTheWholeRunAndTwoAtATime) {
               HasSubstr("they are one"));
 }
 
-// There are two leaves: nothing lies beyond them.
-TEST(LoadScenarioTest, ADeadlockNeedsALoop) {
+// With only two leaves, no loop is possible.
+TEST(LoadScenarioTest, DeadlockNeedsALoop) {
   EXPECT_THAT(Message("faults: [{kind: pfc_deadlock, link: 'leaf0:Ethernet3'}]\n"),
               HasSubstr("test.yaml:3:10: no loop of pauses can close"));
 }
 
-TEST(LoadScenarioTest, NegativeAndSenselessNumbersAreErrors) {
+TEST(LoadScenarioTest, NegativeAndInvalidNumbersAreErrors) {
   EXPECT_NE(Message("faults: [{kind: gray_loss, sender: 'leaf0:Ethernet3', probability: -0.1}]\n"),
             "");
   EXPECT_NE(Message("faults: [{kind: slow_receiver, nic: host0, rate: -5G}]\n"), "");
@@ -164,31 +165,32 @@ TEST(LoadScenarioTest, NegativeAndSenselessNumbersAreErrors) {
   EXPECT_NE(Message("duration: nan\n"), "");
 }
 
-TEST(LoadScenarioTest, AFaultThatWouldChangeNothingIsAnError) {
+TEST(LoadScenarioTest, FaultWithoutAnyEffectIsAnError) {
   EXPECT_THAT(Message("faults: [{kind: added_latency, link: 'leaf0:Ethernet3'}]\n"),
-              HasSubstr("test.yaml:3:10: added_latency: needs a delay"));
+              HasSubstr("test.yaml:3:10: added_latency: delay must be above 0"));
   EXPECT_THAT(Message("faults: [{kind: degraded_rate, link: 'leaf0:Ethernet3', factor: 1}]\n"),
-              HasSubstr("less than 1"));
+              HasSubstr("must be below 1"));
   EXPECT_THAT(Message("faults: [{kind: straggler, gpu: 'host0:0', factor: 0.5}]\n"),
-              HasSubstr("more than 1"));
+              HasSubstr("must be above 1"));
   EXPECT_THAT(Message("network: {spray: true}\nfaults: [{kind: polarisation, switch: leaf0}]\n"),
-              HasSubstr("do not hash"));
+              HasSubstr("the switches spray packets"));
   EXPECT_EQ(Message("faults: [{kind: straggler, gpu: 'host0:0'}]\n"), "");
 }
 
-// dataplane/run/README.md: what run.json may say.
-TEST(LoadScenarioTest, WhatTheRunsReaderWouldRefuseIsAnError) {
+// Limits of run.json, see dataplane/run/README.md.
+TEST(LoadScenarioTest, ValuesThatTheRunReaderRejectsAreErrors) {
   EXPECT_THAT(Message("analysis_window: 1500us\n"), HasSubstr("multiple of record_interval"));
-  EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("longer than 0"));
-  EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"), HasSubstr("microsecond"));
-  EXPECT_THAT(Message("telemetry: {clock_error: 2s}\n"), HasSubstr("a second at most"));
+  EXPECT_THAT(Message("record_interval: 0\n"), HasSubstr("above 0"));
+  EXPECT_THAT(Message("telemetry: {counter_period: 1ns}\n"), HasSubstr("at least 1us"));
+  EXPECT_THAT(Message("telemetry: {clock_error: 2s}\n"),
+              HasSubstr("clock_error must be at most 1s"));
   const std::string fabric(kFabric.substr(kFabric.find("fabric:")));
   const auto unnamed = LoadScenario("name: " + std::string(200, 'x') + "\n" + fabric, "test.yaml");
   ASSERT_FALSE(unnamed.has_value());
-  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: a scenario's name"));
+  EXPECT_THAT(unnamed.error().message, HasSubstr("test.yaml:1:7: the scenario's name"));
 }
 
-TEST(LoadScenarioTest, ANicWithoutALinkTakesNoPart) {
+TEST(LoadScenarioTest, NicWithoutALinkIsAnError) {
   constexpr std::string_view kUnplugged =
       "name: test\n"
       "fabric:\n"
@@ -207,7 +209,7 @@ TEST(LoadScenarioTest, ANicWithoutALinkTakesNoPart) {
   }
 }
 
-TEST(LoadScenarioTest, ACollectiveThatDoesNotFitItsRanksIsAnError) {
+TEST(LoadScenarioTest, CollectiveThatDoesNotFitItsRanksIsAnError) {
   EXPECT_THAT(Message("jobs: [{hosts: 'host[0-2]', phases: [{collective: halving_doubling, size: "
                       "1M}]}]\n"),
               HasSubstr("power of two"));
@@ -215,19 +217,19 @@ TEST(LoadScenarioTest, ACollectiveThatDoesNotFitItsRanksIsAnError) {
               HasSubstr("at least two ranks"));
 }
 
-TEST(LoadScenarioTest, AFabricsMistakesHaveTheirOwnPlaces) {
+TEST(LoadScenarioTest, FabricErrorsHaveTheirOwnPositions) {
   const auto scenario = LoadScenario("name: x\nfabric: {generate: {shape: blob}}\n", "test.yaml");
   ASSERT_FALSE(scenario.has_value());
   EXPECT_THAT(scenario.error().message, StartsWith("test.yaml:2:"));
 }
 
-TEST(LoadScenarioTest, AllMistakesAreToldAtOnce) {
+TEST(LoadScenarioTest, ReportsAllErrorsAtOnce) {
   const std::string message = Message("seed: x\nduration: y\n");
   EXPECT_THAT(message, HasSubstr("test.yaml:3:7"));
   EXPECT_THAT(message, HasSubstr("test.yaml:4:11"));
 }
 
-TEST(UnitsTest, SizesAreBytesByPowersOf1024) {
+TEST(UnitsTest, SizesUsePowersOf1024) {
   EXPECT_EQ(ParseSize("512K").value(), 524'288u);
   EXPECT_EQ(ParseSize("1.5M").value(), 1'572'864u);
   EXPECT_EQ(ParseSize("9000").value(), 9'000u);

@@ -15,7 +15,8 @@ struct Unit {
   double factor;
 };
 
-// A number without sign or exponent, and what stands behind it; nullopt if there is none.
+// Returns a number without sign or exponent, and the text after it as `unit`; nullopt if there is
+// no number.
 std::optional<double> Split(std::string_view text, std::string_view& unit) {
   const size_t digits = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, digits);
@@ -50,7 +51,7 @@ Result<uint64_t> ParseSize(std::string_view text) {
   if (!octets || *octets > kMost || *octets != std::floor(*octets)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is no size: expected octets, or such as 512K or 64M", text));
+        fmt::format("\"{}\" is not a size: expected bytes or a value such as 512K or 64M", text));
   }
   return static_cast<uint64_t>(*octets);
 }
@@ -62,7 +63,8 @@ Result<SimTime> ParseSimTime(std::string_view text) {
   if (!time || *time > kMost) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is no time up to 1000 s: expected such as 10ms or 1.5us", text));
+        fmt::format("\"{}\" is not a time up to 1000 s: expected a value such as 10ms or 1.5us",
+                    text));
   }
   return static_cast<SimTime>(std::llround(*time));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes down what really happens while a network runs: paths as they change, queues that stand.
+// Records the ground truth of a running network: paths over time, and congested queues.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ class Recorder {
     SimTime start;
     SimTime end;
     std::vector<topology::PortIndex> ports;
-    uint64_t octets = 0;  // that the queue pair sent meanwhile: QueuePair::bytes_sent
+    uint64_t octets = 0;  // sent by the queue pair on this path: QueuePair::bytes_sent
   };
   struct Queue {
     topology::PortIndex port;
     uint32_t priority;
     SimTime start;
     SimTime end;
-    uint64_t peak;  // octets
+    uint64_t peak;  // bytes
   };
 
-  // `congested_from`: octets queued. All queue pairs must have been made by Start.
+  // `congested_from` is in queued bytes. All queue pairs must exist before Start.
   Recorder(Network& network, uint64_t congested_from);
   void Start();
-  void Finish();  // the run has ended
+  void Finish();  // call it at the end of the run
 
-  // By the sender's queue pair.
+  // Indexed by the sender's queue pair.
   const std::vector<std::vector<Path>>& paths() const { return paths_; }
   const std::vector<Queue>& queues() const { return queues_; }
 
@@ -48,11 +48,12 @@ class Recorder {
   const uint64_t congested_from_;
   uint64_t version_ = UINT64_MAX;
   std::vector<std::vector<Path>> paths_;
-  std::vector<uint64_t> bytes_before_;  // by queue pair: sent before its open path
+  // Indexed by queue pair: bytes sent before its current path.
+  std::vector<uint64_t> bytes_before_;
   std::vector<Queue> queues_;
-  std::vector<topology::PortIndex> watched_;  // switches' ports
-  std::vector<uint32_t> open_;                // by watched port and priority: in queues_
-  std::vector<uint8_t> open_count_;           // by watched port
+  std::vector<topology::PortIndex> watched_;  // ports of switches
+  std::vector<uint32_t> open_;                // by watched port and priority: index in queues_
+  std::vector<uint8_t> open_count_;           // indexed by watched port
   MemberEvent<Recorder, &Recorder::Look> look_{*this};
 };
 

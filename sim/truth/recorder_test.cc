@@ -24,7 +24,8 @@ class RecorderTest : public ::testing::Test {
                     .value()),
         network_(std::make_unique<Network>(fabric_, NetworkOptions{})),
         recorder_(*network_, 100'000) {}
-  ~RecorderTest() override { network_->engine().Clear(); }  // the recorder's look waits there
+  // The recorder's poll is still scheduled.
+  ~RecorderTest() override { network_->engine().Clear(); }
 
   std::vector<std::string> Names(const std::vector<topology::PortIndex>& ports) const {
     std::vector<std::string> nodes;
@@ -39,7 +40,7 @@ class RecorderTest : public ::testing::Test {
   Recorder recorder_;
 };
 
-TEST_F(RecorderTest, APathIsThatOfTheFramesThemselves) {
+TEST_F(RecorderTest, RecordedPathMatchesTheFrames) {
   const Network::Connection connection = network_->Connect(0, 3, nullptr);
   recorder_.Start();
   connection.first->Post({.length = 1u << 20});
@@ -57,7 +58,7 @@ TEST_F(RecorderTest, APathIsThatOfTheFramesThemselves) {
   }
 }
 
-TEST_F(RecorderTest, ANewRouteEndsThePathAndBeginsAnother) {
+TEST_F(RecorderTest, RerouteStartsANewPath) {
   const Network::Connection connection = network_->Connect(0, 3, nullptr);
   recorder_.Start();
   const auto first = network_->PathOf(*connection.first);
@@ -74,12 +75,12 @@ TEST_F(RecorderTest, ANewRouteEndsThePathAndBeginsAnother) {
   EXPECT_NE(Names(paths[0].ports)[1], Names(paths[1].ports)[1]);
 }
 
-TEST_F(RecorderTest, AHostOfTheSameLeafIsOneHopAway) {
+TEST_F(RecorderTest, HostsOfALeafAreOneHopApart) {
   const Network::Connection connection = network_->Connect(0, 1, nullptr);
   EXPECT_THAT(Names(network_->PathOf(*connection.first)), ElementsAre("leaf0"));
 }
 
-TEST_F(RecorderTest, AnIncastMakesItsLastHopStand) {
+TEST_F(RecorderTest, IncastCongestsItsLastHop) {
   for (const topology::NicIndex from : {1u, 2u, 3u}) {
     network_->Connect(from, 0, nullptr).first->Post({.length = 4u << 20});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message each between pairs of NICs, and when each was acknowledged: what simulators are
-// compared by.
+// One message between each pair of NICs, and the time of each acknowledgement: the measurement by
+// which simulators are compared.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Transfer {
   SimTime start = 0;
 };
 
-// Links of 100 Gb/s and 1 us; a payload of 1000 octets makes 1048 on the wire, an ACK 60, one for
-// each packet; a CNP for each mark; 9 MiB of buffer with an alpha of 1/8.
+// Links of 100 Gb/s and 1 us. A payload of 1000 bytes takes 1048 bytes on the wire. An ACK of 60
+// bytes for each packet; a CNP for each CE mark; 9 MiB of buffer with an alpha of 1/8.
 NetworkOptions Reference();
-// DCQCN's parameters: slow to raise with small queues, and the paper's with large ones.
+// DCQCN parameter sets: conservative with small queues, and those of the paper with large queues.
 void SetA(NetworkOptions& options);
 void SetP(NetworkOptions& options);
 
@@ -33,11 +33,11 @@ class Experiment final : public QueuePairObserver {
   Experiment(const topology::Blueprint& blueprint, const NetworkOptions& options);
 
   QueuePair& Add(const Transfer& transfer);  // the requester
-  // Until all are acknowledged, or `end`.
+  // Runs until all messages are acknowledged, or until `end`.
   void Run(SimTime end = kNever);
 
   Network& network() { return *network_; }
-  // From a transfer's start until its last ACK arrived, in the order of Add; -1: not finished.
+  // Time from each transfer's start until its last ACK, in the order of Add; -1: not finished.
   const std::vector<SimTime>& durations() const { return durations_; }
   double MeanMicroseconds() const;
   SimTime Last() const;

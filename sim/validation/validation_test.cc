@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The model against closed forms, and against figures that public simulators and papers give for
-// the same cases.
+// Compares the model with closed-form results, and with published results of other simulators and
+// papers for the same cases.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,21 +21,22 @@ using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::Le;
 
-// What leaves a NIC or switch ends at a receiver or in a counter, once nothing moves any more.
+// Every frame that leaves a NIC or switch reaches a receiver or a drop counter once the network is
+// idle.
 void ExpectNothingVanished(Experiment& experiment) {
   EXPECT_EQ(experiment.network().shared().frames.out(), 0u);
 }
 
 double Nanoseconds(SimTime time) { return static_cast<double>(time) / kNanosecond; }
 
-// 1000 frames of 1048 octets pass the first link one behind the other (83.84 ns each); the last one
-// is stored and forwarded at each switch; its ACK of 60 octets (4.8 ns) comes back; each link takes
-// 1 us each way.
+// 1000 frames of 1048 bytes pass the first link back to back (83.84 ns each). The last one is
+// stored and forwarded at each switch. Its ACK of 60 bytes (4.8 ns) returns. Each link has a delay
+// of 1 us in each direction.
 double OneFlow(int links) {
   return 1000 * 83.84 + (links - 1) * 83.84 + links * 4.8 + 2 * links * 1000;
 }
 
-TEST(Validation, OneFlowOverTwoLinksTakesWhatItMust) {
+TEST(Validation, OneFlowOverTwoLinksTakesTheExpectedTime) {
   Experiment experiment(Star(16), Reference());
   experiment.Add({.from = 0, .to = 1});
   experiment.Run();
@@ -44,7 +45,7 @@ TEST(Validation, OneFlowOverTwoLinksTakesWhatItMust) {
   ExpectNothingVanished(experiment);
 }
 
-TEST(Validation, OneFlowOverFourLinksTakesWhatItMust) {
+TEST(Validation, OneFlowOverFourLinksTakesTheExpectedTime) {
   Experiment experiment(
       {.shape = topology::Shape::kLeafSpine, .hosts = 4, .leaves = 2, .spines = 1}, Reference());
   experiment.Add({.from = 0, .to = 3});
@@ -55,7 +56,7 @@ TEST(Validation, OneFlowOverFourLinksTakesWhatItMust) {
 
 struct Incast {
   double mean = 0;      // us
-  double first = 1e12;  // us, the run whose last flow ended first
+  double first = 1e12;  // us, of the run whose last flow finished first
 };
 Incast RunIncast(void (*set)(NetworkOptions&), uint64_t octets, uint64_t seeds) {
   Incast incast;
@@ -81,7 +82,7 @@ TEST(Validation, IncastOfEightyMegabytesWithEarlyMarks) {
   EXPECT_NEAR(RunIncast(SetA, 10'000'000, 10).mean, 7600, 7600 * 0.02);
 }
 
-// 8 MB in frames of 1048 octets take 670 us at 100 Gb/s: nothing can be faster.
+// 8 MB in frames of 1048 bytes take 670 us at 100 Gb/s, which is the lower bound.
 TEST(Validation, IncastOfEightMegabytesWithLateMarks) {
   const Incast incast = RunIncast(SetP, 1'000'000, 10);
   EXPECT_NEAR(incast.mean, 715, 715 * 0.05);
@@ -121,7 +122,7 @@ TEST(Validation, TwoFlowsConvergeAsInThePaper) {
   EXPECT_GE(rates[0] + rates[1], 39.5);
 }
 
-TEST(Validation, ALateFlowTakesItsShare) {
+TEST(Validation, LateFlowGetsItsShare) {
   double first = 0;
   double second = 0;
   constexpr int kSeeds = 10;
@@ -140,10 +141,10 @@ TEST(Validation, ALateFlowTakesItsShare) {
   EXPECT_THAT(second, AllOf(Ge(8.2), Le(9.4)));
 }
 
-// A pause holds for at most 65535 quanta of 512 bit times (IEEE 802.3, 31B.2).
+// A pause lasts at most 65535 quanta of 512 bit times (IEEE 802.3, 31B.2).
 class PausesThatHoldAPortShut : public ::testing::TestWithParam<std::pair<uint64_t, int>> {};
 
-TEST_P(PausesThatHoldAPortShut, NeedSoManyASecond) {
+TEST_P(PausesThatHoldAPortShut, NeedTheExpectedRate) {
   const auto [gigabits, pauses] = GetParam();
   topology::Blueprint star = Star(2);
   star.host_bits_per_second = gigabits * 1'000'000'000;
@@ -166,8 +167,8 @@ INSTANTIATE_TEST_SUITE_P(Validation, PausesThatHoldAPortShut,
                          ::testing::Values(std::pair(40, 1'192), std::pair(100, 2'980),
                                            std::pair(400, 11'921)));
 
-// Guo et al., SIGCOMM 2016, section 4.1: with one frame in 256 lost, messages of 4 MB never get
-// through when each loss begins them anew.
+// Guo et al., SIGCOMM 2016, section 4.1: with a loss of one frame in 256, messages of 4 MB never
+// complete if each loss restarts them.
 uint64_t MessagesThroughALossyLink(Recovery recovery) {
   NetworkOptions options = Reference();
   options.nics.recovery = recovery;
@@ -181,15 +182,13 @@ uint64_t MessagesThroughALossyLink(Recovery recovery) {
   return requester.bytes_acknowledged() / 4'000'000;
 }
 
-TEST(Validation, GoingBackToZeroNeverEnds) {
+TEST(Validation, GoBackZeroNeverCompletes) {
   EXPECT_EQ(MessagesThroughALossyLink(Recovery::kGoBackZero), 0u);
 }
 
-TEST(Validation, GoingBackToTheLossEnds) {
-  EXPECT_EQ(MessagesThroughALossyLink(Recovery::kGoBackN), 1u);
-}
+TEST(Validation, GoBackNCompletes) { EXPECT_EQ(MessagesThroughALossyLink(Recovery::kGoBackN), 1u); }
 
-// Pauses that the leaf's hosts got, and that spines did.
+// Pause frames received by the hosts of the leaf, and by the spines.
 struct Spread {
   uint64_t near = 0;
   uint64_t beyond = 0;
@@ -212,7 +211,7 @@ Spread PausesUnderIncast(double alpha) {
   return spread;
 }
 
-TEST(Validation, ASmallerAlphaPausesMoreAndFurther) {
+TEST(Validation, SmallerAlphaCausesMoreAndWiderPauses) {
   const Spread small = PausesUnderIncast(1.0 / 64);
   const Spread large = PausesUnderIncast(1.0 / 16);
   EXPECT_GT(small.near + small.beyond, large.near + large.beyond);
@@ -220,16 +219,17 @@ TEST(Validation, ASmallerAlphaPausesMoreAndFurther) {
   EXPECT_GT(small.beyond, 0u);
 }
 
-// Each NIC sends to another one.
+// Returns a random permutation without fixed points: each NIC sends to another one.
 std::vector<uint32_t> Derangement(uint32_t count, uint64_t seed) {
   std::vector<uint32_t> to(count);
   std::iota(to.begin(), to.end(), 0);
   Random random(seed);
-  for (uint32_t i = count - 1; i > 0; --i) std::swap(to[i], to[random.Below(i)]);  // Sattolo
+  // Sattolo's algorithm
+  for (uint32_t i = count - 1; i > 0; --i) std::swap(to[i], to[random.Below(i)]);
   return to;
 }
 
-TEST(Validation, APermutationCollidesAsEcmpDoes) {
+TEST(Validation, PermutationHasEcmpCollisions) {
   double mean = 0;
   constexpr int kSeeds = 12;
   for (int seed = 1; seed <= kSeeds; ++seed) {

@@ -21,9 +21,9 @@ std::string_view NameOf(CollectiveKind kind) { return kNames[static_cast<size_t>
 Result<CollectiveKind> ParseCollectiveKind(std::string_view name) {
   const auto* const found = std::find(kNames.begin(), kNames.end(), name);
   if (found == kNames.end()) {
-    return MakeError(
-        ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is no collective; known are {}", name, fmt::join(kNames, ", ")));
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("\"{}\" is not a collective; expected one of {}", name,
+                                 fmt::join(kNames, ", ")));
   }
   return static_cast<CollectiveKind>(found - kNames.begin());
 }
@@ -37,7 +37,7 @@ class PlanBuilder {
 
   static constexpr uint32_t kNothing = UINT32_MAX;
 
-  // Waits for those of `after` that are not kNothing. Returns its number.
+  // Adds a transfer that depends on those in `after` that are not kNothing. Returns its number.
   uint32_t Add(uint32_t from, uint32_t to, uint64_t octets,
                std::initializer_list<uint32_t> after = {}, SimTime delay = 0) {
     const auto number = static_cast<uint32_t>(plan_.transfers_.size());
@@ -80,8 +80,8 @@ namespace {
 
 constexpr uint32_t kNothing = PlanBuilder::kNothing;
 
-// Patarasuk and Yuan, 2009: n-1 steps of reduce-scatter, n-1 of all-gather; in each a rank passes
-// on what it received in the one before.
+// Patarasuk and Yuan, 2009: n-1 steps of reduce-scatter, then n-1 of all-gather. In each step a
+// rank forwards what it received in the previous one.
 Plan Ring(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
   PlanBuilder builder(n);
@@ -96,7 +96,7 @@ Plan Ring(const CollectiveOptions& options) {
   return builder.Build();
 }
 
-// The binary tree of NCCL's graph/trees.cc: a rank's level is its lowest set bit.
+// The binary tree of NCCL's graph/trees.cc: the level of a rank is its lowest set bit.
 struct TreePlace {
   uint32_t parent = kNothing;
   std::array<uint32_t, 2> children = {kNothing, kNothing};
@@ -114,8 +114,8 @@ std::vector<TreePlace> BinaryTree(uint32_t n) {
   return places;
 }
 
-// Half of the data goes up and down either tree, in chunks one behind the other. The second tree is
-// the first one mirrored, or shifted by one where n is odd, so that leaves of one are inner in the
+// Each tree carries half of the data up and down, in pipelined chunks. The second tree is the first
+// one mirrored, or shifted by one if n is odd, so that leaves of one tree are inner nodes of the
 // other.
 Plan Tree(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
@@ -168,7 +168,8 @@ Plan Tree(const CollectiveOptions& options) {
   return builder.Build();
 }
 
-// Each rank sends to the next one, the one after it, and so on: so many at once.
+// Each rank sends to the next rank, then to the one after it, and so on, with `at_once` transfers
+// in flight.
 Plan AllToAll(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
   PlanBuilder builder(n);
@@ -183,8 +184,8 @@ Plan AllToAll(const CollectiveOptions& options) {
   return builder.Build();
 }
 
-// Thakur, Rabenseifner and Gropp, 2005: partners at half the distance and half the data each step,
-// then back.
+// Thakur, Rabenseifner and Gropp, 2005: each step halves the distance to the partner and the data;
+// then the steps run in reverse.
 Plan HalvingDoubling(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
   PlanBuilder builder(n);
@@ -202,13 +203,13 @@ Plan HalvingDoubling(const CollectiveOptions& options) {
   return builder.Build();
 }
 
-// Huang et al., GPipe, 2019: all microbatches forward, then all back.
+// Huang et al., GPipe, 2019: all microbatches forward, then all backward.
 Plan Pipeline(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
   PlanBuilder builder(n);
   const uint64_t octets = options.octets / options.microbatches;
   std::vector<uint32_t> last_forward(options.microbatches);
-  std::vector<uint32_t> before(n, kNothing);  // by stage: the microbatch before
+  std::vector<uint32_t> before(n, kNothing);  // by stage: the previous microbatch
   for (uint32_t batch = 0; batch < options.microbatches; ++batch) {
     uint32_t arrived = kNothing;
     for (uint32_t stage = 0; stage + 1 < n; ++stage) {
@@ -243,15 +244,15 @@ Result<Plan> MakePlan(const CollectiveOptions& options) {
       return AllToAll(options);
     case CollectiveKind::kHalvingDoubling:
       if (!std::has_single_bit(options.ranks)) {
-        return MakeError(ErrorCode::kInvalidArgument,
-                         fmt::format("halving and doubling needs a power of two of ranks, not {}",
-                                     options.ranks));
+        return MakeError(
+            ErrorCode::kInvalidArgument,
+            fmt::format("halving-doubling needs a power of two of ranks, not {}", options.ranks));
       }
       return HalvingDoubling(options);
     case CollectiveKind::kPipeline:
       return Pipeline(options);
   }
-  return MakeError(ErrorCode::kInternal, "no such collective");
+  return MakeError(ErrorCode::kInternal, "unknown collective");
 }
 
 }  // namespace rocescope::sim

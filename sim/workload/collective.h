@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective operations as what they are on a network: transfers between ranks, and which of them
-// must have arrived before another may begin.
+// Plans of collective operations: transfers between ranks, and the dependencies between them.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +18,22 @@ enum class CollectiveKind : uint8_t {
   kTree,  // all-reduce over two binary trees, as NCCL builds them
   kAllToAll,
   kHalvingDoubling,  // all-reduce; a power of two of ranks
-  kPipeline,         // activations forward from stage to stage, gradients back
+  kPipeline,         // activations forward from stage to stage, gradients backward
 };
 
 std::string_view NameOf(CollectiveKind kind);  // "ring", "halving_doubling", ...
 Result<CollectiveKind> ParseCollectiveKind(std::string_view name);
 
-// Ranks are counted from 0 within the communicator.
+// Ranks are numbered from 0 within the communicator.
 class Plan {
  public:
   struct Transfer {
     uint32_t from;
     uint32_t to;
     uint64_t octets;
-    SimTime delay;             // of computing, once all it waits for has arrived
-    uint32_t waits;            // for so many others
-    uint32_t first_dependant;  // in dependants(): those that wait for it
+    SimTime delay;             // compute time after all dependencies have arrived
+    uint32_t waits;            // number of dependencies
+    uint32_t first_dependant;  // index in dependants() of the transfers that depend on it
     uint32_t dependant_count;
   };
 
@@ -43,7 +42,7 @@ class Plan {
   std::span<const uint32_t> DependantsOf(const Transfer& transfer) const {
     return std::span(dependants_).subspan(transfer.first_dependant, transfer.dependant_count);
   }
-  // Transfers that the rank sends or receives.
+  // Number of transfers that the rank sends or receives.
   uint32_t InvolvedIn(uint32_t rank) const { return involved_[rank]; }
 
  private:
@@ -57,14 +56,15 @@ class Plan {
 struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kRing;
   uint32_t ranks = 2;
-  uint64_t octets = 0;        // of each rank's buffer
-  uint32_t chunks = 8;        // of a tree: pipelined
-  uint32_t at_once = 4;       // of all-to-all: a rank's sends under way
+  uint64_t octets = 0;        // buffer size of each rank
+  uint32_t chunks = 8;        // of a tree: number of pipelined chunks
+  uint32_t at_once = 4;       // of all-to-all: concurrent sends of a rank
   uint32_t microbatches = 8;  // of a pipeline
-  SimTime compute = 0;        // of a pipeline: a stage's for a microbatch, each way
+  SimTime compute = 0;  // of a pipeline: compute time of a stage for one microbatch and direction
 };
 
-// kInvalidArgument: too few ranks, or not a power of two where it must be.
+// Returns kInvalidArgument if there are too few ranks, or if their number must be a power of two
+// and is not.
 Result<Plan> MakePlan(const CollectiveOptions& options);
 
 }  // namespace rocescope::sim

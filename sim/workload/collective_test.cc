@@ -29,7 +29,7 @@ Totals TotalsOf(const Plan& plan) {
   return totals;
 }
 
-// Steps that the plan takes if each transfer takes one; fails if something never begins.
+// Returns the number of steps if each transfer takes one step; fails if a transfer never starts.
 uint32_t Steps(const Plan& plan) {
   std::vector<uint32_t> waits;
   std::vector<uint32_t> ready;
@@ -55,13 +55,13 @@ uint32_t Steps(const Plan& plan) {
 
 Plan Make(CollectiveOptions options) { return MakePlan(options).value(); }
 
-TEST(CollectiveTest, ARingSendsTwiceAllButOneShare) {
+TEST(CollectiveTest, RingSendsTwiceAllButOneShare) {
   const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 8, .octets = 8'000});
   EXPECT_THAT(TotalsOf(plan).sent, Each(2 * 7 * 1'000));
   EXPECT_EQ(Steps(plan), 14u);
 }
 
-// Every rank is inner in one tree only: none sends or receives more than twice the data.
+// Every rank is an inner node of one tree only: no rank sends or receives more than twice the data.
 TEST(CollectiveTest, TwoTreesShareTheWork) {
   for (const uint32_t ranks : {2u, 3u, 7u, 8u, 13u, 32u}) {
     const Plan plan =
@@ -93,23 +93,23 @@ TEST(CollectiveTest, HalvingDoublingTakesTwiceTheLogarithm) {
   EXPECT_EQ(Steps(plan), 8u);
 }
 
-TEST(CollectiveTest, HalvingDoublingRefusesWhatIsNoPowerOfTwo) {
+TEST(CollectiveTest, HalvingDoublingNeedsAPowerOfTwo) {
   const auto plan = MakePlan({.kind = CollectiveKind::kHalvingDoubling, .ranks = 12});
   ASSERT_FALSE(plan.has_value());
   EXPECT_THAT(plan.error().message, HasSubstr("12"));
 }
 
-// Each microbatch crosses every boundary both ways; stages overlap.
-TEST(CollectiveTest, APipelineOverlapsItsMicrobatches) {
+// Each microbatch crosses every stage boundary in both directions; stages overlap.
+TEST(CollectiveTest, PipelineOverlapsItsMicrobatches) {
   const Plan plan =
       Make({.kind = CollectiveKind::kPipeline, .ranks = 4, .octets = 8'000, .microbatches = 8});
   EXPECT_EQ(plan.transfers().size(), 8u * 3 * 2);
-  // Forward: 8 + 3 - 1 steps; the first one back follows the first one forward at the last stage,
-  // the last one the last.
+  // Forward: 8 + 3 - 1 steps. At the last stage the first microbatch returns right after its
+  // forward pass, the last one at the end.
   EXPECT_EQ(Steps(plan), 8u + 3 - 1 + 3);
 }
 
-TEST(CollectiveTest, ARankKnowsHowManyTransfersItHasAPartIn) {
+TEST(CollectiveTest, CountsTheTransfersOfARank) {
   const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 4, .octets = 4'000});
   for (uint32_t rank = 0; rank < 4; ++rank) EXPECT_EQ(plan.InvolvedIn(rank), 12u);
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kClearToSendBytes = 64;  // sizeof(ncclIbSendFifo)
 constexpr SimTime kLocalLatency = 2 * kMicrosecond;
 
-// Irwin-Hall: nearly normal, mean 0, deviation 1.
+// Irwin-Hall approximation of a normal distribution with mean 0 and standard deviation 1.
 double Normal(Random& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += random.Uniform();
@@ -38,14 +38,14 @@ Status Job::Prepare() {
     const topology::Gpu& gpu = fabric.gpu(index);
     if (gpu.nic == topology::kNone) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("job {}: GPU {} of {} has no NIC near it", options_.name,
-                                   gpu.number, fabric.node(gpu.host).name));
+                       fmt::format("job {}: the nearest NIC of GPU {} of {} is unknown",
+                                   options_.name, gpu.number, fabric.node(gpu.host).name));
     }
     ranks_.push_back({.nic = gpu.nic, .host = gpu.host});
   }
   if (options_.phases.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("job {} has nothing to do: no phases", options_.name));
+                     fmt::format("job {} has no phases", options_.name));
   }
   group_of_.assign(options_.phases.size(), std::vector<uint32_t>(ranks_.size(), kNoMember));
   for (uint32_t phase = 0; phase < options_.phases.size(); ++phase) {
@@ -73,9 +73,10 @@ Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> 
   for (uint32_t member = 0; member < members.size(); ++member) {
     const uint32_t rank = members[member];
     if (rank >= ranks_.size() || group_of_[phase][rank] != kNoMember) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: rank {} is in no job of {} ranks, or in two groups",
-                                   where(), rank, ranks_.size()));
+      return MakeError(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}: rank {} is not in the job (which has {} ranks) or is in two groups",
+                      where(), rank, ranks_.size()));
     }
     group.place[rank] = member;
     group_of_[phase][rank] = static_cast<uint32_t>(groups_.size());
@@ -102,7 +103,7 @@ Status Job::PrepareGroup(uint32_t phase, uint32_t number, std::vector<uint32_t> 
   return {};
 }
 
-// The channel from one rank to another, as the group counts its own; made when first asked for.
+// Returns the channel between two ranks, numbered within the group; creates it on first use.
 uint32_t Job::LaneFor(Group& group, uint32_t from, uint32_t to) {
   for (const uint32_t lane : group.receives_of[group.place[to]]) {
     if (channels_[group.lanes[lane]].from == from) return lane;
@@ -157,7 +158,7 @@ void Job::Compute(uint32_t rank) {
   });
 }
 
-// Microbatches may overlap: what counts is the time with any of them.
+// Microbatches may overlap: the time with at least one active computation counts.
 void Job::NoteComputing(uint32_t rank, SimTime time) {
   Rank& one = ranks_[rank];
   const SimTime now = network_.engine().Now();
@@ -183,7 +184,7 @@ Job::Run& Job::RunOf(Group& group, uint32_t iteration) {
   run.started.resize(group.members.size());
   run.unfinished = static_cast<uint32_t>(group.members.size());
   for (uint32_t i = 0; i < transfers.size(); ++i) {
-    run.states[i].waits = transfers[i].waits + 1;  // and for its sender
+    run.states[i].waits = transfers[i].waits + 1;  // one more: the sender must reach this phase
     run.states[i].messages = MessagesOf(transfers[i]);
     if (group.lane_of[i] != kWithinHost) run.to_grant[group.lane_of[i]].push_back(i);
   }
@@ -193,11 +194,11 @@ Job::Run& Job::RunOf(Group& group, uint32_t iteration) {
   return run;
 }
 
-// A rank has computed, and takes part in the phase's collective.
+// A rank has finished computing and joins the phase's collective.
 void Job::Enter(uint32_t rank) {
   const uint32_t iteration = ranks_[rank].iteration;
   const uint32_t number = group_of_[ranks_[rank].phase][rank];
-  if (number == kNoMember) {  // it has no part in this phase
+  if (number == kNoMember) {  // the rank does not participate in this phase
     NextPhase(rank);
     return;
   }
@@ -209,7 +210,7 @@ void Job::Enter(uint32_t rank) {
   FinishIfDone(number, iteration, member);
 }
 
-// The receiver says where the next messages may go.
+// The receiver grants buffers for the next messages.
 void Job::Grant(uint32_t number, uint32_t iteration, uint32_t lane) {
   Group& group = groups_[number];
   Run& run = group.runs.at(iteration);
@@ -231,7 +232,7 @@ void Job::Grant(uint32_t number, uint32_t iteration, uint32_t lane) {
                                          .address = address});
     ++run.granted[lane];
     if (++state.granted == state.messages) transfers.pop_front();
-    // Whichever queue pair the data will take, NCCL posts this to the first of its device
+    // NCCL posts this to the first queue pair of the device, whichever queue pair carries the data
     // (ncclIbPostFifo).
     channel.receivers.front()->Post({.verb = Verb::kWrite,
                                      .length = kClearToSendBytes,
@@ -258,7 +259,7 @@ void Job::Unblock(uint32_t number, uint32_t iteration, uint32_t transfer) {
                        [this, number, iteration, transfer] { Ready(number, iteration, transfer); });
 }
 
-// The sender has the data.
+// The data is ready at the sender.
 void Job::Ready(uint32_t number, uint32_t iteration, uint32_t transfer) {
   Group& group = groups_[number];
   State& state = group.runs.at(iteration).states[transfer];
@@ -338,9 +339,9 @@ void Job::FinishIfDone(uint32_t number, uint32_t iteration, uint32_t member) {
   Group& group = groups_[number];
   Run& run = group.runs.at(iteration);
   if (!run.started[member] || run.remaining[member] > 0) return;
-  run.remaining[member] = UINT32_MAX;  // once
+  run.remaining[member] = UINT32_MAX;  // only once
   if (--run.unfinished == 0) {
-    // Callers still hold it.
+    // Deferred, because callers still refer to it.
     network_.engine().At(network_.engine().Now(),
                          [this, number, iteration] { groups_[number].runs.erase(iteration); });
   }

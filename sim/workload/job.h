@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training job: ranks that compute, then take part in collectives, again and again. What it does
-// on the wire is what NCCL does (net_ib): the receiver grants a buffer by a small WRITE, its
-// clear-to-send, and the sender fills it by a WRITE whose last packet carries an immediate.
+// A training job: its ranks repeatedly compute and then take part in collectives. Its traffic
+// follows NCCL's net_ib: the receiver grants a buffer with a small WRITE (the clear-to-send), and
+// the sender fills it with a WRITE whose last packet carries an immediate.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +19,27 @@
 namespace rocescope::sim {
 
 struct JobOptions {
-  // What all ranks do one behind the other in each iteration.
+  // One phase of an iteration; all ranks run the phases in sequence.
   struct Phase {
-    std::string name;                           // of the communicator: "dp", "pp"
-    SimTime compute = 0;                        // before it, by each rank
-    CollectiveOptions collective;               // its ranks are those of a group
-    std::vector<std::vector<uint32_t>> groups;  // of the job's ranks; empty: one with all of them
+    std::string name;              // name of the communicator: "dp", "pp"
+    SimTime compute = 0;           // compute time of each rank before the collective
+    CollectiveOptions collective;  // the group determines its ranks
+    // Groups of the job's ranks; empty: one group with all ranks.
+    std::vector<std::vector<uint32_t>> groups;
   };
 
   std::string name;
-  uint64_t id = 1;                       // the scheduler's
-  std::vector<topology::GpuIndex> gpus;  // of rank 0, 1, ...
+  uint64_t id = 1;                       // job id of the scheduler
+  std::vector<topology::GpuIndex> gpus;  // indexed by rank
   std::vector<Phase> phases;
-  uint32_t iterations = 0;  // 0: until the run ends
+  uint32_t iterations = 0;  // 0: until the end of the run
   SimTime start = 0;
-  double jitter = 0.02;         // standard deviation of a compute time, as a share of it
-  uint32_t queue_pairs = 1;     // of a connection (NCCL_IB_QPS_PER_CONNECTION)
-  bool split_data = false;      // over them (NCCL_IB_SPLIT_DATA_ON_QPS), not message by message
-  uint32_t chunk = 512u << 10;  // octets: longer transfers become several messages
-  double local_rate = 1.6e12;   // bit/s between GPUs of one host
+  double jitter = 0.02;      // standard deviation of the compute time, relative to its mean
+  uint32_t queue_pairs = 1;  // per connection (NCCL_IB_QPS_PER_CONNECTION)
+  bool split_data = false;   // split each message over the queue pairs (NCCL_IB_SPLIT_DATA_ON_QPS)
+  // Maximum message size in bytes; longer transfers use several messages.
+  uint32_t chunk = 512u << 10;
+  double local_rate = 1.6e12;  // bit/s between GPUs of the same host
   uint64_t seed = 1;
 };
 
@@ -46,31 +48,31 @@ class Job final : public QueuePairObserver {
   // The network must outlive it.
   static Result<std::unique_ptr<Job>> Make(Network& network, const JobOptions& options);
 
-  void Start();  // schedules its beginning
+  void Start();  // schedules the start
 
-  // The GPU computes so much slower from now on: 2 is half as fast.
+  // From now on the compute time of the rank's GPU is multiplied by `factor`: 2 is half as fast.
   void SetSlowdown(uint32_t rank, double factor) { ranks_[rank].slowdown = factor; }
 
   double slowdown(uint32_t rank) const { return ranks_[rank].slowdown; }
-  // Time that its GPU has computed so far, not waited for others.
+  // Time that the rank's GPU has computed so far, without waiting.
   SimTime ComputedFor(uint32_t rank) const;
 
-  // Computations that it ended while slow.
+  // Number of computations that finished while slowed down.
   uint64_t SlowComputations(uint32_t rank) const { return ranks_[rank].slow_computations; }
 
-  // One direction of a rank pair, for one communicator.
+  // One direction between two ranks, for one communicator.
   struct Channel {
     uint32_t phase;
     uint32_t group;
     uint32_t from;  // ranks of the job
     uint32_t to;
-    std::vector<QueuePair*> senders;    // of data
+    std::vector<QueuePair*> senders;    // send the data
     std::vector<QueuePair*> receivers;  // their peers
     uint32_t rkey = 0;                  // of the receive buffer
-    uint32_t fifo_rkey = 0;             // of the sender's memory that clear-to-sends go to
-    uint64_t buffer = 0;                // address
+    uint32_t fifo_rkey = 0;             // of the sender's memory that receives clear-to-sends
+    uint64_t buffer = 0;                // address of the receive buffer
     uint64_t fifo = 0;
-    uint64_t messages = 0;  // granted so far
+    uint64_t messages = 0;  // number of granted messages
   };
   struct Iteration {
     SimTime begin;
@@ -97,30 +99,31 @@ class Job final : public QueuePairObserver {
     topology::NodeIndex host = 0;
     double slowdown = 1;
     uint64_t slow_computations = 0;
-    SimTime computed = 0;        // of all computations begun
-    SimTime computes_until = 0;  // the last of them
+    SimTime computed = 0;        // total of all started computations
+    SimTime computes_until = 0;  // end of the last computation
     uint32_t phase = 0;
     uint32_t iteration = 0;
     bool finished = false;
   };
-  // A transfer of the group's plan, cut into messages.
+  // The state of one transfer of the group's plan, split into messages.
   struct State {
-    uint32_t waits = 0;  // for other transfers, and for its sender to have come so far
+    // Number of open dependencies, including the sender's arrival in this phase.
+    uint32_t waits = 0;
     uint32_t messages = 1;
-    uint32_t granted = 0;  // messages
+    uint32_t granted = 0;  // number of granted messages
     uint32_t delivered = 0;
-    bool ready = false;            // the sender has the data
-    std::vector<uint64_t> grants;  // that have arrived before it had: references
+    bool ready = false;            // the data is ready at the sender
+    std::vector<uint64_t> grants;  // grants that arrived before the data was ready: references
   };
   // One execution of a phase by a group.
   struct Run {
     uint32_t iteration = 0;
     std::vector<State> states;
-    std::vector<uint32_t> remaining;             // by member: transfers it is part in
+    std::vector<uint32_t> remaining;             // by member: remaining transfers
     std::vector<std::deque<uint32_t>> to_grant;  // by lane: transfers in order
-    std::vector<uint32_t> granted;               // by lane: messages not yet delivered
-    std::vector<bool> started;                   // by member
-    uint32_t unfinished = 0;                     // members
+    std::vector<uint32_t> granted;  // by lane: granted messages that are not yet delivered
+    std::vector<bool> started;      // by member
+    uint32_t unfinished = 0;        // number of unfinished members
   };
   struct Group {
     uint32_t phase = 0;
@@ -128,21 +131,22 @@ class Job final : public QueuePairObserver {
     std::vector<uint32_t> members;
     std::vector<uint32_t> place;  // by rank of the job
     Plan plan;
-    // By transfer: where in `lanes`; kWithinHost for one between GPUs of a host.
+    // By transfer: index in `lanes`; kWithinHost for a transfer between GPUs of one host.
     std::vector<uint32_t> lane_of;
-    std::vector<uint32_t> lanes;                     // numbers of channels
+    std::vector<uint32_t> lanes;                     // channel numbers
     std::vector<std::vector<uint32_t>> sends_of;     // by member: transfers
     std::vector<std::vector<uint32_t>> receives_of;  // by member: lanes
-    std::map<uint32_t, Run> runs;  // by iteration: one, or two while ranks are apart
+    // Keyed by iteration; two while ranks are in different iterations.
+    std::map<uint32_t, Run> runs;
   };
-  // A message on its way.
+  // A message in flight.
   struct Reference {
     uint32_t group = 0;
     uint32_t iteration = 0;
     uint32_t transfer = 0;
-    uint32_t number = 0;      // among the transfer's messages
-    uint32_t parts = 1;       // still missing
-    uint32_t queue_pair = 0;  // of the channel's
+    uint32_t number = 0;      // index within the transfer
+    uint32_t parts = 1;       // remaining parts
+    uint32_t queue_pair = 0;  // index within the channel
     bool grant = false;
     uint64_t address = 0;
   };
@@ -172,12 +176,12 @@ class Job final : public QueuePairObserver {
   Random random_;
   std::vector<Rank> ranks_;
   std::vector<Group> groups_;
-  std::vector<std::vector<uint32_t>> group_of_;  // by phase and rank: in groups_
+  std::vector<std::vector<uint32_t>> group_of_;  // by phase and rank: index in groups_
   std::vector<Channel> channels_;
   std::vector<Reference> references_;
   std::vector<uint64_t> free_references_;
   std::vector<Iteration> done_;
-  std::vector<uint32_t> finished_ranks_;  // by iteration
+  std::vector<uint32_t> finished_ranks_;  // indexed by iteration
   bool failed_ = false;
 };
 

@@ -63,7 +63,7 @@ JobOptions Simple(CollectiveKind kind, uint32_t ranks) {
 
 class JobOfEveryKind : public JobTest, public ::testing::WithParamInterface<CollectiveKind> {};
 
-TEST_P(JobOfEveryKind, EndsAfterItsIterationsWithNothingLeftOnTheWire) {
+TEST_P(JobOfEveryKind, EndsAfterItsIterationsWithoutFramesInFlight) {
   Job& job = Start(LeafSpine(8, 1), Simple(GetParam(), 8));
   Run(kSecond);
   ASSERT_EQ(job.iterations().size(), 3u);
@@ -79,17 +79,18 @@ INSTANTIATE_TEST_SUITE_P(Job, JobOfEveryKind,
                                            CollectiveKind::kPipeline),
                          [](const auto& kind) { return std::string(NameOf(kind.param)); });
 
-// 2 (n-1)/n of the buffer from each of 8 ranks, three times; clear-to-sends go the other way.
-TEST_F(JobTest, ARingMovesWhatItMust) {
+// Each of the 8 ranks sends 2 (n-1)/n of the buffer, three times; clear-to-sends go the other
+// direction.
+TEST_F(JobTest, RingTransfersTheExpectedData) {
   Start(LeafSpine(8, 1), Simple(CollectiveKind::kRing, 8));
   Run(kSecond);
   EXPECT_EQ(BytesAcknowledged(), 3u * 8 * 2 * 7 * ((1u << 20) / 8));
 }
 
-TEST_F(JobTest, RanksOfOneHostDoNotUseTheFabric) {
+TEST_F(JobTest, RanksOnOneHostDoNotUseTheFabric) {
   Start(LeafSpine(4, 2), Simple(CollectiveKind::kRing, 8));
   Run(kSecond);
-  // Of the ring's 8 edges 4 leave a host.
+  // 4 of the ring's 8 edges leave a host.
   EXPECT_EQ(job_->channels().size(), 4u);
   EXPECT_EQ(BytesAcknowledged(), 3u * 4 * 2 * 7 * ((1u << 20) / 8));
 }
@@ -108,7 +109,7 @@ TEST_F(JobTest, QueuePairsShareAConnection) {
   }
 }
 
-TEST_F(JobTest, AStragglerStretchesEveryIteration) {
+TEST_F(JobTest, StragglerExtendsEveryIteration) {
   const auto duration = [&](double factor) {
     Job& job = Start(LeafSpine(8, 1), Simple(CollectiveKind::kRing, 8));
     job.SetSlowdown(3, factor);
@@ -116,10 +117,11 @@ TEST_F(JobTest, AStragglerStretchesEveryIteration) {
     return job.iterations()[1].end - job.iterations()[1].begin;
   };
   const SimTime healthy = duration(1);
-  EXPECT_GT(duration(5), healthy + 300 * kMicrosecond);  // 400 us more to compute, less jitter
+  // 400 us of additional compute time, minus jitter
+  EXPECT_GT(duration(5), healthy + 300 * kMicrosecond);
 }
 
-TEST_F(JobTest, AGpuComputesAsLongAsItsPhasesAsk) {
+TEST_F(JobTest, GpuComputeTimeMatchesItsPhases) {
   JobOptions options = Simple(CollectiveKind::kRing, 8);
   options.jitter = 0;
   Job& job = Start(LeafSpine(8, 1), options);
@@ -132,8 +134,8 @@ TEST_F(JobTest, AGpuComputesAsLongAsItsPhasesAsk) {
   EXPECT_EQ(job.ComputedFor(3), 3 * 200 * kMicrosecond);
 }
 
-// Two stages of two data-parallel ranks each.
-TEST_F(JobTest, GroupsOfAPhaseRunSideBySide) {
+// Two stages with two data-parallel ranks each.
+TEST_F(JobTest, GroupsOfAPhaseRunConcurrently) {
   JobOptions options = Simple(CollectiveKind::kPipeline, 4);
   options.phases[0].groups = {{0, 2}, {1, 3}};
   options.phases.push_back({.name = "dp",
@@ -145,7 +147,7 @@ TEST_F(JobTest, GroupsOfAPhaseRunSideBySide) {
   EXPECT_EQ(job.channels().size(), 8u);
 }
 
-TEST_F(JobTest, ARankInTwoGroupsIsRefused) {
+TEST_F(JobTest, RankInTwoGroupsIsRejected) {
   JobOptions options = Simple(CollectiveKind::kRing, 4);
   options.phases[0].groups = {{0, 1}, {1, 2}};
   fabric_ = std::make_unique<topology::Fabric>(topology::Generate(LeafSpine(4, 1)).value());

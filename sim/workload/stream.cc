@@ -19,7 +19,7 @@ void Stream::Begin() {
   while (under_way_ < options_.at_once) Post();
 }
 
-// Messages come at random (a Poisson process) where the load is below 1.
+// Messages arrive as a Poisson process if the load is below 1.
 void Stream::Post() {
   ++under_way_;
   constexpr uint64_t kHeap = 0x7e00'0000'0000;

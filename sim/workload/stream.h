@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A requester that always has something to send: background traffic, an incast's sender, a noisy
+// A requester that continuously sends: background traffic, a sender of an incast, or a noisy
 // neighbour.
 #pragma once
 
@@ -16,16 +16,16 @@ class Stream final : public QueuePairObserver {
     topology::NicIndex from = 0;
     topology::NicIndex to = 0;
     Verb verb = Verb::kWrite;
-    uint64_t message = 1u << 20;  // octets
-    uint32_t at_once = 2;         // messages under way
-    double load = 1;              // share of its NIC's rate, on average; 1: as fast as it goes
+    uint64_t message = 1u << 20;  // bytes
+    uint32_t at_once = 2;         // messages in flight
+    double load = 1;              // average fraction of the NIC's rate; 1: as fast as possible
     uint64_t seed = 1;
   };
 
   Stream(Network& network, const Options& options);
 
   void Begin();
-  void End() { running_ = false; }  // what is under way still arrives
+  void End() { running_ = false; }  // messages in flight still complete
 
   const QueuePair& requester() const { return *connection_.first; }
 
@@ -42,7 +42,7 @@ class Stream final : public QueuePairObserver {
   const Network::Connection connection_;
   bool running_ = false;
   uint32_t under_way_ = 0;
-  SimTime next_ = 0;  // by the load: when the next message is due
+  SimTime next_ = 0;  // time of the next message according to the load
 };
 
 }  // namespace rocescope::sim

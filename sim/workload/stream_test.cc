@@ -10,7 +10,7 @@ namespace {
 
 class StreamTest : public ::testing::Test {
  protected:
-  // Of the link's rate, over 20 ms.
+  // Returns the used fraction of the link rate over 20 ms.
   double Share(const Stream::Options& options) {
     const topology::Fabric fabric =
         topology::Generate({.shape = topology::Shape::kStar, .hosts = 2}).value();
@@ -26,13 +26,14 @@ class StreamTest : public ::testing::Test {
 
 TEST_F(StreamTest, FillsItsLink) { EXPECT_GT(Share({.from = 0, .to = 1}), 0.99); }
 
-// Poisson: 20 ms of a tenth are about 380 messages of 64 KiB, a deviation of 5 %.
-TEST_F(StreamTest, HoldsItsLoadOnAverage) {
+// Poisson: 20 ms at a load of 0.1 are about 380 messages of 64 KiB, with a standard deviation of 5
+// %.
+TEST_F(StreamTest, MatchesItsLoadOnAverage) {
   EXPECT_NEAR(Share({.from = 0, .to = 1, .message = 64u << 10, .at_once = 8, .load = 0.1}), 0.1,
               0.02);
 }
 
-TEST_F(StreamTest, ReadsComeFromTheOtherSide) {
+TEST_F(StreamTest, ReadDataComesFromTheResponder) {
   EXPECT_LT(Share({.from = 0, .to = 1, .verb = Verb::kRead}), 0.01);
 }
 

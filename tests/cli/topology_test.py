@@ -107,7 +107,7 @@ class Topology(CommandLine):
             self.assertIn(path, run.stderr)
 
     def test_numbers_that_make_no_fabric_are_refused(self):
-        for words, says in ((["fat-tree", "--k", "5"], "k is 5"), (["star"], "no hosts"),
+        for words, says in ((["fat-tree", "--k", "5"], "k is 5"), (["star"], "number of hosts is missing"),
                             (["ring"], "ring"), (["star", "--hosts", "x"], "--hosts"),
                             (["star", "--hosts", "2", "--host-speed", "fast"], "fast")):
             run = self.topology("generate", *words, expect=USAGE)

@@ -34,7 +34,7 @@ class CommandLine(unittest.TestCase):
     def test_what_never_ends_is_no_scenario(self):
         done = run("run", "/dev/zero", "-d", "x")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("longer than", done.stderr)
+        self.assertIn("larger than", done.stderr)
 
     def test_a_seed_is_a_whole_number_that_fits(self):
         for seed in ("-1", "18446744073709551616", "1e3", "0x10", ""):

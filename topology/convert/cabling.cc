@@ -68,7 +68,7 @@ void Cabling::ApplyOptions(const ConvertOptions& options) {
   }
 }
 
-// By the distance from hosts, where nothing else tells.
+// Uses the distance from hosts for nodes whose tier is otherwise unknown.
 void Cabling::DecideTiers(YamlErrors& errors, std::vector<std::string>& notes) {
   std::vector<size_t> distance(nodes_.size(), kTierCount);
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -86,7 +86,7 @@ void Cabling::DecideTiers(YamlErrors& errors, std::vector<std::string>& notes) {
     Node& node = nodes_[i];
     if (node.tier) continue;
     if (distance[i] == 0 || distance[i] >= kTierCount) {
-      errors.Add(node.place, fmt::format("nothing tells the tier of {}; give it by an option for "
+      errors.Add(node.place, fmt::format("the tier of {} is unknown; set it with the option for "
                                          "hosts, leaves, spines or cores",
                                          node.name));
       continue;
@@ -96,12 +96,12 @@ void Cabling::DecideTiers(YamlErrors& errors, std::vector<std::string>& notes) {
   }
   for (size_t tier = 1; tier < kTierCount; ++tier) {
     if (decided[tier].empty()) continue;
-    notes.push_back(fmt::format("taken for {} tier by their distance from hosts: {}",
+    notes.push_back(fmt::format("assumed to be {} tier, from the distance to hosts: {}",
                                 NameOf(static_cast<Tier>(tier)), ForNote(decided[tier])));
   }
 }
 
-// Of each node; kNone where it has none.
+// Returns the pod of each node; kNone if it has none.
 std::vector<uint32_t> Cabling::Pods() const {
   std::vector<uint32_t> pods(nodes_.size(), kNone);
   const auto in_pod = [this](size_t i) {
@@ -111,7 +111,7 @@ std::vector<uint32_t> Cabling::Pods() const {
                    [](const Node& node) { return node.tier == Tier::kCore; })) {
     return pods;
   }
-  // Sets of nodes, each known by one of them (union by find, with halved paths).
+  // Disjoint sets of nodes (union-find with path halving).
   std::vector<size_t> parent(nodes_.size());
   std::iota(parent.begin(), parent.end(), size_t{0});
   const auto find = [&parent](size_t i) {
@@ -175,8 +175,8 @@ Result<Conversion> Cabling::Build(std::string name, const ConvertOptions& option
     draft.AddLink(a, b, options.bits_per_second, options.delay, cable.place);
   }
   if (within_tier > 0) {
-    notes.push_back(
-        fmt::format("{} cables join nodes of one tier: routes do not use them", within_tier));
+    notes.push_back(fmt::format("{} cables connect nodes of the same tier; routes do not use them",
+                                within_tier));
   }
   for (size_t i = 0; i < nodes_.size() && options.gpus_per_host > 0; ++i) {
     if (nodes_[i].tier != Tier::kHost || nics[i] == 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes and the cables between them, as a file of another program names them, on their way to
-// become a fabric.
+// An intermediate form of converters: named nodes and the cables between them, from which a fabric
+// is built.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ class Cabling {
  public:
   struct Node {
     std::string name;
-    Place place;               // of its first mention
-    std::optional<Tier> tier;  // where the file tells
+    Place place;               // first mention in the file
+    std::optional<Tier> tier;  // set if the file defines it
   };
   struct Cable {
     size_t a = 0;
@@ -30,14 +30,14 @@ class Cabling {
     Place place;
   };
 
-  // The node of this name, made if need be.
+  // Returns the node with this name; creates it if necessary.
   size_t AddNode(std::string_view name, Place place);
   std::optional<size_t> FindNode(std::string_view name) const;
   void AddCable(Cable cable) { cables_.push_back(std::move(cable)); }
   Node& node(size_t number) { return nodes_[number]; }
   std::vector<Node>& nodes() { return nodes_; }
 
-  // Decides what tier has not been told, and makes the fabric. Takes all from here.
+  // Derives the missing tiers and builds the fabric. The object is empty afterwards.
   Result<Conversion> Build(std::string name, const ConvertOptions& options, YamlErrors& errors);
 
  private:
@@ -50,9 +50,9 @@ class Cabling {
   std::unordered_map<std::string, size_t> by_name_;
 };
 
-// What a name says of a node's tier: "leaf03" is a leaf's.
+// Derives the tier from a node name: "leaf03" is a leaf.
 std::optional<Tier> TierByName(std::string_view name);
-// What a word for a role says: as names, and "host" and "server".
+// Derives the tier from a role word: the words of TierByName, and "host" and "server".
 std::optional<Tier> TierByRole(std::string_view role);
 
 }  // namespace rocescope::topology

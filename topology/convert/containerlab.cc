@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Topologies of containerlab (containerlab.dev/manual/topo-def-file): nodes by name with their
-// kind, links with two endpoints, "node:interface" or, in the extended form, a map with both.
+// Reads containerlab topologies (containerlab.dev/manual/topo-def-file): named nodes with their
+// kind, and links with two endpoints, each "node:interface" or, in the extended form, a map with
+// both.
 #include <fmt/format.h>
 
 #include <utility>
@@ -13,7 +14,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
-// Not strict: the file has much that a fabric does not need.
+// Lenient: the file contains much that a fabric does not need.
 const YamlNode* Find(const YamlNode* map, std::string_view key) {
   if (map == nullptr || map->kind != Kind::kMap) return nullptr;
   for (size_t i = 0; i < map->items.size(); i += 2) {
@@ -36,7 +37,7 @@ class ContainerlabReader {
     const YamlNode* nodes = Find(topology, "nodes");
     if (nodes == nullptr || nodes->kind != Kind::kMap) {
       errors_.Add(topology == nullptr ? root : *topology,
-                  "expected a containerlab topology: a map topology with a map nodes");
+                  "expected a containerlab topology: a map \"topology\" with a map \"nodes\"");
       return tl::unexpected(errors_.Take());
     }
     for (size_t i = 0; i < nodes->items.size(); i += 2) {
@@ -49,9 +50,9 @@ class ContainerlabReader {
     }
     auto conversion = cabling_.Build(std::string(TextOf(Find(&root, "name"))), options_, errors_);
     if (conversion && passed_over_ > 0) {
-      conversion->notes.push_back(fmt::format(
-          "{} links that do not join two nodes (management, host, dummy) were passed over",
-          passed_over_));
+      conversion->notes.push_back(
+          fmt::format("ignored {} links that do not connect two nodes (management, host, dummy)",
+                      passed_over_));
     }
     return conversion;
   }
@@ -102,7 +103,8 @@ class ContainerlabReader {
     cabling_.AddCable(std::move(cable));
   }
 
-  // False after an error. No node: the end is the lab's host or a bridge of it.
+  // Returns false after an error. Leaves `node` empty if the end is the lab's host or a bridge of
+  // it.
   bool ReadEnd(const YamlNode& end, std::optional<size_t>& node, std::string& port) {
     std::string_view name = TextOf(Find(&end, "node"));
     std::string_view interface = TextOf(Find(&end, "interface"));

@@ -13,7 +13,7 @@ Result<Conversion> Convert(Format format, std::string_view text, std::string_vie
     case Format::kPtm:
       return ConvertPtm(text, file, options);
   }
-  return MakeError(ErrorCode::kInternal, "a format that is none");
+  return MakeError(ErrorCode::kInternal, "unknown format");
 }
 
 std::optional<Format> FormatOfName(std::string_view file) {

@@ -15,7 +15,7 @@ Conversion Slurm(std::string_view text, const ConvertOptions& options = {}) {
   return *std::move(conversion);
 }
 
-TEST(ConvertTest, WhatTheFormatDoesNotSayComesFromOptions) {
+TEST(ConvertTest, OptionsSupplyMissingProperties) {
   const Fabric fabric = Slurm("SwitchName=s0 Nodes=n[1-2]\nSwitchName=s1 Switches=s0\n",
                               {.bits_per_second = 400'000'000'000,
                                .delay = Duration(300),
@@ -33,7 +33,7 @@ TEST(ConvertTest, WhatTheFormatDoesNotSayComesFromOptions) {
   EXPECT_EQ(fabric.nic(fabric.gpu(3).nic).device, "mlx5_1");
 }
 
-TEST(ConvertTest, NamesGivenByTierGoBeforeAllElse) {
+TEST(ConvertTest, NamePatternsTakePrecedence) {
   ConvertOptions options;
   options.names_of_tier[static_cast<size_t>(Tier::kLeaf)] = {"border*"};
   const auto conversion = ConvertPtm(
@@ -48,7 +48,7 @@ TEST(ConvertTest, NamesGivenByTierGoBeforeAllElse) {
   EXPECT_EQ(fabric.node(fabric.FindNode("gpu1")).tier, Tier::kHost);
 }
 
-TEST(ConvertTest, WhereNoNameTellsTheDistanceFromHostsDoes) {
+TEST(ConvertTest, UnknownTierIsDerivedFromTheDistanceToHosts) {
   const auto conversion = ConvertContainerlab(
       "name: x\ntopology:\n  nodes:\n    a: {kind: srl}\n    b: {kind: srl}\n    h: {kind: linux}\n"
       "  links:\n    - endpoints: [\"h:eth1\", \"a:e1-1\"]\n    - endpoints: [\"a:e1-2\", "
@@ -59,10 +59,10 @@ TEST(ConvertTest, WhereNoNameTellsTheDistanceFromHostsDoes) {
   EXPECT_EQ(conversion->fabric.node(conversion->fabric.FindNode("a")).tier, Tier::kLeaf);
   EXPECT_EQ(conversion->fabric.node(conversion->fabric.FindNode("b")).tier, Tier::kSpine);
   ASSERT_EQ(conversion->notes.size(), 2u);
-  EXPECT_EQ(conversion->notes[1], "taken for spine tier by their distance from hosts: b");
+  EXPECT_EQ(conversion->notes[1], "assumed to be spine tier, from the distance to hosts: b");
 }
 
-TEST(ConvertTest, NamesTellTiers) {
+TEST(ConvertTest, NamesDetermineTiers) {
   EXPECT_EQ(TierByName("leaf03"), Tier::kLeaf);
   EXPECT_EQ(TierByName("Spine-1"), Tier::kSpine);
   EXPECT_EQ(TierByName("superspine2"), Tier::kCore);
@@ -72,7 +72,7 @@ TEST(ConvertTest, NamesTellTiers) {
   EXPECT_EQ(TierByRole("server"), Tier::kHost);
 }
 
-TEST(ConvertTest, WhatIsConvertedIsAFabricsFile) {
+TEST(ConvertTest, ConvertedFabricCanBeWrittenAndRead) {
   const Conversion conversion = Slurm("SwitchName=s0 Nodes=n[1-2],m\n");
   const std::string text = WriteFabric(conversion.fabric);
   const auto again = LoadFabric(text, "again.yaml");
@@ -84,7 +84,7 @@ TEST(ConvertTest, WhatIsConvertedIsAFabricsFile) {
 struct Mistake {
   Format format;
   const char* text;
-  const char* says;  // the whole message
+  const char* says;  // the complete message
 };
 
 class BadConversion : public testing::TestWithParam<Mistake> {};
@@ -99,24 +99,25 @@ TEST_P(BadConversion, IsToldWithItsPlace) {
 INSTANTIATE_TEST_SUITE_P(
     Slurm, BadConversion,
     testing::Values(
-        Mistake{Format::kSlurm, "", "f:1:1: no line begins with SwitchName="},
+        Mistake{Format::kSlurm, "", "f:1:1: no line starts with SwitchName="},
         Mistake{Format::kSlurm, "SwitchName=a Node=b\n",
                 "f:1:14: unknown key \"Node\"; did you mean \"Nodes\"?"},
-        Mistake{Format::kSlurm, "Nodes=b\n", "f:1:1: the line does not begin with SwitchName="},
-        Mistake{Format::kSlurm, "SwitchName=a Nodes=b[1-\n", "f:1:14: Nodes: \"b[1-\" lacks a ]"},
+        Mistake{Format::kSlurm, "Nodes=b\n", "f:1:1: the line does not start with SwitchName="},
+        Mistake{Format::kSlurm, "SwitchName=a Nodes=b[1-\n",
+                "f:1:14: Nodes: \"b[1-\" has no closing ]"},
         Mistake{Format::kSlurm, "# x\nSwitchName=a Switches=b\n",
-                "f:2:14: there is no line SwitchName=b"},
+                "f:2:14: no line defines SwitchName=b"},
         Mistake{Format::kSlurm, "SwitchName=a Nodes=n\nSwitchName=a Nodes=m\n",
-                "f:2:1: a stands in line 1 already"},
+                "f:2:1: a is already defined in line 1"},
         Mistake{Format::kSlurm, "SwitchName=a Switches=b\nSwitchName=b Switches=a\n",
-                "f:1:1: a is above more than two tiers of switches, or above itself; expected "
-                "leaf, spine and core at most"}));
+                "f:1:1: a is above more than two tiers of switches or above itself; expected "
+                "at most leaf, spine and core"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Containerlab, BadConversion,
     testing::Values(
         Mistake{Format::kContainerlab, "name: x\n",
-                "f:1:1: expected a containerlab topology: a map topology with a map nodes"},
+                "f:1:1: expected a containerlab topology: a map \"topology\" with a map \"nodes\""},
         Mistake{Format::kContainerlab,
                 "topology:\n  nodes: {a: {kind: linux}}\n  links:\n    - endpoints: [\"a:e1\"]\n",
                 "f:4:7: expected a link with two endpoints such as [\"leaf1:e1-1\", "
@@ -130,32 +131,33 @@ INSTANTIATE_TEST_SUITE_P(
                 "    - endpoints: [\"a:e1\", \"a\"]\n",
                 "f:4:27: expected an endpoint NODE:INTERFACE such as leaf1:e1-1"},
         Mistake{Format::kContainerlab, "topology:\n  nodes: {a: {kind: srl}}\n",
-                "f:2:11: nothing tells the tier of a; give it by an option for hosts, leaves, "
+                "f:2:11: the tier of a is unknown; set it with the option for hosts, leaves, "
                 "spines or cores"},
         Mistake{
             Format::kContainerlab,
             "topology:\n  nodes: {a: {kind: linux}, leaf: {kind: srl}}\n  links:\n"
             "    - endpoints: [\"a:e1\", \"leaf:e1\"]\n    - endpoints: [\"a:e1\", \"leaf:e2\"]\n",
-            "f:5:7: a:e1 is at the end of the link in line 4 already"}));
+            "f:5:7: a:e1 already has the link in line 4"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Ptm, BadConversion,
     testing::Values(
         Mistake{Format::kPtm, "",
-                "f:1:1: expected graph, as a cabling plan begins, found the "
-                "file's end"},
+                "f:1:1: expected \"graph\" at the start of the cabling plan, found the "
+                "end of the file"},
         Mistake{Format::kPtm, "graph G {\n}\n", "f:3:1: the graph has no nodes"},
         Mistake{Format::kPtm, "graph G {\n  a:b -> c:d\n}\n",
-                "f:2:7: expected --; a cable has no direction, found \"->\""},
+                "f:2:7: expected -- (a cable has no direction), found \"->\""},
         Mistake{Format::kPtm, "graph G {\n  a:b -- c\n}\n",
-                "f:2:10: the cable's end at c names no port; expected \"c\":\"swp1\""},
+                "f:2:10: the end of the cable at c has no port; expected \"c\":\"swp1\""},
         Mistake{Format::kPtm, "graph G {\n  a:b -- \"c:d\n}\n",
-                "f:2:10: expected the cable's other end, found a quoted text without its end"},
+                "f:2:10: expected the other end of the cable, found a quoted text without a "
+                "closing quote"},
         Mistake{Format::kPtm, "graph G {\n  subgraph x { }\n}\n",
-                "f:2:3: expected a cable; subgraphs are not taken, found \"subgraph\""},
+                "f:2:3: expected a cable (subgraphs are not supported), found \"subgraph\""},
         Mistake{Format::kPtm, "graph G {\n  a:b -- c:d\n",
                 "f:3:1: expected a cable such as \"leaf1\":\"swp1\" -- \"spine1\":\"swp1\", or }, "
-                "found the file's end"}));
+                "found the end of the file"}));
 
 }  // namespace
 }  // namespace rocescope::topology

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cases of testdata/, and files of the programs themselves where they are at hand.
+// Tests the cases in testdata/, and example files of the other programs if they are available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,9 +47,9 @@ Result<Conversion> ConvertFixture(const char* name, Format format) {
   return Convert(format, test::ReadText(*path), name, {});
 }
 
-// containerlab's lab-examples/clos02: two pods of two leaves and two spines, two superspines, four
+// lab-examples/clos02 of containerlab: two pods of two leaves and two spines, two superspines, four
 // clients.
-TEST(FixtureConversionTest, AContainerlabExampleHasItsFiveStages) {
+TEST(FixtureConversionTest, ContainerlabExampleHasFiveStages) {
   const auto conversion = ConvertFixture("topologies/clos02.clab.yml", Format::kContainerlab);
   if (!conversion && conversion.error().code == ErrorCode::kNotFound) {
     GTEST_SKIP() << conversion.error().message;
@@ -70,8 +70,8 @@ TEST(FixtureConversionTest, AContainerlabExampleHasItsFiveStages) {
   EXPECT_EQ(PathSet(routes, 0, 3).Count(), 2u) << "between pods, by either superspine";
 }
 
-// Topograph's expected.slinky-oci-sim-tree.conf: 12 leaves of 8 nodes, 6 spines, a core.
-TEST(FixtureConversionTest, ATopologyConfOfTopographHasItsThreeTiers) {
+// expected.slinky-oci-sim-tree.conf of Topograph: 12 leaves with 8 nodes each, 6 spines, one core.
+TEST(FixtureConversionTest, TopographExampleHasThreeTiers) {
   const auto conversion =
       ConvertFixture("schedulers/expected.slinky-oci-sim-tree.conf", Format::kSlurm);
   if (!conversion && conversion.error().code == ErrorCode::kNotFound) {
@@ -88,7 +88,7 @@ TEST(FixtureConversionTest, ATopologyConfOfTopographHasItsThreeTiers) {
   EXPECT_NE(fabric.FindNode("srv6208"), kNone);
 }
 
-TEST(FixtureConversionTest, ABlockTopologyIsRefused) {
+TEST(FixtureConversionTest, BlockTopologyIsRejected) {
   const auto conversion =
       ConvertFixture("schedulers/expected.slinky-dra-block.conf", Format::kSlurm);
   if (!conversion && conversion.error().code == ErrorCode::kNotFound) {

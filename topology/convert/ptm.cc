@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cabling plans of the Prescriptive Topology Manager (Cumulus Linux, SONiC): an undirected graph of
-// Graphviz's DOT language (graphviz.org/doc/info/lang.html) whose edges are
-// "leaf1":"swp1" -- "spine1":"swp1". Attributes but `function` (host, leaf, spine...) are passed
-// over.
+// Reads cabling plans of the Prescriptive Topology Manager (Cumulus Linux, SONiC): an undirected
+// graph in Graphviz's DOT language (graphviz.org/doc/info/lang.html) with edges such as
+// "leaf1":"swp1" -- "spine1":"swp1". Attributes other than `function` (host, leaf, spine...) are
+// ignored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace rocescope::topology {
 namespace {
 
 struct Token {
-  enum class Kind : uint8_t { kEnd, kText, kSign, kBroken };  // a sign: { } [ ] ; , = : -- ->
+  enum class Kind : uint8_t { kEnd, kText, kSign, kBroken };  // signs: { } [ ] ; , = : -- ->
   Kind kind = Kind::kEnd;
   bool quoted = false;
   std::string text;
@@ -40,7 +40,7 @@ class DotScanner {
       token.kind = Token::Kind::kSign;
       token.text = c;
     } else {
-      // Wider than DOT's own words: many write leaf-1 and 10.0.0.1 without quotes.
+      // More lenient than DOT identifiers: many files contain leaf-1 and 10.0.0.1 without quotes.
       size_t end = at_;
       while (end < text_.size() && !EndsWord(end)) ++end;
       token.kind = end == at_ ? Token::Kind::kBroken : Token::Kind::kText;
@@ -133,7 +133,7 @@ class PtmReader {
 
   struct End {
     size_t node = 0;
-    std::string port;  // empty: none
+    std::string port;  // may be empty
     Place place;
   };
 
@@ -143,19 +143,19 @@ class PtmReader {
     return token_.kind == Kind::kText && !token_.quoted && token_.text == word;
   }
 
-  // Notes the first thing that does not fit; nothing is read after it.
+  // Reports the first syntax error; parsing stops there.
   void Refuse(std::string_view expected) {
     if (!errors_.empty()) return;
-    const std::string found = token_.kind == Kind::kEnd ? "the file's end"
+    const std::string found = token_.kind == Kind::kEnd ? "the end of the file"
                               : token_.kind == Kind::kBroken && token_.quoted
-                                  ? "a quoted text without its end"
+                                  ? "a quoted text without a closing quote"
                                   : fmt::format("\"{}\"", token_.text.substr(0, 60));
     errors_.Add(token_.place, fmt::format("expected {}, found {}", expected, found));
   }
 
   void ReadGraph() {
     if (AtWord("strict")) Advance();
-    if (!AtWord("graph")) return Refuse("graph, as a cabling plan begins");
+    if (!AtWord("graph")) return Refuse("\"graph\" at the start of the cabling plan");
     Advance();
     if (token_.kind == Kind::kText) {
       name_ = token_.text;
@@ -166,12 +166,12 @@ class PtmReader {
     while (errors_.empty() && !At("}")) ReadStatement();
     if (!errors_.empty()) return;
     Advance();
-    if (token_.kind != Kind::kEnd) Refuse("nothing behind the graph");
+    if (token_.kind != Kind::kEnd) Refuse("the end of the file after the graph");
   }
 
   void ReadStatement() {
     if (At(";")) return Advance();
-    if (AtWord("subgraph") || At("{")) return Refuse("a cable; subgraphs are not taken");
+    if (AtWord("subgraph") || At("{")) return Refuse("a cable (subgraphs are not supported)");
     if (AtWord("graph") || AtWord("node") || AtWord("edge")) {
       Advance();
       ReadAttributes(nullptr);
@@ -183,7 +183,7 @@ class PtmReader {
           "\"spine1\":\"swp1\", or }");
     const Token first = token_;
     Advance();
-    if (At("=")) {  // an attribute of the graph
+    if (At("=")) {  // a graph attribute
       Advance();
       if (token_.kind != Kind::kText) return Refuse("a value");
       return Advance();
@@ -193,14 +193,14 @@ class PtmReader {
     if (!At("--")) return ReadAttributes(&cabling_.node(end.node));
     while (At("--")) {
       Advance();
-      if (token_.kind != Kind::kText) return Refuse("the cable's other end");
+      if (token_.kind != Kind::kText) return Refuse("the other end of the cable");
       End other = {.node = cabling_.AddNode(token_.text, token_.place), .place = token_.place};
       Advance();
       if (!ReadPort(other)) return;
       for (const End* each : {&end, &other}) {
         if (!each->port.empty()) continue;
         errors_.Add(each->place,
-                    fmt::format("the cable's end at {} names no port; expected "
+                    fmt::format("the end of the cable at {} has no port; expected "
                                 "\"{}\":\"swp1\"",
                                 cabling_.node(each->node).name, cabling_.node(each->node).name));
         return;
@@ -215,22 +215,23 @@ class PtmReader {
     ReadAttributes(nullptr);
   }
 
-  // False after an error.
+  // Returns false after an error.
   bool ReadPort(End& end) {
     if (At(":")) {
       Advance();
       if (token_.kind != Kind::kText) {
-        Refuse("a port's name");
+        Refuse("a port name");
         return false;
       }
       end.port = token_.text;
       Advance();
     }
-    if (At("->")) Refuse("--; a cable has no direction");
+    if (At("->")) Refuse("-- (a cable has no direction)");
     return errors_.empty();
   }
 
-  // None, one or more of [name=value, ...]. `node` is whose they are, nullptr a cable's.
+  // Reads zero or more lists [name=value, ...]. `node` receives the attributes; nullptr: they
+  // belong to a cable.
   void ReadAttributes(Cabling::Node* node) {
     while (At("[")) {
       Advance();
@@ -244,7 +245,7 @@ class PtmReader {
         Advance();
         if (!At("=")) continue;
         Advance();
-        if (token_.kind != Kind::kText) return Refuse("an attribute's value");
+        if (token_.kind != Kind::kText) return Refuse("an attribute value");
         if (node != nullptr && name == "function") node->tier = TierByRole(token_.text);
         Advance();
       }

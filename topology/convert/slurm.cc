@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// topology.conf of Slurm's topology/tree plugin (slurm.schedmd.com/topology.conf.html): lines of
-// KEY=VALUE words, keys in any case, values host lists; # begins a comment, \ at a line's end goes
-// on in the next.
+// Reads topology.conf of Slurm's topology/tree plugin (slurm.schedmd.com/topology.conf.html): lines
+// of KEY=VALUE words. Keys are case-insensitive, values are host lists, # starts a comment, and \
+// at the end of a line continues it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct Word {
 
 struct Switch {
   size_t node = 0;
-  std::vector<size_t> below;  // switches, by number
-  std::vector<size_t> hosts;  // nodes
+  std::vector<size_t> below;  // child switches, by number
+  std::vector<size_t> hosts;  // child nodes
   Place place;
   std::vector<std::pair<std::string, Place>> children;
 };
@@ -46,7 +46,7 @@ class SlurmReader {
     }
     for (Switch& each : switches_) Resolve(each);
     if (switches_.empty() && errors_.empty()) {
-      errors_.Add(Place{.line = 1, .column = 1}, "no line begins with SwitchName=");
+      errors_.Add(Place{.line = 1, .column = 1}, "no line starts with SwitchName=");
     }
     if (errors_.empty()) SetTiers();
     if (errors_.empty()) AddCables();
@@ -64,7 +64,7 @@ class SlurmReader {
         options_.nics_per_host, options_.parallel_links);
   }
 
-  // The words up to the line's end, or over several lines that end in a backslash.
+  // Reads the words up to the end of the line, including continuation lines.
   bool NextLine(std::vector<Word>& words) {
     words.clear();
     if (at_ >= text_.size()) return false;
@@ -109,8 +109,8 @@ class SlurmReader {
     if (first == "blockname" || first == "blocksizes") {
       if (!told_blocks_) {
         errors_.Add(words[0].place,
-                    "this is a block topology: it says which nodes share a block, "
-                    "not which switches they are on; expected SwitchName=");
+                    "block topologies are not supported: they do not say which switch "
+                    "each node is connected to; expected SwitchName=");
       }
       told_blocks_ = true;
       return;
@@ -124,7 +124,7 @@ class SlurmReader {
         errors_.Add(word.place, fmt::format("unknown key \"{}\"{}", word.key, Hint(key)));
         continue;
       }
-      if (key == "linkspeed") continue;  // of no unit: for Slurm's eyes
+      if (key == "linkspeed") continue;  // ignored: informational and without a unit
       if (key == "switchname") {
         named = true;
         Define(std::string(word.value), word.place, read);
@@ -139,7 +139,7 @@ class SlurmReader {
       }
     }
     if (!named) {
-      errors_.Add(words[0].place, "the line does not begin with SwitchName=");
+      errors_.Add(words[0].place, "the line does not start with SwitchName=");
       return;
     }
     switches_.push_back(std::move(read));
@@ -164,7 +164,7 @@ class SlurmReader {
 
   void Define(const std::string& name, Place place, Switch& read) {
     if (const auto known = cabling_.FindNode(name)) {
-      errors_.Add(place, fmt::format("{} stands in line {} already", name,
+      errors_.Add(place, fmt::format("{} is already defined in line {}", name,
                                      cabling_.node(*known).place.line));
     }
     read.node = cabling_.AddNode(name, place);
@@ -185,15 +185,15 @@ class SlurmReader {
     for (const auto& [name, place] : above.children) {
       const auto at = number_of_.find(name);
       if (at == number_of_.end()) {
-        errors_.Add(place, fmt::format("there is no line SwitchName={}", name));
+        errors_.Add(place, fmt::format("no line defines SwitchName={}", name));
       } else {
         above.below.push_back(at->second);
       }
     }
   }
 
-  // A switch is one tier above the highest below it; found from the lowest upwards, so that a ring
-  // is never reached.
+  // A switch is one tier above its highest child. Computed from the bottom up, so that a cycle is
+  // never reached.
   void SetTiers() {
     std::vector<size_t> tier(switches_.size(), 0);
     for (size_t round = 1; round < kTierCount; ++round) {
@@ -209,8 +209,8 @@ class SlurmReader {
     for (size_t i = 0; i < switches_.size(); ++i) {
       if (tier[i] == 0) {
         errors_.Add(switches_[i].place,
-                    fmt::format("{} is above more than two tiers of switches, or above itself; "
-                                "expected leaf, spine and core at most",
+                    fmt::format("{} is above more than two tiers of switches or above itself; "
+                                "expected at most leaf, spine and core",
                                 cabling_.node(switches_[i].node).name));
         return;
       }

@@ -13,7 +13,7 @@
 namespace rocescope::topology {
 namespace {
 
-// As Slurm's own host lists: it knows neither steps nor anything behind a bracket.
+// Slurm's host lists support neither steps nor text after a bracket.
 std::string HostList(std::span<const std::string> names) {
   std::string text;
   for (size_t i = 0; i < names.size();) {
@@ -36,14 +36,16 @@ class Tree {
 
   SlurmTree Write() {
     text_ = fmt::format(
-        "# topology.conf for Slurm's topology/tree: {}, by `rocescope topology export`.\n",
+        "# topology.conf for the Slurm plugin topology/tree: {}. Written by `rocescope topology "
+        "export`.\n",
         fabric_.name().empty() ? "a fabric" : fabric_.name());
     const bool has_rails =
         std::ranges::any_of(found_.groups, [](const LeafGroup& g) { return g.leaves.size() > 1; });
     if (has_rails) {
       text_ +=
-          "# A node may stand below one switch alone, and rails go to a leaf each: a line stands\n"
-          "# for all leaves that the rails of its nodes go to.\n";
+          "# Slurm allows one switch for each node, but each rail has its own leaf: a line "
+          "represents\n"
+          "# all leaves that the rails of its nodes are connected to.\n";
     }
     std::vector<std::string> groups;
     groups.reserve(found_.groups.size());
@@ -53,7 +55,7 @@ class Tree {
   }
 
  private:
-  // Slurm keeps switches and nodes apart, people do not.
+  // Slurm distinguishes switches and nodes by context; unique names are clearer for people.
   std::string Unique(std::string name) {
     while (!taken_.insert(name).second) name += "_";
     return name;
@@ -72,7 +74,7 @@ class Tree {
     return name;
   }
 
-  // A line above these, unless there is but one.
+  // Adds a parent line unless there is only one child.
   std::string Join(std::vector<std::string> below, const std::string& name) {
     if (below.size() == 1) return below.front();
     std::string above = Unique(name);
@@ -80,7 +82,7 @@ class Tree {
     return above;
   }
 
-  // Tiers as high as the others': a pod of one group has a line too where other pods do.
+  // Gives all parts the same height: a pod with a single group has a line if other pods do.
   void AddAbove(const std::vector<std::string>& groups) {
     std::vector<std::vector<std::string>> pods(found_.part_of_pod.size());
     std::vector<uint32_t> number(pods.size(), kNone);
@@ -111,12 +113,12 @@ class Tree {
     std::vector<std::string> notes;
     if (!apart.empty()) {
       notes.push_back(
-          fmt::format("left out, as they are not plugged into a switch: {}", HostList(apart)));
+          fmt::format("omitted, because they are not connected to a switch: {}", HostList(apart)));
     }
     if (found_.parts > 1) {
       notes.push_back(
-          fmt::format("no links join the fabric's {} parts: Slurm will put no job "
-                      "across them",
+          fmt::format("the fabric has {} parts without links between them: Slurm does not "
+                      "place a job across them",
                       found_.parts));
     }
     return notes;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fabric as Slurm's topology/tree plugin wants it (slurm.schedmd.com/topology.conf.html), so that
-// a scheduler without any other advice keeps jobs close.
+// Writes a fabric for Slurm's topology/tree plugin (slurm.schedmd.com/topology.conf.html), so that
+// a scheduler without further information places jobs on nearby nodes.
 //
-// A tree it has to be: a node below one switch line, a line below one other. Fabrics are none:
-// hosts with rails are below several leaves, leaves below several spines. What matters to Slurm is
-// which nodes are close, so that
-//   a leaf line   is a leaf, or all leaves that the rails of the same hosts go to;
-//   one above     is all spines of a pod, between which ECMP makes no difference;
-//   the top       is all cores.
-// Parts that no link joins have tops of their own, and no job is put across them.
+// Slurm requires a tree: each node is below one switch line, and each line is below one other.
+// Fabrics are not trees: a host with rails has several leaves, and a leaf has several spines. Only
+// the proximity of nodes matters to Slurm. Therefore
+//   a leaf line    represents a leaf, or all leaves of the rails of the same hosts;
+//   a middle line  represents all spines of a pod, between which ECMP balances;
+//   the top line   represents all cores.
+// Disconnected parts of the fabric have separate top lines, and Slurm places no job across them.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@
 namespace rocescope::topology {
 
 struct SlurmTree {
-  std::string text;                // the file: lines of SwitchName=, with comments
-  std::vector<std::string> notes;  // what it leaves out, for people
+  std::string text;                // file content: SwitchName= lines and comments
+  std::vector<std::string> notes;  // what the file omits, for the user
 };
 
 SlurmTree WriteSlurmTree(const Fabric& fabric);

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Without comments.
+// Returns the lines without comments.
 std::string LinesOf(const SlurmTree& tree) {
   std::string lines;
   for (std::string_view rest = tree.text; !rest.empty();) {
@@ -27,7 +27,7 @@ std::string LinesOf(const SlurmTree& tree) {
   return lines;
 }
 
-TEST(SlurmTree, LeavesStandBelowTheirSpines) {
+TEST(SlurmTree, LeavesAreBelowTheirSpines) {
   const Fabric fabric =
       Generate({.hosts = 4, .nics_per_host = 2, .leaves = 2, .spines = 3}).value();
   EXPECT_EQ(LinesOf(WriteSlurmTree(fabric)),
@@ -36,7 +36,7 @@ TEST(SlurmTree, LeavesStandBelowTheirSpines) {
             "SwitchName=spines Switches=leaf[0-1]\n");
 }
 
-TEST(SlurmTree, LeavesOfTheSameRailsAreOneLine) {
+TEST(SlurmTree, LeavesOfTheSameRailsShareALine) {
   const Fabric fabric =
       Generate({.hosts = 4, .nics_per_host = 2, .rail_optimised = true, .leaves = 4, .spines = 2})
           .value();
@@ -49,7 +49,7 @@ TEST(SlurmTree, LeavesOfTheSameRailsAreOneLine) {
   EXPECT_THAT(tree.notes, IsEmpty());
 }
 
-TEST(SlurmTree, PodsStandBelowTheCores) {
+TEST(SlurmTree, PodsAreBelowTheCores) {
   const Fabric fabric = Generate({.shape = Shape::kFatTree, .k = 4}).value();
   const std::string lines = LinesOf(WriteSlurmTree(fabric));
   EXPECT_THAT(lines, HasSubstr("SwitchName=leaf7 Nodes=host[14-15]\n"));
@@ -62,7 +62,7 @@ TEST(SlurmTree, AStarIsOneLine) {
   EXPECT_EQ(LinesOf(WriteSlurmTree(fabric)), "SwitchName=leaf0 Nodes=host[0-2]\n");
 }
 
-TEST(SlurmTree, PartsHaveNothingAboveThem) {
+TEST(SlurmTree, DisconnectedPartsHaveNoCommonParent) {
   const auto fabric = LoadFabric(R"(
 defaults: {speed: 100G}
 switches: [{name: "spines", tier: leaf}, {name: "leaf2", tier: leaf}]
@@ -79,11 +79,11 @@ links:
   EXPECT_EQ(LinesOf(tree),
             "SwitchName=spines Nodes=a1-x,a3-x\n"
             "SwitchName=leaf2 Nodes=a5-x,a6-x\n");
-  EXPECT_THAT(tree.notes, ElementsAre(HasSubstr("not plugged into a switch: b"),
-                                      HasSubstr("the fabric's 2 parts")));
+  EXPECT_THAT(tree.notes, ElementsAre(HasSubstr("not connected to a switch: b"),
+                                      HasSubstr("the fabric has 2 parts")));
 }
 
-// What Slurm's file says, read by the reader of such files, has the same neighbours.
+// The written file, read by the Slurm converter, has the same neighbours.
 TEST(SlurmTree, IsReadAsAFabricWithTheSameNeighbours) {
   const Fabric fabric = Generate({.shape = Shape::kFatTree, .nics_per_host = 2, .k = 4}).value();
   const auto read = ConvertSlurm(WriteSlurmTree(fabric).text, "topology.conf", {});
