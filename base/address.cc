@@ -37,7 +37,8 @@ std::string ToString(const IpAddress& address) {
     inet_ntop(AF_INET6, ToBytes(address).data(), text, sizeof text);
     return text;
   }
-  // A report has tens of thousands of them, and inet_ntop goes through sprintf.
+  // A report formats tens of thousands of addresses, and inet_ntop is slow because it calls
+  // sprintf.
   char* end = text;
   for (int shift = 24; shift >= 0; shift -= 8) {
     end = std::to_chars(end, text + sizeof text, address.V4() >> shift & 0xff).ptr;
@@ -47,7 +48,7 @@ std::string ToString(const IpAddress& address) {
 }
 
 Result<IpAddress> ParseIpAddress(std::string_view text) {
-  const std::string copy(text);  // inet_pton wants a terminator
+  const std::string copy(text);  // inet_pton requires a terminating null
   const bool whole = text.find('\0') == std::string_view::npos;
   uint8_t v4[4];
   if (whole && inet_pton(AF_INET, copy.c_str(), v4) == 1) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// IPv4 and IPv6 addresses in one 16-byte value; IPv4 is kept as ::ffff:a.b.c.d, as RoCE GIDs do.
+// IPv4 and IPv6 addresses in one 16-byte value. IPv4 addresses are stored as ::ffff:a.b.c.d, as in
+// RoCE GIDs.
 #pragma once
 
 #include <compare>
@@ -12,8 +13,8 @@
 namespace rocescope {
 
 struct IpAddress {
-  uint64_t high = 0;  // the first eight octets, most significant first
-  uint64_t low = 0;   // the last eight octets
+  uint64_t high = 0;  // the first eight bytes, most significant first
+  uint64_t low = 0;   // the last eight bytes
 
   static constexpr IpAddress FromV4(uint32_t address) {
     return {.high = 0, .low = 0xffff00000000ull | address};
@@ -27,10 +28,10 @@ struct IpAddress {
   friend constexpr auto operator<=>(const IpAddress&, const IpAddress&) = default;
 };
 
-// "172.30.0.12", or RFC 5952 text for IPv6.
+// Returns "172.30.0.12" for IPv4, or RFC 5952 text for IPv6.
 std::string ToString(const IpAddress& address);
 
-// Reads either form. The error names the text.
+// Parses an IPv4 or IPv6 address. The error message quotes the text.
 Result<IpAddress> ParseIpAddress(std::string_view text);
 
 }  // namespace rocescope

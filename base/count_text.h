@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts in sentences.
+// Formats counts for messages and reports.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,11 @@
 
 namespace rocescope {
 
-// "98,308".
+// Formats an integer with thousands separators: "98,308".
 std::string WithThousands(uint64_t value);
 
-// "1 edge", "2 edges", "40 switches", "0 queries". Of several words the last one is the noun.
+// Formats a count with its noun: "1 edge", "2 edges", "40 switches", "0 queries". If `noun` has
+// several words, the last one takes the plural.
 std::string Counted(uint64_t count, std::string_view noun);
 
 }  // namespace rocescope

@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-TEST(CountText, HasACommaBeforeEachThreeDigits) {
+TEST(CountText, SeparatesThousandsByCommas) {
   EXPECT_EQ(WithThousands(0), "0");
   EXPECT_EQ(WithThousands(999), "999");
   EXPECT_EQ(WithThousands(1'000), "1,000");
@@ -16,14 +16,14 @@ TEST(CountText, HasACommaBeforeEachThreeDigits) {
   EXPECT_EQ(WithThousands(std::numeric_limits<uint64_t>::max()), "18,446,744,073,709,551,615");
 }
 
-TEST(CountText, OneIsSingular) {
+TEST(CountText, UsesSingularForOne) {
   EXPECT_EQ(Counted(1, "edge"), "1 edge");
   EXPECT_EQ(Counted(0, "edge"), "0 edges");
   EXPECT_EQ(Counted(2345, "edge"), "2,345 edges");
   EXPECT_EQ(Counted(2, "PAUSE or PFC frame"), "2 PAUSE or PFC frames");
 }
 
-TEST(CountText, KnowsHowNounsEndInThePlural) {
+TEST(CountText, FormsPlurals) {
   EXPECT_EQ(Counted(2, "switch"), "2 switches");
   EXPECT_EQ(Counted(2, "bus"), "2 buses");
   EXPECT_EQ(Counted(2, "query"), "2 queries");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one integer hash of the product. Observations are chosen by it on every box of a fabric, so its
-// values are part of the wire contract between boxes and must never change.
+// The integer hash of rocescope. Every appliance of a fabric uses it to choose the packets to
+// observe, so its values are a contract between appliances and must never change.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rocescope {
 
-// Finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
-// OOPSLA 2014): every input bit reaches every output bit.
+// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
+// OOPSLA 2014). Every input bit affects every output bit.
 constexpr uint64_t Mix64(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ull;
@@ -24,22 +24,23 @@ constexpr uint64_t HashCombine(uint64_t seed, uint64_t value) {
   return Mix64(seed + 0x9e3779b97f4a7c15ull + value);
 }
 
-// The product's two halves: every bit of either factor reaches the result, for one instruction.
+// XORs the two halves of the 128-bit product. Every bit of both factors affects the result, at the
+// cost of one multiplication.
 constexpr uint64_t MultiplyAndFold(uint64_t a, uint64_t b) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Worked out for every packet, so as cheap as it can be while addresses made to collide are hard to
-// find: the halves are added for those that a zero factor would make equal.
+// Runs once per packet, so it must be cheap, and yet colliding addresses must be hard to construct.
+// Adding the halves separates addresses for which a factor of zero would give equal products.
 constexpr uint64_t FoldAddress(const IpAddress& a) {
   return MultiplyAndFold(a.high ^ 0x9e3779b97f4a7c15ull, a.low ^ 0xd6e8feb86659fd93ull) + a.high +
          a.low;
 }
 
-// `pair` is the sum of both addresses' folds, so the same for (a, b) and (b, a): both directions of
-// a host pair meet in one value.
+// `pair` is the sum of both addresses' folds. The sum is the same for (a, b) and (b, a), so both
+// directions of a host pair have the same hash.
 constexpr uint64_t HashPair(uint64_t pair, uint64_t value) {
   return Mix64(pair + value * 0x9e3779b97f4a7c15ull);
 }

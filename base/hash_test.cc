@@ -10,21 +10,22 @@ constexpr uint64_t kGamma = 0x9e3779b97f4a7c15ull;
 
 // The first outputs of SplitMix64 from seed 1234567, as rosettacode.org/wiki/Pseudo-random_numbers/
 // Splitmix64 lists them.
-TEST(HashTest, Mix64IsTheFinaliserOfSplitMix64) {
+TEST(HashTest, Mix64IsSplitMix64Finaliser) {
   EXPECT_EQ(Mix64(1234567 + kGamma), 6457827717110365317u);
   EXPECT_EQ(Mix64(1234567 + 2 * kGamma), 3203168211198807973u);
   EXPECT_EQ(Mix64(1234567 + 3 * kGamma), 9817491932198370423u);
 }
 
-TEST(HashTest, CombiningZeroIsOneStepOfSplitMix64) {
+TEST(HashTest, CombiningZeroIsOneSplitMix64Step) {
   EXPECT_EQ(HashCombine(1234567, 0), 6457827717110365317u);
 }
 
-// Boxes of different versions must choose the same packets. Worked out by another program, with
-// integers of any size reduced modulo 2^64:
-//   p = (high ^ gamma) * (low ^ 0xd6e8feb86659fd93) of 128 bits, fold = (p ^ p >> 64) + high + low
-//   pair = the finaliser of (fold a + fold b + value * gamma)
-TEST(HashTest, AddressesAndPairsKeepTheirValues) {
+// Appliances of different versions must select the same packets. The expected values come from an
+// independent program that uses arbitrary-size integers reduced modulo 2^64:
+//   p = (high ^ gamma) * (low ^ 0xd6e8feb86659fd93) with 128 bits,
+//   fold = (p ^ p >> 64) + high + low,
+//   pair = the finaliser of (fold a + fold b + value * gamma).
+TEST(HashTest, HashValuesAreStable) {
   const IpAddress v4_a = IpAddress::FromV4(0x0a000001);
   const IpAddress v4_b = IpAddress::FromV4(0x0a000002);
   const IpAddress v6_a{.high = 0x20010db800000000, .low = 1};
@@ -38,14 +39,14 @@ TEST(HashTest, AddressesAndPairsKeepTheirValues) {
   EXPECT_EQ(HashUnorderedPair(v6_a, v6_b, 0x123456), 0x38e836eaddfbf03du);
 }
 
-TEST(HashTest, BothDirectionsOfAHostPairMeet) {
+TEST(HashTest, BothDirectionsOfAHostPairHaveTheSameHash) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b{.high = 0x20010db800000000, .low = 7};
 
   EXPECT_EQ(HashUnorderedPair(a, b, 5), HashUnorderedPair(b, a, 5));
 }
 
-TEST(HashTest, ThePairAndTheValueBothCount) {
+TEST(HashTest, HashDependsOnPairAndValue) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b = IpAddress::FromV4(0x0a000002);
   const IpAddress c = IpAddress::FromV4(0x0a000003);
@@ -55,9 +56,9 @@ TEST(HashTest, ThePairAndTheValueBothCount) {
   EXPECT_NE(HashUnorderedPair(a, a, 5), HashUnorderedPair(b, b, 5));
 }
 
-// Observations are the packets whose hash is under 2^-k of the range. Over 2^16 consecutive PSNs of
-// one pair the number below 2^-4 is binomial: 4096 expected, standard deviation 62.
-TEST(HashTest, ConsecutivePsnsAreChosenEvenly) {
+// The rule selects packets whose hash is below 2^-k of the range. Over 2^16 consecutive PSNs of one
+// pair, the number below 2^-4 is binomial: 4096 expected, standard deviation 62.
+TEST(HashTest, ConsecutivePsnsAreSelectedUniformly) {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b = IpAddress::FromV4(0x0a000002);
 
@@ -67,7 +68,7 @@ TEST(HashTest, ConsecutivePsnsAreChosenEvenly) {
   EXPECT_NEAR(chosen, 4096, 5 * 62);
 }
 
-TEST(HashTest, ConsecutiveAddressesAreChosenEvenly) {
+TEST(HashTest, ConsecutiveAddressesAreSelectedUniformly) {
   int chosen = 0;
   for (uint32_t i = 0; i < 256; ++i) {
     for (uint32_t j = 0; j < 256; ++j) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The middle one of several values, which are reordered. There is at least one, and none is NaN.
+// Medians. The functions reorder the values, which must not be empty and must not contain NaN.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 namespace rocescope {
 
-// Of an even number, the upper one of the two in the middle: a value that there is.
+// For an even number of values, returns the upper of the two middle values, so that the result is
+// always one of the values.
 template <std::ranges::random_access_range Values>
 std::ranges::range_value_t<Values> UpperMedianOf(Values&& values) {
   const auto middle = std::ranges::begin(values) + std::ranges::ssize(values) / 2;
@@ -15,7 +16,8 @@ std::ranges::range_value_t<Values> UpperMedianOf(Values&& values) {
   return *middle;
 }
 
-// Of an even number, the mean of the two in the middle. For floating point.
+// For an even number of values, returns the mean of the two middle values. For floating-point
+// values.
 template <std::ranges::random_access_range Values>
 std::ranges::range_value_t<Values> MedianOf(Values&& values) {
   const auto upper = UpperMedianOf(values);

@@ -9,10 +9,10 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kLongestWord = 64;  // nobody mistypes longer ones, and the work is quadratic
+constexpr size_t kLongestWord = 64;  // longer words are rarely typed, and the work is quadratic
 
 size_t Distance(std::string_view a, std::string_view b) {
-  // Rows of the usual table: the last but one, the last, and this one.
+  // Rows of the edit distance table: the last but one, the last, and the current one.
   std::vector<size_t> before(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
@@ -50,7 +50,8 @@ std::string_view NearestName(std::string_view word, std::span<const std::string_
 
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known) {
   const std::string_view name = NearestName(word, known);
-  // The word itself: it is known, but is something else than was expected.
+  // If the nearest name is the word itself, the word is known but invalid here, so a suggestion
+  // would be useless.
   return name.empty() || name == word ? std::string()
                                       : "; did you mean \"" + std::string(name) + "\"?";
 }

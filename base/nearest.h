@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What somebody may have meant who wrote a name that is not known.
+// Suggestions for misspelled names.
 #pragma once
 
 #include <span>
@@ -8,12 +8,12 @@
 
 namespace rocescope {
 
-// The known name with the fewest letters inserted, removed, replaced or swapped with their
-// neighbour (optimal string alignment), the first of equals; empty where all are further than a
-// third of the word's length away.
+// Returns the known name with the smallest edit distance (optimal string alignment: insertions,
+// deletions, substitutions and swaps of neighbouring letters); the first one if several are equally
+// near. Returns an empty name if every distance exceeds a third of the word's length.
 std::string_view NearestName(std::string_view word, std::span<const std::string_view> known);
 
-// `; did you mean "speed"?`, or nothing where no name is near.
+// Returns `; did you mean "speed"?`, or an empty string if no known name is near.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace rocescope

@@ -10,24 +10,24 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kKeys = {"ends", "speed", "delay", "switches", "links"};
 
-TEST(NearestNameTest, OneLetterIsForgiven) {
+TEST(NearestNameTest, AcceptsOneWrongLetter) {
   EXPECT_EQ(NearestName("sped", kKeys), "speed");
   EXPECT_EQ(NearestName("spee", kKeys), "speed");
   EXPECT_EQ(NearestName("speedd", kKeys), "speed");
   EXPECT_EQ(NearestName("link", kKeys), "links");
 }
 
-TEST(NearestNameTest, TwoLettersSwappedAreOneMistake) {
+TEST(NearestNameTest, CountsSwappedLettersAsOneEdit) {
   EXPECT_EQ(NearestName("ensd", kKeys), "ends");
   EXPECT_EQ(NearestName("dealy", kKeys), "delay");
 }
 
-TEST(NearestNameTest, LongerWordsMayHaveMoreMistakes) {
+TEST(NearestNameTest, AllowsMoreEditsInLongerWords) {
   EXPECT_EQ(NearestName("swtchs", kKeys), "switches");
   EXPECT_EQ(NearestName("dly", kKeys), "");
 }
 
-TEST(NearestNameTest, WhatIsFarIsNotGuessed) {
+TEST(NearestNameTest, SuggestsNothingForDistantWords) {
   EXPECT_EQ(NearestName("bandwidth", kKeys), "");
   EXPECT_EQ(NearestName("", kKeys), "");
   EXPECT_EQ(NearestName(std::string(1000, 's'), kKeys), "");

@@ -9,7 +9,7 @@ namespace rocescope {
 
 inline constexpr uint32_t k24BitMask = 0xffffff;
 
-// A queue pair number as one host knows it; equal numbers occur on many hosts.
+// A queue pair number. It is unique only within one host.
 struct Qpn {
   uint32_t value = 0;  // 0 to 2^24-1
 
@@ -18,7 +18,7 @@ struct Qpn {
 
 inline constexpr Qpn kManagementQpn{1};  // QP1, the general services interface: CM datagrams
 
-// Signed distance from `from` to `to` on the 24-bit circle, -2^23 to 2^23-1.
+// Signed distance from `from` to `to` modulo 2^24: -2^23 to 2^23-1.
 constexpr int32_t PsnDistance(uint32_t from, uint32_t to) {
   const uint32_t forward = (to - from) & k24BitMask;
   return forward >= 0x800000 ? static_cast<int32_t>(forward) - 0x1000000

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errors of the cold path: whatever is not decided per packet returns a Result.
+// Errors of the cold path. Every function that can fail and does not run per packet returns a
+// Result.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +10,19 @@
 
 namespace rocescope {
 
-// What the caller can do about it. The values map one to one to gRPC codes at the service's edge.
+// The category of an error. The values map one to one to gRPC status codes.
 enum class ErrorCode : uint8_t {
-  kInvalidArgument,    // the caller's words or the input's content are wrong
+  kInvalidArgument,    // an argument or the content of the input is invalid
   kNotFound,           // a named file, host or job does not exist
   kPermissionDenied,   // the operating system or the policy refused
   kResourceExhausted,  // a limit was reached
-  kUnavailable,        // a peer or device does not answer now
+  kUnavailable,        // a peer or device does not respond at present
   kUnimplemented,      // understood, but this build or version cannot do it
   kInternal,           // a defect in rocescope
 };
 
-// A message names the file and line or the peer, says what was expected and what to do.
+// The message says where the error occurred (file and line, or peer), what was expected, and what
+// to do.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;

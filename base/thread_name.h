@@ -5,7 +5,7 @@
 
 namespace rocescope {
 
-// Of the calling thread, as top -H and gdb show it; at most 15 octets, more is left out.
+// Sets the name of the calling thread that top -H and gdb show. Names longer than 15 bytes are cut.
 inline void NameThread(const char* name) {
   char text[16] = {};
   for (int i = 0; i < 15 && name[i] != '\0'; ++i) text[i] = name[i];

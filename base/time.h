@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Event and arrival times: nanoseconds since the Unix epoch, as the compiler can check them.
+// Timestamps and durations in nanoseconds since the Unix epoch, as distinct types.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ using Timestamp = std::chrono::time_point<std::chrono::system_clock, Duration>;
 constexpr Timestamp FromNanoseconds(int64_t ns) { return Timestamp(Duration(ns)); }
 constexpr int64_t ToNanoseconds(Timestamp t) { return t.time_since_epoch().count(); }
 
-// Times from outside are held within these bounds where they enter, so that the sum and the
-// difference of any two of them fit into 64 bits. The later is in 2116; pcap's seconds end in 2106.
+// Timestamps from outside are clamped to these bounds on input, so that the sum and the difference
+// of any two fit into 64 bits. The latest time is in 2116; the seconds field of pcap ends in 2106.
 inline constexpr Timestamp kEarliestTime = FromNanoseconds(0);
 inline constexpr Timestamp kLatestTime = FromNanoseconds((int64_t{1} << 62) - 1);
 
@@ -23,8 +23,8 @@ constexpr Timestamp WithinBounds(Timestamp t) {
   return t > kLatestTime ? kLatestTime : t;
 }
 
-// The number of the interval of length `width` > 0, aligned to the epoch, that `t` falls in;
-// rounds down, also before 1970.
+// Number of the interval of length `width` > 0, aligned to the epoch, that contains `t`. Rounds
+// down, also before 1970.
 constexpr int64_t IntervalIndex(Timestamp t, Duration width) {
   const int64_t ns = ToNanoseconds(t);
   const int64_t q = ns / width.count();

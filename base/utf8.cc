@@ -7,7 +7,8 @@ uint8_t Utf8Length(std::string_view text) {
   const auto octet = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = octet(0);
   uint8_t length = 0;
-  uint8_t low = 0x80;  // bounds of the second octet: no overlong forms, surrogates or > U+10FFFF
+  // Bounds of the second byte, which exclude overlong forms, surrogates and values above U+10FFFF.
+  uint8_t low = 0x80;
   uint8_t high = 0xbf;
   if (lead < 0x80) return 1;
   if (lead >= 0xc2 && lead <= 0xdf) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which octets are text.
+// UTF-8 validation.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace rocescope {
 
-// The length of the well-formed UTF-8 sequence that `text`, which is not empty, begins with
-// (Unicode 15, table 3-7), or 0 if it begins with none.
+// Length in bytes of the well-formed UTF-8 sequence at the start of `text` (Unicode 15, table 3-7),
+// or 0 if there is none. `text` must not be empty.
 uint8_t Utf8Length(std::string_view text);
 
 }  // namespace rocescope

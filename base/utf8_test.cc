@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sequences after Unicode 15, tables 3-6 to 3-8.
+// Sequences from Unicode 15, tables 3-6 to 3-8.
 #include "base/utf8.h"
 
 #include <gtest/gtest.h>
@@ -7,14 +7,14 @@
 namespace rocescope {
 namespace {
 
-TEST(Utf8, SequencesHaveTheirLengths) {
+TEST(Utf8, ReturnsLengthOfValidSequences) {
   EXPECT_EQ(Utf8Length("a"), 1);
   EXPECT_EQ(Utf8Length("\xd0\xb0z"), 2);
   EXPECT_EQ(Utf8Length("\xe4\xba\x8c"), 3);
   EXPECT_EQ(Utf8Length("\xf0\x90\x8c\x82"), 4);
 }
 
-TEST(Utf8, BytesThatBeginNoneHaveNone) {
+TEST(Utf8, ReturnsZeroForInvalidSequences) {
   for (const char* text : {"\x80", "\xc0\xaf", "\xe0\x9f\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
                            "\xf4\x90\x80\x80", "\xff", "\xe4\xba", "\xe4\xbaz"}) {
     EXPECT_EQ(Utf8Length(text), 0) << text;

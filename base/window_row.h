@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of what happened window by window: ascending, gaps left out, the oldest forgotten.
+// A bounded series of values, one for each time window, in ascending order without the empty
+// windows. When the series is full, the oldest window is evicted.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,11 @@
 
 namespace rocescope {
 
-// Windows that a row remembers.
+// Maximum number of windows in a series.
 inline constexpr size_t kMaxWindows = 256;
 
-// The entry of a window, made if there is none; null if the row is full of later ones. T has a
-// member int64_t window, the number since the epoch.
+// Returns the entry of `window` and creates it if necessary. Returns null if the series is full and
+// all its windows are later. T has a member `int64_t window`, the window's number since the epoch.
 template <typename T>
 T* EntryOf(std::vector<T>& row, int64_t window) {
   auto at = std::ranges::lower_bound(row, window, {}, &T::window);

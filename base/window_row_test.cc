@@ -11,7 +11,7 @@ struct Entry {
   int value = 0;
 };
 
-TEST(EntryOf, IsMadeOnceAndInOrder) {
+TEST(EntryOf, CreatesEntriesOnceInOrder) {
   std::vector<Entry> row;
   EntryOf(row, 7)->value = 70;
   EntryOf(row, 5)->value = 50;
@@ -24,19 +24,19 @@ TEST(EntryOf, IsMadeOnceAndInOrder) {
   }
 }
 
-TEST(EntryOf, AFullRowForgetsItsOldest) {
+TEST(EntryOf, EvictsOldestWindowWhenFull) {
   std::vector<Entry> row;
   for (size_t i = 0; i < kMaxWindows; ++i) EntryOf(row, static_cast<int64_t>(2 * i));
-  EXPECT_EQ(EntryOf(row, 301)->window, 301);  // in its midst
+  EXPECT_EQ(EntryOf(row, 301)->window, 301);  // in the middle
   EXPECT_EQ(row.size(), kMaxWindows);
   EXPECT_EQ(row.front().window, 2);
-  EXPECT_EQ(EntryOf(row, 1000)->window, 1000);  // at its end
+  EXPECT_EQ(EntryOf(row, 1000)->window, 1000);  // at the end
   EXPECT_EQ(row.front().window, 4);
   EXPECT_EQ(row.back().window, 1000);
   for (size_t i = 1; i < row.size(); ++i) EXPECT_LT(row[i - 1].window, row[i].window);
 }
 
-TEST(EntryOf, WhatIsOlderThanAFullRowHasNone) {
+TEST(EntryOf, ReturnsNullForWindowsOlderThanAFullSeries) {
   std::vector<Entry> row;
   for (size_t i = 0; i < kMaxWindows; ++i) EntryOf(row, static_cast<int64_t>(i + 1));
   EXPECT_EQ(EntryOf(row, 0), nullptr);

@@ -61,7 +61,7 @@ double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRate
   if (metric == Metric::kLinkFlaps) return kFlaps;
   if (rates.own == 0) return kAnything;
   const double octets = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
-  if (unit == "octets") return octets;
+  if (unit == "bytes") return octets;
   if (unit == "frames" || unit == "packets") return octets / kShortestFrame;
   return kAnything;
 }

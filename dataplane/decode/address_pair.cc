@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The decoder's walk, less all that is not on the way to the addresses. It is laxer: what only the
-// decoder refuses may have any value.
+// Parses only what is needed to find the addresses. It accepts values that the decoder rejects.
 #include "dataplane/decode/address_pair.h"
 
 #include "dataplane/decode/limits.h"
@@ -40,7 +39,7 @@ class PairWalk {
     if (in_.ok()) Behind(cooked.ether_type);
   }
 
-  // IPv4 or IPv6, as the first four bits say.
+  // IPv4 or IPv6, depending on the first four bits.
   void Ip() {
     if (in_.remaining() == 0) return;
     Behind(in_.Rest()[0] >> 4 == 6 ? wire::kEtherTypeIpv6 : wire::kEtherTypeIpv4);
@@ -57,7 +56,7 @@ class PairWalk {
   void Erspan2(const wire::GreHeader& gre);
   void Erspan3(const wire::GreHeader& gre);
 
-  // What a tunnel carries, as its header names it.
+  // The payload of a tunnel, according to the protocol in its header.
   void Inner(uint16_t protocol) {
     if (!Enter()) return;
     if (protocol == wire::kEtherTypeTransparentBridging) {
@@ -66,7 +65,7 @@ class PairWalk {
       Behind(protocol);
     }
   }
-  // Whether an ERSPAN header is the outermost one, and asked for.
+  // True if this ERSPAN header is the outermost one and the caller asked for it.
   bool IsMirror() const {
     return mirror_ != nullptr && mirror_->kind == MirrorKind::kNone && in_.ok();
   }
@@ -133,7 +132,7 @@ void PairWalk::Ipv6() {
         next = in_.U8();
         in_.Skip(size_t{in_.U8()} * 8 + 6);
         break;
-      case wire::kIpProtocolAuthentication:  // RFC 4302: length in words, less two
+      case wire::kIpProtocolAuthentication:  // RFC 4302: length in words minus 2
         next = in_.U8();
         in_.Skip(size_t{in_.U8()} * 4 + 6);
         break;
@@ -150,7 +149,7 @@ void PairWalk::Ipv6() {
   }
 }
 
-// RoCEv1's network header, which nothing with further addresses follows.
+// The network header of RoCEv1. No further addresses follow it.
 void PairWalk::GlobalRoute() {
   wire::Ipv6Header grh;
   Read(in_, grh);
@@ -188,7 +187,7 @@ void PairWalk::Gre() {
   Inner(gre.protocol);
 }
 
-// Type I has no sequence number and no header of its own.
+// Type I has no sequence number and no ERSPAN header.
 void PairWalk::Erspan2(const wire::GreHeader& gre) {
   wire::Erspan2Header erspan;
   if (gre.has_sequence) {
@@ -235,10 +234,11 @@ void PairWalk::Link(LinkType link_type) {
   }
 }
 
-// As far as UDP's ports.
+// Up to and including the UDP ports.
 constexpr size_t kPlainSize = wire::EthernetHeader::kSize + wire::Ipv4Header::kSize + 4;
 
-// True if Ethernet, IPv4 without options and UDP that is no tunnel begin here: `pair` is theirs.
+// Returns true if Ethernet, IPv4 without options and UDP that is not a tunnel begin at `at`; sets
+// `pair`.
 [[gnu::always_inline]] inline bool ReadPlain(const wire::Block<kPlainSize>& at, uint64_t& pair) {
   constexpr size_t kIp = wire::EthernetHeader::kSize;
   constexpr size_t kUdp = kIp + wire::Ipv4Header::kSize;
@@ -255,7 +255,8 @@ constexpr size_t kPlainSize = wire::EthernetHeader::kSize + wire::Ipv4Header::kS
   return true;
 }
 
-// `mirror` may be null. Who does not read `mark` does not pay for it.
+// `mirror` may be null. A caller that does not use `mark` has no cost for it, because the call is
+// inlined.
 [[gnu::always_inline]] inline uint64_t HashOf(const RawFrame& raw, ErspanMark& mark,
                                               MirrorInfo* mirror) {
   if (raw.link_type == LinkType::kEthernet && raw.bytes.size() >= kPlainSize) [[likely]] {

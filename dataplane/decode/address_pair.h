@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which packets belong together, before any of them is decoded: both directions of a host pair, by
-// whatever switch and tunnel their copies came. Frames are spread over lcores by it.
+// Hashes of the address pair of a frame's innermost packet, computed before decoding. Both
+// directions of a host pair have the same hash, whichever switch and tunnel the copy came through.
+// Frames are distributed over lcores by this hash.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace rocescope {
 
-// The value for two hosts, `pair` being the sum of their addresses' folds. Other factors than those
-// of HashPair, so that the packets which are sighted lie evenly on all lcores.
+// Hash of two hosts; `pair` is the sum of their addresses' folds. The factors differ from those of
+// HashPair, so that the packets chosen for observation are spread evenly over the lcores.
 constexpr uint64_t AddressPairHash(uint64_t pair) {
   return MultiplyAndFold(pair ^ 0xd6e8feb86659fd93ull, 0x9e3779b97f4a7c15ull);
 }
@@ -20,23 +21,24 @@ constexpr uint64_t AddressPairHash(const IpAddress& a, const IpAddress& b) {
   return AddressPairHash(FoldAddress(a) + FoldAddress(b));
 }
 
-// That of the addresses of the innermost packet. For a frame that DecodeFrame takes for RoCE they
-// are those that it finds; all fragments of a packet have one value. A walk that comes to its end
-// has the value of the last addresses it saw, or that of none. Never reads outside raw.bytes.
+// Hashes the addresses of the innermost packet. For frames that DecodeFrame recognises as RoCE
+// these are the addresses in DecodedFrame. All fragments of a packet have the same hash. If parsing
+// stops early, the hash is that of the last addresses found, or of no addresses. Never reads
+// outside raw.bytes.
 uint64_t AddressPairHash(const RawFrame& raw);
 
-// The same for the core that receives a mirror's packets, and what the outermost ERSPAN header
-// says, whatever is inside: in `mark`, or where it is no plain one (plain.h) in `mirror`, or there
-// is none.
+// Computes the same hash on the core that receives mirrored packets, and also returns the content
+// of the outermost ERSPAN header: in `mark` if the frame is plain (plain.h), otherwise in `mirror`.
+// Both are empty if there is no ERSPAN header.
 uint64_t AddressPairHash(const RawFrame& raw, ErspanMark& mark, MirrorInfo& mirror);
 
-// What that header says, plain or not; its kind is kNone if there is none.
+// Parses the outermost mirror header. The kind is kNone if there is none.
 MirrorInfo FindMirror(const RawFrame& raw);
 
-// The same without the short cuts, for tests that hold the two together.
+// Computes the same hash without the fast path. Tests compare the two.
 uint64_t AddressPairHashGenerally(const RawFrame& raw);
 
-// The share, of `shares`, that a hash belongs to: less than `shares`.
+// Maps a hash to one of `shares` shares: 0 to shares - 1.
 constexpr uint32_t ShareOf(uint64_t hash, uint32_t shares) {
   return static_cast<uint32_t>((hash >> 32) * shares >> 32);
 }

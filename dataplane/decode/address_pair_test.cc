@@ -37,16 +37,16 @@ Bytes Write(std::string_view source = "10.0.0.1", std::string_view destination =
   return Sent(RoceFrame(source, destination, ip)).Build();
 }
 
-TEST(AddressPair, IsOfBothDirections) {
+TEST(AddressPair, IsEqualForBothDirections) {
   EXPECT_EQ(HashOf(Write("10.0.0.1", "10.0.0.2")), HashOf(Write("10.0.0.2", "10.0.0.1")));
 }
 
-TEST(AddressPair, IsAnotherForOtherHosts) {
+TEST(AddressPair, DiffersForOtherHosts) {
   EXPECT_NE(HashOf(Write("10.0.0.1", "10.0.0.2")), HashOf(Write("10.0.0.1", "10.0.0.3")));
 }
 
-// However a copy comes, it meets the others of its hosts.
-TEST(AddressPair, IsThatOfTheInnermostPacket) {
+// All copies of a host pair's packets have the same hash, whatever their encapsulation.
+TEST(AddressPair, UsesTheInnermostPacket) {
   const Bytes write = Write();
   const Bytes option(12, 0);
   const std::map<std::string, Bytes> copies = {
@@ -75,7 +75,7 @@ TEST(AddressPair, IsThatOfTheInnermostPacket) {
   }
 }
 
-TEST(AddressPair, IsThatOfIpv6Addresses) {
+TEST(AddressPair, SupportsIpv6) {
   const uint64_t pair = PairOf("2001:db8::1", "2001:db8::2");
   const Bytes plain = Sent(Frame().Eth().Ipv6("2001:db8::1", "2001:db8::2").Udp()).Build();
   const Bytes extended = Sent(Frame()
@@ -94,7 +94,7 @@ TEST(AddressPair, IsThatOfIpv6Addresses) {
   EXPECT_EQ(HashOf(InVxlan(extended, 7)), pair);
 }
 
-TEST(AddressPair, IsReadBehindOtherLinkLayers) {
+TEST(AddressPair, SupportsAllLinkLayers) {
   const uint64_t pair = PairOf("10.0.0.1", "10.0.0.2");
   const auto with = [](Frame link) {
     return Sent(link.Ipv4("10.0.0.1", "10.0.0.2").Udp()).Build();
@@ -108,7 +108,7 @@ TEST(AddressPair, IsReadBehindOtherLinkLayers) {
             PairOf("fd00::1", "fd00::2"));
 }
 
-TEST(AddressPair, IsOneForAllFragments) {
+TEST(AddressPair, IsEqualForAllFragments) {
   const uint64_t pair = PairOf("10.0.0.1", "10.0.0.2");
   constexpr uint16_t kMoreFragments = 0x2000;
   for (const uint16_t fragment : {kMoreFragments, uint16_t{kMoreFragments | 100}, uint16_t{200}}) {
@@ -124,26 +124,26 @@ TEST(AddressPair, IsOneForAllFragments) {
   }
 }
 
-// The octets of a later fragment are no header, whatever they look like.
-TEST(AddressPair, DoesNotLookIntoALaterFragment) {
+// The bytes of a later fragment are payload, even if they look like a header.
+TEST(AddressPair, DoesNotParsePayloadOfLaterFragments) {
   const Bytes tunnel = InVxlan(Write(), 5, {.ip = {.fragment = 100}});
   EXPECT_EQ(HashOf(tunnel), PairOf("192.0.2.1", "192.0.2.100"));
 }
 
-TEST(AddressPair, IsTheOuterOneWhereTheCaptureEndsBeforeTheInner) {
+TEST(AddressPair, UsesOuterAddressesIfInnerHeaderIsTruncated) {
   Bytes copy = InErspan3(Write(), {.session = 3});
-  copy.resize(14 + 20 + 8 + 12 + 14 + 19);  // an octet short of the inner IPv4 header
+  copy.resize(14 + 20 + 8 + 12 + 14 + 19);  // one byte less than the inner IPv4 header
   EXPECT_EQ(HashOf(copy), PairOf("192.0.2.1", "192.0.2.100"));
 }
 
-TEST(AddressPair, IsTheSameForAllThatHasNoAddresses) {
+TEST(AddressPair, IsEqualForAllFramesWithoutAddresses) {
   const uint64_t none = HashOf({});
   EXPECT_EQ(HashOf(Frame().Eth().Pause({.opcode = 0x0101}).Build()), none);
   EXPECT_EQ(HashOf(Bytes(60, 0)), none);
   EXPECT_EQ(HashOf(Write(), static_cast<LinkType>(9999)), none);
 }
 
-TEST(AddressPair, EndsItsWalkInTunnelsWithoutEnd) {
+TEST(AddressPair, LimitsTunnelNesting) {
   Bytes nested = Write();
   for (int i = 0; i < 20; ++i) nested = InVxlan(nested, 5);
   EXPECT_EQ(HashOf(nested), PairOf("192.0.2.1", "192.0.2.100"));
@@ -151,7 +151,7 @@ TEST(AddressPair, EndsItsWalkInTunnelsWithoutEnd) {
 
 struct Compared {
   int roce = 0;
-  int without = 0;  // of these, how many copies would miss the others by their outer addresses
+  int without = 0;  // number of copies whose outer addresses have another hash
 };
 
 bool IsErspan(MirrorKind kind) {
@@ -159,8 +159,7 @@ bool IsErspan(MirrorKind kind) {
          kind == MirrorKind::kErspan3;
 }
 
-// Holds what is told of the mirror's header against the decoder, also where what is inside is
-// dropped.
+// Compares the parsed mirror header with the decoder's, also if the inner frame is dropped.
 void CompareMirror(const RawFrame& raw, const DecodedFrame& frame, DropReason reason) {
   const bool bad = reason == DropReason::kTruncatedMirror || reason == DropReason::kBadMirror;
   const bool erspan = IsErspan(frame.mirror.kind);
@@ -179,7 +178,7 @@ void CompareMirror(const RawFrame& raw, const DecodedFrame& frame, DropReason re
   EXPECT_TRUE(mark.who != 0 ? SameMirror(frame.mirror, mark) : SameMirror(frame.mirror, mirror));
 }
 
-// Holds the hash against the decoder's addresses, and the short cuts against the walk.
+// Compares the hash with the decoder's addresses, and the fast path with the general path.
 Compared Compare(std::span<const RawFrame> frames) {
   Compared compared;
   DecodedFrame frame{};
@@ -205,13 +204,13 @@ TEST(AddressPair, AgreesWithTheDecoder) {
   EXPECT_GT(compared.without, 1'000);
 }
 
-TEST(AddressPair, AgreesWithTheDecoderInNoise) {
+TEST(AddressPair, AgreesWithTheDecoderOnRandomBytes) {
   const Compared compared = Compare(FrameMix(50'000, true).frames());
   EXPECT_GT(compared.roce, 20'000);
   EXPECT_GT(compared.without, 2'000);
 }
 
-TEST(AddressPair, AgreesWithTheDecoderOnEveryCutOfAFrame) {
+TEST(AddressPair, AgreesWithTheDecoderOnTruncatedFrames) {
   const Bytes frame = InErspan3(InVxlan(Write(), 5), {.session = 3}, 7, {.platform_id = 5});
   int roce = 0;
   for (size_t size = 0; size <= frame.size(); ++size) {
@@ -237,7 +236,7 @@ TEST(AddressPair, AgreesWithTheDecoderOnRealCaptures) {
   EXPECT_GT(frames, 10u);
 }
 
-TEST(AddressPair, ComesWithTheMirrorsHeaderWhateverIsInside) {
+TEST(AddressPair, ReturnsMirrorHeaderForAnyContent) {
   const Bytes copy = InErspan3(Bytes(46, 0), {.session = 3, .timestamp = 17, .egress = true}, 9);
   ErspanMark mark;
   MirrorInfo mirror;
@@ -247,7 +246,7 @@ TEST(AddressPair, ComesWithTheMirrorsHeaderWhateverIsInside) {
   EXPECT_EQ(mark.timestamp, 17u);
 }
 
-TEST(MirrorHeader, IsFoundWhateverIsInside) {
+TEST(MirrorHeader, IsFoundForAnyContent) {
   const Bytes copy = InErspan3(Bytes(46, 0), {.session = 3, .timestamp = 17, .egress = true}, 9);
   const MirrorInfo mirror = FindMirror(Raw(copy));
   EXPECT_EQ(mirror.kind, MirrorKind::kErspan3);
@@ -265,12 +264,13 @@ TEST(MirrorHeader, IsTheOutermostOfTwo) {
   EXPECT_EQ(mirror.session, 8);
 }
 
-TEST(MirrorHeader, IsNotThatOfAnOverlay) {
+TEST(MirrorHeader, IsNotTakenFromAnOverlay) {
   EXPECT_EQ(FindMirror(Raw(InVxlan(Write(), 5))).kind, MirrorKind::kNone);
 }
 
-// 10,000 pairs over three shares: 3333 each, standard deviation 47; five of them either way.
-TEST(AddressPair, FillsSharesEvenly) {
+// 10,000 pairs over three shares: 3333 each, standard deviation 47; tolerance of five standard
+// deviations.
+TEST(AddressPair, FillsSharesUniformly) {
   std::vector<int> counts(3);
   for (uint32_t i = 0; i < 10'000; ++i) {
     const uint32_t share = ShareOf(
@@ -281,7 +281,7 @@ TEST(AddressPair, FillsSharesEvenly) {
   for (const int count : counts) EXPECT_NEAR(count, 3333, 235);
 }
 
-TEST(AddressPair, GivesOneShareAll) { EXPECT_EQ(ShareOf(UINT64_MAX, 1), 0u); }
+TEST(AddressPair, MapsEverythingToASingleShare) { EXPECT_EQ(ShareOf(UINT64_MAX, 1), 0u); }
 
 }  // namespace
 }  // namespace rocescope::test

@@ -16,19 +16,20 @@ namespace {
 
 using wire::ByteReader;
 
-// Where the walk stands. `in` holds what was captured of the innermost packet, never more than the
-// packet's own length; `cut` says that the capture ended before the packet.
+// State of decoding. `in` holds the captured part of the innermost packet, at most up to the
+// packet's own length. `cut` is true if the capture ended before the packet did.
 struct Walk {
   ByteReader in;
   DecodedFrame& frame;
   const TelemetryPorts& ports;
   bool cut = false;
-  bool fragmented = false;  // the first fragment: the UDP length counts the others too
-  size_t missing = 0;       // octets that the packet has behind `in`'s end, as its length says
+  bool fragmented = false;  // the first fragment: the UDP length includes the other fragments
+  size_t missing = 0;       // bytes of the packet after the end of `in`, according to its length
   int tunnels = 0;
-  uint32_t link_length = 0;  // octets in front of the innermost IP header
+  uint32_t link_length = 0;  // bytes before the innermost IP header
 
-  // Takes the packet's length from its own header: drops padding behind it, notices a cut.
+  // Limits the input to the packet's length from its own header. Removes padding and detects
+  // truncation.
   void Limit(size_t length) {
     const std::span<const uint8_t> rest = in.Rest();
     if (rest.size() >= length) {
@@ -49,11 +50,11 @@ DropReason EnterTunnel(Walk& walk) {
   if (++walk.tunnels > kMaximumTunnels) return DropReason::kNestedTooDeep;
   walk.in = ByteReader(walk.in.Rest());
   walk.link_length = 0;
-  // The outer link layer is not the original frame's, which may have none.
+  // The outer link layer does not belong to the original frame, which may have none.
   walk.frame.source_mac = 0;
   walk.frame.destination_mac = 0;
   walk.frame.vlan_count = 0;
-  walk.cut = false;  // the inner packet's own length tells, whatever cut it
+  walk.cut = false;  // the inner packet's own length determines whether it was cut
   walk.fragmented = false;
   return DropReason::kNone;
 }
@@ -63,9 +64,9 @@ bool IsErspan(MirrorKind kind) {
          kind == MirrorKind::kErspan3;
 }
 
-// Where to note a mirror header; null for one that belongs to the original frame. The outermost
-// encapsulation is the mirror's, except that ERSPAN always is: what lies around it brought the copy
-// to its collector.
+// Returns where to store a mirror header, or null if the header belongs to the original frame. The
+// outermost encapsulation counts as the mirror. ERSPAN always does, because encapsulations around
+// it transported the copy to the collector.
 MirrorInfo* NoteMirror(Walk& walk, MirrorKind kind) {
   MirrorInfo& mirror = walk.frame.mirror;
   if (IsErspan(kind)) {
@@ -82,7 +83,7 @@ MirrorInfo* NoteMirror(Walk& walk, MirrorKind kind) {
 }
 
 DropReason WalkErspan2(Walk& walk, const wire::GreHeader& gre) {
-  // Type I and type II share a protocol number; only II has a sequence number.
+  // Types I and II share a protocol number; only type II has a sequence number.
   MirrorInfo* mirror =
       NoteMirror(walk, gre.has_sequence ? MirrorKind::kErspan2 : MirrorKind::kErspan1);
   if (gre.has_sequence) {
@@ -158,7 +159,7 @@ DropReason WalkGeneve(Walk& walk) {
   return WalkEtherType(walk, header.protocol);
 }
 
-// Telemetry that somebody sends through a tunnel is not for us.
+// Telemetry inside a tunnel is not addressed to this collector.
 DropReason TakeTelemetry(Walk& walk, FrameKind kind, const wire::UdpHeader& udp, size_t data) {
   if (walk.tunnels > 0) return DropReason::kNotRoce;
   walk.Limit(data);
@@ -173,8 +174,8 @@ DropReason TakeTelemetry(Walk& walk, FrameKind kind, const wire::UdpHeader& udp,
   return DropReason::kNone;
 }
 
-// INT-MD over UDP: a shim, INT's headers, then RoCE, or the UDP header of RoCE if INT brought one
-// of its own. `data` octets follow the outer UDP header.
+// Decodes INT-MD over UDP: a shim, INT headers, then either RoCE or, if INT added its own UDP
+// header, the UDP header of RoCE. `data` is the number of bytes after the outer UDP header.
 DropReason WalkInt(Walk& walk, const wire::UdpHeader& outer, size_t data) {
   walk.Limit(data);
   const auto ends = [&walk](DropReason wrong) {
@@ -210,7 +211,7 @@ DropReason WalkInt(Walk& walk, const wire::UdpHeader& outer, size_t data) {
   return DecodeTransport(walk.in.Rest(), left, frame);
 }
 
-// `ip_packet` begins with the IP header and ends where the capture or the IP packet does.
+// `ip_packet` extends from the IP header to the end of the captured data or of the IP packet.
 DropReason WalkUdp(Walk& walk, std::span<const uint8_t> ip_packet) {
   const bool fits = walk.in.Has(wire::UdpHeader::kSize);
   wire::UdpHeader udp;
@@ -281,7 +282,7 @@ DropReason WalkIpv4(Walk& walk) {
   if (ip.FragmentOffset() != 0) return DropReason::kLaterFragment;
   constexpr uint16_t kMoreFragments = 0x2000;
   walk.fragmented = (ip.fragment & kMoreFragments) != 0;
-  walk.cut |= walk.fragmented;  // the rest travels in other packets
+  walk.cut |= walk.fragmented;  // the rest is in other packets
   return WalkIpPayload(walk, ip.protocol, packet);
 }
 
@@ -313,7 +314,7 @@ DropReason WalkIpv6(Walk& walk) {
         walk.in.Skip(size_t{walk.in.U8()} * 8 + 6);
         break;
       }
-      case wire::kIpProtocolAuthentication: {  // RFC 4302: length in words, less two
+      case wire::kIpProtocolAuthentication: {  // RFC 4302: length in words minus 2
         next = walk.in.U8();
         walk.in.Skip(size_t{walk.in.U8()} * 4 + 6);
         break;
@@ -335,7 +336,7 @@ DropReason WalkIpv6(Walk& walk) {
   return DropReason::kTooManyHeaders;
 }
 
-// RoCEv1: the GRH stands where an IPv6 header would.
+// RoCEv1: the GRH is in the place of an IPv6 header.
 DropReason WalkGrh(Walk& walk) {
   const std::span<const uint8_t> packet = walk.in.Rest();
   wire::Ipv6Header grh;
@@ -422,7 +423,8 @@ DropReason WalkLink(const RawFrame& raw, Walk& walk) {
   }
   walk.frame.source_mac = 0;
   walk.frame.destination_mac = 0;
-  // A cooked capture hides the Ethernet header that was on the wire; its length is still counted.
+  // Cooked captures do not contain the Ethernet header that was on the wire; its length still
+  // counts.
   walk.link_length = wire::EthernetHeader::kSize;
   switch (raw.link_type) {
     case LinkType::kLinuxCooked: {
@@ -451,14 +453,14 @@ DropReason WalkLink(const RawFrame& raw, Walk& walk) {
 }  // namespace
 
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame, const TelemetryPorts& ports) {
-  // What not every walk writes.
+  // Fields that not every path through the decoder writes.
   frame.segment = 0;
   frame.vlan_count = 0;
   frame.mirror.kind = MirrorKind::kNone;
   frame.int_stack = {};
   Walk walk{.in = ByteReader(raw.bytes), .frame = frame, .ports = ports};
   const DropReason reason = WalkLink(raw, walk);
-  if (reason != DropReason::kNone) return reason;  // which may lie before the MACs
+  if (reason != DropReason::kNone) return reason;  // the frame may end before the MAC addresses
   frame.mac_signature =
       FoldMacs(wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.source_mac)),
                wire::InMemoryOrder<uint32_t>(static_cast<uint32_t>(frame.destination_mac)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A frame's walk: link layer, tags, tunnels (at most three), IP, UDP, BTH and what follows it, or
-// telemetry.
+// Decodes a frame: link layer, VLAN tags, tunnels (at most three), IP, UDP, BTH and the headers
+// after it, or telemetry.
 #pragma once
 
 #include "dataplane/decode/drop_reason.h"
@@ -9,14 +9,14 @@
 
 namespace rocescope {
 
-// Walks `raw` and fills `frame`; kNone when it carries RoCE, pause, or telemetry that was sent to
-// us and not through a tunnel, as `ports` tell; what that holds is for dataplane/telemetry. Never
-// fails otherwise than by a reason, never allocates, never reads outside raw.bytes.
+// Decodes `raw` into `frame`. Returns kNone if the frame carries RoCE, a pause frame, or telemetry
+// that was sent to one of `ports` outside of tunnels; dataplane/telemetry decodes the content of
+// telemetry. Otherwise returns the drop reason. Never allocates and never reads outside raw.bytes.
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame, const TelemetryPorts& ports = {});
 
 enum class IcrcVerdict : uint8_t { kUnknown, kValid, kInvalid };
 
-// Computes the invariant CRC over an uncut RoCE frame; kUnknown for anything else.
+// Verifies the invariant CRC of an uncut RoCE frame. Returns kUnknown for other frames.
 IcrcVerdict CheckIcrc(const DecodedFrame& frame);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames inside tunnels: mirrors and overlays.
+// Encapsulated frames: mirrors and overlays.
 #include <gtest/gtest.h>
 
 #include "tests/support/decode_frame.h"
@@ -22,7 +22,7 @@ using test::RoceFrame;
 
 constexpr uint32_t kPsn = 0xabcdef;
 
-// A WRITE ONLY of 30 octets: 14 + 4 + 20 + 8 + 12 + 16 + 30 + 2 + 4 = 110 on the wire.
+// A WRITE ONLY of 30 bytes: 14 + 4 + 20 + 8 + 12 + 16 + 30 + 2 + 4 = 110 bytes on the wire.
 Bytes Original() {
   return Frame()
       .Eth({.source = 0x0a0000000001, .destination = 0x0a0000000002})
@@ -35,7 +35,7 @@ Bytes Original() {
       .Build();
 }
 
-// The fields of the original frame, whatever was wrapped around it.
+// Checks the fields of the original frame, whatever its encapsulation.
 void ExpectOriginal(const DecodedFrame& frame) {
   EXPECT_EQ(frame.source_mac, 0x0a0000000001u);
   EXPECT_EQ(frame.vlan_count, 1);
@@ -132,8 +132,9 @@ TEST(DecodeMirror, ReadsErspan3ThatCarriesAnIpPacket) {
   EXPECT_EQ(frame.wire_length, 40u + 8 + 12 + 4);
 }
 
-// A switch may cut what it copies: the outer lengths shrink, the inner ones still tell the truth.
-TEST(DecodeMirror, TakesTheLengthOfACutCopyFromItsHeaders) {
+// A switch may truncate a copy: the outer lengths shrink, and the inner lengths remain those of the
+// original packet.
+TEST(DecodeMirror, TakesLengthOfTruncatedCopyFromHeaders) {
   const Bytes original = Original();
   const Bytes copy = InErspan2(std::span(original).first(80), {.truncated = true, .session = 1});
   const DecodedFrame frame = Decode(copy);
@@ -141,7 +142,7 @@ TEST(DecodeMirror, TakesTheLengthOfACutCopyFromItsHeaders) {
   EXPECT_TRUE(frame.cut);
   EXPECT_EQ(frame.wire_length, 110u);
   EXPECT_EQ(frame.payload_length, 30u);
-  EXPECT_EQ(frame.payload.size(), 80u - 74);  // what follows the RETH
+  EXPECT_EQ(frame.payload.size(), 80u - 74);  // the bytes after the RETH
   EXPECT_EQ(frame.reth.rkey, 5u);
   EXPECT_TRUE(frame.network_packet.empty());
 }
@@ -170,7 +171,7 @@ TEST(DecodeMirror, ReadsVxlan) {
   ExpectOriginal(frame);
   ExpectFromSwitch(frame.mirror);
   EXPECT_EQ(frame.mirror.kind, MirrorKind::kVxlan);
-  EXPECT_EQ(frame.segment, 0x123457u);  // the VNI + 1: 0 means none
+  EXPECT_EQ(frame.segment, 0x123457u);  // VNI + 1, because 0 means none
 }
 
 TEST(DecodeMirror, ReadsGeneveWithOptions) {
@@ -183,8 +184,9 @@ TEST(DecodeMirror, ReadsGeneveWithOptions) {
   ExpectOriginal(Decode(InGeneve(Original(), 77)));
 }
 
-// A mirror of a port that carries an overlay: the mirror is the outermost, the tenant the inner.
-TEST(DecodeMirror, KeepsTheMirrorAndTheTenantApart) {
+// A mirror of a port that carries an overlay: the outer header is the mirror's, the inner one the
+// tenant's.
+TEST(DecodeMirror, SeparatesMirrorAndTenant) {
   const Bytes bytes =
       InErspan2(InVxlan(Original(), 500), {.session = 3}, 11, {.source = "198.51.100.9"});
   const DecodedFrame frame = Decode(bytes);
@@ -196,8 +198,9 @@ TEST(DecodeMirror, KeepsTheMirrorAndTheTenantApart) {
   EXPECT_EQ(frame.segment, 501u);
 }
 
-// A collector's port may be tagged; the tag and the MACs on it are not the original frame's.
-TEST(DecodeMirror, LeavesTheCollectorsLinkLayerOut) {
+// The collector's port may be tagged; this tag and its MAC addresses do not belong to the original
+// frame.
+TEST(DecodeMirror, IgnoresCollectorLinkLayer) {
   const auto carried = [](auto&& tunnel) {
     Frame frame;
     frame.Eth().Vlan(7).Ipv4("192.0.2.1", "192.0.2.100");
@@ -219,8 +222,8 @@ TEST(DecodeMirror, LeavesTheCollectorsLinkLayerOut) {
   }
 }
 
-// A fabric whose switches send their copies to the collector through an overlay.
-TEST(DecodeMirror, TakesErspanForTheMirrorWhateverCarriesIt) {
+// A fabric whose switches send copies to the collector through an overlay.
+TEST(DecodeMirror, PrefersErspanAsMirrorHeader) {
   const Bytes copy = InErspan2(Original(), {.session = 3}, 11, {.source = "198.51.100.9"});
   for (const Bytes& carried : {InVxlan(copy, 500), InGeneve(copy, 500), InGre(copy)}) {
     const DecodedFrame frame = Decode(carried);
@@ -234,7 +237,7 @@ TEST(DecodeMirror, TakesErspanForTheMirrorWhateverCarriesIt) {
   }
 }
 
-TEST(DecodeMirror, KeepsTheTenantInsideAMirrorInsideAnOverlay) {
+TEST(DecodeMirror, KeepsTenantOfMirroredFrameInsideAnOverlay) {
   const Bytes bytes = InVxlan(InErspan3(InVxlan(Original(), 500), {.session = 3}), 600);
   const DecodedFrame frame = Decode(bytes);
   ExpectOriginal(frame);
@@ -242,8 +245,9 @@ TEST(DecodeMirror, KeepsTheTenantInsideAMirrorInsideAnOverlay) {
   EXPECT_EQ(frame.segment, 501u);
 }
 
-// The box may collect another collector's copies: where this copy was taken says the outer header.
-TEST(DecodeMirror, TakesTheOuterOfTwoErspanHeaders) {
+// The appliance may receive another collector's copies. The outer header identifies where the copy
+// was taken.
+TEST(DecodeMirror, UsesOuterOfTwoErspanHeaders) {
   const Bytes bytes = InErspan2(InErspan3(Original(), {.session = 4}), {.session = 3});
   const DecodedFrame frame = Decode(bytes);
   ExpectOriginal(frame);
@@ -251,8 +255,8 @@ TEST(DecodeMirror, TakesTheOuterOfTwoErspanHeaders) {
   EXPECT_EQ(frame.mirror.session, 3);
 }
 
-// 802.3, 31.4: 64 octets with FCS.
-TEST(DecodeMirror, CountsAPauseFrameAsLongAsItWasOnItsLink) {
+// 802.3, 31.4: 64 bytes with FCS.
+TEST(DecodeMirror, CountsFullLengthOfPauseFrames) {
   const DecodedFrame frame = Decode(InErspan2(Frame().Eth().Pause({}).Build(), {.session = 5}));
   EXPECT_EQ(frame.kind, FrameKind::kPause);
   EXPECT_EQ(frame.wire_length, 60u);
@@ -273,8 +277,8 @@ TEST(DecodeMirror, ReadsTunnelsOverIpv6) {
   EXPECT_EQ(ToString(frame.mirror.source), "fd00::1");
 }
 
-// A frame buffer is used again and again: nothing of the last frame's mirror may stay.
-TEST(DecodeMirror, ForgetsTheLastFramesMirror) {
+// A DecodedFrame is reused: nothing of the previous frame's mirror header may remain.
+TEST(DecodeMirror, ClearsMirrorOfPreviousFrame) {
   const Bytes mirrored = InErspan2(InVxlan(Original(), 5), {.session = 3});
   const Bytes plain = RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly}).Build();
   DecodedFrame frame;
@@ -285,8 +289,9 @@ TEST(DecodeMirror, ForgetsTheLastFramesMirror) {
   EXPECT_EQ(frame.vlan_count, 0);
 }
 
-// Bytes 34 on hold the GRE header, 42 on the ERSPAN header; in VXLAN and Geneve 42 on theirs.
-TEST(DecodeMirror, NamesWhatIsWrongWithAMirrorHeader) {
+// The GRE header begins at byte 34 and the ERSPAN header at byte 42; VXLAN and Geneve headers begin
+// at byte 42.
+TEST(DecodeMirror, ReportsDropReasonOfBadMirrorHeaders) {
   const auto with = [](Bytes bytes, size_t offset, uint8_t octet) {
     bytes[offset] = octet;
     return DropReasonOf(bytes);

@@ -15,7 +15,7 @@ Frame ToCollector(uint16_t port) {
   return Frame().Eth().Ipv4("192.0.2.1", "192.0.2.100").Udp(50000, port);
 }
 
-TEST(DecodeTelemetry, KnowsReportsAndSflowByTheirPort) {
+TEST(DecodeTelemetry, RecognisesReportsAndSflowByPort) {
   const Bytes report = ToCollector(kPorts.int_reports).Payload(40).Build();
   DecodedFrame frame = Decode(report);
   EXPECT_EQ(frame.kind, FrameKind::kIntReport);
@@ -25,10 +25,10 @@ TEST(DecodeTelemetry, KnowsReportsAndSflowByTheirPort) {
   const Bytes sflow = ToCollector(6343).Payload(60).Trailer(4).Build();
   frame = Decode(sflow);
   EXPECT_EQ(frame.kind, FrameKind::kSflow);
-  EXPECT_EQ(frame.telemetry.size(), 60u) << "Ethernet's padding is not sFlow's";
+  EXPECT_EQ(frame.telemetry.size(), 60u) << "excludes Ethernet padding";
 }
 
-TEST(DecodeTelemetry, TakesOtherPortsIfToldSo) {
+TEST(DecodeTelemetry, SupportsConfiguredPorts) {
   const Bytes bytes = ToCollector(9555).Payload(40).Build();
   EXPECT_EQ(DropReasonOf(bytes), DropReason::kNotRoce);
   DecodedFrame frame{};
@@ -36,23 +36,23 @@ TEST(DecodeTelemetry, TakesOtherPortsIfToldSo) {
   EXPECT_EQ(frame.kind, FrameKind::kIntReport);
   EXPECT_EQ(DecodeFrame({.bytes = ToCollector(0).Payload(8).Build()}, frame, {.sflow = 0}),
             DropReason::kNotRoce)
-      << "no port is not port 0";
+      << "port 0 means that no port is configured";
 }
 
-TEST(DecodeTelemetry, SaysThatTheCaptureCutIt) {
+TEST(DecodeTelemetry, ReportsTruncation) {
   const DecodedFrame frame = Decode(ToCollector(6343).Payload(500).Snap(128).Build());
   EXPECT_EQ(frame.kind, FrameKind::kSflow);
   EXPECT_TRUE(frame.cut);
   EXPECT_EQ(frame.telemetry.size(), 128u - 14 - 20 - 8);
 }
 
-TEST(DecodeTelemetry, IsNotForUsIfItCameThroughATunnel) {
+TEST(DecodeTelemetry, IgnoresTelemetryInsideTunnels) {
   EXPECT_EQ(DropReasonOf(InVxlan(ToCollector(6343).Payload(60).Build(), 7)), DropReason::kNotRoce);
   EXPECT_EQ(DropReasonOf(InErspan3(ToCollector(kPorts.int_reports).Payload(60).Build(), {})),
             DropReason::kNotRoce);
 }
 
-// A hop of node ID and hop latency, as INT-MD puts it between UDP and what it carried.
+// An INT-MD stack with node ID and hop latency of one hop, as inserted after the UDP header.
 Bytes IntBetween(const wire::IntShim& shim) {
   Bytes octets(wire::IntShim::kSize + wire::IntMdHeader::kSize + 8);
   wire::ByteWriter out(octets);
@@ -66,13 +66,13 @@ Bytes IntBetween(const wire::IntShim& shim) {
   return octets;
 }
 
-// Everything behind the UDP header of a WRITE.
+// All bytes after the UDP header of a WRITE.
 Bytes Transport() {
   const Bytes frame = RoceFrame().Bth({.opcode = 0x07, .psn = 77}).Payload(64).Build();
   return {frame.begin() + 14 + 20 + 8, frame.end()};
 }
 
-TEST(DecodeInt, FindsRoceBehindIt) {
+TEST(DecodeInt, FindsRoceAfterInt) {
   const Bytes bytes = ToCollector(kPorts.int_md)
                           .Payload(IntBetween({.next_protocol = wire::IntShim::kUdpPayload,
                                                .length_words = 5,
@@ -87,7 +87,7 @@ TEST(DecodeInt, FindsRoceBehindIt) {
   EXPECT_EQ(CheckIcrc(frame), IcrcVerdict::kUnknown) << "the switch changed the headers";
 }
 
-TEST(DecodeInt, FindsRoceBehindAUdpHeaderOfItsOwn) {
+TEST(DecodeInt, FindsRoceAfterAdditionalUdpHeader) {
   const Bytes udp = Frame().Udp(49152).Payload(Transport()).Build();
   const Bytes bytes = ToCollector(kPorts.int_md)
                           .Payload(IntBetween({.next_protocol = wire::IntShim::kLayer4,
@@ -101,7 +101,7 @@ TEST(DecodeInt, FindsRoceBehindAUdpHeaderOfItsOwn) {
   EXPECT_EQ(frame.int_stack.size(), 20u);
 }
 
-TEST(DecodeInt, LeavesOtherProtocolsAlone) {
+TEST(DecodeInt, DropsOtherProtocols) {
   const auto reason_of = [](const wire::IntShim& shim) {
     return DropReasonOf(
         ToCollector(kPorts.int_md).Payload(IntBetween(shim)).Payload(Transport()).Build());
@@ -115,7 +115,7 @@ TEST(DecodeInt, LeavesOtherProtocolsAlone) {
             DropReason::kNotRoce);
 }
 
-TEST(DecodeInt, TellsWrongLengthsFromCutOnes) {
+TEST(DecodeInt, DistinguishesWrongLengthsFromTruncation) {
   const wire::IntShim short_stack = {.next_protocol = wire::IntShim::kUdpPayload,
                                      .length_words = 2,
                                      .original = wire::kUdpPortRoce};
@@ -131,7 +131,7 @@ TEST(DecodeInt, TellsWrongLengthsFromCutOnes) {
             DropReason::kTruncatedTelemetry);
 }
 
-TEST(DecodeInt, DoesNotShowAnEarlierFramesStack) {
+TEST(DecodeInt, ClearsStackOfPreviousFrame) {
   DecodedFrame frame{};
   const Bytes with = ToCollector(kPorts.int_md)
                          .Payload(IntBetween({.next_protocol = wire::IntShim::kUdpPayload,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link layers, tags, IPv4, IPv6, RoCEv1 and pause frames. decode_mirror_test.cc has the tunnels,
-// transport_test.cc what follows the BTH.
+// Link layers, tags, IPv4, IPv6, RoCEv1 and pause frames. decode_mirror_test.cc tests tunnels, and
+// transport_test.cc the headers after the BTH.
 #include "dataplane/decode/decode.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ const wire::Bth kSendOnly = {.opcode = wire::kOpcodeSendOnly,
                              .ack_request = true,
                              .psn = 0xfebd3d};
 
-// Ethernet 14, IPv4 20, UDP 8, BTH 12, payload 100, iCRC 4: 158 octets.
+// Ethernet 14, IPv4 20, UDP 8, BTH 12, payload 100, iCRC 4: 158 bytes.
 TEST(Decode, ReadsAPlainFrame) {
   const Bytes bytes =
       Frame()
@@ -60,7 +60,7 @@ TEST(Decode, ReadsAPlainFrame) {
   EXPECT_EQ(frame.network_packet.size(), 144u);
 }
 
-TEST(Decode, LeavesOutEthernetPadding) {
+TEST(Decode, IgnoresEthernetPadding) {
   const Bytes bytes = RoceFrame().Bth(kSendOnly).Payload(1).Trailer(6).Build();
   const DecodedFrame frame = Decode(bytes);
   EXPECT_EQ(frame.payload_length, 1u);
@@ -77,8 +77,8 @@ TEST(Decode, ReadsAVlanTag) {
   EXPECT_EQ(frame.wire_length, 14u + 4 + 20 + 8 + 12 + 4);
 }
 
-// QinQ, and likewise RSPAN: the mirror's VLAN comes outside the frame's own.
-TEST(Decode, NamesTheOuterOfTwoTags) {
+// QinQ, and also RSPAN: the mirror's VLAN tag is outside of the frame's own tag.
+TEST(Decode, ReportsTheOuterOfTwoTags) {
   for (uint16_t outer_type : {0x88a8, 0x9100, 0x8100}) {
     const DecodedFrame frame = Decode(Frame()
                                           .Eth()
@@ -93,14 +93,14 @@ TEST(Decode, NamesTheOuterOfTwoTags) {
   }
 }
 
-TEST(Decode, DropsMoreTagsThanAnyNetworkStacks) {
+TEST(Decode, DropsTooManyTags) {
   Frame frame = Frame().Eth();
   for (int i = 0; i < 5; ++i) frame.Vlan(7);
   EXPECT_EQ(DropReasonOf(frame.Ipv4("10.0.0.1", "10.0.0.2").Udp().Bth(kSendOnly).Build()),
             DropReason::kTooManyHeaders);
 }
 
-TEST(Decode, WalksOverIpv4Options) {
+TEST(Decode, SkipsIpv4Options) {
   const Bytes router_alert = {0x94, 0x04, 0x00, 0x00, 0x01, 0x01, 0x01, 0x00};
   const DecodedFrame frame =
       Decode(RoceFrame("10.0.0.1", "10.0.0.2", {.options = router_alert}).Bth(kSendOnly).Build());
@@ -127,7 +127,7 @@ TEST(Decode, ReadsIpv6) {
   EXPECT_EQ(frame.wire_length, 14u + 40 + 8 + 12 + 8 + 4);
 }
 
-TEST(Decode, WalksOverIpv6ExtensionHeaders) {
+TEST(Decode, SkipsIpv6ExtensionHeaders) {
   const DecodedFrame frame = Decode(Frame()
                                         .Eth()
                                         .Ipv6("fd00::1", "fd00::2")
@@ -143,14 +143,14 @@ TEST(Decode, WalksOverIpv6ExtensionHeaders) {
   EXPECT_EQ(frame.wire_length, 14u + 40 + 48 + 8 + 12 + 8 + 4);
 }
 
-TEST(Decode, DropsAnEndlessChainOfExtensionHeaders) {
+TEST(Decode, DropsTooManyExtensionHeaders) {
   Frame frame = Frame().Eth().Ipv6("fd00::1", "fd00::2");
   for (int i = 0; i < 9; ++i) frame.Ipv6Extension(wire::kIpProtocolDestinationOptions);
   EXPECT_EQ(DropReasonOf(frame.Udp().Bth(kSendOnly).Build()), DropReason::kTooManyHeaders);
 }
 
-// The first fragment has the headers; the rest of its payload travels elsewhere.
-TEST(Decode, ReadsAFirstFragmentAsCut) {
+// The first fragment has the headers; the rest of the payload is in other fragments.
+TEST(Decode, DecodesFirstFragmentAsCut) {
   constexpr uint16_t kMoreFragments = 0x2000;
   Bytes v4 = RoceFrame("10.0.0.1", "10.0.0.2", {.fragment = kMoreFragments})
                  .Bth(kSendOnly)
@@ -164,13 +164,13 @@ TEST(Decode, ReadsAFirstFragmentAsCut) {
   EXPECT_EQ(Decode(v6).bth.psn, kSendOnly.psn);
 }
 
-TEST(Decode, AnUnfragmentedFragmentHeaderIsNoCut) {
+TEST(Decode, AtomicFragmentIsNotCut) {
   const Bytes atomic_fragment =
       Frame().Eth().Ipv6("fd00::1", "fd00::2").Ipv6Fragment(0, false).Udp().Bth(kSendOnly).Build();
   EXPECT_FALSE(Decode(atomic_fragment).cut);
 }
 
-TEST(Decode, CountsALaterFragment) {
+TEST(Decode, DropsLaterFragments) {
   EXPECT_EQ(
       DropReasonOf(RoceFrame("10.0.0.1", "10.0.0.2", {.fragment = 185}).Bth(kSendOnly).Build()),
       DropReason::kLaterFragment);
@@ -236,8 +236,8 @@ TEST(Decode, ReadsCapturesThatBeginWithIp) {
   EXPECT_EQ(Decode(v6, LinkType::kIpv6).wire_length, v6.size());
 }
 
-// Port 4791 as the source says nothing: connections to it come from any port.
-TEST(Decode, TheDestinationPortDecides) {
+// Source port 4791 does not identify RoCE: a connection can use any source port.
+TEST(Decode, IdentifiesRoceByDestinationPort) {
   const auto to_port = [](uint16_t source, uint16_t destination) {
     return Frame()
         .Eth()
@@ -250,7 +250,7 @@ TEST(Decode, TheDestinationPortDecides) {
   EXPECT_EQ(DropReasonOf(to_port(4791, 53)), DropReason::kNotRoce);
 }
 
-TEST(Decode, NamesWhatIsNotRoce) {
+TEST(Decode, ReportsNotRoce) {
   const Bytes arp = Frame().Eth().Payload(46).Build();  // EtherType 0
   EXPECT_EQ(DropReasonOf(arp), DropReason::kNotRoce);
   Bytes tcp = RoceFrame().Bth(kSendOnly).Build();
@@ -258,7 +258,7 @@ TEST(Decode, NamesWhatIsNotRoce) {
   EXPECT_EQ(DropReasonOf(tcp), DropReason::kNotRoce);
 }
 
-TEST(Decode, NamesWhatIsWrongWithAnIpHeader) {
+TEST(Decode, ReportsDropReasonOfBadIpHeaders) {
   const Bytes good = RoceFrame().Bth(kSendOnly).Build();
   const auto with = [&good](size_t offset, uint8_t octet) {
     Bytes bytes = good;
@@ -266,14 +266,14 @@ TEST(Decode, NamesWhatIsWrongWithAnIpHeader) {
     return DropReasonOf(bytes);
   };
   EXPECT_EQ(with(14, 0x55), DropReason::kBadIp);  // version 5
-  EXPECT_EQ(with(14, 0x44), DropReason::kBadIp);  // header of 16 octets
-  EXPECT_EQ(with(17, 19), DropReason::kBadIp);    // total length below the header's
-  EXPECT_EQ(with(39, 7), DropReason::kBadUdp);    // UDP length below its header's
-  EXPECT_EQ(with(39, 200), DropReason::kBadUdp);  // UDP longer than its packet
+  EXPECT_EQ(with(14, 0x44), DropReason::kBadIp);  // header of 16 bytes
+  EXPECT_EQ(with(17, 19), DropReason::kBadIp);    // total length less than the header length
+  EXPECT_EQ(with(39, 7), DropReason::kBadUdp);    // UDP length less than the header length
+  EXPECT_EQ(with(39, 200), DropReason::kBadUdp);  // UDP length exceeds the packet
 }
 
-// A UDP length beyond its packet stays wrong where the capture was cut too.
-TEST(Decode, JudgesTheUdpLengthByThePacketNotByTheCapture) {
+// A UDP length that exceeds the packet is wrong even if the capture was cut.
+TEST(Decode, ComparesUdpLengthWithPacketNotCapture) {
   Bytes bytes = RoceFrame().Bth(kSendOnly).Payload(88).Build();
   bytes[39] += 1;
   for (size_t size = 42; size <= bytes.size(); ++size) {
@@ -281,14 +281,14 @@ TEST(Decode, JudgesTheUdpLengthByThePacketNotByTheCapture) {
   }
 }
 
-// The UDP length of a first fragment is that of the whole datagram (RFC 768): 200 octets of payload
-// although this fragment holds 64 of them.
-TEST(Decode, TakesTheLengthOfAFragmentedDatagramFromItsUdpHeader) {
+// The UDP length of a first fragment is the length of the whole datagram (RFC 768): 200 bytes of
+// payload, of which this fragment has 64.
+TEST(Decode, TakesLengthOfFragmentedDatagramFromUdpHeader) {
   Bytes bytes =
       RoceFrame("10.0.0.1", "10.0.0.2", {.fragment = 0x2000}).Bth(kSendOnly).Payload(64).Build();
   bytes[39] = 8 + 12 + 200 + 4;
   EXPECT_EQ(Decode(bytes).payload_length, 200u);
-  EXPECT_EQ(Decode(bytes).payload.size(), 68u);  // with what stands where the iCRC would
+  EXPECT_EQ(Decode(bytes).payload.size(), 68u);  // including the bytes at the position of the iCRC
   Bytes v6 =
       Frame().Eth().Ipv6("fd00::1", "fd00::2").Ipv6Fragment(0, true).Udp().Bth(kSendOnly).Build();
   v6[14 + 40 + 8 + 5] = 8 + 12 + 200 + 4;

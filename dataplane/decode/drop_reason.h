@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every reason why a frame, or a report, datagram, sample or line in one, leaves no record: one row
-// yields the enum, the ledger's counter, the metric's help text and the table in the documentation.
+// The reasons why a frame, INT report, sFlow datagram, sample or counter line yields no record. One
+// row defines the enum value, the ledger's counter, the metric's help text and the row in the
+// documentation.
 #pragma once
 
 #include <array>
@@ -10,40 +11,37 @@
 
 namespace rocescope {
 
-// name, sentence
-#define ROCESCOPE_DROP_REASONS(ROW)                                                               \
-  ROW(NotRoce, "not_roce", "a whole frame of some other protocol: nothing that rocescope reads")  \
-  ROW(TruncatedLink, "truncated_link", "the capture ends inside the Ethernet header or its tags") \
-  ROW(TruncatedIp, "truncated_ip", "the capture ends inside the IPv4 or IPv6 header")             \
-  ROW(TruncatedUdp, "truncated_udp", "the capture ends inside the UDP header")                    \
-  ROW(TruncatedBth, "truncated_bth", "the capture ends inside the Base Transport Header")         \
-  ROW(TruncatedMirror, "truncated_mirror",                                                        \
-      "the capture ends inside a GRE, ERSPAN, VXLAN or Geneve header")                            \
-  ROW(TruncatedPause, "truncated_pause", "the capture ends inside a pause or PFC frame")          \
-  ROW(BadIp, "bad_ip", "an IP header whose version or length cannot be")                          \
-  ROW(BadUdp, "bad_udp", "a UDP length that does not fit into its IP packet")                     \
-  ROW(BadMirror, "bad_mirror", "a GRE, ERSPAN, VXLAN or Geneve header that its RFC forbids")      \
-  ROW(BadBth, "bad_bth",                                                                          \
-      "a transport header version other than 0 or a packet too short for its opcode")             \
-  ROW(UnknownOpcode, "unknown_opcode", "a BTH opcode that the specification reserves")            \
-  ROW(LaterFragment, "later_fragment",                                                            \
-      "a non-first IP fragment: its transport header travelled in another packet")                \
-  ROW(NestedTooDeep, "nested_too_deep", "more than three tunnels inside each other")              \
-  ROW(TooManyHeaders, "too_many_headers",                                                         \
-      "more VLAN tags or IPv6 extension headers than any real network stacks")                    \
-  ROW(TruncatedTelemetry, "truncated_telemetry",                                                  \
-      "the capture ends inside an INT header, an INT report or an sFlow datagram")                \
-  ROW(BadInt, "bad_int",                                                                          \
-      "an INT header or report whose version is not 2 or whose lengths contradict each other")    \
-  ROW(UnknownReport, "unknown_report",                                                            \
-      "an INT report of a type that rocescope does not read, such as IOAM")                       \
-  ROW(BadSflow, "bad_sflow",                                                                      \
-      "an sFlow datagram or sample of another version than 5, or with lengths that contradict "   \
-      "each other")                                                                               \
-  ROW(UnknownSample, "unknown_sample", "an sFlow sample of a type that rocescope does not read")  \
-  ROW(BadCounters, "bad_counters", "a line that is not what counters.jsonl may hold")             \
-  ROW(LostBetweenLcores, "lost_between_lcores",                                                   \
-      "the core that decodes such frames was so busy that no more could wait for it")
+// name, description
+#define ROCESCOPE_DROP_REASONS(ROW)                                                             \
+  ROW(NotRoce, "not_roce", "complete frame of a protocol that rocescope does not decode")       \
+  ROW(TruncatedLink, "truncated_link",                                                          \
+      "the captured data ends inside the Ethernet header or its tags")                          \
+  ROW(TruncatedIp, "truncated_ip", "the captured data ends inside the IPv4 or IPv6 header")     \
+  ROW(TruncatedUdp, "truncated_udp", "the captured data ends inside the UDP header")            \
+  ROW(TruncatedBth, "truncated_bth", "the captured data ends inside the Base Transport Header") \
+  ROW(TruncatedMirror, "truncated_mirror",                                                      \
+      "the captured data ends inside a GRE, ERSPAN, VXLAN or Geneve header")                    \
+  ROW(TruncatedPause, "truncated_pause", "the captured data ends inside a pause or PFC frame")  \
+  ROW(BadIp, "bad_ip", "invalid version or length in the IP header")                            \
+  ROW(BadUdp, "bad_udp", "UDP length exceeds the IP packet")                                    \
+  ROW(BadMirror, "bad_mirror",                                                                  \
+      "GRE, ERSPAN, VXLAN or Geneve header that violates its specification")                    \
+  ROW(BadBth, "bad_bth", "BTH version other than 0, or packet too short for its opcode")        \
+  ROW(UnknownOpcode, "unknown_opcode", "reserved BTH opcode")                                   \
+  ROW(LaterFragment, "later_fragment",                                                          \
+      "IP fragment other than the first, which has no transport header")                        \
+  ROW(NestedTooDeep, "nested_too_deep", "more than three nested tunnels")                       \
+  ROW(TooManyHeaders, "too_many_headers", "too many VLAN tags or IPv6 extension headers")       \
+  ROW(TruncatedTelemetry, "truncated_telemetry",                                                \
+      "the captured data ends inside an INT header, an INT report or an sFlow datagram")        \
+  ROW(BadInt, "bad_int",                                                                        \
+      "INT header or report with a version other than 2 or inconsistent lengths")               \
+  ROW(UnknownReport, "unknown_report", "INT report of an unsupported type, such as IOAM")       \
+  ROW(BadSflow, "bad_sflow",                                                                    \
+      "sFlow datagram or sample with a version other than 5 or inconsistent lengths")           \
+  ROW(UnknownSample, "unknown_sample", "sFlow sample of an unsupported type")                   \
+  ROW(BadCounters, "bad_counters", "invalid line in counters.jsonl")                            \
+  ROW(LostBetweenLcores, "lost_between_lcores", "queue to the core that decodes the frame was full")
 
 enum class DropReason : uint8_t {
 #define ROW(id, name, sentence) k##id,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one walk through a frame's headers finds. Plain values; the spans point into the caller's
-// buffer and live as long as it does.
+// The result of decoding a frame. The values are plain; the spans point into the caller's buffer
+// and are valid as long as that buffer is.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace rocescope {
 
-// libpcap's LINKTYPE values of the link layers that the decoder can walk.
+// libpcap's LINKTYPE values of the link layers that the decoder supports.
 enum class LinkType : uint16_t {
   kEthernet = 1,
   kRawIp = 101,
@@ -32,59 +32,63 @@ enum class LinkType : uint16_t {
   kLinuxCooked2 = 276,
 };
 
-// A frame as a source hands it over.
+// A captured frame as a source delivers it.
 struct RawFrame {
-  std::span<const uint8_t> bytes;  // what was captured
-  uint32_t original_length = 0;    // octets on the wire as the source says, without FCS
+  std::span<const uint8_t> bytes;  // the captured bytes
+  // Length on the wire in bytes as reported by the source, without FCS.
+  uint32_t original_length = 0;
   LinkType link_type = LinkType::kEthernet;
-  Timestamp timestamp;  // capture time; its source sees to kEarliestTime <= it <= kLatestTime
-  uint16_t tap = 0;     // where the copy was taken: index into the caller's table of taps
-  // What another core found out when it received the frame, and handed over with it (lcore's
-  // TapTable::Settle): the tap that a mirror header makes, and how far from the capture time lies
-  // the one at which the copy was taken.
+  // Capture time; the source ensures kEarliestTime <= timestamp <= kLatestTime.
+  Timestamp timestamp;
+  uint16_t tap = 0;  // where the copy was taken: index into the caller's table of taps
+  // Results of the core that received the frame, passed on with it (TapTable::Settle in
+  // dataplane/pipeline): the tap that the mirror header identifies, and the offset from the capture
+  // time to the time at which the copy was taken.
   uint16_t settled_tap = kNotSettled;
   int32_t event_offset_ns = 0;
 
   static constexpr uint16_t kNotSettled = UINT16_MAX;
 };
-static_assert(sizeof(RawFrame) == 40);  // thousands of them are on the way between two cores
+static_assert(sizeof(RawFrame) == 40);  // thousands of them are in flight between two cores
 
 enum class MirrorKind : uint8_t { kNone, kErspan1, kErspan2, kErspan3, kGre, kVxlan, kGeneve };
 
 enum class MirrorDirection : uint8_t { kUnknown, kIngress, kEgress };
 
-// The outermost mirror header, when the frame is a copy that a switch wrapped up and sent: the
-// outermost ERSPAN, or without one the outermost tunnel, which may be the fabric's overlay.
+// The outermost mirror header of a copy that a switch encapsulated: the outermost ERSPAN header, or
+// if there is none the outermost tunnel header, which may be the fabric's overlay.
 struct MirrorInfo {
   MirrorKind kind = MirrorKind::kNone;
   MirrorDirection direction = MirrorDirection::kUnknown;
-  bool truncated = false;     // the switch says that it cut the original frame
-  bool has_sequence = false;  // GRE sequence number, in `sequence`
+  bool truncated = false;     // the switch reports that it truncated the original frame
+  bool has_sequence = false;  // `sequence` holds the GRE sequence number
   bool has_port_index = false;
   bool has_timestamp = false;
-  bool has_seconds = false;          // the platform sub-header carries `seconds`
-  bool has_upper_timestamp = false;  // it carries the upper half of a 64-bit timestamp
+  bool has_seconds = false;  // the platform-specific subheader carries `seconds`
+  // The platform-specific subheader carries the upper half of a 64-bit timestamp.
+  bool has_upper_timestamp = false;
   wire::ErspanGranularity granularity = wire::ErspanGranularity::k100Microseconds;
-  uint16_t session = 0;     // 10 bits
-  uint32_t port_index = 0;  // type II index (20 bits) or type III platform port
+  uint16_t session = 0;  // 10 bits
+  // ERSPAN II index (20 bits) or port of the ERSPAN III platform-specific subheader.
+  uint32_t port_index = 0;
   uint32_t sequence = 0;
-  uint32_t timestamp = 0;        // ERSPAN III, in units of its granularity
+  uint32_t timestamp = 0;        // ERSPAN III timestamp in units of its granularity
   uint32_t timestamp_upper = 0;  // seconds, or the upper half
-  IpAddress source;              // of the outer packet: the switch
+  IpAddress source;              // source address of the outer packet: the switch
   IpAddress destination;
 };
 
-// The time that a mirror header tells, in nanoseconds of the switch's clock: since the epoch where
-// it carries seconds or an upper half; else only modulo `wrap`: 2^32 units, or the second of
-// IEEE 1588. At most kLatestTime.
+// The time in a mirror header, in nanoseconds of the switch's clock. It counts from the epoch if
+// the header carries seconds or an upper half. Otherwise it is known modulo `wrap` only: 2^32
+// units, or one second for IEEE 1588. At most kLatestTime.
 struct MirrorTime {
   int64_t nanoseconds = 0;
-  int64_t wrap = 0;  // 0: does not wrap
+  int64_t wrap = 0;  // 0: the time does not wrap
 };
-// nullopt: no timestamp, or a user-defined unit.
+// Returns nullopt if there is no timestamp or its unit is user-defined.
 std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror);
 
-// The value congruent to `time` that lies nearest to `arrival`: at most half a wrap from it.
+// Returns the time congruent to `time` that is nearest to `arrival`: at most half a wrap away.
 Timestamp Unwrap(const MirrorTime& time, Timestamp arrival);
 
 enum class FrameKind : uint8_t {
@@ -97,7 +101,7 @@ constexpr bool IsTelemetry(FrameKind kind) {
   return kind == FrameKind::kIntReport || kind == FrameKind::kSflow;
 }
 
-// Optional parts of a RoCE packet that were there and captured whole.
+// Optional parts of a RoCE packet that are present and completely captured.
 enum PartBit : uint16_t {
   kPartReth = 1 << 0,
   kPartAeth = 1 << 1,
@@ -111,38 +115,38 @@ enum PartBit : uint16_t {
   kPartCm = 1 << 9,
 };
 
-// What accounting needs of a RoCE packet, and no more: one is written and
-// read for each. Extended headers stay where they are until somebody asks for them.
+// The fields of a RoCE packet that accounting needs. They are few because one struct is written and
+// read per packet. Extended headers stay in the frame until GetReth() and the like parse them.
 struct RocePacket {
   IpAddress source;
   IpAddress destination;
   Qpn destination_qpn;
   Segment segment;
-  // The octets behind the BTH up to the payload's end, as far as they were captured.
+  // The bytes from the end of the BTH to the end of the payload, as far as they were captured.
   const uint8_t* extended;
   uint32_t extended_bytes;
   uint32_t psn;
-  uint32_t wire_length;      // octets of the original frame from its headers, without FCS
-  uint32_t payload_length;   // octets from the headers, without padding and iCRC
-  uint16_t udp_source_port;  // never used to derive a QP
-  uint16_t mac_signature;    // differs between the copies that two routers forward, mostly
+  uint32_t wire_length;      // bytes of the original frame according to its headers, without FCS
+  uint32_t payload_length;   // bytes according to the headers, without padding and iCRC
+  uint16_t udp_source_port;  // must never be used to derive a QP
+  uint16_t mac_signature;    // usually differs between copies forwarded by two routers
   uint8_t opcode;
   uint8_t traffic_class;  // DSCP << 2 | ECN
   uint8_t ttl;
   bool ack_request;
-  bool cut;  // the capture ended before the packet did
+  bool cut;  // the capture ended before the packet's end
 
   uint8_t Dscp() const { return traffic_class >> 2; }
   uint8_t Ecn() const { return traffic_class & 3; }
 
   const wire::OpcodeTraits& Traits() const { return wire::TraitsOf(opcode); }
-  // Whether the packet has one and all of it was captured.
+  // True if the packet has a RETH and it was captured completely.
   bool HasReth() const { return Holds(Traits().reth_at, wire::Reth::kSize); }
   bool HasAeth() const { return Holds(Traits().aeth_at, wire::Aeth::kSize); }
-  // Only where they are.
+  // Requires HasReth().
   wire::Reth GetReth() const { return Get<wire::Reth>(Traits().reth_at); }
   wire::Aeth GetAeth() const { return Get<wire::Aeth>(Traits().aeth_at); }
-  // What was captured of it.
+  // The captured part of the payload.
   std::span<const uint8_t> Payload() const {
     const size_t headers = std::min<size_t>(Traits().header_bytes, extended_bytes);
     return {extended + headers, extended_bytes - headers};
@@ -161,25 +165,25 @@ struct RocePacket {
   }
 };
 
-// Of the last four octets of each MAC, in memory order.
+// Folds the last four bytes of each MAC address, in memory order.
 inline uint16_t FoldMacs(uint32_t source, uint32_t destination) {
   const uint32_t both = source + destination * 3;
   return static_cast<uint16_t>(both ^ both >> 16);
 }
 
-// Fields are meaningful for their kind, and optional parts only where `parts` has their bit: the
-// decoder does not clear what it does not write.
+// A field is valid only for its kind, and an optional part only if its bit is set in `parts`. The
+// decoder does not clear the fields that it does not write.
 struct DecodedFrame : RocePacket {
   FrameKind kind;
-  uint8_t ip_version;  // 4, 6; 0 for a pause frame
-  uint8_t vlan_count;  // tags on the original frame
+  uint8_t ip_version;  // 4 or 6; 0 for a pause frame
+  uint8_t vlan_count;  // number of VLAN tags on the original frame
   bool roce_v1;
   uint16_t parts;          // PartBit
-  PartBit partial;         // the part that the capture cut, if partial_bytes > 0
-  uint8_t partial_bytes;  // of it that were captured; its fields behind them are zero
-  uint16_t vlan_id;        // outermost tag of the original frame; meaningful if vlan_count > 0
+  PartBit partial;         // the part at which the capture was cut, if partial_bytes > 0
+  uint8_t partial_bytes;  // number of captured bytes of that part; fields after them are zero
+  uint16_t vlan_id;        // outermost VLAN tag of the original frame; valid if vlan_count > 0
   MirrorInfo mirror;
-  uint64_t source_mac;  // of the original frame
+  uint64_t source_mac;  // MAC addresses of the original frame
   uint64_t destination_mac;
 
   wire::Bth bth;
@@ -193,23 +197,24 @@ struct DecodedFrame : RocePacket {
   wire::Xrceth xrceth;
   wire::Rdeth rdeth;
   wire::CmMessage cm;
-  std::span<const uint8_t> payload;  // what was captured of it
+  std::span<const uint8_t> payload;  // the captured part
 
   wire::PauseFrame pause;
 
-  std::span<const uint8_t> telemetry;  // of those two kinds: what was captured of UDP's payload
+  // For the telemetry kinds: the captured part of the UDP payload.
+  std::span<const uint8_t> telemetry;
 
-  // What stood between the UDP header and the BTH, if a switch put it there: INT's metadata header
-  // and the stack behind it (wire::IntMdHeader). Empty if not.
+  // Bytes that a switch inserted between the UDP header and the BTH: the INT-MD header and its
+  // metadata stack (wire::IntMdHeader). Empty if there are none.
   std::span<const uint8_t> int_stack;
 
-  // From the first octet of the IP header (GRH for RoCEv1) to the end of the iCRC; empty if the
-  // frame was cut or carries INT, which changed its headers. For wire::ComputeIcrc.
+  // From the first byte of the IP header (GRH for RoCEv1) to the end of the iCRC, as input of
+  // wire::ComputeIcrc. Empty if the frame was cut, or if it carries INT, which changes its headers.
   std::span<const uint8_t> network_packet;
 
   bool Has(PartBit part) const { return (parts & part) != 0; }
 
-  // Whether the part's first `octets` octets were captured.
+  // True if the first `octets` bytes of the part were captured.
   bool HasUpTo(PartBit part, size_t octets) const {
     return Has(part) || (partial_bytes >= octets && partial == part);
   }

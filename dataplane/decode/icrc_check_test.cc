@@ -19,11 +19,11 @@ using test::Frame;
 using test::InErspan2;
 using test::RoceFrame;
 
-TEST(CheckIcrc, AcceptsWhatASwitchMayChangeAndNothingElse) {
+TEST(CheckIcrc, AcceptsOnlyChangesOfVariantFields) {
   const Bytes sent =
       RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly, .psn = 7}).Payload(64).Build();
   EXPECT_EQ(CheckIcrc(Decode(sent)), IcrcVerdict::kValid);
-  // Ethernet takes 14 octets, so IP begins at 14, UDP at 34, BTH at 42.
+  // Ethernet has 14 bytes, so IP begins at 14, UDP at 34, BTH at 42.
   for (size_t variable : {0, 6, 15, 22, 24, 25, 40, 41, 46}) {
     Bytes bytes = sent;
     bytes[variable] ^= 0xa5;
@@ -36,8 +36,8 @@ TEST(CheckIcrc, AcceptsWhatASwitchMayChangeAndNothingElse) {
   }
 }
 
-// Ethernet, IPv6 and the fragment header take 14 + 40 + 8 octets, ports and length of UDP 6.
-TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
+// Ethernet, IPv6 and the fragment header have 14 + 40 + 8 bytes, and ports and length of UDP 6.
+TEST(CheckIcrc, IgnoresUdpChecksumAfterFragmentHeader) {
   Bytes bytes = Frame()
                     .Eth()
                     .Ipv6("fd00::1", "fd00::2")
@@ -50,13 +50,13 @@ TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
   EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid);
 }
 
-TEST(CheckIcrc, KnowsNothingOfACutFrame) {
+TEST(CheckIcrc, IsUnknownForTruncatedFrames) {
   Bytes bytes = RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly}).Payload(64).Build();
   bytes.pop_back();
   EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kUnknown);
 }
 
-TEST(CheckIcrc, KnowsNothingOfAPauseFrame) {
+TEST(CheckIcrc, IsUnknownForPauseFrames) {
   const Bytes bytes = Frame().Eth().Pause({}).Build();
   EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kUnknown);
 }
@@ -96,10 +96,10 @@ Counts CountVerdicts(const std::filesystem::path& path) {
   return counts;
 }
 
-// The index of the fixtures says of each capture how many of its RoCEv2 frames have a valid, a
-// wrong and a cut iCRC, as another program counted them. Frames of RoCEv1 it did not check; those
-// were captured from adapters and must be right.
-TEST(CheckIcrc, AgreesWithTheCaptures) {
+// For each capture, the index of the fixtures contains the number of RoCEv2 frames with a valid, a
+// wrong and a truncated iCRC according to another program. It does not cover RoCEv1 frames; those
+// were captured from adapters and must be valid.
+TEST(CheckIcrc, AgreesWithRealCaptures) {
   const auto index_path = test::Fixture("INDEX.tsv");
   if (!index_path) GTEST_SKIP() << "no fixtures at " << test::FixtureFolder();
   std::ifstream index(*index_path);
@@ -125,7 +125,7 @@ TEST(CheckIcrc, AgreesWithTheCaptures) {
   EXPECT_GE(captures, 9);
 }
 
-// Soft-RoCE computes the iCRC of whatever it sends.
+// Soft-RoCE computes the iCRC of all frames that it sends.
 TEST(CheckIcrc, AcceptsEveryFrameOfSoftRoce) {
   const auto folder = test::Fixture("roce/linlinw5-cc-by-sa-4.0");
   if (!folder) GTEST_SKIP() << "no fixtures at " << test::FixtureFolder();

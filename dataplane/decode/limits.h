@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much a frame may nest before a walk gives up: what bounds its work.
+// Limits on nesting in a frame. They bound the work per frame.
 #pragma once
 
 namespace rocescope {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mirror headers of real switches, against what tcpdump prints for the same captures.
+// Mirror headers of real switches, compared with tcpdump's output for the same captures.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// The number behind `label` in `line`; empty where the label is not.
+// The number after `label` in `line`; empty if the label is missing.
 std::string NumberAfter(const std::string& line, const std::string& label) {
   const size_t at = line.find(label);
   if (at == line.npos) return "";
@@ -22,8 +22,8 @@ std::string NumberAfter(const std::string& line, const std::string& label) {
   return line.substr(begin, line.find_first_not_of("0123456789", begin) - begin);
 }
 
-// Of each mirrored frame in tcpdump's text: the sequence number of its GRE line, then the numbers
-// behind `labels` in the line that `kind` begins.
+// For each mirrored frame in tcpdump's output: the sequence number in its GRE line, then the
+// numbers after `labels` in the line that begins with `kind`.
 Lines Printed(const std::string& name, const std::string& kind, const Lines& labels) {
   std::ifstream file(*test::Fixture("mirror/" + name + ".out"));
   Lines lines;
@@ -56,7 +56,7 @@ class MirrorFixture : public testing::Test {
   }
 };
 
-TEST_F(MirrorFixture, Erspan1IsWhatTcpdumpCallsSo) {
+TEST_F(MirrorFixture, Erspan1AgreesWithTcpdump) {
   for (const std::string name : {"erspan-type-i-1", "erspan-type-i-4"}) {
     const Lines printed = Printed(name, "\terspan type1", {});
     ASSERT_FALSE(printed.empty()) << name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From ERSPAN's headers to what all walks through a frame tell of them. Every field is written but
-// the addresses, which are those of the packet around.
+// Conversion of ERSPAN headers to MirrorInfo, shared by all parsers of frames. The functions write
+// every field except the addresses, which the caller takes from the outer packet.
 #pragma once
 
 #include "dataplane/decode/frame.h"
@@ -8,7 +8,7 @@
 
 namespace rocescope {
 
-// Type I has no header behind GRE's.
+// Type I has no header after the GRE header.
 inline void NoteErspan1(MirrorInfo& mirror) {
   mirror.kind = MirrorKind::kErspan1;
   mirror.direction = MirrorDirection::kUnknown;
@@ -38,7 +38,7 @@ inline void NoteErspan2(const wire::GreHeader& gre, const wire::Erspan2Header& h
   mirror.sequence = gre.sequence;
 }
 
-// `platform` matters only where the header announces it.
+// `platform` is used only if the header announces a platform-specific subheader.
 inline void NoteErspan3(const wire::GreHeader& gre, const wire::Erspan3Header& header,
                         const wire::ErspanPlatformSubheader& platform, MirrorInfo& mirror) {
   NoteErspan1(mirror);

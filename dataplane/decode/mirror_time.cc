@@ -18,11 +18,11 @@ std::optional<MirrorTime> TimeOf(const MirrorInfo& mirror) {
     return MirrorTime{.nanoseconds = int64_t{mirror.timestamp_upper} * kSecond + low};
   }
   if (mirror.has_upper_timestamp && mirror.timestamp_upper < 0x80000000u / unit) {
-    // Below 2^63, as the condition sees to.
+    // The condition above keeps the product below 2^63.
     const int64_t whole = (int64_t{mirror.timestamp_upper} << 32) * unit + low;
     return MirrorTime{.nanoseconds = std::min(whole, ToNanoseconds(kLatestTime))};
   }
-  // IEEE 1588 counts nanoseconds within a second; the other units fill the field.
+  // IEEE 1588 timestamps count nanoseconds within a second; the other units use the whole field.
   const bool within_second = mirror.granularity == wire::ErspanGranularity::kIeee1588;
   return MirrorTime{.nanoseconds = low,
                     .wrap = within_second ? kSecond : (int64_t{1} << 32) * unit};

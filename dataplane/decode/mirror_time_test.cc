@@ -11,7 +11,7 @@ using wire::ErspanGranularity;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kTwoTo32 = 4'294'967'296;
 
-TEST(MirrorTime, CountsInTheUnitOfItsGranularity) {
+TEST(MirrorTime, UsesUnitOfGranularity) {
   const auto at_ten = [](ErspanGranularity granularity) {
     return TimeOf({.has_timestamp = true, .granularity = granularity, .timestamp = 10});
   };
@@ -23,7 +23,7 @@ TEST(MirrorTime, CountsInTheUnitOfItsGranularity) {
 
 TEST(MirrorTime, IsAbsentWithoutATimestamp) { EXPECT_FALSE(TimeOf({}).has_value()); }
 
-// 2^32 units of 100 ns are the 429 s after which the field begins anew.
+// 2^32 units of 100 ns are 429 s.
 TEST(MirrorTime, WrapsAfter429SecondsAt100Nanoseconds) {
   const auto time =
       TimeOf({.has_timestamp = true, .granularity = ErspanGranularity::k100Nanoseconds});
@@ -39,7 +39,7 @@ TEST(MirrorTime, WrapsEachSecondWithoutTheSecondsOfIeee1588) {
   EXPECT_EQ(Unwrap(*time, FromNanoseconds(7 * kSecond + 5)), FromNanoseconds(7 * kSecond - 10));
 }
 
-TEST(MirrorTime, DoesNotWrapWhereItHasSeconds) {
+TEST(MirrorTime, DoesNotWrapWithSeconds) {
   const auto time = TimeOf({.has_timestamp = true,
                             .has_seconds = true,
                             .granularity = ErspanGranularity::kIeee1588,
@@ -50,7 +50,7 @@ TEST(MirrorTime, DoesNotWrapWhereItHasSeconds) {
   EXPECT_EQ(Unwrap(*time, FromNanoseconds(5)), FromNanoseconds(1'700'000'000'999'999'999));
 }
 
-TEST(MirrorTime, DoesNotWrapWhereItHasAnUpperHalf) {
+TEST(MirrorTime, DoesNotWrapWithUpperHalf) {
   const auto time = TimeOf({.has_timestamp = true,
                             .has_upper_timestamp = true,
                             .granularity = ErspanGranularity::k100Nanoseconds,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The straight way through the frames that nearly all traffic consists of: Ethernet with at most
-// one tag, IPv4 without options or fragments, UDP to the RoCE port; as it is, or as ERSPAN III
-// wraps it up. No loops, few branches, little written. Whatever is not exactly that takes
-// the walk of decode.h; where both know a frame they agree (plain_test.cc,
+// Fast path of the decoder for the frames that make up nearly all traffic: Ethernet with at most
+// one VLAN tag, IPv4 without options or fragments, and UDP to the RoCE port, either alone or
+// encapsulated in ERSPAN III. It has no loops and few branches, and writes few fields. All other
+// frames take the general path of decode.h. Both paths agree on plain frames (plain_test.cc,
 // tests/fuzz/decode_fuzz.cc).
 #pragma once
 
@@ -28,27 +28,27 @@ inline constexpr size_t kIp = wire::Ipv4Header::kSize;
 inline constexpr size_t kTag = wire::VlanTag::kSize;
 inline constexpr size_t kUdp = wire::UdpHeader::kSize;
 inline constexpr size_t kHeaders = kIp + kUdp + wire::Bth::kSize;
-inline constexpr size_t kLeast = kEthernet + kTag + kHeaders;  // nothing shorter is a plain frame
+inline constexpr size_t kLeast = kEthernet + kTag + kHeaders;  // shorter frames are never plain
 
-// What stands between two MACs and an IPv4 header of five words: the EtherType, and that header's
-// first octet. A tag comes before it.
+// The bytes between the MAC addresses and the rest of an IPv4 header of five words: the EtherType
+// and the header's first byte. A VLAN tag precedes them.
 constexpr uint32_t kTypeAndWords = wire::InMemoryOrder<uint32_t>(0x0800'4500);
 constexpr uint32_t kTypeAndWordsMask = wire::InMemoryOrder<uint32_t>(0xffff'ff00);
 
-// Bytes 4 to 11 of an IPv4 header that is no fragment.
+// Bytes 4 to 11 of an IPv4 header of an unfragmented packet.
 constexpr uint64_t kFragmentAndProtocolMask = wire::InMemoryOrder<uint64_t>(0x0000'3fff'00ff'0000);
 constexpr uint64_t FragmentAndProtocol(uint8_t protocol) {
   return wire::InMemoryOrder<uint64_t>(uint64_t{protocol} << 16);
 }
 
-// The octets in front of the IP header: 14, or 18 with one tag. Reads 14.
+// Number of bytes before the IP header: 14, or 18 with one VLAN tag. Reads 14 bytes.
 inline size_t LinkBytes(const uint8_t* data) {
   const bool tagged = wire::Block<kEthernet>(data).U16<12>() == wire::kEtherTypeVlan;
   return tagged ? kEthernet + kTag : kEthernet;
 }
 
-// Zero if IPv4 without options or fragments begins at `ip`, behind its EtherType, and carries
-// `protocol`.
+// Returns zero if an IPv4 header without options or fragmentation that carries `protocol` begins at
+// `ip`, directly after its EtherType.
 inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   const wire::Block<4> front(ip - 2);
   const wire::Block<kIp> at(ip);
@@ -56,7 +56,7 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
          ((at.Raw64<4>() & kFragmentAndProtocolMask) ^ FragmentAndProtocol(protocol));
 }
 
-// `size` octets from an Ethernet header on.
+// Parses `size` bytes that begin with an Ethernet header.
 [[gnu::always_inline]] inline bool ReadEthernet(const uint8_t* data, size_t size,
                                                 RocePacket& packet) {
   if (size < kLeast) return false;
@@ -74,12 +74,12 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   const uint32_t around =
       static_cast<uint32_t>(kUdp + wire::Bth::kSize + wire::kIcrcSize) + traits.header_bytes + pad;
   constexpr uint64_t kTransportVersion = uint64_t{0xf} << 48;
-  // No datagrams: they may be the connection manager's.
+  // Datagrams are excluded because they may be connection management (CM) messages.
   constexpr uint8_t kUsual = wire::kOpcodeDefined | wire::kOpcodeDatagram;
-  // Negative where a length does not hold what it should.
+  // Negative if a length field exceeds the space for it.
   const uint32_t slack =
       (ip_length - static_cast<uint32_t>(kIp) - udp_length) | (udp_length - around);
-  // One branch for what nearly always holds.
+  // Combines all checks into one branch that is almost always predicted correctly.
   const uint64_t strangeness =
       Strangeness(ip, wire::kIpProtocolUdp) | ((udp >> 32 & 0xffff) ^ wire::kUdpPortRoce) |
       (bth & kTransportVersion) | ((traits.flags & kUsual) ^ wire::kOpcodeDefined) | (slack >> 31);
@@ -108,9 +108,9 @@ inline uint64_t Strangeness(const uint8_t* ip, uint8_t protocol) {
   return true;
 }
 
-// Whether it is worth looking for ERSPAN: the protocol's octet says GRE, with a tag or without.
-// That of an address may say so too, which costs the look. A port sees mirrors nearly always or
-// never.
+// True if the frame may carry ERSPAN: the protocol byte says GRE, with or without a VLAN tag. A
+// byte of an address may have that value too, which costs only a useless attempt. A port usually
+// receives either only mirrored frames or none, so the branch predicts well.
 inline bool MayBeMirrored(const uint8_t* data) {
   constexpr size_t kProtocol = kEthernet + 9;
   const wire::Block<kProtocol + kTag + 1> at(data);
@@ -119,8 +119,9 @@ inline bool MayBeMirrored(const uint8_t* data) {
   return untagged | tagged;
 }
 
-// How many octets ERSPAN III and what is around it take at the front of `size` octets, and what
-// they say; 0 for anything else. `size` becomes that of the outer packet.
+// Parses ERSPAN III and its outer headers. Returns the number of bytes that they occupy at the
+// front of `size` bytes, or 0 if there is no ERSPAN III. Sets `size` to the size of the outer
+// packet.
 [[gnu::always_inline]] inline size_t ReadErspan3(const uint8_t* data, size_t& size,
                                                  ErspanMark& mark) {
   constexpr size_t kGre = 8;  // with a sequence number
@@ -131,7 +132,7 @@ inline bool MayBeMirrored(const uint8_t* data) {
   if (size < kEthernet + kTag + kAll) return 0;
   const size_t link = LinkBytes(data);
   const wire::Block<kAll> at(data + link);
-  // Version (4), VLAN (12), class and flags (6), session (10), timestamp (32); then a security
+  // Version (4 bits), VLAN (12), class and flags (6), session (10), timestamp (32); then security
   // group tag (16), P (1), frame type (5), hardware (6), D (1), Gra (2), O (1).
   const uint64_t head = at.U64<kErspan>();
   const uint32_t tail = at.U32<kErspan + 8>();
@@ -158,8 +159,8 @@ inline bool MayBeMirrored(const uint8_t* data) {
 
 }  // namespace plain
 
-// True if the frame is a plain one, which `packet` then describes; `mark` is that of its ERSPAN
-// header, or there is none.
+// Returns true and fills `packet` if the frame is plain. `mark` is that of its ERSPAN header, or is
+// empty.
 [[gnu::always_inline]] inline bool ReadPlainRoce(const RawFrame& raw, RocePacket& packet,
                                                  ErspanMark& mark) {
   if (raw.link_type != LinkType::kEthernet) [[unlikely]]

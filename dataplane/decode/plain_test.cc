@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The straight way through plain frames against the walk.
+// Compares the decoder's fast path with its general path.
 #include "dataplane/decode/plain.h"
 
 #include <gtest/gtest.h>
@@ -20,14 +20,14 @@ using test::Frame;
 using test::RoceFrame;
 
 struct Agreed {
-  int walked = 0;  // RoCE frames that the walk decoded
-  int plain = 0;   // of these, known to the straight way
+  int walked = 0;  // RoCE frames that the general path decoded
+  int plain = 0;   // of these, frames that the fast path decoded
   int mirrored = 0;
   int tagged = 0;
   int cut = 0;
 };
 
-// All read into places that hold what was read before, as in a batch.
+// The output structs are reused without clearing, as in a batch.
 Agreed CountAgreements(std::span<const RawFrame> frames) {
   Agreed agreed;
   DecodedFrame walked{};
@@ -50,8 +50,9 @@ Agreed CountAgreements(std::span<const RawFrame> frames) {
   return agreed;
 }
 
-// Of sixteen frames seven are plain and whole, others tagged, mirrored, cut, or not RoCE over IPv4.
-TEST(PlainRoce, IsWhatTheWalkFinds) {
+// Of sixteen frames, seven are plain and complete. The others are tagged, mirrored, truncated, or
+// not RoCE over IPv4.
+TEST(PlainRoce, AgreesWithTheGeneralPath) {
   const Agreed agreed = CountAgreements(test::FrameMix(10'000).frames());
   EXPECT_GT(agreed.plain, 5'000);
   EXPECT_GT(agreed.mirrored, 100);
@@ -60,7 +61,7 @@ TEST(PlainRoce, IsWhatTheWalkFinds) {
   EXPECT_GT(agreed.walked, agreed.plain);
 }
 
-TEST(PlainRoce, IsWhatTheWalkFindsInNoise) {
+TEST(PlainRoce, AgreesWithTheGeneralPathOnRandomBytes) {
   const Agreed agreed = CountAgreements(test::FrameMix(50'000, true).frames());
   EXPECT_GT(agreed.plain, 5'000);
   EXPECT_GT(agreed.mirrored, 100);
@@ -101,19 +102,19 @@ std::vector<Shape> Shapes() {
 
 class PlainShape : public testing::TestWithParam<Shape> {};
 
-// Each prefix in memory of its own, where a sanitizer sees a read past its end.
-TEST_P(PlainShape, IsWhatTheWalkFindsWhereverItIsCut) {
+// Each prefix has its own memory, so that a sanitizer detects reads past its end.
+TEST_P(PlainShape, AgreesWithTheGeneralPathOnTruncatedFrames) {
   const Bytes& whole = GetParam().bytes;
   int plain = 0;
   for (size_t size = 0; size <= whole.size(); ++size) {
     SCOPED_TRACE(size);
     plain += CountAgreement(Bytes(whole.data(), whole.data() + size)).plain;
   }
-  EXPECT_GT(plain, 20);  // all that end behind the BTH: RETH, payload, iCRC
+  EXPECT_GT(plain, 20);  // all prefixes that end after the BTH: RETH, payload, iCRC
 }
 
-// The lengths of IP, UDP, the tunnel and pads, each made any other one.
-TEST_P(PlainShape, IsWhatTheWalkFindsWhateverAnByteSays) {
+// Sets each byte of the IP, UDP and tunnel lengths and the pad count to all other values.
+TEST_P(PlainShape, AgreesWithTheGeneralPathOnCorruptedBytes) {
   Bytes bytes = GetParam().bytes;
   int plain = 0;
   for (uint8_t& octet : bytes) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// By which UDP destination ports telemetry is known.
+// The UDP destination ports that identify telemetry.
 #pragma once
 
 #include <cstdint>
 
 namespace rocescope {
 
-// 0: none. sFlow's is assigned; P4.org leaves INT's to the operator. For reports rocescope takes
-// what Stratum's fabric-tna and the collectors beside it use, for INT inside packets what
-// CableLabs' transparent-security does.
+// 0: not received. The port of sFlow is assigned by IANA; P4.org leaves the ports of INT to the
+// operator. The default for INT reports is that of Stratum's fabric-tna and its collectors; the
+// default for INT inside packets is that of CableLabs' transparent-security.
 struct TelemetryPorts {
   uint16_t int_reports = 32766;
   uint16_t int_md = 555;

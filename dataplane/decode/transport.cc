@@ -12,9 +12,9 @@ namespace {
 
 using wire::ByteReader;
 
-// Walks the extended headers in wire order. The length on the wire grows by each header that the
-// opcode has; the header's part bit is set only if all of it was captured. Of one that the capture
-// cut, the fields in front of the cut are read and the others are zero.
+// Parses the extended headers in wire order. The length on the wire grows by each header that the
+// opcode has. A header's part bit is set only if the header was captured completely. Of a header
+// that was cut, the captured fields are read and the others are zero.
 class ExtendedHeaders {
  public:
   ExtendedHeaders(ByteReader& in, uint16_t present, DecodedFrame& frame)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of the walk that RoCEv1 and RoCEv2 share: BTH, extended headers, payload, iCRC.
+// Decoding that RoCEv1 and RoCEv2 share: BTH, extended headers, payload, iCRC.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace rocescope {
 
-// `captured` begins with the BTH; `length` is what the lower header says is there, with iCRC, and
-// exceeds captured.size() only if frame.cut. Fills the transport's fields of `frame`.
+// `captured` begins with the BTH. `length` is the length of BTH to iCRC according to the lower
+// header; it exceeds captured.size() only if frame.cut. Fills the transport fields of `frame`.
 DropReason DecodeTransport(std::span<const uint8_t> captured, size_t length, DecodedFrame& frame);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows the BTH.
+// The headers after the BTH.
 #include "dataplane/decode/transport.h"
 
 #include <gtest/gtest.h>
@@ -100,7 +100,7 @@ TEST(Transport, ReadsXrc) {
   EXPECT_EQ(frame.reth.rkey, 3u);
 }
 
-// Annex A17.9.3: opcode 0x81, BECN set, 16 reserved octets.
+// Annex A17.9.3: opcode 0x81, BECN set, 16 reserved bytes.
 TEST(Transport, ReadsACongestionNotification) {
   const DecodedFrame frame =
       Decode(RoceFrame()
@@ -109,7 +109,7 @@ TEST(Transport, ReadsACongestionNotification) {
                  .Build());
   EXPECT_TRUE(frame.bth.becn);
   EXPECT_EQ(frame.bth.destination_qpn, Qpn{0x118});
-  EXPECT_EQ(frame.wire_length, 74u);  // as ConnectX adapters send it
+  EXPECT_EQ(frame.wire_length, 74u);  // as sent by ConnectX adapters
 }
 
 test::Frame CmFrame(const wire::CmMessage& message, uint32_t destination_qpn = 1) {
@@ -128,7 +128,7 @@ TEST(Transport, ReadsConnectionManagement) {
                                              .starting_psn = 0xfebd3d})
                                         .Build());
   EXPECT_EQ(frame.parts, kPartDeth | kPartCm);
-  EXPECT_EQ(frame.payload_length, 256u);  // every MAD has 256 octets (13.4.2)
+  EXPECT_EQ(frame.payload_length, 256u);  // every MAD has 256 bytes (13.4.2)
   EXPECT_EQ(frame.wire_length, 322u);
   EXPECT_EQ(frame.cm.attribute, wire::CmAttribute::kConnectReply);
   EXPECT_EQ(frame.cm.transaction_id, 0x26dc5c06eu);
@@ -155,7 +155,7 @@ TEST(Transport, DropsAnotherTransportVersion) {
             DropReason::kBadBth);
 }
 
-// A RDMA WRITE ONLY whose 12 + 16 + 4 octets are not there although nothing was cut.
+// An RDMA WRITE ONLY without its 12 + 16 + 4 bytes, although the capture is complete.
 TEST(Transport, DropsAPacketTooShortForItsOpcode) {
   EXPECT_EQ(DropReasonOf(RoceFrame().Bth({.opcode = 0x0a}).Payload(12).Build()),
             DropReason::kBadBth);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every frame cut at every octet: either it is dropped for being cut, or what was captured reads as
-// it does in the whole frame.
+// Truncates every frame at every byte. Either the frame is dropped as truncated, or the captured
+// fields equal those of the complete frame.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -123,7 +123,8 @@ void ExpectSameHeaders(const DecodedFrame& cut, const DecodedFrame& whole) {
   EXPECT_EQ(cut.payload_length, whole.payload_length);
 }
 
-// The optional parts of the cut frame are among the whole one's and say the same.
+// The optional parts of the truncated frame are a subset of the complete frame's, with equal
+// values.
 void ExpectSameParts(const DecodedFrame& cut, const DecodedFrame& whole) {
   EXPECT_EQ(cut.parts & ~whole.parts, 0);
   const auto same = [&](PartBit part, const auto& a, const auto& b) {
@@ -148,7 +149,7 @@ void ExpectSameParts(const DecodedFrame& cut, const DecodedFrame& whole) {
   EXPECT_TRUE(std::equal(cut.payload.begin(), cut.payload.end(), whole.payload.begin()));
 }
 
-TEST_P(Truncation, AtEveryByteDropsOrReadsTheSame) {
+TEST_P(Truncation, DropsFrameOrDecodesSameFieldsAtEveryLength) {
   const auto& [name, bytes, link_type] = GetParam();
   const auto original_length = static_cast<uint32_t>(bytes.size());
   const DecodedFrame whole = test::Decode(bytes, link_type);
@@ -162,7 +163,7 @@ TEST_P(Truncation, AtEveryByteDropsOrReadsTheSame) {
     const DropReason reason = DecodeFrame(
         {.bytes = prefix, .original_length = original_length, .link_type = link_type}, cut);
     if (reason != DropReason::kNone) {
-      EXPECT_FALSE(decoded_before) << "a shorter cut was decoded";
+      EXPECT_FALSE(decoded_before) << "a shorter prefix was decoded";
       EXPECT_TRUE(IsTruncation(reason)) << kDropReasons[static_cast<size_t>(reason)].name;
       continue;
     }
@@ -171,7 +172,7 @@ TEST_P(Truncation, AtEveryByteDropsOrReadsTheSame) {
     if (whole.kind == FrameKind::kPause) continue;
     EXPECT_TRUE(cut.cut);
     ExpectSameParts(cut, whole);
-    EXPECT_EQ(cut.parts & parts_before, parts_before) << "a shorter cut had more";
+    EXPECT_EQ(cut.parts & parts_before, parts_before) << "a shorter prefix had more parts";
     parts_before = cut.parts;
     EXPECT_EQ(CheckIcrc(cut), IcrcVerdict::kUnknown);
   }

@@ -12,7 +12,7 @@ bool ReadClearToSend(const RocePacket& packet, ClearToSend& grant) {
   constexpr uint32_t kSmallest = 16;
   constexpr uint32_t kLargest = 512;
   const wire::OpcodeTraits& opcode = packet.Traits();
-  // A RETH and nothing else, and the whole message.
+  // The packet must have a RETH, no other extended header, and contain the whole message.
   if (opcode.operation != wire::Operation::kWrite || opcode.header_bytes != wire::Reth::kSize ||
       opcode.reth_at != 0 || !opcode.Is(wire::kOpcodeEnds) || packet.payload_length < kSmallest ||
       packet.payload_length > kLargest || packet.payload_length % 16 != 0 || !packet.HasReth() ||

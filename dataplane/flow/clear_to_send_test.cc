@@ -15,7 +15,7 @@ void PutLittleEndian(Bytes& bytes, uint64_t value, int octets) {
   for (int i = 0; i < octets; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
 }
 
-// One element of NCCL's FIFO as its sender lays it out: address, size, rkey, then the rest.
+// One element of NCCL's FIFO in the sender's layout: address, size, rkey, then the rest.
 Bytes Element(uint64_t address = kAddress, uint32_t size = 65536, uint32_t rkey = kRkey,
               size_t octets = 32) {
   Bytes bytes;
@@ -41,25 +41,25 @@ bool IsClearToSend(const Frame& frame) {
   return ReadClearToSend(decoded, grant);
 }
 
-TEST(ClearToSend, NamesTheAddressAndKeepsTheRkeyOfByte12) {
+TEST(ClearToSend, ContainsAddressAndRkeyAtByte12) {
   const Bytes bytes = WriteHolding(Element()).Build();
   const DecodedFrame decoded = Decode(bytes);
   ClearToSend grant;
   ASSERT_TRUE(ReadClearToSend(decoded, grant));
   EXPECT_EQ(grant.address, kAddress);
-  EXPECT_EQ(grant.words[0], 65536u);  // octet 8
-  EXPECT_EQ(grant.words[1], kRkey);   // octet 12
+  EXPECT_EQ(grant.words[0], 65536u);  // byte 8
+  EXPECT_EQ(grant.words[1], kRkey);   // byte 12
   EXPECT_EQ(grant.words[5], 0u);
 }
 
-TEST(ClearToSend, IsReadAsFarAsItWasCaptured) {
-  // Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, then 16 of 64 octets.
+TEST(ClearToSend, IsReadAsFarAsCaptured) {
+  // Ethernet 14, IPv4 20, UDP 8, BTH 12, RETH 16, then 16 of 64 bytes.
   Frame cut = WriteHolding(Element(kAddress, 1, kRkey, 64));
   EXPECT_TRUE(IsClearToSend(cut.Snap(70 + 16)));
   EXPECT_FALSE(IsClearToSend(cut.Snap(70 + 15)));
 }
 
-TEST(ClearToSend, HoldsWholeElementsFrom16To512Bytes) {
+TEST(ClearToSend, Has16To512BytesInWholeElements) {
   for (const size_t octets : {16, 32, 64, 512}) {
     EXPECT_TRUE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, octets)))) << octets;
   }
@@ -68,20 +68,20 @@ TEST(ClearToSend, HoldsWholeElementsFrom16To512Bytes) {
   }
 }
 
-TEST(ClearToSend, GrantsAnAddressThatAUserProcessCanHave) {
+TEST(ClearToSend, RequiresUserSpaceAddress) {
   EXPECT_FALSE(IsClearToSend(WriteHolding(Element(0))));
   EXPECT_FALSE(IsClearToSend(WriteHolding(Element(0xffff))));
   EXPECT_TRUE(IsClearToSend(WriteHolding(Element(0x10000))));
   EXPECT_TRUE(IsClearToSend(WriteHolding(Element((uint64_t{1} << 57) - 1))));
   EXPECT_FALSE(IsClearToSend(WriteHolding(Element(uint64_t{1} << 57))));
-  EXPECT_FALSE(IsClearToSend(WriteHolding(Element(0xffff800000000000))));  // a kernel's
+  EXPECT_FALSE(IsClearToSend(WriteHolding(Element(0xffff800000000000))));  // a kernel address
 }
 
-TEST(ClearToSend, SaysMoreThanAnAddress) {
+TEST(ClearToSend, RequiresANonZeroWordAfterTheAddress) {
   EXPECT_FALSE(IsClearToSend(WriteHolding(Element(kAddress, 0, 0))));
 }
 
-TEST(ClearToSend, IsAWholeWriteWithoutImmediateData) {
+TEST(ClearToSend, RequiresSinglePacketWriteWithoutImmediateData) {
   const Bytes element = Element();
   EXPECT_FALSE(IsClearToSend(WriteHolding(element, kWriteFirst)));
   EXPECT_FALSE(IsClearToSend(Packet(kSendOnly, 5).Payload(element)));
@@ -91,7 +91,8 @@ TEST(ClearToSend, IsAWholeWriteWithoutImmediateData) {
 
 TEST(ClearToSend, IsCountedAsControl) {
   FlowFeeder feeder;
-  feeder.Feed(WriteHolding(Element())).Feed(WriteHolding(Element()));  // the second is re-sent
+  // The second is a retransmission.
+  feeder.Feed(WriteHolding(Element())).Feed(WriteHolding(Element()));
   feeder.Feed(WriteOf(6, 1000));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.messages, 2u);
@@ -100,7 +101,7 @@ TEST(ClearToSend, IsCountedAsControl) {
   EXPECT_EQ(record.payload_bytes, 1032u);
 }
 
-TEST(ClearToSend, TravelsInTheObservation) {
+TEST(ClearToSend, IsPartOfTheObservation) {
   FlowFeeder feeder;
   feeder.Feed(WriteHolding(Element()));
   ASSERT_EQ(feeder.out().sightings.size(), 1u);

@@ -68,7 +68,7 @@ FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp int
                     .udp_source_port_changes = entry.udp_source_port_changes,
                     .interval_start = interval_start,
                     .interval_width = width,
-                    // A late packet alone lies before the interval's start.
+                    // Only late packets precede the start of the interval.
                     .first_seen = std::min(interval_start + Duration(entry.first_seen_offset_ns),
                                            FromNanoseconds(entry.last_seen_ns)),
                     .last_seen = FromNanoseconds(entry.last_seen_ns),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the table's packed counters and the decoder's fields to the records that leave.
+// Conversion of the flow table's packed counters and the decoder's fields to records.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,16 @@ inline size_t MessageSizeBin(uint32_t size) {
 
 NakKind NakKindOf(uint8_t code);
 
-// PSNs behind a READ request of `length` octets that its response uses up, as far as the next
-// request's distance `ahead` tells: the path MTU is one of five (IBTA vol. 1, 9.7.3).
+// Number of PSNs that the response to a READ request of `length` bytes consumes, inferred from
+// `ahead`, the PSN distance to the next request: the path MTU has five possible values (IBTA vol.
+// 1, 9.7.3).
 uint32_t ReservedByRead(uint32_t length, int32_t ahead);
 
-// The record of what `entry` counted in the interval.
+// Returns the record of the interval's counters in `entry`.
 FlowRecord MakeFlowRecord(const FlowEntry& entry, uint32_t number, Timestamp interval_start,
                           Duration width);
 
-// Sets the interval's counters to zero; the sequences and the last message's end stay.
+// Clears the counters of the interval. PSN state and the end time of the last message are kept.
 void ClearInterval(FlowEntry& entry);
 
 // `grant` is nullptr unless the packet is a clear-to-send.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A full table: whom it gives up, and that no packet is lost over it.
+// A full table: which flows it evicts, and that no packet is lost.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,13 +12,13 @@
 namespace rocescope::test {
 namespace {
 
-TEST(FlowCapacity, GivesUpTheFlowThatWasQuietLongest) {
+TEST(FlowCapacity, EvictsTheFlowThatWasIdleLongest) {
   FlowFeeder feeder({.capacity = 2});
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0)
       .Feed(WriteOf(0, 4, {.qpn = 2}), 1)
       .Feed(WriteOf(1, 4, {.qpn = 1}), 2)
       .Feed(WriteOf(0, 4, {.qpn = 3}), 3);
-  ASSERT_EQ(feeder.out().flows.size(), 1u);  // said at once
+  ASSERT_EQ(feeder.out().flows.size(), 1u);  // emitted immediately
   EXPECT_EQ(feeder.out().flows[0].flow.destination_qpn.value, 2u);
   EXPECT_EQ(feeder.out().flows[0].packets, 1u);
   EXPECT_EQ(feeder.table().statistics().flows_evicted, 1u);
@@ -26,19 +26,19 @@ TEST(FlowCapacity, GivesUpTheFlowThatWasQuietLongest) {
   EXPECT_EQ(feeder.RecordOf(1).packets, 2u);
 }
 
-TEST(FlowCapacity, SaysNothingAgainOfAFlowThatWasQuietWhenGivenUp) {
+TEST(FlowCapacity, EmitsNoRecordForEvictedFlowWithoutNewPackets) {
   FlowFeeder feeder({.capacity = 1});
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0).Feed(WriteOf(0, 4, {.qpn = 2}), kSecond);
   EXPECT_EQ(feeder.Records().size(), 2u);
 }
 
-TEST(FlowCapacity, SaysOnceWhatTookTheRoomOfAFlowThatWasGivenUp) {
+TEST(FlowCapacity, EmitsOneRecordForFlowThatReplacedAnEvictedOne) {
   FlowFeeder feeder({.capacity = 1});
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0).Feed(WriteOf(0, 4, {.qpn = 2}), 1);
   EXPECT_EQ(feeder.Records().size(), 2u);
 }
 
-TEST(FlowCapacity, StartsAFlowThatComesBackFromNothing) {
+TEST(FlowCapacity, RestartsAFlowThatReturnsAfterEviction) {
   FlowFeeder feeder({.capacity = 1});
   feeder.Feed(WriteOf(0, 4, {.qpn = 1}), 0)
       .Feed(WriteOf(0, 4, {.qpn = 2}), 1)
@@ -54,8 +54,9 @@ struct Sum {
   friend bool operator==(const Sum&, const Sum&) = default;
 };
 
-// A hundred thousand packets of forty flows at three taps and two TTLs through a table of eight:
-// whatever is given up, expired, late or re-sent, the records add up to what was fed.
+// A hundred thousand packets of forty flows at three taps with two TTLs in a table of eight
+// entries. The records add up to the packets fed, including evicted and expired flows, late packets
+// and retransmissions.
 TEST(FlowCapacity, NeverLosesAPacket) {
   using Key = std::tuple<uint32_t, TapId, uint8_t>;
   std::mt19937 random(7);
@@ -112,9 +113,9 @@ TEST(FlowCapacity, NeverLosesAPacket) {
             statistics.flows_evicted + statistics.flows_expired + table.size());
 }
 
-// Hashes that differ in two low bits only: every entry is in another's way, around the end too, and
-// a table that grows keeps them all.
-TEST(FlowIndex, AgreesWithAMapHoweverHashesCollide) {
+// Hashes that differ in only two low bits: entries collide, also around the end of the table, and a
+// growing table keeps them all.
+TEST(FlowIndex, AgreesWithAMapOnHashCollisions) {
   constexpr uint32_t kCapacity = 64;
   std::mt19937 random(3);
   FlowIndex index(64);

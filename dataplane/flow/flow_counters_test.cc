@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a flow's record counts of the packets that it was fed.
+// The counters in a flow's record.
 #include <gtest/gtest.h>
 
 #include "dataplane/flow/emit.h"
@@ -20,7 +20,7 @@ TEST(FlowCounters, CountsWireBytesWithoutFcs) {
   EXPECT_EQ(FlowFeeder().Feed(WriteOf(0, 100)).Record().bytes, 174u);
 }
 
-TEST(FlowCounters, SortsPacketsByOperation) {
+TEST(FlowCounters, ClassifiesPacketsByOperation) {
   const Route there;
   FlowFeeder feeder;
   feeder.Feed(Packet(kSendOnly, 0, there).Payload(4))
@@ -45,7 +45,7 @@ TEST(FlowCounters, SortsPacketsByOperation) {
   EXPECT_EQ(record.messages, 5u);  // SEND, two WRITEs, READ, atomic
 }
 
-TEST(FlowCounters, CountsDatagramsApart) {
+TEST(FlowCounters, CountsDatagramsSeparately) {
   FlowFeeder feeder;
   for (int i = 0; i < 3; ++i) {
     feeder.Feed(Packet(kUdSendOnly, 7).Deth({.source_qpn = {5}}).Payload(64));
@@ -55,10 +55,10 @@ TEST(FlowCounters, CountsDatagramsApart) {
   EXPECT_EQ(PacketsOf(record, OperationClass::kSend), 0u);
   EXPECT_EQ(record.messages, 3u);
   EXPECT_EQ(record.payload_bytes, 192u);
-  EXPECT_EQ(record.requests.retransmitted, 0u);  // a datagram's PSN is its sender's
+  EXPECT_EQ(record.requests.retransmitted, 0u);  // the PSN of a datagram belongs to its sender
 }
 
-TEST(FlowCounters, TakesAWritesSizeFromItsReth) {
+TEST(FlowCounters, TakesSizeOfWriteFromReth) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kWriteFirst, 0).Reth({.rkey = 0x77, .dma_length = 2500}).Payload(1024))
       .Feed(Packet(kWriteMiddle, 1).Payload(1024))
@@ -70,7 +70,7 @@ TEST(FlowCounters, TakesAWritesSizeFromItsReth) {
   EXPECT_EQ(record.last_rkey, 0x77u);
 }
 
-TEST(FlowCounters, AddsUpASendsPackets) {
+TEST(FlowCounters, SumsSizeOfSendOverPackets) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kSendFirst, 0).Payload(1024))
       .Feed(Packet(kSendMiddle, 1).Payload(1024))
@@ -78,12 +78,12 @@ TEST(FlowCounters, AddsUpASendsPackets) {
       .Feed(Packet(kSendOnly, 3).Payload(10));
   const FlowRecord record = feeder.Record();
   EXPECT_EQ(record.messages, 2u);
-  EXPECT_EQ(record.message_sizes[2], 1u);  // 2051: over 1024, at most 4096
-  EXPECT_EQ(record.message_sizes[0], 1u);  // 10: at most 256
+  EXPECT_EQ(record.message_sizes[2], 1u);  // 2051 bytes: more than 1024, at most 4096
+  EXPECT_EQ(record.message_sizes[0], 1u);  // 10 bytes: at most 256
   EXPECT_EQ(record.payload_bytes, 2061u);
 }
 
-TEST(FlowCounters, PutsASizeIntoTheBinThatItIsTheBoundOf) {
+TEST(FlowCounters, IncludesUpperBoundInMessageSizeBin) {
   EXPECT_EQ(MessageSizeBin(0), 0u);
   EXPECT_EQ(MessageSizeBin(256), 0u);
   EXPECT_EQ(MessageSizeBin(257), 1u);
@@ -92,7 +92,7 @@ TEST(FlowCounters, PutsASizeIntoTheBinThatItIsTheBoundOf) {
   EXPECT_EQ(MessageSizeBin(UINT32_MAX), 7u);
 }
 
-TEST(FlowCounters, CountsPayloadOfFirstCopiesAlone) {
+TEST(FlowCounters, CountsPayloadOfFirstCopiesOnly) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100)).Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100));
   const FlowRecord record = feeder.Record();
@@ -102,7 +102,7 @@ TEST(FlowCounters, CountsPayloadOfFirstCopiesAlone) {
   EXPECT_EQ(record.requests.retransmitted, 2u);
 }
 
-TEST(FlowCounters, KeepsTwoSequencesUnderOneKey) {
+TEST(FlowCounters, TracksRequestsAndResponsesSeparately) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(10, 4))
       .Feed(Packet(kReadFirst, 500).Aeth({}).Payload(1024))
@@ -117,7 +117,7 @@ TEST(FlowCounters, KeepsTwoSequencesUnderOneKey) {
   EXPECT_EQ(record.payload_bytes, 4u + 4u + 2049u);
 }
 
-TEST(FlowCounters, MissesNothingBetweenResponsesOfDifferentReads) {
+TEST(FlowCounters, FindsNoGapBetweenResponsesOfDifferentReads) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kReadOnly, 10).Aeth({}).Payload(4))
       .Feed(Packet(kReadOnly, 40).Aeth({}).Payload(4));
@@ -125,7 +125,7 @@ TEST(FlowCounters, MissesNothingBetweenResponsesOfDifferentReads) {
 }
 
 // IBTA vol. 1, 9.7.5.2: 001 RNR NAK, 011 NAK with the code in the low five bits, 010 reserved.
-TEST(FlowCounters, TellsNaksApartBySyndrome) {
+TEST(FlowCounters, ClassifiesNaksBySyndrome) {
   FlowFeeder feeder;
   for (const uint8_t syndrome : {0x2e, 0x60, 0x60, 0x61, 0x62, 0x63, 0x64, 0x40}) {
     feeder.Feed(AckOf(5, syndrome));
@@ -137,20 +137,20 @@ TEST(FlowCounters, TellsNaksApartBySyndrome) {
   EXPECT_EQ(NaksOf(record, NakKind::kRemoteAccess), 1u);
   EXPECT_EQ(NaksOf(record, NakKind::kRemoteOperation), 1u);
   EXPECT_EQ(NaksOf(record, NakKind::kOther), 2u);
-  EXPECT_EQ(record.last_credits, 31u);  // no ACK said anything else
+  EXPECT_EQ(record.last_credits, 31u);  // no ACK with other credits was seen
 }
 
-TEST(FlowCounters, KeepsTheLastAcksCredits) {
+TEST(FlowCounters, KeepsCreditsOfLastAck) {
   EXPECT_EQ(FlowFeeder().Feed(AckOf(1, 0x1f)).Feed(AckOf(2, 0x0d)).Record().last_credits, 13u);
 }
 
-TEST(FlowCounters, CountsMarksThatSayCongestionExperienced) {
+TEST(FlowCounters, CountsCeMarks) {
   FlowFeeder feeder;
   for (const uint8_t ecn : {0, 1, 2, 3, 3}) feeder.Feed(WriteOf(ecn, 4, {.ip = {.ecn = ecn}}));
   EXPECT_EQ(feeder.Record().ce_marked, 2u);
 }
 
-TEST(FlowCounters, GivesAnotherTtlItsOwnRecord) {
+TEST(FlowCounters, SeparatesTtls) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 4, {.ip = {.ttl = 64}})).Feed(WriteOf(0, 4, {.ip = {.ttl = 63}}));
   ASSERT_EQ(feeder.Records().size(), 2u);
@@ -160,7 +160,7 @@ TEST(FlowCounters, GivesAnotherTtlItsOwnRecord) {
   }
 }
 
-TEST(FlowCounters, GivesAnotherSegmentItsOwnRecord) {
+TEST(FlowCounters, SeparatesSegments) {
   FlowFeeder feeder;
   const Bytes inner = WriteOf(0, 4).Build();
   Frame outer;
@@ -169,7 +169,7 @@ TEST(FlowCounters, GivesAnotherSegmentItsOwnRecord) {
   EXPECT_EQ(feeder.Records().size(), 2u);
 }
 
-TEST(FlowCounters, TakesACopyWithAnotherMacForAnotherHop) {
+TEST(FlowCounters, TreatsCopyWithAnotherMacAsHopCopy) {
   FlowFeeder feeder;
   const Route next_hop{.macs = {.source = 0x020000000077, .destination = 0x020000000078}};
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(0, 100, next_hop));
@@ -179,7 +179,7 @@ TEST(FlowCounters, TakesACopyWithAnotherMacForAnotherHop) {
   EXPECT_EQ(record.payload_bytes, 100u);
 }
 
-TEST(FlowCounters, TakesAResponsesCopyWithAnotherMacForAnotherHop) {
+TEST(FlowCounters, TreatsResponseCopyWithAnotherMacAsHopCopy) {
   FlowFeeder feeder;
   const Route next_hop{.macs = {.source = 0x020000000077, .destination = 0x020000000078}};
   feeder.Feed(Packet(kReadOnly, 9).Aeth({}).Payload(8))
@@ -190,7 +190,7 @@ TEST(FlowCounters, TakesAResponsesCopyWithAnotherMacForAnotherHop) {
   EXPECT_EQ(record.payload_bytes, 8u);
 }
 
-TEST(FlowCounters, NoticesAnotherDscp) {
+TEST(FlowCounters, ReportsChangedDscp) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 4, {.ip = {.dscp = 26}})).Feed(WriteOf(1, 4, {.ip = {.dscp = 34}}));
   const FlowRecord record = feeder.Record();
@@ -219,7 +219,7 @@ TEST(FlowCounters, MeasuresTheGapsBetweenMessages) {
   const DurationSummary gap = feeder.Record().message_gap;
   EXPECT_EQ(gap.count, 2u);
   EXPECT_EQ(gap.sum, std::chrono::microseconds(7 + 13));
-  // Kept in steps of 64 ns, rounded up: 13,000 ns become 204 steps.
+  // Stored in units of 64 ns, rounded up: 13,000 ns are 204 units.
   EXPECT_EQ(gap.maximum, std::chrono::nanoseconds(204 * 64));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the table keeps of a flow at a tap: four cache lines. The first two serve every packet, the
-// third marks and the beginnings and ends of messages, the fourth responses and what they tell.
+// The state of a flow at a tap in the flow table: four cache lines. Every packet uses the first
+// two; CE marks and the first and last packets of messages use the third; responses and ACKs use
+// the fourth.
 #pragma once
 
 #include <array>
@@ -13,25 +14,26 @@
 namespace rocescope {
 
 enum FlowEntryFlag : uint16_t {
-  // Saw a packet in an interval whose record is still due, and is on that one's list. Intervals
-  // take turns with the two, so that the last one can be told of while the next one is open.
+  // Had a packet in an interval whose record is not yet emitted, and is in that interval's list.
+  // Two flags alternate between intervals, so that the records of the last interval can be emitted
+  // while the next one is open.
   kFlowActive = 1 << 0,
   kFlowActiveToo = 1 << 9,
   kFlowDscpChanged = 1 << 1,
-  kFlowMessageEnded = 1 << 2,   // message_end_ns means something
-  kFlowReadPending = 1 << 3,    // pending_length is that of a READ whose PSNs are reserved
+  kFlowMessageEnded = 1 << 2,   // message_end_ns is valid
+  kFlowReadPending = 1 << 3,    // pending_length is the length of a READ whose PSNs are reserved
   kFlowSequenceBegan = 1 << 4,  // in the open interval
-  kFlowRequestSeen = 1 << 5,    // in the open interval: first_request_psn means something
-  kFlowDatagrams = 1 << 6,      // a UD queue pair: SENDs are datagrams of many senders
-  kFlowZeroKnown = 1 << 7,      // zero_memory means something
-  kFlowCounterFull = 1 << 8,    // a small counter reached its end: the record is due
+  kFlowRequestSeen = 1 << 5,    // in the open interval: first_request_psn is valid
+  kFlowDatagrams = 1 << 6,      // a UD queue pair: its SENDs are datagrams of many senders
+  kFlowZeroKnown = 1 << 7,      // zero_memory is valid
+  kFlowCounterFull = 1 << 8,    // a small counter is full: the record must be emitted
 };
 
 inline constexpr int64_t kGapUnitNs = 64;
 
-// A flow at a tap beside its addresses and segment, in one word; the DSCP, which may change, too:
-// bits 0 to 23 the QPN, 24 to 31 the TTL, 32 to 47 the tap, 48 to 53 the DSCP, 63 one. An entry
-// that is not in use has zero.
+// Packs what identifies a flow at a tap, apart from addresses and segment, into one word, together
+// with the DSCP, which can change: bits 0 to 23 QPN, 24 to 31 TTL, 32 to 47 tap, 48 to 53 DSCP, bit
+// 63 set. Unused entries have zero.
 constexpr uint64_t IdentityOf(Qpn qpn, uint8_t ttl, TapId tap, uint8_t dscp) {
   return uint64_t{qpn.value} | uint64_t{ttl} << 24 | uint64_t{tap} << 32 | uint64_t{dscp} << 48 |
          uint64_t{1} << 63;
@@ -39,7 +41,7 @@ constexpr uint64_t IdentityOf(Qpn qpn, uint8_t ttl, TapId tap, uint8_t dscp) {
 inline constexpr uint64_t kDscpInIdentity = uint64_t{0x3f} << 48;
 
 struct alignas(64) FlowEntry {
-  // Line 0: who, how much, when. Counters are those of the open interval.
+  // Line 0: identity, volume, times. Counters cover the open interval.
   IpAddress source;
   IpAddress destination;
   uint64_t identity;
@@ -52,25 +54,25 @@ struct alignas(64) FlowEntry {
   // Line 1: requests.
   PsnTracker requests;
   uint64_t payload_bytes;
-  std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the place of SEND
+  std::array<uint32_t, kOperationClassCount - 1> class_packets;  // UD shares the counter of SEND
   uint16_t udp_source_port;
-  uint16_t mac_signature;  // of the last first copy
+  uint16_t mac_signature;  // MAC signature of the latest first copy
 
-  // Line 2: messages, and marks.
+  // Line 2: messages and CE marks.
   uint32_t first_request_psn : 24;
-  uint32_t zero_memory : 8;  // of the message that began at PSN 0: eight bits made of its rkey
+  uint32_t zero_memory : 8;  // eight bits derived from the rkey of the message that began at PSN 0
   uint32_t messages;
   uint32_t last_rkey;
-  uint32_t pending_length;  // of a READ, or what a SEND in progress has carried so far
+  uint32_t pending_length;  // length of a READ, or bytes so far of a SEND in progress
   int64_t message_end_ns;
   uint64_t gap_sum_ns;
   uint32_t gap_count;
-  uint32_t gap_maximum;  // in units of 64 ns, rounded up; stops at 275 s
+  uint32_t gap_maximum;  // in units of 64 ns, rounded up; saturates at 275 s
   std::array<uint16_t, kMessageSizeBins> message_sizes;
   uint32_t ce_marked;
-  uint32_t first_seen_offset_ns;  // from the start of the open interval; stops at 4.29 s
+  uint32_t first_seen_offset_ns;  // offset from the start of the open interval; saturates at 4.29 s
 
-  // Line 3: responses and what comes back.
+  // Line 3: responses, ACKs and NAKs.
   PsnTracker responses;
   uint32_t round_trip_count;
   uint32_t round_trip_minimum_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a packet does to its flow's entry, where it is more than the next one of a WRITE under way.
+// Updates of a flow entry for packets other than the next one of a WRITE in progress.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -17,7 +17,7 @@ void IncrementSaturating(T& counter) {
   if (counter < std::numeric_limits<T>::max()) ++counter;
 }
 
-// A full counter makes the flow's record due at once, so it never gets past its end.
+// When a small counter is full, the flow's record becomes due, so that the counter never overflows.
 template <typename T>
 void Count(FlowEntry& entry, T& counter) {
   if (++counter == std::numeric_limits<T>::max()) [[unlikely]]
@@ -32,7 +32,7 @@ uint32_t SaturateTo32(uint64_t value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value, UINT32_MAX));
 }
 
-// By wire::Operation. UD has nothing but SENDs, which the record tells apart by the flow's flag.
+// Indexed by wire::Operation. UD has only SENDs, which the record distinguishes by the flow's flag.
 constexpr std::array<OperationClass, 10> kClassOf = {
     OperationClass::kSend,        OperationClass::kSend,         OperationClass::kWrite,
     OperationClass::kReadRequest, OperationClass::kReadResponse, OperationClass::kAcknowledge,
@@ -45,9 +45,9 @@ OperationClass ClassOf(const wire::OpcodeTraits& opcode) {
   return kClassOf[static_cast<size_t>(opcode.operation)];
 }
 
-// Whether a message that begins at PSN 0 is that of another incarnation of the queue pair. A
-// re-send of packet 0 names the memory that packet 0 named, and comes before any time-out is over;
-// a PSN 0 that lies ahead is the sequence's own wrap.
+// Returns true if a message that begins at PSN 0 belongs to a recreated queue pair. A
+// retransmission of packet 0 has the same memory address as the first copy and arrives within the
+// timeout. A PSN 0 ahead of the highest PSN is a wrap of the sequence.
 bool Restarts(const FlowEntry& entry, const RocePacket& packet, int64_t now_ns) {
   if (!entry.requests.valid() || entry.requests.Ahead(0) > 0) return false;
   constexpr int64_t kLongerThanAnyRetry = 60'000'000'000;
@@ -61,7 +61,7 @@ bool Restarts(const FlowEntry& entry, const RocePacket& packet, int64_t now_ns) 
   return entry.last_rkey != 0 && rkey != entry.last_rkey;
 }
 
-// A copy that is no first one, and came over another hop: what the sender did not send again.
+// A duplicate that came over another hop, which the sender did not retransmit.
 void CountHopCopy(FlowEntry& entry, const RocePacket& packet, PsnTracker& tracker) {
   if (packet.mac_signature == entry.mac_signature) return;
   tracker.ForgiveResent();
@@ -70,7 +70,7 @@ void CountHopCopy(FlowEntry& entry, const RocePacket& packet, PsnTracker& tracke
 
 }  // namespace
 
-// Returns true for a packet that this flow has not shown before.
+// Returns true if this flow has not had the packet before.
 inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
                                   const wire::OpcodeTraits& opcode, int64_t now_ns) {
   const uint32_t psn = packet.psn;
@@ -80,7 +80,7 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
     if (opcode.Is(wire::kOpcodeDatagram)) entry.flags |= kFlowDatagrams;
     return true;
   }
-  // Nearly every packet is the next one of a sequence under way.
+  // Nearly every packet is the next one of a sequence in progress.
   const bool under_way =
       from_responder || (entry.flags & (kFlowRequestSeen | kFlowReadPending)) == kFlowRequestSeen;
   if (under_way && psn != 0 && tracker.Advance(psn)) [[likely]] {
@@ -105,8 +105,8 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
 PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
   PsnTracker& tracker = entry.responses;
   if (!starts) return tracker.Observe(psn, 0, ResponseGaps(entry));
-  // Responses of different READs are separated by whatever else the requester sent: only a
-  // response's later packets must follow each other.
+  // Between the responses to two READs, PSNs are skipped for the requester's other requests. Only
+  // the packets within one response must be consecutive.
   const bool far = tracker.valid() && std::abs(tracker.Ahead(psn)) > PsnTracker::kMaximumJump;
   if (!far) return tracker.Observe(psn, UINT32_MAX, ResponseGaps(entry));
   ResponseGaps(entry).Forget();
@@ -165,7 +165,7 @@ inline void FlowTable::AccountMessage(FlowEntry& entry, const RocePacket& packet
           std::max(entry.gap_maximum, SaturateTo32((gap + kGapUnitNs - 1) / kGapUnitNs));
     }
   }
-  // A message's size stands in its RETH; a SEND's is known when it ends.
+  // The RETH contains the message's size; the size of a SEND is known at its end.
   const bool sized_by_reth = packet.HasReth();
   wire::Reth reth;
   if (sized_by_reth) {
@@ -226,8 +226,8 @@ inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const RocePacket& pack
       request.segment != entry.segment || now_ns < probe->sent_ns) {
     return;
   }
-  // Several queue pairs of a host pair may use the same PSN at the same time: only the flow that
-  // keeps answering is believed.
+  // Several queue pairs of a host pair can use the same PSN at the same time, so a peer is used
+  // only if it matched repeatedly.
   constexpr uint8_t kBelieved = 2;
   constexpr uint8_t kMaximumScore = 16;
   if (entry.peer == probe->flow) {
@@ -249,7 +249,7 @@ inline void FlowTable::MeasureRoundTrip(FlowEntry& entry, const RocePacket& pack
   ++entry.round_trip_count;
 }
 
-// Beside what the hash of the PSN chooses.
+// Rules in addition to the hash of the PSN.
 inline bool FlowTable::IsSightedOtherwise(const RocePacket& packet, const ClearToSend* grant,
                                           uint64_t pair) {
   if (packet.HasReth()) {
@@ -304,7 +304,7 @@ void FlowTable::ProcessEvent(FlowEntry& entry, const RocePacket& packet, const P
   observation_budget_.CountEligible();
   if ((entry.flags & kFlowCounterFull) != 0) [[unlikely]] {
     Emit(entry, interval_start_ns_, out);
-    Activate(entry, now_ns);  // it keeps its place on the active list
+    Activate(entry, now_ns);  // the flow keeps its position in the active list
   }
   if (closes_) [[unlikely]]
     CloseSome(kClosedPerPacket, out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: packets in a line each, through the decoder into a flow table.
+// Test helper: builds packets in one line each and feeds them through the decoder into a flow
+// table.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 namespace rocescope::test {
 
-// Opcodes by their codes in IBTA vol. 1, table 38.
+// Opcodes with their codes from IBTA vol. 1, table 38.
 enum Opcode : uint8_t {
   kSendFirst = 0x00,
   kSendMiddle = 0x01,
@@ -46,12 +47,12 @@ struct Route {
   uint16_t udp_source_port = 49152;
 };
 
-// The way back; `qpn` is the one at the first sender's host.
+// The reverse direction; `qpn` is the queue pair at the first sender's host.
 inline Route Back(uint32_t qpn = 33) {
   return {.source = "10.0.0.2", .destination = "10.0.0.1", .qpn = qpn};
 }
 
-// A packet up to its BTH.
+// A packet up to and including its BTH.
 inline Frame Packet(uint8_t opcode, uint32_t psn, const Route& route = {},
                     bool ack_request = false) {
   Frame frame;
@@ -63,7 +64,7 @@ inline Frame Packet(uint8_t opcode, uint32_t psn, const Route& route = {},
             .psn = psn});
 }
 
-// A WRITE that one packet holds.
+// A WRITE in a single packet.
 inline Frame WriteOf(uint32_t psn, uint32_t size, const Route& route = {}, uint32_t rkey = 0x1000,
                      bool ack_request = false) {
   return Packet(kWriteOnly, psn, route, ack_request)
@@ -81,19 +82,19 @@ inline Frame ReadOf(uint32_t psn, uint32_t size, const Route& route = {}, uint32
 }
 
 inline Frame CnpTo(const Route& route = Back()) {
-  return Packet(kCnp, 0, route).Payload(16);  // 16 reserved octets, Annex A17.9.3
+  return Packet(kCnp, 0, route).Payload(16);  // 16 reserved bytes, Annex A17.9.3
 }
 
 constexpr int64_t kMicrosecond = 1'000;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kStart = 1'700'000'000 * kSecond;  // an interval of any usual width begins here
+constexpr int64_t kStart = 1'700'000'000 * kSecond;  // start of an interval of any usual width
 
 class FlowFeeder {
  public:
   explicit FlowFeeder(FlowTable::Options options = {.capacity = 256}) : table_(options) {}
 
-  // `at_ns` counts from kStart.
+  // `at_ns` is relative to kStart.
   FlowFeeder& Feed(const Frame& frame, int64_t at_ns = 0, TapId tap = 0) {
     const Bytes bytes = frame.Build();
     const DecodedFrame decoded = Decode(bytes);
@@ -105,7 +106,7 @@ class FlowFeeder {
     return *this;
   }
 
-  // All records so far, with what the open interval has.
+  // All records so far, including those of the open interval.
   const std::vector<FlowRecord>& Records() {
     table_.Flush(out_);
     return out_.flows;
@@ -117,7 +118,7 @@ class FlowFeeder {
     return out_.flows.empty() ? FlowRecord{} : out_.flows.back();
   }
 
-  // The record, one alone, of the flow to `qpn`.
+  // The only record of the flow to `qpn`.
   FlowRecord RecordOf(uint32_t qpn) {
     FlowRecord found;
     int count = 0;

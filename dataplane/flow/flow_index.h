@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a flow's key to its entry: linear probing over eight-octet slots, at most a quarter full, so
-// that a look-up costs one cache line and the first slot is nearly always the right one. Doubled as
-// flows come, so that the lines of a few thousand flows stay in the cache; what is stored moves
-// over a few slots with each new flow, so that none of them has to wait for a million others.
+// Hash index from a flow's key to its entry: linear probing over eight-byte slots with a load of at
+// most a quarter. A lookup costs one cache line, and the first slot is nearly always the right one.
+// The index doubles as flows arrive, so that the lines of a few thousand flows stay in the cache.
+// Growing is incremental: each new flow moves a few slots, so that no packet waits for a million
+// slots to move.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +20,17 @@ class FlowIndex {
   static constexpr uint32_t kAbsent = UINT32_MAX;
 
   static constexpr size_t kFewestSlots = 4096;
-  // With which it need not grow for so many flows.
+  // Number of slots that suffice for `flows` flows without growing.
   static constexpr size_t SlotsFor(size_t flows) {
     return std::max(std::bit_ceil(flows * 4), kFewestSlots);
   }
 
-  // `slots`: a power of two.
+  // `slots` must be a power of two.
   explicit FlowIndex(size_t slots = kFewestSlots) : slots_(slots), mask_(slots - 1) {}
 
   void Touch() { slots_.Touch(); }
 
-  // The number stored under `hash` for which `matches(number)`, or kAbsent.
+  // Returns the number stored under `hash` for which `matches(number)`, or kAbsent.
   template <typename Matches>
   uint32_t Find(uint64_t hash, Matches matches) {
     const uint32_t found = FindIn(slots_, hash, matches);
@@ -42,7 +43,7 @@ class FlowIndex {
     return still;
   }
 
-  // The number that Find will most likely return, without looking at the entry.
+  // Returns the number that Find will most likely return, without accessing the entry.
   uint32_t Guess(uint64_t hash) const {
     const Slot slot = slots_[hash & mask_];
     return slot.tag == static_cast<uint32_t>(hash >> 32) ? slot.number_plus_one - 1 : kAbsent;
@@ -50,7 +51,7 @@ class FlowIndex {
 
   void Prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[hash & mask_]); }
 
-  // `hash_of(number)` tells the hashes of those stored before.
+  // `hash_of(number)` must return the hash of a number stored before.
   template <typename HashOf>
   void Insert(uint64_t hash, uint32_t number, HashOf hash_of) {
     if ((size_ + 1) * 4 > slots_.size()) Grow();
@@ -59,8 +60,8 @@ class FlowIndex {
     ++size_;
   }
 
-  // Takes `number`, which is stored under `hash`, out; `hash_of(number)` tells the full hash of
-  // those that move up to close the hole.
+  // Removes `number`, which is stored under `hash`. `hash_of(number)` must return the full hash of
+  // the entries that move up to close the hole.
   template <typename HashOf>
   void Erase(uint64_t hash, uint32_t number, HashOf hash_of) {
     --size_;
@@ -71,7 +72,7 @@ class FlowIndex {
     }
     for (uint64_t at = (hole + 1) & mask_; slots_[at].number_plus_one != 0; at = (at + 1) & mask_) {
       const uint64_t home = hash_of(slots_[at].number_plus_one - 1) & mask_;
-      // Moves up unless its home lies behind the hole: (hole, at] on the circle.
+      // Moves the entry up unless its home slot is in (hole, at] modulo the table size.
       if (((at - home) & mask_) >= ((at - hole) & mask_)) {
         slots_[hole] = slots_[at];
         hole = at;
@@ -85,10 +86,10 @@ class FlowIndex {
     uint32_t tag = 0;
     uint32_t number_plus_one = 0;  // 0: empty
   };
-  // In place of what was in old_: those behind it are still to be found.
+  // Marks a moved slot of old_, so that probing continues to the slots after it.
   static constexpr uint32_t kMoved = UINT32_MAX;
-  // There are as many new flows until the next time to grow as a quarter of the old slots: moving
-  // is over long before.
+  // The next growth happens only after as many new flows as a quarter of the old slots, so moving
+  // is always complete by then.
   static constexpr size_t kMovedPerFlow = 16;
 
   template <typename Matches>
@@ -119,13 +120,14 @@ class FlowIndex {
 
   void Grow();
   void Store(uint64_t hash, uint32_t number);
-  // Of old_, where it is.
+  // Removes `number` from old_ if it is there.
   void Forget(uint64_t hash, uint32_t number);
 
   ZeroedArray<Slot> slots_;
   uint64_t mask_;
   size_t size_ = 0;
-  ZeroedArray<Slot> old_{0};  // half as many: from which what is stored is moving over
+  // The previous table with half as many slots, from which entries are being moved.
+  ZeroedArray<Slot> old_{0};
   size_t next_moved_ = 0;
 };
 

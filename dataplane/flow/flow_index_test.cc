@@ -12,7 +12,7 @@
 namespace rocescope {
 namespace {
 
-// An index and what it should know. `spread`: how many different hashes there are.
+// An index with its expected content. `spread` is the number of different hashes.
 class Index {
  public:
   explicit Index(uint64_t spread = UINT64_MAX) : spread_(spread) {}
@@ -45,8 +45,8 @@ class Index {
   std::unordered_set<uint32_t> stored_;
 };
 
-TEST(FlowIndex, KnowsWhatASetKnowsHoweverItGrows) {
-  // The second one with many that collide.
+TEST(FlowIndex, AgreesWithASetWhileGrowing) {
+  // The second one has many collisions.
   for (const uint64_t spread : {UINT64_MAX, uint64_t{3000}}) {
     Index index(spread);
     std::mt19937 random(7);
@@ -65,14 +65,14 @@ TEST(FlowIndex, KnowsWhatASetKnowsHoweverItGrows) {
   }
 }
 
-TEST(FlowIndex, NeverMovesMoreThanAFewForOneFlow) {
+TEST(FlowIndex, MovesOnlyAFewSlotsPerFlow) {
   Index index;
   for (uint32_t number = 0; number < 300'000; ++number) ASSERT_LE(index.Insert(number), 16u);
   for (uint32_t number = 0; number < 300'000; ++number) ASSERT_TRUE(index.Knows(number));
 }
 
-// After one look, or after as many new flows as it takes.
-TEST(FlowIndex, GuessesWhatHasMovedOver) {
+// Immediately after a lookup, or after enough new flows.
+TEST(FlowIndex, GuessesMovedEntries) {
   Index index;
   for (uint32_t number = 0; number < 100'000; ++number) index.Insert(number);
   uint32_t guessed = 0;
@@ -80,7 +80,7 @@ TEST(FlowIndex, GuessesWhatHasMovedOver) {
     ASSERT_TRUE(index.Knows(number));
     guessed += index.index().Guess(index.HashOf(number)) == number;
   }
-  EXPECT_GT(guessed, 75'000u);  // the rest is not in its first slot, at a load of 0.1 to 0.25
+  EXPECT_GT(guessed, 75'000u);  // the others are not in their first slot, at a load of 0.1 to 0.25
 }
 
 }  // namespace

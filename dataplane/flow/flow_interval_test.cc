@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When records leave: intervals by event time, aligned to the epoch; idle flows.
+// When records are emitted: intervals by event time, aligned to the epoch; idle flows.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ TEST(FlowInterval, IsAlignedToTheEpoch) {
   EXPECT_EQ(record.last_seen, At(250 * kMillisecond));
 }
 
-TEST(FlowInterval, LastsUntilAPacketBeyondItsEndArrives) {
+TEST(FlowInterval, EndsWithAPacketAfterItsEnd) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 100 * kMillisecond - 1);
   EXPECT_TRUE(feeder.out().flows.empty());
@@ -38,14 +38,14 @@ TEST(FlowInterval, LastsUntilAPacketBeyondItsEndArrives) {
   EXPECT_EQ(feeder.out().flows[0].last_seen, At(100 * kMillisecond - 1));
 }
 
-TEST(FlowInterval, EndsWithAPacketOfAnotherFlowToo) {
+TEST(FlowInterval, EndsWithAPacketOfAnotherFlow) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(0, 4, {.qpn = 18}), 100 * kMillisecond);
   ASSERT_EQ(feeder.out().flows.size(), 1u);
   EXPECT_EQ(feeder.out().flows[0].flow.destination_qpn.value, 17u);
 }
 
-TEST(FlowInterval, IsTheOneOfThePacketAfterASilence) {
+TEST(FlowInterval, SkipsEmptyIntervals) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 3050 * kMillisecond);
   ASSERT_EQ(feeder.Records().size(), 2u);
@@ -61,7 +61,7 @@ TEST(FlowInterval, EndsWhenTimeAdvancesToItsEnd) {
   EXPECT_EQ(feeder.out().flows.size(), 1u);
 }
 
-TEST(FlowInterval, SaysNothingOfFlowsThatWereQuiet) {
+TEST(FlowInterval, EmitsNoRecordForIdleFlows) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0);
   feeder.table().Advance(At(kSecond), feeder.out());
@@ -69,7 +69,7 @@ TEST(FlowInterval, SaysNothingOfFlowsThatWereQuiet) {
   EXPECT_EQ(feeder.Records().size(), 1u);
 }
 
-TEST(FlowInterval, IsSaidOnceHoweverOftenTheTableIsFlushed) {
+TEST(FlowInterval, IsEmittedOnceOnRepeatedFlush) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0);
   feeder.table().Flush(feeder.out());
@@ -77,7 +77,7 @@ TEST(FlowInterval, IsSaidOnceHoweverOftenTheTableIsFlushed) {
   EXPECT_EQ(feeder.out().flows.size(), 1u);
 }
 
-TEST(FlowInterval, StartsItsCountersAnewAndKeepsTheSequence) {
+TEST(FlowInterval, ClearsCountersAndKeepsSequence) {
   FlowFeeder feeder(Options());
   const Route marked{.ip = {.ecn = 3}};
   feeder.Feed(WriteOf(0, 100, marked), 0)
@@ -91,12 +91,12 @@ TEST(FlowInterval, StartsItsCountersAnewAndKeepsTheSequence) {
   EXPECT_EQ(record.messages, 1u);
   EXPECT_EQ(record.ce_marked, 0u);
   EXPECT_EQ(record.naks[static_cast<size_t>(NakKind::kSequenceError)], 0u);
-  EXPECT_EQ(record.requests.missing, 1);  // 6 alone
+  EXPECT_EQ(record.requests.missing, 1);  // PSN 6 only
   EXPECT_EQ(record.first_request_psn, 7u);
   EXPECT_FALSE(record.began);
 }
 
-TEST(FlowInterval, CountsALatePacketInTheOpenOne) {
+TEST(FlowInterval, AccountsLatePacketInOpenInterval) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(1, 4), 0).Feed(WriteOf(0, 4), -5 * kMillisecond);
   EXPECT_EQ(feeder.table().statistics().late_packets, 1u);
@@ -104,8 +104,8 @@ TEST(FlowInterval, CountsALatePacketInTheOpenOne) {
   EXPECT_EQ(feeder.out().flows[0].interval_start, At(0));
 }
 
-// A gap at the end of an interval and its packet at the next one's beginning.
-TEST(FlowInterval, AddsUpToTheSameUnseenWhateverItsWidth) {
+// A gap at the end of an interval that is filled at the beginning of the next one.
+TEST(FlowInterval, SumOfMissingPacketsIsIndependentOfWidth) {
   for (const auto width : {std::chrono::milliseconds(1), std::chrono::milliseconds(1000)}) {
     FlowFeeder feeder({.capacity = 64, .interval = width});
     feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(2, 4), 1).Feed(WriteOf(1, 4), 2 * kMillisecond);
@@ -115,7 +115,7 @@ TEST(FlowInterval, AddsUpToTheSameUnseenWhateverItsWidth) {
   }
 }
 
-TEST(FlowInterval, ComesBackFromAPacketOfTheFarFuture) {
+TEST(FlowInterval, RecoversFromATimestampInTheFarFuture) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 3'000'000 * kSecond);
   for (uint32_t i = 2; i < 1000; ++i) feeder.Feed(WriteOf(i, 4), i * kMillisecond);
@@ -126,19 +126,20 @@ TEST(FlowInterval, ComesBackFromAPacketOfTheFarFuture) {
   EXPECT_EQ(feeder.out().flows.back().interval_start, At(900 * kMillisecond));
 }
 
-TEST(FlowInterval, DoesNotFollowTwoClocksPacketByPacket) {
+TEST(FlowInterval, DoesNotAlternateBetweenTwoClocks) {
   FlowFeeder feeder(Options());
   for (uint32_t i = 0; i < 1000; ++i) {
     feeder.Feed(WriteOf(i, 4), i % 2 == 0 ? i * kMicrosecond : 3600 * kSecond + i * kMicrosecond);
   }
-  EXPECT_LE(feeder.Records().size(), 2 * 500u / 64 + 2);  // 500 far late, 64 to an interval
+  // 500 packets that are far too late, 64 per interval.
+  EXPECT_LE(feeder.Records().size(), 2 * 500u / 64 + 2);
 }
 
-TEST(FlowInterval, HasASecondRecordWhenASmallCounterIsFull) {
+TEST(FlowInterval, EmitsASecondRecordWhenASmallCounterIsFull) {
   FlowFeeder feeder(Options());
   constexpr uint32_t kMessages = 150'000;
   for (uint32_t i = 0; i < kMessages; ++i) feeder.Feed(WriteOf(i, 4));
-  EXPECT_EQ(feeder.Records().size(), 3u);  // 65,535 each, and the rest
+  EXPECT_EQ(feeder.Records().size(), 3u);  // 65,535 each, and the remaining packets
   uint64_t messages = 0, sizes = 0, packets = 0;
   for (const FlowRecord& record : feeder.out().flows) {
     messages += record.messages;
@@ -150,7 +151,7 @@ TEST(FlowInterval, HasASecondRecordWhenASmallCounterIsFull) {
   EXPECT_EQ(sizes, kMessages);
 }
 
-TEST(FlowInterval, HasNoEmptyRecordBehindAFullCounter) {
+TEST(FlowInterval, EmitsNoEmptyRecordAfterAFullCounter) {
   FlowFeeder feeder(Options());
   for (uint32_t i = 0; i < 65535; ++i) feeder.Feed(WriteOf(i, 4));
   ASSERT_EQ(feeder.Records().size(), 1u);
@@ -159,7 +160,7 @@ TEST(FlowInterval, HasNoEmptyRecordBehindAFullCounter) {
   EXPECT_EQ(feeder.out().flows[1].packets, 1u);
 }
 
-TEST(FlowInterval, NeverSeesAFlowFirstAfterItSawItLast) {
+TEST(FlowInterval, FirstSeenIsNeverAfterLastSeen) {
   FlowFeeder feeder(Options());
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(0, 4, {.qpn = 18}), -5 * kMillisecond);
   const FlowRecord record = feeder.RecordOf(18);
@@ -170,7 +171,7 @@ FlowTable::Options Steady(uint32_t capacity = 256) {
   return {.capacity = capacity, .interval = kWidth, .steady = true};
 }
 
-TEST(SteadyFlowInterval, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
+TEST(SteadyFlowInterval, EmitsAFewRecordsWithEachPacketOfTheNextInterval) {
   constexpr uint32_t kFlows = 100;
   FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < kFlows; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
@@ -183,7 +184,7 @@ TEST(SteadyFlowInterval, TellsOfAFewFlowsWithEachPacketOfTheNextOne) {
   EXPECT_EQ(told, kFlows);
 }
 
-TEST(SteadyFlowInterval, TellsOfAFlowBeforeItsNextPacketCounts) {
+TEST(SteadyFlowInterval, EmitsRecordBeforeNextPacketOfTheFlowCounts) {
   FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(1, 60, {.qpn = 180}), 100 * kMillisecond);
@@ -196,7 +197,7 @@ TEST(SteadyFlowInterval, TellsOfAFlowBeforeItsNextPacketCounts) {
   EXPECT_EQ(feeder.out().flows.back().interval_start, At(100 * kMillisecond));
 }
 
-TEST(SteadyFlowInterval, IsOverWhenTheNextOneIs) {
+TEST(SteadyFlowInterval, IsFullyEmittedWhenTheNextIntervalEnds) {
   FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
@@ -204,7 +205,7 @@ TEST(SteadyFlowInterval, IsOverWhenTheNextOneIs) {
   EXPECT_GE(feeder.out().flows.size(), 100u);
 }
 
-TEST(SteadyFlowInterval, IsToldOfThoughNoPacketComes) {
+TEST(SteadyFlowInterval, IsEmittedWithoutFurtherPackets) {
   FlowFeeder feeder(Steady());
   for (uint32_t i = 0; i < 100; ++i) feeder.Feed(WriteOf(0, 4, {.qpn = 100 + i}));
   feeder.Feed(WriteOf(0, 4, {.qpn = 99}), 100 * kMillisecond);
@@ -226,8 +227,8 @@ std::vector<std::string> Sorted(const std::vector<FlowRecord>& records) {
   return lines;
 }
 
-// Some tables are too small, so that flows are evicted too; some packets are late.
-TEST(SteadyFlowInterval, TellsTheSameAsAtOnce) {
+// Some of the tables are too small, so that flows are evicted; some packets are late.
+TEST(SteadyFlowInterval, EmitsTheSameRecordsAsANonSteadyTable) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
@@ -250,7 +251,7 @@ TEST(SteadyFlowInterval, TellsTheSameAsAtOnce) {
   }
 }
 
-TEST(FlowExpiry, ForgetsAFlowThatWasIdleForTheTimeout) {
+TEST(FlowExpiry, ExpiresFlowsAfterIdleTimeout) {
   FlowFeeder feeder({.capacity = 64, .interval = kWidth, .idle_timeout = std::chrono::seconds(1)});
   feeder.Feed(WriteOf(0, 4), 0);
   const auto keep_busy = [&](int64_t from_ms, int64_t to_ms) {
@@ -260,12 +261,12 @@ TEST(FlowExpiry, ForgetsAFlowThatWasIdleForTheTimeout) {
   };
   keep_busy(0, 1000);
   EXPECT_EQ(feeder.table().size(), 2u);
-  keep_busy(1100, 3000);  // a sixteenth of the table is looked through each interval
+  keep_busy(1100, 3000);  // a sixteenth of the table is checked per interval
   EXPECT_EQ(feeder.table().size(), 1u);
   EXPECT_EQ(feeder.table().statistics().flows_expired, 1u);
 }
 
-TEST(FlowExpiry, GivesTheRoomToNewFlows) {
+TEST(FlowExpiry, FreesEntriesForNewFlows) {
   FlowFeeder feeder(
       {.capacity = 2, .interval = kWidth, .idle_timeout = std::chrono::milliseconds(100)});
   for (uint32_t i = 0; i < 100; ++i) {

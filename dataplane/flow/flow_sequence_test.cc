@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a queue pair's sequence begins, jumps over a READ's response, and begins anew.
+// Start of a queue pair's sequence, PSNs reserved for the response to a READ, and restarts.
 #include <gtest/gtest.h>
 
 #include "dataplane/flow/emit.h"
@@ -15,8 +15,8 @@ Frame MiddleOf(uint32_t psn) { return Packet(kWriteMiddle, psn).Payload(1024); }
 
 class ReadReserves : public testing::TestWithParam<uint32_t> {};
 
-// IBTA vol. 1, 9.7.3.1: a READ of n octets uses up as many PSNs as its response has packets.
-TEST_P(ReadReserves, OnePsnForEachPacketOfTheResponse) {
+// IBTA vol. 1, 9.7.3.1: a READ consumes as many PSNs as its response has packets.
+TEST_P(ReadReserves, OnePsnPerResponsePacket) {
   const uint32_t mtu = GetParam();
   const uint32_t packets = 7;
   FlowFeeder feeder;
@@ -24,7 +24,7 @@ TEST_P(ReadReserves, OnePsnForEachPacketOfTheResponse) {
   EXPECT_EQ(feeder.Record().requests.missing, 0);
 }
 
-TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
+TEST_P(ReadReserves, PsnsOfManyReads) {
   const uint32_t mtu = GetParam();
   FlowFeeder feeder;
   uint32_t psn = 0xfffff0;
@@ -38,19 +38,20 @@ TEST_P(ReadReserves, OnePsnForEachOfManyReads) {
 
 INSTANTIATE_TEST_SUITE_P(EachMtu, ReadReserves, testing::Values(256, 512, 1024, 2048, 4096));
 
-TEST(FlowSequence, MissesARequestLostBehindARead) {
+TEST(FlowSequence, CountsRequestMissingAfterARead) {
   FlowFeeder feeder;
-  feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(103, 4));  // 4096: 100 and 101; 2048 would be four
+  // MTU 4096: PSNs 100 and 101; MTU 2048 would need four.
+  feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(103, 4));
   EXPECT_EQ(feeder.Record().requests.missing, 1);
 }
 
-TEST(FlowSequence, MissesARequestLostAfterTheOneThatFollowedARead) {
+TEST(FlowSequence, CountsSecondRequestMissingAfterARead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 8192)).Feed(WriteOf(102, 4)).Feed(WriteOf(104, 4));
   EXPECT_EQ(feeder.Record().requests.missing, 1);
 }
 
-TEST(FlowSequence, ReservesThePsnsOfAGibibyte) {
+TEST(FlowSequence, ReservesPsnsOfAOneGibibyteRead) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(100, 1u << 30)).Feed(WriteOf(100 + (1u << 30) / 4096, 4));
   const FlowRecord record = feeder.Record();
@@ -59,7 +60,7 @@ TEST(FlowSequence, ReservesThePsnsOfAGibibyte) {
   EXPECT_FALSE(record.began);
 }
 
-TEST(FlowSequence, DoesNotCompareTheResponsesOfReadsFarApart) {
+TEST(FlowSequence, DoesNotCompareResponsesOfDistantReads) {
   const auto response = [](uint8_t opcode, uint32_t psn) {
     return Packet(opcode, psn, Back()).Aeth({.syndrome = 0x1f}).Payload(1024);
   };
@@ -73,21 +74,21 @@ TEST(FlowSequence, DoesNotCompareTheResponsesOfReadsFarApart) {
   }
 }
 
-TEST(FlowSequence, MissesAResponsesMiddle) {
+TEST(FlowSequence, CountsMissingMiddleOfAResponse) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kReadFirst, 10, Back()).Aeth({.syndrome = 0x1f}).Payload(1024))
       .Feed(Packet(kReadLast, 13, Back()).Aeth({.syndrome = 0x1f}).Payload(1024));
   EXPECT_EQ(feeder.Record().responses.missing, 2);
 }
 
-TEST(FlowSequence, ReservesOnePsnForAReadOfNothing) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
+TEST(FlowSequence, ReservesOnePsnForAnEmptyRead) { EXPECT_EQ(ReservedByRead(0, 1), 0u); }
 
 TEST(FlowSequence, BeginsAtPsnZero) {
   EXPECT_TRUE(FlowFeeder().Feed(WriteOf(0, 4)).Record().began);
   EXPECT_FALSE(FlowFeeder().Feed(WriteOf(1, 4)).Record().began);
 }
 
-TEST(FlowSequence, DoesNotBeginInAMessagesMiddle) {
+TEST(FlowSequence, DoesNotBeginInTheMiddleOfAMessage) {
   EXPECT_FALSE(FlowFeeder().Feed(MiddleOf(0)).Record().began);
 }
 
@@ -98,14 +99,14 @@ TEST(FlowSequence, DoesNotBeginWithAJump) {
   EXPECT_FALSE(feeder.out().flows[0].began);
 }
 
-TEST(FlowSequence, SaysWithWhichRequestTheIntervalBegan) {
+TEST(FlowSequence, ReportsFirstRequestPsnOfInterval) {
   const FlowRecord record = FlowFeeder().Feed(AckOf(7)).Feed(WriteOf(41, 4, Back())).Record();
   EXPECT_TRUE(record.requests.valid);
   EXPECT_EQ(record.first_request_psn, 41u);
   EXPECT_FALSE(FlowFeeder().Feed(AckOf(7)).Record().requests.valid);
 }
 
-TEST(FlowSequence, TakesPsnZeroWithOtherMemoryForAnotherIncarnation) {
+TEST(FlowSequence, TreatsPsnZeroWithOtherAddressAsNewQueuePair) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 100, {}, 0x1000))
       .Feed(WriteOf(1, 100, {}, 0x1000))
@@ -117,15 +118,15 @@ TEST(FlowSequence, TakesPsnZeroWithOtherMemoryForAnotherIncarnation) {
   EXPECT_EQ(record.requests.last_psn, 0u);
 }
 
-TEST(FlowSequence, TakesPsnZeroWithTheSameMemoryForAResend) {
+TEST(FlowSequence, TreatsPsnZeroWithSameAddressAsRetransmission) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 100)).Feed(WriteOf(1, 100)).Feed(WriteOf(0, 100));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);
   EXPECT_EQ(feeder.Record().requests.retransmitted, 1u);
 }
 
-// NCCL's messages name a buffer each: what counts is what PSN 0 named.
-TEST(FlowSequence, TakesPsnZeroForAResendWhateverTheMessagesSinceNamed) {
+// Each of NCCL's messages uses another buffer; only the address at PSN 0 matters.
+TEST(FlowSequence, TreatsPsnZeroAsRetransmissionDespiteLaterMessages) {
   FlowFeeder feeder;
   for (int turn = 0; turn < 2; ++turn) {
     feeder.Feed(WriteOf(0, 100, {}, 0xa00)).Feed(WriteOf(1, 100, {}, 0xb00));
@@ -136,7 +137,7 @@ TEST(FlowSequence, TakesPsnZeroForAResendWhateverTheMessagesSinceNamed) {
   EXPECT_EQ(record.payload_bytes, 200u);
 }
 
-TEST(FlowSequence, TakesPsnZeroForAResendBeforeAnyMessageEnded) {
+TEST(FlowSequence, TreatsPsnZeroAsRetransmissionBeforeAnyMessageEnded) {
   FlowFeeder feeder;
   feeder.Feed(FirstOf(0)).Feed(MiddleOf(1)).Feed(FirstOf(0)).Feed(MiddleOf(1));
   const FlowRecord record = feeder.Record();
@@ -145,13 +146,13 @@ TEST(FlowSequence, TakesPsnZeroForAResendBeforeAnyMessageEnded) {
   EXPECT_EQ(record.payload_bytes, 2048u);
 }
 
-TEST(FlowSequence, TakesPsnZeroAfterALongPauseForAnotherIncarnation) {
+TEST(FlowSequence, TreatsPsnZeroAfterALongPauseAsNewQueuePair) {
   FlowFeeder feeder({.capacity = 16, .idle_timeout = std::chrono::hours(1)});
   feeder.Feed(WriteOf(0, 4), 0).Feed(WriteOf(1, 4), 1).Feed(WriteOf(0, 4), 61 * kSecond);
   EXPECT_EQ(feeder.Records().back().requests.restarts, 1u);
 }
 
-TEST(FlowSequence, TakesPsnZeroBehindTheLastNumberForTheNextOne) {
+TEST(FlowSequence, TreatsPsnZeroAfterTheLastPsnAsWrap) {
   FlowFeeder other_memory;
   other_memory.Feed(WriteOf(0xffffff, 4, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
   EXPECT_EQ(other_memory.Record().requests.restarts, 0u);
@@ -160,7 +161,7 @@ TEST(FlowSequence, TakesPsnZeroBehindTheLastNumberForTheNextOne) {
   EXPECT_EQ(long_pause.Records().back().requests.restarts, 0u);
 }
 
-TEST(FlowSequence, TakesPsnZeroBehindAReadAtTheWrapForTheNextOne) {
+TEST(FlowSequence, TreatsPsnZeroAfterAReadAtTheWrapAsWrap) {
   FlowFeeder feeder;
   feeder.Feed(ReadOf(0xfffffe, 8192, {}, 0x1000)).Feed(WriteOf(0, 4, {}, 0x2000));
   EXPECT_EQ(feeder.Record().requests.restarts, 0u);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How entries come, go and are told: intervals, eviction, expiry. What a packet does to its entry
-// stands in flow_event.cc.
+// Creation, eviction and expiry of flow entries, and intervals. flow_event.cc updates entries.
 #include "dataplane/flow/flow_table.h"
 
 #include <algorithm>
@@ -13,9 +12,9 @@ namespace rocescope {
 namespace {
 
 constexpr uint32_t kEvictionCandidates = 16;
-constexpr uint32_t kExpirySweepShare = 16;  // of the entries, per interval
+constexpr uint32_t kExpirySweepShare = 16;  // fraction of the entries that is checked per interval
 
-// Entries to load in advance where they are visited in no order of memory.
+// Number of entries to prefetch when they are visited in random order.
 constexpr uint32_t kAhead = 8;
 
 void PrefetchAll(const FlowEntry& entry) {
@@ -52,7 +51,7 @@ FlowTable::FlowTable(const Options& options)
   gaps_.Touch();
 }
 
-// The entry that was not where it was guessed to be, or has another DSCP.
+// Slow path: the entry was not at the guessed position, or has another DSCP.
 FlowEntry& FlowTable::FindOrCreate(const RocePacket& packet, const Place& place, int64_t now_ns,
                                    RecordBatch& out) {
   const uint32_t number = index_.Find(place.flow_hash, [&](uint32_t candidate) {
@@ -71,7 +70,7 @@ FlowEntry& FlowTable::Create(const RocePacket& packet, const Place& place, int64
                              RecordBatch& out) {
   const uint32_t number = TakeEntry(out);
   FlowEntry& entry = entries_[number];
-  // An evicted flow leaves its place on the active list to the new one.
+  // The new flow takes over the evicted flow's position in the active list.
   const bool listed = (entry.flags & open_.flag) != 0;
   entry = FlowEntry{};
   entry.source = packet.source;
@@ -110,8 +109,8 @@ void FlowTable::MeetAnotherInterval(int64_t now_ns, RecordBatch& out) {
   }
 }
 
-// A wrong time in the future must not make everything after it late for ever; two taps whose clocks
-// differ must not open and close intervals packet by packet.
+// A wrong time in the future must not make all later packets late, and two taps with different
+// clocks must not open and close intervals with every packet.
 bool FlowTable::CountLate(int64_t now_ns) {
   constexpr int64_t kFar = 10'000'000'000;
   constexpr uint32_t kEnough = 64;
@@ -132,7 +131,7 @@ void FlowTable::OpenInterval(int64_t index) {
 }
 
 void FlowTable::CloseInterval(RecordBatch& out) {
-  CloseRest(out);  // of the one before
+  CloseRest(out);  // of the previous interval
   std::swap(open_, closing_);
   closing_start_ns_ = interval_start_ns_;
   next_closed_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow state at the taps: decoded packets in, records out.
+// Per-tap state of flows: decoded packets in, records out.
 #pragma once
 
 #include <algorithm>
@@ -22,26 +22,27 @@
 
 namespace rocescope {
 
-// One lcore's table: no locks. When it is full, a new flow takes the place of the one that has been
-// quiet longest among a few that a clock hand points at; that one's record is emitted first.
+// The flow table of one lcore; it has no locks. When the table is full, a new flow replaces the
+// flow that was idle longest among a few that a clock hand points at, and the record of the
+// replaced flow is emitted first.
 //
-// Time is the packets' own. Records of an interval are emitted when the first packet of a later one
-// arrives, or by Advance; or, in a steady table, a few with each packet from then on, so that a
-// port is not left alone for as long as thousands of them take. A packet whose time lies before the
-// open interval is counted as late and belongs to the open one, until so many lie so far before it
-// that the clock must have been wrong.
+// Time is packet time. The records of an interval are emitted when the first packet of a later
+// interval arrives, or by Advance. A steady table emits a few of them with each packet, so that a
+// port is not left unattended while thousands of records are emitted. A packet with a time before
+// the open interval counts as late and is accounted in the open interval. If many packets are far
+// before the open interval, the clock must have been wrong, and a packet opens its own interval.
 class FlowTable {
  public:
   struct Options {
-    uint32_t capacity = kFlowCapacity;  // flows at taps; memory is taken as they come
+    uint32_t capacity = kFlowCapacity;  // flows at taps; memory is allocated as flows arrive
     Duration interval = std::chrono::milliseconds(100);
     Duration idle_timeout = std::chrono::seconds(60);
-    // No packet waits much longer than another: all memory, 300 octets a flow, is taken at the
-    // start, and an interval's records are due until the next one ends.
+    // Avoids latency spikes: all memory, 300 bytes per flow, is allocated at the start, and the
+    // records of an interval may be emitted until the next interval ends.
     bool steady = false;
     ObservationBudget::Options sightings;
   };
-  // Timestamps inside an interval are kept as 32-bit nanoseconds.
+  // Timestamps inside an interval are stored as 32-bit nanoseconds.
   static constexpr Duration kMaximumInterval = std::chrono::seconds(4);
 
   struct Statistics {
@@ -61,46 +62,47 @@ class FlowTable {
     }
   };
 
-  // A capacity of 0 is taken for 1; an interval outside of 1 ms to kMaximumInterval is moved into
-  // it.
+  // A capacity of 0 is treated as 1; the interval is clamped to 1 ms to kMaximumInterval.
   explicit FlowTable(const Options& options);
 
-  // Where a packet's state is looked for.
+  // Locations of a packet's state in the tables.
   struct Place {
-    uint64_t identity;  // IdentityOf the packet
+    uint64_t identity;  // IdentityOf() of the packet
     uint64_t flow_hash;
-    uint64_t psn_hash;  // of the unordered address pair and the PSN
-    uint64_t pair;      // the sum of both addresses' folds (base/hash.h)
-    uint32_t guess;     // number of the entry that is most likely the flow's
+    uint64_t psn_hash;  // hash of the unordered address pair and the PSN
+    uint64_t pair;      // sum of both addresses' folds (base/hash.h)
+    uint32_t guess;     // number of the entry that most likely belongs to the flow
   };
 
-  // A packet's way, each step worth taking for a few packets before the next one: Prepare names the
-  // places of its state and starts loading the index, Approach starts loading the flow's entry.
+  // The stages before Process. To hide memory latency, run each stage for several packets before
+  // the next stage. Prepare computes the locations and prefetches the index; Approach prefetches
+  // the flow's entry.
   void Prepare(const RocePacket& packet, TapId tap, Place& place) const;
   void Approach(const RocePacket& packet, Place& place) const;
 
-  // Accounts one RoCE packet, `place` being what Prepare and then, unless left out, Approach made
-  // it; appends to `out` what is due.
+  // Accounts one RoCE packet and appends the records that become due to `out`. `place` is the
+  // result of Prepare and, optionally, Approach.
   [[gnu::always_inline]] inline void Process(const RocePacket& packet, const Place& place,
                                              Timestamp event, Timestamp arrival, RecordBatch& out);
 
-  // Closes every interval that ends at or before `now`, and goes on with one that is being closed.
+  // Closes every interval that ends at or before `now`, and continues to emit records of a closed
+  // interval.
   void Advance(Timestamp now, RecordBatch& out);
 
-  // Emits what intervals have, whatever the time: the end of a replay.
+  // Emits the records of all intervals regardless of the time, at the end of a replay.
   void Flush(RecordBatch& out);
 
-  // Whether one more record of the kinds that are said whatever k is (NAK, CNP, connection manager
-  // datagrams) fits into the interval's cap. Counts one that does not.
+  // Returns true if the interval's rate limit admits one more record of the kinds that are reported
+  // independently of k (NAK, CNP, CM datagrams). Otherwise counts the record as dropped.
   bool AdmitAlways() { return observation_budget_.AdmitAlways(); }
 
   uint32_t size() const { return size_; }
   const Statistics& statistics() const { return statistics_; }
 
  private:
-  // Few enough to keep up with a port, enough to be done long before the next interval ends.
+  // Small enough to keep up with a port, large enough to finish long before the next interval ends.
   static constexpr uint32_t kClosedPerPacket = 2;
-  // Of a packet that is more than the middle of something.
+  // Opcode flags of packets that are not in the middle of a message.
   static constexpr uint8_t kEventful =
       wire::kOpcodeStarts | wire::kOpcodeEnds | wire::kOpcodeResponse;
 
@@ -118,7 +120,7 @@ class FlowTable {
   struct Active {
     ZeroedArray<uint32_t> flows;
     uint32_t count = 0;
-    uint16_t flag;  // that entries have meanwhile
+    uint16_t flag;  // flag of the entries in the list
   };
 
   void Release(uint32_t number);
@@ -127,13 +129,14 @@ class FlowTable {
   }
   GapMemory::Of RequestGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2}; }
   GapMemory::Of ResponseGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2 + 1}; }
-  // True if the packet's time is so wrong for the open interval that it should open its own.
+  // Returns true if the packet's time is so far from the open interval that it should open its own
+  // interval.
   bool CountLate(int64_t now_ns);
   void Tell(const FlowEntry& entry, int64_t start_ns, RecordBatch& out) const;
-  // Tells of the interval that began then, unless nothing came since counters were full, and
-  // forgets it.
+  // Emits the record of the interval that began at `start_ns`, unless no packets arrived since the
+  // last record, and clears the counters.
   void Emit(FlowEntry& entry, int64_t start_ns, RecordBatch& out) const;
-  // Round trips are measured at one tap.
+  // Separates taps, because a round trip is measured at one tap.
   static uint64_t AtTap(uint64_t psn_hash, uint64_t identity) {
     return psn_hash ^ (identity >> 32 & 0xffff) * 0x9e3779b97f4a7c15ull;
   }
@@ -148,19 +151,19 @@ class FlowTable {
   FlowEntry& FindOrCreate(const RocePacket& packet, const Place& place, int64_t now_ns,
                           RecordBatch& out);
   FlowEntry& Create(const RocePacket& packet, const Place& place, int64_t now_ns, RecordBatch& out);
-  // What is more than the next packet of a WRITE under way.
+  // Handles packets other than the next packet of a WRITE in progress.
   void ProcessEvent(FlowEntry& entry, const RocePacket& packet, const Place& place, Timestamp event,
                     Timestamp arrival, RecordBatch& out);
   void Activate(FlowEntry& entry, int64_t now_ns) const;
   uint32_t TakeEntry(RecordBatch& out);
   void OpenInterval(int64_t index);
-  // Of the open interval: its flows are told of from now on.
+  // Closes the open interval; its records are emitted from now on.
   void CloseInterval(RecordBatch& out);
   void CloseSome(uint32_t flows, RecordBatch& out);
   void CloseRest(RecordBatch& out) {
     if (closes_) CloseSome(UINT32_MAX, out);
   }
-  void ExpireSome(uint32_t entries);  // those that are idle among the next ones
+  void ExpireSome(uint32_t entries);  // checks the next entries and expires the idle ones
 
   [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const RocePacket& packet,
                                                 const wire::OpcodeTraits& opcode, int64_t now_ns);
@@ -181,28 +184,29 @@ class FlowTable {
   const Options options_;
   FlowIndex index_;
   ZeroedArray<FlowEntry> entries_;
-  ZeroedArray<uint32_t> free_;  // numbers given back, a stack
-  Active open_;                 // of the open interval
-  Active closing_;              // of the last one: those before next_closed_ were told of
+  ZeroedArray<uint32_t> free_;  // stack of released numbers
+  Active open_;                 // flows of the open interval
+  // Flows of the last interval; records before next_closed_ were emitted.
+  Active closing_;
   RoundTripProbes probes_;
   GapMemory gaps_;
   ObservationBudget observation_budget_;
   uint32_t size_ = 0;
-  uint32_t used_ = 0;  // entries ever taken: numbers below it
+  uint32_t used_ = 0;  // number of entries ever used; all numbers in use are below it
   uint32_t free_count_ = 0;
   uint32_t next_closed_ = 0;
-  uint32_t unswept_ = 0;  // entries that are still to be looked at for idle ones
-  bool closes_ = false;   // there is something left of the last interval to be told or swept
+  uint32_t unswept_ = 0;  // entries that must still be checked for being idle
+  bool closes_ = false;   // the last interval has records to emit or entries to check
   uint32_t eviction_hand_ = 0;
   uint32_t expiry_hand_ = 0;
   int64_t closing_start_ns_ = 0;
   int64_t interval_start_ns_ = 0;
-  uint32_t far_late_ = 0;    // packets far too late since that last opened an interval
-  int64_t interval_end_ns_;  // no packet is before it until the first one opens an interval
+  uint32_t far_late_ = 0;    // far too late packets since one of them last opened an interval
+  int64_t interval_end_ns_;  // until the first packet opens an interval, no packet is before it
   Statistics statistics_;
 };
 
-// The three steps stand here to become one loop in their caller.
+// The three stages are defined here so that they are inlined into the caller's loop.
 
 inline void FlowTable::Prepare(const RocePacket& packet, TapId tap, Place& place) const {
   const uint64_t source = FoldAddress(packet.source);
@@ -224,8 +228,8 @@ inline void FlowTable::Approach(const RocePacket& packet, Place& place) const {
   const auto* entry = reinterpret_cast<const char*>(&entries_[number]);
   __builtin_prefetch(entry, 1);
   __builtin_prefetch(entry + kLine, 1);
-  // What an event will touch beside; of other packets the first line once more, since a branch here
-  // would be mispredicted more often than the line costs.
+  // Prefetches the other cache lines that an event uses. For other packets this repeats the first
+  // line, because a mispredicted branch would cost more than the extra prefetch.
   const wire::OpcodeTraits& opcode = packet.Traits();
   const bool event = ((opcode.flags & kEventful) != 0) | packet.ack_request;
   const size_t line = opcode.Is(wire::kOpcodeResponse) ? 3 : 2;
@@ -244,7 +248,8 @@ inline void FlowTable::Process(const RocePacket& packet, const Place& place, Tim
     found = &FindOrCreate(packet, place, now_ns, out);
   FlowEntry& entry = *found;
 
-  // The next packet of a WRITE under way is more than half of all: nothing but counters moves.
+  // The next packet of a WRITE in progress is the case for more than half of all packets. It
+  // changes only counters.
   const bool middle = (packet.opcode == wire::kOpcodeWriteMiddle) & !packet.ack_request &
                       ((entry.flags & (open_.flag | kFlowRequestSeen | kFlowReadPending)) ==
                        (open_.flag | kFlowRequestSeen)) &

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PSNs that a tap missed and that lie further back than a tracker's window: go-back-N fills a gap
-// when hundreds of later packets have passed. One cache line for each sequence that misses some,
-// shared by number; a newer owner takes an older one's place.
+// PSNs that a tap missed and that are older than a tracker's window. With go-back-N, a gap is
+// filled only after hundreds of later packets. Each sequence with missing packets uses one cache
+// line, chosen by its number; a sequence replaces an older one in the same line.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class GapMemory {
     uint32_t count;
   };
   struct alignas(64) Set {
-    uint32_t owner_plus_one;  // 0: nobody
+    uint32_t owner_plus_one;  // 0: unused
     uint32_t used;
     std::array<Range, kRanges> ranges;  // oldest first
   };
@@ -33,7 +33,8 @@ class GapMemory {
 
   void Touch() { sets_.Touch(); }
 
-  // One sequence's part of the memory, as PsnTracker wants it. `owner`: a small number of its own.
+  // The part of the memory that belongs to one sequence, with the interface that PsnTracker
+  // expects. `owner` is a small unique number.
   class Of {
    public:
     Of(GapMemory& memory, uint32_t owner)
@@ -51,7 +52,7 @@ class GapMemory {
           return;
         }
       }
-      if (set_.used == kRanges) Remove(0);  // the oldest
+      if (set_.used == kRanges) Remove(0);  // removes the oldest range
       set_.ranges[set_.used++] = {.first = first, .count = count};
     }
 
@@ -84,7 +85,7 @@ class GapMemory {
                 set_.ranges.begin() + at);
       --set_.used;
     }
-    // In a full set the oldest gives way.
+    // If the set is full, the oldest range is evicted.
     void Insert(uint32_t at, const Range& range) {
       if (set_.used == kRanges) {
         Remove(0);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which single packets are reported. One rule for the whole fabric: every tap, and both directions
-// of a host pair, choose the same packets, so that a packet can be followed from tap to tap, an ACK
-// found beside its request, and absence means something.
+// The hash rule that selects single packets to report (packet observations). All taps of the fabric
+// and both directions of a host pair select the same packets. A packet can therefore be followed
+// from tap to tap, an ACK can be matched with its request, and a missing observation is
+// significant.
 //
-// A packet is chosen with probability 2^-k by the hash of its unordered address pair and its PSN;
-// and, at the same rate, by the hash of the pair and a memory address: that of the RETH, or the one
-// that a clear-to-send grants, so that both ends of a RETH echo are chosen together.
+// A packet is selected with probability 2^-k by the hash of its unordered address pair and its PSN.
+// At the same rate it is selected by the hash of the pair and a memory address: the address in the
+// RETH, or the one that a clear-to-send grants, so that both ends of a RETH echo are selected
+// together.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,8 @@ constexpr bool IsChosen(uint64_t hash, uint8_t exponent) {
   return exponent == 0 || hash >> (64 - exponent) == 0;
 }
 
-// Memory addresses and PSNs must not meet in one hash value. `pair`: see HashPair.
+// The address is inverted so that addresses and PSNs do not share hash values. `pair`: see
+// HashPair.
 constexpr uint64_t HashAddress(uint64_t pair, uint64_t address) { return HashPair(pair, ~address); }
 
 }  // namespace rocescope

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many packets a table may sight: k for those that the rule chooses, a cap for the others.
+// Limits on the packet observations of a flow table: k for packets selected by the hash rule, a
+// rate limit for the others.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +13,18 @@
 
 namespace rocescope {
 
-// Chooses k for each epoch so that about `per_interval` packets of a record interval are chosen,
-// and caps the packets that are reported whatever k is (NAK, CNP). An epoch is a record interval,
-// or less of it where traffic comes faster than k was made for.
+// Chooses k for each epoch so that about `per_interval` packets of a record interval are selected,
+// and limits the packets that are reported independently of k (NAK, CNP). An epoch is a record
+// interval, or a part of it if traffic arrives faster than k was chosen for.
 class ObservationBudget {
  public:
   struct Options {
     uint32_t chosen_per_interval = 8192;
     uint32_t always_per_interval = 8192;
-    uint8_t minimum_exponent = 0;  // for a fleet whose boxes shall choose alike
-    // Of lcores that work together: its k is theirs, in place of one by the numbers above.
+    // Common minimum of a fleet, so that its appliances select the same packets.
+    uint8_t minimum_exponent = 0;
+    // Shared by lcores that work together; if set, it determines k, and the numbers above are
+    // unused.
     std::shared_ptr<ObservationRate> rate;
   };
 
@@ -32,11 +35,11 @@ class ObservationBudget {
 
   uint8_t exponent() const { return exponent_; }
 
-  // As IsChosen(hash, exponent()).
+  // Same result as IsChosen(hash, exponent()).
   bool Chooses(uint64_t hash) const { return hash <= threshold_; }
 
-  // Counts a packet, once it is known whether it was chosen; k grows when it is far too small for
-  // what comes.
+  // Counts a packet after it is known whether it was selected. Increases k if it is far too small
+  // for the traffic.
   void CountEligible() {
     if (++eligible_ >= limit_) [[unlikely]]
       Review();
@@ -57,8 +60,8 @@ class ObservationBudget {
     Review();
   }
 
-  // Sets k by what the interval had, unless all lcores do when the next one begins; returns how
-  // many sightings the cap refused in it.
+  // Sets k according to the interval's traffic, unless it is shared: then it is set when the next
+  // interval begins. Returns the number of observations that the rate limit dropped.
   uint64_t EndInterval() {
     if (member_) {
       member_->Publish(eligible_);
@@ -90,8 +93,8 @@ class ObservationBudget {
   Options options_;
   std::optional<ObservationRate::Member> member_;
   uint8_t exponent_ = 0;
-  uint64_t threshold_ = 0;  // of the hashes that k chooses
-  uint64_t limit_ = 0;      // eligible packets at which k is looked at again
+  uint64_t threshold_ = 0;  // largest hash that k selects
+  uint64_t limit_ = 0;      // number of eligible packets at which k is reviewed again
   uint64_t eligible_ = 0;
   uint64_t always_ = 0;
   uint64_t capped_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All atomics are relaxed: each word says all that its reader takes from it, and a count that is a
-// little old only makes k a little late.
+// All atomics are relaxed: each word is self-contained, and a slightly old count only delays the
+// change of k slightly.
 #include "dataplane/flow/observation_rate.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr uint64_t WordOf(int64_t epoch, uint64_t count) {
   return static_cast<uint64_t>(epoch) << 32 | std::min<uint64_t>(count, UINT32_MAX);
 }
 constexpr uint64_t CountIn(uint64_t word) { return word & UINT32_MAX; }
-// How many epochs `word` is ahead of `epoch`.
+// Number of epochs that `word` is ahead of `epoch`.
 constexpr int32_t Ahead(uint64_t word, int64_t epoch) {
   return static_cast<int32_t>(static_cast<uint32_t>(word >> 32) - static_cast<uint32_t>(epoch));
 }
@@ -23,7 +23,7 @@ constexpr int kExponentBits = 8;
 constexpr uint64_t DecisionWord(int64_t epoch, uint8_t exponent) {
   return static_cast<uint64_t>(epoch) << kExponentBits | exponent;
 }
-// Of an epoch that no time has: 2^55 of them before 1970, of a millisecond at least each.
+// An epoch that never occurs: 2^55 epochs before 1970, each at least a millisecond long.
 constexpr uint64_t kNoDecision = DecisionWord(-(int64_t{1} << 55), 0);
 constexpr uint8_t ExponentIn(uint64_t decision) {
   return std::min(static_cast<uint8_t>(decision), kMaximumObservationExponent);
@@ -60,7 +60,7 @@ uint64_t ObservationRate::TotalIn(int64_t epoch) const {
   return total;
 }
 
-// Of the last epoch before `epoch` in which any lcore had packets.
+// Total of the last epoch before `epoch` in which any lcore had packets.
 uint64_t ObservationRate::TotalBefore(int64_t epoch) const {
   int32_t last = INT32_MIN;
   for (uint32_t i = 0; i < Lcores(); ++i) {
@@ -95,7 +95,7 @@ ObservationRate::Member::Review ObservationRate::Member::Publish(uint64_t eligib
   rate.published_[number_].current.store(WordOf(epoch_, eligible), kRelaxed);
   std::atomic<uint64_t>& decision = rate.DecisionOf(epoch_);
   uint64_t decided = decision.load(kRelaxed);
-  // Far from the others, it keeps its own.
+  // An lcore that is far from the others keeps its own exponent.
   if (IsOf(decided, epoch_)) exponent_ = ExponentIn(decided);
 
   const uint32_t chosen = rate.options_.chosen_per_interval;
@@ -108,9 +108,10 @@ ObservationRate::Member::Review ObservationRate::Member::Publish(uint64_t eligib
       exponent_ = ExponentIn(decided);
     }
   }
-  // If all go on alike, the overrun comes when each has counted its share of what is left to it.
+  // If all lcores continue at the same rate, the overrun occurs when each has counted its share of
+  // the remaining packets.
   const uint64_t left = OverrunOf(exponent_, chosen) - total;
-  // Often enough for the sum to be right within a few percent when the next epoch begins.
+  // Frequent enough that the sum is accurate within a few percent when the next epoch begins.
   constexpr uint64_t kPublicationsPerShare = 32;
   const uint64_t step = (uint64_t{chosen} << exponent_) / kPublicationsPerShare;
   const uint64_t apart = std::min(step, left) / rate.Lcores();

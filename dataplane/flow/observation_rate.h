@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One k for all lcores of a box. Each publishes how many packets it could have sighted in the epoch
-// (a record interval) that it is in; whoever enters an epoch first decides its k from what all of
-// them had in the one before, and the others take it from there. Traffic that comes twice as fast
-// as k was made for raises it within the epoch; the others follow when they publish next.
+// One k for all lcores of an appliance. Each lcore publishes the number of eligible packets in its
+// current epoch (a record interval). The first lcore to enter an epoch determines k from the sum of
+// the epoch before; the others use the same k. If traffic is twice as fast as k was chosen for, an
+// lcore raises k within the epoch; the others follow when they next publish.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,24 @@ namespace rocescope {
 class ObservationRate {
  public:
   struct Options {
-    uint32_t chosen_per_interval = 8192;  // of the box
-    uint8_t minimum_exponent = 0;         // for a fleet whose boxes shall choose alike
+    uint32_t chosen_per_interval = 8192;  // for the whole appliance
+    // Common minimum of a fleet, so that its appliances select the same packets.
+    uint8_t minimum_exponent = 0;
   };
 
   explicit ObservationRate(Options options);
 
-  // One lcore's part, and that lcore's alone. The rate must outlive it.
+  // The interface of one lcore, used by that lcore only. The ObservationRate must outlive it.
   class Member {
    public:
-    // The k of an epoch that begins; it may be any, also an earlier one.
+    // Returns the k of an epoch that begins. Epochs may come in any order, also an earlier one.
     uint8_t Enter(int64_t epoch);
 
     struct Review {
-      uint8_t exponent;  // k from here on
-      uint64_t next;     // the count at which to publish again: more than the one told
+      uint8_t exponent;  // k from now on
+      uint64_t next;     // the count at which to publish again; greater than the published one
     };
-    // Publishes what the epoch had so far.
+    // Publishes the number of eligible packets in the epoch so far.
     Review Publish(uint64_t eligible);
 
    private:
@@ -46,18 +47,18 @@ class ObservationRate {
     uint8_t exponent_ = 0;
   };
 
-  // Once for each lcore; beyond kMaximumLcores they share a place and count for one.
+  // Called once by each lcore. Beyond kMaximumLcores, lcores share a slot and count as one.
   Member Join();
 
   static constexpr uint32_t kMaximumLcores = 128;
 
  private:
-  // An epoch's number modulo 2^32 and a count, in one word so that they cannot be torn apart.
+  // An epoch number modulo 2^32 and a count in one word, so that they are updated together.
   struct alignas(64) Published {
     std::atomic<uint64_t> current{0};
-    std::atomic<uint64_t> previous{0};  // the epoch before, whole
+    std::atomic<uint64_t> previous{0};  // complete count of the epoch before
   };
-  // Lcores that are farther apart than this many epochs decide for themselves.
+  // Lcores that are further apart than this number of epochs choose k independently.
   static constexpr size_t kDecisions = 64;
 
   std::atomic<uint64_t>& DecisionOf(int64_t epoch) {
@@ -73,14 +74,15 @@ class ObservationRate {
   std::array<std::atomic<uint64_t>, kDecisions> decisions_;  // epoch, k
 };
 
-// The least k, from `minimum` on, at which no more than `chosen` of `eligible` packets are chosen.
+// Smallest k, but at least `minimum`, for which at most `chosen` of `eligible` packets are
+// selected.
 constexpr uint8_t ExponentFor(uint64_t eligible, uint32_t chosen, uint8_t minimum) {
   uint8_t exponent = std::min(minimum, kMaximumObservationExponent);
   while (exponent < kMaximumObservationExponent && eligible >> exponent > chosen) ++exponent;
   return exponent;
 }
 
-// The count at which k is far too small for what comes.
+// Number of eligible packets at which k is far too small.
 constexpr uint64_t OverrunOf(uint8_t exponent, uint32_t chosen) {
   constexpr uint64_t kOverrun = 2;
   return exponent >= kMaximumObservationExponent ? UINT64_MAX : (kOverrun * chosen + 1) << exponent;

@@ -13,9 +13,9 @@
 namespace rocescope {
 namespace {
 
-constexpr int64_t kEpoch = 17'000'000'000;  // of 100 ms, as today
+constexpr int64_t kEpoch = 17'000'000'000;  // epochs of 100 ms, at a realistic time
 
-TEST(ObservationRate, IsDecidedByWhatAllHadTogether) {
+TEST(ObservationRate, IsDeterminedByTheSumOverLcores) {
   ObservationRate rate({.chosen_per_interval = 100});
   ObservationRate::Member one = rate.Join();
   ObservationRate::Member other = rate.Join();
@@ -23,12 +23,12 @@ TEST(ObservationRate, IsDecidedByWhatAllHadTogether) {
   other.Enter(kEpoch);
   one.Publish(90);
   other.Publish(90);
-  EXPECT_EQ(one.Enter(kEpoch + 1), 1);  // 180 are too many for 100, 180 / 2 are not
+  EXPECT_EQ(one.Enter(kEpoch + 1), 1);  // 180 exceed 100, and 180 / 2 do not
   EXPECT_EQ(other.Enter(kEpoch + 1), 1);
 }
 
-// Who comes later has published more, but the epoch has its k.
-TEST(ObservationRate, IsDecidedOnce) {
+// A later lcore has published more, but k of the epoch is already determined.
+TEST(ObservationRate, IsDeterminedOncePerEpoch) {
   ObservationRate rate({.chosen_per_interval = 100});
   ObservationRate::Member early = rate.Join();
   ObservationRate::Member late = rate.Join();
@@ -40,7 +40,7 @@ TEST(ObservationRate, IsDecidedOnce) {
   EXPECT_EQ(late.Enter(kEpoch + 1), 0);
 }
 
-TEST(ObservationRate, IsThatOfTheLastEpochWithPackets) {
+TEST(ObservationRate, IsBasedOnTheLastEpochWithPackets) {
   ObservationRate rate({.chosen_per_interval = 100});
   ObservationRate::Member busy = rate.Join();
   ObservationRate::Member quiet = rate.Join();
@@ -51,7 +51,7 @@ TEST(ObservationRate, IsThatOfTheLastEpochWithPackets) {
   EXPECT_EQ(quiet.Enter(kEpoch + 9), 1);
 }
 
-TEST(ObservationRate, IsRaisedForAllWhenTheyOverrunItTogether) {
+TEST(ObservationRate, IsRaisedForAllLcoresOnOverrun) {
   ObservationRate rate({.chosen_per_interval = 100});
   ObservationRate::Member one = rate.Join();
   ObservationRate::Member other = rate.Join();
@@ -63,7 +63,7 @@ TEST(ObservationRate, IsRaisedForAllWhenTheyOverrunItTogether) {
   EXPECT_EQ(one.Publish(151).exponent, 1);
 }
 
-TEST(ObservationRate, OfAPastEpochStaysWhatItWas) {
+TEST(ObservationRate, IsStableForPastEpochs) {
   ObservationRate rate({.chosen_per_interval = 100});
   ObservationRate::Member ahead = rate.Join();
   ObservationRate::Member behind = rate.Join();
@@ -76,15 +76,15 @@ TEST(ObservationRate, OfAPastEpochStaysWhatItWas) {
   EXPECT_EQ(behind.Enter(kEpoch + 5), 0);
 }
 
-// Event times before 1970, where a mirror's clock was never set.
-TEST(ObservationRate, OfAnEpochIsDecidedByNobodyBeforeItIsEntered) {
+// Event times before 1970, as from a mirror whose clock was never set.
+TEST(ObservationRate, IsUndeterminedBeforeTheEpochIsEntered) {
   for (int64_t epoch = -130; epoch < 130; ++epoch) {
     ObservationRate rate({.chosen_per_interval = 100});
     EXPECT_EQ(rate.Join().Enter(epoch), 0) << epoch;
   }
 }
 
-TEST(ObservationRate, IsNeverLessThanTheFleets) {
+TEST(ObservationRate, IsNeverLessThanTheMinimum) {
   ObservationRate rate({.chosen_per_interval = 100, .minimum_exponent = 5});
   ObservationRate::Member member = rate.Join();
   EXPECT_EQ(member.Enter(kEpoch), 5);
@@ -92,7 +92,7 @@ TEST(ObservationRate, IsNeverLessThanTheFleets) {
   EXPECT_EQ(member.Enter(kEpoch + 1), 5);
 }
 
-TEST(ObservationRate, AsksToPublishAgainBeforeTheSumIsFarOff) {
+TEST(ObservationRate, RequestsPublicationBeforeTheSumIsInaccurate) {
   ObservationRate rate({.chosen_per_interval = 6400});
   ObservationRate::Member one = rate.Join();
   ObservationRate::Member other = rate.Join();
@@ -110,8 +110,8 @@ TEST(ObservationRate, AsksToPublishAgainBeforeTheSumIsFarOff) {
   EXPECT_LE(publications, 100);
 }
 
-// A budget of its own and one that shares with nobody, packet by packet.
-TEST(ObservationRate, OfOneLcoreIsWhatABudgetOfItsOwnFinds) {
+// Compares an unshared budget with one whose rate has only one member, packet by packet.
+TEST(ObservationRate, OfOneLcoreEqualsAnUnsharedBudget) {
   std::mt19937 random(3);
   ObservationBudget alone({.chosen_per_interval = 64});
   ObservationBudget sharing(
@@ -135,7 +135,7 @@ TEST(ObservationRate, OfOneLcoreIsWhatABudgetOfItsOwnFinds) {
   EXPECT_GE(largest, 6);
 }
 
-TEST(ObservationBudget, KeepsToTheFleetsMinimum) {
+TEST(ObservationBudget, RespectsMinimum) {
   ObservationBudget budget({.chosen_per_interval = 64, .minimum_exponent = 3});
   EXPECT_EQ(budget.exponent(), 3);
   budget.CountEligible();
@@ -143,15 +143,15 @@ TEST(ObservationBudget, KeepsToTheFleetsMinimum) {
   EXPECT_EQ(budget.exponent(), 3);
 }
 
-TEST(ObservationBudget, HasAMaximumForAnyMinimum) {
+TEST(ObservationBudget, LimitsTheMinimum) {
   ObservationBudget budget({.minimum_exponent = 200});
   budget.EndInterval();
   EXPECT_EQ(budget.exponent(), kMaximumObservationExponent);
 }
 
-// For the thread sanitizer, and for what they must agree on: where all have published what they had
-// before any goes on, each finds the k of the sum.
-TEST(ObservationRate, IsOneForLcoresThatRunAtOnce) {
+// Runs under ThreadSanitizer, and checks agreement: if all lcores publish an epoch before any of
+// them continues, each gets the k of the sum.
+TEST(ObservationRate, IsEqualForConcurrentLcores) {
   constexpr uint32_t kLcores = 4;
   constexpr int kEpochs = 200;
   ObservationRate rate({.chosen_per_interval = 1000});
@@ -180,8 +180,8 @@ TEST(ObservationRate, IsOneForLcoresThatRunAtOnce) {
   }
 }
 
-// Without a barrier they drift apart, but go on and end.
-TEST(ObservationRate, LetsLcoresDrift) {
+// Without a barrier the lcores drift apart, but they continue and terminate.
+TEST(ObservationRate, AllowsLcoresToDrift) {
   constexpr uint32_t kLcores = 4;
   const auto rate =
       std::make_shared<ObservationRate>(ObservationRate::Options{.chosen_per_interval = 64});

@@ -17,8 +17,8 @@ using testing::SizeIs;
 
 constexpr int64_t kInterval = 100 * kMillisecond;  // the default
 
-// A table whose k is 4 from the second interval on: 1000 packets, of which at most 64 are wanted,
-// and 1000 / 2^4 = 62.5 is the first that fits.
+// A table with k = 4 from the second interval on: 1000 packets, of which at most 64 may be
+// selected; 1000 / 2^4 = 62.5 is the first value that fits.
 FlowFeeder WithKOf4(uint32_t always = 1000) {
   FlowFeeder feeder(
       {.capacity = 256, .sightings = {.chosen_per_interval = 64, .always_per_interval = always}});
@@ -38,7 +38,7 @@ std::set<uint32_t> PsnsTo(uint32_t qpn, const RecordBatch& out, TapId tap = 0) {
   return psns;
 }
 
-// A PSN of the host pair that its hash does not choose at k = 4.
+// A PSN of the host pair that is not selected by its hash at k = 4.
 uint32_t UnchosenPsn() {
   const IpAddress a = IpAddress::FromV4(0x0a000001);
   const IpAddress b = IpAddress::FromV4(0x0a000002);
@@ -47,14 +47,14 @@ uint32_t UnchosenPsn() {
   return psn;
 }
 
-TEST(Observation, IsOfEveryPacketWhileFewCome) {
+TEST(Observation, SelectsAllPacketsAtLowRate) {
   FlowFeeder feeder;
   for (uint32_t psn = 0; psn < 50; ++psn) feeder.Feed(WriteOf(psn, 4)).Feed(AckOf(psn));
   EXPECT_THAT(feeder.out().sightings, SizeIs(100));
   EXPECT_THAT(feeder.out().sightings, Each(Field(&ObservationRecord::rate_exponent, 0)));
 }
 
-TEST(Observation, TellsWhatThePacketSaid) {
+TEST(Observation, ContainsPacketFields) {
   FlowFeeder feeder;
   feeder.Feed(Packet(kWriteFirst, 77, {.ip = {.ecn = 3, .ttl = 61}}, true)
                   .Reth({.virtual_address = 0x7f0000abc000, .rkey = 5, .dma_length = 9000})
@@ -79,7 +79,7 @@ TEST(Observation, TellsWhatThePacketSaid) {
   EXPECT_FALSE(sighting.has_clear_to_send);
 }
 
-TEST(Observation, NamesItsKind) {
+TEST(Observation, ReportsKind) {
   FlowFeeder feeder;
   feeder.Feed(WriteOf(0, 4))
       .Feed(Packet(kReadOnly, 1).Aeth({}).Payload(4))
@@ -96,18 +96,19 @@ TEST(Observation, NamesItsKind) {
                                   ObservationKind::kNak, ObservationKind::kCnp, ObservationKind::kDatagram));
 }
 
-TEST(Observation, KeepsToItsBudgetFromTheNextIntervalOn) {
+TEST(Observation, MeetsBudgetFromTheNextInterval) {
   FlowFeeder feeder = WithKOf4();
   for (uint32_t i = 0; i < 1000; ++i) {
     feeder.Feed(Packet(kWriteMiddle, i, {.qpn = 9}).Payload(4), kInterval + 1);
   }
   EXPECT_THAT(feeder.out().sightings, Each(Field(&ObservationRecord::rate_exponent, 4)));
-  // 1000 coins that fall with 1/16: 62.5, standard deviation 7.7; five of them either way.
+  // 1000 trials with probability 1/16: mean 62.5, standard deviation 7.7; tolerance of five
+  // standard deviations.
   EXPECT_GT(feeder.out().sightings.size(), 24u);
   EXPECT_LT(feeder.out().sightings.size(), 101u);
 }
 
-TEST(Observation, IsOfTheSamePsnsInBothDirections) {
+TEST(Observation, SelectsTheSamePsnsInBothDirections) {
   FlowFeeder feeder = WithKOf4();
   for (uint32_t psn = 0; psn < 500; ++psn) {
     feeder.Feed(Packet(kWriteMiddle, psn, {.qpn = 17}).Payload(4), kInterval);
@@ -118,7 +119,7 @@ TEST(Observation, IsOfTheSamePsnsInBothDirections) {
   EXPECT_EQ(there, PsnsTo(33, feeder.out()));
 }
 
-TEST(Observation, IsOfTheSamePacketsAtTwoTapsAndAnyTtl) {
+TEST(Observation, SelectsTheSamePacketsAtAllTapsAndTtls) {
   FlowFeeder feeder = WithKOf4();
   for (uint32_t psn = 0; psn < 500; ++psn) {
     feeder.Feed(Packet(kWriteMiddle, psn, {.ip = {.ttl = 64}}).Payload(4), kInterval, 0);
@@ -129,7 +130,7 @@ TEST(Observation, IsOfTheSamePacketsAtTwoTapsAndAnyTtl) {
   EXPECT_EQ(here, PsnsTo(17, feeder.out(), 1));
 }
 
-TEST(Observation, OfAHigherKIsOneOfALowerKToo) {
+TEST(Observation, HigherKSelectsASubset) {
   for (uint64_t i = 0; i < 10'000; ++i) {
     const uint64_t hash = HashCombine(1, i);
     for (uint8_t k = 1; k <= kMaximumObservationExponent; ++k) {
@@ -138,8 +139,8 @@ TEST(Observation, OfAHigherKIsOneOfALowerKToo) {
   }
 }
 
-// The clear-to-send of one direction and the WRITE of the other name the same address.
-TEST(Observation, ChoosesBothPacketsOfARethEcho) {
+// The clear-to-send in one direction and the WRITE in the other have the same address.
+TEST(Observation, SelectsBothPacketsOfARethEcho) {
   FlowFeeder feeder = WithKOf4();
   const uint32_t psn = UnchosenPsn();
   const Route back = Back(33);
@@ -177,11 +178,11 @@ TEST(Observation, ChoosesBothPacketsOfARethEcho) {
   EXPECT_LT(used.size(), 80u);
 }
 
-TEST(Observation, IsOfEveryNakAndCnpUpToTheCap) {
+TEST(Observation, ReportsNaksAndCnpsUpToTheLimit) {
   FlowFeeder feeder = WithKOf4(5);
   const uint32_t unchosen = UnchosenPsn();
   for (int i = 0; i < 4; ++i) feeder.Feed(AckOf(unchosen, 0x60), kInterval);
-  for (int i = 0; i < 4; ++i) feeder.Feed(AckOf(unchosen, 0x1f), kInterval);  // no NAK
+  for (int i = 0; i < 4; ++i) feeder.Feed(AckOf(unchosen, 0x1f), kInterval);  // not a NAK
   for (int i = 0; i < 4; ++i) {
     feeder.Feed(Packet(kCnp, unchosen, Back()).Payload(16), kInterval);
   }
@@ -190,7 +191,7 @@ TEST(Observation, IsOfEveryNakAndCnpUpToTheCap) {
   EXPECT_EQ(feeder.table().statistics().observations_capped, 3u);
 }
 
-TEST(Observation, IsRarerWithinAnIntervalThatOverrunsTheBudget) {
+TEST(Observation, RaisesKWithinAnIntervalOnOverrun) {
   FlowFeeder feeder({.capacity = 256, .sightings = {.chosen_per_interval = 64}});
   for (uint32_t psn = 0; psn < 10'000; ++psn) {
     feeder.Feed(Packet(kWriteMiddle, psn).Payload(4));
@@ -206,9 +207,9 @@ TEST(Observation, IsRarerWithinAnIntervalThatOverrunsTheBudget) {
   EXPECT_GT(sightings.size(), 129u + 5 * 64 / 2);
 }
 
-TEST(Observation, ComesBackToAllWhenTrafficFalls) {
+TEST(Observation, SelectsAllAgainWhenTrafficDrops) {
   FlowFeeder feeder = WithKOf4();
-  feeder.Feed(WriteOf(0, 4), 2 * kInterval);  // the interval before had one packet
+  feeder.Feed(WriteOf(0, 4), 2 * kInterval);  // the previous interval had one packet
   feeder.out().Clear();
   feeder.Feed(WriteOf(1, 4), 3 * kInterval);
   EXPECT_THAT(feeder.out().sightings, SizeIs(1));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tap has seen of one 24-bit sequence space: 24 octets a flow, a few instructions a packet.
+// Observations of one 24-bit sequence space at a tap: 24 bytes per flow, a few instructions per
+// packet.
 #pragma once
 
 #include <algorithm>
@@ -11,38 +12,40 @@
 namespace rocescope {
 
 enum class PsnVerdict : uint8_t {
-  kFirst,      // nothing to compare with
-  kInOrder,    // the next one, or beyond a gap
-  kReordered,  // a first copy that came after a later PSN: out of order, or lost before and re-sent
-  kRetransmitted,     // seen before, or too far back to tell
-  kRestart,    // too far away to be the same sequence
+  kFirst,    // the first packet of a sequence
+  kInOrder,  // the next PSN, or a PSN after a gap
+  // A first copy that arrived after a later PSN: reordered, or lost upstream and retransmitted.
+  kReordered,
+  kRetransmitted,   // seen before, or too old to decide
+  kRestart,  // too far away to belong to the same sequence
 };
 
-// The last 64 PSNs are a bitmap; what was skipped and lies further back is kept by `Gaps`
-// (gap_memory.h), which serves many trackers and is touched only where packets are missing:
-//   void Add(uint32_t first, uint32_t count);  // PSNs that were skipped
-//   bool Fill(uint32_t psn);                   // true if it was among them; takes it out
+// The last 64 PSNs are a bitmap. `Gaps` (gap_memory.h) stores older missing PSNs. It is shared by
+// many trackers and is accessed only if packets are missing. Its interface:
+//   void Add(uint32_t first, uint32_t count);  // adds skipped PSNs
+//   bool Fill(uint32_t psn);  // returns true and removes the PSN if it was skipped
 //   void Forget();
 class PsnTracker {
  public:
-  // A jump this far is another incarnation of the queue pair, or a tap that was deaf for longer
-  // than a gap could tell: senders keep far fewer packets in flight, and go-back-N returns at most
+  // A larger jump means that the queue pair was recreated, or that the tap received nothing for too
+  // long to count the gap: senders keep far fewer packets in flight, and go-back-N returns at most
   // that far.
   static constexpr int32_t kMaximumJump = 1 << 16;
 
   bool valid() const { return known_ != 0; }
   uint32_t highest() const { return highest_; }
-  // Gaps opened, less those filled since the counts were cleared: negative if older ones were.
+  // PSNs skipped minus PSNs filled since the counts were cleared. Negative if older gaps were
+  // filled.
   int32_t missing() const { return missing_; }
   uint32_t retransmitted() const { return retransmitted_; }
   uint16_t reordered() const { return reordered_; }
   uint8_t restarts() const { return restarts_; }
 
-  // How far `psn` lies ahead of the furthest PSN seen; meaningless unless valid().
+  // Distance of `psn` from the highest PSN seen. Requires valid().
   int32_t Ahead(uint32_t psn) const { return PsnDistance(highest_, psn); }
 
-  // Takes the next PSN, if it is that one and nothing leaves the window that is still missing: what
-  // nearly every packet does. Else Observe tells.
+  // Fast path for nearly all packets: accepts `psn` and returns true if it is the next PSN and no
+  // missing PSN leaves the window. Otherwise returns false, and the caller must call Observe.
   bool Advance(uint32_t psn) {
     if (psn != ((highest_ + 1) & k24BitMask) || (window_ >> 63) == 0) return false;
     window_ = window_ << 1 | 1;
@@ -51,8 +54,8 @@ class PsnTracker {
     return true;
   }
 
-  // `reserved`: PSNs after the furthest one that will never be sent, since they belong to a READ's
-  // response; a gap is counted beyond them alone.
+  // `reserved` is the number of PSNs after the highest one that are never sent because they belong
+  // to the response to a READ. Only PSNs beyond them count as a gap.
   template <typename Gaps>
   PsnVerdict Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
     if (Advance(psn)) return PsnVerdict::kInOrder;
@@ -73,17 +76,17 @@ class PsnTracker {
     return PsnVerdict::kRestart;
   }
 
-  // Goes on from `psn`, whatever was there before.
+  // Starts a new sequence at `psn`, whatever was seen before.
   void Begin(uint32_t psn) {
     window_ = ~uint64_t{0};
     known_ = 1;
     highest_ = psn;
   }
 
-  // Undoes the count of the last kRetransmitted: the copy came over another hop.
+  // Undoes the count of the last kRetransmitted, when the copy turns out to come from another hop.
   void ForgiveResent() { --retransmitted_; }
 
-  // Counters begin anew with each record; the sequence itself goes on.
+  // Clears the counters for the next record. The sequence state is kept.
   void ClearCounts() {
     missing_ = 0;
     retransmitted_ = 0;
@@ -100,7 +103,7 @@ class PsnTracker {
     if (ahead - reserved > static_cast<uint32_t>(kMaximumJump)) return Restart(psn, gaps);
     const uint32_t skipped = ahead - 1 - reserved;
     missing_ += static_cast<int32_t>(skipped);
-    // What the window loses, oldest first.
+    // The PSNs that leave the window, oldest first.
     uint64_t leaving = ~window_;
     if (ahead < 64) leaving &= ~uint64_t{0} << (64 - ahead);
     while (leaving != 0) {
@@ -109,7 +112,7 @@ class PsnTracker {
       leaving &= ~(uint64_t{1} << place);
     }
     if (skipped > 63) gaps.Add((highest_ + 1 + reserved) & k24BitMask, skipped - 63);
-    // Reserved PSNs count as seen: nothing will come to fill them.
+    // Reserved PSNs count as seen because no packet will fill them.
     const uint64_t from_reserved = OnesFrom(ahead - reserved);
     window_ = (ahead < 64 ? window_ << ahead : 0) | (from_reserved & ~OnesFrom(ahead)) | 1;
     known_ = static_cast<uint8_t>(std::min<uint32_t>(64, known_ + std::min(ahead, 64u)));
@@ -138,13 +141,13 @@ class PsnTracker {
 
   static uint64_t OnesFrom(uint32_t bit) { return bit < 64 ? ~uint64_t{0} << bit : 0; }
 
-  uint64_t window_ = 0;   // bit i: highest - i was seen, or lies before the first one seen
-  uint32_t highest_ = 0;  // the furthest PSN
+  uint64_t window_ = 0;   // bit i: PSN highest_ - i was seen, or precedes the first one seen
+  uint32_t highest_ = 0;  // the highest PSN seen
   int32_t missing_ = 0;
   uint32_t retransmitted_ = 0;
-  uint16_t reordered_ = 0;  // stops at 65535
-  uint8_t restarts_ = 0;    // stops at 255
-  uint8_t known_ = 0;       // places of the window that tell something; 0: nothing seen yet
+  uint16_t reordered_ = 0;  // saturates at 65535
+  uint8_t restarts_ = 0;    // saturates at 255
+  uint8_t known_ = 0;       // number of valid positions in the window; 0: nothing seen yet
 };
 static_assert(sizeof(PsnTracker) == 24);
 

@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-// A tracker with a memory of its own.
+// A tracker with its own gap memory.
 class Tracked {
  public:
   PsnVerdict Observe(uint32_t psn, uint32_t reserved) {
@@ -38,16 +38,16 @@ Tracked After(std::initializer_list<uint32_t> psns) {
   return tracker;
 }
 
-TEST(PsnTracker, KnowsNothingBeforeTheFirstPacket) { EXPECT_FALSE(PsnTracker().valid()); }
+TEST(PsnTracker, IsInvalidBeforeTheFirstPacket) { EXPECT_FALSE(PsnTracker().valid()); }
 
-TEST(PsnTracker, BeginsWithWhateverComesFirst) {
+TEST(PsnTracker, BeginsWithAnyPsn) {
   Tracked tracker;
   EXPECT_EQ(tracker.Observe(4711, 0), PsnVerdict::kFirst);
   EXPECT_EQ(tracker.highest(), 4711u);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
-TEST(PsnTracker, WrapsFromTheLast24BitNumberToZero) {
+TEST(PsnTracker, WrapsAfter24Bits) {
   Tracked tracker = After({0xfffffe, 0xffffff});
   EXPECT_EQ(tracker.Observe(0, 0), PsnVerdict::kInOrder);
   EXPECT_EQ(tracker.highest(), 0u);
@@ -56,12 +56,12 @@ TEST(PsnTracker, WrapsFromTheLast24BitNumberToZero) {
 }
 
 TEST(PsnTracker, CountsAGapAcrossTheWrap) {
-  EXPECT_EQ(After({0xfffffe, 2}).missing(), 3);  // ffffff, 0, 1
+  EXPECT_EQ(After({0xfffffe, 2}).missing(), 3);  // PSNs ffffff, 0, 1
 }
 
-TEST(PsnTracker, CountsWhatAGapLeftOut) { EXPECT_EQ(After({10, 15}).missing(), 4); }
+TEST(PsnTracker, CountsPsnsInAGap) { EXPECT_EQ(After({10, 15}).missing(), 4); }
 
-TEST(PsnTracker, TakesAnUnseenPacketBackWhenItComesLate) {
+TEST(PsnTracker, FillsGapWithLatePacket) {
   Tracked tracker = After({10, 13});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kReordered);
   EXPECT_EQ(tracker.missing(), 1);
@@ -70,7 +70,7 @@ TEST(PsnTracker, TakesAnUnseenPacketBackWhenItComesLate) {
   EXPECT_EQ(tracker.highest(), 13u);
 }
 
-TEST(PsnTracker, CallsThePacketSeenTwiceResent) {
+TEST(PsnTracker, CountsDuplicateAsRetransmission) {
   Tracked tracker = After({10, 11, 12});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
   EXPECT_EQ(tracker.Observe(12, 0), PsnVerdict::kRetransmitted);
@@ -79,14 +79,14 @@ TEST(PsnTracker, CallsThePacketSeenTwiceResent) {
   EXPECT_EQ(tracker.reordered(), 0u);
 }
 
-TEST(PsnTracker, CallsALatePacketResentWhenItComesAgain) {
+TEST(PsnTracker, CountsDuplicateOfLatePacketAsRetransmission) {
   Tracked tracker = After({10, 12, 11});
   EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
-// 64 is where the window ends and the gap memory begins.
-TEST(PsnTracker, FillsAGapHoweverFarBackItLies) {
+// The window ends at 64, where the gap memory begins.
+TEST(PsnTracker, FillsGapsAtAnyDistance) {
   for (const uint32_t distance : {62u, 63u, 64u, 65u, 200u, 65000u}) {
     Tracked tracker = After({100, 102});
     for (uint32_t psn = 103; psn <= 101 + distance; ++psn) tracker.Observe(psn, 0);
@@ -97,7 +97,8 @@ TEST(PsnTracker, FillsAGapHoweverFarBackItLies) {
   }
 }
 
-// One packet of 120 in flight is lost before the tap: the sender goes back and sends all again.
+// One of 120 packets in flight is lost before the tap. The sender goes back and retransmits all of
+// them.
 TEST(PsnTracker, CountsGoBackNBeyondTheWindow) {
   Tracked tracker = After({100});
   for (uint32_t psn = 102; psn <= 221; ++psn) tracker.Observe(psn, 0);
@@ -116,28 +117,28 @@ TEST(PsnTracker, FillsALargeGapInAnyOrder) {
   EXPECT_EQ(tracker.missing(), 999 - 6);
 }
 
-TEST(PsnTracker, FillsAnOlderIntervalsGapWithANegativeCount) {
+TEST(PsnTracker, CountsNegativeWhenFillingGapOfOlderInterval) {
   Tracked tracker = After({10, 12});
   tracker.ClearCounts();
   tracker.Observe(11, 0);
   EXPECT_EQ(tracker.missing(), -1);
 }
 
-TEST(PsnTracker, OwesNothingForAPacketFromBeforeTheFirst) {
+TEST(PsnTracker, IgnoresPacketsBeforeTheFirst) {
   Tracked tracker = After({10, 12});
   EXPECT_EQ(tracker.Observe(9, 0), PsnVerdict::kReordered);
-  EXPECT_EQ(tracker.missing(), 1);  // 11
+  EXPECT_EQ(tracker.missing(), 1);  // PSN 11
 }
 
-TEST(PsnTracker, ReservesMoreThanAnyGap) {
+TEST(PsnTracker, ReservesMorePsnsThanTheMaximumGap) {
   Tracked tracker = After({10});
-  // A READ of 1 GiB at an MTU of 4096 octets.
+  // A READ of 1 GiB at an MTU of 4096 bytes.
   EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnVerdict::kInOrder);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.restarts(), 0u);
 }
 
-TEST(PsnTracker, TakesAJumpOf65536ForAGapAndOneMoreForARestart) {
+TEST(PsnTracker, TreatsJumpOf65536AsGapAndLargerJumpAsRestart) {
   EXPECT_EQ(After({5, 5 + 65536}).missing(), 65535);
   const Tracked tracker = After({5, 5 + 65537});
   EXPECT_EQ(tracker.missing(), 0);
@@ -145,33 +146,33 @@ TEST(PsnTracker, TakesAJumpOf65536ForAGapAndOneMoreForARestart) {
   EXPECT_EQ(tracker.highest(), 5u + 65537u);
 }
 
-TEST(PsnTracker, TakesAJumpBackBeyond65536ForARestart) {
+TEST(PsnTracker, TreatsJumpBackBeyond65536AsRestart) {
   EXPECT_EQ(After({70000, 70000 - 65536}).retransmitted(), 1u);
   EXPECT_EQ(After({70000, 70000 - 65537}).restarts(), 1u);
 }
 
-TEST(PsnTracker, DoesNotMissReservedNumbers) {
+TEST(PsnTracker, DoesNotCountReservedPsnsAsMissing) {
   Tracked tracker = After({10});
-  EXPECT_EQ(tracker.Observe(14, 3), PsnVerdict::kInOrder);  // 11, 12 and 13 are responses
+  EXPECT_EQ(tracker.Observe(14, 3), PsnVerdict::kInOrder);  // 11, 12 and 13 belong to responses
   EXPECT_EQ(tracker.missing(), 0);
 }
 
-TEST(PsnTracker, MissesWhatLiesBeyondTheReservedNumbers) {
+TEST(PsnTracker, CountsGapBeyondReservedPsns) {
   Tracked tracker = After({10});
   tracker.Observe(16, 3);
   EXPECT_EQ(tracker.missing(), 2);  // 14 and 15
   EXPECT_EQ(tracker.Observe(15, 0), PsnVerdict::kReordered);
-  EXPECT_EQ(tracker.Observe(13, 0), PsnVerdict::kRetransmitted);  // nothing was missing there
+  EXPECT_EQ(tracker.Observe(13, 0), PsnVerdict::kRetransmitted);  // no packet was missing there
 }
 
-TEST(PsnTracker, TakesAnyNumberOfReservedOnes) {
+TEST(PsnTracker, SupportsAnyNumberOfReservedPsns) {
   Tracked tracker = After({10});
   tracker.Observe(10 + 60000, UINT32_MAX);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnVerdict::kRetransmitted);
 }
 
-TEST(PsnTracker, ClearsCountsAndKeepsItsPlace) {
+TEST(PsnTracker, ClearsCountsAndKeepsSequence) {
   Tracked tracker = After({10, 13, 11, 10});
   tracker.ClearCounts();
   EXPECT_EQ(tracker.missing(), 0);
@@ -179,9 +180,9 @@ TEST(PsnTracker, ClearsCountsAndKeepsItsPlace) {
   EXPECT_EQ(tracker.Observe(14, 0), PsnVerdict::kInOrder);
 }
 
-// What was skipped and did not come is unseen, each number's first copy is not re-sent and every
-// further copy is, as far as seven open gaps reach.
-TEST(PsnTracker, AgreesWithASetOfTheNumbersSeen) {
+// Within seven open gaps, the tracker agrees with a reference: skipped PSNs that did not arrive are
+// missing, the first copy of each PSN is not a retransmission, and every further copy is.
+TEST(PsnTracker, AgreesWithASetOfSeenPsns) {
   std::mt19937 random(1);
   for (int round = 0; round < 200; ++round) {
     Tracked tracker;
@@ -202,8 +203,8 @@ TEST(PsnTracker, AgreesWithASetOfTheNumbersSeen) {
   }
 }
 
-// A lossy link in front of the tap and a sender that goes back up to 500 packets to the first lost
-// one: the tap knows each first copy.
+// A lossy link before the tap, and a sender that goes back up to 500 packets to the first lost one.
+// The tap recognises each first copy.
 TEST(PsnTracker, AgreesWithGoBackNOverALossyLink) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
@@ -223,7 +224,7 @@ TEST(PsnTracker, AgreesWithGoBackNOverALossyLink) {
       for (uint32_t i = 0; i < flight; ++i) {
         if (i != lost) send(next + i);
       }
-      next += lost;  // flight, if nothing was lost
+      next += lost;  // number of packets in flight if none was lost
     }
     send(next);
     EXPECT_EQ(tracker.retransmitted(), retransmitted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that asked for an ACK and wait for it, found again by the ACK's PSN: a direct-mapped
-// table in which a newer request takes an older one's place.
+// Requests that asked for an ACK and have not received it yet. An ACK finds its request by PSN. The
+// table is direct-mapped; a newer request replaces an older one in the same slot.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rocescope {
 class RoundTripProbes {
  public:
   struct Probe {
-    uint64_t hash = 0;  // of the unordered address pair and the PSN, and the tap
+    uint64_t hash = 0;  // hash of the unordered address pair, the PSN and the tap
     int64_t sent_ns = 0;
     uint32_t flow = 0;  // number of the request's flow entry
     bool waiting = false;
@@ -26,10 +26,10 @@ class RoundTripProbes {
     probes_[hash % kSize] = {.hash = hash, .sent_ns = now_ns, .flow = flow, .waiting = true};
   }
 
-  // Where it is remembered, to be loaded in advance.
+  // Address of the slot for `hash`, for prefetching.
   const void* PlaceOf(uint64_t hash) const { return &probes_[hash % kSize]; }
 
-  // The waiting request under `hash`, or nullptr.
+  // Returns the pending request under `hash`, or nullptr.
   Probe* Find(uint64_t hash) {
     Probe& probe = probes_[hash % kSize];
     return probe.waiting && probe.hash == hash ? &probe : nullptr;

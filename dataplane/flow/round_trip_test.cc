@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a request that asks for an ACK to the ACK, at one tap.
+// Time from a request that asks for an ACK to the ACK, at one tap.
 #include <gtest/gtest.h>
 
 #include "dataplane/flow/flow_feeder.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kBackQpn = 33;
 
-// Requests of 1 ms distance, answered after 10, 20, 30, ... µs.
+// Requests at intervals of 1 ms, acknowledged after 10, 20, 30, ... µs.
 void Answer(FlowFeeder& feeder, int count, TapId request_tap = 0, TapId ack_tap = 0) {
   for (int i = 0; i < count; ++i) {
     const auto psn = static_cast<uint32_t>(i);
@@ -18,17 +18,17 @@ void Answer(FlowFeeder& feeder, int count, TapId request_tap = 0, TapId ack_tap 
   }
 }
 
-TEST(AckRoundTrip, IsKnownOnceASecondAckConfirmsThePair) {
+TEST(AckRoundTrip, IsMeasuredAfterASecondAckConfirmsThePeer) {
   FlowFeeder feeder;
   Answer(feeder, 5);
   const DurationSummary round_trip = feeder.RecordOf(kBackQpn).ack_round_trip;
-  EXPECT_EQ(round_trip.count, 4u);  // 20, 30, 40 and 50
+  EXPECT_EQ(round_trip.count, 4u);  // 20, 30, 40 and 50 µs
   EXPECT_EQ(round_trip.sum, std::chrono::microseconds(140));
   EXPECT_EQ(round_trip.minimum, std::chrono::microseconds(20));
   EXPECT_EQ(round_trip.maximum, std::chrono::microseconds(50));
 }
 
-TEST(AckRoundTrip, IsNoMatterOfTheRequestsFlow) {
+TEST(AckRoundTrip, IsNotRecordedOnTheRequestsFlow) {
   FlowFeeder feeder;
   Answer(feeder, 5);
   EXPECT_EQ(feeder.RecordOf(17).ack_round_trip.count, 0u);
@@ -40,7 +40,7 @@ TEST(AckRoundTrip, IsNotMeasuredAcrossTaps) {
   EXPECT_EQ(feeder.RecordOf(kBackQpn).ack_round_trip.count, 0u);
 }
 
-TEST(AckRoundTrip, NeedsARequestThatAsked) {
+TEST(AckRoundTrip, RequiresAckRequest) {
   FlowFeeder feeder;
   for (uint32_t psn = 0; psn < 5; ++psn) feeder.Feed(WriteOf(psn, 4)).Feed(AckOf(psn));
   EXPECT_EQ(feeder.RecordOf(kBackQpn).ack_round_trip.count, 0u);
@@ -53,7 +53,7 @@ TEST(AckRoundTrip, EndsWithTheFirstAck) {
   EXPECT_EQ(feeder.RecordOf(kBackQpn).ack_round_trip.count, 2u);
 }
 
-TEST(AckRoundTrip, IsNotThatOfAnotherHostPair) {
+TEST(AckRoundTrip, IgnoresOtherHostPairs) {
   FlowFeeder feeder;
   const Route elsewhere{.source = "10.0.0.9", .destination = "10.0.0.1", .qpn = 44};
   for (uint32_t psn = 0; psn < 5; ++psn) {
@@ -62,8 +62,8 @@ TEST(AckRoundTrip, IsNotThatOfAnotherHostPair) {
   EXPECT_EQ(feeder.RecordOf(44).ack_round_trip.count, 0u);
 }
 
-// Two queue pairs of a host pair send the same PSNs; only one is ever answered by this flow.
-TEST(AckRoundTrip, BelievesTheFlowThatKeepsBeingAnswered) {
+// Two queue pairs of a host pair use the same PSNs, but this flow acknowledges only one of them.
+TEST(AckRoundTrip, UsesTheFlowThatMatchesRepeatedly) {
   FlowFeeder feeder;
   Answer(feeder, 3);
   feeder.Feed(WriteOf(3, 4, {.qpn = 18}, 1, true), 3 * kMillisecond);

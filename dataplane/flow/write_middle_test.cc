@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The short way of a WRITE's middle packets against the way of all others.
+// Compares the fast path for the middle packets of a WRITE with the general path.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,8 +10,9 @@
 namespace rocescope::test {
 namespace {
 
-// One flow's traffic, with all that may happen between two middles of a WRITE. With `asking` each
-// middle wants an ACK, which makes an event of it, and nothing else in a flow that nobody answers.
+// Traffic of one flow with all events that can occur between two middle packets of a WRITE. With
+// `asking`, each middle packet requests an ACK, which selects the general path and has no other
+// effect if no ACKs arrive.
 class Traffic {
  public:
   explicit Traffic(bool asking) : asking_(asking) {}
@@ -19,7 +20,7 @@ class Traffic {
   Frame Next() {
     Vary();
     const uint32_t dice = random_() % 100;
-    if (dice < 3) psn_ += 1 + random_() % 3;  // lost
+    if (dice < 3) psn_ += 1 + random_() % 3;  // lost packets
     if (dice >= 97) psn_ -= 1 + random_() % 5;
     const uint32_t psn = psn_++ & k24BitMask;
     if (dice < 80) return Packet(kWriteMiddle, psn, route_, asking_).Payload(64);
@@ -57,7 +58,7 @@ RecordBatch RecordsOf(bool asking) {
   return feeder.out();
 }
 
-TEST(WriteMiddle, CountsAsAnyOtherPacketOnItsShortWay) {
+TEST(WriteMiddle, FastPathCountsLikeTheGeneralPath) {
   const RecordBatch records = RecordsOf(false);
   EXPECT_GT(records.flows.size(), 20u);
   EXPECT_GT(records.sightings.size(), 100u);

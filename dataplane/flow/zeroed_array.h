@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A large array of all-zero objects whose pages the kernel hands out only when they are touched:
-// capacity costs address space, not memory.
+// A large array of zero-initialised objects. The kernel allocates pages on first access, so that
+// capacity costs address space but no memory.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
 
  public:
-  // Throws std::bad_alloc when the address space is not to be had.
+  // Throws std::bad_alloc if there is not enough address space.
   explicit ZeroedArray(size_t count) : count_(count) {
     if (count == 0) return;
     void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(memory);
-    // Scattered look-ups would cost a page fault and a TLB entry each; a kernel without large pages
-    // says no, which changes nothing else.
+    // Huge pages avoid a page fault and a TLB miss per random access. A kernel without them refuses
+    // the request, which is harmless.
     constexpr size_t kWorthLargePages = size_t{4} << 20;
     if (count * sizeof(T) >= kWorthLargePages) {
       madvise(memory, count * sizeof(T), MADV_HUGEPAGE);
@@ -43,7 +43,7 @@ class ZeroedArray {
     return *this;
   }
 
-  // Has the kernel hand out all pages now, as zeroed as before: later ones cost up to milliseconds.
+  // Allocates all pages now; they are still zero. Allocating them later can take milliseconds.
   void Touch() {
     constexpr size_t kPage = 4096;
     if (count_ == 0 || madvise(data_, count_ * sizeof(T), MADV_POPULATE_WRITE) == 0) return;

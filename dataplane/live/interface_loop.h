@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's work: frames from an interface of the kernel into records.
+// The loop of a thread that receives frames from a kernel network interface and makes records of
+// them.
 #pragma once
 
 #include <atomic>
@@ -21,8 +22,9 @@ class InterfaceLoop {
 
   static Result<std::unique_ptr<InterfaceLoop>> Open(const Options& options);
 
-  // Until `stop` is set, or the interface fails, whose error that is; hands over all records, for
-  // which it waits: the reader must go on until Run has returned.
+  // Runs until `stop` is set or the interface fails; returns the failure. Before returning it hands
+  // over all records and waits for the reader, which must therefore take records until Run has
+  // returned.
   Status Run(const std::atomic<bool>& stop);
 
   const FrameWorker& worker() const { return worker_; }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a loop that waits in the kernel does what is to be done now and then.
+// Intervals at which a receive loop wakes up for periodic work.
 #pragma once
 
 #include <chrono>
 
 namespace rocescope {
 
-// A loop looks at least so often whether it is to stop.
+// Maximum time between two checks of the stop flag.
 inline constexpr std::chrono::milliseconds kLongestWait{50};
 
 class Pace {
  public:
-  // 20 times a second.
+  // Returns true 20 times a second.
   bool IsDue() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return false;

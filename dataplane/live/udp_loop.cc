@@ -32,7 +32,7 @@ void UdpLoop::Run(const std::atomic<bool>& stop) {
       worker_.RunHousekeeping(WallClock());
     }
   }
-  // What comes after that must not keep a loop that was told to stop.
+  // The limit ensures that the loop stops although datagrams keep arriving.
   for (size_t batches = receiver_->sockets() * 1024; batches > 0; --batches) {
     if (!Take(std::chrono::milliseconds(0))) break;
   }

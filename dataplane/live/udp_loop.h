@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread's work: INT reports and sFlow from UDP sockets into records.
+// The loop of a thread that receives INT reports and sFlow from UDP sockets and makes records of
+// them.
 #pragma once
 
 #include <atomic>
@@ -17,15 +18,16 @@ class UdpLoop {
   struct Options {
     std::vector<UdpAddress> int_reports;
     std::vector<UdpAddress> sflow;
-    uint64_t buffer = uint64_t{16} << 20;  // of each socket, in the kernel
+    uint64_t buffer = uint64_t{16} << 20;  // receive buffer of each socket in bytes
     FrameProcessor::Options processor;
-    uint16_t first_tap = 0;  // the sockets', those of INT reports first, are numbered from here on
+    // Number of the first socket's tap; sockets of INT reports are numbered before those of sFlow.
+    uint16_t first_tap = 0;
   };
 
   static Result<std::unique_ptr<UdpLoop>> Open(const Options& options);
 
-  // Until `stop` is set; then takes what has arrived, and hands over all records, for which it
-  // waits: the reader must go on until Run has returned.
+  // Runs until `stop` is set, then processes the datagrams that have already arrived and hands over
+  // all records. It waits for the reader, which must therefore take records until Run has returned.
   void Run(const std::atomic<bool>& stop);
 
   const FrameWorker& worker() const { return worker_; }

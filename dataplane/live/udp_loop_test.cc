@@ -16,10 +16,10 @@ constexpr IpAddress kLoopback = IpAddress::FromV4(0x7f000001);
 // Version 5, agent 192.0.2.1, no samples.
 const Bytes kSflow = {0, 0, 0, 5, 0, 0, 0, 1, 192, 0, 2, 1, 0, 0,
                       0, 0, 0, 0, 0, 9, 0, 0, 0,   0, 0, 0, 0, 0};
-// One report of node 7 without metadata and packet.
+// A report of node 7 without metadata and packet.
 const Bytes kReport = {0x20, 0, 0, 1, 0, 0, 0, 7, 0x10, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
 
-TEST(UdpLoop, TakesEachKindByItsSocketUntilItIsStopped) {
+TEST(UdpLoop, ReceivesEachKindOnItsSocketUntilStopped) {
   const auto loop = *UdpLoop::Open({.int_reports = {{.address = kLoopback}},
                                     .sflow = {{.address = kLoopback}},
                                     .processor = {.captures = {"eth1", "udp int", "udp sflow"}},
@@ -28,8 +28,8 @@ TEST(UdpLoop, TakesEachKindByItsSocketUntilItIsStopped) {
   UdpSender sflow(loop->receiver().AddressOf(1).port);
   ASSERT_TRUE(reports.Send(kReport));
   ASSERT_TRUE(sflow.Send(kSflow));
-  ASSERT_TRUE(sflow.Send(kReport));  // that is no sFlow
-  std::atomic<bool> stop = true;     // what has arrived by then is taken
+  ASSERT_TRUE(sflow.Send(kReport));  // not an sFlow datagram
+  std::atomic<bool> stop = true;     // datagrams that have arrived by then are processed
   loop->Run(stop);
   const FrameProcessor::Counters counters = loop->worker().Statistics().frames;
   EXPECT_TRUE(counters.ledger.Balances());
@@ -49,7 +49,7 @@ TEST(UdpLoop, TakesEachKindByItsSocketUntilItIsStopped) {
   EXPECT_EQ(sources[1].agent, IpAddress::FromV4(0xc0000201));
 }
 
-TEST(UdpLoop, PublishesWhileItRuns) {
+TEST(UdpLoop, PublishesCountersWhileRunning) {
   const auto loop =
       *UdpLoop::Open({.sflow = {{.address = kLoopback}}, .processor = {.captures = {"udp"}}});
   std::atomic<bool> stop = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// No packet costs an allocation once its flow and tap are known and the batch has room.
+// Packets cause no allocation once their flow and tap are known and the batch has space.
 #include <gtest/gtest.h>
 
 #include "dataplane/pipeline/frame_processor.h"
@@ -21,7 +21,7 @@ TEST(Allocation, DoesNotHappenInTheSteadyState) {
   processor.Process(mix.frames(), out);
 
   const uint64_t before = allocations;
-  ::operator delete(::operator new(1));  // that allocations are counted at all
+  ::operator delete(::operator new(1));  // verifies that allocations are counted
   processor.Process(mix.frames(), out);
   processor.Process(mix.frames(), out);
   EXPECT_EQ(allocations - before, 1u);

@@ -55,7 +55,7 @@ void FrameProcessor::Add(const Tally& tally) {
   counters_.cut_at = std::max(counters_.cut_at, tally.cut_at);
 }
 
-// True if the frame is to be accounted.
+// Returns true if the frame must be accounted.
 inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) {
   slot.raw = &raw;
   if (!walks_always_ && ReadPlainRoce(raw, slot.packet, mark_)) [[likely]] {
@@ -72,8 +72,8 @@ inline bool FrameProcessor::Read(const RawFrame& raw, Slot& slot, Tally& tally) 
   return true;
 }
 
-// What the short way does not know, and what options ask of every frame. False for a frame that is
-// dropped or filtered.
+// General path for frames that the fast path does not support, and for options that examine every
+// frame. Returns false if the frame is dropped or filtered.
 bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
   const DropReason reason = DecodeFrame(raw, frame_, options_.ports);
   if (reason != DropReason::kNone) {
@@ -81,7 +81,7 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
     taps_.Follow(raw);
     return false;
   }
-  // Filters are about packets: of telemetry, about those that it tells of.
+  // Filters apply to RoCE packets. For telemetry they apply to the reported packets.
   if (!IsTelemetry(frame_.kind) && !options_.filter.Keeps(frame_)) {
     ++counters_.ledger.filtered;
     taps_.Follow(raw);
@@ -96,8 +96,8 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
   return true;
 }
 
-// What is to be done with the frame that took the long way, beside accounting; false if that is
-// all.
+// Does the remaining work for a frame of the general path. Returns false if the frame needs no flow
+// accounting.
 bool FrameProcessor::TakeWalked(const RawFrame& raw, TapId tap) {
   switch (frame_.kind) {
     case FrameKind::kRoce:
@@ -143,8 +143,8 @@ void FrameProcessor::ProcessDatagrams(FrameKind kind, std::span<const RawFrame> 
   Add(tally);
 }
 
-// While a group's flow entries are on their way from memory the next group is read, and while that
-// one's index lines are on theirs, the first is accounted.
+// A software pipeline: while the flow entries of one group are loaded from memory, the next group
+// is decoded; while the index lines of that group are loaded, the first group is accounted.
 void FrameProcessor::Process(std::span<const RawFrame> frames, RecordBatch& out) {
   counters_.ledger.received += frames.size();
   out_ = &out;
@@ -178,7 +178,8 @@ inline void FrameProcessor::Account(const Group& group, RecordBatch& out) {
 }
 
 void FrameProcessor::NoteManagement(const Slot& slot, RecordBatch& out) {
-  // Rare, so read again: frames behind it in the group took the decoder's place.
+  // This is rare, so the frame is decoded again: later frames of the group have overwritten the
+  // decoder's result.
   if (DecodeFrame(*slot.raw, frame_, options_.ports) != DropReason::kNone || !frame_.Has(kPartCm) ||
       !flows_.AdmitAlways()) {
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A frame's way from a source to records: decode, filter, name the tap, account. A replay and a
-// live port run this same code; one object a core, no locks.
+// Processes frames into records: decode, filter, determine the tap, account. Replay and live ports
+// run this code. One object per core, no locks.
 #pragma once
 
 #include <array>
@@ -24,55 +24,56 @@ class FrameProcessor {
  public:
   struct Options {
     FlowTable::Options flow_table;
-    FrameFilter filter;       // hosts and QPs; times are the source's matter
-    bool check_icrc = false;  // costs a pass over every octet
+    FrameFilter filter;       // hosts and QPs; the source filters by time
+    bool check_icrc = false;  // reads every byte of the frame
     TelemetryPorts ports;
-    std::vector<std::string> captures;  // names of the taps that RawFrame::tap counts
-    std::shared_ptr<TapRegistry> taps;  // of cores that work together, in place of `captures`
+    std::vector<std::string> captures;  // names of the taps, indexed by RawFrame::tap
+    std::shared_ptr<TapRegistry> taps;  // shared by cores that work together; replaces `captures`
   };
 
   struct Counters {
     Ledger ledger;
     uint64_t roce_frames = 0;
     uint64_t pause_frames = 0;  // PAUSE and PFC
-    uint64_t int_frames = 0;    // of INT reports
+    uint64_t int_frames = 0;    // frames with INT reports
     uint64_t sflow_frames = 0;
-    uint64_t cut_frames = 0;  // decoded, though the capture or the switch cut them
-    uint32_t cut_at = 0;      // captured octets of the longest of them
+    uint64_t cut_frames = 0;  // decoded although the capture or the switch truncated them
+    uint32_t cut_at = 0;      // captured bytes of the longest truncated frame
     uint64_t icrc_valid = 0;
     uint64_t icrc_invalid = 0;
-    uint64_t wire_bytes = 0;      // of decoded frames
-    Timestamp first;              // capture times of the decoded frames: earliest and latest,
-    Timestamp last;               // the epoch if there are none
-    TelemetryCounters telemetry;  // what was in those frames
+    uint64_t wire_bytes = 0;  // of decoded frames
+    Timestamp first;          // capture time of the earliest decoded frame
+    // Capture time of the latest decoded frame; both are the epoch if there are none.
+    Timestamp last;
+    TelemetryCounters telemetry;  // content of the telemetry frames
 
-    // Those of another core, or of another port.
+    // Adds the counters of another core or port.
     Counters& operator+=(const Counters& other);
   };
 
   explicit FrameProcessor(Options options);
 
-  // Takes frames in order; appends the records that fall due.
+  // Processes frames in order and appends the records that become due.
   void Process(std::span<const RawFrame> frames, RecordBatch& out);
 
-  // Datagrams that came by sockets of ours: RawFrames of what UDP carried, without headers, all of
-  // this kind, which IsTelemetry. Each counts as a frame; what is no
-  // such datagram is dropped.
+  // Processes datagrams from UDP sockets: RawFrames that hold the UDP payload without headers. All
+  // have the given kind, which must satisfy IsTelemetry. Each counts as a frame; invalid datagrams
+  // are dropped.
   void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams, RecordBatch& out);
 
-  // Frames that the source's time filter left out.
+  // Counts frames that the source's time filter excluded.
   void CountFiltered(uint64_t frames) {
     counters_.ledger.received += frames;
     counters_.ledger.filtered += frames;
   }
 
-  // Frames that were received here and given up before anything looked at them.
+  // Counts frames that were received here and dropped before they were decoded.
   void CountDropped(DropReason reason, uint64_t frames) {
     counters_.ledger.received += frames;
     counters_.ledger.dropped[static_cast<size_t>(reason)] += frames;
   }
 
-  // See FlowTable.
+  // See FlowTable::Advance.
   void Advance(Timestamp now, RecordBatch& out) { flows_.Advance(now, out); }
   void Flush(RecordBatch& out) { flows_.Flush(out); }
 
@@ -82,8 +83,8 @@ class FrameProcessor {
   const TelemetryReader& telemetry() const { return telemetry_; }
 
  private:
-  // Two groups are under way at a time: few enough frames to stay in the first-level cache, enough
-  // for memory to answer meanwhile.
+  // Two groups are processed at a time: few enough frames to stay in the L1 cache, enough to hide
+  // memory latency.
   static constexpr size_t kGroup = 8;
 
   struct Slot {
@@ -97,7 +98,7 @@ class FrameProcessor {
     size_t count = 0;
   };
 
-  // What a call of Process counts, kept at hand until its end.
+  // Counters of one call of Process, kept locally until its end.
   struct Tally {
     uint64_t decoded = 0;
     uint64_t wire_bytes = 0;
@@ -121,10 +122,10 @@ class FrameProcessor {
   FlowTable flows_;
   TapTable taps_;
   TelemetryReader telemetry_;
-  RecordBatch* out_ = nullptr;  // of the call of Process at hand
+  RecordBatch* out_ = nullptr;  // output of the current call of Process
   Counters counters_;
-  ErspanMark mark_;       // of the frame at hand
-  DecodedFrame frame_{};  // the last one that took the long walk
+  ErspanMark mark_;       // of the current frame
+  DecodedFrame frame_{};  // the last frame that took the general decoding path
   std::array<Group, 2> groups_;
 };
 

@@ -44,7 +44,7 @@ TEST(FrameProcessor, AccountsForEveryFrameOfAMix) {
   EXPECT_EQ(counters.roce_frames + counters.pause_frames, counters.ledger.decoded);
 }
 
-TEST(FrameProcessor, AccountsForFramesOfNoiseAndOfNothing) {
+TEST(FrameProcessor, AccountsForRandomAndEmptyFrames) {
   const FrameMix mix(2000, true);
   FrameProcessor processor(Options());
   RecordBatch out;
@@ -53,24 +53,23 @@ TEST(FrameProcessor, AccountsForFramesOfNoiseAndOfNothing) {
   EXPECT_EQ(processor.counters().ledger.received, 2000u);
 }
 
-// An empty datagram of sFlow: version 5, agent 0.0.0.1, no samples.
+// An empty sFlow datagram: version 5, agent 0.0.0.1, no samples.
 Bytes SflowFrame() {
   const Bytes datagram = {0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0,
                           0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0};
   return Frame().Eth().Ipv4("192.0.2.1", "192.0.2.9").Udp(50000, 6343).Payload(datagram).Build();
 }
 
-// A report without metadata and packet, of node 7: group header, then one word and the main
-// contents.
+// A report of node 7 without metadata and packet: group header, one word, main contents.
 Bytes ReportFrame(uint16_t port) {
   const Bytes datagram = {0x20, 0, 0, 1, 0, 0, 0, 7, 0x10, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   return Frame().Eth().Ipv4("192.0.2.1", "192.0.2.9").Udp(50000, port).Payload(datagram).Build();
 }
 
-TEST(FrameProcessor, TakesTelemetryByItsPortAndCountsWhatIsInIt) {
+TEST(FrameProcessor, RecognisesTelemetryByPortAndCountsContent) {
   FrameProcessor::Options options = Options();
   options.ports.int_reports = 9555;
-  options.filter.qpns = {Qpn{17}};  // about packets: a report that tells of none is left out
+  options.filter.qpns = {Qpn{17}};  // filters apply to packets, so a report without one is filtered
   FrameProcessor processor(options);
   const Bytes sflow = SflowFrame();
   const Bytes report = ReportFrame(9555);
@@ -96,7 +95,7 @@ TEST(FrameProcessor, TakesTelemetryByItsPortAndCountsWhatIsInIt) {
   EXPECT_TRUE(totals.telemetry[1].is_sflow);
 }
 
-TEST(FrameProcessor, MakesARecordOfAReport) {
+TEST(FrameProcessor, MakesARecordFromAReport) {
   FrameProcessor processor(Options());
   const Bytes report = ReportFrame(32766);
   const std::array<RawFrame, 1> frames = {RawFrame{.bytes = report, .tap = 1}};
@@ -107,7 +106,7 @@ TEST(FrameProcessor, MakesARecordOfAReport) {
   EXPECT_EQ(out.hops[0].tap, 1u);
 }
 
-TEST(FrameProcessor, TellsEveryDecodedRoceFrameInItsRecords) {
+TEST(FrameProcessor, AccountsEveryDecodedRoceFrameInRecords) {
   const FrameMix mix(3000);
   FrameProcessor processor(Options());
   RecordBatch out;
@@ -131,8 +130,8 @@ TEST_P(BatchesOf, AnySizeGiveTheSameRecords) {
   EXPECT_EQ(Text(RecordsIn(mix.frames(), GetParam())), Text(whole));
 }
 
-// Entries are given up and expire while packets of their group are on the way to them.
-TEST_P(BatchesOf, AnySizeGiveTheSameRecordsOfATableThatIsTooSmall) {
+// Flows are evicted and expire while packets of their group are being prefetched.
+TEST_P(BatchesOf, AnySizeGiveTheSameRecordsWithEvictions) {
   const FrameMix mix(3000);
   FrameProcessor::Options options = Options();
   options.flow_table.capacity = 5;
@@ -148,12 +147,12 @@ TEST_P(BatchesOf, AnySizeGiveTheSameRecordsOfATableThatIsTooSmall) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, BatchesOf, testing::Values(1, 2, 7, 16, 17, 256));
 
-TEST(FrameProcessor, GivesTheSameRecordsTwice) {
+TEST(FrameProcessor, IsDeterministic) {
   const FrameMix mix(1000);
   EXPECT_EQ(Text(RecordsIn(mix.frames(), 64)), Text(RecordsIn(mix.frames(), 64)));
 }
 
-TEST(FrameProcessor, KnowsTheFirstAndTheLastCaptureTime) {
+TEST(FrameProcessor, ReportsFirstAndLastCaptureTime) {
   Bytes bytes = RoceFrame().Bth({.opcode = 0x04}).Payload(8).Build();
   std::vector<RawFrame> frames;
   for (const int64_t ns : {500, 300, 900, 700}) {
@@ -169,8 +168,8 @@ TEST(FrameProcessor, KnowsTheFirstAndTheLastCaptureTime) {
   EXPECT_EQ(processor.counters().wire_bytes, 4 * bytes.size());
 }
 
-// A mirror session's numbers count all of its copies: those that leave no record came all the same.
-TEST(FrameProcessor, MissesNoCopyOfAMirrorThatWasFilteredOrIsNoRoce) {
+// A mirror's sequence numbers cover all its copies, including those without a record.
+TEST(FrameProcessor, CountsFilteredAndDroppedCopiesInMirrorSequence) {
   const Bytes wanted = RoceFrame().Bth({.opcode = 0x04}).Payload(8).Build();
   const Bytes filtered = RoceFrame("10.0.0.8", "10.0.0.9").Bth({.opcode = 0x04}).Payload(8).Build();
   const Bytes dropped =

@@ -9,7 +9,7 @@
 namespace rocescope {
 namespace {
 
-// Event time lags arrival by this much at most where no packet moves it.
+// Event time lags arrival by at most this much when no packets arrive.
 constexpr Duration kLateness = std::chrono::seconds(1);
 
 FrameProcessor::Options ProcessorOf(const FrameWorker::Options& options) {
@@ -29,8 +29,8 @@ bool IsSame(const TelemetrySource& a, const TelemetrySource& b) {
 uint64_t HeardOf(const MirrorStream& stream) { return stream.frames; }
 uint64_t HeardOf(const TelemetrySource& sender) { return sender.datagrams; }
 
-// Whoever sent something since the copy before was heard just now. Both are in the same order, and
-// no packet costs anything.
+// Updates last_received of the senders that sent something since the previous copy. Both copies have
+// the same order, and no packet bears a cost.
 template <typename Sender>
 void NoteWhoIsHeard(const std::vector<Sender>& before, Timestamp now, std::vector<Sender>& fresh) {
   auto rest = before.begin();
@@ -59,8 +59,8 @@ void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
   statistics_.last_arrival = std::max(statistics_.last_arrival, frames.back().timestamp);
 }
 
-// What was stamped before our clock was set back lies in the future: it says nothing of how far we
-// have come until the clock is there again.
+// After the system clock was set back, earlier timestamps are in the future. They are ignored until
+// the clock reaches them again.
 void FrameWorker::FollowClock(Timestamp now) {
   constexpr Duration kStep = std::chrono::seconds(2);
   const Timestamp last = processor_.counters().last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the loops over live sources have in common: frames into records, records to the thread that
-// reads them, and counters that any thread may look at.
+// Common part of the loops over live sources: processes frames into records, passes the records to
+// the reader thread, and publishes counters to all threads.
 #pragma once
 
 #include <algorithm>
@@ -18,68 +18,70 @@
 
 namespace rocescope {
 
-// Who numbers what it sends by one source: mirrors' sessions, INT nodes and sFlow agents.
+// Senders that number their packets: mirror sessions, INT nodes and sFlow agents.
 struct Senders {
   std::vector<MirrorStream> mirrors;
   std::vector<TelemetrySource> telemetry;
 };
 
-// Belongs to the thread of its loop; others may use what is said to be theirs.
+// Belongs to the thread of its loop. Other threads may call only the functions marked below.
 class FrameWorker {
  public:
   struct Options {
     FrameProcessor::Options processor;
     RecordExchange::WhenFull when_full = RecordExchange::WhenFull::kKeep;
     size_t batch_records = RecordExchange::kRecords;
-    // Frames have times of our clock, so silence closes intervals too.
+    // Frames carry this machine's time, so intervals are also closed when no frames arrive.
     bool our_clock = false;
-    // For a wire that waits for nobody: no frame takes milliseconds, at the price of some 630 MB.
+    // Avoids latency spikes of milliseconds on live ports, at the cost of about 630 MB of memory.
     bool steady = false;
   };
 
   explicit FrameWorker(const Options& options);
 
-  // Frames that arrived here, whoever processes them; not empty, in order of arrival.
+  // Counts frames that arrived here, whichever core processes them. They must be in order of
+  // arrival and not empty.
   void CountArrived(std::span<const RawFrame> frames);
 
   void Process(std::span<const RawFrame> frames) {
     processor_.Process(frames, exchange_.current());
     HandOverIfFull();
   }
-  // What came by a socket of its own.
+  // Processes datagrams from a UDP socket.
   void ProcessDatagrams(FrameKind kind, std::span<const RawFrame> datagrams) {
     processor_.ProcessDatagrams(kind, datagrams, exchange_.current());
     HandOverIfFull();
   }
 
-  // Some times a second, also when nothing comes: closes what is due at `now`, our clock's time,
-  // hands records over, publishes.
+  // Call several times a second, also when no frames arrive. Closes intervals that are due at `now`
+  // (this machine's time), hands records over and publishes counters.
   void RunHousekeeping(Timestamp now);
 
-  // At the end: all that is left. Waits for the reader.
+  // Call at the end. Hands over all remaining records and waits for the reader.
   void Finish();
 
-  // Counted by the loop itself, and published with the rest.
+  // The loop itself counts these frames; they are published with the other counters.
   void SetLinearised(uint64_t frames) { statistics_.linearised = frames; }
   void SetPassedOn(uint64_t frames) { statistics_.passed_on = frames; }
   void SetMissed(uint64_t frames) { statistics_.missed = frames; }
   void CountDropped(DropReason reason, uint64_t frames) { processor_.CountDropped(reason, frames); }
 
-  // Any thread, any time.
+  // May be called by any thread at any time.
   SourceStatistics Statistics() const { return published_.Read(); }
-  // Who sends here, as of the last second or so.
+  // Returns the senders as of about one second ago. May be called by any thread.
   Senders LastSenders() const;
-  uint64_t beats() const { return published_.count(); }  // grows some times a second
-  // The one thread that reads records, any time.
+  // Increases several times a second; may be called by any thread.
+  uint64_t beats() const { return published_.count(); }
+  // Used by the reader thread at any time.
   RecordExchange& records() { return exchange_; }
-  // While no loop runs.
+  // Only valid while no loop runs.
   const FrameProcessor& processor() const { return processor_; }
 
  private:
   void HandOverIfFull() {
     if (exchange_.IsFull()) HandOver();
   }
-  // No earlier record will come, but a late one.
+  // The time before which no further record is expected, apart from late ones.
   Timestamp Reached() const {
     const Timestamp last = processor_.counters().last;
     return last == before_step_ ? clock_ : std::max(last, closed_until_);
@@ -94,12 +96,13 @@ class FrameWorker {
   FrameProcessor processor_;
   RecordExchange exchange_;
   Timestamp closed_until_;
-  Timestamp clock_;                           // when something was done last
-  Timestamp before_step_ = Timestamp::max();  // the last frame's, when our clock was set back
+  Timestamp clock_;  // time of the last activity
+  // Time of the last frame before the clock was set back.
+  Timestamp before_step_ = Timestamp::max();
   SourceStatistics statistics_;
   Published<SourceStatistics> published_;
-  uint32_t until_senders_ = 0;  // calls of RunHousekeeping
-  mutable std::mutex mutex_;    // of the next one; the worker does not wait for it
+  uint32_t until_senders_ = 0;  // number of calls of RunHousekeeping
+  mutable std::mutex mutex_;    // protects the list of senders; the worker never waits for it
   Senders senders_;
 };
 

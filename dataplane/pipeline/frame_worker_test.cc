@@ -40,7 +40,7 @@ size_t FlowRecordsIn(FrameWorker& worker) {
   return count;
 }
 
-TEST(FrameWorker, ClosesIntervalsByOurClockASecondLater) {
+TEST(FrameWorker, ClosesIntervalsBySystemClockAfterOneSecond) {
   FrameWorker worker(OptionsOf(true));
   const OnePacket packet;
   worker.Process({&packet.frame, 1});
@@ -50,7 +50,7 @@ TEST(FrameWorker, ClosesIntervalsByOurClockASecondLater) {
   EXPECT_EQ(FlowRecordsIn(worker), 1u);
 }
 
-TEST(FrameWorker, WithAnotherClockOnlyFramesMoveTime) {
+TEST(FrameWorker, AdvancesOnlyByFramesWithoutSystemClock) {
   FrameWorker worker(OptionsOf(false));
   const OnePacket packet;
   worker.Process({&packet.frame, 1});
@@ -60,7 +60,7 @@ TEST(FrameWorker, WithAnotherClockOnlyFramesMoveTime) {
   EXPECT_EQ(FlowRecordsIn(worker), 1u);
 }
 
-TEST(FrameWorker, TellsHowFarItHasCome) {
+TEST(FrameWorker, ReportsReachedTime) {
   FrameWorker worker(OptionsOf(true));
   const auto reached = [&] {
     HandedBatch* batch = worker.records().Take();
@@ -71,12 +71,12 @@ TEST(FrameWorker, TellsHowFarItHasCome) {
   const OnePacket packet;
   worker.Process({&packet.frame, 1});
   worker.RunHousekeeping(At(10));
-  EXPECT_EQ(reached(), At(0));  // the packet's own time
+  EXPECT_EQ(reached(), At(0));  // time of the packet
   worker.RunHousekeeping(At(5000));
-  EXPECT_EQ(reached(), At(4000));  // nothing came since
+  EXPECT_EQ(reached(), At(4000));  // no frames since
 }
 
-TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
+TEST(FrameWorker, HandlesClockThatIsSetBack) {
   FrameWorker worker(OptionsOf(true));
   const auto reached = [&] {
     HandedBatch* batch = worker.records().Take();
@@ -97,7 +97,7 @@ TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
   EXPECT_EQ(reached(), At(4000)) << "it has caught up";
 }
 
-// One mirrored copy of a packet, of this session.
+// One mirrored copy of a packet in this session.
 struct OneCopy {
   explicit OneCopy(uint16_t session)
       : octets(InErspan2(OnePacket().octets, {.session = session})) {}
@@ -106,7 +106,7 @@ struct OneCopy {
       .bytes = octets, .original_length = static_cast<uint32_t>(octets.size()), .timestamp = At(0)};
 };
 
-TEST(FrameWorker, TellsWhenEachSenderWasHeardLast) {
+TEST(FrameWorker, ReportsLastActivityOfSenders) {
   FrameWorker worker(OptionsOf(true));
   const OneCopy one(1);
   const OneCopy three(3);
@@ -124,13 +124,13 @@ TEST(FrameWorker, TellsWhenEachSenderWasHeardLast) {
   let_pass(40);
   const Senders senders = worker.LastSenders();
   ASSERT_EQ(senders.mirrors.size(), 3u);
-  EXPECT_LE(senders.mirrors[0].last_received, At(1100)) << "of session 1 nothing came since";
+  EXPECT_LE(senders.mirrors[0].last_received, At(1100)) << "no frames of session 1 since";
   EXPECT_GT(senders.mirrors[1].last_received, At(2000));
   EXPECT_LE(senders.mirrors[1].last_received, At(3100));
   EXPECT_EQ(senders.mirrors[2].last_received, senders.mirrors[1].last_received);
 }
 
-TEST(FrameWorker, PublishesWhatItCounts) {
+TEST(FrameWorker, PublishesCounters) {
   FrameWorker worker(OptionsOf(true));
   const OnePacket packet;
   worker.CountArrived({&packet.frame, 1});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks of ERSPAN headers that were seen, and what they turned out to be: one probe, one
-// comparison. A mark that falls on another's place takes it; what is not here, TapCache knows.
+// A direct-mapped cache of ERSPAN marks and the taps that they belong to: one probe, one
+// comparison. A new mark replaces another in the same slot. TapCache holds all of them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace rocescope {
 class MarkMemory {
  public:
   struct Slot {
-    uint64_t who = 0;  // with the capture; 0: free
+    uint64_t who = 0;  // including the capture; 0: free
     MirrorFollower* stream = nullptr;
     uint32_t where = 0;
     TapId tap = 0;
@@ -25,7 +25,7 @@ class MarkMemory {
 
   MarkMemory() : slots_(kSlots) {}
 
-  // Null if it is not here.
+  // Returns null if the mark is not in the cache.
   const Slot* Find(TapId capture, const ErspanMark& mark) const {
     const uint64_t who = mark.who | capture;
     const Slot& slot = slots_[PlaceOf(who, mark.where)];
@@ -41,7 +41,7 @@ class MarkMemory {
   }
 
  private:
-  static constexpr int kSlotBits = 12;  // touched as taps come
+  static constexpr int kSlotBits = 12;  // pages are allocated as taps appear
   static constexpr size_t kSlots = size_t{1} << kSlotBits;
 
   static size_t PlaceOf(uint64_t who, uint32_t where) {

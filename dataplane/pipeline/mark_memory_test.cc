@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// That a header recognised is as good as one that was read.
+// A cached mark gives the same result as parsing the header.
 #include "dataplane/pipeline/mark_memory.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
 
-// Copies from many ports of a few switches, of every clock and platform, at about their own time.
+// Copies from many ports of a few switches, with every clock and platform type, near their capture
+// time.
 class Copies {
  public:
   explicit Copies(size_t count) {
@@ -73,7 +74,7 @@ class Copies {
   std::vector<uint16_t> captures_;
 };
 
-TEST(MarkMemory, LeadsToTheTapAndTheTimeThatTheWholeHeaderTells) {
+TEST(MarkMemory, GivesTheSameTapAndTimeAsTheFullHeader) {
   const Copies copies(20'000);
   TapTable recognises({"a", "b"});
   TapTable reads({"a", "b"});
@@ -105,7 +106,7 @@ ErspanMark MarkOf(uint64_t source, uint32_t where = 5u << 26) {
   return {.who = source << 32 | ErspanMark::kPresent, .where = where};
 }
 
-TEST(MarkMemory, KnowsWhatItRemembers) {
+TEST(MarkMemory, FindsStoredMarks) {
   MarkMemory memory;
   memory.Remember(1, MarkOf(7), {.tap = 3, .clock = 2});
   const MarkMemory::Slot* found = memory.Find(1, MarkOf(7));
@@ -114,7 +115,7 @@ TEST(MarkMemory, KnowsWhatItRemembers) {
   EXPECT_EQ(found->clock, 2);
 }
 
-TEST(MarkMemory, TellsCapturesSwitchesAndPortsApart) {
+TEST(MarkMemory, DistinguishesCapturesSwitchesAndPorts) {
   MarkMemory memory;
   memory.Remember(1, MarkOf(7), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7)), nullptr);
@@ -122,8 +123,8 @@ TEST(MarkMemory, TellsCapturesSwitchesAndPortsApart) {
   EXPECT_EQ(memory.Find(1, MarkOf(7, 5u << 26 | 1)), nullptr);
 }
 
-// More marks than places: some are forgotten, none is taken for another.
-TEST(MarkMemory, MistakesNoMarkForAnother) {
+// More marks than slots: some are evicted, but none is confused with another.
+TEST(MarkMemory, NeverConfusesMarks) {
   MarkMemory memory;
   for (uint32_t i = 0; i < 10'000; ++i) {
     memory.Remember(0, MarkOf(i), {.tap = static_cast<TapId>(i)});
@@ -139,7 +140,7 @@ TEST(MarkMemory, MistakesNoMarkForAnother) {
   EXPECT_LE(known, 4'096u);
 }
 
-TEST(MarkMemory, LeavesLongPortsToThoseWhoReadThem) {
+TEST(MarkMemory, DoesNotStoreMarksWithLongPorts) {
   MarkMemory memory;
   memory.Remember(0, MarkOf(7, 1u << 26), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7, 1u << 26)), nullptr);

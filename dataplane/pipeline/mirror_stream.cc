@@ -12,7 +12,7 @@ auto KeyOf(const MirrorStream& stream) {
   return std::tuple(stream.capture, stream.source, stream.session, stream.kind);
 }
 
-// Where the mean of both would belong to neither, the clock is that of the one who saw more.
+// A mean of both offsets would fit neither, so the offset of the stream with more frames is used.
 void Add(MirrorStream& into, const MirrorStream& from) {
   if (from.frames > into.frames) {
     into.has_sequence = from.has_sequence;
@@ -48,7 +48,7 @@ void MirrorFollower::CountGap(uint32_t sequence) {
     return;
   }
   const auto ahead = static_cast<int32_t>(sequence - stream_.next_sequence);
-  // Farther than this the switch began anew.
+  // A larger jump means that the switch restarted.
   constexpr int32_t kPlausible = 1 << 20;
   if (std::abs(int64_t{ahead}) > kPlausible) {
     stream_.next_sequence = sequence + 1;
@@ -64,11 +64,12 @@ void MirrorFollower::CountGap(uint32_t sequence) {
 Timestamp MirrorFollower::EventTime(const MirrorInfo& mirror, Timestamp capture_time) {
   const std::optional<MirrorTime> time = TimeOf(mirror);
   if (!time.has_value()) return capture_time;
-  // Clocks that agree as closely as this are one; two that differ by more of a record's interval
+  // Clocks that agree this closely are treated as one. A larger fraction of a record's interval
   // would make half of the packets late.
   constexpr int64_t kSameClockNs = 10'000'000;
-  // Unwrapped against where the switch's clock must stand now, then moved to ours. With both times
-  // within their bounds no difference below overflows, whatever a header pretends.
+  // The timestamp is unwrapped relative to the expected time of the switch's clock and then
+  // converted. Both times are within their bounds, so no difference overflows, whatever a header
+  // contains.
   const Timestamp told =
       WithinBounds(Unwrap(*time, WithinBounds(capture_time - Duration(stream_.clock_offset_ns))));
   const int64_t behind = (capture_time - told).count();
@@ -77,7 +78,7 @@ Timestamp MirrorFollower::EventTime(const MirrorInfo& mirror, Timestamp capture_
     stream_.clock_offset_ns = std::abs(behind) < kSameClockNs ? 0 : behind;
   }
   const Timestamp event = told + Duration(stream_.clock_offset_ns);
-  // A time that was moved into its bounds says nothing about others.
+  // A clamped time must not be used to convert other times.
   const bool whole = told > kEarliestTime && told < kLatestTime;
   const bool has_upper = mirror.has_seconds || mirror.has_upper_timestamp;
   told_ = {.unit = wire::NanosecondsOf(mirror.granularity),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mirror session's own numbering and clock, followed by the core that receives its packets: the
-// frames inside may go to others, but only here do all of them pass, in order.
+// Sequence numbers and clock of a mirror session. The core that receives its packets tracks them:
+// other cores may process the packets, but only the receiving core gets all of them in order.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,27 @@ namespace rocescope {
 
 struct MirrorStream {
   TapId capture = 0;
-  IpAddress source;  // the switch
+  IpAddress source;  // source address of the mirror session
   uint16_t session = 0;
   MirrorKind kind = MirrorKind::kNone;
   uint64_t frames = 0;
-  uint64_t lost = 0;     // gaps in its sequence numbers, less what came late
+  // Lost copies according to gaps in the sequence numbers, less those that arrived late.
+  uint64_t lost = 0;
   uint64_t repeats = 0;  // copies with the same number as the one before
   bool has_sequence = false;
   uint32_t next_sequence = 0;
-  bool has_clock = false;       // clock_offset_ns means something
-  int64_t clock_offset_ns = 0;  // capture time less mirror time, to be added; 0 if they agree
-  // In steps of about a second, by the clock of who receives (FrameWorker::LastSenders).
+  bool has_clock = false;  // clock_offset_ns is valid
+  // Capture time minus mirror time, which is added to mirror times; 0 if they agree.
+  int64_t clock_offset_ns = 0;
+  // With a resolution of about one second, by the receiver's clock (FrameWorker::LastSenders).
   Timestamp last_received{};
 };
 
-// Adds what another core followed; a session that both name becomes one.
+// Adds the sessions that another core tracked. The same session in both becomes one.
 void MergeMirrorStreams(std::vector<MirrorStream>& into, const std::vector<MirrorStream>& from);
 
-// What a timestamp is counted in, and what stands beside it: times of one kind and one upper half
-// lie on a line. 0: it tells no time.
+// Unit and layout of a timestamp. Timestamps of one kind and with the same upper half are linear in
+// their lower half. 0: no timestamp.
 using ClockKind = uint8_t;
 constexpr ClockKind ClockKindOf(const MirrorInfo& mirror) {
   if (!mirror.has_timestamp || wire::NanosecondsOf(mirror.granularity) == 0) return 0;
@@ -47,10 +49,10 @@ class MirrorFollower {
  public:
   explicit MirrorFollower(const MirrorStream& stream) : stream_(stream) {}
 
-  // Takes the next packet's header; returns the time at which its copy was taken: the mirror's
-  // timestamp where there is one, moved to the capture's clock by what they differed at the first
-  // copy if that is 10 ms or more. A clock that then strays by 100 ms, or a stranger's header that
-  // pretends so, is moved anew: one packet must not carry our time away.
+  // Accounts the next packet's header and returns the time at which its copy was taken. This is the
+  // mirror's timestamp if there is one. If it differed from the capture time by 10 ms or more at
+  // the first copy, it is corrected by that offset. If the clock then drifts by 100 ms, the offset
+  // is determined again. This also limits the effect of a forged header on event time.
   Timestamp Follow(const MirrorInfo& mirror, Timestamp capture_time) {
     Count(mirror.has_sequence, mirror.sequence);
     if (!mirror.has_timestamp) return capture_time;
@@ -60,7 +62,8 @@ class MirrorFollower {
     return near ? event : EventTime(mirror, capture_time);
   }
 
-  // The same for a header that was not read whole: false, and nothing is taken, if it must be.
+  // Fast path for a header that was not parsed completely. Returns false and changes nothing if the
+  // header must be parsed.
   bool Follow(const ErspanMark& mark, ClockKind clock, Timestamp capture_time, Timestamp& event) {
     if (!IsNear(clock, mark.timestamp_upper, mark.timestamp, capture_time, event)) [[unlikely]] {
       if (clock != 0) return false;
@@ -75,8 +78,9 @@ class MirrorFollower {
  private:
   static constexpr int64_t kStrayedNs = 100'000'000;
 
-  // A time that was told. Another of the same kind and upper half is a multiplication away from it,
-  // unless the lower half wrapped: then it seems to have strayed.
+  // A previously converted timestamp. Another timestamp of the same kind and upper half is
+  // converted from it by one multiplication, unless the lower half wrapped, which looks like a
+  // drifting clock.
   struct Told {
     static constexpr ClockKind kNever = UINT8_MAX;
 
@@ -84,7 +88,7 @@ class MirrorFollower {
     int64_t event_ns = 0;
     uint32_t timestamp = 0;
     uint32_t timestamp_upper = 0;
-    uint32_t upper_mask = 0;  // 0 where there is no upper half
+    uint32_t upper_mask = 0;  // 0 if there is no upper half
     ClockKind clock = kNever;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of TapTable do not reach through it: that a short way to a time is no other time,
-// and what several cores followed.
+// Behaviour that the tests of TapTable do not cover: the fast path of timestamp conversion agrees
+// with the general path, and streams of several cores are merged.
 #include "dataplane/pipeline/mirror_stream.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 1'700'000'000 * kSecond;
 
-// The definition, step by step.
+// The reference model.
 class Model {
  public:
   Timestamp Follow(const MirrorInfo& mirror, Timestamp capture) {
@@ -34,7 +34,7 @@ class Model {
   int64_t offset_ = 0;
 };
 
-// A switch's header at `ns` of its own clock.
+// A switch's header at `ns` of its clock.
 MirrorInfo Header(wire::ErspanGranularity granularity, bool upper, int64_t ns) {
   MirrorInfo mirror = {.kind = MirrorKind::kErspan3, .has_timestamp = true};
   mirror.granularity = granularity;
@@ -53,9 +53,9 @@ MirrorInfo Header(wire::ErspanGranularity granularity, bool upper, int64_t ns) {
 
 class FollowerOf : public testing::TestWithParam<std::tuple<int, bool>> {};
 
-// Steps of microseconds and, sometimes, of minutes or back; clocks that are set; other headers in
-// between.
-TEST_P(FollowerOf, AnyClockTellsWhatTheDefinitionSays) {
+// Intervals of microseconds and sometimes minutes, also backwards; clocks that are set; other
+// headers in between.
+TEST_P(FollowerOf, AnyClockMatchesTheReferenceModel) {
   const auto [gra, upper] = GetParam();
   const auto granularity = static_cast<wire::ErspanGranularity>(gra);
   std::mt19937_64 random(gra * 2 + upper);
@@ -92,7 +92,7 @@ MirrorStream Session(uint16_t session, uint64_t frames, uint64_t lost, int64_t o
           .clock_offset_ns = offset};
 }
 
-TEST(MirrorStreams, OfSeveralCoresComeTogetherInOrder) {
+TEST(MirrorStreams, OfSeveralCoresAreMergedInOrder) {
   std::vector<MirrorStream> all = {Session(2, 10, 1), Session(7, 10, 2)};
   MergeMirrorStreams(all, {Session(1, 5, 0), Session(7, 20, 4), Session(9, 1, 1)});
   ASSERT_EQ(all.size(), 4u);
@@ -104,7 +104,7 @@ TEST(MirrorStreams, OfSeveralCoresComeTogetherInOrder) {
   }
 }
 
-TEST(MirrorStreams, HaveTheClockOfTheCoreThatSawMore) {
+TEST(MirrorStreams, UseClockOfTheCoreWithMoreFrames) {
   std::vector<MirrorStream> all = {Session(7, 10, 0, 111)};
   MergeMirrorStreams(all, {Session(7, 20, 0, 222)});
   MergeMirrorStreams(all, {Session(7, 5, 0, 333)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy of one thread's plain counters that others may read at any time: the owner never waits and
-// readers never touch what the owner counts in.
+// Publishes a copy of one thread's plain counters, which other threads may read at any time. The
+// owner never waits, and readers never access the owner's working copy.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@
 namespace rocescope {
 
 // A sequence lock over words (Boehm, Can seqlocks get along with programming language memory
-// models?, MSPC 2012), with release stores and acquire loads in place of fences: free on x86, and
-// ThreadSanitizer understands them.
+// models?, MSPC 2012). It uses release stores and acquire loads in place of fences, which are free
+// on x86 and understood by ThreadSanitizer.
 template <typename T>
 class Published {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // By the owner alone.
+  // Called by the owner only.
   void Publish(const T& value) {
     std::array<uint64_t, kWords> words{};
     std::memcpy(words.data(), &value, sizeof value);
@@ -29,10 +29,10 @@ class Published {
     version_.store(version + 2, std::memory_order_release);
   }
 
-  // How often, so far: that the owner goes on. Any thread.
+  // Number of publications so far; it shows that the owner is making progress. Any thread.
   uint64_t count() const { return version_.load(std::memory_order_relaxed) / 2; }
 
-  // What was published last, as a whole. Tries again while the owner writes.
+  // Returns the last published value consistently. Retries while the owner is writing.
   T Read() const {
     std::array<uint64_t, kWords> words;
     while (true) {

@@ -20,7 +20,7 @@ void Reserve(std::vector<Record>& records, size_t count, bool at_once) {
 
 RecordExchange::RecordExchange(size_t records, bool at_once)
     : records_(std::max<size_t>(records, 1)) {
-  // A burst of frames is looked at before anyone asks whether a batch is full.
+  // A burst of frames is processed before the batch is checked for being full.
   const size_t room = records_ + records_ / 4;
   for (std::unique_ptr<HandedBatch>& batch : batches_) {
     batch = std::make_unique<HandedBatch>();
@@ -60,7 +60,7 @@ bool RecordExchange::TryHandOver() {
   }
   if (next == nullptr) return false;
   ++batches_handed_over_;
-  full_.TryPush(current_);  // has room for all batches
+  full_.TryPush(current_);  // cannot fail: full_ has space for all batches
   current_ = next;
   return true;
 }

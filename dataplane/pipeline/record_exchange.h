@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches of records on their way from one lcore to the thread that reads them, and empty ones on
-// their way back. All are made beforehand, so handing one over allocates nothing.
+// Passes batches of records from an lcore to the reader thread, and empty batches back. All batches
+// are allocated beforehand, so that handing one over allocates nothing.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace rocescope {
 
 struct HandedBatch {
   RecordBatch records;
-  // The latest capture time of the frames that the lcore had decoded when it handed the batch over;
-  // unset (the epoch) if there were none. What mirrors tell of event time lies within a second of
-  // it, and intervals that silence closed may end later.
+  // Latest capture time of the frames that the lcore had decoded when it handed the batch over;
+  // unset (the epoch) if there were none. Event times from mirror headers are within one second of
+  // it. Intervals that were closed while no frames arrived may end later.
   Timestamp reached;
-  HandedBatch* below = nullptr;  // among the empty ones
+  HandedBatch* below = nullptr;  // next in the stack of empty batches
 
   size_t size() const { return records.size(); }
 };
@@ -28,34 +28,34 @@ struct HandedBatch {
 class RecordExchange {
  public:
   static constexpr size_t kBatches = 128;
-  static constexpr size_t kRecords = 4096;  // some 1.5 MB
+  static constexpr size_t kRecords = 4096;  // about 1.5 MB
 
-  // A batch is full with `records`. Those that were used last are used again first, so memory is
-  // taken as the reader needs it. `at_once`: that of flows and sightings is taken here, 330 MB, and
-  // the lcore never waits for it.
+  // A batch is full at `records` records. The batches used last are reused first, so that memory
+  // grows only as the reader needs it. With `at_once`, the memory of flow records and packet
+  // observations is allocated here (330 MB), so that the lcore never waits for it.
   explicit RecordExchange(size_t records = kRecords, bool at_once = false);
 
-  // The lcore's side: the batch that it fills.
+  // For the lcore: the batch that it fills.
   RecordBatch& current() { return current_->records; }
   size_t current_size() const { return current_->size(); }
   bool IsFull() const { return current_size() >= records_; }
 
-  // What to do while the reader holds all other batches.
+  // What HandOver does while the reader holds all other batches.
   enum class WhenFull : uint8_t { kKeep, kWait };
 
-  // Hands the current batch over for an empty one; `reached` as HandedBatch has it. Where the
-  // reader has left all others behind it waits, until the reader gives one back or abandons it; or
-  // goes on with the current one, whose records are dropped, all at once, when it is full. The last
-  // half of the batches is for full ones.
+  // Exchanges the current batch for an empty one; `reached` is described in HandedBatch. If the
+  // reader has returned no batch, kWait waits until it returns one or abandons the exchange. kKeep
+  // continues with the current batch, whose records are all dropped when it is full. The last half
+  // of the batches is reserved for full ones.
   void HandOver(Timestamp reached, WhenFull when_full);
-  uint64_t handed_over() const { return handed_over_; }  // records
+  uint64_t handed_over() const { return handed_over_; }  // number of records
   uint64_t dropped() const { return dropped_; }
 
-  // The reader's side: the next batch or null, and giving it back, emptied.
+  // For the reader: takes the next batch or null, and returns it emptied.
   HandedBatch* Take() { return full_.TryPop().value_or(nullptr); }
   void GiveBack(HandedBatch* batch);
 
-  // The reader takes no more: from now on it is no use to wait for it.
+  // The reader takes no more batches, so that nothing waits for it from now on.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -65,8 +65,8 @@ class RecordExchange {
   std::array<std::unique_ptr<HandedBatch>, kBatches> batches_;
   HandedBatch* current_;
   SpscRing<HandedBatch*, kBatches> full_;
-  // A stack that the reader alone pushes to and the lcore alone pops from: so no top can have been
-  // away and come back between two looks.
+  // A stack that only the reader pushes to and only the lcore pops from. This excludes the ABA
+  // problem.
   std::atomic<HandedBatch*> empty_ = nullptr;
   std::atomic<size_t> batches_given_back_ = 0;
   std::atomic<bool> abandoned_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both are meant for two threads: the tsan preset runs these too.
+// Both classes connect two threads, so the tsan preset runs these tests too.
 #include "dataplane/pipeline/record_exchange.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using WhenFull = RecordExchange::WhenFull;
 
-TEST(SpscRing, KeepsTheOrderAndSaysWhenItIsFull) {
+TEST(SpscRing, KeepsOrderAndReportsFull) {
   SpscRing<int, 4> ring;
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(ring.TryPush(i));
   EXPECT_FALSE(ring.TryPush(4));
@@ -23,7 +23,7 @@ TEST(SpscRing, KeepsTheOrderAndSaysWhenItIsFull) {
   EXPECT_EQ(ring.TryPop(), std::nullopt);
 }
 
-TEST(SpscRing, TakesAndGivesWhatFitsOfMany) {
+TEST(SpscRing, PushesAndPopsWhatFits) {
   SpscRing<int, 4> ring;
   EXPECT_EQ(ring.Push(std::array{1, 2, 3}), 3u);
   EXPECT_EQ(ring.Push(std::array{4, 5, 6}), 1u);
@@ -59,7 +59,7 @@ TEST(SpscRing, LosesNothingBetweenTwoThreads) {
   pusher.join();
 }
 
-TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
+TEST(RecordExchange, ExchangesFullForEmptyBatch) {
   RecordExchange exchange(16);
   exchange.current().flows.resize(3);
   exchange.HandOver(FromNanoseconds(5), WhenFull::kKeep);
@@ -72,7 +72,7 @@ TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
   EXPECT_EQ(exchange.Take(), nullptr);
 }
 
-TEST(RecordExchange, KeepsAndThenDropsWhatTheReaderDoesNotTake) {
+TEST(RecordExchange, KeepsAndThenDropsRecordsOfASlowReader) {
   RecordExchange exchange(3);
   for (size_t i = 1; i < RecordExchange::kBatches; ++i) {
     exchange.current().flows.resize(3);
@@ -88,8 +88,8 @@ TEST(RecordExchange, KeepsAndThenDropsWhatTheReaderDoesNotTake) {
   EXPECT_EQ(exchange.dropped(), 3u);
 }
 
-// A reader that is busy for a while costs the batches of that while, be they small.
-TEST(RecordExchange, KeepsHalfOfTheBatchesForFullOnes) {
+// A reader that is busy for some time loses only the batches of that time, even small ones.
+TEST(RecordExchange, ReservesHalfOfTheBatchesForFullOnes) {
   RecordExchange exchange(16);
   for (size_t i = 0; i < 2 * RecordExchange::kBatches; ++i) {
     if (exchange.current_size() < 15) exchange.current().flows.push_back({});
@@ -103,7 +103,7 @@ TEST(RecordExchange, KeepsHalfOfTheBatchesForFullOnes) {
   EXPECT_EQ(exchange.dropped(), 0u);
 }
 
-TEST(RecordExchange, GoesOnWhenTheReaderGivesABatchBack) {
+TEST(RecordExchange, ContinuesWhenTheReaderReturnsABatch) {
   RecordExchange exchange(16);
   for (size_t i = 1; i < RecordExchange::kBatches; ++i) exchange.HandOver({}, WhenFull::kWait);
   exchange.current().flows.resize(2);
@@ -113,7 +113,7 @@ TEST(RecordExchange, GoesOnWhenTheReaderGivesABatchBack) {
   EXPECT_EQ(exchange.handed_over(), 2u);
 }
 
-TEST(RecordExchange, DoesNotWaitForAReaderThatIsGone) {
+TEST(RecordExchange, DoesNotWaitAfterAbandon) {
   RecordExchange exchange(16);
   exchange.Abandon();
   for (size_t i = 0; i < 2 * RecordExchange::kBatches; ++i) {
@@ -124,7 +124,7 @@ TEST(RecordExchange, DoesNotWaitForAReaderThatIsGone) {
 
 TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
   constexpr uint32_t kRecords = 50'000;
-  RecordExchange exchange(kRecords);  // none is ever full, so none is dropped
+  RecordExchange exchange(kRecords);  // large enough that no batch is full and dropped
   std::thread lcore([&] {
     for (uint32_t i = 0; i < kRecords; ++i) {
       exchange.current().flows.push_back({.first_request_psn = i});
@@ -147,7 +147,7 @@ TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
   lcore.join();
 }
 
-TEST(Published, IsReadAsAWhole) {
+TEST(Published, IsReadConsistently) {
   struct Pair {
     uint64_t value = 0;
     std::array<uint64_t, 30> copies{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one lcore counts, as it publishes it.
+// The counters that an lcore publishes.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,20 @@ namespace rocescope {
 struct SourceStatistics {
   FrameProcessor::Counters frames;
   FlowTable::Statistics flows;
-  uint32_t flows_open = 0;       // entries of the flow table in use
-  uint64_t octets = 0;           // of the frames that it received, whatever became of them
-  uint64_t linearised = 0;       // frames of several segments, copied into one piece
-  uint64_t records = 0;          // handed over
-  uint64_t records_dropped = 0;  // lost because the reader was slow
-  uint64_t missed = 0;           // frames or datagrams that the kernel had no room for
-  uint64_t passed_on = 0;        // frames put on the ring of the lcore that owns them
+  uint32_t flows_open = 0;  // entries of the flow table in use
+  uint64_t octets = 0;      // received bytes, whatever happened to the frames
+  // Frames of several segments that were copied into contiguous memory.
+  uint64_t linearised = 0;
+  uint64_t records = 0;          // handed over to the reader
+  uint64_t records_dropped = 0;  // dropped because the reader was slow
+  // Frames or datagrams that the kernel dropped because its buffer was full.
+  uint64_t missed = 0;
+  uint64_t passed_on = 0;  // frames put on the ring of the lcore that owns them
   bool received_any = false;
-  Timestamp first_arrival;  // of all frames, before any filter, if received_any
+  Timestamp first_arrival;  // of all frames before any filter; valid if received_any
   Timestamp last_arrival;
 
-  // Those of another lcore.
+  // Adds the counters of another lcore.
   SourceStatistics& operator+=(const SourceStatistics& other) {
     frames += other.frames;
     flows += other.flows;

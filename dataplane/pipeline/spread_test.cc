@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What several cores tell of frames that were spread over them by address pair, against what one
-// tells: the same ledger, the same taps and the same records.
+// Frames distributed over several cores by address pair give the same ledger, taps and records as a
+// single core.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ namespace {
 
 constexpr Duration kMillisecond = std::chrono::milliseconds(1);
 
-// What the cores leave behind, all together.
+// The combined results of all cores.
 struct Outcome {
   FrameProcessor::Counters counters;
   FlowTable::Statistics flows;
   std::map<std::string, uint64_t> frames_of_taps;
-  std::vector<std::string> records;  // sorted, their taps by name
+  std::vector<std::string> records;  // sorted, with names of taps
   std::vector<std::string> mirrors;
   size_t busy_cores = 0;
 };
@@ -38,7 +38,7 @@ FrameProcessor::Options Options(Duration interval) {
   return {.flow_table = {.capacity = 1024, .interval = interval}, .captures = {"leaf1", "leaf2"}};
 }
 
-// `receiver` followed the mirrors.
+// `receiver` tracked the mirrors.
 Outcome Collect(const Processors& cores, const TapTable& receiver, RecordBatch& records) {
   Outcome outcome;
   for (const auto& core : cores) {
@@ -59,7 +59,7 @@ Outcome Collect(const Processors& cores, const TapTable& receiver, RecordBatch& 
   return outcome;
 }
 
-// One core does it all.
+// A single core processes all frames.
 Outcome Alone(std::span<const RawFrame> frames, Duration interval) {
   Processors core;
   core.push_back(std::make_unique<FrameProcessor>(Options(interval)));
@@ -68,7 +68,7 @@ Outcome Alone(std::span<const RawFrame> frames, Duration interval) {
   return Collect(core, core[0]->taps(), records);
 }
 
-// One core receives and spreads, `count` others do the rest.
+// One core receives and distributes, and `count` others process the frames.
 Outcome Spread(std::span<const RawFrame> frames, Duration interval, uint32_t count) {
   FrameProcessor::Options options = Options(interval);
   options.taps = std::make_shared<TapRegistry>(options.captures);
@@ -109,17 +109,17 @@ class SpreadOver : public testing::TestWithParam<uint32_t> {
   }
 };
 
-TEST_P(SpreadOver, CoresTellWhatOneCoreTells) {
+TEST_P(SpreadOver, CoresGiveTheRecordsOfOneCore) {
   CompareWithOneCore(FrameMix(4000).frames(), 100 * kMillisecond);
 }
 
-TEST_P(SpreadOver, CoresTellWhatOneCoreTellsOfNoise) {
+TEST_P(SpreadOver, CoresGiveTheRecordsOfOneCoreOnRandomBytes) {
   CompareWithOneCore(FrameMix(4000, true).frames(), 100 * kMillisecond);
 }
 
-// Without the mirrors that tell a time: whether it is late for an interval, each core would judge
-// by what it has seen.
-TEST_P(SpreadOver, CoresTellTheSameOfManyIntervals) {
+// Without mirrors that carry timestamps, because each core judges lateness by the frames that it
+// has seen.
+TEST_P(SpreadOver, CoresGiveTheRecordsOfOneCoreOverManyIntervals) {
   const FrameMix mix(4000);
   std::vector<RawFrame> frames;
   for (const RawFrame& raw : mix.frames()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring between one thread that pushes and one that pops: no locks, neither ever waits.
+// Lock-free ring buffer between one pushing and one popping thread. Neither ever waits.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,7 @@ class SpscRing {
   static_assert(std::has_single_bit(kCapacity), "positions wrap with the type");
 
  public:
-  // By the pushing thread: pushes the first of `values`, as many as there is room for; returns how
-  // many.
+  // For the pushing thread: pushes as many of the first `values` as fit and returns their number.
   size_t Push(std::span<const T> values) {
     const size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - seen_head_ + values.size() > kCapacity) {
@@ -31,7 +30,7 @@ class SpscRing {
   }
   bool TryPush(const T& value) { return Push({&value, 1}) == 1; }
 
-  // By the popping thread: takes what is there, as much as `values` holds; returns how many.
+  // For the popping thread: pops as many values as are available and fit, and returns their number.
   size_t Pop(std::span<T> values) {
     const size_t head = head_.load(std::memory_order_relaxed);
     if (seen_tail_ - head < values.size()) seen_tail_ = tail_.load(std::memory_order_acquire);
@@ -49,7 +48,7 @@ class SpscRing {
   static constexpr size_t kCacheLine = 64;
 
   std::array<T, kCapacity> slots_{};
-  // Each side's own line: how far it has come, and how far it last saw the other one.
+  // Each side has its own cache line with its own position and its last view of the other position.
   alignas(kCacheLine) std::atomic<size_t> head_ = 0;  // popped so far
   size_t seen_tail_ = 0;
   alignas(kCacheLine) std::atomic<size_t> tail_ = 0;  // pushed so far

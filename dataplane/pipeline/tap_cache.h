@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a mirror header to its tap: linear probing over 32-octet slots, at most half full and
-// doubled as taps come, so a look-up costs one cache line. The hash is keyed anew in every process:
-// whoever sends headers cannot know which of them collide.
+// Hash index from a mirror header to its tap: linear probing over 32-byte slots with a load of at
+// most one half. It doubles as taps appear, so that a lookup costs one cache line. The hash has a
+// random key per process, so that a sender of headers cannot cause collisions on purpose.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class TapCache {
   struct Slot {
     IpAddress source;
     uint64_t place = 0;  // capture, session, port index
-    uint32_t what = 0;   // kind, direction, whether there is a port index; 0: the slot is free
+    uint32_t what = 0;   // kind, direction, whether there is a port index; 0: free slot
     TapId tap = 0;
-    uint16_t stream = 0;  // the owner's number of the mirror session
+    uint16_t stream = 0;  // number of the mirror session at the owner
   };
   static_assert(sizeof(Slot) == 32);
 
@@ -35,13 +35,13 @@ class TapCache {
     rest_key_ = draw() | 1;
   }
 
-  // Null if it is not there.
+  // Returns null if there is no such tap.
   const Slot* Find(TapId capture, const MirrorInfo& mirror) const {
     const Slot& slot = slots_[PositionOf(Describe(capture, mirror))];
     return slot.what != 0 ? &slot : nullptr;
   }
 
-  // For a place that is not there yet.
+  // The place must not be in the cache yet.
   void Insert(TapId capture, const MirrorInfo& mirror, TapId tap, uint16_t stream) {
     if (++used_ * 2 > slots_.size()) {
       const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(slots_.size() * 2));
@@ -64,7 +64,7 @@ class TapCache {
                     static_cast<uint32_t>(mirror.has_port_index) << 16};
   }
 
-  // Where `key` is, or else may be put.
+  // Position of `key`, or the position at which to insert it.
   size_t PositionOf(const Slot& key) const {
     const size_t mask = slots_.size() - 1;
     const uint64_t hash = MultiplyAndFold(key.source.low ^ source_key_, key.place ^ place_key_) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of taps, on which the lcores that work on the same mirrors agree.
+// The numbers of taps, shared by the lcores that receive the same mirrors.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ struct Tap {
   uint64_t frames = 0;
 };
 
-// Where a copy was taken, as its mirror header says.
+// Where a copy was taken according to its mirror header.
 struct MirrorPlace {
   TapId capture = 0;
   IpAddress source;
@@ -37,24 +37,24 @@ struct MirrorPlace {
   friend auto operator<=>(const MirrorPlace&, const MirrorPlace&) = default;
 };
 
-// Any thread may call; one that has asked once keeps the answer (TapTable).
+// May be called by any thread. TapTable caches the results.
 class TapRegistry {
  public:
-  // Mirror headers make taps, so a stranger's packets could too: beyond this many, copies belong
-  // to their capture's tap.
+  // Maximum number of taps. Mirror headers create taps, and they can be forged; beyond the limit,
+  // copies are assigned to their capture's tap.
   static constexpr size_t kMaximumTaps = 4096;
 
-  // Captures and ports are the first taps, in this order.
+  // The captures and ports are the first taps, in this order.
   explicit TapRegistry(const std::vector<std::string>& captures);
 
-  // The number of a place, a new one at the first time; nullopt when there are no more. From then
-  // on no place gets one.
+  // Returns the number of a place and assigns a new one if it is unknown. Returns nullopt if the
+  // limit is reached; no new numbers are assigned from then on.
   std::optional<TapId> NumberOf(const MirrorPlace& place);
 
-  // All of them, by number, without frames.
+  // All taps by number, without frame counts.
   std::vector<Tap> Taps() const;
   std::map<MirrorPlace, TapId> Places() const;
-  // Where those from this number on are, captures and ports left out.
+  // Places of the taps from `number` on, without captures and ports.
   std::vector<TapPlace> PlacesFrom(size_t number) const;
   size_t count() const;
 
@@ -62,7 +62,7 @@ class TapRegistry {
   mutable std::mutex mutex_;
   std::vector<Tap> taps_;
   std::map<MirrorPlace, TapId> numbers_;
-  std::vector<TapPlace> places_;  // by number less the count of captures
+  std::vector<TapPlace> places_;  // indexed by number minus the number of captures
 };
 
 }  // namespace rocescope

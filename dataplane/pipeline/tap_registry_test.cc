@@ -32,7 +32,7 @@ MirrorInfo CopyAt(uint32_t port) {
           .source = IpAddress::FromV4(0x0a000005)};
 }
 
-TEST(TapRegistry, BeginsWithTheCaptures) {
+TEST(TapRegistry, NumbersCapturesFirst) {
   const TapRegistry registry({"leaf1", "leaf2"});
   const std::vector<Tap> taps = registry.Taps();
   ASSERT_EQ(taps.size(), 2u);
@@ -41,7 +41,7 @@ TEST(TapRegistry, BeginsWithTheCaptures) {
   EXPECT_EQ(taps[1].capture, 1);
 }
 
-TEST(TapRegistry, NumbersPlacesInTheOrderTheyAreFirstAskedFor) {
+TEST(TapRegistry, NumbersPlacesInOrderOfFirstUse) {
   TapRegistry registry({"leaf1"});
   EXPECT_EQ(registry.NumberOf(Port(7)), 1);
   EXPECT_EQ(registry.NumberOf(Port(5)), 2);
@@ -49,7 +49,7 @@ TEST(TapRegistry, NumbersPlacesInTheOrderTheyAreFirstAskedFor) {
   EXPECT_EQ(registry.Taps().at(2).name, "leaf1/10.0.0.5 session 3 ingress port 5");
 }
 
-TEST(TapRegistry, KnowsItsOwnWhenItIsFull) {
+TEST(TapRegistry, KeepsKnownPlacesWhenFull) {
   TapRegistry registry({"leaf1"});
   for (uint32_t port = 1; port < TapRegistry::kMaximumTaps; ++port) {
     ASSERT_EQ(registry.NumberOf(Port(port)), port);
@@ -58,7 +58,7 @@ TEST(TapRegistry, KnowsItsOwnWhenItIsFull) {
   EXPECT_EQ(registry.NumberOf(Port(17)), 17);
 }
 
-TEST(TapRegistry, GivesTwoCoresOneNumber) {
+TEST(TapRegistry, GivesTwoCoresTheSameNumber) {
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});
   TapTable one(registry);
   TapTable other(registry);
@@ -70,7 +70,7 @@ TEST(TapRegistry, GivesTwoCoresOneNumber) {
   EXPECT_EQ(one.taps().size(), 3u);
 }
 
-TEST(TapRegistry, LeavesFramesToTheCoreThatCountedThem) {
+TEST(TapRegistry, KeepsFrameCountsPerCore) {
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});
   TapTable one(registry);
   TapTable other(registry);
@@ -80,7 +80,7 @@ TEST(TapRegistry, LeavesFramesToTheCoreThatCountedThem) {
   EXPECT_EQ(other.taps().at(1).frames, 1u);
 }
 
-TEST(TapRegistry, TellsACoreThatComesLateWhatTheFullOneKnows) {
+TEST(TapRegistry, GivesKnownPlacesToLateCoresWhenFull) {
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});
   TapTable early(registry);
   TapTable late(registry);
@@ -93,8 +93,8 @@ TEST(TapRegistry, TellsACoreThatComesLateWhatTheFullOneKnows) {
   EXPECT_EQ(late.taps().at(17).frames, 1u);
 }
 
-// For the thread sanitizer, and for what they must agree on.
-TEST(TapRegistry, ServesManyCoresAtOnce) {
+// Runs under ThreadSanitizer, and checks that the cores agree.
+TEST(TapRegistry, ServesConcurrentCores) {
   constexpr uint32_t kPorts = 500;
   constexpr uint32_t kCores = 4;
   const auto registry = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1"});

@@ -16,7 +16,8 @@ TapTable::Sighted TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror
   return {.tap = known->tap, .event_time = streams_[known->stream].Follow(mirror, capture_time)};
 }
 
-// A header that must be read whole: a mark not seen lately, or a time that is not near the last.
+// Slow path: the header must be parsed, because the mark is not cached or its time is not near the
+// last one.
 TapTable::Sighted TapTable::LocateMark(const RawFrame& raw, const ErspanMark& mark) {
   const MirrorInfo mirror = FindMirror(raw);
   const Sighted sighted = Locate(raw, mirror);
@@ -28,7 +29,7 @@ TapTable::Sighted TapTable::LocateMark(const RawFrame& raw, const ErspanMark& ma
   return sighted;
 }
 
-// The first copy of a place, and each one of a place that has no number.
+// The first copy of a place, or any copy of a place without a number.
 TapTable::Sighted TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
                                       Timestamp capture_time) {
   const StreamKey key{capture, mirror.source, mirror.session, mirror.kind};
@@ -60,7 +61,7 @@ TapTable::Sighted TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
           .event_time = streams_[stream->second].Follow(mirror, capture_time)};
 }
 
-// A full registry changes no more, so its lock is not for every packet of a flood to take.
+// A full registry no longer changes, so it is copied to avoid its lock for every packet.
 std::optional<TapId> TapTable::NumberOf(const MirrorPlace& place) {
   if (!registry_full_) {
     const std::optional<TapId> number = registry_->NumberOf(place);

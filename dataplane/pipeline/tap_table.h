@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where each copy was taken. A capture or port is a tap; a mirror header splits it into the
-// switch's session, direction and, where it tells, port. The numbers of taps are the registry's;
-// what a core asked once it keeps.
+// Determines the tap of each copy. A capture or port is a tap; a mirror header divides it by the
+// switch's session, direction and, if present, port. The numbers come from the registry and are
+// cached per core.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class TapTable {
   static constexpr size_t kMaximumTaps = TapRegistry::kMaximumTaps;
 
   explicit TapTable(std::shared_ptr<TapRegistry> registry);
-  // With a registry of its own: a core that works alone.
+  // Creates its own registry, for a core that works alone.
   explicit TapTable(const std::vector<std::string>& captures)
       : TapTable(std::make_shared<TapRegistry>(captures)) {}
 
@@ -41,40 +41,41 @@ class TapTable {
     Timestamp event_time;
   };
 
-  // Names the tap of a decoded frame, counts it there, and tells the time at which the copy was
-  // taken (MirrorFollower).
+  // Determines the tap of a decoded frame, counts the frame, and returns the time at which the copy
+  // was taken (MirrorFollower).
   Sighted Resolve(const RawFrame& raw, const MirrorInfo& mirror) {
     return Counted(IsSettled(raw) ? SettledBefore(raw) : Locate(raw, mirror));
   }
-  // The same for a plain frame.
+  // The same for a frame from the decoder's fast path.
   Sighted Resolve(const RawFrame& raw, const ErspanMark& mark) {
     return Counted(IsSettled(raw) ? SettledBefore(raw) : Locate(raw, mark));
   }
 
-  // For a frame that leaves no record: its mirror's sequence and clock go on.
+  // For a frame without a record: updates the sequence and clock of its mirror session.
   void Follow(const RawFrame& raw) {
     if (!IsSettled(raw)) Locate(raw, FindMirror(raw));
   }
 
-  // For the core that receives frames which others will decode: does the first half of Resolve for
-  // them, where all packets of a mirror pass in order. Returns the hash to spread them by.
+  // For the core that receives frames which others decode: performs the first half of Resolve for
+  // them, because only this core sees all packets of a mirror session in order. Returns the hash by
+  // which to distribute the frame.
   uint64_t Settle(RawFrame& raw) {
     ErspanMark mark;
     MirrorInfo mirror;
     const uint64_t hash = AddressPairHash(raw, mark, mirror);
     const Sighted sighted = mark.who != 0 ? Locate(raw, mark) : Locate(raw, mirror);
     raw.settled_tap = sighted.tap;
-    // Less than MirrorFollower lets a clock stray.
+    // Fits, because MirrorFollower limits the difference.
     raw.event_offset_ns = static_cast<int32_t>((sighted.event_time - raw.timestamp).count());
     return hash;
   }
 
-  // All taps that any core knows, by number, with this core's frames.
+  // All taps that any core knows, by number, with the frame counts of this core.
   std::vector<Tap> taps() const;
   const std::shared_ptr<TapRegistry>& registry() const { return registry_; }
-  // By capture, switch, session and kind.
+  // Sorted by capture, switch, session and kind.
   std::vector<MirrorStream> MirrorStreams() const;
-  // Mirrored frames that belong to their capture because there were too many taps or sessions.
+  // Mirrored frames assigned to their capture because there were too many taps or sessions.
   uint64_t overflow() const { return overflow_; }
 
  private:
@@ -88,7 +89,7 @@ class TapTable {
   }
 
   Sighted Locate(const RawFrame& raw, const MirrorInfo& mirror) {
-    // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
+    // VXLAN and Geneve are overlays, and plain GRE does not identify where the copy was taken.
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
                              mirror.kind == MirrorKind::kErspan2 ||
                              mirror.kind == MirrorKind::kErspan3;
@@ -114,13 +115,13 @@ class TapTable {
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
 
   std::shared_ptr<TapRegistry> registry_;
-  std::vector<uint64_t> frames_;  // by tap
+  std::vector<uint64_t> frames_;  // indexed by tap
   MarkMemory marks_;
   TapCache cache_;
-  std::deque<MirrorFollower> streams_;  // marks_ points to them
+  std::deque<MirrorFollower> streams_;  // marks_ points into it
   std::map<StreamKey, uint16_t> stream_numbers_;
   bool registry_full_ = false;
-  std::map<MirrorPlace, TapId> all_places_;  // what the full registry has
+  std::map<MirrorPlace, TapId> all_places_;  // copy of the registry once it is full
   uint64_t overflow_ = 0;
 };
 

@@ -39,7 +39,7 @@ MirrorInfo Stamped(uint32_t units) {
   return mirror;
 }
 
-// Nanoseconds of an IEEE 1588 clock with its seconds.
+// Timestamp of an IEEE 1588 clock including seconds.
 MirrorInfo StampedWhole(int64_t ns) {
   MirrorInfo mirror = Erspan3();
   mirror.has_timestamp = true;
@@ -56,7 +56,7 @@ uint64_t LostAmong(std::initializer_list<uint32_t> sequences) {
   return taps.MirrorStreams().at(0).lost;
 }
 
-TEST(TapTable, NamesACaptureAfterItself) {
+TEST(TapTable, UsesCaptureAsTap) {
   TapTable taps({"leaf1", "leaf2"});
   const TapTable::Sighted sighted = Resolve(taps, 1, {}, At(5));
   EXPECT_EQ(sighted.tap, 1);
@@ -65,7 +65,7 @@ TEST(TapTable, NamesACaptureAfterItself) {
   EXPECT_EQ(taps.taps()[1].frames, 1u);
 }
 
-TEST(TapTable, LeavesTunnelsThatTellNoPlaceToTheCapture) {
+TEST(TapTable, AssignsTunnelsWithoutPlaceToTheCapture) {
   TapTable taps({"leaf1"});
   for (const MirrorKind kind : {MirrorKind::kGre, MirrorKind::kVxlan, MirrorKind::kGeneve}) {
     MirrorInfo mirror = Erspan3();
@@ -74,7 +74,7 @@ TEST(TapTable, LeavesTunnelsThatTellNoPlaceToTheCapture) {
   }
 }
 
-TEST(TapTable, NamesAMirrorAfterSwitchSessionDirectionAndPort) {
+TEST(TapTable, NamesMirrorTapBySwitchSessionDirectionAndPort) {
   TapTable taps({"box"});
   MirrorInfo mirror = Erspan3();
   mirror.has_port_index = true;
@@ -84,7 +84,7 @@ TEST(TapTable, NamesAMirrorAfterSwitchSessionDirectionAndPort) {
   EXPECT_EQ(taps.taps().at(tap).capture, 0);
 }
 
-TEST(TapTable, TellsMirrorsApartByAllThatTheyName) {
+TEST(TapTable, DistinguishesMirrorsByAllFields) {
   TapTable taps({"a", "b"});
   MirrorInfo session = Erspan3(4);
   MirrorInfo direction = Erspan3();
@@ -96,30 +96,28 @@ TEST(TapTable, TellsMirrorsApartByAllThatTheyName) {
   std::set<TapId> seen;
   for (const MirrorInfo& mirror : {Erspan3(), session, direction, port, source}) {
     seen.insert(Resolve(taps, 0, mirror, At(0)).tap);
-    seen.insert(Resolve(taps, 0, mirror, At(0)).tap);  // again the same
+    seen.insert(Resolve(taps, 0, mirror, At(0)).tap);  // the same as before
   }
   seen.insert(Resolve(taps, 1, Erspan3(), At(0)).tap);
   EXPECT_EQ(seen.size(), 6u);
   EXPECT_EQ(taps.taps().size(), 8u);
 }
 
-TEST(TapTable, CountsWhatASequenceLeftOut) {
+TEST(TapTable, CountsSequenceGaps) {
   EXPECT_EQ(LostAmong({10, 11, 12}), 0u);
   EXPECT_EQ(LostAmong({10, 14}), 3u);
 }
 
-TEST(TapTable, TakesALateCopyBack) { EXPECT_EQ(LostAmong({10, 14, 12}), 2u); }
+TEST(TapTable, CorrectsGapForLateCopy) { EXPECT_EQ(LostAmong({10, 14, 12}), 2u); }
 
-TEST(TapTable, CountsAcrossTheSequencesWrap) {
+TEST(TapTable, HandlesSequenceWrap) {
   EXPECT_EQ(LostAmong({0xffffffff, 0}), 0u);
   EXPECT_EQ(LostAmong({0xfffffffe, 1}), 2u);
 }
 
-TEST(TapTable, TakesAFarJumpForASwitchThatBeganAnew) {
-  EXPECT_EQ(LostAmong({5'000'000, 0, 1, 3}), 1u);
-}
+TEST(TapTable, TreatsLargeJumpAsSwitchRestart) { EXPECT_EQ(LostAmong({5'000'000, 0, 1, 3}), 1u); }
 
-TEST(TapTable, NumbersEachSessionApart) {
+TEST(TapTable, TracksSequencePerSession) {
   TapTable taps({"leaf1"});
   MirrorInfo other = Numbered(500);
   other.session = 4;
@@ -129,30 +127,31 @@ TEST(TapTable, NumbersEachSessionApart) {
   for (const MirrorStream& stream : taps.MirrorStreams()) EXPECT_EQ(stream.lost, 0u);
 }
 
-TEST(TapTable, TakesTheSwitchsTimeWhereItsClockIsOurs) {
+TEST(TapTable, UsesSwitchTimeIfClocksAgree) {
   TapTable taps({"leaf1"});
   const Timestamp event = Resolve(taps, 0, StampedWhole(kStart), At(40'000)).event_time;
   EXPECT_EQ(event, At(0));
 }
 
-TEST(TapTable, MovesAnotherClockToOursOnce) {
+TEST(TapTable, AppliesClockOffsetDeterminedOnce) {
   TapTable taps({"leaf1"});
   const int64_t uptime = 3600 * kSecond;
   EXPECT_EQ(Resolve(taps, 0, StampedWhole(uptime), At(0)).event_time, At(0));
-  // 1 ms later by the switch, 1.5 ms by our clock: the switch measured where the copy was taken.
+  // 1 ms later by the switch's clock, 1.5 ms by the capture clock: the switch's measurement is
+  // used.
   EXPECT_EQ(Resolve(taps, 0, StampedWhole(uptime + 1'000'000), At(1'500'000)).event_time,
             At(1'000'000));
 }
 
 // 2^32 units of 100 ns are 429.4967296 s.
-TEST(TapTable, GoesOnWhereA100NanosecondClockWraps) {
+TEST(TapTable, HandlesWrapOf100NanosecondClock) {
   TapTable taps({"leaf1"});
   const Timestamp before = Resolve(taps, 0, Stamped(0xfffffff0), At(0)).event_time;
   const Timestamp after = Resolve(taps, 0, Stamped(0x10), At(3'200)).event_time;
   EXPECT_EQ(after - before, std::chrono::nanoseconds(3'200));  // 32 units
 }
 
-TEST(TapTable, FollowsA100NanosecondClockOverManyWraps) {
+TEST(TapTable, HandlesManyWrapsOf100NanosecondClock) {
   TapTable taps({"leaf1"});
   const Timestamp first = Resolve(taps, 0, Stamped(1000), At(0)).event_time;
   uint64_t units = 1000;
@@ -165,23 +164,23 @@ TEST(TapTable, FollowsA100NanosecondClockOverManyWraps) {
   }
 }
 
-// Two switches whose clocks differ, seen by one port: their copies belong to the same interval.
-TEST(TapTable, MovesAClockThatDiffersByMoreThanAFewMilliseconds) {
+// Copies from two switches with different clocks at one port belong to the same interval.
+TEST(TapTable, CorrectsClocksThatDifferByMoreThanAFewMilliseconds) {
   TapTable taps({"leaf1"});
   const int64_t skew = 900'000'000;
   Resolve(taps, 0, StampedWhole(kStart - skew), At(0));
   EXPECT_EQ(Resolve(taps, 0, StampedWhole(kStart - skew + 500), At(520)).event_time, At(500));
 }
 
-TEST(TapTable, KeepsWhatACloseClockSays) {
+TEST(TapTable, DoesNotCorrectCloseClocks) {
   TapTable taps({"leaf1"});
   Resolve(taps, 0, StampedWhole(kStart - 9'000'000), At(0));
   EXPECT_EQ(Resolve(taps, 0, StampedWhole(kStart - 8'999'000), At(1'500)).event_time,
             At(-8'999'000));
 }
 
-// A stranger's packet, or a clock that was set: the table's time must not jump with it.
-TEST(TapTable, StaysWithinASecondOfOurClockWhenTheSwitchsJumps) {
+// A forged packet or a clock that was set must not make the table's time jump.
+TEST(TapTable, StaysWithinASecondOfCaptureTimeWhenSwitchClockJumps) {
   TapTable taps({"leaf1"});
   Resolve(taps, 0, StampedWhole(kStart), At(0));
   for (const int64_t told : {int64_t{0}, int64_t{4'294'967'295} * kSecond, kStart - 5 * kSecond}) {
@@ -192,7 +191,7 @@ TEST(TapTable, StaysWithinASecondOfOurClockWhenTheSwitchsJumps) {
   EXPECT_EQ(Resolve(taps, 0, StampedWhole(kStart + 20), At(25)).event_time, At(20));
 }
 
-TEST(TapTable, SurvivesTheLargestTimesThatAHeaderCanTell) {
+TEST(TapTable, HandlesTheLargestTimestamps) {
   TapTable taps({"leaf1"});
   MirrorInfo mirror = Erspan3();
   mirror.has_timestamp = true;
@@ -204,7 +203,7 @@ TEST(TapTable, SurvivesTheLargestTimesThatAHeaderCanTell) {
   EXPECT_EQ(Resolve(taps, 0, mirror, At(10)).event_time, At(10));
 }
 
-// Headers of every kind, from times at both bounds: the sanitizer looks for overflows.
+// Headers of every kind with times at both bounds; the sanitizer checks for overflows.
 TEST(TapTable, StaysNearTheCaptureTimeAtTheBoundsOfTime) {
   TapTable taps({"leaf1"});
   MirrorInfo upper = Erspan3();
@@ -226,7 +225,7 @@ TEST(TapTable, StaysNearTheCaptureTimeAtTheBoundsOfTime) {
   }
 }
 
-TEST(TapTable, LeavesCopiesToTheirCaptureWhenItIsFull) {
+TEST(TapTable, AssignsCopiesToCaptureWhenFull) {
   TapTable taps({"leaf1"});
   for (size_t i = 0; i < TapTable::kMaximumTaps + 100; ++i) {
     MirrorInfo mirror = Erspan3();
@@ -235,11 +234,11 @@ TEST(TapTable, LeavesCopiesToTheirCaptureWhenItIsFull) {
     Resolve(taps, 0, mirror, At(0));
   }
   EXPECT_EQ(taps.taps().size(), TapTable::kMaximumTaps);
-  EXPECT_EQ(taps.overflow(), 101u);  // one tap is the capture's own
+  EXPECT_EQ(taps.overflow(), 101u);  // one tap is the capture itself
   EXPECT_EQ(taps.taps()[0].frames, 101u);
 }
 
-TEST(TapTable, LeavesSwitchesToTheirCaptureWhenThereAreTooMany) {
+TEST(TapTable, AssignsCopiesToCaptureWithTooManySwitches) {
   TapTable taps({"leaf1"});
   uint64_t frames = 0;
   for (uint32_t i = 0; i < TapTable::kMaximumTaps * 2; ++i) {

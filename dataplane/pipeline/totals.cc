@@ -16,7 +16,7 @@ void DataplaneTotals::Add(const FrameProcessor& processor,
     }
   }
   MergeMirrorStreams(mirrors, followed);
-  // A sender's datagrams come to one core (dataplane/telemetry/README.md).
+  // All datagrams of a sender arrive at one core (dataplane/telemetry/README.md).
   const std::vector<TelemetrySource> senders = processor.telemetry().Sources();
   telemetry.insert(telemetry.end(), senders.begin(), senders.end());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the dataplane saw in all: one processor's, or the sum over those that share a TapRegistry.
+// Totals of the dataplane: those of one processor, or the sum over processors that share a
+// TapRegistry.
 #pragma once
 
 #include <vector>
@@ -12,13 +13,13 @@ namespace rocescope {
 struct DataplaneTotals {
   FrameProcessor::Counters counters;
   FlowTable::Statistics flows;
-  std::vector<Tap> taps;  // by number
+  std::vector<Tap> taps;  // indexed by number
   std::vector<MirrorStream> mirrors;
-  std::vector<TelemetrySource> telemetry;  // who sent INT reports and sFlow
+  std::vector<TelemetrySource> telemetry;  // senders of INT reports and sFlow
 
-  // `followed`: the mirrors of frames that this lcore received, whoever decoded them.
+  // `followed`: the mirror sessions that this lcore received, whichever lcore decoded the frames.
   void Add(const FrameProcessor& processor, const std::vector<MirrorStream>& followed);
-  // The same for one that received all that it decoded.
+  // The same for an lcore that decoded everything that it received.
   void Add(const FrameProcessor& processor) { Add(processor, processor.taps().MirrorStreams()); }
 };
 

@@ -8,7 +8,7 @@
 namespace rocescope::test {
 namespace {
 
-TEST(DataplaneTotals, AreThoseOfAllProcessors) {
+TEST(DataplaneTotals, SumOverAllProcessors) {
   const FrameMix mix(2000);
   const auto taps = std::make_shared<TapRegistry>(std::vector<std::string>{"leaf1", "leaf2"});
   RecordBatch out;

@@ -26,10 +26,10 @@ namespace {
 
 constexpr uint16_t kBurst = 64;
 constexpr uint16_t kDataRoom = 1024;
-constexpr uint32_t kMbufSize = kDataRoom + 512;  // with its own header and the pool's
+constexpr uint32_t kMbufSize = kDataRoom + 512;  // including the mbuf's and the pool's headers
 constexpr int kEmptyBurstsOfAnEnd = 256;
 
-// Held until the next batch, beside what the pool's caches may keep back.
+// Mbufs held until the next batch, plus those that the pool's caches may hold.
 uint32_t MbufsFor(const CaptureSurvey& survey) {
   return kBurst * (survey.longest / kDataRoom + 1) + 1023;
 }
@@ -88,7 +88,7 @@ class CapturePort final : public CaptureSource {
     CaptureStatistics statistics = survey_.statistics;
     if (stopped_ && received_ < survey_.frames) {
       ++statistics.damaged_tails;
-      statistics.notes.push_back(fmt::format("{}: a signal ended the reading after {} of {} frames",
+      statistics.notes.push_back(fmt::format("{}: interrupted by a signal after {} of {} frames",
                                              name_, received_, survey_.frames));
     }
     return statistics;
@@ -111,7 +111,7 @@ class CapturePort final : public CaptureSource {
     return MakeError(
         ErrorCode::kInternal,
         fmt::format("{}: net_pcap delivered {} of {} frames ({} without an mbuf, {} "
-                    "errors): did the file change meanwhile?",
+                    "errors); the file may have changed during the replay",
                     name_, received_, survey_.frames, counters.no_mbuf, counters.errors));
   }
 
@@ -119,15 +119,15 @@ class CapturePort final : public CaptureSource {
   uint16_t tap_;
   CaptureSurvey survey_;
   CapturePortOptions options_;
-  FileDescriptor descriptor_;  // the device opens the file by it
+  FileDescriptor descriptor_;  // the device opens the file through it
   std::unique_ptr<VirtualDevice> device_;
   std::unique_ptr<Port> port_;
   TimestampField timestamps_;
   FrameGatherer gatherer_;
   std::array<rte_mbuf*, kBurst> mbufs_{};
-  size_t begin_ = 0;  // of those received and not freed
+  size_t begin_ = 0;  // index of the first mbuf that is not yet freed
   size_t end_ = 0;
-  size_t shown_ = 0;  // of these, whose frames the caller has
+  size_t shown_ = 0;  // number of those whose frames the caller has
   uint64_t received_ = 0;
   bool stopped_ = false;
 };
@@ -138,9 +138,10 @@ Result<std::unique_ptr<CaptureSource>> OpenAsPort(const TapFile& file, CaptureSu
   FileDescriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor.number() < 0) {
     return MakeError(ErrorCode::kNotFound,
-                     fmt::format("{}: cannot be opened: {}", file.path, std::strerror(errno)));
+                     fmt::format("{}: cannot open: {}", file.path, std::strerror(errno)));
   }
-  // Device arguments cannot have commas in their values; this name has none, whatever the path has.
+  // Values of device arguments cannot contain commas. This name has none, whatever the path
+  // contains.
   const std::string arguments = fmt::format("rx_pcap=/proc/self/fd/{}", descriptor.number());
   auto device = VirtualDevice::Plug(fmt::format("net_pcap{}", number), arguments);
   if (!device) {
@@ -154,7 +155,7 @@ Result<std::unique_ptr<CaptureSource>> OpenAsPort(const TapFile& file, CaptureSu
                                        std::move(*device), std::move(*port));
 }
 
-// One lcore that may run on all cores that the process may.
+// The EAL argument for one lcore that may run on all cores of the process.
 std::string LcoreWord() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -166,7 +167,7 @@ std::string LcoreWord() {
   return word + ")";
 }
 
-// Keeps EAL for as long as its ports.
+// Keeps EAL alive as long as its ports.
 class WithEal final : public CaptureSource {
  public:
   WithEal(std::unique_ptr<Eal> eal, std::unique_ptr<CaptureSource> source)
@@ -178,7 +179,7 @@ class WithEal final : public CaptureSource {
 
  private:
   std::unique_ptr<Eal> eal_;
-  std::unique_ptr<CaptureSource> source_;  // gone before EAL is
+  std::unique_ptr<CaptureSource> source_;  // destroyed before EAL
 };
 
 }  // namespace
@@ -187,7 +188,7 @@ Result<std::unique_ptr<CaptureSource>> OpenCapturesAsPorts(std::span<const TapFi
                                                            const CapturePortOptions& options) {
   if (files.size() > RTE_MAX_ETHPORTS) {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("--via dpdk takes {} captures at most, one a port; {} were given",
+                     fmt::format("--via dpdk supports at most {} captures, one per port; {} given",
                                  RTE_MAX_ETHPORTS, files.size()));
   }
   std::vector<CaptureSurvey> surveys;

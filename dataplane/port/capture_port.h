@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files through DPDK's net_pcap: the way of a live frame without a NIC.
+// Replays capture files through DPDK's net_pcap: the path of a live frame without a NIC.
 #pragma once
 
 #include <memory>
@@ -12,24 +12,26 @@
 namespace rocescope {
 
 struct CapturePortOptions {
-  bool (*stopped)() = nullptr;  // asked once a batch: whether to end here
+  bool (*stopped)() = nullptr;  // called once per batch; true ends the replay
 };
 
-// Starts EAL (once a process) without hugepages or rights, opens each file as a port, and merges
-// their frames by time as OpenCaptures does: a microsecond capture gives the same frames. The files
-// are plain Ethernet pcap, and read twice: net_pcap says nothing of a file's end or damage, so
-// their frames are counted first. Nanoseconds are cut to microseconds, which a note says.
+// Starts EAL (once per process) without hugepages or privileges, opens each file as a port, and
+// merges the frames by time like OpenCaptures: a microsecond capture yields the same frames. The
+// files must be plain Ethernet pcap. They are read twice: net_pcap does not report the end of a
+// file or damage, so the frames are counted first. Nanoseconds are truncated to microseconds, which
+// a note reports.
 Result<std::unique_ptr<CaptureSource>> OpenCapturesAsPorts(std::span<const TapFile> files,
                                                            const CapturePortOptions& options = {});
 
-// What is known of a file before DPDK opens it.
+// Properties of a file, determined before DPDK opens it.
 struct CaptureSurvey {
   uint64_t frames = 0;
-  uint32_t longest = 0;  // octets
+  uint32_t longest = 0;  // bytes
   CaptureStatistics statistics;
 };
 
-// Reads `path` once, as far as it is good. The error says why DPDK should not open it.
+// Reads `path` once up to its end or first damage. The error says why DPDK should not open the
+// file.
 Result<CaptureSurvey> SurveyCapture(const std::string& path);
 
 }  // namespace rocescope

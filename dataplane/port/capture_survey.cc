@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-// The first octets; an error if they are not those of a plain pcap file.
+// Returns the first bytes, or an error if they do not begin a plain pcap file.
 Result<std::array<uint8_t, 8>> PcapHead(const std::string& path) {
   auto stream = OpenFileStream(path);
   if (!stream) return tl::unexpected(stream.error());
@@ -21,11 +21,12 @@ Result<std::array<uint8_t, 8>> PcapHead(const std::string& path) {
   const auto head = peek.Peek(8);
   if (!head) return tl::unexpected(head.error());
   if (!head->empty() && !LooksLikePcap(*head)) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: is not a plain pcap file, and net_pcap takes no other: "
-                                 "decompress it, or convert it with `editcap -F pcap IN OUT`; "
-                                 "without --via dpdk rocescope reads it if it is a capture",
-                                 path));
+    return MakeError(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: is not a plain pcap file, the only format that net_pcap reads: "
+                    "decompress it, convert it with `editcap -F pcap IN OUT`, or "
+                    "replay it without --via dpdk",
+                    path));
   }
   std::array<uint8_t, 8> octets{};
   std::copy(head->begin(), head->end(), octets.begin());
@@ -37,21 +38,21 @@ Result<std::array<uint8_t, 8>> PcapHead(const std::string& path) {
 Result<CaptureSurvey> SurveyCapture(const std::string& path) {
   if (path == kStandardInputPath) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "--via dpdk reads files; standard input cannot be a port");
+                     "--via dpdk reads files only; standard input is not supported");
   }
-  // Read more than once, which pipes cannot be.
+  // The file is read several times, which is impossible for pipes.
   std::error_code error;
   if (const auto status = std::filesystem::status(path, error);
       std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
       !std::filesystem::is_directory(status)) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: is no regular file, and --via dpdk reads its input twice: "
+                     fmt::format("{}: is not a regular file, but --via dpdk reads its input twice: "
                                  "store it in a file, or replay it without --via dpdk",
                                  path));
   }
   const auto head = PcapHead(path);
   if (!head) return tl::unexpected(head.error());
-  const auto source = OpenCapture(path);  // also refuses an empty file
+  const auto source = OpenCapture(path);  // also rejects an empty file
   if (!source) return tl::unexpected(source.error());
   CaptureSurvey survey;
   std::string damage;
@@ -62,8 +63,8 @@ Result<CaptureSurvey> SurveyCapture(const std::string& path) {
     if (!count || *count == 0) break;
     if (batch[0].link_type != LinkType::kEthernet) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: its link layer is {}, and a port's is Ethernet: replay it "
-                                   "without --via dpdk",
+                       fmt::format("{}: link type {} is not Ethernet, the only one that --via dpdk "
+                                   "supports: replay it without --via dpdk",
                                    path, static_cast<int>(batch[0].link_type)));
     }
     survey.frames += *count;
@@ -72,14 +73,14 @@ Result<CaptureSurvey> SurveyCapture(const std::string& path) {
     }
   }
   survey.statistics = (*source)->Statistics();
-  if (!damage.empty()) {  // what is before it counts
+  if (!damage.empty()) {  // frames before the damage count
     ++survey.statistics.damaged_tails;
     survey.statistics.notes.push_back(std::move(damage));
   }
   const bool nanoseconds = (*head)[0] == 0x4d || (*head)[3] == 0x4d;
   if (nanoseconds) {
     survey.statistics.notes.push_back(
-        fmt::format("{}: net_pcap keeps microseconds: what is below is cut off", path));
+        fmt::format("{}: net_pcap truncates timestamps to microseconds", path));
   }
   return survey;
 }

@@ -23,39 +23,41 @@ namespace rocescope {
 namespace {
 
 struct Advice {
-  std::string_view said;  // a part of what EAL says
+  std::string_view said;  // a part of EAL's message
   std::string_view advice;
 };
 
 constexpr std::array kAdvice = {
     Advice{.said = "unknown file format",
-           .advice = "net_pcap reads plain pcap and pcapng: decompress the file first"},
+           .advice = "net_pcap reads only uncompressed pcap and pcapng: decompress the file first"},
     Advice{.said = "not permitted",
-           .advice = "Network interfaces need root, or CAP_NET_RAW (setcap cap_net_raw+ep)"},
-    Advice{
-        .said = "nother primary process",
-        .advice =
-            "Another DPDK program runs under this name: give --file-prefix=NAME, or --no-shconf"},
+           .advice = "Network interfaces require root or CAP_NET_RAW (setcap cap_net_raw+ep)"},
+    Advice{.said = "nother primary process",
+           .advice =
+               "Another DPDK process uses the same prefix: pass --file-prefix=NAME or --no-shconf"},
     Advice{.said = "ugepage",
-           .advice = "Without hugepages give --no-huge -m 512, or reserve some as root: "
-                     "echo 512 > /proc/sys/vm/nr_hugepages"},
+           .advice =
+               "To run without hugepages, pass --no-huge -m 512; to reserve some, run as root: "
+               "echo 512 > /proc/sys/vm/nr_hugepages"},
     Advice{.said = "annot init memory",
-           .advice = "Without hugepages give --no-huge -m 512, or reserve some as root: "
-                     "echo 512 > /proc/sys/vm/nr_hugepages"},
+           .advice =
+               "To run without hugepages, pass --no-huge -m 512; to reserve some, run as root: "
+               "echo 512 > /proc/sys/vm/nr_hugepages"},
     Advice{.said = "annot get hugepage information",
-           .advice = "Without hugepages give --no-huge -m 512, or reserve some as root: "
-                     "echo 512 > /proc/sys/vm/nr_hugepages"},
-    Advice{.said = "no-huge", .advice = "--no-huge and --in-memory exclude each other"},
+           .advice =
+               "To run without hugepages, pass --no-huge -m 512; to reserve some, run as root: "
+               "echo 512 > /proc/sys/vm/nr_hugepages"},
+    Advice{.said = "no-huge", .advice = "--no-huge and --in-memory are mutually exclusive"},
     Advice{.said = "core list",
-           .advice = "-l names cores of this machine, from 0, that the process may use"},
+           .advice = "-l expects core numbers, from 0, that exist and that the process may use"},
     Advice{.said = "lcore",
-           .advice = "-l names cores of this machine, from 0, that the process may use"},
+           .advice = "-l expects core numbers, from 0, that exist and that the process may use"},
     Advice{.said = "ermission denied",
-           .advice = "Devices and hugepages need root or rights of their own; a vdev with "
-                     "--no-huge --no-pci needs neither"},
+           .advice = "Devices and hugepages require root or explicit permissions; a vdev with "
+                     "--no-huge --no-pci requires neither"},
 };
 
-// getopt's complaint about a word, which goes to standard error alone.
+// Extracts getopt's message about an argument, which is printed only to standard error.
 std::string ComplaintOfGetopt(std::string_view printed) {
   constexpr std::string_view kBegin = "rocescope: ";
   const size_t begin = printed.find(kBegin);
@@ -64,7 +66,7 @@ std::string ComplaintOfGetopt(std::string_view printed) {
   return std::string(rest.substr(0, rest.find('\n'))) + '\n';
 }
 
-// What is said of inputs, in place of words.
+// Messages about inputs rather than about arguments.
 constexpr std::array<std::string_view, 6> kOfInputs = {"unknown file format", "truncated dump file",
                                                        "No such file",        "ermission denied",
                                                        "not permitted",       "No such device"};
@@ -85,8 +87,8 @@ Error StartError(const std::string& said) {
                                  advice.empty() ? "" : ". ", advice)};
 }
 
-// The first device that was named on the command line and is no port; empty if there is none. EAL
-// itself goes on without it.
+// Returns the first device on the command line that is not a port, or an empty string. EAL ignores
+// such devices.
 std::string DeviceWithoutPort() {
   std::vector<const rte_devargs*> with_port;
   for (unsigned id = rte_eth_find_next(0); id < RTE_MAX_ETHPORTS;
@@ -103,12 +105,12 @@ std::string DeviceWithoutPort() {
   return {};
 }
 
-// EAL prints its usage and ends the process at these.
+// EAL would print its usage and exit the process for these arguments.
 bool AsksForHelp(std::string_view word) {
   return word == "-h" || (word.size() >= 4 && std::string_view("--help").starts_with(word));
 }
 
-// A secondary process has no ports of its own, and waits for a primary's.
+// A secondary process has no ports of its own and waits for a primary process.
 bool AsksForSecondary(const std::vector<std::string>& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -123,7 +125,8 @@ bool AsksForSecondary(const std::vector<std::string>& words) {
   return false;
 }
 
-// The name of a virtual device that is given twice, which EAL would start once; else empty.
+// Returns the name of a virtual device that is given twice, which EAL would create only once;
+// otherwise empty.
 std::string DeviceNamedTwice(const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (size_t i = 0; i < words.size(); ++i) {
@@ -154,29 +157,30 @@ std::string EalAdvice(std::string_view said) {
 Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, Log log) {
   if (std::any_of(words.begin(), words.end(), AsksForHelp)) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     "EAL's options are described in DPDK's guide, \"EAL parameters\" "
+                     "EAL's options are described in the DPDK guide, \"EAL parameters\" "
                      "(https://doc.dpdk.org/guides-22.11/linux_gsg/linux_eal_parameters.html); "
-                     "a start without a NIC: --no-huge -m 512 --no-pci -l 0 "
+                     "example without a NIC: --no-huge -m 512 --no-pci -l 0 "
                      "--vdev net_pcap0,rx_pcap=FILE");
   }
   if (AsksForSecondary(words)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        "EAL's --proc-type: rocescope is a primary process, which owns its ports; leave "
-        "the option out, and give --file-prefix=NAME beside other DPDK programs");
+        "EAL option --proc-type: rocescope must be a primary process, which owns its ports; "
+        "omit the option, and pass --file-prefix=NAME if other DPDK programs are running");
   }
   if (const std::string twice = DeviceNamedTwice(words); !twice.empty()) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("--vdev: {} is given twice; number them: {}0, {}1", twice,
-                                 twice.substr(0, twice.find_last_not_of("0123456789") + 1),
+                     fmt::format("--vdev: {} is given twice; use different numbers: {}0, {}1",
+                                 twice, twice.substr(0, twice.find_last_not_of("0123456789") + 1),
                                  twice.substr(0, twice.find_last_not_of("0123456789") + 1)));
   }
   static std::atomic<bool> started = false;
   if (started.exchange(true)) {
-    return MakeError(ErrorCode::kInternal, "EAL starts once a process, and it was started before");
+    return MakeError(ErrorCode::kInternal,
+                     "EAL can start only once per process and was already started");
   }
   EalLog& eal_log = EalLog::Install();
-  // EAL moves its arguments about and keeps pointers to them.
+  // EAL reorders its arguments and keeps pointers to them.
   static std::vector<std::string> own_words = {"rocescope"};
   static std::vector<char*> arguments;
   own_words.insert(own_words.end(), words.begin(), words.end());
@@ -193,19 +197,21 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
     return tl::unexpected(StartError(ComplaintOfGetopt(held.text()) + said));
   }
   std::unique_ptr<Eal> eal(new Eal);
-  // EAL goes on without a device that it could not start: then the user's port is missing.
+  // EAL continues without a device that failed to initialise, but then the user's port would be
+  // missing.
   const bool device_failed = said.find("failed to initialize") != std::string::npos;
   if (device_failed) return tl::unexpected(StartError(said));
   if (taken + 1 < count) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("EAL does not take the word \"{}\"", words[taken]));
+                     fmt::format("EAL rejects the argument \"{}\"", words[taken]));
   }
   if (const std::string device = DeviceWithoutPort(); !device.empty()) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("EAL has no port for the device {}: is it there, bound to a driver "
-                    "for DPDK (dpdk-devbind.py --status), and a network device?{}{}",
-                    device, said.empty() ? "" : " EAL said: ", OneLine(said)));
+        fmt::format(
+            "EAL has no port for device {}; check that it exists, is a network device and is "
+            "bound to a DPDK driver (dpdk-devbind.py --status){}{}",
+            device, said.empty() ? "" : ". EAL reported: ", OneLine(said)));
   }
   if (log && !said.empty()) log(OneLine(said));
   eal_log.SendTo(std::move(log));
@@ -236,7 +242,7 @@ void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
     const std::function<void(size_t)>* loop = nullptr;
     size_t index = 0;
     std::exception_ptr thrown = nullptr;
-    std::atomic<bool> ended = false;  // EAL's own way to say so is hidden from ThreadSanitizer
+    std::atomic<bool> ended = false;  // ThreadSanitizer does not see EAL's own synchronisation
   };
   std::vector<Work> work(count);
   for (size_t i = 0; i < count; ++i) {
@@ -247,7 +253,7 @@ void Eal::RunOnLcores(size_t count, const std::function<void(size_t)>& loop) {
     auto* mine = static_cast<Work*>(argument);
     try {
       (*mine->loop)(mine->index);
-    } catch (...) {  // EAL's threads end the process at what leaves them
+    } catch (...) {  // an exception that leaves an EAL thread would end the process
       mine->thrown = std::current_exception();
     }
     mine->ended.store(true, std::memory_order_release);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DPDK's environment abstraction layer (EAL): memory, devices and lcores, started once a process.
+// DPDK's Environment Abstraction Layer (EAL): memory, devices and lcores. Started once per process.
 #pragma once
 
 #include <cstddef>
@@ -15,37 +15,38 @@ namespace rocescope {
 
 class Eal {
  public:
-  // Takes a line of warning that DPDK says after the start; called by any thread.
+  // Receives the warnings that DPDK logs after the start. Called by any thread.
   using Log = std::function<void(std::string_view)>;
 
-  // Starts EAL with `words` as dpdk programs take them behind their name ("--no-huge", "-l", "0").
-  // The calling thread becomes EAL's main lcore and is pinned to its core. DPDK starts once a
-  // process: a second start is an error, also after this object is gone. The error has what EAL
-  // said and, where it is known, what to do; nothing is printed. It is kUnavailable where a file or
-  // interface that a device needs is not there or not what it takes, else kInvalidArgument. It is
-  // an error too if a device that `words` name (-a, --vdev) is no port; complaints of a start that
-  // succeeds go to `log`.
+  // Starts EAL with `words`, the arguments that DPDK programs take ("--no-huge", "-l", "0"). The
+  // calling thread becomes EAL's main lcore and is pinned to its core. EAL can start only once per
+  // process; a second start is an error even after this object was destroyed. The error contains
+  // EAL's message and, if known, what to do; nothing is printed. Its code is kUnavailable if a file
+  // or interface that a device needs is missing or unsuitable, otherwise kInvalidArgument. It is
+  // also an error if a device in `words` (-a, --vdev) is not a port. Warnings during a successful
+  // start go to `log`.
   static Result<std::unique_ptr<Eal>> Start(const std::vector<std::string>& words, Log log = {});
 
   ~Eal();
   Eal(const Eal&) = delete;
   Eal& operator=(const Eal&) = delete;
 
-  size_t lcore_count() const;  // the main one included
+  size_t lcore_count() const;  // including the main one
 
-  // Runs `loop(i)` for i below `count`, each on an lcore of its own, 0 on the main one, which is
-  // this thread; returns when all have ended. `count` is 1 to lcore_count(). What a loop throws is
-  // thrown again then, the first one's; to end the others is the caller's matter.
+  // Runs `loop(i)` for 0 <= i < `count`, each on its own lcore, loop 0 on the main lcore, which is
+  // this thread. Returns when all loops have returned. `count` is 1 to lcore_count(). If loops
+  // throw, the first exception is rethrown after all have ended; the caller must make the others
+  // end.
   void RunOnLcores(size_t count, const std::function<void(size_t)>& loop);
 
-  // The machine's cores that lcores run on.
+  // The CPU cores that the lcores run on.
   std::vector<int> Cores() const;
 
  private:
   Eal() = default;
 };
 
-// The sentence that helps with what EAL said; empty if none is known.
+// Returns advice for an EAL message, or an empty string.
 std::string EalAdvice(std::string_view said);
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@
 namespace rocescope {
 
 EalLog& EalLog::Install() {
-  // Never destroyed: DPDK's threads may say something until the process ends.
+  // Never destroyed, because DPDK's threads may log until the process ends.
   static EalLog* const log = [] {
     auto* made = new EalLog;
     FILE* const stream = fopencookie(
@@ -68,7 +68,7 @@ std::string OneLine(std::string_view lines) {
     std::string_view part = lines.substr(0, end);
     lines.remove_prefix(std::min(end + 1, lines.size()));
     if (part.starts_with("EAL: ")) part.remove_prefix(5);
-    // Said at each start that has telemetry, and means nothing.
+    // Logged at each start with telemetry; it has no significance.
     if (part.starts_with("TELEMETRY: No legacy callbacks")) continue;
     if (part.empty() || line.find(part) != std::string::npos) continue;
     if (!line.empty()) line += "; ";

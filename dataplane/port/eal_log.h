@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What DPDK says while it starts, and after: it writes to its log, to standard error and, when it
-// does not like an argument, a page of usage to standard output, where only results belong.
+// Captures DPDK's output during and after its start. DPDK logs to standard error and, if it rejects
+// an argument, prints a usage page to standard output, which is reserved for results.
 #pragma once
 
 #include <cstdio>
@@ -15,22 +15,23 @@ class EalLog {
  public:
   using Sink = std::function<void(std::string_view)>;
 
-  // DPDK's log comes here from now on, to the process' end.
+  // Redirects DPDK's log to this object until the process ends.
   static EalLog& Install();
 
-  // Lines of errors and warnings are collected at first, and go to the sink once it is set, except
-  // while Collect(true) holds.
+  // Errors and warnings are collected at first. Once a sink is set they go to the sink, except
+  // while Collect(true) is in effect.
   void SendTo(Sink sink);
   void Collect(bool on);
 
-  // What was collected since the last call, each line ended by '\n'.
+  // Returns what was collected since the last call, each line with '
+  // '.
   std::string TakeProblems();
 
  private:
   static ssize_t Write(void* self, const char* text, size_t size);
   void Add(std::string_view text, bool complaint);
 
-  static constexpr size_t kMaximumKept = 16'384;  // octets
+  static constexpr size_t kMaximumKept = 16'384;  // bytes
 
   std::mutex mutex_;
   std::string problems_;
@@ -38,11 +39,11 @@ class EalLog {
   bool collect_ = false;
 };
 
-// Lines as one line of a message, "; " between them, each once.
+// Joins lines into one line for a message, separated by "; ", without duplicates.
 std::string OneLine(std::string_view lines);
 
-// Standard output and standard error lead into a file while it lives: for the time in which EAL
-// reads its arguments.
+// Redirects standard output and standard error into a file during its lifetime, while EAL parses
+// its arguments.
 class HeldStreams {
  public:
   HeldStreams();
@@ -50,7 +51,7 @@ class HeldStreams {
   HeldStreams(const HeldStreams&) = delete;
   HeldStreams& operator=(const HeldStreams&) = delete;
 
-  // Gives the streams back; what was written meanwhile is in text().
+  // Restores the streams. text() returns what was written.
   void Release();
   const std::string& text() const { return text_; }
 

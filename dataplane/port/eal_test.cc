@@ -18,9 +18,9 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Eal, StartsOnceAProcess) {
+TEST(Eal, StartsOncePerProcess) {
   TestEal();
-  EXPECT_THAT(Eal::Start({"--no-huge"}).error().message, HasSubstr("once a process"));
+  EXPECT_THAT(Eal::Start({"--no-huge"}).error().message, HasSubstr("once per process"));
 }
 
 TEST(Eal, ExplainsItsOptionsInsteadOfEndingTheProcess) {
@@ -29,7 +29,7 @@ TEST(Eal, ExplainsItsOptionsInsteadOfEndingTheProcess) {
   }
 }
 
-TEST(Eal, IsAPrimaryProcess) {
+TEST(Eal, RequiresPrimaryProcess) {
   TestEal();
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"--proc-type=secondary"}, {"--proc-type", "auto"}, {"--proc=s"}}) {
@@ -39,13 +39,13 @@ TEST(Eal, IsAPrimaryProcess) {
               testing::Not(HasSubstr("--proc-type")));
 }
 
-TEST(Eal, RefusesADeviceThatIsNamedTwice) {
+TEST(Eal, RejectsDuplicateDevice) {
   TestEal();
   EXPECT_THAT(Eal::Start({"--vdev", "net_null0,size=64", "--vdev=net_null0"}).error().message,
               HasSubstr("net_null0 is given twice"));
 }
 
-TEST(Eal, RunsOneLoopAnLcore) {
+TEST(Eal, RunsOneLoopPerLcore) {
   Eal& eal = TestEal();
   ASSERT_EQ(eal.lcore_count(), 2u);
   std::mutex mutex;
@@ -60,7 +60,7 @@ TEST(Eal, RunsOneLoopAnLcore) {
   EXPECT_EQ(indices, (std::set<size_t>{0, 1}));
 }
 
-TEST(Eal, ThrowsWhatALoopThrowsWhenAllHaveEnded) {
+TEST(Eal, RethrowsExceptionAfterAllLoopsHaveEnded) {
   for (const size_t thrower : {0, 1}) {
     std::atomic<bool> stop = false;
     std::atomic<int> ended = 0;
@@ -77,14 +77,14 @@ TEST(Eal, ThrowsWhatALoopThrowsWhenAllHaveEnded) {
   }
 }
 
-TEST(Eal, KnowsTheCoresOfItsLcores) {
+TEST(Eal, ReportsCoresOfLcores) {
   EXPECT_EQ(TestEal().Cores(), (std::vector<int>{0, 0}));  // two lcores on core 0
 }
 
-TEST(EalAdvice, HelpsWithWhatIsOftenMissing) {
+TEST(EalAdvice, CoversCommonErrors) {
   EXPECT_THAT(EalAdvice("Cannot get hugepage information."), HasSubstr("--no-huge"));
   EXPECT_THAT(EalAdvice("Is another primary process running?"), HasSubstr("--file-prefix"));
-  EXPECT_THAT(EalAdvice("invalid core list syntax"), HasSubstr("-l names cores"));
+  EXPECT_THAT(EalAdvice("invalid core list syntax"), HasSubstr("-l expects core numbers"));
   EXPECT_THAT(EalAdvice("Operation not permitted"), HasSubstr("CAP_NET_RAW"));
   EXPECT_THAT(EalAdvice("Something else"), IsEmpty());
 }

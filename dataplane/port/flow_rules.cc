@@ -17,7 +17,7 @@ namespace {
 struct Sign {
   const char* name;
   uint8_t opcode;
-  uint8_t syndrome_mask;  // of the AETH's first octet; 0: there is no AETH
+  uint8_t syndrome_mask;  // of the first AETH byte; 0: the packet has no AETH
   uint8_t syndrome;
 };
 // IBTA vol. 1, 9.7.5.2.8: bits 6 and 5 of a NAK's syndrome are 11.
@@ -28,7 +28,7 @@ constexpr std::array kSigns = {
          .syndrome_mask = 0x60,
          .syndrome = 0x60}};
 
-// One octet, so far behind what the item before it took.
+// Matches one byte at an offset after the previous item.
 class ByteItem {
  public:
   ByteItem(int32_t offset, uint8_t value, uint8_t mask) : value_(value), mask_byte_(mask) {
@@ -36,7 +36,7 @@ class ByteItem {
     spec_.offset = offset;
     spec_.length = 1;
     spec_.pattern = &value_;
-    mask_.relative = 1;  // of rte_flow_item_raw_mask, which C++ does not see, and all octets
+    mask_.relative = 1;  // rte_flow_item_raw_mask, which is not available in C++, with all bytes
     mask_.search = 1;
     mask_.offset = -1;
     mask_.limit = 0xffff;
@@ -57,7 +57,7 @@ class ByteItem {
   rte_flow_item_raw mask_{};
 };
 
-// The BTH's opcode, its first octet: an item of its own since DPDK 23.07.
+// The opcode is the first byte of the BTH. DPDK has an item for it since 23.07.
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 7, 0, 0)
 class OpcodeItem {
  public:
@@ -86,7 +86,7 @@ class OpcodeItem : public ByteItem {
 };
 #endif
 
-// Empty, or why the driver does not take it.
+// Returns an empty string, or the reason why the driver rejects the rule.
 std::string Steer(uint16_t port, uint16_t queue, const Sign& sign) {
   rte_flow_item_udp udp{};
   udp.hdr.dst_port = rte_cpu_to_be_16(wire::kUdpPortRoce);
@@ -116,7 +116,7 @@ std::string Steer(uint16_t port, uint16_t queue, const Sign& sign) {
       rte_flow_validate(port, &attributes, pattern.data(), actions.data(), &error) == 0 &&
       rte_flow_create(port, &attributes, pattern.data(), actions.data(), &error) != nullptr;
   if (taken) return {};
-  return error.message == nullptr ? "the driver does not say why" : error.message;
+  return error.message == nullptr ? "the driver gives no reason" : error.message;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules in a NIC that bring what tells of congestion and loss by a queue of its own, so that a
-// burst of data does not crowd it out: CNPs and NAKs. Not ACKs: a NIC's queues are read in turn,
-// and an ACK that passed or waited for its requests would tell a wrong round trip. CNPs have no
-// PSN, and a NAK's says which packet was expected, whatever came before.
+// NIC flow rules that steer congestion and loss signals (CNPs and NAKs) to a separate queue, so
+// that a burst of data does not displace them. ACKs are excluded: queues are polled in turn, and an
+// ACK that overtakes its request or waits would falsify the round-trip time. CNPs have no PSN, and
+// a NAK contains the expected PSN, so their order does not matter.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 namespace rocescope {
 
 struct SteeringRules {
-  std::vector<std::string> installed;      // of "CNPs" and "NAKs"
-  std::vector<std::string> not_installed;  // the rest
-  std::string refused;                     // why, in the driver's words; empty if there is no rest
+  std::vector<std::string> installed;      // some of "CNPs" and "NAKs"
+  std::vector<std::string> not_installed;  // the others
+  std::string refused;                     // the driver's reason; empty if all were installed
 };
 
-// Installs what a started port's driver accepts (rte_flow_validate is asked first) and nothing
-// else. Plain IPv4 RoCEv2 alone: inside of a mirror's header no NIC looks. The rules go when the
-// port is stopped. The queue must have no share of the hash. Spread frames by software, for they
-// come to an lcore that may not own them.
+// Installs the rules that the driver of a started port accepts (according to rte_flow_validate).
+// The rules match plain IPv4 RoCEv2 only, because no NIC parses the inner headers of a mirror. They
+// are removed when the port stops. The queue must not be part of the RSS table. Frames must be
+// distributed by software, because the queue's lcore may not own them.
 SteeringRules SteerCongestionSigns(uint16_t port, uint16_t queue);
 
 }  // namespace rocescope

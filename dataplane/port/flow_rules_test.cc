@@ -9,7 +9,7 @@
 namespace rocescope::test {
 namespace {
 
-TEST(SteerCongestionSigns, LeavesAPortAloneThatHasNoRules) {
+TEST(SteerCongestionSigns, InstallsNothingOnPortWithoutRules) {
   TestPort port("net_null6", "size=64");
   ASSERT_TRUE(port->Start());
   const SteeringRules rules = SteerCongestionSigns(port->id(), 0);

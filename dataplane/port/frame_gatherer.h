@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mbufs as the dataplane's frames: a view of the first segment, or a copy where there are several.
-// The copy is of the whole frame: whether a packet was cut, and with it the ledger, the report and
-// the iCRC, goes by its last octet.
+// Makes RawFrames of mbufs: a view of the first segment, or a copy if there are several segments.
+// The whole frame is copied, because the last byte determines whether the packet was truncated,
+// which the ledger, the report and the iCRC depend on.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -20,12 +20,12 @@ class FrameGatherer {
  public:
   FrameGatherer() : scratch_(new uint8_t[kScratch]) {}
 
-  // Enough for the headers of any frame that networks have: three tunnels and their options.
+  // Suffices for the headers of any real frame: three tunnels with their options.
   static constexpr size_t kHeaders = 1024;
 
-  // Makes frames of as many of `mbufs` as `out` takes; returns how many. Of frames in several
-  // pieces they have the first kHeaders octets alone, until Complete. They live as long as the
-  // mbufs, and until the next call. Time and tap are the caller's to fill.
+  // Makes frames of as many of `mbufs` as fit into `out` and returns their number. Multi-segment
+  // frames have only the first kHeaders bytes until Complete is called. Frames are valid as long as
+  // the mbufs, and until the next call. The caller sets time and tap.
   size_t View(std::span<rte_mbuf* const> mbufs, std::span<RawFrame> out) {
     const size_t count = std::min({mbufs.size(), out.size(), kScratch / kHeaders});
     size_t used = 0;
@@ -45,8 +45,8 @@ class FrameGatherer {
     return count;
   }
 
-  // Gives `frames`, all or some of those that View made last, all of their octets; returns for how
-  // many of the first the space for copies sufficed, at least one.
+  // Completes `frames`, all or some of those that View made last, with all their bytes. Returns the
+  // number of frames for which the copy buffer sufficed, at least one.
   size_t Complete(std::span<rte_mbuf* const> mbufs, std::span<RawFrame> frames) {
     if (all_whole_) [[likely]]
       return frames.size();
@@ -62,13 +62,13 @@ class FrameGatherer {
     return count;
   }
 
-  // Frames of several pieces that were made whole.
+  // Number of multi-segment frames that were completed.
   uint64_t linearised() const { return linearised_; }
 
  private:
   static constexpr size_t kScratch = kMaxCapturedLength;
 
-  // At most `most` octets to `to` in the space for copies; returns how many.
+  // Copies at most `most` bytes to offset `to` of the copy buffer and returns their number.
   size_t Copy(const rte_mbuf& mbuf, size_t most, size_t to, RawFrame& frame) {
     const auto length = static_cast<uint32_t>(std::min<size_t>(mbuf.pkt_len, most));
     const auto* bytes =

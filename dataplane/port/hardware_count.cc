@@ -10,7 +10,7 @@
 namespace rocescope {
 namespace {
 
-// mlx5 and bnxt tell frames on the wire from frames delivered to this program.
+// mlx5 and bnxt distinguish frames on the wire from frames delivered to this process.
 constexpr std::array<std::string_view, 2> kNames = {"rx_phy_packets", "rx_total_frames"};
 
 }  // namespace

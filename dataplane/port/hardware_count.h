@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many frames a NIC saw on its wire, whatever became of them.
+// Number of frames that a NIC counted on the wire, whatever happened to them.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace rocescope {
 
-// From the driver's extended statistics; 0 where it has none that says so.
+// From the driver's extended statistics; 0 if none of them counts frames on the wire.
 uint64_t HardwareCount(uint16_t port);
 
-// Whether an extended statistic of that name counts frames on the wire.
+// True if the extended statistic with that name counts frames on the wire.
 bool CountsFramesOnWire(std::string_view name);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a frame came: what its mbuf says, or the clock.
+// Arrival time of a frame: the timestamp in its mbuf, or the system clock.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -13,10 +13,10 @@
 
 namespace rocescope {
 
-// Where mbufs keep a driver's timestamp, as the driver registered it.
+// Location of the driver's timestamp in mbufs, as registered by the driver.
 struct TimestampField {
   int offset = -1;
-  uint64_t flag = 0;  // of ol_flags; 0: no driver writes timestamps
+  uint64_t flag = 0;  // in ol_flags; 0: no driver writes timestamps
 
   static TimestampField Find() {
     const int bit = rte_mbuf_dynflag_lookup(RTE_MBUF_DYNFLAG_RX_TIMESTAMP_NAME, nullptr);

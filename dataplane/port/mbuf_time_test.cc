@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kSecond = 1'750'000'000;
 constexpr Timestamp kArrival = FromNanoseconds(kSecond * 1'000'000'000);
 
-// As a driver does it.
+// Registers the field like a driver.
 class MbufTime : public testing::Test {
  protected:
   MbufTime() {
@@ -35,11 +35,11 @@ class MbufTime : public testing::Test {
   NicClock clock_;
 };
 
-TEST_F(MbufTime, IsThatOfTheArrivalWhereThePortHasNone) {
+TEST_F(MbufTime, IsArrivalTimeForPortWithoutTimestamps) {
   EXPECT_EQ(TimeOfStamp(1, PortTime::kArrival), kArrival);
 }
 
-TEST_F(MbufTime, IsThatOfTheArrivalWhereAFrameHasNone) {
+TEST_F(MbufTime, IsArrivalTimeForFrameWithoutTimestamp) {
   TimeOfStamp(kSecond * 1'000'000, PortTime::kEpochMicroseconds);
   mbuf_.ol_flags = 0;
   EXPECT_EQ(TimeOf(mbuf_, field_, PortTime::kEpochMicroseconds, clock_, kArrival), kArrival);
@@ -52,16 +52,16 @@ TEST_F(MbufTime, OfACaptureIsMicrosecondsSinceTheEpoch) {
   EXPECT_EQ(TimeOfStamp(0, PortTime::kEpochMicroseconds), Timestamp{});
 }
 
-TEST_F(MbufTime, OfACaptureIsNeverLaterThanAllTimes) {
+TEST_F(MbufTime, OfACaptureIsClamped) {
   const Timestamp last = TimeOfStamp(UINT64_MAX, PortTime::kEpochMicroseconds);
   EXPECT_LE(last, kLatestTime);
   EXPECT_GT(last, kLatestTime - std::chrono::microseconds(1));
 }
 
-TEST_F(MbufTime, OfANicIsThatOfItsClock) {
+TEST_F(MbufTime, OfANicUsesItsClock) {
   constexpr auto kUs = std::chrono::microseconds(1);
   clock_.Anchor(1'000, kArrival - 200'000 * kUs, kArrival - 200'000 * kUs);
-  clock_.Anchor(201'000, kArrival, kArrival);  // a tick is a microsecond
+  clock_.Anchor(201'000, kArrival, kArrival);  // one tick is a microsecond
   EXPECT_EQ(TimeOfStamp(200'990, PortTime::kNicClock), kArrival - 10 * kUs);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A NIC's clock moved onto ours: ticks that say how long ago become times since the epoch.
+// Converts ticks of a NIC's clock to times since the epoch.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,15 @@
 
 namespace rocescope {
 
-// Both clocks are read together from time to time. The rate comes from readings that lie far enough
-// apart; until there are two, frames have the time of their arrival. So they have when one of the
-// clocks has stepped: a reading that lies far from where the ones before lead is a new first one.
+// Both clocks are read together periodically. The rate is computed from readings that are far
+// enough apart; until there are two, TimeOf returns the arrival time. If a reading is far from the
+// prediction of the earlier ones, one of the clocks was stepped, and the reading becomes a new
+// first one.
 class NicClock {
  public:
-  // The NIC's clock stood at `ticks` between two looks at ours. Too far apart, they say nothing:
-  // something else had the core meanwhile.
+  // Takes a reading: the NIC's clock had the value `ticks` between two readings of the system
+  // clock. The reading is ignored if these are too far apart, because the thread was preempted in
+  // between.
   void Anchor(uint64_t ticks, Timestamp before, Timestamp after) {
     if (after - before > kTooLong || after < before) return;
     const Timestamp now = before + (after - before) / 2;
@@ -33,8 +35,8 @@ class NicClock {
     now_ = now;
   }
 
-  // When the NIC's clock stood at `ticks`. A value that makes no sense against `arrival`, more than
-  // a second from it, is replaced by it.
+  // Converts `ticks` to a time. Returns `arrival` if the result is more than one second away from
+  // it.
   Timestamp TimeOf(uint64_t ticks, Timestamp arrival) const {
     if (!known_) return arrival;
     const double ns = Since(ticks);
@@ -46,7 +48,7 @@ class NicClock {
 
  private:
   static constexpr Duration kTooLong = std::chrono::microseconds(100);
-  static constexpr double kStep = 1e6;  // ns; clocks that are slewed stray by 0.05 % at most
+  static constexpr double kStep = 1e6;  // ns; slewed clocks drift by at most 0.05 %
   static constexpr Duration kApart = std::chrono::milliseconds(100);
   static constexpr Duration kBelievable = std::chrono::seconds(1);
   static constexpr double kFar = 1e12;  // ns

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens when a port's pool is empty: somebody holds its mbufs.
+// Behaviour when a port's pool is empty because its mbufs are in use.
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
 
@@ -33,7 +33,7 @@ ReceiveLoop::Options OptionsOf(Port& port) {
           .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}};
 }
 
-TEST(EmptyPool, IsCountedToTheFrame) {
+TEST(EmptyPool, LossesAreCountedExactly) {
   const FrameMix mix(1000);
   const TemporaryFile file(PcapOf(AtOneTap(mix)));
   TestPort port("net_pcap20", "rx_pcap=" + file.path(), {.mbufs = 127});
@@ -46,7 +46,7 @@ TEST(EmptyPool, IsCountedToTheFrame) {
   rte_pktmbuf_free_bulk(held.data(), held.size());
 }
 
-TEST(EmptyPool, WithAFewMbufsLeftDeliversAndCountsTheRest) {
+TEST(EmptyPool, DeliversWithFewMbufsAndCountsLosses) {
   const FrameMix mix(1000);
   const TemporaryFile file(PcapOf(AtOneTap(mix)));
   TestPort port("net_pcap21", "rx_pcap=" + file.path(), {.mbufs = 127});

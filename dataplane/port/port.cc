@@ -31,15 +31,16 @@
 namespace rocescope {
 namespace {
 
-constexpr uint16_t kDescriptors = 2048;    // a queue's; 1 ms of 2 M frames a second
-constexpr uint32_t kBetweenLcores = 8191;  // mbufs on their way from one to another
-constexpr uint32_t kCache = 256;           // mbufs that each lcore keeps for itself
-constexpr uint16_t kRoceMtu = 9216 - 26;   // mirrors put headers around jumbo frames
+// Per queue; enough for 1 ms at 2 million frames per second.
+constexpr uint16_t kDescriptors = 2048;
+constexpr uint32_t kBetweenLcores = 8191;  // mbufs in transit between lcores
+constexpr uint32_t kCache = 256;           // mbufs in the cache of each lcore
+constexpr uint16_t kRoceMtu = 9216 - 26;   // mirrors encapsulate jumbo frames
 
-// A packet of RoCE's largest MTU, 4096 octets, and what a mirror puts around it.
+// Space for a packet of RoCE's largest MTU (4096 bytes) with a mirror's headers.
 constexpr uint16_t kRoceRoom = 4352;
-// Without hugepages an mbuf of 2 KiB or more lies alone in its pages, all at the same offset: they
-// share a few sets of the first-level cache, and reception falls to a quarter.
+// Without hugepages, each mbuf of 2 KiB or more has its own pages, all at the same offset. The
+// mbufs then share a few sets of the L1 cache, and the receive rate falls to a quarter.
 constexpr uint16_t kSmallRoom = 1024;
 constexpr uint16_t kUsualRoom = 2048;
 constexpr uint16_t kJumboRoom = 9216;
@@ -60,7 +61,7 @@ std::string_view DeviceArguments(const rte_eth_dev_info& info) {
   return arguments->args;
 }
 
-// The value of `key` ("iface=") in a device's arguments; empty if it is not there.
+// Value of `key` ("iface=") in a device's arguments; empty if it is missing.
 std::string ArgumentOf(const rte_eth_dev_info& info, std::string_view key) {
   std::string_view rest = DeviceArguments(info);
   while (!rest.empty()) {
@@ -71,8 +72,8 @@ std::string ArgumentOf(const rte_eth_dev_info& info, std::string_view key) {
   return {};
 }
 
-// What a driver says while it lives stays here: an attempt that failed and was repeated in another
-// way need not alarm anybody.
+// Collects the messages of a driver. If a failed attempt is repeated in a different way, the user
+// need not see them.
 class CollectedLog {
  public:
   CollectedLog() { EalLog::Install().Collect(true); }
@@ -85,12 +86,12 @@ class CollectedLog {
 
   Error AddTo(Error error) const {
     const std::string said = OneLine(EalLog::Install().TakeProblems());
-    if (!said.empty()) error.message += fmt::format(" (the driver said: {})", said);
+    if (!said.empty()) error.message += fmt::format(" (driver message: {})", said);
     return error;
   }
 };
 
-// net_pcap with rx_pcap ends with its file, unless it repeats that for ever.
+// net_pcap with rx_pcap ends with its file, unless infinite_rx repeats the file.
 bool EndsWithItsFile(const rte_eth_dev_info& info) {
   const std::string_view arguments = DeviceArguments(info);
   return arguments.find("rx_pcap=") != std::string_view::npos &&
@@ -120,7 +121,7 @@ Result<std::unique_ptr<Port>> Port::Open(uint16_t id, const PortOptions& options
 Status Port::Configure(const PortOptions& options) {
   rte_eth_dev_info info{};
   if (const int error = rte_eth_dev_info_get(id_, &info); error != 0) {
-    return tl::unexpected(PortError(name_, "its driver does not describe it", error));
+    return tl::unexpected(PortError(name_, "cannot read the device information", error));
   }
   driver_ = info.driver_name == nullptr ? "" : info.driver_name;
   is_file_ = driver_ == "net_pcap" && EndsWithItsFile(info);
@@ -134,14 +135,14 @@ Status Port::Configure(const PortOptions& options) {
 
   const AddressHash hash = AddressHashOf(info.flow_type_rss_offloads);
   hash_ = hash.types;
-  // Queues of a vdev are sources of their own (files, rings, sockets): all must be read.
+  // Queues of a vdev are separate sources (files, rings, sockets), so all must be read.
   const uint16_t queues = hash_ != 0 ? options.lcores : std::max<uint16_t>(info.nb_rx_queues, 1);
   const uint16_t most = std::max<uint16_t>(info.max_rx_queues, 1);
   spread_queues_ = queues_ = std::clamp<uint16_t>(queues, 1, most);
   if (options.steer && spreads() && queues_ < most) ++queues_;
   if (spreads() && !hash.ipv6) {
     remarks_.push_back(fmt::format(
-        "port {}: its NIC has no hash of IPv6 addresses: IPv6 comes by one queue", name_));
+        "port {}: the NIC does not support RSS on IPv6 addresses; all IPv6 uses one queue", name_));
   }
 
   rte_eth_conf conf{};
@@ -156,17 +157,18 @@ Status Port::Configure(const PortOptions& options) {
         std::min<uint8_t>(info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size());
     conf.rx_adv_conf.rss_conf.rss_hf = hash_;
   }
-  const uint16_t transmit = info.max_tx_queues == 0 ? 0 : 1;  // some drivers refuse to have none
+  // Some drivers require a transmit queue.
+  const uint16_t transmit = info.max_tx_queues == 0 ? 0 : 1;
   int error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
-  if (error == -EINVAL) {  // a driver without jumbo frames
+  if (error == -EINVAL) {  // the driver does not support jumbo frames
     conf.rxmode.mtu = RTE_ETHER_MTU;
     error = rte_eth_dev_configure(id_, queues_, transmit, &conf);
   }
-  if (error != 0) return tl::unexpected(PortError(name_, "cannot be configured", error));
+  if (error != 0) return tl::unexpected(PortError(name_, "cannot configure the port", error));
   if (conf.rxmode.mtu < kRoceRoom) {
     remarks_.push_back(fmt::format(
-        "port {}: its driver takes packets of at most {} octets; mirrored RoCE packets of 4096 are "
-        "larger, and the NIC drops what does not fit",
+        "port {}: the driver supports packets of at most {} bytes; the NIC drops larger packets, "
+        "such as mirrored RoCE packets with an MTU of 4096",
         name_, conf.rxmode.mtu));
   }
   remarks_of_start_ = remarks_.size();
@@ -179,11 +181,11 @@ Status Port::Configure(const PortOptions& options) {
     error =
         rte_eth_tx_queue_setup(id_, queue, transmit_ring, static_cast<unsigned>(socket_), nullptr);
   }
-  if (error != 0) return tl::unexpected(PortError(name_, "its queues cannot be set up", error));
+  if (error != 0) return tl::unexpected(PortError(name_, "cannot set up the queues", error));
   return {};
 }
 
-// net_pcap takes the octets of any link layer for Ethernet's.
+// net_pcap treats every link layer as Ethernet.
 Status Port::CheckFile(const std::string& path) const {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return {};
@@ -195,11 +197,10 @@ Status Port::CheckFile(const std::string& path) const {
   RawFrame frame;
   const Result<size_t> count = (*source)->ReadBatch({&frame, 1});
   if (!count || *count == 0 || frame.link_type == LinkType::kEthernet) return {};
-  return MakeError(
-      ErrorCode::kInvalidArgument,
-      fmt::format("port {}: the link layer of {} is {}, and a port's is Ethernet: replay "
-                  "it",
-                  name_, path, static_cast<int>(frame.link_type)));
+  return MakeError(ErrorCode::kInvalidArgument,
+                   fmt::format("port {}: {} has link type {}, but a port requires Ethernet: replay "
+                               "it",
+                               name_, path, static_cast<int>(frame.link_type)));
 }
 
 Port::Link Port::GetLink() const {
@@ -223,9 +224,11 @@ Status Port::SetUpQueues(const PortOptions& options) {
   const bool hugepages = rte_eal_has_hugepages() != 0;
   Status first = TryQueues(hugepages ? kRoceRoom : kSmallRoom);
   if (first) return first;
-  const bool no_memory = pool_ == nullptr;  // drivers say ENOMEM to small mbufs too
-  // Less memory may do. Else, some drivers put no frame into several mbufs and refuse ones that are
-  // too small for it. What was wrong at first is what the user should hear.
+  // Drivers also return ENOMEM for mbufs that are too small.
+  const bool no_memory = pool_ == nullptr;
+  // If memory is short, smaller mbufs may fit. Otherwise the driver may not support frames of
+  // several mbufs and may reject small ones, so larger mbufs are tried. The first error is the one
+  // reported.
   if (no_memory && hugepages && TryQueues(kUsualRoom)) return {};
   for (const uint16_t larger : {kUsualRoom, kJumboRoom}) {
     if (!no_memory && TryQueues(larger)) return {};
@@ -240,8 +243,8 @@ Status Port::TryQueues(uint16_t data_room) {
                                   static_cast<uint16_t>(data_room + RTE_PKTMBUF_HEADROOM), socket_);
   if (pool_ == nullptr) {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("port {}: no memory for {} mbufs of {} octets: {}; give EAL more "
-                                 "(-m 1024), or fewer mbufs (--mbufs)",
+                     fmt::format("port {}: cannot allocate {} mbufs of {} bytes: {}; give EAL more "
+                                 "memory (-m 1024) or reduce --mbufs",
                                  name_, mbufs_, data_room, rte_strerror(rte_errno)));
   }
   for (uint16_t queue = 0; queue < queues_; ++queue) {
@@ -249,7 +252,9 @@ Status Port::TryQueues(uint16_t data_room) {
                                              nullptr, pool_);
     if (error != 0) {
       return tl::unexpected(PortError(
-          name_, fmt::format("receive queue {} with mbufs of {} octets", queue, data_room), error));
+          name_,
+          fmt::format("cannot set up receive queue {} with mbufs of {} bytes", queue, data_room),
+          error));
     }
   }
   return {};
@@ -263,27 +268,27 @@ Port::~Port() {
 
 Status Port::Start() {
   remarks_.resize(remarks_of_start_);
-  // Before it, so that no frame is forgotten.
+  // Before the start, so that no frame is missed.
   rte_eth_stats_reset(id_);
   rte_eth_xstats_reset(id_);
   if (const int error = rte_eth_dev_start(id_); error != 0) {
-    return tl::unexpected(PortError(name_, "does not start", error));
+    return tl::unexpected(PortError(name_, "cannot start", error));
   }
   started_ = true;
-  // A mirror's frames go to other MAC addresses. Drivers that have no such mode take everything.
+  // Mirrored frames have other MAC addresses. Drivers without promiscuous mode receive everything.
   const bool was_promiscuous = rte_eth_promiscuous_get(id_) == 1;
   const int error = rte_eth_promiscuous_enable(id_);
   set_promiscuous_ = error == 0 && !was_promiscuous;
   if (error != 0 && error != -ENOTSUP) {
-    return tl::unexpected(PortError(name_, "does not take other hosts' frames", error));
+    return tl::unexpected(PortError(name_, "cannot enable promiscuous mode", error));
   }
   if (spreads()) WriteTable();
   Steer();
   return {};
 }
 
-// Hashes go round the queues: the same on every port whose table is as long, and the queue that is
-// kept for rules gets none of them.
+// Fills the RSS table with the queues in round-robin order. It is identical on all ports whose
+// table has the same size. The queue for flow rules is excluded.
 void Port::WriteTable() {
   table_size_ = 0;
   rte_eth_dev_info info{};
@@ -304,19 +309,19 @@ void Port::Steer() {
   steers_ = false;
   if (queues_ == spread_queues_) return;
   if (table_size_ == 0) {
-    spread_queues_ = queues_;  // the driver spreads over the last one too
+    spread_queues_ = queues_;  // without a table, RSS uses the last queue too
     return;
   }
   const uint16_t queue = queues_ - 1;
   const SteeringRules rules = SteerCongestionSigns(id_, queue);
   steers_ = !rules.installed.empty();
   if (steers_) {
-    remarks_.push_back(fmt::format("port {}: {} of plain IPv4 come by queue {}, and nothing else",
-                                   name_, fmt::join(rules.installed, " and "), queue));
+    remarks_.push_back(fmt::format("port {}: plain IPv4 {} use queue {} exclusively", name_,
+                                   fmt::join(rules.installed, " and "), queue));
   }
   if (!rules.refused.empty()) {
-    remarks_.push_back(fmt::format("port {}: its NIC has no queue for {}: {}", name_,
-                                   fmt::join(rules.not_installed, " and "), rules.refused));
+    remarks_.push_back(fmt::format("port {}: the NIC cannot steer {} to a separate queue: {}",
+                                   name_, fmt::join(rules.not_installed, " and "), rules.refused));
   }
 }
 
@@ -353,8 +358,8 @@ Result<std::vector<uint16_t>> FindPorts(const std::vector<std::string>& wanted) 
   }
   if (all.empty()) {
     return MakeError(ErrorCode::kNotFound,
-                     "EAL found no port: bind a NIC to vfio-pci and name it by -a 0000:3b:00.0, or "
-                     "give a virtual device such as --vdev net_pcap0,rx_pcap=FILE");
+                     "EAL found no port: bind a NIC to vfio-pci and pass -a 0000:3b:00.0, or "
+                     "pass a virtual device such as --vdev net_pcap0,rx_pcap=FILE");
   }
   if (wanted.empty()) return all;
   std::vector<uint16_t> chosen;
@@ -366,8 +371,8 @@ Result<std::vector<uint16_t>> FindPorts(const std::vector<std::string>& wanted) 
       at = std::find(all.begin(), all.end(), number) - all.begin();
     }
     if (at == all.size()) {
-      return MakeError(ErrorCode::kNotFound, fmt::format("there is no port {}; EAL has {}", word,
-                                                         fmt::join(names, ", ")));
+      return MakeError(ErrorCode::kNotFound,
+                       fmt::format("unknown port {}; EAL has {}", word, fmt::join(names, ", ")));
     }
     if (std::find(chosen.begin(), chosen.end(), all[at]) == chosen.end()) chosen.push_back(all[at]);
   }

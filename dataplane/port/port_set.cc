@@ -52,7 +52,8 @@ Status PortSet::MakeLoops(const FrameProcessor::Options& processor, TapId first_
   }
   FrameProcessor::Options shared = processor;
   ObservationBudget::Options& sightings = shared.flow_table.sightings;
-  if (lcores > 1 && !sightings.rate) {  // what the box may sight is theirs together
+  // The lcores share the appliance's budget of packet observations.
+  if (lcores > 1 && !sightings.rate) {
     sightings.rate = std::make_shared<ObservationRate>(ObservationRate::Options{});
     sightings.always_per_interval = (sightings.always_per_interval + lcores - 1) / lcores;
   }
@@ -77,26 +78,27 @@ Status PortSet::Start() {
   return {};
 }
 
-// By the NIC's hash alone each lcore must get one queue of each port, and the same pairs on all.
+// With --spread rss each lcore needs one queue of each port, and all ports must map the same
+// address pairs to the same lcore.
 Status PortSet::CheckSpread() const {
   if (options_.spread != SpreadBy::kRss || options_.lcores == 1) return {};
   for (const auto& port : ports_) {
     if (!port->spreads() || port->queues() != options_.lcores) {
       return MakeError(
           ErrorCode::kInvalidArgument,
-          fmt::format("--spread rss: port {} ({}) has no hash of IPv4 addresses alone, "
-                      "or not a queue for each of {} lcores: leave --spread out, for "
-                      "software to spread",
+          fmt::format("--spread rss: port {} ({}) does not support RSS on IPv4 addresses without "
+                      "ports, or has no queue for each of the {} lcores; omit --spread to "
+                      "distribute frames in software",
                       port->name(), port->driver(), options_.lcores));
     }
     if (ports_.size() > 1 &&
         (port->table_size() == 0 || port->table_size() != ports_.front()->table_size())) {
       return MakeError(
           ErrorCode::kInvalidArgument,
-          fmt::format("--spread rss: ports {} and {} do not spread alike (their tables "
-                      "have {} and {} entries that rocescope may write), so the two "
-                      "directions of a host pair may come to two lcores: leave "
-                      "--spread out, or capture from one port",
+          fmt::format("--spread rss: ports {} and {} distribute frames differently (their "
+                      "RSS tables have {} and {} writable entries), so the two "
+                      "directions of a host pair may reach different lcores; omit "
+                      "--spread or capture from one port",
                       ports_.front()->name(), port->name(), ports_.front()->table_size(),
                       port->table_size()));
     }

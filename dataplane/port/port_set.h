@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports, and the lcores' loops over their queues.
+// The ports and the lcores' receive loops over their queues.
 #pragma once
 
 #include <memory>
@@ -20,24 +20,24 @@ using Loops = std::vector<std::unique_ptr<ReceiveLoop>>;
 class PortSet {
  public:
   struct Options {
-    std::vector<std::string> ports;  // device names or numbers; none: all that EAL found
-    uint16_t lcores = 1;             // that receive
+    std::vector<std::string> ports;  // device names or numbers; empty: all ports that EAL found
+    uint16_t lcores = 1;             // number of receiving lcores
     SpreadBy spread = SpreadBy::kAuto;
-    uint32_t mbufs = 0;  // of each port's pool; 0: enough for its queues
+    uint32_t mbufs = 0;  // per port's pool; 0: enough for its queues
   };
 
-  // Sets the ports up, stopped.
+  // Configures the ports without starting them.
   static Result<PortSet> Open(const Options& options);
 
   std::vector<std::string> Names() const;
 
-  // Loops whose queues go round the lcores. `processor.taps` has the ports' names from `first_tap`
-  // on. What may be sighted is shared out among the lcores, unless `processor` has a rate that is
-  // shared already.
+  // Creates the loops and assigns queues to lcores in round-robin order. The ports' names in
+  // `processor.taps` begin at `first_tap`. The budget of packet observations is divided among the
+  // lcores, unless `processor` already has a shared rate.
   Status MakeLoops(const FrameProcessor::Options& processor, TapId first_tap);
 
   Status Start();
-  // Of started ports: an error where kRss was asked for and the NICs cannot.
+  // For started ports: returns an error if kRss was requested and the NICs do not support it.
   Status CheckSpread() const;
 
   const Ports& ports() const { return ports_; }
@@ -49,10 +49,10 @@ class PortSet {
 
   Options options_;
   Ports ports_;
-  Loops loops_;  // gone before their ports
+  Loops loops_;  // destroyed before their ports
 };
 
-// What it counted by now; the caller knows how many mbufs were in use at most.
+// Current counters of a port; the caller supplies the maximum number of mbufs in use.
 PortFindings FindingsOf(const Port& port, uint32_t mbufs_peak);
 
 }  // namespace rocescope

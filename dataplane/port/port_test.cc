@@ -20,12 +20,12 @@ std::vector<RawFrame> AtOneTap(const FrameMix& mix) {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(FindPorts, SaysWhatToDoWhereThereAreNone) {
+TEST(FindPorts, ReportsWhatToDoWithoutPorts) {
   TestEal();
   EXPECT_THAT(FindPorts({}).error().message, HasSubstr("--vdev net_pcap0,rx_pcap=FILE"));
 }
 
-TEST(FindPorts, FindsThemByNameAndNumber) {
+TEST(FindPorts, FindsPortsByNameAndNumber) {
   TestEal();
   const auto first = VirtualDevice::Plug("net_null1", "size=64");
   const auto second = VirtualDevice::Plug("net_null2", "size=64");
@@ -35,22 +35,22 @@ TEST(FindPorts, FindsThemByNameAndNumber) {
   EXPECT_THAT(*FindPorts({}), ElementsAre(one, two));
   EXPECT_THAT(*FindPorts({"net_null2", std::to_string(two)}), ElementsAre(two));
   EXPECT_THAT(FindPorts({"net_null3"}).error().message,
-              HasSubstr("no port net_null3; EAL has net_null1, net_null2"));
+              HasSubstr("unknown port net_null3; EAL has net_null1, net_null2"));
 }
 
-TEST(VirtualDevice, SaysWhyItDoesNotStart) {
+TEST(VirtualDevice, ReportsWhyItCannotStart) {
   TestEal();
   EXPECT_THAT(VirtualDevice::Plug("net_pcap7", "rx_pcap=/nonexistent").error().message,
               testing::AllOf(HasSubstr("net_pcap7"), HasSubstr("No such file")));
 }
 
-TEST(Port, KnowsAFileFromAWire) {
+TEST(Port, DistinguishesFilesFromNetworks) {
   const TemporaryFile file(PcapOf({}));
   EXPECT_TRUE(TestPort("net_pcap8", "rx_pcap=" + file.path())->is_file());
   EXPECT_FALSE(TestPort("net_null3", "size=64")->is_file());
 }
 
-TEST(Port, RefusesAFileOfAnotherLinkLayer) {
+TEST(Port, RejectsFilesOfOtherLinkTypes) {
   TestEal();
   const FrameMix mix(3);
   std::vector<uint8_t> bytes = PcapOf(AtOneTap(mix));
@@ -58,10 +58,10 @@ TEST(Port, RefusesAFileOfAnotherLinkLayer) {
   const TemporaryFile file(bytes);
   const auto device = VirtualDevice::Plug("net_pcap10", "rx_pcap=" + file.path());
   ASSERT_TRUE(device);
-  EXPECT_THAT(Port::Open((*device)->port(), {}).error().message, HasSubstr("link layer"));
+  EXPECT_THAT(Port::Open((*device)->port(), {}).error().message, HasSubstr("link type"));
 }
 
-TEST(Port, LeavesPromiscuousModeAsItWas) {
+TEST(Port, RestoresPromiscuousMode) {
   TestPort port("net_null10", "size=64");
   const int before = rte_eth_promiscuous_get(port->id());
   ASSERT_TRUE(port->Start());
@@ -69,14 +69,14 @@ TEST(Port, LeavesPromiscuousModeAsItWas) {
   EXPECT_EQ(rte_eth_promiscuous_get(port->id()), before);
 }
 
-TEST(Port, KnowsItsLink) {
+TEST(Port, ReportsLinkState) {
   TestPort port("net_null11", "size=64");
   ASSERT_TRUE(port->Start());
   EXPECT_EQ(port->GetLink(), Port::Link::kUp);
 }
 
-// net_null has a hash by its word, a table of hashes that it keeps, and no rules.
-TEST(Port, SpreadsByATableThatGoesRoundItsQueues) {
+// net_null reports an RSS hash and stores an RSS table, but supports no flow rules.
+TEST(Port, FillsRssTableRoundRobin) {
   TestPort port("net_null8", "size=64", {.lcores = 3, .steer = true});
   EXPECT_TRUE(port->spreads());
   EXPECT_EQ(port->spread_queues(), 3);
@@ -92,40 +92,41 @@ TEST(Port, SpreadsByATableThatGoesRoundItsQueues) {
   }
 }
 
-TEST(Port, SaysThatItsNicTakesNoRulesAndLeavesTheirQueueAlone) {
+TEST(Port, ReportsNicWithoutFlowRulesAndLeavesQueueIdle) {
   TestPort port("net_null9", "size=64,copy=0", {.lcores = 2, .steer = true});
   ASSERT_TRUE(port->Start());
-  EXPECT_THAT(port->remarks(), ElementsAre(HasSubstr("no queue for CNPs and NAKs: ")));
+  EXPECT_THAT(port->remarks(),
+              ElementsAre(HasSubstr("cannot steer CNPs and NAKs to a separate queue: ")));
   EXPECT_FALSE(port->IsIdle(1));
   EXPECT_TRUE(port->IsIdle(2));
   ReceiveLoop loop({.queues = {{.port = &*port, .queue = 2}},
                     .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}});
   const std::atomic<bool> never = false;
-  loop.Run(never);  // would not end if it looked into the queue
+  loop.Run(never);  // would not end if it polled the queue
   EXPECT_EQ(loop.Statistics().frames.ledger.received, 0u);
   port->Stop();
   ASSERT_TRUE(port->Start());
-  EXPECT_EQ(port->remarks().size(), 1u) << "said once a start";
+  EXPECT_EQ(port->remarks().size(), 1u) << "reported once per start";
 }
 
-// It puts no frame into several mbufs. Needs CAP_NET_RAW.
-TEST(Port, TakesLargerMbufsWhereADriverWantsThem) {
+// The driver does not support frames in several mbufs. Requires CAP_NET_RAW.
+TEST(Port, UsesLargerMbufsIfTheDriverRequiresThem) {
   TestEal();
   const auto device = VirtualDevice::Plug("net_af_packet0", "iface=lo,framecnt=512");
   if (!device) GTEST_SKIP() << device.error().message;
   const auto port = Port::Open((*device)->port(), {.mbufs = 4095});
   ASSERT_TRUE(port) << port.error().message;
   EXPECT_FALSE((*port)->counts_losses());
-  EXPECT_THAT((*port)->remarks(), ElementsAre(HasSubstr("at most 1500 octets")));
+  EXPECT_THAT((*port)->remarks(), ElementsAre(HasSubstr("at most 1500 bytes")));
 }
 
-TEST(Port, SaysThatMemoryIsMissing) {
+TEST(Port, ReportsLackOfMemory) {
   TestEal();
   const auto device = VirtualDevice::Plug("net_null4", "size=64");
   ASSERT_TRUE(device);
   const auto port = Port::Open((*device)->port(), {.mbufs = 10'000'000});
   ASSERT_FALSE(port);
-  EXPECT_THAT(port.error().message, HasSubstr("port net_null4: no memory for 10000000 mbufs"));
+  EXPECT_THAT(port.error().message, HasSubstr("port net_null4: cannot allocate 10000000 mbufs"));
 }
 
 uint64_t ResidentPages() {
@@ -145,7 +146,7 @@ TEST(Port, StartsAndStopsAHundredTimesWithoutALeak) {
   for (int round = 0; round < 100; ++round) {
     if (round == 10) resident = ResidentPages();
     TestPort port("net_pcap9", "rx_pcap=" + file.path(), {.mbufs = 2047});
-    for (int again = 0; again < 2; ++again) {  // a port also starts again without being opened
+    for (int again = 0; again < 2; ++again) {  // a port can also restart without being reopened
       ReceiveLoop loop({.queues = {{.port = &*port}},
                         .processor = {.flow_table = {.capacity = 64}, .captures = {"port"}}});
       ASSERT_TRUE(port->Start());

@@ -25,8 +25,8 @@ size_t QueueReader::Receive(std::span<rte_mbuf*> mbufs) {
   return received;
 }
 
-// A file's driver says nothing at its end. Nor does it deliver then, or lose a frame for want of an
-// mbuf. Behind damage libpcap reads on from anywhere.
+// A file's driver does not report its end. At the end it delivers no frames and loses none for lack
+// of mbufs. After damage, libpcap may continue at an arbitrary position.
 void QueueReader::LookForEnd(size_t received) {
   const bool first = empty_bursts_ == 0 || received > 0;
   empty_bursts_ = first ? 1 : empty_bursts_ + 1;

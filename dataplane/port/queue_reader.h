@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One receive queue as its lcore knows it: bursts, the times of their frames, and a file's end.
+// One receive queue as seen by its lcore: bursts, timestamps, and the end of a file.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -19,27 +19,27 @@ class QueueReader {
  public:
   explicit QueueReader(const ReceiveQueue& queue) : queue_(queue), time_(queue.port->time()) {}
 
-  // The port has started: only now have all drivers said where they write timestamps.
+  // Call after the port has started, because drivers register their timestamp field only then.
   void Begin();
 
-  // The next burst; 0 if there is none now.
+  // Receives the next burst; 0 if there is none at present.
   size_t Receive(std::span<rte_mbuf*> mbufs);
 
-  // Fills in the tap and the times of frames that came in one burst.
+  // Sets the tap and the timestamps of the frames of one burst.
   void Stamp(std::span<rte_mbuf* const> mbufs, Timestamp arrival, std::span<RawFrame> frames) const;
 
-  // A file ended, or nothing comes by this queue: there will be no more bursts.
+  // True if a file ended or the queue is unused: there will be no more bursts.
   bool ended() const { return ended_; }
   const Port& port() const { return *queue_.port; }
 
-  // Bursts that the queue may hold at once. Rings and sockets of virtual devices hold more than
-  // their descriptors.
+  // Maximum number of bursts in the queue. Rings and sockets of virtual devices hold more frames
+  // than their number of descriptors.
   size_t BurstsHeld(size_t burst) const {
     constexpr size_t kVirtual = 65'536;  // frames
     return std::max<size_t>(queue_.port->ring_size(), kVirtual) / burst + 1;
   }
 
-  // Now and then: where the NIC's clock stands.
+  // Reads the NIC's clock; call periodically.
   void ReadClock();
 
  private:
@@ -50,8 +50,8 @@ class QueueReader {
   TimestampField timestamps_;
   NicClock clock_;
   bool ended_ = false;
-  uint32_t empty_bursts_ = 0;      // in a row, the one that was only short included
-  uint64_t frames_when_idle_ = 0;  // of the port, when they began
+  uint32_t empty_bursts_ = 0;      // consecutive empty bursts, counting from the first short one
+  uint64_t frames_when_idle_ = 0;  // the port's frame count when the empty bursts began
 };
 
 }  // namespace rocescope

@@ -35,7 +35,7 @@ struct Burst {
 
 struct ReceiveLoop::Work {
   std::vector<QueueReader> queues;
-  std::unique_ptr<Spreader> spreader;  // null: this lcore owns all that it receives
+  std::unique_ptr<Spreader> spreader;  // null: this lcore owns all the frames that it receives
   Burst received;
   Burst taken;               // from other lcores
   uint64_t next_chores = 0;  // TSC
@@ -90,13 +90,13 @@ void ReceiveLoop::RunToTheEnd(const std::atomic<bool>& stop) {
   while (others_receive()) {
     if (!TakeFromOthers()) std::this_thread::yield();
   }
-  while (TakeFromOthers()) {  // what they left on the rings
+  while (TakeFromOthers()) {  // frames that the others left on the rings
   }
   CountForOthers();
   worker_.Finish();
 }
 
-// A burst of each queue; false if all have ended.
+// Receives a burst from each queue. Returns false if all queues have ended.
 bool ReceiveLoop::ReceiveRound() {
   bool any = false;
   for (QueueReader& queue : work_->queues) {
@@ -106,7 +106,7 @@ bool ReceiveLoop::ReceiveRound() {
   return any;
 }
 
-// From mbufs to records; false if there were none.
+// Receives and processes one burst. Returns false if there was none.
 bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
   Burst& burst = work_->received;
   const size_t received = queue.ended() ? 0 : queue.Receive(burst.mbufs);
@@ -122,8 +122,8 @@ bool ReceiveLoop::ReceiveFrom(QueueReader& queue) {
   return true;
 }
 
-// Nobody waits for a ring with frames of a wire in hand. With those of a file one may: emptying the
-// rings that lead here is what the others wait for.
+// Never blocks on a full ring while receiving from a live port. With files it may wait; meanwhile
+// it empties the rings that lead here, because the other lcores may wait for them.
 void ReceiveLoop::PassOn() {
   while (!work_->spreader->PassOn()) {
     if (!waits_ || work_->spreader->rings().failed()) {
@@ -147,7 +147,7 @@ bool ReceiveLoop::TakeFromOthers() {
   return true;
 }
 
-// And frees them.
+// Also frees the mbufs.
 void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
                           std::span<RawFrame> frames) {
   while (!frames.empty()) {
@@ -159,8 +159,8 @@ void ReceiveLoop::Account(FrameGatherer& gatherer, std::span<rte_mbuf*> mbufs,
   }
 }
 
-// Until each queue was empty once, or has given all that it can have held: what goes on coming must
-// not keep a loop that was told to stop.
+// Receives until each queue was empty once or has delivered the maximum that it can hold, so that
+// continuous traffic does not prevent the loop from stopping.
 void ReceiveLoop::Drain() {
   for (QueueReader& queue : work_->queues) {
     for (size_t bursts = queue.BurstsHeld(kReceiveBurst); bursts > 0; --bursts) {

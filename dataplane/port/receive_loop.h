@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one lcore does: receive bursts from its queues, decode and account them, hand records on.
+// The loop of one lcore: receives bursts from its queues, decodes and accounts the frames, and
+// hands over the records.
 #pragma once
 
 #include <atomic>
@@ -19,50 +20,50 @@ class FrameGatherer;
 class QueueReader;
 class SpreadRings;
 
-// Belongs to its lcore from the beginning of Run to its end; others may use only what is said to be
-// theirs meanwhile.
+// Belongs to its lcore while Run is executing. Other threads may call only the functions marked
+// below.
 class ReceiveLoop {
  public:
   struct Options {
     std::vector<ReceiveQueue> queues;
     FrameProcessor::Options processor;
-    // Where frames go to the lcore that owns their address pair: the rings that all lcores share,
-    // and this one's number. Null: each lcore keeps what it receives.
+    // Rings shared by all lcores, and this lcore's number: frames go to the lcore that owns their
+    // address pair. Null: each lcore keeps the frames that it receives.
     std::shared_ptr<SpreadRings> spread;
     uint32_t lcore = 0;
-    // Files wait when the reader of records or another lcore is slow. A wire does not: it costs
-    // records, counted, and in the other case frames, counted too.
+    // Set for files: waits if the reader of records or another lcore is slow. A live port never
+    // waits: a slow reader costs records and a slow lcore costs frames, and both are counted.
     bool wait = false;
     size_t batch_records = RecordExchange::kRecords;
-    // Frames have times of our clock, so silence closes intervals too.
+    // Frames carry this machine's time, so intervals are also closed when no frames arrive.
     bool our_clock = false;
   };
 
   explicit ReceiveLoop(Options options);
   ~ReceiveLoop();
 
-  // Until `stop` is set, or until all queues, those of other lcores too if frames are spread, are
-  // files that have ended. Then drains the queues and hands over all records, for which it waits:
-  // the reader must go on until Run has returned. May be called again, by all lcores that share
-  // rings, when all have returned. What it throws (std::bad_alloc) ends this lcore alone: set
-  // `stop` for the others.
+  // Runs until `stop` is set, or until all queues (including those of other lcores if frames are
+  // distributed) are files that have ended. Then drains the queues and hands over all records,
+  // waiting for the reader, which must take records until Run has returned. May be called again by
+  // all lcores that share rings after all of them have returned. An exception (std::bad_alloc) ends
+  // this lcore only: set `stop` to end the others.
   void Run(const std::atomic<bool>& stop);
 
-  // Any thread, any time.
+  // May be called by any thread at any time.
   SourceStatistics Statistics() const { return worker_.Statistics(); }
   Senders LastSenders() const { return worker_.LastSenders(); }
   uint64_t beats() const { return worker_.beats(); }
 
-  // The one thread that reads records, any time.
+  // Used by the reader thread at any time.
   RecordExchange& records() { return worker_.records(); }
 
-  // After Run.
+  // Only valid after Run.
   const FrameProcessor& processor() const { return worker_.processor(); }
   std::vector<MirrorStream> MirrorStreams() const;
   std::vector<const Port*> UnfinishedFiles() const;  // stopped before their end
 
  private:
-  struct Work;  // the queues, and buffers of a burst
+  struct Work;  // the queues, and the buffers of a burst
 
   void RunToTheEnd(const std::atomic<bool>& stop);
   bool ReceiveRound();

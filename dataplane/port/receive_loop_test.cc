@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive loop on virtual devices, held against the same frames without DPDK.
+// The receive loop on virtual devices, compared with a replay without DPDK.
 #include "dataplane/port/receive_loop.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Outcome {
   std::vector<Tap> taps;
 };
 
-// What becomes of a file that comes in through `port`.
+// The result of receiving a file through `port`.
 Outcome Receive(Port& port) {
   ReceiveLoop loop({.queues = {{.port = &port}}, .processor = Processor(), .wait = true});
   const Status started = port.Start();
@@ -58,7 +58,7 @@ Outcome Receive(Port& port) {
   return outcome;
 }
 
-// The same file by the capture reader.
+// The result of the capture reader for the same file.
 Outcome Replay(const std::string& path) {
   Outcome outcome;
   FrameProcessor processor(Processor());
@@ -78,7 +78,7 @@ std::vector<RawFrame> AtOneTap(std::span<const RawFrame> frames) {
   return same;
 }
 
-TEST(ReceiveLoop, MakesTheRecordsThatAReplayMakes) {
+TEST(ReceiveLoop, MakesTheSameRecordsAsReplay) {
   const FrameMix mix(5000);
   const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
   const Outcome expected = Replay(file.path());
@@ -90,7 +90,7 @@ TEST(ReceiveLoop, MakesTheRecordsThatAReplayMakes) {
   EXPECT_EQ(Text(received.records), Text(expected.records));
 }
 
-TEST(ReceiveLoop, TakesFramesOfSeveralSegments) {
+TEST(ReceiveLoop, SupportsMultiSegmentFrames) {
   const FrameMix mix(3000);
   const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
   const Outcome expected = Replay(file.path());
@@ -100,7 +100,7 @@ TEST(ReceiveLoop, TakesFramesOfSeveralSegments) {
   EXPECT_EQ(Text(received.records), Text(expected.records));
 }
 
-// WRITEs of RoCE's largest MTU, whole; their iCRC is right, and is looked at.
+// Complete WRITEs of RoCE's largest MTU with a valid iCRC, which is checked.
 std::vector<Bytes> LargeFrames(size_t count) {
   std::vector<Bytes> frames;
   for (uint32_t i = 0; i < count; ++i) {
@@ -120,7 +120,7 @@ std::vector<RawFrame> AsRaw(const std::vector<Bytes>& frames) {
   return raw;
 }
 
-TEST(ReceiveLoop, CopiesAFrameOfSeveralSegmentsOnceAndWhole) {
+TEST(ReceiveLoop, CopiesMultiSegmentFramesOnce) {
   const std::vector<Bytes> frames = LargeFrames(200);
   const TemporaryFile file(PcapOf(AsRaw(frames)));
   TestPort port("net_pcap60", "rx_pcap=" + file.path(), {.data_room = 1024});
@@ -139,8 +139,8 @@ TEST(ReceiveLoop, CopiesAFrameOfSeveralSegmentsOnceAndWhole) {
   EXPECT_EQ(port->MbufsInUse(), 0u);
 }
 
-// The room that a port with hugepages has.
-TEST(ReceiveLoop, CopiesNoRoceFrameWhereMbufsHoldIt) {
+// The data room of a port with hugepages.
+TEST(ReceiveLoop, DoesNotCopyFramesThatFitIntoAnMbuf) {
   const std::vector<Bytes> frames = LargeFrames(200);
   ASSERT_GT(frames[0].size(), 4096u + 40u);
   const TemporaryFile file(PcapOf(AsRaw(frames)));
@@ -150,8 +150,8 @@ TEST(ReceiveLoop, CopiesNoRoceFrameWhereMbufsHoldIt) {
   EXPECT_EQ(received.statistics.linearised, 0u);
 }
 
-TEST(ReceiveLoop, TakesFramesLargerThanAllCopiesOfABurst) {
-  std::vector<Bytes> bytes(70, Bytes(60'000));  // 64 of them exceed the space for copies
+TEST(ReceiveLoop, SupportsFramesThatExceedTheCopyBuffer) {
+  std::vector<Bytes> bytes(70, Bytes(60'000));  // 64 of them exceed the copy buffer
   std::vector<RawFrame> frames;
   for (const Bytes& octets : bytes) {
     frames.push_back({.bytes = octets,
@@ -166,7 +166,7 @@ TEST(ReceiveLoop, TakesFramesLargerThanAllCopiesOfABurst) {
   EXPECT_TRUE(received.statistics.frames.ledger.Balances());
 }
 
-TEST(ReceiveLoop, EndsAFileAtAFrameForWhichThePoolIsTooSmall) {
+TEST(ReceiveLoop, EndsFileAtFrameLargerThanThePool) {
   std::vector<Bytes> bytes(200, Bytes(3000));  // three mbufs each
   std::vector<RawFrame> frames;
   for (const Bytes& octets : bytes) {
@@ -180,22 +180,23 @@ TEST(ReceiveLoop, EndsAFileAtAFrameForWhichThePoolIsTooSmall) {
   EXPECT_GT(received.port.no_mbuf + received.port.failed_reads, 0u);
 }
 
-// Behind damage libpcap would go on, with whatever it takes for the next record.
-TEST(ReceiveLoop, EndsAFileWhereItIsDamaged) {
+// After damage, libpcap would continue with arbitrary bytes as the next record.
+TEST(ReceiveLoop, EndsFileAtDamage) {
   const FrameMix mix(300);
   const std::vector<RawFrame> frames = AtOneTap(mix.frames());
   std::vector<uint8_t> bytes = PcapOf(frames);
   const size_t good = PcapOf(std::span(frames).first(100)).size();
-  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(good) + 8, 8, 0xff);  // two lengths
+  // Both length fields.
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(good) + 8, 8, 0xff);
   const TemporaryFile file(bytes);
   TestPort port("net_pcap62", "rx_pcap=" + file.path());
   const Outcome received = Receive(*port);
   EXPECT_EQ(received.statistics.frames.ledger.received, 100u);
   EXPECT_EQ(received.port.failed_reads, 1u);
-  EXPECT_EQ(received.port.errors, 0u) << "a poll that fails is no frame";
+  EXPECT_EQ(received.port.errors, 0u) << "a failed poll is not a frame";
 }
 
-TEST(ReceiveLoop, KnowsAFileThatItDidNotReadToItsEnd) {
+TEST(ReceiveLoop, ReportsUnfinishedFiles) {
   const FrameMix mix(1000);
   const std::vector<RawFrame> lap = AtOneTap(mix.frames());
   for (const auto& [laps, unfinished] : {std::pair{1, 0u}, {70, 1u}}) {
@@ -206,14 +207,14 @@ TEST(ReceiveLoop, KnowsAFileThatItDidNotReadToItsEnd) {
     ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor()});
     loop.records().Abandon();
     ASSERT_TRUE(port->Start());
-    const std::atomic<bool> stopped = true;  // it takes what a port may hold, and no more
+    const std::atomic<bool> stopped = true;  // receives at most what the port can hold
     loop.Run(stopped);
     EXPECT_EQ(loop.UnfinishedFiles().size(), unfinished) << laps;
     EXPECT_GE(loop.Statistics().frames.ledger.received, 1000u);
   }
 }
 
-TEST(ReceiveLoop, EndsWithAFileThatIsCut) {
+TEST(ReceiveLoop, EndsWithTruncatedFile) {
   const FrameMix mix(100);
   std::vector<uint8_t> bytes = PcapOf(AtOneTap(mix.frames()));
   bytes.pop_back();
@@ -227,7 +228,7 @@ TEST(ReceiveLoop, EndsWithAFileThatIsCut) {
   EXPECT_GT(port->Counters()->failed_reads, 0u);
 }
 
-TEST(ReceiveLoop, EndsWithAFileThatIsEmpty) {
+TEST(ReceiveLoop, EndsWithEmptyFile) {
   const TemporaryFile file(PcapOf({}));
   TestPort port("net_pcap5", "rx_pcap=" + file.path());
   const Outcome received = Receive(*port);
@@ -235,10 +236,10 @@ TEST(ReceiveLoop, EndsWithAFileThatIsEmpty) {
   EXPECT_TRUE(received.records.empty());
 }
 
-TEST(ReceiveLoop, StopsWhenItIsTold) {
+TEST(ReceiveLoop, StopsOnRequest) {
   TestPort port("net_null0", "size=64,copy=0");
   ReceiveLoop loop({.queues = {{.port = &*port}}, .processor = Processor()});
-  loop.records().Abandon();  // nobody takes them, however long it runs
+  loop.records().Abandon();  // no records are taken, however long the loop runs
   ASSERT_TRUE(port->Start());
   std::atomic<bool> stop = false;
   std::thread runner([&] { loop.Run(stop); });
@@ -250,7 +251,7 @@ TEST(ReceiveLoop, StopsWhenItIsTold) {
   EXPECT_EQ(ledger.received, port->Counters()->delivered);
 }
 
-TEST(ReceiveLoop, LosesRecordsAndNoFrameWhenNobodyTakesThem) {
+TEST(ReceiveLoop, LosesRecordsAndNoFramesWithoutAReader) {
   const FrameMix mix(30'000);
   const TemporaryFile file(PcapOf(AtOneTap(mix.frames())));
   TestPort port("net_pcap6", "rx_pcap=" + file.path());

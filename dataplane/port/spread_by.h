@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How both directions of a host pair come to one lcore. Programs without DPDK know it too.
+// How both directions of a host pair reach the same lcore. Also used by programs without DPDK.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 namespace rocescope {
 
 enum class SpreadBy : uint8_t {
-  kAuto,      // kSoftware where more than one lcore receives
-  kRss,       // the NIC's hash of the outer addresses
-  kSoftware,  // the lcore that receives passes a frame on to the one that owns its inner addresses
-  kNone,      // they do not
+  kAuto,      // kSoftware if more than one lcore receives
+  kRss,       // by the NIC's hash (RSS) of the outer addresses
+  kSoftware,  // the receiving lcore passes a frame to the lcore that owns its inner addresses
+  kNone,      // not at all
 };
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several lcores on virtual devices: what they tell together is what one tells alone.
+// Several lcores on virtual devices give the same results as a single one.
 #include <gtest/gtest.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -27,10 +27,11 @@ uint64_t LostBetween(const SourceStatistics& lcore) {
 struct Outcome {
   DataplaneTotals totals;
   SourceStatistics lcores[2];
-  std::vector<std::string> records;  // sorted, their taps by name
+  std::vector<std::string> records;  // sorted, with names of taps
 };
 
-// What `count` lcores make of these queues, dealt out in turn; waits as for files if `wait`.
+// Runs `count` lcores on these queues, assigned in turn. With `wait`, full rings are waited for as
+// with files.
 class Lcores {
  public:
   Lcores(size_t count, const std::vector<ReceiveQueue>& queues, std::vector<std::string> names,
@@ -118,7 +119,7 @@ void ExpectSame(const Outcome& many, const Outcome& one) {
   }
 }
 
-TEST(Spread, PassesFramesOfOneQueueOnAndTellsWhatOneLcoreTells) {
+TEST(Spread, OfOneQueueGivesTheRecordsOfOneLcore) {
   const FrameMix mix(4000);
   const TemporaryFile file(PcapOf(FramesOf(mix, 0)));
   const auto run = [&](size_t lcores, const std::string& name) {
@@ -133,7 +134,7 @@ TEST(Spread, PassesFramesOfOneQueueOnAndTellsWhatOneLcoreTells) {
   EXPECT_EQ(two.lcores[0].passed_on, two.lcores[1].frames.ledger.received);
 }
 
-TEST(Spread, PassesFramesOfTwoPortsBothWays) {
+TEST(Spread, PassesFramesOfTwoPortsInBothDirections) {
   const FrameMix mix(4000);
   const Outcome two = RunFiles(2, mix);
   ExpectSame(two, RunFiles(1, mix));
@@ -147,15 +148,15 @@ uint64_t LongerThan(size_t octets, const FrameMix& mix) {
                     [octets](const RawFrame& frame) { return frame.bytes.size() > octets; }));
 }
 
-TEST(Spread, PassesFramesOfSeveralSegmentsOn) {
+TEST(Spread, PassesMultiSegmentFrames) {
   const FrameMix mix(4000);
   const Outcome two = RunFiles(2, mix, 64);
   ExpectSame(two, RunFiles(1, mix, 64));
-  // Each frame once, wherever it went.
+  // Each frame is copied once, whichever lcore processes it.
   EXPECT_EQ(two.lcores[0].linearised + two.lcores[1].linearised, LongerThan(64, mix));
 }
 
-// A wire of frames in memory: a port on two rings.
+// A live port with frames from memory: a port on two rings.
 class RingPort {
  public:
   explicit RingPort(const std::string& name) {
@@ -190,7 +191,7 @@ class RingPort {
   std::unique_ptr<Port> port_;
 };
 
-TEST(Spread, OfAWireAccountsForEveryFrameAndGivesAllMbufsBack) {
+TEST(Spread, OfALivePortAccountsForEveryFrameAndFreesAllMbufs) {
   const FrameMix mix(6000);
   RingPort port("net_ring_a");
   ASSERT_EQ(port->queues(), 2);
@@ -218,7 +219,7 @@ TEST(Spread, OfAWireAccountsForEveryFrameAndGivesAllMbufsBack) {
   EXPECT_EQ(port->MbufsInUse(), 0u);
 }
 
-TEST(Spread, OfAWireLeavesNothingBehindWhenItStops) {
+TEST(Spread, OfALivePortLeavesNoFramesOnStop) {
   const FrameMix mix(8000);
   RingPort port("net_ring_c");
   ASSERT_TRUE(port->Start());
@@ -226,7 +227,7 @@ TEST(Spread, OfAWireLeavesNothingBehindWhenItStops) {
   Lcores lcores(2, {{.port = &*port, .queue = 0}, {.port = &*port, .queue = 1}}, {"wire"});
   const std::atomic<bool> stopped = true;
   const Outcome outcome = lcores.Run(stopped);
-  EXPECT_GT(8000u, 2u * port->ring_size());  // more than its descriptors
+  EXPECT_GT(8000u, 2u * port->ring_size());  // more frames than descriptors
   EXPECT_EQ(outcome.totals.counters.ledger.received, 8000u);
   EXPECT_EQ(port->MbufsInUse(), 0u);
 }
@@ -235,7 +236,8 @@ TEST(Spread, StartsAndStopsAHundredTimesWithTheSameLoops) {
   const FrameMix mix(200);
   RingPort port("net_ring_d");
   Lcores lcores(2, {{.port = &*port, .queue = 0}, {.port = &*port, .queue = 1}}, {"wire"}, false);
-  const std::atomic<bool> stopped = true;  // each takes what is there, and ends
+  // Each lcore receives the frames that are there, and ends.
+  const std::atomic<bool> stopped = true;
   for (uint64_t round = 1; round <= 100; ++round) {
     ASSERT_TRUE(port->Start());
     for (size_t i = 0; i < mix.frames().size(); ++i) port.Put(i % 2, mix.frames()[i]);
@@ -248,8 +250,9 @@ TEST(Spread, StartsAndStopsAHundredTimesWithTheSameLoops) {
   }
 }
 
-// An lcore that gave up: its ring fills, nobody waits for it, and the ledger has what was lost.
-TEST(Spread, GoesOnWithoutAnLcoreThatFailed) {
+// The ring of a failed lcore fills up; no other lcore waits for it, and the ledger contains the
+// lost frames.
+TEST(Spread, ContinuesWithoutAFailedLcore) {
   const FrameMix mix(80'000);
   const TemporaryFile file(PcapOf(FramesOf(mix, 0)));
   TestPort port("net_pcap34", "rx_pcap=" + file.path());
@@ -274,7 +277,7 @@ TEST(Spread, GoesOnWithoutAnLcoreThatFailed) {
   while (const size_t taken = other.Take(mbufs)) rte_pktmbuf_free_bulk(mbufs.data(), taken);
 }
 
-TEST(Spread, CountsWhatAFullRingDoesNotTake) {
+TEST(Spread, CountsFramesDroppedAtAFullRing) {
   RingPort port("net_ring_b");
   const auto rings = *SpreadRings::Make(2);
   Spreader spreader(rings, 0, std::make_shared<TapRegistry>(std::vector<std::string>{"wire"}));

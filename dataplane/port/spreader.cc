@@ -14,7 +14,7 @@
 namespace rocescope {
 namespace {
 
-// What RawFrame has beside the octets.
+// The fields of RawFrame that the receiver passes on, apart from the bytes.
 struct Note {
   int64_t timestamp_ns;
   uint16_t tap;
@@ -30,16 +30,16 @@ constexpr rte_mbuf_dynfield kNoteField = {
 Result<std::shared_ptr<SpreadRings>> SpreadRings::Make(uint32_t lcores) {
   if (lcores > kMaxLcores) {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("software spreads over {} lcores at most, not {}: give fewer by "
-                                 "--lcores, or --spread rss",
+                     fmt::format("--spread software supports at most {} lcores, not {}: reduce "
+                                 "--lcores or pass --spread rss",
                                  kMaxLcores, lcores));
   }
   std::shared_ptr<SpreadRings> rings(new SpreadRings(lcores));
   rings->note_offset_ = rte_mbuf_dynfield_register(&kNoteField);
   if (rings->note_offset_ < 0) {
     return MakeError(ErrorCode::kResourceExhausted,
-                     fmt::format("mbufs have no room for {} octets of ours: {}; switch off what "
-                                 "else uses them, or give --spread rss",
+                     fmt::format("mbufs have no space for a dynamic field of {} bytes: {}; disable "
+                                 "other users of dynamic fields or pass --spread rss",
                                  sizeof(Note), rte_strerror(rte_errno)));
   }
   return rings;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Software in place of RSS: an lcore that receives a frame finds the one that owns its address pair
-// and passes the mbuf on, any to any. ERSPAN and VXLAN have one outer pair a switch, so NICs
-// cannot.
+// Distribution of frames in software in place of RSS: the lcore that receives a frame finds the
+// owner of its inner address pair and passes the mbuf to it. NICs cannot do this, because all
+// copies of a switch's ERSPAN or VXLAN mirror have the same outer address pair.
 #pragma once
 
 #include <array>
@@ -21,31 +21,32 @@ struct rte_mbuf;  // NOLINT(readability-identifier-naming): DPDK's
 
 namespace rocescope {
 
-// The rings between lcores, one for each ordered pair, and how many of these still receive.
+// The rings between lcores, one for each ordered pair, and the number of lcores that still receive.
 class SpreadRings {
  public:
   static constexpr uint32_t kRingSize = 1024;  // mbufs
   static constexpr uint32_t kMaxLcores = 64;
 
-  // Ours and not rte_ring: as fast, and ThreadSanitizer understands it.
+  // Not rte_ring, because this ring is as fast and ThreadSanitizer understands it.
   using Ring = SpscRing<rte_mbuf*, kRingSize>;
 
-  // The error says that mbufs have no room for a note.
+  // Returns an error if mbufs have no space for the note.
   static Result<std::shared_ptr<SpreadRings>> Make(uint32_t lcores);
 
   uint32_t lcores() const { return lcores_; }
   Ring& ring(uint32_t from, uint32_t to) { return rings_[from * lcores_ + to]; }
 
-  // Where an mbuf keeps what its receiver found out.
+  // Offset in the mbuf at which the receiver stores its results.
   int note_offset() const { return note_offset_; }
 
-  // An lcore says once a run that it will put no more on its rings. A run is over when all have.
+  // Each lcore calls this once per run when it will push no more frames. The run is over when all
+  // have called it.
   void LcoreEnded() { ended_.fetch_add(1, std::memory_order_release); }
-  bool AllEnded(uint64_t run) const {  // the first is 1
+  bool AllEnded(uint64_t run) const {  // the first run is 1
     return ended_.load(std::memory_order_acquire) >= run * lcores_;
   }
 
-  // One takes nothing any more: nobody may wait for its rings.
+  // An lcore failed and pops no more frames: the others must not wait for its rings.
   void LcoreFailed() { failed_.store(true, std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
@@ -59,46 +60,46 @@ class SpreadRings {
   std::atomic<bool> failed_ = false;
 };
 
-// One lcore's end of them.
+// The interface of one lcore to the rings.
 class Spreader {
  public:
   static constexpr size_t kBurst = 64;
 
   Spreader(std::shared_ptr<SpreadRings> rings, uint32_t lcore, std::shared_ptr<TapRegistry> taps);
 
-  // All lcores run, once more.
+  // Call at the start of each run, on all lcores.
   void Begin() {
     ++run_;
     ended_ = false;
   }
-  // This one will pass no more on; said twice is said once.
+  // This lcore passes on no more frames. May be called repeatedly.
   void End() {
     if (!std::exchange(ended_, true)) rings_->LcoreEnded();
   }
-  // All have ended this time.
+  // True if all lcores have ended this run.
   bool AllEnded() const { return rings_->AllEnded(run_); }
 
-  // Follows the mirrors of received frames (TapTable::Settle) and keeps this lcore's own, moved to
-  // the front of both spans; returns how many. The others wait for PassOn. At most kBurst at once,
-  // and PassOn each time before the next.
+  // Updates the mirror sessions of received frames (TapTable::Settle), moves this lcore's own
+  // frames to the front of both spans, and returns their number. The other frames wait for PassOn.
+  // Takes at most kBurst frames at once; call PassOn before the next call.
   size_t KeepOwn(std::span<rte_mbuf*> mbufs, std::span<RawFrame> frames);
 
-  // Puts what waits on the owners' rings; false if some are full.
+  // Pushes the waiting frames to the owners' rings. Returns false if some rings are full.
   bool PassOn();
 
-  // Frees what waits still; returns how many frames that were.
+  // Frees the frames that still wait and returns their number.
   uint64_t DropWaiting();
 
-  // Mbufs that others received and this lcore owns, at most kBurst; the caller frees them. 0 if all
-  // rings are empty now.
+  // Pops at most kBurst mbufs that others received and this lcore owns. The caller frees them.
+  // Returns 0 if all rings are empty at present.
   size_t Take(std::span<rte_mbuf*> mbufs);
 
-  // Fills in what the receiver of an mbuf found out.
+  // Sets the fields that the receiver of the mbuf determined.
   void Recall(const rte_mbuf& mbuf, RawFrame& frame) const;
 
   SpreadRings& rings() { return *rings_; }
   const TapTable& taps() const { return taps_; }
-  uint64_t passed_on() const { return passed_on_; }  // put on others' rings
+  uint64_t passed_on() const { return passed_on_; }  // frames pushed to the rings of other lcores
 
  private:
   struct Waiting {
@@ -109,7 +110,7 @@ class Spreader {
   std::shared_ptr<SpreadRings> rings_;
   const uint32_t lcore_;
   TapTable taps_;
-  std::vector<Waiting> waiting_;  // by owner
+  std::vector<Waiting> waiting_;  // indexed by owner
   uint32_t next_source_ = 0;
   uint64_t run_ = 0;
   bool ended_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Neither packets nor polls cost an allocation: a file three times as long costs no more of them.
+// Neither packets nor polls allocate: a file of three times the length needs no more allocations.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -33,9 +33,9 @@ TEST(SteadyState, NeedsNoAllocation) {
   for (const RawFrame& frame : mix.frames()) {
     if (frame.tap == 0) lap.push_back(frame);
   }
-  AllocationsOf(lap, 1);  // what only the first one needs
+  AllocationsOf(lap, 1);  // absorbs allocations of the first run
   const uint64_t one = AllocationsOf(lap, 1);
-  EXPECT_GT(one, 0u);  // they are counted at all: flows and taps come into being
+  EXPECT_GT(one, 0u);  // verifies that allocations are counted: flows and taps are created
   EXPECT_EQ(AllocationsOf(lap, 3), one);
 }
 

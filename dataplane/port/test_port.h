@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of this folder share: EAL without hugepages or rights, and captures as files.
+// Helpers of this folder's tests: EAL without hugepages or privileges, and captures as files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace rocescope::test {
 
-// EAL starts once a process: for all tests of a program, and to its end.
+// EAL starts once per process, so all tests of a program share it.
 inline Eal& TestEal() {
   static const Result<std::unique_ptr<Eal>> eal =
       Eal::Start({"--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry", "--lcores",
@@ -30,7 +30,7 @@ inline Eal& TestEal() {
   return **eal;
 }
 
-// A file that is gone when the test is.
+// A file that is deleted at the end of the test.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::span<const uint8_t> bytes)
@@ -63,7 +63,7 @@ inline std::vector<uint8_t> PcapOf(std::span<const RawFrame> frames) {
   return file;
 }
 
-// A port on a virtual device of its own.
+// A port on its own virtual device.
 class TestPort {
  public:
   TestPort(const std::string& name, const std::string& arguments, const PortOptions& options = {}) {
@@ -84,7 +84,7 @@ class TestPort {
   std::unique_ptr<Port> port_;
 };
 
-// All records that `loop` hands over, in order; returns when `finished` is set and none is left.
+// Returns all records that `loop` hands over, in order, once `finished` is set and none are left.
 inline RecordBatch TakeAll(ReceiveLoop& loop) {
   RecordBatch all;
   while (HandedBatch* batch = loop.records().Take()) {

@@ -6,7 +6,7 @@
 namespace rocescope {
 namespace {
 
-// Neighbour discovery and the like reach even a port that is trapped, a few frames a second.
+// Neighbour discovery and the like reach even an affected port, at a few frames per second.
 constexpr uint64_t kEnoughFrames = 1000;
 constexpr uint64_t kFewOf = 100;  // less than 1 % delivered
 
@@ -24,11 +24,10 @@ std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after) {
   if (!LooksTrapped(before, after)) return {};
   return fmt::format(
-      "port {}: its hardware counted {} frames, of which {} arrived here or found no room: a NIC "
-      "with RDMA takes UDP 4791 "
-      "for itself. Unbind its RDMA driver (rmmod mlx5_ib, or devlink dev param set pci/{} name "
-      "enable_roce value false cmode driverinit and devlink dev reload), or receive on a NIC "
-      "without RDMA",
+      "port {}: the hardware counted {} frames, but the driver delivered or dropped only {}: the "
+      "NIC's RDMA function takes UDP port 4791. Disable it (rmmod mlx5_ib, or devlink dev param "
+      "set pci/{} name enable_roce value false cmode driverinit and devlink dev reload), or "
+      "receive on a NIC without RDMA",
       port, Between(before.on_wire, after.on_wire), Between(before.delivered, after.delivered),
       port);
 }
@@ -38,7 +37,7 @@ std::string TrapWatch::Look(std::string_view port, const TrapReading& now) {
   const bool trapped = LooksTrapped(well_, now);
   told_ = trapped;
   if (trapped) return DescribeTrap(port, well_, now);
-  // A few frames more may be needed to say anything.
+  // A decision may need more frames.
   if (Between(well_.on_wire, now.on_wire) >= kEnoughFrames || now.on_wire < well_.on_wire) {
     well_ = now;
   }

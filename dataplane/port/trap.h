@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trap of RoCE NICs: with an RDMA driver bound, a NIC may take UDP 4791 for its own queue pairs
-// before any receive queue sees it. The port counts frames on its wire and delivers none.
+// Detects a pitfall of RDMA NICs: with an RDMA driver bound, a NIC may deliver UDP port 4791 to its
+// own queue pairs in place of the receive queues. The port then counts frames on the wire and
+// delivers none.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,22 @@ namespace rocescope {
 
 struct TrapReading {
   uint64_t on_wire = 0;    // frames that the hardware counted
-  uint64_t delivered = 0;  // frames that the driver handed over or had to drop for want of room
+  uint64_t delivered = 0;  // frames that the driver delivered or dropped for lack of buffers
 };
 
-// Whether between two readings the hardware took many frames of which next to none were delivered.
+// True if the hardware counted many frames between the readings and almost none were delivered.
 bool LooksTrapped(const TrapReading& before, const TrapReading& after);
 
-// What that means and what to do, as a sentence that names the port; empty if it is not so.
+// Returns a sentence that names the port and says what to do, or an empty string if LooksTrapped is
+// false.
 std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after);
 
-// Looks at a port again and again.
+// Checks a port repeatedly.
 class TrapWatch {
  public:
-  // The sentence above, when what came since it last looked all was well says so: once.
+  // Returns the sentence above once when it applies to the frames since the last check without a
+  // problem.
   std::string Look(std::string_view port, const TrapReading& now);
 
  private:

@@ -20,8 +20,8 @@ Result<std::unique_ptr<VirtualDevice>> VirtualDevice::Plug(const std::string& na
   uint16_t port = 0;
   if (error != 0 || rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0) {
     return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("the virtual device {} with {} does not start: {}", name,
-                                 arguments, said.empty() ? rte_strerror(-error) : OneLine(said)));
+                     fmt::format("cannot create virtual device {} with {}: {}", name, arguments,
+                                 said.empty() ? rte_strerror(-error) : OneLine(said)));
   }
   return std::unique_ptr<VirtualDevice>(new VirtualDevice(name, port));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Virtual devices made while EAL runs: a capture as a port, and what tests need.
+// Virtual devices that are created while EAL runs: captures as ports, and devices for tests.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace rocescope {
 
 class VirtualDevice {
  public:
-  // Plugs in device `name` ("net_pcap0"; the driver is what precedes the number) with `arguments`
-  // ("rx_pcap=FILE"), which must not have a comma inside a value. The error has what DPDK said.
+  // Creates device `name` ("net_pcap0": the driver followed by a number) with `arguments`
+  // ("rx_pcap=FILE"), whose values must not contain commas. The error contains DPDK's message.
   static Result<std::unique_ptr<VirtualDevice>> Plug(const std::string& name,
                                                      const std::string& arguments);
 
-  // Unplugs it; its Port must be gone.
+  // Removes the device. Its Port must have been destroyed.
   ~VirtualDevice();
   VirtualDevice(const VirtualDevice&) = delete;
   VirtualDevice& operator=(const VirtualDevice&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tables by flow.
+// Hash of a FlowKey, for hash tables.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a flow is among a reader's own, by its key: eight octets for each of at most two slots a
-// flow, for the keys stay where the reader has them. (A std::unordered_map takes eighty.)
+// A hash index from a flow's key to its place in the caller's table. It takes eight bytes per slot
+// and at most two slots per flow, because the caller's table holds the keys. (A std::unordered_map
+// takes eighty bytes per flow.)
 #pragma once
 
 #include <cstddef>
@@ -13,34 +14,34 @@
 
 namespace rocescope {
 
-// In each call `key_of(place)` is the key of the flow that was inserted with this place.
+// In each call, `key_of(place)` must return the key of the flow that was inserted with this place.
 class FlowPlaces {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
   size_t size() const { return size_; }
 
-  // kNone if it is not in.
+  // Returns kNone if the key is not in the index.
   template <typename KeyOf>
   uint32_t Find(const FlowKey& key, KeyOf key_of) const {
     const size_t slot = SlotOf(key, key_of);
     return slot == kNowhere ? kNone : slots_[slot].place;
   }
 
-  // A key that is not in; `place` is not kNone.
+  // The key must not be in the index, and `place` must not be kNone.
   void Insert(const FlowKey& key, uint32_t place) {
     if (4 * (size_ + 1) > 3 * slots_.size()) Grow();
     Put({.place = place, .hash = HashOf(key)});
     ++size_;
   }
 
-  // Nothing if it is not in.
+  // Does nothing if the key is not in the index.
   template <typename KeyOf>
   void Erase(const FlowKey& key, KeyOf key_of) {
     size_t gap = SlotOf(key, key_of);
     if (gap == kNowhere) return;
     --size_;
-    // What lies behind moves up, unless it would come to lie before its own slot.
+    // Moves the following entries forward, except those that would get in front of their home slot.
     for (size_t i = Next(gap); slots_[i].place != kNone; i = Next(i)) {
       const size_t home = slots_[i].hash & Mask();
       if (((i - home) & Mask()) < ((i - gap) & Mask())) continue;

@@ -20,8 +20,8 @@ TEST(FlowPlaces, FindsNothingAtFirst) {
   EXPECT_EQ(index.Find(FlowTo(1), [](uint32_t) { return FlowKey(); }), FlowPlaces::kNone);
 }
 
-// Against std::map, with insertions and erasures at random.
-TEST(FlowPlaces, HasWhatAMapHas) {
+// Compared with std::map for random insertions and removals.
+TEST(FlowPlaces, AgreesWithAMap) {
   std::mt19937 random(1);
   std::map<uint32_t, uint32_t> model;  // place by number
   std::vector<FlowKey> keys;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a reader of records keeps what it knows of a flow, by the records' hint: saves the look-up
-// by key for all but a flow's first record.
+// Maps the flow hints of records to the places at which a reader keeps its state of the flows. It
+// saves the lookup by key for all records of a flow except the first.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace rocescope {
 
-// Starts loading the first cache lines of what a reader will soon touch.
+// Prefetches the first cache lines of an object that the reader will soon access.
 template <size_t kLines>
 void PrefetchLines(const void* at) {
   constexpr size_t kLine = 64;
@@ -19,7 +19,7 @@ void PrefetchLines(const void* at) {
   for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(bytes + i * kLine);
 }
 
-// A guess is never an identity: the caller compares the keys before it believes one.
+// A hint can be wrong: the caller must compare the keys before it uses the place.
 class HintCache {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where every frame went: received = decoded + filtered + the sum of dropped, exactly.
+// Accounting of frames: received = decoded + filtered + the sum of dropped, exactly.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace rocescope {
 struct Ledger {
   uint64_t received = 0;
   uint64_t decoded = 0;
-  uint64_t filtered = 0;  // the user's filters left them out
+  uint64_t filtered = 0;  // excluded by the user's filters
   std::array<uint64_t, kDropReasonCount> dropped{};
 
   uint64_t DroppedTotal() const {

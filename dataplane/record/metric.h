@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be counted, and of what: one row of a table yields the enumerator, the name in
-// counters.jsonl and in reports, the unit and the meaning. Values are whole numbers.
+// The table of counters and gauges, and of the entities that have them. One row defines the
+// enumerator, the name in counters.jsonl and in reports, the unit and the description. Values are
+// integers.
 #pragma once
 
 #include <array>
@@ -11,12 +12,12 @@
 
 namespace rocescope {
 
-// name, sentence
-#define ROCESCOPE_ENTITY_KINDS(ROW)                                                          \
-  ROW(Port, "port", "a switch's port, or one priority of it: node, port, perhaps priority")  \
-  ROW(Nic, "nic", "a host's RDMA device: node, port (the device's name), perhaps priority")  \
-  ROW(Gpu, "gpu", "a host's GPU: node, index; without an index, the sum over all of a host") \
-  ROW(Host, "host", "a host: node")
+// name, description
+#define ROCESCOPE_ENTITY_KINDS(ROW)                                                        \
+  ROW(Port, "port", "switch port or one of its priorities: node, port, optional priority") \
+  ROW(Nic, "nic", "RDMA device of a host: node, port (device name), optional priority")    \
+  ROW(Gpu, "gpu", "GPU of a host: node, index; without an index, all GPUs of the host")    \
+  ROW(Host, "host", "host: node")
 
 enum class EntityKind : uint8_t {
 #define ROW(id, name, sentence) k##id,
@@ -26,67 +27,72 @@ enum class EntityKind : uint8_t {
 };
 inline constexpr size_t kEntityKindCount = static_cast<size_t>(EntityKind::kCount);
 
-// A counter only grows, until its owner begins anew; a gauge is what is there now.
+// A counter only increases until its owner restarts; a gauge is a current value.
 enum class MetricKind : uint8_t { kCounter, kGauge };
 
-// name, kind, unit, sentence. NIC counters have the names that mlx5 gives them under hw_counters.
-#define ROCESCOPE_METRICS(ROW)                                                                     \
-  ROW(RxBytes, "rx_bytes", Counter, "octets", "received, without frame check sequences")           \
-  ROW(RxPackets, "rx_packets", Counter, "frames", "received")                                      \
-  ROW(RxErrors, "rx_errors", Counter, "frames", "received broken")                                 \
-  ROW(RxDiscards, "rx_discards", Counter, "frames", "received and dropped though they were whole") \
-  ROW(TxBytes, "tx_bytes", Counter, "octets", "sent, without frame check sequences")               \
-  ROW(TxPackets, "tx_packets", Counter, "frames", "sent")                                          \
-  ROW(TxErrors, "tx_errors", Counter, "frames", "not sent because of errors")                      \
-  ROW(TxDiscards, "tx_discards", Counter, "frames", "dropped in front of the link")                \
-  ROW(FcsErrors, "fcs_errors", Counter, "frames", "received with a wrong frame check sequence")    \
-  ROW(SymbolErrors, "symbol_errors", Counter, "events", "invalid symbols on the link")             \
-  ROW(LinkUp, "link_up", Gauge, "0 or 1", "whether the link is up")                                \
-  ROW(LinkSpeed, "link_speed", Gauge, "bit/s", "what the link can carry")                          \
-  ROW(LinkFlaps, "link_flaps", Counter, "events", "how often the link went down")                  \
-  ROW(PfcRx, "pfc_rx", Counter, "frames", "PFC frames received: somebody stops us")                \
-  ROW(PfcTx, "pfc_tx", Counter, "frames", "PFC frames sent: we stop somebody")                     \
-  ROW(PfcRxTime, "pfc_rx_time", Counter, "ns", "how long we were stopped")                         \
-  ROW(PfcTxTime, "pfc_tx_time", Counter, "ns", "how long we stopped somebody")                     \
-  ROW(PfcWatchdog, "pfc_watchdog", Counter, "events", "queues that a watchdog freed")              \
-  ROW(EcnMarked, "ecn_marked", Counter, "packets", "marked congestion experienced here")           \
-  ROW(QueueBytes, "queue_bytes", Gauge, "octets", "in the egress queue now")                       \
-  ROW(QueueWatermark, "queue_watermark", Gauge, "octets",                                          \
-      "most in the egress queue since the last reading")                                           \
-  ROW(BufferWatermark, "buffer_watermark", Gauge, "octets",                                        \
-      "most in the ingress buffer since the last reading")                                         \
-  ROW(QueueDrops, "queue_drops", Counter, "frames", "dropped because the buffer was full")         \
-  ROW(TtlDrops, "ttl_drops", Counter, "packets", "dropped because their TTL was used up")          \
-  ROW(NoRouteDrops, "no_route_drops", Counter, "packets", "dropped for want of a route")           \
-  ROW(MtuDrops, "mtu_drops", Counter, "packets", "dropped because they were too long")             \
-  ROW(CnpSent, "np_cnp_sent", Counter, "packets", "CNPs sent, as notification point")              \
-  ROW(CnpHandled, "rp_cnp_handled", Counter, "packets", "CNPs heeded, as reaction point")          \
-  ROW(CnpIgnored, "rp_cnp_ignored", Counter, "packets", "CNPs received and not heeded")            \
-  ROW(EcnMarkedRoce, "np_ecn_marked_roce_packets", Counter, "packets", "received marked CE")       \
-  ROW(OutOfSequence, "out_of_sequence", Counter, "packets", "received out of sequence")            \
-  ROW(DuplicateRequest, "duplicate_request", Counter, "packets", "requests received again")        \
-  ROW(PacketSequenceError, "packet_seq_err", Counter, "packets",                                   \
-      "NAKs received that tell of a sequence error")                                               \
-  ROW(ImpliedNak, "implied_nak_seq_err", Counter, "events",                                        \
-      "ACKs of later packets that implied a loss")                                                 \
-  ROW(LocalAckTimeout, "local_ack_timeout_err", Counter, "events", "ACKs that did not come")       \
-  ROW(RnrNakRetry, "rnr_nak_retry_err", Counter, "events", "receiver-not-ready NAKs received")     \
-  ROW(OutOfBuffer, "out_of_buffer", Counter, "packets", "dropped for want of a receive buffer")    \
-  ROW(IcrcErrors, "rx_icrc_encapsulated", Counter, "packets", "received with a wrong iCRC")        \
-  ROW(CpuBusy, "cpu_busy", Counter, "ms", "processors' time not spent idle or waiting")            \
-  ROW(CpuIdle, "cpu_idle", Counter, "ms", "processors' time spent idle or waiting")                \
-  ROW(MemoryTotal, "memory_total", Gauge, "octets", "memory there is")                             \
-  ROW(MemoryFree, "memory_free", Gauge, "octets", "memory not in use")                             \
-  ROW(GpuCount, "gpu_count", Gauge, "GPUs", "that the host has")                                   \
-  ROW(GpuProcesses, "gpu_processes", Gauge, "processes", "that compute on them")                   \
-  ROW(GpuBusy, "gpu_busy", Counter, "ms", "time with a kernel running")                            \
-  ROW(GpuMemoryBusy, "gpu_memory_busy", Counter, "ms", "time with memory being read or written")   \
-  ROW(GpuUtilisation, "gpu_utilisation", Gauge, "per cent",                                        \
-      "of the time since the last reading that it computed, waiting left out (DCGM: SM activity)") \
-  ROW(GpuClock, "gpu_clock", Gauge, "Hz", "of its multiprocessors now")                            \
-  ROW(EccErrors, "ecc_errors", Counter, "errors", "of memory, volatile")                           \
-  ROW(Energy, "energy", Counter, "mJ", "used")                                                     \
-  ROW(Temperature, "temperature", Gauge, "degrees Celsius", "of the hottest")
+// name, kind, unit, description. NIC counters have the names of mlx5's hw_counters.
+#define ROCESCOPE_METRICS(ROW)                                                                    \
+  ROW(RxBytes, "rx_bytes", Counter, "bytes", "received, without FCS")                             \
+  ROW(RxPackets, "rx_packets", Counter, "frames", "received")                                     \
+  ROW(RxErrors, "rx_errors", Counter, "frames", "received with errors")                           \
+  ROW(RxDiscards, "rx_discards", Counter, "frames", "received without errors but dropped")        \
+  ROW(TxBytes, "tx_bytes", Counter, "bytes", "sent, without FCS")                                 \
+  ROW(TxPackets, "tx_packets", Counter, "frames", "sent")                                         \
+  ROW(TxErrors, "tx_errors", Counter, "frames", "not sent because of errors")                     \
+  ROW(TxDiscards, "tx_discards", Counter, "frames", "dropped before transmission")                \
+  ROW(FcsErrors, "fcs_errors", Counter, "frames", "received with a wrong FCS")                    \
+  ROW(SymbolErrors, "symbol_errors", Counter, "events", "invalid symbols on the link")            \
+  ROW(LinkUp, "link_up", Gauge, "0 or 1", "whether the link is up")                               \
+  ROW(LinkSpeed, "link_speed", Gauge, "bit/s", "link speed")                                      \
+  ROW(LinkFlaps, "link_flaps", Counter, "events", "transitions of the link to down")              \
+  ROW(PfcRx, "pfc_rx", Counter, "frames",                                                         \
+      "PFC frames received; they pause this port's transmission")                                 \
+  ROW(PfcTx, "pfc_tx", Counter, "frames", "PFC frames sent; they pause the neighbour")            \
+  ROW(PfcRxTime, "pfc_rx_time", Counter, "ns",                                                    \
+      "time for which transmission was paused by received PFC")                                   \
+  ROW(PfcTxTime, "pfc_tx_time", Counter, "ns",                                                    \
+      "time for which the neighbour was paused by sent PFC")                                      \
+  ROW(PfcWatchdog, "pfc_watchdog", Counter, "events", "PFC watchdog actions on stuck queues")     \
+  ROW(EcnMarked, "ecn_marked", Counter, "packets",                                                \
+      "marked CE (congestion experienced) by this port")                                          \
+  ROW(QueueBytes, "queue_bytes", Gauge, "bytes", "in the egress queue now")                       \
+  ROW(QueueWatermark, "queue_watermark", Gauge, "bytes",                                          \
+      "maximum in the egress queue since the last reading")                                       \
+  ROW(BufferWatermark, "buffer_watermark", Gauge, "bytes",                                        \
+      "maximum in the ingress buffer since the last reading")                                     \
+  ROW(QueueDrops, "queue_drops", Counter, "frames", "dropped because the buffer was full")        \
+  ROW(TtlDrops, "ttl_drops", Counter, "packets", "dropped because their TTL expired")             \
+  ROW(NoRouteDrops, "no_route_drops", Counter, "packets", "dropped because there was no route")   \
+  ROW(MtuDrops, "mtu_drops", Counter, "packets", "dropped because they exceeded the MTU")         \
+  ROW(CnpSent, "np_cnp_sent", Counter, "packets", "CNPs sent as notification point")              \
+  ROW(CnpHandled, "rp_cnp_handled", Counter, "packets", "CNPs handled as reaction point")         \
+  ROW(CnpIgnored, "rp_cnp_ignored", Counter, "packets", "CNPs received and ignored")              \
+  ROW(EcnMarkedRoce, "np_ecn_marked_roce_packets", Counter, "packets", "received with a CE mark") \
+  ROW(OutOfSequence, "out_of_sequence", Counter, "packets", "received out of sequence")           \
+  ROW(DuplicateRequest, "duplicate_request", Counter, "packets", "duplicate requests received")   \
+  ROW(PacketSequenceError, "packet_seq_err", Counter, "packets",                                  \
+      "NAKs received for a PSN sequence error")                                                   \
+  ROW(ImpliedNak, "implied_nak_seq_err", Counter, "events",                                       \
+      "ACKs of later packets that implied a loss")                                                \
+  ROW(LocalAckTimeout, "local_ack_timeout_err", Counter, "events", "ACK timeouts")                \
+  ROW(RnrNakRetry, "rnr_nak_retry_err", Counter, "events", "receiver-not-ready NAKs received")    \
+  ROW(OutOfBuffer, "out_of_buffer", Counter, "packets",                                           \
+      "dropped because there was no receive buffer")                                              \
+  ROW(IcrcErrors, "rx_icrc_encapsulated", Counter, "packets", "received with a wrong iCRC")       \
+  ROW(CpuBusy, "cpu_busy", Counter, "ms", "CPU time spent busy")                                  \
+  ROW(CpuIdle, "cpu_idle", Counter, "ms", "CPU time spent idle or waiting for I/O")               \
+  ROW(MemoryTotal, "memory_total", Gauge, "bytes", "installed memory")                            \
+  ROW(MemoryFree, "memory_free", Gauge, "bytes", "free memory")                                   \
+  ROW(GpuCount, "gpu_count", Gauge, "GPUs", "GPUs of the host")                                   \
+  ROW(GpuProcesses, "gpu_processes", Gauge, "processes", "compute processes on the GPUs")         \
+  ROW(GpuBusy, "gpu_busy", Counter, "ms", "time with a kernel running")                           \
+  ROW(GpuMemoryBusy, "gpu_memory_busy", Counter, "ms", "time with memory being read or written")  \
+  ROW(GpuUtilisation, "gpu_utilisation", Gauge, "percent",                                        \
+      "SM activity since the last reading, as DCGM reports it")                                   \
+  ROW(GpuClock, "gpu_clock", Gauge, "Hz", "current SM clock")                                     \
+  ROW(EccErrors, "ecc_errors", Counter, "errors", "volatile memory ECC errors")                   \
+  ROW(Energy, "energy", Counter, "mJ", "energy consumed")                                         \
+  ROW(Temperature, "temperature", Gauge, "degrees Celsius", "temperature of the hottest GPU")
 
 enum class Metric : uint8_t {
 #define ROW(id, name, kind, unit, sentence) k##id,

@@ -9,7 +9,7 @@
 namespace rocescope {
 namespace {
 
-TEST(Metric, HasANameOfItsOwn) {
+TEST(Metric, NamesAreUnique) {
   std::set<std::string_view> names;
   for (size_t i = 0; i < kMetricCount; ++i) {
     EXPECT_TRUE(names.insert(kMetrics[i].name).second) << kMetrics[i].name;

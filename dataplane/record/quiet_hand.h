@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose place a newcomer takes in a reader's full table of flows: queue pairs are replaced for
-// ever, and most of those that ended never say so.
+// Chooses the flow that a new flow replaces when a reader's table is full. Queue pairs are replaced
+// continuously, and most of those that end do not announce it.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,12 @@
 
 namespace rocescope {
 
-// Flows that were silent for less long keep their places, whoever comes.
+// Flows that were active within this time are never replaced.
 inline constexpr Duration kQuietForLong = std::chrono::seconds(10);
 
-// Goes round the places of a table, a few for each question, so that the work is bounded. Where a
-// whole round was in vain it rests until a place that it saw may have become quiet. T is a time.
+// Scans the places of a table cyclically, a few per call, so that the work is bounded. After a
+// complete scan without success it pauses until a place that it scanned may have become idle. T is
+// a time type.
 template <typename T>
 class QuietHand {
  public:
@@ -24,8 +25,8 @@ class QuietHand {
 
   explicit QuietHand(uint32_t at = 0) : at_(at) {}
 
-  // The place that was heard of least lately among the next few of `places`, by `last_of(place)`,
-  // which never becomes less; kNone if all of these were heard of at `since` or later.
+  // Returns the least recently active of the next few of `places`, according to `last_of(place)`,
+  // which must never decrease. Returns kNone if all of them were active at `since` or later.
   template <typename LastOf>
   uint32_t Find(uint32_t places, T since, LastOf last_of) {
     if (in_vain_ >= places) {
@@ -48,8 +49,8 @@ class QuietHand {
 
  private:
   uint32_t at_;
-  uint32_t in_vain_ = 0;  // looks since it last found one
-  T least_{};             // that these saw
+  uint32_t in_vain_ = 0;  // consecutive places scanned without success
+  T least_{};             // least time among those places
 };
 
 }  // namespace rocescope

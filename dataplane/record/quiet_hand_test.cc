@@ -10,18 +10,18 @@
 namespace rocescope {
 namespace {
 
-TEST(QuietHand, TakesTheQuietestOfAFew) {
+TEST(QuietHand, ReturnsTheLeastRecentlyActiveOfAFew) {
   std::vector<int> last = {9, 4, 2, 7};
   QuietHand<int> hand;
   const auto last_of = [&](uint32_t place) { return last[place]; };
   EXPECT_EQ(hand.Find(4, 8, last_of), 2u);
   last[2] = 10;
   EXPECT_EQ(hand.Find(4, 8, last_of), 1u);
-  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand<int>::kNone) << "4 is not before 4";
+  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand<int>::kNone) << "4 is not less than 4";
   EXPECT_EQ(hand.Find(0, 8, last_of), QuietHand<int>::kNone);
 }
 
-TEST(QuietHand, ComesRoundToAllAFewAtATime) {
+TEST(QuietHand, ScansAllPlacesAFewAtATime) {
   std::vector<int> last(1000);
   std::iota(last.begin(), last.end(), 0);
   QuietHand<int> hand;
@@ -42,7 +42,7 @@ TEST(QuietHand, ComesRoundToAllAFewAtATime) {
   EXPECT_EQ(found.size(), 1000u);
 }
 
-TEST(QuietHand, RestsWhereAllAreBusyUntilOneMayBeQuiet) {
+TEST(QuietHand, PausesWhileAllAreActive) {
   std::vector<int> last(100, 50);
   last[70] = 40;
   QuietHand<int> hand;

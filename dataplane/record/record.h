@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What leaves the dataplane: plain structs in batches, no pointers into packet memory. The same
-// records come out of a replay and of a live port.
+// The output of the dataplane: plain structs in batches, without pointers into packet memory.
+// Replay and live ports produce the same records.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ struct FlowKey {
   friend constexpr auto operator<=>(const FlowKey&, const FlowKey&) = default;
 };
 
-// A small number that records of one flow at one tap share for a while: where a reader kept
-// something of that flow, it will most likely find it there again. Never an identity.
+// Records of one flow at one tap share a hint, a small number, for some time. A reader can use it
+// to find its state of the flow without a lookup. It does not identify the flow.
 inline constexpr uint32_t kNoFlowHint = UINT32_MAX;
 
 enum class OperationClass : uint8_t {
@@ -58,74 +58,82 @@ enum class NakKind : uint8_t {
 };
 inline constexpr size_t kNakKindCount = static_cast<size_t>(NakKind::kCount);
 
-// Message sizes fall into bins with these upper bounds in octets, the last without a bound.
+// Upper bounds in bytes of the message size bins; the last bin has none.
 inline constexpr std::array<uint32_t, 7> kMessageSizeBounds = {256,   1024,   4096,   16384,
                                                                65536, 262144, 1048576};
 inline constexpr size_t kMessageSizeBins = kMessageSizeBounds.size() + 1;
 
-// What one PSN space (requests, or responses) showed in an interval. A gap is unseen until a NAK,
-// a time-out or a re-send makes it fabric loss; else the mirror lost it.
+// Observations in one PSN space (requests or responses) during an interval. A gap counts as
+// missing. It is fabric loss if a NAK, a timeout or a retransmission confirms it; otherwise the
+// mirror lost the packets.
 struct PsnCounts {
-  int32_t missing = 0;      // PSNs skipped, less those that came later: negative if they were
-                           // skipped in an earlier interval, so that sums over intervals are right
-  uint32_t reordered = 0;  // first copies that came after a later PSN, out of order or re-sent
-                           // after a loss before this tap
-  uint32_t retransmitted = 0;     // PSNs seen before: go-back-N, time-outs
-  uint32_t restarts = 0;   // jumps and new beginnings: another incarnation of the QP, or a tap that
-                           // was deaf for more than 65,536 PSNs; stops at 255
-  bool valid = false;      // last_psn means something
-  uint32_t last_psn = 0;   // furthest seen
+  // PSNs skipped minus those that arrived later. Negative if they were skipped in an earlier
+  // interval, so that sums over intervals are correct.
+  int32_t missing = 0;
+  // First copies that arrived after a later PSN: reordered, or retransmitted after a loss upstream
+  // of this tap.
+  uint32_t reordered = 0;
+  uint32_t retransmitted = 0;  // PSNs seen before: go-back-N or timeout retransmissions
+  // New sequences: the QP was recreated, or the tap missed more than 65,536 PSNs; saturates at 255.
+  uint32_t restarts = 0;
+  bool valid = false;     // last_psn is valid
+  uint32_t last_psn = 0;  // highest PSN seen
 };
 
 struct DurationSummary {
   uint32_t count = 0;
   Duration sum{};
-  Duration minimum{};  // of ack_round_trip alone
-  Duration maximum{};  // of message_gap: rounded up to 64 ns, at most 275 s
+  Duration minimum{};  // only valid for ack_round_trip
+  Duration maximum{};  // only valid for message_gap; rounded up to 64 ns, saturates at 275 s
 
   friend bool operator==(const DurationSummary&, const DurationSummary&) = default;
 };
 
-// A flow at a tap, as one TTL saw it, in one interval: a copy with another TTL is another hop of
-// the same packets and has a record of its own. A flow that counts faster than the table's small
-// counters can has several records in an interval, which add up.
+// A flow at a tap with one TTL in one interval. Copies with another TTL are the same packets at
+// another hop and have their own record. A flow whose small counters saturate has several records
+// in an interval; their counters add up.
 struct FlowRecord {
   FlowKey flow;
   uint32_t hint = kNoFlowHint;
   TapId tap = 0;
   uint8_t ttl = 0;
-  uint8_t dscp = 0;  // the last seen
+  uint8_t dscp = 0;  // of the last packet
   bool dscp_changed = false;
-  uint16_t udp_source_port = 0;  // the last seen; more than one means path entropy or spraying
-  uint16_t udp_source_port_changes = 0;  // stops at 65535
+  // Of the last packet; more than one value means path entropy or packet spraying.
+  uint16_t udp_source_port = 0;
+  uint16_t udp_source_port_changes = 0;  // saturates at 65535
   Timestamp interval_start;
   Duration interval_width{};
-  Timestamp first_seen;  // in the interval
+  Timestamp first_seen;  // within the interval
   Timestamp last_seen;
 
-  uint64_t packets = 0;        // copies of every class, re-sent ones too
-  uint64_t bytes = 0;          // wire octets without FCS
-  uint64_t payload_bytes = 0;  // of requests and read responses, first copies, with control
+  uint64_t packets = 0;  // all copies, including retransmissions
+  uint64_t bytes = 0;    // bytes on the wire without FCS
+  // Of requests and READ responses, first copies only, including control messages.
+  uint64_t payload_bytes = 0;
   std::array<uint32_t, kOperationClassCount> class_packets{};
-  uint32_t hop_copies = 0;  // copies with another MAC address, of the same TTL
+  uint32_t hop_copies = 0;  // copies with the same TTL but another MAC address
 
-  uint32_t messages = 0;          // messages begun: SEND, WRITE, READ, ATOMIC, UD
-  uint32_t control_messages = 0;  // of these, WRITEs that have the clear-to-send form
-  uint64_t control_bytes = 0;     // their part of payload_bytes
+  uint32_t messages = 0;          // messages started: SEND, WRITE, READ, ATOMIC, UD
+  uint32_t control_messages = 0;  // of these, WRITEs in the form of NCCL's clear-to-send
+  uint64_t control_bytes = 0;     // share of control messages in payload_bytes
   std::array<uint32_t, kMessageSizeBins> message_sizes{};
 
   PsnCounts requests;
   PsnCounts responses;
 
   std::array<uint32_t, kNakKindCount> naks{};
-  uint8_t last_credits = 31;       // ACK credit code; 31: no end-to-end credits
-  uint32_t ce_marked = 0;          // copies whose ECN field says congestion experienced
-  uint32_t last_rkey = 0;          // of the last RETH
-  uint32_t first_request_psn = 0;  // of the first request in the interval; see requests.valid
-  bool began = false;              // the first request of a sequence was seen: PSN 0, or a restart
-  DurationSummary ack_round_trip;  // from a request that asks for an ACK to the ACK, at this tap:
-                                   // on the record of the ACK's flow
-  DurationSummary message_gap;     // from a message's last packet to the next one's first
+  uint8_t last_credits = 31;  // credit code of the last ACK; 31: no end-to-end credits
+  uint32_t ce_marked = 0;     // copies marked CE (congestion experienced)
+  uint32_t last_rkey = 0;     // of the last RETH
+  // PSN of the first request in the interval; valid if requests.valid.
+  uint32_t first_request_psn = 0;
+  bool began = false;  // the first request of a sequence was seen: PSN 0, or a restart
+  // From a request that asks for an ACK to the ACK, measured at this tap; on the record of the
+  // ACK's flow.
+  DurationSummary ack_round_trip;
+  // From the last packet of a message to the first packet of the next one.
+  DurationSummary message_gap;
 };
 
 enum class ObservationKind : uint8_t {
@@ -137,7 +145,7 @@ enum class ObservationKind : uint8_t {
   kDatagram,
 };
 
-// One packet that the fabric-wide rule chose (flow/sighting.h).
+// A packet observation: one packet selected by the fabric-wide hash rule (flow/sighting.h).
 struct ObservationRecord {
   FlowKey flow;
   uint32_t hint = kNoFlowHint;
@@ -145,27 +153,27 @@ struct ObservationRecord {
   ObservationKind kind = ObservationKind::kRequest;
   uint8_t opcode = 0;
   uint8_t ttl = 0;
-  uint8_t rate_exponent = 0;  // k: chosen with probability 2^-k
+  uint8_t rate_exponent = 0;  // k: selected with probability 2^-k
   bool congestion_experienced = false;
   bool ack_request = false;
   bool has_reth = false;
   bool has_clear_to_send = false;
-  uint8_t syndrome = 0;  // of an ACK or NAK
+  uint8_t syndrome = 0;  // ACK and NAK only
   uint32_t psn = 0;
-  uint32_t msn = 0;  // of an ACK or NAK
+  uint32_t msn = 0;  // ACK and NAK only
   uint32_t payload_length = 0;
   Timestamp event_time;
   Timestamp arrival_time;
   uint64_t reth_address = 0;
   uint32_t reth_rkey = 0;
   uint32_t reth_length = 0;
-  // A small WRITE's payload read as NCCL's clear-to-send: the address of the buffer it grants, and
-  // the words where NCCL's releases keep its rkeys (octets 8 to 31, little-endian).
+  // The payload of a small WRITE interpreted as NCCL's clear-to-send: the address of the granted
+  // buffer, and the words in which NCCL's releases keep its rkeys (bytes 8 to 31, little-endian).
   uint64_t granted_address = 0;
   std::array<uint32_t, 6> granted_words{};
 };
 
-// A connection manager datagram.
+// A connection management (CM) message.
 struct ManagementRecord {
   TapId tap = 0;
   Segment segment = 0;
@@ -176,20 +184,20 @@ struct ManagementRecord {
   wire::CmMessage message;
 };
 
-// What a tap is known to have missed in an interval.
+// Known losses of records and copies at a tap in an interval.
 struct CoverageRecord {
   TapId tap = 0;
   Timestamp interval_start;
   Duration interval_width{};
-  uint64_t mirror_lost = 0;       // gaps in the mirror's own sequence numbers
-  uint64_t observations_capped = 0;  // sightings that the rate cap refused
+  uint64_t mirror_lost = 0;       // lost copies according to gaps in the mirror's sequence numbers
+  uint64_t observations_capped = 0;  // packet observations that the rate limit dropped
   uint64_t flows_evicted = 0;
-  uint64_t late_packets = 0;  // event time before the open interval
+  uint64_t late_packets = 0;  // packets with an event time before the open interval
 };
 
-// The RoCE packet that a switch tells about, as far as it included the packet's front.
+// The RoCE packet that a switch reports, as far as the report includes the packet's headers.
 struct TelemetryPacket {
-  bool known = false;  // else it had no such part, or was no RoCE packet
+  bool known = false;  // false: the report contains no packet, or the packet is not RoCE
   FlowKey flow;
   uint8_t opcode = 0;
   uint8_t ttl = 0;
@@ -197,57 +205,59 @@ struct TelemetryPacket {
   uint32_t psn = 0;
 };
 
-// What one node says of one packet, by INT. A postcard makes one of these; a report with the
-// stacked metadata of a path makes one for each hop, which then have hop_count > 1 and one packet.
+// INT metadata of one node for one packet. A postcard yields one record. A report with the metadata
+// stack of a path yields one record per hop, with hop_count > 1 and the same packet.
 struct HopRecord {
-  TapId tap = 0;  // the capture or port by which the report came
+  TapId tap = 0;  // the capture or port that received the report
   TelemetryPacket packet;
   uint32_t node_id = 0;
-  uint8_t hop = 0;  // on the packet's way, 0 first
+  uint8_t hop = 0;  // position on the packet's path, starting at 0
   uint8_t hop_count = 1;
   bool dropped = false;    // the node dropped the packet
-  bool congested = false;  // a queue of its was congested
+  bool congested = false;  // a queue of the node was congested
   bool tracked = false;    // the flow is on a watch list
-  // Ports, latency (ns), queue and buffer (octets), timestamps; metadata.Has tells which are there.
+  // Ports, latency (ns), queue and buffer occupancy (bytes), and timestamps. metadata.Has tests
+  // which are present.
   wire::IntMetadata metadata;
-  // When the packet came to the node, or else left it, by the node's clock, if that is told and
-  // within a second of the report's arrival; else the arrival.
+  // When the packet entered the node, or if unknown left it, by the node's clock. If the node
+  // reports neither, or a time more than a second away from the report's arrival, this is the
+  // arrival time.
   Timestamp event_time;
-  Timestamp arrival_time;  // of the report
+  Timestamp arrival_time;  // arrival of the report
   bool event_time_told = false;
 };
 
-// A packet that an sFlow agent picked out, or told of because it was discarded.
+// A packet that an sFlow agent sampled, or reported because it was discarded.
 struct SampleRecord {
   TapId tap = 0;
   IpAddress agent;
   uint32_t sub_agent = 0;
-  uint32_t source_index = 0;   // the interface at which it was sampled, mostly
-  uint32_t input_port = 0;     // ifIndex; 0: not known
-  uint32_t output_port = 0;    // likewise; several, or none, is 0
-  uint32_t sampling_rate = 0;  // stands for so many packets; 0 for a discarded one
+  uint32_t source_index = 0;   // usually the interface at which it was sampled
+  uint32_t input_port = 0;     // ifIndex; 0: unknown
+  uint32_t output_port = 0;    // ifIndex; 0: unknown, none or several
+  uint32_t sampling_rate = 0;  // number of packets that the sample represents; 0 if discarded
   TelemetryPacket packet;
-  uint32_t frame_length = 0;  // octets without frame check sequence
-  uint16_t vlan = 0;          // as it came; 0: none, or not told
+  uint32_t frame_length = 0;  // bytes without FCS
+  uint16_t vlan = 0;          // VLAN ID on ingress; 0: none or not reported
   bool discarded = false;
   uint32_t discard_reason = 0;  // wire::SflowDropReason
   bool has_queue = false;
   uint32_t queue_id = 0;
   bool has_queue_depth = false;
-  uint32_t queue_depth = 0;  // octets in the queue when the packet came to it
+  uint32_t queue_depth = 0;  // bytes in the queue when the packet arrived
   bool has_transit_delay = false;
-  uint32_t transit_delay_ns = 0;  // in the switch; the largest value stands for itself and more
-  Timestamp event_time;           // of arrival: sFlow has no times of packets
+  uint32_t transit_delay_ns = 0;  // time in the switch; the maximum value means that value or more
+  Timestamp event_time;           // arrival time, because sFlow has no packet timestamps
   Timestamp arrival_time;
 };
 
 struct CounterRecord {
-  TapId tap = 0;  // means nothing for a line of counters.jsonl
+  TapId tap = 0;  // unused for counters.jsonl
   CounterEntity entity;
   Metric metric = Metric::kRxBytes;
-  uint8_t bits = 64;  // where a counter wraps
+  uint8_t bits = 64;  // width of the counter, at which it wraps
   uint64_t value = 0;
-  Timestamp event_time;  // when it was read, where that is told; else arrival
+  Timestamp event_time;  // time of the reading if it is reported, otherwise the arrival time
   Timestamp arrival_time;
 };
 

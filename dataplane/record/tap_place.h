@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a tap is, as the mirror headers of its copies say: what connects a TapId with a fabric.
+// The location of a tap according to the mirror headers of its copies. It links a TapId to the
+// topology.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@ enum class TapSide : uint8_t { kUnknown, kIngress, kEgress };
 
 struct TapPlace {
   TapId tap = 0;
-  IpAddress switch_address;  // the mirror's source
+  IpAddress switch_address;  // source address of the mirror session
   uint16_t session = 0;
   TapSide side = TapSide::kUnknown;
   bool has_port = false;
-  uint32_t port = 0;  // the switch's number for it
+  uint32_t port = 0;  // the switch's own number of the port
 
   friend bool operator==(const TapPlace&, const TapPlace&) = default;
 };

@@ -44,13 +44,13 @@ void ReadMetrics(JsonObject& object, CounterLine& line) {
   for (const std::string& name : object.Keys()) {
     const auto metric = MetricNamed(name);
     if (!metric) {
-      object.Fail(
-          fmt::format("metrics: \"{:.40}\" is not in the table of dataplane/record/metric.h", name));
+      object.Fail(fmt::format(
+          "metrics: unknown metric \"{:.40}\" (known metrics: dataplane/record/metric.h)", name));
       return;
     }
     line.metrics.emplace_back(*metric, object.Unsigned(name, 0, UINT64_MAX));
   }
-  if (line.metrics.empty()) object.Fail("metrics: expected at least one");
+  if (line.metrics.empty()) object.Fail("metrics: expected at least one metric");
   std::sort(line.metrics.begin(), line.metrics.end());
 }
 
@@ -59,7 +59,7 @@ void ReadMetrics(JsonObject& object, CounterLine& line) {
 Result<CounterLine> ParseCounterLine(std::string_view text) {
   const Result<nlohmann::json> json = ParseJsonStrictly(text);
   if (!json) {
-    // Which line of its file this is the caller knows.
+    // The caller knows the line number in the file.
     constexpr std::string_view kFirstLine = "line 1, ";
     std::string message = json.error().message;
     if (message.starts_with(kFirstLine)) message.erase(0, kFirstLine.size());

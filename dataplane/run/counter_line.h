@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line of counters.jsonl: what was read of one entity at one time. README.md has the format.
+// A line of counters.jsonl: the counters of one entity at one time. README.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ namespace rocescope {
 struct CounterLine {
   Timestamp time;
   CounterEntity entity;
-  std::vector<std::pair<Metric, uint64_t>> metrics;  // in the table's order once read; not empty
+  // Not empty; in the order of the table after parsing.
+  std::vector<std::pair<Metric, uint64_t>> metrics;
 };
 
-// No line is longer, without its end.
+// Maximum length of a line in bytes, without the newline.
 inline constexpr size_t kLongestCounterLine = size_t{16} << 10;
 
-// The error says what was expected, and of which key.
+// The error names the key and says what was expected.
 Result<CounterLine> ParseCounterLine(std::string_view text);
 
-// Appends the line and its end.
+// Appends the line and a newline.
 void AppendCounterLine(const CounterLine& line, std::string& out);
 
 }  // namespace rocescope

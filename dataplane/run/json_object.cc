@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 const Json kEmptyObject = Json::object();
 
-// Keys come from outside; what is shown of one stays short.
+// Keys come from outside, so their length in messages is limited.
 std::string Shown(std::string_view key) {
   constexpr size_t kMost = 40;
   return key.size() <= kMost ? std::string(key) : std::string(key.substr(0, kMost)) + "...";
@@ -27,7 +27,7 @@ std::string Shown(std::string_view key) {
 }  // namespace
 
 Result<Json> ParseJsonStrictly(std::string_view text) {
-  // A second value of a key would silently take the place of the first.
+  // Without this check a second value of a key would silently replace the first.
   std::vector<std::set<std::string>> open;
   std::string twice;
   const auto look = [&](int, Json::parse_event_t event, Json& parsed) {
@@ -43,7 +43,7 @@ Result<Json> ParseJsonStrictly(std::string_view text) {
     Json value = Json::parse(text, look);
     if (twice.empty()) return value;
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("key \"{}\" is there twice", Shown(twice)));
+                     fmt::format("duplicate key \"{}\"", Shown(twice)));
   } catch (const Json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     std::string message = error.what();
@@ -69,7 +69,7 @@ const Json* JsonObject::Find(std::string_view key) {
   known_.emplace_back(key);
   const auto at = value_->find(key);
   if (at != value_->end()) return &*at;
-  Fail(fmt::format("{}: missing", PathOf(key)));
+  Fail(fmt::format("{}: missing key", PathOf(key)));
   return nullptr;
 }
 
@@ -92,7 +92,7 @@ uint64_t JsonObject::Unsigned(std::string_view key, uint64_t least, uint64_t mos
     const auto value = found->get<uint64_t>();
     if (value >= least && value <= most) return value;
   }
-  Fail(fmt::format("{}: expected a whole number, {} to {}", PathOf(key), least, most));
+  Fail(fmt::format("{}: expected an integer from {} to {}", PathOf(key), least, most));
   return 0;
 }
 
@@ -119,7 +119,7 @@ std::string JsonObject::Text(std::string_view key, size_t longest) {
     const auto& text = found->get_ref<const std::string&>();
     if (!text.empty() && text.size() <= longest) return text;
   }
-  Fail(fmt::format("{}: expected a text of 1 to {} octets", PathOf(key), longest));
+  Fail(fmt::format("{}: expected a string of 1 to {} bytes", PathOf(key), longest));
   return {};
 }
 
@@ -141,7 +141,7 @@ Status JsonObject::Finish() {
     if (failure_) break;
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::vector<std::string_view> known(known_.begin(), known_.end());
-    Fail(fmt::format("{}: no such key{}", PathOf(key), DidYouMean(key, known)));
+    Fail(fmt::format("{}: unknown key{}", PathOf(key), DidYouMean(key, known)));
   }
   if (failure_) return MakeError(ErrorCode::kInvalidArgument, *failure_);
   return {};

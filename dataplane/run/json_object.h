@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads a JSON object strictly: every key must be known, every value of its kind and within bounds,
-// no key there twice. Errors name the key by its path and, where it is unknown, the nearest one.
+// Strict reader of a JSON object: it rejects unknown keys, duplicate keys, and values of the wrong
+// type or out of range. Errors give the path of the key and, for an unknown key, the nearest known
+// one.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +15,33 @@
 
 namespace rocescope {
 
-// The error names line and column.
+// The error gives line and column.
 Result<nlohmann::json> ParseJsonStrictly(std::string_view text);
 
-// Takes keys one after the other; the first thing that is wrong is the error that Finish returns.
+// Extracts the keys one by one. Finish returns the first error.
 class JsonObject {
  public:
-  // `path` names the object in errors; empty for the outermost.
+  // `path` identifies the object in errors; empty for the outermost object.
   JsonObject(const nlohmann::json& value, std::string path);
 
-  // 0, "", false or an empty object where it is not there or not such a value.
+  // These return 0, "", false or an empty object if the key is missing or its value is invalid.
   uint64_t Unsigned(std::string_view key, uint64_t least, uint64_t most);
-  double Number(std::string_view key);  // finite
+  double Number(std::string_view key);  // must be finite
   bool Bool(std::string_view key);
-  std::string Text(std::string_view key, size_t longest);  // of 1 octet or more
+  std::string Text(std::string_view key, size_t longest);  // must not be empty
   JsonObject Object(std::string_view key);
 
-  // The same for keys that may be missing.
+  // The same for optional keys.
   bool Has(std::string_view key);
-  // All keys, for an object whose keys are not known here; they then count as known.
+  // Returns all keys, for an object with arbitrary keys. They count as known afterwards.
   std::vector<std::string> Keys();
 
-  // Something is wrong that only the caller sees.
+  // Reports an error that the caller found.
   void Fail(std::string message);
-  // Takes over the failure of an object inside this one.
+  // Takes over the error of a nested object.
   void Adopt(JsonObject& inner);
 
-  // Nothing, if all was well and no key is left.
+  // Returns the first error, or an error if unknown keys are left.
   Status Finish();
 
  private:

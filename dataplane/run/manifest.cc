@@ -41,7 +41,7 @@ Result<RunManifest> ParseRunManifest(std::string_view text) {
   const Result<nlohmann::json> json = ParseJsonStrictly(text);
   if (!json) return tl::unexpected(json.error());
   JsonObject object(*json, "");
-  // Looked at first: another version's keys are not this one's.
+  // Checked first, because another version has other keys.
   object.Unsigned("schema_version", RunManifest::kSchemaVersion, RunManifest::kSchemaVersion);
   RunManifest manifest;
   manifest.scenario = object.Text("scenario", RunManifest::kLongestName);
@@ -58,7 +58,7 @@ Result<RunManifest> ParseRunManifest(std::string_view text) {
       manifest.analysis_window % manifest.record_interval != Duration(0)) {
     object.Fail("analysis_window_ns: expected a multiple of record_interval_ns");
   }
-  if (manifest.time_scale <= 0) object.Fail("time_scale: expected a number above 0");
+  if (manifest.time_scale <= 0) object.Fail("time_scale: expected a number greater than 0");
   if (const Status finished = object.Finish(); !finished) return tl::unexpected(finished.error());
   return manifest;
 }

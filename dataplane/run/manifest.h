@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run.json: what a run directory holds and how it was made. README.md lists the keys.
+// run.json: the description of a run directory's content and origin. README.md lists the keys.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace rocescope {
 
 struct RunManifest {
-  // Raised when a key changes its meaning or a new one must not be missed.
+  // Incremented when a key changes its meaning or a new key must not be ignored.
   static constexpr uint32_t kSchemaVersion = 1;
-  static constexpr size_t kLongestName = 128;  // octets of `scenario`
+  static constexpr size_t kLongestName = 128;  // maximum length of `scenario` in bytes
 
   // UDP destination ports of the collector.
   struct Ports {
@@ -24,7 +24,7 @@ struct RunManifest {
 
     friend bool operator==(const Ports&, const Ports&) = default;
   };
-  // What was on: the files that go with it are to be expected.
+  // The telemetry sources that were enabled. The run directory contains the corresponding files.
   struct Telemetry {
     bool mirror = false;
     bool int_reports = false;
@@ -36,24 +36,24 @@ struct RunManifest {
     friend bool operator==(const Telemetry&, const Telemetry&) = default;
   };
 
-  std::string scenario;  // its name
+  std::string scenario;  // name of the scenario
   uint64_t seed = 0;
-  Timestamp epoch;  // at which the run begins
+  Timestamp epoch;  // start of the run
   Duration duration{};
   Duration record_interval{};
   Duration analysis_window{};  // a multiple of record_interval
-  Duration counter_period{};   // of switch, NIC and GPU counters; 0: there are none
-  double time_scale = 1;       // timers and polling periods were multiplied by it
+  Duration counter_period{};   // for switch, NIC and GPU counters; 0: no counters were read
+  double time_scale = 1;       // factor by which timers and polling periods were multiplied
   Ports ports;
   Telemetry telemetry;
 
   friend bool operator==(const RunManifest&, const RunManifest&) = default;
 };
 
-// The error says what was expected, and of which key.
+// The error names the key and says what was expected.
 Result<RunManifest> ParseRunManifest(std::string_view text);
 
-// Indented, one key a line; ParseRunManifest reads it back.
+// Returns indented JSON with one key per line, which ParseRunManifest reads back.
 std::string RenderRunManifest(const RunManifest& manifest);
 
 }  // namespace rocescope

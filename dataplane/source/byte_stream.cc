@@ -20,15 +20,15 @@
 namespace rocescope {
 namespace {
 
-// Once input is to end: a pipe's writer that the same Ctrl-C reached still sends what it has
-// (tcpdump holds back kilobytes); one that goes on sending is not listened to for long.
+// Limits after a request to end. The writer of a pipe that received the same Ctrl-C still flushes
+// its buffer (tcpdump buffers kilobytes). A writer that continues is read only for a limited time.
 constexpr std::chrono::milliseconds kLongestSilence{250};
 constexpr std::chrono::milliseconds kLongestFarewell{1000};
 
 int end_descriptor = -1;  // see EndInputsWhenReadable
 
 bool EndIsAsked() {
-  pollfd end = {.fd = end_descriptor, .events = POLLIN, .revents = 0};  // -1 is passed over
+  pollfd end = {.fd = end_descriptor, .events = POLLIN, .revents = 0};  // -1 is ignored by poll
   return poll(&end, 1, 0) > 0;
 }
 
@@ -47,19 +47,18 @@ class FileStream final : public ByteStream {
       if (!WaitForInput()) return size_t{0};
       const ssize_t count = read(descriptor_, out.data(), out.size());
       if (count >= 0) return static_cast<size_t>(count);
-      // Others may share the descriptor and take the octets first, or have set it non-blocking.
+      // Another process may share the descriptor and take the bytes first, or may have made it
+      // non-blocking.
       if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) break;
     }
     return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("{}: reading failed: {}", name_, std::strerror(errno)));
+                     fmt::format("{}: read error: {}", name_, std::strerror(errno)));
   }
 
-  std::string EndNote() const override {
-    return left_ ? "a signal ended the reading" : std::string();
-  }
+  std::string EndNote() const override { return left_ ? "interrupted by a signal" : std::string(); }
 
  private:
-  // Whether to read: false if the input is to end here.
+  // Returns false if the input must end here.
   bool WaitForInput() {
     if (is_file_) {
       left_ = EndIsAsked();
@@ -70,7 +69,7 @@ class FileStream final : public ByteStream {
                                      {.fd = end_descriptor, .events = POLLIN, .revents = 0}}};
       while (poll(wait.data(), wait.size(), -1) < 0 && errno == EINTR) {
       }
-      if (wait[1].revents == 0) return true;  // input, its end, or an error that read() tells
+      if (wait[1].revents == 0) return true;  // input, its end, or an error that read() reports
       last_moment_ = std::chrono::steady_clock::now() + kLongestFarewell;
     }
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -82,14 +81,14 @@ class FileStream final : public ByteStream {
 
   int descriptor_;
   bool owned_;
-  bool is_file_;  // never makes its reader wait
+  bool is_file_;  // never blocks
   std::string name_;
-  bool left_ = false;  // a file that was not read to its end
+  bool left_ = false;  // the file was not read to its end
   std::optional<std::chrono::steady_clock::time_point> last_moment_;
 };
 
 constexpr std::string_view kManyFilesHint =
-    ": raise the limit, as `ulimit -n 4096` does in this shell, or give fewer captures at once";
+    ": raise the limit (`ulimit -n 4096`) or pass fewer captures at once";
 
 ErrorCode CodeOfErrno(int error) {
   switch (error) {
@@ -137,7 +136,7 @@ Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path) {
   if (descriptor < 0) {
     const int error = errno;
     return MakeError(CodeOfErrno(error),
-                     fmt::format("{}: cannot be opened: {}{}", name, std::strerror(error),
+                     fmt::format("{}: cannot open: {}{}", name, std::strerror(error),
                                  error == EMFILE ? kManyFilesHint : ""));
   }
   struct stat status{};
@@ -149,14 +148,15 @@ Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path) {
   }
   if (S_ISDIR(status.st_mode)) {
     return MakeError(ErrorCode::kInvalidArgument,
-                     fmt::format("{}: is a directory: name the capture files in it", name));
+                     fmt::format("{}: is a directory; pass the capture files in it", name));
   }
   if (isatty(descriptor)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: is a terminal: pipe a capture into it, as `tcpdump -w -` writes", name));
+        fmt::format("{}: is a terminal; pipe a capture into it, for example from `tcpdump -w -`",
+                    name));
   }
-  // A hint only: it fails on pipes, which need none.
+  // Only a hint: it fails on pipes, which do not need it.
   (void)posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
   return stream;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes in order, from a file, a pipe or a decompressor: what every capture reader reads from.
+// Sequential byte input from a file, a pipe or a decompressor. All capture readers use it.
 #pragma once
 
 #include <array>
@@ -13,28 +13,28 @@
 
 namespace rocescope {
 
-// One thread reads, from front to end; nothing can be read twice.
+// Used by one thread. Reads from front to end; no seeking.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // Waits for at least one octet and delivers what is there, at most out.size() > 0 octets; 0 at
-  // the end. After an error or the end, do not call again.
+  // Blocks until at least one byte is available, and returns up to out.size() > 0 bytes. Returns 0
+  // at the end. Must not be called again after an error or the end.
   virtual Result<size_t> Read(std::span<uint8_t> out) = 0;
 
-  // Once Read has returned 0: what was wrong with the end although all octets before it are good,
-  // such as a compressed file that was cut; empty if nothing was.
+  // After Read has returned 0: describes a defect at the end of the input although all bytes before
+  // it are good, such as a truncated compressed file. Empty if there is none.
   virtual std::string EndNote() const { return {}; }
 };
 
-// Lets the first octets be looked at before somebody reads them: standard input cannot seek back.
+// Allows the first bytes to be inspected before they are read, because standard input cannot seek.
 class PeekStream final : public ByteStream {
  public:
   static constexpr size_t kMaxPeek = 32;
 
   explicit PeekStream(std::unique_ptr<ByteStream> inner) : inner_(std::move(inner)) {}
 
-  // The first `count` octets, fewer only if the stream ends before. Before any Read.
+  // Returns the first `count` bytes, or fewer if the stream is shorter. Must be called before Read.
   Result<std::span<const uint8_t>> Peek(size_t count);
 
   Result<size_t> Read(std::span<uint8_t> out) override;
@@ -48,13 +48,13 @@ class PeekStream final : public ByteStream {
   bool ended_ = false;
 };
 
-// From now on, the streams of OpenFileStream end as soon as `descriptor` is readable: files at
-// once, pipes when nothing has come for 250 ms, after a second at the latest. Of the whole process,
-// as the signals are that it serves; -1 turns it off.
+// From now on, streams of OpenFileStream end when `descriptor` becomes readable: files immediately,
+// pipes when no data has come for 250 ms and after one second at the latest. The setting applies to
+// the whole process, like the signals that it serves; -1 disables it.
 void EndInputsWhenReadable(int descriptor);
 
-// `path`, or standard input for "-". Errors name the path: missing, no permission, a directory, a
-// terminal.
+// Opens `path`, or standard input for "-". Errors name the path: not found, permission denied, a
+// directory, a terminal.
 Result<std::unique_ptr<ByteStream>> OpenFileStream(const std::string& path);
 
 }  // namespace rocescope

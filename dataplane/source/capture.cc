@@ -24,28 +24,27 @@ struct Magic {
 
 using namespace std::string_view_literals;
 
-// What libpcap reads beside plain pcap.
+// The formats that libpcap reads, apart from plain pcap.
 constexpr std::array kLibpcapMagics = {
     "\x0a\x0d\x0d\x0a"sv,                        // pcapng
     "\xa1\xb2\xc3\xd4"sv, "\xd4\xc3\xb2\xa1"sv,  // pcap of another version than 2.4
-    "\xa1\xb2\x3c\x4d"sv, "\x4d\x3c\xb2\xa1"sv,  // the same, nanoseconds
+    "\xa1\xb2\x3c\x4d"sv, "\x4d\x3c\xb2\xa1"sv,  // the same with nanoseconds
     "\xa1\xb2\xcd\x34"sv, "\x34\xcd\xb2\xa1"sv,  // Kuznetzov's variant
     "\x1c\x00\x01\xac"sv, "\xac\x01\x00\x1c"sv,  // IXIA hardware and software
     "\x1c\x00\x00\xac"sv, "\xac\x00\x00\x1c"sv,
 };
 
-// What people offer instead, and what to do about it.
+// Other formats that users may pass, and what to do about them.
 constexpr std::array kForeignMagics = {
-    Magic{.octets = "BZh"sv, .meaning = "is compressed by bzip2: pipe it through `bzip2 -dc`"},
+    Magic{.octets = "BZh"sv, .meaning = "is compressed with bzip2: pipe it through `bzip2 -dc`"},
     Magic{.octets = "\xfd"
                     "7zXZ"sv,
-          .meaning = "is compressed by xz: pipe it through `xz -dc`"},
+          .meaning = "is compressed with xz: pipe it through `xz -dc`"},
     Magic{.octets = "\x04\x22\x4d\x18"sv,
-          .meaning = "is compressed by lz4: pipe it through `lz4 -dc`"},
+          .meaning = "is compressed with lz4: pipe it through `lz4 -dc`"},
     Magic{.octets = "PK\x03\x04"sv, .meaning = "is a zip archive: unpack it first"},
-    Magic{.octets = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once first"},
-    Magic{.octets = "\x28\xb5\x2f\xfd"sv,
-          .meaning = "is compressed twice: decompress it once first"},
+    Magic{.octets = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once"},
+    Magic{.octets = "\x28\xb5\x2f\xfd"sv, .meaning = "is compressed twice: decompress it once"},
     Magic{.octets = "snoop\0\0\0"sv,
           .meaning = "is a snoop capture: convert it with `editcap -F pcap IN OUT`"},
 };
@@ -64,12 +63,12 @@ Error NotACapture(Head head, const std::string& name) {
     }
   }
   return {.code = ErrorCode::kInvalidArgument,
-          .message = fmt::format("{}: is not a capture: expected pcap or pcapng, plain or "
-                                 "compressed by gzip or zstd, but it begins with {:02x}",
+          .message = fmt::format("{}: is not a capture: expected pcap or pcapng, uncompressed or "
+                                 "compressed with gzip or zstd, found leading bytes {:02x}",
                                  name, fmt::join(head, " "))};
 }
 
-// Puts a decompressor in front if the content asks for it.
+// Adds a decompressor if the content requires one.
 Result<std::unique_ptr<PeekStream>> Decompressed(std::unique_ptr<ByteStream> raw,
                                                  const std::string& name) {
   auto stream = std::make_unique<PeekStream>(std::move(raw));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Capture files as a pull of frame batches: pcap and pcapng, plain, gzip or zstd, file or pipe.
+// Capture files as a source of frame batches: pcap and pcapng, uncompressed, gzip or zstd, from a
+// file or a pipe.
 #pragma once
 
 #include <cstddef>
@@ -17,48 +18,50 @@ namespace rocescope {
 
 inline constexpr std::string_view kStandardInputPath = "-";
 
-// The longest frame that a capture may hold: libpcap's MAXIMUM_SNAPLEN, in octets.
+// Maximum captured length of a frame in bytes (libpcap's MAXIMUM_SNAPLEN).
 inline constexpr uint32_t kMaxCapturedLength = 262144;
 
-// A good size for the batches that a caller asks for: the RawFrames stay in the L1 cache.
+// Recommended batch size: the RawFrames fit into the L1 cache.
 inline constexpr size_t kBatchFrames = 256;
 
 struct CaptureStatistics {
   uint64_t frames = 0;
   uint64_t captured_bytes = 0;     // of the frames, without the file's own headers
-  uint64_t damaged_tails = 0;      // files that ended early though all before it was good
-  std::vector<std::string> notes;  // one sentence per damaged tail, naming the file
+  uint64_t damaged_tails = 0;      // files with a truncated end whose preceding frames are all good
+  std::vector<std::string> notes;  // one sentence per truncated file, with the file's name
 };
 
-// Frames in the order of the file. One thread; one virtual call a batch.
+// Returns the frames in file order. Used by one thread; one virtual call per batch.
 class CaptureSource {
  public:
   virtual ~CaptureSource() = default;
 
-  // Fills the front of `out` (not empty) with the next frames and returns how many: possibly fewer
-  // than fit, 0 only at the end. Their spans stay valid until the next call. Waits where a pipe has
-  // nothing yet. Frames before a damage are delivered first; then every call returns the error.
+  // Fills the front of `out` (not empty) with the next frames and returns their number: it can be
+  // less than out.size(), and is 0 only at the end. The spans are valid until the next call. Blocks
+  // if a pipe has no data. Frames before a damaged record are delivered first; then every call
+  // returns the error.
   virtual Result<size_t> ReadBatch(std::span<RawFrame> out) = 0;
 
-  // As messages name it: the path, or "standard input".
+  // The path, or "standard input", for messages.
   virtual const std::string& name() const = 0;
 
-  // So far; complete once ReadBatch has returned 0 or an error.
+  // Statistics so far; complete once ReadBatch has returned 0 or an error.
   virtual CaptureStatistics Statistics() const = 0;
 };
 
 struct CaptureOptions {
-  uint16_t tap = 0;  // put into every frame
-  // Bytes read at a time, and about what an open file costs in memory. More than 1 MiB gains
-  // nothing (capture_bench.cc).
+  uint16_t tap = 0;  // copied into every frame
+  // Bytes read at a time, and approximately the memory per open file. More than 1 MiB is not faster
+  // (capture_bench.cc).
   size_t block_size = size_t{1} << 20;
 };
 
-// Opens `path` ("-" is standard input) by its content; the name's extension does not matter.
+// Opens `path` ("-" is standard input). The content determines the format; the file extension is
+// ignored.
 Result<std::unique_ptr<CaptureSource>> OpenCapture(const std::string& path,
                                                    const CaptureOptions& options = {});
 
-// The same for octets from elsewhere; `name` goes into messages.
+// The same for another byte stream; `name` is used in messages.
 Result<std::unique_ptr<CaptureSource>> OpenCapture(std::unique_ptr<ByteStream> stream,
                                                    std::string name,
                                                    const CaptureOptions& options = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames per CPU second out of a pcap file in the page cache: this folder's reader, libpcap's loop,
-// and walking the file mapped into memory. Each touches the first octets of every frame, as a
-// decoder would; without that a mapped file would look free.
+// Frames per CPU second from a pcap file in the page cache: this folder's reader, libpcap's loop,
+// and a memory-mapped file. Each accesses the first bytes of every frame, as a decoder would;
+// otherwise the mapped file would appear to cost nothing.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <pcap/pcap.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr int kFrames = 3'000'000;
 constexpr uint32_t kSnapLength = 128;
 
-// The file exists as long as the program.
+// The file exists until the program ends.
 class CaptureFile {
  public:
   CaptureFile() {
@@ -38,7 +38,7 @@ class CaptureFile {
     test::AppendPcapHeader(bytes, format);
     const std::vector<uint8_t> payload(kSnapLength, 0x5a);
     for (int i = 0; i < kFrames; ++i) {
-      // One in four is a short packet, an acknowledgement.
+      // One in four is a short packet, like an ACK.
       const size_t length = i % 4 == 3 ? 62 : kSnapLength;
       test::AppendPcapRecord(bytes, format, int64_t{i} * 1000, std::span(payload).first(length),
                              length == kSnapLength ? 4170 : 62);
@@ -66,7 +66,7 @@ void SetRate(benchmark::State& state) {
       benchmark::Counter(double{kFrames}, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// A frame's octets 12 to 19 and 54 to 61: EtherType and BTH, two cache lines as a rule.
+// Bytes 12 to 19 and 54 to 61 of a frame: EtherType and BTH, usually in two cache lines.
 uint64_t Touch(const uint8_t* bytes) {
   uint64_t a;
   uint64_t b;
@@ -90,7 +90,7 @@ void Drain(benchmark::State& state, CaptureSource& source) {
 }
 
 void OwnReader(benchmark::State& state) {
-  CapturePath();  // written before the clock runs
+  CapturePath();  // written before timing starts
   const CaptureOptions options{.block_size = static_cast<size_t>(state.range(0)) << 10};
   for (auto _ : state) {
     auto source = OpenCapture(CapturePath(), options);
@@ -120,7 +120,7 @@ void LibpcapLoop(benchmark::State& state) {
 }
 BENCHMARK(LibpcapLoop)->Unit(benchmark::kMillisecond);
 
-// What a mapped reader would do: the same batches, no copy, but page faults.
+// A memory-mapped reader: the same batches without a copy, but with page faults.
 void MappedWalk(benchmark::State& state) {
   for (auto _ : state) {
     const int descriptor = open(CapturePath().c_str(), O_RDONLY);
@@ -151,7 +151,8 @@ void MappedWalk(benchmark::State& state) {
 }
 BENCHMARK(MappedWalk)->Unit(benchmark::kMillisecond);
 
-// The same file twice and thrice: every frame has an equal elsewhere, the merge's worst case.
+// The same file two and three times: every frame has an equal in another file, which is the worst
+// case of the merge.
 void Merged(benchmark::State& state) {
   for (auto _ : state) {
     const std::vector<TapFile> files(static_cast<size_t>(state.range(0)), {.path = CapturePath()});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Damaged and wrong inputs: the frames before the damage, then a note or an error that says where.
+// Damaged and invalid inputs: the frames before the damage are delivered, followed by a note or an
+// error with the position.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Bytes = std::vector<uint8_t>;
 
-// Two frames of 100 octets: records at byte 24 and 140, the end at 256.
+// Two frames of 100 bytes: records at byte 24 and 140, end of file at 256.
 Bytes TwoFrames(const CaptureFormat& format = {}) {
   const std::vector<CapturedFrame> frames(2, {.time_ns = 1, .bytes = Bytes(100, 7)});
   return MakePcap(format, frames);
@@ -32,7 +33,7 @@ std::string OpenError(const std::string& path) {
   return source ? "" : source.error().message;
 }
 
-TEST(CaptureDamageTest, ACutRecordIsANote) {
+TEST(CaptureDamageTest, TruncatedRecordIsANote) {
   Bytes file = TwoFrames();
   file.resize(200);
 
@@ -42,11 +43,11 @@ TEST(CaptureDamageTest, ACutRecordIsANote) {
   EXPECT_EQ(reading.frames.size(), 1u);
   EXPECT_EQ(reading.statistics.damaged_tails, 1u);
   EXPECT_THAT(reading.statistics.notes,
-              ElementsAre("test.pcap: damaged tail at byte 140: record 2 ends after 60 octets of "
+              ElementsAre("test.pcap: truncated at byte 140: record 2 ends after 60 bytes of "
                           "116"));
 }
 
-TEST(CaptureDamageTest, ACutRecordHeaderIsANote) {
+TEST(CaptureDamageTest, TruncatedRecordHeaderIsANote) {
   Bytes file = TwoFrames();
   file.resize(150);
 
@@ -54,12 +55,12 @@ TEST(CaptureDamageTest, ACutRecordHeaderIsANote) {
 
   EXPECT_EQ(reading.frames.size(), 1u);
   EXPECT_THAT(reading.statistics.notes,
-              ElementsAre("test.pcap: damaged tail at byte 140: record 2 ends after 10 octets"));
+              ElementsAre("test.pcap: truncated at byte 140: record 2 ends after 10 bytes"));
 }
 
-TEST(CaptureDamageTest, ACutPcapngBlockIsANote) {
+TEST(CaptureDamageTest, TruncatedPcapngBlockIsANote) {
   const std::vector<CapturedFrame> frames(2, {.time_ns = 1, .bytes = Bytes(100, 7)});
-  Bytes file = MakePcapng({}, frames);  // 28 + 32 + 2 * 132 octets
+  Bytes file = MakePcapng({}, frames);  // 28 + 32 + 2 * 132 bytes
   file.resize(60 + 132 + 50);
 
   const Reading reading = ReadFile(file);
@@ -67,21 +68,22 @@ TEST(CaptureDamageTest, ACutPcapngBlockIsANote) {
   EXPECT_EQ(reading.error, "");
   EXPECT_EQ(reading.frames.size(), 1u);
   EXPECT_EQ(reading.statistics.damaged_tails, 1u);
-  EXPECT_THAT(reading.statistics.notes, ElementsAre(HasSubstr("damaged tail at byte 242")));
+  EXPECT_THAT(reading.statistics.notes, ElementsAre(HasSubstr("truncated at byte 242")));
 }
 
-TEST(CaptureDamageTest, AnAbsurdLengthIsAnErrorAfterTheFramesBefore) {
+TEST(CaptureDamageTest, AbsurdLengthIsAnErrorAfterTheFramesBefore) {
   Bytes file = TwoFrames();
-  file[140 + 10] = 0x04;  // 0x00040064 captured octets, 100 more than possible
+  file[140 + 10] = 0x04;  // captured length 0x00040064, 100 bytes more than the maximum
 
   const Reading reading = ReadFile(file);
 
   EXPECT_EQ(reading.frames.size(), 1u);
-  EXPECT_THAT(reading.error, AllOf(HasSubstr("test.pcap: damaged at byte 140"),
-                                   HasSubstr("record 2 claims 262244"), HasSubstr("262144")));
+  EXPECT_THAT(reading.error,
+              AllOf(HasSubstr("test.pcap: damaged at byte 140"),
+                    HasSubstr("record 2 has a captured length of 262244"), HasSubstr("262144")));
 }
 
-TEST(CaptureDamageTest, AnErrorComesAgainAtEveryCall) {
+TEST(CaptureDamageTest, ErrorIsReturnedByEveryCall) {
   Bytes file = TwoFrames();
   file[24 + 11] = 0xff;
   auto source = OpenCapture(std::make_unique<MemoryStream>(file), "test.pcap");
@@ -91,18 +93,18 @@ TEST(CaptureDamageTest, AnErrorComesAgainAtEveryCall) {
   EXPECT_FALSE((*source)->ReadBatch(batch));
 }
 
-TEST(CaptureDamageTest, AnEmptyFileSaysSo) {
+TEST(CaptureDamageTest, EmptyFileIsReported) {
   EXPECT_THAT(ReadFile({}).error, HasSubstr("test.pcap: is empty: expected a pcap"));
 }
 
-TEST(CaptureDamageTest, ACutFileHeaderSaysSo) {
+TEST(CaptureDamageTest, TruncatedFileHeaderIsReported) {
   Bytes file = TwoFrames();
   file.resize(20);
 
-  EXPECT_THAT(ReadFile(file).error, HasSubstr("ends after 20 of the 24 octets"));
+  EXPECT_THAT(ReadFile(file).error, HasSubstr("ends after 20 of the 24 bytes"));
 }
 
-TEST(CaptureDamageTest, AFileHeaderAloneIsACaptureWithoutFrames) {
+TEST(CaptureDamageTest, FileHeaderOnlyIsACaptureWithoutFrames) {
   Bytes file = TwoFrames();
   file.resize(24);
 
@@ -113,7 +115,7 @@ TEST(CaptureDamageTest, AFileHeaderAloneIsACaptureWithoutFrames) {
   EXPECT_EQ(reading.statistics.damaged_tails, 0u);
 }
 
-TEST(CaptureDamageTest, AWrongLinkTypeIsNamed) {
+TEST(CaptureDamageTest, UnsupportedLinkTypeIsReported) {
   EXPECT_THAT(
       ReadFile(TwoFrames({.link_type = 105})).error,
       AllOf(HasSubstr("link type 105 (802.11)"), HasSubstr("expected Ethernet (1), raw IP (101")));
@@ -121,7 +123,7 @@ TEST(CaptureDamageTest, AWrongLinkTypeIsNamed) {
               HasSubstr("link type 105 (802.11)"));
 }
 
-TEST(CaptureDamageTest, TwoLinkTypesInAPcapngSayWhatToDo) {
+TEST(CaptureDamageTest, TwoLinkTypesInAPcapngAreReportedWithAdvice) {
   const CapturedFrame frame{.bytes = Bytes(60, 1)};
   Bytes file;
   AppendPcapngHeader(file, {});
@@ -133,34 +135,37 @@ TEST(CaptureDamageTest, TwoLinkTypesInAPcapngSayWhatToDo) {
   const Reading reading = ReadFile(file);
 
   EXPECT_EQ(reading.frames.size(), 1u);
-  EXPECT_THAT(reading.error, AllOf(HasSubstr("test.pcap"), HasSubstr("one link type"),
+  EXPECT_THAT(reading.error, AllOf(HasSubstr("test.pcap"), HasSubstr("same link type"),
                                    HasSubstr("editcap -F nsecpcap -T ether")));
 }
 
-TEST(CaptureDamageTest, OtherFilesAreRefusedByWhatTheyAre) {
-  EXPECT_THAT(ReadFile(Text("GET / HTTP/1.1\r\n")).error,
-              HasSubstr("is not a capture: expected pcap or pcapng, plain or compressed by gzip or "
-                        "zstd, but it begins with 47 45 54 20"));
+TEST(CaptureDamageTest, OtherFileFormatsAreRejected) {
+  EXPECT_THAT(
+      ReadFile(Text("GET / HTTP/1.1\r\n")).error,
+      HasSubstr(
+          "is not a capture: expected pcap or pcapng, uncompressed or compressed with gzip or "
+          "zstd, but it begins with 47 45 54 20"));
   EXPECT_THAT(ReadFile(Text("BZh91AY")).error, HasSubstr("bzip2 -dc"));
   EXPECT_THAT(ReadFile({0xfd, '7', 'z', 'X', 'Z', 0}).error, HasSubstr("xz -dc"));
   EXPECT_THAT(ReadFile({0xa1}).error, HasSubstr("is not a capture"));
 }
 
-TEST(CaptureDamageTest, ACutGzipFileKeepsItsFrames) {
+TEST(CaptureDamageTest, TruncatedGzipFileKeepsItsFrames) {
   const Bytes plain = TwoFrames();
-  Bytes file = GzipParts(std::span(&plain, 1), 0).file;  // level 0: what is cut off is known
-  file.resize(file.size() - 8 - 56);  // the trailer, and half of the second frame
+  // Level 0, so that the truncated bytes are known.
+  Bytes file = GzipParts(std::span(&plain, 1), 0).file;
+  file.resize(file.size() - 8 - 56);  // removes the trailer and half of the second frame
 
   const Reading reading = ReadFile(file);
 
   EXPECT_EQ(reading.error, "");
   EXPECT_EQ(reading.frames.size(), 1u);
   EXPECT_THAT(reading.statistics.notes,
-              ElementsAre(AllOf(HasSubstr("damaged tail at byte 140"),
-                                HasSubstr("the compressed data is cut at its byte"))));
+              ElementsAre(AllOf(HasSubstr("truncated at byte 140"),
+                                HasSubstr("the compressed data is truncated at byte"))));
 }
 
-TEST(CaptureDamageTest, ACutZstdFileIsANote) {
+TEST(CaptureDamageTest, TruncatedZstdFileIsANote) {
   Bytes file = Compress(Packing::kZstd, MakePcap({}, SomeFrames(2000)));
   file.resize(file.size() - 1);
 
@@ -168,11 +173,11 @@ TEST(CaptureDamageTest, ACutZstdFileIsANote) {
 
   EXPECT_EQ(reading.error, "");
   EXPECT_EQ(reading.statistics.damaged_tails, 1u);
-  EXPECT_THAT(reading.statistics.notes, ElementsAre(HasSubstr("compressed data is cut")));
+  EXPECT_THAT(reading.statistics.notes, ElementsAre(HasSubstr("compressed data is truncated")));
 }
 
-// The last octets are gzip's CRC and length, and zstd's checksum: all content is before them.
-TEST(CaptureDamageTest, AWrongChecksumIsAnErrorAfterAllFrames) {
+// The last bytes are gzip's CRC and length, and zstd's checksum. All content precedes them.
+TEST(CaptureDamageTest, WrongChecksumIsAnErrorAfterAllFrames) {
   for (const Packing packing : {Packing::kGzip, Packing::kZstd}) {
     Bytes file = Compress(packing, MakePcap({}, SomeFrames(400)));
     file[file.size() - (packing == Packing::kGzip ? 8 : 1)] ^= 1;
@@ -180,13 +185,13 @@ TEST(CaptureDamageTest, AWrongChecksumIsAnErrorAfterAllFrames) {
     const Reading reading = ReadFile(file);
 
     EXPECT_EQ(reading.frames, AsSeen(SomeFrames(400)));
-    EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte"));
+    EXPECT_THAT(reading.error, HasSubstr("data is damaged near byte"));
   }
 }
 
-// A block of the reserved type: of deflate 3 in bits 1 and 2 of its first octet (RFC 1951, 3.2.3),
-// of zstd likewise (RFC 8878, 3.1.1.2).
-TEST(CaptureDamageTest, ADamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
+// Sets the reserved block type: 3 in bits 1 and 2 of the block's first byte, both in deflate (RFC
+// 1951, 3.2.3) and in zstd (RFC 8878, 3.1.1.2).
+TEST(CaptureDamageTest, DamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
   const auto frames = SomeFrames(3000);
   const Bytes plain = MakePcap({}, frames);
   size_t half = 24;
@@ -200,7 +205,7 @@ TEST(CaptureDamageTest, ADamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
         const Reading reading = ReadFile(packed.file, {.block_size = block_size}, chunk);
 
         EXPECT_EQ(reading.frames, AsSeen(std::span(frames).first(2000))) << chunk;
-        EXPECT_THAT(reading.error, HasSubstr("data is damaged near its byte")) << chunk;
+        EXPECT_THAT(reading.error, HasSubstr("data is damaged near byte")) << chunk;
       }
     }
   }
@@ -209,29 +214,29 @@ TEST(CaptureDamageTest, ADamagedBlockIsAnErrorAfterTheFramesBeforeIt) {
 TEST(CaptureDamageTest, CorruptCompressedDataIsAnError) {
   Bytes file = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xff, 0xff, 0xff};
 
-  EXPECT_THAT(ReadFile(file).error, HasSubstr("test.pcap: the gzip data is damaged near its byte"));
+  EXPECT_THAT(ReadFile(file).error, HasSubstr("test.pcap: the gzip data is damaged near byte"));
 }
 
-// A window of 2^31 octets would be the price: RFC 8878, 3.1.1.1.2, exponent 21, mantissa 0.
-TEST(CaptureDamageTest, AHugeZstdWindowIsRefused) {
+// Requests a window of 2^31 bytes: RFC 8878, 3.1.1.1.2, exponent 21, mantissa 0.
+TEST(CaptureDamageTest, HugeZstdWindowIsRejected) {
   Bytes file = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 21 << 3, 0x01, 0x00, 0x00};
 
   EXPECT_THAT(ReadFile(file).error, HasSubstr("zstd -d --long=31"));
 }
 
-TEST(CaptureDamageTest, MissingFilesAndFoldersSaySo) {
+TEST(CaptureDamageTest, MissingFilesAndFoldersAreReported) {
   EXPECT_THAT(OpenError("/nonexistent/x.pcap"),
-              HasSubstr("/nonexistent/x.pcap: cannot be opened: No such file"));
+              HasSubstr("/nonexistent/x.pcap: cannot open: No such file"));
   EXPECT_THAT(OpenError(::testing::TempDir()), HasSubstr("is a directory"));
 }
 
-TEST(CaptureDamageTest, AFileWithoutPermissionSaysSo) {
+TEST(CaptureDamageTest, MissingPermissionIsReported) {
   const std::string path = ::testing::TempDir() + "forbidden.pcap";
   std::ofstream(path) << "x";
   chmod(path.c_str(), 0);
   const uid_t user = geteuid();
   if (user == 0) {
-    ASSERT_EQ(seteuid(65534), 0);  // root may read everything; nobody may not
+    ASSERT_EQ(seteuid(65534), 0);  // root may read everything; user nobody may not
   }
 
   const std::string error = OpenError(path);
@@ -239,10 +244,10 @@ TEST(CaptureDamageTest, AFileWithoutPermissionSaysSo) {
   if (user == 0) {
     ASSERT_EQ(seteuid(user), 0);
   }
-  EXPECT_THAT(error, HasSubstr("forbidden.pcap: cannot be opened: Permission denied"));
+  EXPECT_THAT(error, HasSubstr("forbidden.pcap: cannot open: Permission denied"));
 }
 
-// Changes a few places of `file` at random; returns where the first of them begins.
+// Changes a few random places of `file` and returns the first position.
 size_t Damage(Bytes& file, std::mt19937& random) {
   size_t first = file.size();
   for (int i = random() % 4; i >= 0 && !file.empty(); --i) {
@@ -250,15 +255,15 @@ size_t Damage(Bytes& file, std::mt19937& random) {
     first = std::min(first, at);
     const auto place = file.begin() + static_cast<ptrdiff_t>(at);
     switch (random() % 3) {
-      case 0:  // flip
+      case 0:  // flips bits
         *place ^= static_cast<uint8_t>(1 << random() % 8);
         break;
-      case 1: {  // cut out
+      case 1: {  // removes a part
         const size_t end = std::min(file.size(), at + random() % 200);
         file.erase(place, file.begin() + static_cast<ptrdiff_t>(end));
         break;
       }
-      default: {  // splice a part in elsewhere
+      default: {  // inserts a part elsewhere
         const auto from = file.begin() + static_cast<ptrdiff_t>(random() % file.size());
         const Bytes part(from, from + std::min<ptrdiff_t>(100, file.end() - from));
         file.insert(place, part.begin(), part.end());
@@ -268,8 +273,8 @@ size_t Damage(Bytes& file, std::mt19937& random) {
   return first;
 }
 
-// A file in pieces, each with some frames at its end: pcap records or pcapng blocks, or members of
-// a compressed file with ten records each. The header has none.
+// A file divided into pieces, each with the frames that end in it: pcap records, pcapng blocks, or
+// members of a compressed file with ten records each. The header has no frames.
 struct Pieces {
   std::vector<Bytes> octets;
   size_t frames_each = 1;
@@ -300,9 +305,9 @@ Pieces PiecesOf(bool pcapng, Packing packing, const CaptureFormat& format,
   return pieces;
 }
 
-// Whatever happens to a file: it ends, delivers what lies before the damage, and no more octets
-// than it has.
-TEST(CaptureDamageTest, RandomDamageKeepsWhatIsBeforeItAndStaysBounded) {
+// Whatever happens to a file, reading terminates, delivers the frames before the damage, and
+// delivers no more bytes than the file has.
+TEST(CaptureDamageTest, RandomDamageKeepsPrecedingFramesAndStaysBounded) {
   std::mt19937 random(4791);
   const auto frames = SomeFrames(50);
   const auto whole = AsSeen(frames);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a capture holds comes out, in every format and from every kind of stream.
+// The content of a capture is delivered in every format and from every kind of stream.
 #include "dataplane/source/capture.h"
 
 #include <gmock/gmock.h>
@@ -70,8 +70,9 @@ TEST(CaptureTest, ReadsTimesAfter2038) {
   EXPECT_EQ(reading.frames.at(0).time_ns, year_2100);
 }
 
-// 64 bits of nanoseconds reach to 2554, but 2^62 of them is what the rest can reckon with.
-TEST(CaptureTest, HoldsTimesWithinTheirBounds) {
+// 64 bits of nanoseconds extend to the year 2554, but times are clamped to 2^62 for later
+// arithmetic.
+TEST(CaptureTest, ClampsTimesToBounds) {
   const auto read_one = [](bool nanoseconds, int64_t time_ns) {
     const std::vector<CapturedFrame> frames = {{.time_ns = time_ns, .bytes = {1}}};
     return ReadFile(MakePcapng({.nanoseconds = nanoseconds}, frames)).frames.at(0).time_ns;
@@ -84,7 +85,7 @@ TEST(CaptureTest, HoldsTimesWithinTheirBounds) {
   EXPECT_EQ(read_one(false, -1'000), latest);  // 2^64 - 1 us: 584,942 years
 }
 
-TEST(CaptureTest, PutsTapAndLinkTypeIntoEveryFrame) {
+TEST(CaptureTest, SetsTapAndLinkTypeOfEveryFrame) {
   const Reading reading = ReadFile(MakePcap({.link_type = 276}, SomeFrames(2)), {.tap = 7});
 
   EXPECT_EQ(reading.frames.at(1).tap, 7);
@@ -92,10 +93,11 @@ TEST(CaptureTest, PutsTapAndLinkTypeIntoEveryFrame) {
 }
 
 // 0x24000000: the F bit, and an FCS of two 16-bit units.
-TEST(CaptureTest, LeavesOutTheFrameCheckSequence) {
+TEST(CaptureTest, RemovesFcs) {
   const std::vector<CapturedFrame> frames = {
-      {.bytes = Bytes(64, 1), .original_length = 64},     // whole: its last four octets are FCS
-      {.bytes = Bytes(64, 2), .original_length = 1000}};  // snapped: the FCS is not there
+      // Complete: the last four bytes are the FCS.
+      {.bytes = Bytes(64, 1), .original_length = 64},
+      {.bytes = Bytes(64, 2), .original_length = 1000}};  // snapped: the FCS was not captured
 
   const Reading reading = ReadFile(MakePcap({.link_type = 0x24000001}, frames));
 
@@ -105,7 +107,7 @@ TEST(CaptureTest, LeavesOutTheFrameCheckSequence) {
   EXPECT_EQ(reading.frames.at(1).original_length, 996u);
 }
 
-TEST(CaptureTest, FramesLargerThanABlockAreWhole) {
+TEST(CaptureTest, FramesLargerThanABlockAreComplete) {
   std::vector<CapturedFrame> frames;
   for (size_t length : {100u, 262144u, 5u, 70000u, 0u, 200000u}) {
     frames.push_back({.bytes = Bytes(length, static_cast<uint8_t>(length / 3)),
@@ -118,7 +120,7 @@ TEST(CaptureTest, FramesLargerThanABlockAreWhole) {
   }
 }
 
-TEST(CaptureTest, SpansLastUntilTheNextCall) {
+TEST(CaptureTest, SpansAreValidUntilTheNextCall) {
   const auto frames = SomeFrames(300);
   auto source = OpenCapture(std::make_unique<MemoryStream>(MakePcapng({}, frames)), "test.pcapng");
   std::vector<RawFrame> batch(300);
@@ -131,7 +133,7 @@ TEST(CaptureTest, SpansLastUntilTheNextCall) {
   }
 }
 
-// The old version 2.3 goes to libpcap, as do Kuznetzov's files.
+// libpcap reads the old version 2.3 and Kuznetzov's variant.
 TEST(CaptureTest, ReadsOldVersions) {
   const auto frames = SomeFrames(3);
   Bytes file;
@@ -146,7 +148,7 @@ TEST(CaptureTest, ReadsOldVersions) {
   EXPECT_EQ(reading.frames, AsSeen(frames));
 }
 
-// Kuznetzov's records have eight octets more: interface, protocol, packet type and padding.
+// Kuznetzov's records have eight additional bytes: interface, protocol, packet type and padding.
 TEST(CaptureTest, ReadsKuznetzovsVariant) {
   const Bytes payload(60, 9);
   Bytes file;
@@ -176,7 +178,7 @@ TEST(CaptureTest, ReadsAllMembersOfACompressedFile) {
   }
 }
 
-TEST(CaptureTest, ReadsAFileByItsContentWhateverItsName) {
+TEST(CaptureTest, DetectsFormatByContent) {
   const std::string path = ::testing::TempDir() + "capture.txt";
   const Bytes file = Compress(Packing::kZstd, MakePcap({}, SomeFrames(5)));
   std::ofstream(path, std::ios::binary)
@@ -231,7 +233,7 @@ TEST(CaptureTest, AgreesWithLibpcapOnRealCaptures) {
     pcap_t* handle =
         pcap_open_offline_with_tstamp_precision(path.c_str(), PCAP_TSTAMP_PRECISION_NANO, error);
     ASSERT_NE(handle, nullptr) << error;
-    // libpcap has numbers of its own for what it handles; of these link types only for raw IP.
+    // libpcap uses its own numbers for some link types; of the ones here, only for raw IP.
     const int number = pcap_datalink(handle);
     const LinkType link_type = number == DLT_RAW ? LinkType::kRawIp : LinkType(number);
     pcap_pkthdr* header = nullptr;

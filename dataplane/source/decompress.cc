@@ -15,12 +15,12 @@
 namespace rocescope {
 namespace {
 
-// Compressed octets on their way into a decompressor.
+// Compressed input of a decompressor.
 class Input {
  public:
   explicit Input(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
-  // Reads more if nothing is left.
+  // Reads more if everything is consumed.
   Status Fill() {
     if (begin_ < end_ || ended_) return {};
     auto count = stream_->Read(buffer_);
@@ -50,17 +50,17 @@ class Input {
 };
 
 std::string CutNote(uint64_t offset) {
-  return fmt::format("the compressed data is cut at its byte {}", offset);
+  return fmt::format("the compressed data is truncated at byte {}", offset);
 }
 
 std::string GarbageNote(uint64_t offset) {
-  return fmt::format("what follows the compressed data from its byte {} on is ignored", offset);
+  return fmt::format("data after the end of the compressed data (from byte {}) is ignored", offset);
 }
 
 Error CorruptError(const std::string& name, std::string_view format, uint64_t offset,
                    std::string_view reason) {
   return {.code = ErrorCode::kInvalidArgument,
-          .message = fmt::format("{}: the {} data is damaged near its byte {} ({}); copy or "
+          .message = fmt::format("{}: the {} data is damaged near byte {} ({}); copy or "
                                  "capture the file again",
                                  name, format, offset, reason)};
 }
@@ -73,7 +73,8 @@ class GzipStream final : public ByteStream {
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
 
-  bool Start() { return inflateInit2(&inflater_, 16 + MAX_WBITS) == Z_OK; }  // 16: gzip, not zlib
+  // 16 selects gzip instead of zlib.
+  bool Start() { return inflateInit2(&inflater_, 16 + MAX_WBITS) == Z_OK; }
 
   Result<size_t> Read(std::span<uint8_t> out) override {
     if (error_) return tl::unexpected(*error_);
@@ -103,9 +104,9 @@ class GzipStream final : public ByteStream {
         in_member_ = false;
       } else if (verdict != Z_OK) {
         error_ = CorruptError(name_, "gzip", input_.Offset(),
-                              inflater_.msg ? inflater_.msg : "no valid deflate stream");
+                              inflater_.msg ? inflater_.msg : "invalid deflate stream");
       }
-      // What the same call got out before a damage is good.
+      // The output of the same call before the damage is valid.
       if (inflater_.avail_out < wanted) return size_t{wanted - inflater_.avail_out};
       if (error_) return tl::unexpected(*error_);
     }
@@ -121,8 +122,8 @@ class GzipStream final : public ByteStream {
   std::optional<Error> error_;  // for the next call
 };
 
-// The library does not say what a call that fails had got out before. So no call gets more than one
-// block's content or one header: a damage then costs its own block and none before it.
+// If a call fails, the library does not report how much it had written. Each call therefore gets at
+// most one block or one header, so that damage costs only its own block.
 class ZstdStream final : public ByteStream {
  public:
   ZstdStream(std::unique_ptr<ByteStream> compressed, std::string name)
@@ -139,7 +140,7 @@ class ZstdStream final : public ByteStream {
       if (input_.AtEnd() && !in_frame_) return size_t{0};
       const std::span<const uint8_t> rest = input_.Rest();
       if (!in_frame_) frame_begin_ = input_.Offset();
-      // What did not fit into the last call's output comes out alone.
+      // Output that did not fit into the last call is fetched without new input.
       const size_t portion = output_was_full_ ? 0 : Portion();
       ZSTD_inBuffer in{.src = rest.data(), .size = std::min(rest.size(), portion), .pos = 0};
       ZSTD_outBuffer to{.dst = out.data(), .size = out.size(), .pos = 0};
@@ -160,8 +161,8 @@ class ZstdStream final : public ByteStream {
   std::string EndNote() const override { return note_; }
 
  private:
-  // What the decoder asks for is a block and the header of the next (RFC 8878, 3.1.1.2: three
-  // octets), or a header alone; it takes smaller pieces too.
+  // The decoder asks for a block and the next block's header (RFC 8878, 3.1.1.2: three bytes), or
+  // for a header only. It also accepts smaller pieces.
   size_t Portion() const {
     constexpr size_t kMagicAndDescriptor = 5;
     constexpr size_t kBlockHeader = 3;
@@ -177,7 +178,7 @@ class ZstdStream final : public ByteStream {
     }
     if (code == ZSTD_error_frameParameter_windowTooLarge) {
       return MakeError(ErrorCode::kResourceExhausted,
-                       fmt::format("{}: the zstd window is larger than 128 MiB: decompress it with "
+                       fmt::format("{}: the zstd window exceeds 128 MiB: decompress the file with "
                                    "`zstd -d --long=31` first",
                                    name_));
     }
@@ -190,7 +191,7 @@ class ZstdStream final : public ByteStream {
   ZSTD_DStream* decoder_;
   uint64_t frames_ = 0;
   uint64_t frame_begin_ = 0;
-  size_t expected_ = 0;  // octets that the decoder asks for; within a frame
+  size_t expected_ = 0;  // bytes that the decoder asks for within a frame
   bool in_frame_ = false;
   bool output_was_full_ = false;
 };
@@ -200,7 +201,7 @@ Result<std::unique_ptr<ByteStream>> Make(std::unique_ptr<ByteStream> compressed,
                                          const std::string& name) {
   auto stream = std::make_unique<Stream>(std::move(compressed), name);
   if (!stream->Start()) {
-    return MakeError(ErrorCode::kResourceExhausted, name + ": no memory to decompress it");
+    return MakeError(ErrorCode::kResourceExhausted, name + ": out of memory while decompressing");
   }
   return stream;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decompressing streams. Both hold a fixed window (gzip 32 KiB, zstd at most 128 MiB) however much
-// comes out of them, so a decompression bomb costs time but not memory.
+// Decompressing streams. Both use a fixed window (gzip 32 KiB, zstd at most 128 MiB) whatever the
+// size of their output, so a decompression bomb takes time but no memory.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace rocescope {
 
-// By the first four octets of a stream.
+// Recognises the formats by the first four bytes of a stream.
 bool LooksLikeGzip(std::span<const uint8_t> head);
 bool LooksLikeZstd(std::span<const uint8_t> head);
 
-// All members of a gzip file (RFC 1952), one after the other. `name` goes into messages.
+// Decompresses all members of a gzip file (RFC 1952) in sequence. `name` is used in messages.
 Result<std::unique_ptr<ByteStream>> MakeGzipStream(std::unique_ptr<ByteStream> compressed,
                                                    const std::string& name);
 
-// All frames of a zstd file (RFC 8878), skippable ones skipped.
+// Decompresses all frames of a zstd file (RFC 8878); skippable frames are skipped.
 Result<std::unique_ptr<ByteStream>> MakeZstdStream(std::unique_ptr<ByteStream> compressed,
                                                    const std::string& name);
 

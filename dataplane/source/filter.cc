@@ -11,12 +11,12 @@ namespace rocescope {
 namespace {
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
-// Within int64 nanoseconds (the year 2262) with room for an offset.
+// Within int64 nanoseconds (until the year 2262), with a margin for an offset.
 constexpr int64_t kMaxSeconds = 9'000'000'000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes what it understands off the front of the text and remembers if something was not there.
+// Parses text from front to end and remembers whether an expected part was missing.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -33,7 +33,7 @@ class Scanner {
       text_.remove_prefix(1);
     }
   }
-  // Exactly `digits` of them, or any number up to 12 if 0.
+  // Parses exactly `digits` digits, or 1 to 12 if 0.
   int64_t Number(size_t digits = 0) {
     size_t count = 0;
     while (count < text_.size() && IsDigit(text_[count])) ++count;
@@ -47,7 +47,7 @@ class Scanner {
     text_.remove_prefix(count);
     return value;
   }
-  // ".5" is 500,000,000; nothing is 0.
+  // Parses ".5" as 500,000,000; returns 0 if there is no fraction.
   int64_t Fraction() {
     if (!Take('.')) return 0;
     if (text_.empty() || !IsDigit(text_[0])) failed_ = true;
@@ -68,7 +68,7 @@ class Scanner {
   bool failed_ = false;
 };
 
-// RFC 3339, 5.6; a leap second is the second after it.
+// RFC 3339, 5.6. A leap second equals the following second.
 std::optional<Duration> ParseDateTime(std::string_view text) {
   Scanner in(text);
   const auto year = static_cast<int>(in.Number(4));
@@ -177,8 +177,7 @@ Result<TimeWindow> FrameFilter::WindowFrom(Timestamp first_frame) const {
   if (until) {
     const Timestamp end = Resolve(*until, first_frame);
     if (end <= window.first) {
-      return MakeError(ErrorCode::kInvalidArgument,
-                       "the time given by --until is not after the one given by --since");
+      return MakeError(ErrorCode::kInvalidArgument, "--until must be later than --since");
     }
     window.last = end - Duration(1);
   }

@@ -17,7 +17,7 @@ int64_t Absolute(std::string_view text) {
   return bound && !bound->relative ? bound->offset.count() : -1;
 }
 
-// Seconds by `date -u -d ... +%s`.
+// Expected seconds from `date -u -d ... +%s`.
 TEST(TimeBoundTest, ReadsRfc3339) {
   EXPECT_EQ(Absolute("1970-01-01T00:00:00Z"), 0);
   EXPECT_EQ(Absolute("2024-02-29T12:34:56Z"), 1'709'210'096'000'000'000);
@@ -41,7 +41,7 @@ TEST(TimeBoundTest, ReadsSecondsSinceTheFirstFrame) {
   EXPECT_EQ(bound->offset, std::chrono::milliseconds(2500));
 }
 
-TEST(TimeBoundTest, RefusesWhatIsNoTime) {
+TEST(TimeBoundTest, RejectsInvalidTimes) {
   for (const std::string_view text : {"",
                                       "+",
                                       "now",
@@ -69,7 +69,7 @@ TEST(TimeBoundTest, RefusesWhatIsNoTime) {
   EXPECT_THAT(ParseTimeBound("now").error().message, HasSubstr("\"now\" is not a time"));
 }
 
-TEST(FrameFilterTest, SinceIsIncludedAndUntilIsNot) {
+TEST(FrameFilterTest, SinceIsInclusiveAndUntilIsExclusive) {
   const FrameFilter filter{.since = TimeBound{.offset = Duration(100)},
                            .until = TimeBound{.offset = Duration(200)}};
 
@@ -82,7 +82,7 @@ TEST(FrameFilterTest, SinceIsIncludedAndUntilIsNot) {
   EXPECT_FALSE(window->Keeps(FromNanoseconds(200)));
 }
 
-TEST(FrameFilterTest, RelativeBoundsCountFromTheFirstFrame) {
+TEST(FrameFilterTest, RelativeBoundsStartAtTheFirstFrame) {
   const FrameFilter filter{.since = TimeBound{.relative = true, .offset = Duration(5)},
                            .until = TimeBound{.relative = true, .offset = Duration(7)}};
 
@@ -100,7 +100,7 @@ TEST(FrameFilterTest, AnEmptyWindowIsAnError) {
   EXPECT_FALSE(filter.WindowFrom(FromNanoseconds(0)));
 }
 
-TEST(FrameFilterTest, KeepWithinMovesTheKeptToTheFront) {
+TEST(FrameFilterTest, KeepWithinMovesKeptFramesToTheFront) {
   std::array<RawFrame, 4> batch;
   for (size_t i = 0; i < batch.size(); ++i) {
     batch[i].timestamp = FromNanoseconds(static_cast<int64_t>(10 * i));
@@ -127,13 +127,13 @@ TEST(ParseQpnTest, ReadsDecimalAndHexadecimal) {
   EXPECT_EQ(ParseQpn("0XFFFFFF"), Qpn{16777215});
 }
 
-TEST(ParseQpnTest, RefusesWhatIsNoQpn) {
+TEST(ParseQpnTest, RejectsInvalidQpns) {
   for (const std::string_view text : {"", "0x", "16777216", "-1", "39x", "0x27g", "99999999999"}) {
     EXPECT_FALSE(ParseQpn(text)) << text;
   }
 }
 
-// From 10.0.0.1 to 10.0.0.2, to QP 39.
+// A frame from 10.0.0.1 to 10.0.0.2, QP 39.
 DecodedFrame SomeFrame() {
   DecodedFrame frame{};
   frame.kind = FrameKind::kRoce;
@@ -172,7 +172,7 @@ TEST(FrameFilterTest, QpnsMatchTheSourceOfADatagram) {
   EXPECT_TRUE(filter.Keeps(frame));
 }
 
-TEST(FrameFilterTest, QpnsMatchWhatACmMessageNames) {
+TEST(FrameFilterTest, QpnsMatchQpnsInCmMessages) {
   DecodedFrame frame = SomeFrame();
   frame.bth.destination_qpn = kManagementQpn;
   frame.parts = kPartDeth | kPartCm;

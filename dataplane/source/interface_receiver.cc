@@ -21,21 +21,22 @@ struct CloseHandle {
 };
 using Pcap = std::unique_ptr<pcap_t, CloseHandle>;
 
-constexpr int kRetireMs = 20;  // a block of frames that is not full is delivered after so long
+constexpr int kRetireMs = 20;  // a partially filled block is delivered after this time
 
 Timestamp TimestampOf(const timeval& time, int64_t unit) {
   return WithinBounds(FromNanoseconds(int64_t{time.tv_sec} * 1'000'000'000 + time.tv_usec * unit));
 }
 
-// What to do about an interface that does not open.
+// Advice for an interface that cannot be opened.
 std::string_view RemedyFor(int code) {
   switch (code) {
     case PCAP_ERROR_PERM_DENIED:
-      return "; it takes CAP_NET_RAW: begin as root, or `setcap cap_net_raw+ep` the program";
+      return "; capturing requires CAP_NET_RAW: start as root, or run `setcap cap_net_raw+ep "
+             "PROGRAM`";
     case PCAP_ERROR_NO_SUCH_DEVICE:
-      return "; `ip link` lists those that are there";
+      return "; `ip link` lists the existing interfaces";
     case PCAP_ERROR_IFACE_NOT_UP:
-      return "; `ip link set INTERFACE up` brings it up";
+      return "; bring it up with `ip link set INTERFACE up`";
     default:
       return "";
   }
@@ -68,14 +69,14 @@ struct InterfaceReceiver::Handle {
   std::string name;
   Pcap pcap;
   LinkType link_type = LinkType::kEthernet;
-  int64_t unit = 1;  // of tv_usec, in nanoseconds
+  int64_t unit = 1;  // nanoseconds per unit of tv_usec
   uint32_t snap = 0;
   uint16_t tap = 0;
   std::vector<uint8_t> octets;
   std::array<RawFrame, kBatch> frames;
   size_t count = 0;
 
-  // libpcap's frame may be gone when it delivers the next one, hence the copy.
+  // Copies the frame, because libpcap may overwrite it with the next one.
   void Take(const pcap_pkthdr& header, const uint8_t* bytes) {
     uint8_t* const to = octets.data() + count * snap;
     const uint32_t captured = std::min(header.caplen, snap);
@@ -101,7 +102,7 @@ Result<std::unique_ptr<InterfaceReceiver>> InterfaceReceiver::Open(const Options
   pcap_set_buffer_size(pcap.get(), static_cast<int>(std::min<uint64_t>(options.buffer, INT32_MAX)));
   const bool in_nanoseconds =
       pcap_set_tstamp_precision(pcap.get(), PCAP_TSTAMP_PRECISION_NANO) == 0;
-  // Above zero it is a warning, such as that an interface knows no promiscuous mode.
+  // Positive values are warnings, for example that an interface has no promiscuous mode.
   if (const int code = pcap_activate(pcap.get()); code < 0) {
     return Fail(options.interface, pcap.get(), code);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames from an interface of the kernel, through libpcap.
+// Receives frames from a kernel network interface through libpcap.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,25 @@ class InterfaceReceiver {
  public:
   struct Options {
     std::string interface;
-    std::string filter;   // libpcap's language; empty: everything
-    uint32_t snap = 256;  // octets taken of a frame
+    std::string filter;   // a pcap filter expression; empty: all frames
+    uint32_t snap = 256;  // bytes captured of each frame
     bool promiscuous = true;
-    uint64_t buffer = uint64_t{64} << 20;  // octets in the kernel, at most 2 GiB
+    // Size of the kernel's receive buffer in bytes, at most 2 GiB.
+    uint64_t buffer = uint64_t{64} << 20;
     uint16_t tap = 0;
   };
-  static constexpr size_t kBatch = 256;  // frames at a time
+  static constexpr size_t kBatch = 256;  // frames per call
 
-  // The error names the interface, what is wrong with it, and what to do: it is not there, may not
-  // be captured from, has a link layer that is not decoded; or what is wrong with the filter.
+  // The error names the interface, the cause and what to do. Causes: the interface does not exist,
+  // capturing is not permitted, the link layer is not supported, or the filter is invalid.
   static Result<std::unique_ptr<InterfaceReceiver>> Open(const Options& options);
   ~InterfaceReceiver();
 
-  // Waits for frames, so long at most, and returns some of them, which stay until the next call;
-  // none if none came. The error: the interface is gone, or went down for good.
+  // Waits at most `wait` for frames and returns those that arrived, or none. They are valid until
+  // the next call. Returns an error if the interface disappeared or went down for good.
   Result<std::span<const RawFrame>> Receive(std::chrono::milliseconds wait);
 
-  // That the kernel, or the interface itself, had no room for.
+  // Frames that the kernel or the interface dropped because its buffer was full.
   uint64_t Missed();
 
   const std::string& name() const;

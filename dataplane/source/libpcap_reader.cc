@@ -18,7 +18,8 @@
 namespace rocescope {
 namespace {
 
-// A ByteStream as libpcap wants it, a FILE; keeps what a FILE cannot say: the Error and the offset.
+// Wraps a ByteStream in a FILE for libpcap. Stores what a FILE cannot represent: the Error and the
+// offset.
 class StreamFile {
  public:
   explicit StreamFile(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
@@ -27,7 +28,7 @@ class StreamFile {
   FILE* Open() {
     FILE* file = fopencookie(this, "r",
                              {.read = &Read, .write = nullptr, .seek = nullptr, .close = nullptr});
-    // Without a buffer of its own, offset_ is exactly how far libpcap has read.
+    // Without a buffer in the FILE, offset_ is exactly the position up to which libpcap has read.
     if (file != nullptr) setvbuf(file, nullptr, _IONBF, 0);
     return file;
   }
@@ -79,21 +80,21 @@ bool Contains(std::string_view text, std::string_view part) {
 Error Explain(const std::string& name, const StreamFile& file, std::string_view libpcap_says) {
   if (const auto& error = file.ReadError()) return *error;
   std::string message =
-      fmt::format("{}: unreadable near byte {}: {}", name, file.Offset(), libpcap_says);
+      fmt::format("{}: cannot read near byte {}: {}", name, file.Offset(), libpcap_says);
   if (Contains(libpcap_says, "different from the type")) {
     message +=
-        "; a capture must have one link type: take one interface's frames out of it with "
+        "; all interfaces of a capture must have the same link type: extract one interface with "
         "`tshark -r IN -Y frame.interface_id==0 -w ONE.pcapng` and "
         "`editcap -F nsecpcap -T ether ONE.pcapng OUT.pcap`";
   } else if (Contains(libpcap_says, "different from the snapshot length")) {
     message +=
-        "; a capture must have one snapshot length: rewrite it with `editcap -F nsecpcap IN "
-        "OUT`";
+        "; all interfaces of a capture must have the same snapshot length: convert it with "
+        "`editcap -F nsecpcap IN OUT`";
   }
   return {.code = ErrorCode::kInvalidArgument, .message = std::move(message)};
 }
 
-// pcapng timestamps are 64 bits of any unit.
+// pcapng timestamps have 64 bits and any unit.
 Timestamp TimestampOf(const timeval& time) {
   int64_t ns = 0;
   if (__builtin_mul_overflow(int64_t{time.tv_sec}, int64_t{1'000'000'000}, &ns) ||
@@ -117,7 +118,7 @@ class LibpcapReader final : public CaptureSource {
   LibpcapReader(const LibpcapReader&) = delete;
   LibpcapReader& operator=(const LibpcapReader&) = delete;
 
-  // libpcap's frame lives until its next call only, hence the copies.
+  // Copies the frames, because libpcap overwrites them at its next call.
   Result<size_t> ReadBatch(std::span<RawFrame> out) override {
     size_t count = 0;
     size_t used = 0;
@@ -159,12 +160,12 @@ class LibpcapReader final : public CaptureSource {
     } else if (verdict == PCAP_ERROR || !stream_note.empty()) {
       ++statistics_.damaged_tails;
       statistics_.notes.push_back(
-          fmt::format("{}: damaged tail at byte {}: {}{}{}", name_, file_->Offset(), says,
+          fmt::format("{}: truncated at byte {}: {}{}{}", name_, file_->Offset(), says,
                       says.empty() || stream_note.empty() ? "" : ": ", stream_note));
     }
   }
 
-  std::unique_ptr<StreamFile> file_;  // outlives handle_, which reads from it
+  std::unique_ptr<StreamFile> file_;  // must outlive handle_, which reads from it
   pcap_t* handle_;
   std::string name_;
   LinkType link_type_;
@@ -183,13 +184,13 @@ Result<std::unique_ptr<CaptureSource>> OpenThroughLibpcap(std::unique_ptr<ByteSt
   auto file = std::make_unique<StreamFile>(std::move(stream));
   FILE* handle_file = file->Open();
   if (handle_file == nullptr) {
-    return MakeError(ErrorCode::kResourceExhausted, name + ": no memory to read it");
+    return MakeError(ErrorCode::kResourceExhausted, name + ": out of memory");
   }
   char says[PCAP_ERRBUF_SIZE] = "";
   pcap_t* handle =
       pcap_fopen_offline_with_tstamp_precision(handle_file, PCAP_TSTAMP_PRECISION_NANO, says);
   if (handle == nullptr) {
-    fclose(handle_file);  // libpcap closes it only when it opened it
+    fclose(handle_file);  // libpcap closes the file only if opening it succeeded
     return tl::unexpected(Explain(name, *file, says));
   }
   auto link_type = LinkTypeFromNumber(pcap_datalink(handle), name);

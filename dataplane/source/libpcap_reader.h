@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pcapng and the rare pcap variants, through libpcap.
+// Reads pcapng and the rare pcap variants through libpcap.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace rocescope {
 
-// Whatever libpcap reads, with nanosecond timestamps. A pcapng file must have one link type and
-// snapshot length for all its interfaces: libpcap's limit.
+// Reads everything that libpcap reads, with nanosecond timestamps. libpcap requires that all
+// interfaces of a pcapng file have the same link type and snapshot length.
 Result<std::unique_ptr<CaptureSource>> OpenThroughLibpcap(std::unique_ptr<ByteStream> stream,
                                                           std::string name,
                                                           const CaptureOptions& options);

@@ -10,7 +10,7 @@ Result<LinkType> LinkTypeFromNumber(int number, const std::string& capture) {
   switch (number) {
     case static_cast<int>(LinkType::kEthernet):
       return LinkType::kEthernet;
-    case 12:  // DLT_RAW on Linux; some old files carry it too
+    case 12:  // DLT_RAW on Linux, which some old files contain
     case static_cast<int>(LinkType::kRawIp):
       return LinkType::kRawIp;
     case static_cast<int>(LinkType::kLinuxCooked):
@@ -27,7 +27,7 @@ Result<LinkType> LinkTypeFromNumber(int number, const std::string& capture) {
   const char* description = pcap_datalink_val_to_description(number);
   return MakeError(
       ErrorCode::kInvalidArgument,
-      fmt::format("{}: link type {} ({}) cannot be decoded; expected Ethernet (1), raw IP (101, "
+      fmt::format("{}: link type {} ({}) is not supported; expected Ethernet (1), raw IP (101, "
                   "228, 229) or Linux cooked (113, 276): capture on an Ethernet interface",
                   capture, number, description != nullptr ? description : "unknown"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which link layers a capture may have.
+// The link layers that a capture may have.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace rocescope {
 
-// Of the number in a capture's header (a LINKTYPE of tcpdump.org's list, or the DLT that libpcap
-// makes of it). The error names the capture, the number's meaning and what is supported.
+// Converts the number in a capture's header (a LINKTYPE from tcpdump.org's list, or the DLT that
+// libpcap makes of it). The error names the capture, the link layer and the supported ones.
 Result<LinkType> LinkTypeFromNumber(int number, const std::string& capture);
 
 }  // namespace rocescope

@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-// A source with the part of its batch that is not delivered yet.
+// A source and the part of its batch that was not delivered yet.
 struct Lane {
   std::unique_ptr<CaptureSource> source;
   std::vector<RawFrame> batch;
@@ -19,7 +19,7 @@ struct Lane {
   size_t end = 0;
 };
 
-// When a lane's next frame is due. Compares by time, then by the order given.
+// The time of a lane's next frame. Compares by time, then by the order of the sources.
 struct Due {
   Timestamp time;
   uint32_t lane = 0;
@@ -40,7 +40,8 @@ class MergedCapture final : public CaptureSource {
   Result<size_t> ReadBatch(std::span<RawFrame> out) override {
     Refill();
     size_t count = 0;
-    // A lane that runs dry ends the batch: reading on would kill the spans just handed over.
+    // Stops when a lane is empty, because reading on would invalidate the spans that were just
+    // returned.
     while (count < out.size() && empty_.empty() && !heap_.empty()) {
       Lane& lane = lanes_[heap_[0].lane];
       const std::optional<Due> next = RunnerUp();
@@ -101,7 +102,7 @@ class MergedCapture final : public CaptureSource {
     return heap_.size() == 2 ? heap_[1] : std::min(heap_[1], heap_[2]);
   }
 
-  // Restores the heap after its root changed.
+  // Restores the heap property after its root changed.
   void SiftDown() {
     size_t at = 0;
     while (true) {
@@ -116,7 +117,7 @@ class MergedCapture final : public CaptureSource {
 
   std::string name_;
   std::vector<Lane> lanes_;
-  std::vector<Due> heap_;        // of the lanes that have a frame, the earliest first
+  std::vector<Due> heap_;        // the lanes that have a frame, as a heap with the earliest first
   std::vector<uint32_t> empty_;  // lanes to refill before the next batch
   std::optional<Error> error_;
 };
@@ -130,7 +131,8 @@ std::unique_ptr<CaptureSource> MergeCaptures(std::vector<std::unique_ptr<Capture
 
 Result<std::unique_ptr<CaptureSource>> OpenCaptures(std::span<const TapFile> files) {
   CaptureOptions options;
-  if (files.size() > 16) options.block_size = size_t{64} << 10;  // the memory is per file
+  // Limits the memory, which is per file.
+  if (files.size() > 16) options.block_size = size_t{64} << 10;
   std::vector<std::unique_ptr<CaptureSource>> sources;
   for (const TapFile& file : files) {
     options.tap = file.tap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several captures as one, in the order of their timestamps.
+// Merges several captures into one in the order of their timestamps.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace rocescope {
 
-// Always delivers the source whose next frame is the earliest, the first given where they are
-// equal. So frames of one source stay in its own order even where its clock steps back. Holds one
-// batch per source. A source that fails is left out from there on and the others go on; its error
-// comes at the end, in place of the 0, the first one if there are more. A single source is returned
-// as it is.
+// Always delivers from the source with the earliest next frame, or from the first of several equal
+// ones. Frames of one source therefore keep their order even if its clock steps back. Holds one
+// batch per source. A source that fails is removed and the others continue; its error is returned
+// at the end in place of 0, the first one if there are several. A single source is returned
+// unchanged.
 std::unique_ptr<CaptureSource> MergeCaptures(std::vector<std::unique_ptr<CaptureSource>> sources);
 
-// Opens and merges; the first file that cannot be opened is the error.
+// Opens and merges the files. Returns the error of the first file that cannot be opened.
 Result<std::unique_ptr<CaptureSource>> OpenCaptures(std::span<const TapFile> files);
 
 }  // namespace rocescope

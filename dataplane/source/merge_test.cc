@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// A capture whose frames have these times, and their number as content.
+// A capture whose frames have these times, and their index as content.
 std::unique_ptr<CaptureSource> Source(uint16_t tap, std::vector<int64_t> times_ns,
                                       size_t bytes_lost = 0) {
   std::vector<CapturedFrame> frames;
@@ -48,7 +48,7 @@ TEST(MergeTest, OrdersByTime) {
                                                  Pair(0, 40), Pair(2, 50)));
 }
 
-TEST(MergeTest, DeliversEqualTimesInTheOrderGiven) {
+TEST(MergeTest, DeliversEqualTimesInSourceOrder) {
   const Reading reading = Merge(Source(3, {10, 10}), Source(1, {10}), Source(2, {10}));
 
   EXPECT_THAT(TapsAndTimes(reading),
@@ -62,7 +62,7 @@ TEST(MergeTest, KeepsTheOrderOfAFileWhoseClockStepsBack) {
                                                  Pair(1, 35), Pair(0, 40)));
 }
 
-TEST(MergeTest, ReturnsASingleSourceAsItIs) {
+TEST(MergeTest, ReturnsASingleSourceUnchanged) {
   std::vector<std::unique_ptr<CaptureSource>> one;
   one.push_back(Source(0, {1}));
   const CaptureSource* const given = one[0].get();
@@ -81,7 +81,7 @@ TEST(MergeTest, AddsUpStatisticsAndNotes) {
 
 TEST(MergeTest, AFailedSourceDoesNotStopTheOthers) {
   auto file = MakePcap({}, std::vector<CapturedFrame>(2, {.time_ns = 5, .bytes = {1}}));
-  file[24 + 17 + 11] = 0xff;  // the second record's length
+  file[24 + 17 + 11] = 0xff;  // length of the second record
   auto failing = *OpenCapture(std::make_unique<MemoryStream>(file), "bad.pcap", {.tap = 9});
 
   const Reading reading = Merge(std::move(failing), Source(1, {1, 100}));
@@ -90,8 +90,8 @@ TEST(MergeTest, AFailedSourceDoesNotStopTheOthers) {
   EXPECT_THAT(reading.error, HasSubstr("bad.pcap: damaged at byte 41"));
 }
 
-// Against a sort of everything, for sources longer than a batch.
-TEST(MergeTest, EqualsASortOfSortedSources) {
+// Compared with a sort of all frames, for sources longer than a batch.
+TEST(MergeTest, EqualsAStableSort) {
   std::mt19937 random(7);
   std::vector<std::unique_ptr<CaptureSource>> sources;
   std::vector<std::pair<int, int64_t>> expected;
@@ -103,7 +103,7 @@ TEST(MergeTest, EqualsASortOfSortedSources) {
     sources.push_back(Source(tap, times));
   }
   std::ranges::sort(expected, {}, [](const auto& frame) {
-    return std::pair(frame.second, frame.first);  // by time, then by the order given
+    return std::pair(frame.second, frame.first);  // by time, then by the order of the sources
   });
 
   const Reading reading = ReadAll(*MergeCaptures(std::move(sources)));

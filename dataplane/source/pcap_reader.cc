@@ -19,9 +19,9 @@ constexpr size_t kRecordHeaderSize = 16;
 constexpr size_t kMaxRecordSize = kRecordHeaderSize + kMaxCapturedLength;
 constexpr size_t kMinBlockSize = size_t{4} << 10;
 
-// Blocks are read to a page's beginning. The kernel's copy (rep movs) is three times slower where
-// the destination lies a few octets further into its page than the source does into its own, as it
-// did 32 octets behind a page's beginning for a file whose records begin at octet 24.
+// Blocks are read to the beginning of a page. The kernel's copy (rep movs) is three times slower if
+// the destination's offset within its page is a few bytes larger than the source's. That was the
+// case 32 bytes after the beginning of a page for a file whose records begin at byte 24.
 struct alignas(4096) Page {
   uint8_t octets[4096];
 };
@@ -45,19 +45,19 @@ uint16_t U16(const uint8_t* at, bool swapped) {
 bool IsMagic(uint32_t value) { return value == kMagicMicroseconds || value == kMagicNanoseconds; }
 
 struct FileHeader {
-  bool swapped = false;  // against this machine's byte order
+  bool swapped = false;  // opposite to this machine's byte order
   bool nanoseconds = false;
   LinkType link_type = LinkType::kEthernet;
-  uint32_t fcs_length = 0;  // octets at the end of every frame
+  uint32_t fcs_length = 0;  // bytes at the end of every frame
 };
 
-// The file is read in blocks into a buffer and not mapped. A mapped file that somebody truncates
-// kills the process with SIGBUS; pipes and decompressors need the buffer anyway; and mapping is not
-// faster: its page faults cost what the copy costs (capture_bench.cc: 72 million frames per CPU
-// second mapped, 83 read, 20 by libpcap).
+// The file is read in blocks into a buffer and is not mapped. Truncating a mapped file would kill
+// the process with SIGBUS, and pipes and decompressors need the buffer in any case. Mapping is not
+// faster either, because its page faults cost as much as the copy (capture_bench.cc: 72 million
+// frames per CPU second mapped, 83 read, 20 by libpcap).
 //
-// A record that straddles two blocks is moved in front of the block, into the slack, and the rest
-// read behind it.
+// A record that crosses two blocks is moved into the slack before the block, and the rest of the
+// record is read after it.
 class PcapReader final : public CaptureSource {
  public:
   PcapReader(std::unique_ptr<ByteStream> stream, std::string name, const FileHeader& header,
@@ -67,7 +67,7 @@ class PcapReader final : public CaptureSource {
         header_(header),
         tap_(options.tap),
         block_size_(std::max(options.block_size, kMinBlockSize)),
-        // Uninitialised: memory comes when it is used.
+        // Uninitialised, so that pages are allocated on first use.
         pages_(new Page[(kSlack + block_size_ + sizeof(Page) - 1) / sizeof(Page)]),
         buffer_(pages_[0].octets),
         begin_(kSlack),
@@ -92,7 +92,8 @@ class PcapReader final : public CaptureSource {
   CaptureStatistics Statistics() const override { return statistics_; }
 
  private:
-  // Frames that lie whole in the buffer. Stops at one that does not, and at one that is absurd.
+  // Parses the frames that are completely in the buffer. Stops at an incomplete record and at one
+  // with an absurd length.
   template <bool kSwapped>
   size_t Parse(std::span<RawFrame> out) {
     const uint8_t* at = buffer_ + begin_;
@@ -106,7 +107,8 @@ class PcapReader final : public CaptureSource {
     while (count < out.size() && left >= kRecordHeaderSize) {
       const uint32_t captured = U32(at + 8, kSwapped);
       if (captured > left - kRecordHeaderSize || captured > kMaxCapturedLength) break;
-      // A frame is at least as long as what was captured of it, whatever a careless writer says.
+      // A frame is at least as long as its captured part, even if the writer recorded a smaller
+      // length.
       uint32_t original = std::max(U32(at + 12, kSwapped), captured);
       original -= std::min(original, fcs_length);
       const uint32_t length = std::min(captured, original);
@@ -128,7 +130,7 @@ class PcapReader final : public CaptureSource {
     return count;
   }
 
-  // Reads more behind what is there. All spans of earlier batches are dead by now.
+  // Reads more data after the remaining data. No spans of earlier batches are in use any more.
   Status Fill() {
     const size_t capacity = kSlack + block_size_;
     const size_t rest = end_ - begin_;
@@ -157,8 +159,8 @@ class PcapReader final : public CaptureSource {
     return {
         .code = ErrorCode::kInvalidArgument,
         .message = fmt::format(
-            "{}: damaged at byte {}: record {} claims {} captured octets, more than the {} "
-            "that a capture can hold; the {} frames before it were read",
+            "{}: damaged at byte {}: record {} has a captured length of {} bytes, more than the "
+            "maximum of {}; the {} frames before it were read",
             name_, RecordOffset(), statistics_.frames + 1,
             U32(buffer_ + begin_ + 8, header_.swapped), kMaxCapturedLength, statistics_.frames)};
   }
@@ -168,9 +170,9 @@ class PcapReader final : public CaptureSource {
     const std::string stream_note = stream_->EndNote();
     if (rest == 0 && stream_note.empty()) return;
     ++statistics_.damaged_tails;
-    std::string note = fmt::format("{}: damaged tail at byte {}", name_, RecordOffset());
+    std::string note = fmt::format("{}: truncated at byte {}", name_, RecordOffset());
     if (rest > 0) {
-      note += fmt::format(": record {} ends after {} octets", statistics_.frames + 1, rest);
+      note += fmt::format(": record {} ends after {} bytes", statistics_.frames + 1, rest);
       if (rest >= kRecordHeaderSize) {
         note +=
             fmt::format(" of {}", kRecordHeaderSize + U32(buffer_ + begin_ + 8, header_.swapped));
@@ -192,9 +194,9 @@ class PcapReader final : public CaptureSource {
   size_t block_size_;
   std::unique_ptr<Page[]> pages_;
   uint8_t* buffer_;                    // in pages_: slack for one record, then a block
-  size_t begin_;                       // of what is not parsed yet
-  size_t end_;                         // of what was read
-  uint64_t offset_ = kFileHeaderSize;  // in the stream, of end_
+  size_t begin_;                       // start of the data that is not parsed yet
+  size_t end_;                         // end of the data that was read
+  uint64_t offset_ = kFileHeaderSize;  // position of end_ in the stream
   bool ended_ = false;
   std::optional<Error> error_;
   CaptureStatistics statistics_;
@@ -208,7 +210,7 @@ Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {
     if (!count) return tl::unexpected(count.error());
     if (*count == 0) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: ends after {} of the {} octets of a pcap file's header: "
+                       fmt::format("{}: ends after {} of the {} bytes of the pcap file header: "
                                    "capture or copy the file again",
                                    name, have, kFileHeaderSize));
     }
@@ -217,8 +219,8 @@ Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {
   FileHeader header;
   header.swapped = !IsMagic(U32(octets.data(), false));
   header.nanoseconds = U32(octets.data(), header.swapped) == kMagicNanoseconds;
-  // Bytes 20 to 23, from the most significant bit: FCS length in units of 16 bits (4 bits, valid
-  // if the F bit after them is set), reserved, link type (16 bits).
+  // Bytes 20 to 23, beginning with the most significant bit: FCS length in units of 16 bits (4
+  // bits, valid if the F bit after them is set), reserved, link type (16 bits).
   const uint32_t link = U32(octets.data() + 20, header.swapped);
   if ((link & 0x04000000) != 0) header.fcs_length = (link >> 28) * 2;
   auto link_type = LinkTypeFromNumber(static_cast<int>(link & 0xffff), name);

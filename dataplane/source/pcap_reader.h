@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Own reader of plain pcap files (draft-ietf-opsawg-pcap), since libpcap's loop costs more than
-// decoding a frame does.
+// rocescope's own reader of plain pcap files (draft-ietf-opsawg-pcap). libpcap's loop costs more
+// than decoding a frame.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace rocescope {
 
-// Whether a file that begins so is one for this reader: version 2.4, micro- or nanoseconds, either
-// byte order. Eight octets decide; other pcap variants are libpcap's.
+// True if `head` begins a file for this reader: pcap version 2.4, micro- or nanoseconds, either
+// byte order. Eight bytes decide; libpcap reads the other variants.
 bool LooksLikePcap(std::span<const uint8_t> head);
 
 Result<std::unique_ptr<CaptureSource>> OpenPcap(std::unique_ptr<ByteStream> stream,

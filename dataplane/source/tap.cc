@@ -15,7 +15,7 @@
 namespace rocescope {
 namespace {
 
-// What capture tools append; anything else after a dot belongs to the name ("10.0.0.1.pcap").
+// Extensions of capture tools. Anything else after a dot belongs to the name ("10.0.0.1.pcap").
 constexpr std::array<std::string_view, 8> kExtensions = {".pcap", ".pcapng", ".cap", ".dmp",
                                                          ".dump", ".gz",     ".zst", ".zstd"};
 
@@ -36,7 +36,7 @@ Result<TapSpec> ParseTapSpec(std::string_view text) {
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("\"{}\" is not NAME=FILE: expected for example leaf1=leaf1.pcap", text));
+        fmt::format("\"{}\" is not of the form NAME=FILE, for example leaf1=leaf1.pcap", text));
   }
   return TapSpec{.name = std::string(text.substr(0, equals)),
                  .path = std::string(text.substr(equals + 1))};
@@ -45,7 +45,8 @@ Result<TapSpec> ParseTapSpec(std::string_view text) {
 std::string TapNameOf(std::string_view path) {
   if (path == kStandardInputPath) return std::string(kStandardInputTapName);
   std::string_view name = path.substr(path.find_last_of('/') + 1);  // npos + 1 is 0
-  if (name.empty()) return std::string(path);  // ends in a slash: opening it will tell
+  // Ends with a slash: opening it will fail with an error.
+  if (name.empty()) return std::string(path);
   while (DropExtension(name)) {
   }
   return std::string(name);
@@ -54,13 +55,13 @@ std::string TapNameOf(std::string_view path) {
 Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
                                     std::span<const TapSpec> named) {
   if (paths.empty() && named.empty()) {
-    return MakeError(ErrorCode::kInvalidArgument, "no capture was given");
+    return MakeError(ErrorCode::kInvalidArgument, "no capture given");
   }
   if (paths.size() + named.size() > std::numeric_limits<uint16_t>::max()) {
     return MakeError(
         ErrorCode::kResourceExhausted,
-        fmt::format("{} captures were given, more than the {} possible",
-                    paths.size() + named.size(), std::numeric_limits<uint16_t>::max()));
+        fmt::format("{} captures given; the maximum is {}", paths.size() + named.size(),
+                    std::numeric_limits<uint16_t>::max()));
   }
   std::set<std::string_view> given;
   std::set<std::pair<dev_t, ino_t>> files;  // a link is another path to the same frames
@@ -72,9 +73,9 @@ Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
     return given.insert(path).second;
   };
   const auto twice = [](const std::string& path) {
-    return MakeError(
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} was given twice: its frames would count twice", CaptureDisplayName(path)));
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("{} is given twice; its frames would be counted twice",
+                                 CaptureDisplayName(path)));
   };
 
   CaptureTaps table;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which capture was taken at which tap, from the words of a command line.
+// Assigns captures to taps according to the command line.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ struct TapSpec {
   std::string path;  // "-" is standard input
 };
 
-// "NAME=FILE", as --tap takes it; the first '=' divides.
+// Parses "NAME=FILE", the argument of --tap. The first '=' separates the two.
 Result<TapSpec> ParseTapSpec(std::string_view text);
 
-// The file's name without folder and extensions ("/x/leaf1.pcap.zst" is "leaf1"); "stdin" for "-".
+// The file's name without folder and extensions ("/x/leaf1.pcap.zst" gives "leaf1"); "stdin" for
+// "-".
 std::string TapNameOf(std::string_view path);
 
-// One capture and the tap that its frames belong to.
+// A capture and the tap that its frames belong to.
 struct TapFile {
   std::string path;
   uint16_t tap = 0;  // index into CaptureTaps::names
@@ -33,13 +34,13 @@ struct TapFile {
 
 struct CaptureTaps {
   std::vector<std::string> names;
-  std::vector<TapFile> files;  // in the order given, plain paths first
+  std::vector<TapFile> files;  // in the given order, plain paths first
 };
 
-// Plain paths are named after the file, "-2", "-3" and so on behind a name that is taken. Files
-// that are given the same name by hand share a tap: parts of a capture that was rotated. An error
-// if there is none, more than 65,535, or the same file twice, be it by
-// another path.
+// A plain path gets the tap name of its file; "-2", "-3" and so on are appended if the name is
+// taken. Files with the same explicit name share a tap, for example the parts of a rotated capture.
+// Returns an error if there is no file, if there are more than 65,535, or if the same file is given
+// twice, also through different paths.
 Result<CaptureTaps> MakeCaptureTaps(std::span<const std::string> paths,
                                     std::span<const TapSpec> named);
 

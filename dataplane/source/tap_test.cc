@@ -23,13 +23,13 @@ TEST(TapTest, ReadsNameAndFile) {
   EXPECT_EQ(spec->path, "/x/a=b.pcap");
 }
 
-TEST(TapTest, RefusesAnIncompleteSpec) {
+TEST(TapTest, RejectsIncompleteSpec) {
   for (const std::string_view text : {"", "leaf1", "=a.pcap", "leaf1="}) {
     EXPECT_FALSE(ParseTapSpec(text)) << text;
   }
 }
 
-TEST(TapTest, NamesACaptureAfterItsFile) {
+TEST(TapTest, NamesTapAfterFile) {
   EXPECT_EQ(TapNameOf("/x/y/leaf1.pcap"), "leaf1");
   EXPECT_EQ(TapNameOf("leaf1.pcapng.zst"), "leaf1");
   EXPECT_EQ(TapNameOf("a/10.0.0.1.pcap.gz"), "10.0.0.1");
@@ -39,7 +39,7 @@ TEST(TapTest, NamesACaptureAfterItsFile) {
   EXPECT_EQ(TapNameOf("-"), "stdin");
 }
 
-TEST(TapTest, TellsCapturesOfEqualNamesApart) {
+TEST(TapTest, MakesTapNamesUnique) {
   const std::vector<std::string> paths = {"a/x.pcap", "b/x.pcap", "c/x-2.pcap", "d/x.cap"};
 
   const auto table = MakeCaptureTaps(paths, {});
@@ -49,7 +49,7 @@ TEST(TapTest, TellsCapturesOfEqualNamesApart) {
   EXPECT_EQ(table->files[3].tap, 3);
 }
 
-TEST(TapTest, ANameByHandIsNotTakenByAFile) {
+TEST(TapTest, ExplicitNameIsNotUsedForAFile) {
   const std::vector<std::string> paths = {"x.pcap"};
   const std::vector<TapSpec> named = {{.name = "x", .path = "y.pcap"}};
 
@@ -71,7 +71,7 @@ TEST(TapTest, FilesGivenTheSameNameShareATap) {
   EXPECT_EQ(table->files[2].tap, table->files[0].tap);
 }
 
-TEST(TapTest, RefusesAFileUnderItsTwoNames) {
+TEST(TapTest, RejectsTheSameFileUnderTwoPaths) {
   const std::string folder = ::testing::TempDir() + "rocescope_tap_" + std::to_string(getpid());
   std::filesystem::create_directory(folder);
   std::ofstream(folder + "/a.pcap") << "x";
@@ -84,17 +84,17 @@ TEST(TapTest, RefusesAFileUnderItsTwoNames) {
   std::filesystem::remove_all(folder);
 
   ASSERT_FALSE(linked);
-  EXPECT_THAT(linked.error().message, HasSubstr("b.pcap was given twice"));
+  EXPECT_THAT(linked.error().message, HasSubstr("b.pcap is given twice"));
   EXPECT_FALSE(detour);
 }
 
-TEST(TapTest, RefusesTheSameFileTwiceAndNoneAtAll) {
+TEST(TapTest, RejectsDuplicateFileAndNoFile) {
   const std::vector<std::string> twice = {"-", "-"};
   const std::vector<std::string> once = {"a.pcap"};
   const std::vector<TapSpec> again = {{.name = "x", .path = "a.pcap"}};
 
   EXPECT_THAT(MakeCaptureTaps(twice, {}).error().message,
-              HasSubstr("standard input was given twice"));
+              HasSubstr("standard input is given twice"));
   EXPECT_FALSE(MakeCaptureTaps(once, again));
   EXPECT_FALSE(MakeCaptureTaps({}, {}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of this folder share: octets as a stream, and a source read to its end.
+// Helpers of this folder's tests: a byte stream in memory, and reading a source to its end.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace rocescope::test {
 
-// Delivers at most `chunk` octets a read, as a pipe does.
+// Delivers at most `chunk` bytes per read, like a pipe.
 class MemoryStream final : public ByteStream {
  public:
   explicit MemoryStream(std::vector<uint8_t> bytes, size_t chunk = SIZE_MAX)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: compressed files whose blocks begin where the test knows.
+// For tests: compressed files with known positions of their blocks.
 #pragma once
 
 #include <zlib.h>
@@ -16,7 +16,7 @@ enum class Packing { kPlain, kGzip, kZstd };
 // One gzip member or one zstd frame.
 struct CompressedParts {
   std::vector<uint8_t> file;
-  std::vector<size_t> begins;  // where each part's first block begins; the first part's is 0
+  std::vector<size_t> begins;  // position of each part's first block; 0 for the first part
 };
 
 inline CompressedParts GzipParts(std::span<const std::vector<uint8_t>> parts, int level = 6) {
@@ -38,7 +38,7 @@ inline CompressedParts GzipParts(std::span<const std::vector<uint8_t>> parts, in
   return result;
 }
 
-// With a checksum over the content at the end.
+// With a checksum of the content at the end.
 inline CompressedParts ZstdParts(std::span<const std::vector<uint8_t>> parts, int level = 3) {
   ZSTD_CCtx* context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level);

@@ -69,10 +69,12 @@ void Set(int descriptor, int level, int option, int value) {
   (void)setsockopt(descriptor, level, option, &value, sizeof value);
 }
 
-// Far less than a socket's buffer holds out, and many datagrams of a busy one.
+// Much shorter than the time in which a socket's buffer fills up, but long enough for many
+// datagrams of a busy socket.
 constexpr auto kGather = std::chrono::microseconds(200);
 
-// Room for the control messages of one datagram: its time, and how many were missed before it.
+// Space for the control messages of one datagram: its arrival time, and the number of datagrams
+// dropped before it.
 constexpr size_t kControl = CMSG_SPACE(sizeof(timespec)) + CMSG_SPACE(sizeof(uint32_t));
 
 struct Socket {
@@ -80,7 +82,7 @@ struct Socket {
   UdpAddress address;
   uint64_t buffer = 0;
   uint64_t missed = 0;
-  uint32_t last_count = 0;  // of missed ones, as the kernel counts: 32 bits
+  uint32_t last_count = 0;  // the kernel's 32-bit counter of dropped datagrams
 };
 
 Result<Socket> OpenSocket(const UdpAddress& where, uint64_t buffer) {
@@ -89,22 +91,24 @@ Result<Socket> OpenSocket(const UdpAddress& where, uint64_t buffer) {
     if (descriptor >= 0) close(descriptor);
     return MakeError(
         code == EACCES ? ErrorCode::kPermissionDenied : ErrorCode::kUnavailable,
-        fmt::format("UDP {}: {}: {}{}", TextOf(where), what, std::strerror(code),
-                    code == EADDRINUSE ? ": another process has it; `ss -ulpn` says which" : ""));
+        fmt::format(
+            "UDP {}: {}: {}{}", TextOf(where), what, std::strerror(code),
+            code == EADDRINUSE ? ": another process uses this port; `ss -ulpn` shows which" : ""));
   };
   const int descriptor = socket(where.address.IsV4() ? AF_INET : AF_INET6,
                                 SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return fail("cannot be opened", descriptor);
+  if (descriptor < 0) return fail("cannot open the socket", descriptor);
   if (!where.address.IsV4()) Set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-  // Half of what is asked for: the kernel doubles it, and counts its own bookkeeping in.
+  // Half of the requested size, because the kernel doubles the value to account for its overhead.
   const int asked = static_cast<int>(std::min<uint64_t>(buffer, uint64_t{1} << 30) / 2);
   Set(descriptor, SOL_SOCKET, SO_RCVBUF, asked);
-  Set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, asked);  // past rmem_max, with CAP_NET_ADMIN
+  // Exceeds rmem_max if the process has CAP_NET_ADMIN.
+  Set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, asked);
   Set(descriptor, SOL_SOCKET, SO_RXQ_OVFL, 1);
   Set(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1);
   const SocketAddress address = ToSocketAddress(where);
   if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address.storage), address.size) != 0) {
-    return fail("cannot be listened on", descriptor);
+    return fail("cannot bind the socket", descriptor);
   }
   int got = 0;
   socklen_t size = sizeof got;
@@ -119,8 +123,8 @@ Result<Socket> OpenSocket(const UdpAddress& where, uint64_t buffer) {
 struct UdpReceiver::Sockets {
   std::vector<Socket> all;
   std::vector<pollfd> polled;
-  size_t next = 0;            // to be asked first
-  bool may_hold_more = true;  // one of them
+  size_t next = 0;            // index of the socket to read first
+  bool may_hold_more = true;  // a socket may have more datagrams
   std::vector<uint8_t> octets = std::vector<uint8_t>(kBatch * kLongest);
   std::array<std::array<uint8_t, kControl>, kBatch> controls{};
   std::array<iovec, kBatch> vectors{};
@@ -158,7 +162,8 @@ Result<std::unique_ptr<UdpReceiver>> UdpReceiver::Open(const Options& options) {
 UdpReceiver::UdpReceiver(std::unique_ptr<Sockets> sockets) : sockets_(std::move(sockets)) {}
 UdpReceiver::~UdpReceiver() = default;
 
-// The kernel's, or now where it gave none. Takes its count of missed ones along.
+// Returns the kernel's timestamp, or the current time if there is none. Also updates the counter of
+// dropped datagrams.
 Timestamp UdpReceiver::Sockets::TimeOf(msghdr& header, Socket& socket) const {
   timespec time{};
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
@@ -177,7 +182,7 @@ Timestamp UdpReceiver::Sockets::TimeOf(msghdr& header, Socket& socket) const {
 
 std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
   Socket& socket = all[number];
-  // MSG_TRUNC: msg_len is that of the datagram, also where it was cut.
+  // With MSG_TRUNC, msg_len is the full length of the datagram even if it was truncated.
   const int count = recvmmsg(socket.descriptor, messages.data(), kBatch, MSG_TRUNC, nullptr);
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
@@ -186,7 +191,8 @@ std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
                   .original_length = length,
                   .timestamp = TimeOf(messages[at].msg_hdr, socket),
                   .tap = static_cast<uint16_t>(number)};
-    messages[at].msg_hdr.msg_controllen = kControl;  // the kernel has said how much of it it took
+    // The kernel has overwritten it with the length that it used.
+    messages[at].msg_hdr.msg_controllen = kControl;
   }
   return std::span(frames).first(static_cast<size_t>(std::max(count, 0)));
 }
@@ -195,11 +201,12 @@ std::span<RawFrame> UdpReceiver::Receive(std::chrono::milliseconds wait) {
   Sockets& sockets = *sockets_;
   for (const bool waits : {false, true}) {
     if (waits) {
-      // The last one has emptied the sockets, mostly: no use to ask them again.
+      // Usually the last call has emptied the sockets, so that reading them again is useless.
       if (poll(sockets.polled.data(), sockets.polled.size(), static_cast<int>(wait.count())) <= 0) {
         break;
       }
-      // Where many come, those of the next moment for one call: each has the kernel's time.
+      // Under load, waits a moment to receive more datagrams per call. The kernel's timestamps are
+      // not affected.
       if (wait.count() > 0) std::this_thread::sleep_for(kGather);
     } else if (!sockets.may_hold_more) {
       continue;

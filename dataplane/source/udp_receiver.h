@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams from the kernel's UDP sockets, many at a time.
+// Receives datagrams from UDP sockets in batches.
 #pragma once
 
 #include <chrono>
@@ -15,37 +15,38 @@
 namespace rocescope {
 
 struct UdpAddress {
-  IpAddress address;  // 0.0.0.0 or ::, each for its own family: all of this machine's
-  uint16_t port = 0;  // 0: one that the system chooses
+  IpAddress address;  // 0.0.0.0 or ::, each for its own family: all addresses of this machine
+  uint16_t port = 0;  // 0: chosen by the kernel
 };
 
 class UdpReceiver {
  public:
   struct Options {
     std::vector<UdpAddress> addresses;
-    // Bytes of each socket's buffer in the kernel, as far as net.core.rmem_max lets it be.
+    // Size of each socket's receive buffer in bytes, limited by net.core.rmem_max.
     uint64_t buffer = uint64_t{16} << 20;
   };
-  static constexpr size_t kBatch = 64;  // datagrams at a time
-  // Longer ones are cut: more than any exporter sends, and than a jumbo frame holds.
+  static constexpr size_t kBatch = 64;  // datagrams per call
+  // Longer datagrams are truncated. No exporter sends longer ones, and no jumbo frame holds more.
   static constexpr size_t kLongest = 9216;
 
-  // The error names the address that cannot be listened on, and why.
+  // The error names the address and the cause.
   static Result<std::unique_ptr<UdpReceiver>> Open(const Options& options);
   ~UdpReceiver();
 
-  // At most kBatch datagrams of one socket, the sockets in turn: what UDP carried, `tap` the number
-  // of its socket, times of arrival by the kernel's clock. They stay until the next call. None if
-  // there are none for so long.
+  // Returns at most kBatch datagrams of one socket, taking the sockets in turn. Each is a UDP
+  // payload; `tap` is the number of its socket, and the timestamp is the kernel's time of arrival.
+  // They are valid until the next call. Returns none if nothing arrives within `wait`.
   std::span<RawFrame> Receive(std::chrono::milliseconds wait);
 
-  // That the kernel had no room for, on all sockets; as of the last datagram that came.
+  // Datagrams that the kernel dropped on all sockets because the buffer was full, as reported with
+  // the last datagram.
   uint64_t missed() const;
 
   size_t sockets() const;
-  // With the port that the system chose.
+  // Contains the actual port if the kernel chose it.
   UdpAddress AddressOf(size_t socket) const;
-  // What the kernel made of Options::buffer.
+  // The actual buffer size after Options::buffer was applied.
   uint64_t BufferOf(size_t socket) const;
 
  private:

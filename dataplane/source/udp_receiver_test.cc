@@ -19,7 +19,7 @@ std::unique_ptr<UdpReceiver> OpenOne(uint64_t buffer = 1u << 20) {
   return *UdpReceiver::Open({.addresses = {{.address = kLoopback}}, .buffer = buffer});
 }
 
-TEST(UdpReceiver, DeliversWhatWasSentWithTheTimeOfItsArrival) {
+TEST(UdpReceiver, DeliversDatagramsWithArrivalTime) {
   const auto receiver = OpenOne();
   UdpSender sender(receiver->AddressOf(0).port);
   const auto before = std::chrono::system_clock::now();
@@ -38,7 +38,7 @@ TEST(UdpReceiver, DeliversWhatWasSentWithTheTimeOfItsArrival) {
   EXPECT_EQ(receiver->missed(), 0u);
 }
 
-TEST(UdpReceiver, CutsWhatIsTooLongAndSaysHowLongItWas) {
+TEST(UdpReceiver, TruncatesLongDatagramsAndReportsTheirLength) {
   const auto receiver = OpenOne();
   UdpSender sender(receiver->AddressOf(0).port);
   ASSERT_TRUE(sender.Send(std::vector<uint8_t>(20'000, 9)));
@@ -48,7 +48,7 @@ TEST(UdpReceiver, CutsWhatIsTooLongAndSaysHowLongItWas) {
   EXPECT_EQ(datagrams[0].original_length, 20'000u);
 }
 
-TEST(UdpReceiver, NumbersItsSocketsAndAsksThemInTurn) {
+TEST(UdpReceiver, NumbersSocketsAndReadsThemInTurn) {
   const auto receiver = *UdpReceiver::Open(
       {.addresses = {{.address = kLoopback}, {.address = kLoopback}}, .buffer = 1u << 22});
   ASSERT_EQ(receiver->sockets(), 2u);
@@ -64,12 +64,12 @@ TEST(UdpReceiver, NumbersItsSocketsAndAsksThemInTurn) {
   EXPECT_THAT(order, ElementsAre(0, 1, 0, 0));
 }
 
-TEST(UdpReceiver, NothingComesOfNothing) {
+TEST(UdpReceiver, ReturnsNothingWithoutDatagrams) {
   EXPECT_TRUE(OpenOne()->Receive(milliseconds(0)).empty());
 }
 
-// The kernel tells how many it had to drop with the next datagram that it takes.
-TEST(UdpReceiver, CountsWhatTheKernelHadNoRoomFor) {
+// The kernel reports the number of dropped datagrams with the next datagram that it queues.
+TEST(UdpReceiver, CountsDatagramsDroppedByTheKernel) {
   const auto receiver = OpenOne(1u << 16);
   UdpSender sender(receiver->AddressOf(0).port);
   constexpr size_t kSent = 2000;
@@ -86,25 +86,25 @@ TEST(UdpReceiver, CountsWhatTheKernelHadNoRoomFor) {
   EXPECT_EQ(receiver->missed(), kSent - received);
 }
 
-TEST(UdpReceiver, SaysWhichAddressIsTaken) {
+TEST(UdpReceiver, ReportsAddressInUse) {
   const auto first = OpenOne();
   const UdpAddress taken = first->AddressOf(0);
   const auto second = UdpReceiver::Open({.addresses = {taken}});
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message,
               HasSubstr("UDP 127.0.0.1:" + std::to_string(taken.port) +
-                        ": cannot be listened on: Address already in use: another process"));
+                        ": cannot bind the socket: Address already in use: another process"));
 }
 
-TEST(UdpReceiver, SaysWhichAddressIsNotOurs) {
-  // TEST-NET-1: nobody's.
+TEST(UdpReceiver, ReportsForeignAddress) {
+  // TEST-NET-1, which no machine has.
   const auto receiver =
       UdpReceiver::Open({.addresses = {{.address = IpAddress::FromV4(0xc0000201), .port = 6343}}});
   ASSERT_FALSE(receiver);
-  EXPECT_THAT(receiver.error().message, HasSubstr("UDP 192.0.2.1:6343: cannot be listened on"));
+  EXPECT_THAT(receiver.error().message, HasSubstr("UDP 192.0.2.1:6343: cannot bind the socket"));
 }
 
-TEST(UdpReceiver, ListensByVersionSixToo) {
+TEST(UdpReceiver, ListensOnIpv6) {
   const auto receiver = UdpReceiver::Open({.addresses = {{.address = {.low = 1}}}});
   if (!receiver) GTEST_SKIP() << receiver.error().message;
   EXPECT_NE((*receiver)->AddressOf(0).port, 0);

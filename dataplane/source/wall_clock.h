@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Our clock.
+// The system clock.
 #pragma once
 
 #include "base/time.h"

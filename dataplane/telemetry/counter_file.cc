@@ -41,7 +41,7 @@ Result<bool> CounterFile::TakeUntil(Timestamp until, RecordBatch& out, size_t mo
   return true;
 }
 
-// The next line that can be read, or none at the end.
+// Reads the next valid line, or none at the end.
 Status CounterFile::ReadNext() {
   while (!next_) {
     std::string_view text;
@@ -66,7 +66,7 @@ Status CounterFile::ReadNext() {
   return {};
 }
 
-// False if what was read holds no whole line; at the end of the file all that is left is one.
+// Returns false if the buffer holds no complete line. At the end of the file, the rest is a line.
 bool CounterFile::NextLine(std::string_view& line) {
   const std::string_view rest = std::string_view(buffer_).substr(begin_);
   const size_t end = rest.find('\n');
@@ -80,8 +80,8 @@ Status CounterFile::Fill() {
   buffer_.erase(0, std::exchange(begin_, 0));
   if (buffer_.size() > kLongestCounterLine) {
     if (!std::exchange(skipping_, true)) {
-      ++line_number_;  // as it will be once it ends
-      Refuse(fmt::format("expected at most {} octets", kLongestCounterLine));
+      ++line_number_;  // the number of the line that is being skipped
+      Refuse(fmt::format("line exceeds the maximum length of {} bytes", kLongestCounterLine));
       --line_number_;
     }
     buffer_.clear();

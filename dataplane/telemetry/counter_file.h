@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// counters.jsonl as CounterRecords, line by line.
+// Reads counters.jsonl as CounterRecords, line by line.
 #pragma once
 
 #include <memory>
@@ -26,22 +26,22 @@ class CounterFile {
   static Result<std::unique_ptr<CounterFile>> Open(const std::string& path);
   CounterFile(std::unique_ptr<ByteStream> stream, std::string name);
 
-  // Lines outside are filtered.
+  // Lines outside the window count as filtered.
   void KeepWithin(const TimeWindow& window) { window_ = window; }
 
-  // Lines of other entities are passed over as if nobody had recorded them.
+  // Ignores the lines of other kinds of entities, as if they were not in the file.
   void KeepOnly(EntityKind kind) { only_ = kind; }
 
-  // Appends the records of all lines up to the first one that is later than `until`, of at most
-  // `most` lines: true if it stopped there. A file that cannot be read any further is an error,
-  // once; it then is at its end.
+  // Appends the records of at most `most` lines up to the first line later than `until`. Returns
+  // true if it stopped at such a line or at the limit. Returns an error once if the file cannot be
+  // read any further; the file is then at its end.
   Result<bool> TakeUntil(Timestamp until, RecordBatch& out, size_t most = SIZE_MAX);
 
-  // Of lines; those that are empty do not count.
+  // Counts lines; empty lines are not counted.
   const Ledger& ledger() const { return ledger_; }
   uint64_t records() const { return records_; }
-  uint64_t left_out() const { return left_out_; }  // lines, by KeepOnly
-  // "NAME:LINE: what was expected", of the first lines that were wrong.
+  uint64_t left_out() const { return left_out_; }  // lines excluded by KeepOnly
+  // "NAME:LINE: what was expected" for the first invalid lines.
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
@@ -55,10 +55,10 @@ class CounterFile {
   const std::string name_;
   TimeWindow window_;
   std::optional<EntityKind> only_;
-  std::string buffer_;  // what was read and not taken, from `begin_` on
+  std::string buffer_;  // bytes that were read and not yet processed, from `begin_` on
   size_t begin_ = 0;
   bool ended_ = false;
-  bool skipping_ = false;  // the rest of a line that was too long
+  bool skipping_ = false;  // skipping the rest of a line that is too long
   uint64_t line_number_ = 0;
   std::optional<CounterLine> next_;
   Ledger ledger_;

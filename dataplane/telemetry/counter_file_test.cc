@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Bytes that come a few at a time.
+// Delivers a few bytes at a time.
 class TextStream final : public ByteStream {
  public:
   TextStream(std::string text, size_t at_a_time) : text_(std::move(text)), at_a_time_(at_a_time) {}
@@ -39,7 +39,7 @@ std::string Line(int64_t time_ns, uint64_t value, const std::string& metric = "p
          metric + "\":" + std::to_string(value) + "}}\n";
 }
 
-TEST(CounterFile, PassesOverLinesOfOtherEntities) {
+TEST(CounterFile, IgnoresLinesOfOtherEntities) {
   CounterFile file = FileOf(
       Line(1, 10) +
       R"({"time_ns":2,"kind":"gpu","entity":{"node":"host0","index":0},"metrics":{"temperature":9}})"
@@ -54,7 +54,7 @@ TEST(CounterFile, PassesOverLinesOfOtherEntities) {
   EXPECT_EQ(file.ledger().received, 2u);
 }
 
-TEST(CounterFile, TellsEachMetricOfALine) {
+TEST(CounterFile, EmitsARecordPerMetric) {
   CounterFile file = FileOf(
       R"({"time_ns":50,"kind":"port","entity":{"node":"leaf0","port":"Ethernet4","priority":3},)"
       R"("metrics":{"queue_bytes":4096,"pfc_rx":18446744073709551615}})"
@@ -74,19 +74,19 @@ TEST(CounterFile, TellsEachMetricOfALine) {
   EXPECT_EQ(file.records(), 2u);
 }
 
-TEST(CounterFile, GivesLinesWhenTheirTimeHasCome) {
+TEST(CounterFile, ReturnsLinesUpToATime) {
   CounterFile file = FileOf(Line(10, 1) + Line(20, 2) + Line(30, 3));
   RecordBatch out;
   ASSERT_TRUE(file.TakeUntil(FromNanoseconds(9), out));
   EXPECT_EQ(out.counters.size(), 0u);
   ASSERT_TRUE(file.TakeUntil(FromNanoseconds(20), out));
   EXPECT_EQ(out.counters.size(), 2u);
-  EXPECT_EQ(file.ledger().received, 2u) << "the third was looked at, not received";
+  EXPECT_EQ(file.ledger().received, 2u) << "the third line was read but not processed";
   ASSERT_TRUE(file.TakeUntil(Timestamp::max(), out));
   EXPECT_EQ(out.counters.size(), 3u);
 }
 
-TEST(CounterFile, ReadsTheSameHoweverItsBytesCome) {
+TEST(CounterFile, IsIndependentOfReadSizes) {
   const std::string text = "\n" + Line(10, 1) + "{\n" + Line(20, 2) + "\r\n" + Line(30, 3) + "x";
   for (const size_t at_a_time : {1u, 7u, 100u, 100'000u}) {
     CounterFile file = FileOf(text, at_a_time);
@@ -100,7 +100,7 @@ TEST(CounterFile, ReadsTheSameHoweverItsBytesCome) {
   }
 }
 
-TEST(CounterFile, StopsAfterAsManyLinesAsItIsAskedFor) {
+TEST(CounterFile, StopsAtTheLineLimit) {
   CounterFile file = FileOf(Line(10, 1) + Line(20, 2) + Line(30, 3));
   RecordBatch out;
   EXPECT_TRUE(file.TakeUntil(Timestamp::max(), out, 2).value());
@@ -119,7 +119,7 @@ TEST(CounterFile, CountsLinesOutsideTheWindowAsFiltered) {
   EXPECT_TRUE(file.ledger().Balances());
 }
 
-TEST(CounterFile, NeitherALineNorTheNotesGrowWithoutBound) {
+TEST(CounterFile, LimitsLineLengthAndNotes) {
   std::string text = std::string(1'000'000, 'x') + "\n" + Line(10, 1);
   for (int i = 0; i < 100; ++i) text += "{}\n";
   CounterFile file = FileOf(text, 4096);
@@ -129,11 +129,12 @@ TEST(CounterFile, NeitherALineNorTheNotesGrowWithoutBound) {
   EXPECT_EQ(file.ledger().received, 102u);
   EXPECT_EQ(file.ledger().dropped[static_cast<size_t>(DropReason::kBadCounters)], 101u);
   EXPECT_EQ(file.notes().size(), CounterFile::kMaxNotes);
-  EXPECT_THAT(file.notes()[0], HasSubstr("counters.jsonl:1: expected at most 16384 octets"));
+  EXPECT_THAT(file.notes()[0],
+              HasSubstr("counters.jsonl:1: line exceeds the maximum length of 16384 bytes"));
   EXPECT_THAT(file.notes()[1], HasSubstr("counters.jsonl:3: "));
 }
 
-TEST(CounterFile, NamesThePathThatIsMissing) {
+TEST(CounterFile, ReportsMissingPath) {
   const auto file = CounterFile::Open("/nonexistent/counters.jsonl");
   ASSERT_FALSE(file);
   EXPECT_THAT(file.error().message, HasSubstr("/nonexistent/counters.jsonl"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT's reports, and the stacks that they or RoCE packets themselves carry.
+// INT reports, and the metadata stacks in them or in RoCE packets.
 #include <optional>
 
 #include "dataplane/telemetry/telemetry_reader.h"
@@ -7,8 +7,8 @@
 namespace rocescope {
 namespace {
 
-// A node's clock is taken for ours if it is that near; one that counts from the node's start, or in
-// another unit, is not.
+// A node's clock is used for event times if it is within this distance of the arrival time. A clock
+// that counts from the node's start or in another unit is not.
 constexpr Duration kSameClock = std::chrono::seconds(1);
 
 std::optional<Timestamp> TimeOf(const wire::IntMetadata& metadata, Timestamp arrival) {
@@ -45,7 +45,7 @@ DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> octets,
   wire::IntReportGroupHeader group;
   Read(in, group);
   if (!in.ok() || group.version != 2) {
-    // Of how many reports nobody knows; at least of one.
+    // The number of reports in the datagram is unknown; count one.
     ++ledger.received;
     const bool cut = !in.ok() && datagram.cut;
     const DropReason reason = cut ? DropReason::kTruncatedTelemetry : DropReason::kBadInt;
@@ -62,7 +62,7 @@ DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> octets,
     if (is_first) first = reason;
     if (reason != DropReason::kNone) {
       ++ledger.dropped[static_cast<size_t>(reason)];
-      // Where lengths lie nobody knows where the next one begins.
+      // With an inconsistent length, the position of the next report is unknown.
       if (reason == DropReason::kBadInt) break;
     } else if (filtered) {
       ++ledger.filtered;
@@ -101,7 +101,7 @@ DropReason TelemetryReader::TakeReport(const wire::IntReportGroupHeader& group,
   if (filtered) return DropReason::kNone;
   if (!known) ++counters_.packets_unknown;
 
-  // The node says its own part in the report or, where that has no room for it, in the stack.
+  // The node's own metadata is in the report or, for report types without metadata, in the stack.
   const bool own = report.header.type == wire::kIntReportInt;
   const uint8_t stacked =
       known ? AddStack(packet_.int_stack, hop, own ? 1 : 0, datagram) : uint8_t{0};
@@ -130,8 +130,8 @@ void TelemetryReader::TakeStack(const DecodedFrame& frame, TapId tap, Timestamp 
            {.tap = tap, .arrival = arrival, .cut = frame.cut, .out = out});
 }
 
-// The hops of a stack, which has the last one in front, and `more` behind them. Returns how many
-// the stack has; none of another version than 2.
+// Adds the hops of a stack, whose first entry is the last hop, and `more` after them. Returns the
+// number of hops in the stack, or 0 if the version is not 2.
 uint8_t TelemetryReader::AddStack(std::span<const uint8_t> stack, const HopRecord& like,
                                   uint8_t more, const Datagram& datagram) {
   if (stack.empty()) return 0;
@@ -139,7 +139,7 @@ uint8_t TelemetryReader::AddStack(std::span<const uint8_t> stack, const HopRecor
   wire::IntMdHeader header;
   Read(in, header);
   if (!in.ok() || header.version != 2) return 0;
-  // At most 252, as a shim's length has 8 bits.
+  // At most 252, because the shim's length has 8 bits.
   const auto hops =
       static_cast<uint8_t>(wire::IntHopsIn(header, static_cast<uint32_t>(in.remaining() / 4)));
   const size_t begin = datagram.out.hops.size();

@@ -19,7 +19,7 @@ Bytes Packet(uint32_t psn = 77) {
       .Build();
 }
 
-// A postcard about `inner`.
+// A postcard for the packet `inner`.
 wire::IntReport Postcard(const Bytes& inner) {
   wire::IntReport report;
   report.header = {.inner_type = wire::kIntInnerEthernet, .congested = true, .tracked = true};
@@ -36,7 +36,7 @@ wire::IntReport Postcard(const Bytes& inner) {
 
 class IntReaderTest : public testing::Test {
  protected:
-  // A datagram of these reports, as node 1001 sends it.
+  // A datagram with these reports from node 1001.
   static Bytes Datagram(std::initializer_list<wire::IntReport> reports, uint32_t sequence = 1) {
     Bytes room(4096);
     wire::ByteWriter out(room);
@@ -63,7 +63,7 @@ class IntReaderTest : public testing::Test {
   RecordBatch out_;
 };
 
-TEST_F(IntReaderTest, APostcardSaysWhatItsNodeSawOfAPacket) {
+TEST_F(IntReaderTest, PostcardYieldsAHopRecord) {
   const Bytes packet = Packet();
   Take(Datagram({Postcard(packet)}));
   ASSERT_EQ(out_.hops.size(), 1u);
@@ -88,7 +88,7 @@ TEST_F(IntReaderTest, APostcardSaysWhatItsNodeSawOfAPacket) {
   EXPECT_EQ(ledger().decoded, 1u);
 }
 
-TEST_F(IntReaderTest, AClockOfAnotherWorldIsNotBelieved) {
+TEST_F(IntReaderTest, UnsynchronisedClockIsIgnored) {
   const Bytes packet = Packet();
   wire::IntReport report = Postcard(packet);
   report.metadata.ingress_timestamp = 123'456'789;  // since the node's start
@@ -101,7 +101,7 @@ TEST_F(IntReaderTest, AClockOfAnotherWorldIsNotBelieved) {
   }
 }
 
-TEST_F(IntReaderTest, ReportsOfOneDatagramAreCountedEach) {
+TEST_F(IntReaderTest, ReportsOfADatagramAreCountedSeparately) {
   const Bytes a = Packet(1);
   const Bytes b = Packet(2);
   Take(Datagram({Postcard(a), Postcard(b)}));
@@ -111,7 +111,7 @@ TEST_F(IntReaderTest, ReportsOfOneDatagramAreCountedEach) {
   EXPECT_EQ(out_.hops[1].packet.psn, 2u);
 }
 
-TEST_F(IntReaderTest, AReportWithoutAPacketIsStillAboutItsQueue) {
+TEST_F(IntReaderTest, ReportWithoutPacketYieldsARecord) {
   wire::IntReport report = Postcard({});
   report.header.inner_type = wire::kIntInnerNone;
   Take(Datagram({report}));
@@ -121,7 +121,7 @@ TEST_F(IntReaderTest, AReportWithoutAPacketIsStillAboutItsQueue) {
   EXPECT_EQ(reader_.counters().packets_unknown, 1u);
 }
 
-// The stack of a packet that passed node 11, then 12; the sink reports.
+// A packet with the metadata stack of node 11, then 12; the sink sends the report.
 Bytes StackedPacket() {
   const wire::IntMdHeader header = {.hop_words = 2,
                                     .instructions = wire::kIntNodeId | wire::kIntHopLatency};
@@ -145,7 +145,7 @@ Bytes StackedPacket() {
       .Build();
 }
 
-TEST_F(IntReaderTest, AStackTellsTheHopsInThePacketsOrderAndTheReporterLast) {
+TEST_F(IntReaderTest, StackYieldsHopsInPathOrderWithReporterLast) {
   const Bytes packet = StackedPacket();
   Take(Datagram({Postcard(packet)}));
   ASSERT_EQ(out_.hops.size(), 3u);
@@ -160,18 +160,18 @@ TEST_F(IntReaderTest, AStackTellsTheHopsInThePacketsOrderAndTheReporterLast) {
   EXPECT_EQ(reader_.counters().hop_records, 3u);
 }
 
-TEST_F(IntReaderTest, AReportOfTheInnerPacketAloneHasTheStacksHops) {
+TEST_F(IntReaderTest, InnerOnlyReportYieldsHopsOfTheStack) {
   const Bytes packet = StackedPacket();
   wire::IntReport report = Postcard(packet);
   report.header.type = wire::kIntReportInnerOnly;
   Take(Datagram({report}));
   ASSERT_EQ(out_.hops.size(), 2u);
-  EXPECT_EQ(out_.hops[0].node_id, 12u) << "the last one is the uppermost";
+  EXPECT_EQ(out_.hops[0].node_id, 12u) << "the last hop is first in the stack";
   EXPECT_EQ(out_.hops[0].hop, 1u);
   EXPECT_EQ(out_.hops[0].hop_count, 2u);
 }
 
-TEST_F(IntReaderTest, FiltersAreAboutThePacket) {
+TEST_F(IntReaderTest, FiltersApplyToThePacket) {
   TelemetryReader::Options options;
   options.filter.qpns = {Qpn{18}};
   reader_ = TelemetryReader(options);
@@ -183,7 +183,7 @@ TEST_F(IntReaderTest, FiltersAreAboutThePacket) {
   EXPECT_TRUE(out_.empty());
 }
 
-TEST_F(IntReaderTest, GapsInTheNumbersAreLostDatagrams) {
+TEST_F(IntReaderTest, SequenceGapsAreLostDatagrams) {
   const Bytes packet = Packet();
   for (const uint32_t sequence : {0x3ffffeu, 0x3fffffu, 2u}) {
     Take(Datagram({Postcard(packet)}, sequence));
@@ -196,14 +196,14 @@ TEST_F(IntReaderTest, GapsInTheNumbersAreLostDatagrams) {
   EXPECT_EQ(source.lost, 2u);
 }
 
-TEST_F(IntReaderTest, ReportsInFrontOfACutAreTaken) {
+TEST_F(IntReaderTest, ReportsBeforeTruncationAreUsed) {
   const Bytes packet = Packet();
   const Bytes datagram = Datagram({Postcard(packet), Postcard(packet)});
   Take(datagram, true, datagram.size() - 1);
   EXPECT_EQ(ledger().decoded, 1u);
   EXPECT_EQ(Dropped(DropReason::kTruncatedTelemetry), 1u);
   Take(datagram, false, datagram.size() - 1);
-  EXPECT_EQ(Dropped(DropReason::kBadInt), 1u) << "nobody cut it";
+  EXPECT_EQ(Dropped(DropReason::kBadInt), 1u) << "not truncated";
 }
 
 TEST_F(IntReaderTest, WrongVersionsAndTypesAreDropped) {
@@ -216,7 +216,7 @@ TEST_F(IntReaderTest, WrongVersionsAndTypesAreDropped) {
   ioam.header.type = wire::kIntReportIoam;
   Take(Datagram({ioam, Postcard(packet)}));
   EXPECT_EQ(Dropped(DropReason::kUnknownReport), 1u);
-  EXPECT_EQ(ledger().decoded, 1u) << "the one behind it";
+  EXPECT_EQ(ledger().decoded, 1u) << "the following report";
   Take({});
   EXPECT_EQ(ledger().received, 4u);
 }

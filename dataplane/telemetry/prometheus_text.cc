@@ -9,14 +9,14 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kMaxLabels = 64;
-constexpr double kFurthestMs = 9e12;  // the year 2255; in ns still an int64_t
+constexpr double kFurthestMs = 9e12;  // the year 2255; in ns it fits into an int64_t
 
 bool IsNameCharacter(char c, bool first) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
          (!first && c >= '0' && c <= '9');
 }
 
-// One line, from the left.
+// Parser of one line.
 class Line {
  public:
   explicit Line(std::string_view text) : rest_(text) {}
@@ -31,12 +31,12 @@ class Line {
     if (!value) return false;
     sample.value = *value;
     SkipBlanks();
-    // OpenMetrics has exemplars behind a hash.
+    // OpenMetrics has exemplars after a '#'.
     if (rest_.empty() || rest_.front() == '#') return true;
     const std::string_view word = Word();
     const auto time = NumberIn(word);
     if (!time || !std::isfinite(*time)) return false;
-    // Prometheus has whole milliseconds, OpenMetrics seconds.
+    // Prometheus uses integer milliseconds, OpenMetrics uses seconds.
     const bool is_seconds = std::abs(*time) < 1e11;
     const double ms = is_seconds ? *time * 1000 : *time;
     if (std::abs(ms) > kFurthestMs) return false;
@@ -87,7 +87,8 @@ class Line {
     }
   }
 
-  // Up to the closing quote; \\, \" and \n are escapes, others stand for themselves.
+  // Parses up to the closing quote. \\, \" and
+  // are escapes; other backslashes are literal.
   bool Quoted(std::string& value) {
     while (!rest_.empty()) {
       const char c = rest_.front();

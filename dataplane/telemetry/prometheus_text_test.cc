@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Examples after Prometheus' documentation of its exposition formats.
+// Examples adapted from Prometheus' documentation of its exposition formats.
 #include "dataplane/telemetry/prometheus_text.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ std::vector<Kept> Parse(std::string_view text, uint64_t broken = 0) {
   return kept;
 }
 
-TEST(PrometheusText, HasNamesLabelsValuesAndTimes) {
+TEST(PrometheusText, ParsesNamesLabelsValuesAndTimes) {
   const auto samples = Parse(
       "# HELP http_requests_total The total number of HTTP requests.\n"
       "# TYPE http_requests_total counter\n"
@@ -51,13 +51,13 @@ TEST(PrometheusText, HasNamesLabelsValuesAndTimes) {
   EXPECT_TRUE(std::isinf(samples[2].value));
 }
 
-TEST(PrometheusText, TimesAreSuchThatNanosecondsCountThem) {
+TEST(PrometheusText, LimitsTimesToInt64Nanoseconds) {
   const auto samples = Parse(
       "a 1 9000000000000\n"
       "a 1 -9000000000000\n"
       "a 1 9000000000001\n"
       "a 1 -9e15\n"
-      "a 1 1e10\n"  // of seconds
+      "a 1 1e10\n"  // seconds
       "a 1 NaN\n",
       4);
   ASSERT_THAT(samples, SizeIs(2));
@@ -65,7 +65,7 @@ TEST(PrometheusText, TimesAreSuchThatNanosecondsCountThem) {
   EXPECT_EQ(samples[1].time_ms, -9'000'000'000'000);
 }
 
-TEST(PrometheusText, ValuesOfLabelsHaveEscapes) {
+TEST(PrometheusText, ParsesEscapesInLabelValues) {
   const auto samples = Parse(
       "msdos_file_access_time_seconds{path=\"C:\\\\DIR\\\\FILE.TXT\",error=\"Cannot find "
       "file:\\n\\\"FILE.TXT\\\"\"} 1.458255915e9\n");
@@ -75,7 +75,7 @@ TEST(PrometheusText, ValuesOfLabelsHaveEscapes) {
   EXPECT_EQ(samples[0].value, 1.458255915e9);
 }
 
-TEST(PrometheusText, OfOpenMetricsWhatIsAlike) {
+TEST(PrometheusText, ParsesCommonPartOfOpenMetrics) {
   const auto samples = Parse(
       "foo_total 17.0 1520879607.789\n"
       "foo_bucket{le=\"0.1\"} 8 # {trace_id=\"a\"} 0.07\n"
@@ -85,14 +85,14 @@ TEST(PrometheusText, OfOpenMetricsWhatIsAlike) {
   EXPECT_EQ(samples[1].value, 8);
 }
 
-TEST(PrometheusText, BlanksAndCommasDoNotMatter) {
+TEST(PrometheusText, IgnoresBlanksAndTrailingCommas) {
   const auto samples = Parse("  a { b = \"c\" , } \t 1 \r\nd 2");
   ASSERT_THAT(samples, SizeIs(2));
   EXPECT_THAT(samples[0].labels, ElementsAre(Pair("b", "c")));
   EXPECT_EQ(samples[1].name, "d");
 }
 
-TEST(PrometheusText, ALineThatIsBrokenCostsThatLine) {
+TEST(PrometheusText, SkipsInvalidLines) {
   EXPECT_THAT(
       Parse("a\n{b=\"c\"} 1\n9a 1\na{b=c} 1\na{b=\"c} 1\na 1 2 3\na x\na 1 x\na{b=\"c\"\nok 1\n",
             9),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is missing in a sequence of datagrams that their sender numbers.
+// Detects lost datagrams by the sequence numbers of their sender.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace rocescope {
 
 class SequenceFollower {
  public:
-  // Numbers are taken modulo `mask` + 1, which is a power of two.
+  // Sequence numbers are taken modulo `mask` + 1, a power of two.
   void Count(uint32_t sequence, uint32_t mask) {
     ++received_;
     const uint32_t ahead = (sequence - next_) & mask;
@@ -17,15 +17,16 @@ class SequenceFollower {
       lost_ += ahead;
     } else if (received_ > 1 && behind <= kLatest) {
       if (behind == 1) ++repeats_;
-      if (lost_ > 0) --lost_;  // it was late; or sent twice, or by a sender that does not count
+      // It arrived late, was duplicated, or the sender does not number its datagrams.
+      if (lost_ > 0) --lost_;
       return;
     }
-    next_ = (sequence + 1) & mask;  // also where the sender began anew
+    next_ = (sequence + 1) & mask;  // also when the sender restarted
   }
 
   uint64_t received() const { return received_; }
   uint64_t lost() const { return lost_; }
-  // With the same number as the one before.
+  // Datagrams with the same number as the one before.
   uint64_t repeats() const { return repeats_; }
 
  private:

@@ -21,21 +21,21 @@ TEST(SequenceFollower, CountsGaps) {
   EXPECT_EQ(LostOf({7, 10, 11, 13}), 3u);
 }
 
-TEST(SequenceFollower, GoesRoundItsCircle) {
+TEST(SequenceFollower, HandlesWrap) {
   EXPECT_EQ(LostOf({k22Bits - 1, k22Bits, 0, 1}), 0u);
   EXPECT_EQ(LostOf({k22Bits, 2}), 2u);
   EXPECT_EQ(LostOf({UINT32_MAX, 1}, UINT32_MAX), 1u);
 }
 
-TEST(SequenceFollower, TakesBackWhatWasOnlyLate) { EXPECT_EQ(LostOf({1, 2, 5, 3, 4, 6}), 0u); }
+TEST(SequenceFollower, CorrectsForLateDatagrams) { EXPECT_EQ(LostOf({1, 2, 5, 3, 4, 6}), 0u); }
 
-TEST(SequenceFollower, TakesFarJumpsForANewBeginning) {
+TEST(SequenceFollower, TreatsLargeJumpsAsRestart) {
   EXPECT_EQ(LostOf({1'000'000, 0, 1, 2}), 0u);
   EXPECT_EQ(LostOf({1, 2, 1'000'000, 1'000'001}), 0u);
   EXPECT_EQ(LostOf({5000, 1, 2, 4}), 1u);
 }
 
-TEST(SequenceFollower, BearsSendersThatDoNotCount) { EXPECT_EQ(LostOf({0, 0, 0, 0}), 0u); }
+TEST(SequenceFollower, HandlesSendersWithoutNumbers) { EXPECT_EQ(LostOf({0, 0, 0, 0}), 0u); }
 
 }  // namespace
 }  // namespace rocescope

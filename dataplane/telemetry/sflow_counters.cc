@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sFlow's counter samples as metrics.
+// Conversion of sFlow counter samples to counter records.
 #include <limits>
 #include <string>
 #include <utility>
@@ -10,13 +10,13 @@
 namespace rocescope {
 namespace {
 
-// Appends records about one entity.
+// Appends records of one entity.
 class Emitter {
  public:
   Emitter(CounterRecord like, std::vector<CounterRecord>& out)
       : like_(std::move(like)), out_(out) {}
 
-  // All ones: the agent does not count it.
+  // All ones: the agent does not have this counter.
   template <typename Value>
   void Add(Metric metric, Value value) {
     if (value == std::numeric_limits<Value>::max()) return;
@@ -31,8 +31,8 @@ class Emitter {
   std::vector<CounterRecord>& out_;
 };
 
-// Of unicast, multicast and broadcast; an agent that cannot tell them apart counts all as the
-// first.
+// Sum of unicast, multicast and broadcast packets. An agent that cannot distinguish them counts all
+// as unicast.
 uint32_t Packets(uint32_t unicast, uint32_t multicast, uint32_t broadcast) {
   if (unicast == UINT32_MAX) return UINT32_MAX;
   return unicast + (multicast == UINT32_MAX ? 0 : multicast) +
@@ -93,7 +93,7 @@ void Emit(const wire::SflowGpuRecord& record, Emitter& out) {
   out.Add(Metric::kTemperature, record.temperature);
 }
 
-// Longer records than we know of are newer ones.
+// A record that is longer than expected is a newer version of the structure.
 template <typename Record>
 void EmitRead(std::span<const uint8_t> body, CounterRecord like, EntityKind kind,
               std::vector<CounterRecord>& out) {
@@ -117,8 +117,8 @@ DropReason TelemetryReader::TakeCounters(wire::ByteReader& in, uint32_t records,
                         .entity = {.index = source.index, .agent = sample.agent},
                         .event_time = datagram.arrival,
                         .arrival_time = datagram.arrival};
-  // The host's name may stand behind what it is the name of; and nothing is told of a sample whose
-  // records do not fit.
+  // The record with the host's name may follow the records of its counters. If the records exceed
+  // the sample, nothing is emitted.
   const wire::ByteReader begin = in;
   for (uint32_t i = 0; i < records; ++i) {
     wire::SflowBlock block;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datagrams of real agents, against what Telegraf's sFlow input (goflow2) says of the same octets.
+// Datagrams of real agents, compared with the output of Telegraf's sFlow input (goflow2) for the
+// same bytes.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr const char* kCases = "sflow/telegraf/plugins/inputs/netflow/testcases/";
 
-// The fields of each line of Telegraf's answer; numbers without their "u".
+// The fields of each line of Telegraf's output; numbers without the "u" suffix.
 std::vector<std::map<std::string, std::string>> Expected(const std::string& name) {
   std::ifstream file(*Fixture(kCases + name + "/expected.out"));
   std::vector<std::map<std::string, std::string>> lines;
@@ -57,7 +58,7 @@ class SflowFixture : public testing::Test {
     }
     return "";
   }
-  // Every frame of a capture through decoder and reader.
+  // Feeds every frame of a capture through decoder and reader.
   void ReadCapture(const std::string& path) {
     for (const CapturedFrame& captured : ReadPcap(*Fixture(path))) {
       DecodedFrame frame;
@@ -71,7 +72,7 @@ class SflowFixture : public testing::Test {
   RecordBatch out_;
 };
 
-TEST_F(SflowFixture, CountersAreTelegrafs) {
+TEST_F(SflowFixture, CountersMatchTelegraf) {
   for (const auto& [name, file] : {std::pair("sflow_issue_15918", "message.bin"),
                                    std::pair("sflow_issue_18876", "message.bin"),
                                    std::pair("sflow_v5_example", "sflow_v5.bin")}) {
@@ -92,14 +93,14 @@ TEST_F(SflowFixture, CountersAreTelegrafs) {
   }
 }
 
-TEST_F(SflowFixture, FlowSamplesAreTelegrafs) {
+TEST_F(SflowFixture, FlowSamplesMatchTelegraf) {
   Read(std::string(kCases) + "sflow_issue_15918/message.bin");
   auto expected = Expected("sflow_issue_15918");
-  expected.erase(expected.begin());  // the counters
+  expected.erase(expected.begin());  // removes the counters
   ASSERT_EQ(out_.samples.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     const SampleRecord& sample = out_.samples[i];
-    // Where a sample was taken on the way out, Telegraf calls that port the input.
+    // For a sample taken on egress, Telegraf calls that port the input.
     EXPECT_EQ(std::to_string(sample.source_index), expected[i]["in_snmp"]);
     const std::string output = expected[i].contains("out_snmp") ? expected[i]["out_snmp"] : "0";
     EXPECT_EQ(std::to_string(sample.output_port), output);
@@ -110,7 +111,7 @@ TEST_F(SflowFixture, FlowSamplesAreTelegrafs) {
   }
 }
 
-TEST_F(SflowFixture, DiscardedPacketsAreTelegrafs) {
+TEST_F(SflowFixture, DiscardedPacketsMatchTelegraf) {
   Read(std::string(kCases) + "sflow_issue_15375/sflow_drop_1036.bin");
   auto expected = Expected("sflow_issue_15375").at(0);
   ASSERT_EQ(out_.samples.size(), 1u);
@@ -121,9 +122,9 @@ TEST_F(SflowFixture, DiscardedPacketsAreTelegrafs) {
   EXPECT_EQ(std::to_string(out_.samples[0].discard_reason), expected["reason"]);
 }
 
-// goflow2 and vFlow keep these as their own tests' input: they read them all. One of vFlow's has
-// octets between the end of a sample's records and its own.
-TEST_F(SflowFixture, EveryDatagramThatOthersReadIsRead) {
+// goflow2 and vFlow use these datagrams in their own tests and read all of them. One of vFlow's has
+// additional bytes between the last record and the end of its sample.
+TEST_F(SflowFixture, ReadsEveryDatagramThatOtherCollectorsRead) {
   for (const char* path : {"sflow/goflow2/all.pcap", "sflow/vflow/all.pcap"}) {
     SCOPED_TRACE(path);
     reader_ = TelemetryReader({});
@@ -135,10 +136,10 @@ TEST_F(SflowFixture, EveryDatagramThatOthersReadIsRead) {
   }
 }
 
-// gopacket does not look at the lengths of samples. In three of its vectors, which have one sample
-// each, that length contradicts the records: 52 octets with 56 of records in frame 5, 52 with 68 in
-// frame 8, 116 where the datagram ends after 76 in frame 11.
-TEST_F(SflowFixture, SamplesWithWrongLengthsAreRefused) {
+// gopacket does not check the lengths of samples. In three of its test vectors with one sample
+// each, the length is inconsistent with the records: 52 bytes with 56 bytes of records in frame 5,
+// 52 with 68 in frame 8, and 116 in a datagram that ends after 76 in frame 11.
+TEST_F(SflowFixture, DropsSamplesWithWrongLengths) {
   ReadCapture("sflow/gopacket/all.pcap");
   const TelemetryCounters& counters = reader_.counters();
   EXPECT_EQ(counters.sflow_datagrams.received, 14u);
@@ -148,7 +149,7 @@ TEST_F(SflowFixture, SamplesWithWrongLengthsAreRefused) {
   EXPECT_EQ(counters.samples.dropped[static_cast<size_t>(DropReason::kBadSflow)], 3u);
 }
 
-TEST_F(SflowFixture, WhatOnceCrashedTcpdumpIsRefused) {
+TEST_F(SflowFixture, DropsDatagramsThatCrashedTcpdump) {
   ReadCapture("sflow/tcpdump-malformed.pcap");
   EXPECT_EQ(reader_.counters().sflow_datagrams.received, 1u);
   EXPECT_TRUE(reader_.counters().sflow_datagrams.Balances());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sFlow: datagram, samples, and the packets in them.
+// sFlow datagrams, their samples, and the packets in them.
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -26,8 +26,8 @@ std::optional<LinkType> LinkTypeOf(uint32_t protocol) {
   }
 }
 
-// Packets that the agent itself received, sent or dropped have no such port, nor those that left by
-// several.
+// Packets that the agent received, sent or dropped itself, and packets with several output ports,
+// have no single port.
 uint32_t PortOf(const wire::SflowInterface& interface) {
   const bool single = interface.format == 0 && interface.value != wire::SflowInterface::kInternal;
   return single ? interface.value : 0;
@@ -40,7 +40,7 @@ bool ReadRecord(std::span<const uint8_t> body, Record& record) {
   return in.ok();
 }
 
-// Of a record of one word; false if it has none.
+// Reads a record of one word. Returns false if the record is shorter.
 bool ReadWord(std::span<const uint8_t> body, uint32_t& value) {
   wire::SflowWordRecord record;
   if (!ReadRecord(body, record)) return false;
@@ -87,7 +87,7 @@ DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> octets, const Dat
       ++ledger.dropped[static_cast<size_t>(ended)];
       return ended;
     }
-    // Made in its place, and taken away again unless it is a packet's.
+    // Constructed in place, and removed again unless it is a packet sample.
     SampleRecord& sample = out.emplace_back(like);
     bool filtered = false;
     const DropReason reason = TakeSample(block.tag, body, sample, datagram, filtered);
@@ -156,7 +156,7 @@ DropReason TelemetryReader::TakeSample(uint32_t tag, std::span<const uint8_t> bo
   return DropReason::kNone;
 }
 
-// False if the records do not fit into their sample.
+// Returns false if the records exceed their sample.
 bool TelemetryReader::ReadFlowRecords(wire::ByteReader& in, uint32_t records,
                                       SampleRecord& sample) {
   for (uint32_t i = 0; i < records; ++i) {
@@ -170,7 +170,7 @@ bool TelemetryReader::ReadFlowRecords(wire::ByteReader& in, uint32_t records,
         break;
       case wire::kSflowExtendedSwitch: {
         wire::SflowSwitchRecord record;
-        // All ones, and what no tag can say, stand for "not known".
+        // All ones, and values that are not VLAN IDs, mean "unknown".
         if (ReadRecord(body, record) && record.source_vlan <= kLargestVlan) {
           sample.vlan = static_cast<uint16_t>(record.source_vlan);
         }

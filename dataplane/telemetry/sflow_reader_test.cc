@@ -33,7 +33,7 @@ class SflowReaderTest : public testing::Test {
   uint64_t DatagramsDropped(DropReason reason) const {
     return counters().sflow_datagrams.dropped[static_cast<size_t>(reason)];
   }
-  // The value of a metric in the records; the test fails if it is not there once.
+  // The value of a metric in the records. Fails the test unless it occurs exactly once.
   uint64_t Value(Metric metric, EntityKind kind = EntityKind::kPort) const {
     uint64_t value = 0;
     int found = 0;
@@ -57,7 +57,7 @@ class SflowReaderTest : public testing::Test {
   RecordBatch out_;
 };
 
-TEST_F(SflowReaderTest, AFlowSampleTellsAPacketAndItsWayThroughTheSwitch) {
+TEST_F(SflowReaderTest, FlowSampleYieldsPacketAndPorts) {
   wire::SflowWriter writer = Begin();
   writer.BeginSample(wire::kSflowFlowSample, wire::SflowFlowSample{.source = {.index = 33},
                                                                    .sampling_rate = 4096,
@@ -83,7 +83,7 @@ TEST_F(SflowReaderTest, AFlowSampleTellsAPacketAndItsWayThroughTheSwitch) {
   EXPECT_EQ(sample.packet.opcode, 0x07);
   EXPECT_EQ(sample.packet.psn, 77u);
   EXPECT_EQ(sample.packet.ttl, 62u);
-  EXPECT_EQ(sample.frame_length, 1102u) << "without the frame check sequence";
+  EXPECT_EQ(sample.frame_length, 1102u) << "without FCS";
   EXPECT_EQ(sample.vlan, 12u);
   EXPECT_EQ(sample.queue_id, 3u);
   EXPECT_EQ(sample.queue_depth, 65'536u);
@@ -92,10 +92,10 @@ TEST_F(SflowReaderTest, AFlowSampleTellsAPacketAndItsWayThroughTheSwitch) {
   EXPECT_FALSE(sample.discarded);
   EXPECT_EQ(sample.event_time, kArrival);
   EXPECT_EQ(counters().samples.decoded, 1u);
-  EXPECT_EQ(counters().records_skipped, 1u) << "the router's";
+  EXPECT_EQ(counters().records_skipped, 1u) << "the router record";
 }
 
-TEST_F(SflowReaderTest, ADiscardedPacketComesWithItsReason) {
+TEST_F(SflowReaderTest, DiscardedPacketHasReason) {
   wire::SflowWriter writer = Begin();
   writer.BeginSample(wire::kSflowDiscardedPacket,
                      wire::SflowDiscardedPacket{.source = {.index = 5},
@@ -103,7 +103,7 @@ TEST_F(SflowReaderTest, ADiscardedPacketComesWithItsReason) {
                                                 .output = 6,
                                                 .reason = wire::kSflowDropNoBufferSpace});
   writer.AddRecord(wire::kSflowSampledHeader, header_);
-  // The older way to say so: the output's format.
+  // The older representation of a discard: the format of the output interface.
   writer.BeginSample(
       wire::kSflowExpandedFlowSample,
       wire::SflowFlowSample{
@@ -120,7 +120,7 @@ TEST_F(SflowReaderTest, ADiscardedPacketComesWithItsReason) {
   EXPECT_EQ(out_.samples[1].output_port, 0u);
 }
 
-TEST_F(SflowReaderTest, InterfaceCountersAreThePortsOfAnAgent) {
+TEST_F(SflowReaderTest, InterfaceCountersBelongToAgentPorts) {
   wire::SflowWriter writer = Begin();
   writer.BeginSample(wire::kSflowCounterSample, wire::SflowCounterSample{.source = {.index = 9}});
   writer.AddRecord(wire::kSflowInterfaceCounters,
@@ -139,7 +139,7 @@ TEST_F(SflowReaderTest, InterfaceCountersAreThePortsOfAnAgent) {
   EXPECT_EQ(Value(Metric::kLinkSpeed), 400'000'000'000u);
   EXPECT_EQ(Value(Metric::kLinkUp), 0u) << "administratively up, operationally down";
   EXPECT_EQ(Value(Metric::kRxBytes), 1ull << 41);
-  EXPECT_EQ(Value(Metric::kRxPackets), 1002u) << "multicasts are not known";
+  EXPECT_EQ(Value(Metric::kRxPackets), 1002u) << "the multicast counter is unknown";
   EXPECT_EQ(Value(Metric::kTxDiscards), 3u);
   EXPECT_EQ(Value(Metric::kFcsErrors), 6u);
   for (const CounterRecord& record : out_.counters) {
@@ -157,7 +157,7 @@ TEST_F(SflowReaderTest, InterfaceCountersAreThePortsOfAnAgent) {
   }
 }
 
-TEST_F(SflowReaderTest, HostAndGpuCountersHaveTheHostsName) {
+TEST_F(SflowReaderTest, HostAndGpuCountersHaveHostName) {
   wire::SflowWriter writer = Begin();
   writer.BeginSample(wire::kSflowCounterSample, wire::SflowCounterSample{.source = {.index = 1}});
   writer.AddRecord(
@@ -197,7 +197,7 @@ TEST_F(SflowReaderTest, UnknownSamplesAndRecordsAreSkippedByTheirLength) {
   EXPECT_EQ(counters().sflow_datagrams.decoded, 1u);
 }
 
-TEST_F(SflowReaderTest, SamplesInFrontOfACutAreTaken) {
+TEST_F(SflowReaderTest, SamplesBeforeTruncationAreUsed) {
   wire::SflowWriter writer = Begin();
   for (int i = 0; i < 3; ++i) {
     writer.BeginSample(wire::kSflowFlowSample, wire::SflowFlowSample{});
@@ -209,10 +209,10 @@ TEST_F(SflowReaderTest, SamplesInFrontOfACutAreTaken) {
   EXPECT_EQ(SamplesDropped(DropReason::kTruncatedTelemetry), 1u);
   EXPECT_EQ(DatagramsDropped(DropReason::kTruncatedTelemetry), 1u);
   for (size_t size = 0; size < whole.size(); ++size) Take(whole.first(size));
-  EXPECT_EQ(DatagramsDropped(DropReason::kBadSflow), whole.size()) << "nobody cut them";
+  EXPECT_EQ(DatagramsDropped(DropReason::kBadSflow), whole.size()) << "not truncated";
 }
 
-TEST_F(SflowReaderTest, ASampleWhoseRecordsDoNotFitIsDroppedAlone) {
+TEST_F(SflowReaderTest, SampleWithOversizedRecordsIsDropped) {
   wire::SflowWriter writer = Begin();
   writer.BeginSample(wire::kSflowFlowSample, wire::SflowFlowSample{});
   writer.AddRecord(wire::kSflowQueueDepth, wire::SflowWordRecord{});
@@ -221,7 +221,7 @@ TEST_F(SflowReaderTest, ASampleWhoseRecordsDoNotFitIsDroppedAlone) {
   writer.AddRecord(wire::kSflowSampledHeader, header_);
   const std::span<const uint8_t> octets = writer.Finish();
   Bytes datagram(octets.begin(), octets.end());
-  datagram[end - 5] = 200;  // the record's length
+  datagram[end - 5] = 200;  // length of the record
   Take(datagram);
   EXPECT_EQ(SamplesDropped(DropReason::kBadSflow), 1u);
   EXPECT_EQ(out_.samples.size(), 1u);
@@ -238,7 +238,7 @@ TEST_F(SflowReaderTest, OtherVersionsAreDropped) {
   EXPECT_TRUE(reader_.Sources().empty());
 }
 
-TEST_F(SflowReaderTest, GapsInTheNumbersAreLostDatagrams) {
+TEST_F(SflowReaderTest, SequenceGapsAreLostDatagrams) {
   for (const uint32_t sequence : {5u, 6u, 9u}) Take(Begin(sequence).Finish());
   ASSERT_EQ(reader_.Sources().size(), 1u);
   EXPECT_TRUE(reader_.Sources()[0].is_sflow);
@@ -246,7 +246,7 @@ TEST_F(SflowReaderTest, GapsInTheNumbersAreLostDatagrams) {
   EXPECT_EQ(reader_.Sources()[0].lost, 2u);
 }
 
-TEST_F(SflowReaderTest, FiltersKeepTheSamplesOfTheirPacketsAndAllCounters) {
+TEST_F(SflowReaderTest, FiltersKeepMatchingSamplesAndAllCounters) {
   TelemetryReader::Options options;
   options.filter.hosts = {*ParseIpAddress("10.0.0.9")};
   reader_ = TelemetryReader(options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where reports, datagrams and samples went.
+// Counters of INT reports, datagrams and samples.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ namespace rocescope {
 struct TelemetryCounters {
   Ledger int_reports;
   Ledger sflow_datagrams;
-  Ledger samples;              // of sFlow: flow, counter and discarded packet samples
-  uint64_t int_datagrams = 0;  // each has one report or more
-  uint64_t int_stacks = 0;     // RoCE packets that carried INT themselves
+  Ledger samples;              // sFlow samples: flow, counter and discarded packet samples
+  uint64_t int_datagrams = 0;  // each contains one or more reports
+  uint64_t int_stacks = 0;     // RoCE packets that carried INT metadata
   uint64_t hop_records = 0;
   uint64_t sample_records = 0;
   uint64_t counter_records = 0;
-  uint64_t packets_unknown = 0;  // reports and samples that tell of no RoCE packet
+  uint64_t packets_unknown = 0;  // reports and samples whose packet is not RoCE
   uint64_t records_skipped = 0;  // records inside samples that rocescope does not read
-  uint64_t untracked = 0;  // datagrams whose sender's losses are not followed: too many senders
+  // Datagrams of senders whose losses are not tracked because there are too many senders.
+  uint64_t untracked = 0;
 
   TelemetryCounters& operator+=(const TelemetryCounters& other) {
     int_reports += other.int_reports;
@@ -40,18 +41,19 @@ struct TelemetryCounters {
   }
 };
 
-// Who sent telemetry by a capture or port, and what of it got lost on the way.
+// A sender of telemetry at a capture or port, and what was lost on the way from it.
 struct TelemetrySource {
   bool is_sflow = false;
   TapId tap = 0;
-  uint32_t node_id = 0;     // INT
-  uint8_t hardware_id = 0;  // INT
-  IpAddress agent;          // sFlow
-  uint32_t sub_agent = 0;   // sFlow
+  uint32_t node_id = 0;     // INT only
+  uint8_t hardware_id = 0;  // INT only
+  IpAddress agent;          // sFlow only
+  uint32_t sub_agent = 0;   // sFlow only
   uint64_t datagrams = 0;
-  uint64_t lost = 0;     // datagrams, by gaps in their numbers, less what came late
+  // Lost datagrams according to gaps in their numbers, less those that arrived late.
+  uint64_t lost = 0;
   uint64_t repeats = 0;  // datagrams with the same number as the one before
-  // In steps of about a second, by the clock of who receives (FrameWorker::LastSenders).
+  // With a resolution of about one second, by the receiver's clock (FrameWorker::LastSenders).
   Timestamp last_received{};
 };
 

@@ -18,7 +18,7 @@ DropReason TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp
 
 bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> octets,
                                  TelemetryPacket& packet) {
-  // Telemetry about telemetry is about no RoCE packet.
+  // Telemetry of telemetry packets does not concern RoCE.
   const TelemetryPorts ports = {.int_reports = 0, .int_md = options_.ports.int_md, .sflow = 0};
   const RawFrame raw = {.bytes = octets,
                         .original_length = static_cast<uint32_t>(octets.size()),
@@ -37,7 +37,7 @@ bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> oc
   return true;
 }
 
-// A packet that is not known may be anybody's.
+// An unknown packet is not excluded, because it could match.
 bool TelemetryReader::Filters(const TelemetryPacket& packet) const {
   return chooses_ && (!packet.known || !options_.filter.Keeps(packet_));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From datagrams of INT reports and of sFlow to records. One object a core, no locks. Where the
-// capture cut a datagram, what lies in front of the cut is still taken.
+// Makes records of INT report and sFlow datagrams. One object per core, no locks. If the capture
+// truncated a datagram, the part before the cut is used.
 #pragma once
 
 #include <cstdint>
@@ -22,23 +22,24 @@ namespace rocescope {
 class TelemetryReader {
  public:
   struct Options {
-    FrameFilter filter;  // hosts and QPs, of the packets that are told about
+    FrameFilter filter;  // hosts and QPs of the reported packets
     TelemetryPorts ports;
   };
-  // Senders whose sequence numbers are followed; strangers could pretend to be more.
+  // Maximum number of senders whose sequence numbers are tracked. The limit protects against
+  // spoofed senders.
   static constexpr size_t kMaximumSources = 4096;
 
   explicit TelemetryReader(Options options);
 
-  // A frame whose kind IsTelemetry. Why it could not be read: not even its beginning, or nothing
-  // that INT reports in it; kNone: it was.
+  // Takes a frame for which IsTelemetry(kind). Returns kNone, or the drop reason if not even the
+  // beginning was readable or if no INT report in it was.
   DropReason Take(const DecodedFrame& frame, TapId tap, Timestamp arrival, RecordBatch& out);
 
-  // A RoCE frame that has an int_stack.
+  // Takes a RoCE frame that has an int_stack.
   void TakeStack(const DecodedFrame& frame, TapId tap, Timestamp arrival, RecordBatch& out);
 
   const TelemetryCounters& counters() const { return counters_; }
-  // By kind, tap and number or address.
+  // Sorted by kind, tap, and number or address.
   std::vector<TelemetrySource> Sources() const;
 
  private:
@@ -46,7 +47,7 @@ class TelemetryReader {
   struct Datagram {
     TapId tap;
     Timestamp arrival;
-    bool cut;  // the capture ended before it did
+    bool cut;  // the capture ended before the datagram did
     RecordBatch& out;
   };
 
@@ -66,7 +67,7 @@ class TelemetryReader {
   DropReason TakeCounters(wire::ByteReader& in, uint32_t records, const wire::SflowSource& source,
                           const SampleRecord& sample, const Datagram& datagram);
 
-  // Decodes the front of a packet that a report or sample holds; false if it is no RoCE.
+  // Decodes the front of a packet inside a report or sample. Returns false if it is not RoCE.
   bool ReadPacket(LinkType link_type, std::span<const uint8_t> octets, TelemetryPacket& packet);
   bool Filters(const TelemetryPacket& packet) const;
   void Follow(SequenceFollower* follower, uint32_t sequence, uint32_t mask);
@@ -76,9 +77,9 @@ class TelemetryReader {
   SequenceFollower* FollowerOf(std::map<Key, SequenceFollower>& followers, const Key& key);
 
   Options options_;
-  bool chooses_;  // by host or queue pair
+  bool chooses_;  // the filter has hosts or queue pairs
   TelemetryCounters counters_;
-  DecodedFrame packet_{};  // inside the report or sample at hand
+  DecodedFrame packet_{};  // the packet inside the current report or sample
   using IntKey = std::tuple<TapId, uint32_t, uint8_t>;
   std::map<IntKey, SequenceFollower> int_followers_;
   std::map<SflowKey, SequenceFollower> sflow_followers_;

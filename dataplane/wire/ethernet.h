@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ethernet II and VLAN tags (IEEE 802.3 3.2, 802.1Q 9.6), and the cooked captures of Linux.
+// Ethernet II and VLAN tags (IEEE 802.3 3.2, 802.1Q 9.6), and Linux cooked captures.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ constexpr void Write(ByteWriter& out, const EthernetHeader& h) {
 }
 static_assert(EncodedSize<EthernetHeader>() == EthernetHeader::kSize);
 
-// What follows the TPID: tag control information and the next EtherType.
+// The bytes after the TPID: tag control information and the next EtherType.
 struct VlanTag {
   static constexpr size_t kSize = 4;
   uint8_t priority = 0;  // 3 bits
@@ -89,7 +89,7 @@ constexpr void Write(ByteWriter& out, const LinuxCookedHeader& h) {
 }
 static_assert(EncodedSize<LinuxCookedHeader>() == LinuxCookedHeader::kSize);
 
-// LINKTYPE_LINUX_SLL2, its successor.
+// LINKTYPE_LINUX_SLL2, the successor of LINKTYPE_LINUX_SLL.
 struct LinuxCooked2Header {
   static constexpr size_t kSize = 20;
   uint16_t ether_type = 0;

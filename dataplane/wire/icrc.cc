@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::array<uint8_t, 8> kOnes = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
-// Sums a packet from front to end, each step either as it is or as ones.
+// Computes the CRC over a packet from front to end. Each step adds bytes either unchanged or
+// replaced by ones.
 class Sum {
  public:
-  // RoCE has no Local Route Header; eight octets of ones stand for it.
+  // RoCE has no Local Route Header; eight bytes of ones replace it.
   explicit Sum(std::span<const uint8_t> packet) : rest_(packet) { Add(kOnes); }
 
   uint8_t Peek(size_t offset) const { return offset < rest_.size() ? rest_[offset] : uint8_t{0}; }
@@ -25,7 +26,7 @@ class Sum {
 
   void Plain(size_t count) { Add(Take(count)); }
   void Ones(size_t count) { Add(std::span(kOnes).first(Take(count).size())); }
-  // One octet with the bits of `mask` set.
+  // Adds one byte with the bits of `mask` set.
   void Masked(uint8_t mask) {
     const std::array<uint8_t, 1> octet = {static_cast<uint8_t>(Peek(0) | mask)};
     Add(std::span(octet).first(Take(1).size()));
@@ -62,8 +63,8 @@ void SumIpv4(Sum& sum) {
   SumUdp(sum);
 }
 
-// Extension headers that may stand between IPv6 and UDP: the ones that the decoder walks. The annex
-// knows none and names nothing variable in them, so they count as they are.
+// Extension headers between IPv6 and UDP that the decoder supports. Annex A17 does not mention them
+// and defines no variable fields in them, so they are added unchanged.
 uint8_t SumIpv6Extensions(Sum& sum, uint8_t next_header) {
   while (sum.remaining() >= 8) {
     size_t size = 8;
@@ -73,7 +74,7 @@ uint8_t SumIpv6Extensions(Sum& sum, uint8_t next_header) {
       case kIpProtocolDestinationOptions:
         size += size_t{8} * sum.Peek(1);
         break;
-      case kIpProtocolAuthentication:  // RFC 4302: in words, less two
+      case kIpProtocolAuthentication:  // RFC 4302: length in words minus 2
         size += size_t{4} * sum.Peek(1);
         break;
       case kIpProtocolFragment:
@@ -87,10 +88,10 @@ uint8_t SumIpv6Extensions(Sum& sum, uint8_t next_header) {
   return next_header;
 }
 
-// IPv6, and RoCEv1's GRH, which has the same layout and variable fields.
+// IPv6, and the GRH of RoCEv1, which has the same layout and variable fields.
 void SumIpv6(Sum& sum) {
   uint8_t next_header = sum.Peek(6);
-  sum.Masked(0x0f);  // version stays, traffic class
+  sum.Masked(0x0f);  // version unchanged, traffic class as ones
   sum.Ones(3);       // traffic class, flow label
   sum.Plain(3);      // payload length, next header
   sum.Ones(1);       // hop limit

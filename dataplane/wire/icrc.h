@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The invariant CRC of RoCE packets (IBTA vol. 1, 7.8.1; Annex A16.3 for RoCEv1, A17.3.3 for
-// RoCEv2): a CRC-32 over what no switch may change. Whatever a switch may change on the way (TOS or
-// traffic class, TTL, checksums, flow label, the BTH's congestion octet) counts as ones.
+// RoCEv2): a CRC-32 over the fields that switches do not change. Fields that they may change (TOS
+// or traffic class, TTL, checksums, flow label, the BTH's congestion byte) are replaced by ones.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,12 @@
 
 namespace rocescope::wire {
 
-// `network_packet` runs from the first octet of the IPv4 header, IPv6 header or GRH to the end of
-// the payload's padding: without the iCRC itself. Bytes that are no whole RoCE packet give some
-// number too; to see that they are one is the caller's part.
+// `network_packet` extends from the first byte of the IPv4 header, IPv6 header or GRH to the end of
+// the payload's padding, without the iCRC itself. The caller must ensure that it is a complete RoCE
+// packet; for other input the result is meaningless.
 uint32_t ComputeIcrc(std::span<const uint8_t> network_packet);
 
-// The four last octets carry the CRC with its least significant octet first, unlike every other
-// field.
+// The last four bytes hold the CRC with the least significant byte first, unlike all other fields.
 constexpr uint32_t ReadIcrc(std::span<const uint8_t> octets) {
   return __builtin_bswap32(ByteReader(octets).U32());
 }

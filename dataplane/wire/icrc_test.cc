@@ -11,8 +11,8 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// CRC-32 straight from its definition, bit by bit: polynomial 0x04c11db7, octets least significant
-// bit first, all ones at the start, complemented at the end (IBTA vol. 1, 7.8.1).
+// CRC-32 computed bit by bit from its definition: polynomial 0x04c11db7, least significant bit of
+// each byte first, initial value of all ones, complemented at the end (IBTA vol. 1, 7.8.1).
 uint32_t SlowCrc(const Bytes& bytes) {
   uint32_t crc = 0xffffffff;
   for (uint8_t octet : bytes) {
@@ -56,7 +56,7 @@ const Bytes kIpv6 = {0x66, 0x8a, 0xbc, 0xde, 0x00, 0x20, 0x11, 0x40,            
                      0xfd, 0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 2};
 Bytes MaskedIpv6(uint8_t next_header) {
   Bytes bytes = kIpv6;
-  bytes[0] = 0x6f;                        // version stays
+  bytes[0] = 0x6f;                        // version unchanged
   bytes[1] = bytes[2] = bytes[3] = 0xff;  // traffic class, flow label
   bytes[6] = next_header;
   bytes[7] = 0xff;  // hop limit
@@ -67,7 +67,7 @@ TEST(Icrc, SlowCrcAgreesWithTheCheckValueOfCrc32) {
   EXPECT_EQ(SlowCrc({'1', '2', '3', '4', '5', '6', '7', '8', '9'}), 0xcbf43926u);
 }
 
-TEST(Icrc, Ipv4CountsTosTtlAndChecksumsAsOnes) {
+TEST(Icrc, Ipv4TosTtlAndChecksumsAreOnes) {
   const Bytes ip = {0x45, 0x6a, 0x00, 0x34, 0x71, 0x8c, 0x40, 0x00, 0x3f, 0x11,
                     0x91, 0x61, 0x0a, 0x00, 0x00, 0x01, 0x0a, 0x00, 0x00, 0x02};
   const Bytes masked = {0x45, 0xff, 0x00, 0x34, 0x71, 0x8c, 0x40, 0x00, 0xff, 0x11,
@@ -76,7 +76,7 @@ TEST(Icrc, Ipv4CountsTosTtlAndChecksumsAsOnes) {
             SlowCrc(Concat({kDummyLrh, masked, kMaskedUdp, MaskedBthAndPayload()})));
 }
 
-TEST(Icrc, Ipv4OptionsCountAsTheyAre) {
+TEST(Icrc, Ipv4OptionsAreUnchanged) {
   const Bytes ip = {0x46, 0x6a, 0x00, 0x38, 0x71, 0x8c, 0x40, 0x00, 0x3f, 0x11, 0x91, 0x61,
                     0x0a, 0x00, 0x00, 0x01, 0x0a, 0x00, 0x00, 0x02, 0x94, 0x04, 0x00, 0x00};
   const Bytes masked = {0x46, 0xff, 0x00, 0x38, 0x71, 0x8c, 0x40, 0x00, 0xff, 0x11, 0xff, 0xff,
@@ -85,12 +85,12 @@ TEST(Icrc, Ipv4OptionsCountAsTheyAre) {
             SlowCrc(Concat({kDummyLrh, masked, kMaskedUdp, MaskedBthAndPayload()})));
 }
 
-TEST(Icrc, Ipv6CountsClassLabelAndHopLimitAsOnes) {
+TEST(Icrc, Ipv6ClassLabelAndHopLimitAreOnes) {
   EXPECT_EQ(ComputeIcrc(Concat({kIpv6, kUdp, kBthAndPayload})),
             SlowCrc(Concat({kDummyLrh, MaskedIpv6(0x11), kMaskedUdp, MaskedBthAndPayload()})));
 }
 
-TEST(Icrc, Ipv6ExtensionHeadersCountAsTheyAre) {
+TEST(Icrc, Ipv6ExtensionHeadersAreUnchanged) {
   Bytes ip = kIpv6;
   ip[6] = 60;  // destination options
   const Bytes options = {0x11, 0x01, 0x01, 0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -99,9 +99,9 @@ TEST(Icrc, Ipv6ExtensionHeadersCountAsTheyAre) {
       SlowCrc(Concat({kDummyLrh, MaskedIpv6(60), options, kMaskedUdp, MaskedBthAndPayload()})));
 }
 
-// RFC 8200, 4.5, and RFC 4302, 2: an atomic fragment's header is 8 octets, an authentication
-// header's length counts words less two.
-TEST(Icrc, FindsTheUdpChecksumBehindFragmentAndAuthenticationHeaders) {
+// RFC 8200, 4.5, and RFC 4302, 2: an atomic fragment header has 8 bytes, and the length of an
+// authentication header is in words minus 2.
+TEST(Icrc, FindsUdpChecksumAfterFragmentAndAuthenticationHeaders) {
   Bytes ip = kIpv6;
   ip[6] = 44;
   const Bytes fragment = {51, 0, 0, 0, 0xde, 0xad, 0xbe, 0xef};
@@ -112,20 +112,20 @@ TEST(Icrc, FindsTheUdpChecksumBehindFragmentAndAuthenticationHeaders) {
                             MaskedBthAndPayload()})));
 }
 
-TEST(Icrc, RoceV1HasItsBthRightBehindTheGrh) {
+TEST(Icrc, RoceV1BthFollowsGrh) {
   Bytes grh = kIpv6;
   grh[6] = 27;
   EXPECT_EQ(ComputeIcrc(Concat({grh, kBthAndPayload})),
             SlowCrc(Concat({kDummyLrh, MaskedIpv6(27), MaskedBthAndPayload()})));
 }
 
-TEST(Icrc, AnyCutGivesSomeNumber) {
+TEST(Icrc, AcceptsTruncatedInput) {
   const Bytes packet = Concat({kIpv6, kUdp, kBthAndPayload});
   for (size_t size = 0; size <= packet.size(); ++size) {
     const Bytes cut(packet.begin(), packet.begin() + static_cast<std::ptrdiff_t>(size));
     Bytes masked = Concat({kDummyLrh, MaskedIpv6(0x11), kMaskedUdp, MaskedBthAndPayload()});
     masked.resize(kDummyLrh.size() + size);
-    if (size > 6) {  // the next header is there
+    if (size > 6) {  // the next header is present
       EXPECT_EQ(ComputeIcrc(cut), SlowCrc(masked)) << size;
     } else {
       ComputeIcrc(cut);
@@ -133,7 +133,7 @@ TEST(Icrc, AnyCutGivesSomeNumber) {
   }
 }
 
-TEST(Icrc, LiesOnTheWireLeastSignificantByteFirst) {
+TEST(Icrc, IsLeastSignificantByteFirst) {
   std::array<uint8_t, 4> octets{};
   ByteWriter out(octets);
   WriteIcrc(out, 0x2a00fd82);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In-band network telemetry inside packets: INT-MD over UDP (P4.org, "In-band Network Telemetry
-// (INT) Dataplane Specification" v2.1, chapter "INT Headers"). A switch changes a packet's headers
-// to carry it, which breaks RoCE's invariant CRC; live RoCE is therefore told about in reports
-// (int_report.h), and this is found in their inner packets and in probes.
+// In-band Network Telemetry inside packets: INT-MD over UDP (P4.org, "In-band Network Telemetry
+// (INT) Dataplane Specification" v2.1, chapter "INT Headers"). Inserting it changes a packet's
+// headers, which breaks RoCE's invariant CRC. Live RoCE is therefore covered by reports
+// (int_report.h); INT-MD occurs in the inner packets of reports and in probes.
 #pragma once
 
 #include <bit>
@@ -14,23 +14,23 @@
 
 namespace rocescope::wire {
 
-// Instruction Bitmap of INT-MD and RepMdBits of reports: bit 0 is the most significant one.
+// Instruction Bitmap of INT-MD and RepMdBits of reports. Bit 0 is the most significant bit.
 enum IntInstruction : uint16_t {
-  kIntNodeId = 0x8000,  // reserved in reports, whose group header names the node
+  kIntNodeId = 0x8000,  // reserved in reports, whose group header has the node ID
   kIntPorts = 0x4000,   // level 1: 16 bits each
   kIntHopLatency = 0x2000,
-  kIntQueue = 0x1000,             // id (8 bits), occupancy (24)
-  kIntIngressTimestamp = 0x0800,  // 8 octets
-  kIntEgressTimestamp = 0x0400,   // 8 octets
+  kIntQueue = 0x1000,             // ID (8 bits), occupancy (24 bits)
+  kIntIngressTimestamp = 0x0800,  // 8 bytes
+  kIntEgressTimestamp = 0x0400,   // 8 bytes
   kIntLogicalPorts = 0x0200,      // level 2: 32 bits each
   kIntEgressUtilisation = 0x0100,
-  kIntBuffer = 0x0080,              // id (8 bits), occupancy (24)
-  kIntReserved = 0x007e,            // bits 9 to 14: four octets each
-  kIntChecksumComplement = 0x0001,  // in INT-MD, behind everything else of the hop
-  kIntDropReason = 0x0001,          // in reports: queue id (8 bits), drop reason (8)
+  kIntBuffer = 0x0080,              // ID (8 bits), occupancy (24 bits)
+  kIntReserved = 0x007e,            // bits 9 to 14: four bytes each
+  kIntChecksumComplement = 0x0001,  // in INT-MD, after the other metadata of the hop
+  kIntDropReason = 0x0001,          // in reports: queue ID (8 bits), drop reason (8 bits)
 };
 
-// Bytes / 4 that the baseline metadata of `instructions` takes, in a stack as in a report.
+// Number of four-byte words of baseline metadata for `instructions`, in a stack and in a report.
 constexpr uint32_t IntMetadataWords(uint16_t instructions) {
   constexpr uint16_t kDouble = kIntIngressTimestamp | kIntEgressTimestamp | kIntLogicalPorts;
   return static_cast<uint32_t>(std::popcount(instructions) +
@@ -39,17 +39,17 @@ constexpr uint32_t IntMetadataWords(uint16_t instructions) {
 
 enum IntHeaderType : uint8_t { kIntTypeMd = 1, kIntTypeDestination = 2, kIntTypeMx = 3 };
 
-// Shim between the UDP header and INT's own ("INT over TCP/UDP").
+// Shim header between the UDP header and the INT header ("INT over TCP/UDP").
 struct IntShim {
   static constexpr size_t kSize = 4;
-  // What `original` holds. Without (0) INT was announced otherwise than by the UDP port.
+  // Meaning of `original`. kNone: INT was not recognised by the UDP port.
   enum NextProtocol : uint8_t { kNone = 0, kUdpPayload = 1, kLayer4 = 2 };
 
   uint8_t type = kIntTypeMd;      // 4 bits
   uint8_t next_protocol = kNone;  // NPT, 2 bits
-  uint8_t length_words = 3;       // INT headers and metadata behind this shim
-  uint16_t original = 0;  // kUdpPayload: the UDP destination port; kLayer4: the IP protocol;
-                          // kNone: a DSCP << 2
+  uint8_t length_words = 3;       // length of the INT headers and metadata after this shim
+  // kUdpPayload: the original UDP destination port; kLayer4: the IP protocol; kNone: DSCP << 2.
+  uint16_t original = 0;
 };
 
 constexpr void Read(ByteReader& in, IntShim& h) {
@@ -66,17 +66,18 @@ constexpr void Write(ByteWriter& out, const IntShim& h) {
 }
 static_assert(EncodedSize<IntShim>() == IntShim::kSize);
 
-// "INT-MD Metadata Header Format". The stack of the hops' metadata follows, the last hop's first.
+// "INT-MD Metadata Header Format". The metadata stack follows, beginning with the last hop.
 struct IntMdHeader {
   static constexpr size_t kSize = 12;
   uint8_t version = 2;
-  bool discard = false;        // D: a copy or probe, for the sink to throw away
-  bool hops_exceeded = false;  // E: a hop had to leave its metadata out
-  bool mtu_exceeded = false;   // M: likewise
-  uint8_t hop_words = 0;       // Hop ML, 5 bits: what each hop adds, in four octets
+  bool discard = false;  // D: a copy or probe that the sink must discard
+  // E: a hop could not add its metadata because the hop count was exhausted.
+  bool hops_exceeded = false;
+  bool mtu_exceeded = false;  // M: a hop could not add its metadata because of the MTU
+  uint8_t hop_words = 0;      // Hop ML, 5 bits: metadata per hop in four-byte words
   uint8_t remaining_hops = 0;
   uint16_t instructions = 0;  // IntInstruction
-  uint16_t domain_id = 0;     // 0: none, and the following two mean nothing
+  uint16_t domain_id = 0;     // 0: no domain; the following two fields are unused
   uint16_t domain_instructions = 0;
   uint16_t domain_flags = 0;
 };
@@ -106,18 +107,18 @@ constexpr void Write(ByteWriter& out, const IntMdHeader& h) {
 }
 static_assert(EncodedSize<IntMdHeader>() == IntMdHeader::kSize);
 
-// What one hop says of a packet. The specification leaves units to the device; rocescope takes
-// nanoseconds and octets, as its simulator writes them.
+// INT metadata of one hop. The specification leaves the units to the device; rocescope uses
+// nanoseconds and bytes, and its simulator writes these.
 struct IntMetadata {
   uint16_t present =
-      0;  // IntInstruction: asked for, and not answered by all ones ("not available")
+      0;  // IntInstruction bits that were requested and are not all ones ("not available")
   uint32_t node_id = 0;
   uint16_t ingress_port = 0;
   uint16_t egress_port = 0;
   uint32_t hop_latency = 0;
-  uint8_t queue_id = 0;            // also beside a drop reason
+  uint8_t queue_id = 0;            // also next to a drop reason
   uint32_t queue_occupancy = 0;    // 24 bits
-  uint64_t ingress_timestamp = 0;  // the node's own clock
+  uint64_t ingress_timestamp = 0;  // by the node's own clock
   uint64_t egress_timestamp = 0;
   uint32_t ingress_logical_port = 0;
   uint32_t egress_logical_port = 0;
@@ -132,7 +133,7 @@ struct IntMetadata {
 
 namespace internal {
 
-// Bytes that say "not available" are taken out of `present`.
+// Removes values of all ones ("not available") from `present`.
 constexpr uint32_t TakeU32(ByteReader& in, uint16_t bit, IntMetadata& m) {
   const uint32_t value = in.U32();
   if (value != UINT32_MAX) m.present |= bit;
@@ -173,7 +174,7 @@ constexpr void ReadSharedMetadata(ByteReader& in, uint16_t bits, IntMetadata& m)
   in.Skip(4 * IntMetadataWords(bits & kIntReserved));
 }
 
-// All ones for what is asked for and not `present`.
+// Writes all ones for values that were requested and are not `present`.
 constexpr void PutU32(ByteWriter& out, bool there, uint32_t value) {
   out.U32(there ? value : UINT32_MAX);
 }
@@ -209,8 +210,8 @@ constexpr void WriteSharedMetadata(ByteWriter& out, uint16_t bits, const IntMeta
 
 }  // namespace internal
 
-// One hop of an INT-MD stack; `domain` are its domain specific octets. Reads Hop ML * 4 octets, or
-// clears in.ok() where `header` asks for more than Hop ML holds.
+// Reads one hop of an INT-MD stack; `domain` are its domain-specific bytes. Reads Hop ML * 4 bytes,
+// or clears in.ok() if `header` requests more than Hop ML holds.
 constexpr void ReadIntHop(ByteReader& in, const IntMdHeader& header, IntMetadata& m,
                           std::span<const uint8_t>& domain) {
   m = {};
@@ -234,8 +235,8 @@ constexpr void WriteIntHop(ByteWriter& out, const IntMdHeader& header, const Int
   }
 }
 
-// How many hops a stack of `stack_words` four-octet words holds. Metadata that only the source adds
-// may make it longer.
+// Number of hops in a stack of `stack_words` four-byte words. Source-only metadata can make the
+// stack longer.
 constexpr uint32_t IntHopsIn(const IntMdHeader& header, uint32_t stack_words) {
   return header.hop_words == 0 ? 0 : stack_words / header.hop_words;
 }

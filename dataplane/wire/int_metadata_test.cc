@@ -14,7 +14,7 @@ using test::ExpectShortReadsFail;
 TEST(IntShim, MatchesTheSpecification) {
   const std::vector<uint8_t> golden = {
       0b0001'01'00,  // Type 1 (MD), NPT 1 (UDP payload), reserved
-      0x07,          // Length: 7 words behind the shim
+      0x07,          // length: 7 words after the shim
       0x12, 0xb7,    // original UDP destination port 4791
   };
   ExpectGolden(IntShim{.type = kIntTypeMd,
@@ -54,7 +54,7 @@ TEST(IntMdHeader, KeepsEachFlagInItsOwnBit) {
   EXPECT_EQ(test::Encoded(IntMdHeader{.version = 0, .mtu_exceeded = true})[0], 0x02);
 }
 
-TEST(IntMetadata, TakesEightBytesForTimestampsAndLogicalPortsAndFourForTheOthers) {
+TEST(IntMetadata, HasEightBytesForTimestampsAndLogicalPortsElseFour) {
   EXPECT_EQ(IntMetadataWords(kIntNodeId), 1u);
   EXPECT_EQ(IntMetadataWords(kIntIngressTimestamp), 2u);
   EXPECT_EQ(IntMetadataWords(kIntEgressTimestamp), 2u);
@@ -62,8 +62,8 @@ TEST(IntMetadata, TakesEightBytesForTimestampsAndLogicalPortsAndFourForTheOthers
   EXPECT_EQ(IntMetadataWords(0xffff), 16u + 3u);
 }
 
-// Every instruction that the specification defines, in the order of its bits, then domain specific
-// metadata, then the checksum complement.
+// All instructions of the specification in the order of their bits, then domain-specific metadata,
+// then the checksum complement.
 const std::vector<uint8_t> kWholeHop = {
     0x00, 0x00, 0x03, 0xe9,                          // bit 0: node ID 1001
     0x00, 0x11, 0x00, 0x22,                          // bit 1: ingress 17, egress 34
@@ -109,7 +109,7 @@ TEST(IntHop, MatchesTheSpecification) {
   EXPECT_EQ(std::vector<uint8_t>(room.begin(), room.begin() + out.offset()), kWholeHop);
 }
 
-TEST(IntHop, TakesAllOnesForNotAvailable) {
+TEST(IntHop, TreatsAllOnesAsNotAvailable) {
   const std::vector<uint8_t> octets = {
       0xff, 0xff, 0xff, 0xff,                          // node ID
       0x00, 0x00, 0x00, 0x07,                          // hop latency
@@ -131,7 +131,7 @@ TEST(IntHop, TakesAllOnesForNotAvailable) {
   EXPECT_EQ(std::vector<uint8_t>(room.begin(), room.begin() + out.offset()), octets);
 }
 
-TEST(IntHop, IsRefusedWhereItsLengthCannotHoldWhatIsAskedFor) {
+TEST(IntHop, IsRejectedIfHopLengthIsTooShort) {
   const IntMdHeader header = {.hop_words = 2, .instructions = kIntNodeId | kIntLogicalPorts};
   ByteReader in(kWholeHop);
   IntMetadata hop;
@@ -140,9 +140,9 @@ TEST(IntHop, IsRefusedWhereItsLengthCannotHoldWhatIsAskedFor) {
   EXPECT_FALSE(in.ok());
 }
 
-TEST(IntStack, HoldsWholeHopsAndWhatOnlyTheSourceAdds) {
+TEST(IntStack, ContainsWholeHopsAndSourceOnlyMetadata) {
   EXPECT_EQ(IntHopsIn({.hop_words = 2}, 4), 2u);
-  EXPECT_EQ(IntHopsIn({.hop_words = 2}, 5), 2u) << "one word is the source's";
+  EXPECT_EQ(IntHopsIn({.hop_words = 2}, 5), 2u) << "one word is source-only metadata";
   EXPECT_EQ(IntHopsIn({.hop_words = 0}, 4), 0u);
 }
 

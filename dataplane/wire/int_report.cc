@@ -4,14 +4,14 @@
 namespace rocescope::wire {
 namespace {
 
-// Bit 0 is reserved, but takes its four octets where a node sets it.
+// Bit 0 is reserved, but occupies four bytes if a node sets it.
 void ReadMetadata(ByteReader& in, uint16_t bits, IntMetadata& metadata) {
   metadata = {};
   if (bits & kIntNodeId) in.Skip(4);
   internal::ReadSharedMetadata(in, bits, metadata);
   if (bits & kIntDropReason) {
     const uint32_t drop = internal::TakeU32(in, kIntDropReason, metadata);
-    // Where the queue's own metadata is there, both name the same queue.
+    // If the queue metadata is present, it has the same queue ID.
     if (!metadata.Has(kIntQueue)) metadata.queue_id = static_cast<uint8_t>(drop >> 24);
     metadata.drop_reason = static_cast<uint8_t>(drop >> 16);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// INT's reports to a collector, one UDP datagram each (P4.org, "Telemetry Report Format
-// Specification" v2.0, section 3): what INT-XD sends for each hop of a packet ("postcards"), and
-// what the sink of INT-MD sends for all of them. A datagram is a group header and one or more
-// individual reports; the UDP port is the operator's choice.
+// INT reports to a collector, in UDP datagrams (P4.org, "Telemetry Report Format Specification"
+// v2.0, section 3). INT-XD sends one for each hop of a packet ("postcards"), and the sink of INT-MD
+// sends one for all hops. A datagram is a group header and one or more individual reports. The
+// operator chooses the UDP port.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace rocescope::wire {
 struct IntReportGroupHeader {
   static constexpr size_t kSize = 8;
   static constexpr uint32_t kSequenceMask = 0x3fffff;
-  uint8_t version = 2;      // 4 bits
-  uint8_t hardware_id = 0;  // 6 bits; a line card, or whatever numbers its reports by itself
-  uint32_t sequence = 0;    // 22 bits; of datagrams from one node and hardware id
+  uint8_t version = 2;  // 4 bits
+  // 6 bits; identifies a line card or another unit with its own sequence numbers.
+  uint8_t hardware_id = 0;
+  uint32_t sequence = 0;  // 22 bits; counts datagrams from one node and hardware ID
   uint32_t node_id = 0;
 };
 
@@ -55,12 +56,12 @@ struct IntReportHeader {
   static constexpr size_t kSize = 4;
   uint8_t type = kIntReportInt;        // 4 bits
   uint8_t inner_type = kIntInnerNone;  // 4 bits
-  uint8_t length_words = 0;            // all that follows this word
-  uint8_t metadata_words = 0;          // of it the baseline and domain specific metadata
+  uint8_t length_words = 0;            // length of the report after this word
+  uint8_t metadata_words = 0;          // of which baseline and domain-specific metadata
   bool dropped = false;                // D
   bool congested = false;              // Q
   bool tracked = false;                // F: the flow matches a watch list
-  bool intermediate = false;           // I: from the middle of an INT-MD path
+  bool intermediate = false;           // I: from an intermediate hop of an INT-MD path
 };
 
 constexpr void Read(ByteReader& in, IntReportHeader& h) {
@@ -84,11 +85,11 @@ constexpr void Write(ByteWriter& out, const IntReportHeader& h) {
 }
 static_assert(EncodedSize<IntReportHeader>() == IntReportHeader::kSize);
 
-// The fixed part of report type INT's main contents (3.3.1).
+// The fixed part of the main contents of an INT report (3.3.1).
 struct IntReportMain {
   static constexpr size_t kSize = 8;
   uint16_t metadata_bits = 0;  // RepMdBits: IntInstruction
-  uint16_t domain_id = 0;      // 0: the default domain, in which the following mean nothing
+  uint16_t domain_id = 0;      // 0: the default domain; the following fields are unused
   uint16_t domain_bits = 0;    // DSMdBits
   uint16_t domain_status = 0;  // DSMdstatus
 };
@@ -115,11 +116,11 @@ enum IntTlvType : uint8_t {
   kIntTlvIpv6 = 3,
 };
 
-// In front of each part of an inner content of type TLV (3.3.2).
+// The header of each part of an inner content of type TLV (3.3.2).
 struct IntTlvHeader {
   static constexpr size_t kSize = 4;
   uint8_t type = kIntTlvDomain;  // 4 bits
-  uint8_t length_words = 0;      // behind this word
+  uint8_t length_words = 0;      // length after this word
   uint16_t data_template = 0;
 };
 
@@ -136,36 +137,37 @@ constexpr void Write(ByteWriter& out, const IntTlvHeader& h) {
 }
 static_assert(EncodedSize<IntTlvHeader>() == IntTlvHeader::kSize);
 
-// An individual report as a whole. Spans point into what it was read from.
+// A complete individual report. Spans point into the input.
 struct IntReport {
   IntReportHeader header;
-  IntReportMain main;    // of type INT alone, as the following two
-  IntMetadata metadata;  // without node id, which the group header has
+  IntReportMain main;    // like the two following fields, for reports of type INT only
+  IntMetadata metadata;  // without the node ID, which is in the group header
   std::span<const uint8_t> domain_metadata;
-  std::span<const uint8_t> inner;  // as header.inner_type says; whole words
+  std::span<const uint8_t> inner;  // type according to header.inner_type; a multiple of four bytes
 };
 
 enum class IntReportFault : uint8_t {
   kNone,
-  kTruncated,    // the octets end before the report does
-  kBadLength,    // its lengths contradict each other
-  kUnknownType,  // neither inner only nor INT: its parts are not known, `header` and `inner` are
+  kTruncated,    // the input ends inside the report
+  kBadLength,    // the lengths contradict each other
+  kUnknownType,  // neither inner-only nor INT: only `header` and `inner` are valid
 };
 
-// Reads the report at the front of `in` and leaves `in` behind it, whatever its fault but
-// kTruncated, which leaves nothing.
+// Reads the report at the front of `in` and advances `in` past it for all results except
+// kTruncated, which leaves `in` empty.
 IntReportFault ReadIntReport(ByteReader& in, IntReport& report);
 
-// The longest inner content beside all baseline metadata: length_words is 8 bits wide.
+// Maximum length of the inner content together with all baseline metadata: length_words has 8 bits.
 inline constexpr size_t kMaximumIntInner =
     255 * 4 - IntReportMain::kSize - 4 * size_t{IntMetadataWords(0xffff)};
 
-// Writes `report`: its lengths from main.metadata_bits, domain_metadata (whole words) and inner,
-// which is padded with zeros to a whole word. False, and nothing is written, if it is too long.
+// Writes `report`. Its lengths follow from main.metadata_bits, domain_metadata (a multiple of four
+// bytes) and inner, which is zero-padded to a multiple of four bytes. Returns false and writes
+// nothing if the report is too long.
 bool WriteIntReport(ByteWriter& out, const IntReport& report);
 
-// The packet that the inner content holds or, as a TLV, the first in it; empty if there is none.
-// `type` becomes kIntInnerEthernet, -Ipv4 or -Ipv6, or else kIntInnerNone.
+// Returns the packet in the inner content, or the first one in a TLV; empty if there is none. Sets
+// `type` to kIntInnerEthernet, kIntInnerIpv4, kIntInnerIpv6 or kIntInnerNone.
 std::span<const uint8_t> InnerPacketOf(const IntReport& report, IntInnerType& type);
 
 }  // namespace rocescope::wire

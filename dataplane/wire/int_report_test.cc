@@ -67,7 +67,7 @@ TEST(IntTlv, MatchesTheSpecification) {
 }
 
 // The specification's first example: level 1 interfaces and queue occupancy of a TCP packet that
-// was cut behind its TCP header, 5 words of IP and 5 of TCP.
+// was truncated after its TCP header, 5 words of IP and 5 of TCP.
 Bytes FirstExample() {
   Bytes octets = {
       0x14, 14,   2,    0x20,  // INT, IPv4; Report Length 14, MD Length 2, F
@@ -116,7 +116,7 @@ TEST(IntReport, WritesTheSpecificationsFirstExample) {
   EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
 }
 
-TEST(IntReport, FillsTheLastWordOfTheInnerPacket) {
+TEST(IntReport, PadsInnerPacket) {
   const Bytes packet = {0x45, 0x00, 0x00};
   IntReport report;
   report.header = {.type = kIntReportInnerOnly, .inner_type = kIntInnerIpv4};
@@ -128,9 +128,9 @@ TEST(IntReport, FillsTheLastWordOfTheInnerPacket) {
             (Bytes{0x04, 1, 0, 0, 0x45, 0x00, 0x00, 0x00}));
 }
 
-TEST(IntReport, TellsQueueAndReasonOfADrop) {
+TEST(IntReport, ReadsQueueAndReasonOfADrop) {
   const Bytes octets = {
-      0x10, 5,    3,    0x80,                          // INT, no inner; 5 words, MD 3, D
+      0x10, 5,    3,    0x80,                          // INT, no inner content; 5 words, MD 3, D
       0x08, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // bits 4 and 15
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2a,  // ingress timestamp
       0x04, 0x4d, 0x00, 0x00,                          // queue 4, reason 77, padding
@@ -149,12 +149,12 @@ TEST(IntReport, TellsQueueAndReasonOfADrop) {
   EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
 }
 
-// The specification's second example: domain specific metadata, and TLVs inside.
-TEST(IntReport, FindsThePacketBehindOtherTlvs) {
+// The specification's second example: domain-specific metadata, and an inner content of TLVs.
+TEST(IntReport, FindsPacketAfterOtherTlvs) {
   const Bytes octets = {
       0x11, 9,    3,    0x20,  // INT, TLV; 9 words, MD 3
       0x50, 0x00, 0x54, 0x53,  // bits 1 and 3, domain
-      0x80, 0x00, 0x00, 0x00,  // DSMdBits: the first
+      0x80, 0x00, 0x00, 0x00,  // DSMdBits: the first bit
       0x00, 0x07, 0x00, 0x09,  // interfaces
       0x02, 0x00, 0x10, 0x00,  // queue
       0xd0, 0x0d, 0xd0, 0x0d,  // domain specific metadata
@@ -173,7 +173,7 @@ TEST(IntReport, FindsThePacketBehindOtherTlvs) {
   EXPECT_EQ(packet.size(), 4u);
 }
 
-TEST(IntReport, TellsCutReportsFromWrongOnes) {
+TEST(IntReport, DistinguishesTruncatedFromInvalidReports) {
   const Bytes whole = FirstExample();
   for (size_t size = 0; size < whole.size(); ++size) {
     ByteReader in(std::span<const uint8_t>(whole).first(size));
@@ -188,12 +188,13 @@ TEST(IntReport, TellsCutReportsFromWrongOnes) {
     return ReadIntReport(in, report);
   };
   EXPECT_EQ(fault_with(1, 1), IntReportFault::kBadLength) << "too short for the main contents";
-  EXPECT_EQ(fault_with(2, 13), IntReportFault::kBadLength) << "more metadata than report";
-  EXPECT_EQ(fault_with(2, 1), IntReportFault::kBadLength) << "less metadata than the bits say";
+  EXPECT_EQ(fault_with(2, 13), IntReportFault::kBadLength) << "metadata longer than the report";
+  EXPECT_EQ(fault_with(2, 1), IntReportFault::kBadLength)
+      << "metadata shorter than the bits require";
   EXPECT_EQ(fault_with(0, 0x24), IntReportFault::kUnknownType) << "IOAM";
 }
 
-TEST(IntReport, RefusesToWriteMoreThanItsLengthCanSay) {
+TEST(IntReport, RejectsReportsThatAreTooLong) {
   const Bytes packet(1024, 1);
   IntReport report;
   report.header.inner_type = kIntInnerEthernet;

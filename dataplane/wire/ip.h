@@ -35,12 +35,12 @@ enum Ecn : uint8_t { kEcnNotEct = 0, kEcnEct1 = 1, kEcnEct0 = 2, kEcnCe = 3 };
 
 struct Ipv4Header {
   static constexpr size_t kSize = 20;  // without options
-  uint8_t header_words = 5;            // IHL: 32-bit words with options
+  uint8_t header_words = 5;            // IHL: header length in 32-bit words, with options
   uint8_t version = 4;
   uint8_t traffic_class = 0;  // DSCP << 2 | ECN
   uint16_t total_length = 0;
   uint16_t identification = 0;
-  uint16_t fragment = 0;  // flags (3 bits), offset in 8 octets (13 bits)
+  uint16_t fragment = 0;  // flags (3 bits), offset in units of 8 bytes (13 bits)
   uint8_t ttl = 0;
   uint8_t protocol = 0;
   uint16_t checksum = 0;
@@ -65,7 +65,7 @@ constexpr void Read(ByteReader& in, Ipv4Header& h) {
   h.source = at.U32<12>();
   h.destination = at.U32<16>();
 }
-// The checksum is written as given; Ipv4Checksum works it out.
+// Writes the checksum as given; Ipv4Checksum computes it.
 constexpr void Write(ByteWriter& out, const Ipv4Header& h) {
   out.U8(static_cast<uint8_t>(h.version << 4 | (h.header_words & 0xf)));
   out.U8(h.traffic_class);
@@ -80,7 +80,7 @@ constexpr void Write(ByteWriter& out, const Ipv4Header& h) {
 }
 static_assert(EncodedSize<Ipv4Header>() == Ipv4Header::kSize);
 
-// Over a header without options (RFC 1071).
+// Computes the checksum of a header without options (RFC 1071).
 constexpr uint16_t Ipv4Checksum(const Ipv4Header& h) {
   uint32_t sum = uint32_t{static_cast<uint8_t>(h.version << 4 | h.header_words)} << 8;
   sum += h.traffic_class;
@@ -137,7 +137,7 @@ static_assert(EncodedSize<Ipv6Header>() == Ipv6Header::kSize);
 struct Ipv6FragmentHeader {
   static constexpr size_t kSize = 8;
   uint8_t next_header = 0;
-  uint16_t offset = 0;  // in 8 octets
+  uint16_t offset = 0;  // in units of 8 bytes
   bool more = false;
   uint32_t identification = 0;
 };
@@ -162,7 +162,7 @@ struct UdpHeader {
   static constexpr size_t kSize = 8;
   uint16_t source_port = 0;
   uint16_t destination_port = 0;
-  uint16_t length = 0;  // with this header
+  uint16_t length = 0;  // including this header
   uint16_t checksum = 0;
 };
 

@@ -37,7 +37,7 @@ TEST(Ipv4, MatchesRfc791) {
   ExpectShortReadsFail<Ipv4Header>(golden);
 }
 
-TEST(Ipv4, FragmentOffsetLeavesOutTheFlags) {
+TEST(Ipv4, FragmentOffsetExcludesFlags) {
   EXPECT_EQ(Ipv4Header{.fragment = 0x4000}.FragmentOffset(), 0);
   EXPECT_EQ(Ipv4Header{.fragment = 0x20b9}.FragmentOffset(), 185);
 }

@@ -6,8 +6,8 @@
 namespace rocescope::wire {
 namespace {
 
-// Byte offsets behind the MAD header (IBTA vol. 1, tables 12.6 to 12.11). A field that a message
-// does not have stands at kAbsent.
+// Byte offsets after the MAD header (IBTA vol. 1, tables 12.6 to 12.11). kAbsent: the message does
+// not have the field.
 constexpr uint8_t kAbsent = 0xff;
 
 struct Layout {
@@ -19,7 +19,7 @@ struct Layout {
   uint8_t service_id = kAbsent;    // 64 bits
   uint8_t reason = kAbsent;        // 16 bits
   uint8_t status = kAbsent;        // 8 bits
-  uint8_t transport = kAbsent;     // bits 1 and 2 of the octet
+  uint8_t transport = kAbsent;     // bits 1 and 2 of the byte
   uint8_t path_mtu = kAbsent;      // upper 4 bits
 };
 
@@ -56,7 +56,7 @@ const Layout* LayoutOf(uint16_t attribute) {
   return nullptr;
 }
 
-// Fields at any offset of the CM data; the first read past its end spoils them all.
+// Access to fields at any offset of the CM data. A read past the end makes all fields invalid.
 class Fields {
  public:
   explicit Fields(std::span<const uint8_t> data) : data_(data) {}

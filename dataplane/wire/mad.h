@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Management datagrams of the communication manager on QP1 (IBTA vol. 1, 13.4 and 12.6).
+// Management datagrams of the communication manager (CM) on QP1 (IBTA vol. 1, 13.4 and 12.6).
 #pragma once
 
 #include <cstdint>
@@ -63,17 +63,18 @@ constexpr void Write(ByteWriter& out, const MadHeader& h) {
 }
 static_assert(EncodedSize<MadHeader>() == MadHeader::kSize);
 
-// The parts of a CM message that tell which queue pairs it joins; zero where the attribute has
-// no such field.
+// The fields of a CM message that identify the queue pairs of a connection. Zero if the attribute
+// has no such field.
 struct CmMessage {
   CmAttribute attribute = CmAttribute::kConnectRequest;
   uint64_t transaction_id = 0;
-  uint32_t local_comm_id = 0;   // the sender's; the request ID of service ID resolution
-  uint32_t remote_comm_id = 0;  // the receiver's
+  uint32_t local_comm_id = 0;   // sender's ID; the request ID of service ID resolution
+  uint32_t remote_comm_id = 0;  // receiver's ID
   Qpn local_qpn;   // ConnectRequest, ConnectReply, ServiceIdResolutionReply: the sender's QP
   Qpn remote_qpn;  // DisconnectRequest, LoadAlternatePath: the receiver's QP
-  uint32_t starting_psn = 0;      // ConnectRequest, ConnectReply: the PSN of the first packet that
-                                  // this message's receiver will send to its sender
+  // ConnectRequest, ConnectReply: PSN of the first packet that the receiver of this message will
+  // send to its sender.
+  uint32_t starting_psn = 0;
   uint64_t service_id = 0;        // ConnectRequest, ServiceIdResolutionRequest and -Reply
   uint16_t reason = 0;            // ConnectReject; the status of AlternatePathResponse and
                                   // ServiceIdResolutionReply
@@ -83,11 +84,11 @@ struct CmMessage {
 
 inline constexpr size_t kCmDataSize = 232;  // after the MAD header
 
-// Reads the CM message behind `header` and leaves `in` where it stands. False, and `message` as it
-// was, if the MAD is of another class or attribute, or if the capture ends before the fields do.
+// Reads the CM message after `header` without advancing `in`. Returns false and leaves `message`
+// unchanged if the MAD has another class or attribute, or if the capture ends before the fields.
 bool ReadCmMessage(const MadHeader& header, ByteReader& in, CmMessage& message);
 
-// Writes the 232 octets behind the MAD header, other fields zero.
+// Writes the 232 bytes after the MAD header. Other fields are zero.
 void WriteCmMessage(ByteWriter& out, const CmMessage& message);
 
 }  // namespace rocescope::wire

@@ -13,7 +13,7 @@ namespace {
 
 using Data = std::vector<uint8_t>;
 
-// The 232 octets of CM data with some of them set: {offset, octets}.
+// 232 bytes of CM data with some bytes set: {offset, bytes}.
 Data CmData(std::initializer_list<std::pair<size_t, Data>> fields) {
   Data data(232);
   for (const auto& [offset, octets] : fields) {
@@ -35,7 +35,8 @@ MadHeader HeaderOf(const CmMessage& message) {
           .attribute_id = static_cast<uint16_t>(message.attribute)};
 }
 
-// `message` is written as `golden`, and `golden` reads as a message that writes the same.
+// `message` is written as `golden`, and reading `golden` yields a message that is written
+// identically.
 void ExpectCm(const CmMessage& message, const Data& golden) {
   EXPECT_EQ(Written(message), golden);
   ByteReader in(golden);
@@ -128,7 +129,7 @@ TEST(CmMessage, LoadAlternatePathMatchesIbta1281) {
            CmData({{3, {0x01}}, {7, {0x02}}, {12, {0x12, 0x34, 0x56}}}));
 }
 
-TEST(CmMessage, AlternatePathResponseCarriesAStatus) {
+TEST(CmMessage, AlternatePathResponseHasStatus) {
   ExpectCm({.attribute = CmAttribute::kAlternatePathResponse,
             .local_comm_id = 1,
             .remote_comm_id = 2,
@@ -157,7 +158,7 @@ TEST(CmMessage, ServiceIdResolutionMatchesIbta1211) {
            }));
 }
 
-TEST(CmMessage, OthersCarryTheTwoCommunicationIds) {
+TEST(CmMessage, OtherMessagesHaveTwoCommunicationIds) {
   for (CmAttribute attribute : {CmAttribute::kMessageReceiptAcknowledgement,
                                 CmAttribute::kReadyToUse, CmAttribute::kDisconnectReply}) {
     ExpectCm({.attribute = attribute, .local_comm_id = 1, .remote_comm_id = 2},
@@ -165,7 +166,7 @@ TEST(CmMessage, OthersCarryTheTwoCommunicationIds) {
   }
 }
 
-TEST(CmMessage, ReadsOnlyWhatItsAttributeHas) {
+TEST(CmMessage, ReadsOnlyFieldsOfTheAttribute) {
   const Data ones(kCmDataSize, 0xff);
   ByteReader in(ones);
   CmMessage message;
@@ -179,7 +180,7 @@ TEST(CmMessage, ReadsOnlyWhatItsAttributeHas) {
   EXPECT_EQ(in.offset(), 0u);
 }
 
-TEST(CmMessage, AnotherClassOrAttributeIsRefused) {
+TEST(CmMessage, RejectsOtherClassesAndAttributes) {
   const Data data(kCmDataSize);
   ByteReader in(data);
   CmMessage message;
@@ -188,8 +189,8 @@ TEST(CmMessage, AnotherClassOrAttributeIsRefused) {
   EXPECT_FALSE(ReadCmMessage({.attribute_id = 0x1b}, in, message));
 }
 
-// A ConnectReply's last needed field is the starting PSN, octets 20 to 22.
-TEST(CmMessage, ACutMessageIsReadOnceItsFieldsAreThere) {
+// The last required field of a ConnectReply is the starting PSN, bytes 20 to 22.
+TEST(CmMessage, ReadsTruncatedMessageIfFieldsArePresent) {
   const Data data(kCmDataSize, 0xff);
   CmMessage message = {.local_comm_id = 42};
   ByteReader short_of_one(std::span<const uint8_t>(data).first(22));

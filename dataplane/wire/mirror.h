@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What switches and overlays put around a frame: GRE (RFC 2784, 2890), ERSPAN (draft-foschiano-
-// erspan-03), VXLAN (RFC 7348), Geneve (RFC 8926).
+// Encapsulations of switches and overlays: GRE (RFC 2784, 2890), ERSPAN
+// (draft-foschiano-erspan-03), VXLAN (RFC 7348), Geneve (RFC 8926).
 #pragma once
 
 #include <cstdint>
@@ -60,10 +60,10 @@ struct Erspan2Header {
   uint8_t version = 1;
   uint16_t vlan = 0;  // 12 bits
   uint8_t class_of_service = 0;
-  uint8_t encapsulation = 0;  // En: 3 says that the frame kept its tag
+  uint8_t encapsulation = 0;  // En: 3 means that the frame kept its VLAN tag
   bool truncated = false;
   uint16_t session = 0;  // 10 bits
-  uint32_t index = 0;    // 20 bits; of the port, in the switch's own numbering
+  uint32_t index = 0;    // 20 bits; identifies the port in the switch's own numbering
 };
 
 constexpr void Read(ByteReader& in, Erspan2Header& h) {
@@ -90,11 +90,11 @@ static_assert(EncodedSize<Erspan2Header>() == Erspan2Header::kSize);
 enum class ErspanGranularity : uint8_t {
   k100Microseconds = 0,
   k100Nanoseconds = 1,
-  kIeee1588 = 2,  // nanoseconds; the seconds travel in the platform sub-header
+  kIeee1588 = 2,  // nanoseconds; the seconds are in the platform-specific subheader
   kUserDefined = 3,
 };
 
-// Nanoseconds of one unit; 0 where only the operator knows.
+// Nanoseconds per unit; 0 if only the operator knows the unit.
 constexpr int64_t NanosecondsOf(ErspanGranularity granularity) {
   switch (granularity) {
     case ErspanGranularity::k100Microseconds:
@@ -161,16 +161,18 @@ constexpr void Write(ByteWriter& out, const Erspan3Header& h) {
 }
 static_assert(EncodedSize<Erspan3Header>() == Erspan3Header::kSize);
 
-// The optional eight octets of type III. What the platform id makes of them:
-//   1: port index (32 bits)                      5, 6: switch (10), port (16), seconds (32)
-//   3: port (14 bits), upper timestamp (32)      7: source index (20), upper timestamp (32)
+// The optional platform-specific subheader of type III (eight bytes). Layout by platform ID:
+//   1: port index (32 bits)
+//   3: port (14 bits), upper timestamp (32)
+//   5, 6: switch (10), port (16), seconds (32)
+//   7: source index (20), upper timestamp (32)
 struct ErspanPlatformSubheader {
   static constexpr size_t kSize = 8;
   uint8_t platform_id = 5;  // 6 bits
   uint32_t info = 0;        // 26 bits
   uint32_t word = 0;
 
-  // Other platform ids are reserved: their words mean nothing.
+  // Other platform IDs are reserved, and their content is undefined.
   constexpr bool HasPort() const {
     return platform_id == 1 || platform_id == 3 || (platform_id >= 5 && platform_id <= 7);
   }
@@ -205,7 +207,7 @@ static_assert(EncodedSize<ErspanPlatformSubheader>() == ErspanPlatformSubheader:
 
 struct VxlanHeader {
   static constexpr size_t kSize = 8;
-  bool has_network_id = true;  // the I flag, which RFC 7348 wants set
+  bool has_network_id = true;  // the I flag, which RFC 7348 requires to be set
   uint32_t network_id = 0;     // VNI, 24 bits
 };
 
@@ -225,7 +227,7 @@ static_assert(EncodedSize<VxlanHeader>() == VxlanHeader::kSize);
 struct GeneveHeader {
   static constexpr size_t kSize = 8;  // without options
   uint8_t version = 0;
-  uint8_t option_words = 0;  // 6 bits, in four octets
+  uint8_t option_words = 0;  // 6 bits, in units of four bytes
   uint16_t protocol = 0;     // an EtherType
   uint32_t network_id = 0;   // VNI, 24 bits
 };

@@ -99,7 +99,7 @@ TEST(Erspan3, KeepsEachFlagInItsOwnBit) {
   EXPECT_EQ(last({.ethernet_payload = false, .has_platform_subheader = true}), 0x0001);
 }
 
-TEST(ErspanPlatform, Number5NamesSwitchPortAndSeconds) {
+TEST(ErspanPlatform, Id5HasSwitchPortAndSeconds) {
   const std::vector<uint8_t> golden = {
       0b000101'10, 0x01,              // platform 5, switch 0b10'00000001 = 513
       0x12,        0x34,              // port index
@@ -115,7 +115,7 @@ TEST(ErspanPlatform, Number5NamesSwitchPortAndSeconds) {
   EXPECT_FALSE(header.HasUpperTimestamp());
 }
 
-TEST(ErspanPlatform, Number1NamesAPort) {
+TEST(ErspanPlatform, Id1HasPort) {
   const std::vector<uint8_t> golden = {
       0b000001'00, 0x00,              // platform 1, reserved
       0x0f,        0xff,              // VSM domain
@@ -128,7 +128,7 @@ TEST(ErspanPlatform, Number1NamesAPort) {
   EXPECT_FALSE(header.HasUpperTimestamp());
 }
 
-TEST(ErspanPlatform, Number3NamesAPortAndTheUpperTimestamp) {
+TEST(ErspanPlatform, Id3HasPortAndUpperTimestamp) {
   const std::vector<uint8_t> golden = {
       0b000011'11, 0xff,              // platform 3, reserved bits set
       0b11'100000, 0x01,              // reserved, port index 0x2001 in 14 bits
@@ -141,7 +141,7 @@ TEST(ErspanPlatform, Number3NamesAPortAndTheUpperTimestamp) {
   EXPECT_EQ(header.word, 9u);
 }
 
-TEST(ErspanPlatform, Number7NamesASourceAndTheUpperTimestamp) {
+TEST(ErspanPlatform, Id7HasSourceAndUpperTimestamp) {
   const std::vector<uint8_t> golden = {
       0b000111'11, 0b1111'1010,              // platform 7, reserved bits set, source index 0xabcde
       0xbc,        0xde,                     //
@@ -152,7 +152,7 @@ TEST(ErspanPlatform, Number7NamesASourceAndTheUpperTimestamp) {
   EXPECT_TRUE(header.HasUpperTimestamp());
 }
 
-TEST(ErspanPlatform, ReservedNumbersSayNothing) {
+TEST(ErspanPlatform, ReservedIdsHaveNoFields) {
   for (uint8_t id : {0, 2, 4, 8, 63}) {
     const ErspanPlatformSubheader header = {.platform_id = id, .info = 77, .word = 88};
     EXPECT_FALSE(header.HasPort()) << int{id};

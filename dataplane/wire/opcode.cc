@@ -8,7 +8,7 @@ namespace {
 
 using enum Operation;
 
-// The operations that RC, UC, RD and UD share; the transport's bits go in front.
+// The operations that RC, UC, RD and UD share. The transport's bits precede them in the opcode.
 struct Row {
   uint8_t code;
   Operation operation;
@@ -82,7 +82,6 @@ constexpr std::array<OpcodeInfo, 256> Build() {
       if (row.names[i].empty()) continue;
       const Transport transport = kTransports[i];
       uint16_t headers = row.headers;
-      // Every datagram names its sender; an RD packet its EE context; an XRC request its SRQ.
       if (transport == Transport::kUd) headers |= kHasDeth;
       if (transport == Transport::kRd) headers |= kHasRdeth;
       if (transport == Transport::kRd && !row.response) headers |= kHasDeth;

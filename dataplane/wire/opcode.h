@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BTH opcodes (IBTA vol. 1, table 38; XRC in Annex A14; CNP in Annex A17.9.3): one row each, from
-// which the decoder, the flow table and the reports take what they need.
+// The table of BTH opcodes (IBTA vol. 1, table 38; XRC in Annex A14; CNP in Annex A17.9.3), used by
+// the decoder, the flow table and the reports.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace rocescope::wire {
 // The upper three bits of an opcode.
 enum class Transport : uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5 };
 
-// What a packet belongs to.
+// The kind of operation that a packet belongs to.
 enum class Operation : uint8_t {
   kUnknown,
   kSend,
@@ -26,7 +26,7 @@ enum class Operation : uint8_t {
   kCnp,
 };
 
-// Which headers follow the BTH, in this order on the wire.
+// The extended headers after the BTH, in their order on the wire.
 enum HeaderBit : uint16_t {
   kHasRdeth = 1 << 0,
   kHasDeth = 1 << 1,
@@ -40,20 +40,21 @@ enum HeaderBit : uint16_t {
 };
 
 struct OpcodeInfo {
-  std::string_view name;  // "RC_RDMA_WRITE_FIRST"; empty where the opcode is reserved
+  std::string_view name;  // "RC_RDMA_WRITE_FIRST"; empty if the opcode is reserved
   Operation operation = Operation::kUnknown;
   Transport transport = Transport::kRc;
   uint16_t headers = 0;   // HeaderBit
   bool starts = false;    // the first packet of a message (FIRST, ONLY)
   bool ends = false;      // the last packet of a message (LAST, ONLY)
-  bool response = false;  // counted in the responder's PSN space
-  // Each packet has the next PSN of its direction: requests of a connected queue pair, and
-  // responses to READs. Not an ACK, which repeats one; not a datagram, whose sequence is its
-  // sender's.
+  bool response = false;  // uses the responder's PSN space
+  // True if each packet has the next PSN of its direction: requests of a connected queue pair, and
+  // READ responses. False for ACKs, which repeat a PSN, and for datagrams, whose PSN belongs to the
+  // sender.
   bool sequenced = false;
 };
 
-// The operations in the lower five bits: with those of RC in front, which are zero, whole opcodes.
+// The operations in the lower five bits. The upper bits of RC are zero, so these are also the
+// complete opcodes of RC.
 enum Opcode : uint8_t {
   kOpcodeSendFirst = 0x00,
   kOpcodeSendMiddle = 0x01,
@@ -97,14 +98,14 @@ enum OpcodeFlag : uint8_t {
   kOpcodeDatagram = 1 << 6,      // UD
 };
 
-// What every packet needs of its row, in eight octets: the whole table fits into the first-level
-// cache beside everything else.
+// The properties of an opcode that every packet needs, in eight bytes, so that the whole table fits
+// into the L1 cache together with other data.
 struct OpcodeTraits {
   static constexpr uint8_t kNowhere = UINT8_MAX;
   uint8_t flags = 0;  // OpcodeFlag
   Operation operation = Operation::kUnknown;
   uint8_t header_bytes = 0;   // of all extended headers
-  uint8_t reth_at = kNowhere;  // octets behind the BTH
+  uint8_t reth_at = kNowhere;  // offset in bytes from the end of the BTH
   uint8_t aeth_at = kNowhere;
   uint8_t reserved[3] = {};
 

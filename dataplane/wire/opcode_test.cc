@@ -12,7 +12,7 @@ namespace {
 struct Row {
   int code;
   std::string_view name;
-  std::string_view headers;  // as table 38 lists them
+  std::string_view headers;  // as in table 38
 };
 
 // IBTA vol. 1 table 38, Annex A14 for XRC, Annex A17.9.3 for the CNP, row by row.
@@ -136,7 +136,7 @@ TEST(Opcode, EveryRowMatchesTable38) {
   }
 }
 
-TEST(Opcode, WhatTable38ReservesHasNoName) {
+TEST(Opcode, ReservedOpcodesHaveNoName) {
   std::map<int, std::string_view> defined;
   for (const Row& row : kTable38) defined[row.code] = row.name;
   for (int code = 0; code < 256; ++code) {
@@ -144,7 +144,8 @@ TEST(Opcode, WhatTable38ReservesHasNoName) {
   }
 }
 
-// A message starts with FIRST or ONLY and ends with LAST or ONLY; single-packet operations do both.
+// A message starts with FIRST or ONLY and ends with LAST or ONLY. Single-packet operations start
+// and end one.
 TEST(Opcode, FirstStartsLastEndsOnlyDoesBoth) {
   for (const Row& row : kTable38) {
     const OpcodeInfo& info = InfoOf(static_cast<uint8_t>(row.code));
@@ -156,7 +157,7 @@ TEST(Opcode, FirstStartsLastEndsOnlyDoesBoth) {
   }
 }
 
-TEST(Opcode, ResponsesAreThoseThatTheResponderSends) {
+TEST(Opcode, ResponsesAreSentByTheResponder) {
   for (const Row& row : kTable38) {
     const bool response = row.name.find("READ_RESPONSE") != row.name.npos ||
                           row.name.find("ACKNOWLEDGE") != row.name.npos;

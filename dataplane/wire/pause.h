@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MAC control frames: PAUSE (IEEE 802.3 annex 31B) and priority-based flow control (802.1Q 36).
-// Link-local: they reach rocescope from host captures and simulation, hardly through a mirror.
+// MAC control frames: PAUSE (IEEE 802.3 annex 31B) and Priority-based Flow Control (802.1Q 36).
+// They are link-local: rocescope sees them in host captures and in simulations, but rarely in a
+// mirror.
 #pragma once
 
 #include <array>
@@ -11,21 +12,21 @@
 
 namespace rocescope::wire {
 
-// Every MAC control frame is a least Ethernet frame (802.3, 31.4): what follows the EtherType is
-// padded to this, without FCS.
+// A MAC control frame is a minimum-size Ethernet frame (802.3, 31.4): the content after the
+// EtherType is padded to this size, without FCS.
 inline constexpr uint32_t kMacControlSize = 46;
 
 enum MacControlOpcode : uint16_t { kPauseOpcode = 0x0001, kPfcOpcode = 0x0101 };
 
-// What follows the EtherType 0x8808. A quantum is 512 bit times of the link.
+// The content after EtherType 0x8808. A quantum is 512 bit times of the link.
 struct PauseFrame {
-  static constexpr size_t kSize = 20;  // as PFC; a PAUSE is 4 and padded
+  static constexpr size_t kSize = 20;  // of PFC; PAUSE has 4 and padding
   uint16_t opcode = kPfcOpcode;
-  uint16_t class_enable = 0;         // PFC: bit p says that quanta[p] is meant
-  std::array<uint16_t, 8> quanta{};  // PAUSE uses quanta[0] alone; 0 resumes
+  uint16_t class_enable = 0;         // PFC: bit p means that quanta[p] is valid
+  std::array<uint16_t, 8> quanta{};  // PAUSE uses only quanta[0]; 0 resumes
 };
 
-// A PAUSE reads its one quantum; any other opcode is left for the caller to judge.
+// For PAUSE, reads its single quantum. The caller checks the opcode.
 constexpr void Read(ByteReader& in, PauseFrame& h) {
   h.opcode = in.U16();
   if (h.opcode == kPfcOpcode) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one place where packet bytes are read. A read past the end yields zero and clears ok(), so a
-// header can be read field after field and checked once. A header of fixed size is taken as a
-// block: one check when the packet is read, and the compiler's for every field's offset.
+// The only place where packet bytes are read. A read past the end returns zero and clears ok(), so
+// that a header can be read field by field and checked once. A header of fixed size is read as a
+// block: its length is checked once at run time, and the offsets of its fields at compile time.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace rocescope::wire {
 
-// Network byte order to the machine's.
+// Converts network byte order to host byte order.
 template <typename T>
 constexpr T LoadBigEndian(const uint8_t* from) {
   T value = 0;
@@ -30,8 +30,8 @@ constexpr T LoadBigEndian(const uint8_t* from) {
   return value;
 }
 
-// A value as LoadBigEndian reads it, in the order in which it stands in memory: to compare octets
-// without turning them round.
+// The inverse of LoadBigEndian: a value in memory order, to compare with bytes without swapping
+// them.
 template <typename T>
 constexpr T InMemoryOrder(T value) {
   static_assert(std::is_same_v<T, uint32_t> || std::is_same_v<T, uint64_t>);
@@ -40,7 +40,7 @@ constexpr T InMemoryOrder(T value) {
   return __builtin_bswap32(value);
 }
 
-// `Size` octets that are known to be there.
+// A block of `Size` bytes that are known to be available.
 template <size_t Size>
 class Block {
  public:
@@ -62,7 +62,7 @@ class Block {
   constexpr uint32_t U32() const {
     return Load<uint32_t, Offset>();
   }
-  // In memory order: see InMemoryOrder.
+  // Returns the value in memory order: see InMemoryOrder.
   template <size_t Offset>
   uint32_t Raw32() const {
     return Raw<uint32_t, Offset>();
@@ -120,14 +120,14 @@ class ByteReader {
   constexpr uint32_t U32() { return Load<uint32_t>(); }
   constexpr uint64_t U64() { return Load<uint64_t>(); }
 
-  // `count` bytes, or an empty span and !ok().
+  // Returns `count` bytes, or an empty span and clears ok().
   constexpr std::span<const uint8_t> Bytes(size_t count) {
     if (!Take(count)) return {};
     return {position_ - count, count};
   }
   constexpr void Skip(size_t count) { Take(count); }
 
-  // The next `Size` octets, or zeros and !ok().
+  // Returns the next `Size` bytes, or zeros and clears ok().
   template <size_t Size>
   constexpr Block<Size> Take() {
     static_assert(Size <= sizeof(kZeroBytes));

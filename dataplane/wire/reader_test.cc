@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<uint8_t, 18> kBytes = {0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09,
                                              0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12};
 
-TEST(ByteReader, TakesTheMostSignificantByteFirst) {
+TEST(ByteReader, ReadsMostSignificantByteFirst) {
   ByteReader in(kBytes);
   EXPECT_EQ(in.U8(), 0x01u);
   EXPECT_EQ(in.U16(), 0x0203u);
@@ -24,15 +24,15 @@ TEST(ByteReader, TakesTheMostSignificantByteFirst) {
   EXPECT_EQ(in.remaining(), 0u);
 }
 
-TEST(ByteReader, GivesZeroPastTheEndAndStaysFailed) {
+TEST(ByteReader, ReturnsZeroPastTheEndAndStaysFailed) {
   ByteReader in(std::span<const uint8_t>(kBytes).first(3));
   EXPECT_EQ(in.U32(), 0u);
   EXPECT_FALSE(in.ok());
-  EXPECT_EQ(in.U8(), 0u);  // three octets are there, but the failed read spent them
+  EXPECT_EQ(in.U8(), 0u);  // three bytes are left, but the failed read has consumed them
   EXPECT_FALSE(in.ok());
 }
 
-TEST(ByteReader, SkipsAndLendsNoMoreThanIsThere) {
+TEST(ByteReader, SkipAndBytesStopAtTheEnd) {
   ByteReader in(std::span<const uint8_t>(kBytes).first(4));
   in.Skip(1);
   EXPECT_EQ(in.Bytes(2).front(), 0x02);
@@ -41,7 +41,7 @@ TEST(ByteReader, SkipsAndLendsNoMoreThanIsThere) {
   EXPECT_FALSE(in.ok());
 }
 
-TEST(ByteWriter, PutsTheMostSignificantByteFirst) {
+TEST(ByteWriter, WritesMostSignificantByteFirst) {
   std::array<uint8_t, 18> octets{};
   ByteWriter out(octets);
   out.U8(0x01);
@@ -53,7 +53,7 @@ TEST(ByteWriter, PutsTheMostSignificantByteFirst) {
   EXPECT_EQ(octets, kBytes);
 }
 
-TEST(ByteWriter, DropsAWritePastTheEnd) {
+TEST(ByteWriter, DiscardsWritesPastTheEnd) {
   std::array<uint8_t, 3> octets = {7, 7, 7};
   ByteWriter out(octets);
   out.U32(0x01020304);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The InfiniBand transport headers that RoCE carries (IBTA vol. 1, chapter 9; Annex A17 for
-// RoCEv2).
+// The InfiniBand transport headers of RoCE (IBTA vol. 1, chapter 9; Annex A17 for RoCEv2).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace rocescope::wire {
 
-inline constexpr size_t kIcrcSize = 4;  // invariant CRC, the last four octets (7.8.1)
+inline constexpr size_t kIcrcSize = 4;  // invariant CRC, the last four bytes (7.8.1)
 
 // Base Transport Header (9.2). FECN and BECN are the congestion bits of Annex A10; RoCEv2 CNPs set
 // BECN.
@@ -21,7 +20,7 @@ struct Bth {
   bool solicited_event = false;
   bool migration_request = false;
   uint8_t pad_count = 0;          // 0 to 3
-  uint8_t transport_version = 0;  // 0 is the only one defined
+  uint8_t transport_version = 0;  // 0 is the only defined version
   uint16_t partition_key = 0;
   bool fecn = false;
   bool becn = false;
@@ -58,12 +57,12 @@ constexpr void Write(ByteWriter& out, const Bth& h) {
 }
 static_assert(EncodedSize<Bth>() == Bth::kSize);
 
-// RDMA Extended Transport Header (9.3.3): where a WRITE goes or a READ comes from.
+// RDMA Extended Transport Header (9.3.3): the remote buffer of a WRITE or READ.
 struct Reth {
   static constexpr size_t kSize = 16;
   uint64_t virtual_address = 0;
   uint32_t rkey = 0;
-  uint32_t dma_length = 0;  // octets of the whole message
+  uint32_t dma_length = 0;  // bytes of the whole message
 };
 
 constexpr void Read(ByteReader& in, Reth& h) {
@@ -88,7 +87,7 @@ struct Aeth {
 
 enum class AethKind : uint8_t { kAck, kRnrNak, kReserved, kNak };
 constexpr AethKind KindOf(const Aeth& h) { return static_cast<AethKind>(h.syndrome >> 5 & 3); }
-// The low five bits: credits of an ACK, timer of an RNR NAK, code of a NAK.
+// The low five bits: credits of an ACK, timer of an RNR NAK, or code of a NAK.
 constexpr uint8_t ValueOf(const Aeth& h) { return h.syndrome & 0x1f; }
 
 enum NakCode : uint8_t {

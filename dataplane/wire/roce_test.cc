@@ -35,7 +35,7 @@ TEST(Bth, MatchesIbta92) {
   ExpectShortReadsFail<Bth>(golden);
 }
 
-// Each flag alone, so that none can stand in for another.
+// Tests each flag separately, so that no flag is confused with another.
 TEST(Bth, KeepsEachFlagInItsOwnBit) {
   const auto octet = [](const Bth& bth, size_t at) { return test::Encoded(bth).at(at); };
   EXPECT_EQ(octet({.solicited_event = true}, 1), 0x80);
@@ -77,8 +77,8 @@ TEST(Aeth, MatchesIbta9351) {
   ExpectShortReadsFail<Aeth>(golden);
 }
 
-// Table 43: bits 6 and 5 say what it is, bits 4 to 0 how much.
-TEST(Aeth, SyndromeTellsKindAndValue) {
+// Table 43: bits 6 and 5 give the kind, bits 4 to 0 the value.
+TEST(Aeth, SyndromeHasKindAndValue) {
   EXPECT_EQ(KindOf({.syndrome = 0b000'11111}), AethKind::kAck);
   EXPECT_EQ(ValueOf({.syndrome = 0b000'11111}), 31);  // credits not used
   EXPECT_EQ(KindOf({.syndrome = 0b001'01110}), AethKind::kRnrNak);

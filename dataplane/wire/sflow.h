@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sFlow version 5, a UDP datagram of samples (sflow.org, "sFlow Version 5" of July 2004, section 5;
-// dropped packets: "sFlow Dropped Packet Notification Structures" of October 2020). XDR: everything
-// is a multiple of four octets. Each sample, and each record in it, has a tag (enterprise, format)
-// and a length, so that what is not known can be skipped.
+// dropped packets: "sFlow Dropped Packet Notification Structures" of October 2020). It uses XDR:
+// all sizes are multiples of four bytes. Each sample, and each record in it, has a tag (enterprise,
+// format) and a length, so that unknown ones can be skipped.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rocescope::wire {
 
-// Enterprise in the upper 20 bits, format in the lower 12.
+// Enterprise in the upper 20 bits, format in the lower 12 bits.
 constexpr uint32_t SflowTag(uint32_t enterprise, uint32_t format) {
   return enterprise << 12 | format;
 }
@@ -30,8 +30,7 @@ enum SflowSampleTag : uint32_t {
   kSflowDiscardedPacket = 5,
 };
 
-// An address with its type in front: 1 for IPv4, 2 for IPv6, 0 for none. Other types end the
-// reading: in.ok() becomes false.
+// An address preceded by its type: 1 for IPv4, 2 for IPv6, 0 for none. Other types clear in.ok().
 constexpr void Read(ByteReader& in, IpAddress& address) {
   address = {};
   switch (in.U32()) {
@@ -61,18 +60,18 @@ constexpr void Write(ByteWriter& out, const IpAddress& address) {
   }
 }
 
-// In front of the samples. Its size depends on the agent's address.
+// The header before the samples. Its size depends on the type of the agent's address.
 struct SflowDatagramHeader {
   static constexpr size_t kSize = 28;  // with an IPv4 agent
   uint32_t version = 5;
   IpAddress agent = IpAddress::FromV4(0);
   uint32_t sub_agent = 0;
-  uint32_t sequence = 0;   // of datagrams from one agent and sub-agent
+  uint32_t sequence = 0;   // counts datagrams from one agent and sub-agent
   uint32_t uptime_ms = 0;  // since the agent's start
   uint32_t samples = 0;
 };
 
-// Of another version only `version` is read, as the rest lies elsewhere there.
+// For other versions only `version` is read, because their layout differs.
 constexpr void Read(ByteReader& in, SflowDatagramHeader& h) {
   h = {};
   h.version = in.U32();
@@ -93,11 +92,11 @@ constexpr void Write(ByteWriter& out, const SflowDatagramHeader& h) {
 }
 static_assert(EncodedSize<SflowDatagramHeader>() == SflowDatagramHeader::kSize);
 
-// The tag and length in front of a sample or a record.
+// The tag and length before a sample or a record.
 struct SflowBlock {
   static constexpr size_t kSize = 8;
   uint32_t tag = 0;
-  uint32_t length = 0;  // octets behind this
+  uint32_t length = 0;  // bytes after this field
 };
 constexpr void Read(ByteReader& in, SflowBlock& h) {
   const auto at = in.Take<SflowBlock::kSize>();
@@ -110,7 +109,7 @@ constexpr void Write(ByteWriter& out, const SflowBlock& h) {
 }
 static_assert(EncodedSize<SflowBlock>() == SflowBlock::kSize);
 
-// What samples and counters are taken of.
+// The kind of object that a sample or counter refers to.
 enum SflowSourceClass : uint32_t {
   kSflowSourceInterface = 0,  // index: SNMP ifIndex
   kSflowSourceVlan = 1,
@@ -122,19 +121,20 @@ struct SflowSource {
   uint32_t index = 0;
 };
 
-// Where a packet came from or went to. Formats: 0, `value` is an ifIndex, 0 for unknown; 1, it was
-// discarded, for the reason `value`; 2, it left by `value` interfaces, 0 for an unknown number.
+// The input or output interface of a packet. Format 0: `value` is an ifIndex, 0 for unknown. Format
+// 1: the packet was discarded for the reason `value`. Format 2: the packet left through `value`
+// interfaces, 0 for an unknown number.
 struct SflowInterface {
   uint32_t format = 0;
   uint32_t value = 0;
 
-  // Compact samples write this for packets that the agent itself sends or receives.
+  // Used in compact samples for packets that the agent itself sends or receives.
   static constexpr uint32_t kInternal = 0x3fffffff;
 };
 
 namespace internal {
 
-// Compact forms have 8 bits for a source's class, 2 for an interface's format.
+// Compact forms have 8 bits for a source's class and 2 bits for an interface's format.
 constexpr void ReadSource(ByteReader& in, bool expanded, SflowSource& source) {
   const uint32_t first = in.U32();
   source.source_class = expanded ? first : first >> 24;
@@ -168,10 +168,10 @@ constexpr void WriteInterface(ByteWriter& out, bool expanded, const SflowInterfa
 struct SflowFlowSample {
   static constexpr size_t kSize = 32;          // compact
   static constexpr size_t kExpandedSize = 44;  // expanded
-  bool expanded = false;                       // not on the wire: the sample's tag says it
-  uint32_t sequence = 0;                       // of flow samples from one source
+  bool expanded = false;                       // not on the wire: determined by the sample's tag
+  uint32_t sequence = 0;                       // counts flow samples from one source
   SflowSource source;
-  uint32_t sampling_rate = 0;  // one of so many packets
+  uint32_t sampling_rate = 0;  // one of this number of packets is sampled
   uint32_t sample_pool = 0;    // packets that could have been sampled
   uint32_t drops = 0;          // samples lost inside the agent
   SflowInterface input;
@@ -179,7 +179,7 @@ struct SflowFlowSample {
   uint32_t records = 0;
 };
 
-// h.expanded tells which form; the caller sets it by the tag.
+// h.expanded selects the form; the caller sets it according to the tag.
 constexpr void Read(ByteReader& in, SflowFlowSample& h) {
   h.sequence = in.U32();
   internal::ReadSource(in, h.expanded, h.source);
@@ -206,8 +206,8 @@ static_assert(EncodedSize<SflowFlowSample>() == SflowFlowSample::kSize);
 struct SflowCounterSample {
   static constexpr size_t kSize = 12;
   static constexpr size_t kExpandedSize = 16;
-  bool expanded = false;  // as above
-  uint32_t sequence = 0;  // of counter samples from one source
+  bool expanded = false;  // as in SflowFlowSample
+  uint32_t sequence = 0;  // counts counter samples from one source
   SflowSource source;
   uint32_t records = 0;
 };
@@ -224,14 +224,14 @@ constexpr void Write(ByteWriter& out, const SflowCounterSample& h) {
 }
 static_assert(EncodedSize<SflowCounterSample>() == SflowCounterSample::kSize);
 
-// discarded_packet: always expanded.
+// discarded_packet, which is always expanded.
 struct SflowDiscardedPacket {
   static constexpr size_t kSize = 32;
-  uint32_t sequence = 0;  // of discarded packet samples from one source
+  uint32_t sequence = 0;  // counts discarded packet samples from one source
   SflowSource source;
-  uint32_t drops = 0;   // events that the agent could not tell of
+  uint32_t drops = 0;   // discarded packets that the agent could not report
   uint32_t input = 0;   // ifIndex, 0 for unknown
-  uint32_t output = 0;  // likewise
+  uint32_t output = 0;  // ifIndex, 0 for unknown
   uint32_t reason = 0;  // SflowDropReason
   uint32_t records = 0;
 };
@@ -258,8 +258,8 @@ constexpr void Write(ByteWriter& out, const SflowDiscardedPacket& h) {
 }
 static_assert(EncodedSize<SflowDiscardedPacket>() == SflowDiscardedPacket::kSize);
 
-// The reasons for dropping a packet that a fabric of RoCE can have; the specification's 0 to 15 are
-// ICMP's codes for "destination unreachable", and it knows many more.
+// The reasons for dropping a packet that occur in a RoCE fabric. Values 0 to 15 of the
+// specification are ICMP's codes for "destination unreachable"; it defines many more.
 enum SflowDropReason : uint32_t {
   kSflowDropHostUnreachable = 1,
   kSflowDropUnknown = 256,

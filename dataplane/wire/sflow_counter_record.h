@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records in sFlow's counter samples: counter_data ("sFlow Version 5", section 5.3; "sFlow Host
+// Records in sFlow counter samples: counter_data ("sFlow Version 5", section 5.3; "sFlow Host
 // Structures" of July 2010; "sFlow NVML GPU Structures", whose enterprise number is NVIDIA's).
-// Counters only grow and wrap; an agent writes all ones for those that it does not have.
+// Counters only increase, and wrap. An agent writes all ones for counters that it does not have.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ enum SflowCounterRecordTag : uint32_t {
 
 namespace internal {
 
-// Records whose fields are all of one width, read and written in the order of a list.
+// Records whose fields all have the same width, read and written in the order of a list.
 template <typename Record, typename Visit>
 constexpr void ReadWords(ByteReader& in, Record& record, Visit visit) {
   visit(record, [&in](std::string_view, auto& field) {
@@ -76,7 +76,7 @@ struct SflowInterfaceRecord {
   uint32_t out_errors = 0;
   uint32_t promiscuous = 0;
 
-  // The fields, with their names, in the order of the wire.
+  // The fields with their names, in wire order.
   static constexpr auto kFields = [](auto& r, auto visit) {
     visit("index", r.index);
     visit("type", r.type);
@@ -148,14 +148,14 @@ constexpr void Write(ByteWriter& out, const SflowEthernetRecord& h) {
 }
 static_assert(EncodedSize<SflowEthernetRecord>() == SflowEthernetRecord::kSize);
 
-// host_descr. The texts point into what was read.
+// host_descr. The texts point into the input.
 struct SflowHostRecord {
-  static constexpr size_t kSize = 32;  // with both texts empty
-  std::string_view name;               // at most 64 octets
+  static constexpr size_t kSize = 32;  // if both texts are empty
+  std::string_view name;               // at most 64 bytes
   std::array<uint8_t, 16> uuid{};
   uint32_t machine = 0;      // 3: x86_64
   uint32_t system = 0;       // 2: Linux
-  std::string_view release;  // at most 32 octets
+  std::string_view release;  // at most 32 bytes
 };
 
 namespace internal {
@@ -190,7 +190,8 @@ constexpr void Write(ByteWriter& out, const SflowHostRecord& h) {
 }
 static_assert(EncodedSize<SflowHostRecord>() == SflowHostRecord::kSize);
 
-// host_cpu. Loads are IEEE 754 singles, kept as their bits; times are milliseconds.
+// host_cpu. Loads are IEEE 754 single-precision values, stored as their bits. Times are in
+// milliseconds.
 struct SflowCpuRecord {
   static constexpr size_t kSize = 68;
   uint32_t load_one = 0;
@@ -239,7 +240,7 @@ constexpr void Write(ByteWriter& out, const SflowCpuRecord& h) {
 }
 static_assert(EncodedSize<SflowCpuRecord>() == SflowCpuRecord::kSize);
 
-// host_memory, in octets; the paging counts are pages.
+// host_memory, in bytes; the paging counters are in pages.
 struct SflowMemoryRecord {
   static constexpr size_t kSize = 72;
   uint64_t total = 0;
@@ -276,7 +277,7 @@ constexpr void Write(ByteWriter& out, const SflowMemoryRecord& h) {
 }
 static_assert(EncodedSize<SflowMemoryRecord>() == SflowMemoryRecord::kSize);
 
-// host_net_io, of all of a host's interfaces.
+// host_net_io, the sum over all interfaces of a host.
 struct SflowNetworkRecord {
   static constexpr size_t kSize = 40;
   uint64_t in_octets = 0;
@@ -307,19 +308,19 @@ constexpr void Write(ByteWriter& out, const SflowNetworkRecord& h) {
 }
 static_assert(EncodedSize<SflowNetworkRecord>() == SflowNetworkRecord::kSize);
 
-// nvidia_gpu: sums over a host's GPUs, as NVML tells them.
+// nvidia_gpu: sums over a host's GPUs, as reported by NVML.
 struct SflowGpuRecord {
   static constexpr size_t kSize = 48;
   uint32_t devices = 0;
-  uint32_t processes = 0;       // that compute
-  uint32_t busy_ms = 0;         // a kernel was running
-  uint32_t memory_busy_ms = 0;  // memory was read or written
-  uint64_t memory_total = 0;    // octets
+  uint32_t processes = 0;       // compute processes
+  uint32_t busy_ms = 0;         // time with a kernel running
+  uint32_t memory_busy_ms = 0;  // time with memory being read or written
+  uint64_t memory_total = 0;    // bytes
   uint64_t memory_free = 0;
-  uint32_t ecc_errors = 0;   // volatile
+  uint32_t ecc_errors = 0;   // volatile ECC errors
   uint32_t energy_mj = 0;    // millijoules
-  uint32_t temperature = 0;  // degrees Celsius, the hottest
-  uint32_t fan_speed = 0;    // per cent, the fastest
+  uint32_t temperature = 0;  // degrees Celsius, of the hottest GPU
+  uint32_t fan_speed = 0;    // percent, of the fastest fan
 
   static constexpr auto kFields = [](auto& r, auto visit) {
     visit("devices", r.devices);

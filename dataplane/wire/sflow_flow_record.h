@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records in sFlow's flow samples and discarded packet samples: flow_data ("sFlow Version 5",
-// section 5.3; "sFlow Transit Delay Structures" of December 2020 for transit delay and queue
-// depth).
+// Records in sFlow flow samples and discarded packet samples: flow_data ("sFlow Version 5", section
+// 5.3; "sFlow Transit Delay Structures" of December 2020 for transit delay and queue depth).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +29,13 @@ enum SflowHeaderProtocol : uint32_t {
   kSflowHeaderIpv6 = 12,
 };
 
-// The front of a packet, as raw octets; padded to whole words. `octets` points into what was read.
+// The front of a packet as raw bytes, padded to a multiple of four bytes. `octets` points into the
+// input.
 struct SflowSampledHeader {
-  static constexpr size_t kSize = 16;  // without octets
+  static constexpr size_t kSize = 16;  // without the raw bytes
   uint32_t protocol = kSflowHeaderEthernet;
-  uint32_t frame_length = 0;  // on the wire; of Ethernet with the frame check sequence
-  uint32_t stripped = 0;      // octets that the agent took off, the frame check sequence among them
+  uint32_t frame_length = 0;  // length on the wire; for Ethernet including the FCS
+  uint32_t stripped = 0;      // bytes that the agent removed, including the FCS
   std::span<const uint8_t> octets;
 };
 
@@ -43,7 +43,7 @@ constexpr void Read(ByteReader& in, SflowSampledHeader& h) {
   h.protocol = in.U32();
   h.frame_length = in.U32();
   h.stripped = in.U32();
-  // The padding may be missing: whoever writes a record of odd length says its length by its block.
+  // The padding may be missing: some agents give the unpadded length as the block's length.
   h.octets = in.Bytes(in.U32());
 }
 constexpr void Write(ByteWriter& out, const SflowSampledHeader& h) {
@@ -58,9 +58,9 @@ static_assert(EncodedSize<SflowSampledHeader>() == SflowSampledHeader::kSize);
 
 struct SflowSwitchRecord {
   static constexpr size_t kSize = 16;
-  uint32_t source_vlan = 0;  // of the frame as it came; 0 for none
+  uint32_t source_vlan = 0;  // VLAN ID on ingress; 0 for none
   uint32_t source_priority = 0;
-  uint32_t destination_vlan = 0;  // of the frame as it left
+  uint32_t destination_vlan = 0;  // VLAN ID on egress; 0 for none
   uint32_t destination_priority = 0;
 };
 constexpr void Read(ByteReader& in, SflowSwitchRecord& h) {
@@ -96,8 +96,8 @@ constexpr void Write(ByteWriter& out, const SflowRouterRecord& h) {
 }
 static_assert(EncodedSize<SflowRouterRecord>() == SflowRouterRecord::kSize);
 
-// The three of one word: the egress queue's number, the nanoseconds that the packet spent in the
-// switch (all ones: that or more), and the octets that were in the queue when it came.
+// The three records of one word: the number of the egress queue; the nanoseconds that the packet
+// spent in the switch (all ones: that or more); and the bytes in the queue when the packet arrived.
 struct SflowWordRecord {
   static constexpr size_t kSize = 4;
   uint32_t value = 0;

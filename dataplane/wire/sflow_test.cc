@@ -16,7 +16,7 @@ using test::ExpectGolden;
 using test::ExpectShortReadsFail;
 using Bytes = std::vector<uint8_t>;
 
-TEST(SflowTag, HasTheEnterpriseAboveTheFormat) {
+TEST(SflowTag, HasEnterpriseInUpperBits) {
   EXPECT_EQ(kSflowGpu, 0x01647001u) << "5703 << 12 | 1";
   EXPECT_EQ(SflowEnterprise(kSflowGpu), 5703u);
   EXPECT_EQ(SflowFormat(kSflowGpu), 1u);
@@ -41,7 +41,7 @@ TEST(SflowDatagram, MatchesTheSpecification) {
   ExpectShortReadsFail<SflowDatagramHeader>(golden);
 }
 
-TEST(SflowDatagram, TakesIpv6AgentsAndRefusesOthers) {
+TEST(SflowDatagram, SupportsIpv6AgentsAndRejectsOtherTypes) {
   SflowDatagramHeader header = {.agent = *ParseIpAddress("fd00::5")};
   Bytes octets = Encoded(header);
   EXPECT_EQ(octets.size(), SflowDatagramHeader::kSize + 12);
@@ -53,7 +53,7 @@ TEST(SflowDatagram, TakesIpv6AgentsAndRefusesOthers) {
   EXPECT_FALSE(in.ok());
 }
 
-TEST(SflowDatagram, OfAnotherVersionSaysItsVersionAlone) {
+TEST(SflowDatagram, ReadsOnlyVersionOfOtherVersions) {
   const Bytes octets = {0x00, 0x00, 0x00, 0x04, 0xff, 0xff, 0xff, 0xff};
   ByteReader in(octets);
   SflowDatagramHeader header;
@@ -86,10 +86,10 @@ TEST(SflowFlowSample, MatchesTheSpecification) {
   ExpectShortReadsFail<SflowFlowSample>(golden);
 }
 
-TEST(SflowFlowSample, HasRoomForLargeNumbersWhereItIsExpanded) {
+TEST(SflowFlowSample, ExpandedFormSupportsLargeNumbers) {
   SflowFlowSample sample = kFlow;
   sample.expanded = true;
-  sample.source.index = 0x0a000001;  // more than 24 bits
+  sample.source.index = 0x0a000001;  // requires more than 24 bits
   const Bytes octets = Encoded(sample);
   ASSERT_EQ(octets.size(), SflowFlowSample::kExpandedSize);
   EXPECT_EQ(Bytes(octets.begin() + 4, octets.begin() + 12), (Bytes{0, 0, 0, 0, 0x0a, 0, 0, 1}));
@@ -178,8 +178,8 @@ TEST(SflowFlowRecords, MatchTheSpecification) {
   ExpectGolden(SflowWordRecord{.value = 839'660'224}, {0x32, 0x0c, 0x32, 0xc0});
 }
 
-// A record whose fields are numbered 1, 2, 3 ... lies on the wire as these numbers, each as wide as
-// the specification has it.
+// A record with field values 1, 2, 3, ... is encoded as these numbers with the widths of the
+// specification.
 template <typename Record>
 void ExpectFields(const std::vector<size_t>& widths) {
   Record record;
@@ -216,7 +216,7 @@ TEST(SflowInterfaceRecord, HasItsFieldsInTheOrderOfTheSpecification) {
 
 TEST(SflowHostRecord, MatchesTheSpecification) {
   Bytes golden = {
-      0x00, 0x00, 0x00, 0x05,                         // hostname: 5 octets
+      0x00, 0x00, 0x00, 0x05,                         // hostname: 5 bytes
       'g',  'p',  'u',  '-',  '7', 0x00, 0x00, 0x00,  // padded
   };
   for (uint8_t i = 0; i < 16; ++i) golden.push_back(i);  // UUID
@@ -244,7 +244,7 @@ TEST(SflowHostRecord, MatchesTheSpecification) {
   ExpectShortReadsFail<SflowHostRecord>(golden);
 }
 
-TEST(SflowWriter, WorksOutNumbersAndLengths) {
+TEST(SflowWriter, ComputesCountsAndLengths) {
   const Bytes front = {1, 2, 3};
   std::array<uint8_t, 256> room{};
   SflowWriter writer(room, {.agent = IpAddress::FromV4(1), .sequence = 7});
@@ -274,7 +274,7 @@ TEST(SflowWriter, WorksOutNumbersAndLengths) {
   EXPECT_EQ(in.remaining(), 0u);
 }
 
-TEST(SflowWriter, GivesNothingIfTheDatagramDoesNotFit) {
+TEST(SflowWriter, ReturnsNothingIfTheDatagramDoesNotFit) {
   std::array<uint8_t, 40> room{};
   SflowWriter writer(room, {});
   writer.BeginSample(kSflowCounterSample, SflowCounterSample{});

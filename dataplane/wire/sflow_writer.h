@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts an sFlow datagram together: the numbers of samples and records, and all lengths, follow from
-// what is added.
+// Builds an sFlow datagram. The numbers of samples and records and all lengths follow from what is
+// added.
 //
 //   SflowWriter writer(room, {.agent = agent, .sequence = 7});
 //   writer.BeginSample(kSflowFlowSample, SflowFlowSample{.sequence = 1, .sampling_rate = 4096});
-//   writer.AddRecord(kSflowSampledHeader, SflowSampledHeader{.frame_length = 1514, .octets =
-//   front}); send(writer.Finish());
+//   writer.AddRecord(kSflowSampledHeader,
+//                    SflowSampledHeader{.frame_length = 1514, .octets = front});
+//   send(writer.Finish());
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,15 @@ namespace rocescope::wire {
 
 class SflowWriter {
  public:
-  // `room` must outlive the writer; header.samples is counted here.
+  // `room` must outlive the writer. The writer sets header.samples.
   constexpr SflowWriter(std::span<uint8_t> room, const SflowDatagramHeader& header)
       : room_(room), out_(room) {
     Write(out_, header);
     samples_at_ = out_.offset() - 4;
   }
 
-  // `Sample` is one of sflow.h's that fits the tag; its number of records is counted here.
+  // Begins a sample. `Sample` must be the struct in sflow.h that fits the tag. The writer sets its
+  // number of records.
   template <typename Sample>
   constexpr void BeginSample(uint32_t tag, const Sample& sample) {
     EndSample();
@@ -37,7 +39,8 @@ class SflowWriter {
     ++samples_;
   }
 
-  // To the sample begun last; `Record` is one of sflow_*_record.h's that fits the tag.
+  // Adds a record to the current sample. `Record` must be the struct in sflow_*_record.h that fits
+  // the tag.
   template <typename Record>
   constexpr void AddRecord(uint32_t tag, const Record& record) {
     Write(out_, SflowBlock{.tag = tag});
@@ -47,10 +50,10 @@ class SflowWriter {
     ++records_;
   }
 
-  // So many octets are taken; of use to begin a new datagram before one gets too long.
+  // Bytes written so far, to begin a new datagram before this one gets too long.
   constexpr size_t size() const { return out_.offset(); }
 
-  // The datagram, or nothing if `room` was too small for it.
+  // Returns the datagram, or nothing if `room` was too small.
   constexpr std::span<const uint8_t> Finish() {
     EndSample();
     out_.PatchU32(samples_at_, samples_);
@@ -69,7 +72,7 @@ class SflowWriter {
   std::span<uint8_t> room_;
   ByteWriter out_;
   size_t samples_at_ = 0;
-  size_t sample_begin_ = 0;  // 0: none is open
+  size_t sample_begin_ = 0;  // 0: no sample is open
   size_t records_at_ = 0;
   uint32_t samples_ = 0;
   uint32_t records_ = 0;

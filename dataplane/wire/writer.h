@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader's mirror image, for the simulator, the packet generator and tests. A write past the
-// end is dropped and clears ok().
+// The counterpart of reader.h, for the simulator, the packet generator and tests. A write past the
+// end is discarded and clears ok().
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ class ByteWriter {
   constexpr void U24(uint32_t value) { Store(value, 3); }
   constexpr void U32(uint32_t value) { Store(value, 4); }
   constexpr void U64(uint64_t value) { Store(value, 8); }
-  // Over what was written at `offset`: a length that is known only behind what it is about.
+  // Overwrites the value at `offset`, for a length that becomes known only after the data is
+  // written.
   constexpr void PatchU32(size_t offset, uint32_t value) {
     if (offset + 4 > offset_) return;
     for (size_t i = 0; i < 4; ++i) {
@@ -62,8 +63,8 @@ class ByteWriter {
   bool ok_ = true;
 };
 
-// The octets that `Write(writer, Header{})` takes, worked out by the compiler: each header's
-// static_assert holds its kSize against it.
+// Number of bytes that `Write(writer, Header{})` takes, computed at compile time. The static_assert
+// of each header compares it with kSize.
 template <typename Header>
 constexpr size_t EncodedSize() {
   std::array<uint8_t, 512> scratch{};

@@ -71,13 +71,13 @@ class Capture(CommandLine):
 
     def test_replay_via_dpdk_says_what_it_does_not_take(self):
         for path, said in (
-                ("/nonexistent", "/nonexistent: cannot be opened"),
+                ("/nonexistent", "/nonexistent: cannot open"),
                 (self.file("empty.pcap", b""), "is empty"),
                 (self.file("x.pcap.gz", gzip.compress(microseconds(1))), "not a plain pcap"),
                 (self.file("x.pcapng", bytes.fromhex("0a0d0d0a1c000000")), "not a plain pcap"),
                 (self.file("wifi.pcap", captures.header(105)), "link"),
                 ("-", "standard input"), (self.scratch.name, "is a directory"),
-                (self.fifo("pipe"), "is no regular file"), ("/dev/null", "is no regular file")):
+                (self.fifo("pipe"), "is not a regular file"), ("/dev/null", "is not a regular file")):
             run = self.run_it("replay", "--via", "dpdk", path, expect=UNREADABLE)
             self.assertEqual(run.stdout, "")
             self.assertIn(said, run.stderr)
@@ -144,7 +144,7 @@ class Capture(CommandLine):
         two = self.file("two.pcap", microseconds(2))
         run = self.run_it("capture", "--eal", f"{eal} --vdev net_null0 --vdev net_pcap1,rx_pcap={two}",
                           "--spread", "rss", expect=USAGE)
-        self.assertIn("port net_pcap1 (net_pcap) has no hash", run.stderr)
+        self.assertIn("port net_pcap1 (net_pcap) does not support RSS", run.stderr)
         run = self.run_it("capture", "--eal", f"{eal} --vdev net_null0,copy=0 --vdev net_null1,copy=0",
                           "--spread", "rss", "--seconds", "0.3", "-o", "json", expect=SUCCESS)
         report = json.loads(run.stdout)
@@ -178,14 +178,14 @@ class Capture(CommandLine):
                 (("--vdev net_null0 --vdev net_null0",), USAGE, "given twice"),
                 (("--vdev net_null0", "--seconds", "nan"), USAGE, "--seconds"),
                 (("--vdev net_nosuch0",), USAGE, "net_nosuch0"),
-                (("-a 0000:00:1f.7 --vdev net_null0",), USAGE, "no port for the device 0000:00:1f.7"),
+                (("-a 0000:00:1f.7 --vdev net_null0",), USAGE, "no port for device 0000:00:1f.7"),
                 (("--vdev crypto_null0",), USAGE, "crypto_null0"),
                 (("--bogus",), USAGE, "'--bogus'"),
                 (("--help",), USAGE, "EAL parameters"),
                 (("'--vdev",), USAGE, "is not closed"),
                 (("stray",), USAGE, '"stray"'),
                 (("",), UNREADABLE, "EAL found no port"),
-                (("--vdev net_null0", "--port", "eth7"), UNREADABLE, "no port eth7"),
+                (("--vdev net_null0", "--port", "eth7"), UNREADABLE, "unknown port eth7"),
                 (("--vdev net_null0", "--seconds", "-1"), USAGE, "--seconds"),
                 (("--vdev net_null0", "--interval", "9s"), USAGE, "--interval"),
                 (("--vdev net_null0", "--rdma", "/nonexistent"), UNREADABLE, "/nonexistent")):

@@ -67,7 +67,7 @@ class Usage(CommandLine):
         path = self.file("a.pcap", captures.capture())
         link = os.path.join(self.scratch.name, "b.pcap")
         os.link(path, link)
-        self.refused("replay", path, "--tap", f"leaf={link}", mentions="b.pcap was given twice")
+        self.refused("replay", path, "--tap", f"leaf={link}", mentions="b.pcap is given twice")
 
     def test_names_the_value_that_it_cannot_read(self):
         for command in COMMANDS:

@@ -237,7 +237,7 @@ class RunDirectory(Ledgers):
     def test_a_wrong_manifest_is_named_with_its_key(self):
         run = self.run_directory(sead=1)
         refused = self.run_it("replay", run, expect=UNREADABLE)
-        self.assertIn('run.json: sead: no such key; did you mean "seed"?', refused.stderr)
+        self.assertIn('run.json: sead: unknown key; did you mean "seed"?', refused.stderr)
         self.assertEqual(refused.stdout, "")
 
     def test_a_folder_without_a_manifest_is_no_run(self):
