@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // usage: openapi_generator DESCRIPTORS PROTO VERSION > openapi.json
 //
-// The calls that PROTO (in DESCRIPTORS, which protoc makes with --include_source_info) has paths
-// for, as OpenAPI 3.1: parameters are the request's fields, bodies the responses in the JSON
-// mapping that AppendJson writes (proto field names, all fields but unset messages, 64-bit integers
-// as strings). What comments say becomes descriptions; "GET /PATH" in a call's comment is its path,
-// "in JSON: ?NAME=..." in that of a request's field are its parameters in place of the fields.
+// Writes an OpenAPI 3.1 document of the calls in PROTO. DESCRIPTORS is the output of protoc with
+// --include_source_info. The fields of a request become parameters. Response bodies follow the JSON
+// mapping of AppendJson: proto field names, all fields except unset messages, 64-bit integers as
+// strings. Comments become descriptions. "GET /PATH" in the comment of a call gives its path; calls
+// without it are gRPC only. "in JSON: ?NAME=..." in the comment of a request field gives query
+// parameters that replace the fields.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 
@@ -27,7 +28,7 @@ using google::protobuf::FileDescriptor;
 using google::protobuf::MethodDescriptor;
 using Json = nlohmann::ordered_json;
 
-// The words of the comments at a descriptor, as one line.
+// Returns the comments of a descriptor as one line.
 template <typename Commented>
 std::string CommentOf(const Commented& of) {
   google::protobuf::SourceLocation at;
@@ -51,7 +52,7 @@ std::string NameOf(const EnumDescriptor& type) {
 
 Json RefTo(const std::string& name) { return {{"$ref", "#/components/schemas/" + name}}; }
 
-// Of one value in a body.
+// Returns the JSON schema of one value in a response body.
 Json SchemaOf(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
@@ -79,7 +80,7 @@ Json SchemaOf(const FieldDescriptor& field) {
   return Json::object();
 }
 
-// Of a parameter, where numbers are written as they are.
+// Returns the JSON schema of a query or path parameter. 64-bit integers are numbers there.
 Json ParameterSchemaOf(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT64:
@@ -95,7 +96,7 @@ class Generator {
  public:
   explicit Generator(const FileDescriptor& file) : file_(file) {}
 
-  // False: something does not fit, which standard error tells.
+  // Returns false and prints an error if the messages do not fit the JSON mapping.
   bool Run(const std::string& version) {
     document_ = {
         {"openapi", "3.1.0"},
@@ -103,9 +104,9 @@ class Generator {
          {{"title", "rocescope"},
           {"version", version},
           {"description",
-           "What a running box answers over HTTP: the calls of service.proto. Fields whose "
-           "names end in _ns are nanoseconds, times since the epoch. Fields are added, "
-           "never given another meaning."},
+           "HTTP API of a running rocescope appliance. Fields whose names end in _ns are in "
+           "nanoseconds; points in time are nanoseconds since the Unix epoch. New versions "
+           "may add fields but do not change the meaning of existing ones."},
           {"license", {{"name", "BSD-3-Clause"}, {"identifier", "BSD-3-Clause"}}}}},
         {"paths", Json::object()}};
     for (int i = 0; i < file_.service_count(); ++i) {
@@ -122,7 +123,7 @@ class Generator {
             {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}}}}}};
     const Descriptor* const error = file_.FindMessageTypeByName("ApiError");
     if (error == nullptr) {
-      std::cerr << "there is no message ApiError\n";
+      std::cerr << "message ApiError not found\n";
       return false;
     }
     AddSchema(*error);
@@ -137,7 +138,7 @@ class Generator {
     std::string comment = CommentOf(method);
     static const std::regex kPath("GET (/[A-Za-z0-9_/{}-]+)[:.]? ?");
     std::smatch found;
-    if (!std::regex_search(comment, found, kPath)) return;  // over gRPC alone
+    if (!std::regex_search(comment, found, kPath)) return;  // gRPC only
     const std::string path = found[1];
     comment = found.prefix().str() + found.suffix().str();
     Json call = {{"operationId", method.service()->name() + "." + method.name()},
@@ -148,17 +149,18 @@ class Generator {
     const Json body = {{"schema", RefTo(NameOf(*method.output_type()))}};
     Json& responses = call["responses"];
     if (method.server_streaming()) {
-      responses["200"] = {{"description", "server-sent events, whose data are objects as " +
-                                              NameOf(*method.output_type())},
-                          {"content", {{"text/event-stream", Json::object()}}}};
+      responses["200"] = {
+          {"description", "Server-sent events. Each data field is a JSON object of the type " +
+                              NameOf(*method.output_type())},
+          {"content", {{"text/event-stream", Json::object()}}}};
     } else {
       responses["200"] = {{"description", NameOf(*method.output_type())},
                           {"content", {{"application/json", body}}}};
     }
-    responses["default"] = {{"description", "why there is no answer"},
+    responses["default"] = {{"description", "Error"},
                             {"content", {{"application/json", {{"schema", RefTo("ApiError")}}}}}};
     if (document_["paths"].contains(path)) {
-      std::cerr << path << " is the path of two calls\n";
+      std::cerr << path << ": two calls have this path\n";
       is_well_ = false;
     }
     document_["paths"][path]["get"] = std::move(call);
@@ -182,7 +184,7 @@ class Generator {
            at != std::sregex_iterator(); ++at) {
         parameters.push_back({{"name", (*at)[1].str()},
                               {"in", "query"},
-                              {"description", "one of them is given"},
+                              {"description", "Exactly one of these parameters is required."},
                               {"schema", {{"type", "string"}}}});
       }
       return parameters;
@@ -223,7 +225,7 @@ class Generator {
       const FieldDescriptor& field = *message.field(i);
       if (field.is_map() || field.real_containing_oneof() != nullptr ||
           field.type() == FieldDescriptor::TYPE_BYTES) {
-        std::cerr << field.full_name() << ": a kind of field that AppendJson does not write\n";
+        std::cerr << field.full_name() << ": AppendJson does not support this type of field\n";
         is_well_ = false;
       }
       Json schema = SchemaOf(field);
@@ -262,14 +264,14 @@ int main(int argc, char** argv) {
   std::ifstream file(argv[1], std::ios::binary);
   google::protobuf::FileDescriptorSet files;
   if (!files.ParseFromIstream(&file)) {
-    std::cerr << argv[1] << ": no descriptors\n";
+    std::cerr << argv[1] << ": not a file descriptor set\n";
     return 1;
   }
-  google::protobuf::DescriptorPool pool;  // those that are imported come first
+  google::protobuf::DescriptorPool pool;  // imported files come first
   for (const auto& one : files.file()) pool.BuildFile(one);
   const FileDescriptor* const proto = pool.FindFileByName(argv[2]);
   if (proto == nullptr) {
-    std::cerr << argv[1] << " has no " << argv[2] << '\n';
+    std::cerr << argv[1] << ": file not found in the descriptor set: " << argv[2] << '\n';
     return 1;
   }
   Generator generator(*proto);

@@ -275,8 +275,8 @@ class Run(unittest.TestCase):
                     break
                 time.sleep(0.1)
             self.assertEqual(doctor.returncode, 1, doctor.stderr)
-            self.assertIn("topology: the configuration names none", doctor.stdout)
-            self.assertIn("sFlow agent 192.0.2.1: its datagrams all have the same number",
+            self.assertIn("topology: the configuration names no topology", doctor.stdout)
+            self.assertIn("sFlow agent 192.0.2.1: all datagrams have the same sequence number",
                           doctor.stdout)
             self.assertEqual(doctor.stdout.count("Remedy: "), 2)
             self.end(run)
@@ -357,9 +357,9 @@ class Run(unittest.TestCase):
             self.done("job", "register", "7", "--nodes", "host[0-1]", *box)
             for _ in range(200):  # until there is an answer at all
                 early = self.done("job", "place", "--nodes", "4", *box)
-                if "nothing has been seen" in early.stderr:
+                if "no telemetry of the links" in early.stderr:
                     break
-                self.assertIn("nothing is known yet", early.stderr)
+                self.assertIn("no snapshot yet", early.stderr)
                 time.sleep(0.05)
             self.assertEqual((early.returncode, early.stdout), (1, ""))
             box.append("--unseen")
@@ -392,7 +392,7 @@ class Run(unittest.TestCase):
             second = self.done("run", self.config(text + "http: none\ngrpc: {listen: []}\n",
                                                   "second.yaml"))
             self.assertEqual(second.returncode, 3)
-            self.assertIn("another rocescope writes to it", second.stderr)
+            self.assertIn("another rocescope process uses the file", second.stderr)
             self.end(run)
 
     def test_an_exporter_that_is_gone_is_told_and_no_fault_of_the_box(self):
@@ -416,7 +416,7 @@ class Run(unittest.TestCase):
                 second = self.done("run", self.config('udp: {sflow: ["127.0.0.1:0"]}\n' + text,
                                                       "second.yaml"))
                 self.assertEqual(second.returncode, 3)
-                self.assertIn("does another program listen there?", second.stderr, key)
+                self.assertIn("check that no other program uses the port", second.stderr, key)
             self.end(run)
 
     def test_serves_others_only_with_certificates(self):

@@ -127,7 +127,7 @@ class Tls(unittest.TestCase):
                 for path in ("/", "/metrics"):
                     status, text = self.get(port, path, self.context(name))
                     self.assertEqual(status, 403)
-                    self.assertIn(f'"{name}" may not read here: the key `grpc`', text)
+                    self.assertIn(f'"{name}" may not read over HTTP: roles are assigned by the key `grpc`', text)
                 status, error = self.get(port, "/api/v1/health", self.context(name))
                 self.assertEqual(status, 403)
                 self.assertIn("NOT_ALLOWED", error)
@@ -203,9 +203,9 @@ class Tls(unittest.TestCase):
                     "-out", "locked.key")
         (self.ours / "empty.pem").write_text("")
         for certificate, key, why in (
-                ("box.pem", "viewer1.key", "viewer1.key: it is not the key of the certificate in"),
-                ("box.pem", "locked.key", "without a password"),
-                ("empty.pem", "box.key", "empty.pem: is empty (key `http`"),
+                ("box.pem", "viewer1.key", "viewer1.key: the private key does not match the certificate in"),
+                ("box.pem", "locked.key", "unencrypted private key"),
+                ("empty.pem", "box.key", "empty.pem: the file is empty (key `http`"),
                 ("none.pem", "box.key", "none.pem: ")):
             path = self.write(
                 'udp: {sflow: ["127.0.0.1:0"]}\ngrpc: {listen: []}\n'

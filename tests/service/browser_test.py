@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dashboard of a box that runs, in a browser: every view, light and dark, wide and narrow.
-Screenshots stay in SHOTS.
+"""Opens every view of the dashboard of a running appliance in a browser: light and dark, wide and
+narrow. Screenshots are written to SHOTS.
 
 usage: browser_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY DASHBOARD SHOTS
 """
@@ -19,8 +19,8 @@ DASHBOARD = SHOTS = None
 
 
 class Browser(played_run.PlayedRun):
-    def test_every_view_holds(self):
-        # The fault has been told by then, and what goes on is played while the views are looked at.
+    def test_every_view_works(self):
+        # By then the fault has been detected. The rest of the run is played while the views are checked.
         time.sleep(max(0, self.epoch + played_run.FAULT[0] + 6 - time.time()))
         looked = subprocess.run(
             ["node", DASHBOARD / "browser" / "dashboard_test.mjs", self.page, SHOTS],
@@ -33,6 +33,6 @@ if __name__ == "__main__":
     Browser.take_programs(words)
     DASHBOARD, SHOTS = (pathlib.Path(word) for word in words[:2])
     if not CHROMIUM.exists() or not (DASHBOARD / "node_modules").exists():
-        print(f"skipped: {CHROMIUM} or the dashboard's packages are not there")
+        print(f"skipped: {CHROMIUM} or the packages of the dashboard are not installed")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1] + words[2:])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The map of a fabric of 1,024 hosts in a browser: it follows the mouse while a box gives it new
-loads of all links. Screenshots stay in SHOTS.
+"""Checks that the map of a fabric of 1,024 hosts follows the mouse in a browser while the appliance
+updates the loads of all links. Screenshots are written to SHOTS.
 
 usage: fluid_test.py PATH/rocescope DASHBOARD SHOTS
 """
@@ -27,7 +27,7 @@ ROCESCOPE = DASHBOARD = SHOTS = None
 
 
 class Exporter(http.server.BaseHTTPRequestHandler):
-    """Bytes that each leaf's ports have sent by now: a port as busy as its number says."""
+    """Exports the bytes that each leaf port has sent; the load depends on the number of the port."""
 
     began = time.time()
 
@@ -73,19 +73,19 @@ class LargeFabric(unittest.TestCase):
 
     def wait_for_loads(self):
         for _ in range(60):
-            with contextlib.suppress(urllib.error.HTTPError):  # there is no answer yet
+            with contextlib.suppress(urllib.error.HTTPError):  # no snapshot yet
                 with urllib.request.urlopen(f"{self.page}api/v1/links", timeout=20) as answer:
                     if json.load(answer).get("loads"):
                         return
             time.sleep(0.5)
-        self.fail("the box knows of no loads")
+        self.fail("the appliance has no link loads")
 
     def test_follows_the_mouse(self):
         self.wait_for_loads()
         looked = subprocess.run(["node", DASHBOARD / "browser" / "fluid_test.mjs", self.page, str(HOSTS), SHOTS],
                                 capture_output=True, text=True, timeout=120)
         self.assertEqual(looked.returncode, 0, looked.stdout + looked.stderr)
-        print(looked.stdout)  # how long the frames took
+        print(looked.stdout)  # durations of the frames
 
 
 if __name__ == "__main__":
@@ -93,6 +93,6 @@ if __name__ == "__main__":
     ROCESCOPE = words[0]
     DASHBOARD, SHOTS = (pathlib.Path(word) for word in words[1:3])
     if not CHROMIUM.exists() or not (DASHBOARD / "node_modules").exists():
-        print(f"skipped: {CHROMIUM} or the dashboard's packages are not there")
+        print(f"skipped: {CHROMIUM} or the packages of the dashboard are not installed")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1] + words[3:])

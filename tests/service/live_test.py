@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated run, played as it happens to a box that receives by DPDK, UDP, scraping and from
-agents: all of it arrives, the fault is told while it lasts, and over gRPC as over HTTP.
+"""Plays a simulated run in real time to an appliance that receives by DPDK, UDP, scraping and agents.
+Checks that all telemetry arrives, that the fault is reported while it lasts, and that gRPC and HTTP
+agree.
 
 usage: live_test.py PATH/rocescope-sim PATH/rocescope SCENARIO PLAY STUBS [UNITTEST ARGUMENT...]
 """
@@ -25,7 +26,7 @@ class Live(played_run.PlayedRun):
             return json.load(answer)
 
     def frames(self):
-        """In the mirror's capture: its records have 16 octets before the frame."""
+        """Returns the number of frames in the mirror capture; a record header has 16 bytes."""
         capture = (self.run_folder / "mirror.pcap").read_bytes()
         count, at = 0, 24
         while at < len(capture):
@@ -34,7 +35,7 @@ class Live(played_run.PlayedRun):
         return count
 
     def hot_link_over_grpc(self):
-        """Hotspots' ports; kinds and places of findings."""
+        """Returns the ports of hotspots, and the kinds and places of findings."""
         import grpc
         from rocescope.v1 import service_pb2, service_pb2_grpc
         with grpc.insecure_channel(self.grpc) as channel:
@@ -44,8 +45,8 @@ class Live(played_run.PlayedRun):
             found = diagnosis.ListFindings(service_pb2.ListFindingsRequest(), timeout=10).findings
             return ([spot.port for spot in spots], {(one.kind, one.place) for one in found})
 
-    def metrics_are_as_prometheus_wants_them(self):
-        """Of all that a box has metrics of, which an empty one has not."""
+    def check_metrics_with_promtool(self):
+        """Checks the metrics of an appliance with data of all kinds."""
         with urllib.request.urlopen(f"{self.page}metrics", timeout=20) as answer:
             metrics = answer.read().decode()
         for said in ("link_use_ratio{", "job_ranks{", "findings ", "agents{", "history_file_bytes ",
@@ -56,10 +57,10 @@ class Live(played_run.PlayedRun):
                                   capture_output=True, timeout=50)
             self.assertEqual((said.returncode, said.stdout + said.stderr), (0, ""))
 
-    def test_all_of_it_arrives_and_the_fault_is_told_while_it_lasts(self):
+    def test_all_telemetry_arrives_and_the_fault_is_reported_while_it_lasts(self):
         time.sleep(self.epoch + SECONDS + 3 - time.time())
         truth = json.loads((self.run_folder / "truth.json").read_text())["faults"][0]
-        for _ in range(5):  # a newer answer may come in between
+        for _ in range(5):  # a new snapshot may be published in between
             hotspots, findings = self.hot_link_over_grpc()
             over_http = ([one["port"] for one in self.ask("hotspots")["hotspots"]],
                          {(one["kind"], one["place"]) for one in self.ask("findings")["findings"]})
@@ -81,7 +82,7 @@ class Live(played_run.PlayedRun):
         past = {(event["finding"]["kind"], event["finding"]["place"])
                 for event in self.ask("history/events")["events"] if event["kind"] == "fault_begun"}
         self.assertIn((truth["kind"], truth["place"]), past)
-        self.metrics_are_as_prometheus_wants_them()
+        self.check_metrics_with_promtool()
         self.box.send_signal(signal.SIGTERM)
         told, _ = self.box.communicate(timeout=50)
         events = [json.loads(line) for line in told.splitlines()]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rocescope replay -o html`: what the file holds against the report of the same replay, and the file
-in a browser.
+"""`rocescope replay -o html`: compares the file with the report of the same replay, and opens it in a
+browser.
 
 usage: page_file_test.py PATH/rocescope-sim PATH/rocescope SCENARIO DASHBOARD SHOTS
 """
@@ -38,7 +38,7 @@ class PageFile(unittest.TestCase):
     def at(self, path):
         return self.held["/api/v1/" + path]
 
-    def test_holds_what_the_report_says(self):
+    def test_contains_the_data_of_the_report(self):
         findings = self.report["findings"]
         self.assertTrue(findings)
         self.assertEqual([(f["kind"], f["place"], f["confidence"]) for f in self.at("findings")["findings"]],
@@ -52,7 +52,7 @@ class PageFile(unittest.TestCase):
         self.assertEqual(len(self.at("hotspots")["hotspots"]), int(self.at("hotspots")["total"]))
         self.assertTrue(self.at("topology")["links"])
 
-    def test_asks_nobody_and_is_small(self):
+    def test_loads_nothing_and_is_small(self):
         self.assertIn("default-src 'none'", self.page)
         outside = self.page.replace(json.dumps(self.held), "")
         self.assertFalse(re.search(r'<(script|link|img)[^>]*(src|href)=', outside))
@@ -71,6 +71,6 @@ if __name__ == "__main__":
     SIMULATOR, ROCESCOPE, SCENARIO = words[:3]
     DASHBOARD, SHOTS = (pathlib.Path(word) for word in words[3:5])
     if not (DASHBOARD / "node_modules").exists():
-        print("skipped: the dashboard's packages are not there")
+        print("skipped: the packages of the dashboard are not installed")
         sys.exit(77)
     unittest.main(argv=sys.argv[:1] + words[5:])

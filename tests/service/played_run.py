@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""For tests of a box that runs: a simulated run, played to it as it happens."""
+"""Base of tests with a running appliance: plays a simulated run to it in real time."""
 
 import pathlib
 import re
@@ -9,12 +9,12 @@ import tempfile
 import time
 import unittest
 
-SECONDS = 20  # that the run is told to take
-FAULT = (4, 15)  # its seconds
+SECONDS = 20  # duration of the run
+FAULT = (4, 15)  # start and end of the fault, in seconds
 
 
 def shortened(text):
-    """The scenario, cut to as many milliseconds as there are to be seconds."""
+    """Returns the scenario with durations in milliseconds in place of seconds."""
     text = re.sub(r"^duration: .*$", f"duration: {SECONDS}ms", text, flags=re.M)
     return re.sub(r"onset: \w+, duration: \w+",
                   f"onset: {FAULT[0]}ms, duration: {FAULT[1] - FAULT[0]}ms", text)
@@ -26,7 +26,7 @@ def free_address():
 
 
 class PlayedRun(unittest.TestCase):
-    """After setUp `box` runs and serves at `page` and `grpc`, and the run begins at `epoch`."""
+    """After setUp, `box` is running and serves at `page` and `grpc`; the run starts at `epoch`."""
 
     SIMULATOR = ROCESCOPE = SCENARIO = PLAY = ""
 
@@ -38,25 +38,25 @@ class PlayedRun(unittest.TestCase):
         self.grpc = free_address()
         player, _ = self.start(self.PLAY, self.run_folder, "--http", "127.0.0.1:0", "--grpc",
                                self.grpc, "--agents", self.ROCESCOPE, until=r"rocescope run")
-        self.addCleanup(lambda: (player.terminate(), player.communicate()))  # and its agents
+        self.addCleanup(lambda: (player.terminate(), player.communicate()))  # also stops its agents
         self.box, page = self.start(self.ROCESCOPE, "run", self.run_folder / "box.yaml", "-o",
                                     "json", until=r"http://\S+/")
         self.page = page.group(0)
-        self.assertLess(time.time(), self.epoch, "the box began too late")
+        self.assertLess(time.time(), self.epoch, "the appliance started too late")
 
     def simulate(self, scenario):
         scenario.write_text(shortened(pathlib.Path(self.SCENARIO).read_text()))
         begin = time.time()
-        for lead in (10, 30, 90):  # until it is there in time
+        for lead in (10, 30, 90):  # until the simulation finishes in time
             self.epoch = int(time.time()) + lead
             subprocess.run([self.SIMULATOR, "run", scenario, "-d", self.run_folder, "--dilate",
                             "1000", "--epoch", str(self.epoch)], capture_output=True, check=True)
             if time.time() < self.epoch - 4:
                 return
-        self.fail(f"it takes too long to simulate: {time.time() - begin:.0f} s for all tries")
+        self.fail(f"the simulation takes too long: {time.time() - begin:.0f} s for all attempts")
 
     def start(self, *words, until):
-        """The process, once it has said this; and what matched."""
+        """Starts a process and waits until its log matches `until`. Returns the process and the match."""
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         heard = ""

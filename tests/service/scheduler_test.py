@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A box that runs, asked as a scheduler would: its answers are those of a replay of the same frames.
+"""Queries a running appliance as a scheduler does: its responses equal those of a replay of the same
+frames.
 
 usage: scheduler_test.py PATH/rocescope-sim PATH/rocescope SCENARIO STUBS [UNITTEST ARGUMENT...]
 """
@@ -27,7 +28,7 @@ except ImportError:
 
 SIMULATOR = ROCESCOPE = SCENARIO = ""
 DEADLINE = 20  # seconds
-INTERVAL = "1ms"  # the run takes ten
+INTERVAL = "1ms"  # the run takes 10 ms
 EAL = ["--no-huge", "--no-shconf", "-m", "256", "--no-pci", "--no-telemetry", "-l", "0"]
 
 
@@ -81,14 +82,14 @@ class Scheduler(unittest.TestCase):
 
     @classmethod
     def wait_for_the_last_frame(cls):
-        """The file has been read to its end, and an answer has been made of it."""
+        """Waits until the file is read to its end and a snapshot contains it."""
         end = int(cls.replayed["captured"]["end_ns"])
         for _ in range(200):
             health = cls.appliance.GetHealth(api.GetHealthRequest(), timeout=DEADLINE)
             if health.age.reached_ns >= end:
                 return
             time.sleep(0.1)
-        raise AssertionError(f"the box has only come to {health.age.reached_ns} of {end}")
+        raise AssertionError(f"the appliance has reached only {health.age.reached_ns} of {end}")
 
     def error_of(self, call, request):
         with self.assertRaises(grpc.RpcError) as caught:
@@ -127,7 +128,7 @@ class Scheduler(unittest.TestCase):
         carried = {qpn for path in found.paths for qpn in [path.destination_qpn]}
         self.assertLessEqual(set(edge["destination_qpns"]), carried)
 
-    def test_pages_make_up_the_whole_list(self):
+    def test_pages_add_up_to_the_whole_list(self):
         request = api.FindPathsRequest(job=self.replayed["jobs"][0]["id"], page_size=1000)
         whole = self.fabric.FindPaths(request, timeout=DEADLINE)
         request.page_size = 7
@@ -155,7 +156,7 @@ class Scheduler(unittest.TestCase):
     def rank(self, **request):
         return self.fabric.RankNodes(api.RankNodesRequest(**request), timeout=DEADLINE)
 
-    def test_nodes_that_jobs_run_on_are_not_offered(self):
+    def test_nodes_with_running_jobs_are_not_offered(self):
         used = {rank["host"] for job in self.replayed["jobs"] for rank in job["ranks"]}
         topology = self.fabric.GetTopology(api.GetTopologyRequest(), timeout=DEADLINE)
         hosts = {node.name for node in topology.nodes if node.tier == "host"}
@@ -169,7 +170,7 @@ class Scheduler(unittest.TestCase):
         self.assertLessEqual(ranked.offered, len(hosts - used))
         self.assertIn(f"{len(taken)} in use", ranked.sentence)
 
-    def test_a_job_that_is_registered_takes_its_node_and_gives_it_back(self):
+    def test_a_registered_job_uses_its_node_until_it_ends(self):
         own = 4_000_000_000
         node = sorted(node.node for node in self.rank(nodes=1).nodes)[0]
         held = [job for job in self.replayed["jobs"] if "allocation" in job][0]["allocation"]["id"]
@@ -188,13 +189,13 @@ class Scheduler(unittest.TestCase):
         self.assertNotIn(own, [job for reason in self.rank(**request).nodes[0].reasons
                                for job in reason.jobs])
 
-    def test_what_cannot_be_ranked_is_said(self):
+    def test_invalid_placement_requests_are_errors(self):
         self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest(
             nodes=1, candidates=["nobody"])), (grpc.StatusCode.NOT_FOUND, "UNKNOWN_NODE"))
         self.assertEqual(self.error_of(self.fabric.RankNodes, api.RankNodesRequest()),
                          (grpc.StatusCode.INVALID_ARGUMENT, "BAD_REQUEST"))
 
-    def test_answers_are_as_the_openapi_document_says(self):
+    def test_responses_match_the_openapi_document(self):
         document = self.get("openapi.json")[1]
         self.assertEqual(document["openapi"], "3.1.0")
         job = self.replayed["jobs"][0]["id"]
@@ -226,9 +227,9 @@ class Scheduler(unittest.TestCase):
                 return error.code, json.load(error)
 
     def check(self, document, schema, answer, name):
-        """Strictly: a field that the document does not have is none for us."""
+        """Validates strictly: a field that is not in the document is an error."""
         if jsonschema is None:
-            self.skipTest("Debian's python3-jsonschema is not there")
+            self.skipTest("python3-jsonschema is not installed")
         schemas = {key: {**value, "additionalProperties": False} if "properties" in value else value
                    for key, value in document["components"]["schemas"].items()}
         validator = jsonschema.Draft202012Validator({**schema, "components": {"schemas": schemas}})
@@ -244,7 +245,7 @@ class Scheduler(unittest.TestCase):
         self.assertEqual(self.error_of(self.jobs.ListJobs, api.ListJobsRequest(page_token="9999.1")),
                          (grpc.StatusCode.OUT_OF_RANGE, "PAGE_FORGOTTEN"))
 
-    def test_http_says_the_same(self):
+    def test_http_responses_equal_grpc_responses(self):
         for path, call, request in (
                 ("jobs", self.jobs.ListJobs, api.ListJobsRequest()),
                 ("topology", self.fabric.GetTopology, api.GetTopologyRequest()),
@@ -256,14 +257,14 @@ class Scheduler(unittest.TestCase):
                 spoken = json.load(answer)
             self.assertEqual(spoken, as_json(call(request, timeout=DEADLINE)), path)
 
-    def test_events_begin_with_the_answer_that_is_there(self):
+    def test_events_start_with_the_current_snapshot(self):
         stream = self.appliance.WatchEvents(api.WatchEventsRequest(), timeout=DEADLINE)
         event = next(stream)
         stream.cancel()
         self.assertEqual(event.kind, "answer")
         self.assertGreater(event.age.version, 0)
 
-    def test_health_and_reflection_are_there(self):
+    def test_health_and_reflection_are_available(self):
         # grpc.health.v1: status (1) is SERVING (1).
         check = self.channel.unary_unary("/grpc.health.v1.Health/Check")
         self.assertEqual(check(b"", timeout=DEADLINE), b"\x08\x01")

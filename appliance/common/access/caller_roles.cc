@@ -10,8 +10,9 @@
 namespace rocescope {
 namespace {
 
-// "*.gpu.example" of "node7.gpu.example"; empty: it has one label, or is no host's (an address of
-// mail may have a host's name behind it).
+// Returns the wildcard of a host name: "*.gpu.example" for "node7.gpu.example". Returns an empty
+// string for a name with one label and for other names (an e-mail address may end with a host
+// name).
 std::string WithAnyFirstLabel(const std::string& name) {
   if (!IsHostName(name)) return "";
   const size_t dot = name.find('.');
@@ -48,8 +49,8 @@ std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_vie
     who += fmt::format("{}\"{}\"", who.empty() ? "" : ", ", name);
   }
   return fmt::format(
-      "{} may not {}: the key `grpc` of the box's configuration says who has which role",
-      who.empty() ? "who shows no certificate" : who, do_what);
+      "{} may not {}: roles are assigned by the key `grpc` in the configuration of the appliance",
+      who.empty() ? "a client without a certificate" : who, do_what);
 }
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which roles a caller has, by the names in its certificate.
+// Roles of a client, from the names in its certificate.
 #pragma once
 
 #include <map>
@@ -16,15 +16,16 @@ class CallerRoles {
   CallerRoles() = default;
   explicit CallerRoles(const GrpcConfig& config);
 
-  // Of all names together. A listed name such as "*.gpu.example" stands for those with any first
-  // label.
+  // Returns the union of the roles of all names. A configured name such as "*.gpu.example" matches
+  // any first label.
   Roles Of(const std::vector<std::string>& names) const;
 
  private:
   std::map<std::string, Roles> by_name_;
 };
 
-// Why whoever shows a certificate with these names, or none, may not `do_what` ("call X").
+// Returns the error for a client with these certificate names (empty: no certificate) that is not
+// allowed to `do_what`, for example "call X".
 std::string WhyNotAllowed(const std::vector<std::string>& names, std::string_view do_what);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may call what: one row for each call of service.proto and agent.proto.
+// Authorisation table: one row for each call of service.proto and agent.proto.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ inline constexpr std::array kCallRoles = {
     CallRoles{"/rocescope.v1.Agents/Report", kReporters},
 };
 
-// None: no row, so nobody may.
+// Returns nullopt if the method has no row: nobody may call it.
 constexpr std::optional<Roles> RolesOf(std::string_view method) {
   for (const CallRoles& row : kCallRoles) {
     if (row.method == method) return row.roles;

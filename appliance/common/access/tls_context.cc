@@ -31,24 +31,24 @@ Status LoadKey(const TlsTexts& texts, ssl::context& context) {
   if (!error) return {};
   if (ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH) {
     return Wrong(texts.files.key,
-                 fmt::format("it is not the key of the certificate in {}", texts.files.certificate),
+                 fmt::format("the private key does not match the certificate in {}",
+                             texts.files.certificate),
                  error);
   }
-  return Wrong(texts.files.key, "it holds no private key in PEM without a password", error);
+  return Wrong(texts.files.key, "expected an unencrypted private key in PEM format", error);
 }
 
 Status Load(const TlsTexts& texts, ssl::context& context) {
   ErrorOf error;
-  // Else OpenSSL asks the terminal for a key's password.
+  // Without this callback, OpenSSL prompts for the password of a key on the terminal.
   context.set_password_callback([](size_t, ssl::context::password_purpose) { return ""; }, error);
   context.use_certificate_chain(asio::buffer(texts.certificate), error);
-  if (error) return Wrong(texts.files.certificate, "it holds no certificate in PEM", error);
+  if (error) return Wrong(texts.files.certificate, "expected a certificate in PEM format", error);
   if (const Status key = LoadKey(texts, context); !key) return key;
   context.add_certificate_authority(asio::buffer(texts.peer_ca), error);
-  if (error)
-    return Wrong(texts.files.client_ca, "it holds no authority's certificate in PEM", error);
+  if (error) return Wrong(texts.files.client_ca, "expected a CA certificate in PEM format", error);
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
-  if (error) return Wrong("TLS", "the other side cannot be asked for its certificate", error);
+  if (error) return Wrong("TLS", "cannot request the certificate of the peer", error);
   return {};
 }
 
@@ -56,11 +56,11 @@ Result<TlsContext> Make(const TlsTexts& texts, ssl::context::method method) {
   auto context = std::make_shared<ssl::context>(method);
   SSL_CTX* const native = context->native_handle();
   SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
-  // A session that is taken up again would not show its certificate anew.
+  // Resumed sessions would not present the certificate again.
   SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_num_tickets(native, 0);
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
-  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // of many that are idle
+  SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // saves memory of idle connections
   if (const Status loaded = Load(texts, *context); !loaded) return tl::unexpected(loaded.error());
   return context;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's side of TLS where Asio speaks it; gRPC has its own. Both sides show a certificate.
+// OpenSSL contexts for Asio; gRPC has its own. Both sides present a certificate.
 #pragma once
 
 #include <memory>
@@ -18,13 +18,13 @@ namespace rocescope {
 
 using TlsContext = std::shared_ptr<boost::asio::ssl::context>;
 
-// TLS 1.2 or later; the other side must show a certificate of `peer_ca`. The error says which of
-// the three texts cannot be used.
+// Creates a context for TLS 1.2 or later. The peer must present a certificate signed by `peer_ca`.
+// The error names the file that cannot be used.
 Result<TlsContext> ServerTls(const TlsTexts& texts);
 Result<TlsContext> ClientTls(const TlsTexts& texts);
 
-// In the certificate of who was let in: its alternative names, or, where it has none, the common
-// one (RFC 6125, 6.4.4). As gRPC tells them.
+// Returns the subject alternative names of the verified peer certificate or, if it has none, its
+// common name (RFC 6125, 6.4.4), in the format of gRPC.
 std::vector<std::string> NamesOfPeer(const ssl_st& connection);
 
 }  // namespace rocescope

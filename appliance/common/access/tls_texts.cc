@@ -24,7 +24,8 @@ Result<TlsTexts> ReadTls(const TlsConfig& config, std::string_view key_of_config
       const std::string where =
           key_of_config.empty() ? ""
                                 : fmt::format(" (key `{}` of the configuration)", key_of_config);
-      return MakeError(ErrorCode::kInvalidArgument, fmt::format("{}: is empty{}", *path, where));
+      return MakeError(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: the file is empty{}", *path, where));
     }
     *text = *std::move(read);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the PEM files of a side of TLS hold.
+// Contents of the PEM files for TLS.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace rocescope {
 
-// What three files hold, in PEM; empty: there is no TLS.
+// Contents of the three PEM files; empty: no TLS.
 struct TlsTexts {
-  std::string certificate;  // one's own, and those between it and its authority
+  std::string certificate;  // own certificate and intermediate certificates
   std::string key;
-  std::string peer_ca;  // who signs the other side's
-  TlsConfig files;      // whence these are
+  std::string peer_ca;  // authority that signs the certificates of peers
+  TlsConfig files;      // paths of the files
 
   bool IsThere() const { return !certificate.empty(); }
 };
 
-// To be called while they may be read: a key is root's, mostly. The error names the file and
-// `key_of_config`, where it is named.
+// Reads the files. Must be called before privileges are dropped, because private keys usually
+// belong to root. The error contains the file and, if not empty, `key_of_config`.
 Result<TlsTexts> ReadTls(const TlsConfig& config, std::string_view key_of_config);
 
 }  // namespace rocescope

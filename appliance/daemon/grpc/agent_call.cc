@@ -48,8 +48,8 @@ void AgentCall::Begin(std::chrono::milliseconds patience) {
 
 void AgentCall::Refuse() {
   Over({grpc::StatusCode::RESOURCE_EXHAUSTED,
-        "there are more connections than agents may report (key `agents: {most: ...}` of the box's "
-        "configuration)"});
+        "the maximum number of agent connections is reached; increase `most` under the key "
+        "`agents` in the configuration of the appliance"});
 }
 
 void AgentCall::EndWaits() {
@@ -57,7 +57,7 @@ void AgentCall::EndWaits() {
   alarm_.Cancel();
 }
 
-// --- What comes ---
+// --- Reading ---
 
 void AgentCall::Read() { stream_.Read(&message_, &read_); }
 
@@ -75,7 +75,8 @@ void AgentCall::Take() {
   }
   if (message_.has_pulse()) return TakePulse();
   if (!message_.has_goodbye()) {
-    return Over({grpc::StatusCode::INVALID_ARGUMENT, "expected a batch or a pulse"});
+    return Over({grpc::StatusCode::INVALID_ARGUMENT,
+                 "malformed message: expected a batch, a pulse or a goodbye"});
   }
   left_ = true;
   ReadAtPace();
@@ -83,14 +84,15 @@ void AgentCall::Take() {
 
 void AgentCall::TakeHello() {
   if (!message_.has_hello()) {
-    return Over({grpc::StatusCode::INVALID_ARGUMENT, "the first message must be a hello"});
+    return Over({grpc::StatusCode::INVALID_ARGUMENT,
+                 "malformed message: the first message must be a hello"});
   }
   const std::string& host = message_.hello().host();
   if (gate_.has_certificates() && !MayReportFor(host, gate_.NamesOf(context_), config_.any_host)) {
     return Over({grpc::StatusCode::PERMISSION_DENIED,
-                 fmt::format("the certificate's names are not those of the host \"{}\": an agent "
-                             "reports for its own (key `agents: {{any_host: ...}}` of the box's "
-                             "configuration names exceptions)",
+                 fmt::format("the certificate does not contain the name of the host \"{}\": an "
+                             "agent may report only for its own host; `agents: {{any_host: ...}}` "
+                             "in the configuration of the appliance lists exceptions",
                              host.substr(0, 253))});
   }
   const auto welcome = intake_.Begin(message_.hello(), context_.peer(), WallClock());
@@ -101,7 +103,7 @@ void AgentCall::TakeHello() {
   ReadAtPace();
 }
 
-// The batch that came, now or again.
+// Passes on the received batch; retries later if the queue is full.
 void AgentCall::TakeBatch() {
   constexpr auto kAgain = std::chrono::milliseconds(50);
   uint64_t taken = 0;
@@ -130,7 +132,8 @@ void AgentCall::ReadAtPace() {
   WaitFor(std::chrono::ceil<std::chrono::milliseconds>(wait), pace_wait_);
 }
 
-// What stops reading stops the peer: HTTP/2's window fills up, and its batches stay there.
+// Not reading throttles the client: the HTTP/2 flow control window fills, and the batches stay with
+// the client.
 void AgentCall::WaitFor(std::chrono::milliseconds time, Operation& then) {
   if (!may_wait_) return Replaced();
   alarm_.Set(&queue_, std::chrono::system_clock::now() + time, &then);
@@ -140,13 +143,13 @@ void AgentCall::OnRoom(bool ok) { ok ? TakeBatch() : Replaced(); }
 
 void AgentCall::OnPace(bool ok) { ok ? Read() : Replaced(); }
 
-// Reading ends by that, if it has not ended yet.
+// Cancelling ends the pending read.
 void AgentCall::OnNoHello(bool ok) {
   hello_is_awaited_ = false;
   if (ok && connection_ == 0) context_.TryCancel();
 }
 
-// --- What is said ---
+// --- Writing ---
 
 void AgentCall::Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_ns) {
   if (taken) news_.set_taken(*taken);
@@ -158,7 +161,7 @@ void AgentCall::Say(std::optional<uint64_t> taken, int64_t echo_ns, int64_t now_
   if (!writing_) Write();
 }
 
-// What comes while it is under way is said together.
+// News that arrives during a write is combined into the next one.
 void AgentCall::Write() {
   said_ = news_;
   news_.clear_echo_ns();
@@ -177,19 +180,20 @@ void AgentCall::OnWritten(bool ok) {
   }
 }
 
-// --- The end ---
+// --- Ending ---
 
 void AgentCall::Replaced() {
   Over({grpc::StatusCode::ABORTED,
-        "another agent reports for this host since, or the box ends: two with one name?"});
+        "another agent has connected with the same host name, or the appliance is stopping; check "
+        "that the host name is unique"});
 }
 
-// By whoever would read next, so nothing is read and no alarm is set any more.
+// Called instead of the next read, so no read or alarm is pending any more.
 void AgentCall::Over(const grpc::Status& status) {
   if (connection_ != 0) intake_.End(connection_, left_, WallClock());
   status_ = status;
   if (hello_is_awaited_) hello_alarm_.Cancel();
-  if (!writing_) stream_.Finish(status, &finished_);  // else OnWritten does
+  if (!writing_) stream_.Finish(status, &finished_);  // otherwise OnWritten finishes
 }
 
 void AgentCall::OnFinished(bool) { is_finished_ = true; }

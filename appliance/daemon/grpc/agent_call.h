@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection of an agent: what it says is taken and answered, by events of a queue.
+// One stream of an agent, handled by events of a completion queue.
 #pragma once
 
 #include <grpcpp/alarm.h>
@@ -18,15 +18,15 @@
 
 namespace rocescope {
 
-// All of it is called by one thread, the queue's.
+// All functions are called by the thread of the queue.
 class AgentCall {
  public:
-  // What it has begun on the queue; the tag is a pointer to it.
+  // A pending operation on the queue; the tag is a pointer to it.
   class Operation {
    public:
     Operation(AgentCall& call, void (AgentCall::*done)(bool ok)) : call_(call), done_(done) {}
     Operation(const Operation&) = delete;
-    // The queue said so.
+    // Called when the queue reports completion.
     void Done(bool ok) { (call_.*done_)(ok); }
     AgentCall& call() { return call_; }
 
@@ -35,20 +35,20 @@ class AgentCall {
     void (AgentCall::* const done_)(bool ok);
   };
 
-  // All must outlive it.
+  // All arguments must outlive the call.
   AgentCall(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
             grpc::ServerCompletionQueue& queue);
 
-  // The queue says with this tag that somebody calls.
+  // Waits for a client; the queue reports it with this tag.
   void Await(v1::Agents::AsyncService& service, void* tag);
-  // Somebody does. Who has not said hello after `patience` is not waited for.
+  // Starts the stream of a client. A client that sends no hello within `patience` is disconnected.
   void Begin(std::chrono::milliseconds patience);
-  // Likewise, and there is no room.
+  // Refuses the client because the maximum number of streams is reached.
   void Refuse();
-  // The server ends: nobody waits for room or for the pace any more.
+  // Ends all waits for queue space or the rate limit, because the server stops.
   void EndWaits();
 
-  // Nothing of it is on the queue any more.
+  // True if no operation is pending on the queue.
   bool over() const { return is_finished_ && !hello_is_awaited_; }
 
  private:
@@ -90,22 +90,22 @@ class AgentCall {
   Operation written_{*this, &AgentCall::OnWritten};
   Operation finished_{*this, &AgentCall::OnFinished};
 
-  // What came. One of reading, waiting and finishing is under way.
+  // State of reading. Exactly one of reading, waiting and finishing is in progress.
   Pace pace_;
   v1::AgentMessage message_;
   std::unique_ptr<v1::AgentBatch> batch_;
   size_t bytes_ = 0;
-  uint64_t connection_ = 0;  // 0: none yet
-  bool left_ = false;        // it said goodbye
+  uint64_t connection_ = 0;  // 0: before the hello
+  bool left_ = false;        // the agent sent a goodbye
   bool may_wait_ = true;
-  bool hello_is_awaited_ = false;  // the alarm is on the queue
+  bool hello_is_awaited_ = false;  // the alarm is pending on the queue
 
-  // What is said, beside that.
+  // State of writing, which runs concurrently with reading.
   v1::ApplianceMessage news_;
   v1::ApplianceMessage said_;
   bool has_news_ = false;
   bool writing_ = false;
-  std::optional<grpc::Status> status_;  // of the end
+  std::optional<grpc::Status> status_;  // final status, once the stream ends
   bool is_finished_ = false;
 };
 

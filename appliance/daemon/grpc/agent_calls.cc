@@ -28,16 +28,16 @@ struct AgentCalls::Parts {
   v1::Agents::AsyncService service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
 
-  // The thread's alone, once it runs.
-  std::unique_ptr<AgentCall> next;  // that nobody has called yet; none: the server ends
+  // Used only by the thread once it runs.
+  std::unique_ptr<AgentCall> next;  // call that waits for a client; null: the server stops
   std::unordered_map<AgentCall*, std::unique_ptr<AgentCall>> calls;
   std::thread thread;
   std::atomic<uint64_t> beats = 0;
 };
 
-// Where a server has such a queue, its synchronous threads look at no socket themselves: other
-// calls wait for this thread too. So it never sleeps, as gRPC's own for callbacks do 0.1 s at a
-// time (CallbackAlternativeCQ, gRPC 1.51).
+// If a server has a completion queue, its synchronous threads do not poll sockets, so other calls
+// depend on this thread too. It therefore never sleeps, unlike the thread of the gRPC callback API,
+// which sleeps 0.1 s at a time (CallbackAlternativeCQ, gRPC 1.51).
 void AgentCalls::Parts::Run() {
   NameThread("agents-grpc");
   void* tag = nullptr;
@@ -57,14 +57,14 @@ void AgentCalls::Parts::Expect() {
   next->Await(service, this);
 }
 
-// Somebody calls, or nobody will any more.
+// Handles a new client; `ok` is false when the server stops.
 void AgentCalls::Parts::Come(bool ok) {
   if (!ok) {
     next.reset();
     for (const auto& [call, owned] : calls) call->EndWaits();
     return;
   }
-  // Where the network was away, each agent calls anew while its last call is not known to be over.
+  // After a network outage, each agent reconnects before the end of its previous call is detected.
   constexpr size_t kMore = 64;
   const bool has_room = calls.size() < size_t{2} * config.most + kMore;
   AgentCall* const call = next.get();
@@ -100,7 +100,7 @@ void AgentCalls::End() {
   if (!parts_->queue) return;
   if (parts_->thread.joinable()) parts_->thread.join();
   parts_->queue->Shutdown();
-  // A queue must have been empty before it goes.
+  // A queue must be drained before it is destroyed.
   void* tag = nullptr;
   bool ok = false;
   while (parts_->queue->Next(&tag, &ok)) {

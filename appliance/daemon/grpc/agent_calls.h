@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of agent.proto: thousands of hosts report at once, and one thread serves them all from
-// a queue of gRPC's.
+// Asynchronous server of agent.proto: one thread serves thousands of agents from a completion
+// queue.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -17,22 +17,22 @@ namespace rocescope {
 
 class AgentCalls {
  public:
-  // `intake` and `gate` must outlive it. Who calls and has not said hello after `patience` is not
-  // waited for.
+  // `intake` and `gate` must outlive it. A client that sends no hello within `patience` is
+  // disconnected.
   AgentCalls(AgentIntake& intake, const Gate& gate, const AgentsConfig& config,
              std::chrono::milliseconds patience = std::chrono::seconds(10));
   // Calls End.
   ~AgentCalls();
 
-  // Once, before the server is built.
+  // Registers the service. Must be called once before the server is built.
   void AddTo(grpc::ServerBuilder& builder);
-  // As soon as it is built.
+  // Starts serving. Must be called after the server is built.
   void Begin();
-  // After the server's Shutdown, by which all calls end, and before the server is gone; or if none
-  // could be built. Again is nothing.
+  // Stops the thread. Must be called after Shutdown of the server, which ends all calls, and before
+  // the server is destroyed; also if the server could not be built. May be called repeatedly.
   void End();
 
-  // Grows at least once a second while the thread goes on. Any thread.
+  // Heartbeat: increases at least once a second while the thread runs. Thread-safe.
   uint64_t beats() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both ends of agent.proto over a socket: what an agent holds comes to the box once and in order,
-// whatever breaks meanwhile.
+// Both ends of agent.proto over a socket: each batch arrives once and in order, whatever fails
+// meanwhile.
 #include "appliance/daemon/grpc/agent_calls.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ using testing::HasSubstr;
 constexpr ListenAddress kAnyPort = {.address = IpAddress::FromV4(0x7f000001)};
 constexpr auto kSoon = std::chrono::seconds(20);
 
-// False: not even after so long.
+// Waits until the condition holds. Returns false on a timeout.
 bool WaitFor(const std::function<bool()>& holds) {
   const auto end = std::chrono::steady_clock::now() + kSoon;
   while (!holds()) {
@@ -39,7 +39,7 @@ bool WaitFor(const std::function<bool()>& holds) {
   return true;
 }
 
-// The calls alone, on a port that stays the same.
+// A server for the agent protocol only. It keeps its port when it is reopened.
 class Listener {
  public:
   explicit Listener(const AgentsConfig& config = {}, milliseconds patience = kSoon)
@@ -59,7 +59,7 @@ class Listener {
     ASSERT_NE(server_, nullptr);
     calls_->Begin();
   }
-  // In the middle of whatever there is.
+  // Stops the server and drops all connections.
   void Close() {
     if (!server_) return;
     server_->Shutdown(std::chrono::system_clock::now());
@@ -91,7 +91,7 @@ class Listener {
   AgentIntake intake;
 };
 
-// A reading with this value.
+// Returns a counter reading with this value.
 std::string Reading(uint64_t value, size_t octets = 0) {
   v1::AgentBatch batch;
   batch.set_read_ns(1);
@@ -101,7 +101,7 @@ std::string Reading(uint64_t value, size_t octets = 0) {
   return batch.SerializeAsString();
 }
 
-TEST(AgentCalls, BringEachBatchOnceThoughConnectionsBreak) {
+TEST(AgentCalls, DeliverEachBatchOnceDespiteDisconnects) {
   Listener box;
   BatchBuffer buffer(1 << 20);
   constexpr uint64_t kBatches = 2000;
@@ -132,11 +132,11 @@ TEST(AgentCalls, BringEachBatchOnceThoughConnectionsBreak) {
   EXPECT_EQ(box.State().lost_batches, 0u);
 }
 
-TEST(AgentCalls, ABoxThatBeginsAnewIsToldLogsAndStatesAgain) {
+TEST(AgentCalls, RestartedApplianceReceivesLogsAndStatesAgain) {
   BatchBuffer buffer(1 << 20);
   auto box = std::make_unique<Listener>();
   AgentLink::Options options = box->Options();
-  // Two boxes, one after the other, behind one name.
+  // Two servers, one after the other, at the same address.
   const auto names_of = [](Listener& from) {
     std::vector<std::string> names;
     while (const auto delivery = from.intake.Next()) {
@@ -161,7 +161,7 @@ TEST(AgentCalls, ABoxThatBeginsAnewIsToldLogsAndStatesAgain) {
   EXPECT_THAT(names_of(other), ElementsAre("x", "xxx", "xxxx"));
 }
 
-TEST(AgentCalls, ABoxThatDoesNotReadIsNotFilledUp) {
+TEST(AgentCalls, ServerThatDoesNotReadIsNotFlooded) {
   Listener box({.queue = 100'000});
   BatchBuffer buffer(200'000);
   AgentLink link(box.Options(), buffer);
@@ -182,31 +182,31 @@ TEST(AgentCalls, ABoxThatDoesNotReadIsNotFilledUp) {
     }
     return last == kBatches;
   };
-  ASSERT_TRUE(WaitFor(read)) << "the newest come";
+  ASSERT_TRUE(WaitFor(read)) << "the newest batches arrive";
   EXPECT_TRUE(WaitFor([&] { return box.State().lost_batches == buffer.counts().lost_batches; }))
-      << "and the box is told of the others";
-  // What was under way when it was given up came all the same.
+      << "the server knows the number of dropped batches";
+  // The batch in flight when it was dropped arrived anyway.
   EXPECT_GE(came + buffer.counts().lost_batches, kBatches);
 }
 
-TEST(AgentCalls, AnAgentIsHeldToItsPace) {
+TEST(AgentCalls, LimitTheRateOfAnAgent) {
   Listener box({.bytes_per_second = 100'000});
   BatchBuffer buffer(1 << 20);
   const AgentLink link(box.Options(), buffer);
   const auto begin = std::chrono::steady_clock::now();
   for (uint64_t i = 0; i < 50; ++i) buffer.Append(BatchKind::kCounters, Reading(i, 10'000));
   ASSERT_TRUE(buffer.WaitUntilTaken(kSoon));
-  // 500,000 octets, of which 400,000 are a burst, before the last batch is read.
+  // 500,000 bytes, of which 400,000 are a burst, before the last batch is read.
   EXPECT_GT(std::chrono::steady_clock::now() - begin, milliseconds(500));
 }
 
-TEST(AgentCalls, PulsesFindOutTheClocks) {
+TEST(AgentCalls, PulsesMeasureTheClockOffset) {
   Listener box;
   BatchBuffer buffer(1 << 20);
   const AgentLink link(box.Options(), buffer);
   ASSERT_TRUE(WaitFor([&] { return box.intake.any() && box.State().clock_ahead.has_value(); }));
   const AgentState state = box.State();
-  EXPECT_LE(std::chrono::abs(*state.clock_ahead), state.clock_error) << "it is one clock";
+  EXPECT_LE(std::chrono::abs(*state.clock_ahead), state.clock_error) << "both use the same clock";
   EXPECT_EQ(state.version, "1.2.3");
 }
 
@@ -222,7 +222,7 @@ class Client {
     v1::ApplianceMessage message;
     return stream_->Read(&message) ? std::optional(message) : std::nullopt;
   }
-  // True: the box said that it has the batches up to this one.
+  // Returns true if the server has acknowledged the batches up to this one.
   bool ReceiveTaken(uint64_t sequence) {
     while (const auto message = Hear()) {
       if (message->taken() == sequence) return true;
@@ -230,7 +230,7 @@ class Client {
     return false;
   }
   grpc::Status End() { return stream_->Finish(); }
-  // Nothing is said any more, not even goodbye.
+  // Cancels the call without a goodbye.
   void Vanish() { context_.TryCancel(); }
 
   static v1::AgentMessage Hello(const std::string& host, uint64_t session) {
@@ -251,7 +251,7 @@ class Client {
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ApplianceMessage>> stream_;
 };
 
-TEST(AgentCalls, RefuseWhatIsOutOfPlace) {
+TEST(AgentCalls, RefuseUnexpectedMessages) {
   Listener box;
   Client early(box.Options());
   early.Say(Client::Batch(1));
@@ -269,7 +269,7 @@ TEST(AgentCalls, RefuseWhatIsOutOfPlace) {
   EXPECT_EQ(twice.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST(AgentCalls, TheNewestSessionOfAHostIsBelieved) {
+TEST(AgentCalls, NewestSessionOfAHostReplacesOthers) {
   Listener box;
   Client first(box.Options());
   first.Say(Client::Hello("a", 1));
@@ -286,7 +286,7 @@ TEST(AgentCalls, TheNewestSessionOfAHostIsBelieved) {
   EXPECT_EQ(second.Hear()->echo_ns(), 1);
 }
 
-// One batch is taken, and the next one has been tried and found no room.
+// One batch is accepted; the next one was tried and the queue was full.
 void FillUp(Listener& box, Client& agent) {
   agent.Say(Client::Hello("a", 1));
   agent.Say(Client::Batch(1));
@@ -296,7 +296,7 @@ void FillUp(Listener& box, Client& agent) {
   ASSERT_TRUE(WaitFor([&] { return box.State().received_at > heard; }));
 }
 
-TEST(AgentCalls, ABatchThatFindsNoRoomIsTakenOnceThereIsSome) {
+TEST(AgentCalls, BatchIsAcceptedWhenTheQueueHasSpace) {
   Listener box({.queue = 1});
   Client agent(box.Options());
   FillUp(box, agent);
@@ -324,7 +324,7 @@ TEST(AgentCalls, ManyAgentsReportAtOnce) {
   for (const AgentState& state : states) EXPECT_EQ(state.batches, 3u) << state.host;
 }
 
-TEST(AgentCalls, APeerThatVanishesIsNotConnected) {
+TEST(AgentCalls, VanishedPeerIsDisconnected) {
   Listener box;
   Client first(box.Options());
   first.Say(Client::Hello("a", 1));
@@ -338,7 +338,7 @@ TEST(AgentCalls, APeerThatVanishesIsNotConnected) {
   EXPECT_NE(again.Hear(), std::nullopt);
 }
 
-TEST(AgentCalls, WhoSaysNoHelloIsNotWaitedFor) {
+TEST(AgentCalls, ClientWithoutHelloIsDisconnected) {
   Listener box({}, milliseconds(50));
   Client silent(box.Options());
   Client agent(box.Options());
@@ -351,7 +351,7 @@ TEST(AgentCalls, WhoSaysNoHelloIsNotWaitedFor) {
   EXPECT_TRUE(agent.ReceiveTaken(1)) << "who did may be silent for longer";
 }
 
-TEST(AgentCalls, ThereAreNotManyMoreThanAgentsMayReport) {
+TEST(AgentCalls, LimitTheNumberOfStreams) {
   constexpr int kMost = 2 * 1 + 64;
   Listener box({.most = 1}, std::chrono::seconds(2));
   std::vector<std::unique_ptr<Client>> silent;
@@ -368,7 +368,7 @@ TEST(AgentCalls, ThereAreNotManyMoreThanAgentsMayReport) {
   EXPECT_NE(agent.Hear(), std::nullopt) << "there is room again";
 }
 
-TEST(AgentCalls, AServerThatEndsEndsThemAll) {
+TEST(AgentCalls, StoppingTheServerEndsAllCalls) {
   Listener box;
   std::vector<std::unique_ptr<Client>> agents;
   for (int i = 0; i < 20; ++i) {
@@ -384,7 +384,7 @@ TEST(AgentCalls, AServerThatEndsEndsThemAll) {
   for (const AgentState& state : box.intake.Agents()) EXPECT_FALSE(state.connected);
 }
 
-TEST(AgentCalls, AServerThatEndsDoesNotWaitForRoom) {
+TEST(AgentCalls, StoppingTheServerDoesNotWaitForQueueSpace) {
   Listener box({.queue = 1});
   Client agent(box.Options());
   FillUp(box, agent);
@@ -393,7 +393,7 @@ TEST(AgentCalls, AServerThatEndsDoesNotWaitForRoom) {
   EXPECT_FALSE(box.State().connected);
 }
 
-// --- An agent and a box ---
+// --- An agent and an appliance ---
 
 class BoxAndAgent : public testing::Test {
  protected:
@@ -421,7 +421,7 @@ class BoxAndAgent : public testing::Test {
     server_ = *std::move(server);
     listen_ = server_->listens().at(0);
   }
-  // Whatever it knew is gone.
+  // Stops the appliance; its state is lost.
   void EndBox() {
     server_.reset();
     service_.reset();
@@ -443,7 +443,7 @@ class BoxAndAgent : public testing::Test {
     agent_.reset();
   }
 
-  // Ranks that the box's last answer knows, and lines of log that it read.
+  // Returns the ranks in the last snapshot.
   std::vector<int> Ranks() const {
     const auto answer = box_->answers().Latest();
     std::vector<int> ranks;
@@ -474,7 +474,7 @@ class BoxAndAgent : public testing::Test {
   std::thread runs_;
 };
 
-TEST_F(BoxAndAgent, RanksQueuePairsAndCountersComeThroughRotationsAndANewBox) {
+TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) {
   RdmaQueuePair one;
   one.device = "mlx5_0";
   one.local = Qpn{100};
@@ -486,7 +486,7 @@ TEST_F(BoxAndAgent, RanksQueuePairsAndCountersComeThroughRotationsAndANewBox) {
   BeginBox();
   BeginAgent();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0}; }));
-  // Rotated while it grows.
+  // Rotates the log while it grows.
   tree_.Append("log/nccl.log", LogOf(1));
   std::filesystem::rename(tree_.root() + "/log/nccl.log", tree_.root() + "/log/nccl.log.1");
   tree_.File("log/nccl.log", LogOf(2));
@@ -501,7 +501,7 @@ TEST_F(BoxAndAgent, RanksQueuePairsAndCountersComeThroughRotationsAndANewBox) {
   EXPECT_EQ(facts->nics[0].device, "mlx5_0");
 
   EndBox();
-  std::filesystem::remove(tree_.root() + "/log/nccl.log.1");  // nobody can read it again
+  std::filesystem::remove(tree_.root() + "/log/nccl.log.1");  // the log can no longer be read
   tree_.Append("log/nccl.log", LogOf(3));
   BeginBox();
   EXPECT_TRUE(WaitFor([&] { return Ranks() == std::vector{0, 1, 2, 3}; }));
@@ -520,7 +520,7 @@ TEST_F(BoxAndAgent, RanksQueuePairsAndCountersComeThroughRotationsAndANewBox) {
   EXPECT_EQ(State().lost_batches, 0u);
 }
 
-TEST_F(BoxAndAgent, AnAgentThatBeginsAnewStandsForTheOneBefore) {
+TEST_F(BoxAndAgent, RestartedAgentReplacesThePreviousOne) {
   tree_.File("log/a.log", LogOf(0));
   BeginBox();
   BeginAgent();
@@ -534,7 +534,7 @@ TEST_F(BoxAndAgent, AnAgentThatBeginsAnewStandsForTheOneBefore) {
   EXPECT_EQ(State().sessions, 2u);
 }
 
-TEST_F(BoxAndAgent, SaysWhatIsWrongWithItsConfiguration) {
+TEST_F(BoxAndAgent, ReportsConfigurationErrors) {
   const auto error_of = [](const AgentConfig& config) {
     const auto agent = Agent::Begin(
         config, "", [](const std::string&) {}, [] { return Result<std::vector<RdmaQueuePair>>(); });

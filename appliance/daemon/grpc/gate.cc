@@ -20,7 +20,7 @@ std::vector<std::string> NamesInCertificate(const grpc::ServerContextBase& conte
     for (const auto& value : peer->FindPropertyValues(property)) {
       names.emplace_back(value.data(), value.size());
     }
-    if (!names.empty()) break;  // a common name beside others means nothing (RFC 6125, 6.4.4)
+    if (!names.empty()) break;  // the common name is ignored if other names exist (RFC 6125, 6.4.4)
   }
   return names;
 }
@@ -47,7 +47,7 @@ grpc::Status Gate::Admit(const grpc::ServerContextBase& context, std::string_vie
 }
 
 grpc::Status Gate::ToStatus(const ServiceError& error) {
-  // Errors travel in headers, which have no room for all that a caller may have named.
+  // Errors are sent in headers, whose size is limited, so long quotations are shortened.
   const std::string message = WithShortQuotes(error.message);
   const ServiceFaultInfo& info = InfoOf(error.fault);
   v1::ErrorInfo details;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In front of each call: may this caller, and how the service's errors become gRPC's.
+// Authorisation of each call, and conversion of service errors to gRPC.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -15,19 +15,19 @@ namespace rocescope {
 
 class Gate {
  public:
-  // By a name that a certificate has (subject alternative names, else the common name). Callers of
-  // a server without certificates may do everything.
+  // Roles follow from the names in the certificate of the client: subject alternative names,
+  // otherwise the common name. Without certificates, clients may call everything.
   Gate(bool has_certificates, CallerRoles roles)
       : has_certificates_(has_certificates), roles_(std::move(roles)) {}
 
   grpc::Status Admit(const grpc::ServerContextBase& context, std::string_view method) const;
 
   bool has_certificates() const { return has_certificates_; }
-  // Of the caller's certificate; none: the server has none itself.
+  // Returns the names in the certificate of the client; empty if the server has no certificates.
   std::vector<std::string> NamesOf(const grpc::ServerContextBase& context) const;
 
-  // With an ErrorInfo in the details, as google.rpc.Status has it, and a RetryInfo after it where
-  // to ask again helps.
+  // Converts an error to a status with an ErrorInfo in its details, in the format of
+  // google.rpc.Status, and a RetryInfo if a retry can succeed.
   static grpc::Status ToStatus(const ServiceError& error);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of calls: a server of a box that receives nothing, in the clear and with certificates.
+// Fixture for tests of calls: a server without telemetry, with and without TLS.
 #pragma once
 
 #include <grpcpp/grpcpp.h>
@@ -36,7 +36,7 @@ class GrpcTest : public ServiceTest {
   std::unique_ptr<GrpcServer> server_;
 };
 
-// A certification authority, a certificate for the box, and one for each name.
+// A CA, a certificate for the appliance, and one for each name.
 class TlsTest : public GrpcTest {
  protected:
   void MakeCertificates(const std::vector<std::string>& names) {

@@ -30,10 +30,10 @@ namespace {
 constexpr int kMaxThreads = 128;
 constexpr int kFewestPollers = 8;
 constexpr int kMaxPollers = 16;
-constexpr int kMaxStreams = 64;  // each holds a thread
+constexpr int kMaxStreams = 64;  // each occupies a thread
 constexpr auto kStreamPace = std::chrono::milliseconds(100);
 
-// One call after the other: admitted, answered, or refused.
+// Base of the generated services: authorises and executes calls.
 class Calls {
  public:
   Calls(Service& service, const Gate& gate) : service_(service), gate_(gate) {}
@@ -52,7 +52,7 @@ class Calls {
   const Gate& gate_;
 };
 
-// A method of a generated service that hands over to the call of the same name.
+// Defines a method of a generated service that calls the function of Service of the same name.
 #define ROCESCOPE_CALL(service, name, Response)                                            \
   grpc::Status name(grpc::ServerContext* context, const v1::name##Request* request,        \
                     v1::Response* response) override {                                     \
@@ -75,10 +75,10 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
     }
     const Place place(streams_);
     if (streams_ > kMaxStreams) {
-      return Gate::ToStatus({.fault = ServiceFault::kTooMany,
-                             .message = fmt::format("{} others watch events already, and that is "
-                                                    "as many as may: try again later",
-                                                    kMaxStreams)});
+      return Gate::ToStatus(
+          {.fault = ServiceFault::kTooMany,
+           .message = fmt::format("the maximum of {} event streams is reached: try again later",
+                                  kMaxStreams)});
     }
     Stream(*context, request->cursor(), *writer);
     return grpc::Status::OK;
@@ -87,7 +87,7 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
   void End() { ended_ = true; }
 
  private:
-  // Among those who stream.
+  // Counts a stream while it exists.
   struct Place {
     explicit Place(std::atomic<int>& of) : count(of) { ++count; }
     ~Place() { --count; }
@@ -95,7 +95,7 @@ class ApplianceCalls final : public v1::Appliance::Service, Calls {
     std::atomic<int>& count;
   };
 
-  // A reader that does not read stops its own stream, in Write, and nobody else's.
+  // A client that does not read blocks only its own stream, in Write.
   void Stream(const grpc::ServerContext& context, uint64_t cursor,
               grpc::ServerWriter<v1::Event>& writer) {
     EventReader reader(service_, cursor);
@@ -160,9 +160,9 @@ std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const TlsTexts& tls) {
   return grpc::SslServerCredentials(options);
 }
 
-// What gRPC and Protobuf log, they log to standard error, on which a stranger's failed handshake or
-// broken message could write a line each time. gRPC's last one is kept, for what we say of a server
-// that does not begin.
+// Suppresses the logs of gRPC and Protobuf on standard error, where clients could cause a line for
+// each failed handshake or invalid message. The last error of gRPC is kept for the error message of
+// a server that does not start.
 class LastLog {
  public:
   static void Begin() {
@@ -172,7 +172,7 @@ class LastLog {
       if (line->severity == GPR_LOG_SEVERITY_ERROR) Get().Set(line->message);
     });
   }
-  // "Address already in use", where the operating system said why; else "".
+  // Returns the error of the operating system, for example "Address already in use"; otherwise "".
   static std::string Reason() {
     const std::string text = Get().Text();
     constexpr std::string_view kKey = "os_error:\"";
@@ -200,7 +200,8 @@ class LastLog {
   std::string text_;
 };
 
-// gRPC says nothing at all of a request that it cannot read: the status INTERNAL, without a word.
+// Adds a message to the error for requests that gRPC cannot parse, which is INTERNAL without a
+// message.
 class UnreadRequest final : public grpc::experimental::Interceptor {
  public:
   void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
@@ -210,8 +211,8 @@ class UnreadRequest final : public grpc::experimental::Interceptor {
       if (status.error_code() == grpc::StatusCode::INTERNAL && status.error_message().empty()) {
         methods->ModifySendStatus(Gate::ToStatus(
             {.fault = ServiceFault::kBadRequest,
-             .message = "the request is none of this call's (service.proto), or one of its texts "
-                        "is not UTF-8"}));
+             .message = "malformed request: expected the request message of this call in "
+                        "service.proto, but a field is invalid or a string is not valid UTF-8"}));
       }
     }
     methods->Proceed();
@@ -222,7 +223,7 @@ class UnreadRequests final : public grpc::experimental::ServerInterceptorFactory
  public:
   grpc::experimental::Interceptor* CreateServerInterceptor(
       grpc::experimental::ServerRpcInfo*) override {
-    return new UnreadRequest;  // gRPC's own from here on
+    return new UnreadRequest;  // gRPC takes ownership
   }
 };
 
@@ -230,9 +231,10 @@ Error CannotListen(const ListenAddress& where) {
   const std::string reason = LastLog::Reason();
   return {.code = ErrorCode::kUnavailable,
           .message = fmt::format(
-              "gRPC on {}: {} (key `grpc` of the configuration)", ToString(where),
-              reason.empty() ? "cannot begin; are the certificate and its key a pair, in PEM?"
-                             : reason + "; does another program listen there?")};
+              "cannot listen for gRPC on {}: {} (key `grpc` of the configuration)", ToString(where),
+              reason.empty() ? "the server does not start; check that the certificate and the key "
+                               "match and are in PEM format"
+                             : reason + "; check that no other program uses the port")};
 }
 
 }  // namespace
@@ -272,21 +274,21 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::Start(const GrpcConfig& config, 
   const auto credentials = CredentialsOf(tls);
   auto parts = std::make_unique<Parts>(service, config);
   LastLog::Begin();
-  // Without this call the linker drops the plugin (grpcpp's own remark in its header).
+  // Without this call the linker drops the plugin (see the comment in grpcpp's header).
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   grpc::ResourceQuota quota("rocescope");
   quota.SetMaxThreads(kMaxThreads);
   builder.SetResourceQuota(quota);
-  // With gRPC's own one or two, a thread comes and goes with almost each call, and each waits for
-  // the process's memory map, which analysis is busy with.
+  // With gRPC's default of one or two pollers, a thread is created and destroyed for almost each
+  // call, and each waits for the memory map lock, which the analysis uses heavily.
   using Option = grpc::ServerBuilder::SyncServerOption;
   builder.SetSyncServerOption(Option::NUM_CQS, 1);
   builder.SetSyncServerOption(Option::MIN_POLLERS, kFewestPollers);
   builder.SetSyncServerOption(Option::MAX_POLLERS, kMaxPollers);
   builder.SetMaxReceiveMessageSize(1 << 20);
-  // Peers that are gone are noticed, and streams to them end.
+  // Detects dead peers, so that their streams end.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

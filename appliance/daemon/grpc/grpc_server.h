@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of service.proto over gRPC, with health (grpc.health.v1) and reflection.
+// gRPC server of service.proto, with health checks (grpc.health.v1) and reflection.
 //
-// On loopback nobody is asked who they are. Anywhere else callers show a certificate of
-// `client_ca`, and a name in it says which role they have; what each role may call is in
-// appliance/common/access/role.h.
+// On loopback, clients are not authenticated. Elsewhere, clients must present a certificate signed
+// by `client_ca`. A name in it determines their role; appliance/common/access/role.h lists the calls of
+// each role.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ namespace rocescope {
 
 class GrpcServer {
  public:
-  // Listens and answers at once. `service` must outlive it. An address that is not of loopback
-  // without the files of `config` is an error.
+  // Starts the server. `service` must outlive it. A non-loopback address without TLS files in
+  // `config` is an error.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, const TlsTexts& tls,
                                                    Service& service);
-  // Reads the files itself.
+  // Reads the TLS files, then starts the server.
   static Result<std::unique_ptr<GrpcServer>> Start(const GrpcConfig& config, Service& service);
   ~GrpcServer();
 
-  // Ends all calls, streams too. Again is nothing.
+  // Ends all calls, including streams. May be called repeatedly.
   void Stop();
 
-  // Of the thread that serves agents: grows at least once a second while it goes on. Any thread.
+  // Heartbeat of the thread that serves agents: increases at least once a second. Thread-safe.
   uint64_t beats() const;
 
-  // In the order of the configuration, with the ports that the kernel chose.
+  // Returns the addresses in the order of the configuration, with the ports that the kernel chose.
   const std::vector<ListenAddress>& listens() const;
 
  private:

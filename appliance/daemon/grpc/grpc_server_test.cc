@@ -38,7 +38,7 @@ TEST_F(GrpcTest, AnswersAsTheServiceDoes) {
   EXPECT_EQ(response.jobs_size(), 2);
 }
 
-TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
+TEST_F(GrpcTest, ErrorsHaveAMachineReadableReason) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
@@ -59,8 +59,8 @@ TEST_F(GrpcTest, ErrorsHaveAReasonForPrograms) {
   EXPECT_EQ(info.reason(), "UNKNOWN_JOB");
 }
 
-// The field 1 { field 1: 1 } of google/rpc/error_details.proto and google/protobuf/duration.proto.
-TEST_F(GrpcTest, WhatIsNotThereYetSaysWhenToAskAgain) {
+// RetryInfo { retry_delay { seconds: 1 } } in the wire format of google.rpc.
+TEST_F(GrpcTest, UnavailableHasARetryDelay) {
   OpenBox(kFabric);
   Serve({.listen = {kAnyPort}});
   grpc::ClientContext context;
@@ -74,7 +74,7 @@ TEST_F(GrpcTest, WhatIsNotThereYetSaysWhenToAskAgain) {
   EXPECT_EQ(details.details(1).value(), "\x0a\x02\x08\x01");
 }
 
-TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
+TEST_F(GrpcTest, LongQuotationsInErrorsAreShortened) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
@@ -87,8 +87,8 @@ TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
   EXPECT_LT(status.error_message().size(), 1000u);
 }
 
-// Strangers' texts must not reach our log either: Protobuf would write a line of its own.
-TEST_F(GrpcTest, ATextThatIsNotUtf8IsRefusedWithAReasonAndNotLogged) {
+// Texts of clients must not reach our log either; Protobuf would log a line of its own.
+TEST_F(GrpcTest, InvalidUtf8IsRefusedWithAReasonAndNotLogged) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   Serve({.listen = {kAnyPort}});
@@ -100,13 +100,13 @@ TEST_F(GrpcTest, ATextThatIsNotUtf8IsRefusedWithAReasonAndNotLogged) {
   const grpc::Status status = v1::Jobs::NewStub(Open())->GetJob(&context, request, &response);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("not UTF-8"));
+  EXPECT_THAT(status.error_message(), HasSubstr("not valid UTF-8"));
   v1::RpcStatus details;
   ASSERT_TRUE(details.ParseFromString(status.error_details()));
   EXPECT_EQ(details.code(), 3);
 }
 
-TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
+TEST_F(GrpcTest, StreamsEventsAfterTheCursor) {
   OpenBox(kFabric);
   Serve({.listen = {kAnyPort}});
   v1::Event event;
@@ -116,7 +116,7 @@ TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   }
   grpc::ClientContext context;
   v1::WatchEventsRequest request;
-  request.set_cursor(service_->events().last() - 2);  // of the first
+  request.set_cursor(service_->events().last() - 2);  // cursor of the first event
   const auto reader = v1::Appliance::NewStub(Open())->WatchEvents(&context, request);
   for (const char* kind : {"two", "three"}) {
     ASSERT_TRUE(reader->Read(&event));
@@ -127,7 +127,7 @@ TEST_F(GrpcTest, EventsComeFromTheCursorOn) {
   EXPECT_EQ(event.kind(), "answer");
   EXPECT_EQ(event.age().version(), 1u);
   server_->Stop();
-  EXPECT_FALSE(reader->Read(&event)) << "the server's end ends the stream";
+  EXPECT_FALSE(reader->Read(&event)) << "stopping the server ends the stream";
 }
 
 class Watcher {
@@ -135,7 +135,7 @@ class Watcher {
   Watcher(const std::shared_ptr<grpc::Channel>& channel, std::chrono::milliseconds deadline) {
     context_.set_deadline(std::chrono::system_clock::now() + deadline);
     v1::WatchEventsRequest request;
-    request.set_cursor(1);  // long forgotten: the first event says so at once
+    request.set_cursor(1);  // no longer stored: the first event reports a gap
     reader_ = v1::Appliance::NewStub(channel)->WatchEvents(&context_, request);
   }
   bool Hears() {
@@ -162,8 +162,8 @@ TEST_F(GrpcTest, AStreamEndsAtItsDeadline) {
   EXPECT_EQ(watcher.Finish(), grpc::StatusCode::DEADLINE_EXCEEDED);
 }
 
-// A stream holds a thread: those whose callers went away must give theirs back.
-TEST_F(GrpcTest, CancelledStreamsMakeRoomForOthers) {
+// A stream occupies a thread, which must be released when its client is gone.
+TEST_F(GrpcTest, CancelledStreamsReleaseTheirThreads) {
   OpenBox("");
   Serve({.listen = {kAnyPort}});
   constexpr int kAsManyAsMay = 64;
@@ -190,7 +190,7 @@ TEST_F(GrpcTest, CancelledStreamsMakeRoomForOthers) {
   EXPECT_TRUE(has_room);
 }
 
-TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
+TEST_F(GrpcTest, RequiresCertificatesOutsideLoopback) {
   OpenBox("");
   const ListenAddress anywhere = {.address = IpAddress::FromV4(0)};
   const auto refused = GrpcServer::Start({.listen = {anywhere}}, *service_);
@@ -202,16 +202,16 @@ TEST_F(GrpcTest, ListensElsewhereOnlyWithCertificates) {
   EXPECT_THAT(half.error().message, HasSubstr("belong together"));
 }
 
-TEST_F(GrpcTest, SaysThatItsPortIsTaken) {
+TEST_F(GrpcTest, ReportsAPortInUse) {
   OpenBox("");
   Serve({.listen = {kAnyPort}});
   const auto second = GrpcServer::Start({.listen = server_->listens()}, *service_);
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message,
-              HasSubstr("Address already in use; does another program listen there?"));
+              HasSubstr("Address already in use; check that no other program uses the port"));
 }
 
-TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
+TEST_F(TlsTest, CertificateNameDeterminesTheRole) {
   OpenBox("");
   MakeCertificates({"eve", "agent7", "viewer1"});
   GrpcConfig config = Config();
@@ -226,7 +226,7 @@ TEST_F(TlsTest, ANameInTheCertificateSaysWhatItsOwnerMayCall) {
   EXPECT_EQ(Health(""), grpc::StatusCode::UNAVAILABLE) << "no certificate, no connection";
 }
 
-TEST_F(TlsTest, ACommonNameCountsWhereThereIsNoOtherName) {
+TEST_F(TlsTest, CommonNameCountsWithoutAlternativeNames) {
   OpenBox("");
   MakeCertificates({});
   Sign("old", "", "viewer1");
@@ -238,7 +238,7 @@ TEST_F(TlsTest, ACommonNameCountsWhereThereIsNoOtherName) {
   EXPECT_EQ(Sources("gpu7"), grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {
+TEST_F(TlsTest, SchedulerClientPresentsItsCertificate) {
   OpenBox(kFabric);
   MakeCertificates({"slurm", "viewer1"});
   GrpcConfig config = Config();
@@ -267,7 +267,7 @@ TEST_F(TlsTest, ASchedulersClientShowsItsCertificate) {
   EXPECT_FALSE(in_the_clear.error().is_refused);
 }
 
-TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
+TEST_F(TlsTest, AgentReportsForTheHostInItsCertificate) {
   OpenBox("");
   MakeCertificates({"node7.gpu.example", "viewer1"});
   GrpcConfig config = Config();
@@ -292,12 +292,12 @@ TEST_F(TlsTest, AnAgentReportsForTheHostThatItsCertificateNames) {
   EXPECT_TRUE(report("node7.gpu.example", "node7.gpu.example").ok());
   const grpc::Status other = report("node7.gpu.example", "node8");
   EXPECT_EQ(other.error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  EXPECT_THAT(other.error_message(), HasSubstr("not those of the host \"node8\""));
+  EXPECT_THAT(other.error_message(), HasSubstr("does not contain the name of the host \"node8\""));
   EXPECT_EQ(report("viewer1", "viewer1").error_code(), grpc::StatusCode::PERMISSION_DENIED);
-  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "as they spell themselves";
+  ASSERT_EQ(box_->agents().Agents().size(), 2u) << "with the spelling of the agents";
 }
 
-TEST_F(TlsTest, AnAgentShowsItsCertificate) {
+TEST_F(TlsTest, AgentPresentsItsCertificate) {
   OpenBox("");
   MakeCertificates({"node7"});
   GrpcConfig config = Config();

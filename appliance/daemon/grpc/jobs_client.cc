@@ -16,15 +16,14 @@ namespace rocescope {
 namespace {
 
 constexpr uintmax_t kLargestPem = uintmax_t{1} << 20;
-// A job of 10,000 GPUs has tens of megabytes of ranks and edges.
+// The ranks and edges of a job with 10,000 GPUs take tens of megabytes.
 constexpr int kLargestAnswer = 256 << 20;
 
 Result<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const JobsClientOptions& options) {
   const bool any = !options.ca.empty() || !options.certificate.empty() || !options.key.empty();
   if (!any) return grpc::InsecureChannelCredentials();
   if (options.ca.empty() || options.certificate.empty() || options.key.empty()) {
-    return MakeError(ErrorCode::kInvalidArgument,
-                     "--ca, --cert and --key belong together: give all three");
+    return MakeError(ErrorCode::kInvalidArgument, "--ca, --cert and --key must be given together");
   }
   grpc::SslCredentialsOptions tls;
   for (const auto& [path, text] : {std::pair(&options.ca, &tls.pem_root_certs),
@@ -37,7 +36,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> CredentialsOf(const JobsClient
   return grpc::SslCredentials(tls);
 }
 
-// Of a box's own errors; empty of others.
+// Returns the reason of an error of the appliance; empty for other errors.
 std::string ReasonOf(const grpc::Status& status) {
   v1::RpcStatus details;
   v1::ErrorInfo info;
@@ -71,7 +70,8 @@ struct JobsClient::Parts {
       error.message = fmt::format("{}: no answer within {:.1f} s", box,
                                   static_cast<double>(timeout.count()) / 1e3);
     } else {
-      error.message = fmt::format("{}: {}; is the box's gRPC there?", box, status.error_message());
+      error.message = fmt::format("{}: {}; check that rocescope serves gRPC at this address", box,
+                                  status.error_message());
     }
     return tl::unexpected(std::move(error));
   }
@@ -81,11 +81,11 @@ Result<std::unique_ptr<JobsClient>> JobsClient::Open(const JobsClientOptions& op
   const auto deadline = std::chrono::system_clock::now() + options.timeout;
   const auto credentials = CredentialsOf(options);
   if (!credentials) return tl::unexpected(credentials.error());
-  // What matters is in the call's status.
+  // The status of the call contains all relevant errors.
   gpr_set_log_function([](gpr_log_func_args*) {});
   google::protobuf::SetLogHandler(nullptr);
   grpc::ChannelArguments arguments;
-  // A box stands in the cluster: what http_proxy names does not lead there.
+  // The appliance is inside the cluster and not reachable through http_proxy.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
   auto parts = std::make_unique<Parts>();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a box answers to schedulers, called from elsewhere: one short-lived connection, and one time
-// limit for all that is done over it.
+// Client for schedulers: one short-lived connection, and one time limit for all calls on it.
 #pragma once
 
 #include <chrono>
@@ -26,31 +25,31 @@ class RegisterJobResponse;
 struct JobsClientOptions {
   std::string box = "127.0.0.1:50051";  // HOST:PORT
   std::chrono::milliseconds timeout{2000};
-  // PEM files, all three or none: without them the connection is in the clear.
-  std::string ca;  // who signs the box's certificate
+  // PEM files, all three or none. Without them the connection is not encrypted.
+  std::string ca;  // CA that signs the certificate of the appliance
   std::string certificate;
   std::string key;
 };
 
 struct CallError {
-  // By the box; else nobody answered in time, or what did is no rocescope.
+  // True: the appliance refused the call. False: no answer in time, or the server is not rocescope.
   bool is_refused = false;
-  std::string reason;   // of a refusal, for programs: "UNKNOWN_JOB"
-  std::string message;  // for people
+  std::string reason;   // machine-readable reason of a refusal, for example "UNKNOWN_JOB"
+  std::string message;  // human-readable description
 };
 template <typename T>
 using CallResult = tl::expected<T, CallError>;
 
 class JobsClient {
  public:
-  // Reads the files; connects when it is asked for something.
+  // Reads the files. The connection is opened on the first call.
   static Result<std::unique_ptr<JobsClient>> Open(const JobsClientOptions& options);
   ~JobsClient();
 
-  // Of one thread. The time limit counts from Open.
+  // Not thread-safe. The time limit starts with Open.
   CallResult<void> Register(const v1::RegisterJobRequest& request, v1::RegisterJobResponse& out);
   CallResult<void> End(uint64_t id, int64_t end_ns);  // 0: now
-  // Of one job; or with 0 of all, whatever their number.
+  // Lists one job, or all jobs if `id` is 0, however many there are.
   CallResult<void> ListRegistered(uint64_t id, bool ended_too, v1::ListRegisteredJobsResponse& out);
   CallResult<void> Get(const std::string& id, v1::GetJobResponse& out);
   CallResult<void> Rank(const v1::RankNodesRequest& request, v1::RankNodesResponse& out);

@@ -78,7 +78,7 @@ TEST_F(JobsClientTest, ListsPagesToTheEnd) {
   EXPECT_EQ(all.jobs(2099).id(), 2100u);
 }
 
-TEST_F(JobsClientTest, ARefusalIsTheBoxsOwn) {
+TEST_F(JobsClientTest, RefusalHasTheReasonOfTheAppliance) {
   Serve();
   const auto ended = Open()->End(98, 0);
   ASSERT_FALSE(ended);
@@ -87,7 +87,7 @@ TEST_F(JobsClientTest, ARefusalIsTheBoxsOwn) {
   EXPECT_THAT(ended.error().message, HasSubstr("job 98 is not registered"));
 }
 
-TEST_F(JobsClientTest, WhereNobodyListensItSaysSoAtOnce) {
+TEST_F(JobsClientTest, FailsImmediatelyIfNothingListens) {
   Serve();
   server_->Stop();
   const auto begin = std::chrono::steady_clock::now();
@@ -98,8 +98,8 @@ TEST_F(JobsClientTest, WhereNobodyListensItSaysSoAtOnce) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, options_.timeout);
 }
 
-// It accepts connections, as the kernel does for a process that is stopped, and says nothing.
-TEST_F(JobsClientTest, WhoDoesNotAnswerIsWaitedForAsLongAsWasSaid) {
+// The kernel accepts connections for a stopped process, which does not answer.
+TEST_F(JobsClientTest, TimesOutIfThereIsNoAnswer) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in where = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
   socklen_t length = sizeof where;
@@ -119,11 +119,11 @@ TEST_F(JobsClientTest, WhoDoesNotAnswerIsWaitedForAsLongAsWasSaid) {
   EXPECT_LT(took, std::chrono::seconds(5));
 }
 
-TEST_F(JobsClientTest, FilesOfTlsBelongTogether) {
+TEST_F(JobsClientTest, RequiresAllThreeTlsFiles) {
   options_.ca = "ca.pem";
   const auto client = JobsClient::Open(options_);
   ASSERT_FALSE(client);
-  EXPECT_THAT(client.error().message, HasSubstr("give all three"));
+  EXPECT_THAT(client.error().message, HasSubstr("must be given together"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long to wait before more is read from one who sends too fast.
+// Rate limit for received data.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace rocescope {
 
-// Refuses what comes faster than so many octets a second, but for a burst of some seconds.
+// Token bucket: limits the rate in bytes per second, with a burst of some seconds.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
@@ -17,7 +17,7 @@ class Pace {
   explicit Pace(uint64_t bytes_per_second)
       : rate_(static_cast<double>(bytes_per_second)), debt_(-kBurst * rate_) {}
 
-  // So many octets have come: for so long none should.
+  // Records received bytes and returns how long to wait before the next read.
   Clock::duration Take(size_t octets, Clock::time_point now) {
     const double passed = std::chrono::duration<double>(now - last_).count();
     last_ = now;
@@ -31,7 +31,7 @@ class Pace {
   static constexpr double kBurst = 4;  // seconds
 
   const double rate_;
-  double debt_;  // octets; negative: what may still come
+  double debt_;  // bytes over the limit; negative: bytes that may still be received
   Clock::time_point last_ = Clock::now();
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each call of each service, made over mutual TLS as each role.
+// Makes each call of each service over mutual TLS with each role.
 
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -36,7 +36,7 @@ std::set<std::string> AllCalls() {
   return calls;
 }
 
-// Whatever the call is: OK as soon as a message of its answer is there.
+// Makes a call; returns OK as soon as a message of the response arrives.
 class AnyCall {
  public:
   explicit AnyCall(const std::shared_ptr<grpc::Channel>& channel) : stub_(channel) {}
@@ -54,7 +54,7 @@ class AnyCall {
     grpc::ByteBuffer answer;
     call->Read(&answer, &queue);
     const bool has_answer = Await(queue);
-    if (has_answer) context.TryCancel();  // a stream would go on
+    if (has_answer) context.TryCancel();  // ends a stream
     grpc::Status status;
     call->Finish(&status, &queue);
     Await(queue);
@@ -71,8 +71,8 @@ class AnyCall {
   grpc::GenericStub stub_;
 };
 
-// What the box promises of roles (README.md), written here once more and by hand: kCallRoles is
-// what is tested.
+// The documented permissions of roles (README.md), written independently of kCallRoles, which is
+// tested here.
 struct Promise {
   std::string_view call;
   std::string_view viewer, scheduler, operator_, agent;
@@ -105,7 +105,7 @@ constexpr std::array kPromises = {
     Promise{"/rocescope.v1.Agents/Report", kNot, kNot, kMay, kMay},
 };
 
-// An empty message, but for who watches: what was asked from its first event on comes at once.
+// Returns an empty request; for WatchEvents, one with a cursor, so that an event arrives at once.
 std::string RequestOf(std::string_view call) {
   if (call != "/rocescope.v1.Appliance/WatchEvents") return "";
   v1::WatchEventsRequest request;
@@ -113,7 +113,7 @@ std::string RequestOf(std::string_view call) {
   return request.SerializeAsString();
 }
 
-TEST_F(TlsTest, EachRoleMayMakeItsCallsAndNoOther) {
+TEST_F(TlsTest, EachRoleMayUseOnlyItsCalls) {
   OpenBox(kFabric);
   MakeCertificates({"viewer1", "slurm", "root1", "agent7", "eve"});
   GrpcConfig config = Config();
@@ -135,23 +135,23 @@ TEST_F(TlsTest, EachRoleMayMakeItsCallsAndNoOther) {
       EXPECT_EQ(status.error_code() == grpc::StatusCode::PERMISSION_DENIED ? kNot : kMay, may)
           << name << ", " << promise.call << ": " << status.error_code() << " "
           << status.error_message();
-      // Who may was heard: the call itself answered or refused what it was asked.
+      // An authorised call reaches the service, which answers or refuses the request.
       EXPECT_NE(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << promise.call;
       EXPECT_NE(status.error_code(), grpc::StatusCode::INTERNAL) << promise.call;
       if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
-        EXPECT_FALSE(status.error_details().empty()) << "nobody was there to say why";
+        EXPECT_FALSE(status.error_details().empty()) << "the error has no details";
       }
     }
   }
 }
 
-TEST(Promises, AreMadeOfEachCall) {
+TEST(Promises, CoverEachCall) {
   std::set<std::string> promised;
   for (const Promise& promise : kPromises) promised.emplace(promise.call);
   EXPECT_EQ(promised, AllCalls()) << "a new call needs a row";
 }
 
-TEST(CallRoles, HasARowForEachCallAndNoOther) {
+TEST(CallRoles, HasExactlyOneRowForEachCall) {
   std::set<std::string> rows;
   for (const CallRoles& row : kCallRoles) {
     rows.emplace(row.method);

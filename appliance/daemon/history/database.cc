@@ -9,7 +9,7 @@
 namespace rocescope {
 namespace {
 
-// For another connection's lock: writers meet none but that of a checkpoint.
+// Wait for a lock of another connection. The writer meets only the lock of a checkpoint.
 constexpr int kBusyMilliseconds = 500;
 
 DatabaseFault FaultOf(int code) {
@@ -47,7 +47,7 @@ tl::unexpected<Error> ErrorOf(sqlite3* connection) {
   std::string why = sqlite3_errmsg(connection);
   const int code = sqlite3_extended_errcode(connection);
   if ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN) {
-    why += fmt::format(" (SQLite's code {}, errno {})", code, sqlite3_system_errno(connection));
+    why += fmt::format(" (SQLite code {}, errno {})", code, sqlite3_system_errno(connection));
   }
   return MakeError(CodeOf(code), fmt::format("{}: {}", file == nullptr ? "" : file, why));
 }
@@ -125,7 +125,7 @@ Result<Database> Database::Open(const std::string& path, Access access) {
 
 void Database::LimitTo(std::chrono::milliseconds longest) {
   constexpr int kSteps =
-      1000;  // of SQLite's virtual machine, from one look at the clock to another
+      1000;  // steps of the SQLite virtual machine between two checks of the clock
   deadline_ = std::make_unique<Deadline>();
   deadline_->at = std::chrono::steady_clock::now() + longest;
   sqlite3_progress_handler(

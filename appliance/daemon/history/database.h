@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SQLite as the rest of this folder uses it: a connection, statements, errors that name the file.
-// Each is of one thread at a time.
+// Wrapper of SQLite: connections, statements, and errors that name the file. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -18,11 +17,11 @@ struct sqlite3_stmt;
 
 namespace rocescope {
 
-// What went wrong last, as far as it matters what is done about it.
+// Class of the last error, as far as callers distinguish it.
 enum class DatabaseFault : uint8_t {
   kNone,
-  kFull,     // no room, on the disk or by the file's own bound
-  kDamaged,  // the file is broken, or no database
+  kFull,     // disk full, or size limit of the file reached
+  kDamaged,  // the file is damaged or not a database
   kOther,
 };
 
@@ -30,14 +29,14 @@ struct DatabaseError : Error {
   DatabaseFault fault = DatabaseFault::kNone;
 };
 
-// Bytes that are no text.
+// Binary data.
 struct Blob {
   std::string_view octets;
 };
 
 class Statement {
  public:
-  // Begins anew, with these values for its parameters.
+  // Resets the statement and binds its parameters.
   template <typename... Values>
   void Begin(const Values&... values) {
     Reset();
@@ -45,9 +44,10 @@ class Statement {
     (Bind(++index, values), ...);
   }
 
-  // True: there is a row, whose columns (from 0) can be read until the next call.
+  // Executes the next step. Returns true if there is a row; its columns (from 0) can be read until
+  // the next call.
   Result<bool> Step();
-  // One that has no rows, or whose rows do not matter.
+  // Executes a statement and ignores its rows.
   template <typename... Values>
   Status Run(const Values&... values) {
     Begin(values...);
@@ -57,9 +57,9 @@ class Statement {
   int64_t Integer(int column) const;
   uint64_t Count(int column) const { return static_cast<uint64_t>(Integer(column)); }
   double Real(int column) const;
-  std::string Bytes(int column) const;  // of a text or blob
+  std::string Bytes(int column) const;  // content of a text or blob
   bool IsNull(int column) const;
-  // Without which the connection's next transaction would not end.
+  // Ends the execution. Without it, the next transaction of the connection cannot end.
   void Reset();
 
  private:
@@ -73,7 +73,7 @@ class Statement {
   void Bind(int index, Blob blob);
   void Bind(int index, double real);
   void BindInteger(int index, int64_t number);
-  // What does not fit is the most that does.
+  // Numbers that do not fit are bound as INT64_MAX.
   template <std::integral Number>
   void Bind(int index, Number number) {
     BindInteger(index, std::in_range<int64_t>(number) ? static_cast<int64_t>(number) : INT64_MAX);
@@ -84,25 +84,25 @@ class Statement {
 
 class Database {
  public:
-  // To be read alone, the file must be there.
+  // kRead requires an existing file.
   enum class Access : uint8_t { kRead, kWrite };
   static Result<Database> Open(const std::string& path, Access access);
 
-  // From now on, all statements together may take so long: then the one that runs fails, as do
-  // those after it.
+  // Sets a time limit for all following statements together. After it, the running statement and
+  // all later ones fail.
   void LimitTo(std::chrono::milliseconds longest);
-  // Whether one has failed for that.
+  // Returns whether a statement has failed because of the time limit.
   bool ran_out() const { return deadline_ && deadline_->ran_out; }
 
   Status Execute(const char* sql);
   Result<Statement> Prepare(std::string_view sql);
-  // The only value of a query: a pragma's.
+  // Returns the only value of a query or pragma.
   Result<int64_t> Value(std::string_view sql);
 
   DatabaseFault fault() const;
   bool is_in_transaction() const;
   int64_t last_row() const;
-  int64_t changes() const;  // rows that the last statement changed
+  int64_t changes() const;  // number of rows that the last statement changed
 
  private:
   struct Close {
@@ -113,7 +113,7 @@ class Database {
     bool ran_out = false;
   };
 
-  std::unique_ptr<Deadline> deadline_;  // which the connection refers to
+  std::unique_ptr<Deadline> deadline_;  // referenced by the connection
   std::unique_ptr<sqlite3, Close> connection_;
 };
 

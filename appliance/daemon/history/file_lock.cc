@@ -23,23 +23,22 @@ Result<std::string> OwnFile(const std::string& path, std::string_view key) {
   if (kind == fs::file_type::regular || kind == fs::file_type::not_found) return path;
   if (error) return refuse(error.message());
   const fs::path target = fs::canonical(path, error);
-  if (error) return refuse(fmt::format("where its symbolic link leads: {}", error.message()));
+  if (error) return refuse(fmt::format("cannot resolve the symbolic link: {}", error.message()));
   const fs::file_status found = fs::status(target, error);
   if (error) return refuse(error.message());
   if (fs::is_regular_file(found)) return target.string();
-  return refuse(fmt::format("is {}, and left as it is: name a file",
-                            fs::is_directory(found) ? "a folder" : "no regular file"));
+  return refuse(fmt::format("is {}; use the path of a regular file",
+                            fs::is_directory(found) ? "a folder" : "not a regular file"));
 }
 
 Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
   const std::string lock = path + ".lock";
-  // Neither a pipe nor a link to elsewhere that somebody has put there.
+  // O_NOFOLLOW and O_NONBLOCK protect against a symbolic link or a pipe at this path.
   const int descriptor =
       open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
   if (descriptor < 0) {
     return MakeError(ErrorCode::kPermissionDenied,
-                     fmt::format("{}: {}; is its folder there, and may rocescope write in it? (key "
-                                 "`{}`)",
+                     fmt::format("{}: {}; check that the folder exists and is writable (key `{}`)",
                                  lock, std::generic_category().message(errno), key));
   }
   FileLock taken(descriptor);
@@ -47,12 +46,12 @@ Result<FileLock> FileLock::Take(const std::string& path, std::string_view key) {
   if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
-        fmt::format("{}: is no regular file, and left as it is (key `{}`)", lock, key));
+        fmt::format("{}: not a regular file; the path was not changed (key `{}`)", lock, key));
   }
   if (flock(descriptor, LOCK_EX | LOCK_NB) == 0) return taken;
   return MakeError(ErrorCode::kUnavailable,
-                   fmt::format("{}: another rocescope writes to it: stop that one, or name another "
-                               "file (key `{}`)",
+                   fmt::format("{}: another rocescope process uses the file: stop that process, or "
+                               "use another file (key `{}`)",
                                path, key));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of our own that the configuration names: what they may be, and that each is one process's,
-// which lasts as long as the process, however it ends.
+// Files that the configuration names: checks of their type, and a lock that lasts as long as the
+// process.
 #pragma once
 
 #include <string>
@@ -11,15 +11,14 @@
 
 namespace rocescope {
 
-// `path` with symbolic links followed, where a regular file is or nothing yet. Anything else there
-// (a folder, a device, a pipe) is not ours to lock, write to or replace: the error names `key`, the
-// configuration's for the file.
+// Returns `path` with symbolic links resolved. The target must be a regular file or not exist. A
+// folder, device or pipe is an error, which names the configuration key `key`.
 Result<std::string> OwnFile(const std::string& path, std::string_view key);
 
 class FileLock {
  public:
-  // FILE.lock, which stays behind; FILE is OwnFile's. `key` is the configuration's that names the
-  // file.
+  // Locks FILE.lock, which is not deleted afterwards. `path` is the result of OwnFile. `key` is the
+  // configuration key of the file.
   static Result<FileLock> Take(const std::string& path, std::string_view key = "history.file");
   FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
   FileLock& operator=(FileLock&&) = delete;

@@ -14,9 +14,9 @@
 namespace rocescope {
 namespace {
 
-// Minutes stand in the order of time, so that each minute's rows are written, and the oldest
-// deleted, in one place of the file; a link's series is then one look-up a minute. Jobs are few:
-// theirs is in the order of jobs.
+// link_minutes is ordered by time, so that the rows of a minute are written, and the oldest rows
+// deleted, in one place of the file; a time series of a link takes one lookup per minute. Jobs are
+// few, so job_minutes is ordered by job.
 constexpr const char* kTables = R"(
 CREATE TABLE events (id INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL,
                      place TEXT NOT NULL, message BLOB NOT NULL);
@@ -40,7 +40,7 @@ CREATE TABLE job_minutes (job INTEGER NOT NULL, minute INTEGER NOT NULL, looks I
 CREATE INDEX job_minutes_by_time ON job_minutes (minute, job);
 )";
 
-// Each reads one end of a table or index, which a file that was cut short has lost.
+// Each probe reads one end of a table or index, which is lost in a truncated file.
 constexpr std::array kProbes = {
     "SELECT min(at_ns) + max(at_ns) FROM events",
     "SELECT max(length(message)) FROM (SELECT message FROM events ORDER BY id DESC LIMIT 10)",
@@ -52,21 +52,22 @@ constexpr std::array kProbes = {
     "SELECT max(job) FROM job_minutes",
     "SELECT max(minute) FROM job_minutes"};
 
-// What the file's header says of whose it is (https://www.sqlite.org/fileformat.html, 1.3).
+// Owner of a file according to its header (https://www.sqlite.org/fileformat.html, 1.3).
 enum class Mark {
-  kUnsaid,  // there is no file, or an empty one, or the log beside it may say
+  kUnsaid,  // no file, an empty one, or the answer may be in its log
   kOurs,
   kOthers,
   kNoDatabase,
 };
 
-// Before SQLite has it open, as to close a file ends the process's locks of it.
+// Must be called before SQLite opens the file, because closing a file releases the locks of the
+// process on it.
 Mark MarkOf(const std::string& path) {
-  constexpr std::string_view kMagic("SQLite format 3", 16);  // with its NUL
+  constexpr std::string_view kMagic("SQLite format 3", 16);  // with its terminating NUL
   constexpr size_t kApplicationAt = 68;
   constexpr size_t kHeader = 100;
   std::error_code error;
-  // Others are refused before (OwnFile): to open a pipe would wait.
+  // OwnFile has refused other types already; opening a pipe would block.
   if (!std::filesystem::is_regular_file(path, error)) return Mark::kUnsaid;
   std::ifstream file(path, std::ios::binary);
   std::array<char, kHeader> header{};
@@ -86,8 +87,8 @@ Mark MarkOf(const std::string& path) {
 
 tl::unexpected<Error> NotOurs(const std::string& path, std::string_view what) {
   return MakeError(ErrorCode::kInvalidArgument,
-                   fmt::format("{}: {}, and no history of rocescope: it is left as it is; name "
-                               "another file (key `history.file`)",
+                   fmt::format("{}: {}, not a history file of rocescope; the file was not changed; "
+                               "use another file (key `history.file`)",
                                path, what));
 }
 constexpr std::string_view kOtherProgram = "a database of another program";
@@ -96,7 +97,7 @@ enum class Kind { kNew, kHistory, kForeign, kDamaged };
 
 struct Found {
   Kind kind = Kind::kNew;
-  std::string why;  // of kDamaged
+  std::string why;  // error, for kDamaged
 };
 
 Result<Found> Look(Database& database) {
@@ -116,8 +117,8 @@ Result<Found> Look(Database& database) {
   if (!version) return failed(version.error());
   if (*version > kHistorySchema) {
     return MakeError(ErrorCode::kUnimplemented,
-                     fmt::format("schema {} of a newer rocescope, and this one knows {}: update "
-                                 "it, or name another file (key `history.file`)",
+                     fmt::format("schema {} of a newer rocescope (this one supports up to {}): "
+                                 "update rocescope, or use another file (key `history.file`)",
                                  *version, kHistorySchema));
   }
   for (const char* probe : kProbes) {
@@ -126,7 +127,7 @@ Result<Found> Look(Database& database) {
   return Found{.kind = Kind::kHistory};
 }
 
-// The order matters: the first two are only possible before anything is written.
+// The order matters: the first two pragmas must precede any write.
 Status Prepare(Database& database, bool is_new) {
   if (is_new) {
     for (const char* sql : {"PRAGMA page_size = 4096", "PRAGMA auto_vacuum = INCREMENTAL"}) {
@@ -138,14 +139,14 @@ Status Prepare(Database& database, bool is_new) {
     if (const auto done = database.Execute(sql); !done) return done;
   }
   if (!is_new) return {};
-  // In one transaction: who is killed meanwhile leaves an empty file, which is a new one.
+  // In one transaction: if the process is killed meanwhile, the file stays empty and counts as new.
   const Status made = database.Execute(
       fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id = {}; PRAGMA user_version = {}; "
                   "COMMIT",
                   kTables, kHistoryApplication, kHistorySchema)
           .c_str());
   if (!made) return made;
-  // So that the file itself carries our mark, and not its log alone.
+  // Writes the application id to the file itself, not only to its log.
   return database.Execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
@@ -153,7 +154,7 @@ Error Described(const std::string& path, const Error& error) {
   std::string message =
       error.message.starts_with(path) ? error.message : fmt::format("{}: {}", path, error.message);
   if (error.code == ErrorCode::kNotFound || error.code == ErrorCode::kPermissionDenied) {
-    message += "; is its folder there, and may rocescope write in it? (key `history.file`)";
+    message += "; check that the folder exists and is writable (key `history.file`)";
   }
   return {.code = error.code, .message = std::move(message)};
 }
@@ -169,16 +170,17 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
   namespace fs = std::filesystem;
   const std::string wanted = fmt::format("{}.broken-{}", path, UtcStamp(now));
   std::string aside = wanted;
-  // What cannot be looked at is a failure, never an exception: this runs on threads of their own.
+  // Errors must not become exceptions, because this runs on separate threads.
   std::error_code error;
   if (fs::symlink_status(path, error).type() != fs::file_type::regular) {
     return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("{}: is no regular file any more, and left as it is", path));
+                     fmt::format("{}: no longer a regular file; the path was not changed", path));
   }
   for (int i = 2; fs::exists(aside, error) && !error; ++i) {
     aside = fmt::format("{}-{}", wanted, i);
   }
-  // Its log first: without the file it is nothing, and beside a new file it would be taken as its.
+  // Move the log first: it is useless without the file, and SQLite would apply it to a new file of
+  // the same name.
   const bool has_log = !error && fs::exists(path + "-wal", error);
   if (!error && has_log) fs::rename(path + "-wal", aside + "-wal", error);
   if (!error) fs::rename(path, aside, error);
@@ -193,7 +195,7 @@ Result<std::string> MoveAside(const std::string& path, Timestamp now) {
 Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell) {
   for (int attempt = 0;; ++attempt) {
     const Mark mark = MarkOf(path);
-    if (mark == Mark::kNoDatabase) return NotOurs(path, "no database");
+    if (mark == Mark::kNoDatabase) return NotOurs(path, "not an SQLite database");
     if (mark == Mark::kOthers) return NotOurs(path, kOtherProgram);
     auto database = Database::Open(path, Database::Access::kWrite);
     if (!database) return tl::unexpected(Described(path, database.error()));
@@ -204,17 +206,17 @@ Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell&
       if (!prepared) return tl::unexpected(Described(path, prepared.error()));
       return database;
     }
-    // Without a mark a damaged one may be anybody's.
+    // Without the application id, a damaged file may belong to another program.
     if (found->kind == Kind::kForeign) return NotOurs(path, kOtherProgram);
-    if (mark != Mark::kOurs) return NotOurs(path, "a broken database");
+    if (mark != Mark::kOurs) return NotOurs(path, "a damaged database");
     if (attempt > 0) {
       return MakeError(ErrorCode::kUnavailable,
-                       fmt::format("{}: {}, even now that it is new", path, found->why));
+                       fmt::format("{}: {}, although the file was just created", path, found->why));
     }
-    *database = Database();  // closed: it is about to be moved
+    *database = Database();  // close it before it is moved
     const Result<std::string> aside = MoveAside(path, now);
     if (!aside) return tl::unexpected(aside.error());
-    tell(fmt::format("{}; it is now {}, and history begins anew", found->why, *aside));
+    tell(fmt::format("{}; moved the file to {}, and started a new history", found->why, *aside));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file: its tables, how it is opened, and what becomes of one that cannot be used.
+// The history file: its tables, how it is opened, and what happens to a damaged one.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 
 namespace rocescope {
 
-// In the file's header, as `file` shows it; SQLite's own would be 0.
+// Application id in the file header, which `file` displays. The default of SQLite is 0.
 inline constexpr int32_t kHistoryApplication = 0x526f4345;  // "RoCE"
-// Of the tables. A box refuses a later one than it knows.
+// Schema version of the tables. A file with a later version is refused.
 inline constexpr int32_t kHistorySchema = 1;
 
 using Tell = std::function<void(const std::string&)>;
 
-// To write, made where there is none. A history of ours that is broken is moved aside, which `tell`
-// says, and a new file begun. What does not carry our mark is an error, and not touched. The error
-// says what to do.
+// Opens the file for writing and creates it if needed. A damaged history is moved aside, which
+// `tell` reports, and a new file is created. A file without our application id is an error and is
+// not changed. The error says what to do.
 Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell& tell);
 
-// To FILE.broken-TIME, with what SQLite keeps beside it. Nobody may have it open. Returns where; an
-// error where the disk does not let it be looked at or moved. Does not throw.
+// Moves the file and its SQLite side files to FILE.broken-TIME and returns the new path. No process
+// may have it open. Returns an error if the file cannot be examined or moved. Does not throw.
 Result<std::string> MoveAside(const std::string& path, Timestamp now);
 
-// On the disk, with what is not merged into it yet.
+// Returns the size on disk, including the write-ahead log.
 uint64_t HistoryBytes(const std::string& path);
 
 }  // namespace rocescope

@@ -38,7 +38,7 @@ class HistoryFile : public HistoryTest {
   }
 };
 
-TEST_F(HistoryFile, IsMadeAndFoundAgain) {
+TEST_F(HistoryFile, IsCreatedAndReopened) {
   ASSERT_TRUE(OpenFile());
   Execute("INSERT INTO ports (name) VALUES ('leaf0:Ethernet1')");
   auto again = OpenFile();
@@ -49,17 +49,17 @@ TEST_F(HistoryFile, IsMadeAndFoundAgain) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(HistoryFile, ThatIsNoDatabaseIsAnErrorAndLeftAsItIs) {
+TEST_F(HistoryFile, OtherFileIsAnErrorAndUnchanged) {
   for (const std::string& text : {std::string("short"), std::string(5000, 'x')}) {
     std::ofstream(file_) << text;
-    EXPECT_THAT(ErrorOfOpening(),
-                AllOf(HasSubstr(file_), HasSubstr("no database"), HasSubstr("history.file")));
+    EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(file_), HasSubstr("not an SQLite database"),
+                                        HasSubstr("history.file")));
     EXPECT_EQ(Content(), text);
   }
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 
-TEST_F(HistoryFile, OfAnotherProgramIsAnErrorAndLeftAsItIs) {
+TEST_F(HistoryFile, DatabaseOfAnotherProgramIsAnErrorAndUnchanged) {
   Execute("CREATE TABLE music (title TEXT)");
   for (const char* mark : {"PRAGMA application_id = 0", "PRAGMA application_id = 7"}) {
     Execute(mark);
@@ -71,19 +71,19 @@ TEST_F(HistoryFile, OfAnotherProgramIsAnErrorAndLeftAsItIs) {
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 
-TEST_F(HistoryFile, OfAnotherProgramThatIsBrokenIsLeftAsItIsToo) {
+TEST_F(HistoryFile, DamagedDatabaseOfAnotherProgramIsUnchanged) {
   Execute("CREATE TABLE music (title TEXT); CREATE TABLE more (title TEXT)");
   std::filesystem::resize_file(file_, 4096 + 100);
   EXPECT_THAT(ErrorOfOpening(), HasSubstr("history.file"));
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 
-TEST_F(HistoryFile, CarriesItsMarkFromTheBeginning) {
+TEST_F(HistoryFile, HasItsApplicationIdFromTheStart) {
   const auto open = OpenFile();
   EXPECT_EQ(Content().substr(68, 4), "RoCE");
 }
 
-TEST_F(HistoryFile, WhatCannotBeLookedAtIsNotMovedAndNothingThrows) {
+TEST_F(HistoryFile, InaccessibleFileIsNotMovedAndNothingThrows) {
   std::filesystem::create_symlink(file_, file_);  // ELOOP
   EXPECT_FALSE(OpenFile());
   const std::string other = (folder_ / "other.db").string();
@@ -99,7 +99,7 @@ TEST_F(HistoryFile, WhatCannotBeLookedAtIsNotMovedAndNothingThrows) {
   EXPECT_FALSE(MoveAside(other, kNow));
 }
 
-TEST_F(HistoryFile, ThatWasCutShortIsMovedAsideAndASecondOneToo) {
+TEST_F(HistoryFile, TruncatedFilesAreMovedAside) {
   for (size_t count = 1; count <= 2; ++count) {
     ASSERT_TRUE(OpenFile());
     std::filesystem::resize_file(file_, 3 * 4096);
@@ -107,11 +107,11 @@ TEST_F(HistoryFile, ThatWasCutShortIsMovedAsideAndASecondOneToo) {
     ASSERT_THAT(FilesWith("broken"), SizeIs(count));
     EXPECT_THAT(FilesWith("broken"), Contains("history.db.broken-20260102T030405Z"));
     ASSERT_THAT(told_, SizeIs(count));
-    EXPECT_THAT(told_.back(), AllOf(HasSubstr(file_), HasSubstr("history begins anew")));
+    EXPECT_THAT(told_.back(), AllOf(HasSubstr(file_), HasSubstr("started a new history")));
   }
 }
 
-TEST_F(HistoryFile, OfANewerRocescopeIsLeftAlone) {
+TEST_F(HistoryFile, NewerSchemaIsUnchanged) {
   ASSERT_TRUE(OpenFile());
   Execute("PRAGMA user_version = 7");
   const auto again = OpenFile();
@@ -121,18 +121,18 @@ TEST_F(HistoryFile, OfANewerRocescopeIsLeftAlone) {
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 
-TEST_F(HistoryFile, WithoutAFolderSaysWhatToDo) {
+TEST_F(HistoryFile, MissingFolderHasAnActionableError) {
   const auto store = HistoryStore::Open({.file = (folder_ / "nowhere" / "h.db").string()}, {});
   ASSERT_FALSE(store);
   EXPECT_THAT(store.error().message, AllOf(HasSubstr("nowhere/h.db"), HasSubstr("history.file")));
 }
 
-TEST_F(HistoryFile, IsOneBoxs) {
+TEST_F(HistoryFile, IsLockedByOneProcess) {
   const auto first = Open(Options());
   ASSERT_TRUE(first);
   const auto second = Open(Options());
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().message, HasSubstr("another rocescope writes to it"));
+  EXPECT_THAT(second.error().message, HasSubstr("another rocescope process uses the file"));
 }
 
 }  // namespace

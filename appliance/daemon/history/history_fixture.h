@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: a folder for a history's file, and rows of it.
+// Fixture for tests: a temporary folder for a history file, and rows.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class HistoryTest : public testing::Test {
     return HistoryStore::Open(options, EventPublisher());
   }
 
-  // Files in the folder of which the name has this in it.
+  // Returns the files in the folder whose names contain `part`.
   std::vector<std::string> FilesWith(const std::string& part) const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -63,7 +63,7 @@ class HistoryTest : public testing::Test {
 
   const std::filesystem::path folder_;
   const std::string file_;
-  std::vector<std::string> told_;  // read when no store is open
+  std::vector<std::string> told_;  // may be read only when no store is open
 };
 
 inline constexpr auto kSoon = std::chrono::seconds(20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process that writes is killed, again and again.
+// Kills a writing process repeatedly.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -19,14 +19,14 @@ using testing::IsEmpty;
 
 int64_t NowNs() { return Clock::now().time_since_epoch().count(); }
 
-// What the child says, all the time: the last row that it added, and how many are written.
+// Progress that the child reports continuously: the last row added, and the number of rows written.
 struct Said {
   int64_t at_ns = 0;
   int64_t added = 0;
   int64_t written = 0;
 };
 
-// Adds rows number `first`, first + 1, ... until it is killed.
+// Adds rows `first`, `first` + 1, ... until the process is killed.
 [[noreturn]] void Child(const HistoryOptions& options, int64_t first, int pipe) {
   const auto store = HistoryStore::Open(options, [](const std::string&) {});
   if (!store) _exit(2);
@@ -45,7 +45,7 @@ struct Said {
 
 class HistoryKill : public HistoryTest {
  protected:
-  // What the child had said when it was killed; the file is then as it left it.
+  // Returns the last progress of the child before it was killed.
   std::vector<Said> RunAndKill(const HistoryOptions& options, int64_t first,
                                std::chrono::milliseconds after) {
     std::array<int, 2> ends{};
@@ -58,7 +58,7 @@ class HistoryKill : public HistoryTest {
     close(ends[1]);
     std::vector<Said> said;
     Said one;
-    // From its first row on: opening takes longer on a busy machine.
+    // Start the timer at the first row, because opening takes longer on a busy machine.
     Clock::time_point kill_at = Clock::time_point::max();
     while (read(ends[0], &one, sizeof(one)) == sizeof(one)) {
       said.push_back(one);
@@ -74,7 +74,7 @@ class HistoryKill : public HistoryTest {
     return said;
   }
 
-  // How many rows there are, which are 1 to that number, each with both of its jobs.
+  // Returns the number of rows, which must be 1 to that number, each with both jobs.
   int64_t CheckRows() {
     auto database = OpenHistory(file_, FromNanoseconds(0), EventPublisher());
     EXPECT_TRUE(database);
@@ -92,7 +92,7 @@ class HistoryKill : public HistoryTest {
   }
 };
 
-TEST_F(HistoryKill, TwentyTimesLosesNothingThatWasWritten) {
+TEST_F(HistoryKill, TwentyKillsLoseNoWrittenRow) {
   int64_t rows = 0;
   for (int life = 0; life < 20; ++life) {
     const std::vector<Said> said =
@@ -103,7 +103,7 @@ TEST_F(HistoryKill, TwentyTimesLosesNothingThatWasWritten) {
     ASSERT_FALSE(HasFailure()) << "life " << life;
   }
   EXPECT_GT(rows, 20);
-  EXPECT_THAT(told_, IsEmpty()) << "nothing was broken";
+  EXPECT_THAT(told_, IsEmpty()) << "the file was never damaged";
   EXPECT_THAT(FilesWith("broken"), IsEmpty());
 }
 

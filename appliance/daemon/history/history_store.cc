@@ -34,14 +34,14 @@ constexpr auto kEndWithin = std::chrono::seconds(5);
 constexpr int kStepsForRoom = 20;
 constexpr auto kLookEvery = std::chrono::seconds(2);
 
-// Which file stands at a path; all 0: none.
+// Identity of the file at a path; all 0: there is none.
 struct FileIdentity {
   dev_t device = 0;
   ino_t number = 0;
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// None: it cannot be told now.
+// Returns nullopt if the file cannot be examined.
 std::optional<FileIdentity> IdentityOf(const std::string& path) {
   struct stat found{};
   if (stat(path.c_str(), &found) != 0) {
@@ -52,7 +52,7 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 
 }  // namespace
 
-// The thread that writes, and what it shares with others.
+// The writer thread, and the state that it shares with others.
 class HistoryStore::Writer {
  public:
   Writer(HistoryOptions options, Tell tell, FileLock lock)
@@ -98,13 +98,13 @@ class HistoryStore::Writer {
                             .errors = errors_,
                             .late = late_,
                             .file_bytes = HistoryBytes(options_.file)};
-    counts.added = added_;  // last, so that it is no less than the others together
+    counts.added = added_;  // read last, so that it is at least the sum of the others
     const std::lock_guard lock(mutex_);
     counts.problem = problem_;
     return counts;
   }
 
-  // On a connection of the caller's own.
+  // Runs a query on a connection of its own.
   template <typename Answer, typename Query>
   Answer Read(Answer (*find)(Database&, const Query&), const Query& query) const {
     const std::shared_lock lock(file_);
@@ -113,11 +113,9 @@ class HistoryStore::Writer {
     database->LimitTo(options_.longest_question);
     Answer answer = find(*database, query);
     if (answer || !database->ran_out()) return answer;
-    return MakeError(
-        ErrorCode::kResourceExhausted,
-        fmt::format(
-            "it took longer than {:.1f} s to look for that in the history, and was given up",
-            std::chrono::duration<double>(options_.longest_question).count()));
+    return MakeError(ErrorCode::kResourceExhausted,
+                     fmt::format("the history query was cancelled after {:.1f} s",
+                                 std::chrono::duration<double>(options_.longest_question).count()));
   }
 
  private:
@@ -140,7 +138,7 @@ class HistoryStore::Writer {
         look_at = Clock::now() + kLookEvery;
       }
       if (Clock::now() < retain_at) continue;
-      // Where there is more to do, after the next batch.
+      // If there is more to delete, continue after the next batch.
       retain_at = Retain() ? Clock::now() : Clock::now() + kRetainEvery;
     }
   }
@@ -158,35 +156,37 @@ class HistoryStore::Writer {
   }
 
   void CloseFile() {
-    rows_.reset();  // which refers to the database
+    rows_.reset();  // it refers to the database
     database_.reset();
   }
 
-  // Whether what is open is what stands there: whoever removes or replaces the file would have all
-  // that comes then written to where nobody finds it.
+  // Returns whether the open file is still the one at the path. After a removal or replacement, all
+  // further rows would be written to an unlinked file.
   bool IsOurs() const {
     if (is_gone_) return false;
     const auto now = IdentityOf(options_.file);
     return !database_ || !now || now == parts_.front();
   }
 
-  // In place of one that was removed or replaced; again and again until that is possible.
+  // Opens a new file after the previous one was removed or replaced. Called repeatedly until that
+  // succeeds.
   void BeginAgain() {
-    const std::unique_lock lock(file_);  // readers have no connection then
+    const std::unique_lock lock(
+        file_);  // the exclusive lock ensures that no reader has a connection
     const bool is_first = !std::exchange(is_gone_, true);
     CloseFile();
-    // What it left beside itself would be taken for the new file's.
+    // SQLite would take the side files of the previous file for those of the new one.
     for (size_t i = 1; is_first && i < kParts.size(); ++i) {
       const std::string part = options_.file + kParts[i];
       if (parts_[i] && IdentityOf(part) == parts_[i]) unlink(part.c_str());
     }
     if (is_first) {
       ++errors_;
-      const std::string what = options_.file + ": was removed or replaced by another file";
+      const std::string what = options_.file + ": the file was removed or replaced";
       SetProblem(what);
-      tell_(fmt::format("history: {}; it begins anew", what));
+      tell_(fmt::format("history: {}; starting a new history", what));
     }
-    // It has no more links to follow: it is the file that one led to.
+    // Symbolic links have been resolved already.
     const auto own = OwnFile(options_.file, "history.file");
     const Status opened = own ? OpenFile() : Status(tl::unexpected(own.error()));
     is_gone_ = !opened;
@@ -197,9 +197,9 @@ class HistoryStore::Writer {
 
   void Write(std::span<const HistoryRow> batch, bool too_late) {
     Status written =
-        too_late
-            ? Status(MakeError(ErrorCode::kUnavailable, options_.file + ": too slow for the end"))
-            : TryWrite(batch);
+        too_late ? Status(MakeError(ErrorCode::kUnavailable,
+                                    options_.file + ": writing takes too long during shutdown"))
+                 : TryWrite(batch);
     for (int step = 0; step < kStepsForRoom && IsFull(written) && Retain(); ++step) {
       written = TryWrite(batch);
     }
@@ -218,8 +218,9 @@ class HistoryStore::Writer {
 
   Status TryWrite(std::span<const HistoryRow> batch) {
     if (!database_) {
-      return MakeError(ErrorCode::kUnavailable,
-                       options_.file + (is_gone_ ? ": is not there" : ": is broken again"));
+      return MakeError(
+          ErrorCode::kUnavailable,
+          options_.file + (is_gone_ ? ": the file does not exist" : ": the file is damaged again"));
     }
     Status written = rows_->Write(batch);
     if (written || rows_->fault() != DatabaseFault::kDamaged) return written;
@@ -227,24 +228,27 @@ class HistoryStore::Writer {
     return rows_->Write(batch);
   }
 
-  // Once: a disk that breaks files is not filled with them.
+  // Replaces a damaged file, but only once, so that a faulty disk does not fill up with damaged
+  // files.
   bool Restart(const Error& damage) {
-    const std::unique_lock lock(file_);  // readers have no connection then
+    const std::unique_lock lock(
+        file_);  // the exclusive lock ensures that no reader has a connection
     CloseFile();
     if (std::exchange(has_begun_anew_, true)) return false;
     const Result<std::string> aside = MoveAside(options_.file, WallClock());
     if (!aside) {
-      tell_(fmt::format("history: {}; no more is kept until rocescope begins anew",
+      tell_(fmt::format("history: {}; no more data is stored until rocescope is restarted",
                         aside.error().message));
       return false;
     }
-    tell_(fmt::format("{}; it is now {}, and history begins anew", damage.message, *aside));
+    tell_(
+        fmt::format("{}; moved the file to {}, and started a new history", damage.message, *aside));
     if (OpenFile()) return true;
     CloseFile();
     return false;
   }
 
-  // True: there is more to do.
+  // Returns true if there is more to delete.
   bool Retain() {
     if (!database_) return false;
     const auto more = rocescope::Retain(*database_, options_.retention, WallClock());
@@ -255,13 +259,13 @@ class HistoryStore::Writer {
     return false;
   }
 
-  // Until a row is written.
+  // Sets the problem, which the next successful write clears.
   void SetProblem(std::string problem) {
     const std::lock_guard lock(mutex_);
     problem_ = std::move(problem);
   }
 
-  // Tells of the first of several in a row.
+  // Records an error; reports only the first one of a series.
   void Failed(const Error& error) {
     ++errors_;
     {
@@ -269,8 +273,8 @@ class HistoryStore::Writer {
       if (!problem_.empty()) return;
       problem_ = error.message;
     }
-    tell_(
-        fmt::format("history: {}; rows are dropped until it can be written again", error.message));
+    tell_(fmt::format("history: {}; rows are dropped until the file is writable again",
+                      error.message));
   }
 
   void Well() {
@@ -279,7 +283,7 @@ class HistoryStore::Writer {
       if (problem_.empty()) return;
       problem_.clear();
     }
-    tell_(fmt::format("history: {} can be written again", options_.file));
+    tell_(fmt::format("history: {} is writable again", options_.file));
   }
 
   void Settle() {
@@ -292,13 +296,13 @@ class HistoryStore::Writer {
   const HistoryOptions options_;
   const Tell tell_;
   const FileLock lock_;
-  mutable std::shared_mutex file_;      // alone: to put another file in its place
-  std::unique_ptr<Database> database_;  // where it is, rows_ refers to it; null: it broke twice
+  mutable std::shared_mutex file_;      // exclusive: while the file is replaced
+  std::unique_ptr<Database> database_;  // rows_ refers to it; null: it was damaged twice
   std::optional<RowWriter> rows_;
   bool has_begun_anew_ = false;
   static constexpr std::array kParts = {"", "-wal", "-shm"};
-  std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // of what is open
-  bool is_gone_ = false;  // removed or replaced, and none is open
+  std::array<std::optional<FileIdentity>, kParts.size()> parts_;  // identities of the open files
+  bool is_gone_ = false;  // the file was removed or replaced, and no file is open
   RowQueue queue_;
   std::atomic<uint64_t> added_ = 0;
   std::atomic<uint64_t> written_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened, beyond what memory keeps: a file that a thread of its own writes to.
+// The history: a file that a separate thread writes.
 #pragma once
 
 #include <chrono>
@@ -20,41 +20,43 @@ struct HistoryOptions {
   std::string file;
   Retention retention;
   RowQueue::Bounds queue = {.rows = 1u << 16, .octets = size_t{64} << 20};
-  // A row waits so long for others of its transaction.
+  // Time that a row waits for others of its transaction.
   std::chrono::milliseconds pace{250};
-  // A question that takes longer is given up: others wait for whoever asked.
+  // Time limit of a query, since queries block their callers.
   std::chrono::milliseconds longest_question{2000};
 };
 
-// Since it was opened. Every row that was added is written, dropped, or waits.
+// Counters since the history was opened. Every added row is written, dropped or waiting.
 struct HistoryCounts {
   uint64_t added = 0;
   uint64_t written = 0;
-  uint64_t dropped = 0;  // without room in the queue, or since the file took no more
-  uint64_t errors = 0;   // of the file
-  uint64_t late = 0;     // windows and answers that are in no row: their minute was over
+  uint64_t dropped = 0;  // queue full, or file not writable
+  uint64_t errors = 0;   // errors of the file
+  uint64_t late = 0;     // windows and snapshots left out because their minute was already written
   uint64_t file_bytes = 0;
-  std::string problem;  // why rows are dropped now; empty: they are not
+  std::string problem;  // why rows are currently dropped; empty: they are not
 };
 
-// Any thread, any time.
+// Thread-safe.
 class HistoryStore {
  public:
-  // `tell` is for sentences to people, by any thread. The file is one box's: a second one gets an
-  // error.
+  // `tell` receives messages for the log, from any thread. The file is locked: a second process
+  // gets an error.
   static Result<std::unique_ptr<HistoryStore>> Open(const HistoryOptions& options, Tell tell);
-  // What was added is written first, for five seconds at most.
+  // Writes the waiting rows first, for at most five seconds.
   ~HistoryStore();
 
-  // Waits neither for the disk nor for readers: without room the row is dropped.
+  // Never waits for the disk or for readers: if the queue is full, the row is dropped.
   void Add(HistoryRow row);
-  // So many in all have come too late to be added.
+  // Sets the total number of windows and snapshots that arrived too late.
   void SetLate(uint64_t late);
-  // Until all that was added is written or dropped; false: not within `most`.
+  // Waits until all added rows are written or dropped. Returns false if that takes longer than
+  // `most`.
   bool Flush(std::chrono::milliseconds most);
   HistoryCounts counts() const;
 
-  // A kResourceExhausted: it took longer than it may, and has to be asked of less time.
+  // The error is kResourceExhausted if the query exceeds its time limit; request a shorter time
+  // range then.
   Result<EventPage> Events(const EventQuery& query) const;
   Result<Series<LinkPoint>> LinkSeries(const SeriesQuery& query) const;
   Result<Series<JobPoint>> JobSeries(const SeriesQuery& query) const;

@@ -21,7 +21,7 @@ using testing::SizeIs;
 
 class HistoryStoreTest : public HistoryTest {};
 
-TEST_F(HistoryStoreTest, WhatIsAddedIsThereAfterwards) {
+TEST_F(HistoryStoreTest, RestoresAddedRows) {
   {
     const auto store = Open(Options());
     ASSERT_TRUE(store) << store.error().message;
@@ -36,7 +36,7 @@ TEST_F(HistoryStoreTest, WhatIsAddedIsThereAfterwards) {
   EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(HistoryStoreTest, AMinuteThatGoesOnAfterARestartAddsUp) {
+TEST_F(HistoryStoreTest, MinuteContinuesAfterARestart) {
   for (const uint64_t bytes : {100, 23}) {
     const auto store = Open(Options());
     (*store)->Add(LinkAt(7, "leaf0:Ethernet1", bytes));
@@ -60,7 +60,7 @@ TEST_F(HistoryStoreTest, AMinuteThatGoesOnAfterARestartAddsUp) {
 TEST_F(HistoryStoreTest, EveryRowIsWrittenOrDroppedOrWaits) {
   HistoryOptions options = Options();
   options.queue.rows = 10;
-  options.pace = std::chrono::seconds(60);  // nothing is taken before it hurries
+  options.pace = std::chrono::seconds(60);  // no rows are taken before Flush
   const auto store = Open(options);
   for (int i = 0; i < 25; ++i) (*store)->Add(EventAt(i));
   HistoryCounts counts = (*store)->counts();
@@ -73,7 +73,7 @@ TEST_F(HistoryStoreTest, EveryRowIsWrittenOrDroppedOrWaits) {
   EXPECT_THAT((*store)->Events({})->messages, SizeIs(10));
 }
 
-// A look at the file comes every two seconds.
+// The thread checks the file every two seconds.
 bool Restarts(HistoryStore& store) {
   for (int i = 0; i < 100; ++i) {
     if (!store.counts().problem.empty()) return true;
@@ -82,26 +82,26 @@ bool Restarts(HistoryStore& store) {
   return false;
 }
 
-TEST_F(HistoryStoreTest, AFileThatIsRemovedIsToldAndBegunAnew) {
+TEST_F(HistoryStoreTest, RemovedFileIsReportedAndReplaced) {
   {
     const auto store = Open(Options());
     (*store)->Add(EventAt(1, "lost"));
     ASSERT_TRUE((*store)->Flush(kSoon));
     std::filesystem::remove(file_);
     ASSERT_TRUE(Restarts(**store));
-    EXPECT_THAT((*store)->counts().problem, HasSubstr("was removed or replaced"));
+    EXPECT_THAT((*store)->counts().problem, HasSubstr("the file was removed or replaced"));
     (*store)->Add(EventAt(2, "kept"));
     ASSERT_TRUE((*store)->Flush(kSoon));
     EXPECT_EQ((*store)->counts().problem, "");
     EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
   }
-  EXPECT_THAT(told_,
-              ElementsAre(HasSubstr("was removed or replaced"), HasSubstr("can be written again")));
+  EXPECT_THAT(told_, ElementsAre(HasSubstr("the file was removed or replaced"),
+                                 HasSubstr("is writable again")));
   const auto store = Open(Options());
   EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept"));
 }
 
-TEST_F(HistoryStoreTest, AFileThatTakesItsPlaceIsNotMixedWithWhatWasBefore) {
+TEST_F(HistoryStoreTest, ReplacementFileIsNotMixedWithThePreviousOne) {
   const std::string before = file_ + ".before";
   {
     const auto store = Open(Options());
@@ -118,7 +118,7 @@ TEST_F(HistoryStoreTest, AFileThatTakesItsPlaceIsNotMixedWithWhatWasBefore) {
   EXPECT_THAT((*store)->Events({})->messages, ElementsAre("kept", "of the copy"));
 }
 
-TEST_F(HistoryStoreTest, WhatTakesItsPlaceAndIsNoneOfOursIsLeftAsItIs) {
+TEST_F(HistoryStoreTest, ForeignReplacementFileIsUnchanged) {
   const auto store = Open(Options());
   std::filesystem::remove(file_);
   std::ofstream(file_) << "a diary";
@@ -131,7 +131,7 @@ TEST_F(HistoryStoreTest, WhatTakesItsPlaceAndIsNoneOfOursIsLeftAsItIs) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(text), {}), "a diary");
 }
 
-// No file of this process may grow beyond so much, as on a disk without room.
+// Limits the size of files of this process, which simulates a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t octets) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -151,7 +151,7 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-TEST_F(HistoryStoreTest, AFullDiskCostsRowsThatAreCountedAndNothingElse) {
+TEST_F(HistoryStoreTest, FullDiskDropsAndCountsRows) {
   const std::string large(10'000, 'x');
   {
     const auto store = Open(Options());
@@ -166,22 +166,22 @@ TEST_F(HistoryStoreTest, AFullDiskCostsRowsThatAreCountedAndNothingElse) {
       EXPECT_GT(counts.errors, 0u);
       EXPECT_EQ(counts.written + counts.dropped, counts.added);
       EXPECT_THAT(counts.problem, HasSubstr(file_));
-      EXPECT_TRUE((*store)->Events({.until = FromNanoseconds(2)})) << "what is there can be read";
+      EXPECT_TRUE((*store)->Events({.until = FromNanoseconds(2)})) << "stored events are readable";
     }
     (*store)->Add(EventAt(3, "after"));
     ASSERT_TRUE((*store)->Flush(kSoon));
     EXPECT_EQ((*store)->counts().problem, "");
     EXPECT_EQ((*store)->Events({.most = 1})->messages, std::vector<std::string>{"after"});
   }
-  // A small batch may still have found room after a large one had not.
+  // A small batch may fit after a large one did not.
   ASSERT_GE(told_.size(), 2u);
   for (size_t i = 0; i < told_.size(); ++i) {
-    EXPECT_THAT(told_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "can be written again"));
+    EXPECT_THAT(told_[i], HasSubstr(i % 2 == 0 ? "rows are dropped" : "is writable again"));
   }
-  EXPECT_EQ(told_.size() % 2, 0u) << "the last is that it is over";
+  EXPECT_EQ(told_.size() % 2, 0u) << "the last message reports the recovery";
 }
 
-TEST_F(HistoryStoreTest, WithinItsBoundTheOldestEventsGoAndTheLastStay) {
+TEST_F(HistoryStoreTest, DeletesTheOldestEventsAtTheSizeLimit) {
   HistoryOptions options = Options();
   options.retention.max_bytes = 1 << 20;
   const auto store = Open(options);
@@ -193,7 +193,7 @@ TEST_F(HistoryStoreTest, WithinItsBoundTheOldestEventsGoAndTheLastStay) {
     }
   }
   const HistoryCounts counts = (*store)->counts();
-  EXPECT_EQ(counts.written, uint64_t{kEvents}) << "room was made in time";
+  EXPECT_EQ(counts.written, uint64_t{kEvents}) << "old rows were deleted in time";
   EXPECT_LT(std::filesystem::file_size(file_), uint64_t{1} << 20);
   const auto last = (*store)->Events({.most = 1000});
   ASSERT_TRUE(last);
@@ -202,7 +202,7 @@ TEST_F(HistoryStoreTest, WithinItsBoundTheOldestEventsGoAndTheLastStay) {
   EXPECT_LT(last->messages.size(), 1000u);
 }
 
-// As if a disk had written elsewhere: the table of events begins beyond the file's end.
+// Simulates a misdirected write: the table of events starts beyond the end of the file.
 void Break(const std::string& file) {
   auto database = Database::Open(file, Database::Access::kWrite);
   ASSERT_TRUE(database);
@@ -214,7 +214,7 @@ void Break(const std::string& file) {
   }
 }
 
-TEST_F(HistoryStoreTest, AQuestionThatTakesTooLongIsGivenUp) {
+TEST_F(HistoryStoreTest, SlowQueryIsCancelled) {
   HistoryOptions options = Options();
   {
     const auto store = Open(options);
@@ -228,13 +228,13 @@ TEST_F(HistoryStoreTest, AQuestionThatTakesTooLongIsGivenUp) {
   const auto events = (*store)->Events({.job = "nobody"});
   ASSERT_FALSE(events);
   EXPECT_EQ(events.error().code, ErrorCode::kResourceExhausted);
-  EXPECT_THAT(events.error().message, HasSubstr("took longer than 0.0 s"));
+  EXPECT_THAT(events.error().message, HasSubstr("cancelled after 0.0 s"));
   const auto links = (*store)->LinkSeries({.name = "leaf0:1"});
   ASSERT_FALSE(links);
   EXPECT_EQ(links.error().code, ErrorCode::kResourceExhausted);
 }
 
-TEST_F(HistoryStoreTest, AFileThatBreaksMeanwhileIsMovedAsideOnce) {
+TEST_F(HistoryStoreTest, DamagedFileIsMovedAsideOnce) {
   {
     const auto store = Open(Options());
     (*store)->Add(EventAt(1, "before"));
@@ -256,7 +256,7 @@ TEST_F(HistoryStoreTest, AFileThatBreaksMeanwhileIsMovedAsideOnce) {
   }
   EXPECT_THAT(FilesWith(".broken-"), testing::Not(IsEmpty()));
   ASSERT_THAT(told_, SizeIs(2));
-  EXPECT_THAT(told_[0], HasSubstr("history begins anew"));
+  EXPECT_THAT(told_[0], HasSubstr("started a new history"));
   EXPECT_THAT(told_[1], HasSubstr("rows are dropped"));
 }
 

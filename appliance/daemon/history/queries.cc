@@ -18,8 +18,8 @@ WHERE at_ns >= ?1 AND at_ns < ?2 AND (at_ns, id) < (?3, ?4)
         (SELECT ?7 UNION SELECT job FROM jobs WHERE name = ?7 OR CAST(allocation AS TEXT) = ?7)))
 ORDER BY at_ns DESC, id DESC LIMIT ?8)";
 
-// The minutes that there are between ?2 and ?3, each found from the one before; then the port ?4 in
-// each of them. Counting minutes up would never end between 1970 and now.
+// Finds the minutes with data between ?2 and ?3, each from the previous one, then the port ?4 in
+// each of them. Counting through all minutes since 1970 would not end in time.
 constexpr const char* kLinkPoints = R"(
 WITH RECURSIVE minutes(minute) AS (
   SELECT min(minute) FROM link_minutes WHERE minute >= ?2 AND minute < ?3
@@ -41,7 +41,7 @@ SELECT minute / ?1 * ?1 AS point, sum(looks), sum(bytes), sum(iterations), sum(p
        sum(period_sum_ns), max(findings), max(service)
 FROM job_minutes WHERE minute >= ?2 AND minute < ?3 AND job IN ()";
 
-// Minutes, and how long a step is of them.
+// Range of minutes, and the step in minutes.
 struct Range {
   int64_t first = 0;
   int64_t end = 0;
@@ -50,7 +50,7 @@ struct Range {
 
 int64_t RoundedUp(int64_t value, int64_t unit) { return value / unit + (value % unit > 0 ? 1 : 0); }
 
-// Of what is asked for, the minutes that the table has.
+// Returns the requested range, restricted to the minutes in the table.
 Result<Range> RangeOf(Database& database, const SeriesQuery& query, const std::string& table) {
   const auto first = database.Value("SELECT ifnull(min(minute), 0) FROM " + table);
   if (!first) return tl::unexpected(first.error());
@@ -122,7 +122,7 @@ Result<Series<Point>> Points(Database& database, std::string_view sql, const Ran
   return series;
 }
 
-// None: there is no such row.
+// Returns nullopt if there is no such row.
 Result<std::optional<int64_t>> IdOf(Database& database, std::string_view sql,
                                     const std::string& name) {
   auto statement = database.Prepare(sql);
@@ -139,7 +139,8 @@ int64_t StepMinutes(int64_t first, int64_t end, int64_t asked, uint32_t most) {
   const int64_t unit = std::max<int64_t>(asked, 1);
   if (end <= first) return unit;
   const auto count = [&](int64_t step) { return (end - 1) / step - first / step + 1; };
-  // With two there is an end: however long a step is, a multiple of it may lie within.
+  // At least two points are allowed, because a step of any length may contain a multiple of it in
+  // its middle.
   const int64_t points = std::max<int64_t>(most, 2);
   int64_t units = std::max<int64_t>(1, RoundedUp(end - first, points * unit));
   while (count(units * unit) > points) ++units;

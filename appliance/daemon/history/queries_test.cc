@@ -52,7 +52,7 @@ TEST_F(Queries, EventsAreFoundByTimeKindPlaceAndJob) {
   EXPECT_THAT(EventsOf({.job = "0"}), IsEmpty());
 }
 
-TEST_F(Queries, PagesHaveEachEventOnceAlsoOfOneMomentAndWhileOthersCome) {
+TEST_F(Queries, PagesContainEachEventOnce) {
   std::vector<HistoryRow> rows;
   for (int i = 0; i < 10; ++i) rows.emplace_back(EventAt(i / 4, std::to_string(i)));
   Write(rows);
@@ -69,10 +69,10 @@ TEST_F(Queries, PagesHaveEachEventOnceAlsoOfOneMomentAndWhileOthersCome) {
   EXPECT_THAT(all, ElementsAre("9", "8", "7", "6", "5", "4", "3", "2", "1", "0"));
 }
 
-TEST_F(Queries, ASeriesIsThinnedToSumsAndTheHighest) {
+TEST_F(Queries, SeriesAggregatesSumsAndMaxima) {
   std::vector<HistoryRow> rows;
   for (int minute = 100; minute < 160; ++minute) {
-    if (minute == 130) continue;  // nothing was known
+    if (minute == 130) continue;  // a minute without data
     LinkMinute link = LinkAt(minute, "p", 10);
     link.use_most = minute / 1000.0;
     link.peak_bytes = static_cast<uint64_t>(1000 - minute);
@@ -109,7 +109,7 @@ TEST_F(Queries, ASeriesIsThinnedToSumsAndTheHighest) {
   EXPECT_FALSE(FindLinkSeries(database_, {.name = "nobody"})->is_known);
 }
 
-TEST_F(Queries, AMinuteOfAWrongClockCostsNoTime) {
+TEST_F(Queries, MinuteOfAWrongClockTakesNoTime) {
   Write({LinkAt(0, "p", 1), LinkAt(29'000'000, "p", 2), LinkAt(58'000'000, "p", 3)});
   const auto series = FindLinkSeries(database_, {.name = "p"});
   ASSERT_TRUE(series);
@@ -117,7 +117,7 @@ TEST_F(Queries, AMinuteOfAWrongClockCostsNoTime) {
   EXPECT_EQ(series->step, 58'001 * kMinute) << "1,000 of them are the least that cover 58,000,001";
 }
 
-TEST_F(Queries, AJobGoesByItsIdAndTheSchedulersNumberAndName) {
+TEST_F(Queries, FindsAJobByIdNumberAndName) {
   Write({JobMinute{.minute = 5, .job = "nccl-1", .looks = 1, .bytes = 1, .service = 1},
          JobMinute{.minute = 6,
                    .job = "nccl-1",
@@ -132,7 +132,7 @@ TEST_F(Queries, AJobGoesByItsIdAndTheSchedulersNumberAndName) {
   ASSERT_TRUE(by_id) << by_id.error().message;
   ASSERT_THAT(by_id->points, SizeIs(1));
   EXPECT_EQ(by_id->points[0].from, Minute(0));
-  EXPECT_EQ(by_id->points[0].bytes, 3u) << "before and after the scheduler's word";
+  EXPECT_EQ(by_id->points[0].bytes, 3u) << "before and after the scheduler registered it";
   EXPECT_EQ(by_id->points[0].findings, 2u);
   EXPECT_EQ(by_id->points[0].service, 3u);
   for (const char* name : {"4711", "pretrain"}) {
@@ -144,12 +144,12 @@ TEST_F(Queries, AJobGoesByItsIdAndTheSchedulersNumberAndName) {
   EXPECT_FALSE(FindJobSeries(database_, {.name = "0"})->is_known);
 }
 
-TEST(StepMinutes, IsTheLeastMultipleThatGivesFewEnoughPoints) {
+TEST(StepMinutes, IsTheSmallestMultipleWithinTheLimit) {
   for (int64_t first = 0; first < 40; first += 7) {
     for (int64_t length = 1; length < 60; ++length) {
       for (const int64_t asked : {1, 5}) {
         for (const uint32_t most : {2u, 3u, 10u}) {
-          int64_t least = asked;  // by trying
+          int64_t least = asked;  // brute force
           const auto points = [&](int64_t step) {
             int64_t count = 1;
             for (int64_t m = first + 1; m < first + length; ++m) count += m % step == 0 ? 1 : 0;

@@ -12,7 +12,7 @@
 namespace rocescope {
 namespace {
 
-// Oldest rows of a table from before ?1, at most ?2.
+// Delete the oldest rows of a table before ?1, at most ?2.
 constexpr std::string_view kEventJobs =
     "DELETE FROM event_jobs WHERE event IN "
     "(SELECT id FROM events WHERE at_ns < ?1 ORDER BY at_ns, id LIMIT ?2)";
@@ -25,13 +25,13 @@ constexpr std::string_view kLinkMinutes =
 constexpr std::string_view kJobMinutes =
     "DELETE FROM job_minutes WHERE (job, minute) IN "
     "(SELECT job, minute FROM job_minutes WHERE minute < ?1 ORDER BY minute, job LIMIT ?2)";
-// Jobs without a minute, whose names nobody asks for.
+// Delete jobs without minutes, whose names are no longer needed.
 constexpr std::string_view kJobs =
     "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE NOT EXISTS "
     "(SELECT 1 FROM job_minutes WHERE job_minutes.job = jobs.id) LIMIT ?1)";
 
-// An eighth is left for what SQLite writes beside the file before it merges it, and a sixteenth of
-// the rest for rows that come between two looks.
+// An eighth of the limit is reserved for the write-ahead log, and a sixteenth of the rest for rows
+// that arrive between two steps.
 int64_t MostPages(const Retention& retention, int64_t page_bytes) {
   const uint64_t octets = retention.max_bytes - retention.max_bytes / 8;
   return std::max<int64_t>(1, static_cast<int64_t>(octets) / page_bytes);
@@ -50,7 +50,7 @@ class Step {
  public:
   explicit Step(Database& database) : database_(database) {}
 
-  // How many rows went; 0 from the first error on.
+  // Returns the number of deleted rows; 0 after the first error.
   template <typename... Values>
   int64_t Delete(std::string_view sql, const Values&... values) {
     if (!status_) return 0;
@@ -76,14 +76,14 @@ class Step {
     Delete(kEventJobs, before_ns, most);
     return Delete(kRetainedEvents, before_ns, most);
   }
-  // Of both kinds the minutes before this one.
+  // Deletes minutes of links and jobs before this one.
   int64_t DeleteMinutes(int64_t before) {
     const int64_t jobs = Delete(kJobMinutes, before, kRowsAStep);
     if (jobs > 0) Delete(kJobs, kRowsAStep);
     return std::max(jobs, Delete(kLinkMinutes, before, kRowsAStep));
   }
-  // As many of the oldest minutes of links as go in a step, and those of jobs of that time; without
-  // links, jobs alone.
+  // Deletes as many of the oldest minutes of links as fit into a step, and the minutes of jobs of
+  // the same time; without links, minutes of jobs only.
   int64_t DeleteOldestMinutes() {
     for (const std::string_view rows :
          {"link_minutes ORDER BY minute, port", "job_minutes ORDER BY minute, job"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is too old, or too much, goes: in small steps, between which rows are written.
+// Deletes old or excess data in small steps, between which rows are written.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@ namespace rocescope {
 struct Retention {
   Duration keep_events{};
   Duration keep_series{};
-  uint64_t max_bytes = 0;  // of the file with what is not merged into it yet
+  uint64_t max_bytes = 0;  // size limit of the file with its write-ahead log
 };
 
-// Rows that a step deletes of a table, at most; events, which are larger, for want of room; and
-// pages that it gives back.
+// Maximum number of rows that one step deletes from a table; of events, which are larger, if the
+// file is full; and of pages that one step returns to the file system.
 inline constexpr int64_t kRowsAStep = 1000;
 inline constexpr int64_t kEventsAStep = 100;
 inline constexpr int64_t kPagesAStep = 256;
 
-// The file's own bound: beyond it a write fails with DatabaseFault::kFull.
+// Sets the size limit of the file. A write beyond it fails with DatabaseFault::kFull.
 Status BoundFile(Database& database, const Retention& retention);
 
-// What is older than it may be, by `now`; and while the file is nearly full the oldest minutes, or
-// where there are none the oldest events. True: there is more to do. Names of jobs may go too.
+// Deletes rows that are too old at `now`. While the file is nearly full, also deletes the oldest
+// minutes or, if there are none, the oldest events. Unused names of jobs may be deleted too.
+// Returns true if there is more to delete.
 tl::expected<bool, DatabaseError> Retain(Database& database, const Retention& retention,
                                          Timestamp now);
 

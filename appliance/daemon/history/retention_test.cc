@@ -15,7 +15,8 @@ class RetentionTest : public HistoryTest {
  protected:
   RetentionTest() : database_(OpenHistory(file_, FromNanoseconds(0), EventPublisher()).value()) {}
 
-  // For the hours 0 to `hours`: an event, and for the first minute of each two links and a job.
+  // Writes an event for each of the hours 0 to `hours`, and two links and a job for the first
+  // minute of each.
   void WriteHours(int hours, size_t octets = 10) {
     std::vector<HistoryRow> rows;
     for (int hour = 0; hour < hours; ++hour) {
@@ -44,7 +45,7 @@ class RetentionTest : public HistoryTest {
   Database database_;
 };
 
-TEST_F(RetentionTest, WhatIsTooOldGoesAndEventsStayLonger) {
+TEST_F(RetentionTest, DeletesOldMinutesAndKeepsEventsLonger) {
   WriteHours(100);
   Retention retention = kForEver;
   retention.keep_events = std::chrono::hours(50);
@@ -54,18 +55,18 @@ TEST_F(RetentionTest, WhatIsTooOldGoesAndEventsStayLonger) {
   EXPECT_EQ(Count("event_jobs"), 50);
   EXPECT_EQ(Count("link_minutes"), 20) << "two links in the hours 90 to 99";
   EXPECT_EQ(Count("job_minutes"), 10);
-  EXPECT_EQ(Count("jobs"), 10) << "names that nobody can ask for any more";
+  EXPECT_EQ(Count("jobs"), 10) << "names of other jobs are deleted";
   EXPECT_EQ(database_.Value("SELECT min(minute) FROM link_minutes").value(), 90 * 60);
 }
 
-TEST_F(RetentionTest, NothingGoesThatIsYoungEnough) {
+TEST_F(RetentionTest, DeletesNothingWithinTheRetentionTime) {
   WriteHours(100);
   EXPECT_EQ(RetainAll(kForEver, Hours(100)), 1);
   EXPECT_EQ(Count("events"), 100);
   EXPECT_EQ(Count("link_minutes"), 200);
 }
 
-TEST_F(RetentionTest, AStepDeletesSoManyRowsAtMost) {
+TEST_F(RetentionTest, StepDeletesALimitedNumberOfRows) {
   WriteHours(2 * kRowsAStep);
   Retention retention = kForEver;
   retention.keep_events = std::chrono::hours(1);
@@ -76,7 +77,7 @@ TEST_F(RetentionTest, AStepDeletesSoManyRowsAtMost) {
   EXPECT_EQ(Count("link_minutes"), 4 * kRowsAStep);
 }
 
-TEST_F(RetentionTest, TooLargeAFileLosesMinutesFirstAndShrinks) {
+TEST_F(RetentionTest, LargeFileLosesMinutesFirstAndShrinks) {
   WriteHours(2000);
   const int64_t pages = database_.Value("PRAGMA page_count").value();
   Retention retention = kForEver;
@@ -90,20 +91,20 @@ TEST_F(RetentionTest, TooLargeAFileLosesMinutesFirstAndShrinks) {
             static_cast<int64_t>(retention.max_bytes));
 }
 
-TEST_F(RetentionTest, WithoutMinutesTheOldestEventsGo) {
+TEST_F(RetentionTest, DeletesTheOldestEventsWithoutMinutes) {
   WriteHours(3000, 1000);
   Retention retention = kForEver;
   retention.max_bytes = uint64_t{1} << 20;
   RetainAll(retention, Hours(3000));
   EXPECT_EQ(Count("link_minutes"), 0);
-  // Four go onto a page of 4,096 octets. 7/8 of 1 MB are 224 pages, 1/16 less 210: 840 events, but
-  // for the indexes and for what is a step too much.
+  // Four events fit on a page of 4,096 bytes. 7/8 of 1 MB are 224 pages, less 1/16 are 210: 840
+  // events, minus the indexes and the excess of one step.
   EXPECT_LE(Count("events"), 840);
   EXPECT_GE(Count("events"), 600);
   EXPECT_EQ(database_.Value("SELECT max(at_ns) FROM events").value(), ToNanoseconds(Hours(2999)));
 }
 
-TEST_F(RetentionTest, BeyondItsBoundAFileIsFull) {
+TEST_F(RetentionTest, FileIsFullAtItsLimit) {
   Retention retention = kForEver;
   retention.max_bytes = 100'000;
   ASSERT_TRUE(BoundFile(database_, retention));

@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-// Of the link's speed; none: not known.
+// Utilisation of the link; nullopt: unknown.
 std::optional<double> UseOf(const topology::Fabric& fabric, const LinkLoad& load, Duration window) {
   const double bits =
       static_cast<double>(fabric.SpeedOf(load.port)) * static_cast<double>(window.count()) / 1e9;
@@ -107,7 +107,7 @@ void JobRollUp::AddJob(const v1::JobSummary& job, Duration since, uint64_t bytes
   to.name = job.allocation().name();
   to.allocation = job.allocation().id();
   ++to.looks;
-  // Fewer than before: its connections were attributed anew.
+  // A decrease means that connections were attributed differently.
   const uint64_t bytes = job.bytes() > bytes_before ? job.bytes() - bytes_before : 0;
   to.bytes += bytes;
   if (job.period_ns() > 0) {

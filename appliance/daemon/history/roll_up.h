@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Analysis windows and answers, summed up into minutes. Pure: the same input gives the same rows.
+// Aggregates analysis windows and snapshots into minutes. Pure: the same input gives the same rows.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@ namespace v1 {
 class JobSummary;
 }
 
-// Of links a minute is over with the first window that begins in a later one. A window that is said
-// again is counted once, one of a minute that is over not at all; one longer than a minute stands
-// in the minute in which it begins.
+// Aggregation of links. A minute is complete when the first window of a later minute arrives. A
+// repeated window counts once; a window of a completed minute does not count. A window longer than
+// a minute counts in the minute in which it starts.
 class LinkRollUp {
  public:
   explicit LinkRollUp(std::shared_ptr<const topology::Fabric> fabric);
 
   void Add(const LinkLoads& loads);
-  // Minutes that are over, by port; with `unfinished` the one that is not over too.
+  // Returns completed minutes, ordered by port; with `unfinished` also the current minute.
   std::vector<HistoryRow> Take(bool unfinished = false);
-  // The clock was set back: the minute is over, and what comes next is late of nothing.
+  // Completes the current minute because the clock was set back. Later windows are not considered
+  // late.
   void Restart();
-  // Windows that came when their minute was over.
+  // Number of windows that arrived after their minute was complete.
   uint64_t late() const { return late_; }
 
  private:
@@ -41,22 +42,22 @@ class LinkRollUp {
 
   const std::shared_ptr<const topology::Fabric> fabric_;
   int64_t minute_ = INT64_MIN;
-  std::set<Timestamp> windows_;  // of the minute
+  std::set<Timestamp> windows_;  // windows of the current minute
   std::map<topology::PortIndex, LinkMinute> ports_;
   std::vector<HistoryRow> over_;
   uint64_t late_ = 0;
 };
 
-// Of jobs a minute is over with the first answer that has reached a later one. Bytes are what they
-// have more than in the answer before; those of the first answer count as its minute's. IterationPatterns are
-// found within what is kept of activity, so iterations are no differences: where a job has sent
-// since the answer before, that time is so many periods long.
+// Aggregation of jobs. A minute is complete when the first snapshot of a later minute arrives.
+// Bytes are the increase since the previous snapshot; the bytes of the first snapshot count in its
+// minute. The number of iterations is estimated: if a job has sent since the previous snapshot, the
+// time in between is divided by its period.
 class JobRollUp {
  public:
-  // Answers that are not later than the last one are left out and counted.
+  // Adds a snapshot. One that is not later than the previous one is left out and counted.
   void Add(Timestamp reached, std::span<const v1::JobSummary> jobs);
   std::vector<HistoryRow> Take(bool unfinished = false);
-  // As of links; the next answer is a first one.
+  // Completes the current minute because the clock was set back; the next snapshot is a first one.
   void Restart();
   uint64_t late() const { return late_; }
 
@@ -64,9 +65,9 @@ class JobRollUp {
   void AddJob(const v1::JobSummary& job, Duration since, uint64_t bytes_before);
   void EndMinute();
 
-  Timestamp reached_;  // by the last answer
+  Timestamp reached_;  // event time of the last snapshot
   bool has_answer_ = false;
-  std::map<std::string, uint64_t> bytes_;  // of each job of the last answer
+  std::map<std::string, uint64_t> bytes_;  // bytes of each job in the last snapshot
   std::map<std::string, JobMinute> jobs_;
   std::vector<HistoryRow> over_;
   uint64_t late_ = 0;

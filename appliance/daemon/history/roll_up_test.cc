@@ -23,7 +23,7 @@ std::shared_ptr<const topology::Fabric> TwoHosts() {
       topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value());
 }
 
-// Window i: i times 125 MB, that is i % of 100 Gbit/s for a second.
+// Window i: i times 125 MB, which is i % of 100 Gbit/s for a second.
 LinkLoads Window(int i) {
   return {.from = kStart + i * kWindow,
           .window = kWindow,
@@ -40,11 +40,11 @@ LinkLoads Window(int i) {
 
 LinkMinute LinkOf(const HistoryRow& row) { return std::get<LinkMinute>(row); }
 
-TEST(LinkRollUp, AMinuteIsTheSumOfItsWindows) {
+TEST(LinkRollUp, MinuteIsTheSumOfItsWindows) {
   const auto fabric = TwoHosts();
   LinkRollUp links(fabric);
   for (int i = 0; i < 60; ++i) links.Add(Window(i));
-  EXPECT_THAT(links.Take(), IsEmpty()) << "a late window may come yet";
+  EXPECT_THAT(links.Take(), IsEmpty()) << "a late window may still arrive";
   links.Add(Window(60));
   const auto rows = links.Take();
   ASSERT_THAT(rows, SizeIs(2));
@@ -62,11 +62,11 @@ TEST(LinkRollUp, AMinuteIsTheSumOfItsWindows) {
   EXPECT_EQ(first.peak_bytes, 1000u);
   EXPECT_EQ(first.errors, 60u);
   const LinkMinute second = LinkOf(rows[1]);
-  EXPECT_EQ(second.use_windows, 0u) << "nobody tells of its octets";
+  EXPECT_EQ(second.use_windows, 0u) << "its bytes are unknown";
   EXPECT_EQ(second.marked, 300u);
 }
 
-TEST(LinkRollUp, AWindowIsCountedOnceAndALateOneNotAtAll) {
+TEST(LinkRollUp, WindowCountsOnceAndALateOneDoesNot) {
   LinkRollUp links(TwoHosts());
   for (const int i : {58, 59, 58, 59, 60, 59, 60, 61}) links.Add(Window(i));
   EXPECT_EQ(links.late(), 1u);
@@ -77,7 +77,7 @@ TEST(LinkRollUp, AWindowIsCountedOnceAndALateOneNotAtAll) {
   EXPECT_EQ(LinkOf(rows[2]).windows, 2u);
 }
 
-TEST(LinkRollUp, GoesOnAfterTheClockWasSetBack) {
+TEST(LinkRollUp, ContinuesAfterTheClockWasSetBack) {
   LinkRollUp links(TwoHosts());
   for (const int i : {3600, 3601}) links.Add(Window(i));
   links.Restart();
@@ -91,12 +91,13 @@ TEST(LinkRollUp, GoesOnAfterTheClockWasSetBack) {
   EXPECT_EQ(LinkOf(rows[2]).windows, 3u);
 }
 
-TEST(LinkRollUp, AWindowIsCountedAgainOnceTheClockWasSetBack) {
+TEST(LinkRollUp, WindowCountsAgainAfterTheClockWasSetBack) {
   LinkRollUp links(TwoHosts());
   links.Add(Window(30));
   links.Restart();
-  links.Add(Window(30));  // of another time that the clock calls the same
-  EXPECT_THAT(links.Take(/*unfinished=*/true), SizeIs(4)) << "which add up in the file";
+  links.Add(Window(30));  // another time with the same timestamp
+  EXPECT_THAT(links.Take(/*unfinished=*/true), SizeIs(4))
+      << "rows of the same minute are added in the file";
 }
 
 TEST(LinkRollUp, TheSameWindowsGiveTheSameRows) {
@@ -114,7 +115,7 @@ TEST(LinkRollUp, TheSameWindowsGiveTheSameRows) {
   for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(LinkOf(rows[i]), LinkOf(others[i]));
 }
 
-TEST(LinkRollUp, WithoutAWindowOrAFabricThereIsNothing) {
+TEST(LinkRollUp, IsEmptyWithoutAWindowOrAFabric) {
   LinkRollUp links(TwoHosts());
   links.Add({});
   LinkRollUp blind(nullptr);
@@ -140,9 +141,10 @@ TEST(JobRollUp, BytesAreDifferencesAndIterationsTimeByThePeriod) {
   const auto at = [](int second) { return kStart + std::chrono::seconds(second); };
   jobs.Add(at(10), std::vector{Job(1000, 0, "no_data", 0)});
   jobs.Add(at(20), std::vector{Job(4000, 200, "met", 1)});
-  jobs.Add(at(30), std::vector{Job(4000, 300, "missed", 3)});   // it sends nothing
-  jobs.Add(at(20), std::vector{Job(9999, 200, "met", 0)});      // late
-  jobs.Add(at(40), std::vector{Job(3500, 200, "at_risk", 0)});  // attributed anew
+  jobs.Add(at(30), std::vector{Job(4000, 300, "missed", 3)});  // no traffic
+  jobs.Add(at(20), std::vector{Job(9999, 200, "met", 0)});     // late
+  jobs.Add(at(40),
+           std::vector{Job(3500, 200, "at_risk", 0)});  // connections attributed differently
   jobs.Add(at(50), std::vector{Job(3600, 400, "met", 0)});
   EXPECT_THAT(jobs.Take(), IsEmpty());
   jobs.Add(at(60), std::vector{Job(3700, 200, "met", 0)});
@@ -167,12 +169,12 @@ TEST(JobRollUp, BytesAreDifferencesAndIterationsTimeByThePeriod) {
   EXPECT_EQ(std::get<JobMinute>(last[0]).bytes, 100u);
 }
 
-TEST(JobRollUp, GoesOnAfterTheClockWasSetBack) {
+TEST(JobRollUp, ContinuesAfterTheClockWasSetBack) {
   JobRollUp jobs;
   const auto at = [](int second) { return kStart + std::chrono::seconds(second); };
   jobs.Add(at(3600), std::vector{Job(1000, 0, "met", 0)});
   jobs.Restart();
-  jobs.Add(at(10), std::vector{Job(300, 0, "met", 0)});  // since it began anew
+  jobs.Add(at(10), std::vector{Job(300, 0, "met", 0)});  // after the restart
   jobs.Add(at(20), std::vector{Job(400, 0, "met", 0)});
   EXPECT_EQ(jobs.late(), 0u);
   const auto rows = jobs.Take(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows on their way to the disk: a bounded number, so that whoever adds some never waits.
+// Bounded queue of rows for the writer thread. Producers never wait.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,21 @@ class RowQueue {
  public:
   struct Bounds {
     size_t rows = 0;
-    size_t octets = 0;  // of BytesOf
+    size_t octets = 0;  // bytes as BytesOf computes them
   };
   explicit RowQueue(Bounds bounds) : bounds_(bounds) {}
 
-  // False: there is no room, or it is closed.
+  // Returns false if the queue is full or closed.
   bool Add(HistoryRow row);
 
-  // At most so many. Waits `idle` at most for the first one and then `pace` for others, neither of
-  // them once it is closed or somebody is in a hurry.
+  // Returns at most `most` rows. Waits at most `idle` for the first one and then `pace` for more,
+  // but not if the queue is closed or Hurry was called.
   std::vector<HistoryRow> Take(size_t most, std::chrono::milliseconds idle,
                                std::chrono::milliseconds pace);
 
-  // What is there is to be taken without delay.
+  // Makes Take return the present rows without delay.
   void Hurry();
-  // Nothing more comes.
+  // Closes the queue for new rows.
   void Close();
   bool is_closed() const;
   bool is_empty() const;
@@ -43,7 +43,7 @@ class RowQueue {
   std::condition_variable changed_;
   std::deque<HistoryRow> rows_;
   size_t bytes_ = 0;
-  size_t wanted_ = 0;  // rows that the taker sleeps for; 0: it does not
+  size_t wanted_ = 0;  // number of rows that Take waits for; 0: it does not wait
   bool in_hurry_ = false;
   bool closed_ = false;
 };

@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kNone{0};
 
 HistoryRow Row(size_t octets = 0) { return PastEvent{.message = std::string(octets, 'x')}; }
 
-TEST(RowQueue, TakesNoMoreThanItsBound) {
+TEST(RowQueue, RefusesRowsOverTheLimit) {
   RowQueue queue({.rows = 3, .octets = 1 << 20});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.Add(Row()));
   EXPECT_FALSE(queue.Add(Row()));
@@ -23,7 +23,7 @@ TEST(RowQueue, TakesNoMoreThanItsBound) {
   EXPECT_THAT(queue.Take(9, kNone, kNone), IsEmpty());
 }
 
-TEST(RowQueue, BoundsBytesToo) {
+TEST(RowQueue, LimitsBytes) {
   RowQueue queue({.rows = 100, .octets = 10'000});
   EXPECT_TRUE(queue.Add(Row(6000)));
   EXPECT_FALSE(queue.Add(Row(6000)));
@@ -31,7 +31,7 @@ TEST(RowQueue, BoundsBytesToo) {
   EXPECT_TRUE(queue.Add(Row(6000)));
 }
 
-TEST(RowQueue, WhenClosedGivesWhatItHasAndTakesNothing) {
+TEST(RowQueue, ReturnsTheRestAndRefusesRowsWhenClosed) {
   RowQueue queue({.rows = 3, .octets = 1 << 20});
   queue.Add(Row());
   queue.Close();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxNames = 1u << 17;
 
-// DO UPDATE, as DO NOTHING would return no row.
+// DO UPDATE, because DO NOTHING would return no row.
 constexpr const char* kPort =
     "INSERT INTO ports (name) VALUES (?1) ON CONFLICT DO UPDATE SET name = name RETURNING id";
 constexpr const char* kJob =
@@ -64,7 +64,7 @@ Status RowWriter::Write(std::span<const HistoryRow> rows) {
   const Status written = InTransaction(rows);
   fault_ = written ? DatabaseFault::kNone : database_->fault();
   if (!written) {
-    // Some errors have undone it already.
+    // Some errors have rolled back the transaction already.
     if (database_->is_in_transaction()) (void)rollback_.Run();
     ForgetNames();
   }

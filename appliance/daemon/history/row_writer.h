@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows into tables: all of a batch, or none of it.
+// Writes batches of rows to tables, each in one transaction.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace rocescope {
 
 class RowWriter {
  public:
-  // `database` must outlive it, where it is.
+  // `database` must outlive the writer and must not move.
   static Result<RowWriter> Make(Database& database);
 
-  // In one transaction, which the error has undone.
+  // Writes all rows in one transaction, which is rolled back on an error.
   Status Write(std::span<const HistoryRow> rows);
 
-  // Of the last write.
+  // Fault of the last write.
   DatabaseFault fault() const { return fault_; }
 
-  // Ids of names, as others may have deleted some of them.
+  // Clears the cached ids of names. Must be called after other code has deleted names.
   void ForgetNames();
 
  private:
@@ -34,7 +34,7 @@ class RowWriter {
   Status Put(const LinkMinute& link);
   Status Put(const JobMinute& job);
 
-  // Of names that were written lately.
+  // Cache of the ids of recently written names.
   using Ids = std::unordered_map<std::string, int64_t>;
   template <typename... Values>
   Result<int64_t> IdOf(Ids& ids, const std::string& key, Statement& make, const Values&... values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is kept: events as they were told, and minutes of links and jobs.
+// Rows of the history: events, and minutes of links and jobs.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,23 @@ inline constexpr Duration kMinute = std::chrono::minutes(1);
 struct PastEvent {
   int64_t at_ns = 0;
   std::string kind;
-  std::string place;              // of its finding; empty: it has none
-  std::vector<std::string> jobs;  // ids of those that it hurts
-  std::string message;            // v1.Event, encoded; without a cursor, which is of a box's life
+  std::string place;              // place of its finding; empty: no finding
+  std::vector<std::string> jobs;  // ids of the affected jobs
+  // Serialised v1.Event, without the cursor, which is valid in one process only.
+  std::string message;
 };
 PastEvent ToPastEvent(const v1::Event& event);
 
-// One direction of a link. Two rows of the same minute and port add up to one, so that a box that
-// begins anew within a minute goes on with it.
+// One direction of a link during one minute. Two rows of the same minute and port are added, so
+// that a restarted appliance continues the minute.
 struct LinkMinute {
-  int64_t minute = 0;        // since the epoch
-  std::string port;          // NODE:PORT that sends
-  uint32_t windows = 0;      // of analysis that began in the minute and of which something is known
-  uint32_t use_windows = 0;  // of them those whose use is known
-  double use_sum = 0;        // over these; each 0 to 1
-  double use_most = 0;
-  uint64_t bytes = 0;  // this and what follows: as in LinkLoad
+  int64_t minute = 0;        // minutes since the epoch
+  std::string port;          // sending port, NODE:PORT
+  uint32_t windows = 0;      // analysis windows with data that started in the minute
+  uint32_t use_windows = 0;  // windows with known utilisation
+  double use_sum = 0;        // sum of the utilisation over these windows; each 0 to 1
+  double use_most = 0;       // greatest utilisation in one window, 0 to 1
+  uint64_t bytes = 0;        // this field and the following ones: as in LinkLoad
   uint64_t marked = 0;
   uint64_t dropped = 0;
   uint64_t paused_ns = 0;
@@ -45,26 +46,26 @@ struct LinkMinute {
   friend bool operator==(const LinkMinute&, const LinkMinute&) = default;
 };
 
-// Likewise.
+// A job during one minute. Two rows of the same minute and job are added.
 struct JobMinute {
-  int64_t minute = 0;
-  std::string job;             // id
-  std::string name;            // the scheduler's; empty: not known
-  uint64_t allocation = 0;     // the scheduler's number; 0: not known
-  uint32_t looks = 0;          // at it, that is answers
-  uint64_t bytes = 0;          // of payload
-  double iterations = 0;       // of the time in which it sent, by its period: see RollUp
-  uint32_t period_looks = 0;   // that knew its period,
-  uint64_t period_sum_ns = 0;  // the sum over these
-  uint32_t findings = 0;       // most at a time
-  uint32_t service = 0;        // worst; a ServiceState
+  int64_t minute = 0;          // minutes since the epoch
+  std::string job;             // job id
+  std::string name;            // job name in the scheduler; empty: unknown
+  uint64_t allocation = 0;     // job number in the scheduler; 0: unknown
+  uint32_t looks = 0;          // number of snapshots that contain the job
+  uint64_t bytes = 0;          // payload bytes
+  double iterations = 0;       // estimate: sending time divided by the period; see JobRollUp
+  uint32_t period_looks = 0;   // number of snapshots with a known period
+  uint64_t period_sum_ns = 0;  // sum of the period over these snapshots
+  uint32_t findings = 0;       // greatest number of concurrent faults
+  uint32_t service = 0;        // worst ServiceState
 
   friend bool operator==(const JobMinute&, const JobMinute&) = default;
 };
 
 using HistoryRow = std::variant<PastEvent, LinkMinute, JobMinute>;
 
-// In memory, about.
+// Returns the approximate size in memory, in bytes.
 size_t BytesOf(const HistoryRow& row);
 
 }  // namespace rocescope

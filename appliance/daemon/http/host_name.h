@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a request is for. A page of another site can make a browser ask a name of its own that leads
-// to our address (DNS rebinding); the Host header then still says that name.
+// Check of the Host header, against DNS rebinding: a web page of another site can make a browser
+// send requests to our address under its own host name; the Host header then contains that name.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace rocescope {
 
-// Whether the value of a Host header is an address, "localhost" or one of `names`, with or without
-// a port; or empty, as of HTTP/1.0.
+// Returns whether the value of a Host header is an IP address, "localhost" or one of `names`, with
+// or without a port. An empty value (HTTP/1.0) is accepted.
 bool IsOwnHost(std::string_view host, std::span<const std::string> names = {});
 
 }  // namespace rocescope

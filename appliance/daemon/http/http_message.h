@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request and a response, as those who answer see them.
+// HTTP requests and responses as handlers see them.
 #pragma once
 
 #include <functional>
@@ -14,8 +14,8 @@ namespace rocescope {
 
 struct HttpRequest {
   std::string method;         // "GET"
-  std::string target;         // as it was sent: path and query
-  std::string if_none_match;  // headers; empty: not sent
+  std::string target;         // path and query, not decoded
+  std::string if_none_match;  // header value; empty: not sent
   std::string last_event_id;
   std::string accept_encoding;
 };
@@ -24,22 +24,22 @@ struct HttpResponse {
   unsigned status = 200;
   std::string content_type;
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;  // others
-  // What comes after the body, piece by piece, for as long as the caller listens: asked a few times
-  // a second, never while an earlier piece is still under way. Empty: nothing now.
+  std::vector<std::pair<std::string, std::string>> headers;  // additional headers
+  // Produces the parts of a stream after the body. It is called a few times a second while the
+  // client is connected, never while an earlier part is being sent. Empty: nothing to send now.
   std::function<std::string()> stream;
 };
 
-// A request that the server answers by itself, as it is none, too large, or one too many.
+// A request that the server itself refuses: invalid, too large, or over a limit.
 struct HttpRefusal {
   unsigned status = 400;
-  std::string target;  // as far as it was read
-  std::string why;     // a sentence for people
+  std::string target;  // as far as it was parsed
+  std::string why;     // human-readable reason
 };
-// Gives the refusal its form; status and what of headers HTTP itself wants is the server's.
+// Formats the body of a refusal. The server sets the status and the required headers.
 using HttpRefuser = std::function<HttpResponse(const HttpRefusal&)>;
 
-// Never throws; runs on the server's thread.
+// Must not throw. Called on the server's thread.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 }  // namespace rocescope

@@ -41,13 +41,13 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using ErrorOf = boost::system::error_code;
 
-constexpr uint32_t kMaxHeader = 8192;  // octets
+constexpr uint32_t kMaxHeader = 8192;  // bytes
 constexpr auto kStreamPace = std::chrono::milliseconds(200);
-// Beyond the bound of connections, to be told that they are. They have little time for that.
+// Connections over the limit that receive status 503 before they are closed, and their time limit.
 constexpr uint32_t kMaxTurnedAway = 32;
 constexpr auto kTurnAwayPatience = std::chrono::seconds(2);
 constexpr auto kFarewell = std::chrono::seconds(2);
-// A stream's proxy, and the stream's reader, see that it lives.
+// Interval of keep-alive comments on an idle stream.
 constexpr auto kStreamSign = std::chrono::seconds(15);
 
 struct Counts {
@@ -61,7 +61,7 @@ std::string Field(const http::request<http::empty_body>& request, http::field fi
   return {value.data(), value.size()};
 }
 
-// Whether that is the connection's end, and not what was said on it.
+// Returns whether the error concerns the connection rather than the content of a request.
 bool IsOfConnection(const ErrorOf& error) {
   static const auto& of_http = make_error_code(http::error::bad_method).category();
   return error && (error.category() != of_http || error == http::error::end_of_stream);
@@ -70,20 +70,21 @@ bool IsOfConnection(const ErrorOf& error) {
 using PlainStream = beast::tcp_stream;
 using TlsStream = beast::ssl_stream<beast::tcp_stream>;
 
-// What the server knows of a connection.
+// Interface of a connection, independent of TLS.
 class Connection {
  public:
   virtual ~Connection() = default;
   virtual void Begin() = 0;
   virtual void Close() = 0;
-  // Since when it has said nothing that could be answered. None: an answer is under way.
+  // Time since which the client has sent no complete request; nullopt while a response is in
+  // progress.
   std::optional<std::chrono::steady_clock::time_point> idle_since() const { return idle_since_; }
 
  protected:
   std::optional<std::chrono::steady_clock::time_point> idle_since_;
 };
 
-// One connection. All of it happens on the server's thread.
+// A connection. All functions run on the server's thread.
 template <typename Stream>
 class Session final : public Connection, public std::enable_shared_from_this<Session<Stream>> {
  public:
@@ -127,7 +128,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   auto Self() { return this->shared_from_this(); }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
 
-  // For what the other side has to say.
+  // Starts the time limit for data from the client.
   void Wait() {
     lowest().expires_after(patience_);
     if (!is_one_too_many_) idle_since_ = std::chrono::steady_clock::now();
@@ -147,7 +148,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void Read() {
     parser_.emplace();
     parser_->header_limit(kMaxHeader);
-    parser_->body_limit(0);  // no call has one
+    parser_->body_limit(0);  // no request may have a body
     Wait();
     http::async_read(stream_, buffer_, *parser_,
                      [self = Self()](ErrorOf error, size_t) { self->OnRead(error); });
@@ -159,19 +160,18 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     if (IsOfConnection(error)) return Close();
     const http::request<http::empty_body>& request = parser_->get();
     is_head_ = request.method() == http::verb::head;
-    if (error == http::error::body_limit) return Refuse(413, "no request here has a body");
-    if (error) return Refuse(400, fmt::format("that is no request: {}", error.message()));
+    if (error == http::error::body_limit) return Refuse(413, "requests must not have a body");
+    if (error) return Refuse(400, fmt::format("malformed HTTP request: {}", error.message()));
     keep_alive_ = request.keep_alive();
     version_ = request.version();
-    if (is_one_too_many_) return TurnAway("connections open");
+    if (is_one_too_many_) return TurnAway("open connections");
     if (!why_not_.empty()) return Refuse(403, why_not_);
     if (request.count(http::field::host) > 1)
-      return Refuse(400, "it has more than one Host header");
+      return Refuse(400, "malformed HTTP request: more than one Host header");
     if (!IsOwnHost(Field(request, http::field::host), options_.names)) {
-      return Refuse(
-          421,
-          "this server goes by an address, localhost, or a name that the key `http.names` "
-          "of its configuration lists, not by that name");
+      return Refuse(421,
+                    "unrecognised Host header: use an IP address or localhost, or add the name to "
+                    "the key `http.names` of the configuration");
     }
     const auto text = [](auto view) { return std::string(view.data(), view.size()); };
     response_ = handler_({.method = is_head_ ? "GET" : text(request.method_string()),
@@ -180,7 +180,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
                           .last_event_id = text(request["Last-Event-ID"]),
                           .accept_encoding = Field(request, http::field::accept_encoding)});
     const bool streams = response_.stream && !is_head_;
-    if (streams && counts_.streaming >= options_.streams) return TurnAway("streams open");
+    if (streams && counts_.streaming >= options_.streams) return TurnAway("open streams");
     ++counts_.requests;
     streams ? BeginStream() : Write();
   }
@@ -193,7 +193,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void TurnAway(std::string_view what) {
     ++counts_.refused;
-    MakeRefusal(503, fmt::format("others have as many {} as may be: try again later", what));
+    MakeRefusal(503, fmt::format("maximum number of {} reached: try again later", what));
     response_.headers.emplace_back("Retry-After", "10");
     Write();
   }
@@ -220,12 +220,12 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     message_.emplace(http::int_to_status(response_.status), version_);
     message_->result(response_.status);
     SetHeaders(*message_);
-    // A stream, of which HEAD gets the head alone, has no length and ends with the connection.
+    // A stream has no length and ends with the connection; HEAD gets only its header.
     const bool is_endless = response_.stream != nullptr;
     if (is_endless) keep_alive_ = false;
     message_->keep_alive(keep_alive_);
     const size_t length = response_.body.size();
-    // What HEAD gets is GET's answer without its body (RFC 9110, 9.3.2).
+    // The response to HEAD is that to GET without the body (RFC 9110, 9.3.2).
     if (!is_head_) message_->body() = std::move(response_.body);
     if (!is_endless) message_->content_length(length);
     serializer_.emplace(*message_);
@@ -242,7 +242,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     keep_alive_ ? Read() : Finish();
   }
 
-  // Ends with the connection, and has no length: HTTP/1.0 knows that too.
+  // A stream has no Content-Length and ends with the connection, which HTTP/1.0 supports too.
   void BeginStream() {
     ++counts_.streams;
     ++counts_.streaming;
@@ -287,7 +287,8 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     });
   }
 
-  // All is said. Over TLS that is said too, so that nobody else can have cut it short.
+  // Closes the connection after the last response. Over TLS a close_notify is sent, so that
+  // truncation is detectable.
   void Finish() {
     if constexpr (kHasTls) {
       lowest().expires_after(kFarewell);
@@ -315,7 +316,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   HttpResponse response_;
   std::optional<http::response<http::string_body>> message_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
-  std::string why_not_;  // whatever is asked; empty: it may
+  std::string why_not_;  // reason for status 403; empty: authorised
   std::string piece_;
   std::chrono::steady_clock::time_point written_at_;
   unsigned version_ = 11;
@@ -334,7 +335,7 @@ asio::ip::address AddressOf(const IpAddress& address) {
 struct HttpServer::Parts {
   Options options;
   HttpHandler handler;
-  TlsContext tls;  // null: none
+  TlsContext tls;  // null: no TLS
   Counts counts{};
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
@@ -349,7 +350,7 @@ struct HttpServer::Parts {
   void Accept() {
     acceptor.async_accept([this](ErrorOf error, tcp::socket socket) {
       if (stopping) return;
-      if (error) return AcceptLater();  // such as too many open files
+      if (error) return AcceptLater();  // for example too many open files
       ++counts.accepted;
       Take(std::move(socket));
       Accept();
@@ -376,7 +377,7 @@ struct HttpServer::Parts {
     const bool is_one_too_many = sessions.size() >= options.connections && !CloseAnIdleOne();
     if (is_one_too_many && sessions.size() >= options.connections + kMaxTurnedAway) {
       ++counts.refused;
-      return;  // closes it
+      return;  // closes the socket
     }
     tls ? Take(TlsStream(std::move(socket), *tls), is_one_too_many)
         : Take(PlainStream(std::move(socket)), is_one_too_many);
@@ -390,7 +391,8 @@ struct HttpServer::Parts {
     session->Begin();
   }
 
-  // So that whoever opens connections and says nothing locks nobody out. False: none is idle.
+  // Closes the connection that has been idle longest, so that idle connections do not lock out
+  // others. Returns false if none is idle.
   bool CloseAnIdleOne() {
     auto longest = sessions.end();
     std::chrono::steady_clock::time_point since;
@@ -425,11 +427,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, Htt
   parts->options = options;
   parts->handler = std::move(handler);
   if (!options.tls.IsThere() && !IsLoopback(options.address)) {
-    return MakeError(
-        ErrorCode::kInvalidArgument,
-        fmt::format("HTTP: {} is not of loopback, which needs certificates (key `http` of "
-                    "the configuration)",
-                    ToString(options.address)));
+    return MakeError(ErrorCode::kInvalidArgument,
+                     fmt::format("HTTP: {} is not a loopback address and requires TLS certificates "
+                                 "(key `http` of the configuration)",
+                                 ToString(options.address)));
   }
   if (options.tls.IsThere()) {
     Result<TlsContext> tls = ServerTls(options.tls);
@@ -447,8 +448,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Open(const Options& options, Htt
   if (!error) parts->acceptor.listen(tcp::acceptor::max_listen_connections, error);
   if (error) {
     return MakeError(ErrorCode::kUnavailable,
-                     fmt::format("HTTP on port {} of {}: {}; does another program listen there? "
-                                 "(key `http` of the configuration)",
+                     fmt::format("cannot listen for HTTP on port {} of {}: {}; check that no other "
+                                 "program uses the port (key `http` of the configuration)",
                                  options.port, ToString(options.address), error.message()));
   }
   parts->port = parts->acceptor.local_endpoint().port();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP/1.1 on a thread of its own: bounded connections, times and sizes, so that whoever stalls or
-// floods it costs nobody else anything.
+// HTTP/1.1 server on its own thread. Connections, times and sizes are limited, so that a stalled or
+// flooding client does not affect others.
 #pragma once
 
 #include <cstdint>
@@ -17,57 +17,60 @@
 namespace rocescope {
 
 struct HttpCounters {
-  uint64_t accepted = 0;  // connections
-  // Connections and streams, as there were too many, and those that were idle and made room.
+  uint64_t accepted = 0;  // accepted connections
+  // Connections and streams refused because of a limit, and idle connections closed in favour of
+  // new ones.
   uint64_t refused = 0;
-  uint64_t requests = 0;  // answered
-  // Not HTTP, too large, for another host, or of somebody who may not.
+  uint64_t requests = 0;  // answered requests
+  // Requests refused: invalid, too large, wrong Host header, or not authorised.
   uint64_t bad_requests = 0;
-  // Connections that ended before both sides knew who the other is: a certificate that is missing
-  // or another authority's, silence, or no TLS at all.
+  // Connections that ended before the TLS handshake completed: missing certificate, certificate of
+  // another authority, timeout, or no TLS.
   uint64_t bad_handshakes = 0;
-  uint64_t streams = 0;     // begun
-  uint64_t broken_off = 0;  // peers that took nothing for too long
-  uint32_t open = 0;        // connections now
-  uint32_t streaming = 0;   // of these
+  uint64_t streams = 0;     // started streams
+  uint64_t broken_off = 0;  // connections closed because the client did not read in time
+  uint32_t open = 0;        // current connections
+  uint32_t streaming = 0;   // current streams
 };
 
-// Of the names in a caller's certificate: why they may ask for nothing here. Empty: they may.
+// Returns why a client with these certificate names is not authorised; empty: authorised.
 using HttpGate = std::function<std::string(const std::vector<std::string>&)>;
 
 class HttpServer {
  public:
   struct Options {
     IpAddress address;
-    uint16_t port = 0;  // 0: the kernel chooses one
-    // At most at a time. For one more the one that has been idle for longest is closed; where none
-    // is idle, it gets status 503.
+    uint16_t port = 0;  // 0: chosen by the kernel
+    // Maximum number of connections. For a new one, the connection that has been idle longest is
+    // closed; if none is idle, the new one gets status 503.
     uint32_t connections = 256;
-    // Of these, so that streams, which last, leave room for requests. Others get status 503.
+    // Maximum number of streams, so that they leave connections for requests. Further ones get
+    // status 503.
     uint32_t streams = 64;
-    // A request must be here, and an answer taken, after so long; then the connection ends.
+    // Time limit for receiving a request and for sending a response, in seconds. After it the
+    // connection is closed.
     uint32_t patience_seconds = 20;
     HttpRefuser refuse;  // null: plain text
-    // By which the host is asked for, beside its addresses and "localhost".
+    // Accepted host names in addition to IP addresses and "localhost".
     std::vector<std::string> names;
-    // Where it is there: who connects shows a certificate, has to do it in the same time as a
-    // request, and gets status 403 where `gate` says why.
+    // If set, clients must present a certificate within the time limit of a request. Clients that
+    // `gate` rejects get status 403.
     TlsTexts tls;
-    HttpGate gate;  // null: all may who have a certificate
+    HttpGate gate;  // null: every client with a valid certificate is authorised
   };
 
-  // Listens; answers from Start on.
+  // Binds the port. Connections are served after Start.
   static Result<std::unique_ptr<HttpServer>> Open(const Options& options, HttpHandler handler);
   ~HttpServer();
 
   void Start();
-  // Ends all connections and the thread. Again is nothing.
+  // Closes all connections and ends the thread. May be called repeatedly.
   void Stop();
 
   uint16_t port() const;
-  // Any thread: grows twice a second while the server goes on.
+  // Heartbeat: increases twice a second while the thread runs. Thread-safe.
   uint64_t beats() const;
-  // Any thread.
+  // Thread-safe.
   HttpCounters Counters() const;
 
  private:

@@ -37,7 +37,7 @@ HttpResponse Echo(const HttpRequest& request) {
           .body = request.method + " " + request.target + " " + request.last_event_id};
 }
 
-TEST(HttpServer, AnswersOneRequestAfterTheOther) {
+TEST(HttpServer, ServesSeveralRequestsOnOneConnection) {
   const auto server = Serve(Echo);
   Socket client(server->port());
   client.Say("GET /a?b HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 7\r\n\r\n");
@@ -58,7 +58,7 @@ TEST(HttpServer, HeadIsGetWithoutItsBody) {
               AllOf(HasSubstr("Content-Length: 7\r\n"), EndsWith("\r\n\r\n<closed>")));
 }
 
-TEST(HttpServer, RefusesWhatIsForAnotherHost) {
+TEST(HttpServer, RefusesAnUnknownHostHeader) {
   const auto server = Serve(Echo);
   Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
@@ -67,15 +67,15 @@ TEST(HttpServer, RefusesWhatIsForAnotherHost) {
   EXPECT_EQ(server->Counters().bad_requests, 1u);
 }
 
-// RFC 9112, 3.2: proxies may take either for the host.
-TEST(HttpServer, RefusesTwoHosts) {
+// RFC 9112, 3.2: proxies may use either of them.
+TEST(HttpServer, RefusesTwoHostHeaders) {
   const auto server = Serve(Echo);
   Socket client(server->port());
   client.Say("GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n");
   EXPECT_THAT(client.ReceiveAll(), AllOf(StartsWith("HTTP/1.1 400 "), HasSubstr("one Host header")));
 }
 
-TEST(HttpServer, ARefusalHasTheFormThatWasAskedFor) {
+TEST(HttpServer, RefuserFormatsTheBody) {
   const auto server =
       Serve(Echo, {.refuse = [](const HttpRefusal& refusal) {
               return HttpResponse{.content_type = "application/json",
@@ -86,10 +86,10 @@ TEST(HttpServer, ARefusalHasTheFormThatWasAskedFor) {
   EXPECT_THAT(client.ReceiveAll(),
               AllOf(StartsWith("HTTP/1.1 413 "), HasSubstr("Content-Type: application/json\r\n"),
                     HasSubstr("Connection: close\r\n"),
-                    HasSubstr("{/api/v1/x no request here has a body}")));
+                    HasSubstr("{/api/v1/x requests must not have a body}")));
 }
 
-TEST(HttpServer, RefusesWhatIsNoRequest) {
+TEST(HttpServer, RefusesMalformedRequests) {
   const auto server = Serve(Echo);
   for (const std::string& text :
        {std::string("nonsense\r\n\r\n"),
@@ -102,7 +102,7 @@ TEST(HttpServer, RefusesWhatIsNoRequest) {
   EXPECT_EQ(server->Counters().bad_requests, 3u);
 }
 
-TEST(HttpServer, StreamsUntilTheReaderGoes) {
+TEST(HttpServer, StreamsUntilTheClientDisconnects) {
   std::atomic<int> asked = 0;
   const auto server = Serve([&](const HttpRequest&) {
     return HttpResponse{.content_type = "text/event-stream", .body = "first\n", .stream = [&] {
@@ -122,7 +122,7 @@ HttpResponse EchoOrStream(const HttpRequest& request) {
   return {.body = "first\n", .stream = [] { return std::string("more\n"); }};
 }
 
-TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
+TEST(HttpServer, HeadOfAStreamHasNoBodyAndCountsNotAsAStream) {
   const auto server = Serve(EchoOrStream, {.streams = 0});
   Socket client(server->port());
   client.Say("HEAD /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -132,7 +132,7 @@ TEST(HttpServer, HeadOfAStreamEndsWithoutABodyAndTakesNoPlace) {
   EXPECT_EQ(server->Counters().streams, 0u);
 }
 
-TEST(HttpServer, SaysThatThereAreTooManyConnections) {
+TEST(HttpServer, RefusesConnectionsOverTheLimit) {
   const auto server = Serve(EchoOrStream, {.connections = 1});
   Socket first(server->port());
   first.Say("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -141,12 +141,12 @@ TEST(HttpServer, SaysThatThereAreTooManyConnections) {
   second.Say("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(second.ReceiveAll(),
               AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Connection: close\r\n"),
-                    HasSubstr("as many connections open as may be")));
+                    HasSubstr("maximum number of open connections reached")));
   EXPECT_EQ(server->Counters().refused, 1u);
   EXPECT_EQ(server->Counters().streaming, 1u);
 }
 
-TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
+TEST(HttpServer, LongestIdleConnectionIsReplaced) {
   const auto server = Serve(EchoOrStream, {.connections = 3, .streams = 1});
   constexpr const char* kPage = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n";
   Socket events(server->port());
@@ -166,7 +166,7 @@ TEST(HttpServer, WhoIsIdleForLongestMakesRoom) {
   events.ReceiveUntil("more");
 }
 
-TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
+TEST(HttpServer, ServesRequestsDuringFullStreamsAndIdleConnections) {
   const auto server = Serve(EchoOrStream);
   std::vector<std::unique_ptr<Socket>> others;
   for (int i = 0; i < 300; ++i) {
@@ -181,7 +181,7 @@ TEST(HttpServer, AnswersThoughStreamsAreFullAndManyConnectionsAreIdle) {
   EXPECT_LE(server->Counters().open, 256u);
 }
 
-TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
+TEST(HttpServer, RefusesStreamsOverTheLimitButServesRequests) {
   const auto server = Serve(EchoOrStream, {.connections = 4, .streams = 2});
   constexpr const char* kEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
   auto one = std::make_unique<Socket>(server->port());
@@ -208,14 +208,14 @@ TEST(HttpServer, StreamsBeyondTheirBoundAreRefusedAndOthersAreAnswered) {
   EXPECT_THAT(four.ReceiveUntil("first"), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST(HttpServer, BreaksOffWhoSaysNothing) {
+TEST(HttpServer, ClosesASilentConnection) {
   const auto server = Serve(Echo, {.patience_seconds = 1});
   Socket client(server->port());
   client.Say("GET / HT");
   EXPECT_EQ(client.ReceiveAll(), "<closed>");
 }
 
-TEST(HttpServer, BreaksOffWhoTakesNothing) {
+TEST(HttpServer, ClosesAConnectionThatDoesNotRead) {
   const auto server = Serve(
       [](const HttpRequest&) {
         return HttpResponse{.content_type = "text/plain", .body = std::string(64 << 20, 'x')};
@@ -238,11 +238,11 @@ TEST(HttpServer, StopsInTheMiddleOfAStream) {
   EXPECT_THAT(client.ReceiveAll(), EndsWith("<closed>"));
 }
 
-TEST(HttpServer, SaysThatItsPortIsTaken) {
+TEST(HttpServer, ReportsAPortInUse) {
   const auto first = Serve(Echo);
   const auto second = HttpServer::Open({.address = kLoopback, .port = first->port()}, Echo);
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().message, HasSubstr("does another program listen there?"));
+  EXPECT_THAT(second.error().message, HasSubstr("check that no other program uses the port"));
 }
 
 }  // namespace

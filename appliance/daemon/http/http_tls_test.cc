@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpServer over TLS, asked by a client that is OpenSSL's own.
+// HttpServer over TLS, tested with an OpenSSL client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -30,16 +30,16 @@ constexpr const char* kAsk = "GET /page HTTP/1.1\r\nHost: box.example.org\r\n\r\
 
 struct Versions {
   int least = 0;
-  int most = 0;  // 0: whatever OpenSSL has
+  int most = 0;  // maximum version; 0: default of OpenSSL
 };
 
 class TlsClient {
  public:
-  // With NAME.pem and NAME.key; without a certificate if `name` is empty.
+  // Uses NAME.pem and NAME.key; no certificate if `name` is empty.
   TlsClient(uint16_t port, const test::Certificates& certificates, const std::string& name,
             Versions versions = {})
       : socket_(port), context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free) {
-    SSL_CTX_set_security_level(context_.get(), 0);  // for versions that are out of use
+    SSL_CTX_set_security_level(context_.get(), 0);  // allows obsolete versions
     SSL_CTX_set_min_proto_version(context_.get(), versions.least);
     SSL_CTX_set_max_proto_version(context_.get(), versions.most);
     if (!name.empty()) {
@@ -62,7 +62,8 @@ class TlsClient {
   void Say(const std::string& text) {
     SSL_write(ssl_.get(), text.data(), static_cast<int>(text.size()));
   }
-  // Ends with "<closed>" where the other side said that it closes, with "<cut>" where it just did.
+  // Returns the received text. It ends with "<closed>" after a close_notify, and with "<cut>"
+  // without one.
   std::string ReceiveUntil(const std::string& end) {
     std::string heard;
     char some[4096];
@@ -76,7 +77,7 @@ class TlsClient {
     }
     return heard;
   }
-  std::string ReceiveAll() { return ReceiveUntil("no text has this"); }
+  std::string ReceiveAll() { return ReceiveUntil("no text contains this"); }
   std::string Ask() {
     Say(kAsk);
     return ReceiveUntil("for /page");
@@ -143,7 +144,7 @@ class HttpTlsTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-TEST_F(HttpTlsTest, AnswersOneRequestAfterTheOtherAndSaysTheEnd) {
+TEST_F(HttpTlsTest, ServesSeveralRequestsAndSendsCloseNotify) {
   Serve(Options());
   const auto client = Open();
   EXPECT_THAT(client->Ask(), StartsWith("HTTP/1.1 200 OK\r\n"));
@@ -154,7 +155,7 @@ TEST_F(HttpTlsTest, AnswersOneRequestAfterTheOtherAndSaysTheEnd) {
   EXPECT_EQ(server_->Counters().bad_handshakes, 0u);
 }
 
-TEST_F(HttpTlsTest, IsOfNoOlderVersionThan12) {
+TEST_F(HttpTlsTest, RefusesTlsBefore12) {
   Serve(Options());
   EXPECT_EQ(Open()->version(), "TLSv1.3");
   const auto client = Open("viewer1", {.most = TLS1_2_VERSION});
@@ -164,8 +165,8 @@ TEST_F(HttpTlsTest, IsOfNoOlderVersionThan12) {
   WaitForBadHandshakes(1);
 }
 
-// In TLS 1.3 the client has done its part before the server has looked at the certificate.
-TEST_F(HttpTlsTest, WhoShowsNoCertificateOrAnothersGetsNothing) {
+// In TLS 1.3 the client completes the handshake before the server has checked its certificate.
+TEST_F(HttpTlsTest, RefusesMissingAndForeignCertificates) {
   Serve(Options());
   EXPECT_THAT(Open("")->Ask(), EndsWith("<cut>"));
   strangers_.Sign("viewer1", "-addext subjectAltName=DNS:viewer1");
@@ -178,7 +179,7 @@ TEST_F(HttpTlsTest, WhoShowsNoCertificateOrAnothersGetsNothing) {
   EXPECT_THAT(Open()->Ask(), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
 
-TEST_F(HttpTlsTest, TheGateHearsTheNamesAndSaysWhyNot) {
+TEST_F(HttpTlsTest, GateGetsTheNamesAndReturnsTheReason) {
   std::vector<std::vector<std::string>> heard;
   auto options = Options();
   options.gate = [&heard](const std::vector<std::string>& names) -> std::string {
@@ -205,14 +206,14 @@ TEST_F(HttpTlsTest, TheGateHearsTheNamesAndSaysWhyNot) {
                                  ElementsAre("gpu7")));
 }
 
-TEST_F(HttpTlsTest, RefusesWhatIsForAnotherHost) {
+TEST_F(HttpTlsTest, RefusesAnUnknownHostHeader) {
   Serve(Options());
   const auto client = Open();
   client->Say("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
   EXPECT_THAT(client->ReceiveAll(), StartsWith("HTTP/1.1 421 "));
 }
 
-TEST_F(HttpTlsTest, WhatIsNoTlsIsClosedAndCostsOthersNothing) {
+TEST_F(HttpTlsTest, ClosesConnectionsWithoutTls) {
   Serve(Options());
   const auto before = Open();
   ASSERT_TRUE(before->is_connected());
@@ -228,20 +229,20 @@ TEST_F(HttpTlsTest, WhatIsNoTlsIsClosedAndCostsOthersNothing) {
   EXPECT_EQ(server_->Counters().open, 1u);
 }
 
-TEST_F(HttpTlsTest, AHandshakeThatStallsEndsInTime) {
+TEST_F(HttpTlsTest, StalledHandshakeTimesOut) {
   auto options = Options();
   options.patience_seconds = 1;
   Serve(options);
   Socket silent(server_->port());
   Socket slow(server_->port());
-  slow.Say(std::string("\x16\x03\x01\x02\x00\x01", 6));  // of a ClientHello, the first octets
+  slow.Say(std::string("\x16\x03\x01\x02\x00\x01", 6));  // first bytes of a ClientHello
   EXPECT_TRUE(silent.IsClosed());
   EXPECT_TRUE(slow.IsClosed());
   WaitForBadHandshakes(2);
   EXPECT_THAT(Open()->Ask(), StartsWith("HTTP/1.1 200 "));
 }
 
-TEST_F(HttpTlsTest, HandshakesThatStallLockNobodyOut) {
+TEST_F(HttpTlsTest, StalledHandshakesDoNotLockOutOthers) {
   auto options = Options();
   options.connections = 2;
   Serve(options);
@@ -262,28 +263,29 @@ TEST_F(HttpTlsTest, StreamsAndStopsInTheMiddle) {
   EXPECT_THAT(client->ReceiveAll(), EndsWith("<cut>"));
 }
 
-TEST_F(HttpTlsTest, SaysWhichFileCannotBeUsed) {
+TEST_F(HttpTlsTest, NamesTheFileThatCannotBeUsed) {
   const auto problem = [](const HttpServer::Options& options) {
     const auto server = HttpServer::Open(options, Answer);
     return server ? "" : server.error().message;
   };
   auto options = Options();
   options.tls.key = certificates_.Read("viewer1.key");
-  EXPECT_THAT(problem(options), AllOf(HasSubstr("it is not the key of the certificate in box.pem"),
-                                      HasSubstr("(key `http` of the configuration)")));
+  EXPECT_THAT(problem(options),
+              AllOf(HasSubstr("the private key does not match the certificate in box.pem"),
+                    HasSubstr("(key `http` of the configuration)")));
   options = Options();
   options.tls.certificate = "nonsense";
-  EXPECT_THAT(problem(options), HasSubstr("box.pem: it holds no certificate in PEM"));
+  EXPECT_THAT(problem(options), HasSubstr("box.pem: expected a certificate in PEM format"));
   options = Options();
   options.tls.peer_ca = "nonsense";
-  EXPECT_THAT(problem(options), HasSubstr("ca.pem: it holds no authority's certificate in PEM"));
+  EXPECT_THAT(problem(options), HasSubstr("ca.pem: expected a CA certificate in PEM format"));
 }
 
-TEST(HttpServer, OpensNoDoorToOthersWithoutCertificates) {
+TEST(HttpServer, RefusesOtherAddressesWithoutCertificates) {
   const auto server = HttpServer::Open({.address = IpAddress::FromV4(0)},
                                        [](const HttpRequest&) { return HttpResponse(); });
   ASSERT_FALSE(server);
-  EXPECT_THAT(server.error().message, testing::HasSubstr("needs certificates"));
+  EXPECT_THAT(server.error().message, testing::HasSubstr("requires TLS certificates"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request's target, taken apart: "/api/v1/jobs/a%20b?page_size=3".
+// Parser of a request target, for example "/api/v1/jobs/a%20b?page_size=3".
 #pragma once
 
 #include <map>
@@ -10,12 +10,13 @@
 namespace rocescope {
 
 struct RequestTarget {
-  std::string path;                          // decoded; begins with a slash
-  std::map<std::string, std::string> query;  // decoded; of a name that comes twice, the last
+  std::string path;                          // decoded; starts with a slash
+  std::map<std::string, std::string> query;  // decoded; the last value of a repeated name
 };
 
-// None if it is not a path with or without a query (RFC 3986, 3.3 and 3.4), has an octet encoded
-// wrongly, or a zero octet. A plus sign in the query is a space, as forms send it.
+// Returns nullopt if the target is not a path with an optional query (RFC 3986, 3.3 and 3.4),
+// contains an invalid percent-encoding, or contains a zero byte. A plus sign in the query is a
+// space, as in HTML forms.
 std::optional<RequestTarget> ParseRequestTarget(std::string_view target);
 
 }  // namespace rocescope

@@ -29,7 +29,7 @@ TEST(RequestTarget, NeedsNoQuery) {
   EXPECT_THAT(ParseRequestTarget("/?&&")->query, IsEmpty());
 }
 
-TEST(RequestTarget, IsNoneIfItIsBroken) {
+TEST(RequestTarget, RejectsMalformedTargets) {
   for (const char* text : {"", "*", "http://host/", "/%", "/%4", "/%zz", "/%00", "/?a=%", "/?%0"}) {
     EXPECT_EQ(ParseRequestTarget(text), std::nullopt) << text;
   }
@@ -46,7 +46,7 @@ TEST(OwnHost, IsAnAddressOrLocalhost) {
   }
 }
 
-TEST(OwnHost, IsANameThatIsListed) {
+TEST(OwnHost, IsAConfiguredName) {
   const std::vector<std::string> names = {"box.example.org", "Box"};
   for (const char* host : {"box.example.org", "BOX.example.org:8443", "box", "localhost"}) {
     EXPECT_TRUE(IsOwnHost(host, names)) << host;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection to a server on this machine that says what it likes, for tests.
+// Test client: a plain TCP connection to a local server.
 #ifndef ROCESCOPE_APPLIANCE_HTTP_TEST_SOCKET_H_
 #define ROCESCOPE_APPLIANCE_HTTP_TEST_SOCKET_H_
 
@@ -16,7 +16,7 @@ namespace rocescope::test {
 
 class Socket {
  public:
-  // Waits for at most 20 s whenever it listens.
+  // Each receive call waits at most 20 s.
   explicit Socket(uint16_t port) : number_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in where{};
     where.sin_family = AF_INET;
@@ -31,7 +31,8 @@ class Socket {
 
   int number() const { return number_; }
   void Say(const std::string& text) { send(number_, text.data(), text.size(), MSG_NOSIGNAL); }
-  // What is received until the text contains `end`, or the other side closes.
+  // Returns the received text up to `end`, or "<closed>" at its end if the peer closes the
+  // connection.
   std::string ReceiveUntil(const std::string& end) {
     std::string heard;
     char some[4096];
@@ -42,8 +43,8 @@ class Socket {
     }
     return heard;
   }
-  std::string ReceiveAll() { return ReceiveUntil("no text has this"); }
-  // Hears the other side close, whatever it says before.
+  std::string ReceiveAll() { return ReceiveUntil("no text contains this"); }
+  // Discards data until the peer closes the connection.
   bool IsClosed() {
     char some[4096];
     ssize_t got = 1;

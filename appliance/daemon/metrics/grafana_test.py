@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds grafana.json and alerts.yaml against what metrics.cc tells, and each query against promtool.
+"""Checks that grafana.json and alerts.yaml use metrics that metrics.cc exports, and that promtool accepts each query.
 
     grafana_test.py PROMTOOL FOLDER
 """
@@ -21,23 +21,23 @@ class Dashboard(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.dashboard = json.loads((FOLDER / "grafana.json").read_text())
-        cls.told = {"rocescope_" + name for name in
+        cls.exported = {"rocescope_" + name for name in
                     re.findall(r'\.(?:Gauge|Counter)\(\s*"(\w+)"', (FOLDER / "metrics.cc").read_text())}
         cls.queries = [target["expr"] for panel in cls.dashboard["panels"]
                        for target in panel.get("targets", [])]
 
-    def test_asks_for_metrics_that_there_are(self):
-        self.assertGreater(len(self.told), 30)
+    def test_dashboard_uses_existing_metrics(self):
+        self.assertGreater(len(self.exported), 30)
         self.assertGreater(len(self.queries), 15)
-        asked = set(itertools.chain.from_iterable(map(OURS.findall, self.queries)))
-        asked |= set(OURS.findall(json.dumps(self.dashboard["templating"])))
-        self.assertEqual(asked - self.told, set())
+        used = set(itertools.chain.from_iterable(map(OURS.findall, self.queries)))
+        used |= set(OURS.findall(json.dumps(self.dashboard["templating"])))
+        self.assertEqual(used - self.exported, set())
 
-    def test_alerts_ask_for_metrics_that_there_are(self):
-        asked = set(OURS.findall((FOLDER / "alerts.yaml").read_text()))
-        self.assertEqual(asked - self.told, set())
+    def test_alerts_use_existing_metrics(self):
+        used = set(OURS.findall((FOLDER / "alerts.yaml").read_text()))
+        self.assertEqual(used - self.exported, set())
 
-    def test_prometheus_understands_every_query(self):
+    def test_prometheus_accepts_every_query(self):
         rules = {"groups": [{"name": "dashboard", "rules": [
             {"record": f"query:{number}", "expr": query.replace("$instance", ".*")}
             for number, query in enumerate(self.queries)]}]}
@@ -48,7 +48,7 @@ class Dashboard(unittest.TestCase):
                                   text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_panels_lie_beside_each_other(self):
+    def test_panels_do_not_overlap(self):
         taken = set()
         for panel in self.dashboard["panels"]:
             at = panel["gridPos"]

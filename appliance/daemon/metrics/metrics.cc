@@ -55,14 +55,16 @@ class Families {
 };
 
 void AddBox(Service& service, Families& out) {
-  out.Gauge("build_info", "Version of rocescope; always 1.", 1, {{"version", service.version()}});
-  out.Gauge("start_time_seconds", "When the box began, since the epoch.",
+  out.Gauge("build_info", "Version of rocescope, as a label; always 1.", 1,
+            {{"version", service.version()}});
+  out.Gauge("start_time_seconds", "Start time of the appliance, in seconds since the Unix epoch.",
             Seconds(ToNanoseconds(service.box().started_at())));
-  out.Counter("events_total", "Events told: faults begun, over or taken back, sources that failed.",
+  out.Counter("events_total",
+              "Events published: faults started, resolved or withdrawn, and failed sources.",
               service.events().told());
 }
 
-// Sums: hosts are too many for series of their own.
+// Sums over all hosts, because a series for each host would be too many.
 void AddAgents(const std::vector<AgentState>& agents, Families& out) {
   double connected = 0;
   double left = 0;
@@ -73,11 +75,12 @@ void AddAgents(const std::vector<AgentState>& agents, Families& out) {
     lost += static_cast<double>(agent.lost_batches);
   }
   const auto total = static_cast<double>(agents.size());
-  constexpr const char* kHelp = "Hosts whose agent reports, has ended by itself, or is away.";
+  constexpr const char* kHelp =
+      "Agents by state: connected, left (stopped on purpose) or away (connection lost).";
   out.Gauge("agents", kHelp, connected, {{"state", "connected"}});
   out.Gauge("agents", kHelp, left, {{"state", "left"}});
   out.Gauge("agents", kHelp, total - connected - left, {{"state", "away"}});
-  out.Gauge("agents_lost_batches", "Batches that agents which run now gave up.", lost);
+  out.Gauge("agents_lost_batches", "Batches dropped by agents in their current sessions.", lost);
 }
 
 void AddSources(Service& service, Families& out) {
@@ -85,33 +88,41 @@ void AddSources(Service& service, Families& out) {
     const Labels labels = {{"source", source.name}, {"kind", std::string(NameOf(source.kind))}};
     const SourceStatistics& counted = source.statistics;
     const Ledger& ledger = counted.frames.ledger;
-    out.Gauge("source_up", "1 as long as the source receives.", source.error.empty() ? 1 : 0,
-              labels);
-    out.Counter("source_received_frames_total",
-                "Frames and datagrams received: decoded, filtered and dropped together.",
-                ledger.received, labels);
-    out.Counter("source_received_bytes_total", "Bytes of them.", counted.octets, labels);
-    out.Counter("source_decoded_frames_total", "Those that were decoded.", ledger.decoded, labels);
-    out.Counter("source_filtered_frames_total", "Those that a filter left out.", ledger.filtered,
+    out.Gauge("source_up", "Whether the source works (1) or has stopped with an error (0).",
+              source.error.empty() ? 1 : 0, labels);
+    out.Counter(
+        "source_received_frames_total",
+        "Frames and datagrams received by this source: the sum of decoded, filtered and dropped.",
+        ledger.received, labels);
+    out.Counter("source_received_bytes_total", "Bytes received by this source.", counted.octets,
+                labels);
+    out.Counter("source_decoded_frames_total",
+                "Frames and datagrams of this source that were decoded.", ledger.decoded, labels);
+    out.Counter("source_filtered_frames_total",
+                "Frames and datagrams of this source that a filter excluded.", ledger.filtered,
                 labels);
     for (size_t i = 0; i < kDropReasonCount; ++i) {
       if (ledger.dropped[i] == 0) continue;
       Labels with_reason = labels;
       with_reason.emplace_back("reason", kDropReasons[i].name);
-      out.Counter("source_dropped_frames_total", "Those that were not decoded, by reason.",
+      out.Counter("source_dropped_frames_total",
+                  "Frames and datagrams of this source that were not decoded, by reason.",
                   ledger.dropped[i], std::move(with_reason));
     }
     out.Counter(
         "source_missed_frames_total",
-        "Frames and datagrams lost before rocescope saw them, as kernel or NIC had no room.",
+        "Frames and datagrams of this source that the kernel or NIC dropped on a full buffer.",
         counted.missed, labels);
-    out.Counter("source_records_total", "Records handed over for analysis.", counted.records,
-                labels);
-    out.Counter("source_records_dropped_total", "Records lost as analysis was slow.",
+    out.Counter("source_records_total", "Records of this source passed to the analysis.",
+                counted.records, labels);
+    out.Counter("source_records_dropped_total",
+                "Records of this source dropped because the analysis was too slow.",
                 counted.records_dropped, labels);
-    out.Gauge("source_flows", "Flows in the source's table.", counted.flows_open, labels);
+    out.Gauge("source_flows", "Flows in the flow table of this source.", counted.flows_open,
+              labels);
     if (counted.received_any) {
-      out.Gauge("source_last_arrival_time_seconds", "When a frame came last, since the epoch.",
+      out.Gauge("source_last_arrival_time_seconds",
+                "Time of the last frame of this source, in seconds since the Unix epoch.",
                 Seconds(ToNanoseconds(counted.last_arrival)), labels);
     }
     if (source.kind == SourceKind::kAgents) AddAgents(source.agents, out);
@@ -120,28 +131,36 @@ void AddSources(Service& service, Families& out) {
 
 void AddHistory(const HistoryStore& history, Families& out) {
   const HistoryCounts counts = history.counts();
-  out.Counter("history_written_rows_total", "Events and minutes written to the history's file.",
-              counts.written);
-  out.Counter("history_dropped_rows_total",
-              "Those lost, as the disk was slow or full or the file broken.", counts.dropped);
+  out.Counter("history_written_rows_total",
+              "Rows (events and minutes) written to the history file.", counts.written);
+  out.Counter(
+      "history_dropped_rows_total",
+      "Rows not written to the history file because the disk was slow or full or the file damaged.",
+      counts.dropped);
   out.Counter("history_late_total",
-              "Windows and answers that came when their minute was over, and are in none.",
+              "Analysis windows and snapshots left out of the history because their minute was "
+              "already written.",
               counts.late);
-  out.Counter("history_errors_total", "Errors of the file.", counts.errors);
-  out.Gauge("history_file_bytes", "Bytes of the file, with its log.",
+  out.Counter("history_errors_total", "Errors while writing the history file.", counts.errors);
+  out.Gauge("history_file_bytes", "Size of the history file with its write-ahead log, in bytes.",
             static_cast<double>(counts.file_bytes));
 }
 
 void AddAnswer(const AnswerView& view, Families& out) {
   const Answer& answer = view.answer();
-  out.Counter("answers_total", "Answers worked out since the box began.", answer.version);
-  out.Gauge("answer_time_seconds", "When the last answer was worked out, since the epoch.",
+  out.Counter("answers_total", "Snapshots published by the analysis since the appliance started.",
+              answer.version);
+  out.Gauge("answer_time_seconds",
+            "Publication time of the last snapshot, in seconds since the Unix epoch.",
             Seconds(ToNanoseconds(answer.published_at)));
-  out.Gauge("answer_reached_time_seconds", "Event time up to which it knows, since the epoch.",
-            Seconds(ToNanoseconds(answer.reached)));
-  out.Gauge("answer_duration_seconds", "How long it took.", Seconds(answer.took.count()));
+  out.Gauge(
+      "answer_reached_time_seconds",
+      "Event time up to which the last snapshot contains data, in seconds since the Unix epoch.",
+      Seconds(ToNanoseconds(answer.reached)));
+  out.Gauge("answer_duration_seconds", "Duration of the last analysis pass in seconds.",
+            Seconds(answer.took.count()));
   const Snapshot& snapshot = view.snapshot();
-  out.Gauge("flows", "Directions of queue pairs that are known.",
+  out.Gauge("flows", "Flows (queue pair directions) in the last snapshot.",
             static_cast<double>(snapshot.flows->size()));
   std::array<size_t, 3> by_state{};
   for (const Connection& connection : *snapshot.connections) {
@@ -149,29 +168,30 @@ void AddAnswer(const AnswerView& view, Families& out) {
   }
   constexpr std::array<const char*, 3> kStates = {"paired", "ambiguous", "one_sided"};
   for (size_t i = 0; i < kStates.size(); ++i) {
-    out.Gauge("connections", "Connections by what is known of their ends.",
+    out.Gauge("connections", "RoCE connections by state: paired, ambiguous or one_sided.",
               static_cast<double>(by_state[i]), {{"state", kStates[i]}});
   }
 }
 
 void AddJobs(const AnswerView& view, Families& out) {
   const auto count = view.snapshot().attribution->jobs.size();
-  out.Gauge("jobs", "Jobs that are known.", static_cast<double>(count));
+  out.Gauge("jobs", "Jobs in the last snapshot.", static_cast<double>(count));
   std::vector<v1::JobSummary> jobs(count);
   for (size_t i = 0; i < count; ++i) FillJobSummary(view, i, jobs[i]);
   std::ranges::stable_sort(jobs, std::greater(), &v1::JobSummary::bytes);
   for (size_t i = 0; i < std::min(count, kMaxJobsTold); ++i) {
     const v1::JobSummary& job = jobs[i];
     const Labels labels = {{"job", job.id()}, {"name", job.allocation().name()}};
-    out.Gauge("job_ranks", "Ranks of the job.", job.ranks(), labels);
-    out.Counter("job_payload_bytes_total", "Bytes of payload that its ranks sent each other.",
+    out.Gauge("job_ranks", "Expected number of ranks of this job.", job.ranks(), labels);
+    out.Counter("job_payload_bytes_total", "Payload bytes sent between the ranks of this job.",
                 job.bytes(), labels);
     if (job.period_ns() > 0) {
-      out.Gauge("job_iteration_seconds", "Length of an iteration.", Seconds(job.period_ns()),
-                labels);
+      out.Gauge("job_iteration_seconds", "Iteration period of this job in seconds.",
+                Seconds(job.period_ns()), labels);
     }
-    out.Gauge("job_findings", "Faults that hurt it now.", job.findings_size(), labels);
-    out.Gauge("job_service_missed", "1 if one of its service levels is missed.",
+    out.Gauge("job_findings", "Current faults that affect this job.", job.findings_size(), labels);
+    out.Gauge("job_service_missed",
+              "Whether this job misses one of its service levels (1) or not (0).",
               job.service() == "missed" ? 1 : 0, labels);
   }
 }
@@ -182,7 +202,7 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, Families& 
   const auto use = [&](const LinkLoad& load) {
     const double bits =
         static_cast<double>(fabric.SpeedOf(load.port)) * Seconds(loads.window.count());
-    // Windows of counters are a little longer or shorter than they say.
+    // The readings of a window can span slightly more than the nominal window.
     return bits == 0 ? 0 : std::min(1.0, static_cast<double>(load.bytes) * 8 / bits);
   };
   std::ranges::stable_sort(busiest, std::greater(), use);
@@ -190,15 +210,21 @@ void AddLinks(const AnswerView& view, const topology::Fabric& fabric, Families& 
   for (const LinkLoad& load : busiest) {
     const Labels labels = {{"port", fabric.NameOf(load.port)}};
     if (load.source != LoadSource::kNone) {
-      out.Gauge("link_use_ratio", "Load of the busiest links in the last analysis window.",
-                use(load), labels);
+      out.Gauge(
+          "link_use_ratio",
+          "Utilisation of this link direction in the last analysis window; busiest links only.",
+          use(load), labels);
     }
-    out.Gauge("link_marked_packets", "CE marks there in that window.",
+    out.Gauge("link_marked_packets",
+              "Packets CE-marked at this port in the last analysis window; busiest links only.",
               static_cast<double>(load.marked), labels);
-    out.Gauge("link_dropped_packets", "Packets without room there in that window.",
+    out.Gauge("link_dropped_packets",
+              "Packets dropped from the full queue of this port in the last analysis window.",
               static_cast<double>(load.dropped), labels);
-    out.Gauge("link_paused_seconds", "Time that PFC held it in that window, over all priorities.",
-              Seconds(load.paused.count()), labels);
+    out.Gauge(
+        "link_paused_seconds",
+        "Time for which PFC paused this port in the last analysis window, summed over priorities.",
+        Seconds(load.paused.count()), labels);
   }
 }
 
@@ -210,11 +236,11 @@ void AddFaults(const AnswerView& view, Families& out) {
     ++active;
     if (told++ >= kMaxFindingsTold) continue;
     out.Gauge(
-        "finding_confidence_ratio", "Faults that last, and how sure each is.", finding.confidence(),
+        "finding_confidence_ratio", "Confidence of this ongoing fault.", finding.confidence(),
         {{"kind", finding.kind()}, {"place", finding.place()}, {"direction", finding.direction()}});
   }
-  out.Gauge("findings", "Faults that last.", static_cast<double>(active));
-  out.Gauge("hotspots", "Queues that filled up, of those that are remembered.",
+  out.Gauge("findings", "Ongoing faults.", static_cast<double>(active));
+  out.Gauge("hotspots", "Congested queues that the analysis currently remembers.",
             static_cast<double>(view.snapshot().congestion->hotspots.size()));
 }
 
@@ -224,7 +250,7 @@ void AddServiceLevels(const AnswerView& view, Families& out) {
     for (const auto& [state, count] :
          {std::pair("met", indicator.met()), std::pair("at_risk", indicator.at_risk()),
           std::pair("missed", indicator.missed()), std::pair("no_data", indicator.no_data())}) {
-      out.Gauge("service_level_entities", "Entities by indicator and state of their service level.",
+      out.Gauge("service_level_entities", "Entities by service level indicator and state.",
                 static_cast<double>(count), {{"indicator", indicator.name()}, {"state", state}});
     }
   }

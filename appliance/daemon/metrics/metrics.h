@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Prometheus gets: base units, and labels whose number of values is bounded, whatever the
-// fabric is like. Queue pairs and addresses are no labels.
+// Metrics for Prometheus. Metrics use base units. The number of label values is bounded for any
+// size of fabric; queue pairs and addresses are not used as labels.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace rocescope {
 
-// At most so many of each have series of their own: the busiest links, the jobs that sent most, the
-// surest findings.
+// Maximum number of links, jobs and findings with series of their own: the busiest links, the jobs
+// with the most bytes, and the first ongoing findings.
 inline constexpr size_t kMaxLinksTold = 256;
 inline constexpr size_t kMaxJobsTold = 100;
 inline constexpr size_t kMaxFindingsTold = 100;
 
-// The text format 0.0.4.
+// Returns all metrics in the Prometheus text format 0.0.4.
 std::string MetricsText(Service& service);
 
 }  // namespace rocescope

@@ -12,7 +12,7 @@
 namespace rocescope {
 namespace {
 
-// What lasts first, then the latest; of the same times in the order of the report.
+// Sorts ongoing elements first, then the latest. The sort is stable.
 template <typename Rows, typename Lasts>
 void SortByTime(Rows& rows, Lasts lasts) {
   std::stable_sort(rows.pointer_begin(), rows.pointer_end(), [&](const auto* a, const auto* b) {
@@ -51,7 +51,7 @@ const v1::ReplayReport& AnswerView::jobs() const {
 const v1::ReplayReport& AnswerView::hotspots() const {
   return Make(kHotspots, [&](v1::ReplayReport& out) {
     FillHotspots(snapshot(), out);
-    // The last window that was looked at is not over for those that reach into it.
+    // A hotspot that reaches into the last evaluated window is ongoing.
     int64_t last = 0;
     for (const v1::Hotspot& hotspot : out.hotspots()) last = std::max(last, hotspot.until_ns());
     SortByTime(*out.mutable_hotspots(),
@@ -124,11 +124,11 @@ std::shared_ptr<const AnswerView> AnswerViews::Prepare() {
   return Keep(std::move(view));
 }
 
-// The newest of all that were made.
+// Stores the view if it is the newest, and returns the newest one.
 std::shared_ptr<const AnswerView> AnswerViews::Keep(std::shared_ptr<const AnswerView> view) {
-  std::shared_ptr<const AnswerView> forgotten;  // freed outside of the lock
+  std::shared_ptr<const AnswerView> forgotten;  // destroyed after the lock is released
   const std::lock_guard lock(mutex_);
-  // Another thread may have come here later with an earlier one in its hands.
+  // Another thread may have stored a newer view in the meantime.
   if (kept_.empty() || kept_.back()->answer().version < view->answer().version) {
     kept_.push_back(std::move(view));
     if (kept_.size() > kKept) {

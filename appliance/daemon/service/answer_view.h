@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An answer of the engine as messages: each part is made once, however many ask: beforehand
-// (AnswerViews::Prepare), or when it is first asked for.
+// A snapshot of the engine as messages. Each part is built once: in advance (AnswerViews::Prepare)
+// or on first use.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -21,7 +21,7 @@ class SnapshotMetadata;
 class ReplayReport;
 }  // namespace v1
 
-// Safe for any number of threads.
+// Thread-safe.
 class AnswerView {
  public:
   AnswerView(std::shared_ptr<const Answer> answer, Duration window);
@@ -31,16 +31,16 @@ class AnswerView {
   const Snapshot& snapshot() const { return *answer_->snapshot; }
   void FillAge(v1::SnapshotMetadata& out) const;
 
-  // Parts of the report: others are empty in what is returned.
+  // Each function returns a report in which only that part is filled.
   const v1::ReplayReport& jobs() const;
-  const v1::ReplayReport& hotspots() const;  // those that last first, then the latest
-  const v1::ReplayReport& findings() const;  // likewise
+  const v1::ReplayReport& hotspots() const;  // ongoing ones first, then the latest
+  const v1::ReplayReport& findings() const;  // ongoing ones first, then the latest
   const v1::ReplayReport& anomalies() const;
   const v1::ReplayReport& service_levels() const;
-  // There must be a topology.
+  // Requires a topology.
   const DependencyGraph& dependencies() const;
 
-  // Makes all parts of the report, so that nobody who asks waits for that.
+  // Builds all parts of the report in advance.
   void MakeAll() const;
 
  private:
@@ -50,27 +50,29 @@ class AnswerView {
 
   const std::shared_ptr<const Answer> answer_;
   const Duration window_;
-  mutable google::protobuf::Arena arena_;  // may be used by many threads
+  mutable google::protobuf::Arena arena_;  // Arena is thread-safe
   mutable std::array<std::once_flag, kParts> made_;
   mutable std::array<v1::ReplayReport*, kParts> parts_{};
   mutable std::once_flag graph_made_;
   mutable std::unique_ptr<DependencyGraph> graph_;
 };
 
-// The last answers that anybody asked for, so that pages of one list are of one answer. Any thread.
+// The views of the last snapshots, so that all pages of a list come from the same snapshot.
+// Thread-safe.
 class AnswerViews {
  public:
   static constexpr size_t kKept = 4;
 
-  // `answers` must outlive it; `window` is that of analysis.
+  // `answers` must outlive the views; `window` is the length of an analysis window.
   AnswerViews(const Answers& answers, Duration window) : answers_(answers), window_(window) {}
 
-  // Null: there is none yet. Where somebody prepares views it is the last one that is prepared.
+  // Returns the newest view, or null before the first snapshot. If Prepare is in use, returns the
+  // last prepared view.
   std::shared_ptr<const AnswerView> Latest();
-  // Makes the newest answer's view and all its parts, which may take long, and then lets others
-  // have it. By one thread, after each answer.
+  // Builds the view of the newest snapshot with all its parts, which may take long, and then
+  // publishes it. To be called by one thread after each analysis pass.
   std::shared_ptr<const AnswerView> Prepare();
-  // Null: it was never asked for, or others have come since.
+  // Returns null if the view was never built or is no longer kept.
   std::shared_ptr<const AnswerView> Of(uint64_t version);
 
  private:
@@ -80,7 +82,7 @@ class AnswerViews {
 
   std::mutex mutex_;
   bool prepares_ = false;
-  std::deque<std::shared_ptr<const AnswerView>> kept_;  // the newest last
+  std::deque<std::shared_ptr<const AnswerView>> kept_;  // newest last
 };
 
 }  // namespace rocescope

@@ -59,8 +59,7 @@ ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request
   if (request.question() != v1::Dependency::QUESTION_BLAST_RADIUS &&
       request.question() != v1::Dependency::QUESTION_NEEDS) {
     return Refuse(ServiceFault::kBadRequest,
-                  "question: say whether the blast radius or the needs of the element are asked "
-                  "for");
+                  "question: expected QUESTION_BLAST_RADIUS or QUESTION_NEEDS");
   }
   const auto answer = AnsweredWithTopology();
   if (!answer) return tl::unexpected(answer.error());
@@ -70,8 +69,8 @@ ServiceStatus Service::GetDependencies(const v1::GetDependenciesRequest& request
     const std::vector<std::string> names = graph.elements().Names();
     const std::vector<std::string_view> known(names.begin(), names.end());
     return Refuse(ServiceFault::kUnknownElement,
-                  fmt::format("there is no element \"{}\"{}; an element is a node, NODE:PORT, "
-                              "HOST:NIC, HOST:gpu:NUMBER, a link, a NIC's address or a job",
+                  fmt::format("element: unknown element \"{}\"{}; expected a node, NODE:PORT, "
+                              "HOST:NIC, HOST:gpu:NUMBER, a link, the address of a NIC, or a job",
                               request.element(), DidYouMean(request.element(), known)));
   }
   (*answer)->FillAge(*out.mutable_age());

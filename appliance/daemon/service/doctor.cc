@@ -19,22 +19,22 @@
 namespace rocescope {
 namespace {
 
-// A session, exporter or link that works is heard in less.
+// A working session, exporter or link sends more often than this.
 constexpr Duration kPatience = std::chrono::seconds(15);
 constexpr Duration kSilence = std::chrono::seconds(30);
-constexpr uint64_t kEnough = 1000;       // frames, to say anything about shares
-constexpr uint64_t kEnoughNumbers = 50;  // packets, to say anything about their numbers
+constexpr uint64_t kEnough = 1000;       // minimum number of frames to judge shares
+constexpr uint64_t kEnoughNumbers = 50;  // minimum number of packets to judge sequence numbers
 constexpr double kLostShare = 0.001;
 constexpr Duration kClockApart = std::chrono::milliseconds(1);
 constexpr size_t kMaxOfAKind = 5;
 
-// Complaints of one kind: the first few, and how many there are.
+// Collects the problems of one kind: the first few, and their number.
 class OfKind {
  public:
   OfKind(std::string_view kind, std::vector<Problem>& out) : kind_(kind), out_(out) {}
   ~OfKind() {
     if (count_ <= kMaxOfAKind) return;
-    // Not the last of all: other kinds' may have come since.
+    // Other kinds may have added problems since.
     out_[last_].sentence += fmt::format(" (and {} more)", count_ - kMaxOfAKind);
   }
   OfKind(const OfKind&) = delete;
@@ -53,7 +53,7 @@ class OfKind {
   std::string_view kind_;
   std::vector<Problem>& out_;
   size_t count_ = 0;
-  size_t last_ = 0;  // in out_, the last one of the kind
+  size_t last_ = 0;  // index in out_ of the last problem of this kind
 };
 
 double Seconds(Duration duration) { return 1e-9 * static_cast<double>(duration.count()); }
@@ -61,17 +61,17 @@ double Seconds(Duration duration) { return 1e-9 * static_cast<double>(duration.c
 std::string_view HowToHear(SourceKind kind) {
   switch (kind) {
     case SourceKind::kInterface:
-      return "is the cable in and the interface up (`ip link`), and does a mirror session of a "
-             "switch end here? `rocescope plan` writes sessions for switches";
+      return "check that the interface is up (`ip link`) and that a mirror session of a switch "
+             "ends here; `rocescope plan` generates the configuration of mirror sessions";
     case SourceKind::kUdp:
-      return "let switches send to this address and port, and let no firewall stand between "
-             "(`nft list ruleset`); `rocescope plan` writes their configuration";
+      return "check that the switches send to this address and port and that no firewall blocks it "
+             "(`nft list ruleset`); `rocescope plan` generates the configuration of the switches";
     case SourceKind::kDpdk:
-      return "is the link up, and does a mirror session of a switch end at this port?";
+      return "check that the link is up and that a mirror session of a switch ends at this port";
     case SourceKind::kScrape:
-      return "do the exporters run? `curl` their addresses from here";
+      return "check that the exporters run: `curl` their addresses from this machine";
     case SourceKind::kAgents:
-      return "do agents run on the hosts, and does their configuration name this box?";
+      return "check that agents run on the hosts and that their configuration names this appliance";
   }
   return "";
 }
@@ -80,12 +80,13 @@ void CheckSources(const DoctorInput& input, std::vector<Problem>& out) {
   OfKind ended("source_ended", out);
   for (const SourceState& source : input.sources) {
     if (source.error.empty()) continue;
-    ended.Add(source.name, source.error, "mend what it says, then restart rocescope");
+    ended.Add(source.name, source.error, "fix the reported problem, then restart rocescope");
   }
   OfKind trouble("source_trouble", out);
   for (const SourceState& source : input.sources) {
     for (const std::string& sentence : source.problems) {
-      trouble.Add(source.name, sentence, "mend what it says; it is looked at again by itself");
+      trouble.Add(source.name, sentence,
+                  "fix the reported problem; rocescope retries automatically");
     }
   }
 }
@@ -97,34 +98,36 @@ void CheckSilence(const DoctorInput& input, std::vector<Problem>& out) {
     if (!source.error.empty()) continue;
     if (!counted.received_any && input.now - input.started > kPatience) {
       silent.Add(source.name,
-                 fmt::format("nothing has come in {:.0f} s", Seconds(input.now - input.started)),
+                 fmt::format("nothing received since start ({:.0f} s ago)",
+                             Seconds(input.now - input.started)),
                  std::string(HowToHear(source.kind)));
-    } else if (source.kind != SourceKind::kAgents &&  // idle ones have nothing to say
+    } else if (source.kind != SourceKind::kAgents &&  // idle agents send nothing
                counted.received_any && counted.last_arrival > input.started &&
                input.now - counted.last_arrival > kSilence) {
       silent.Add(source.name,
-                 fmt::format("nothing has come for {:.0f} s, and something had before",
+                 fmt::format("nothing received for {:.0f} s, after data had been received before",
                              Seconds(input.now - counted.last_arrival)),
                  std::string(HowToHear(source.kind)));
     }
   }
 }
 
-// Of what a source takes: its name, what it should be, and what to do where it is not.
+// Texts for the content of a source: its unit, what valid content is, and the recommended action.
 struct Contents {
   std::string_view what;
   std::string_view are;
   std::string_view recommended_action;
 };
-constexpr Contents kFrames = {"frames", "are RoCE or telemetry",
-                              "let the mirror session take the ports and the priority that RoCE "
-                              "goes by; a `filter` in the configuration may be too narrow"};
-constexpr Contents kDatagrams = {"datagrams", "can be read",
-                                 "send INT 2.x reports to `udp.int` and sFlow version 5 to "
-                                 "`udp.sflow`: are the two exchanged, or is it another protocol's "
-                                 "port?"};
+constexpr Contents kFrames = {
+    "frames", "are RoCE or telemetry",
+    "include the ports and the priority of RoCE traffic in the mirror session; check that a "
+    "`filter` in the configuration is not too narrow"};
+constexpr Contents kDatagrams = {
+    "datagrams", "are valid",
+    "send INT 2.x reports to `udp.int` and sFlow version 5 to `udp.sflow`; check that the two are "
+    "not swapped and that no other protocol uses the port"};
 
-// A port whose frames, or a socket whose datagrams, are none of RoCE's or telemetry's.
+// Finds ports and sockets that receive almost no RoCE or telemetry.
 void CheckContents(const DoctorInput& input, std::vector<Problem>& out) {
   OfKind eaten("roce_eaten", out);
   OfKind foreign("no_roce", out);
@@ -144,11 +147,11 @@ void CheckContents(const DoctorInput& input, std::vector<Problem>& out) {
         std::filesystem::exists(input.sys / "class/net" / source.name / "device/infiniband",
                                 none)) {
       eaten.Add(source.name,
-                fmt::format("of {} frames next to none are RoCE, and its NIC has RDMA, which takes "
-                            "RoCE before the kernel sees it",
+                fmt::format("of {} frames almost none are RoCE: the NIC supports RDMA and consumes "
+                            "RoCE packets before the kernel receives them",
                             WithThousands(ledger.received)),
-                "unbind the NIC's RDMA driver (rmmod mlx5_ib, or devlink's enable_roce), or "
-                "receive on a NIC without RDMA");
+                "disable RDMA on this NIC (rmmod mlx5_ib, or set the devlink parameter enable_roce "
+                "to false), or receive on a NIC without RDMA");
     } else {
       const auto& [what, are, recommended_action] = takes_datagrams ? kDatagrams : kFrames;
       foreign.Add(
@@ -169,21 +172,21 @@ void CheckLosses(const DoctorInput& input, std::vector<Problem>& out) {
     if (all >= kEnough &&
         static_cast<double>(counted.missed) > kLostShare * static_cast<double>(all)) {
       lossy.Add(source.name,
-                fmt::format("{} of {} frames were lost before rocescope took them",
+                fmt::format("the kernel or NIC dropped {} of {} frames before rocescope read them",
                             WithThousands(counted.missed), WithThousands(all)),
                 source.kind == SourceKind::kDpdk
-                    ? "give it more lcores (`-l` in dpdk.eal, `lcores`) or larger pools (`mbufs`), "
-                      "and its cores to nobody else (isolcpus)"
-                    : "enlarge its `buffer` (and net.core.rmem_max), let switches truncate and "
-                      "sample, or receive by DPDK");
+                    ? "use more lcores (`-l` in dpdk.eal, `lcores`) or larger memory pools "
+                      "(`mbufs`), and isolate its cores (isolcpus)"
+                    : "increase its `buffer` (and net.core.rmem_max), truncate and sample on the "
+                      "switches, or receive with DPDK");
     }
     const uint64_t records = counted.records + counted.records_dropped;
     if (records >= kEnough &&
         static_cast<double>(counted.records_dropped) > kLostShare * static_cast<double>(records)) {
       slow.Add(source.name,
-               fmt::format("{} of {} records were given up, as analysis was behind",
+               fmt::format("{} of {} records were dropped because the analysis was too slow",
                            WithThousands(counted.records_dropped), WithThousands(records)),
-               "give the box a faster core for analysis, or a longer `record_interval`");
+               "run the analysis on a faster core, or increase `record_interval`");
     }
   }
 }
@@ -193,22 +196,22 @@ void CheckNumbers(const DoctorInput& input, std::vector<Problem>& out) {
   const auto stands_still = [](uint64_t seen, uint64_t repeats) {
     return seen >= kEnoughNumbers && repeats > seen / 2;
   };
-  constexpr std::string_view kMeaning = "what gets lost of it on the way cannot be told";
+  constexpr std::string_view kMeaning = "loss between the switch and rocescope cannot be measured";
   for (const MirrorStream& mirror : input.senders.mirrors) {
     if (!mirror.has_sequence || !stands_still(mirror.frames, mirror.repeats)) continue;
-    constant.Add(
-        fmt::format("{} session {}", ToString(mirror.source), mirror.session),
-        fmt::format("its mirror numbers all of its copies {}: {}", mirror.next_sequence - 1,
-                    kMeaning),
-        "some switches count by session or not at all: see whether its firmware can, or take "
-        "ERSPAN type III; or the copies come twice");
+    constant.Add(fmt::format("{} session {}", ToString(mirror.source), mirror.session),
+                 fmt::format("all mirrored frames have the sequence number {}: {}",
+                             mirror.next_sequence - 1, kMeaning),
+                 "check whether the firmware of the switch supports ERSPAN sequence numbers, use "
+                 "ERSPAN type III, or check whether each frame arrives twice");
   }
   for (const TelemetrySource& sender : input.senders.telemetry) {
     if (!stands_still(sender.datagrams, sender.repeats)) continue;
     constant.Add(sender.is_sflow ? fmt::format("sFlow agent {}", ToString(sender.agent))
                                  : fmt::format("INT node {}", sender.node_id),
-                 fmt::format("its datagrams all have the same number: {}", kMeaning),
-                 "see whether a newer firmware of the switch counts; or the datagrams come twice");
+                 fmt::format("all datagrams have the same sequence number: {}", kMeaning),
+                 "check whether a newer firmware of the switch numbers them, or whether each "
+                 "datagram arrives twice");
   }
 }
 
@@ -216,10 +219,10 @@ bool HasSession(const MirrorStream& mirror) {
   return mirror.kind == MirrorKind::kErspan2 || mirror.kind == MirrorKind::kErspan3;
 }
 
-// Sessions of the topology's switches that it does not declare.
+// Finds mirror sessions of switches in the topology that the topology does not declare.
 void CheckSessions(const DoctorInput& input, const topology::Fabric& fabric,
                    std::vector<Problem>& out) {
-  if (fabric.taps().empty()) return;  // where headers name the port, none need be declared
+  if (fabric.taps().empty()) return;  // no declarations: headers contain the port
   OfKind unknown("unknown_session", out);
   std::set<std::pair<topology::NodeIndex, uint32_t>> declared;
   for (const topology::Tap& tap : fabric.taps()) declared.emplace(tap.node, tap.session);
@@ -228,16 +231,15 @@ void CheckSessions(const DoctorInput& input, const topology::Fabric& fabric,
     if (node == topology::kNone || !HasSession(mirror)) continue;
     if (!declared.emplace(node, mirror.session).second) continue;
     unknown.Add(fmt::format("{} session {}", fabric.node(node).name, mirror.session),
-                fmt::format("it mirrors, and the topology has no such session of it: of copies "
-                            "whose header names no port ({} came in all) nobody knows where they "
-                            "were taken",
+                fmt::format("the topology does not declare this mirror session: the place of its "
+                            "frames ({} received) is unknown unless their header contains the port",
                             WithThousands(mirror.frames)),
-                "declare it under `mirrors` in the topology file, with its ports and direction, "
-                "or remove it from the switch");
+                "declare it under `mirrors` in the topology file, with its ports and direction, or "
+                "remove it from the switch");
   }
 }
 
-// Who should send by the topology: when somebody of the name was heard last.
+// A sender that the topology declares, and the time at which it was last heard.
 struct Expected {
   std::string place;
   std::optional<Timestamp> heard;
@@ -258,8 +260,8 @@ std::vector<Expected> ExpectedMirrors(const Senders& senders, const topology::Fa
   for (const auto& [key, heard] : sessions) {
     expected.push_back(
         {fmt::format("{} session {}", fabric.node(key.first).name, key.second), heard,
-         "is the session up on the switch, does it end at this box, and is there "
-         "RoCE on its ports? One that is not meant to be has no place in the topology file"});
+         "check that the session is up on the switch, that it ends at this appliance, and that its "
+         "ports carry RoCE; if the session is not intended, remove it from the topology file"});
   }
   return expected;
 }
@@ -278,13 +280,14 @@ std::vector<Expected> ExpectedAgents(const Senders& senders, const topology::Fab
     expected.push_back(
         {fmt::format("{} sFlow agent {}", node.name, ToString(node.sflow_agent)),
          at == heard.end() ? std::nullopt : std::optional(at->second),
-         "is sFlow on there, with this box as its collector, and this address as "
-         "its agent's? One that is not meant to send has no place in the topology file"});
+         "check that sFlow is enabled on the switch, with this appliance as its collector and this "
+         "address as its agent address; if it is not intended, remove it from the topology file"});
   }
   return expected;
 }
 
-// Of whom nothing comes while others of their kind are heard; where none is, the source is silent.
+// Finds senders that are silent while others of their kind send. If none sends, the source is
+// silent.
 void CheckExpected(const DoctorInput& input, const std::vector<Expected>& expected, OfKind& out) {
   const auto is_heard = [&](const Expected& one) {
     return one.heard && input.now - *one.heard <= kSilence;
@@ -293,11 +296,12 @@ void CheckExpected(const DoctorInput& input, const std::vector<Expected>& expect
   for (const Expected& one : expected) {
     if (is_heard(one) || (!one.heard && input.now - input.started <= kPatience)) continue;
     out.Add(one.place,
-            one.heard ? fmt::format("nothing has come for {:.0f} s, and something had before, "
-                                    "while others are heard",
-                                    Seconds(input.now - *one.heard))
-                      : fmt::format("nothing has come in {:.0f} s, while others are heard",
-                                    Seconds(input.now - input.started)),
+            one.heard
+                ? fmt::format("nothing received for {:.0f} s, after data had been received before, "
+                              "while others send",
+                              Seconds(input.now - *one.heard))
+                : fmt::format("nothing received since start ({:.0f} s ago), while others send",
+                              Seconds(input.now - input.started)),
             std::string(one.recommended_action));
   }
 }
@@ -314,12 +318,12 @@ void CheckSenders(const DoctorInput& input, std::vector<Problem>& out) {
 void Add(const Strangers& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
   if (strangers.records == 0) return;
   out.Add(fmt::format("{}", fmt::join(strangers.examples, ", ")),
-          fmt::format("{} of {} came from those, which the topology does not name{}",
+          fmt::format("{} of {} come from these senders, which are not in the topology{}",
                       WithThousands(strangers.records), what, strangers.more ? ", and others" : ""),
           std::move(recommended_action));
 }
 
-// Names of hosts that logs and schedulers tell.
+// Returns the names of hosts in logs and scheduler data.
 std::set<std::string> HostsTold(const HostFacts& facts) {
   std::set<std::string> hosts;
   for (const Job& job : facts.jobs) {
@@ -339,19 +343,22 @@ std::set<std::string> HostsTold(const HostFacts& facts) {
 void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
   if (!answer.fabric) {
     OfKind(std::string_view("no_topology"), out)
-        .Add("topology", "the configuration names none: faults and paths are not looked for",
-             "describe the fabric (`rocescope topology`), and name the file under `topology`");
+        .Add("topology",
+             "the configuration names no topology: rocescope infers no paths and detects no faults",
+             "describe the fabric in a topology file (`rocescope topology`) and set the key "
+             "`topology`");
     return;
   }
   const topology::Fabric& fabric = *answer.fabric;
   if (answer.cabling) {
     OfKind switches("unknown_switch", out);
-    Add(answer.cabling->switches, "mirrors, INT reports or samples",
-        "give the switch its erspan_source, int_switch_id or sflow_agent in the topology file",
+    Add(answer.cabling->switches, "mirrored frames, INT reports or sFlow samples",
+        "set erspan_source, int_switch_id or sflow_agent of the switch in the topology file",
         switches);
     OfKind counters("unknown_node", out);
-    Add(answer.cabling->counters, "counters' values",
-        "let `scrape.rules` make the topology's names of the exporter's labels", counters);
+    Add(answer.cabling->counters, "counter values",
+        "add `scrape.rules` that map the labels of the exporter to the names in the topology",
+        counters);
   }
   OfKind nics("unknown_address", out);
   std::set<IpAddress> addresses;
@@ -363,9 +370,10 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
     }
   }
   for (const IpAddress& address : addresses) {
-    nics.Add(ToString(address), "it sends or receives RoCE, and no NIC of the topology has it",
-             "add it to its NIC's addresses in the topology file; with a VXLAN network where it "
-             "has one");
+    nics.Add(ToString(address),
+             "the address sends or receives RoCE, but no NIC in the topology has it",
+             "add it to the addresses of its NIC in the topology file, with its VXLAN network if "
+             "there is one");
   }
   if (!answer.host_facts) return;
   std::multimap<std::string, std::string_view> names;  // by key
@@ -378,8 +386,9 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
     if (std::any_of(first, last, [&](const auto& name) { return SameHost(host, name.second); })) {
       continue;
     }
-    hosts.Add(host, "NCCL's logs, rdma or the scheduler name it, and the topology has no such host",
-              "call the host in the topology file as it calls itself (`hostname`)");
+    hosts.Add(host,
+              "NCCL logs, RDMA data or the scheduler name this host, but it is not in the topology",
+              "use the name that `hostname` prints on the host in the topology file");
   }
 }
 
@@ -388,46 +397,45 @@ void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
   OfKind apart("clock_apart", out);
   OfKind drifts("clock_drifts", out);
   constexpr std::string_view kRecommendedAction =
-      "let it follow the others by PTP (or NTP); until then its times are corrected by what "
-      "packets "
-      "show";
+      "synchronise the clock with PTP or NTP; until then rocescope corrects its timestamps from "
+      "packets";
   for (const ClockOffset& clock : answer.clocks->clocks) {
     if (clock.reference || !clock.offset) continue;
     if (std::chrono::abs(*clock.offset) > kClockApart + clock.uncertainty) {
       apart.Add(clock.name,
-                fmt::format("its clock is {:.3f} s {} others", std::abs(Seconds(*clock.offset)),
+                fmt::format("the clock is {:.3f} s {} the others", std::abs(Seconds(*clock.offset)),
                             clock.offset->count() < 0 ? "behind" : "ahead of"),
                 std::string(kRecommendedAction));
     } else if (clock.drift_ppb) {
-      drifts.Add(
-          clock.name,
-          fmt::format("its clock goes {:.1f} ppm {} than others", std::abs(*clock.drift_ppb) / 1000,
-                      *clock.drift_ppb < 0 ? "slower" : "faster"),
-          std::string(kRecommendedAction));
+      drifts.Add(clock.name,
+                 fmt::format("the clock runs {:.1f} ppm {} than the others",
+                             std::abs(*clock.drift_ppb) / 1000,
+                             *clock.drift_ppb < 0 ? "slower" : "faster"),
+                 std::string(kRecommendedAction));
     }
   }
   if (answer.clocks->contradictions > 0) {
     OfKind(std::string_view("clocks_contradict"), out)
         .Add("clocks",
-             fmt::format("no offsets of clocks explain all packets of {}",
+             fmt::format("no set of clock offsets explains all packets of {}",
                          Counted(answer.clocks->contradictions, "window")),
-             "a clock that jumps: see which switch or tap sets its time again and again");
+             "a clock jumps: find the switch or tap whose time is set repeatedly");
   }
 }
 
-// Of hosts whose agents tell: against the box's own.
+// Compares the clocks of hosts with the clock of the appliance.
 void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
   OfKind apart("host_clock_apart", out);
   for (const SourceState& source : input.sources) {
     for (const AgentState& agent : source.agents) {
       if (!agent.connected || !agent.clock_ahead) continue;
       if (std::chrono::abs(*agent.clock_ahead) <= kClockApart + agent.clock_error) continue;
-      apart.Add(
-          agent.host,
-          fmt::format("its clock is {:.3f} s {} the box's", std::abs(Seconds(*agent.clock_ahead)),
-                      agent.clock_ahead->count() > 0 ? "behind" : "ahead of"),
-          "let both follow the same clock by PTP (or NTP); until then its agent's times are "
-          "corrected by that");
+      apart.Add(agent.host,
+                fmt::format("the clock of the host is {:.3f} s {} the clock of the appliance",
+                            std::abs(Seconds(*agent.clock_ahead)),
+                            agent.clock_ahead->count() > 0 ? "behind" : "ahead of"),
+                "synchronise both with the same PTP or NTP server; until then rocescope corrects "
+                "the timestamps of its agent");
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps a box from seeing what it should: its sources, its topology, its hosts and clocks, not
-// the fabric's faults.
+// Finds missing or faulty telemetry: problems of sources, topology, hosts and clocks, not faults of
+// the fabric.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,23 @@
 namespace rocescope {
 
 struct Problem {
-  std::string kind;      // for programs: "silent_source"
-  std::string place;     // of whom
-  std::string sentence;  // what is wrong
-  std::string recommended_action;    // what to do
+  std::string kind;      // machine-readable, for example "silent_source"
+  std::string place;     // source, switch, address, host or clock
+  std::string sentence;  // description
+  std::string recommended_action;    // recommended action
 };
 
 struct DoctorInput {
   std::vector<SourceState> sources;
   Senders senders;
-  const Snapshot* answer = nullptr;  // null: there is none yet
+  const Snapshot* answer = nullptr;  // null: no snapshot yet
   Timestamp started;
   Timestamp now;
-  std::filesystem::path sys = "/sys";  // elsewhere in tests
+  std::filesystem::path sys = "/sys";  // another folder in tests
 };
 
-// Those that cost most first; at most a few of a kind, the last of which says how many more.
+// Returns the problems, the most severe first. At most a few of each kind are returned; the last
+// one of a kind states how many more there are.
 std::vector<Problem> Doctor(const DoctorInput& input);
 
 }  // namespace rocescope

@@ -40,7 +40,7 @@ class DoctorTest : public testing::Test {
     answer_.flows = std::make_shared<const FlowSummaries>();
   }
 
-  // That has received so many frames, the last one now.
+  // Returns a source that has received this many frames, the last one now.
   SourceState& AddSource(SourceKind kind, uint64_t received, uint64_t decoded) {
     SourceState& source = input_.sources.emplace_back(SourceState{.name = "mirror", .kind = kind});
     Ledger& ledger = source.statistics.frames.ledger;
@@ -60,53 +60,53 @@ class DoctorTest : public testing::Test {
   Snapshot answer_;
 };
 
-TEST_F(DoctorTest, OfABoxThatIsWellThereIsNothingToComplain) {
+TEST_F(DoctorTest, FindsNothingWithHealthyTelemetry) {
   AddSource(SourceKind::kDpdk, 10'000, 9'000);
   input_.senders.mirrors = {{.frames = 9'000, .has_sequence = true}};
   EXPECT_THAT(WithAnswer(), IsEmpty());
 }
 
-TEST_F(DoctorTest, ASourceOfWhichNothingComesIsSilentAfterAWhile) {
+TEST_F(DoctorTest, SourceThatNeverReceivedIsSilentAfterPatience) {
   AddSource(SourceKind::kUdp, 0, 0);
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("silent_source", "mirror")));
   input_.now = input_.started + seconds(5);
-  EXPECT_THAT(Doctor(input_), IsEmpty()) << "too early to say";
+  EXPECT_THAT(Doctor(input_), IsEmpty()) << "too early to judge";
 }
 
-TEST_F(DoctorTest, ASourceThatWasHeardAndIsNotAnyMoreIsSilent) {
+TEST_F(DoctorTest, SourceThatStoppedReceivingIsSilent) {
   AddSource(SourceKind::kUdp, 5, 5).statistics.last_arrival = input_.now - seconds(40);
   const auto problems = Doctor(input_);
   ASSERT_THAT(problems, ElementsAre(Is("silent_source", "mirror")));
   EXPECT_THAT(problems[0].sentence, HasSubstr("for 40 s"));
 }
 
-TEST_F(DoctorTest, DatagramsThatNobodyCanReadAreTold) {
+TEST_F(DoctorTest, ReportsInvalidDatagrams) {
   AddSource(SourceKind::kUdp, 50'000, 10);
   const auto problems = Doctor(input_);
   ASSERT_THAT(problems, ElementsAre(Is("no_roce", "mirror")));
-  EXPECT_THAT(problems[0].sentence, HasSubstr("of 50,000 datagrams 10 can be read"));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("of 50,000 datagrams 10 are valid"));
 }
 
-TEST_F(DoctorTest, FramesThatAreNoRoceAreTold) {
+TEST_F(DoctorTest, ReportsFramesWithoutRoce) {
   AddSource(SourceKind::kDpdk, 50'000, 10);
   const auto problems = Doctor(input_);
   ASSERT_THAT(problems, ElementsAre(Is("no_roce", "mirror")));
   EXPECT_THAT(problems[0].sentence, AllOf(HasSubstr("50,000"), HasSubstr("not_roce")));
 }
 
-TEST_F(DoctorTest, WhatGetsLostHereIsTold) {
+TEST_F(DoctorTest, ReportsLostFramesAndRecords) {
   SourceState& source = AddSource(SourceKind::kInterface, 100'000, 100'000);
   source.statistics.missed = 90;
   source.statistics.records = 100'000;
   source.statistics.records_dropped = 90;
-  EXPECT_THAT(Doctor(input_), IsEmpty()) << "less than one of a thousand";
+  EXPECT_THAT(Doctor(input_), IsEmpty()) << "less than 0.1 %";
   source.statistics.missed = 200;
   source.statistics.records_dropped = 200;
   EXPECT_THAT(Doctor(input_),
               ElementsAre(Is("frames_lost", "mirror"), Is("records_dropped", "mirror")));
 }
 
-TEST_F(DoctorTest, HowManyMoreThereAreStandsAtTheKindOfWhichThereAreMore) {
+TEST_F(DoctorTest, NumberOfFurtherProblemsIsAtTheirKind) {
   constexpr uint64_t kFew = 3;
   constexpr uint64_t kMany = 7;
   for (uint64_t i = 0; i < kMany; ++i) {
@@ -124,7 +124,7 @@ TEST_F(DoctorTest, HowManyMoreThereAreStandsAtTheKindOfWhichThereAreMore) {
   EXPECT_THAT(more, ElementsAre("frames_lost"));
 }
 
-TEST_F(DoctorTest, OfTwoKindsEachSaysHowManyMoreThereAre) {
+TEST_F(DoctorTest, TwoKindsEachHaveANumberOfFurtherProblems) {
   for (int i = 0; i < 8; ++i) {
     SourceStatistics& counted = AddSource(SourceKind::kInterface, 100'000, 100'000).statistics;
     counted.missed = 200;
@@ -140,12 +140,12 @@ TEST_F(DoctorTest, OfTwoKindsEachSaysHowManyMoreThereAre) {
               UnorderedElementsAre("frames_lost (and 3 more)", "records_dropped (and 1 more)"));
 }
 
-TEST_F(DoctorTest, ASourceThatHasEndedIsNotSilentToo) {
+TEST_F(DoctorTest, StoppedSourceIsNotAlsoSilent) {
   AddSource(SourceKind::kInterface, 0, 0).error = "the interface is down";
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("source_ended", "mirror")));
 }
 
-TEST_F(DoctorTest, NumbersThatStandStillAreTold) {
+TEST_F(DoctorTest, ReportsConstantSequenceNumbers) {
   input_.senders.mirrors = {{.source = IpAddress::FromV4(0xc0000201),
                              .session = 3,
                              .frames = 100,
@@ -157,22 +157,22 @@ TEST_F(DoctorTest, NumbersThatStandStillAreTold) {
       {.node_id = 7, .datagrams = 20, .repeats = 19}};
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("constant_sequence", "192.0.2.1 session 3"),
                                            Is("constant_sequence", "sFlow agent 192.0.2.2")))
-      << "20 are too few to say";
+      << "20 are too few to judge";
 }
 
-TEST_F(DoctorTest, ANicThatEatsRoceIsTold) {
+TEST_F(DoctorTest, ReportsNicThatConsumesRoce) {
   const auto sys =
       std::filesystem::temp_directory_path() / ("rocescope-doctor-" + std::to_string(getpid()));
   std::filesystem::create_directories(sys / "class/net/mirror/device/infiniband/mlx5_0");
   input_.sys = sys;
   SourceState& source = AddSource(SourceKind::kInterface, 50'000, 10);
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("roce_eaten", "mirror")));
-  source.name = "eth1";  // one that has no RDMA
+  source.name = "eth1";  // a NIC without RDMA
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("no_roce", "eth1")));
   std::filesystem::remove_all(sys);
 }
 
-// Two leaves whose session 3 is declared, and who have sFlow agents.
+// Fixture: two leaves with a declared session 3 and with sFlow agents.
 class SessionsTest : public DoctorTest {
  protected:
   static constexpr IpAddress kLeaf0 = IpAddress::FromV4(0xc000'0201);
@@ -205,7 +205,7 @@ class SessionsTest : public DoctorTest {
   }
 };
 
-TEST_F(SessionsTest, OfThoseThatAreAllHeardThereIsNothingToComplain) {
+TEST_F(SessionsTest, FindsNothingIfAllSendersAreHeard) {
   for (const IpAddress& leaf : {kLeaf0, kLeaf1}) {
     ReceiveMirror(leaf, 3, seconds(1));
     ReceiveAgent(leaf, seconds(25));
@@ -213,26 +213,26 @@ TEST_F(SessionsTest, OfThoseThatAreAllHeardThereIsNothingToComplain) {
   EXPECT_THAT(WithAnswer(), IsEmpty());
 }
 
-TEST_F(SessionsTest, ASessionThatTheTopologyDoesNotDeclareIsTold) {
+TEST_F(SessionsTest, ReportsUndeclaredSession) {
   ReceiveMirror(kLeaf0, 3, seconds(1));
   ReceiveMirror(kLeaf1, 3, seconds(1));
   ReceiveMirror(kLeaf1, 4, seconds(1));
-  ReceiveMirror(IpAddress::FromV4(0xc000'0209), 5, seconds(1));  // no switch of the topology
+  ReceiveMirror(IpAddress::FromV4(0xc000'0209), 5, seconds(1));  // not a switch of the topology
   EXPECT_THAT(WithAnswer(), ElementsAre(Is("unknown_session", "leaf1 session 4")));
 }
 
-TEST_F(SessionsTest, WhoNeverCameWhileOthersDoIsSilentAfterAWhile) {
+TEST_F(SessionsTest, SenderThatNeverSentIsSilentAfterPatience) {
   ReceiveMirror(kLeaf0, 3, seconds(1));
   ReceiveAgent(kLeaf1, seconds(1));
   const auto problems = WithAnswer();
   ASSERT_THAT(problems, ElementsAre(Is("silent_session", "leaf1 session 3"),
                                       Is("silent_session", "leaf0 sFlow agent 192.0.2.1")));
-  EXPECT_THAT(problems[0].sentence, HasSubstr("nothing has come in 100 s"));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("nothing received since start (100 s ago)"));
   input_.started = input_.now - seconds(10);
-  EXPECT_THAT(WithAnswer(), IsEmpty()) << "too early to say";
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "too early to judge";
 }
 
-TEST_F(SessionsTest, WhoFellSilentWhileOthersAreHeardIsTold) {
+TEST_F(SessionsTest, ReportsSenderThatStopped) {
   ReceiveMirror(kLeaf0, 3, seconds(1));
   ReceiveMirror(kLeaf1, 3, seconds(40));
   const auto problems = WithAnswer();
@@ -240,14 +240,14 @@ TEST_F(SessionsTest, WhoFellSilentWhileOthersAreHeardIsTold) {
   EXPECT_THAT(problems[0].sentence, HasSubstr("for 40 s"));
 }
 
-TEST_F(SessionsTest, WhereNobodyIsHeardNoneIsBlamed) {
+TEST_F(SessionsTest, NoSenderIsReportedIfAllAreSilent) {
   ReceiveMirror(kLeaf0, 3, seconds(50));
   ReceiveAgent(kLeaf0, seconds(50));
-  EXPECT_THAT(WithAnswer(), IsEmpty()) << "it is the source that is silent";
+  EXPECT_THAT(WithAnswer(), IsEmpty()) << "the source is silent instead";
 }
 
-// They are connected, and say so each second; a host where nothing happens has nothing to tell.
-TEST_F(DoctorTest, AgentsThatHaveNothingToSayAreWell) {
+// Agents send a pulse every second; an idle host has no data to report.
+TEST_F(DoctorTest, IdleAgentsAreNoProblem) {
   SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
   source.statistics.last_arrival = input_.now - std::chrono::minutes(5);
   input_.started = input_.now - std::chrono::minutes(10);
@@ -256,7 +256,7 @@ TEST_F(DoctorTest, AgentsThatHaveNothingToSayAreWell) {
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("silent_source", source.name.c_str())));
 }
 
-TEST_F(DoctorTest, AHostsClockThatIsApartFromTheBoxsIsTold) {
+TEST_F(DoctorTest, ReportsHostClockOffset) {
   using std::chrono::milliseconds;
   SourceState& source = AddSource(SourceKind::kAgents, 10, 10);
   source.agents = {{.host = "near",
@@ -270,15 +270,15 @@ TEST_F(DoctorTest, AHostsClockThatIsApartFromTheBoxsIsTold) {
                    {.host = "gone", .clock_ahead = milliseconds(70)}};
   const auto problems = Doctor(input_);
   ASSERT_THAT(problems, ElementsAre(Is("host_clock_apart", "far")));
-  EXPECT_THAT(problems[0].sentence, HasSubstr("0.070 s ahead of the box's"));
+  EXPECT_THAT(problems[0].sentence, HasSubstr("0.070 s ahead of the clock of the appliance"));
 }
 
-TEST_F(DoctorTest, WithoutATopologyThatIsTheComplaint) {
+TEST_F(DoctorTest, ReportsMissingTopology) {
   answer_.fabric = nullptr;
   EXPECT_THAT(WithAnswer(), ElementsAre(Is("no_topology", "topology")));
 }
 
-TEST_F(DoctorTest, WhatTheTopologyHasNotIsTold) {
+TEST_F(DoctorTest, ReportsElementsThatAreNotInTheTopology) {
   answer_.cabling = std::make_shared<const CablingAnswer>(
       CablingAnswer{.switches = {.records = 5, .examples = {"192.0.2.9"}}});
   std::vector<FlowSummary> flows;
@@ -289,7 +289,7 @@ TEST_F(DoctorTest, WhatTheTopologyHasNotIsTold) {
   answer_.flows = std::make_shared<const FlowSummaries>(flows);
   HostFacts facts;
   Allocation allocation;
-  // One with the topology's name and a domain, one that is not there.
+  // One host has the name in the topology with a domain; the other is not in the topology.
   allocation.nodes = {
       {.name = answer_.fabric->node(answer_.fabric->FindNode("host0")).name + ".example"},
       {.name = "gpu-77"}};
@@ -300,7 +300,7 @@ TEST_F(DoctorTest, WhatTheTopologyHasNotIsTold) {
                           Is("unknown_host", "gpu-77")));
 }
 
-TEST_F(DoctorTest, ClocksThatAreApartAreTold) {
+TEST_F(DoctorTest, ReportsClockOffsetsAndDrift) {
   ClockAnswer clocks;
   clocks.clocks = {{.name = "leaf0", .reference = true, .offset = Duration(0)},
                    {.name = "leaf1", .offset = std::chrono::milliseconds(-250)},
@@ -313,7 +313,7 @@ TEST_F(DoctorTest, ClocksThatAreApartAreTold) {
   EXPECT_THAT(problems[1].sentence, HasSubstr("20.0 ppm faster"));
 }
 
-TEST_F(DoctorTest, OfManyOfAKindAFewAreTold) {
+TEST_F(DoctorTest, ReportsOnlyAFewProblemsOfAKind) {
   std::vector<FlowSummary> flows;
   for (uint32_t i = 0; i < 10; ++i) {
     FlowSummary flow;

@@ -38,7 +38,7 @@ uint64_t EventLog::last() const {
 std::vector<std::shared_ptr<const v1::Event>> EventLog::After(uint64_t cursor, size_t most) const {
   std::vector<std::shared_ptr<const v1::Event>> events;
   const std::lock_guard lock(mutex_);
-  constexpr const char* kRestarted = "the box began anew: events of its life before are not known";
+  constexpr const char* kRestarted = "the appliance restarted: earlier events are not available";
   if (cursor > last_) {
     events.push_back(Gap(last_, kRestarted));
     return events;
@@ -47,7 +47,7 @@ std::vector<std::shared_ptr<const v1::Event>> EventLog::After(uint64_t cursor, s
   const uint64_t forgotten = last_ - kept_.size();
   if (cursor < forgotten) {
     events.push_back(
-        Gap(forgotten, cursor < began_ ? kRestarted : "events before this one are forgotten"));
+        Gap(forgotten, cursor < began_ ? kRestarted : "earlier events are no longer stored"));
     cursor = forgotten;
   }
   const auto begin = static_cast<size_t>(cursor - forgotten);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened, for those who listen: the last events, each with a cursor from which a listener
-// goes on after an interruption.
+// The last events, each with a cursor at which a client can resume.
 #pragma once
 
 #include <cstddef>
@@ -18,26 +17,27 @@ namespace v1 {
 class Event;
 }
 
-// Any thread.
+// Thread-safe.
 class EventLog {
  public:
   static constexpr size_t kKept = 4096;
 
-  // The first event has the cursor after `began`. With FirstCursorOf a life of the box, a cursor of
-  // an earlier life lies before all of this one's.
+  // The first event gets the cursor after `began`. With FirstCursorOf(start time), the cursors of
+  // an earlier process are smaller than all cursors of this one.
   explicit EventLog(uint64_t began = 0);
   ~EventLog();
 
-  // Gives it its cursor.
+  // Appends the event and sets its cursor.
   void Append(v1::Event event);
 
-  // Of the last event; `began`: there was none.
+  // Cursor of the last event; `began` if there is none.
   uint64_t last() const;
-  // How many there were, in this life of the box.
+  // Number of events since the process started.
   uint64_t told() const { return last() - began_; }
-  // Those after `cursor`, at most so many; 0: from the box's beginning on. Where some of them are
-  // forgotten, the first one is of kind "gap", with the cursor of the last that is; likewise where
-  // the cursor is of another life of the box, that is before the first or later than the last.
+  // Returns at most `most` events after `cursor`; 0: from the start of the process. If some of them
+  // are no longer stored, the first returned event is of the kind "gap" and has the cursor of the
+  // last one that is missing. The same holds for a cursor of another process, which is smaller than
+  // the first cursor or larger than the last one.
   std::vector<std::shared_ptr<const v1::Event>> After(uint64_t cursor, size_t most) const;
 
  private:
@@ -47,8 +47,8 @@ class EventLog {
   uint64_t last_;
 };
 
-// A life of the box begins to count here: a million numbers for each second since the epoch, below
-// 2^53 for some centuries, so that a program that takes numbers for doubles keeps them exact.
+// First cursor of a process: 2^20 (about a million) cursors per second since the epoch. The values
+// stay below 2^53 for centuries, so that clients which parse numbers as doubles keep them exact.
 constexpr uint64_t FirstCursorOf(Timestamp began) {
   const int64_t seconds = ToNanoseconds(began) / 1'000'000'000;
   return seconds > 0 ? static_cast<uint64_t>(seconds) << 20 : 0;

@@ -25,7 +25,7 @@ std::vector<std::string> KindsAfter(const EventLog& log, uint64_t cursor, size_t
   return kinds;
 }
 
-TEST(EventLog, GoesOnAfterACursor) {
+TEST(EventLog, ReturnsEventsAfterACursor) {
   EventLog log;
   EXPECT_THAT(KindsAfter(log, 0), IsEmpty());
   for (const char* kind : {"a", "b", "c"}) log.Append(Of(kind));
@@ -37,7 +37,7 @@ TEST(EventLog, GoesOnAfterACursor) {
   EXPECT_EQ(log.After(2, 1)[0]->cursor(), 3u);
 }
 
-TEST(EventLog, SaysWhatItHasForgotten) {
+TEST(EventLog, ReportsAGapForDroppedEvents) {
   EventLog log;
   for (size_t i = 0; i < EventLog::kKept + 5; ++i) log.Append(Of("e"));
   const auto events = log.After(2, 2);
@@ -45,10 +45,10 @@ TEST(EventLog, SaysWhatItHasForgotten) {
   EXPECT_EQ(events[0]->kind(), "gap");
   EXPECT_EQ(events[0]->cursor(), 5u);
   EXPECT_EQ(events[1]->cursor(), 6u);
-  EXPECT_EQ(log.After(5, 1)[0]->kind(), "e") << "all after that are there";
+  EXPECT_EQ(log.After(5, 1)[0]->kind(), "e") << "all later events are available";
 }
 
-TEST(EventLog, ACursorOfAnotherLifeIsAGap) {
+TEST(EventLog, CursorOfAnotherProcessIsAGap) {
   EventLog log;
   log.Append(Of("a"));
   const auto events = log.After(900, 10);
@@ -57,21 +57,21 @@ TEST(EventLog, ACursorOfAnotherLifeIsAGap) {
   EXPECT_EQ(events[0]->cursor(), 1u);
 }
 
-TEST(EventLog, ACursorOfAnEarlierLifeIsAGapAndThenAllThatHappened) {
+TEST(EventLog, CursorOfAnEarlierProcessIsAGapFollowedByAllEvents) {
   constexpr Timestamp kFirstLife(std::chrono::seconds(1'790'000'000));
   EventLog before(FirstCursorOf(kFirstLife));
   for (int i = 0; i < 5; ++i) before.Append(Of("old"));
   EventLog log(FirstCursorOf(kFirstLife + std::chrono::seconds(1)));
-  EXPECT_THAT(KindsAfter(log, before.last()), ElementsAre("gap")) << "also before anything happens";
+  EXPECT_THAT(KindsAfter(log, before.last()), ElementsAre("gap")) << "even before the first event";
   EXPECT_THAT(KindsAfter(log, log.last()), IsEmpty());
   for (int i = 0; i < 10; ++i) log.Append(Of("new"));
   const auto events = log.After(before.last(), 2);
   ASSERT_THAT(events, SizeIs(3));
-  EXPECT_EQ(log.told(), 10u) << "a counter begins at 0 in each life";
+  EXPECT_EQ(log.told(), 10u) << "the counter starts at 0 in each process";
   EXPECT_EQ(events[0]->kind(), "gap");
-  EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("began anew"));
+  EXPECT_THAT(events[0]->sentence(), testing::HasSubstr("the appliance restarted"));
   EXPECT_EQ(events[1]->cursor(), events[0]->cursor() + 1);
-  EXPECT_THAT(KindsAfter(log, 0, 1), ElementsAre("new")) << "0 is of no life";
+  EXPECT_THAT(KindsAfter(log, 0, 1), ElementsAre("new")) << "0 belongs to no process";
 }
 
 TEST(EventLog, CursorsAreExactAsDoubles) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one listener has heard so far, whatever carries events to it.
+// Position of one client in the event log, independent of the transport.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@ namespace v1 {
 class Event;
 }
 
-// Of one thread at a time.
+// Not thread-safe.
 class EventReader {
  public:
-  // `service` must outlive it. Begins after `cursor`; 0: from now on.
+  // `service` must outlive the reader. Reading starts after `cursor`; 0: only new events.
   EventReader(Service& service, uint64_t cursor);
 
-  // What has come since the last time, a bounded number of events; the last one, without a cursor,
-  // says that another answer is there. Empty: nothing.
+  // Returns the events since the last call, at most a fixed number. If there is a new snapshot, the
+  // last event announces it, without a cursor. Returns an empty vector if there is nothing new.
   std::vector<std::shared_ptr<const v1::Event>> Next();
 
  private:
   Service& service_;
   uint64_t cursor_;
-  uint64_t version_ = 0;  // of the last answer
+  uint64_t version_ = 0;  // of the last announced snapshot
 };
 
 }  // namespace rocescope

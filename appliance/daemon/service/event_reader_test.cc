@@ -29,7 +29,7 @@ class EventReaderTest : public ServiceTest {
   }
 };
 
-TEST_F(EventReaderTest, HearsEachEventOnceFromItsCursorOn) {
+TEST_F(EventReaderTest, ReturnsEachEventAfterItsCursorOnce) {
   Happen("one");
   const uint64_t first = service_->events().last();
   Happen("two");
@@ -42,7 +42,7 @@ TEST_F(EventReaderTest, HearsEachEventOnceFromItsCursorOn) {
   EXPECT_THAT(Kinds(from_now_on), ElementsAre("three"));
 }
 
-TEST_F(EventReaderTest, HearsOfEachAnswerOnceAndAfterWhatHappened) {
+TEST_F(EventReaderTest, AnnouncesEachSnapshotOnceAfterTheEvents) {
   EventReader reader(*service_, 0);
   Publish(TwoJobs());
   Happen("one");
@@ -54,16 +54,16 @@ TEST_F(EventReaderTest, HearsOfEachAnswerOnceAndAfterWhatHappened) {
   EXPECT_EQ(events[1]->age().version(), 1u);
   EXPECT_THAT(Kinds(reader), IsEmpty());
   Happen("two");
-  EXPECT_THAT(Kinds(reader), ElementsAre("two")) << "the answer has not moved its cursor";
+  EXPECT_THAT(Kinds(reader), ElementsAre("two")) << "the snapshot has not changed the cursor";
 }
 
-TEST_F(EventReaderTest, HearsThatTheBoxBeganAnew) {
-  EventReader reader(*service_, 7);  // of an earlier life
+TEST_F(EventReaderTest, ReportsARestart) {
+  EventReader reader(*service_, 7);  // a cursor of an earlier process
   Happen("one");
   EXPECT_THAT(Kinds(reader), ElementsAre("gap", "one"));
 }
 
-TEST_F(EventReaderTest, HearsManyInSeveralGoes) {
+TEST_F(EventReaderTest, ReturnsManyEventsInSeveralCalls) {
   EventReader reader(*service_, 0);
   for (int i = 0; i < 100; ++i) Happen("e");
   const size_t first = reader.Next().size();

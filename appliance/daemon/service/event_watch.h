@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes events of what differs from one answer to the next.
+// Creates events from the differences between two snapshots.
 #pragma once
 
 #include <set>
@@ -16,19 +16,20 @@ namespace v1 {
 class Event;
 }
 
-// Of one thread.
+// Not thread-safe.
 class EventWatch {
  public:
-  // Faults that are begun, over, taken back. Where analysis began anew since the answer before,
-  // those of before are not taken back: they are begun again once they are found again.
+  // Returns events for faults that started, were resolved or were withdrawn since the previous
+  // snapshot. If the analysis restarted in between, earlier faults are not reported as withdrawn;
+  // they are reported as started when they are detected again.
   std::vector<v1::Event> LookAt(const AnswerView& answer);
-  // Those that have ended since the last time.
+  // Returns events for sources that stopped since the last call.
   std::vector<v1::Event> LookAt(const std::vector<SourceState>& sources, Timestamp now);
 
  private:
   FindingWatch findings_;
-  uint32_t restarted_ = 0;       // by the last answer
-  std::set<std::string> failed_;  // sources
+  uint32_t restarted_ = 0;       // number of analysis restarts in the last snapshot
+  std::set<std::string> failed_;  // names of stopped sources
 };
 
 }  // namespace rocescope

@@ -24,7 +24,7 @@ class EventWatchTest : public ServiceTest {
         {.kind = FindingKind::kNicCrash, .place = {PlaceKind::kNic, nic}, .confidence = 1}});
     return snapshot;
   }
-  // Kinds of events.
+  // Returns the kinds of the events.
   std::vector<std::string> Look(Snapshot snapshot, uint32_t restarted) {
     Publish(std::move(snapshot), restarted);
     std::vector<std::string> kinds;
@@ -37,17 +37,17 @@ class EventWatchTest : public ServiceTest {
   EventWatch watch_;
 };
 
-TEST_F(EventWatchTest, WhatIsNotFoundAnyMoreIsTakenBack) {
+TEST_F(EventWatchTest, FaultThatDisappearsIsWithdrawn) {
   EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
   EXPECT_THAT(Look(ACrash(), 0), IsEmpty());
   EXPECT_THAT(Look({}, 0), ElementsAre("fault_withdrawn"));
 }
 
-TEST_F(EventWatchTest, WhereTheClockWasSetBackNothingIsTakenBack) {
+TEST_F(EventWatchTest, NothingIsWithdrawnWhenTheAnalysisRestarts) {
   EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
   EXPECT_THAT(Look({}, 1), IsEmpty());
   EXPECT_THAT(Look(ACrash(), 1), ElementsAre("fault_begun"));
-  EXPECT_THAT(Look({}, 1), ElementsAre("fault_withdrawn")) << "of the same beginning";
+  EXPECT_THAT(Look({}, 1), ElementsAre("fault_withdrawn")) << "without a restart in between";
 }
 
 }  // namespace

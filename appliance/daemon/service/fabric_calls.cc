@@ -45,7 +45,7 @@ void FillNode(const Fabric& fabric, NodeIndex index, v1::TopologyNode& out) {
   }
 }
 
-// The end of the lower tier first.
+// Returns the end in the lower tier first.
 void FillLink(const Fabric& fabric, const topology::Link& link, v1::TopologyLink& out) {
   const auto tier = [&](topology::PortIndex port) {
     return fabric.node(fabric.port(port).node).tier;
@@ -77,7 +77,7 @@ void FillLoad(const Fabric& fabric, const LinkLoad& load, Duration window, v1::L
   out.set_errors(load.errors);
 }
 
-// Neighbours of a higher tier, in the order of ports, each once in all.
+// Returns the neighbours in a higher tier, in the order of ports and without duplicates.
 void AddAbove(const Fabric& fabric, NodeIndex node, std::set<NodeIndex>& seen,
               std::vector<NodeIndex>& above) {
   const topology::Node& at = fabric.node(node);
@@ -203,7 +203,7 @@ ServiceStatus Service::ListNodeSwitches(const v1::ListNodeSwitchesRequest& reque
     const auto token = ParsePageToken(request.page_token());
     if (!token || token->version != 0) {
       return Refuse(ServiceFault::kBadRequest,
-                    "page_token is none that this box gave out: leave it empty for the first page");
+                    "page_token: not a token of this appliance; leave it empty for the first page");
     }
     first = token->offset;
   }

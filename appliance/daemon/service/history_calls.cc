@@ -22,25 +22,25 @@ constexpr uint32_t kMaxPoints = 10'000;
 ServiceError Unreadable(const Error& error) {
   if (error.code == ErrorCode::kResourceExhausted) {
     return {.fault = ServiceFault::kTooLong,
-            .message = fmt::format("{}: ask for a narrower range of time (from_ns, until_ns)",
-                                   error.message)};
+            .message =
+                fmt::format("{}: request a shorter time range (from_ns, until_ns)", error.message)};
   }
-  return {
-      .fault = ServiceFault::kNoDataYet,
-      .message = fmt::format("{}: the history cannot be read now; ask again later", error.message)};
+  return {.fault = ServiceFault::kNoDataYet,
+          .message = fmt::format("{}: the history cannot be read at the moment; try again later",
+                                 error.message)};
 }
 
 template <typename Request, typename Query>
 ServiceStatus SetRange(const Request& request, Query& query) {
   if (request.from_ns() < 0 || request.until_ns() < 0) {
     return Refuse(ServiceFault::kBadRequest,
-                  "from_ns and until_ns are nanoseconds since the epoch, not before it");
+                  "from_ns, until_ns: expected nanoseconds since the Unix epoch, 0 or greater");
   }
   query.from = WithinBounds(FromNanoseconds(request.from_ns()));
   if (request.until_ns() > 0) query.until = WithinBounds(FromNanoseconds(request.until_ns()));
   if (query.from < query.until) return {};
   return Refuse(ServiceFault::kBadRequest,
-                fmt::format("until_ns, {}, is not later than from_ns, {}", request.until_ns(),
+                fmt::format("until_ns: {} must be greater than from_ns ({})", request.until_ns(),
                             request.from_ns()));
 }
 
@@ -49,16 +49,17 @@ ServiceResult<SeriesQuery> SeriesQueryOf(const Request& request, const std::stri
   SeriesQuery query = {.name = name, .max_points = request.max_points()};
   if (const auto set = SetRange(request, query); !set) return tl::unexpected(set.error());
   if (request.step_ns() < 0) {
-    return Refuse(ServiceFault::kBadRequest, "step_ns is a length of time, not below 0");
+    return Refuse(ServiceFault::kBadRequest,
+                  "step_ns: expected a duration in nanoseconds, 0 or greater");
   }
-  // Longer than all that there can be is one step.
+  // A step longer than the whole history is one step.
   query.step = std::min<Duration>(Duration(request.step_ns()), std::chrono::hours(24 * 3660));
   if (query.max_points == 0) query.max_points = kDefaultPoints;
   query.max_points = std::clamp(query.max_points, 2u, kMaxPoints);
   return query;
 }
 
-// "AT_NS.ID"; opaque to callers.
+// Formats the cursor as "AT_NS.ID", which is opaque to clients.
 std::string ToText(const EventCursor& cursor) {
   return fmt::format("{}.{}", cursor.at_ns, cursor.id);
 }
@@ -84,8 +85,7 @@ void FillSeries(const Series<Point>& series, Response& out) {
 ServiceStatus Service::NeedHistory() const {
   if (history_ != nullptr) return {};
   return Refuse(ServiceFault::kNoHistory,
-                "the box keeps no history: give it a file for that (key `history.file` of its "
-                "configuration)");
+                "the appliance stores no history: set the key `history.file` in its configuration");
 }
 
 ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
@@ -100,13 +100,13 @@ ServiceStatus Service::ListPastEvents(const v1::ListPastEventsRequest& request,
     query.after = ParseCursor(request.page_token());
     if (!query.after) {
       return Refuse(ServiceFault::kBadRequest,
-                    "page_token is none that this box gave out: leave it empty for the first page");
+                    "page_token: not a token of this appliance; leave it empty for the first page");
     }
   }
   const auto page = history_->Events(query);
   if (!page) return tl::unexpected(Unreadable(page.error()));
   for (const std::string& message : page->messages) {
-    // Of a later rocescope's fields those that are known remain.
+    // Unknown fields of a newer version are ignored.
     (void)out.add_events()->ParseFromString(message);
   }
   if (page->next) out.set_next_page_token(ToText(*page->next));
@@ -121,10 +121,11 @@ ServiceStatus Service::GetLinkHistory(const v1::GetLinkHistoryRequest& request,
   const auto series = history_->LinkSeries(*query);
   if (!series) return tl::unexpected(Unreadable(series.error()));
   if (!series->is_known) {
-    return Refuse(ServiceFault::kUnknownElement,
-                  fmt::format("the history has no minute of a port \"{}\": a link's direction is "
-                              "the port that sends, NODE:PORT",
-                              request.port()));
+    return Refuse(
+        ServiceFault::kUnknownElement,
+        fmt::format(
+            "port: no history of port \"{}\"; expected the sending port NODE:PORT of a link",
+            request.port()));
   }
   out.set_port(request.port());
   FillSeries(*series, out);
@@ -140,8 +141,8 @@ ServiceStatus Service::GetJobHistory(const v1::GetJobHistoryRequest& request,
   if (!series) return tl::unexpected(Unreadable(series.error()));
   if (!series->is_known) {
     return Refuse(ServiceFault::kUnknownJob,
-                  fmt::format("the history has no minute of a job \"{}\": give its id, or the "
-                              "scheduler's number or name of it",
+                  fmt::format("job: no history of job \"{}\"; expected a job id, or the "
+                              "scheduler's number or name of the job",
                               request.job()));
   }
   out.set_job(request.job());

@@ -40,7 +40,7 @@ class HistoryCalls : public ServiceTest {
   std::unique_ptr<HistoryStore> store_;
 };
 
-TEST_F(HistoryCalls, WithoutAFileSaySo) {
+TEST_F(HistoryCalls, FailWithoutAHistory) {
   v1::ListPastEventsResponse events;
   v1::GetLinkHistoryResponse links;
   v1::GetJobHistoryResponse jobs;
@@ -53,7 +53,7 @@ TEST_F(HistoryCalls, WithoutAFileSaySo) {
   }
 }
 
-TEST_F(HistoryCalls, AQuestionThatTakesTooLongSaysToAskForLess) {
+TEST_F(HistoryCalls, SlowQueryAsksForAShorterRange) {
   OpenHistory(std::chrono::milliseconds(0));
   for (int i = 0; i < 2000; ++i) {
     store_->Add(LinkMinute{.minute = i, .port = "leaf0:1", .windows = 1});
@@ -65,10 +65,10 @@ TEST_F(HistoryCalls, AQuestionThatTakesTooLongSaysToAskForLess) {
   const ServiceStatus status = service_->GetLinkHistory(request, response);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().fault, ServiceFault::kTooLong);
-  EXPECT_THAT(status.error().message, HasSubstr("narrower range of time (from_ns, until_ns)"));
+  EXPECT_THAT(status.error().message, HasSubstr("shorter time range (from_ns, until_ns)"));
 }
 
-TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {
+TEST_F(HistoryCalls, EventsAreReturnedUnchangedInPages) {
   OpenHistory();
   v1::Event event;
   for (int i = 0; i < 3; ++i) {
@@ -84,7 +84,7 @@ TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {
   ASSERT_TRUE(service_->ListPastEvents(request, first));
   ASSERT_THAT(first.events(), SizeIs(2));
   EXPECT_EQ(first.events(0).finding().place(), "leaf2");
-  EXPECT_EQ(first.events(0).cursor(), 0u) << "it was of a life of the box";
+  EXPECT_EQ(first.events(0).cursor(), 0u) << "cursors are valid in one process only";
   request.set_page_token(first.next_page_token());
   v1::ListPastEventsResponse second;
   ASSERT_TRUE(service_->ListPastEvents(request, second));
@@ -98,7 +98,7 @@ TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {
   }
 }
 
-TEST_F(HistoryCalls, ALinksUseIsItsMeanAndUnknownWhereNobodyToldIt) {
+TEST_F(HistoryCalls, LinkUtilisationIsTheMeanOrUnknown) {
   OpenHistory();
   Add(LinkMinute{.minute = 10,
                  .port = "leaf0:Ethernet1",
@@ -113,7 +113,7 @@ TEST_F(HistoryCalls, ALinksUseIsItsMeanAndUnknownWhereNobodyToldIt) {
   v1::GetLinkHistoryResponse response;
   ASSERT_TRUE(service_->GetLinkHistory(request, response));
   EXPECT_EQ(response.step_ns(), kMinuteNs);
-  ASSERT_THAT(response.points(), SizeIs(2)) << "nothing is known of minute 11";
+  ASSERT_THAT(response.points(), SizeIs(2)) << "minute 11 has no data";
   EXPECT_EQ(response.points(0).from_ns(), 10 * kMinuteNs);
   EXPECT_EQ(response.points(0).mean_use(), 0.25);
   EXPECT_EQ(response.points(0).most_use(), 0.7);
@@ -125,7 +125,7 @@ TEST_F(HistoryCalls, ALinksUseIsItsMeanAndUnknownWhereNobodyToldIt) {
   EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownElement);
 }
 
-TEST_F(HistoryCalls, AJobsPeriodIsItsMeanAndItsServiceTheWorst) {
+TEST_F(HistoryCalls, JobPeriodIsTheMeanAndServiceTheWorst) {
   OpenHistory();
   Add(JobMinute{.minute = 10,
                 .job = "nccl-1",
@@ -153,7 +153,7 @@ TEST_F(HistoryCalls, AJobsPeriodIsItsMeanAndItsServiceTheWorst) {
   EXPECT_EQ(unknown.error().fault, ServiceFault::kUnknownJob);
 }
 
-TEST_F(HistoryCalls, ARangeThatIsNoneIsAnErrorAndNotAnEmptyOne) {
+TEST_F(HistoryCalls, InvalidRangeIsAnError) {
   OpenHistory();
   v1::GetLinkHistoryRequest request;
   v1::GetLinkHistoryResponse response;
@@ -167,7 +167,7 @@ TEST_F(HistoryCalls, ARangeThatIsNoneIsAnErrorAndNotAnEmptyOne) {
   EXPECT_EQ(fault(20, 10, 0), ServiceFault::kBadRequest);
   EXPECT_EQ(fault(-1, 10, 0), ServiceFault::kBadRequest);
   EXPECT_EQ(fault(0, 0, -1), ServiceFault::kBadRequest);
-  EXPECT_EQ(fault(0, INT64_MAX, INT64_MAX), ServiceFault::kUnknownElement) << "but this is one";
+  EXPECT_EQ(fault(0, INT64_MAX, INT64_MAX), ServiceFault::kUnknownElement) << "this range is valid";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Points of a series as messages.
+// Converts points of a time series to messages.
 #pragma once
 
 #include "appliance/daemon/history/queries.h"

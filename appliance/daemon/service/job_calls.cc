@@ -29,22 +29,23 @@ Timestamp TimeOrNow(int64_t ns) { return ns == 0 ? WallClock() : FromNanoseconds
 
 ServiceStatus CheckTime(std::string_view field, int64_t ns) {
   if (ns >= 0 && FromNanoseconds(ns) <= kLatestTime) return {};
-  return Refuse(ServiceFault::kBadRequest,
-                fmt::format("{}: {} is no time: expected nanoseconds since the epoch, 0 to {}",
-                            field, ns, ToNanoseconds(kLatestTime)));
+  return Refuse(
+      ServiceFault::kBadRequest,
+      fmt::format("{}: invalid time {}: expected nanoseconds since the Unix epoch, 0 to {}", field,
+                  ns, ToNanoseconds(kLatestTime)));
 }
 
-// `field` is a moment at which the job is over. It may be a little before its start, which another
-// clock may have told, or a script that knows whole seconds alone.
+// Checks that the time `over` of `field` is not before the start of the job. One minute of
+// tolerance allows for clock differences and for scripts with a resolution of seconds.
 ServiceStatus CheckOver(std::string_view field, Timestamp over, Timestamp start) {
   constexpr Duration kApart = std::chrono::minutes(1);
   if (over >= start - kApart) return {};
   return Refuse(ServiceFault::kBadRequest,
-                fmt::format("{}: {} is before the job's start, {}", field, ToNanoseconds(over),
-                            ToNanoseconds(start)));
+                fmt::format("{}: {} is before the start of the job ({})", field,
+                            ToNanoseconds(over), ToNanoseconds(start)));
 }
 
-// A node that is named twice is the job's once, with the GPUs of both.
+// Returns the nodes without duplicates. A node that occurs twice gets the GPUs of both entries.
 std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
   std::vector<AllocatedNode> nodes;
   std::map<std::string_view, size_t> places;
@@ -55,7 +56,7 @@ std::vector<AllocatedNode> NodesOf(const v1::RegisterJobRequest& request) {
       continue;
     }
     std::vector<uint32_t>& gpus = nodes[at->second].gpus;
-    if (node.gpus().empty()) gpus.clear();  // all of them
+    if (node.gpus().empty()) gpus.clear();  // no GPU list: all GPUs of the node
     if (!gpus.empty()) gpus.insert(gpus.end(), node.gpus().begin(), node.gpus().end());
   }
   for (AllocatedNode& node : nodes) {
@@ -74,28 +75,31 @@ bool HasHost(const topology::Fabric& fabric, const std::string& name) {
   });
 }
 
-// What JobFile can keep, and no more than memory should hold of a job.
+// Checks that JobFile can store the job, and limits its size.
 ServiceStatus CheckJob(const v1::RegisterJobRequest& request) {
   constexpr size_t kLongestText = 4096;
   if (request.id() == 0 || request.nodes().empty()) {
     return Refuse(ServiceFault::kBadRequest,
-                  "a job has the scheduler's number, from 1 on, and at least one node");
+                  "id, nodes: expected a job number greater than 0 and at least one node");
   }
   if (static_cast<size_t>(request.nodes_size()) > kMaxJobNodes ||
       std::max(request.name().size(), request.user().size()) > kLongestText) {
     return Refuse(ServiceFault::kBadRequest,
-                  fmt::format("a job has at most {} nodes, and a name and user of {} octets",
+                  fmt::format("nodes, name, user: expected at most {} nodes, and a name and a user "
+                              "of at most {} bytes",
                               kMaxJobNodes, kLongestText));
   }
   for (const v1::JobNode& node : request.nodes()) {
     if (!topology::IsNodeName(node.name())) {
-      return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("\"{}\" is no node's name: a host list has to be taken apart first",
-                                node.name()));
+      return Refuse(
+          ServiceFault::kBadRequest,
+          fmt::format("nodes: invalid node name \"{}\"; expand host lists before registration",
+                      node.name()));
     }
     if (std::ranges::any_of(node.gpus(), [](uint32_t gpu) { return gpu >= kMaxGpuNumber; })) {
-      return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("{}: numbers of GPUs are below {}", node.name(), kMaxGpuNumber));
+      return Refuse(
+          ServiceFault::kBadRequest,
+          fmt::format("nodes: {}: GPU numbers must be less than {}", node.name(), kMaxGpuNumber));
     }
   }
   if (const auto sound = CheckTime("start_ns", request.start_ns()); !sound) return sound;
@@ -147,7 +151,8 @@ ServiceStatus Service::GetJob(const v1::GetJobRequest& request, v1::GetJobRespon
 }
 
 void Service::TellAllocations() {
-  constexpr auto kPatience = std::chrono::seconds(1);  // schedulers' hooks have two
+  constexpr auto kPatience =
+      std::chrono::seconds(1);  // hooks of schedulers usually time out after 2 s
   uint64_t version = 0;
   {
     const std::lock_guard lock(telling_);
@@ -155,7 +160,7 @@ void Service::TellAllocations() {
     box_.SetAllocations(told);
     if (job_file_ != nullptr) version = job_file_->Save(std::move(told));
   }
-  // Not with the lock: those who call at the same time wait for the same write.
+  // Wait without the lock, so that concurrent callers share one write.
   if (job_file_ != nullptr) job_file_->WaitFor(version, kPatience);
 }
 
@@ -179,7 +184,8 @@ ServiceStatus Service::RegisterJob(const v1::RegisterJobRequest& request,
   }
   if (!registry_.Register(std::move(job))) {
     return Refuse(ServiceFault::kTooMany,
-                  fmt::format("{} jobs are registered, and none of them has ended: end some",
+                  fmt::format("the maximum of {} registered jobs is reached, and none of them has "
+                              "ended: call EndJob for jobs that are over",
                               JobRegistry::kMost));
   }
   TellAllocations();
@@ -221,12 +227,12 @@ ServiceStatus Service::ListRegisteredJobs(const v1::ListRegisteredJobsRequest& r
     add(*job);
     return {};
   }
-  uint64_t after = 0;  // an id, which outlives what is registered and ends between two pages
+  uint64_t after = 0;  // a job id, so that the position stays valid when jobs are added or removed
   if (!request.page_token().empty()) {
     const auto token = ParsePageToken(request.page_token());
     if (!token || token->version != 0) {
       return Refuse(ServiceFault::kBadRequest,
-                    "page_token is none that this box gave out: leave it empty for the first page");
+                    "page_token: not a token of this appliance; leave it empty for the first page");
     }
     after = token->offset;
   }

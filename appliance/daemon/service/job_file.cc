@@ -28,7 +28,7 @@ constexpr auto kLongestPause = std::chrono::milliseconds(100);
 constexpr auto kLate = std::chrono::seconds(1);
 constexpr auto kRetry = std::chrono::seconds(1);
 constexpr std::string_view kKey = "jobs.file";
-constexpr uintmax_t kLargest = uintmax_t{1} << 30;  // more than a registry has room for
+constexpr uintmax_t kLargest = uintmax_t{1} << 30;  // larger than any job file
 
 std::string Why(const std::string& path) {
   return fmt::format("{}: {}", path, std::generic_category().message(errno));
@@ -39,8 +39,8 @@ bool IsRegular(int file) {
   return fstat(file, &found) == 0 && S_ISREG(found.st_mode);
 }
 
-// So that the file's new name is on the disk too. Where a folder cannot be opened or synced, as on
-// some network disks, the rename is all there is.
+// Makes the rename durable. If a folder cannot be opened or synced, as on some network file
+// systems, the rename alone has to suffice.
 void SyncFolderOf(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const int opened =
@@ -50,7 +50,7 @@ void SyncFolderOf(const std::string& path) {
   close(opened);
 }
 
-// "" or why not. The text is on the disk before it takes the place of the one before.
+// Returns "" or the error. The text is synced to disk before it replaces the previous file.
 std::string WriteWhole(const std::string& path, std::string_view text) {
   const std::string other = path + ".new";
   const int file = open(other.c_str(),
@@ -58,7 +58,7 @@ std::string WriteWhole(const std::string& path, std::string_view text) {
   if (file < 0) return Why(other);
   if (!IsRegular(file)) {
     close(file);
-    return fmt::format("{}: is no regular file, and left as it is", other);
+    return fmt::format("{}: not a regular file; the file was not changed", other);
   }
   if (ftruncate(file, 0) != 0) {
     std::string why = Why(other);
@@ -76,7 +76,7 @@ std::string WriteWhole(const std::string& path, std::string_view text) {
   close(file);
   if (!well) return why;
   if (const auto own = OwnFile(path, kKey); !own || *own != path) {
-    return own ? fmt::format("{}: is a symbolic link now, and left as it is", path)
+    return own ? fmt::format("{}: the path is now a symbolic link; the file was not changed", path)
                : own.error().message;
   }
   if (std::rename(other.c_str(), path.c_str()) != 0) return Why(path);
@@ -105,7 +105,7 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(
     if (!text) return tl::unexpected(text.error());
     if (!text->empty() && !IsJobFile(*text)) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("{}: no file of rocescope's jobs: it is left as it is; name "
+                       fmt::format("{}: not a rocescope job file; the file was not changed; use "
                                    "another file (key `jobs.file`)",
                                    path));
     }
@@ -119,8 +119,8 @@ Result<std::unique_ptr<JobFile>> JobFile::Open(
     } else {
       const Result<std::string> aside = MoveAside(path, WallClock());
       if (!aside) return tl::unexpected(aside.error());
-      tell(fmt::format("{}: {}; it is now {}, and no job is registered", path, jobs.error().message,
-                       *aside));
+      tell(fmt::format("{}: {}; moved the file to {}; no jobs are registered", path,
+                       jobs.error().message, *aside));
     }
   }
   return std::unique_ptr<JobFile>(new JobFile(path, *std::move(lock), std::move(found)));
@@ -168,7 +168,7 @@ bool JobFile::Flush(std::chrono::milliseconds most) {
 std::string JobFile::problem() const {
   const std::lock_guard lock(mutex_);
   if (!problem_.empty() || !writing_ || Clock::now() - writing_since_ < kLate) return problem_;
-  return fmt::format("{}: the disk takes more than a second", path_);
+  return fmt::format("{}: writing takes more than a second; check the disk", path_);
 }
 
 void JobFile::Run() {
@@ -189,8 +189,8 @@ void JobFile::Run() {
     if (problem_.empty()) written_ = version;
     if (!problem_.empty() && !next_ && !ending_) next_ = std::move(taken);
     changed_.notify_all();
-    // Callers wait for it, and those who come meanwhile are of one version. Many jobs take long to
-    // write: half of the time at most.
+    // Changes that arrive during the pause share one write. Many jobs take long to write; the pause
+    // limits writing to half of the time.
     const Clock::duration pause =
         problem_.empty() ? std::min<Clock::duration>(Clock::now() - begin, kLongestPause) : kRetry;
     changed_.wait_for(lock, pause, [&] { return ending_; });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered jobs on the disk, so that a box that begins anew knows them: a small file, written
-// whole into another one and put in its place, by a thread of its own.
+// Registered jobs on disk, so that they survive a restart. A separate thread writes the small file
+// completely to a temporary file and renames it.
 //
-// Not in the history's database: that one is optional, drops rows rather than wait, and forgets by
-// age; who runs where has to be right, and is small.
+// The jobs are not stored in the history database: the history is optional, drops rows when the
+// disk is slow, and deletes old rows. The registered jobs must be complete, and are small.
 #pragma once
 
 #include <chrono>
@@ -25,27 +25,27 @@ namespace rocescope {
 
 class JobFile {
  public:
-  // Reads what is there. One of ours that is broken is moved aside to FILE.broken-TIME, which
-  // `tell` says. What is none of ours, or a newer rocescope's, is an error and not touched; so is
-  // another box that has the file.
+  // Opens and reads the file. A damaged job file is moved to FILE.broken-TIME, which `tell`
+  // reports. A file that is not a job file, a file of a newer version, or a file that another
+  // process has locked is an error and is not changed.
   static Result<std::unique_ptr<JobFile>> Open(const std::string& path,
                                                const std::function<void(const std::string&)>& tell);
-  // What was saved is written first.
+  // Writes pending changes first.
   ~JobFile();
 
-  // What the file held when it was opened.
+  // Jobs in the file when it was opened.
   const std::vector<Allocation>& found() const { return found_; }
 
-  // Any thread. Returns at once: the newest is written as soon as the one before is on the disk,
-  // however many are saved in between. Returns what to wait for: counts from 1.
+  // Saves the jobs asynchronously. Thread-safe. If several versions are saved during a write, only
+  // the newest is written next. Returns the version for WaitFor, counted from 1.
   uint64_t Save(std::vector<Allocation> jobs);
-  // Until what was saved as `version`, or later, is on the disk. False: not within `most`, or it
-  // cannot be written now; `problem` says why.
+  // Waits until `version` or a later one is on disk. Returns false if that takes longer than `most`
+  // or if the file cannot be written; see `problem`.
   bool WaitFor(uint64_t version, std::chrono::milliseconds most);
-  // Until all that was saved is written; false: not within `most`, or it could not be.
+  // Waits until all changes are on disk. Returns false if that takes longer than `most` or fails.
   bool Flush(std::chrono::milliseconds most);
-  // Why it is not written now, or that it takes more than a second; what failed is tried again each
-  // second. Empty: it is written.
+  // Returns why the file is not written, or that a write takes more than a second; empty if there
+  // is no problem. A failed write is retried every second.
   std::string problem() const;
 
  private:
@@ -59,8 +59,8 @@ class JobFile {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<std::vector<Allocation>> next_;
-  uint64_t saved_ = 0;    // versions
-  uint64_t written_ = 0;  // the newest that is on the disk
+  uint64_t saved_ = 0;    // newest saved version
+  uint64_t written_ = 0;  // newest version on disk
   bool writing_ = false;
   std::chrono::steady_clock::time_point writing_since_;
   bool ending_ = false;

@@ -57,7 +57,7 @@ class JobFileTest : public testing::Test {
   std::string told_;
 };
 
-TEST_F(JobFileTest, WhatWasSavedIsThereAfterwards) {
+TEST_F(JobFileTest, RestoresSavedJobs) {
   Allocation ended = Job(8);
   ended.state = AllocationState::kEnded;
   ended.end = At(200);
@@ -79,7 +79,7 @@ TEST_F(JobFileTest, WhatWasSavedIsThereAfterwards) {
   EXPECT_EQ(told_, "");
 }
 
-TEST_F(JobFileTest, TheNewestIsWrittenWhileItIsOpen) {
+TEST_F(JobFileTest, WritesTheNewestVersionWhileOpen) {
   const auto file = Open();
   for (uint64_t id = 1; id <= 50; ++id) file->Save({Job(id)});
   ASSERT_TRUE(file->Flush(kLong));
@@ -91,7 +91,7 @@ TEST_F(JobFileTest, TheNewestIsWrittenWhileItIsOpen) {
   EXPECT_FALSE(std::filesystem::exists(path_ + ".new"));
 }
 
-TEST_F(JobFileTest, WhatWasWaitedForIsOnTheDisk) {
+TEST_F(JobFileTest, WaitForReturnsWhenTheVersionIsOnDisk) {
   const auto file = Open();
   for (uint64_t id = 1; id <= 20; ++id) {
     ASSERT_TRUE(file->WaitFor(file->Save({Job(id)}), kLong));
@@ -102,7 +102,7 @@ TEST_F(JobFileTest, WhatWasWaitedForIsOnTheDisk) {
   }
 }
 
-TEST_F(JobFileTest, WhatIsNoFileIsAnErrorAndLeftAsItIs) {
+TEST_F(JobFileTest, NonRegularFileIsAnErrorAndUnchanged) {
   std::filesystem::create_directories(folder_ / "folder");
   std::filesystem::create_symlink(folder_ / "folder", folder_ / "link");
   std::filesystem::create_symlink(folder_ / "nothing", folder_ / "nowhere");
@@ -116,7 +116,7 @@ TEST_F(JobFileTest, WhatIsNoFileIsAnErrorAndLeftAsItIs) {
   }
 }
 
-TEST_F(JobFileTest, ALinkToAFileStaysOne) {
+TEST_F(JobFileTest, KeepsASymbolicLink) {
   std::ofstream(folder_ / "elsewhere");
   std::filesystem::create_symlink(folder_ / "elsewhere", path_);
   Open()->Save({Job(7)});
@@ -124,15 +124,15 @@ TEST_F(JobFileTest, ALinkToAFileStaysOne) {
   EXPECT_THAT(Open()->found(), SizeIs(1));
 }
 
-TEST_F(JobFileTest, WhatTakesTheFilesPlaceIsLeftAsItIs) {
+TEST_F(JobFileTest, ReplacementOfTheFileIsUnchanged) {
   const auto file = Open();
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   EXPECT_FALSE(file->WaitFor(file->Save({Job(7)}), kLong));
-  EXPECT_THAT(file->problem(), HasSubstr("is no regular file"));
+  EXPECT_THAT(file->problem(), HasSubstr("not a regular file"));
   EXPECT_TRUE(std::filesystem::is_fifo(path_));
 }
 
-TEST_F(JobFileTest, ABrokenFileIsMovedAsideAndTold) {
+TEST_F(JobFileTest, DamagedFileIsMovedAsideAndReported) {
   Write("{\"rocescope_jobs\":1}\n{\"id\":7,\"na");
   EXPECT_THAT(Open()->found(), IsEmpty());
   EXPECT_THAT(told_, HasSubstr("jobs.json: line 2: expected a job"));
@@ -140,7 +140,7 @@ TEST_F(JobFileTest, ABrokenFileIsMovedAsideAndTold) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(JobFileTest, WhatIsNoneOfOursIsAnErrorAndLeftAsItIs) {
+TEST_F(JobFileTest, OtherFileFormatIsAnErrorAndUnchanged) {
   for (const char* text : {"{\"jobs\":[]}\n", "id,name\n7,train\n", "\n"}) {
     Write(text);
     EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
@@ -155,25 +155,26 @@ TEST_F(JobFileTest, AnEmptyFileHasNoJobs) {
   EXPECT_EQ(told_, "");
 }
 
-TEST_F(JobFileTest, WhatCannotBeLookedAtIsAnError) {
+TEST_F(JobFileTest, InaccessibleFileIsAnError) {
   std::filesystem::create_symlink(path_, path_);  // ELOOP
   EXPECT_THAT(ErrorOfOpening(), AllOf(HasSubstr(path_), HasSubstr("(key `jobs.file`)")));
 }
 
-TEST_F(JobFileTest, ANewerFileIsLeftAlone) {
+TEST_F(JobFileTest, NewerVersionIsUnchanged) {
   Write("{\"rocescope_jobs\":2}\n");
-  EXPECT_THAT(ErrorOfOpening(), HasSubstr("form 2, and this one knows 1"));
+  EXPECT_THAT(ErrorOfOpening(),
+              HasSubstr("unsupported format version 2 (this rocescope supports 1)"));
   EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
-TEST_F(JobFileTest, IsOneBoxs) {
+TEST_F(JobFileTest, IsLockedByOneProcess) {
   const auto file = Open();
-  EXPECT_THAT(ErrorOfOpening(), HasSubstr("name another file (key `jobs.file`)"));
+  EXPECT_THAT(ErrorOfOpening(), HasSubstr("use another file (key `jobs.file`)"));
 }
 
-TEST_F(JobFileTest, WhatCannotBeWrittenIsAProblemUntilItCan) {
+TEST_F(JobFileTest, WriteFailureIsAProblemUntilAWriteSucceeds) {
   const auto file = Open();
-  std::filesystem::create_directories(path_ + ".new");  // where it would write
+  std::filesystem::create_directories(path_ + ".new");  // blocks the temporary file
   file->Save({Job(7)});
   EXPECT_FALSE(file->Flush(std::chrono::milliseconds(300)));
   EXPECT_THAT(file->problem(), HasSubstr("jobs.json.new: "));

@@ -105,8 +105,8 @@ Result<std::vector<Allocation>> ParseJobFile(std::string_view text) {
       }
       if (*form != kForm) {
         return MakeError(ErrorCode::kUnimplemented,
-                         fmt::format("line 1: written by another rocescope (form {}, and this one "
-                                     "knows {}): update it, or name another file",
+                         fmt::format("line 1: unsupported format version {} (this rocescope "
+                                     "supports {}): update rocescope, or use another file",
                                      form->dump(), kForm));
       }
       continue;
@@ -115,8 +115,8 @@ Result<std::vector<Allocation>> ParseJobFile(std::string_view text) {
     if (job) nodes += job->nodes.size();
     if (!job || !ids.insert(job->id).second || nodes > (size_t{1} << 20)) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("line {}: expected a job with id, name, user, ended and nodes, "
-                                   "each once",
+                       fmt::format("line {}: expected a job with the keys id, name, user, ended "
+                                   "and nodes, with a unique id",
                                    number));
     }
     jobs.push_back(*std::move(job));

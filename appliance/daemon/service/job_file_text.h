@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered jobs as text: a line of JSON with the form's version, and one for each job.
+// Text format of the job file: one line of JSON with the format version, then one line for each
+// job.
 #pragma once
 
 #include <span>
@@ -12,14 +13,14 @@
 
 namespace rocescope {
 
-// The names of nodes must be topology's IsNodeName.
+// Node names must fulfil topology::IsNodeName.
 std::string WriteJobFile(std::span<const Allocation> jobs);
 
-// Whether it begins as what WriteJobFile writes, whatever comes then.
+// Returns whether the text has the header that WriteJobFile writes. The rest is not checked.
 bool IsJobFile(std::string_view text);
 
-// What WriteJobFile wrote. An error says in which line: kUnimplemented if a newer rocescope wrote
-// it, else kInvalidArgument. Each id is there once, none is 0.
+// Parses the output of WriteJobFile. Ids in the result are unique and not 0. An error contains the
+// line number; it is kUnimplemented if a newer version wrote the file, otherwise kInvalidArgument.
 Result<std::vector<Allocation>> ParseJobFile(std::string_view text);
 
 }  // namespace rocescope

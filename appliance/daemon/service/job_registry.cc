@@ -9,7 +9,7 @@
 namespace rocescope {
 namespace {
 
-// Of one that has ended and does not say when: before all others.
+// An ended job without an end time sorts before all others.
 Timestamp EndOf(const Allocation& job) { return job.end.value_or(Timestamp{}); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The jobs that a scheduler has registered: whose nodes are whose. Any thread.
+// Jobs that a scheduler has registered. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,30 +19,33 @@ namespace rocescope {
 
 class JobRegistry {
  public:
-  // Beyond which the one that ended first is forgotten; where none has ended, a new one is refused.
+  // Maximum number of jobs. When it is exceeded, the job that ended first is forgotten; if no job
+  // has ended, a new one is refused.
   static constexpr size_t kMost = 65'536;
-  // Likewise of nodes, all jobs together.
+  // Maximum number of nodes of all jobs together, with the same policy.
   static constexpr size_t kMaxNodes = size_t{1} << 20;
-  // Of those that have ended, whoever is told hears of the last ones.
+  // Number of ended jobs, the latest ones, that Told() returns.
   static constexpr size_t kMaxEndedTold = 1000;
 
-  // False: there is no room. One of the same number takes the place of the one before, unless that
-  // has ended and began at the same time: then it is the same one, said late.
+  // Returns false if the registry is full. A job replaces an earlier one of the same number, unless
+  // the earlier one has ended and has the same start time: then it is the same job, registered
+  // late, and stays ended.
   bool Register(Allocation allocation);
-  // False: it is not known. One that had ended keeps its end.
+  // Returns false if the job is unknown. A job that has already ended keeps its end time.
   bool End(uint64_t id, Timestamp end);
 
-  // By its number or name.
+  // Returns whether a job with this number or name exists.
   bool Has(std::string_view name) const;
-  // By id.
+  // Returns all jobs in the order of ids.
   std::vector<Allocation> All() const;
-  // What analysis and the file are told: those that are held, and of the others the kMaxEndedTold
-  // that ended last. By id. Takes no longer for all that ended before.
+  // Returns the jobs for the analysis and the job file: all running ones, and the last
+  // kMaxEndedTold that ended, in the order of ids. The run time does not depend on the number of
+  // other ended jobs.
   std::vector<Allocation> Told() const;
-  // Those that have not ended; by id.
+  // Returns the jobs that have not ended, in the order of ids.
   std::vector<Allocation> Held() const;
   std::optional<Allocation> Find(uint64_t id) const;
-  // Of ids above `after`, so many at most; by id.
+  // Returns at most `most` jobs with ids above `after`, in the order of ids.
   std::vector<Allocation> After(uint64_t after, bool ended_too, size_t most) const;
 
  private:
@@ -52,9 +55,9 @@ class JobRegistry {
 
   mutable std::mutex mutex_;
   std::map<uint64_t, Allocation> jobs_;
-  std::set<uint64_t> held_;                         // each of jobs_ is in one of these two
-  std::set<std::pair<Timestamp, uint64_t>> ended_;  // when, and which
-  size_t nodes_ = 0;                                // of all
+  std::set<uint64_t> held_;                         // each job is in either held_ or ended_
+  std::set<std::pair<Timestamp, uint64_t>> ended_;  // end time and id
+  size_t nodes_ = 0;                                // nodes of all jobs
 };
 
 }  // namespace rocescope

@@ -14,7 +14,7 @@ using testing::SizeIs;
 Allocation Job(uint64_t id, std::string name = "") { return {.id = id, .name = std::move(name)}; }
 Timestamp At(int64_t seconds) { return Timestamp(std::chrono::seconds(seconds)); }
 
-TEST(JobRegistry, KnowsAJobByItsNumberAndName) {
+TEST(JobRegistry, FindsAJobByNumberAndName) {
   JobRegistry registry;
   EXPECT_TRUE(registry.Register(Job(7, "pretrain")));
   EXPECT_TRUE(registry.Has("7"));
@@ -35,11 +35,11 @@ TEST(JobRegistry, AJobEndsOnce) {
   EXPECT_EQ(registry.All()[0].end, At(1));
 }
 
-TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
+TEST(JobRegistry, ForgetsTheJobThatEndedFirstButNoRunningJob) {
   JobRegistry registry;
   for (uint64_t id = 1; id <= JobRegistry::kMost; ++id) ASSERT_TRUE(registry.Register(Job(id)));
-  EXPECT_FALSE(registry.Register(Job(1'000'000))) << "all run";
-  EXPECT_TRUE(registry.Register(Job(5))) << "no new one";
+  EXPECT_FALSE(registry.Register(Job(1'000'000))) << "all are running";
+  EXPECT_TRUE(registry.Register(Job(5))) << "replaces an existing job";
   registry.End(20, At(9));
   registry.End(30, At(8));
   EXPECT_TRUE(registry.Register(Job(1'000'000)));
@@ -47,21 +47,21 @@ TEST(JobRegistry, ForgetsWhatEndedFirstAndNothingThatRuns) {
   EXPECT_TRUE(registry.Has("20"));
 }
 
-TEST(JobRegistry, TellsThoseThatAreHeldAndTheLastThatEnded) {
+TEST(JobRegistry, TellsRunningJobsAndTheLastThatEnded) {
   JobRegistry registry;
   constexpr uint64_t kEnded = JobRegistry::kMaxEndedTold + 7;
   for (uint64_t id = 1; id <= kEnded + 3; ++id) registry.Register(Job(id));
-  // The highest number ends first.
+  // The job with the highest number ends first.
   for (uint64_t id = 1; id <= kEnded; ++id) registry.End(id, At(static_cast<int64_t>(9999 - id)));
   const auto told = registry.Told();
   ASSERT_THAT(told, SizeIs(JobRegistry::kMaxEndedTold + 3));
   EXPECT_TRUE(std::ranges::is_sorted(told, {}, &Allocation::id));
   EXPECT_EQ(told[JobRegistry::kMaxEndedTold - 1].id, JobRegistry::kMaxEndedTold);
-  EXPECT_EQ(told[JobRegistry::kMaxEndedTold].id, kEnded + 1) << "which is held";
-  EXPECT_THAT(registry.All(), SizeIs(kEnded + 3)) << "others are known here";
+  EXPECT_EQ(told[JobRegistry::kMaxEndedTold].id, kEnded + 1) << "which is running";
+  EXPECT_THAT(registry.All(), SizeIs(kEnded + 3)) << "All() contains the others too";
 }
 
-TEST(JobRegistry, TellsAJobOnceHoweverOftenItEndsAndBegins) {
+TEST(JobRegistry, TellsARestartedJobOnce) {
   JobRegistry registry;
   for (int64_t round = 1; round <= 3; ++round) {
     Allocation job = Job(7);
@@ -75,21 +75,21 @@ TEST(JobRegistry, TellsAJobOnceHoweverOftenItEndsAndBegins) {
   }
 }
 
-TEST(JobRegistry, WhatIsRegisteredLateStaysEnded) {
+TEST(JobRegistry, JobRegisteredLateStaysEnded) {
   JobRegistry registry;
   Allocation job = Job(7);
   job.start = At(5);
   registry.Register(job);
   registry.End(7, At(9));
-  EXPECT_TRUE(registry.Register(job)) << "the same, said again";
+  EXPECT_TRUE(registry.Register(job)) << "the same job, registered again";
   EXPECT_EQ(registry.Find(7)->state, AllocationState::kEnded);
   EXPECT_THAT(registry.Held(), SizeIs(0));
   job.start = At(20);
   registry.Register(job);
-  EXPECT_EQ(registry.Find(7)->state, AllocationState::kHeld) << "it was put back into the queue";
+  EXPECT_EQ(registry.Find(7)->state, AllocationState::kHeld) << "the job was requeued";
 }
 
-TEST(JobRegistry, NodesAreBoundedToo) {
+TEST(JobRegistry, LimitsTheNumberOfNodes) {
   JobRegistry registry;
   Allocation large = Job(1);
   large.nodes.resize(JobRegistry::kMaxNodes - 1);
@@ -97,13 +97,13 @@ TEST(JobRegistry, NodesAreBoundedToo) {
   Allocation two = Job(2);
   two.nodes.resize(2);
   EXPECT_FALSE(registry.Register(two));
-  EXPECT_TRUE(registry.Register(large)) << "it takes its own place";
+  EXPECT_TRUE(registry.Register(large)) << "it replaces itself";
   registry.End(1, At(3));
   EXPECT_TRUE(registry.Register(two));
   EXPECT_FALSE(registry.Has("1"));
 }
 
-TEST(JobRegistry, IsListedInPiecesById) {
+TEST(JobRegistry, ListsJobsInPagesById) {
   JobRegistry registry;
   for (const uint64_t id : {9, 3, 5}) registry.Register(Job(id));
   registry.End(5, At(1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job in a line: what a list of many says of each.
+// Summary of a job, as lists of jobs contain it.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace v1 {
 class JobSummary;
 }
 
-// `index` is that of Attribution::jobs.
+// `index` is an index into Attribution::jobs.
 void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out);
 
-// By its id, or the scheduler's number or name of it if no other job has that; none: there is no
-// such job.
+// Finds a job by its id, or by the scheduler's number or name if only one job has that. Returns
+// nullopt if there is no such job.
 std::optional<size_t> FindJob(const Snapshot& snapshot, std::string_view name);
 
 }  // namespace rocescope

@@ -42,7 +42,7 @@ std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot
                               std::span<const Allocation> allocations, Timestamp now,
                               uint64_t own) {
   std::vector<NodeUse> uses;
-  std::set<uint64_t> told;  // the scheduler has spoken about them
+  std::set<uint64_t> told;  // ids of jobs that the scheduler reports
   for (const Allocation& job : allocations) {
     told.insert(job.id);
     if (job.id == own || job.state == AllocationState::kEnded) continue;

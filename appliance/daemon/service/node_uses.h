@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which hosts the jobs that run hold: by what schedulers say, and by what packets show of jobs that
-// no scheduler told of.
+// Determines which hosts running jobs use, from the scheduler and, for jobs unknown to it, from
+// packets.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace rocescope {
 
-// A job of which no data was seen for so long does not run, as far as packets tell. Longer than
-// what a job computes between two collectives, and than most checkpoints take.
+// A job without data packets for this long is considered not running. The value is longer than the
+// computation between two collectives, and longer than most checkpoints.
 inline constexpr Duration kIdleJob = std::chrono::seconds(60);
-// For so long a job may outlive its time limit until it counts as ended, its scheduler having
-// failed to say so: far beyond Slurm's KillWait, which is 30 s unless it is set.
+// Grace period after the time limit of a job. After it, the job is considered ended although the
+// scheduler has not reported so. The value is far longer than the KillWait of Slurm (default 30 s).
 inline constexpr Duration kOverLimit = std::chrono::minutes(10);
 
-// `allocations` are the scheduler's, those that have ended too, and go before what packets show.
-// `now` is event time; `own` is the number of a job whose nodes are left out, or 0. The snapshot
-// has a fabric.
+// `allocations` are the scheduler's jobs, including ended ones; they take precedence over packets.
+// `now` is event time. The nodes of job number `own` (0: none) are left out. The snapshot must have
+// a fabric.
 std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                               std::span<const Allocation> allocations, Timestamp now, uint64_t own);
 

@@ -27,7 +27,7 @@ class NodeUsesTest : public testing::Test {
   static Allocation Job(uint64_t id, const std::string& node, std::vector<uint32_t> gpus = {}) {
     return {.id = id, .nodes = {{.name = node, .gpus = std::move(gpus)}}};
   }
-  // A job of one rank, whose data was last seen then.
+  // Returns a job of one rank whose last data packet was at this time.
   void See(const std::string& host, int gpu, Timestamp last_seen,
            std::optional<uint64_t> allocation = {}) {
     AttributedJob& job = attribution_.jobs.emplace_back();
@@ -55,11 +55,11 @@ TEST_F(NodeUsesTest, AnAllocationHoldsItsNodesUntilItEnds) {
               ElementsAre(NodeUse{.node = Node("host1"), .gpus = {1}, .job = 7}));
 }
 
-TEST_F(NodeUsesTest, WhatAJobHoldsItselfIsFreeForIt) {
+TEST_F(NodeUsesTest, OwnNodesOfTheRequestingJobAreFree) {
   EXPECT_THAT(Uses({Job(7, "host1")}, 7), IsEmpty());
 }
 
-TEST_F(NodeUsesTest, AJobThatIsLongOverItsLimitHasEndedUnheard) {
+TEST_F(NodeUsesTest, JobLongAfterItsTimeLimitCountsAsEnded) {
   Allocation job = Job(7, "host1");
   job.end = kNow - std::chrono::minutes(5);
   EXPECT_EQ(Uses({job}).size(), 1u);
@@ -67,17 +67,17 @@ TEST_F(NodeUsesTest, AJobThatIsLongOverItsLimitHasEndedUnheard) {
   EXPECT_THAT(Uses({job}), IsEmpty());
 }
 
-TEST_F(NodeUsesTest, ARankHoldsItsGpuWhileDataIsSeen) {
+TEST_F(NodeUsesTest, RankHoldsItsGpuWhileDataIsObserved) {
   See("host3", 1, kNow - std::chrono::seconds(2));
   See("host2", 0, kNow - std::chrono::minutes(2));
   EXPECT_THAT(Uses({}), ElementsAre(NodeUse{.node = Node("host3"), .gpus = {1}}));
 }
 
-TEST_F(NodeUsesTest, TheSchedulersWordGoesBeforeWhatWasSeen) {
+TEST_F(NodeUsesTest, SchedulerTakesPrecedenceOverPackets) {
   See("host3", 1, kNow, 7);
   Allocation ended = Job(7, "host3");
   ended.state = AllocationState::kEnded;
-  EXPECT_THAT(Uses({ended}), IsEmpty()) << "its last packets are of late";
+  EXPECT_THAT(Uses({ended}), IsEmpty()) << "although its last packets are recent";
   EXPECT_EQ(Uses({}).size(), 1u);
 }
 

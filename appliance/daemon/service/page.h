@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long lists in pages: a token says which answer the first page was of, and where the next begins.
+// Paging of long lists. A token identifies the snapshot of the first page and the start of the next
+// page.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,18 @@
 namespace rocescope {
 
 struct PageToken {
-  uint64_t version = 0;  // of the answer and the box's life; 0 of lists that are of none
-  uint64_t offset = 0;   // of the first element, at least 1
+  uint64_t version = 0;  // identifies the snapshot across restarts; 0: the list has no snapshot
+  uint64_t offset = 0;   // index of the first element of the page; at least 1
 
   friend bool operator==(const PageToken&, const PageToken&) = default;
 };
 
-// Opaque to callers, who give back what they were given.
+// The text of a token is opaque to clients.
 std::string ToText(const PageToken& token);
-// None if it is not one.
+// Returns nullopt if the text is not a token.
 std::optional<PageToken> ParsePageToken(std::string_view text);
 
-// How many elements a page has, of those that the caller asked for.
+// Returns the number of elements per page for a requested number (0: default).
 inline constexpr uint32_t kDefaultPage = 100;
 inline constexpr uint32_t kMaxPage = 1000;
 constexpr uint32_t PageSize(uint32_t asked) {

@@ -6,12 +6,12 @@
 namespace rocescope {
 namespace {
 
-TEST(PageToken, ComesBackAsItWas) {
+TEST(PageToken, RoundTrips) {
   const PageToken token = {.version = 7, .offset = 200};
   EXPECT_EQ(ParsePageToken(ToText(token)), token);
 }
 
-TEST(PageToken, IsNotAnythingElse) {
+TEST(PageToken, RejectsOtherText) {
   for (const char* text : {"", ".", "7", "7.", ".1", "7.0", "-1.1", "7.1 ", "7.1.1", "x.1",
                            "99999999999999999999.1"}) {
     EXPECT_EQ(ParsePageToken(text), std::nullopt) << text;

@@ -28,7 +28,7 @@ std::optional<uint32_t> Number(std::string_view text) {
   return number;
 }
 
-// The nearest NIC, or that of its rail.
+// Returns the nearest NIC of a GPU if known, otherwise the NIC of its rail.
 NicIndex NicOfGpu(const Fabric& fabric, topology::NodeIndex host, uint32_t number) {
   for (const topology::GpuIndex i : fabric.GpusOf(host)) {
     const topology::Gpu& gpu = fabric.gpu(i);
@@ -41,7 +41,8 @@ NicIndex NicOfGpu(const Fabric& fabric, topology::NodeIndex host, uint32_t numbe
   return kNone;
 }
 
-// Empty: there is no such end. A host stands for all of its NICs.
+// Returns the NICs that a name denotes; empty if there are none. A host name denotes all of its
+// NICs.
 std::vector<NicIndex> NicsNamed(const Fabric& fabric, std::string_view name) {
   if (const auto address = ParseIpAddress(name)) {
     const NicIndex nic = fabric.FindNic({.segment = 0, .address = *address});
@@ -66,8 +67,8 @@ std::vector<NicIndex> NicsNamed(const Fabric& fabric, std::string_view name) {
 
 tl::unexpected<ServiceError> NoSuchEnd(std::string_view key, std::string_view name) {
   return Refuse(ServiceFault::kUnknownElement,
-                fmt::format("{}: the topology has no \"{}\"; an end is HOST, HOST:DEVICE, "
-                            "HOST:gpu:NUMBER or an IP address, and with a job a rank's number",
+                fmt::format("{}: \"{}\" is not in the topology; expected HOST, HOST:DEVICE, "
+                            "HOST:gpu:NUMBER or an IP address, or with a job a rank number",
                             key, name));
 }
 
@@ -83,7 +84,7 @@ std::vector<const FlowPath*> Between(const Snapshot& snapshot, const std::vector
   return paths;
 }
 
-// Of a job, perhaps of some ranks of it.
+// Endpoints within a job, optionally restricted to ranks.
 struct JobEnds {
   size_t job = 0;
   std::optional<uint32_t> source;
@@ -132,7 +133,7 @@ ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
       *rank = Number(*name);
       if (!*rank) {
         return Refuse(ServiceFault::kBadRequest,
-                      fmt::format("{}: expected a rank's number, as a job is named, found \"{}\"",
+                      fmt::format("{}: expected a rank number, because `job` is set; found \"{}\"",
                                   key, *name));
       }
     }
@@ -140,7 +141,7 @@ ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
   } else {
     if (request.source().empty() || request.destination().empty()) {
       return Refuse(ServiceFault::kBadRequest,
-                    "name a source and a destination, or a job whose paths are asked for");
+                    "source, destination: both are required unless `job` is set");
     }
     const std::vector<NicIndex> from = NicsNamed(*snapshot.fabric, request.source());
     if (from.empty()) return NoSuchEnd("source", request.source());

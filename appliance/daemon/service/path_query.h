@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which flows' paths are asked for.
+// Selects the flow paths for a FindPaths request.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ namespace v1 {
 class FindPathsRequest;
 }
 
-// By flow. There must be a topology; `job` is an index into Attribution::jobs, of the job that the
-// request names. Takes the time of the flows between the two ends; of a job, that of all
-// connections.
+// Returns paths in the order of flows. Requires a topology. `job` is an index into
+// Attribution::jobs of the job that the request names. The run time is proportional to the number
+// of flows between the two endpoints or, for a job, to the number of all connections.
 ServiceResult<std::vector<const FlowPath*>> QueryPaths(const Snapshot& snapshot,
                                                        std::optional<size_t> job,
                                                        const v1::FindPathsRequest& request);

@@ -22,7 +22,7 @@ using topology::Fabric;
 using topology::kNone;
 using topology::NodeIndex;
 
-constexpr size_t kMaxNames = size_t{1} << 20;  // as many nodes as a topology has
+constexpr size_t kMaxNames = size_t{1} << 20;  // maximum number of nodes of a topology
 
 std::vector<NodeIndex> AllHosts(const Fabric& fabric) {
   std::vector<NodeIndex> hosts;
@@ -36,10 +36,10 @@ tl::unexpected<ServiceError> UnknownNode(const Fabric& fabric, const std::string
   std::vector<std::string_view> known;
   for (const NodeIndex host : AllHosts(fabric)) known.push_back(fabric.node(host).name);
   return Refuse(ServiceFault::kUnknownNode,
-                fmt::format("the topology has no host \"{}\"{}", name, DidYouMean(name, known)));
+                fmt::format("host \"{}\" is not in the topology{}", name, DidYouMean(name, known)));
 }
 
-// Of host lists: ascending, each once.
+// Returns the hosts in the lists, in ascending order without duplicates.
 ServiceResult<std::vector<NodeIndex>> HostsOf(
     const Fabric& fabric, const RankPlaces& places,
     const google::protobuf::RepeatedPtrField<std::string>& lists) {
@@ -49,7 +49,7 @@ ServiceResult<std::vector<NodeIndex>> HostsOf(
     const auto names = topology::ExpandNames(list, left);
     if (!names) {
       return Refuse(ServiceFault::kBadRequest,
-                    fmt::format("{}; expected names or a host list such as gpu-[1-32]",
+                    fmt::format("{}; expected host names or a host list such as gpu-[1-32]",
                                 names.error().message));
     }
     left -= names->size();
@@ -70,14 +70,14 @@ ServiceResult<PlacementRequest> Read(const Fabric& fabric, const RankPlaces& pla
                                      const v1::RankNodesRequest& request) {
   if ((request.nodes() == 0) == (request.gpus() == 0)) {
     return Refuse(ServiceFault::kBadRequest,
-                  "either nodes or gpus says how large the job is: give one of them, above 0");
+                  "nodes, gpus: exactly one of them must be greater than 0");
   }
   if (request.gpus_per_node() > 0 && request.gpus() == 0) {
-    return Refuse(ServiceFault::kBadRequest, "gpus_per_node goes with gpus: give that too");
+    return Refuse(ServiceFault::kBadRequest, "gpus_per_node: requires gpus");
   }
   if (request.gpus() > 0 && fabric.gpus().empty()) {
     return Refuse(ServiceFault::kBadRequest,
-                  "the topology tells of no GPUs: ask for nodes instead of gpus");
+                  "gpus: the topology contains no GPUs; request nodes instead");
   }
   auto candidates = HostsOf(fabric, places, request.candidates());
   if (!candidates) return tl::unexpected(candidates.error());
@@ -119,7 +119,7 @@ void FillNode(const Fabric& fabric, const NodeRank& rank, v1::RankedNode& out) {
 
 }  // namespace
 
-// What is known of a fabric before anything is seen on it.
+// Properties of the fabric that do not depend on telemetry.
 struct Service::Neighbourhood {
   explicit Neighbourhood(const Fabric& fabric) : groups(LeafGroupsOf(fabric)), places(fabric) {}
 
@@ -133,7 +133,7 @@ const Service::Neighbourhood& Service::Neighbours() {
   return *neighbours_;
 }
 
-// What the scheduler says now goes before what the answer was worked out with.
+// Registered jobs take precedence over the jobs in the snapshot.
 std::vector<Allocation> Service::Allocations(const Snapshot& snapshot) const {
   std::vector<Allocation> all = registry_.All();
   const size_t registered = all.size();
@@ -157,8 +157,8 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
   if (!request.missing() && snapshot.link_loads->loads.empty() && snapshot.findings->empty()) {
     return Refuse(
         ServiceFault::kNoDataYet,
-        "nothing has been seen of the fabric's links, so that no node is known to be well: "
-        "ask again later, or with `unseen` for what nearness and jobs alone tell");
+        "no telemetry of the links has arrived, so no node is known to be healthy: try again "
+        "later, or set `unseen` for a recommendation by distance and running jobs only");
   }
   const std::vector<NodeUse> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
                                              (*answer)->answer().reached, request.job());

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Two hosts at each of two leaves.
+// Two hosts on each of two leaves.
 class PlacementCallsTest : public ServiceTest {
  protected:
   v1::RankNodesResponse Ask(const v1::RankNodesRequest& request) {
@@ -37,7 +37,7 @@ class PlacementCallsTest : public ServiceTest {
     request.set_nodes(nodes);
     return request;
   }
-  // The load of one link is known.
+  // Creates a snapshot in which the load of one link is known.
   Snapshot Seen() const {
     Snapshot snapshot;
     auto loads = std::make_shared<LinkLoads>();
@@ -66,7 +66,7 @@ class PlacementCallsTest : public ServiceTest {
   }
 };
 
-TEST_F(PlacementCallsTest, NoTopologyNoAnswerAndNoSuchNodeDiffer) {
+TEST_F(PlacementCallsTest, DistinguishesMissingTopologySnapshotAndNode) {
   OpenBox("");
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoTopology);
   service_.reset();
@@ -75,14 +75,15 @@ TEST_F(PlacementCallsTest, NoTopologyNoAnswerAndNoSuchNodeDiffer) {
   v1::RankNodesRequest request = Nodes(1);
   request.add_candidates("hots1");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode);
-  EXPECT_THAT(ErrorOf(request).message, HasSubstr("no host \"hots1\"; did you mean \"host1\"?"));
+  EXPECT_THAT(ErrorOf(request).message,
+              HasSubstr("\"hots1\" is not in the topology; did you mean \"host1\"?"));
   request.set_candidates(0, "leaf0");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kUnknownNode) << "a switch";
   request.set_candidates(0, "host[1");
   EXPECT_EQ(ErrorOf(request).fault, ServiceFault::kBadRequest);
 }
 
-TEST_F(PlacementCallsTest, ThatNothingWasSeenIsAnErrorUnlessItIsAskedFor) {
+TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
   OpenBox(kFabric);
   Publish({});
   EXPECT_EQ(ErrorOf(Nodes(1)).fault, ServiceFault::kNoDataYet);
@@ -93,7 +94,7 @@ TEST_F(PlacementCallsTest, ThatNothingWasSeenIsAnErrorUnlessItIsAskedFor) {
   EXPECT_THAT(response.sentence(), HasSubstr("nobody tells the load of 1 of its 1 links"));
 }
 
-TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
+TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
   OpenBox(kFabric);
   Publish(Seen());
   EXPECT_EQ(ErrorOf({}).fault, ServiceFault::kBadRequest);
@@ -105,10 +106,10 @@ TEST_F(PlacementCallsTest, AJobsSizeIsSaidOnce) {
   EXPECT_EQ(ErrorOf(without).fault, ServiceFault::kBadRequest);
 }
 
-TEST_F(PlacementCallsTest, WhatIsRegisteredNowIsInUseNow) {
+TEST_F(PlacementCallsTest, RegisteredJobIsInUseImmediately) {
   OpenBox(kFabric);
   Publish(Seen());
-  EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be well";
+  EXPECT_THAT(Ask(Nodes(1)).chosen(), ElementsAre("host0")) << "its link is known to be healthy";
   Register(7, "host1.rack1.example");
   const v1::RankNodesResponse response = Ask(Nodes(2));
   EXPECT_THAT(response.chosen(), ElementsAre("host2", "host3"));
@@ -166,7 +167,7 @@ TEST_F(PlacementCallsTest, RegisteredJobsAreListedWithoutAnyPacket) {
   EXPECT_EQ(second.next_page_token(), "");
 }
 
-TEST_F(PlacementCallsTest, WhatTheFileCannotKeepIsRefused) {
+TEST_F(PlacementCallsTest, RefusesJobsThatTheFileCannotStore) {
   OpenBox(kFabric);
   const auto fault_of = [&](const auto& change) {
     v1::RegisterJobRequest job;
@@ -192,7 +193,7 @@ TEST_F(PlacementCallsTest, WhatTheFileCannotKeepIsRefused) {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-TEST_F(PlacementCallsTest, ATimeThatCannotBeIsRefusedByTheFieldsName) {
+TEST_F(PlacementCallsTest, InvalidTimeIsRefusedWithTheFieldName) {
   OpenBox(kFabric);
   const auto said = [&](int64_t start_ns, int64_t limit_ns) {
     v1::RegisterJobRequest job;
@@ -209,7 +210,7 @@ TEST_F(PlacementCallsTest, ATimeThatCannotBeIsRefusedByTheFieldsName) {
   EXPECT_EQ(said(kMost, 0), "start_ns");
   EXPECT_EQ(said(0, -1), "limit_ns");
   EXPECT_EQ(said(0, kMost), "limit_ns");
-  EXPECT_EQ(said(0, 1000 * kSecond), "limit_ns") << "it begins now";
+  EXPECT_EQ(said(0, 1000 * kSecond), "limit_ns") << "start is now";
   EXPECT_EQ(said(2000 * kSecond, 1000 * kSecond), "limit_ns");
   EXPECT_EQ(said(2000 * kSecond, 3000 * kSecond), "");
   const auto ends = [&](int64_t end_ns) {
@@ -223,11 +224,12 @@ TEST_F(PlacementCallsTest, ATimeThatCannotBeIsRefusedByTheFieldsName) {
   EXPECT_EQ(ends(-1), "end_ns");
   EXPECT_EQ(ends(kMost), "end_ns");
   EXPECT_EQ(ends(1000 * kSecond), "end_ns");
-  EXPECT_EQ(ends(1999 * kSecond), "") << "clocks and whole seconds are that far apart";
-  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 2000 * kSecond) << "nor is that before its start";
+  EXPECT_EQ(ends(1999 * kSecond), "") << "within the tolerance for clocks and whole seconds";
+  EXPECT_EQ(Listed(true).jobs(0).end_ns(), 2000 * kSecond)
+      << "the stored end is not before the start";
 }
 
-TEST_F(PlacementCallsTest, AJobThatBeginsByAClockAheadCanBeEndedNow) {
+TEST_F(PlacementCallsTest, JobWithAStartInTheFutureCanBeEnded) {
   OpenBox(kFabric);
   v1::RegisterJobRequest job;
   job.set_id(7);
@@ -242,7 +244,7 @@ TEST_F(PlacementCallsTest, AJobThatBeginsByAClockAheadCanBeEndedNow) {
   EXPECT_EQ(Listed(true).jobs(0).end_ns(), 4'000'000'000 * kSecond);
 }
 
-TEST_F(PlacementCallsTest, ANodeThatIsNamedTwiceCountsOnce) {
+TEST_F(PlacementCallsTest, DuplicateNodeCountsOnce) {
   OpenBox(kFabric);
   v1::RegisterJobRequest job;
   job.set_id(7);
@@ -263,10 +265,10 @@ TEST_F(PlacementCallsTest, ANodeThatIsNamedTwiceCountsOnce) {
   ASSERT_THAT(listed.jobs(0).nodes(), SizeIs(2));
   EXPECT_THAT(listed.jobs(0).nodes(0).gpus(), ElementsAre(0, 2, 3));
   EXPECT_EQ(listed.jobs(0).nodes(1).name(), "elsewhere");
-  EXPECT_THAT(listed.jobs(0).nodes(1).gpus(), IsEmpty()) << "all of them";
+  EXPECT_THAT(listed.jobs(0).nodes(1).gpus(), IsEmpty()) << "all GPUs";
 }
 
-TEST_F(PlacementCallsTest, ABoxThatBeginsAnewKnowsItsJobs) {
+TEST_F(PlacementCallsTest, RegisteredJobsSurviveARestart) {
   OpenBox(kFabric);
   const std::string path = (folder_ / "jobs.json").string();
   const auto tell = [](const std::string& text) { FAIL() << text; };

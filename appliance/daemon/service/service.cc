@@ -20,12 +20,12 @@
 namespace rocescope {
 namespace {
 
-// After so long without anything a source that used to send is a problem.
+// A source that used to receive and has been silent for this long is a problem.
 constexpr Duration kSilent = std::chrono::seconds(30);
 
 double SecondsOf(Duration duration) { return static_cast<double>(duration.count()) / 1e9; }
 
-// The topology may spell it otherwise.
+// The spelling in the topology may differ.
 bool IsInTopology(const topology::Fabric* fabric, const std::string& host) {
   if (fabric == nullptr) return false;
   return std::ranges::any_of(fabric->nodes(),
@@ -75,13 +75,14 @@ void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::S
   for (const AgentState& agent : source.agents) FillAgent(agent, fabric, *out.add_agents());
 }
 
-// Of agents and exporters some are always away where there are thousands: that is theirs, and no
-// reason to take the box for ill.
+// In a large fabric some agents and exporters are always unreachable. That does not degrade the
+// health of the appliance.
 bool IsOfOthers(SourceKind kind) {
   return kind == SourceKind::kAgents || kind == SourceKind::kScrape;
 }
 
-// There is an answer also where nothing came. A replay's box has no sources, and all it will know.
+// Snapshots exist even before anything was received. The service of a replay has no sources; its
+// data is complete.
 bool HasReceivedAny(const std::vector<SourceState>& sources) {
   return sources.empty() || std::ranges::any_of(sources, [](const SourceState& source) {
            return source.statistics.received_any;
@@ -101,8 +102,8 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
       out.add_problems(source.error);
     } else if (source.kind != SourceKind::kAgents && counted.received_any &&
                now - counted.last_arrival > kSilent &&
-               counted.last_arrival > started) {  // else it is a capture's time
-      out.add_problems(fmt::format("{}: nothing has come for {:.0f} s", source.name,
+               counted.last_arrival > started) {  // an earlier time is that of a capture file
+      out.add_problems(fmt::format("{}: nothing received for {:.0f} s", source.name,
                                    SecondsOf(now - counted.last_arrival)));
     }
   }
@@ -111,8 +112,8 @@ void FindProblems(const std::vector<SourceState>& sources, const Answer* answer,
   if (!any_arrival) return;
   const Duration late = now - answer->published_at;
   if (late > 10 * window + 2 * answer->took + std::chrono::seconds(5)) {
-    out.add_problems(
-        fmt::format("the last answer is {:.0f} s old: analysis is behind", SecondsOf(late)));
+    out.add_problems(fmt::format("the last snapshot is {:.0f} s old: the analysis is too slow",
+                                 SecondsOf(late)));
   }
 }
 
@@ -134,9 +135,9 @@ Service::Service(Box& box, std::string version, HistoryStore* history, JobFile* 
 ServiceResult<std::shared_ptr<const AnswerView>> Service::Answered() {
   std::shared_ptr<const AnswerView> answer = views_.Latest();
   if (answer) return answer;
-  return Refuse(ServiceFault::kNoAnswerYet,
-                "nothing is known yet: no analysis window has ended since the box began; ask again "
-                "in a moment");
+  return Refuse(
+      ServiceFault::kNoAnswerYet,
+      "no snapshot yet: the first analysis window is not complete; try again in a few seconds");
 }
 
 ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology() {
@@ -147,8 +148,7 @@ ServiceResult<std::shared_ptr<const AnswerView>> Service::AnsweredWithTopology()
 ServiceStatus Service::NeedTopology() const {
   if (box_.fabric()) return {};
   return Refuse(ServiceFault::kNoTopology,
-                "the box was given no topology (key `topology` of its configuration), without "
-                "which links and paths have no names");
+                "the appliance has no topology: set the key `topology` in its configuration");
 }
 
 ServiceResult<Service::Paged> Service::Page(const std::string& token) {
@@ -160,13 +160,13 @@ ServiceResult<Service::Paged> Service::Page(const std::string& token) {
   const auto parsed = ParsePageToken(token);
   if (!parsed) {
     return Refuse(ServiceFault::kBadRequest,
-                  "page_token is none that this box gave out: leave it empty for the first page");
+                  "page_token: not a token of this appliance; leave it empty for the first page");
   }
   auto answer = parsed->version > began_ ? views_.Of(parsed->version - began_) : nullptr;
   if (!answer) {
     return Refuse(ServiceFault::kPageForgotten,
-                  "the list has changed too often since its first page, or the box began anew: "
-                  "begin with the first page again");
+                  "page_token: the snapshot of this list is no longer available; start again with "
+                  "the first page");
   }
   return Paged{.answer = std::move(answer), .first = parsed->offset};
 }
@@ -181,17 +181,18 @@ PageEnd EndOfPage(uint64_t first, uint32_t asked, uint64_t elements, uint64_t ve
 ServiceError Service::NoSuchJob(std::string_view name) const {
   if (registry_.Has(name)) {
     return {.fault = ServiceFault::kNoDataYet,
-            .message = fmt::format("job \"{}\" is registered, and no packet of it has been seen: "
-                                   "ask again later",
-                                   name)};
+            .message = fmt::format(
+                "job \"{}\" is registered, but no packet of it has been observed: try again later",
+                name)};
   }
   return {.fault = ServiceFault::kUnknownJob,
-          .message =
-              fmt::format("no job, or more than one, goes by \"{}\": see the list of jobs", name)};
+          .message = fmt::format(
+              "no unique job \"{}\": expected the id, number or name of a job in the list of jobs",
+              name)};
 }
 
 void Service::SetReloadProblem(std::string problem) {
-  std::ranges::replace(problem, '\n', ' ');  // as a sentence
+  std::ranges::replace(problem, '\n', ' ');  // on one line
   const std::lock_guard lock(reload_mutex_);
   reload_problem_ = std::move(problem);
 }
@@ -204,12 +205,12 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
                box_.started_at(), now, out);
   if (history_ != nullptr) {
     if (const std::string problem = history_->counts().problem; !problem.empty()) {
-      out.add_problems(fmt::format("history is not written: {}", problem));
+      out.add_problems(fmt::format("the history is not written: {}", problem));
     }
   }
   if (job_file_ != nullptr) {
     if (const std::string problem = job_file_->problem(); !problem.empty()) {
-      out.add_problems(fmt::format("registered jobs are not kept: {}", problem));
+      out.add_problems(fmt::format("registered jobs are not saved: {}", problem));
     }
   }
   {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of service.proto, whatever carries them: gRPC and HTTP hand over the same requests and
-// get the same answers and errors. Any thread may call; none waits for the engine or for sources.
+// The calls of service.proto, independent of the transport: gRPC and HTTP pass the same requests
+// and return the same responses and errors. Thread-safe. No call waits for the engine or for
+// sources.
 #pragma once
 
 #include <memory>
@@ -67,8 +68,8 @@ class JobFile;
 
 class Service {
  public:
-  // `box`, `history` and `jobs` must outlive it; `version` is rocescope's own. Null: there is no
-  // history, or registered jobs are not kept.
+  // `box`, `history` and `jobs` must outlive the service. `history` may be null (no history), and
+  // so may `jobs` (registered jobs are not saved). `version` is the version of rocescope.
   Service(Box& box, std::string version, HistoryStore* history = nullptr, JobFile* jobs = nullptr);
 
   ServiceStatus GetHealth(const v1::GetHealthRequest& request, v1::Health& out);
@@ -107,44 +108,45 @@ class Service {
   ServiceStatus GetJobHistory(const v1::GetJobHistoryRequest& request,
                               v1::GetJobHistoryResponse& out);
 
-  // Why the configuration or host files could not be read anew, which is a problem until they are.
-  // Empty: they were.
+  // Sets the problem of the last reload of configuration and host files, which GetHealth reports;
+  // empty: the reload succeeded.
   void SetReloadProblem(std::string problem);
 
-  // For WatchEvents, which each transport has its own way to carry; and for whoever makes events.
+  // For WatchEvents, which each transport implements, and for the producers of events.
   EventLog& events() { return events_; }
   AnswerViews& views() { return views_; }
-  // What agents say goes there.
+  // Receives the messages of agents.
   AgentIntake& agents() { return box_.agents(); }
   const Box& box() const { return box_; }
   const std::string& version() const { return version_; }
   const HistoryStore* history() const { return history_; }
 
  private:
-  // The newest answer, or the one that a page is of.
+  // The newest snapshot, or the snapshot of a page token.
   struct Paged {
     std::shared_ptr<const AnswerView> answer;
-    uint64_t first = 0;  // element of the list
+    uint64_t first = 0;  // index of the first element of the page
   };
   ServiceResult<std::shared_ptr<const AnswerView>> Answered();
   ServiceResult<Paged> Page(const std::string& token);
-  // What tokens call the answer: unlike Answer::version it is none of another life of the box.
+  // Version of the snapshot in page tokens. Unlike Answer::version it is unique across restarts.
   uint64_t PageVersion(const AnswerView& answer) const { return began_ + answer.answer().version; }
   ServiceResult<std::shared_ptr<const AnswerView>> AnsweredWithTopology();
   ServiceStatus NeedTopology() const;
   ServiceStatus NeedHistory() const;
 
-  // Why a job that nobody knows is not known.
+  // Returns the error for a job that the snapshot does not contain.
   ServiceError NoSuchJob(std::string_view name) const;
 
-  // Tells the box and the file what is registered: the newest said last, whoever calls at the same
-  // time. Returns when it is on the disk, or after a second without that, which health tells.
+  // Passes the registered jobs to the analysis and to the job file. With concurrent calls, the
+  // newest state is passed last. Returns when the state is on disk, or after a second; GetHealth
+  // reports the delay.
   void TellAllocations();
 
-  // There must be a topology.
+  // Requires a topology.
   struct Neighbourhood;
   const Neighbourhood& Neighbours();
-  // All that schedulers have said, ended jobs too.
+  // Returns all jobs of schedulers, including ended ones.
   std::vector<Allocation> Allocations(const Snapshot& snapshot) const;
 
   Box& box_;
@@ -158,13 +160,13 @@ class Service {
   std::once_flag neighbours_made_;
   std::shared_ptr<const Neighbourhood> neighbours_;
   AnswerViews views_;
-  const uint64_t began_;  // where cursors and pages' versions of this life begin
+  const uint64_t began_;  // first cursor and page version of this process
   EventLog events_;
 };
 
-// Of a list of so many elements, the end of the page that begins at `first`; and the token of the
-// next one, empty if there is none. `version` is the answer's PageVersion, 0 of lists that are of
-// none.
+// Computes the end of the page that starts at `first` in a list of `elements`, and the token of the
+// next page (empty if there is none). `version` is PageVersion of the snapshot; 0 for lists without
+// a snapshot.
 struct PageEnd {
   uint64_t end = 0;
   std::string next;

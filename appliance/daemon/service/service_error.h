@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a call has no answer: what each transport makes of it comes from one table.
+// Errors of calls. One table gives the representation of each error in gRPC and HTTP.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace rocescope {
 
-// enumerator and reason, gRPC's code and its number, HTTP's status (RFC 9110).
+// Columns: enumerator, reason, gRPC status code and its number, HTTP status (RFC 9110).
 #define ROCESCOPE_SERVICE_FAULTS(ROW)                           \
   ROW(NoAnswerYet, "NO_ANSWER_YET", "UNAVAILABLE", 14, 503)     \
   ROW(NoDataYet, "NO_DATA_YET", "UNAVAILABLE", 14, 503)         \
@@ -53,13 +53,13 @@ constexpr const ServiceFaultInfo& InfoOf(ServiceFault fault) {
   return kServiceFaults[static_cast<size_t>(fault)];
 }
 
-// To ask again helps: the same call is answered once the analysis has come so far.
+// Returns whether a retry can succeed: the same call works once the analysis has progressed.
 constexpr bool IsOverSoon(ServiceFault fault) { return InfoOf(fault).http_status == 503; }
 inline constexpr int kRetryAfterSeconds = 1;
 
 struct ServiceError {
   ServiceFault fault = ServiceFault::kBadRequest;
-  std::string message;  // for people: what was wrong, and what to do
+  std::string message;  // human-readable: what failed and what to do
 };
 
 using ServiceStatus = tl::expected<void, ServiceError>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of what serves answers: a box that receives nothing, and answers made by hand.
+// Fixture for tests of servers: an appliance without telemetry, and snapshots that the test
+// creates.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace rocescope {
 
 class ServiceTest : public testing::Test {
  protected:
-  // Four hosts with one NIC and GPU each at two leaves, two spines.
+  // Four hosts with one NIC and GPU each on two leaves; two spines.
   static constexpr const char* kFabric = "fabric.yaml";
 
   ServiceTest()
@@ -37,7 +38,7 @@ class ServiceTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // Without a topology if it is "".
+  // `topology` is a file in folder_; empty: no topology.
   void OpenBox(const std::string& topology) {
     ApplianceConfig config;
     if (!topology.empty()) config.topology = (folder_ / topology).string();
@@ -48,8 +49,8 @@ class ServiceTest : public testing::Test {
     service_ = std::make_unique<Service>(*box_, "1.2.3");
   }
 
-  // As the engine would have made it, with the box's topology, after it began anew so many times
-  // and gave so much up.
+  // Publishes a snapshot with the topology, with this number of analysis restarts and dropped
+  // records.
   void Publish(Snapshot snapshot, uint32_t restarted = 0, const RecordLoss& loss = {}) {
     if (!snapshot.host_facts) snapshot.host_facts = std::make_shared<const HostFacts>();
     if (!snapshot.flows) snapshot.flows = std::make_shared<const FlowSummaries>();
@@ -63,7 +64,7 @@ class ServiceTest : public testing::Test {
                              .loss = loss});
   }
 
-  // nccl-1, the scheduler's 4711 "pretrain", and nccl-2.
+  // Two jobs: nccl-1, which is job 4711 "pretrain" of the scheduler, and nccl-2.
   static Snapshot TwoJobs() {
     Attribution attribution;
     for (const char* id : {"nccl-1", "nccl-2"}) {

@@ -23,7 +23,7 @@ ServiceFault FaultOf(Service& service, ServiceStatus (Service::*call)(const Requ
   return status ? ServiceFault::kCount : status.error().fault;
 }
 
-TEST_F(ServiceTest, WithoutAnAnswerItSaysSoRatherThanNothing) {
+TEST_F(ServiceTest, MissingSnapshotIsAnError) {
   OpenBox(kFabric);
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, v1::ListJobsRequest()),
             ServiceFault::kNoAnswerYet);
@@ -36,7 +36,7 @@ TEST_F(ServiceTest, WithoutAnAnswerItSaysSoRatherThanNothing) {
   EXPECT_TRUE(health.has_topology());
 }
 
-TEST_F(ServiceTest, WaitsUntilSomethingHasComeWhateverIsAnswered) {
+TEST_F(ServiceTest, IsWaitingUntilTelemetryArrives) {
   OpenBox(kFabric);
   Publish({});
   v1::Health health;
@@ -45,8 +45,8 @@ TEST_F(ServiceTest, WaitsUntilSomethingHasComeWhateverIsAnswered) {
   EXPECT_TRUE(health.has_age());
 }
 
-// Who gave half of it up found no fault in the other half.
-TEST_F(ServiceTest, WhatAnalysisGaveUpIsAProblemAndSaidBesideFindings) {
+// If half of the records were dropped, the absence of findings proves nothing.
+TEST_F(ServiceTest, DroppedRecordsAreAProblemAndPartOfTheCoverage) {
   OpenBox(kFabric);
   const auto snapshot = [] {
     Snapshot one;
@@ -73,7 +73,7 @@ TEST_F(ServiceTest, WhatAnalysisGaveUpIsAProblemAndSaidBesideFindings) {
   EXPECT_EQ(whole.coverage().given_up(), "");
 }
 
-TEST_F(ServiceTest, AReloadThatFailedIsAProblemUntilOneSucceeds) {
+TEST_F(ServiceTest, FailedReloadIsAProblemUntilOneSucceeds) {
   OpenBox(kFabric);
   service_->SetReloadProblem("box.yaml:1:1: wrong\nbox.yaml:2:1: wrong too");
   v1::Health health;
@@ -87,7 +87,7 @@ TEST_F(ServiceTest, AReloadThatFailedIsAProblemUntilOneSucceeds) {
   EXPECT_THAT(after.problems(), IsEmpty());
 }
 
-TEST_F(ServiceTest, WithoutATopologyItSaysSoRatherThanHealthy) {
+TEST_F(ServiceTest, MissingTopologyIsAnError) {
   OpenBox("");
   Publish({});
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, v1::ListFindingsRequest()),
@@ -97,7 +97,7 @@ TEST_F(ServiceTest, WithoutATopologyItSaysSoRatherThanHealthy) {
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, v1::ListJobsRequest()), ServiceFault::kCount);
 }
 
-TEST_F(ServiceTest, AJobThatIsNotThereIsAnErrorAndNotAnEmptyOne) {
+TEST_F(ServiceTest, UnknownJobIsAnError) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   v1::GetJobRequest request;
@@ -108,7 +108,7 @@ TEST_F(ServiceTest, AJobThatIsNotThereIsAnErrorAndNotAnEmptyOne) {
   EXPECT_EQ(FaultOf(*service_, &Service::ListFindings, findings), ServiceFault::kUnknownJob);
 }
 
-TEST_F(ServiceTest, AJobGoesByItsIdAndByTheSchedulersNumberAndName) {
+TEST_F(ServiceTest, FindsAJobByIdNumberAndName) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   for (const char* name : {"nccl-1", "4711", "pretrain"}) {
@@ -122,7 +122,7 @@ TEST_F(ServiceTest, AJobGoesByItsIdAndByTheSchedulersNumberAndName) {
   }
 }
 
-TEST_F(ServiceTest, ARegisteredJobIsWithoutDataRatherThanUnknown) {
+TEST_F(ServiceTest, RegisteredJobWithoutPacketsHasNoDataYet) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   v1::RegisterJobRequest job;
@@ -144,7 +144,7 @@ TEST_F(ServiceTest, ARegisteredJobIsWithoutDataRatherThanUnknown) {
   EXPECT_EQ(FaultOf(*service_, &Service::EndJob, end), ServiceFault::kCount);
 }
 
-TEST_F(ServiceTest, PagesAreOfTheAnswerThatTheFirstOneWasOf) {
+TEST_F(ServiceTest, AllPagesComeFromTheSnapshotOfTheFirst) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   v1::ListJobsRequest request;
@@ -163,7 +163,7 @@ TEST_F(ServiceTest, PagesAreOfTheAnswerThatTheFirstOneWasOf) {
   EXPECT_EQ(second.age().version(), first.age().version());
 }
 
-TEST_F(ServiceTest, APageOfAnAnswerThatIsForgottenIsAnError) {
+TEST_F(ServiceTest, PageOfADroppedSnapshotIsAnError) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   v1::ListJobsRequest request;
@@ -177,13 +177,13 @@ TEST_F(ServiceTest, APageOfAnAnswerThatIsForgottenIsAnError) {
   }
   request.set_page_token(first.next_page_token());
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
-  request.set_page_token("1.1");  // as one of another life of the box
+  request.set_page_token("1.1");  // a token of another process
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kPageForgotten);
   request.set_page_token("next, please");
   EXPECT_EQ(FaultOf(*service_, &Service::ListJobs, request), ServiceFault::kBadRequest);
 }
 
-TEST_F(ServiceTest, NodeSwitchesAreThoseAboveEachNodeInPages) {
+TEST_F(ServiceTest, ListsSwitchesAboveEachNodeInPages) {
   OpenBox(kFabric);
   v1::ListNodeSwitchesRequest request;
   request.set_page_size(3);
@@ -202,7 +202,7 @@ TEST_F(ServiceTest, NodeSwitchesAreThoseAboveEachNodeInPages) {
   EXPECT_THAT(names, ElementsAre("host0", "host1", "host2", "host3"));
 }
 
-TEST_F(ServiceTest, PathsAreThoseBetweenTheEndsThatAreNamed) {
+TEST_F(ServiceTest, FindsPathsBetweenEndpoints) {
   OpenBox(kFabric);
   Publish(OneFlow("host0", "host2"));
   const auto count = [&](const char* source, const char* destination) {
@@ -220,7 +220,7 @@ TEST_F(ServiceTest, PathsAreThoseBetweenTheEndsThatAreNamed) {
   EXPECT_EQ(count("host0", "host1"), 0u);
 }
 
-TEST_F(ServiceTest, AnEndThatIsNotThereIsAnErrorAndNotNoPath) {
+TEST_F(ServiceTest, UnknownEndpointIsAnError) {
   OpenBox(kFabric);
   Publish({});
   v1::FindPathsRequest request;
@@ -234,7 +234,7 @@ TEST_F(ServiceTest, AnEndThatIsNotThereIsAnErrorAndNotNoPath) {
   }
 }
 
-TEST_F(ServiceTest, LoadsAreShares) {
+TEST_F(ServiceTest, LinkLoadsAreUtilisations) {
   OpenBox(kFabric);
   Snapshot snapshot;
   auto loads = std::make_shared<LinkLoads>();
@@ -256,7 +256,7 @@ TEST_F(ServiceTest, LoadsAreShares) {
   EXPECT_EQ(response.until_ns(), 2'000'000'000);
 }
 
-TEST_F(ServiceTest, WhoNeedsASwitchIsWhoSendsByIt) {
+TEST_F(ServiceTest, BlastRadiusOfASwitchIsItsSenders) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   v1::GetDependenciesRequest request;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events as server-sent events (the HTML standard, 9.2): `id` is the cursor, `event` the kind,
-// `data` the Event as JSON.
+// Server-sent events (HTML standard, 9.2): `id` is the cursor, `event` the kind, `data` the Event
+// as JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace rocescope {
 
-// Those after `cursor` (0: from now on); and, without an id, that another answer is there.
+// Streams the events after `cursor` (0: only new events) and, without an id, announcements of new
+// snapshots.
 HttpResponse StreamEvents(Service& service, uint64_t cursor);
 
 }  // namespace rocescope

@@ -42,10 +42,10 @@ bool Parse(std::string_view text, Number& number) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
-// False: the text is no value of the field.
+// Sets a field of a request from text. Returns false if the text is not a valid value.
 bool SetField(const FieldDescriptor& field, const std::string& text, Message& request) {
   const auto& reflection = *request.GetReflection();
-  if (field.is_repeated()) {  // of texts alone, each of which may be a list
+  if (field.is_repeated()) {  // only strings are repeated; each may be a list
     if (field.cpp_type() != FieldDescriptor::CPPTYPE_STRING) return false;
     reflection.AddString(&request, &field, text);
     return true;
@@ -92,7 +92,7 @@ ServiceStatus CheckParameters(const RequestTarget& target,
   return {};
 }
 
-// Each parameter is a field of the request.
+// Sets the fields of a request from the query parameters of the same names.
 ServiceStatus FillRequest(const RequestTarget& target, Message& request) {
   const auto& type = *request.GetDescriptor();
   for (const auto& [name, value] : target.query) {
@@ -146,8 +146,9 @@ HttpResponse Dependencies(Service& service, const RequestTarget& target) {
   for (const auto& [name, value] : target.query) {
     const bool is_radius = name == "blast_radius";
     if ((!is_radius && name != "needs") || target.query.size() > 1) {
-      return JsonError({.fault = ServiceFault::kBadRequest,
-                        .message = "give either blast_radius=ELEMENT or needs=ELEMENT"});
+      return JsonError(
+          {.fault = ServiceFault::kBadRequest,
+           .message = "exactly one parameter is required: blast_radius=ELEMENT or needs=ELEMENT"});
     }
     request.set_question(is_radius ? v1::Dependency::QUESTION_BLAST_RADIUS
                                    : v1::Dependency::QUESTION_NEEDS);
@@ -157,7 +158,7 @@ HttpResponse Dependencies(Service& service, const RequestTarget& target) {
 }
 
 struct Route {
-  std::string_view path;  // behind kApiRoot
+  std::string_view path;  // relative to kApiRoot
   HttpResponse (*run)(Service&, const RequestTarget&);
 };
 constexpr std::array kRoutes = {
@@ -185,16 +186,15 @@ HttpResponse Events(Service& service, const HttpRequest& request, const RequestT
   if (const auto sound = CheckParameters(target, {"cursor"}); !sound) {
     return JsonError(sound.error());
   }
-  uint64_t cursor = 0;  // from now on
+  uint64_t cursor = 0;  // only new events
   std::string text = request.last_event_id;
   if (const auto at = target.query.find("cursor"); text.empty() && at != target.query.end()) {
     text = at->second;
   }
   if (!text.empty() && !Parse(text, cursor)) {
-    return JsonError({.fault = ServiceFault::kBadRequest,
-                      .message = fmt::format("cursor: expected a number that an event had, found "
-                                             "\"{}\"",
-                                             text)});
+    return JsonError(
+        {.fault = ServiceFault::kBadRequest,
+         .message = fmt::format("cursor: expected the cursor of an event, found \"{}\"", text)});
   }
   return StreamEvents(service, cursor);
 }
@@ -248,7 +248,7 @@ HttpResponse AnswerJson(Service& service, const HttpRequest& request, const Requ
   }
   return JsonError(
       {.fault = ServiceFault::kUnknownPath,
-       .message = fmt::format("there is no {}{}{}", kApiRoot, path, DidYouMean(path, known))});
+       .message = fmt::format("unknown path {}{}{}", kApiRoot, path, DidYouMean(path, known))});
 }
 
 }  // namespace rocescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of service.proto as JSON over HTTP, under /api/v1/: parameters of the query are the
-// request's fields, the body is the response in the standard JSON mapping.
+// The calls of service.proto as JSON over HTTP, under /api/v1/. Query parameters are the fields of
+// the request; the body is the response in the standard JSON mapping.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ namespace rocescope {
 
 inline constexpr std::string_view kApiRoot = "/api/v1/";
 
-// Of a target under kApiRoot.
+// Handles a request whose target is under kApiRoot.
 HttpResponse AnswerJson(Service& service, const HttpRequest& request, const RequestTarget& target);
 
-// All that AnswerJson answers, as OpenAPI writes paths: "/api/v1/jobs/{id}".
+// Returns all paths that AnswerJson handles, in OpenAPI notation: "/api/v1/jobs/{id}".
 std::vector<std::string> JsonPaths();
 
 HttpResponse JsonError(const ServiceError& error);

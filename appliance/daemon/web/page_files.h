@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dashboard's files, as they were built into the program.
+// Files that are built into the program.
 #pragma once
 
 #include <span>
@@ -13,10 +13,10 @@ struct PageFile {
   std::string_view content;
 };
 
-// The first one is the page itself, "/".
+// Returns the files of the dashboard. The first one is the page itself, "/".
 std::span<const PageFile> PageFiles();
 
-// openapi.json alone: the calls over HTTP, as appliance/api generated it.
+// Returns one file: openapi.json, which appliance/api generates.
 std::span<const PageFile> ApiFiles();
 
 }  // namespace rocescope

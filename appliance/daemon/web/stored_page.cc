@@ -32,7 +32,7 @@ std::string_view PageFileOf(std::string_view path) {
   return {};
 }
 
-// As encodeURIComponent does (ECMA-262, 19.2.6.4).
+// Percent-encodes as encodeURIComponent does (ECMA-262, 19.2.6.4).
 std::string Encoded(std::string_view text) {
   constexpr std::string_view kKept = "-_.!~*'()";
   std::string encoded;
@@ -68,7 +68,7 @@ std::string EscapedHtml(std::string_view text) {
   return escaped;
 }
 
-// So that no string in it ends the element that it stands in.
+// Escapes "<" in JSON, so that no string ends the script element that contains it.
 std::string WithoutMarkup(std::string_view json) {
   std::string safe;
   safe.reserve(json.size());
@@ -92,12 +92,13 @@ std::string TextOf(const Message& message, const char* field) {
   return found == nullptr ? "" : message.GetReflection()->GetString(message, found);
 }
 
-// An object from paths to answers.
+// Builds a JSON object from API paths to responses.
 class Stored {
  public:
   explicit Stored(Service& service) : service_(service) {}
 
-  // All pages as one. What cannot be answered is not there, and the page says so.
+  // Adds the response with all pages merged. If the call fails, the path is left out and the page
+  // shows that the data is missing.
   template <typename Request, typename Response>
   const Response* Add(const std::string& path,
                       ServiceStatus (Service::*call)(const Request&, Response&),
@@ -161,8 +162,8 @@ Result<std::string> StoredPage(Service& service, const std::string& title) {
   const std::string_view style = PageFileOf("/app.css");
   if (script.empty()) {
     return MakeError(ErrorCode::kUnimplemented,
-                     "this rocescope was built without the dashboard, of which a page is made: "
-                     "build it where npm and Node 18.13 are, or take -o json");
+                     "HTML output is not available: this rocescope was built without the "
+                     "dashboard. Build it with npm and Node.js 18.13 or later, or use -o json");
   }
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The dashboard in one file that needs no box: appliance/dashboard/README.md, "A page of its own".
+// The dashboard with its data in one file. See appliance/dashboard/README.md, "A page of its own".
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace rocescope {
 
 class Service;
 
-// An HTML document with all that `service` knows of its newest answer: `title` stands above it.
-// Long lists are cut, and say how long they are. The error is kUnimplemented where the dashboard
-// was not built into this program.
+// Returns an HTML document with all data of the newest snapshot of `service`, under the heading
+// `title`. Long lists are truncated and state their full length. The error is kUnimplemented if the
+// program was built without the dashboard.
 Result<std::string> StoredPage(Service& service, const std::string& title);
 
 }  // namespace rocescope

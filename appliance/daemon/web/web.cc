@@ -18,12 +18,13 @@
 namespace rocescope {
 namespace {
 
-// Nothing from elsewhere, nothing inline, in nobody's frame.
+// Content security policy: no external or inline content, no framing.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-// FNV-1a: another build's file is most likely another one, and that is all that is asked of it.
+// FNV-1a hash for the ETag. Files of another build almost certainly have another hash, which
+// suffices here.
 uint64_t HashOf(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -49,26 +50,28 @@ HttpResponse Respond(Service& service, const HttpRequest& request) {
   if (request.method != "GET") {
     return JsonError(
         {.fault = ServiceFault::kWrongMethod,
-         .message = fmt::format("{} is not answered: GET and HEAD are", request.method)});
+         .message = fmt::format("method {} is not supported; use GET or HEAD", request.method)});
   }
   const auto target = ParseRequestTarget(request.target);
   if (!target) {
     return JsonError(
-        {.fault = ServiceFault::kBadRequest, .message = "the request's target is not a path"});
+        {.fault = ServiceFault::kBadRequest,
+         .message = "malformed request target: expected a path with an optional query"});
   }
   if (target->path.starts_with(kApiRoot)) return AnswerJson(service, request, *target);
   if (target->path == "/metrics") {
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
             .body = MetricsText(service)};
   }
-  if (target->path == "/favicon.ico") return {.status = 204};  // browsers ask for it by themselves
+  if (target->path == "/favicon.ico") return {.status = 204};  // browsers request it automatically
   const auto files = PageFiles();
   const std::string_view path = target->path == "/" ? files.front().path : target->path;
   const auto file = std::ranges::find(files, path, &PageFile::path);
   if (file != files.end()) return Serve(*file, request);
-  return JsonError({.fault = ServiceFault::kUnknownPath,
-                    .message = "nothing is here: the page is at /, the API under /api/v1/, metrics "
-                               "at /metrics"});
+  return JsonError(
+      {.fault = ServiceFault::kUnknownPath,
+       .message =
+           "not found: the dashboard is at /, the API under /api/v1/, the metrics at /metrics"});
 }
 
 ServiceFault FaultOf(unsigned status) {
@@ -94,7 +97,7 @@ HttpResponse WebRefusal(const HttpRefusal& refusal) {
 HttpGate WebGate(const GrpcConfig& config) {
   return [roles = CallerRoles(config)](const std::vector<std::string>& names) -> std::string {
     if ((roles.Of(names) & kReaders) != 0) return "";
-    return WhyNotAllowed(names, "read here");
+    return WhyNotAllowed(names, "read over HTTP");
   };
 }
 

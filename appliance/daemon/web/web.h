@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that the box serves over HTTP: the page, the API, metrics.
+// Content of the HTTP server: dashboard, API and metrics.
 #pragma once
 
 #include "appliance/common/config/config.h"
@@ -8,13 +8,14 @@
 
 namespace rocescope {
 
-// GET and HEAD alone. `service` must outlive the handler.
+// Returns the handler for GET and HEAD requests. `service` must outlive it.
 HttpHandler WebHandler(Service& service);
 
-// An ApiError where a call of the API was asked for, else text.
+// Formats a refusal: an ApiError for API paths, otherwise plain text.
 HttpResponse WebRefusal(const HttpRefusal& refusal);
 
-// Of callers with a certificate: viewers, schedulers and operators may, as over gRPC.
+// Returns the gate that authorises viewers, schedulers and operators by their certificate, as gRPC
+// does for calls that only read.
 HttpGate WebGate(const GrpcConfig& config);
 
 }  // namespace rocescope

@@ -41,7 +41,7 @@ TEST_F(WebTest, EveryCallAnswers) {
   }
 }
 
-TEST_F(WebTest, PlacementIsAskedForByListsOfNodes) {
+TEST_F(WebTest, PlacementAcceptsHostLists) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   const auto ranked =
@@ -57,8 +57,8 @@ TEST_F(WebTest, PlacementIsAskedForByListsOfNodes) {
   EXPECT_EQ(Json("/api/v1/registered-jobs?id=7", 404)["reason"], "UNKNOWN_JOB");
 }
 
-// What is asked for with any parameter that the document has is answered, or refused for another
-// reason than that there is no such path or parameter.
+// Each path with each parameter of the document is answered, or refused for another reason than an
+// unknown path or parameter.
 TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
   OpenBox(kFabric);
   Publish(TwoJobs());
@@ -83,7 +83,7 @@ TEST_F(WebTest, TheOpenApiDocumentHasEveryPathAndParameter) {
   EXPECT_THAT(paths, testing::UnorderedElementsAreArray(JsonPaths()));
 }
 
-TEST_F(WebTest, HistoryIsAskedForByRangesOfTime) {
+TEST_F(WebTest, HistoryAcceptsTimeRanges) {
   OpenBox(kFabric);
   for (const char* path :
        {"events?from_ns=1700000000000000000&until_ns=1800000000000000000",
@@ -96,7 +96,7 @@ TEST_F(WebTest, HistoryIsAskedForByRangesOfTime) {
               HasSubstr("did you mean \"history/links\"?"));
 }
 
-TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
+TEST_F(WebTest, ErrorsHaveCodeReasonAndMessage) {
   OpenBox(kFabric);
   const auto early = Json("/api/v1/jobs", 503);
   EXPECT_EQ(early["code"], "UNAVAILABLE");
@@ -118,7 +118,7 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
   EXPECT_EQ(Ask({.method = "POST", .target = "/api/v1/jobs"}).status, 405u);
 }
 
-TEST_F(WebTest, WhatTheServerRefusesIsAnApiErrorUnderTheApi) {
+TEST_F(WebTest, RefusalOfAnApiPathIsAnApiError) {
   for (const auto& [status, reason] :
        {std::pair(400u, "BAD_REQUEST"), std::pair(403u, "NOT_ALLOWED"), std::pair(413u, "HAS_BODY"),
         std::pair(421u, "OTHER_HOST"), std::pair(503u, "TOO_MANY")}) {
@@ -134,7 +134,7 @@ TEST_F(WebTest, WhatTheServerRefusesIsAnApiErrorUnderTheApi) {
   EXPECT_EQ(page.body, "no\n");
 }
 
-TEST_F(WebTest, NumbersOf64BitsAreTextAndNothingIsLeftOut) {
+TEST_F(WebTest, SixtyFourBitNumbersAreStringsAndAllFieldsArePrinted) {
   OpenBox(kFabric);
   Publish(TwoJobs());
   const auto jobs = Json("/api/v1/jobs");
@@ -143,7 +143,7 @@ TEST_F(WebTest, NumbersOf64BitsAreTextAndNothingIsLeftOut) {
   EXPECT_EQ(jobs["next_page_token"], "");
 }
 
-TEST_F(WebTest, ThePageAllowsNothingFromElsewhere) {
+TEST_F(WebTest, PageAllowsNoExternalContent) {
   OpenBox("");
   const HttpResponse page = Get("/");
   EXPECT_EQ(page.status, 200u);
@@ -160,7 +160,7 @@ TEST_F(WebTest, ThePageAllowsNothingFromElsewhere) {
   EXPECT_EQ(again.body, "");
 }
 
-TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
+TEST_F(WebTest, EventsResumeAfterTheLastEventId) {
   OpenBox(kFabric);
   v1::Event event;
   for (const char* sentence : {"one", "two"}) {
@@ -170,7 +170,7 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   }
   const HttpResponse now = Get("/api/v1/events");
   EXPECT_EQ(now.content_type, "text/event-stream");
-  EXPECT_EQ(now.stream(), "") << "what was before is not told";
+  EXPECT_EQ(now.stream(), "") << "earlier events are not sent";
   const uint64_t last = service_->events().last();
   HttpResponse later =
       Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
@@ -183,12 +183,13 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   EXPECT_THAT(later.stream(), AllOf(StartsWith("event: answer\n"), HasSubstr("\"version\":\"1\"")));
   EXPECT_EQ(Get("/api/v1/events?cursor=x").status, 400u);
   HttpResponse earlier = Get("/api/v1/events?cursor=2");
-  EXPECT_THAT(earlier.stream(), AllOf(HasSubstr("event: gap\n"), HasSubstr("began anew"),
-                                      HasSubstr("\"sentence\":\"one\"")))
-      << "an earlier life's";
+  EXPECT_THAT(earlier.stream(),
+              AllOf(HasSubstr("event: gap\n"), HasSubstr("the appliance restarted"),
+                    HasSubstr("\"sentence\":\"one\"")))
+      << "cursor of an earlier process";
 }
 
-TEST_F(WebTest, MetricsHaveNoMoreSeriesThanTheirBounds) {
+TEST_F(WebTest, NumberOfMetricSeriesIsLimited) {
   OpenBox(kFabric);
   Snapshot snapshot;
   Attribution attribution;
