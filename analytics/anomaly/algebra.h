@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Armadillo as this folder uses it: only here, and only from .cc files, as it is long to compile.
-// One thread and its own loops instead of BLAS, so that sums are always taken in the same order;
-// LAPACK is left for eigenvectors, of matrices as large as an entity has metrics.
+// Armadillo as this folder uses it. Include this header only in .cc files of this folder, because
+// it is slow to compile. Armadillo runs on one thread with its own loops instead of BLAS, so that
+// sums always use the same order. LAPACK is used only for eigenvectors of matrices whose dimension
+// is an entity's number of metrics.
 #pragma once
 
 // IWYU pragma: begin_exports
@@ -12,7 +13,7 @@
 #define ARMA_DONT_USE_ARPACK
 #define ARMA_DONT_USE_SUPERLU
 #define ARMA_DONT_USE_HDF5
-#define ARMA_DONT_PRINT_ERRORS  // analytics does not print
+#define ARMA_DONT_PRINT_ERRORS  // analytics never prints
 #define ARMA_WARN_LEVEL 0
 #include <armadillo>
 // IWYU pragma: end_exports
@@ -21,7 +22,7 @@
 
 namespace rocescope {
 
-// A column for each row, outliers cut.
+// Returns the transposed rows (one column per row) with outliers clamped.
 inline arma::mat ColumnsOf(const Rows& rows) {
   arma::mat columns(rows.values.data(), rows.width, rows.size());
   return arma::clamp(columns, -kMaxInFit, kMaxInFit);

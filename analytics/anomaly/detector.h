@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks for anomalies in all metrics of all entities, window by window, as windows come to an end.
+// Detects anomalies in all metrics of all entities, one analysis window at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,19 @@
 namespace rocescope {
 
 struct AnomalyOptions {
-  // A window is odd if one so far off comes less often than this. What the halves of the past say
-  // differs a little: one half has to be clearly below, and the other not clearly above.
+  // A window is anomalous if a deviation this large is less likely than this probability. The two
+  // halves of the past differ slightly: one half must be clearly below this limit and the other
+  // must not be clearly above it.
   double odd = 1e-6;
-  double clearly = 10;  // times
-  // Odd at the same time, by role, are at most so many, or this share: more are a change of phase.
+  double clearly = 10;  // factor
+  // At most this many entities of a role, or this share of them, can be anomalous at the same time.
+  // More than that is a phase change.
   uint32_t few = 2;
   double few_share = 0.2;
-  int64_t shortest_past = 8;    // windows
-  int64_t longest_past = 64;    // windows: beyond, it is forgotten, what was odd in it too
-  int64_t calm = 2;             // windows that are not odd, after which another anomaly begins
-  double refit_each = 1.0 / 8;  // models: after this share of their past
+  int64_t shortest_past = 8;  // windows
+  int64_t longest_past = 64;  // windows; older windows are forgotten, including anomalous ones
+  int64_t calm = 2;  // normal windows after which a further anomalous window starts a new anomaly
+  double refit_each = 1.0 / 8;  // refit the models after the past has changed by this share
   size_t most_anomalies = 4096;
 };
 
@@ -32,12 +34,12 @@ class RoleWatch;
 
 class AnomalyDetector {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive the detector.
   explicit AnomalyDetector(const topology::Fabric& fabric, const AnomalyOptions& options = {});
   ~AnomalyDetector();
 
-  // Judges windows that have come to an end since: that all of a role, but who fell silent, told
-  // of.
+  // Evaluates windows that completed since the last call. A window is complete once all entities of
+  // a role have reported it, except those that have stopped reporting.
   void Update(const MetricStore& metrics);
 
   Anomalies Answer() const;

@@ -20,11 +20,12 @@ constexpr int64_t kEpoch = 1000;  // the first window
 
 class AnomalyTest : public testing::Test {
  protected:
-  using Growth = std::function<uint64_t(topology::NicIndex, int64_t)>;  // by NIC, window from 0
+  // Arguments: NIC, and window number from 0.
+  using Growth = std::function<uint64_t(topology::NicIndex, int64_t)>;
 
   static Timestamp At(int64_t window) { return Timestamp((kEpoch + window) * kWindow); }
 
-  // A counter that grows evenly within each window, read at both ends of it.
+  // Adds a counter that grows evenly within each window and is read at both ends of it.
   void Counts(Metric metric, int64_t windows, const Growth& growth) {
     for (topology::NicIndex nic = 0; nic < fabric_.nics().size(); ++nic) {
       uint64_t value = 0;
@@ -39,7 +40,7 @@ class AnomalyTest : public testing::Test {
       }
     }
   }
-  // About 1,000,000 a window, 5 % more or less: what differs by NIC and window, and repeats.
+  // About 1,000,000 per window, varied by up to 5 % depending on NIC and window.
   static uint64_t Usual(topology::NicIndex nic, int64_t window) {
     const double turn = 2.399963 * static_cast<double>(nic * 37 + static_cast<uint64_t>(window));
     return static_cast<uint64_t>(1e6 * (1 + 0.05 * std::sin(turn)));
@@ -55,7 +56,7 @@ class AnomalyTest : public testing::Test {
   AnomalyDetector detector_{fabric_};
 };
 
-TEST_F(AnomalyTest, NoneIsWhereEverythingGoesOnAsItDid) {
+TEST_F(AnomalyTest, ReportsNothingForStableCounters) {
   Counts(Metric::kTxBytes, 40, Usual);
   Counts(Metric::kOutOfSequence, 40, [](auto, auto) { return 0; });
   const Anomalies found = Found();
@@ -65,7 +66,7 @@ TEST_F(AnomalyTest, NoneIsWhereEverythingGoesOnAsItDid) {
   EXPECT_GT(found.statistics.judged, 30 * fabric_.nics().size());
 }
 
-TEST_F(AnomalyTest, AJumpOfOneMetricOnOneNicIsOneOfThatNicAndThatMetric) {
+TEST_F(AnomalyTest, ReportsAJumpOfOneMetricOnOneNic) {
   Counts(Metric::kTxBytes, 40, Usual);
   Counts(Metric::kOutOfSequence, 40, [](topology::NicIndex nic, int64_t window) -> uint64_t {
     return nic == 5 && window >= 25 && window < 30 ? 500 : 0;
@@ -86,7 +87,7 @@ TEST_F(AnomalyTest, AJumpOfOneMetricOnOneNicIsOneOfThatNicAndThatMetric) {
   EXPECT_GT(anomaly.Score(), 0.999999);
 }
 
-TEST_F(AnomalyTest, AShiftOfAllIsAChangeOfPhase) {
+TEST_F(AnomalyTest, ReportsACommonShiftAsPhaseChange) {
   Counts(Metric::kTxBytes, 40, [](topology::NicIndex nic, int64_t window) {
     return window >= 25 ? Usual(nic, window) * 8 : Usual(nic, window);
   });
@@ -98,14 +99,14 @@ TEST_F(AnomalyTest, AShiftOfAllIsAChangeOfPhase) {
   EXPECT_EQ(found.phase_changes[0].role.kind, EntityKind::kNic);
 }
 
-TEST_F(AnomalyTest, OneThatDoesNotFollowTheOthersIsNoneWhileItDoesAsItAlwaysDid) {
+TEST_F(AnomalyTest, IgnoresAnOutlierThatMatchesItsOwnPast) {
   Counts(Metric::kTxBytes, 40, [](topology::NicIndex nic, int64_t window) {
     return window >= 25 && nic != 3 ? Usual(nic, window) * 8 : Usual(nic, window);
   });
   EXPECT_THAT(Found().anomalies, IsEmpty());
 }
 
-TEST_F(AnomalyTest, OneThatFallsSilentAmongItsPeersIsOne) {
+TEST_F(AnomalyTest, ReportsACounterThatStopsAmongItsPeers) {
   Counts(Metric::kTxBytes, 40, [](topology::NicIndex nic, int64_t window) {
     return nic == 7 && window >= 30 ? 0 : Usual(nic, window);
   });
@@ -118,9 +119,9 @@ TEST_F(AnomalyTest, OneThatFallsSilentAmongItsPeersIsOne) {
   EXPECT_NEAR(found.anomalies[0].metrics[0].expected, 1e6, 6e4);
 }
 
-TEST_F(AnomalyTest, WhatNobodyReadIsMissingAndNotZero) {
+TEST_F(AnomalyTest, TreatsUnreadWindowsAsMissing) {
   Counts(Metric::kTxBytes, 40, Usual);
-  // One NIC's agent goes away after 25 windows: nothing is known of it from then on.
+  // One NIC's agent stops reporting after 25 windows.
   MetricStore metrics(fabric_, {.window = kWindow});
   for (topology::NicIndex nic = 0; nic < fabric_.nics().size(); ++nic) {
     uint64_t value = 0;
@@ -141,7 +142,7 @@ TEST_F(AnomalyTest, WhatNobodyReadIsMissingAndNotZero) {
   EXPECT_EQ(found.statistics.judged + found.statistics.unjudged, 40 * fabric_.nics().size());
 }
 
-TEST_F(AnomalyTest, ItDoesNotMatterHowOftenSomebodyAsks) {
+TEST_F(AnomalyTest, DoesNotDependOnTheUpdateInterval) {
   const auto errors = [](topology::NicIndex nic, int64_t window) -> uint64_t {
     return nic == 5 && window == 25 ? 500 : 0;
   };
@@ -173,7 +174,7 @@ TEST_F(AnomalyTest, ItDoesNotMatterHowOftenSomebodyAsks) {
   EXPECT_THAT(once.anomalies, SizeIs(1));
 }
 
-TEST_F(AnomalyTest, TheOldestGivesWay) {
+TEST_F(AnomalyTest, DropsTheOldest) {
   Counts(Metric::kTxBytes, 40, Usual);
   Counts(Metric::kOutOfSequence, 40, [](topology::NicIndex nic, int64_t window) -> uint64_t {
     return (nic == 5 && window == 20) || (nic == 9 && window == 30) ? 500 : 0;
@@ -188,8 +189,9 @@ TEST_F(AnomalyTest, TheOldestGivesWay) {
   EXPECT_EQ(found.statistics.refused, 1u);
 }
 
-// Asked after 40 windows and 250 more: of the first 34, series have forgotten what was counted.
-TEST_F(AnomalyTest, WhatIsForgottenIsNoPastInWhichNothingWasCounted) {
+// Update is called after 40 windows and after 250 more. Series have dropped the counts of the first
+// 34 windows.
+TEST_F(AnomalyTest, DoesNotTreatForgottenWindowsAsZero) {
   std::vector<uint64_t> bytes(fabric_.nics().size());
   for (int64_t window = 0; window <= 290; ++window) {
     for (topology::NicIndex nic = 0; nic < fabric_.nics().size(); ++nic) {
@@ -203,11 +205,11 @@ TEST_F(AnomalyTest, WhatIsForgottenIsNoPastInWhichNothingWasCounted) {
     }
     if (window == 40) detector_.Update(metrics_);
   }
-  // The first eight windows, and the two that eight known ones do not lie before.
+  // The first eight windows, and the two without eight known windows before them.
   EXPECT_EQ(Found().statistics.unjudged, (8 + 2) * fabric_.nics().size());
 }
 
-TEST_F(AnomalyTest, WithoutAPastNothingIsJudged) {
+TEST_F(AnomalyTest, EvaluatesNothingWithoutAPast) {
   Counts(Metric::kTxBytes, 5, Usual);
   const Anomalies found = Found();
   EXPECT_EQ(found.statistics.judged, 0u);

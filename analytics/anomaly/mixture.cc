@@ -9,7 +9,7 @@ namespace rocescope {
 namespace {
 
 constexpr size_t kComponents = 3;
-constexpr size_t kRowsEach = 40;  // fewer make no component
+constexpr size_t kRowsEach = 40;  // with fewer rows per component, use fewer components
 constexpr int kMeansRounds = 10;
 constexpr int kLikelihoodRounds = 10;
 
@@ -18,8 +18,8 @@ class Mixture : public AnomalyModel {
   bool Fit(const Rows& rows) override {
     if (rows.size() < 2) return false;
     const arma::mat columns = ColumnsOf(rows);
-    // Beginning with rows that are far apart, and not with random ones: the same rows give the same
-    // mixture. Rows that are too much alike make no several components.
+    // Start with rows that are far apart rather than random ones, so that the same rows give the
+    // same mixture. Rows that are too similar do not form several components.
     for (size_t count = std::clamp<size_t>(rows.size() / kRowsEach, 1, kComponents); count > 0;
          --count) {
       if (model_.learn(columns, count, arma::eucl_dist, arma::static_spread, kMeansRounds,
@@ -30,7 +30,8 @@ class Mixture : public AnomalyModel {
     return false;
   }
 
-  // The distance of a single Gaussian, for a mixture: by its density below the highest.
+  // For a single component this is its Mahalanobis distance; for a mixture, the distance that
+  // corresponds to the density relative to the maximum.
   double Score(std::span<const double> row) const override {
     const arma::vec at(row.data(), row.size());
     double highest = model_.log_p(arma::vec(model_.means.col(0)));
@@ -40,7 +41,7 @@ class Mixture : public AnomalyModel {
     return std::sqrt(std::max(2 * (highest - model_.log_p(at)), 0.0));
   }
 
-  // By the component that is next.
+  // Use the nearest component.
   std::vector<double> Shares(std::span<const double> row) const override {
     const arma::uword next = model_.assign(arma::vec(row.data(), row.size()), arma::prob_dist);
     std::vector<double> parts(row.size());

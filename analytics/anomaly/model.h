@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Three ways to say how far a window is from what windows were like.
+// Three models of how far a window is from earlier windows.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace rocescope {
 
-// One behind the other, each with `width` numbers.
+// A row-major matrix with `width` numbers per row.
 struct Rows {
   size_t width = 0;
   std::vector<double> values;
@@ -23,41 +23,44 @@ struct Rows {
   }
 };
 
-// A row is a window of one entity, one number a metric: 0 is what was expected, 1 a usual
-// deviation from it; what is missing is 0.
+// A row is one window of one entity with one number per metric: 0 is the expected value, 1 a usual
+// deviation. A missing value is 0.
 class AnomalyModel {
  public:
   virtual ~AnomalyModel() = default;
 
-  // False if the rows are too few, after which nothing else may be called.
+  // Returns false if there are too few rows; then no other member may be called.
   virtual bool Fit(const Rows& rows) = 0;
-  // 0 or more; the larger, the odder. Scores of one fit alone compare with each other.
+  // Returns 0 or more; larger is more anomalous. Scores from different fits are not comparable.
   virtual double Score(std::span<const double> row) const = 0;
-  // How much of the score is each metric's: 0 or more, in all 1, or 0 if nothing is odd.
+  // Returns each metric's contribution to the score. The values are non-negative and sum to 1, or
+  // to 0 if nothing is anomalous.
   virtual std::vector<double> Shares(std::span<const double> row) const = 0;
 };
 
-// The largest deviation of all metrics. Nothing is assumed of how they hang together.
+// The largest deviation over all metrics. It makes no assumption about correlations between
+// metrics.
 std::unique_ptr<AnomalyModel> MakeRobustZ();
 
-// The Mahalanobis distance, after Tipping and Bishop, "Probabilistic principal component analysis"
-// (J. R. Stat. Soc. B 61, 1999): the leading components have their own variance, all the rest
-// share one. It sees metrics that leave their relation though each stays within its bounds.
+// The Mahalanobis distance after Tipping and Bishop, "Probabilistic principal component analysis"
+// (J. R. Stat. Soc. B 61, 1999): the leading components have individual variances and all others
+// share one. It detects metrics that violate their usual correlation although each stays within its
+// own range.
 std::unique_ptr<AnomalyModel> MakePrincipalComponents();
 
-// The distance to a mixture of Gaussians without correlation: what alternates between few states,
-// as computing and communicating, is far from the middle of both.
+// The distance to a mixture of uncorrelated Gaussians. It suits metrics that alternate between a
+// few states, such as computing and communicating, and are never near the mean of both.
 std::unique_ptr<AnomalyModel> MakeMixture();
 
 std::unique_ptr<AnomalyModel> MakeModel(AnomalyModelKind kind);
 
-// Shares of the sum; zeros if there is none. Negative parts count as nothing.
+// Scales the parts to a sum of 1; negative parts count as 0. Returns zeros if the sum is 0.
 std::vector<double> SharesOf(std::vector<double> parts);
 
-// What one outlier may weigh in a fit: deviations are cut there.
+// Deviations are clamped to this value in a fit, to limit the weight of a single outlier.
 inline constexpr double kMaxInFit = 4;
-// Variance that the models take for granted in units of usual deviations: what never moved would
-// otherwise be infinitely odd at its first count.
+// Minimum variance in units of usual deviations. Without it, a metric that never changed would have
+// an infinite score at its first count.
 inline constexpr double kMinVariance = 0.25;
 
 }  // namespace rocescope

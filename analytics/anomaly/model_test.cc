@@ -15,8 +15,7 @@ using testing::ElementsAre;
 constexpr std::array kAll = {AnomalyModelKind::kRobustZ, AnomalyModelKind::kPrincipalComponents,
                              AnomalyModelKind::kMixture};
 
-// Numbers of a normal distribution, by the inverse of its distribution at even steps (Acklam's
-// approximation is not needed: sums of twelve even numbers less 6 come near enough).
+// Normally distributed numbers as sums of twelve uniform numbers minus 6, at even steps.
 class Noise {
  public:
   double Next() {
@@ -46,18 +45,19 @@ Rows Cross(double a, double b, int times) {
   return rows;
 }
 
-TEST(PrincipalComponents, AreTheMahalanobisDistanceOfAKnownCovariance) {
+TEST(PrincipalComponents, ScoreIsMahalanobisDistanceForKnownCovariance) {
   const auto model = MakePrincipalComponents();
   // Variances along the diagonals, of points (x, x) and (x, -x): 9 and 1, for 4 / 3.99 of n.
   ASSERT_TRUE(model->Fit(Cross(3, 1, 1000)));
   const double correction = std::sqrt(3999.0 / 4000);
-  // (2, -2) is 2 √2 along the diagonal of standard deviation 1; (2, 2) is that along the other.
+  // (2, -2) is at 2 √2 on the diagonal with standard deviation 1; (2, 2) is at 2 √2 on the other
+  // one.
   EXPECT_NEAR(model->Score(std::array{2.0, -2.0}), 2 * std::sqrt(2.0) * correction, 1e-6);
   EXPECT_NEAR(model->Score(std::array{2.0, 2.0}), 2 * std::sqrt(2.0) / 3 * correction, 1e-6);
   EXPECT_NEAR(model->Score(std::array{0.0, 0.0}), 0, 1e-9);
 }
 
-TEST(PrincipalComponents, TakeABrokenRelationForOdderThanWhatKeepsIt) {
+TEST(PrincipalComponents, ScoreBrokenCorrelationHigher) {
   const auto model = MakePrincipalComponents();
   ASSERT_TRUE(model->Fit(Cross(3, 0.5, 100)));
   EXPECT_GT(model->Score(std::array{2.0, -2.0}), 3 * model->Score(std::array{2.0, 2.0}));
@@ -71,7 +71,7 @@ TEST(RobustZ, IsTheLargestDeviation) {
               ElementsAre(DoubleNear(9.0 / 25, 1e-12), DoubleNear(16.0 / 25, 1e-12), 0));
 }
 
-TEST(Mixture, TakesBothOfTwoStatesForUsualAndTheMiddleForOdd) {
+TEST(Mixture, ScoresTheMidpointOfTwoStatesHigher) {
   Noise noise;
   Rows rows{.width = 2};
   for (int i = 0; i < 400; ++i) {
@@ -90,7 +90,7 @@ TEST(Mixture, TakesBothOfTwoStatesForUsualAndTheMiddleForOdd) {
   }
 }
 
-TEST(AnomalyModels, HaveSharesThatAreOneInAll) {
+TEST(AnomalyModels, SharesSumToOne) {
   Noise noise;
   Rows rows{.width = 4};
   for (int i = 0; i < 4 * 200; ++i) rows.values.push_back(noise.Next());
@@ -110,7 +110,7 @@ TEST(AnomalyModels, HaveSharesThatAreOneInAll) {
   }
 }
 
-TEST(AnomalyModels, FindWhatGoesFurtherOutOdder) {
+TEST(AnomalyModels, ScoreGrowsWithDistance) {
   Noise noise;
   Rows rows{.width = 3};
   for (int i = 0; i < 3 * 300; ++i) rows.values.push_back(noise.Next());
@@ -128,7 +128,7 @@ TEST(AnomalyModels, FindWhatGoesFurtherOutOdder) {
   }
 }
 
-TEST(AnomalyModels, AreTheSameForTheSameRows) {
+TEST(AnomalyModels, AreDeterministic) {
   Noise noise;
   Rows rows{.width = 5};
   for (int i = 0; i < 5 * 300; ++i) rows.values.push_back(noise.Next());
@@ -140,7 +140,7 @@ TEST(AnomalyModels, AreTheSameForTheSameRows) {
   }
 }
 
-TEST(AnomalyModels, StandMetricsThatNeverMoved) {
+TEST(AnomalyModels, HandleConstantMetrics) {
   const Rows rows{.width = 2, .values = std::vector<double>(200, 0.0)};
   for (const AnomalyModelKind kind : kAll) {
     const auto model = MakeModel(kind);

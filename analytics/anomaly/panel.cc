@@ -11,13 +11,13 @@ namespace {
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
 
 double GrainOf(Metric metric, Duration window) {
-  // A healthy queue marks and its senders heed that: a few of these are nothing.
+  // A healthy queue sets CE marks and senders react to them: a few marks are irrelevant.
   constexpr double kFewMarks = 32;
   if (metric == Metric::kEcnMarked || metric == Metric::kEcnMarkedRoce) return kFewMarks;
   if (metric == Metric::kCnpSent || metric == Metric::kCnpHandled) return kFewMarks;
   const std::string_view unit = InfoOf(metric).unit;
-  if (unit == "bytes") return 4096;                                    // a packet
-  if (unit == "ns") return static_cast<double>(window.count()) / 1e3;  // a thousandth of the time
+  if (unit == "bytes") return 4096;                                    // one packet
+  if (unit == "ns") return static_cast<double>(window.count()) / 1e3;  // a thousandth of the window
   if (unit == "ms") return static_cast<double>(window.count()) / 1e9;
   if (unit == "Hz" || unit == "bit/s") return 1e6;
   return 1;
@@ -61,7 +61,7 @@ Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int6
     const auto rest = std::ranges::unique(panel.metrics);
     panel.metrics.erase(rest.begin(), rest.end());
   }
-  // A queue's depth at one moment says next to nothing where the highest is told.
+  // An instantaneous queue depth adds almost nothing if the watermark is reported.
   if (std::ranges::find(panel.metrics, Metric::kQueueWatermark) != panel.metrics.end()) {
     std::erase(panel.metrics, Metric::kQueueBytes);
   }

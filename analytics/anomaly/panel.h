@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows of all entities of a role, in numbers that models can compare.
+// Windows of all entities of a role, scaled so that models can compare them.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace rocescope {
 
-// A count of 10 and one of 20 differ as 10,000 and 20,000 do, but 0 and 1 do not differ as much:
-// log(1 + value / grain). The grain is the least that is worth a look, by the metric's unit.
+// Returns log(1 + value / grain). Thus 10 and 20 differ as much as 10,000 and 20,000, but 0 and 1
+// differ less. The grain is the smallest relevant amount and depends on the metric's unit.
 double Stretched(Metric metric, Duration window, double value);
 double Unstretched(Metric metric, Duration window, double stretched);
 
@@ -25,8 +25,8 @@ struct Panel {
   std::vector<Entity> entities;  // ascending
   std::vector<Metric> metrics;   // ascending
   std::vector<int64_t> windows;
-  // Stretched, by window, entity, metric; not a number: nobody told. A counter that stood still
-  // while somebody read it counted nothing, which is 0.
+  // Stretched values by window, entity and metric. NaN means that nobody reported a value. A
+  // counter that was read and did not change has the value 0.
   std::vector<float> values;
 
   size_t At(size_t window, size_t entity) const {
@@ -37,9 +37,9 @@ struct Panel {
   }
 };
 
-// Of members that somebody had read before window `known_at`.
+// Includes only members that were read before window `known_at`.
 Panel EmptyPanel(const MetricStore& store, std::span<const Member> members, int64_t known_at);
-// The same entities and metrics, with windows from `from` on and before `until`.
+// Same entities and metrics as `like`, with the windows [from, until).
 Panel FilledPanel(const MetricStore& store, const Panel& like, int64_t from, int64_t until);
 
 }  // namespace rocescope

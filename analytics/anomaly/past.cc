@@ -18,7 +18,7 @@ double MiddleOf(std::array<double, kAnomalyModels> values) {
   return values[kAnomalyModels / 2];
 }
 
-// Whether a row is among so many of all, evenly and without a pattern (Steele and others, "Fast
+// Selects an even sample of `most` out of `all` rows without a pattern (Steele and others, "Fast
 // splittable pseudorandom number generators", OOPSLA 2014: the mixer of SplitMix64).
 bool IsChosen(uint64_t number, uint64_t all, uint64_t most) {
   if (all <= most) return true;
@@ -48,7 +48,7 @@ Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
     : options_(options), entities_(panel.entities.size()), width_(panel.metrics.size()) {
   if (entities_ == 0 || width_ == 0) return;
   has_peers_ = entities_ >= options_.fewest_peers;
-  std::vector<size_t> windows;  // of this part
+  std::vector<size_t> windows;  // the windows of this part
   for (size_t i = 0; i < counts.size(); ++i) {
     if (!counts[i].empty()) windows.push_back(i);
   }
@@ -69,7 +69,7 @@ Past::Past(const Panel& panel, const Choice& counts, const Choice& others,
     }
   }
   for (Deviations& one : all) CompareWithPeers(one);
-  // The rest of the past tells too by how much windows deviate, from what is usual by this part.
+  // The rest of the past also shows how far windows deviate from the usual values of this part.
   std::vector<Deviations> others_all;
   std::vector<size_t> other_windows;
   for (size_t i = 0; i < others.size(); ++i) {

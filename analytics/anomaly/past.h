@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a part of a role's past was like, and how odd a window is by it.
+// A model of one part of a role's past, and the probability of a window given that part.
 #pragma once
 
 #include <array>
@@ -14,20 +14,22 @@
 namespace rocescope {
 
 struct PastOptions {
-  size_t fewest_windows = 3;  // of an entity, in the part
-  size_t fewest_peers = 4;    // entities of the role that tell how all of it moved
-  size_t fewest_rows = 24;    // of all entities
-  size_t most_rows = 4096;    // that models are fitted to: beyond, some are left out evenly
-  double least_spread = 0.3;  // of a stretched metric: a third, or a third of a grain near 0
+  size_t fewest_windows = 3;  // minimum windows of an entity in this part
+  size_t fewest_peers = 4;    // entities of the role needed to estimate the shift of the whole role
+  size_t fewest_rows = 24;    // minimum rows of all entities together
+  // Rows used to fit models; if there are more, an evenly spaced sample is used.
+  size_t most_rows = 4096;
+  double least_spread = 0.3;  // minimum spread of a stretched metric: 30 %, or 0.3 grains near 0
 };
 
-// An entity's window by each model, as probabilities of one as odd.
+// Probabilities, by model, that a normal window of the entity is at least this unusual.
 struct Oddness {
-  bool judged = false;                            // the following; else its past does not suffice
-  std::array<double, kAnomalyModels> by_own{};    // as far from its own past
-  std::array<double, kAnomalyModels> by_peers{};  // as far from what its peers did then
+  bool judged = false;  // whether the members below are set; false: too little past
+  std::array<double, kAnomalyModels> by_own{};    // deviation from the entity's own past
+  std::array<double, kAnomalyModels> by_peers{};  // deviation from its peers in the same window
 
-  // Of both together, as both must be odd: by what the middle one of the models says.
+  // The larger of both probabilities of the median model, because a window must deviate from both
+  // the entity's own past and its peers.
   double Probability() const;
   double OwnProbability() const;
   double OfModel(size_t model) const { return std::max(by_own[model], by_peers[model]); }
@@ -35,24 +37,25 @@ struct Oddness {
 
 class Past {
  public:
-  // `in_part` and `counts` say of a window, and of an entity in a window, whether they are of it.
-  using Choice = std::vector<std::vector<bool>>;  // by window, entity; none: not of this part
-  // `others`: the rest of the past, by which the scores are calibrated too.
+  // `counts` selects the windows, or the entities in a window, that belong to this part.
+  // by window and entity; an empty row: the window is not in this part
+  using Choice = std::vector<std::vector<bool>>;
+  // `others` selects the rest of the past, which also calibrates the scores.
   Past(const Panel& panel, const Choice& counts, const Choice& others, const PastOptions& options);
 
   bool fitted() const { return fitted_; }
   bool has_peers() const { return has_peers_; }
 
-  // Of a panel of one window and the same entities and metrics.
+  // `window` contains one window with the same entities and metrics.
   std::vector<Oddness> Judge(const Panel& window) const;
-  // The metrics of one entity in it, the largest share first.
+  // Returns the metrics of one entity in the window, largest share first.
   std::vector<MetricDeviation> Explain(const Panel& window, size_t entity, Duration width) const;
 
  private:
-  // A way to look: at deviations from the own past, or at how these differ from the peers'.
+  // Parameters for one kind of deviation: from the entity's own past, or from its peers.
   struct View {
-    std::vector<double> spread;  // by metric, of all entities
-    std::vector<float> own;      // by entity, metric
+    std::vector<double> spread;  // indexed by metric, over all entities
+    std::vector<float> own;      // indexed by entity and metric
     std::array<std::unique_ptr<AnomalyModel>, kAnomalyModels> models;
     std::array<Tail, kAnomalyModels> tails;
   };
@@ -60,8 +63,8 @@ class Past {
   struct Deviations {
     std::vector<float> own;
     std::vector<float> peers;
-    std::vector<double> shift;     // by metric: the peers' middle
-    std::vector<double> disunity;  // how far peers are from it
+    std::vector<double> shift;     // median of the peers, by metric
+    std::vector<double> disunity;  // spread of the peers around that median, by metric
   };
 
   struct RowPair {
@@ -71,7 +74,7 @@ class Past {
 
   Deviations DeviationsOf(const Panel& panel, size_t window, const std::vector<bool>& counts) const;
   Deviations DeviationsIn(std::vector<float> values) const;
-  // Of those that count.
+  // Adds only rows that `counts` selects.
   void AddRows(const Deviations& deviations, const std::vector<bool>& counts, size_t window,
                size_t windows, RowPair& rows) const;
   void CompareWithPeers(Deviations& deviations) const;
@@ -82,7 +85,7 @@ class Past {
   PastOptions options_;
   size_t entities_ = 0;
   size_t width_ = 0;
-  std::vector<float> middle_;  // by entity, metric: what is usual; not a number: not known
+  std::vector<float> middle_;  // usual value by entity and metric; NaN: unknown
   View own_;
   View peers_;
   bool has_peers_ = false;

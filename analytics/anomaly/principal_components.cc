@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-// Of the variance: as many components as it takes have their own.
+// Share of the variance that the leading components explain; only these have individual variances.
 constexpr double kExplained = 0.95;
 
 class PrincipalComponents : public AnomalyModel {
@@ -17,7 +17,7 @@ class PrincipalComponents : public AnomalyModel {
     if (rows.size() < 2) return false;
     const arma::mat columns = ColumnsOf(rows);
     mean_ = arma::mean(columns, 1);
-    // Armadillo's own product would do, but for the order of its sums, which is not promised.
+    // Armadillo's matrix product does not guarantee the order of its sums.
     arma::mat covariance(rows.width, rows.width, arma::fill::zeros);
     for (arma::uword row = 0; row < columns.n_cols; ++row) {
       const arma::vec one = columns.col(row) - mean_;
@@ -39,7 +39,7 @@ class PrincipalComponents : public AnomalyModel {
     return std::sqrt(std::max(square, 0.0));
   }
 
-  // Parts of the squared distance; metrics that belong together take some from each other.
+  // Contributions to the squared distance. Correlated metrics can have negative contributions.
   std::vector<double> Shares(std::span<const double> row) const override {
     std::vector<double> parts = PartsOf(row);
     for (double& part : parts) part = std::abs(part);
@@ -51,7 +51,7 @@ class PrincipalComponents : public AnomalyModel {
     const arma::uword width = variances.n_elem;
     const double all = arma::accu(variances);
     double kept = 0;
-    arma::uword rest = width;  // components that are not among the leading ones
+    arma::uword rest = width;  // number of components that are not leading
     while (rest > 0 && kept < kExplained * all) kept += variances[--rest];
     double shared = 0;
     for (arma::uword i = 0; i < rest; ++i) shared += variances[i];

@@ -9,11 +9,11 @@
 namespace rocescope {
 namespace {
 
-// A share of distances, and where a normal distribution with standard deviation 1 has it.
+// Quantiles of the distances, and their values for a normal distribution with standard deviation 1.
 constexpr std::array<std::pair<double, double>, 3> kPlaces = {
     {{0.5, 0.6745}, {0.9, 1.6449}, {0.98, 2.3263}}};
 
-// Of a single entity, whose windows are few: what it does once in ten windows is usual.
+// For a single entity with few windows: what occurs in every tenth window is usual.
 constexpr double kFar = 0.9;
 constexpr float kPlaceOfFar = 1.6449F;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Middles and spreads that a few outliers do not move.
+// Medians and spreads that are insensitive to a few outliers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-// A normal distribution's standard deviation, by the median of distances from its median.
+// Ratio of a normal distribution's standard deviation to its median absolute deviation (MAD).
 inline constexpr double kDeviationOfMad = 1.4826;
 
 struct NumberedValue {
@@ -18,8 +18,9 @@ struct NumberedValue {
   size_t number = 0;
 };
 
-// The median of all, and by `set` how far each is from the median of the others: what it would be
-// judged by had it not been there. Of at least two; reorders.
+// Returns the median of all values. Calls `set` with each value's distance from the median of all
+// other values, so that a value does not influence its own reference. Requires at least two values;
+// reorders them.
 template <typename Set>
 float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
   std::ranges::sort(values, {},
@@ -35,23 +36,23 @@ float FillLeaveOneOut(std::vector<NumberedValue>& values, Set set) {
   return (values[half - 1].value + values[half].value) / 2;
 }
 
-// How far deviations are from 0, by metric: of all entities, and of each.
+// Estimates the spread of deviations around 0 by metric, over all entities and per entity.
 class SpreadSum {
  public:
   SpreadSum(size_t entities, size_t width) : width_(width), distances_(entities * width) {}
 
-  // By entity and metric; those that are not numbers are left out.
+  // `deviations` are by entity and metric; NaN values are ignored.
   void Add(std::span<const float> deviations);
 
-  // At least `least`. Of a normal distribution its standard deviation; of one with a longer tail
-  // what makes its 90 or 98 % as far as a normal one's: what is rare and large, as a burst of
-  // marks, does not drown the rest.
+  // Returns at least `least`. For a normal distribution this is its standard deviation. For a
+  // heavier tail it is the value for which the 90 % or 98 % quantile equals that of a normal
+  // distribution, so that rare large values, such as bursts of CE marks, do not dominate.
   std::vector<double> OfAll(double least) const;
-  std::vector<float> OfEach() const;  // by entity, metric
+  std::vector<float> OfEach() const;  // indexed by entity and metric
 
  private:
   size_t width_;
-  std::vector<std::vector<float>> distances_;  // by entity, metric
+  std::vector<std::vector<float>> distances_;  // indexed by entity and metric
 };
 
 }  // namespace rocescope

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// The definition: take one out, and sort the rest.
+// By definition: remove one value and sort the rest.
 TEST(LeaveOneOut, IsTheDistanceFromTheMedianOfTheOthers) {
   const std::vector<float> series = {4, 9, 4, -1, 7, 7, 30};
   for (size_t count = 2; count <= series.size(); ++count) {
@@ -34,7 +34,7 @@ TEST(LeaveOneOut, IsTheDistanceFromTheMedianOfTheOthers) {
   }
 }
 
-TEST(SpreadSum, IsTheStandardDeviationOfNormalDeviations) {
+TEST(SpreadSum, EqualsStandardDeviationForNormalData) {
   SpreadSum sum(2, 1);
   // Quantiles of the half-normal distribution: erf(x / √2) = share, by bisection.
   for (int i = 0; i < 1000; ++i) {
@@ -51,7 +51,7 @@ TEST(SpreadSum, IsTheStandardDeviationOfNormalDeviations) {
   EXPECT_NEAR(sum.OfEach()[0], 3, 0.05);
 }
 
-TEST(SpreadSum, LeavesOutWhatIsMissingAndHasALeast) {
+TEST(SpreadSum, IgnoresMissingValuesAndHasAMinimum) {
   SpreadSum sum(1, 2);
   for (int i = 0; i < 10; ++i) sum.Add(std::array{std::numeric_limits<float>::quiet_NaN(), 0.0F});
   EXPECT_THAT(sum.OfAll(0.25), ElementsAre(0.25, 0.25));

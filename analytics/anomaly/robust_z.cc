@@ -10,7 +10,7 @@ namespace {
 
 class RobustZ : public AnomalyModel {
  public:
-  // Rows come by their robust scale already: there is nothing left to learn.
+  // The rows are already scaled robustly, so there is nothing to fit.
   bool Fit(const Rows& rows) override { return rows.size() > 0; }
 
   double Score(std::span<const double> row) const override {

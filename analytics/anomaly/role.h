@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is like whom: entities of one role are each other's peers.
+// Roles: entities of the same role are peers of each other.
 #pragma once
 
 #include <compare>
@@ -14,9 +14,10 @@ namespace rocescope {
 struct Role {
   EntityKind kind = EntityKind::kPort;
   uint8_t priority = CounterEntity::kAllPriorities;
-  topology::Tier tier = topology::Tier::kHost;    // of its node
-  topology::Tier facing = topology::Tier::kHost;  // of the node at the other end of a port's link
-  bool linked = false;                            // `facing` counts
+  topology::Tier tier = topology::Tier::kHost;  // tier of the entity's node
+  // Tier of the node at the other end of a port's link.
+  topology::Tier facing = topology::Tier::kHost;
+  bool linked = false;  // whether `facing` is valid
   bool all_gpus = false;
 
   friend auto operator<=>(const Role&, const Role&) = default;
@@ -24,7 +25,7 @@ struct Role {
 
 Role RoleOf(const topology::Fabric& fabric, const Entity& entity);
 
-// "leaf ports to spine, priority 3", "NICs".
+// For example "leaf ports to spine, priority 3" or "NICs".
 std::string NameOf(const Role& role);
 
 }  // namespace rocescope

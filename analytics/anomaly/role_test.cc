@@ -15,19 +15,19 @@ class RoleTest : public testing::Test {
     return RoleOf(fabric_, {.kind = EntityKind::kPort, .index = port, .priority = priority});
   }
 
-  // Ports 1 to 4 of a leaf are its hosts', the others its spines'.
+  // Ports 1 to 4 of a leaf are linked to its hosts, the others to spines.
   const topology::Fabric fabric_ =
       topology::Generate({.hosts = 16, .leaves = 4, .spines = 2}).value();
 };
 
-TEST_F(RoleTest, IsTheSameForPortsOfATierThatFaceTheSameTier) {
+TEST_F(RoleTest, IsEqualForPortsOfATierThatFaceTheSameTier) {
   EXPECT_EQ(RoleOfPort("leaf0", 1, 3), RoleOfPort("leaf3", 4, 3));
   EXPECT_NE(RoleOfPort("leaf0", 1, 3), RoleOfPort("leaf0", 5, 3));
   EXPECT_NE(RoleOfPort("leaf0", 1, 3), RoleOfPort("leaf0", 1, 6));
   EXPECT_NE(RoleOfPort("leaf0", 5, 3), RoleOfPort("spine0", 1, 3));
 }
 
-TEST_F(RoleTest, HasANameThatPeopleUnderstand) {
+TEST_F(RoleTest, HasAReadableName) {
   EXPECT_EQ(NameOf(RoleOfPort("leaf0", 1, 3)), "leaf ports to host, priority 3");
   EXPECT_EQ(NameOf(RoleOf(fabric_, {.kind = EntityKind::kNic, .index = 0})), "NICs");
 }

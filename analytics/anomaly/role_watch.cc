@@ -8,12 +8,13 @@
 namespace rocescope {
 namespace {
 
-// So many windows behind the others, an entity is silent and nobody waits for it.
+// An entity that is this many windows behind the others has stopped reporting; evaluation no longer
+// waits for it.
 constexpr int64_t kSilent = 4;
 constexpr size_t kMaxPhaseChanges = 1024;
 
-// Even and odd windows would do, but for workloads that repeat each second window: halves by the
-// sequence of Thue and Morse (0110 1001 ...) have no period, and differ in size by two at most.
+// Simply alternating windows would fail for workloads that repeat every second window. Halves by
+// the Thue-Morse sequence (0110 1001 ...) have no period, and their sizes differ by at most two.
 size_t PartOf(int64_t window) { return std::popcount(static_cast<uint64_t>(window)) & 1; }
 
 Timestamp LastReadingOf(const MetricStore::OfEntity& of_entity) {
@@ -24,7 +25,7 @@ Timestamp LastReadingOf(const MetricStore::OfEntity& of_entity) {
   return last;
 }
 
-// The first window that is not over for all that still tell.
+// Returns the first window that is incomplete for an entity that still reports.
 int64_t EndOf(const MetricStore& metrics, std::span<const Member> members) {
   Timestamp horizon;
   for (const Member& member : members) {
@@ -53,7 +54,7 @@ int64_t BeginningOf(const MetricStore& metrics, std::span<const Member> members)
 void RoleWatch::Update(const MetricStore& metrics, std::span<const Member> members) {
   const int64_t end = EndOf(metrics, members);
   if (!first_) next_ = first_.emplace(BeginningOf(metrics, members));
-  // Of what lies further back, series have forgotten the past.
+  // Series no longer contain the past of older windows.
   const auto kept = static_cast<int64_t>(MetricSeries::kMaxWindows);
   first_ = std::max(*first_, end - kept);
   next_ = std::max(next_, *first_);
@@ -162,7 +163,7 @@ void RoleWatch::NoteAnomaly(const MetricStore& metrics, const Panel& panel, size
   anomaly.until = until;
   ++anomaly.windows;
   if (fitted_->even->has_peers()) anomaly.peers = static_cast<uint32_t>(panel.entities.size() - 1);
-  // By the half that finds it less odd.
+  // Use the half for which the window is less anomalous.
   const bool by_even = even.Probability() >= odd.Probability();
   const Oddness& oddness = by_even ? even : odd;
   if (goes_on && oddness.Probability() >= anomaly.probability) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The windows of one role, one after the other.
+// Evaluates the windows of one role in order.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class RoleWatch {
  public:
   RoleWatch(const Role& role, const AnomalyOptions& options) : role_(role), options_(options) {}
 
-  // `members` ascending by entity.
+  // `members` is sorted by entity.
   void Update(const MetricStore& metrics, std::span<const Member> members);
 
   const std::deque<Anomaly>& anomalies() const { return anomalies_; }
@@ -31,7 +31,7 @@ class RoleWatch {
 
  private:
   struct Fitted {
-    int64_t at = 0;  // the first window that it does not know
+    int64_t at = 0;  // first window that is newer than the fitted past
     Panel panel;     // entities and metrics; no windows
     std::unique_ptr<Past> even;
     std::unique_ptr<Past> odd;
@@ -47,14 +47,16 @@ class RoleWatch {
 
   const Role role_;
   const AnomalyOptions& options_;
-  std::optional<int64_t> first_;    // the first window that all of it was read
-  int64_t next_ = 0;                // to be judged
-  std::unique_ptr<Fitted> fitted_;  // null: no window yet
-  // What was odd is no past to compare with, until it is forgotten: what stays is the new usual.
+  std::optional<int64_t> first_;    // first window in which all entities were read
+  int64_t next_ = 0;                // next window to evaluate
+  std::unique_ptr<Fitted> fitted_;  // null: no window evaluated yet
+  // Anomalous windows are excluded from the past until they are forgotten; a deviation that
+  // persists becomes normal.
   std::set<std::pair<int64_t, Entity>> odd_;
   std::deque<Anomaly> anomalies_;
-  size_t gone_ = 0;                  // before the first of these
-  std::map<Entity, size_t> latest_;  // of each entity: its number, those that are gone included
+  size_t gone_ = 0;  // number of anomalies removed from the front of `anomalies_`
+  // Number of each entity's latest anomaly, counting removed ones.
+  std::map<Entity, size_t> latest_;
   std::vector<PhaseChange> phase_changes_;
   AnomalyStatistics statistics_;
 };

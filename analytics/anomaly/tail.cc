@@ -10,10 +10,10 @@
 namespace rocescope {
 namespace {
 
-constexpr double kBeyond = 0.1;  // share of scores that are in the tail
-// The tail is as flat as the flattest way from its beginning to one of these.
+constexpr double kBeyond = 0.1;  // share of the scores in the tail
+// The tail decays as slowly as the slowest fit from its start to one of these quantiles.
 constexpr std::array<double, 2> kFitted = {0.04, 0.015};
-// A tail is at least as flat as if scores were usual deviations with no more than this spread.
+// The tail never decays faster than for scores with this spread.
 constexpr double kMinSlope = 0.25;
 
 }  // namespace

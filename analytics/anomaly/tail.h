@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How likely a score is, by the scores that were seen: what makes scores of models and roles
-// comparable.
+// Converts a score to a probability, based on earlier scores. This makes scores of different models
+// and roles comparable.
 #pragma once
 
 #include <vector>
 
 namespace rocescope {
 
-// The share of what was seen, up to its ninth decile; beyond, an exponential that falls no faster
-// than the scores between the ninth decile and the rest do (peaks over a threshold, with shape 0:
-// Pickands, "Statistical inference using extreme order statistics", Ann. Stat. 3, 1975). It is laid
-// through quantiles, so that the few scores of a fault that nobody knew do not bend it.
+// Up to the 90 % quantile this is the empirical distribution. Beyond it, the tail is an exponential
+// that decays no faster than the observed scores (peaks over threshold with shape 0: Pickands,
+// "Statistical inference using extreme order statistics", Ann. Stat. 3, 1975). The fit uses
+// quantiles, so that a few scores from an unknown fault do not distort it.
 class Tail {
  public:
   Tail() = default;
   explicit Tail(std::vector<double> scores);
 
-  // Of a score at least as high: over 0, at most 1.
+  // Returns the probability of a score at least this high: above 0, at most 1.
   double Probability(double score) const;
 
  private:
   std::vector<double> scores_;  // ascending
   double threshold_ = 0;
-  double slope_ = 1;  // by which the score grows while the probability falls to 1/e
+  double slope_ = 1;  // increase of the score for which the probability falls by a factor of e
 };
 
-// Linear between neighbours; of at least one, ascending.
+// Interpolates linearly. `sorted` must be ascending and not empty.
 double Quantile(const std::vector<double>& sorted, double share);
 
 }  // namespace rocescope

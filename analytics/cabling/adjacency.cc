@@ -13,7 +13,7 @@ using topology::PortIndex;
 
 namespace {
 
-// Hops of a stack are numbered; their packet has one TTL.
+// Hops of an INT stack are numbered, because their packet has a single TTL.
 constexpr uint8_t kFirstHop = 255;
 
 void Count(std::map<PortIndex, Arrivals>& all, PortIndex receiver, const Sender& sender,
@@ -37,9 +37,9 @@ void Adjacency::LearnTap(const TapPlace& place) {
   ingress_of_tap_[place.tap] = port;
 }
 
-// Of a port with a link; others are counted.
+// Returns a port with a link; packets at other ports are counted.
 PortIndex Adjacency::PortOf(NodeIndex node, uint32_t number, Timestamp time) {
-  if (number == 0) return kNone;  // not told
+  if (number == 0) return kNone;  // not reported
   const PortIndex port = fabric_.FindPortByNumber(node, number);
   if (port != kNone && fabric_.port(port).link != kNone) return port;
   const std::pair key(node, number);
@@ -116,7 +116,7 @@ Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
   return &flows_[index];
 }
 
-// Where there is no room, a flow that was silent for long gives way.
+// Evicts a flow that has been idle for long if the table is full.
 uint32_t Adjacency::TakePlace() {
   if (flows_.size() < kMaxFlows) {
     flows_.emplace_back();
@@ -149,8 +149,8 @@ void Adjacency::Add(const FlowKey& key, uint32_t hint, const Place& place) {
   flow->places.back().several = several;
 }
 
-// A host sends what is its own, and gets what is for it. Of a NIC without a declared cable no more
-// is said than whose it is.
+// A host sends its own packets and receives packets for itself. For a NIC without a declared cable,
+// only its host is known.
 void Adjacency::CountEnds(const Flow& flow, const Place& place,
                           std::map<PortIndex, Arrivals>& all) const {
   const auto faces_host = [&](PortIndex port) {
@@ -186,7 +186,7 @@ std::map<PortIndex, Arrivals> Adjacency::ByReceiver() const {
       const Place& next = places[i + 1];
       const bool follows = next.source == place.source && next.ttl + 1 == place.ttl &&
                            next.node != place.node && !next.several && next.in != kNone;
-      // What was seen at one place before and at the other behind a change is no way.
+      // One place before a path change and another after it are not consecutive on a path.
       const bool together = place.first <= next.last && next.first <= place.last;
       if (!follows || !together) continue;
       Count(all, next.in, {.node = place.node, .port = place.out},

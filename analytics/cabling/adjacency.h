@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which port's frames come in by which port, as flows show it: the TTL falls by one from switch to
-// switch, so of a flow that keeps to one way the place with the next lower TTL is the next one on
-// it. INT and sFlow tell by which port a packet left a switch, an ingress mirror only that it was
-// there. Each source is held against itself alone: they look at packets before or after the TTL was
-// counted down.
+// Infers from flows which port's frames arrive at which port. The TTL decreases by one per switch,
+// so for a flow with a single path, the observation with the next lower TTL is the next switch. INT
+// and sFlow report the egress port of a switch; an ingress mirror only shows that the packet
+// reached the switch. Observations of different sources are never combined, because they show the
+// TTL before or after the decrement.
 #pragma once
 
 #include <compare>
@@ -23,15 +23,15 @@
 
 namespace rocescope {
 
-// Who sends: a port, or some port of a node.
+// A sender: a port, or an unknown port of a node.
 struct Sender {
   topology::NodeIndex node = topology::kNone;
-  topology::PortIndex port = topology::kNone;  // kNone: some port
+  topology::PortIndex port = topology::kNone;  // kNone: unknown port
 
   friend auto operator<=>(const Sender&, const Sender&) = default;
 };
 
-// What comes in by a port.
+// What arrives at a port.
 struct Arrivals {
   struct Count {
     uint64_t flows = 0;
@@ -43,22 +43,22 @@ struct Arrivals {
 class Adjacency {
  public:
   static constexpr size_t kMaxFlows = 1u << 17;
-  static constexpr size_t kMaxPlaces = 16;  // of a flow
+  static constexpr size_t kMaxPlaces = 16;  // per flow
 
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit Adjacency(const topology::Fabric& fabric) : fabric_(fabric) {}
 
   void LearnTap(const TapPlace& place);
-  // Event time has reached `now`; where there is no room, who was silent by it gives way.
+  // Sets the current event time. When the table is full, flows that have been idle are evicted.
   void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
   void Add(const FlowRecord& record);
   void Add(const HopRecord& record);
   void Add(const SampleRecord& record);
 
-  // By the port that receives.
+  // Keyed by the receiving port.
   std::map<topology::PortIndex, Arrivals> ByReceiver() const;
-  // Ports by which packets go and that have no link in the topology: how many flows, since when.
+  // Ports that carry packets but have no link in the topology.
   struct Unexpected {
     uint64_t packets = 0;
     Timestamp since;
@@ -66,21 +66,21 @@ class Adjacency {
   const std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected>& unexpected() const {
     return unexpected_;
   }
-  // Switches that the topology has not.
+  // Switches that are not in the topology.
   Strangers strangers() const { return strangers_.Answer(); }
   uint64_t flows_refused() const { return flows_refused_; }
-  uint64_t flows_evicted() const { return flows_evicted_; }  // silent ones, for others
+  uint64_t flows_evicted() const { return flows_evicted_; }  // idle flows evicted for new ones
 
  private:
   static constexpr size_t kMaxUnexpected = 256;
 
   enum class Source : uint8_t { kMirror, kPostcard, kStack, kSample };
 
-  // Where a flow was seen with a TTL.
+  // Where a flow was observed with a given TTL.
   struct Place {
     Source source = Source::kMirror;
     uint8_t ttl = 0;
-    bool several = false;  // and elsewhere with the same one: says nothing
+    bool several = false;  // also observed elsewhere with the same TTL: ambiguous, ignored
     topology::NodeIndex node = topology::kNone;
     topology::PortIndex in = topology::kNone;
     topology::PortIndex out = topology::kNone;
@@ -92,7 +92,7 @@ class Adjacency {
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     std::vector<Place> places;
-    Timestamp heard;  // by SetTime's clock
+    Timestamp heard;  // last activity, in SetTime's clock
   };
 
   void Add(const FlowKey& key, uint32_t hint, const Place& place);
@@ -103,7 +103,8 @@ class Adjacency {
                  std::map<topology::PortIndex, Arrivals>& all) const;
 
   const topology::Fabric& fabric_;
-  std::vector<topology::PortIndex> ingress_of_tap_;  // kNone: it says nothing
+  // kNone: the tap does not identify an ingress port
+  std::vector<topology::PortIndex> ingress_of_tap_;
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;

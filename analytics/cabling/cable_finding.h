@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of the cabling analysis: where the fabric is not plugged as its operator declared.
+// Results of the cabling analysis: where the cabling differs from the declared topology.
 #pragma once
 
 #include <array>
@@ -13,53 +13,53 @@
 namespace rocescope {
 
 enum class CableFindingKind : uint8_t {
-  kSwapped,     // declared links whose ends are connected with each other's
-  kMissing,     // no link at either end, as long as anybody looked
-  kUnexpected,  // a port that carries traffic and has no link in the topology
-  kDisagrees,   // what is known of the two ends cannot be one link's; what is instead is not known
+  kSwapped,     // the ends of declared links are connected to each other's ends
+  kMissing,     // no link at either end during the whole observation
+  kUnexpected,  // a port carries traffic but has no link in the topology
+  kDisagrees,   // the two ends cannot be on one link; the actual cabling is unknown
 };
 
-// Two ports that are one cable's.
+// The two ports at the ends of a cable.
 using Cable = std::array<topology::PortIndex, 2>;
 
 struct CableFinding {
   CableFindingKind kind = CableFindingKind::kDisagrees;
-  std::vector<topology::LinkIndex> declared;  // ascending; none of an unexpected port
-  std::vector<Cable> real;                    // what is connected instead, as far as known
-  // Of a contradiction, the port that receives and the node that sends, where no more is known.
+  std::vector<topology::LinkIndex> declared;  // ascending; empty for an unexpected port
+  std::vector<Cable> real;                    // actual cables, as far as known
+  // For a contradiction: the receiving port and the sending node, if nothing more is known.
   topology::PortIndex receiver = topology::kNone;
   topology::NodeIndex sender = topology::kNone;
-  std::string place;           // of an unexpected port, as telemetry calls it: NODE:PORT
+  std::string place;           // name of an unexpected port in the telemetry, NODE:PORT
   double confidence = 0;       // 0 to 1
-  uint64_t flows = 0;          // that passed as the declared links do not let them
-  uint64_t flows_against = 0;  // that passed as declared
-  uint64_t packets = 0;        // that told of an unexpected port
-  uint64_t octets = 0;         // received beyond all that the declared other ends sent; or by an
-                               // unexpected port
-  uint64_t readings = 0;       // of counters that say so
-  bool state_differs = false;  // one end says that it is up, the other that it is down
-  Timestamp since;             // first seen
+  uint64_t flows = 0;          // flows that contradict the declared links
+  uint64_t flows_against = 0;  // flows that agree with the declared links
+  uint64_t packets = 0;        // packets observed at an unexpected port
+  // Bytes received beyond what the declared peers sent, or by an unexpected port.
+  uint64_t octets = 0;
+  uint64_t readings = 0;       // counter readings that contradict the declared links
+  bool state_differs = false;  // one end reports the link up, the other down
+  Timestamp since;             // first observation
 
   friend bool operator==(const CableFinding&, const CableFinding&) = default;
 };
 
-// Somebody who tells of himself, and whom the topology does not name.
+// Nodes that send telemetry but are not in the topology.
 struct Strangers {
   uint64_t records = 0;
   std::vector<std::string> examples;  // a few of their names
-  bool more = false;                  // there are others
+  bool more = false;                  // whether there are more names than listed
 };
 
 struct CablingAnswer {
-  std::vector<CableFinding> findings;  // the surest first
-  // Declared links, and of these: traffic or counters show that they are there.
+  std::vector<CableFinding> findings;  // sorted by confidence, highest first
+  // The number of declared links, and how many of them traffic or counters confirm or contradict.
   uint64_t links = 0;
   uint64_t confirmed = 0;
   uint64_t contradicted = 0;
-  Strangers counters;          // readings of nodes
-  Strangers switches;          // INT hops and sFlow samples of switches, and mirrors' sources
-  uint64_t flows_refused = 0;  // beyond the capacity
-  uint64_t flows_evicted = 0;  // that were silent, where there was no room for another
+  Strangers counters;          // counter readings of unknown nodes
+  Strangers switches;          // INT hops, sFlow samples and mirrors from unknown switches
+  uint64_t flows_refused = 0;  // records dropped because the table was full
+  uint64_t flows_evicted = 0;  // idle flows evicted because the table was full
 };
 
 }  // namespace rocescope

@@ -20,14 +20,14 @@ using topology::PortIndex;
 
 namespace {
 
-// Pairs of ports are gone through.
+// Limits the number of port pairs compared.
 constexpr size_t kMaxSuspects = 1024;
 
-// Nothing ever went over it; or its counters are all there is and both ends say "down".
+// The link never carried traffic, or both ends report "down" and there are only counters.
 constexpr double kSureOfDark = 0.9;
-// The two switches tell of other ports and not of these.
+// Both switches report other ports but not these.
 constexpr double kSureOfAbsent = 0.7;
-// A port may be a bundle's or a VLAN's name for others.
+// The port name may denote a LAG or a VLAN.
 constexpr double kSureOfUnexpected = 0.6;
 constexpr double kSureOfState = 0.7;
 
@@ -38,7 +38,7 @@ void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjace
     LinkClaim claim = {.since = Timestamp::max()};
     uint64_t most = 0;
     bool by_port = false;
-    uint64_t of_ports = 0;  // flows whose sending port is known, and is not the declared one
+    uint64_t of_ports = 0;  // flows with a known sending port that is not the declared one
     for (const auto& [sender, count] : arrivals.from) {
       const bool as_declared = sender.port == kNone ? sender.node == fabric.port(declared).node
                                                     : sender.port == declared;
@@ -49,7 +49,7 @@ void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjace
       claim.flows += count.flows;
       claim.since = std::min(claim.since, count.since);
       if (sender.port != kNone) of_ports += count.flows;
-      // A port says more than a node.
+      // A known port is better evidence than a known node.
       const bool better = sender.port != kNone && !by_port;
       if (better || (count.flows > most && (sender.port != kNone) == by_port)) {
         claim.sender = sender;
@@ -99,8 +99,8 @@ class CounterCheck {
     }
   }
 
-  // Ports that fit one another and no third one. A cable in another's place may leave its own link
-  // with less than was sent, which proves nothing alone.
+  // Connects ports whose counters match each other and no third port. With a swapped cable, a port
+  // may receive less than its declared peer sent, which alone proves nothing.
   void Crosswise(LinkClaims& claims) const {
     const std::vector<LinkIndex> wrong = claims.Contradicted();
     if (wrong.empty()) return;
@@ -164,7 +164,7 @@ class CounterCheck {
   const FitTolerance tolerance_;
 };
 
-// A link whose ends say nothing of one, and of which nothing else says that it is there.
+// Checks links without link state or any other evidence that they exist.
 class StateCheck {
  public:
   StateCheck(const Fabric& fabric, const FabricCounters& counters, const CablingOptions& options)
@@ -180,7 +180,8 @@ class StateCheck {
   }
 
  private:
-  // Down at both ends since the first reading, and idle before that as far as they remember.
+  // Both ends have been down since the first reading, and carried nothing before as far as their
+  // counters show.
   bool Dark(LinkIndex link, CableFinding& finding) const {
     for (const PortIndex end : fabric_.link(link).ends) {
       const PortHistory* state = counters_.StateOf(end);
@@ -197,7 +198,7 @@ class StateCheck {
     return true;
   }
 
-  // Somebody tells of other ports of both nodes and of neither end.
+  // Both nodes report other ports, but neither reports its end of the link.
   bool Absent(LinkIndex link, CableFinding& finding) const {
     const auto& ends = fabric_.link(link).ends;
     bool told = false;
@@ -214,7 +215,7 @@ class StateCheck {
     return told;
   }
 
-  // One end up and the other down for most of the time, and at the end.
+  // One end is up and the other is down, most of the time and at the end.
   bool Differs(LinkIndex link, CableFinding& finding) const {
     std::array<const PortHistory*, 2> states = {};
     for (size_t i = 0; i < 2; ++i) states[i] = counters_.StateOf(fabric_.link(link).ends[i]);
@@ -251,7 +252,7 @@ void Cabling::Add(const RecordBatch& batch) {
   for (const CounterRecord& record : batch.counters) counters_.Add(record);
 }
 
-// Traffic that goes by a port is what it says; counters alone may be those of a bundle.
+// Traffic at a port is reliable evidence; counters alone may belong to a LAG.
 void Cabling::FindUnexpected(std::vector<CableFinding>& findings) const {
   std::map<std::string, CableFinding> by_place;
   for (const auto& [key, seen] : adjacency_.unexpected()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the declared topology against what flows and counters show: names cables that are plugged
-// otherwise, are not there, or are not declared.
+// Compares the declared topology with flows and counters. Reports cables that are swapped, missing
+// or not declared.
 #pragma once
 
 #include <cstdint>
@@ -18,31 +18,31 @@
 namespace rocescope {
 
 struct CablingOptions {
-  uint64_t least_flows = 2;             // that must contradict a cable
-  double clear_share = 0.9;             // of the flows by a port, to believe who sends there
-  uint64_t least_states = 3;            // readings of a link's state at either end
-  uint64_t least_packets = 16;          // seen by a port that has no link in the topology,
-  uint64_t least_bytes = 1u << 20;     // or octets that it received
-  FitTolerance named;                   // of counters read by name
-  FitTolerance sflow = {.periods = 1};  // an agent may send a reading a second late
+  uint64_t least_flows = 2;   // minimum number of flows that contradict a cable
+  double clear_share = 0.9;   // minimum share of the flows at a port that must agree on the sender
+  uint64_t least_states = 3;  // minimum number of link state readings at each end
+  uint64_t least_packets = 16;       // minimum number of packets at a port without a declared link,
+  uint64_t least_bytes = 1u << 20;  // or minimum number of bytes that it received
+  FitTolerance named;                // tolerance for counters read by name
+  FitTolerance sflow = {.periods = 1};  // an sFlow agent can send a reading one second late
 };
 
 class Cabling {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit Cabling(const topology::Fabric& fabric, const CablingOptions& options = {})
       : fabric_(fabric), options_(options), adjacency_(fabric), counters_(fabric) {}
   Cabling(const Cabling&) = delete;
   Cabling& operator=(const Cabling&) = delete;
 
-  // Event time has reached `now`.
+  // Sets the current event time.
   void SetTime(Timestamp now) { adjacency_.SetTime(now); }
   void LearnTap(const TapPlace& place) { adjacency_.LearnTap(place); }
   void Add(const RecordBatch& batch);
 
   CablingAnswer Answer() const;
 
-  // By link; a link's by time, as either end tells them.
+  // Sorted by link; the changes of one link are sorted by time and come from either end.
   std::vector<LinkChange> LinkChanges() const;
 
  private:

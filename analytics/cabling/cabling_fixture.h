@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of this folder: a fabric of two tiers that may be cabled otherwise than declared, and
-// what its flows and counters would say.
+// For tests of this folder: a two-tier fabric whose cabling may differ from the declaration, with
+// its flows and counters.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class CablingWorld {
 
   const topology::Fabric& declared() const { return declared_; }
 
-  // The declared port by which one sends to the other.
+  // Returns the declared port of `from` that is linked to `to`.
   topology::PortIndex PortTo(std::string_view from, std::string_view to) const {
     return PortTo(declared_, declared_.FindNode(from), declared_.FindNode(to));
   }
@@ -39,7 +39,7 @@ class CablingWorld {
     return declared_.port(PortTo(a, b)).link;
   }
 
-  // The cables of two ports, in each other's place.
+  // Swaps the cables of two ports.
   void Swap(topology::PortIndex a, topology::PortIndex b) {
     topology::Fabric::Parts parts = real_.parts();
     const std::array<topology::PortIndex, 2> far = {real_.Peer(a), real_.Peer(b)};
@@ -52,7 +52,8 @@ class CablingWorld {
   }
   topology::PortIndex RealPeer(topology::PortIndex port) const { return real_.Peer(port); }
 
-  // Ports that send, of a flow between hosts of different leaves that leaves its own by this port.
+  // Returns the sending ports of a flow between hosts of different leaves that uses the given
+  // uplink.
   std::vector<topology::PortIndex> PathBy(std::string_view from, topology::PortIndex uplink,
                                           std::string_view to) const {
     const topology::PortIndex first = declared_.nic(NicOf(from)).port;
@@ -61,7 +62,7 @@ class CablingWorld {
     return {first, uplink, PortTo(real_, spine, real_.port(last).node), last};
   }
 
-  // Frames by each of these ports, as counters see them.
+  // Counts frames at each of these ports.
   void Carry(const std::vector<topology::PortIndex>& path, uint64_t octets, uint64_t lost = 0) {
     for (const topology::PortIndex port : path) {
       sent_[port] += octets;
@@ -69,7 +70,7 @@ class CablingWorld {
     }
   }
 
-  // What all ports' counters say now.
+  // Returns the current counters of all ports.
   RecordBatch Counters(Timestamp time) const {
     RecordBatch batch;
     for (topology::PortIndex port = 0; port < declared_.ports().size(); ++port) {
@@ -95,7 +96,7 @@ class CablingWorld {
             .destination_qpn = {qpn}};
   }
 
-  // What INT says of a packet that takes these ports.
+  // Returns the INT reports of a packet that takes these ports.
   RecordBatch Postcards(const FlowKey& flow, const std::vector<topology::PortIndex>& path,
                         Timestamp time) const {
     RecordBatch batch;
@@ -113,7 +114,7 @@ class CablingWorld {
     return batch;
   }
 
-  // What ingress mirrors show of the flow; taps are numbered as ports are.
+  // Returns the flow records of ingress mirrors; tap numbers equal port numbers.
   RecordBatch Copies(const FlowKey& flow, const std::vector<topology::PortIndex>& path,
                      Timestamp from, Timestamp until) const {
     RecordBatch batch;
@@ -155,7 +156,7 @@ class CablingWorld {
 
   topology::Fabric declared_;
   topology::Fabric real_;
-  std::vector<uint64_t> received_;  // by port
+  std::vector<uint64_t> received_;  // indexed by port
   std::vector<uint64_t> sent_;
 };
 

@@ -25,10 +25,10 @@ class CablingTest : public testing::Test {
   PortIndex Port(std::string_view from, std::string_view to) const {
     return world_.PortTo(from, to);
   }
-  // leaf0's cable to spine0 and leaf1's to spine1, in each other's place.
+  // Swaps leaf0's cable to spine0 with leaf1's cable to spine1.
   void SwapTwo() { world_.Swap(Port("leaf0", "spine0"), Port("leaf1", "spine1")); }
 
-  // Of hosts at leaf 0 and 1 to those at leaf 2 and 3, by every uplink.
+  // Flows from hosts at leaf0 and leaf1 to hosts at leaf2 and leaf3, over every uplink.
   template <typename Tell>
   void ForFlows(Tell tell) const {
     uint32_t qpn = 0;
@@ -46,7 +46,7 @@ class CablingTest : public testing::Test {
       for (int64_t ms = 0; ms < 4; ++ms) cabling_.Add(world_.Postcards(flow, path, At(ms)));
     });
   }
-  // So much by each uplink, different for each, in each of ten milliseconds.
+  // A different number of bytes over each uplink, in each of ten milliseconds.
   void Count(int64_t readings = 10, uint64_t unit = 1'000'000) {
     for (int64_t ms = 0; ms < readings; ++ms) {
       cabling_.Add(world_.Counters(At(ms)));
@@ -76,32 +76,32 @@ class CablingTest : public testing::Test {
   Cabling cabling_{world_.declared()};
 };
 
-TEST_F(CablingTest, NothingSeenIsNoFindingAndNothingConfirmed) {
+TEST_F(CablingTest, ReportsAndConfirmsNothingWithoutRecords) {
   const CablingAnswer answer = cabling_.Answer();
   EXPECT_THAT(answer.findings, IsEmpty());
   EXPECT_EQ(answer.links, 24u);  // 8 hosts, 4 leaves with 4 spines
   EXPECT_EQ(answer.confirmed, 0u);
 }
 
-TEST_F(CablingTest, PostcardsOfAFabricAsDeclaredConfirmIt) {
+TEST_F(CablingTest, PostcardsConfirmCorrectCabling) {
   SendPostcards();
   const CablingAnswer answer = cabling_.Answer();
   EXPECT_THAT(answer.findings, IsEmpty());
   EXPECT_EQ(answer.confirmed, 4u + 2u + 8u + 8u);  // senders, receivers, uplinks, downlinks
 }
 
-TEST_F(CablingTest, PostcardsNameTheTwoCablesThatAreSwapped) {
+TEST_F(CablingTest, PostcardsIdentifySwappedCables) {
   SwapTwo();
   SendPostcards();
   const CableFinding finding = Only();
   ExpectTheSwap(finding);
-  EXPECT_EQ(finding.flows, 8u);  // four by each of the two uplinks
+  EXPECT_EQ(finding.flows, 8u);  // four over each of the two uplinks
   EXPECT_EQ(finding.flows_against, 0u);
   EXPECT_GE(finding.confidence, 0.9);
   EXPECT_EQ(finding.since, At(0) + Duration(2));
 }
 
-TEST_F(CablingTest, FlowsOfThePastLeaveRoomForWhatComes) {
+TEST_F(CablingTest, EvictsIdleFlowsForNewOnes) {
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
   cabling_.SetTime(At(0));
   for (uint32_t i = 0; i < Adjacency::kMaxFlows; ++i) {
@@ -114,8 +114,8 @@ TEST_F(CablingTest, FlowsOfThePastLeaveRoomForWhatComes) {
   EXPECT_THAT(cabling_.Answer().findings, SizeIs(testing::Ge(1u)));
 }
 
-// They tell at which switch a packet was, and not by which port it left.
-TEST_F(CablingTest, MirrorsOfAllSwitchesNameThemToo) {
+// Mirrors show which switch a packet passed, but not its egress port.
+TEST_F(CablingTest, MirrorsOfAllSwitchesIdentifySwappedCables) {
   SwapTwo();
   ForFlows([&](const FlowKey& flow, const auto& path) {
     cabling_.Add(world_.Copies(flow, path, At(0), At(3)));
@@ -123,7 +123,7 @@ TEST_F(CablingTest, MirrorsOfAllSwitchesNameThemToo) {
   ExpectTheSwap(Only());
 }
 
-TEST_F(CablingTest, CountersAloneNameThem) {
+TEST_F(CablingTest, CountersAloneIdentifySwappedCables) {
   SwapTwo();
   Count();
   const CableFinding finding = Only();
@@ -133,14 +133,14 @@ TEST_F(CablingTest, CountersAloneNameThem) {
   EXPECT_DOUBLE_EQ(finding.confidence, 0.9);
 }
 
-TEST_F(CablingTest, CountersOfAFabricAsDeclaredConfirmIt) {
+TEST_F(CablingTest, CountersConfirmCorrectCabling) {
   Count();
   const CablingAnswer answer = cabling_.Answer();
   EXPECT_THAT(answer.findings, IsEmpty());
   EXPECT_EQ(answer.confirmed, 4u + 2u + 8u + 8u);
 }
 
-TEST_F(CablingTest, BothTogetherAreSurer) {
+TEST_F(CablingTest, FlowsAndCountersTogetherIncreaseConfidence) {
   SwapTwo();
   Count();
   SendPostcards();
@@ -149,8 +149,9 @@ TEST_F(CablingTest, BothTogetherAreSurer) {
   EXPECT_GE(finding.confidence, 0.98);
 }
 
-// 1 - 2^-4 of four flows, 0.9 of counters: the finding is as sure as its less sure cable.
-TEST_F(CablingTest, OneCableByFlowsAndOneByCountersAreASwapToo) {
+// 1 - 2^-4 from four flows, 0.9 from counters: the confidence of the finding is that of its less
+// certain cable.
+TEST_F(CablingTest, CombinesFlowAndCounterEvidenceToASwap) {
   LinkClaims claims(world_.declared());
   const PortIndex sender = Port("spine1", "leaf1");
   claims.Contradict(
@@ -164,7 +165,7 @@ TEST_F(CablingTest, OneCableByFlowsAndOneByCountersAreASwapToo) {
   EXPECT_DOUBLE_EQ(findings[0].confidence, 0.9);
 }
 
-TEST_F(CablingTest, HostsAtEachOthersPortsAreNamedByTheirAddresses) {
+TEST_F(CablingTest, IdentifiesSwappedHostsByTheirAddresses) {
   world_.Swap(Port("leaf0", "host0"), Port("leaf1", "host2"));
   for (uint32_t qpn = 1; qpn <= 4; ++qpn) {
     for (const auto& [host, leaf] : {std::pair("host0", "leaf1"), std::pair("host2", "leaf0")}) {
@@ -178,8 +179,8 @@ TEST_F(CablingTest, HostsAtEachOthersPortsAreNamedByTheirAddresses) {
                                                      world_.LinkOf("leaf1", "host2")));
 }
 
-// host1 is declared without a cable, and is where host0 should be.
-TEST_F(CablingTest, AHostWithoutADeclaredCableIsNamedAtAnothersPort) {
+// host1 is declared without a cable and is connected where host0 should be.
+TEST_F(CablingTest, IdentifiesAnUndeclaredHostAtAnotherPort) {
   const topology::Fabric& declared = world_.declared();
   topology::Fabric::Parts parts = declared.parts();
   const topology::LinkIndex gone = world_.LinkOf("host1", "leaf0");
@@ -216,7 +217,7 @@ TEST_F(CablingTest, AHostWithoutADeclaredCableIsNamedAtAnothersPort) {
   EXPECT_EQ(answer.findings[0].sender, declared.FindNode("host1"));
 }
 
-TEST_F(CablingTest, ThreeCablesInARingAreOneFinding) {
+TEST_F(CablingTest, ReportsThreeCablesInARingAsOneFinding) {
   world_.Swap(Port("leaf0", "spine0"), Port("leaf1", "spine1"));
   world_.Swap(Port("leaf1", "spine1"), Port("leaf2", "spine2"));
   uint32_t qpn = 0;
@@ -234,14 +235,14 @@ TEST_F(CablingTest, ThreeCablesInARingAreOneFinding) {
   EXPECT_EQ(finding.declared.size(), 3u);
 }
 
-// A flow that two places show one behind the other has changed its way.
-TEST_F(CablingTest, AReroutedFlowIsNoStrangeCable) {
+// A flow that two places show one after the other was rerouted.
+TEST_F(CablingTest, IgnoresReroutedFlows) {
   for (const char* to : {"host4", "host5", "host6"}) {
     const FlowKey flow = world_.Flow("host0", to, 5);
     const auto before = world_.PathBy("host0", Port("leaf0", "spine0"), to);
     const auto after = world_.PathBy("host0", Port("leaf0", "spine1"), to);
     RecordBatch early = world_.Postcards(flow, before, At(0));
-    early.hops.resize(1);  // of the leaf alone
+    early.hops.resize(1);  // only the leaf's hop
     RecordBatch late = world_.Postcards(flow, after, At(2));
     late.hops.erase(late.hops.begin());
     cabling_.Add(early);
@@ -250,7 +251,7 @@ TEST_F(CablingTest, AReroutedFlowIsNoStrangeCable) {
   EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
 }
 
-TEST_F(CablingTest, OneFlowIsNotBelieved) {
+TEST_F(CablingTest, IgnoresASingleFlow) {
   SwapTwo();
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
   for (int64_t ms = 0; ms < 4; ++ms) {
@@ -259,7 +260,7 @@ TEST_F(CablingTest, OneFlowIsNotBelieved) {
   EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
 }
 
-TEST_F(CablingTest, FramesLostOnALinkAreNotACable) {
+TEST_F(CablingTest, DoesNotReportLossAsMiscabling) {
   for (int64_t ms = 0; ms < 10; ++ms) {
     cabling_.Add(world_.Counters(At(ms)));
     ForFlows([&](const FlowKey&, const auto& path) {
@@ -269,16 +270,16 @@ TEST_F(CablingTest, FramesLostOnALinkAreNotACable) {
   EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
 }
 
-TEST_F(CablingTest, TwoReadingsSayNothing) {
+TEST_F(CablingTest, DrawsNoConclusionFromTwoReadings) {
   SwapTwo();
   Count(1);
   EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
 }
 
-// Counters of a fabric whose operator declared one link more than there is.
+// Counters of a fabric with one declared link that does not exist.
 class CablingOfALinkThatIsNotThere : public CablingTest {
  protected:
-  // What is told of the ends of leaf0's link to spine3: nothing, or that it is down.
+  // The ends of leaf0's link to spine3 are either not reported, or reported as down.
   void Tell(bool of_the_ends, bool carried_before) {
     const std::array<PortIndex, 2> ends = {Port("leaf0", "spine3"), Port("spine3", "leaf0")};
     for (int64_t ms = 0; ms < 5; ++ms) {
@@ -300,7 +301,7 @@ class CablingOfALinkThatIsNotThere : public CablingTest {
   }
 };
 
-TEST_F(CablingOfALinkThatIsNotThere, DownAndIdleAtBothEndsIsMissing) {
+TEST_F(CablingOfALinkThatIsNotThere, IsReportedIfDownAndIdleAtBothEnds) {
   Tell(true, false);
   const CableFinding finding = Only();
   EXPECT_EQ(finding.kind, CableFindingKind::kMissing);
@@ -309,20 +310,20 @@ TEST_F(CablingOfALinkThatIsNotThere, DownAndIdleAtBothEndsIsMissing) {
   EXPECT_EQ(finding.readings, 5u);
 }
 
-TEST_F(CablingOfALinkThatIsNotThere, PortsOfWhichNeitherSwitchTellsAreMissingLessSurely) {
+TEST_F(CablingOfALinkThatIsNotThere, IsReportedWithLowerConfidenceIfNeitherEndIsReported) {
   Tell(false, false);
   const CableFinding finding = Only();
   EXPECT_EQ(finding.kind, CableFindingKind::kMissing);
   EXPECT_DOUBLE_EQ(finding.confidence, 0.7);
 }
 
-// It went down before anybody looked: a fault, and no cable that is not there.
-TEST_F(CablingOfALinkThatIsNotThere, ALinkThatOnceCarriedIsNotMissing) {
+// The link went down before the observation: a fault, not a missing cable.
+TEST_F(CablingOfALinkThatIsNotThere, IsNotReportedIfItEverCarriedTraffic) {
   Tell(true, true);
   EXPECT_THAT(cabling_.Answer().findings, IsEmpty());
 }
 
-TEST_F(CablingTest, OneEndUpAndTheOtherDownDisagree) {
+TEST_F(CablingTest, ReportsDifferentLinkStatesAsDisagreement) {
   for (int64_t ms = 0; ms < 5; ++ms) {
     RecordBatch batch = world_.Counters(At(ms));
     for (CounterRecord& record : batch.counters) {
@@ -337,7 +338,7 @@ TEST_F(CablingTest, OneEndUpAndTheOtherDownDisagree) {
   EXPECT_TRUE(finding.state_differs);
 }
 
-TEST_F(CablingTest, APortThatCarriesTrafficAndIsNotDeclaredIsUnexpected) {
+TEST_F(CablingTest, ReportsTrafficAtAnUndeclaredPort) {
   const FlowKey flow = world_.Flow("host0", "host4", 7);
   const auto path = world_.PathBy("host0", Port("leaf0", "spine0"), "host4");
   for (int64_t i = 0; i < 20; ++i) {
@@ -351,7 +352,7 @@ TEST_F(CablingTest, APortThatCarriesTrafficAndIsNotDeclaredIsUnexpected) {
   EXPECT_EQ(finding.packets, 20u);
 }
 
-TEST_F(CablingTest, NodesThatTheTopologyDoesNotNameAreCountedWithExamples) {
+TEST_F(CablingTest, CountsUnknownNodesWithExamples) {
   RecordBatch batch = world_.Counters(At(0));
   for (CounterRecord& record : batch.counters) {
     if (record.entity.node.starts_with("spine")) record.entity.node += "-old";
@@ -364,14 +365,14 @@ TEST_F(CablingTest, NodesThatTheTopologyDoesNotNameAreCountedWithExamples) {
   EXPECT_FALSE(strangers.more);
 }
 
-TEST_F(CablingTest, ANodeWithItsDomainIsNoStranger) {
+TEST_F(CablingTest, AcceptsNodeNamesWithDomain) {
   RecordBatch batch = world_.Counters(At(0));
   for (CounterRecord& record : batch.counters) record.entity.node += ".lab.example.net";
   cabling_.Add(batch);
   EXPECT_EQ(cabling_.Answer().counters.records, 0u);
 }
 
-TEST_F(CablingTest, SwitchesThatTheTopologyDoesNotNameAreCounted) {
+TEST_F(CablingTest, CountsUnknownSwitches) {
   HopRecord hop;
   hop.node_id = 4711;
   RecordBatch batch;

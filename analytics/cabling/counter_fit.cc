@@ -28,9 +28,9 @@ bool IsWithin(std::span<const PortReading> readings) {
 
 }  // namespace
 
-// A counter only grows: at a time between two of the sender's readings it stood between their
-// values. So received less sent is known within bounds at each of the receiver's readings, and it
-// can only fall but for what is on the way.
+// Counters are monotone: between two of the sender's readings, the sender's value was between them.
+// At each of the receiver's readings, received minus sent is therefore bounded. It can only
+// decrease, apart from bytes in flight.
 CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receiver,
                            const FitTolerance& tolerance) {
   CounterFit fit;
@@ -43,8 +43,8 @@ CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receive
   fit.tolerance =
       tolerance.octets + static_cast<uint64_t>(tolerance.periods * static_cast<double>(busiest));
   constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;
-  int64_t least = kFar;  // of received less sent, at the most
-  int64_t most = -kFar;  // at the least
+  int64_t least = kFar;  // upper bound of received minus sent
+  int64_t most = -kFar;  // lower bound of received minus sent
   size_t at = 0;
   const PortReading* first = nullptr;
   for (const PortReading& reading : in) {
@@ -52,7 +52,7 @@ CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receive
     if (at >= out.size() || out[at].time > reading.time) continue;
     const bool same = out[at].time == reading.time;
     if (!same && at + 1 == out.size()) break;
-    // What was counted before the first readings is the same in all differences.
+    // Values before the first readings cancel out.
     const auto received = static_cast<int64_t>(reading.received - in.front().received);
     const auto sent = [&](size_t i) {
       return static_cast<int64_t>(out[i].sent - out.front().sent);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether one port receives what another one sends, by the counters of both. Lost frames make it
-// less, never more: a port that receives more than another ever sent is not connected with it.
+// Compares the counters of two ports to determine whether one receives what the other sends. Frame
+// loss only decreases the receiver's count, so a port that receives more than another has sent is
+// not connected to it.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +12,36 @@
 namespace rocescope {
 
 struct FitTolerance {
-  uint64_t octets = 64 << 10;  // on the way, and between two counters' readings
-  double periods = 0.1;        // so much of the busiest time between two readings: they are not
-                               // taken at the instant that they are stamped with
-  double share = 0.05;         // of what was received, by which two ends may count differently
+  // Bytes in flight and bytes counted between the readings of two counters.
+  uint64_t octets = 64 << 10;
+  // Allowance in units of the busiest period between two readings, because readings are not taken
+  // exactly at their timestamps.
+  double periods = 0.1;
+  // Share of the received bytes by which the counting rules of two ends can differ.
+  double share = 0.05;
 };
 
 struct CounterFit {
-  uint64_t readings = 0;   // of the receiver that could be compared; below 3 nothing is said
-  uint64_t excess = 0;     // octets received that were not sent, at the least
-  uint64_t shortage = 0;   // octets sent that were not received, at the least
-  uint64_t received = 0;   // octets, over all of these readings
-  uint64_t tolerance = 0;  // octets
-  uint64_t allowed = 0;    // likewise, with the share
-  Timestamp since;         // of the excess: the reading that first showed it
+  uint64_t readings = 0;   // comparable readings of the receiver; fewer than 3 allow no conclusion
+  uint64_t excess = 0;     // minimum number of bytes that were received but not sent
+  uint64_t shortage = 0;   // minimum number of bytes that were sent but not received
+  uint64_t received = 0;   // bytes, over all these readings
+  uint64_t tolerance = 0;  // bytes
+  uint64_t allowed = 0;    // bytes, including the tolerated share
+  Timestamp since;         // reading that first showed the excess
 
   bool Comparable() const { return readings >= 3; }
-  // They are not connected.
+  // The ports are not connected.
   bool Contradicted() const { return Comparable() && excess > allowed; }
-  // Nothing is against it,
+  // The counters agree with a link between the ports.
   bool Fits() const {
     return Comparable() && excess <= tolerance && shortage <= tolerance + received / 50;
   }
-  // and so much was received that another one would hardly fit.
+  // The counters agree, and the traffic is large enough to rule out another sender.
   bool Telling() const { return Fits() && received > 4 * tolerance; }
 };
 
-// Says nothing of counters that grew by more than 2^60 octets, 133 days of 800 Gbit/s.
+// Returns no conclusion for counters that grew by more than 2^60 bytes (133 days at 800 Gbit/s).
 CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receiver,
                            const FitTolerance& tolerance);
 

@@ -9,7 +9,7 @@ namespace {
 constexpr Timestamp At(int64_t ms) { return FromNanoseconds(ms * 1'000'000); }
 constexpr FitTolerance kExact = {.octets = 0, .periods = 0, .share = 0};
 
-// At 1000 octets a millisecond; read each `step` from `from` on.
+// 1000 bytes per millisecond, read every `step` from `from` on.
 PortHistory Steady(int64_t from, int64_t step, int64_t count, uint64_t rate = 1000) {
   PortHistory history;
   for (int64_t i = 0; i < count; ++i) {
@@ -20,7 +20,7 @@ PortHistory Steady(int64_t from, int64_t step, int64_t count, uint64_t rate = 10
   return history;
 }
 
-TEST(CounterFit, ReadTogetherTheyMustBeEqual) {
+TEST(CounterFit, IsExactForSimultaneousReadings) {
   const CounterFit fit = CompareCounters(Steady(0, 1, 10), Steady(0, 1, 10), kExact);
   EXPECT_EQ(fit.readings, 10u);
   EXPECT_EQ(fit.excess, 0u);
@@ -28,35 +28,36 @@ TEST(CounterFit, ReadTogetherTheyMustBeEqual) {
   EXPECT_EQ(fit.received, 9000u);
 }
 
-TEST(CounterFit, ReadBetweenEachOtherTheyAreBoundsOnly) {
+TEST(CounterFit, GivesBoundsForInterleavedReadings) {
   const CounterFit fit = CompareCounters(Steady(0, 10, 10), Steady(5, 10, 9), kExact);
   EXPECT_EQ(fit.excess, 0u);
   EXPECT_EQ(fit.shortage, 0u);
 }
 
-// Twice the rate for 80 ms is 80,000 octets more, of which bounds 10 ms apart hide one period.
-TEST(CounterFit, MoreThanWasSentIsProvenInSpiteOfThat) {
+// Twice the rate for 80 ms is 80,000 bytes more, of which bounds 10 ms apart hide one period.
+TEST(CounterFit, DetectsExcessDespiteInterleavedReadings) {
   const CounterFit fit = CompareCounters(Steady(0, 10, 10), Steady(5, 10, 9, 2000), kExact);
   EXPECT_EQ(fit.excess, 80'000u - 10'000u);
   EXPECT_TRUE(fit.Contradicted());
   EXPECT_FALSE(fit.Fits());
 }
 
-TEST(CounterFit, LessThanWasSentIsLossAndNoContradiction) {
+TEST(CounterFit, DoesNotTreatLossAsContradiction) {
   const CounterFit fit = CompareCounters(Steady(0, 1, 10, 2000), Steady(0, 1, 10), kExact);
   EXPECT_EQ(fit.shortage, 9000u);
   EXPECT_FALSE(fit.Contradicted());
   EXPECT_FALSE(fit.Fits());
 }
 
-TEST(CounterFit, ReadingsAtOtherTimesSayNothing) {
+TEST(CounterFit, IgnoresReadingsAtOtherTimes) {
   const CounterFit fit = CompareCounters(Steady(0, 1, 10), Steady(100, 1, 10), kExact);
   EXPECT_FALSE(fit.Comparable());
   EXPECT_FALSE(fit.Contradicted());
 }
 
-// What a counter held before is no matter, and what no port can carry tells nothing.
-TEST(CounterFit, CountersMayStandAnywhere) {
+// The initial value of a counter does not matter, and a growth that no port is capable of proves
+// nothing.
+TEST(CounterFit, DoesNotDependOnInitialValues) {
   constexpr uint64_t kFar = uint64_t{1} << 63;
   const auto history = [](uint64_t begin, uint64_t step) {
     PortHistory all;
@@ -72,7 +73,7 @@ TEST(CounterFit, CountersMayStandAnywhere) {
   EXPECT_FALSE(CompareCounters(history(0, 1000), history(0, kFar / 2), kExact).Comparable());
 }
 
-TEST(PortHistory, KeepsFewReadingsThatSpanAll) {
+TEST(PortHistory, KeepsFewReadingsOverTheWholeTime) {
   const PortHistory history = Steady(0, 1, 10'000);
   EXPECT_LE(history.readings().size(), PortHistory::kMaxReadings);
   EXPECT_GE(history.readings().size(), PortHistory::kMaxReadings / 4);
@@ -80,20 +81,20 @@ TEST(PortHistory, KeepsFewReadingsThatSpanAll) {
   EXPECT_EQ(history.readings().back().time, At(9999));
 }
 
-TEST(PortHistory, PortsThatAreReadTogetherKeepTheSameReadings) {
+TEST(PortHistory, KeepsTheSameReadingsForPortsReadTogether) {
   const CounterFit fit = CompareCounters(Steady(0, 1, 10'000), Steady(0, 1, 10'000), kExact);
   EXPECT_EQ(fit.shortage, 0u);
   EXPECT_EQ(fit.received, 9'999'000u);
 }
 
-TEST(PortHistory, ForgetsWhatWasBeforeCountersBeganAnew) {
+TEST(PortHistory, ForgetsReadingsBeforeACounterReset) {
   PortHistory history = Steady(0, 1, 10);
   history.Add({.time = At(20), .received = 5, .sent = 5});
   EXPECT_EQ(history.readings().size(), 1u);
   EXPECT_TRUE(history.carried());
 }
 
-TEST(PortHistory, AStateChangesBetweenTwoReadings) {
+TEST(PortHistory, LocatesStateChangesBetweenTwoReadings) {
   PortHistory history;
   for (const auto& [ms, up] : {std::pair(1, true), std::pair(2, true), std::pair(3, false)}) {
     history.AddState(At(ms), up);

@@ -25,7 +25,8 @@ std::string NameOf(const CounterEntity& entity) {
 
 }  // namespace
 
-// A switch by its agent's address; whatever has a name, by that, with or without its domain.
+// A switch is identified by its agent's address, any named entity by its name, with or without
+// domain.
 NodeIndex FabricCounters::FindNode(const CounterEntity& entity) const {
   if (!entity.agent.IsUnspecified()) {
     const NodeIndex node = fabric_.FindSwitchBySflow(entity.agent);
@@ -45,7 +46,7 @@ FabricCounters::Series* FabricCounters::FindUnexpected(NodeIndex node, const std
 FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity) {
   const NodeIndex node = FindNode(entity);
   if (node == kNone) {
-    // An agent of a host may have an address that says nothing.
+    // A host's agent may have an address that does not identify the host.
     if (IsOfPort(entity) || !entity.node.empty()) stranger_ = NameOf(entity);
     return nullptr;
   }
@@ -60,7 +61,7 @@ FabricCounters::Series* FabricCounters::Find(const CounterEntity& entity) {
     port = fabric_.FindPort(node, entity.port);
   }
   if (port == kNone || fabric_.port(port).link == kNone) {
-    // A host has interfaces that are no RDMA device's.
+    // A host also has interfaces without an RDMA device.
     if (!fabric_.node(node).IsSwitch()) return nullptr;
     return FindUnexpected(node, fabric_.node(node).name + ":" +
                                     (port != kNone         ? fabric_.port(port).name

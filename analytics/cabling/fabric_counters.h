@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of the fabric's ports, from whoever tells them, and by ports. Switches' sFlow agents and
-// named counters are kept apart: one counts frame check sequences, the other does not.
+// Counters of the fabric's ports by source. sFlow agents and named counters are kept apart, because
+// they differ in whether they count the frame check sequence.
 #pragma once
 
 #include <array>
@@ -23,21 +23,21 @@ inline constexpr std::array<CounterSource, 2> kCounterSources = {CounterSource::
 
 class FabricCounters {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit FabricCounters(const topology::Fabric& fabric) : fabric_(fabric) {}
 
   void Add(const CounterRecord& record);
 
-  // Null: that one tells nothing of the port.
+  // Null: the source reports nothing for this port.
   const PortHistory* Of(CounterSource source, topology::PortIndex port) const;
-  // Whether it tells of any port of the node.
+  // Whether the source reports any port of the node.
   bool TellsOf(CounterSource source, topology::NodeIndex node) const;
-  // A port's link state, by whom has more to say of it; null: nobody has.
+  // Link state history of the source with more readings; null: no source reports it.
   const PortHistory* StateOf(topology::PortIndex port) const;
-  // The last of all readings.
+  // Time of the latest reading.
   Timestamp last() const { return last_; }
 
-  // Metrics of one reading come one behind the other.
+  // Metrics of one reading arrive in consecutive records.
   struct Series {
     topology::NodeIndex node = topology::kNone;
     PortHistory history;
@@ -45,9 +45,9 @@ class FabricCounters {
     std::optional<uint64_t> received;
     std::optional<uint64_t> sent;
   };
-  // Ports that the topology has not, or that have no link there: by "NODE:PORT".
+  // Keyed by "NODE:PORT": ports that are not in the topology or have no link there.
   const std::map<std::string, Series>& unexpected() const { return unexpected_; }
-  // Readings of nodes that the topology has not.
+  // Readings of nodes that are not in the topology.
   Strangers strangers() const { return strangers_.Answer(); }
 
  private:
@@ -58,15 +58,16 @@ class FabricCounters {
   topology::NodeIndex FindNode(const CounterEntity& entity) const;
 
   const topology::Fabric& fabric_;
-  std::array<std::unordered_map<topology::PortIndex, Series>, 2> series_;  // by source
+  std::array<std::unordered_map<topology::PortIndex, Series>, 2> series_;  // indexed by source
   std::array<std::unordered_map<topology::NodeIndex, uint32_t>, 2> ports_of_;
   std::map<std::string, Series> unexpected_;
   StrangerLog strangers_;
   Timestamp last_;
-  // Of the record before: most are of the same entity.
+  // Cache for the entity of the previous record, because consecutive records mostly have the same
+  // entity.
   CounterEntity entity_;
   Series* found_ = nullptr;
-  std::string stranger_;  // empty: it is none
+  std::string stranger_;  // empty: the entity is known
   bool asked_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When links came and went, as their ends' counters tell.
+// Link state changes according to the counters of both ends.
 #pragma once
 
 #include "base/time.h"
@@ -7,12 +7,12 @@
 
 namespace rocescope {
 
-// A link's state changed later than `after`, when it was last read before, and by `by`.
+// The link's state changed in the interval (after, by], between two readings.
 struct LinkChange {
   topology::LinkIndex link = topology::kNone;
   Timestamp after;
   Timestamp by;
-  bool up = false;  // from then on
+  bool up = false;  // new state
 };
 
 }  // namespace rocescope

@@ -15,8 +15,7 @@ using topology::PortIndex;
 
 namespace {
 
-// Each flow that shows a cable halves what is left of doubt; counters that fit no other port's
-// leave a tenth.
+// Each flow that shows a cable halves the remaining doubt; matching counters leave a tenth of it.
 constexpr double kMaxSure = 0.99;
 constexpr double kDoubtOfCounters = 0.1;
 
@@ -43,7 +42,7 @@ uint64_t LinkClaims::CountConfirmed() const {
       confirmed_, [&](const auto& one) { return !std::ranges::binary_search(wrong, one.first); }));
 }
 
-// A port of the node that is not connected as declared, if there is but one.
+// Returns the node's only port that contradicts the declaration, if there is exactly one.
 PortIndex LinkClaims::Resolve(const Sender& sender, const std::vector<LinkIndex>& wrong) const {
   if (sender.port != kNone || sender.node == kNone) return sender.port;
   PortIndex found = kNone;
@@ -57,7 +56,7 @@ PortIndex LinkClaims::Resolve(const Sender& sender, const std::vector<LinkIndex>
   return found;
 }
 
-// Both ways; ports of which different things are said are left out.
+// Contains both directions; ports with contradicting evidence are omitted.
 std::map<PortIndex, PortIndex> LinkClaims::RealCables(const std::vector<LinkIndex>& wrong) const {
   std::map<PortIndex, std::set<PortIndex>> said;
   const auto say = [&](PortIndex a, PortIndex b) {
@@ -81,7 +80,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
                                    const std::map<PortIndex, PortIndex>& real) const {
   CableFinding finding = {.declared = {links.begin(), links.end()}};
   bool closed = links.size() > 1;
-  double least = 1;  // sure of a cable that is there instead
+  double least = 1;  // lowest confidence of an actual cable
   for (const LinkIndex link : links) {
     for (const PortIndex end : fabric_.link(link).ends) {
       const auto other = real.find(end);
@@ -130,8 +129,8 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
 std::vector<CableFinding> LinkClaims::Findings() const {
   const std::vector<LinkIndex> wrong = Contradicted();
   const std::map<PortIndex, PortIndex> real = RealCables(wrong);
-  // A cable between ends of two links makes these one finding, and so may add a link that nothing
-  // else contradicts.
+  // A cable between ends of two links puts both links into one finding, even if nothing else
+  // contradicts one of them.
   std::set<LinkIndex> concerned(wrong.begin(), wrong.end());
   for (const auto& [port, other] : real) concerned.insert(fabric_.port(port).link);
   const std::vector<LinkIndex> links(concerned.begin(), concerned.end());

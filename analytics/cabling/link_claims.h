@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of each declared link and of each port's other end, from whatever source, and what
-// follows from it together.
+// Collects evidence about each declared link and each port's peer from all sources, and derives
+// findings from it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace rocescope {
 
-// That a port's frames come from somebody else than declared.
+// The frames received by a port come from a sender other than the declared one.
 struct LinkClaim {
-  Sender sender;          // node kNone: from whom is not known
-  uint64_t flows = 0;     // that show it
-  uint64_t against = 0;   // that show what was declared
-  uint64_t octets = 0;    // by counters: received and not sent by the declared end
-  uint64_t readings = 0;  // of counters
+  Sender sender;          // node kNone: the sender is unknown
+  uint64_t flows = 0;     // flows that show this sender
+  uint64_t against = 0;   // flows that show the declared sender
+  uint64_t octets = 0;    // according to counters: bytes received but not sent by the declared peer
+  uint64_t readings = 0;  // counter readings
   bool by_counters = false;
   Timestamp since;
 };
@@ -33,13 +33,13 @@ class LinkClaims {
 
   void Confirm(topology::LinkIndex link) { confirmed_[link] = true; }
   void Contradict(topology::PortIndex receiver, const LinkClaim& claim);
-  // Two ports whose counters fit each other's alone.
+  // The counters of these two ports match only each other.
   void Connect(topology::PortIndex a, topology::PortIndex b) { by_counters_.push_back({a, b}); }
 
-  // Links that somebody contradicts, ascending.
+  // Links with contradicting evidence, ascending.
   std::vector<topology::LinkIndex> Contradicted() const;
   uint64_t CountConfirmed() const;
-  // Swapped ones and disagreements.
+  // Swapped links and disagreements.
   std::vector<CableFinding> Findings() const;
 
  private:
@@ -52,7 +52,7 @@ class LinkClaims {
 
   const topology::Fabric& fabric_;
   std::map<topology::LinkIndex, bool> confirmed_;
-  std::map<topology::PortIndex, std::vector<LinkClaim>> claims_;  // by the port that receives
+  std::map<topology::PortIndex, std::vector<LinkClaim>> claims_;  // indexed by receiving port
   std::vector<Cable> by_counters_;
 };
 

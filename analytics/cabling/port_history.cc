@@ -16,11 +16,11 @@ void PortHistory::Add(const PortReading& reading) {
     const PortReading& last = readings_.back();
     if (reading.time <= last.time) return;
     if (reading.received < last.received || reading.sent < last.sent) {
-      readings_.clear();  // they began anew
+      readings_.clear();  // the counters were reset
       spacing_ = Duration(0);
     }
   }
-  // The first one stays: from there on everything is counted.
+  // The first reading is kept, because everything is counted from there.
   if (readings_.size() > 1 && spacing_ > Duration(0) &&
       BinOf(reading.time, spacing_) == BinOf(readings_.back().time, spacing_)) {
     readings_.back() = reading;
@@ -30,7 +30,7 @@ void PortHistory::Add(const PortReading& reading) {
   if (readings_.size() > kMaxReadings) Thin();
 }
 
-// The last one of each bin stays: ports that are read together keep the same readings.
+// Keeps the last reading of each bin, so that ports read together keep the same readings.
 void PortHistory::Thin() {
   constexpr int64_t kHalf = kMaxReadings / 2;
   const Duration span = readings_.back().time - readings_.front().time;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a port's own counters said over time: few readings, whatever their number, that span all of
-// it, and when its link came and went.
+// A bounded history of a port's counters and link state: a limited number of readings that span the
+// whole observation.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ namespace rocescope {
 
 struct PortReading {
   Timestamp time;
-  uint64_t received = 0;  // octets, since anything
+  uint64_t received = 0;  // bytes, since an arbitrary start
   uint64_t sent = 0;
 };
 
-// The state of a link changed after one reading and by the next one.
+// The link state changed in the interval (after, by].
 struct LinkTransition {
   Timestamp after;
   Timestamp by;
-  bool up = false;  // from then on
+  bool up = false;  // new state
 };
 
 class PortHistory {
@@ -31,25 +31,27 @@ class PortHistory {
   static constexpr size_t kMaxReadings = 32;
   static constexpr size_t kMaxTransitions = 16;
 
-  // In order of time; one that is older than the last is left out.
+  // Readings must be in time order; older ones are ignored.
   void Add(const PortReading& reading);
   void AddState(Timestamp time, bool up);
 
-  // Ascending; since the counters last began anew. Between two of them others may have been.
+  // Ascending, since the last counter reset. Intermediate readings may have been dropped.
   std::span<const PortReading> readings() const { return readings_; }
   std::span<const LinkTransition> transitions() const { return transitions_; }
-  std::optional<bool> up() const { return up_; }  // by the last reading
+  std::optional<bool> up() const { return up_; }  // according to the latest reading
   uint64_t state_readings() const { return state_readings_; }
   Timestamp first_state() const { return first_state_; }
   Timestamp last_state() const { return last_state_; }
   bool ever_up() const { return ever_up_; }
-  bool carried() const { return carried_; }  // ever, even before anybody looked
+  // Whether the port ever carried traffic, even before the first reading.
+  bool carried() const { return carried_; }
 
  private:
   void Thin();
 
   std::vector<PortReading> readings_;
-  Duration spacing_{};  // a reading stands for all of so long, aligned to the epoch; 0: for itself
+  // One reading is kept per period of this length, aligned to the epoch; 0: all readings.
+  Duration spacing_{};
   std::vector<LinkTransition> transitions_;
   std::optional<bool> up_;
   Timestamp first_state_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what nobody declared, with a few names.
+// Counts records of undeclared nodes and keeps a few of their names.
 #pragma once
 
 #include <cstddef>

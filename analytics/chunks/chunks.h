@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sorted sequence in chunks that are never changed: the next version shares those in which
-// nothing changed, so that to keep a version costs nothing and to make one costs what changed.
-// Reads like a const std::vector, except that [] takes the logarithm of the number of chunks.
+// A sorted sequence in immutable chunks. A new version shares all unchanged chunks with the
+// previous one, so keeping an old version is free and creating a new one costs time proportional to
+// the change. It reads like a const std::vector, except that operator[] takes O(log(number of
+// chunks)).
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,8 @@ class Chunks {
   using value_type = T;
   using Chunk = std::vector<T>;
 
-  // A chunk begins with a new key once the one before has as many: few enough that a change costs
-  // little, and enough that a chunk's own cost, some 90 octets, does not count.
+  // A chunk ends at a key boundary once it has this many elements. This is small enough to keep a
+  // change cheap, and large enough to make the chunk's overhead of about 90 bytes negligible.
   static constexpr size_t kFull = 64;
 
   class Iterator {
@@ -83,12 +84,12 @@ class Chunks {
     const Chunks* all_ = nullptr;
     size_t index_ = 0;
     const T* at_ = nullptr;
-    const T* end_ = nullptr;  // of its chunk
+    const T* end_ = nullptr;  // end of the current chunk
   };
   using const_iterator = Iterator;
 
   Chunks() = default;
-  // Of what is sorted already; in one chunk.
+  // `all` must be sorted; it becomes one chunk.
   Chunks(std::vector<T> all) {  // NOLINT(google-explicit-constructor): a vector is one version
     if (!all.empty()) Append(std::make_shared<const Chunk>(std::move(all)));
   }
@@ -103,14 +104,14 @@ class Chunks {
     const size_t chunk = ChunkOf(index);
     return (*chunks_[chunk])[index - starts_[chunk]];
   }
-  // Throws as std::vector does.
+  // Throws std::out_of_range, as std::vector does.
   const T& at(size_t index) const {
     const size_t chunk = index < size_ ? ChunkOf(index) : chunks_.size();
     return chunks_.at(chunk)->at(index - starts_.at(chunk));
   }
   std::span<const std::shared_ptr<const Chunk>> chunks() const { return chunks_; }
 
-  // The first element whose key is not below this one.
+  // Returns the first element whose key is not less than `key`.
   template <typename Key, typename KeyOf>
   Iterator LowerBound(const Key& key, KeyOf key_of) const {
     const auto at = std::ranges::lower_bound(
@@ -121,23 +122,24 @@ class Chunks {
                       static_cast<size_t>(found - (*at)->begin())};
   }
 
-  // The first element with this key; nullptr if there is none.
+  // Returns the first element with this key, or nullptr.
   template <typename Key, typename KeyOf>
   const T* Find(const Key& key, KeyOf key_of) const {
     const Iterator at = LowerBound(key, key_of);
     return at != end() && std::invoke(key_of, *at) == key ? &*at : nullptr;
   }
 
-  // The next version: for the elements that have one of `keys`, sorted and each once, those of
-  // `fresh`, in order, that have them. `key_of` is what the sequence is sorted by first.
+  // Returns the next version: removes all elements whose key is in `keys` (sorted, unique) and
+  // inserts the sorted `fresh`, whose keys must all be in `keys`. `key_of` is the primary sort key
+  // of the sequence.
   template <typename Key, typename KeyOf>
   Chunks With(const std::vector<Key>& keys, std::vector<T> fresh, KeyOf key_of) const {
     Chunks next;
     next.chunks_.reserve(chunks_.size() + fresh.size() / kFull + 1);
     next.starts_.reserve(next.chunks_.capacity());
     size_t key = 0;
-    size_t taken = 0;  // of fresh
-    Chunk open;        // too few for a chunk
+    size_t taken = 0;  // number of elements taken from `fresh`
+    Chunk open;        // elements that are too few for a chunk
     const auto put_fresh_below = [&](const auto* bound) {
       while (taken < fresh.size() &&
              (bound == nullptr || std::invoke(key_of, fresh[taken]) < *bound)) {
@@ -164,7 +166,7 @@ class Chunks {
         while (key < end && keys[key] < own) ++key;
         if (key == end || keys[key] != own) open.push_back(old);
       }
-      // What has the last element's key was below nothing yet.
+      // Keys equal to the last element's key have been handled, too.
       key = end;
       if (is_last) {
         put_fresh_below(static_cast<const Key*>(nullptr));
@@ -190,7 +192,7 @@ class Chunks {
     chunks_.push_back(std::move(chunk));
   }
 
-  // Into chunks of kFull and as many more as have the last one's key.
+  // Cuts into chunks of kFull elements; a chunk is longer if more elements share its last key.
   template <typename KeyOf>
   void Cut(Chunk all, KeyOf key_of) {
     for (size_t begin = 0; begin < all.size();) {
@@ -208,8 +210,8 @@ class Chunks {
     }
   }
 
-  std::vector<std::shared_ptr<const Chunk>> chunks_;  // none is empty
-  std::vector<size_t> starts_;                        // parallel: the index of its first element
+  std::vector<std::shared_ptr<const Chunk>> chunks_;  // never empty
+  std::vector<size_t> starts_;  // parallel to chunks_: index of each chunk's first element
   size_t size_ = 0;
 };
 

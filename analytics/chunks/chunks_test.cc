@@ -29,7 +29,7 @@ Chunks<Item> Numbers(int count) {
   return Chunks<Item>().With(keys, items, &Item::key);
 }
 
-TEST(Chunks, WithoutElementsAreEmpty) {
+TEST(Chunks, AreEmptyWithoutElements) {
   const Chunks<Item> none;
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.begin(), none.end());
@@ -61,7 +61,7 @@ TEST(Chunks, FindByKey) {
   EXPECT_EQ(numbers.LowerBound(1000, &Item::key), numbers.end());
 }
 
-TEST(Chunks, ShareWhatDidNotChange) {
+TEST(Chunks, ShareUnchangedChunks) {
   const Chunks<Item> before = Numbers(10 * Chunks<Item>::kFull);
   const Chunks<Item> after = before.With(std::vector{100}, {{.key = 100, .value = -1}}, &Item::key);
   ASSERT_EQ(after.chunks().size(), before.chunks().size());
@@ -79,8 +79,8 @@ TEST(Chunks, KeepElementsOfOneKeyTogether) {
   EXPECT_EQ(all.With(std::vector{7}, {}, &Item::key).size(), 99u);
 }
 
-// Against std::multimap, over many versions; and no chunk stays small for ever.
-TEST(Chunks, HaveWhatAMapHas) {
+// Compares with std::multimap over many versions, and checks that no chunk remains small.
+TEST(Chunks, MatchAMultimap) {
   std::mt19937 random(1);
   const auto below = [&](int bound) {
     return static_cast<int>(random() % static_cast<unsigned>(bound));

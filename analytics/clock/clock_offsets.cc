@@ -39,7 +39,7 @@ void ClockOffsets::Add(const RecordBatch& batch) {
                            .arrival = record.arrival_time});
   }
   for (const HopRecord& record : batch.hops) {
-    // Of a stack all hops have one TTL, and no direction.
+    // All hops of an INT stack have the same TTL, so their direction is unknown.
     if (!record.packet.known || !record.event_time_told || record.hop_count > 1) continue;
     Add(PacketOf(record.packet),
         {.where = ClockOf({.kind = StampKind::kInt, .number = record.node_id}),
@@ -57,12 +57,13 @@ void ClockOffsets::Add(uint64_t packet, const Seen& seen) {
   trails_.Add(packet, seen, [this](const Seen& from, const Seen& to) { AddDelay(from, to); });
 }
 
-// Windows are of arrival, by one clock; whoever comes before the first counts there.
+// Windows use arrival times, which come from one clock; earlier arrivals count for the first
+// window.
 size_t ClockOffsets::WindowOf(Timestamp time) {
   const auto number = [&] { return ToNanoseconds(time) / window_.count(); };
   if (first_window_ < 0) first_window_ = number();
   while (number() - first_window_ >= static_cast<int64_t>(DelayEnvelope::kWindows)) {
-    // Pairs begin at even numbers, so that all of them have the same bounds.
+    // Pairs of windows start at even numbers, so that all pairs have the same boundaries.
     const bool odd = first_window_ % 2 != 0;
     if (odd) --first_window_;
     for (auto& [pair, envelope] : delays_) {
@@ -102,7 +103,7 @@ std::string ClockOffsets::NameOf(const Key& key) const {
   return node == topology::kNone ? std::to_string(key.number) : fabric_->node(node).name;
 }
 
-// The least over the windows.
+// Minimum over the windows.
 std::vector<DelayBound> ClockOffsets::BoundsOf(size_t first_window, size_t end) const {
   std::vector<DelayBound> bounds;
   for (const auto& [pair, envelope] : delays_) {
@@ -116,8 +117,8 @@ std::vector<DelayBound> ClockOffsets::BoundsOf(size_t first_window, size_t end) 
   return bounds;
 }
 
-// Group by group, each with its first clock as the reference: what contradicts itself in one says
-// nothing against the others.
+// Each group is solved separately with its first clock as the reference, so that contradictions in
+// one group do not affect the others.
 ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) const {
   const auto count = static_cast<uint32_t>(keys_.size());
   Solution solution = {.bounds = std::vector<std::optional<OffsetBounds>>(count),
@@ -126,7 +127,7 @@ ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) c
                        .groups = {}};
   const std::vector<uint32_t> group_of = GroupsOf(bounds, count);
   solution.groups.resize(count);
-  std::vector<uint32_t> place(count);  // in its group
+  std::vector<uint32_t> place(count);  // index in its group
   for (const auto& [key, clock] : clocks_) {
     std::vector<uint32_t>& group = solution.groups[group_of[clock]];
     place[clock] = static_cast<uint32_t>(group.size());
@@ -151,8 +152,8 @@ ClockOffsets::Solution ClockOffsets::Solve(std::span<const DelayBound> bounds) c
   return solution;
 }
 
-// Clocks that drift contradict themselves over a long time: the last window that explains the group
-// then stands for now.
+// Drifting clocks contradict themselves over a long time. In this case, the last window that is
+// consistent for the group represents the present.
 void ClockOffsets::TakeLast(const std::vector<Solution>& windows, std::span<const uint32_t> group,
                             Solution& all) {
   for (const Solution& window : windows) {
@@ -179,7 +180,7 @@ ClockAnswer ClockOffsets::Answer() const {
   for (const std::vector<uint32_t>& group : all.groups) {
     if (all.contradicted[group[0]]) TakeLast(windows, group, all);
   }
-  std::map<uint32_t, uint32_t> groups;  // by reference
+  std::map<uint32_t, uint32_t> groups;  // indexed by reference
   for (const auto& [key, clock] : clocks_) {
     ClockOffset& out = answer.clocks.emplace_back(
         ClockOffset{.kind = key.kind, .name = NameOf(key), .packets = packets_of_[clock]});
@@ -197,8 +198,8 @@ ClockAnswer ClockOffsets::Answer() const {
   return answer;
 }
 
-// From the first window that bounds the clock to the last: a difference that no two offsets within
-// the bounds leave out.
+// Compares the first and the last window that bound the clock; sets a drift only if every pair of
+// offsets within the bounds implies one.
 std::optional<double> ClockOffsets::DriftOf(const std::vector<Solution>& windows, uint32_t clock,
                                             uint32_t reference) const {
   const OffsetBounds* first = nullptr;

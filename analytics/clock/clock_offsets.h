@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ties the clocks of mirrors, INT and captures together by packets that two of them stamped, in
-// both directions: what is least of many delays had no queue, and no delay is below zero.
+// Estimates the offsets between the clocks of mirrors, INT and captures from packets that two
+// clocks timestamped, in both directions. The minimum of many delays contains no queueing, and no
+// delay is negative.
 #pragma once
 
 #include <array>
@@ -25,11 +26,12 @@
 namespace rocescope {
 
 struct ClockOptions {
-  size_t packets = 1u << 15;  // remembered; a power of two
+  size_t packets = 1u << 15;  // packets remembered; a power of two
   size_t clocks = 1u << 14;
-  size_t pairs = 1u << 16;                         // of clocks, by direction
-  Duration window = std::chrono::milliseconds(1);  // at first; grows with the time that passed
-  // Copies that come so far apart are of a packet that was sent again.
+  size_t pairs = 1u << 16;  // ordered pairs of clocks
+  // Initial length; doubles as the observation gets longer.
+  Duration window = std::chrono::milliseconds(1);
+  // Observations of a packet that are further apart in time belong to a retransmission.
   Duration apart = std::chrono::milliseconds(1);
 };
 
@@ -37,18 +39,19 @@ class ClockOffsets {
  public:
   explicit ClockOffsets(const ClockOptions& options = {});
 
-  // For names alone; it must outlive this one. Null: none.
+  // Used only for names; must outlive this object. Null: no names.
   void SetFabric(const topology::Fabric* fabric) { fabric_ = fabric; }
   void LearnTap(const TapPlace& place);
   void Add(const RecordBatch& batch);
 
   ClockAnswer Answer() const;
 
-  // What to take from a tap's times to have the reference's; 0 where that is not known. As of the
-  // last Settle.
+  // Returns the correction to subtract from a tap's times to convert them to the reference clock; 0
+  // if unknown. The result is as of the last Settle().
   Duration OfTap(TapId tap) const;
   Duration OfIntNode(uint32_t node_id) const;
-  // Estimates what OfTap and OfIntNode tell; from time to time, as it is not cheap.
+  // Updates the estimates that OfTap and OfIntNode return. Call it only from time to time, because
+  // it is expensive.
   void Settle();
 
  private:
@@ -56,21 +59,21 @@ class ClockOffsets {
 
   struct Key {
     StampKind kind = StampKind::kMirror;
-    IpAddress address;    // of a mirror's switch
-    uint32_t number = 0;  // of an INT node, or a capture's tap
+    IpAddress address;    // address of a mirror's switch
+    uint32_t number = 0;  // node ID of an INT node, or tap of a capture
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  using Seen = PacketTrails<uint32_t>::Seen;  // by clock
-  // What one window, or all, says of every clock.
+  using Seen = PacketTrails<uint32_t>::Seen;  // indexed by clock
+  // Result for all clocks from one window or from all windows.
   struct Solution {
-    std::vector<std::optional<OffsetBounds>> bounds;  // by clock
-    std::vector<uint32_t> reference;                  // by clock, of its group
-    std::vector<bool> contradicted;                   // by clock: no offsets explain its group
-    std::vector<std::vector<uint32_t>> groups;        // clocks, each group's reference first
+    std::vector<std::optional<OffsetBounds>> bounds;  // indexed by clock
+    std::vector<uint32_t> reference;                  // indexed by clock: reference of its group
+    std::vector<bool> contradicted;  // indexed by clock: no offsets are consistent within its group
+    std::vector<std::vector<uint32_t>> groups;  // clocks of each group, the reference first
   };
 
-  uint32_t ClockOf(const Key& key);  // kNoClock: there are too many
+  uint32_t ClockOf(const Key& key);  // kNoClock: the table is full
   void Add(uint64_t packet, const Seen& seen);
   void AddDelay(const Seen& from, const Seen& to);
   size_t WindowOf(Timestamp time);
@@ -87,13 +90,13 @@ class ClockOffsets {
   std::map<Key, uint32_t> clocks_;
   std::vector<Key> keys_;
   std::vector<uint32_t> clock_of_tap_;
-  std::vector<uint64_t> packets_of_;  // by clock
+  std::vector<uint64_t> packets_of_;  // indexed by clock
   PacketTrails<uint32_t> trails_;
-  std::unordered_map<uint64_t, DelayEnvelope> delays_;  // by from << 32 | to
+  std::unordered_map<uint64_t, DelayEnvelope> delays_;  // key: from << 32 | to
   Duration window_;
   int64_t first_window_ = -1;
   uint64_t pairs_refused_ = 0;
-  std::vector<Duration> settled_;  // by clock
+  std::vector<Duration> settled_;  // indexed by clock
 };
 
 }  // namespace rocescope

@@ -15,8 +15,8 @@ using testing::SizeIs;
 
 constexpr int64_t kBegin = 1'000'000'000;
 
-// Switches in a row, each with a mirror and a clock of its own. A packet goes on to the next one in
-// 600 ns and what it waits.
+// A chain of switches, each with a mirror and its own clock. A packet reaches the next switch after
+// 600 ns plus its queueing delay.
 class ClockOffsetsTest : public testing::Test {
  protected:
   void MakeSwitches(const std::vector<Duration>& offsets, const std::vector<double>& drifts = {}) {
@@ -39,7 +39,7 @@ class ClockOffsetsTest : public testing::Test {
     record.arrival_time = FromNanoseconds(kBegin + ns + 5000);
     batch.sightings.push_back(record);
   }
-  // There or back over all switches, `packets` of them in so long.
+  // Sends `packets` packets in one direction over all switches within this time.
   void Travel(bool there, int packets, Duration time, int64_t least_wait = 0) {
     RecordBatch batch;
     for (int i = 0; i < packets; ++i) {
@@ -53,7 +53,7 @@ class ClockOffsetsTest : public testing::Test {
     }
     clocks_.Add(batch);
   }
-  // Whether the truth is within what is said, and that not too wide.
+  // Whether the true offsets are within the bounds, and the bounds are not too wide.
   void ExpectTruth(const ClockAnswer& answer) const {
     ASSERT_THAT(answer.clocks, SizeIs(offsets_.size()));
     for (size_t i = 0; i < offsets_.size(); ++i) {
@@ -68,13 +68,13 @@ class ClockOffsetsTest : public testing::Test {
   }
 
   std::vector<Duration> offsets_;
-  std::vector<double> drifts_;  // in parts of 10^9
+  std::vector<double> drifts_;  // parts per billion
   uint32_t psn_ = 0;
   std::minstd_rand random_{1};
   ClockOffsets clocks_;
 };
 
-TEST_F(ClockOffsetsTest, AreFoundFromPacketsBothWays) {
+TEST_F(ClockOffsetsTest, AreDerivedFromPacketsInBothDirections) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000), nanoseconds(-25'000)});
   Travel(true, 500, milliseconds(5));
   Travel(false, 500, milliseconds(5));
@@ -85,7 +85,7 @@ TEST_F(ClockOffsetsTest, AreFoundFromPacketsBothWays) {
   EXPECT_FALSE(answer.clocks[1].drift_ppb);
 }
 
-TEST_F(ClockOffsetsTest, OneDirectionLeavesThemUnknown) {
+TEST_F(ClockOffsetsTest, AreUnknownFromOneDirection) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
   Travel(true, 500, milliseconds(5));
   const ClockAnswer answer = clocks_.Answer();
@@ -94,8 +94,8 @@ TEST_F(ClockOffsetsTest, OneDirectionLeavesThemUnknown) {
   EXPECT_NE(answer.clocks[0].group, answer.clocks[1].group);
 }
 
-// The error of an estimate is half of what the two directions differ by, and the bound has it.
-TEST_F(ClockOffsetsTest, AQueueOneWayIsWithinTheUncertainty) {
+// The error of an estimate is half of the asymmetry, which is within the bound.
+TEST_F(ClockOffsetsTest, UncertaintyCoversAsymmetricQueueing) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
   Travel(true, 500, milliseconds(5), 8000);
   Travel(false, 500, milliseconds(5));
@@ -107,11 +107,11 @@ TEST_F(ClockOffsetsTest, AQueueOneWayIsWithinTheUncertainty) {
   EXPECT_GE(clock.uncertainty, nanoseconds(4000));
 }
 
-TEST_F(ClockOffsetsTest, APacketThatIsSentAgainIsNotMatched) {
+TEST_F(ClockOffsetsTest, IgnoreRetransmittedPackets) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
   Travel(true, 500, milliseconds(5));
   Travel(false, 500, milliseconds(5));
-  // Each seen first only behind, and then, sent again, in front.
+  // Each packet is first observed downstream and then, after a retransmission, upstream.
   RecordBatch batch;
   for (uint32_t i = 0; i < 2; ++i) {
     Sees(1, 90'000 + i, 63, 100'000, batch);
@@ -121,8 +121,8 @@ TEST_F(ClockOffsetsTest, APacketThatIsSentAgainIsNotMatched) {
   ExpectTruth(clocks_.Answer());
 }
 
-// Between the first two switches packets take less than no time, there and back.
-TEST_F(ClockOffsetsTest, ContradictionsOfSomeLeaveOthersKnown) {
+// Between the first two switches, delays are negative in both directions.
+TEST_F(ClockOffsetsTest, ContradictionsAffectOnlyTheirGroup) {
   MakeSwitches({nanoseconds(0), nanoseconds(0), nanoseconds(0), nanoseconds(40'000)});
   RecordBatch batch;
   for (uint32_t psn = 0; psn < 40; ++psn) {
@@ -143,7 +143,7 @@ TEST_F(ClockOffsetsTest, ContradictionsOfSomeLeaveOthersKnown) {
   EXPECT_GT(answer.contradictions, 0u);
 }
 
-TEST(ClockCapacity, ClocksBeyondItAreRefusedAndCounted) {
+TEST(ClockCapacity, ExcessClocksAreRefusedAndCounted) {
   ClockOffsets clocks({.clocks = 2});
   RecordBatch batch;
   for (uint32_t node = 1; node <= 5; ++node) {
@@ -160,8 +160,8 @@ TEST(ClockCapacity, ClocksBeyondItAreRefusedAndCounted) {
   EXPECT_EQ(clocks.OfIntNode(5), Duration(0));
 }
 
-// 50 parts in a million, for 80 ms: 4 us.
-TEST_F(ClockOffsetsTest, DriftIsToldWhereItIsBeyondDoubt) {
+// 50 ppm for 80 ms: 4 us.
+TEST_F(ClockOffsetsTest, DriftIsReportedIfCertain) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)}, {0, 50'000});
   Travel(true, 20'000, milliseconds(80));
   Travel(false, 20'000, milliseconds(80));
@@ -170,7 +170,7 @@ TEST_F(ClockOffsetsTest, DriftIsToldWhereItIsBeyondDoubt) {
   EXPECT_NEAR(clock.drift_ppb.value_or(0), 50'000, 15'000);
 }
 
-TEST_F(ClockOffsetsTest, CorrectionsAreZeroUntilTheyAreSettled) {
+TEST_F(ClockOffsetsTest, CorrectionsAreZeroBeforeSettle) {
   MakeSwitches({nanoseconds(0), nanoseconds(40'000)});
   Travel(true, 500, milliseconds(5));
   Travel(false, 500, milliseconds(5));
@@ -181,7 +181,7 @@ TEST_F(ClockOffsetsTest, CorrectionsAreZeroUntilTheyAreSettled) {
   EXPECT_EQ(clocks_.OfTap(99), Duration(0));
 }
 
-TEST_F(ClockOffsetsTest, IntClocksAreTiedByPostcards) {
+TEST_F(ClockOffsetsTest, PostcardsRelateIntClocks) {
   RecordBatch batch;
   const std::array<int64_t, 2> offsets = {0, -30'000};
   for (uint32_t i = 0; i < 200; ++i) {

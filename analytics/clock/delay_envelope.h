@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least times that packets took from one clock to another, by the two's own stamps, in each of
-// a few stretches of time.
+// Minimum delays from one clock to another, measured with their own timestamps, for a few time
+// windows.
 #pragma once
 
 #include <algorithm>
@@ -23,21 +23,22 @@ class DelayEnvelope {
     least.back() = ns;
     std::ranges::sort(least);
   }
-  // The windows begin one earlier; the last is empty, or is given up for the one before.
+  // Inserts an empty window at the front; the last window is merged into the one before it.
   void Shift() {
     const Least last = windows_.back();
     std::ranges::rotate(windows_, windows_.end() - 1);
     windows_.front() = kEmpty;
     windows_.back() = Merged(windows_.back(), last);
   }
-  // Each two windows become one.
+  // Merges each pair of neighbouring windows.
   void Halve() {
     for (size_t i = 0; i < kWindows; ++i) {
       windows_[i] = 2 * i + 1 < kWindows ? Merged(windows_[2 * i], windows_[2 * i + 1]) : kEmpty;
     }
   }
 
-  // Two packets may have been matched with others' copies: they are not believed. kNone: too few.
+  // Returns the third smallest delay of the window, because up to two packets may have been
+  // mismatched. kNone: too few packets.
   int64_t Of(size_t window) const { return windows_[window].back(); }
   uint64_t packets() const { return packets_; }
 

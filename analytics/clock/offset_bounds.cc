@@ -17,8 +17,8 @@ struct Edge {
   int64_t ns = 0;
 };
 
-// Bellman's and Ford's, with a queue: weights may be negative. False if a ring of them is, or if
-// their sum does not fit.
+// Bellman-Ford with a queue, because weights may be negative. Returns false for a negative cycle or
+// an overflow.
 bool ShortestPaths(const std::vector<std::vector<Edge>>& edges, uint32_t from,
                    std::vector<int64_t>& distance) {
   distance.assign(edges.size(), kFar);
@@ -33,7 +33,7 @@ bool ShortestPaths(const std::vector<std::vector<Edge>>& edges, uint32_t from,
     for (const Edge& edge : edges[at]) {
       int64_t next = 0;
       if (__builtin_add_overflow(distance[at], edge.ns, &next) || next < -kFar) {
-        if (edge.ns > 0) continue;  // as good as no bound
+        if (edge.ns > 0) continue;  // no bound at all
         return false;
       }
       if (next >= distance[edge.to]) continue;
@@ -47,7 +47,7 @@ bool ShortestPaths(const std::vector<std::vector<Edge>>& edges, uint32_t from,
   return distance[from] == 0;
 }
 
-// Tarjan's, with a stack of its own: rows of switches are long.
+// Tarjan's algorithm with an explicit stack, because chains of switches can be long.
 class Grouping {
  public:
   explicit Grouping(std::vector<std::vector<uint32_t>> next)
@@ -63,7 +63,7 @@ class Grouping {
  private:
   struct Place {
     uint32_t clock = 0;
-    size_t done = 0;  // of its neighbours
+    size_t done = 0;  // number of visited neighbours
   };
 
   void Meet(uint32_t clock) {
@@ -108,7 +108,7 @@ class Grouping {
   static constexpr uint32_t kClosed = std::numeric_limits<uint32_t>::max();
 
   std::vector<std::vector<uint32_t>> next_;
-  std::vector<uint32_t> met_;  // when, from 1; 0: not yet
+  std::vector<uint32_t> met_;  // visit number, from 1; 0: not visited
   std::vector<uint32_t> lowest_;
   std::vector<uint32_t> group_;
   std::vector<uint32_t> open_;

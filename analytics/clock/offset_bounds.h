@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From least delays between clocks to what their offsets can be.
+// Derives bounds of clock offsets from minimum delays between clocks.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rocescope {
 
-// A packet left clock `from` and came to clock `to` not earlier: to's offset less from's is at most
-// `ns`, since it took no time below zero.
+// A packet was timestamped by clock `from` and later by clock `to`. Offset(to) - offset(from) is at
+// most `ns`, because the delay was not negative.
 struct DelayBound {
   uint32_t from = 0;
   uint32_t to = 0;
@@ -22,14 +22,16 @@ struct OffsetBounds {
   int64_t most = 0;
 };
 
-// Of `clocks` clocks, less that of `reference`: by shortest paths, which is all that the delays say
-// (Patt-Shamir, Rajsbaum: A theory of clock synchronization, STOC 1994). Unset: not bounded on both
-// sides. Nothing at all if the bounds contradict each other, or add up to more than 64 bits hold.
+// Returns the offset of each clock relative to `reference` by shortest paths, which gives the
+// tightest bounds (Patt-Shamir, Rajsbaum: A theory of clock synchronization, STOC 1994). An element
+// is unset if it is not bounded on both sides. Returns nullopt if the bounds contradict each other
+// or overflow 64 bits.
 std::optional<std::vector<std::optional<OffsetBounds>>> BoundOffsets(
     std::span<const DelayBound> bounds, uint32_t clocks, uint32_t reference);
 
-// By clock, the number of its group: all that bound each other on both sides, directly or by others
-// (the strongly connected components; Tarjan, 1972). Linear in clocks and bounds.
+// Returns the group of each clock. Clocks in a group bound each other in both directions, directly
+// or through others (strongly connected components; Tarjan, 1972). Takes linear time in clocks and
+// bounds.
 std::vector<uint32_t> GroupsOf(std::span<const DelayBound> bounds, uint32_t clocks);
 
 }  // namespace rocescope

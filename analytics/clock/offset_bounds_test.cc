@@ -6,8 +6,8 @@
 namespace rocescope {
 namespace {
 
-// A packet takes 300 there and 500 back, by clocks of which the second is 1000 ahead.
-TEST(BoundOffsets, OfTwoClocksIsHalfTheRoundTripWide) {
+// A packet takes 300 in one direction and 500 in the other; the second clock is 1000 ahead.
+TEST(BoundOffsets, UncertaintyIsHalfTheRoundTrip) {
   const std::vector<DelayBound> bounds = {{.from = 0, .to = 1, .ns = 300 + 1000},
                                           {.from = 1, .to = 0, .ns = 500 - 1000}};
   const auto offsets = BoundOffsets(bounds, 2, 0);
@@ -16,7 +16,7 @@ TEST(BoundOffsets, OfTwoClocksIsHalfTheRoundTripWide) {
   EXPECT_EQ((*offsets)[1]->most, 1300);
 }
 
-TEST(BoundOffsets, GoOverOtherClocks) {
+TEST(BoundOffsets, CombineSeveralClocks) {
   const std::vector<DelayBound> bounds = {{.from = 0, .to = 1, .ns = 10},
                                           {.from = 1, .to = 2, .ns = 10},
                                           {.from = 2, .to = 0, .ns = 10}};
@@ -26,7 +26,7 @@ TEST(BoundOffsets, GoOverOtherClocks) {
   EXPECT_EQ((*offsets)[2]->most, 20);
 }
 
-TEST(BoundOffsets, AreNotKnownFromOneDirection) {
+TEST(BoundOffsets, AreUnsetWithOneDirection) {
   const std::vector<DelayBound> bounds = {{.from = 0, .to = 1, .ns = 10}};
   const auto offsets = BoundOffsets(bounds, 3, 0);
   ASSERT_TRUE(offsets);
@@ -34,15 +34,15 @@ TEST(BoundOffsets, AreNotKnownFromOneDirection) {
   EXPECT_FALSE((*offsets)[2]);
 }
 
-// There and back in less than no time.
-TEST(BoundOffsets, AreNoneWhereDelaysContradictThemselves) {
+// Negative delays in both directions.
+TEST(BoundOffsets, AreUnsetForContradictingDelays) {
   const std::vector<DelayBound> bounds = {{.from = 0, .to = 1, .ns = 10},
                                           {.from = 1, .to = 0, .ns = -20}};
   EXPECT_FALSE(BoundOffsets(bounds, 2, 0));
 }
 
-// Four clocks, each ahead of the one before by nearly all that 64 bits hold.
-TEST(BoundOffsets, AreNoneWhereSumsDoNotFit) {
+// Four clocks, each ahead of the previous one by nearly the maximum of 64 bits.
+TEST(BoundOffsets, AreUnsetOnOverflow) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   std::vector<DelayBound> bounds;
   for (uint32_t i = 0; i < 3; ++i) {
@@ -52,8 +52,8 @@ TEST(BoundOffsets, AreNoneWhereSumsDoNotFit) {
   EXPECT_FALSE(BoundOffsets(bounds, 4, 0));
 }
 
-TEST(GroupsOf, AreClocksThatBoundEachOtherBothWays) {
-  // A ring of three, which leads to a pair, which leads to one alone.
+TEST(GroupsOf, AreStronglyConnectedComponents) {
+  // A ring of three clocks, which leads to a pair, which leads to a single one.
   const std::vector<DelayBound> bounds = {
       {.from = 0, .to = 2}, {.from = 2, .to = 4}, {.from = 4, .to = 0}, {.from = 4, .to = 1},
       {.from = 1, .to = 3}, {.from = 3, .to = 1}, {.from = 3, .to = 5}};
@@ -66,8 +66,8 @@ TEST(GroupsOf, AreClocksThatBoundEachOtherBothWays) {
   EXPECT_NE(groups[5], groups[0]);
 }
 
-// As many as a path of calls would not hold.
-TEST(GroupsOf, AreFoundInALongRow) {
+// More clocks than a recursion could handle.
+TEST(GroupsOf, HandleALongChain) {
   constexpr uint32_t kClocks = 200'000;
   std::vector<DelayBound> row;
   for (uint32_t i = 0; i + 1 < kClocks; ++i) row.push_back({.from = i, .to = i + 1});

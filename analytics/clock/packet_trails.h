@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remembers for a while by whom single packets were seen, so that each new sight of one can be held
-// against those before.
+// Remembers recent observations of single packets, to match each new observation with earlier ones
+// of the same packet.
 #pragma once
 
 #include <array>
@@ -16,8 +16,9 @@
 
 namespace rocescope {
 
-// The same at all that see it, and unlike any other's; 0 is no packet's. INT tells no MSN, and its
-// TTLs are not those of mirrors: it has trails of its own.
+// Returns a packet identifier that is equal at all observation points and different for different
+// packets; it is never 0. INT reports contain no MSN and show the TTL at a different point than
+// mirrors, so INT packets have separate identifiers.
 inline uint64_t PacketOf(const ObservationRecord& record) {
   const uint64_t number =
       uint64_t{record.psn} << 32 | uint64_t{record.opcode} << 24 | (record.msn & 0xff'ffff);
@@ -28,7 +29,7 @@ inline uint64_t PacketOf(const TelemetryPacket& packet) {
   return HashCombine(HashCombine(FlowKeyHash()(packet.flow), 1), number) | 1;
 }
 
-// Where: whose stamp it is; two that are equal see a packet of one TTL once.
+// `Where` identifies the timestamp's origin. Equal origins observe a packet with a given TTL once.
 template <typename Where>
 class PacketTrails {
  public:
@@ -39,13 +40,16 @@ class PacketTrails {
     Timestamp arrival;
   };
 
-  // Packets remembered, a power of two; copies that come so far apart are of one sent again.
+  // `packets` is the number of packets remembered, a power of two. Observations further apart than
+  // `apart` belong to a retransmission.
   PacketTrails(size_t packets, Duration apart) : apart_(apart), slots_(packets) {}
 
-  // Calls visit(from, to) with each that saw it elsewhere, the one before first: by falling TTL.
+  // Calls visit(from, to) for each earlier observation of the packet elsewhere, ordered by
+  // decreasing TTL.
   template <typename Visit>
   void Add(uint64_t packet, const Seen& seen, Visit visit) {
-    // Two sessions of one switch copy a packet at once, but for the coarser stamp's 100 us.
+    // Two mirror sessions of one switch copy a packet at the same time, apart from the 100 us
+    // resolution of the coarser timestamp.
     constexpr Duration kAtOnce = std::chrono::microseconds(1);
     Slot& slot = slots_[packet & (slots_.size() - 1)];
     if (slot.packet != packet) slot = {.packet = packet};

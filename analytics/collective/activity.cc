@@ -24,7 +24,7 @@ uint32_t ActivityTracker::TakePlace() {
     flows_.emplace_back();
     return static_cast<uint32_t>(flows_.size() - 1);
   }
-  // One that was silent for as long as the line goes back, if a few looks find it.
+  // Find a flow that has been idle for the whole time line, with a short search.
   const uint32_t quiet = hand_.Find(static_cast<uint32_t>(flows_.size()), Oldest(),
                                     [this](uint32_t place) { return flows_[place].newest; });
   if (quiet == kNone) return kNone;
@@ -56,11 +56,11 @@ void ActivityTracker::Begin(Timestamp time) {
   if (begun_) return;
   begun_ = true;
   width_ = options_.first_width;
-  // Other taps may tell of what was a little before.
+  // Other taps may report slightly earlier times.
   origin_ = time - std::chrono::nanoseconds(int64_t{64} << width_);
 }
 
-// Two stretches become one. The line has not begun to slide then.
+// Merges pairs of slots. The time line has not started to slide yet.
 void ActivityTracker::Widen() {
   for (Flow& flow : flows_) {
     Bits halved;
@@ -116,7 +116,8 @@ Duration ActivityTracker::Ahead(TapId tap) const {
   return clocks_ == nullptr ? Duration(0) : clocks_->OfTap(tap);
 }
 
-// Of an interval only its ends are known; of one with answers to the other way, not even these.
+// Only the ends of an interval are known; if it contains responses to the other direction, not even
+// these.
 void ActivityTracker::Add(const FlowRecord& record) {
   if (record.messages == 0 && record.payload_bytes == 0) return;
   for (const OperationClass answer : {OperationClass::kAcknowledge, OperationClass::kCnp}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When each flow carried requests: the rhythm by which jobs, collectives and their periods are
-// known. One time line for all flows; its stretches double in length until they are as long as they
-// may become, from then on the line slides.
+// Records when each flow carried requests; jobs, collectives and iteration periods are derived from
+// this. All flows share one time line. Its slots double in length until they reach the maximum;
+// then the time line slides.
 #pragma once
 
 #include <array>
@@ -21,12 +21,13 @@ namespace rocescope {
 class ClockOffsets;
 
 struct ActivityOptions {
-  size_t flows = size_t{1} << 18;  // followed; about 360 octets each
-  int first_width = 10;            // of a stretch: 2^10 ns
-  int last_width = 24;             // 17 ms: 34 seconds of memory, periods up to ten
+  size_t flows = size_t{1} << 18;  // maximum number of flows; about 360 bytes each
+  int first_width = 10;            // initial slot length: 2^10 ns
+  // Final slot length: 17 ms; 34 seconds of history, periods up to ten seconds.
+  int last_width = 24;
 };
 
-// Lengths that a flow's messages have, by RETH.
+// Message lengths of a flow, from RETH.
 struct MessageLengths {
   struct One {
     uint32_t length = 0;
@@ -40,52 +41,53 @@ struct MessageLengths {
 
 struct FlowActivity {
   FlowKey flow;
-  Bits active;             // bit 0 is the time line's beginning
-  MessageLengths lengths;  // of data messages that were seen singly
+  Bits active;             // bit 0 is the start of the time line
+  MessageLengths lengths;  // lengths of individually observed data messages
 };
 
 struct TimeLine {
   Timestamp begin;
-  Duration width{};   // of a stretch, for which a bit stands
-  size_t length = 0;  // stretches, up to the last one in which anything was active
+  Duration width{};   // length of a slot; one bit represents one slot
+  size_t length = 0;  // slots, up to the last one with any activity
 };
 
 struct ActivityStatistics {
-  uint64_t flows_evicted = 0;  // that were silent, where there was no room for another
-  uint64_t flows_refused = 0;  // records: all places were taken by flows that were active lately
-  uint64_t late = 0;           // sightings and records from before the time line's beginning
+  uint64_t flows_evicted = 0;  // idle flows evicted for new ones
+  // Records dropped because the table was full of recently active flows.
+  uint64_t flows_refused = 0;
+  uint64_t late = 0;  // observations and records older than the start of the time line
 };
 
 class ActivityTracker {
  public:
   explicit ActivityTracker(const ActivityOptions& options = {}) : options_(options) {}
 
-  // By whose estimates times are corrected, which must outlive this one; null: by none.
+  // Clock estimates for correcting times; must outlive this object. Null: no correction.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
   void Add(const FlowRecord& record);
   void Add(const ObservationRecord& record);
-  // Starts loading what the record will be added to: worth it a few records ahead.
+  // Prefetches the entry for a record. Call it a few records before Add.
   void Approach(const FlowRecord& record) const;
-  // What the flow carried until now was another owner's.
+  // Discards what the flow carried so far, because the queue pair has a new owner.
   void Cut(const FlowKey& flow);
 
   TimeLine Line() const;
-  std::vector<FlowActivity> Flows() const;  // by key
+  std::vector<FlowActivity> Flows() const;  // sorted by key
   const ActivityStatistics& Statistics() const { return statistics_; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Flow {
     FlowKey key;
-    uint8_t ttl = 0;        // that of the tap nearest the source
-    bool is_known = false;  // since its queue pair has this owner
-    uint64_t newest = 0;    // stretch; bits of later ones are stale
-    Bits bits;              // a ring: stretch modulo Bits::kCount
+    uint8_t ttl = 0;        // TTL at the tap nearest to the source
+    bool is_known = false;  // known since the queue pair has its current owner
+    uint64_t newest = 0;    // slot; bits of later slots are stale
+    Bits bits;              // a ring: slot modulo Bits::kCount
     MessageLengths lengths;
   };
 
-  Duration Ahead(TapId tap) const;  // of the reference's clock
+  Duration Ahead(TapId tap) const;  // offset of the tap's clock from the reference clock
   Flow* FindOrAdd(const FlowKey& key, uint32_t hint);
   const FlowKey& KeyOf(uint32_t place) const { return flows_[place].key; }
   uint32_t Find(const FlowKey& key) const {
@@ -101,8 +103,8 @@ class ActivityTracker {
   const ClockOffsets* clocks_ = nullptr;
   bool begun_ = false;
   Timestamp origin_;
-  int width_ = 0;        // of a stretch: 2^width_ ns
-  uint64_t newest_ = 0;  // stretch
+  int width_ = 0;        // a slot is 2^width_ ns long
+  uint64_t newest_ = 0;  // slot
   FlowPlaces index_;
   HintCache hints_;
   std::vector<Flow> flows_;

@@ -28,13 +28,13 @@ ObservationRecord Request(uint32_t qpn, Timestamp time, uint8_t ttl = 64) {
           .event_time = time};
 }
 
-TEST(ActivityTracker, KnowsNothingAtFirst) {
+TEST(ActivityTracker, IsEmptyAtFirst) {
   const ActivityTracker tracker;
   EXPECT_EQ(tracker.Line().length, 0u);
   EXPECT_TRUE(tracker.Flows().empty());
 }
 
-TEST(ActivityTracker, MarksWhenAFlowSent) {
+TEST(ActivityTracker, RecordsWhenAFlowSent) {
   ActivityTracker tracker;
   tracker.Add(Request(7, kStart));
   tracker.Add(Request(7, kStart + microseconds(100)));
@@ -48,12 +48,12 @@ TEST(ActivityTracker, MarksWhenAFlowSent) {
   EXPECT_GT(at + line.width, kStart);
 }
 
-TEST(ActivityTracker, WidensStretchesUntilTheyHoldTheRun) {
+TEST(ActivityTracker, WidensSlotsUntilTheyCoverTheRun) {
   ActivityTracker tracker;
   for (int i = 0; i < 1000; ++i) tracker.Add(Request(7, kStart + microseconds(50 * i)));
   const TimeLine line = tracker.Line();
   EXPECT_LE(line.length, Bits::kCount);
-  EXPECT_GT(line.length, Bits::kCount / 2);  // no wider than need be
+  EXPECT_GT(line.length, Bits::kCount / 2);  // no wider than necessary
   EXPECT_GE(line.width * static_cast<int64_t>(line.length), milliseconds(49));
   EXPECT_EQ(line.begin + line.width * static_cast<int64_t>(tracker.Flows()[0].active.FirstFrom(0)) +
                     line.width >
@@ -61,7 +61,7 @@ TEST(ActivityTracker, WidensStretchesUntilTheyHoldTheRun) {
             true);
 }
 
-TEST(ActivityTracker, SlidesWhenStretchesAreAsLongAsTheyMayBe) {
+TEST(ActivityTracker, SlidesOnceSlotsHaveMaximumLength) {
   ActivityTracker tracker({.first_width = 10, .last_width = 12});
   const nanoseconds stretch(1 << 12);
   tracker.Add(Request(7, kStart));
@@ -71,13 +71,13 @@ TEST(ActivityTracker, SlidesWhenStretchesAreAsLongAsTheyMayBe) {
   EXPECT_EQ(line.width, stretch);
   EXPECT_EQ(line.length, Bits::kCount);
   const auto flows = tracker.Flows();
-  ASSERT_EQ(flows.size(), 1u);  // the other one was silent for too long
+  ASSERT_EQ(flows.size(), 1u);  // the other one was idle for too long
   EXPECT_EQ(flows[0].flow, FlowTo(8));
   EXPECT_EQ(flows[0].active.Count(), 1u);
   EXPECT_TRUE(flows[0].active.Test(Bits::kCount - 1));
 }
 
-TEST(ActivityTracker, ForgetsWhatTheLineHasLeftBehind) {
+TEST(ActivityTracker, ForgetsActivityBeforeTheTimeLine) {
   ActivityTracker tracker({.first_width = 10, .last_width = 10});
   const nanoseconds stretch(1 << 10);
   constexpr int kSpacing = 100;
@@ -89,14 +89,14 @@ TEST(ActivityTracker, ForgetsWhatTheLineHasLeftBehind) {
   }
 }
 
-TEST(ActivityTracker, CountsWhatComesTooLate) {
+TEST(ActivityTracker, CountsLateRecords) {
   ActivityTracker tracker({.first_width = 10, .last_width = 10});
   tracker.Add(Request(7, kStart + milliseconds(100)));
   tracker.Add(Request(7, kStart));
   EXPECT_EQ(tracker.Statistics().late, 1u);
 }
 
-TEST(ActivityTracker, KnowsTheLengthsOfMessages) {
+TEST(ActivityTracker, RecordsMessageLengths) {
   ActivityTracker tracker;
   ObservationRecord first = Request(7, kStart);
   first.has_reth = true;
@@ -121,7 +121,7 @@ TEST(ActivityTracker, TakesLengthsFromTheTapNearestTheSource) {
   EXPECT_EQ(tracker.Flows().at(0).lengths.most[0].count, 2u);
 }
 
-TEST(ActivityTracker, MarksTheEndsOfAnIntervalThatHadRequestsAlone) {
+TEST(ActivityTracker, RecordsTheEndsOfAnIntervalWithOnlyRequests) {
   ActivityTracker tracker;
   FlowRecord record{.flow = FlowTo(7), .ttl = 64, .packets = 10, .payload_bytes = 1000};
   record.messages = 1;
@@ -135,7 +135,7 @@ TEST(ActivityTracker, MarksTheEndsOfAnIntervalThatHadRequestsAlone) {
   EXPECT_EQ(tracker.Flows().size(), 1u);
 }
 
-TEST(ActivityTracker, ForgetsTheFormerOwnerOfAQueuePairNumber) {
+TEST(ActivityTracker, ForgetsThePreviousOwnerOfAQueuePairNumber) {
   ActivityTracker tracker;
   tracker.Add(Request(7, kStart));
   tracker.Cut(FlowTo(7));
@@ -144,12 +144,12 @@ TEST(ActivityTracker, ForgetsTheFormerOwnerOfAQueuePairNumber) {
   EXPECT_EQ(tracker.Flows().at(0).active.Count(), 1u);
 }
 
-TEST(ActivityTracker, GivesPlacesOfTheSilentToNewFlows) {
+TEST(ActivityTracker, EvictsIdleFlowsForNewOnes) {
   ActivityTracker tracker({.flows = 2, .first_width = 10, .last_width = 10});
   const nanoseconds stretch(1 << 10);
   tracker.Add(Request(1, kStart));
   tracker.Add(Request(2, kStart));
-  tracker.Add(Request(3, kStart + stretch));  // both were active just now
+  tracker.Add(Request(3, kStart + stretch));  // both were active recently
   EXPECT_EQ(tracker.Statistics().flows_refused, 1u);
   tracker.Add(Request(2, kStart + stretch * 3000));
   tracker.Add(Request(3, kStart + stretch * 3000));

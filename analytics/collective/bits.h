@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When something was active: a bit for each stretch of a common time line. Small enough to have one
-// for every queue pair, and compared by the word.
+// A bit set that records activity: one bit per slot of a common time line. It is small enough for
+// every queue pair and fast to compare.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class Bits {
   static constexpr size_t kCount = 2048;
 
   void Set(size_t i) { words_[i / 64] |= uint64_t{1} << (i % 64); }
-  // Those from `begin` to before `end`, at most kCount.
+  // Clears the bits [begin, end), at most kCount.
   void Reset(size_t begin, size_t end) {
     while (begin < end) {
       const size_t next = std::min(end, (begin / 64 + 1) * 64);
@@ -37,7 +37,7 @@ class Bits {
     for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
     return count;
   }
-  // How many of the first `end` bits are set.
+  // Returns the number of set bits among the first `end` bits.
   size_t CountBefore(size_t end) const {
     size_t count = 0;
     for (size_t i = 0; i < end / 64; ++i) count += static_cast<size_t>(std::popcount(words_[i]));
@@ -57,7 +57,7 @@ class Bits {
     return count;
   }
 
-  // How many bits are set that are also set `lag` places later.
+  // Returns the number of set bits for which the bit `lag` positions later is also set.
   size_t CountRepeated(size_t lag) const {
     const size_t words = lag / 64;
     const size_t rest = lag % 64;
@@ -70,7 +70,7 @@ class Bits {
     return count;
   }
 
-  // With the neighbours of what is set, so many on each side.
+  // Returns the set with `by` neighbours added on each side of each set bit.
   Bits Widened(size_t by) const {
     Bits result = *this;
     for (size_t done = 0; done < by; ++done) {
@@ -85,7 +85,7 @@ class Bits {
     return result;
   }
 
-  // The first set bit from `i` on; kCount: none.
+  // Returns the first set bit at or after `i`, or kCount.
   size_t FirstFrom(size_t i) const {
     if (i >= kCount) return kCount;
     size_t word = i / 64;
@@ -97,7 +97,7 @@ class Bits {
     return word * 64 + static_cast<size_t>(std::countr_zero(bits));
   }
 
-  // The last set bit before `i`; kCount: none.
+  // Returns the last set bit before `i`, or kCount.
   size_t LastBefore(size_t i) const {
     for (size_t end = std::min(i, kCount); end > 0; end = (end - 1) / 64 * 64) {
       const size_t word = (end - 1) / 64;
@@ -115,7 +115,7 @@ class Bits {
   std::array<uint64_t, kWords> words_{};
 };
 
-// CountBefore for whoever asks often.
+// A faster CountBefore for repeated queries.
 class BitCounts {
  public:
   explicit BitCounts(const Bits& bits) : bits_(&bits) {
@@ -124,7 +124,7 @@ class BitCounts {
     }
   }
 
-  // The bits must not have changed since.
+  // The bits must not have changed since construction.
   size_t Before(size_t end) const {
     const size_t whole = before_[end / 64];
     if (end % 64 == 0) return whole;
@@ -134,7 +134,7 @@ class BitCounts {
 
  private:
   const Bits* bits_;
-  std::array<uint16_t, Bits::kWords + 1> before_{};  // by word: bits set before it
+  std::array<uint16_t, Bits::kWords + 1> before_{};  // number of bits set before each word
 };
 
 }  // namespace rocescope

@@ -25,11 +25,11 @@ struct Sums {
   MessageLengths lengths;
 };
 
-// A message that is shorter than the longest is the end of a transfer: the library cuts long ones
-// into pieces of one size.
+// A message shorter than the longest one is the end of a transfer, because the library splits long
+// transfers into pieces of equal size.
 void CountMessages(const Sums& sums, Channel& channel) {
   const auto messages = static_cast<double>(sums.data_messages);
-  double parts = 1;  // a message is split over so many queue pairs
+  double parts = 1;  // number of queue pairs over which a message is split
   if (sums.grants > 0) {
     parts = std::max(1.0, std::round(messages / static_cast<double>(sums.grants)));
   }
@@ -134,7 +134,7 @@ class Builder {
                           .segment = connection.endpoints[to].segment});
   }
 
-  // Hosts do not know their segment: whoever has a name is the host of that name.
+  // Hosts do not know their segment, so a name identifies a host across segments.
   uint32_t NicOf(const ConnectionEndpoint& end) {
     const auto [at, fresh] =
         nics_.try_emplace({end.segment, end.address}, static_cast<uint32_t>(nics_.size()));
@@ -160,7 +160,8 @@ class Builder {
   const FlowSummaries& flows_;
   std::span<const FlowActivity> active_;
   std::map<IpAddress, HostNic> hosts_;
-  std::map<std::pair<Segment, std::string>, uint32_t> numbers_;  // of hosts; 0: named
+  // Numbers of hosts; 0: hosts with a name.
+  std::map<std::pair<Segment, std::string>, uint32_t> numbers_;
   std::map<std::pair<Segment, IpAddress>, uint32_t> nics_;
   std::map<Key, size_t> places_;
   std::vector<Sums> sums_;  // parallel to the channels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: data that goes one way between two NICs over the queue pairs of a
+// Internal to this folder: data sent in one direction between two NICs over the queue pairs of a
 // stripe.
 #pragma once
 
@@ -16,8 +16,9 @@
 
 namespace rocescope {
 
-// Whether the receiver grants buffers. All grants of a stripe may go over one of its queue pairs:
-// if nothing showed that they are a stripe, the others are only known to be between the same NICs.
+// Whether the receiver grants buffers (clear-to-send). All grants of a stripe can use one of its
+// queue pairs. If the stripe is not recognised, the grants of its other queue pairs are only known
+// to be between the same NICs.
 enum class Grants : uint8_t { kNone, kBetweenNics, kOwn };
 
 struct Channel {
@@ -25,23 +26,24 @@ struct Channel {
   uint32_t destination = 0;
   std::vector<uint32_t> connections;  // ascending
   Bits data;
-  Bits grants;  // requests the other way: clear-to-sends
+  Bits grants;  // requests in the opposite direction: clear-to-sends
   uint64_t bytes = 0;
-  double messages = 0;   // as the sender counts, however many queue pairs a message is split over
-  double transfers = 0;  // of these, those that end one
+  // Messages that the sender posted, regardless of how many queue pairs carry each.
+  double messages = 0;
+  double transfers = 0;  // messages that end a transfer
   Grants grants_seen = Grants::kNone;
   Timestamp first = Timestamp::max();
   Timestamp last = Timestamp::min();
 };
 
 struct Channels {
-  std::vector<Channel> all;  // that carried data
+  std::vector<Channel> all;  // channels that carried data
   std::vector<CollectiveMember> nics;
-  std::vector<uint32_t> host_of;  // by NIC: numbered as met
+  std::vector<uint32_t> host_of;  // indexed by NIC: host number in order of first appearance
   uint32_t hosts = 0;
 };
 
-// `active` by key, as ActivityTracker gives it.
+// `active` is sorted by key, as returned by ActivityTracker.
 Channels ChannelsOf(const ConnectionList& connections, const FlowSummaries& flows,
                     std::span<const FlowActivity> active, const HostFacts& facts);
 

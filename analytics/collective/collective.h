@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job does again and again, as the wire shows it: nobody has to say which library it uses.
+// Collectives and iterations of a job, inferred from traffic. They do not depend on the collective
+// library.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace rocescope {
 
-// By who sends to whom, and in which order.
+// Communication pattern: who sends to whom, and in which order.
 enum class CollectiveKind : uint8_t {
   kUnknown,
   kRing,
@@ -24,47 +25,47 @@ enum class CollectiveKind : uint8_t {
   kPipeline,
 };
 
-// A NIC that takes part.
+// A participating NIC.
 struct CollectiveMember {
-  Segment segment = 0;  // tenants have the same addresses
+  Segment segment = 0;  // tenants can use the same addresses
   IpAddress address;
-  std::string host;    // the address itself if nobody names its host
-  std::string device;  // "mlx5_0"; empty: not known
+  std::string host;    // the address if the host name is unknown
+  std::string device;  // "mlx5_0"; empty: unknown
 };
 
 // One step of an iteration.
 struct Collective {
   CollectiveKind kind = CollectiveKind::kUnknown;
-  // Two members of a ring do what two do that halve and double: then that one.
+  // An alternative with the same traffic. Example: a ring of two members is identical to
+  // halving-doubling of two.
   std::optional<CollectiveKind> alternative;
   double confidence = 0;
-  // Indices into JobIterationPattern::members; each group does the same by itself. NICs of one host may stand
-  // for each other: what goes over NVLink is not seen.
+  // Indices into JobIterationPattern::members; the groups run independently. One NIC may represent the other
+  // NICs of its host, because NVLink traffic is not visible.
   std::vector<std::vector<uint32_t>> groups;
-  Duration offset{};    // of its beginning, from the iteration's
-  Duration duration{};  // until its last packet
-  uint64_t bytes = 0;   // an iteration, of all groups
+  Duration offset{};    // start, relative to the start of the iteration
+  Duration duration{};  // time until the last packet
+  uint64_t bytes = 0;   // bytes per iteration, all groups together
 };
 
-// The member that entered last, and late, in one iteration after the other.
+// The straggler: the member that enters last, and late, in consecutive iterations.
 struct Straggler {
   uint32_t member = 0;
-  uint32_t iterations = 0;  // that it entered so
-  uint32_t of = 0;          // from the first of them to the last
-  Duration lateness{};      // behind the median of the others, the median over those iterations
-  Timestamp from;           // the first one's beginning
-  Timestamp until;          // the last one's end
+  uint32_t iterations = 0;  // iterations in which it was the last
+  uint32_t of = 0;          // iterations from the first to the last of them
+  Duration lateness{};  // delay after the median of the other members; median over those iterations
+  Timestamp from;       // start of the first iteration
+  Timestamp until;      // end of the last iteration
   double confidence = 0;
-  // Other NICs of its host that were waited for meanwhile: what is late may be behind any of them.
+  // Other NICs of the same host that were also late in this time. The cause may be at any of them.
   std::vector<uint32_t> alternative;
 };
 
-// As the fastest part of the job has it, within a stretch of the time line that activity is kept
-// on.
+// An iteration of the fastest part of the job, with the resolution of the activity time line.
 struct IterationSpan {
   Timestamp begin;
-  Timestamp end;       // the next one's beginning
-  Duration sending{};  // time in it with anything being sent, by the part of the job that took most
+  Timestamp end;       // start of the next iteration
+  Duration sending{};  // time with traffic, of the part of the job with most of it
 
   friend bool operator==(const IterationSpan&, const IterationSpan&) = default;
 };
@@ -73,13 +74,13 @@ inline constexpr size_t kMaxIterationSpans = 256;
 struct JobIterationPattern {
   uint32_t job = 0;  // index into Attribution::jobs
   Duration period{};
-  double strength = 0;               // 0 to 1: how alike iterations are
-  uint32_t iterations = 0;           // seen from beginning to end
-  Timestamp first;                   // the first one's beginning
-  Timestamp last;                    // the end of the last whole one
-  std::vector<IterationSpan> spans;  // of the last kMaxIterationSpans, ascending
+  double strength = 0;               // 0 to 1: similarity of consecutive iterations
+  uint32_t iterations = 0;           // complete iterations observed
+  Timestamp first;                   // start of the first complete iteration
+  Timestamp last;                    // end of the last complete iteration
+  std::vector<IterationSpan> spans;  // the last kMaxIterationSpans, ascending
   std::vector<CollectiveMember> members;
-  std::vector<Collective> collectives;  // in their order within an iteration
+  std::vector<Collective> collectives;  // sorted in order within an iteration
   std::optional<Straggler> straggler;
 };
 

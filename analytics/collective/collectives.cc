@@ -18,11 +18,11 @@
 namespace rocescope {
 namespace {
 
-constexpr std::string_view kGaveUp =
-    "jobs were not looked for among all traffic that no host tells of: too much of it, each with "
-    "another rhythm";
+constexpr std::string_view kSearchStopped =
+    "job inference was stopped for part of the unattributed traffic: too many flows with "
+    "different iteration periods";
 
-// The job that claims most ends of the channel's connections.
+// Returns the job that claims most ends of the channel's connections.
 std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaims>& claims) {
   std::map<uint32_t, uint32_t> votes;
   for (const uint32_t connection : channel.connections) {
@@ -36,7 +36,7 @@ std::optional<uint32_t> JobOf(const Channel& channel, const std::vector<EndClaim
   return most->first;
 }
 
-// NICs stand for ranks: nothing else tells GPUs apart from outside.
+// Each NIC represents a rank, because traffic alone does not distinguish GPUs.
 Job JobOnNics(const std::vector<CollectiveMember>& members) {
   Job job;
   job.identity = JobIdentity::kWire;
@@ -48,8 +48,8 @@ Job JobOnNics(const std::vector<CollectiveMember>& members) {
     if (!member.device.empty()) rank.devices.push_back({.name = member.device});
   }
   job.notes.push_back(
-      "no host tells of this job: its NICs talk to each other with one period; each stands for a "
-      "rank");
+      "inferred from traffic alone: no NCCL log or scheduler reports this job; its NICs "
+      "communicate with a common period, and each NIC represents one rank");
   return job;
 }
 
@@ -58,7 +58,7 @@ class Inference {
   Inference(const Channels& channels, const ConnectionList& connections, Attribution& attribution)
       : channels_(channels), connections_(connections), attribution_(attribution) {}
 
-  // Channels (indices) by job of the wire.
+  // Channels (indices) of an inferred job.
   void Add(const std::vector<uint32_t>& of_job, double confidence) {
     std::map<Place, const CollectiveMember*> nics;
     for (const uint32_t channel : of_job) {
@@ -95,7 +95,8 @@ class Inference {
  private:
   using Place = std::pair<Segment, IpAddress>;
 
-  // By the first NIC; tenants may have its address too, and several jobs the NIC.
+  // The ID contains the first NIC's address. Tenants may use the same address, and several jobs the
+  // same NIC, so a suffix makes it unique.
   std::string IdFor(const CollectiveMember& first) {
     const std::string id = fmt::format("wire-{}", ToString(first.address));
     const uint32_t others = taken_[id]++;
@@ -105,7 +106,7 @@ class Inference {
   const Channels& channels_;
   const ConnectionList& connections_;
   Attribution& attribution_;
-  std::map<std::string, uint32_t> taken_;  // ids, and by how many
+  std::map<std::string, uint32_t> taken_;  // number of uses of each ID
 };
 
 }  // namespace
@@ -126,7 +127,7 @@ std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const C
     }
   }
   const WireJobs wire = FindWireJobs(channels, taken, line);
-  if (wire.gave_up) attribution.notes.emplace_back(kGaveUp);
+  if (wire.gave_up) attribution.notes.emplace_back(kSearchStopped);
   if (!wire.confidence.empty()) {
     const size_t known = of_job.size();
     of_job.resize(known + wire.confidence.size());

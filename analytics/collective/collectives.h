@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each job does again and again; and, where no host says so, which jobs there are.
+// Detects the collectives of each job, and infers jobs that no host reports.
 #pragma once
 
 #include <array>
@@ -18,17 +18,18 @@
 
 namespace rocescope {
 
-// Adds to `attribution`, which is of these connections and flows, the jobs that the wire alone
-// shows. IterationPatterns are by job; a job without a period, or that was not seen for three, has none.
+// Adds the inferred jobs to `attribution`, which must belong to these connections and flows.
+// Returns one JobIterationPattern per job; a job without a period, or with fewer than three observed periods,
+// has none.
 std::vector<JobIterationPattern> FindCollectives(const HostFacts& facts, const ConnectionList& connections,
                                        const FlowSummaries& flows, const ActivityTracker& activity,
                                        Attribution& attribution);
 
-// The same for one state of traffic after the other. To look for rhythms goes over all connections,
-// and iterations take seconds: between two looks, what the last one found is said again.
+// Calls FindCollectives for successive states of the traffic. A search visits all connections while
+// an iteration takes seconds, so the finder repeats the last result until `pace` has passed.
 class CollectiveFinder {
  public:
-  // A look at most every `pace` of event time; 0: each time.
+  // Searches at most once per `pace` of event time; 0: at each call.
   explicit CollectiveFinder(Duration pace = {}) : pace_(pace) {}
 
   std::shared_ptr<const std::vector<JobIterationPattern>> Find(const HostFacts& facts,
@@ -46,10 +47,10 @@ class CollectiveFinder {
 
   Duration pace_;
   std::optional<Timestamp> looked_;
-  std::vector<std::string> notes_;  // of the last look
+  std::vector<std::string> notes_;  // notes of the last search
   std::vector<Job> wire_jobs_;
-  std::vector<std::pair<Ends, EndClaims>> of_wire_;  // by ends; their jobs are among wire_jobs_
-  std::map<std::string, JobIterationPattern> by_job_;          // by the job's id
+  std::vector<std::pair<Ends, EndClaims>> of_wire_;  // sorted by ends; job numbers index wire_jobs_
+  std::map<std::string, JobIterationPattern> by_job_;          // indexed by job ID
   std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns_;
 };
 

@@ -17,10 +17,11 @@ constexpr Timestamp kStart = FromNanoseconds(1'700'000'000'000'000'000);
 
 IpAddress HostAddress(uint32_t host) { return IpAddress::FromV4(0x0a000000u + host); }
 
-// Traffic as its sender posts it, straight into the tracker: rings of hosts, and other things.
+// Traffic as posted by its sender, added directly to the tracker: rings of hosts, and other
+// traffic.
 class World {
  public:
-  // A queue pair by which `from` sends to `to`; grants come back.
+  // A queue pair on which `from` sends to `to`; grants return on it.
   size_t Connect(uint32_t from, uint32_t to, bool granted = true, Segment segment = 0) {
     const uint32_t qpn = 100 + 2 * static_cast<uint32_t>(connections_.size());
     Connection connection;
@@ -102,7 +103,7 @@ class World {
   std::vector<JobIterationPattern> iteration_patterns_;
 };
 
-// Iterations of a ring over the hosts: they compute, then all send at once for `busy`.
+// Iterations of a ring over the hosts: they compute, then all send at the same time for `busy`.
 void RunRing(World& world, const std::vector<uint32_t>& hosts, double period, double busy,
              double until, uint32_t seed, Segment segment = 0, uint32_t message = 1u << 20) {
   std::mt19937 random(seed);
@@ -118,7 +119,7 @@ void RunRing(World& world, const std::vector<uint32_t>& hosts, double period, do
   }
 }
 
-// Hosts (last octets) by job.
+// Hosts (last bytes of the addresses) by job.
 std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
   std::set<std::set<uint32_t>> all;
   for (const AttributedJob& job : attribution.jobs) {
@@ -129,9 +130,9 @@ std::set<std::set<uint32_t>> HostsByJob(const Attribution& attribution) {
   return all;
 }
 
-// The worst there can be: all meet at one host, and of a few bursts at any times chance makes a
-// rhythm for each.
-TEST(FindCollectives, AmongTooManyIterationPatternsTheLargestJobsAreFoundAndTheRestIsToldOf) {
+// The worst case: all flows share one host, and each consists of a few bursts at random times with
+// a period by chance.
+TEST(FindCollectives, FindsTheLargestJobsAndAddsANoteIfThereAreTooManyPeriods) {
   constexpr double kUntil = 30'000;
   constexpr uint32_t kHub = 200;
   World world;
@@ -149,11 +150,12 @@ TEST(FindCollectives, AmongTooManyIterationPatternsTheLargestJobsAreFoundAndTheR
   std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns;
   const Attribution looked = world.FindBy(finder, iteration_patterns);
   EXPECT_TRUE(HostsByJob(looked).contains({1, 2, 3, 4}));
-  EXPECT_THAT(looked.notes, testing::ElementsAre(testing::HasSubstr("too much of it")));
-  EXPECT_EQ(world.FindBy(finder, iteration_patterns).notes, looked.notes) << "said again without a look";
+  EXPECT_THAT(looked.notes, testing::ElementsAre(testing::HasSubstr("too many flows")));
+  EXPECT_EQ(world.FindBy(finder, iteration_patterns).notes, looked.notes)
+      << "result repeated without a search";
 }
 
-TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
+TEST(CollectiveFinder, RepeatsItsResultUntilTheNextSearch) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   CollectiveFinder finder(std::chrono::milliseconds(100));
@@ -161,7 +163,7 @@ TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
   const Attribution looked = world.FindBy(finder, iteration_patterns);
   ASSERT_EQ(iteration_patterns->size(), 1u);
   const Duration period = iteration_patterns->at(0).period;
-  RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);  // not looked for yet
+  RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);  // not searched yet
   const Attribution repeated = world.FindBy(finder, iteration_patterns);
   EXPECT_EQ(HostsByJob(repeated), HostsByJob(looked));
   ASSERT_EQ(iteration_patterns->size(), 1u);
@@ -171,14 +173,14 @@ TEST(CollectiveFinder, SaysAgainWhatItFoundUntilTheNextLookIsDue) {
   EXPECT_FALSE(repeated.endpoints[4][0]);
 }
 
-TEST(FindCollectives, FindsNothingInNothing) {
+TEST(FindCollectives, FindsNothingWithoutTraffic) {
   World world;
   EXPECT_TRUE(world.Find().jobs.empty());
   EXPECT_TRUE(world.iteration_patterns().empty());
 }
 
-// As captures of another day beside them make it.
-TEST(FindCollectives, TakesTwoBurstsAfterALongSilenceForNoPeriod) {
+// This happens if captures of another day are added.
+TEST(FindCollectives, FindsNoPeriodInTwoBurstsAfterALongSilence) {
   World world;
   world.Send(world.Connect(11, 12), 300, 450, 1u << 20);
   std::vector<size_t> tree;
@@ -192,7 +194,7 @@ TEST(FindCollectives, TakesTwoBurstsAfterALongSilenceForNoPeriod) {
   EXPECT_EQ(world.iteration_patterns().size(), 0u);
 }
 
-TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
+TEST(FindCollectives, SeparatesTwoJobsOnInterleavedHosts) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);
@@ -208,8 +210,8 @@ TEST(FindCollectives, TellsTwoJobsOnInterleavedHostsApart) {
   }
 }
 
-// A ring that sends for 150 of each 1000 us; stretches of the time line are 16 us long then.
-TEST(FindCollectives, TellsWhenEachIterationBeganAndHowLongItSent) {
+// A ring that sends for 150 of each 1000 us; slots of the time line are 16 us long here.
+TEST(FindCollectives, ReportsStartAndSendingTimeOfEachIteration) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   world.Find();
@@ -228,8 +230,8 @@ TEST(FindCollectives, TellsWhenEachIterationBeganAndHowLongItSent) {
   }
 }
 
-// In step by chance, and on the same addresses.
-TEST(FindCollectives, TellsTenantsWithTheSameAddressesApart) {
+// Synchronised by chance, and with the same addresses.
+TEST(FindCollectives, SeparatesTenantsWithTheSameAddresses) {
   World world;
   RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1, 7);
   RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1, 8);
@@ -241,8 +243,8 @@ TEST(FindCollectives, TellsTenantsWithTheSameAddressesApart) {
   EXPECT_NE(attribution.endpoints[0][0]->job, attribution.endpoints[4][0]->job);
 }
 
-// Over other queue pairs of the same NICs, which a job's id must not be taken from alone.
-TEST(FindCollectives, JobsThatShareTheirNicsHaveNamesOfTheirOwn) {
+// The jobs use other queue pairs of the same NICs, so the NIC alone must not determine a job's ID.
+TEST(FindCollectives, GivesJobsOnTheSameNicsDifferentIds) {
   World world;
   RunRing(world, {1, 2, 3, 4}, 1000, 150, 30000, 1);
   RunRing(world, {1, 5, 6, 7}, 1310, 150, 30000, 2);
@@ -251,7 +253,7 @@ TEST(FindCollectives, JobsThatShareTheirNicsHaveNamesOfTheirOwn) {
   EXPECT_NE(attribution.jobs[0].job.id, attribution.jobs[1].job.id);
 }
 
-TEST(FindCollectives, LeavesBackgroundTrafficOut) {
+TEST(FindCollectives, IgnoresBackgroundTraffic) {
   World world;
   RunRing(world, {1, 3, 5, 7}, 1000, 150, 30000, 1);
   RunRing(world, {2, 4, 6, 8}, 1130, 150, 30000, 2);
@@ -276,7 +278,7 @@ TEST(FindCollectives, JoinsRailsOfTheSameHosts) {
                                     .device = "mlx5_" + std::to_string(rail),
                                     .addresses = {HostAddress(nic)}});
     }
-    RunRing(world, nics, 1000 + rail, 150, 30000, rail);  // none waits for another
+    RunRing(world, nics, 1000 + rail, 150, 30000, rail);  // the rails do not wait for each other
   }
   const Attribution attribution = world.Find();
   ASSERT_EQ(attribution.jobs.size(), 1u);
@@ -287,8 +289,8 @@ TEST(FindCollectives, JoinsRailsOfTheSameHosts) {
   EXPECT_EQ(world.iteration_patterns()[0].collectives[0].groups.size(), 4u);
 }
 
-// A rail that a fault slows down works on the same hosts, with messages of the same size.
-TEST(FindCollectives, JoinsARailThatIsMuchSlowerThanTheOthers) {
+// A rail slowed down by a fault uses the same hosts and messages of the same size.
+TEST(FindCollectives, JoinsAMuchSlowerRail) {
   for (const bool same_messages : {true, false}) {
     SCOPED_TRACE(same_messages);
     World world;
@@ -308,8 +310,8 @@ TEST(FindCollectives, JoinsARailThatIsMuchSlowerThanTheOthers) {
   }
 }
 
-// Two jobs meet on a host; a channel that shows no rhythm is of the one that both its hosts do.
-TEST(FindCollectives, AChannelWithoutAIterationPatternIsOfTheJobOfBothItsHosts) {
+// Two jobs share a host; a channel without a period belongs to the job that both its hosts have.
+TEST(FindCollectives, AssignsAChannelWithoutPeriodToTheJobOfBothHosts) {
   World world;
   const auto place = [&](uint32_t nic, const std::string& host) {
     world.facts().nics.push_back(
@@ -328,8 +330,9 @@ TEST(FindCollectives, AChannelWithoutAIterationPatternIsOfTheJobOfBothItsHosts) 
   EXPECT_EQ(attribution.endpoints[rare][0]->job, attribution.endpoints[0][0]->job);
 }
 
-// Two hosts that exchange twice an iteration reduce and gather; in pieces, it looks like a tree.
-TEST(FindCollectives, TakesOneRailOfManyForWhatTheOthersAre) {
+// Two hosts that exchange twice per iteration reduce and gather; if the data is sent in pieces, it
+// looks like a tree.
+TEST(FindCollectives, AssumesOneDifferentRailDoesWhatTheOthersDo) {
   for (const uint32_t in_pieces : {0u, 1u, 4u}) {
     SCOPED_TRACE(in_pieces);
     World world;
@@ -358,7 +361,7 @@ TEST(FindCollectives, TakesOneRailOfManyForWhatTheOthersAre) {
     world.Find();
     ASSERT_EQ(world.iteration_patterns().size(), 1u);
     const std::vector<Collective>& collectives = world.iteration_patterns()[0].collectives;
-    // Half of them otherwise is no exception.
+    // If half of the rails are different, they are no exception.
     ASSERT_EQ(collectives.size(), in_pieces == 4 ? 2u : 1u);
     EXPECT_TRUE(std::ranges::any_of(collectives, [](const Collective& collective) {
       return collective.kind == CollectiveKind::kRing;
@@ -369,7 +372,7 @@ TEST(FindCollectives, TakesOneRailOfManyForWhatTheOthersAre) {
   }
 }
 
-TEST(FindCollectives, PartsThePhasesOfAnIteration) {
+TEST(FindCollectives, SeparatesThePhasesOfAnIteration) {
   World world;
   std::map<std::pair<uint32_t, uint32_t>, size_t> exchange;
   for (uint32_t from = 1; from <= 4; ++from) {
@@ -394,7 +397,7 @@ TEST(FindCollectives, PartsThePhasesOfAnIteration) {
   EXPECT_EQ(kinds, (std::set<CollectiveKind>{CollectiveKind::kAllToAll, CollectiveKind::kRing}));
 }
 
-TEST(FindCollectives, NamesTheRankThatTheOthersWaitFor) {
+TEST(FindCollectives, IdentifiesTheStraggler) {
   World world;
   std::map<std::pair<uint32_t, uint32_t>, size_t> exchange;
   for (uint32_t from = 1; from <= 4; ++from) {
@@ -421,7 +424,7 @@ TEST(FindCollectives, NamesTheRankThatTheOthersWaitFor) {
   EXPECT_NEAR(static_cast<double>(waited->lateness.count()), 400e3, 40e3);
 }
 
-TEST(FindCollectives, LeavesAloneWhatHostsSayOf) {
+TEST(FindCollectives, KeepsJobsReportedByHosts) {
   World world;
   RunRing(world, {1, 2, 3}, 1000, 150, 30000, 1);
   Attribution known;

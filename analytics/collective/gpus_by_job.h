@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which GPUs work for a job.
+// Assigns GPUs to jobs.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace rocescope {
 
-// The one that talks by the NIC: as the topology says, else that of its rail; kNone: neither.
+// Returns the GPU that uses the NIC: as declared in the topology, otherwise the GPU of the NIC's
+// rail; kNone: neither.
 topology::GpuIndex GpuNextTo(const topology::Fabric& fabric, topology::NicIndex nic);
 
-// By job of the attribution: what its ranks say of theirs; where nobody says so, those next to the
-// NICs that take part. A GPU is in one list, of the first job that has it.
+// Returns the GPUs of each job in the attribution: those that its ranks report, otherwise those
+// next to the participating NICs. A GPU is listed once, for the first job that has it.
 std::vector<std::vector<topology::GpuIndex>> GpusByJob(const topology::Fabric& fabric,
                                                        const Attribution& attribution,
                                                        const std::vector<JobIterationPattern>& iteration_patterns);

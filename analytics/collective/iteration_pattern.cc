@@ -15,10 +15,11 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kMaxSeries = 64;  // for the period: the largest channels tell enough
-constexpr double kClear = 0.3;      // strength of a period that needs no second look
+constexpr size_t kMaxSeries = 64;  // the largest channels are sufficient to find the period
+constexpr double kClear = 0.3;      // strength of a period that needs no further check
 constexpr double kAboutOne = 0.25;  // iterations
-constexpr double kByChance = 0.4;   // that one is late in an iteration for no lasting reason
+// Probability that a member is the last one in an iteration by chance.
+constexpr double kByChance = 0.4;
 
 class Analyst {
  public:
@@ -34,14 +35,14 @@ class Analyst {
       if (component.iterations.count() < 2) continue;
       parts.push_back(&component);
     }
-    if (parts.empty()) return std::nullopt;  // silence around two bursts looks like a period
+    if (parts.empty()) return std::nullopt;  // a quiet time around two bursts looks like a period
     JobIterationPattern iteration_pattern;
     iteration_pattern.strength = period->strength;
     double stretches = period->stretches;
     if (!parts.empty()) {
-      // An iteration begins when its first rank begins: where parts of a job do not wait for each
-      // other, the fastest one tells; but not one that is an iteration ahead of the next, and so
-      // has counted one too many.
+      // An iteration starts when its first rank starts. If parts of a job do not wait for each
+      // other, the fastest one defines the iterations, unless it is one iteration ahead of the next
+      // because it counted one too many.
       std::ranges::sort(parts, {}, [](const Component* part) { return part->iterations.period; });
       const Iterations* fastest = &parts[0]->iterations;
       if (parts.size() > 1) {
@@ -65,7 +66,7 @@ class Analyst {
   }
 
  private:
-  // The one that was waited for longest.
+  // Returns the straggler with the most iterations.
   std::optional<Straggler> WaitedForBy() const {
     std::vector<Straggler> all;
     std::vector<uint32_t> nics;
@@ -102,7 +103,7 @@ class Analyst {
     return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));
   }
 
-  // Parts drift, but each does about one iteration's work between two begins of any of them.
+  // Parts drift, but each does about one iteration's work between two starts of any of them.
   void AddSpans(const Iterations& iterations, const std::vector<const Component*>& parts,
                 JobIterationPattern& iteration_pattern) const {
     const size_t count = iterations.count();
@@ -132,8 +133,8 @@ class Analyst {
     for (const uint32_t channel : largest) series.push_back(&channels_.all[channel].data);
     const std::optional<Period> by_channel = FindPeriod(series, line_.length);
     if (by_channel && by_channel->strength >= kClear) return by_channel;
-    // Where each channel is active but briefly, what a NIC sends in all tells more, though phases
-    // on different queue pairs then look alike.
+    // If each channel is active only briefly, the sum over a NIC is more informative, although
+    // phases on different queue pairs then look alike.
     std::map<uint32_t, Bits> of_nic;
     for (const uint32_t channel : of_job_) {
       of_nic[channels_.all[channel].source] |= channels_.all[channel].data;
@@ -185,11 +186,11 @@ class Analyst {
     }
   }
 
-  // Groups that do the same become one collective. Components count their steps each from its own
-  // longest quiet: kind and size tell which are the same.
+  // Merges groups with the same pattern into one collective. Components number their steps from
+  // their own longest quiet time, so kind and size identify equal steps.
   void Collect(const std::vector<GroupStep>& steps, JobIterationPattern& iteration_pattern) const {
     struct Size {
-      double bytes = 0;  // of a group, a member
+      double bytes = 0;  // bytes per member of a group
       size_t members = 0;
     };
     std::vector<Size> sizes;
@@ -227,8 +228,9 @@ class Analyst {
     std::ranges::stable_sort(iteration_pattern.collectives, {}, &Collective::offset);
   }
 
-  // Where most is known, the little that is not is no step of its own: a rail that a fault holds up
-  // and that does not lie upon itself at the others' period, or traffic beside the job's.
+  // Where most of the traffic is classified, a small unknown remainder is not a step of its own. It
+  // can be a rail that a fault delays, so that it does not overlap itself at the common period, or
+  // other traffic.
   static void DropRest(std::vector<Collective>& collectives) {
     constexpr uint64_t kOneIn = 4;
     uint64_t all = 0;
@@ -247,7 +249,7 @@ class Analyst {
   std::span<const uint32_t> of_job_;
   const TimeLine& line_;
   std::vector<Component> components_;
-  std::map<uint32_t, uint32_t> number_of_;  // of a NIC, among the members
+  std::map<uint32_t, uint32_t> number_of_;  // index of a NIC among the members
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: iterations of one job, and what is done in them.
+// Internal to this folder: iterations and collectives of one job.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace rocescope {
 
-// Of the channels (indices) of one job. Nothing if no period is to be seen. `job` is not set.
+// `of_job` are the indices of the job's channels. Returns nothing without a detectable period. Does
+// not set `job`.
 std::optional<JobIterationPattern> IterationPatternOf(const Channels& channels, std::span<const uint32_t> of_job,
                                   const TimeLine& line);
 

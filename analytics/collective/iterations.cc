@@ -7,16 +7,19 @@
 namespace rocescope {
 namespace {
 
-constexpr double kMinQuiet = 0.06;  // of a period: shorter ones are within a collective
-constexpr double kTolerance = 0.2;    // of a period: so far from where it is expected
-constexpr double kQuietBefore = 0.6;  // of the quiet: what is before ends the iteration before
-constexpr double kMostly = 0.6;       // of the iterations
-constexpr double kStalled = 0.5;      // of the usual activity
-constexpr double kFirstWithin = 1.5;  // periods: the first one is looked for there
+// Fraction of a period: shorter quiet times are within a collective.
+constexpr double kMinQuiet = 0.06;
+// Fraction of a period: maximum distance from the expected start.
+constexpr double kTolerance = 0.2;
+// Fraction of the quiet time: activity before this point belongs to the previous iteration.
+constexpr double kQuietBefore = 0.6;
+constexpr double kMostly = 0.6;       // fraction of the iterations
+constexpr double kStalled = 0.5;      // fraction of the usual activity
+constexpr double kFirstWithin = 1.5;  // periods: the first start is searched in this range
 
 struct Start {
   double at = 0;
-  double quiet = 0;  // before it
+  double quiet = 0;  // quiet time before the start
 };
 
 std::vector<Start> StartsOf(const Bits& active, size_t length, double least) {
@@ -36,7 +39,7 @@ struct Trail {
   double quiet = 0;
   double first_seen = 0;
   double last_seen = 0;
-  uint32_t steps = 0;  // from the first one seen to the last one seen
+  uint32_t steps = 0;  // iterations from the first to the last observed start
 };
 
 double BusyIn(const Bits& active, double from, double to) {
@@ -73,7 +76,7 @@ Trail FollowFrom(const Bits& active, const std::vector<Start>& starts, size_t fi
     const Start* best = nullptr;
     for (auto next = from; next != starts.end() && next->at <= expected + kTolerance * period;
          ++next) {
-      // The longest quiet, less the further from where it should be.
+      // Prefer a long quiet time close to the expected start.
       const auto worth = [&](const Start& start) {
         return start.quiet - std::abs(start.at - expected);
       };
@@ -81,8 +84,8 @@ Trail FollowFrom(const Bits& active, const std::vector<Start>& starts, size_t fi
     }
     seen = best != nullptr;
     if (!seen) {
-      // An iteration that takes longer, if nothing much goes on meanwhile; else its successor began
-      // without a quiet before it.
+      // Without much activity in between, the iteration is longer; otherwise the next iteration
+      // started without a quiet time before it.
       const auto late =
           std::ranges::lower_bound(starts, expected + kTolerance * period, {}, &Start::at);
       if (late != starts.end() &&
@@ -95,7 +98,7 @@ Trail FollowFrom(const Bits& active, const std::vector<Start>& starts, size_t fi
     quiet = seen ? best->quiet : 0;
     ++step;
   }
-  // What is behind the last one seen is a guess.
+  // Starts after the last observed one are only extrapolated.
   trail.iterations.begins.resize(trail.steps + 1);
   trail.iterations.quiet.resize(trail.steps + 1);
   return trail;
@@ -139,7 +142,7 @@ void JoinUnfinished(std::span<const Bits* const> members, Iterations& iterations
   Iterations joined = {.begins = {}, .quiet = {}, .seen = 0, .period = iterations.period};
   for (size_t k = 0; k <= count; ++k) {
     if (k > 0 && k < count && unfinished[k - 1]) {
-      unfinished[k] = false;  // with the one before it everybody was there
+      unfinished[k] = false;  // everyone took part, together with the previous one
       continue;
     }
     joined.begins.push_back(iterations.begins[k]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: where iterations begin. All that is in step begins one together, after
-// the longest quiet of each period.
+// Internal to this folder: start times of iterations. A synchronised group starts an iteration
+// together, after the longest quiet time of each period.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,27 @@
 namespace rocescope {
 
 struct Iterations {
-  // Stretches of the time line at which one begins; the last one is the end of the one before.
+  // Starts in slots of the time line; the last one is only the end of the last iteration.
   std::vector<double> begins;
-  std::vector<double> quiet;  // before each
-  // Begins that were seen; others are put where the period lets expect them.
+  std::vector<double> quiet;  // quiet time before each start
+  // Number of observed starts; the others are interpolated with the period.
   uint32_t seen = 0;
 
   bool empty() const { return begins.size() < 2; }
   size_t count() const { return empty() ? 0 : begins.size() - 1; }
-  // Stretches from one to the next, by those that were seen.
+  // Slots per iteration, measured between observed starts.
   double period = 0;
 };
 
 Iterations FindIterations(const Bits& active, size_t length, double period);
 
-// When iteration k is to be looked at for what belongs to it: whoever enters early does so in the
-// quiet before.
+// Returns the slot from which activity belongs to iteration k. It lies in the quiet time before the
+// start, because some members enter early.
 double WindowOf(const Iterations& iterations, size_t k);
 
-// An iteration is not over before everybody took part who mostly does: where one is late, the
-// others begin without it and then wait. `members`: what each does of its own accord.
+// Merges incomplete iterations: an iteration is only complete once all members that usually take
+// part did so. If one member is late, the others start without it and then wait. `members` is the
+// own activity of each member.
 void JoinUnfinished(std::span<const Bits* const> members, Iterations& iterations);
 
 }  // namespace rocescope

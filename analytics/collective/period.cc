@@ -8,17 +8,18 @@
 namespace rocescope {
 namespace {
 
-constexpr size_t kShortest = 6;      // stretches: what is shorter cannot be told from noise
+constexpr size_t kShortest = 6;      // slots: shorter periods are indistinguishable from noise
 constexpr size_t kFewest = 3;        // repetitions
-constexpr double kMinPeak = 0.2;   // of the correlation at a period
-constexpr double kMinMean = 0.15;  // over its multiples
+constexpr double kMinPeak = 0.2;   // minimum correlation at a period
+constexpr double kMinMean = 0.15;  // minimum correlation over its multiples
 constexpr double kNotMuchWeaker = 0.6;
-constexpr double kAsGood = 0.8;     // a shorter period is believed if it is nearly as good
-constexpr double kBlur = 1.0 / 32;  // of a period: what jitters by so much still is alike
+constexpr double kAsGood = 0.8;     // a shorter period is preferred if it is nearly as good
+constexpr double kBlur = 1.0 / 32;  // tolerated jitter as a fraction of a period
 constexpr double kFewMultiples = 4;
-constexpr double kDrift = 0.03;  // of a period, from one multiple to the next
+// Tolerated drift from one multiple to the next, as a fraction of a period.
+constexpr double kDrift = 0.03;
 
-// Pearson's correlation of a series with itself, later.
+// Pearson autocorrelation of a series.
 class Correlation {
  public:
   Correlation(std::span<const Bits* const> series, size_t length)
@@ -46,8 +47,8 @@ class Correlation {
   std::vector<BitCounts> counts_;
 };
 
-// Follows a period over its multiples: each is looked for near where the ones before let expect it.
-// Answers what the correlation is there, and the period as long as it is to be seen.
+// Follows a period over its multiples: each peak is searched near the place extrapolated from the
+// previous ones. Returns the correlation there, and the period as far as it is visible.
 template <typename At>
 Period Follow(double period, size_t longest, const At& at) {
   double sum = 0;
@@ -72,7 +73,7 @@ Period Follow(double period, size_t longest, const At& at) {
     }
     sum += most;
     ++multiples;
-    if (most > 0) {  // long lags say more precisely what the period is
+    if (most > 0) {  // longer lags determine the period more precisely
       weight += most * k * k;
       weighted += most * k * static_cast<double>(best);
       stretches = weighted / weight;
@@ -84,9 +85,9 @@ Period Follow(double period, size_t longest, const At& at) {
 
 }  // namespace
 
-// What jitters adds up: over many iterations a burst is no longer where it was. So candidates are
-// taken by their first few multiples, and held against each other up to one and the same lag: a
-// rhythm within bursts looks good for a few multiples and is gone behind the burst's end.
+// Jitter accumulates, so after many iterations a burst has moved. Candidates are therefore selected
+// by their first few multiples and compared up to the same lag: a repetition within bursts looks
+// good for a few multiples and disappears after the end of the burst.
 std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t length) {
   const size_t longest = length * 2 / 3;
   if (series.empty() || length / kFewest < kShortest) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The period with which something repeats: by autocorrelation over all series at once, so that two
-// phases of an iteration that look alike from afar but use different queue pairs do not halve it.
+// Finds the period of repeating activity by autocorrelation over all series at once. Two phases of
+// an iteration that look alike but use different queue pairs therefore do not halve the period.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace rocescope {
 
 struct Period {
-  double stretches = 0;  // of the time line
-  double strength = 0;   // 0 to 1: mean correlation over the multiples that were seen
+  double stretches = 0;  // slots of the time line
+  double strength = 0;   // 0 to 1: mean correlation over the observed multiples
 };
 
-// Of series that are `length` stretches long. Nothing if there are fewer than three repetitions, or
-// none that is clear.
+// The series are `length` slots long. Returns nothing with fewer than three repetitions or without
+// a clear period.
 std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t length);
 
-// How well one series repeats with this period, or nearly this: mean correlation over its first few
-// multiples, short bursts being made a little longer.
+// Returns how well one series repeats with approximately this period: the mean correlation over its
+// first few multiples. Short bursts are widened slightly.
 double StrengthAt(const Bits& series, size_t length, double period);
 
 }  // namespace rocescope

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLength = 1200;
 
-// Bursts of `width` stretches from `first` on, every `period`, each shifted by what `jitter` says.
+// Bursts of `width` slots from `first` on, every `period`, each shifted by `jitter`.
 template <typename Jitter>
 Bits Bursts(double first, double period, size_t width, const Jitter& jitter) {
   Bits bits;
@@ -31,7 +31,7 @@ std::optional<Period> PeriodOf(std::vector<Bits> series) {
   return FindPeriod(pointers, kLength);
 }
 
-TEST(BitsCountRepeated, IsTheOverlapWithWhatComesLater) {
+TEST(BitsCountRepeated, IsTheOverlapWithTheShiftedBits) {
   std::mt19937 random(7);
   Bits bits;
   std::vector<bool> plain(Bits::kCount);
@@ -47,7 +47,7 @@ TEST(BitsCountRepeated, IsTheOverlapWithWhatComesLater) {
   }
 }
 
-TEST(BitsWidened, HasNeighboursAcrossWords) {
+TEST(BitsWidened, CrossesWordBoundaries) {
   Bits bits;
   bits.Set(63);
   bits.Set(128);
@@ -56,7 +56,7 @@ TEST(BitsWidened, HasNeighboursAcrossWords) {
   for (const size_t i : {61u, 62u, 64u, 65u, 126u, 127u, 129u, 130u}) EXPECT_TRUE(wide.Test(i));
 }
 
-TEST(FindPeriod, OfRegularBurstsIsTheirs) {
+TEST(FindPeriod, FindsThePeriodOfRegularBursts) {
   const auto period = PeriodOf({Bursts(11, 53.4, 9)});
   ASSERT_TRUE(period);
   EXPECT_NEAR(period->stretches, 53.4, 0.1);
@@ -69,8 +69,8 @@ TEST(FindPeriod, IsNotHalvedByTwoPhasesOnDifferentQueuePairs) {
   EXPECT_NEAR(period->stretches, 60, 0.2);
 }
 
-TEST(FindPeriod, IsNotThatOfStepsWithinABurst) {
-  Bits bits;  // eight short bursts, 12 apart, then nothing: 20 times
+TEST(FindPeriod, IgnoresStepsWithinABurst) {
+  Bits bits;  // eight short bursts, 12 slots apart, followed by quiet time: 20 times
   for (size_t begin = 0; begin + 240 <= kLength; begin += 240) {
     for (size_t step = 0; step < 8; ++step) {
       for (size_t i = 0; i < 4; ++i) bits.Set(begin + step * 12 + i);
@@ -81,7 +81,7 @@ TEST(FindPeriod, IsNotThatOfStepsWithinABurst) {
   EXPECT_NEAR(period->stretches, 240, 1);
 }
 
-TEST(FindPeriod, BearsJitter) {
+TEST(FindPeriod, ToleratesJitter) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal(0, 1.5);
   const auto period = PeriodOf({Bursts(20, 47, 10, [&] { return normal(random); })});
@@ -89,19 +89,19 @@ TEST(FindPeriod, BearsJitter) {
   EXPECT_NEAR(period->stretches, 47, 0.4);
 }
 
-TEST(FindPeriod, DoesNotSeeOneInWhatComesAtRandom) {
+TEST(FindPeriod, FindsNoneInRandomBursts) {
   int found = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     std::exponential_distribution<double> gap(1.0 / 30);
-    Bits bits;  // a Poisson process of bursts of 6
+    Bits bits;  // a Poisson process of bursts of 6 slots
     for (double at = gap(random); at < kLength; at += gap(random)) {
       for (size_t i = 0; i < 6 && at + static_cast<double>(i) < kLength; ++i) {
         bits.Set(static_cast<size_t>(at) + i);
       }
     }
     const auto period = PeriodOf({bits});
-    found += period && period->strength > 0.3;  // what makes a job's seed
+    found += period && period->strength > 0.3;  // the minimum strength of a job's seed
   }
   EXPECT_LE(found, 2);
 }
@@ -112,10 +112,10 @@ TEST(FindPeriod, NeedsThreeRepetitions) {
   EXPECT_FALSE(FindPeriod({}, kLength));
 }
 
-TEST(StrengthAt, TellsInStepFromOutOfStep) {
+TEST(StrengthAt, DistinguishesSynchronisedSeries) {
   const Bits bits = Bursts(3, 50, 6);
   EXPECT_GT(StrengthAt(bits, kLength, 50), 0.8);
-  EXPECT_GT(StrengthAt(bits, kLength, 50.8), 0.5);  // nearly
+  EXPECT_GT(StrengthAt(bits, kLength, 50.8), 0.5);  // approximately the period
   EXPECT_LT(StrengthAt(bits, kLength, 61), 0.3);
 }
 

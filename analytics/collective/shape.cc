@@ -12,14 +12,16 @@
 namespace rocescope {
 namespace {
 
-constexpr double kApartShape = 0.05;  // of a way's length: the other way begins later
-constexpr double kBehind = 0.3;       // likewise: what comes back are answers
-constexpr double kSlack = 0.25;       // stretches of the time line: what they are too long to tell
-constexpr double kEqual = 1.4;        // largest to least of what should be equal
-// Where a fault holds some up or their flows are seen for too short, a few arcs lack.
+// Fraction of the duration: an opposite direction that starts later than this is a reply.
+constexpr double kApartShape = 0.05;
+constexpr double kBehind = 0.3;  // the same limit for certain replies
+// Slots of the time line: differences below this are not measurable.
+constexpr double kSlack = 0.25;
+constexpr double kEqual = 1.4;  // maximum ratio of amounts that should be equal
+// A few arcs may be missing because of a fault or because their flows were observed too briefly.
 constexpr double kMutual = 0.9;
 constexpr double kComplete = 0.85;
-constexpr size_t kFewMembers = 4;  // two trees of so many may link each to each other
+constexpr size_t kFewMembers = 4;  // with this many members, two trees may link every pair
 constexpr double kManyTransfers = 1.5;
 
 class Group {
@@ -45,7 +47,7 @@ class Group {
     }
     if (IsComplete())
       return {.kind = CollectiveKind::kAllToAll, .alternative = {}, .confidence = 0.97};
-    // Two binary trees: hardly more than two edges a member, and as much up as down.
+    // Two binary trees: at most about two edges per member, and equal traffic in both directions.
     if (Edges() <= 2 * nodes_.size()) {
       return {.kind = CollectiveKind::kTree, .alternative = {}, .confidence = 0.9};
     }
@@ -74,10 +76,10 @@ class Group {
     for (const auto& [member, node] : nodes_) {
       if (node.out.size() != 1 || node.in.size() != 1) return false;
     }
-    return arcs_.size() == nodes_.size();  // and connected, so one cycle
+    return arcs_.size() == nodes_.size();  // the group is connected, so it is one cycle
   }
 
-  // The share of arcs with one that goes back.
+  // Returns the share of arcs with an opposite arc.
   double Mutual() const {
     const auto count = std::ranges::count_if(
         arcs_, [this](const Arc& arc) { return Find(arc.to, arc.from) != nullptr; });
@@ -89,9 +91,8 @@ class Group {
     return std::ranges::all_of(nodes_, [](const auto& one) { return one.second.out.size() <= 2; });
   }
 
-  // Along a chain data goes forward stage by stage and comes back the other way round: each arc
-  // begins later than the one before it, and ends later. What is exchanged begins both ways at
-  // once.
+  // In a chain, data moves forward stage by stage and returns in the opposite order: each arc
+  // starts and ends later than the previous one. An exchange starts in both directions at once.
   bool IsPipeline(double apart) const {
     if (!IsChain()) return false;
     const auto end =
@@ -135,7 +136,7 @@ class Group {
            back.center - out.center > apart * length;
   }
 
-  // Partners at each of log2 n distances, with half as much at each further one.
+  // Partners at each of log2 n distances, with half the data at each further distance.
   bool IsCube() const {
     const size_t n = nodes_.size();
     if (!std::has_single_bit(n)) return false;
@@ -160,7 +161,7 @@ class Group {
     }
     const auto arcs = static_cast<double>(arcs_.size());
     if (nodes_.size() > kFewMembers) return arcs >= kComplete * wanted;
-    // What trees carry goes in chunks one behind the other.
+    // Trees send data in consecutive chunks.
     if (arcs < wanted || MedianTransfers() > kManyTransfers) return false;
     const auto [least, most] = std::ranges::minmax(arcs_, {}, &Arc::bytes);
     return most.bytes <= kEqual * std::max(1.0, least.bytes);
@@ -187,8 +188,8 @@ class Group {
               .alternative = CollectiveKind::kHalvingDoubling,
               .confidence = 0.9};
     }
-    // Microbatches that are answered one by one, or chunks that go up and come down: with no other
-    // arcs to agree with these two, a small delay may be either's.
+    // Either microbatches that are answered one by one, or chunks that go up and down a tree. A
+    // small delay between only two arcs is consistent with both.
     if (IsPipeline(kApartShape)) {
       return {.kind = CollectiveKind::kPipeline,
               .alternative = CollectiveKind::kTree,

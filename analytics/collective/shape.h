@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kind of a collective by who sends how much to whom.
+// Classifies a collective by the amount and order of data between its members.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace rocescope {
 struct Arc {
   uint32_t from = 0;
   uint32_t to = 0;
-  double bytes = 0;      // an iteration
-  double transfers = 0;  // likewise: messages, those that follow a full one as part of it
-  double center = 0;     // when it sent, from the iteration's beginning: stretches of the time line
-  double length = 0;     // how long, in the same unit
-  double onset = 0;      // its first packet, likewise
+  double bytes = 0;      // bytes per iteration
+  double transfers = 0;  // messages per iteration; the parts of a split message count once
+  double center = 0;  // centre of the transmission in slots, relative to the start of the iteration
+  double length = 0;  // duration in slots
+  double onset = 0;   // first packet in slots, relative to the start of the iteration
 };
 
 struct Shape {
@@ -28,8 +28,8 @@ struct Shape {
   double confidence = 0;
 };
 
-// Of one group, connected by `arcs`: at most one for an ordered pair. `host_of` by member; members
-// of one host are not expected to send to each other over the fabric.
+// `arcs` connect one group, with at most one arc per ordered pair. `host_of` is by member; members
+// of the same host are not expected to use the fabric between each other.
 Shape ShapeOf(std::span<const Arc> arcs, std::span<const uint32_t> host_of);
 
 }  // namespace rocescope

@@ -8,9 +8,9 @@
 namespace rocescope {
 namespace {
 
-// What the papers say who sends to whom: Patarasuk and Yuan, 2009, for the ring; Thakur,
-// Rabenseifner and Gropp, 2005, for halving and doubling; NCCL's graph/trees.cc for the trees;
-// Huang et al., 2019, for the pipeline.
+// Communication patterns according to the literature: Patarasuk and Yuan, 2009, for the ring;
+// Thakur, Rabenseifner and Gropp, 2005, for halving and doubling; NCCL's graph/trees.cc for the
+// trees; Huang et al., 2019, for the pipeline.
 Arc Send(uint32_t from, uint32_t to, double bytes = 1000, double transfers = 1) {
   return {.from = from,
           .to = to,
@@ -43,7 +43,7 @@ std::vector<Arc> Cube(uint32_t n) {
   return arcs;
 }
 
-// Both trees of n ranks, n even: the second one is the first mirrored.
+// Both trees of n ranks, n even: the second tree mirrors the first.
 std::vector<Arc> Trees(uint32_t n) {
   std::map<std::pair<uint32_t, uint32_t>, double> bytes;
   for (uint32_t place = 1; place < n; ++place) {
@@ -86,31 +86,31 @@ std::vector<Arc> AllToAll(uint32_t n) {
   return arcs;
 }
 
-TEST(ShapeOf, KnowsARing) {
+TEST(ShapeOf, RecognisesARing) {
   for (const uint32_t n : {3u, 4u, 8u, 25u}) {
     EXPECT_EQ(Of(Ring(n), n).kind, CollectiveKind::kRing) << n;
   }
 }
 
-TEST(ShapeOf, KnowsHalvingAndDoubling) {
+TEST(ShapeOf, RecognisesHalvingDoubling) {
   for (const uint32_t n : {4u, 8u, 16u}) {
     EXPECT_EQ(Of(Cube(n), n).kind, CollectiveKind::kHalvingDoubling) << n;
   }
 }
 
-TEST(ShapeOf, KnowsTwoTrees) {
+TEST(ShapeOf, RecognisesTwoTrees) {
   for (const uint32_t n : {4u, 6u, 8u, 16u, 32u}) {
     EXPECT_EQ(Of(Trees(n), n).kind, CollectiveKind::kTree) << n;
   }
 }
 
-TEST(ShapeOf, KnowsAnAllToAll) {
+TEST(ShapeOf, RecognisesAnAllToAll) {
   for (const uint32_t n : {3u, 5u, 8u, 16u}) {
     EXPECT_EQ(Of(AllToAll(n), n).kind, CollectiveKind::kAllToAll) << n;
   }
 }
 
-TEST(ShapeOf, KnowsAnAllToAllWhoseHostsUseNvlinkWithin) {
+TEST(ShapeOf, RecognisesAnAllToAllWithNvlinkInHosts) {
   std::vector<Arc> arcs;  // two NICs for each of four hosts
   for (uint32_t from = 0; from < 8; ++from) {
     for (uint32_t to = 0; to < 8; ++to) {
@@ -121,23 +121,23 @@ TEST(ShapeOf, KnowsAnAllToAllWhoseHostsUseNvlinkWithin) {
   EXPECT_EQ(ShapeOf(arcs, hosts).kind, CollectiveKind::kAllToAll);
 }
 
-TEST(ShapeOf, KnowsAPipeline) {
+TEST(ShapeOf, RecognisesAPipeline) {
   for (const uint32_t n : {2u, 3u, 4u, 8u}) {
     EXPECT_EQ(Of(Pipeline(n), n).kind, CollectiveKind::kPipeline) << n;
   }
 }
 
-TEST(ShapeOf, TellsTwoThatExchangeOnceFromTwoThatReduceAndGather) {
+TEST(ShapeOf, DistinguishesOneExchangeFromReduceAndGather) {
   EXPECT_EQ(Of({Send(0, 1), Send(1, 0)}, 2).kind, CollectiveKind::kAllToAll);
   const Shape twice = Of({Send(0, 1, 1000, 2), Send(1, 0, 1000, 2)}, 2);
   EXPECT_EQ(twice.kind, CollectiveKind::kRing);
-  EXPECT_EQ(twice.alternative, CollectiveKind::kHalvingDoubling);  // with two, the same
+  EXPECT_EQ(twice.alternative, CollectiveKind::kHalvingDoubling);  // identical for two members
   EXPECT_EQ(Of({Send(0, 1, 1000, 16), Send(1, 0, 1000, 16)}, 2).kind, CollectiveKind::kTree);
 }
 
-// Of two, the delay alone tells; if it is small, chunks of a tree may come down one behind the
-// other as microbatches go back.
-TEST(ShapeOf, SaysBothOfTwoThatAnswerAtOnce) {
+// With two members, only the delay distinguishes patterns. If it is small, chunks of a tree may
+// return in the same order as microbatches.
+TEST(ShapeOf, ReportsAnAlternativeForTwoMembersWithoutDelay) {
   Arc back = Send(1, 0, 1000, 8);
   back.onset += 1;
   back.center += 1;
@@ -151,7 +151,7 @@ TEST(ShapeOf, SaysBothOfTwoThatAnswerAtOnce) {
   EXPECT_EQ(behind.alternative, std::nullopt);
 }
 
-TEST(ShapeOf, KnowsTreesAndAllToAllsThatLackAnArc) {
+TEST(ShapeOf, ToleratesAMissingArc) {
   std::vector<Arc> trees = Trees(16);
   std::erase_if(trees, [](const Arc& arc) { return arc.from == 0; });
   ASSERT_LT(trees.size(), Trees(16).size());
@@ -162,23 +162,23 @@ TEST(ShapeOf, KnowsTreesAndAllToAllsThatLackAnArc) {
   EXPECT_EQ(Of(all, 16).kind, CollectiveKind::kAllToAll);
 }
 
-// Some send again, or an iteration more was seen of them.
-TEST(ShapeOf, KnowsAnAllToAllOfUnequalAmountsWhereNoTreeHasAsManyArcs) {
+// Some members retransmit, or were observed for one iteration more.
+TEST(ShapeOf, RecognisesAnUnequalAllToAllByItsNumberOfArcs) {
   std::vector<Arc> arcs = AllToAll(5);
   for (size_t i = 0; i < arcs.size(); i += 2) arcs[i].bytes *= 2.5;
   EXPECT_EQ(Of(arcs, 5).kind, CollectiveKind::kAllToAll);
 }
 
-// Of three, two trees link each to each other as well: that they send in chunks tells.
-TEST(ShapeOf, TellsThreeInTreesFromThreeInAnAllToAll) {
+// With three members, two trees also link every pair, but trees send in chunks.
+TEST(ShapeOf, DistinguishesTreesFromAllToAllOfThreeMembers) {
   std::vector<Arc> arcs = AllToAll(3);
   for (Arc& arc : arcs) arc.transfers = 8;
   EXPECT_EQ(Of(arcs, 3).kind, CollectiveKind::kTree);
 }
 
-TEST(ShapeOf, DoesNotKnowWhatIsNone) {
+TEST(ShapeOf, ReportsUnknownPatterns) {
   EXPECT_EQ(Of({}, 0).kind, CollectiveKind::kUnknown);
-  EXPECT_EQ(Of({Send(0, 1)}, 2).kind, CollectiveKind::kUnknown);  // one way
+  EXPECT_EQ(Of({Send(0, 1)}, 2).kind, CollectiveKind::kUnknown);  // one direction only
   EXPECT_EQ(Of({Send(0, 1), Send(1, 2), Send(0, 2)}, 3).kind, CollectiveKind::kUnknown);
 }
 

@@ -11,11 +11,11 @@
 namespace rocescope {
 namespace {
 
-constexpr double kOften = 0.5;   // of the iterations: belongs to it
-constexpr double kPause = 0.05;  // of a period: between two steps
-constexpr double kPart = 0.2;    // of a channel's time: it takes part in the step
-constexpr double kPieces = 0.6;  // confidence in what only pieces show
-constexpr size_t kFew = 4;       // one group in so many
+constexpr double kOften = 0.5;   // fraction of the iterations that must contain an activity
+constexpr double kPause = 0.05;  // pause between two steps as a fraction of a period
+constexpr double kPart = 0.2;    // fraction of a channel's time in a step, for it to take part
+constexpr double kPieces = 0.6;  // confidence in a pattern known only from pieces
+constexpr size_t kFew = 4;       // one group in this many
 
 class Finder {
  public:
@@ -32,16 +32,16 @@ class Finder {
   }
 
  private:
-  // How often a channel was active, by the stretch of an iteration.
+  // Returns for each slot of an iteration how often the channel was active.
   std::vector<uint32_t> Fold(const Bits& active, const Iterations& iterations) const {
     const auto size = static_cast<size_t>(std::ceil(iterations.period));
-    // One iteration's beginning jitters against another's.
+    // The starts of iterations have jitter.
     const size_t blur = std::max<size_t>(1, size / 64);
     std::vector<uint32_t> counts(size);
     for (size_t k = 0; k < iterations.count(); ++k) {
       const auto begin = static_cast<size_t>(iterations.begins[k]);
       const auto end = static_cast<size_t>(iterations.begins[k + 1]);
-      size_t counted = 0;  // below it this iteration has been counted
+      size_t counted = 0;  // this iteration has been counted up to here
       for (size_t i = active.FirstFrom(begin); i < end; i = active.FirstFrom(i + 1)) {
         const size_t at = i - begin;
         const size_t from = std::max(counted, at < blur ? 0 : at - blur);
@@ -54,7 +54,7 @@ class Finder {
 
   // When a channel sends within a step, and for how long.
   struct Burst {
-    double center = 0;  // stretches from the iteration's beginning
+    double center = 0;  // slots from the start of the iteration
     double length = 0;
     double onset = 0;
   };
@@ -122,7 +122,7 @@ class Finder {
       const double share = all > 0 ? within(steps[number]) / all : 0;
       if (share < kPart) continue;
       const Channel& channel = channels_.all[component.channels[c]];
-      // The flow's sums may be of more time than the line tells of.
+      // The flow's sums may cover more time than the time line.
       const double iterations = std::max(
           1.0, std::round(static_cast<double>((channel.last - channel.first).count()) /
                           static_cast<double>(width_.count()) / component.iterations.period));
@@ -156,15 +156,16 @@ class Finder {
     }
   }
 
-  // Rails do alike. Where one of many looks otherwise, as after a fault that made it send again,
-  // and carries about as much as the others, it is taken to do what they do.
+  // Rails do the same work. If one of many looks different, for example because a fault caused
+  // retransmissions, but carries about as much as the others, it is assumed to do the same.
   static void Agree(std::vector<GroupStep>& steps) {
     struct Kind {
       size_t groups = 0;
       double bytes = 0;
       Shape shape;
     };
-    std::map<std::pair<size_t, size_t>, std::map<CollectiveKind, Kind>> all;  // by step and size
+    // Indexed by step and size.
+    std::map<std::pair<size_t, size_t>, std::map<CollectiveKind, Kind>> all;
     for (const GroupStep& step : steps) {
       Kind& kind = all[{step.number, step.members.size()}][step.shape.kind];
       ++kind.groups;
@@ -186,8 +187,9 @@ class Finder {
     }
   }
 
-  // A collective over all GPUs leaves each host by few of its NICs: NICs alone then show single
-  // arcs, or go in by one NIC of a host and out by another. Only their hosts show the whole.
+  // In a collective over all GPUs, each host may use only some of its NICs. Single NICs then show
+  // isolated arcs, or data enters a host by one NIC and leaves by another. Only hosts show the
+  // complete pattern.
   bool IsPiece(const GroupStep& group) const {
     if (group.shape.kind == CollectiveKind::kUnknown) return true;
     if (group.shape.kind == CollectiveKind::kAllToAll) return false;
@@ -197,7 +199,7 @@ class Finder {
     return std::ranges::adjacent_find(hosts) != hosts.end();
   }
 
-  // What most of the data of these pieces looks like.
+  // Returns the pattern with most of the data of these pieces.
   static Shape MostOf(const std::vector<GroupStep>& steps, const std::vector<size_t>& pieces) {
     std::map<CollectiveKind, double> votes;
     for (const size_t i : pieces) votes[steps[i].shape.kind] += steps[i].bytes;
@@ -208,7 +210,7 @@ class Finder {
   }
 
   void Settle(std::vector<GroupStep>& steps) const {
-    std::map<size_t, std::vector<size_t>> pieces;  // by number of the step
+    std::map<size_t, std::vector<size_t>> pieces;  // indexed by step number
     std::vector<GroupStep> settled;
     for (size_t i = 0; i < steps.size(); ++i) {
       if (IsPiece(steps[i])) {
@@ -229,7 +231,8 @@ class Finder {
   std::vector<GroupStep> Contract(const std::vector<GroupStep>& steps,
                                   const std::vector<size_t>& of_step) const {
     std::map<std::pair<uint32_t, uint32_t>, Arc> arcs;
-    std::map<uint32_t, std::pair<bool, bool>> ways;  // by NIC: sends, receives
+    // Whether each NIC sends, and whether it receives.
+    std::map<uint32_t, std::pair<bool, bool>> ways;
     DisjointSets sets(channels_.hosts);
     for (const size_t i : of_step) {
       for (const Arc& arc : steps[i].arcs) {
@@ -259,11 +262,12 @@ class Finder {
       group.number = steps[of_step[0]].number;
       group.step = steps[of_step[0]].step;
       group.shape = ShapeOf(group.arcs, self);
-      if (group.shape.kind == CollectiveKind::kAllToAll) {  // would be whole by NICs alone
+      // An all-to-all would be complete between NICs.
+      if (group.shape.kind == CollectiveKind::kAllToAll) {
         group.shape = {.kind = CollectiveKind::kTree, .alternative = {}, .confidence = 0.8};
       }
       if (group.arcs.size() == 2 && one_way && group.shape.kind != CollectiveKind::kUnknown) {
-        // In by one NIC and out by another: around both hosts' GPUs.
+        // Data enters by one NIC and leaves by another: a ring through the GPUs of both hosts.
         group.shape = {.kind = CollectiveKind::kRing, .alternative = {}, .confidence = 0.9};
       }
       for (const size_t i : of_step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: what is done in an iteration, step by step, and by whom.
+// Internal to this folder: the steps of an iteration and their participants.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace rocescope {
 
-// Channels that share NICs: what is in step, whatever other rails do.
+// Channels connected by common NICs. They are synchronised, independently of other rails.
 struct Component {
   std::vector<uint32_t> channels;
   Iterations iterations;
-  Bits active;                   // any of the channels
-  std::map<uint32_t, Bits> own;  // by NIC: what it sends of its own accord
+  Bits active;                   // activity of any of the channels
+  std::map<uint32_t, Bits> own;  // indexed by NIC: what it sends without waiting for others
 };
 
-// A stretch of the iteration in which something is done.
+// A time range of the iteration with activity.
 struct Step {
-  size_t begin = 0;  // from the iteration's beginning
-  size_t end = 0;    // behind it
+  size_t begin = 0;  // slot, relative to the start of the iteration
+  size_t end = 0;    // one past the last slot
 };
 
 // What a group of members does in one step.
 struct GroupStep {
-  size_t number = 0;  // of the step
+  size_t number = 0;  // step number
   Step step;
   Shape shape;
   std::vector<Arc> arcs;          // between NICs
@@ -38,7 +38,7 @@ struct GroupStep {
   double bytes = 0;
 };
 
-// Groups that are in the same step of one component have the same number.
+// Groups in the same step of one component have the same number.
 std::vector<GroupStep> StepsOf(const Channels& channels, std::span<const Component> components,
                                Duration width);
 

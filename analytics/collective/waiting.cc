@@ -13,28 +13,28 @@
 namespace rocescope {
 namespace {
 
-constexpr double kLate = 0.12;          // of a period, at least
-constexpr double kMinLate = 3;          // stretches
-constexpr double kApart = 1.5;          // times as late as the next one
+constexpr double kLate = 0.12;          // minimum delay as a fraction of a period
+constexpr double kMinLate = 3;          // slots
+constexpr double kApart = 1.5;          // minimum ratio to the delay of the next member
 constexpr uint32_t kInARow = 3;         // iterations
-constexpr size_t kMissed = 1;           // so many between them may not show it
-constexpr double kAbsentAtMost = 0.25;  // of the iterations
-constexpr size_t kFewWaits = 3;         // members that may do different things
-constexpr double kOwnShare = 0.5;       // of the lateness, that it computed longer
+constexpr size_t kMissed = 1;           // iterations in between that may not show it
+constexpr double kAbsentAtMost = 0.25;  // fraction of the iterations
+constexpr size_t kFewWaits = 3;         // members that may have different tasks
+constexpr double kOwnShare = 0.5;       // minimum share of the delay that is longer computation
 
 struct Entry {
   double at = 0;
   uint32_t nic = 0;
-  std::optional<double> computed;  // since its data before that
+  std::optional<double> computed;  // time since its input arrived
 };
 
-// When each entered what they all do together, in order of time.
+// When each member entered a common operation, in time order.
 using Round = std::vector<Entry>;
 
-// Stretches without anybody that are no pause within a collective.
+// Returns the minimum gap that is not a pause within a collective.
 double LeastLate(double period) { return std::max(kMinLate, kLate * period); }
 
-// Who entered later than all others by far.
+// Returns the member that entered much later than all others.
 std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double period) {
   if (entries.size() < 2) return std::nullopt;
   std::vector<double> others;
@@ -56,7 +56,8 @@ std::optional<std::pair<uint32_t, double>> LateOf(const Round& entries, double p
   return std::pair(entries.back().nic, late);
 }
 
-// Those that do something in most iterations; who does nothing in many does not make others wait.
+// Returns members that are active in most iterations. The others do not wait for members that are
+// often inactive.
 std::vector<std::pair<uint32_t, const Bits*>> Members(const std::map<uint32_t, Bits>& own,
                                                       const Iterations& iterations) {
   std::vector<std::pair<uint32_t, const Bits*>> members;
@@ -73,8 +74,9 @@ std::vector<std::pair<uint32_t, const Bits*>> Members(const std::map<uint32_t, B
   return members;
 }
 
-// An iteration may have several steps, with computing before each. Who waits has entered: a round
-// is over when the last one has, and the next begins after the pause that follows.
+// An iteration may have several steps with computation before each. Waiting members have already
+// entered: a round ends when the last one has entered, and the next round starts after the
+// following pause.
 std::vector<Round> RoundsOf(const std::map<uint32_t, Bits>& own,
                             const std::map<uint32_t, Bits>& busy, const Iterations& iterations) {
   const auto members = Members(own, iterations);
@@ -118,15 +120,15 @@ double LatenessOf(const Round& round, uint32_t nic) {
   return at - UpperMedianOf(others);
 }
 
-// Of two or three, one may enter last because the others send to it first: a few are held against
-// what they did before.
+// With two or three members, one may regularly enter last because the others send to it first.
+// Small groups are therefore compared with their own past.
 bool IsUsual(std::span<const Round> before, uint32_t nic, double late, double period) {
   std::vector<double> usual;
   for (const Round& round : before) usual.push_back(LatenessOf(round, nic));
   return usual.size() < kInARow || late - UpperMedianOf(usual) < LeastLate(period);
 }
 
-// By NIC: the data it sends, and this of the channels to it.
+// Keyed by NIC: the data that it sends, combined with the given bits of the channels to it.
 std::map<uint32_t, Bits> ActivityBy(const Channels& channels, std::span<const uint32_t> in_step,
                                     Bits Channel::* of_destination) {
   std::map<uint32_t, Bits> by_nic;
@@ -153,17 +155,17 @@ std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
                                    const Iterations& iterations) {
   struct Run {
     LateNic so_far;
-    size_t begins = 0;  // with this round
+    size_t begins = 0;  // index of the first round of this run
     std::vector<double> lateness;
   };
-  std::map<uint32_t, Run> runs;  // by NIC: the one that goes on
+  std::map<uint32_t, Run> runs;  // indexed by NIC: the current run
   std::optional<LateNic> longest;
   const std::vector<Round> rounds = RoundsOf(own, busy, iterations);
   for (const Round& round : rounds) {
     const auto number = static_cast<size_t>(&round - rounds.data());
     const auto late = LateOf(round, iterations.period);
     if (!late) continue;
-    // The one in which the others began to wait.
+    // The iteration in which the others started to wait.
     const auto begins = std::span(iterations.begins).first(iterations.count());
     const auto next = std::ranges::upper_bound(begins, round.front().at);
     const auto k = static_cast<size_t>(std::max<ptrdiff_t>(0, next - begins.begin() - 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: whom the others wait for. Who enters a collective says so at once: it
-// grants buffers to those that will send to it, or sends what it has.
+// Internal to this folder: finds the straggler that the others wait for. A member that enters a
+// collective immediately grants buffers to its senders or sends its own data.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,21 @@ namespace rocescope {
 
 struct LateNic {
   uint32_t nic = 0;
-  size_t first = 0;         // iteration that it was late for
-  size_t last = 0;          // likewise, the last one
-  uint32_t iterations = 0;  // late for
-  double lateness = 0;      // stretches of the time line, the median
+  size_t first = 0;         // first iteration for which it was late
+  size_t last = 0;          // last iteration for which it was late
+  uint32_t iterations = 0;  // number of iterations for which it was late
+  double lateness = 0;      // median, in slots of the time line
 };
 
-// What each NIC sends of its own accord over these channels (indices).
+// Returns what each NIC sends over these channels (indices) without waiting for others.
 std::map<uint32_t, Bits> OwnActivity(const Channels& channels, std::span<const uint32_t> in_step);
 
-// When each NIC sends or gets data over them.
+// Returns when each NIC sends or receives data over these channels.
 std::map<uint32_t, Bits> BusyActivity(const Channels& channels, std::span<const uint32_t> in_step);
 
-// Among NICs that are in step: who was late for most iterations in a row, by its own doing. Whose
-// data of the step before came late begins the next one late too: it computed no longer than the
-// others did.
+// Returns the NIC of a synchronised group that was late on its own for most consecutive iterations.
+// A NIC that started late because its input arrived late is excluded, because it did not compute
+// longer than the others.
 std::optional<LateNic> FindLateNic(const std::map<uint32_t, Bits>& own,
                                    const std::map<uint32_t, Bits>& busy,
                                    const Iterations& iterations);

@@ -16,8 +16,8 @@ void SetFrom(size_t begin, size_t count, Bits& bits) {
   for (size_t i = begin; i < begin + count; ++i) bits.Set(i);
 }
 
-// Three that exchange something and compute for 92; the third enters `late` behind them, and then
-// all go on at once.
+// Three members exchange data and compute for 92; the third one enters `late` after the others, and
+// then all continue.
 struct Exchange {
   std::map<uint32_t, Bits> own;
   Bits all;
@@ -43,7 +43,7 @@ struct Exchange {
   }
 };
 
-TEST(FindLateNic, NamesWhoEntersLastInARow) {
+TEST(FindLateNic, FindsTheNicThatEntersLastRepeatedly) {
   const Exchange exchange({3, 4, 5, 6}, 40);
   const auto late = FindLateNic(exchange.own, exchange.own, exchange.Find());
   ASSERT_TRUE(late);
@@ -54,23 +54,23 @@ TEST(FindLateNic, NamesWhoEntersLastInARow) {
   EXPECT_NEAR(late->lateness, 40, 1);
 }
 
-TEST(FindLateNic, IsNobodyWhereAllEnterTogether) {
+TEST(FindLateNic, FindsNoneIfAllEnterTogether) {
   const Exchange exchange({}, 0);
   EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
 }
 
-TEST(FindLateNic, IsNobodyForTwoSlips) {
+TEST(FindLateNic, FindsNoneAfterTwoSlips) {
   const Exchange exchange({2, 6}, 40);
   EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
 }
 
-// Four that go through two steps every 100: the second one 40 behind the first, or when the last of
-// them comes. All go on at once then.
+// Four members with two steps every 100: the second step starts 40 after the first, or when the
+// last member enters. Then all continue.
 struct TwoSteps {
   std::map<uint32_t, Bits> own;
   Iterations iterations = {.begins = {}, .quiet = {}, .seen = 0, .period = 100};
 
-  // `late`: by NIC, how far behind the others in the second step, from iteration 3 to 6.
+  // `late`: by NIC, the delay in the second step, from iteration 3 to 6.
   explicit TwoSteps(const std::map<uint32_t, size_t>& late) {
     size_t begin = 50;
     for (size_t k = 0; k < 8; ++k) {
@@ -92,7 +92,7 @@ struct TwoSteps {
   }
 };
 
-TEST(FindLateNic, NamesWhoEntersALaterStepLast) {
+TEST(FindLateNic, FindsTheNicThatEntersALaterStepLast) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
   const auto late = FindLateNic(job.own, job.own, job.iterations);
   ASSERT_TRUE(late);
@@ -103,24 +103,24 @@ TEST(FindLateNic, NamesWhoEntersALaterStepLast) {
   EXPECT_EQ(late->lateness, 30);
 }
 
-TEST(FindLateNic, IsNobodyWhereAllEnterALaterStepTogether) {
+TEST(FindLateNic, FindsNoneIfAllEnterALaterStepTogether) {
   const TwoSteps job(std::map<uint32_t, size_t>{});
   EXPECT_FALSE(FindLateNic(job.own, job.own, job.iterations));
 }
 
-TEST(FindLateNic, IsNobodyWhereTwoAreAsLate) {
+TEST(FindLateNic, FindsNoneIfTwoAreEquallyLate) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}, {4, 29}});
   EXPECT_FALSE(FindLateNic(job.own, job.own, job.iterations));
 }
 
-TEST(FindLateNic, NamesTheLastOfTwoThatAreLate) {
+TEST(FindLateNic, FindsTheLaterOfTwoLateNics) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 40}, {4, 20}});
   const auto late = FindLateNic(job.own, job.own, job.iterations);
   ASSERT_TRUE(late);
   EXPECT_EQ(late->nic, 2u);
 }
 
-TEST(FindLateNic, AsksNobodyWhoMostlyDoesNothing) {
+TEST(FindLateNic, IgnoresMostlyInactiveNics) {
   TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
   SetFrom(static_cast<size_t>(job.iterations.begins[2]), 3, job.own[5]);
   const auto late = FindLateNic(job.own, job.own, job.iterations);
@@ -128,8 +128,8 @@ TEST(FindLateNic, AsksNobodyWhoMostlyDoesNothing) {
   EXPECT_EQ(late->nic, 2u);
 }
 
-// It gets the data of each step 30 later than the others, and computes no longer.
-TEST(FindLateNic, IsNobodyWhoseDataCameLate) {
+// Its input for each step arrives 30 later than the others', but it computes no longer.
+TEST(FindLateNic, IgnoresANicWhoseInputWasLate) {
   const TwoSteps job(std::map<uint32_t, size_t>{{2, 30}});
   std::map<uint32_t, Bits> busy = job.own;
   for (size_t k = 3; k <= 6; ++k) {
@@ -139,8 +139,8 @@ TEST(FindLateNic, IsNobodyWhoseDataCameLate) {
   EXPECT_FALSE(FindLateNic(job.own, busy, job.iterations));
 }
 
-// Of three, the last one may have to wait for what the others send; of four it is odd.
-TEST(FindLateNic, IsNobodyWhoEntersLastInASmallGroupFromTheBeginning) {
+// With three members, the last one may have to wait for the others' data; with four, it is unusual.
+TEST(FindLateNic, IgnoresANicThatIsAlwaysLastInASmallGroup) {
   const Exchange exchange({0, 1, 2, 3, 4, 5, 6, 7, 8}, 40);
   EXPECT_FALSE(FindLateNic(exchange.own, exchange.own, exchange.Find()));
   Exchange larger({0, 1, 2, 3, 4, 5, 6, 7, 8}, 40);
@@ -150,7 +150,7 @@ TEST(FindLateNic, IsNobodyWhoEntersLastInASmallGroupFromTheBeginning) {
   EXPECT_EQ(late->nic, 3u);
 }
 
-TEST(JoinUnfinished, KeepsAnIterationWholeThatOneEntersLate) {
+TEST(JoinUnfinished, KeepsAnIterationWithALateMemberWhole) {
   const Exchange exchange({3, 4}, 60);
   const Iterations found = exchange.Find();
   EXPECT_EQ(found.count(), 8u);

@@ -17,19 +17,20 @@
 namespace rocescope {
 namespace {
 
-constexpr double kMinStrength = 0.3;  // of a seed: a period of its own
-constexpr double kInStep = 0.3;       // of a neighbour, at the seed's period
-constexpr double kNicInStep = 0.5;    // of all that its NIC sends
-constexpr double kAlike = 0.04;       // periods of parts of a job
-// Messages go over the queue pairs of a stripe in turn: each is used every so many iterations.
+constexpr double kMinStrength = 0.3;  // minimum strength of a seed's own period
+constexpr double kInStep = 0.3;       // minimum strength of a neighbour at the seed's period
+constexpr double kNicInStep = 0.5;    // minimum strength of everything that its NIC sends
+constexpr double kAlike = 0.04;       // maximum difference between periods of parts of a job
+// Messages use the queue pairs of a stripe in turn, so each is used only every few iterations.
 constexpr int kMaxTimes = 4;
-constexpr double kSameHosts = 0.9;  // of either job's, in the other
-constexpr double kHurt = 0.3;       // and of parts that congestion slows
+constexpr double kSameHosts = 0.9;  // minimum share of either job's hosts in the other
+// Maximum difference between periods of parts slowed down by congestion.
+constexpr double kHurt = 0.3;
 constexpr double kByIterationPattern = 0.98;
 constexpr double kByConnection = 0.7;
-// Work: to hold a channel against a period is one, to look for a period several. Jobs that there
-// are take a few for each channel; channels in which chance shows ever other periods would take the
-// square of their number.
+// Units of work: comparing a channel with a period costs one, searching for a period several. Real
+// jobs need a few units per channel. Channels with random periods would need quadratic work, so it
+// is limited.
 constexpr uint64_t kWorkPerChannel = 3;
 constexpr uint64_t kWorkAtLeast = 50'000;
 constexpr uint64_t kPeriodWork = 8;
@@ -58,7 +59,7 @@ class CollectiveFinder {
       const uint64_t less = channels_.all[b].bytes;
       return more != less ? more > less : a < b;
     });
-    // A NIC whose traffic shows no rhythm shows none for the next channel either.
+    // If a NIC's traffic has no period, it has none for the next channel either.
     std::set<std::pair<uint32_t, Grants>> without;
     for (const uint32_t seed : seeds) {
       const Channel& one = channels_.all[seed];
@@ -75,13 +76,13 @@ class CollectiveFinder {
         return MayDo(WorkOf(channel)) && IsInStep(channel, seed, period->stretches);
       });
       if (result_.gave_up) {
-        TakeBackLast();  // it may be a part of a job
+        TakeBackLast();  // it may be part of another job
         break;
       }
       periods_.push_back(period->stretches);
     }
     MergeOnHosts();
-    // Clear-to-sends say that a channel is a library's; of which job, its hosts say.
+    // Clear-to-sends show that a channel belongs to a library; its hosts determine the job.
     for (bool more = true; more;) {
       more = false;
       for (const uint32_t seed : seeds) {
@@ -106,9 +107,10 @@ class CollectiveFinder {
     return !result_.gave_up;
   }
 
-  // A channel with grants may be looked at together with all that its NIC sends.
+  // A channel with grants may be evaluated together with everything that its NIC sends.
   uint64_t WorkOf(uint32_t channel) const {
-    constexpr size_t kAsMuchAsOne = 256;  // channels that are added up
+    // Number of channels that can be added in one unit of work.
+    constexpr size_t kAsMuchAsOne = 256;
     if (!HasGrants(channel)) return 1;
     return 1 + at_host_[channels_.host_of[channels_.all[channel].source]].size() / kAsMuchAsOne;
   }
@@ -132,8 +134,8 @@ class CollectiveFinder {
     return channels_.all[channel].grants_seen == Grants::kOwn;
   }
 
-  // All that the channel's NIC sends like it: one channel of many may be active too briefly for its
-  // rhythm to be seen.
+  // All similar channels of the channel's NIC together, because one of many channels may be active
+  // too briefly to show its period.
   Bits OfSource(uint32_t channel) const {
     const Channel& one = channels_.all[channel];
     Bits sum = one.data;
@@ -146,7 +148,8 @@ class CollectiveFinder {
     return sum;
   }
 
-  // A library that grants buffers always does: what only yields to its bursts does not.
+  // A library that grants buffers always does. A channel without grants may only follow the
+  // library's bursts because it yields to them.
   bool IsInStep(uint32_t channel, uint32_t seed, double period) const {
     const Channel& one = channels_.all[channel];
     const bool granted = one.grants_seen != Grants::kNone;
@@ -175,14 +178,14 @@ class CollectiveFinder {
     }
   }
 
-  // Rails of a job need not wait for each other and drift apart, one of them further where it meets
-  // congestion: they still work on the same hosts, with nearly one period, with as much data in
-  // each, or all on the same ones with messages of the same size.
+  // Rails of a job need not wait for each other and drift apart, further if one meets congestion.
+  // They still use common hosts with nearly the same period and amount of data, or exactly the same
+  // hosts with messages of the same size.
   void MergeOnHosts() {
     const size_t jobs = periods_.size();
-    std::vector<std::set<uint32_t>> works_at(channels_.hosts);  // jobs, by host
-    std::vector<std::vector<double>> amounts(jobs);             // by channel, a period
-    std::vector<std::vector<double>> messages(jobs);            // by channel, octets of one
+    std::vector<std::set<uint32_t>> works_at(channels_.hosts);  // jobs by host
+    std::vector<std::vector<double>> amounts(jobs);             // bytes per period, by channel
+    std::vector<std::vector<double>> messages(jobs);            // bytes per message, by channel
     for (uint32_t i = 0; i < open_.size(); ++i) {
       if (result_.job_of[i] == kNoJob) continue;
       const auto job = static_cast<size_t>(result_.job_of[i]);
@@ -202,7 +205,8 @@ class CollectiveFinder {
       return std::abs(a - b) <= by * std::max(a, b);
     };
     std::vector<uint32_t> hosts_of(jobs);
-    std::map<std::pair<uint32_t, uint32_t>, uint32_t> shared;  // hosts, by two jobs
+    // Number of common hosts, by pair of jobs.
+    std::map<std::pair<uint32_t, uint32_t>, uint32_t> shared;
     for (uint32_t host = 0; host < channels_.hosts; ++host) {
       for (auto a = works_at[host].begin(); a != works_at[host].end(); ++a) {
         ++hosts_of[*a];
@@ -219,7 +223,7 @@ class CollectiveFinder {
                   alike(periods_[a], times * periods_[b], kAlike);
       }
       const bool hurt = alike(periods_[a], periods_[b], kHurt) && alike(bytes[a], bytes[b], kAlike);
-      // A rail that a fault holds up, by however much.
+      // A rail slowed down by a fault by any amount.
       const bool same = common >= kSameHosts * std::max(hosts_of[a], hosts_of[b]) &&
                         alike(message[a], message[b], kAlike);
       if (in_step || hurt || same) sets.Join(a, b);
@@ -246,8 +250,8 @@ class CollectiveFinder {
     result_.job_of[channel] = job;
   }
 
-  // The one job, if it is one, that both its hosts work for, else that either does: of jobs whose
-  // library grants buffers, as the channel's does.
+  // Returns the only job at both hosts, otherwise the only job at either host, among jobs whose
+  // library grants buffers if the channel's does.
   int JobAround(uint32_t channel) const {
     std::array<std::set<int>, 2> jobs;
     for (size_t end = 0; end < 2; ++end) {
@@ -269,7 +273,7 @@ class CollectiveFinder {
   std::vector<bool> open_;
   uint64_t work_left_;
   std::vector<std::vector<uint32_t>> at_host_;  // channels
-  std::vector<double> periods_;                 // by job found by its rhythm
+  std::vector<double> periods_;                 // indexed by job found through its period
   WireJobs result_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Internal to this folder: which channels are one job's, by nothing but the wire. Channels that
-// share a host and repeat with one period are; what does not repeat is nobody's, unless it carries
-// clear-to-sends as collective libraries do.
+// Internal to this folder: infers jobs from traffic alone. Channels that share a host and repeat
+// with the same period belong to one job. A channel without a period belongs to no job, unless it
+// carries clear-to-sends as collective libraries do.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,15 @@ namespace rocescope {
 inline constexpr int kNoJob = -1;
 
 struct WireJobs {
-  std::vector<int> job_of;  // by channel; kNoJob
-  // By job, what is left of its channels' doubt: those found in step, 0.98, by connection, 0.7.
+  std::vector<int> job_of;  // indexed by channel; kNoJob: none
+  // Confidence by job: at most 0.98 for channels matched by period, at most 0.7 for channels
+  // matched by connection.
   std::vector<double> confidence;
-  bool gave_up = false;  // smaller channels were not held against all rhythms: too many of these
+  // The smaller channels were not compared with all periods, because there were too many.
+  bool gave_up = false;
 };
 
-// Channels with `taken` belong to jobs that are known otherwise.
+// Channels with `taken` set belong to jobs that are known from other sources.
 WireJobs FindWireJobs(const Channels& channels, const std::vector<bool>& taken,
                       const TimeLine& line);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hotspots, and why: whose packets fill the queue, whom it costs time, and what it comes from.
+// Hotspots with their cause, the flows that fill the queue, and the time lost by jobs.
 #pragma once
 
 #include <cstdint>
@@ -11,50 +11,50 @@
 namespace rocescope {
 
 enum class HotspotCause : uint8_t {
-  kUnknown,    // no flow is known to have passed
-  kHeld,       // the neighbour held it by PFC for half of the time or more: ask there
-  kIncast,     // several NICs send at a time, and there is no other way to where they send
-  kOneSender,  // one NIC, and there is no other way: it sends faster than the link does
-  kCollision,  // other links led there too, and all together had room: hashes put too much on one
-  kOverload,   // other links led there too, and all together had none
+  kUnknown,    // no flow through the queue is known
+  kHeld,       // PFC paused the port for at least half of the time: check the neighbour
+  kIncast,     // several NICs send at the same time and no other path to the destination exists
+  kOneSender,  // one NIC sends faster than the link, and no other path exists
+  kCollision,  // parallel links had enough capacity: ECMP hashing put too much on this one
+  kOverload,   // all parallel links together had too little capacity
 };
 
 struct Culprit {
   FlowKey flow;
-  uint64_t bytes = 0;  // on the wire, through the queue while it was hot
-  double share = 0;    // of all flows' there: 0 to 1
+  uint64_t bytes = 0;  // bytes on the wire through the queue while it was congested
+  double share = 0;    // share of all flows in the queue, 0 to 1
 
   friend bool operator==(const Culprit&, const Culprit&) = default;
 };
 
 struct LostTime {
-  uint32_t job = 0;  // its place in Attribution::jobs
-  // While the queue was hot it sent others' packets or was held for so long: what the job had
-  // gained at most, had it had the queue for itself.
+  uint32_t job = 0;  // index into Attribution::jobs
+  // Time in which the congested queue sent packets of others or was paused: an upper bound for what
+  // the job would gain with the queue to itself.
   Duration time{};
-  std::vector<int> ranks;  // that send by it, as far as they have numbers; ascending
+  std::vector<int> ranks;  // ranks that send through the queue and have known numbers, ascending
 
   friend bool operator==(const LostTime&, const LostTime&) = default;
 };
 
 struct HotspotTraffic {
-  // The fewest flows that together hold four fifths of what went through the queue, the largest
+  // The smallest set of flows that carries at least 80 % of the bytes through the queue, largest
   // first.
   std::vector<Culprit> culprits;
-  uint64_t bytes = 0;    // of all flows
-  uint32_t flows = 0;    // all
-  double imbalance = 0;  // the largest flow's octets over the mean of all: 1 if all carry the same
+  uint64_t bytes = 0;    // bytes of all flows
+  uint32_t flows = 0;    // number of all flows
+  double imbalance = 0;  // bytes of the largest flow divided by the mean; 1 if all are equal
   HotspotCause cause = HotspotCause::kUnknown;
-  double group_use = 0;        // of the links that lead there, as far as known: 0 to 1
-  uint32_t group_links = 0;    // how many there are, with this one
-  std::vector<LostTime> lost;  // by job
+  double group_use = 0;        // utilisation of the parallel links, as far as known: 0 to 1
+  uint32_t group_links = 0;    // number of parallel links, including this one
+  std::vector<LostTime> lost;  // indexed by job
 
   friend bool operator==(const HotspotTraffic&, const HotspotTraffic&) = default;
 };
 
 struct Congestion {
-  std::vector<Hotspot> hotspots;        // by port, priority, time
-  std::vector<HotspotTraffic> traffic;  // of each of them
+  std::vector<Hotspot> hotspots;        // sorted by port, priority and time
+  std::vector<HotspotTraffic> traffic;  // parallel to hotspots
 };
 
 }  // namespace rocescope

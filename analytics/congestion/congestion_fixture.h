@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests of this folder: a small fabric, and whose flows take which ways through it.
+// For tests of this folder: a small fabric with flows and their paths.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,11 +17,11 @@
 
 namespace rocescope {
 
-// 12 hosts with one NIC each: host0 to host3 at leaf0, and so on; two spines. 100 Gb/s, so that
-// 12.5 kB pass in a microsecond.
+// 12 hosts with one NIC each: host0 to host3 at leaf0, and so on; two spines. At 100 Gb/s, 12.5 kB
+// pass in a microsecond.
 class CongestionTest : public testing::Test {
  protected:
-  // The port by which `from` sends to `to`.
+  // Returns the port of `from` that is linked to `to`.
   topology::PortIndex Port(std::string_view from, std::string_view to) const {
     const topology::Node& node = fabric_.node(fabric_.FindNode(from));
     for (uint32_t i = 0; i < node.port_count; ++i) {
@@ -38,7 +38,7 @@ class CongestionTest : public testing::Test {
   FlowKey Flow(std::string_view from, std::string_view to, uint32_t qpn) const {
     return {.source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {qpn}};
   }
-  // From the first of the nodes to the last. `stretch` says all but by which ports.
+  // Adds a flow from the first node to the last. `stretch` contains everything except the ports.
   FlowKey Takes(const std::vector<std::string>& nodes, uint32_t qpn, PathStretch stretch) {
     FlowPath path{.flow = Flow(nodes.front(), nodes.back(), qpn),
                   .source = NicOf(nodes.front()),
@@ -51,7 +51,7 @@ class CongestionTest : public testing::Test {
     paths_.push_back(std::move(path));
     return paths_.back().flow;
   }
-  // The connection whose first end sends `flow`, from the queue pair of this number.
+  // Adds the connection whose first end sends `flow` from this queue pair number.
   void Connects(const FlowKey& flow, uint32_t source_qpn) {
     Connection connection;
     connection.endpoints[0] = {.address = flow.source, .qpn = Qpn{source_qpn}};

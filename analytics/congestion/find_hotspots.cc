@@ -21,7 +21,7 @@ const MetricSeries* SeriesOf(const MetricStore::OfEntity& entity, Metric metric)
   return at == entity.series.end() ? nullptr : &at->second;
 }
 
-// Ascending, each once.
+// Ascending, unique.
 std::vector<int64_t> WindowsWithASign(const MetricStore::OfEntity& entity) {
   std::vector<int64_t> windows;
   for (const Metric sign : kSigns) {
@@ -40,8 +40,7 @@ uint64_t SumOf(const MetricStore::OfEntity& entity, Metric metric, int64_t from,
   return series == nullptr ? 0 : series->Sum(from, until);
 }
 
-// The depth is of one moment; a watermark is of the window at whose end it is read, and there it
-// stands.
+// The depth is instantaneous. A watermark belongs to the window at whose end it is read.
 uint64_t PeakOf(const MetricStore::OfEntity& entity, int64_t from, int64_t until) {
   const MetricSeries* watermark = SeriesOf(entity, Metric::kQueueWatermark);
   if (watermark != nullptr) return watermark->Highest(from, until);
@@ -49,8 +48,8 @@ uint64_t PeakOf(const MetricStore::OfEntity& entity, int64_t from, int64_t until
   return depth == nullptr ? 0 : depth->Highest(from, until);
 }
 
-// Calls visit(first, behind) with each stretch of windows that has no calm in it; both are numbers
-// of windows. `windows` ascends.
+// Calls visit(first, end) for each range of windows without a gap of `calm` or more; both are
+// window numbers. `windows` is ascending.
 template <typename Visit>
 void ForEachStretch(std::span<const int64_t> windows, int64_t calm, Visit visit) {
   for (size_t first = 0; first < windows.size();) {
@@ -61,7 +60,7 @@ void ForEachStretch(std::span<const int64_t> windows, int64_t calm, Visit visit)
   }
 }
 
-// Counters may say anything; a century is as long as a time can be.
+// Counter values are arbitrary, so they are limited to a century.
 Duration TimeOf(uint64_t ns) {
   constexpr uint64_t kCentury = 100ull * 365 * 86'400 * 1'000'000'000;
   return Duration(static_cast<int64_t>(std::min(ns, kCentury)));
@@ -71,12 +70,12 @@ bool CountsMarks(const MetricStore::OfEntity& entity) {
   return SeriesOf(entity, Metric::kEcnMarked) != nullptr;
 }
 
-// What packets tell of a port's queues in a window.
+// Evidence from packets about a port's queues in one window.
 struct Told {
   uint64_t peak_bytes = 0;
-  std::set<uint8_t> queues;  // that were congested, by INT
+  std::set<uint8_t> queues;  // queues that INT reported as congested
   double marks = 0;
-  bool seen = false;  // marks, right before and right behind
+  bool seen = false;  // marks observed directly before and after the queue
 };
 
 using ToldOf = std::map<PortIndex, std::map<int64_t, Told>>;

@@ -13,12 +13,12 @@
 namespace rocescope {
 
 struct HotspotOptions {
-  int64_t calm = 2;  // windows without a sign, after which it is over
+  int64_t calm = 2;  // windows without evidence after which a hotspot has ended
 };
 
-// By port, priority and time. Windows between two signs are the hotspot's if they are fewer than
-// `calm`. Signs are what the switch counts; of a port whose queues nobody counts, what INT and the
-// marks of flows tell. `marked` by port and window.
+// Returns hotspots sorted by port, priority and time. A gap shorter than `calm` windows does not
+// split a hotspot. Counters of the switch are the evidence where they exist; otherwise INT and the
+// CE marks of flows are used. `marked` is sorted by port and window.
 std::vector<Hotspot> HotspotsOf(const MetricStore& metrics, const Queues& queues,
                                 std::span<const MarkedQueue> marked,
                                 const HotspotOptions& options = {});

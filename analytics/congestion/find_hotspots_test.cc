@@ -31,7 +31,7 @@ class HotspotTest : public testing::Test {
   MetricStore metrics_{fabric_, {.window = kWindow}};
 };
 
-TEST_F(HotspotTest, AQueueThatMarksIsOneWhileItDoes) {
+TEST_F(HotspotTest, LastsWhileTheQueueMarks) {
   for (const auto& [ms, marked] : {std::pair(0, 0), {1, 0}, {2, 5}, {3, 9}, {4, 9}, {5, 9}}) {
     Reads(Metric::kEcnMarked, ms, static_cast<uint64_t>(marked));
     Reads(Metric::kQueueWatermark, ms, ms == 3 ? 70'000 : 100);
@@ -44,7 +44,7 @@ TEST_F(HotspotTest, AQueueThatMarksIsOneWhileItDoes) {
                                                                 .marked = 9}));
 }
 
-TEST_F(HotspotTest, AQueueThatFillsUpAfterwardsWasNotItsPeak) {
+TEST_F(HotspotTest, PeakExcludesLaterQueueDepths) {
   for (const auto& [ms, marked] : {std::pair(0, 0), {1, 0}, {2, 5}, {3, 5}, {4, 5}}) {
     Reads(Metric::kEcnMarked, ms, static_cast<uint64_t>(marked));
     Reads(Metric::kQueueWatermark, ms, ms == 2 ? 70'000 : 90'000);
@@ -55,7 +55,7 @@ TEST_F(HotspotTest, AQueueThatFillsUpAfterwardsWasNotItsPeak) {
   EXPECT_EQ(hotspots[0].peak_bytes, 70'000u);
 }
 
-TEST_F(HotspotTest, AfterCalmItIsAnother) {
+TEST_F(HotspotTest, IsSplitByACalmPeriod) {
   uint64_t dropped = 0;
   for (int64_t ms = 0; ms <= 10; ++ms) {
     dropped += ms == 2 || ms == 4 || ms == 8 ? 1 : 0;  // in windows 1, 3 and 7
@@ -69,19 +69,19 @@ TEST_F(HotspotTest, AfterCalmItIsAnother) {
   EXPECT_EQ(hotspots[1].from, At(7));
 }
 
-TEST_F(HotspotTest, PausesCountAsTheTimeThatTheyHeld) {
+TEST_F(HotspotTest, SumsPauseTimes) {
   Reads(Metric::kPfcRxTime, 0, 0);
   Reads(Metric::kPfcRxTime, 1, 400'000);
   ASSERT_EQ(HotspotsOf(metrics_, {}, {}).size(), 1u);
   EXPECT_EQ(HotspotsOf(metrics_, {}, {})[0].paused, std::chrono::microseconds(400));
 }
 
-TEST_F(HotspotTest, WhereNobodyCountsPacketsTell) {
-  const Queues queues = {
-      {{.port = port_, .queue = 3},
-       {{.window = 4, .peak_bytes = 90'000, .congested = 2, .packets = 9},
-        {.window = 5, .peak_bytes = 70'000, .packets = 9},  // deep, and the switch minds it not
-        {.window = 9, .peak_bytes = 80'000, .congested = 1, .packets = 1}}}};
+TEST_F(HotspotTest, UsesPacketsWithoutCounters) {
+  const Queues queues = {{{.port = port_, .queue = 3},
+                          {{.window = 4, .peak_bytes = 90'000, .congested = 2, .packets = 9},
+                           // deep, but the switch does not consider it congested
+                           {.window = 5, .peak_bytes = 70'000, .packets = 9},
+                           {.window = 9, .peak_bytes = 80'000, .congested = 1, .packets = 1}}}};
   const std::vector<MarkedQueue> marked = {
       {.port = port_, .window = 4, .marks = 2.6},
       {.port = port_, .window = 20, .marks = 7, .inferred = true}};
@@ -106,7 +106,7 @@ TEST_F(HotspotTest, WhereNobodyCountsPacketsTell) {
                                   .marked = 7}));
 }
 
-TEST_F(HotspotTest, WhereSomebodyCountsPacketsTellNothingMore) {
+TEST_F(HotspotTest, IgnoresPacketsIfThereAreCounters) {
   for (int64_t ms = 0; ms <= 6; ++ms) Reads(Metric::kEcnMarked, ms, ms < 3 ? 0 : 5);
   const std::vector<MarkedQueue> marked = {{.port = port_, .window = 2, .marks = 4},
                                            {.port = port_, .window = 5, .marks = 4}};
@@ -116,7 +116,7 @@ TEST_F(HotspotTest, WhereSomebodyCountsPacketsTellNothingMore) {
   EXPECT_EQ(hotspots[0].marked, 5u);
 }
 
-TEST_F(HotspotTest, WithoutASignThereIsNone) {
+TEST_F(HotspotTest, IsNotReportedWithoutEvidence) {
   Reads(Metric::kEcnMarked, 0, 7);
   Reads(Metric::kEcnMarked, 1, 7);
   Reads(Metric::kQueueWatermark, 1, 90'000);

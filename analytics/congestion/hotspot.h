@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where and when an egress queue filled up. An observation, not a fault: collectives congest too.
+// Where and when an egress queue built up. A hotspot is an observation, not a fault: healthy
+// collectives cause congestion too.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,24 @@
 
 namespace rocescope {
 
-// Who says so, the surest first.
+// Source of the evidence, most reliable first.
 enum class HotspotSource : uint8_t {
-  kCounters,  // the switch counts marks, drops and pauses of its queues
-  kInt,       // the switch said so of single packets
-  kMarks,     // flows came to the switch without a mark, and to the next one with it
-  kInferred,  // it explains best which flows are marked, or whose receivers send notifications
+  kCounters,  // the switch counts CE marks, drops and pauses of its queues
+  kInt,       // the switch flagged single packets
+  kMarks,     // flows arrived at the switch unmarked and at the next one CE-marked
+  kInferred,  // the most likely queue, given which flows are marked or whose receivers send CNPs
 };
 
 struct Hotspot {
-  topology::PortIndex port = topology::kNone;  // whose egress queue it is
+  topology::PortIndex port = topology::kNone;  // port of the egress queue
   uint8_t priority = CounterEntity::kAllPriorities;
   HotspotSource source = HotspotSource::kCounters;
-  Timestamp from;  // of analysis windows: beginning of the first, end of the last
+  Timestamp from;  // aligned to analysis windows: start of the first, end of the last
   Timestamp until;
-  uint64_t peak_bytes = 0;  // most in the queue; 0: nobody told
-  uint64_t marked = 0;      // packets that got a CE mark there; if nobody counts, those seen
-  uint64_t dropped = 0;     // for want of room
-  Duration paused{};        // that the neighbour held it by PFC
+  uint64_t peak_bytes = 0;  // maximum queue depth; 0: not reported
+  uint64_t marked = 0;      // packets CE-marked there; without counters, only those observed
+  uint64_t dropped = 0;     // packets dropped because the queue was full
+  Duration paused{};        // time for which PFC paused the port
 
   friend bool operator==(const Hotspot&, const Hotspot&) = default;
 };

@@ -17,10 +17,10 @@ using topology::NicIndex;
 using topology::NodeIndex;
 using topology::PortIndex;
 
-// What is left free of a link that is in full use, for gaps between frames.
+// Maximum utilisation of a link; the rest is needed for gaps between frames.
 constexpr double kFull = 0.9;
 
-// A flow through the queue while it was hot.
+// A flow through the queue while it was congested.
 struct Through {
   const FlowPath* path = nullptr;
   uint64_t bytes = 0;
@@ -42,7 +42,7 @@ void FillCulprits(std::span<const Through> flows, HotspotTraffic& traffic) {
   }
 }
 
-// 0 of a port without a declared link.
+// Returns 0 for a port without a declared link.
 double BytesASecond(const topology::Fabric& fabric, PortIndex port) {
   return static_cast<double>(fabric.SpeedOf(port)) / 8;
 }
@@ -91,7 +91,7 @@ class Causes {
       senders.insert(flow.path->source);
       if (flow.path->destination == kNone || !fabric_.node(node).IsSwitch()) continue;
       const auto ways = routes_.NextHops(node, flow.path->destination);
-      // One that strayed here has other ways, but not from here.
+      // A stray flow has other paths, but not from this switch.
       if (std::ranges::find(ways, hotspot.port) == ways.end()) continue;
       group.insert(ways.begin(), ways.end());
     }
@@ -113,7 +113,7 @@ class Causes {
   }
 
  private:
-  // What the port says, or what flows are known to have sent by it.
+  // Returns the port's counter, otherwise the bytes of flows known to use the port.
   double BytesBy(PortIndex port, const Hotspot& hotspot, uint64_t known) {
     const MetricSeries* const series =
         metrics_.Find({.kind = EntityKind::kPort, .index = port}, Metric::kTxBytes);
@@ -147,7 +147,7 @@ class Causes {
   std::unordered_map<PortIndex, std::vector<const PathStretch*>> stretches_;
 };
 
-// By hotspot; the largest first.
+// Keyed by hotspot; largest flow first.
 std::vector<std::vector<Through>> FlowsThrough(std::span<const Hotspot> hotspots,
                                                const FlowPaths& paths) {
   std::vector<std::vector<Through>> through(hotspots.size());
@@ -162,7 +162,7 @@ std::vector<std::vector<Through>> FlowsThrough(std::span<const Hotspot> hotspots
           const uint64_t bytes = BytesWithin(stretch, hotspots[i].from, hotspots[i].until);
           if (bytes == 0) continue;
           std::vector<Through>& flows = through[i];
-          // A flow may have come by more than once.
+          // The flow may have used the port in several periods.
           if (!flows.empty() && flows.back().path == &path) {
             flows.back().bytes += bytes;
           } else {

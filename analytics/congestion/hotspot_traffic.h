@@ -12,9 +12,9 @@
 
 namespace rocescope {
 
-// Of each hotspot, as `hotspots` has them. A flow's octets are taken to lie evenly over the time
-// for which it took a way; ways that are not certain at the port do not count. What other links
-// carried is what their ports count, or else what flows are known to have gone by them.
+// Computes the traffic of each hotspot, parallel to `hotspots`. A flow's bytes are spread evenly
+// over the time for which it used a path; uncertain paths are ignored. The load of other links
+// comes from port counters, otherwise from flows with known paths.
 std::vector<HotspotTraffic> TrafficOf(std::span<const Hotspot> hotspots, const FlowPaths& paths,
                                       const FlowOwners& owners, const MetricStore& metrics,
                                       const topology::Fabric& fabric);

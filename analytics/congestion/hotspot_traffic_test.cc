@@ -12,10 +12,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// The hotspot is leaf0's port to spine0 unless a test says otherwise, for a millisecond.
+// By default the hotspot is leaf0's port to spine0, for one millisecond.
 class HotspotTrafficTest : public CongestionTest {
  protected:
-  static constexpr uint64_t kLine = 12'500'000;  // octets in a millisecond
+  static constexpr uint64_t kLine = 12'500'000;  // bytes per millisecond at line rate
 
   static Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
   void Goes(const std::vector<std::string>& nodes, uint32_t qpn, uint64_t bytes,
@@ -23,7 +23,7 @@ class HotspotTrafficTest : public CongestionTest {
     Takes(nodes, qpn,
           {.from = At(from_us), .until = At(until_us), .state = PathState::kExact, .bytes = bytes});
   }
-  // The connection whose first end sends `flow`, and whose both ends a rank of a job has.
+  // Attributes both ends of the connection whose first end sends `flow` to a rank of a job.
   void Belongs(const FlowKey& flow, uint32_t job, int rank) {
     Connects(flow, flow.destination_qpn.value + 1000);
     attribution_.endpoints.push_back({RankClaim{.job = job, .rank = rank}, std::nullopt});
@@ -39,7 +39,7 @@ class HotspotTrafficTest : public CongestionTest {
   Attribution attribution_;
 };
 
-TEST_F(HotspotTrafficTest, CulpritsAreTheFewestThatHoldFourFifths) {
+TEST_F(HotspotTrafficTest, CulpritsAreTheSmallestSetWithFourFifths) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 500);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 3, 50);
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 4, 400);
@@ -54,18 +54,19 @@ TEST_F(HotspotTrafficTest, CulpritsAreTheFewestThatHoldFourFifths) {
   EXPECT_DOUBLE_EQ(traffic.imbalance, 2) << "500 of a mean of 250";
 }
 
-TEST_F(HotspotTrafficTest, OnlyWhatCameByMeanwhileCounts) {
-  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 1000, 0, 1000);     // a moment in common
-  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 3, 1000, 0, 4000);     // a quarter of it
-  Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 4, 1000);              // another way
-  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 5, 1000, 2000, 3000);  // after
+TEST_F(HotspotTrafficTest, CountsOnlyOverlappingTraffic) {
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 1000, 0, 1000);  // overlaps in time
+  // A quarter of it overlaps.
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 3, 1000, 0, 4000);
+  Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 4, 1000);              // another path
+  Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 5, 1000, 2000, 3000);  // later
   const HotspotTraffic traffic = Traffic();
   ASSERT_EQ(traffic.culprits.size(), 1u);
   EXPECT_EQ(traffic.culprits[0].flow.destination_qpn, Qpn{3});
   EXPECT_EQ(traffic.culprits[0].bytes, 250u);
 }
 
-TEST_F(HotspotTrafficTest, AFlowThatCameByTwiceIsOne) {
+TEST_F(HotspotTrafficTest, CountsAFlowOnceThatPassedTwice) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 100, 1000, 1200);
   paths_[0].stretches.push_back(paths_[0].stretches[0]);
   paths_[0].stretches[1].from = At(1500);
@@ -75,7 +76,7 @@ TEST_F(HotspotTrafficTest, AFlowThatCameByTwiceIsOne) {
   EXPECT_EQ(traffic.culprits[0].bytes, 200u);
 }
 
-TEST_F(HotspotTrafficTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
+TEST_F(HotspotTrafficTest, ReportsCollisionIfAParallelLinkHasCapacity) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, kLine / 2);
   Goes({"host2", "leaf0", "spine1", "leaf1", "host6"}, 4, kLine / 5);
@@ -85,14 +86,14 @@ TEST_F(HotspotTrafficTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
   EXPECT_NEAR(traffic.group_use, 0.6, 0.001);
 }
 
-TEST_F(HotspotTrafficTest, WhereAllLinksAreFullItIsTooMuch) {
+TEST_F(HotspotTrafficTest, ReportsOverloadIfAllLinksAreFull) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   Goes({"host2", "leaf0", "spine1", "leaf1", "host6"}, 4, kLine);
   EXPECT_EQ(Traffic().cause, HotspotCause::kOverload);
 }
 
-// Of the other link nobody mirrors anything.
-TEST_F(HotspotTrafficTest, APortsOwnCountGoesBeforeFlowsThatAreKnown) {
+// Nothing on the other link is mirrored.
+TEST_F(HotspotTrafficTest, PrefersPortCountersToKnownFlows) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   for (const char* spine : {"spine0", "spine1"}) {
     const topology::Port& port = fabric_.port(Port("leaf0", spine));
@@ -107,7 +108,7 @@ TEST_F(HotspotTrafficTest, APortsOwnCountGoesBeforeFlowsThatAreKnown) {
   EXPECT_EQ(Traffic().cause, HotspotCause::kOverload);
 }
 
-TEST_F(HotspotTrafficTest, ManyToOneIsAnIncast) {
+TEST_F(HotspotTrafficTest, ReportsManyToOneAsIncast) {
   hotspot_.port = Port("leaf1", "host4");
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host1", "leaf0", "spine1", "leaf1", "host4"}, 3, kLine / 2);
@@ -115,14 +116,14 @@ TEST_F(HotspotTrafficTest, ManyToOneIsAnIncast) {
   EXPECT_EQ(Traffic().group_links, 1u);
 }
 
-TEST_F(HotspotTrafficTest, OneToOneIsASenderThatIsTooFast) {
+TEST_F(HotspotTrafficTest, ReportsOneToOneAsFastSender) {
   hotspot_.port = Port("leaf1", "host4");
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   Goes({"host0", "leaf0", "spine1", "leaf1", "host4"}, 3, kLine / 2);
   EXPECT_EQ(Traffic().cause, HotspotCause::kOneSender);
 }
 
-TEST_F(HotspotTrafficTest, WhatIsHeldForHalfOfTheTimeIsHeld) {
+TEST_F(HotspotTrafficTest, ReportsAPortPausedForHalfOfTheTime) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine / 2);
   hotspot_.paused = std::chrono::microseconds(499);
   EXPECT_NE(Traffic().cause, HotspotCause::kHeld);
@@ -130,15 +131,16 @@ TEST_F(HotspotTrafficTest, WhatIsHeldForHalfOfTheTimeIsHeld) {
   EXPECT_EQ(Traffic().cause, HotspotCause::kHeld);
 }
 
-TEST_F(HotspotTrafficTest, WithoutAFlowNobodyKnowsWhy) {
+TEST_F(HotspotTrafficTest, CauseIsUnknownWithoutFlows) {
   const HotspotTraffic traffic = Traffic();
   EXPECT_EQ(traffic.cause, HotspotCause::kUnknown);
   EXPECT_THAT(traffic.culprits, IsEmpty());
   EXPECT_THAT(traffic.lost, IsEmpty());
 }
 
-// Two jobs share the link evenly, and it is held for a fifth: each loses half and a fifth.
-TEST_F(HotspotTrafficTest, AJobLosesTheTimeInWhichOthersAreSentOrNobody) {
+// Two jobs share the link evenly, and it is paused for a fifth of the time: each loses half and a
+// fifth.
+TEST_F(HotspotTrafficTest, LostTimeIsTimeOfOthersAndPauses) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine * 2 / 5);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, kLine / 5);
   Goes({"host2", "leaf0", "spine0", "leaf1", "host6"}, 4, kLine / 5);
@@ -154,7 +156,7 @@ TEST_F(HotspotTrafficTest, AJobLosesTheTimeInWhichOthersAreSentOrNobody) {
   EXPECT_THAT(lost[1].ranks, ElementsAre(2, 4));
 }
 
-TEST_F(HotspotTrafficTest, NobodyLosesMoreThanAllOfTheTime) {
+TEST_F(HotspotTrafficTest, LostTimeIsAtMostTheWholeTime) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, kLine);
   Goes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3, 1000);
   Belongs(Flow("host1", "host5", 3), 0, 0);

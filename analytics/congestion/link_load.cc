@@ -20,7 +20,7 @@ bool IsRead(const MetricStore& metrics, const MetricSeries& series, int64_t wind
          series.last_reading() >= metrics.StartOf(window + 1) && series.IsKnown(window);
 }
 
-// Over the entity as a whole and each of its priorities.
+// Visits the series of the whole entity and of each priority.
 template <typename Visit>
 void ForEachSeries(const MetricStore& metrics, Entity entity, Metric metric, Visit visit) {
   entity.priority = 0;
@@ -48,9 +48,9 @@ uint64_t HighestOf(const MetricStore& metrics, const Entity& entity, Metric metr
   return highest;
 }
 
-// Sorted; the last windows that ports' octets are read in all of, one for each port that tells.
+// Returns, sorted, the last completely read window of each port with byte counters.
 std::vector<int64_t> LastWindowsRead(const topology::Fabric& fabric, const MetricStore& metrics) {
-  constexpr int64_t kMaxBack = 16;  // beyond which a teller is silent rather than late
+  constexpr int64_t kMaxBack = 16;  // a port further behind has stopped reporting
   std::vector<int64_t> lasts;
   const auto read = metrics.WindowsRead();
   if (!read) return lasts;
@@ -138,7 +138,7 @@ class Loads {
     return true;
   }
 
-  // Eight priorities can be held all the time; more than that nobody can mean.
+  // At most, all eight priorities can be paused all the time.
   Duration Paused(const Entity& entity) const {
     const auto most = static_cast<uint64_t>(metrics_.window().count()) * 8;
     return Duration(
@@ -148,7 +148,7 @@ class Loads {
   const topology::Fabric& fabric_;
   const MetricStore& metrics_;
   const int64_t window_;
-  std::vector<LinkLoad> loads_;  // by port
+  std::vector<LinkLoad> loads_;  // indexed by port
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How busy each link is, by the counters at its ends or, where there are none, by the flows that
-// were seen on it.
+// Load of each link from the counters at its ends or, without counters, from the flows observed on
+// it.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +14,34 @@
 namespace rocescope {
 
 enum class LoadSource : uint8_t {
-  kNone,      // nobody tells
-  kCounters,  // octets that the sender counts, or else the receiver
-  kPaths,     // of flows whose way is certain there: others' octets are not in it
+  kNone,      // no data
+  kCounters,  // bytes counted by the sender, otherwise by the receiver
+  kPaths,     // only flows with a certain path here; bytes of other flows are missing
 };
 
-// One direction of a link, in one analysis window.
+// One direction of a link in one analysis window.
 struct LinkLoad {
-  topology::PortIndex port = topology::kNone;  // that sends
-  LoadSource source = LoadSource::kNone;       // of `bytes`
-  uint64_t bytes = 0;                          // on the wire
-  uint64_t marked = 0;                         // packets that got a CE mark in its queues
-  uint64_t dropped = 0;                        // packets, for want of room in them
-  Duration paused{};        // that the neighbour held it by PFC, the sum over priorities
-  uint64_t peak_bytes = 0;  // most in one of its queues; 0: nobody told
-  uint64_t errors = 0;      // frames that arrived broken at the other end
+  topology::PortIndex port = topology::kNone;  // sending port
+  LoadSource source = LoadSource::kNone;       // source of `bytes`
+  uint64_t bytes = 0;                          // bytes on the wire
+  uint64_t marked = 0;                         // packets CE-marked in its queues
+  uint64_t dropped = 0;                        // packets dropped because a queue was full
+  Duration paused{};        // time for which PFC paused the port, summed over priorities
+  uint64_t peak_bytes = 0;  // maximum depth of one of its queues; 0: not reported
+  uint64_t errors = 0;      // frames received with errors at the other end
 
   friend bool operator==(const LinkLoad&, const LinkLoad&) = default;
 };
 
 struct LinkLoads {
-  // The window; none if nothing was seen or read yet.
+  // Start of the window; unset if there is no data yet.
   std::optional<Timestamp> from;
   Duration window{};
-  std::vector<LinkLoad> loads;  // ascending; of those that anything is known of
+  std::vector<LinkLoad> loads;  // ascending by port; only links with data
 };
 
-// Of the last window that nine of ten of the ports that tell counters are read in all of; without
-// counters, the last one that is over where flows were seen.
+// Returns the latest window for which at least 90 % of the ports with counters have complete
+// readings; without counters, the latest complete window with observed flows.
 LinkLoads LinkLoadsOf(const topology::Fabric& fabric, const MetricStore& metrics,
                       const FlowPaths& paths);
 

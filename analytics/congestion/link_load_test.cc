@@ -11,7 +11,7 @@ namespace {
 
 using testing::IsEmpty;
 
-// Windows of a millisecond.
+// Windows of one millisecond.
 class LinkLoadTest : public CongestionTest {
  protected:
   static Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
@@ -28,7 +28,7 @@ class LinkLoadTest : public CongestionTest {
   std::string NameOf(std::string_view from, std::string_view to) const {
     return fabric_.port(Port(from, to)).name;
   }
-  // From the switch to its neighbour.
+  // Counter of the switch's port to its neighbour.
   void SwitchTells(std::string_view from, std::string_view to, Metric metric, int64_t us,
                    uint64_t value, uint8_t priority = CounterEntity::kAllPriorities) {
     Tells(EntityKind::kPort, from, NameOf(from, to), metric, us, value, priority);
@@ -42,12 +42,12 @@ class LinkLoadTest : public CongestionTest {
   MetricStore metrics_{fabric_, {.window = std::chrono::milliseconds(1)}};
 };
 
-TEST_F(LinkLoadTest, NothingIsKnownAtFirst) {
+TEST_F(LinkLoadTest, IsEmptyAtFirst) {
   EXPECT_EQ(Loads().from, std::nullopt);
   EXPECT_THAT(Loads().loads, IsEmpty());
 }
 
-TEST_F(LinkLoadTest, IsWhatTheSenderCountsInTheLastWholeWindow) {
+TEST_F(LinkLoadTest, UsesTheSendersCounterInTheLastCompleteWindow) {
   for (const int64_t us : {1000, 2000, 3000, 3500}) {
     SwitchTells("leaf0", "spine0", Metric::kTxBytes, us, static_cast<uint64_t>(us) * 100);
     SwitchTells("leaf0", "spine0", Metric::kEcnMarked, us, static_cast<uint64_t>(us), 3);
@@ -61,10 +61,10 @@ TEST_F(LinkLoadTest, IsWhatTheSenderCountsInTheLastWholeWindow) {
   EXPECT_EQ(load->source, LoadSource::kCounters);
   EXPECT_EQ(load->bytes, 100'000u);
   EXPECT_EQ(load->marked, 2000u) << "of both priorities";
-  EXPECT_EQ(load->errors, 1u) << "counted where frames arrive";
+  EXPECT_EQ(load->errors, 1u) << "counted at the receiving port";
 }
 
-TEST_F(LinkLoadTest, TheReceiverTellsWhereTheSenderDoesNot) {
+TEST_F(LinkLoadTest, UsesTheReceiversCounterWithoutTheSenders) {
   for (const int64_t us : {1000, 2000}) {
     SwitchTells("spine0", "leaf0", Metric::kTxBytes, us, 0);
     SwitchTells("spine0", "leaf0", Metric::kRxBytes, us, static_cast<uint64_t>(us) * 3);
@@ -75,20 +75,20 @@ TEST_F(LinkLoadTest, TheReceiverTellsWhereTheSenderDoesNot) {
   EXPECT_EQ(load->bytes, 3000u);
 }
 
-TEST_F(LinkLoadTest, FlowsTellWhereNoCounterDoes) {
+TEST_F(LinkLoadTest, UsesFlowsWithoutCounters) {
   Takes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2,
         {.from = At(1000), .until = At(3000), .bytes = 4000});
   Takes({"host1", "leaf0", "spine0", "leaf1", "host5"}, 3,
         {.from = At(2000), .until = At(4500), .bytes = 5000});
   const LinkLoads loads = Loads();
-  EXPECT_EQ(loads.from, At(3000)) << "the last window that is over";
+  EXPECT_EQ(loads.from, At(3000)) << "the last complete window";
   const LinkLoad* const load = Find(loads, Port("leaf0", "spine0"));
   ASSERT_NE(load, nullptr);
   EXPECT_EQ(load->source, LoadSource::kPaths);
-  EXPECT_EQ(load->bytes, 2000u) << "of 5,000 octets in 2.5 ms, those of one";
+  EXPECT_EQ(load->bytes, 2000u) << "one of the 2.5 ms in which 5,000 bytes were sent";
 }
 
-TEST_F(LinkLoadTest, OnePortThatIsLateDoesNotHoldUpAll) {
+TEST_F(LinkLoadTest, OneLatePortDoesNotDelayAll) {
   for (int host = 0; host < 12; ++host) {
     const std::string name = "host" + std::to_string(host);
     const std::string leaf = "leaf" + std::to_string(host / 4);

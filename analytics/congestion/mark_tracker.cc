@@ -17,7 +17,7 @@ uint64_t NoticesIn(const FlowRecord& record) {
 
 void MarkTracker::LearnTap(const TapPlace& place) {
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
-  // What leaves may have been marked there, or may be yet.
+  // An egress copy may be taken before or after the packet is marked.
   if (place.side == TapSide::kEgress) return;
   const topology::NodeIndex node = fabric_.FindSwitchByErspan(place.switch_address);
   of_tap_[place.tap] = node;
@@ -30,7 +30,7 @@ void MarkTracker::LearnTap(const TapPlace& place) {
   }
 }
 
-// First who is marked at all: who saw a flow without its marks may come before who saw them.
+// First find out which flows are marked, because observations without marks may come first.
 void MarkTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) {
     if ((record.ce_marked == 0 && NoticesIn(record) == 0) || NodeOf(record.tap) == topology::kNone)
@@ -46,8 +46,8 @@ void MarkTracker::Add(const RecordBatch& batch) {
   for (const FlowRecord& record : batch.flows) Add(record);
 }
 
-// Flows whose windows all are long past give way, by most of the others' windows: a clock may be
-// wrong. In vain, they are looked for again only after some others were refused.
+// Evicts flows with only old windows, judged by the majority of windows because one clock may be
+// wrong. After a futile search, the next one waits for some refusals.
 bool MarkTracker::HasRoom(int64_t window) {
   if (flows_.size() < options_.flows) return true;
   if (refused_since_ > 0 && refused_since_++ < options_.flows / 8) return false;
@@ -74,7 +74,7 @@ void MarkTracker::Add(const FlowRecord& record) {
   auto sight = std::ranges::find_if(
       sights, [&](const MarkSight& one) { return one.node == node && one.ttl == record.ttl; });
   if (sight == sights.end()) {
-    constexpr size_t kMost = 16;  // more than a path has switches
+    constexpr size_t kMost = 16;  // more switches than on any path
     if (sights.size() == kMost) return;
     sight = sights.insert(sight, {.node = node, .ttl = record.ttl});
   }

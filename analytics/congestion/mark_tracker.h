@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What was seen, switch by switch, of flows some of whose packets carry a mark (CE), and of
-// notifications of it (CNPs): between the last sight without and the first with lies the queue that
-// set it.
+// Observations, by switch, of flows that carry CE-marked packets or CNPs. The queue that marked a
+// flow lies between the last observation without marks and the first with marks.
 #pragma once
 
 #include <cstddef>
@@ -16,33 +15,33 @@
 
 namespace rocescope {
 
-// A flow at a switch's ingress, in one window.
+// A flow at the ingress of a switch in one window.
 struct MarkSight {
   topology::NodeIndex node = topology::kNone;
   uint8_t ttl = 0;
   uint64_t packets = 0;
   uint64_t marked = 0;
-  uint64_t notices = 0;  // among the packets
+  uint64_t notices = 0;  // CNPs among the packets
 
   friend bool operator==(const MarkSight&, const MarkSight&) = default;
 };
 
 struct MarkWindow {
-  int64_t window = 0;  // its number since the epoch
+  int64_t window = 0;  // window number since the epoch
   std::vector<MarkSight> sights;
 };
 
-// Windows ascend.
+// Windows are ascending.
 using MarkedFlows = std::map<FlowKey, std::vector<MarkWindow>>;
 
 struct MarkTrackerOptions {
-  Duration window = std::chrono::seconds(1);  // of analysis
-  size_t flows = 1u << 16;                    // remembered: those with a mark or a notification
+  Duration window = std::chrono::seconds(1);  // length of an analysis window
+  size_t flows = 1u << 16;                    // maximum number of flows with a CE mark or a CNP
 };
 
 class MarkTracker {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit MarkTracker(const topology::Fabric& fabric, const MarkTrackerOptions& options = {})
       : fabric_(fabric), options_(options) {}
 
@@ -50,12 +49,14 @@ class MarkTracker {
   void Add(const RecordBatch& batch);
 
   const MarkedFlows& flows() const { return flows_; }
-  // What comes in by this port of a switch is mirrored.
+  // Whether the frames received by this port are mirrored.
   bool Sees(topology::PortIndex ingress) const {
     return nodes_seen_.contains(fabric_.port(ingress).node) || ports_seen_.contains(ingress);
   }
-  uint64_t flows_refused() const { return flows_refused_; }  // records of such
-  uint64_t flows_evicted() const { return flows_evicted_; }  // of windows long past, for others
+  // Records dropped because the table was full.
+  uint64_t flows_refused() const { return flows_refused_; }
+  // Flows with only old windows, evicted for new ones.
+  uint64_t flows_evicted() const { return flows_evicted_; }
   Duration window() const { return options_.window; }
 
  private:
@@ -71,10 +72,11 @@ class MarkTracker {
   const topology::Fabric& fabric_;
   const MarkTrackerOptions options_;
   std::vector<topology::NodeIndex> of_tap_;
-  std::set<topology::NodeIndex> nodes_seen_;  // mirrors that name no port
+  std::set<topology::NodeIndex> nodes_seen_;  // switches whose mirrors do not identify the port
   std::set<topology::PortIndex> ports_seen_;
   MarkedFlows flows_;
-  size_t refused_since_ = 0;  // there last was a search for some that may give way; 0: found some
+  // Refusals since the last search for evictable flows; 0: that search found some.
+  size_t refused_since_ = 0;
   uint64_t flows_refused_ = 0;
   uint64_t flows_evicted_ = 0;
 };

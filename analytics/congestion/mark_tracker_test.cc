@@ -47,12 +47,12 @@ class MarkTrackerTest : public testing::Test {
   MarkTracker tracker_{fabric_, {.window = std::chrono::milliseconds(2), .flows = 1}};
 };
 
-TEST_F(MarkTrackerTest, AFlowWithoutAMarkIsNotKept) {
+TEST_F(MarkTrackerTest, IgnoresUnmarkedFlows) {
   Add({Record(kIngress, 0, 64, 100, 0)});
   EXPECT_THAT(tracker_.flows(), IsEmpty());
 }
 
-TEST_F(MarkTrackerTest, IntervalsOfAWindowAddUpByTtl) {
+TEST_F(MarkTrackerTest, AddsIntervalsOfAWindowByTtl) {
   Add({Record(kIngress, 4, 64, 100, 0), Record(kIngress, 4, 62, 90, 3),
        Record(kIngress, 5, 64, 50, 0), Record(kIngress, 6, 62, 10, 0)});
   ASSERT_EQ(tracker_.flows().size(), 1u);
@@ -65,7 +65,7 @@ TEST_F(MarkTrackerTest, IntervalsOfAWindowAddUpByTtl) {
   EXPECT_THAT(windows[1].sights, ElementsAre(MarkSight{.node = leaf_, .ttl = 62, .packets = 10}));
 }
 
-TEST_F(MarkTrackerTest, NotificationsMakeAFlowWorthKeeping) {
+TEST_F(MarkTrackerTest, KeepsFlowsWithCnps) {
   FlowRecord record = Record(kIngress, 0, 64, 5, 0);
   record.class_packets[static_cast<size_t>(OperationClass::kCnp)] = 2;
   Add({record});
@@ -73,8 +73,8 @@ TEST_F(MarkTrackerTest, NotificationsMakeAFlowWorthKeeping) {
   EXPECT_EQ(tracker_.flows().begin()->second[0].sights[0].notices, 2u);
 }
 
-// Of a copy behind the queue one cannot say whether the mark is older than it.
-TEST_F(MarkTrackerTest, OnlyWhatComesToAKnownSwitchCounts) {
+// An egress copy does not show whether the mark was set before or after the queue.
+TEST_F(MarkTrackerTest, CountsOnlyIngressCopiesOfKnownSwitches) {
   Add({Record(kEgress, 0, 64, 5, 5), Record(kNowhere, 0, 64, 5, 5), Record(9, 0, 64, 5, 5)});
   EXPECT_THAT(tracker_.flows(), IsEmpty());
 }
@@ -88,7 +88,7 @@ TEST_F(MarkTrackerTest, FlowsAndWindowsAreBounded) {
   EXPECT_EQ(tracker_.flows().begin()->second.back().window, 299);
 }
 
-TEST_F(MarkTrackerTest, ManyThatComeAtOnceAllFindRoom) {
+TEST_F(MarkTrackerTest, AcceptsManyFlowsAtOnce) {
   MarkTracker tracker(fabric_, {.window = std::chrono::milliseconds(2), .flows = 4});
   tracker.LearnTap({.tap = kIngress,
                     .switch_address = fabric_.node(leaf_).erspan_source,
@@ -111,7 +111,7 @@ TEST_F(MarkTrackerTest, ManyThatComeAtOnceAllFindRoom) {
   }
 }
 
-TEST_F(MarkTrackerTest, AClockThatIsWrongEmptiesNothing) {
+TEST_F(MarkTrackerTest, AWrongClockEvictsNothing) {
   MarkTracker tracker(fabric_, {.window = std::chrono::milliseconds(2), .flows = 16});
   tracker.LearnTap({.tap = kIngress,
                     .switch_address = fabric_.node(leaf_).erspan_source,
@@ -126,12 +126,12 @@ TEST_F(MarkTrackerTest, AClockThatIsWrongEmptiesNothing) {
   EXPECT_EQ(tracker.flows_refused(), 1u);
 }
 
-TEST_F(MarkTrackerTest, FlowsOfWindowsLongPastGiveWay) {
+TEST_F(MarkTrackerTest, EvictsFlowsWithOldWindows) {
   Add({Record(kIngress, 0, 64, 5, 1)});
   const auto last = static_cast<int64_t>(kMaxWindows) - 1;
   const FlowKey other = {.destination_qpn = {8}};
   Add({Record(kIngress, 2 * last, 64, 5, 1, other)});
-  EXPECT_EQ(tracker_.flows_refused(), 1u) << "window 0 is remembered";
+  EXPECT_EQ(tracker_.flows_refused(), 1u) << "window 0 is still stored";
   Add({Record(kIngress, 2 * last + 2, 64, 5, 1, other)});
   ASSERT_EQ(tracker_.flows().size(), 1u);
   EXPECT_EQ(tracker_.flows().begin()->first, other);

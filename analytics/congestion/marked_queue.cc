@@ -15,36 +15,37 @@ namespace {
 using topology::kNone;
 using topology::PortIndex;
 
-// Marks that one of some queues set.
+// Marks set by one of several queues.
 struct Marks {
   std::vector<PortIndex> queues;
   double count = 0;
 };
 
-using Carried = std::unordered_map<PortIndex, double>;  // octets of all flows, by queue
+using Carried = std::unordered_map<PortIndex, double>;  // bytes of all flows, by queue
 
-// All flows' together.
+// Marks of all flows together.
 struct MarksIn {
   std::vector<Marks> marks;
-  Carried carried;  // by queues among which marks have to be shared out
+  Carried carried;  // indexed by queue, for queues among which marks must be distributed
 };
 
-using MarksOf = std::map<int64_t, MarksIn>;  // by window
+using MarksOf = std::map<int64_t, MarksIn>;  // indexed by window
 
-// The way that the flow took then; null if that is not known.
+// Returns the flow's path at that time, or null if it is unknown.
 const topology::Path* WayAt(const FlowPath& path, Timestamp from, Timestamp until) {
   const topology::Path* way = nullptr;
   for (const PathStretch& stretch : path.stretches) {
     if (stretch.until < from || stretch.from >= until) continue;
     const bool known = stretch.state == PathState::kExact || stretch.state == PathState::kLikely;
-    // Changed in the midst.
+    // The path changed in between.
     if (!known || (way != nullptr && *way != stretch.path)) return nullptr;
     way = &stretch.path;
   }
   return way;
 }
 
-// A flow's sights in order of its way; `place` is that of the port by which it left the switch.
+// Observations of a flow in order of its path; `place` is the index of the port by which it left
+// the switch.
 struct Sight {
   size_t place = 0;
   uint64_t packets = 0;
@@ -67,9 +68,9 @@ std::vector<Sight> SightsOn(const topology::Path& way, const MarkWindow& window,
   return sights;
 }
 
-// More marks at one place than at the one before, over all windows so far. Packets that were seen
-// at one of both alone, for their copies were lost or the window ended meanwhile, may be the marked
-// ones.
+// The increase of marks from one observation point to the next, over all windows so far. Packets
+// seen at only one of the two points, because copies were lost or the window ended, may be the
+// marked ones.
 class Growth {
  public:
   double Add(const Sight& before, const Sight& behind) {
@@ -94,7 +95,7 @@ void AddFlow(const FlowPath& path, const std::vector<MarkWindow>& windows, Durat
     const Timestamp begin(window.window * width);
     const topology::Path* const way = WayAt(path, begin, begin + width);
     if (way == nullptr) continue;
-    Sight before;  // at the NIC, where nothing is marked
+    Sight before;  // the source NIC, where nothing is marked
     for (const Sight& sight : SightsOn(*way, window, fabric)) {
       const size_t first = std::max<size_t>(before.place, 1);
       if (first < sight.place) {
@@ -118,7 +119,7 @@ uint64_t MostNotices(const MarkWindow& window) {
   return most;
 }
 
-// The last place on the way where the flow's packets are mirrored as they come.
+// Returns the last switch on the path where the flow's packets are mirrored at ingress.
 size_t LastSeen(const topology::Path& way, const MarkTracker& marks,
                 const topology::Fabric& fabric) {
   for (size_t place = way.length - 1; place > 1; --place) {
@@ -128,7 +129,7 @@ size_t LastSeen(const topology::Path& way, const MarkTracker& marks,
   return 1;
 }
 
-// What is told now may have been marked a moment ago.
+// A CNP may refer to a mark set slightly earlier.
 bool IsMarkedAround(const std::vector<MarkWindow>& windows, int64_t number) {
   return std::ranges::any_of(windows, [&](const MarkWindow& window) {
     return (window.window == number || window.window == number - 1) &&
@@ -136,7 +137,7 @@ bool IsMarkedAround(const std::vector<MarkWindow>& windows, int64_t number) {
   });
 }
 
-// Notifications of packets that nobody saw marked: it happened behind the last sight.
+// CNPs without an observed mark: the packet was marked after the last observation point.
 void AddNotified(const FlowPath& path, const std::vector<MarkWindow>& notices,
                  const MarkTracker& marks, const topology::Fabric& fabric, MarksOf& found) {
   const auto own = marks.flows().find(path.flow);
@@ -156,7 +157,7 @@ void AddNotified(const FlowPath& path, const std::vector<MarkWindow>& notices,
   }
 }
 
-// Where one queue alone can have set a mark it does not matter what passed.
+// If only one queue can have set the marks, the traffic does not matter.
 void FillCarried(const FlowPaths& paths, Duration width, MarksOf& by_window) {
   bool any = false;
   for (auto& [number, window] : by_window) {
@@ -186,7 +187,7 @@ void FillCarried(const FlowPaths& paths, Duration width, MarksOf& by_window) {
   }
 }
 
-// How many of a window's marks each queue set.
+// Returns the number of marks in a window that each queue set.
 std::map<PortIndex, double> ShareOut(const MarksIn& window) {
   const std::vector<Marks>& marks = window.marks;
   std::map<PortIndex, double> credit;
@@ -233,13 +234,13 @@ std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths&
   FillCarried(paths, marks.window(), by_window);
   std::vector<MarkedQueue> marked;
   for (const auto& [window, all] : by_window) {
-    std::set<PortIndex> seen;  // right before and right behind
+    std::set<PortIndex> seen;  // observed directly before and after the queue
     for (const Marks& one : all.marks) {
       if (one.queues.size() == 1) seen.insert(one.queues[0]);
     }
     const std::map<PortIndex, double> credit = ShareOut(all);
     for (const auto& [port, count] : credit) {
-      // What is left of a guess that others explain better.
+      // Ignore the small remainder of a queue if other queues explain the marks better.
       constexpr double kLeast = 0.5;
       if (count < kLeast) continue;
       marked.push_back(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which queues set the marks that flows carry, by where on their ways the marks first show.
+// Determines which queues set the CE marks of flows from where on their paths the marks first
+// appear.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,21 @@ namespace rocescope {
 struct MarkedQueue {
   topology::PortIndex port = topology::kNone;
   int64_t window = 0;
-  // Packets that got their mark there; where only notifications tell of it, at least so many.
+  // Packets marked in this queue. Where only CNPs show it, this is a lower bound.
   double marks = 0;
-  bool inferred = false;  // none of it was seen right before and right behind the queue
+  bool inferred = false;  // no flow was observed both directly before and directly after the queue
 
   friend bool operator==(const MarkedQueue&, const MarkedQueue&) = default;
 };
 
-// By port and window. Between two sights that follow each other on a flow's way there is one queue,
-// and what is marked at the second and not at the first was marked in it. Where several queues lie
-// between them, or behind the last sight of a flow whose receiver sends notifications, the marks
-// are shared out by tomography: each queue marks at one rate whatever passes it, and the rates that
-// make what was seen the likeliest are taken (expectation maximisation for Poisson counts: Shepp
-// and Vardi, 1982). NICs set no marks. Flows whose way is not known do not count.
+// Between two consecutive observations on a path there is one queue. Packets marked at the second
+// observation but not at the first were marked in it. If several queues are possible, or only CNPs
+// from the receiver are observed, marks are distributed by tomography: each queue marks all traffic
+// at one rate, and the maximum likelihood rates are used (expectation maximisation for Poisson
+// counts: Shepp and Vardi, 1982). NICs set no marks. Flows without a known path are ignored.
 //
-// Takes the time of marked flows' sights, and where marks have to be shared out that of all paths.
+// Takes time linear in the observations of marked flows; where marks must be distributed, linear in
+// all paths.
 std::vector<MarkedQueue> MarkedQueues(const MarkTracker& marks, const FlowPaths& paths,
                                       const ConnectionList& connections,
                                       const topology::Fabric& fabric);

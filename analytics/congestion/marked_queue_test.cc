@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sights of flows are made up here: what is expected is what set the marks that were put in.
+// The observations of flows are synthetic; the expected results are the queues that set the marks
+// in them.
 #include "analytics/congestion/marked_queue.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +21,7 @@ constexpr Duration kWindow = std::chrono::milliseconds(1);
 
 class MarkedQueueTest : public CongestionTest {
  protected:
-  // From one host's queue pair to another's of the same number, for ten windows.
+  // From one host's queue pair to another's with the same number, for ten windows.
   FlowKey Goes(const std::vector<std::string>& nodes, uint32_t qpn,
                PathState state = PathState::kExact) {
     const FlowKey flow = Takes(nodes, qpn,
@@ -63,7 +64,7 @@ class MarkedQueueTest : public CongestionTest {
   RecordBatch batch_;
 };
 
-TEST_F(MarkedQueueTest, BetweenTwoSightsInARowThereIsOneQueue) {
+TEST_F(MarkedQueueTest, LocatesMarksBetweenConsecutiveObservations) {
   const FlowKey flow = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7);
   Sees("leaf0", 64, flow, 3, 100, 0);
   Sees("spine0", 63, flow, 3, 100, 20);
@@ -73,8 +74,8 @@ TEST_F(MarkedQueueTest, BetweenTwoSightsInARowThereIsOneQueue) {
                             MarkedQueue{.port = Port("spine0", "leaf1"), .window = 3, .marks = 5}));
 }
 
-// Whichever lane a packet takes at the end of a window, its mark is not set twice.
-TEST_F(MarkedQueueTest, WhatIsUnderWayAtAWindowsEndIsNotMarkedThere) {
+// A packet in flight at the end of a window must not be counted as marked twice.
+TEST_F(MarkedQueueTest, PacketsInFlightAtAWindowsEndAreNotMarks) {
   const FlowKey flow = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7);
   Sees("spine0", 63, flow, 3, 100, 40);
   Sees("leaf1", 62, flow, 3, 90, 30);
@@ -85,8 +86,8 @@ TEST_F(MarkedQueueTest, WhatIsUnderWayAtAWindowsEndIsNotMarkedThere) {
                   .port = Port("leaf0", "spine0"), .window = 3, .marks = 40, .inferred = false}));
 }
 
-// Ten copies are missing at the spine: marked ones may be among them.
-TEST_F(MarkedQueueTest, CopiesThatTheMirrorLostAreNoMarks) {
+// Ten copies are missing at the spine; some of them may be marked.
+TEST_F(MarkedQueueTest, LostCopiesAreNotMarks) {
   const FlowKey flow = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7);
   Sees("spine0", 63, flow, 3, 90, 10);
   Sees("leaf1", 62, flow, 3, 100, 18);
@@ -95,11 +96,11 @@ TEST_F(MarkedQueueTest, CopiesThatTheMirrorLostAreNoMarks) {
   EXPECT_EQ(marked[0].port, Port("leaf0", "spine0"));
 }
 
-// A flow from each leaf to each other by spine0, and only leaves are mirrored. All are as large,
-// so that each queue of a leaf to spine0 or back carries two flows' octets.
+// A flow from each leaf to each other leaf over spine0; only leaves are mirrored. All flows are
+// equal, so each queue from a leaf to spine0 or back carries the bytes of two flows.
 class TomographyTest : public MarkedQueueTest {
  protected:
-  // Marks that came with some flows, by the number of the leaf they come from and go to.
+  // Marks of some flows, by the numbers of their source and destination leaf.
   std::vector<MarkedQueue> QueuesOf(std::map<std::pair<int, int>, uint32_t> marks) {
     uint32_t qpn = 0;
     for (const int from : {0, 1, 2}) {
@@ -123,41 +124,41 @@ class TomographyTest : public MarkedQueueTest {
   }
 };
 
-// Rates r of leaf0 -> spine0 and s of spine0 -> leaf1, and of spine0 -> leaf2, which has as much to
-// do with it. A round gives them 60 r / (r + s) and 30 s / (r + s) marks, and by twice a flow's
-// octets new rates: s / r is halved. In the last of 50 it is 2^-49, which leaves 5e-14 marks to s.
-// Where it ends, at s = 0, r is 30 marks in a flow's octets, as both flows have it.
-TEST_F(TomographyTest, MarksOfAllThatLeavesALeafAreSetAtTheLeaf) {
+// Let r be the rate of leaf0 -> spine0, s that of spine0 -> leaf1, and also that of spine0 -> leaf2
+// by symmetry. A round assigns 60 r / (r + s) and 30 s / (r + s) marks, and new rates by twice a
+// flow's bytes: s / r is halved. After 50 rounds it is 2^-49, which leaves 5e-14 marks for s. In
+// the limit s = 0, r is 30 marks per flow's bytes, as both flows show.
+TEST_F(TomographyTest, AssignsMarksOfAllFlowsFromALeafToTheLeaf) {
   EXPECT_THAT(QueuesOf({{{0, 1}, 30}, {{0, 2}, 30}}), ElementsAre(Inferred("leaf0", "spine0", 60)));
 }
 
-// The same the other way round: 0 -> 1 is marked as before, and what else comes to leaf1.
-TEST_F(TomographyTest, MarksOfAllThatComesToALeafAreSetAtTheSpine) {
+// The opposite case: 0 -> 1 is marked as before, and so are other flows to leaf1.
+TEST_F(TomographyTest, AssignsMarksOfAllFlowsToALeafToTheSpine) {
   EXPECT_THAT(QueuesOf({{{0, 1}, 30}, {{2, 1}, 30}}), ElementsAre(Inferred("spine0", "leaf1", 60)));
 }
 
-// Rates of 30 and of 10 marks in a flow's octets make exactly what was seen, and nothing can be
-// likelier. Each queue has two flows, so these are 60 and 20 of the 80.
-TEST_F(TomographyTest, TwoQueuesOnOneWayShareItsMarks) {
+// Rates of 30 and 10 marks per flow's bytes explain the observations exactly, which is the maximum
+// likelihood. Each queue has two flows, so these are 60 and 20 of the 80 marks.
+TEST_F(TomographyTest, SplitsMarksBetweenTwoQueuesOnAPath) {
   EXPECT_THAT(
       QueuesOf({{{0, 1}, 40}, {{0, 2}, 30}, {{2, 1}, 10}}),
       UnorderedElementsAre(Inferred("leaf0", "spine0", 60), Inferred("spine0", "leaf1", 20)));
 }
 
-TEST_F(TomographyTest, WhatTellsNoneOfTwoQueuesFromTheOtherIsHalved) {
+TEST_F(TomographyTest, SplitsMarksEquallyBetweenIndistinguishableQueues) {
   EXPECT_THAT(QueuesOf({{{0, 1}, 30}}), UnorderedElementsAre(Inferred("leaf0", "spine0", 15),
                                                              Inferred("spine0", "leaf1", 15)));
 }
 
-// Four flows' octets against two: a round halves the rate that fits them less, as above.
-TEST_F(TomographyTest, UnmarkedTrafficSpeaksForItsQueue) {
+// Bytes of four flows against two: as above, a round halves the rate that fits less well.
+TEST_F(TomographyTest, UnmarkedTrafficLowersTheRateOfAQueue) {
   Goes({"host9", "leaf2", "spine0", "leaf1", "host5"}, 17);
   Goes({"host10", "leaf2", "spine0", "leaf1", "host6"}, 18);
   EXPECT_THAT(QueuesOf({{{0, 1}, 30}}), ElementsAre(Inferred("leaf0", "spine0", 30)));
 }
 
-// Nobody saw a mark, on none of the switches; and the receiver says that there are some.
-TEST_F(MarkedQueueTest, NotificationsTellOfTheQueueBehindTheLastSight) {
+// No switch shows a mark, but the receiver sends CNPs.
+TEST_F(MarkedQueueTest, CnpsShowMarksAfterTheLastObservation) {
   const FlowKey flow = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7);
   Sees("leaf1", 62, flow, 3, 100, 0);
   Sees("leaf1", 64, Back(flow), 3, 3, 0, 3);
@@ -166,7 +167,7 @@ TEST_F(MarkedQueueTest, NotificationsTellOfTheQueueBehindTheLastSight) {
               ElementsAre(MarkedQueue{.port = Port("leaf1", "host4"), .window = 3, .marks = 3}));
 }
 
-TEST_F(MarkedQueueTest, NotificationsOfWhatCameMarkedSayNothingNew) {
+TEST_F(MarkedQueueTest, CnpsForObservedMarksAddNothing) {
   const FlowKey flow = Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7);
   Sees("leaf0", 64, flow, 3, 100, 0);
   Sees("spine0", 63, flow, 3, 100, 10);
@@ -175,7 +176,7 @@ TEST_F(MarkedQueueTest, NotificationsOfWhatCameMarkedSayNothingNew) {
   EXPECT_THAT(Marked(), ElementsAre(testing::Field(&MarkedQueue::port, Port("leaf0", "spine0"))));
 }
 
-TEST_F(MarkedQueueTest, AFlowWhoseWayNobodyKnowsTellsNothing) {
+TEST_F(MarkedQueueTest, IgnoresFlowsWithoutAKnownPath) {
   const FlowKey flow =
       Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 7, PathState::kAmbiguous);
   Sees("leaf0", 64, flow, 3, 100, 0);

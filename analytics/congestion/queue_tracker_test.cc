@@ -14,7 +14,7 @@ using testing::IsEmpty;
 
 class QueueTrackerTest : public testing::Test {
  protected:
-  // A postcard of leaf0 about a packet that left by its first port.
+  // A postcard of leaf0 for a packet that left by its first port.
   HopRecord Postcard(int64_t ms, uint32_t octets, bool congested = false) const {
     HopRecord record;
     record.node_id = fabric_.node(leaf_).int_switch_id;
@@ -35,7 +35,7 @@ class QueueTrackerTest : public testing::Test {
   QueueTracker tracker_{fabric_, {.window = std::chrono::milliseconds(1), .queues = 1}};
 };
 
-TEST_F(QueueTrackerTest, AWindowHasItsDeepestAndItsLongest) {
+TEST_F(QueueTrackerTest, KeepsMaximumDepthAndResidenceTime) {
   tracker_.Add(Postcard(4, 5000));
   tracker_.Add(Postcard(4, 9000, true));
   tracker_.Add(Postcard(4, 7000, true));
@@ -53,7 +53,7 @@ TEST_F(QueueTrackerTest, AWindowHasItsDeepestAndItsLongest) {
           QueueWindow{.window = 6, .peak_bytes = 100, .longest = Duration(10), .packets = 1}));
 }
 
-TEST_F(QueueTrackerTest, WhatNamesNoQueueOfTheFabricIsLeftOut) {
+TEST_F(QueueTrackerTest, IgnoresUnknownQueues) {
   HopRecord record = Postcard(1, 100);
   record.node_id = 0xffff'fffe;
   tracker_.Add(record);
@@ -69,7 +69,7 @@ TEST_F(QueueTrackerTest, WhatNamesNoQueueOfTheFabricIsLeftOut) {
   EXPECT_THAT(tracker_.queues(), IsEmpty());
 }
 
-TEST_F(QueueTrackerTest, QueuesBeyondTheCapacityAreCounted) {
+TEST_F(QueueTrackerTest, CountsRefusedQueues) {
   tracker_.Add(Postcard(1, 100));
   HopRecord other = Postcard(1, 100);
   other.metadata.queue_id = 4;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Responses with one PSN, of flows that are in lock step, until it can be said which request each
-// of them answers: the first the first one, and so on, if as many requests as responses were seen.
-// If the mirror lost any, nothing is said.
+// Collects responses with the same PSN from flows in lock step, until they can be assigned to
+// requests. If the numbers of observed requests and responses are equal, the first response answers
+// the first request, and so on. If the mirror lost any of them, the group is ignored.
 #pragma once
 
 #include <array>
@@ -16,30 +16,30 @@
 namespace rocescope {
 
 struct AnswerGroup {
-  static constexpr size_t kMost = 8;  // as many as RequestIndex has ways
+  static constexpr size_t kMost = 8;  // equal to the associativity of RequestIndex
 
   struct Response {
-    uint32_t responder = 0;  // FlowAtTap, of this version
+    uint32_t responder = 0;  // FlowAtTap of this version
     FlowVersion version;
     Timestamp time;
   };
   uint32_t channel = 0;
   uint32_t psn = 0;
   Timestamp last;
-  size_t size = 0;  // 0: the place is free
+  size_t size = 0;  // 0: the slot is free
   bool overflown = false;
   std::array<Response, kMost> responses;
 };
 
-// Fixed size: a group that is in another one's place is closed before its time.
+// A table of fixed size. A group that needs an occupied slot closes the previous group early.
 class AnswerGroups {
  public:
-  // Behind a response the others with its PSN come within this time.
+  // After a response, all others with its PSN arrive within this time.
   static constexpr Duration kSettled = std::chrono::microseconds(200);
 
   AnswerGroups() : groups_(kPlaces) {}
 
-  // `close` takes an AnswerGroup that is complete.
+  // Calls `close` with each completed AnswerGroup.
   template <typename Close>
   void Add(uint32_t channel, uint32_t psn, const AnswerGroup::Response& response, Close close) {
     const auto place = static_cast<uint32_t>(Mix64(uint64_t{channel} << 24 | psn) & (kPlaces - 1));
@@ -60,7 +60,7 @@ class AnswerGroups {
     }
   }
 
-  // Closes what is complete at `now`, oldest first.
+  // Closes the groups that are complete at `now`, oldest first.
   template <typename Close>
   void Settle(Timestamp now, Close close) {
     while (count_ > 0) {
@@ -79,7 +79,7 @@ class AnswerGroups {
     group.size = 0;
   }
 
-  // It may have been closed before, for another that needed its place.
+  // The oldest group may already have been closed because another needed its slot.
   template <typename Close>
   void CloseOldest(Close close) {
     AnswerGroup& group = groups_[order_[begin_]];
@@ -89,7 +89,8 @@ class AnswerGroups {
   }
 
   std::vector<AnswerGroup> groups_;
-  std::vector<uint32_t> order_ = std::vector<uint32_t>(kPlaces);  // a ring of places, as begun
+  // A ring of slots in order of their groups' first response.
+  std::vector<uint32_t> order_ = std::vector<uint32_t>(kPlaces);
   uint32_t begin_ = 0;
   uint32_t count_ = 0;
 };

@@ -17,7 +17,7 @@ constexpr Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
 
 class AnswerGroupsTest : public testing::Test {
  protected:
-  using Closed = std::pair<uint32_t, std::vector<uint32_t>>;  // PSN, responders in their order
+  using Closed = std::pair<uint32_t, std::vector<uint32_t>>;  // PSN, responders in order
 
   void Respond(uint32_t psn, uint32_t responder, int64_t us) {
     groups_.Add(1, psn, {.responder = responder, .version = {}, .time = At(us)},
@@ -36,7 +36,7 @@ class AnswerGroupsTest : public testing::Test {
   std::vector<Closed> closed_;
 };
 
-TEST_F(AnswerGroupsTest, GathersWhatHasOnePsn) {
+TEST_F(AnswerGroupsTest, CollectsResponsesWithOnePsn) {
   Respond(7, 1, 0);
   Respond(8, 1, 1);
   Respond(7, 2, 2);
@@ -46,7 +46,7 @@ TEST_F(AnswerGroupsTest, GathersWhatHasOnePsn) {
   EXPECT_THAT(closed_, ElementsAre(Closed(7, {1, 2}), Closed(8, {1})));
 }
 
-TEST_F(AnswerGroupsTest, ALaterResponseWithThePsnIsAnotherGroups) {
+TEST_F(AnswerGroupsTest, StartsANewGroupForALaterResponse) {
   Respond(7, 1, 0);
   Respond(7, 2, 1000);
   EXPECT_THAT(closed_, ElementsAre(Closed(7, {1})));
@@ -54,14 +54,14 @@ TEST_F(AnswerGroupsTest, ALaterResponseWithThePsnIsAnotherGroups) {
   EXPECT_THAT(closed_, ElementsAre(Closed(7, {1}), Closed(7, {2})));
 }
 
-TEST_F(AnswerGroupsTest, MoreThanAGroupHoldsIsNotTold) {
+TEST_F(AnswerGroupsTest, DropsOverflownGroups) {
   for (uint32_t i = 0; i <= AnswerGroup::kMost; ++i) Respond(7, i, i);
   Settle(1000);
   EXPECT_THAT(closed_, IsEmpty());
 }
 
-TEST_F(AnswerGroupsTest, EachIsClosedOnceHoweverManyThereAre) {
-  constexpr uint32_t kMany = 100'000;  // more than there are places
+TEST_F(AnswerGroupsTest, ClosesEachGroupOnce) {
+  constexpr uint32_t kMany = 100'000;  // more than there are slots
   for (uint32_t psn = 0; psn < kMany; ++psn) {
     Respond(psn, 1, psn * 10);
     Settle(psn * 10);

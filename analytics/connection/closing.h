@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of connections that end. When a job restarts, all queue pairs of a host pair end
-// within moments; matching the whole pair for each of them would take the square of their number.
+// Computes the final state of connections that end. When a job restarts, all queue pairs of a host
+// pair end almost at once; matching the whole pair for each of them would take quadratic time.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace rocescope {
 
 class ClosingAnswers {
  public:
-  // The connection of an active flow, by what was known a moment ago: a pair is matched anew once
-  // it had a record for every kFlowsPerRecord of its flows, so that the work per record is bounded.
+  // Returns the connection of an active flow from a recent matching. A pair is matched again only
+  // after it had one record per kFlowsPerRecord of its flows, which bounds the work per record.
   PairConnection Of(const FlowStore& store, const KnownPairs& known, uint32_t flow);
 
   void Forget(uint32_t pair) { answers_.erase(pair); }
@@ -27,10 +27,10 @@ class ClosingAnswers {
 
  private:
   struct Answer {
-    uint64_t records = 0;  // that the pair had
+    uint64_t records = 0;  // number of records of the pair at that time
     PairMatching matching;
   };
-  std::unordered_map<uint32_t, Answer> answers_;  // by host pair
+  std::unordered_map<uint32_t, Answer> answers_;  // indexed by host pair
   uint64_t flows_matched_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of the connection analysis: which two flows are the two directions of one queue pair
-// connection, how sure that is and why.
+// Results of the connection analysis: which two flows are the two directions of a queue pair
+// connection, with confidence and evidence.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace rocescope {
 
-// One end of a connection. The queue pair number is known once a packet *to* it was seen or a
-// trusted source named it.
+// One end of a connection. Its queue pair number is known once a packet *to* it was observed or a
+// trusted source reported it.
 struct ConnectionEndpoint {
   Segment segment = 0;
   IpAddress address;
@@ -30,8 +30,8 @@ struct ConnectionEndpoint {
   friend auto operator<=>(const ConnectionEndpoint&, const ConnectionEndpoint&) = default;
 };
 
-// A pair that somebody outside the fabric states. Hosts do not know the segment that the fabric
-// carries them in: the pair belongs to the one where its packets show up.
+// A pair reported by a source outside the fabric. Hosts do not know their segment in the fabric:
+// the pair belongs to the segment in which its packets appear.
 enum class KnownPairSource : uint8_t { kRdmaResource, kNcclLog };
 
 struct KnownEnd {
@@ -43,86 +43,87 @@ struct KnownPair {
   KnownEnd a;
   KnownEnd b;
   KnownPairSource source = KnownPairSource::kRdmaResource;
-  std::optional<Timestamp> valid_from;  // unset: the first packet with PSN 0, else the first seen
+  // Unset: the first packet with PSN 0, otherwise the first packet observed.
+  std::optional<Timestamp> valid_from;
 };
 
-// What a host's kernel says of a queue pair of its own. It does not say where the other end is:
-// that is where packets to `local` come from, if the kernel there says the same the other way
-// round.
+// A queue pair as reported by its host's kernel. The kernel does not report the remote address:
+// packets to `local` come from it, and the remote kernel must report the reverse pair.
 struct KnownQueuePair {
   IpAddress address;
   Qpn local;
   Qpn remote;
 };
 
-// In order of trust.
+// Most trusted first.
 enum class EvidenceKind : uint8_t {
   kManagement,    // a CM exchange
   kRdmaResource,  // `rdma resource show qp`
   kNcclLog,
-  kRethEcho,  // a WRITE used the address and rkey that a WRITE the other way had granted
+  kRethEcho,  // a WRITE used an address and rkey that a WRITE in the opposite direction had granted
   kPsnEcho,   // responses repeat the PSNs of requests
 };
 
 struct ConnectionEvidence {
   EvidenceKind kind = EvidenceKind::kPsnEcho;
-  uint64_t count = 0;  // how often it was seen
-  uint64_t of = 0;     // PSN echo: out of so many responses that could have shown it
-  // RETH and PSN echo: the end (of Connection::endpoints) whose packets showed the echo, the WRITE
-  // or the response.
+  uint64_t count = 0;  // number of observations
+  uint64_t of = 0;     // PSN echo: number of responses that could have shown it
+  // RETH and PSN echo: the end (index into Connection::endpoints) that sent the echo, which is the
+  // WRITE or the response.
   uint8_t echoed_by = 0;
-  // One example. `cause` is the ConnectRequest, grant or request, `echo` the ConnectReply, WRITE or
-  // response; the two may come from different taps, whose clocks differ, except for a PSN echo.
-  TapId tap = 0;  // of the echo
+  // An example. `cause` is the ConnectRequest, grant or request and `echo` is the ConnectReply,
+  // WRITE or response. They may come from different taps with different clocks, except for a PSN
+  // echo.
+  TapId tap = 0;  // tap that observed the echo
   Timestamp cause_time{};
   Timestamp echo_time{};
-  uint32_t psn = 0;        // PSN echo
-  uint64_t address = 0;    // RETH echo
-  uint32_t rkey = 0;       // RETH echo
-  uint32_t comm_ids[2]{};  // CM: the requester's and the replier's
+  uint32_t psn = 0;        // PSN echo only
+  uint64_t address = 0;    // RETH echo only
+  uint32_t rkey = 0;       // RETH echo only
+  uint32_t comm_ids[2]{};  // CM only: communication IDs of the requester and the replier
 
   friend bool operator==(const ConnectionEvidence&, const ConnectionEvidence&) = default;
 };
 
 struct ConnectionCandidate {
-  Qpn qpn;               // at the other end's address
-  double posterior = 0;  // 0 to 1; what is missing to 1 is "another, or a flow nobody saw"
+  Qpn qpn;               // queue pair at the other end's address
+  double posterior = 0;  // 0 to 1; the rest is the probability of another or an unobserved flow
 
   friend bool operator==(const ConnectionCandidate&, const ConnectionCandidate&) = default;
 };
 
 enum class ConnectionState : uint8_t {
   kPaired,     // both ends are known
-  kAmbiguous,  // candidates fit, none of them well enough to be stated: perhaps just one
-  kOneSided,   // one direction seen, or nothing tells its partner
+  kAmbiguous,  // there are candidates, possibly only one, but none with sufficient confidence
+  kOneSided,   // only one direction was observed, or there is no evidence for its partner
 };
 
 enum class ConnectionTransport : uint8_t { kReliable, kUnreliable };
 
 struct Connection {
-  // Paired: in ascending order. Else endpoints[0] is the end whose number is known (packets go to
-  // it) and endpoints[1] the peer's address without a number.
+  // Paired: ascending. Otherwise endpoints[0] is the end with a known number (the destination of
+  // the packets) and endpoints[1] the peer's address without a number.
   std::array<ConnectionEndpoint, 2> endpoints;
   ConnectionState state = ConnectionState::kOneSided;
   ConnectionTransport transport = ConnectionTransport::kReliable;
-  double confidence = 0;                        // that this pairing is right; 0 unless paired
-  std::vector<ConnectionEvidence> evidence;     // in order of trust
-  std::vector<ConnectionCandidate> candidates;  // ambiguous: the best first
-  // Connections with the same number other than 0 share one stream of messages: the buffers that
-  // one of them grants are written over all of them. Numbers hold within one answer only, and say
-  // nothing else (StripeNumbers).
+  double confidence = 0;  // confidence that the pairing is right; 0 unless paired
+  std::vector<ConnectionEvidence> evidence;     // most trusted first
+  std::vector<ConnectionCandidate> candidates;  // if ambiguous: most likely first
+  // Connections with the same non-zero number carry one message stream: all of them write to
+  // buffers granted on any of them. The numbers are only valid within one answer (see
+  // StripeNumbers).
   uint32_t stripe_group = 0;
-  // A queue pair number has several owners one after the other. A connection is one incarnation of
-  // its flows: their packets from valid_from to before valid_until. See FlowCut.
+  // A queue pair number can have several owners in succession. A connection is one incarnation of
+  // its flows with the packets in [valid_from, valid_until). See FlowCut.
   Timestamp valid_from;
-  bool beginning_seen = false;           // valid_from is a CM exchange or a packet with PSN 0
+  bool beginning_seen = false;  // valid_from is the time of a CM exchange or of a packet with PSN 0
   std::optional<Timestamp> valid_until;  // unset: still open
   Timestamp last_seen;
 
   friend bool operator==(const Connection&, const Connection&) = default;
 };
 
-// Two hosts' addresses: all connections between them are worked out together.
+// A pair of host addresses. All connections of a pair are computed together.
 struct HostPairKey {
   Segment segment = 0;
   IpAddress low;
@@ -138,10 +139,10 @@ inline HostPairKey HostPairOf(const Connection& connection) {
           .high = std::max(a.address, b.address)};
 }
 
-// By host pair, then endpoints and beginning.
+// Sorted by host pair, then endpoints and start.
 using ConnectionList = Chunks<Connection>;
 
-// Numbers of groups of stripes in place of those in an answer: 1 and up, by first occurrence.
+// Renumbers the stripe groups of an answer from 1 in order of first occurrence.
 class StripeNumbers {
  public:
   uint32_t Of(const Connection& connection) {
@@ -154,31 +155,35 @@ class StripeNumbers {
   std::unordered_map<uint32_t, uint32_t> numbers_;
 };
 
-// From `time` on, packets of the flow belong to another owner of its queue pair number. A
-// connection that ended with it has this very time as its valid_until.
+// From `time` on, packets of the flow belong to a new owner of the queue pair number. A connection
+// that ended at this point has the same time in valid_until.
 struct FlowCut {
   FlowKey flow;
   Timestamp time;
 };
 
-// What was left out, and why an answer may be weaker than the traffic would allow.
+// Counts of data that was ignored or dropped, which may weaken an answer.
 struct ConnectionStatistics {
-  uint64_t datagrams = 0;             // UD and QP1 packets: no connections
-  uint64_t flows_refused = 0;         // packets and records: the flow table or host pair was full
-  uint64_t flows_evicted = 0;         // that were silent, where the table was full
-  uint64_t requests_evicted = 0;      // outstanding PSNs that gave way to others
-  uint64_t candidates_dropped = 0;    // candidate partners that gave way to better ones
-  uint64_t responses_tied = 0;        // so many flows had the PSN outstanding that it says nothing
-  uint64_t grants_dropped = 0;        // clear-to-sends overwritten before anybody used them
-  uint64_t grants_ambiguous = 0;      // WRITEs whose address several flows had granted
-  uint64_t restarts = 0;              // connections closed since a new incarnation began
-  uint64_t restarts_ignored = 0;      // signs of a restart shortly after another
+  uint64_t datagrams = 0;  // UD and QP1 packets, which have no connection
+  // Packets and records dropped because the flow table or the host pair was full.
+  uint64_t flows_refused = 0;
+  uint64_t flows_evicted = 0;       // idle flows evicted because the table was full
+  uint64_t requests_evicted = 0;    // outstanding PSNs evicted by others
+  uint64_t candidates_dropped = 0;  // candidate partners replaced by better ones
+  uint64_t responses_tied = 0;  // responses ignored because too many flows had the PSN outstanding
+  uint64_t grants_dropped = 0;  // clear-to-sends overwritten before they were used
+  uint64_t grants_ambiguous = 0;  // WRITEs to an address that several flows had granted
+  uint64_t restarts = 0;          // connections closed because a new incarnation started
+  // Signs of a restart ignored because they followed another restart closely.
+  uint64_t restarts_ignored = 0;
   uint64_t management_unmatched = 0;  // CM messages without their counterpart
-  uint64_t closed_dropped = 0;        // closed connections no longer reported
-  uint64_t flows_expired = 0;         // forgotten after long silence
+  uint64_t closed_dropped = 0;        // closed connections that are no longer reported
+  uint64_t flows_expired = 0;         // flows forgotten after a long idle time
   uint64_t known_refused = 0;         // known pairs beyond the limit, or several for one number
-  uint64_t known_ambiguous = 0;       // known pairs whose packets several segments carry: unused
-  uint64_t flows_matched_to_close = 0;  // work: flows of host pairs matched since one restarted
+  // Known pairs ignored because their packets appear in several segments.
+  uint64_t known_ambiguous = 0;
+  // Work done: flows of host pairs matched because one of them restarted.
+  uint64_t flows_matched_to_close = 0;
 };
 
 }  // namespace rocescope

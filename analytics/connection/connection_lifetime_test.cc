@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When connections begin and end: QPNs are reused.
+// Start and end of connections when QPNs are reused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-constexpr int64_t kSecond = 1'000'000;  // in microseconds
+constexpr int64_t kSecond = 1'000'000;  // microseconds
 
 const TrueConnection kFirst{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20, .segment = 0};
 const TrueConnection kSecondUser{
@@ -47,7 +47,7 @@ void Disconnect(ConnectionTracker& tracker, const TrueConnection& c, int64_t tim
   tracker.Add(request);
 }
 
-TEST(ConnectionLifetime, DisconnectEndsAndTheNumberIsUsedAnew) {
+TEST(ConnectionLifetime, DisconnectEndsAConnectionAndTheNumberIsReused) {
   ConnectionTracker tracker;
   Connect(tracker, kFirst, 1, 0);
   Exchanges(tracker, kFirst, 5'000'000, 200, 1);
@@ -75,7 +75,7 @@ TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
   Disconnect(tracker, kFirst, kSecond);
   Disconnect(tracker, kFirst.Reversed(), kSecond + 30);
   Disconnect(tracker, kFirst, kSecond + 90);
-  tracker.Add(Observation(kFirst.ToA(), kSecond + 40).Ack(5'000'010));  // a straggler
+  tracker.Add(Observation(kFirst.ToA(), kSecond + 40).Ack(5'000'010));  // a late packet
 
   const std::vector<Connection> all = tracker.Connections();
 
@@ -83,7 +83,7 @@ TEST(ConnectionLifetime, DisconnectsOfBothSidesAndTheirCopiesEndOnce) {
   EXPECT_EQ(all[0].valid_until, At(kSecond));
 }
 
-TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
+TEST(ConnectionLifetime, BatchAppliesDisconnectAfterEarlierPackets) {
   RecordBatch batch;
   for (uint32_t i = 0; i < 10; ++i) {
     batch.sightings.push_back(Observation(kFirst.ToB(), i * 20).Request(kSendOnly, 700'000 + i));
@@ -103,8 +103,8 @@ TEST(ConnectionLifetime, BatchPutsTheDisconnectAfterThePacketsBeforeIt) {
   EXPECT_EQ(all[0].valid_until, At(kSecond));
 }
 
-// Without another pair to compare with, one that begins at PSN 0 would not be stated.
-TEST(ConnectionLifetime, PsnZeroWithAnotherTargetBeginsAnew) {
+// Without another pair to compare with, a pair that starts at PSN 0 would not be reported.
+TEST(ConnectionLifetime, PsnZeroWithAnotherTargetIsARestart) {
   const TrueConnection apart{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
   ConnectionTracker tracker;
   Exchanges(tracker, apart, 3'000'000, -1000, 0xcccc);
@@ -124,7 +124,7 @@ TEST(ConnectionLifetime, PsnZeroWithAnotherTargetBeginsAnew) {
   EXPECT_EQ(tracker.Statistics().restarts, 1u);
 }
 
-TEST(ConnectionLifetime, FirstPacketSentAgainIsNoRestart) {
+TEST(ConnectionLifetime, RetransmittedFirstPacketIsNoRestart) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kFirst, KnownPairSource::kNcclLog)});
   Exchanges(tracker, kFirst, 0, 0, 0xaaaa);
@@ -165,9 +165,9 @@ TEST(ConnectionLifetime, FlowRecordsOfBothDirectionsRestartTheConnectionOnce) {
   EXPECT_EQ(tracker.Statistics().restarts, 1u);
 }
 
-// A job of many queue pairs between two hosts starts anew: the work, in flows of the host pair that
-// were matched, grows with the number of queue pairs and not with its square.
-TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesWorkInProportion) {
+// A job with many queue pairs between two hosts restarts: the number of matched flows grows
+// linearly with the number of queue pairs, not quadratically.
+TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesLinearWork) {
   for (const uint32_t count : {100u, 200u, 400u}) {
     ConnectionTracker tracker;
     std::vector<TrueConnection> all;
@@ -191,7 +191,7 @@ TEST(ConnectionLifetime, RestartOfManyQueuePairsTakesWorkInProportion) {
     const uint64_t flows = 2 * count;
     EXPECT_LE(tracker.Statistics().flows_matched_to_close,
               flows + 2 * count * ClosingAnswers::kFlowsPerRecord)
-        << "the first matching, and one per so many records: two for each restart";
+        << "the first matching, and one per kFlowsPerRecord records: two for each restart";
   }
 }
 
@@ -204,7 +204,7 @@ TEST(ConnectionLifetime, MirrorGapIsNoRestart) {
   EXPECT_EQ(tracker.Statistics().restarts_ignored, 1u);
 }
 
-TEST(ConnectionLifetime, SilentFlowsAreForgottenAndTheirPlacesReused) {
+TEST(ConnectionLifetime, IdleFlowsAreForgottenAndTheirSlotsReused) {
   ConnectionOptions options;
   options.limits.flows = 4;
   ConnectionTracker tracker(options);
@@ -222,8 +222,8 @@ TEST(ConnectionLifetime, SilentFlowsAreForgottenAndTheirPlacesReused) {
   EXPECT_EQ(tracker.Statistics().flows_refused, 0u);
 }
 
-// Two jobs share two hosts; the first one's queue pairs fall silent for good, the other goes on.
-TEST(ConnectionLifetime, SilentFlowsOfHostsThatGoOnAreForgotten) {
+// Two jobs share two hosts; the first one's queue pairs become idle for good, the other continues.
+TEST(ConnectionLifetime, IdleFlowsOfActiveHostsAreForgotten) {
   const TrueConnection other{.a = Host(1), .b = Host(2), .a_qpn = 40, .b_qpn = 41, .segment = 0};
   ConnectionTracker tracker;
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
@@ -239,8 +239,8 @@ TEST(ConnectionLifetime, SilentFlowsOfHostsThatGoOnAreForgotten) {
   EXPECT_EQ(all[0].endpoints[1].qpn, Qpn{41});
 }
 
-// Queue pairs are replaced for ever, and none says that it ends.
-TEST(ConnectionLifetime, FullTableForgetsWhoIsSilent) {
+// Queue pairs are replaced continuously, without any sign of their end.
+TEST(ConnectionLifetime, FullTableEvictsIdleFlows) {
   constexpr uint32_t kAtOnce = 8;
   constexpr uint32_t kGenerations = 40;
   ConnectionOptions options;
@@ -275,7 +275,7 @@ TEST(ConnectionLifetime, FullTableForgetsWhoIsSilent) {
   EXPECT_EQ(tracker.Answer()->size(), all.size());
 }
 
-TEST(ConnectionLifetime, AFullHostPairForgetsWhoIsSilentThere) {
+TEST(ConnectionLifetime, FullHostPairEvictsItsIdleFlows) {
   ConnectionOptions options;
   options.limits.flows_per_side = 1;
   ConnectionTracker tracker(options);
@@ -283,7 +283,7 @@ TEST(ConnectionLifetime, AFullHostPairForgetsWhoIsSilentThere) {
   Exchanges(tracker, kFirst, 7'000'000, 0, 1);
   tracker.Advance(At(5 * kSecond));
   Exchanges(tracker, kSecondUser, 9'000'000, 5 * kSecond, 2);
-  EXPECT_GT(tracker.Statistics().flows_refused, 0u) << "it might go on any moment";
+  EXPECT_GT(tracker.Statistics().flows_refused, 0u) << "it may continue at any time";
   tracker.Advance(At(20 * kSecond));
   Exchanges(tracker, kSecondUser, 9'000'100, 20 * kSecond, 2);
   const std::vector<Connection> all = tracker.Connections();
@@ -291,8 +291,8 @@ TEST(ConnectionLifetime, AFullHostPairForgetsWhoIsSilentThere) {
   EXPECT_EQ(all[0].endpoints[0].qpn, Qpn{11});
 }
 
-// A flow is as silent as time goes by, not as another switch's clock goes.
-TEST(ConnectionLifetime, AClockThatIsWrongPushesNobodyOut) {
+// Whether a flow is idle depends on the event time, not on another switch's clock.
+TEST(ConnectionLifetime, WrongClockEvictsNothing) {
   ConnectionOptions options;
   options.limits.flows = 2;
   ConnectionTracker tracker(options);
@@ -306,8 +306,9 @@ TEST(ConnectionLifetime, AClockThatIsWrongPushesNobodyOut) {
   EXPECT_EQ(tracker.Connections()[0].endpoints[0].qpn, Qpn{10});
 }
 
-// The number of the replier's end is an old, silent flow's: it is not pushed out for the other end.
-TEST(ConnectionLifetime, BothEndsOfAnExchangeFindRoomInAFullTable) {
+// The number of the replier's end belongs to an old, idle flow: it must not be evicted for the
+// other end.
+TEST(ConnectionLifetime, BothEndsOfAnExchangeFitIntoAFullTable) {
   ConnectionOptions options;
   options.limits.flows = 4;
   ConnectionTracker tracker(options);
@@ -325,8 +326,8 @@ TEST(ConnectionLifetime, BothEndsOfAnExchangeFindRoomInAFullTable) {
   }));
 }
 
-// What was said of the pair a moment ago holds for those that stay.
-TEST(ConnectionLifetime, WhoEndsAfterAnotherWasForgottenKeepsItsPartner) {
+// Recent results for the pair remain valid for the remaining flows.
+TEST(ConnectionLifetime, ConnectionEndingAfterAnEvictionKeepsItsPartner) {
   ConnectionOptions options;
   options.limits.flows = 6;
   ConnectionTracker tracker(options);
@@ -342,7 +343,7 @@ TEST(ConnectionLifetime, WhoEndsAfterAnotherWasForgottenKeepsItsPartner) {
   for (uint32_t i = 1; i < 3; ++i) {
     Exchanges(tracker, connection(10 + i), 1'000'000 * (i + 1) + 10, 60 * kSecond + 300 * i, i + 1);
   }
-  // The first one gives way to two more; then the others begin anew.
+  // The first one is evicted for two more; then the others restart.
   Exchanges(tracker, connection(40), 5'000'000, 61 * kSecond, 9);
   EXPECT_EQ(tracker.Statistics().flows_evicted, 2u);
   for (uint32_t i = 1; i < 3; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stripes in lock step, from PSN 0 on, told apart by the order of packets at the responder's own
-// switch; and the ports of one switch as one observer.
+// Stripes in lock step from PSN 0 on, distinguished by packet order at the responder's own switch;
+// the ports of one switch are one observer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 namespace rocescope {
 namespace {
 
-// host0 at leaf0 and host1 at leaf1, by generate.h's rules: addresses 10.0.0.1 and 10.0.0.2, ERSPAN
-// sources 172.16.0.1 and 172.16.0.2.
+// host0 at leaf0 and host1 at leaf1, as generate.h defines them: addresses 10.0.0.1 and 10.0.0.2,
+// ERSPAN sources 172.16.0.1 and 172.16.0.2.
 const topology::Fabric& TwoLeaves() {
   static const topology::Fabric fabric =
       topology::Generate({.hosts = 2, .leaves = 2, .spines = 4}).value();
@@ -39,20 +39,20 @@ class ConnectionOrder : public testing::Test {
 
   ConnectionOrder() {
     for (uint32_t i = 0; i < kStripes; ++i) {
-      // Numbers that say nothing of who belongs to whom.
+      // The numbers do not indicate which flows belong together.
       stripes_.push_back({.a = Host(1), .b = Host(2), .a_qpn = 100 + i, .b_qpn = 900 - i * 3});
     }
   }
 
-  // Taps 1 and 2 are leaf1's ports towards host1 and spine0.
+  // Taps 1 and 2 are leaf1's ports to host1 and spine0.
   void LearnTaps(bool with_fabric, uint32_t leaf = 1) {
     if (with_fabric) tracker_.SetFabric(TwoLeaves());
     tracker_.LearnTap(PortOf(1, leaf, 1));
     tracker_.LearnTap(PortOf(2, leaf, 2));
   }
 
-  // A message split over all stripes, `psn` the same on each: requests arrive in some order, and
-  // are answered in that order. Near the responder requests have passed two switches.
+  // A message split over all stripes, with the same PSN on each: requests arrive in some order and
+  // are answered in that order. Near the responder, requests have passed two switches.
   void Message(uint32_t psn, int64_t time, uint8_t request_ttl = 62, uint8_t response_ttl = 64) {
     std::vector<size_t> order = {0, 1, 2};
     std::ranges::shuffle(order, dice_);
@@ -72,7 +72,7 @@ class ConnectionOrder : public testing::Test {
     tracker_.Add(record);
   }
 
-  // Pairs that are stated: right ones, and all.
+  // Reported pairs: correct ones, and all.
   std::pair<size_t, size_t> RightOfStated() const { return RightOfStated(tracker_); }
   std::pair<size_t, size_t> RightOfStated(const ConnectionTracker& tracker) const {
     size_t right = 0;
@@ -94,32 +94,33 @@ class ConnectionOrder : public testing::Test {
 
 using Counts = std::pair<size_t, size_t>;
 
-TEST_F(ConnectionOrder, AtTheRespondersSwitchStripesAreToldApart) {
+TEST_F(ConnectionOrder, SeparatesStripesAtTheRespondersSwitch) {
   LearnTaps(true);
   for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100);
   EXPECT_EQ(RightOfStated(), Counts(3, 3));
 }
 
-TEST_F(ConnectionOrder, WithoutAFabricTheTtlsTellWhoseSwitchItIs) {
+TEST_F(ConnectionOrder, UsesTtlsWithoutATopology) {
   LearnTaps(false);
   for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100);
   EXPECT_EQ(RightOfStated(), Counts(3, 3));
 }
 
-TEST_F(ConnectionOrder, EqualTtlsTellNothing) {
+TEST_F(ConnectionOrder, DrawsNoConclusionFromEqualTtls) {
   LearnTaps(false);
   for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100, 64, 64);
   EXPECT_EQ(RightOfStated().second, 0u);
 }
 
-// On the way back answers may overtake each other: at the requester's switch order is not proof.
-TEST_F(ConnectionOrder, AtTheRequestersSwitchNothingIsStated) {
+// Responses may overtake each other on their way back: at the requester's switch, order is no
+// proof.
+TEST_F(ConnectionOrder, ReportsNothingAtTheRequestersSwitch) {
   LearnTaps(true, 0);
   for (uint32_t psn = 0; psn < 20; ++psn) Message(psn, psn * 100, 64, 62);
   EXPECT_EQ(RightOfStated().second, 0u);
 }
 
-TEST_F(ConnectionOrder, HoldsThoughTheMirrorLosesOneInFive) {
+TEST_F(ConnectionOrder, ToleratesTwentyPercentMirrorLoss) {
   LearnTaps(true);
   std::bernoulli_distribution lost(0.2);
   for (uint32_t psn = 0; psn < 200; ++psn) {
@@ -138,9 +139,9 @@ TEST_F(ConnectionOrder, HoldsThoughTheMirrorLosesOneInFive) {
   EXPECT_EQ(stated, 3u);
 }
 
-// Of requests and answers as many may be lost, and not the same ones; where the records say that
-// the mirror loses, only groups that lack nobody count.
-TEST_F(ConnectionOrder, FewMessagesAreEnoughThoughTheMirrorLosesOneInFive) {
+// Equal numbers of different requests and responses may be lost; if the records show that the
+// mirror loses packets, only complete groups count.
+TEST_F(ConnectionOrder, NeedsFewMessagesDespiteTwentyPercentMirrorLoss) {
   size_t all_right = 0;
   constexpr int kRuns = 40;
   for (int run = 0; run < kRuns; ++run) {
@@ -180,8 +181,8 @@ TEST_F(ConnectionOrder, FewMessagesAreEnoughThoughTheMirrorLosesOneInFive) {
   EXPECT_GE(all_right, 36u);
 }
 
-// A copy of a request that another session of the switch made is no second request.
-TEST_F(ConnectionOrder, CopiesOfOneSwitchCountOnce) {
+// A copy of a request from another session of the switch is not a second request.
+TEST_F(ConnectionOrder, CountsCopiesOfOneSwitchOnce) {
   LearnTaps(true);
   tracker_.LearnTap(PortOf(3, 1, 3));
   for (uint32_t psn = 0; psn < 20; ++psn) {

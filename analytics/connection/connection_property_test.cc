@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Synthetic host pairs with a known truth and random loss of sightings: a confident answer must be
-// right, and without loss nearly every connection must get one.
+// Synthetic host pairs with a known truth and random loss of observations: a confident answer must
+// be right, and without loss nearly every connection must get one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,32 +20,33 @@ namespace {
 
 constexpr double kConfident = 0.9;
 
-// Rules and constants are tuned with seeds below this one; what the tests report comes from seeds
-// that tuning never saw.
+// Rules and constants are tuned with seeds below this one; the tests report results of seeds that
+// were not used for tuning.
 constexpr uint64_t kReporting = 1000;
 
 struct Traffic {
   uint32_t connections = 8;
   int rounds = 40;
-  double loss = 0;         // of sightings
-  bool lock_step = false;  // all start at PSN 0 and send in turn; else random starts and senders
-  double both_ways = 0.3;  // connections that carry requests in both directions
+  double loss = 0;  // probability that an observation is lost
+  // All start at PSN 0 and send in turn; otherwise random starts and senders.
+  bool lock_step = false;
+  double both_ways = 0.3;  // share of connections with requests in both directions
   int taps = 1;
-  double visibility = 1;   // that a flow passes a given tap
-  uint8_t exponent = 0;    // k of the sightings' rate
-  double own_skips = 0;    // lock step: how often a stripe sits out a round
-  uint32_t groups = 1;     // lock step: of stripes that sit out rounds together
-  double group_skips = 0;  // how often
+  double visibility = 1;   // probability that a flow passes a given tap
+  uint8_t exponent = 0;    // k of the sampling rate
+  double own_skips = 0;    // lock step: how often a stripe skips a round
+  uint32_t groups = 1;     // lock step: number of groups of stripes that skip rounds together
+  double group_skips = 0;  // how often a group skips a round
 };
 
-// Right and wrong pairs are counted by state: what is stated as paired is to be right, whatever its
+// Right and wrong pairs are counted by state: a paired connection must be right, whatever its
 // confidence.
 struct Score {
   uint64_t connections = 0;
-  uint64_t stated = 0;     // rightly
-  uint64_t confident = 0;  // of these
+  uint64_t stated = 0;     // correctly
+  uint64_t confident = 0;  // confident ones among the stated
   uint64_t wrong = 0;
-  double doubt = 0;  // the wrong ones that the confidences of all stated pairs allow for
+  double doubt = 0;  // expected number of wrong pairs according to their confidences
 };
 
 class HostPairTraffic {
@@ -100,7 +101,7 @@ class HostPairTraffic {
   }
   bool Chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
 
-  // A SEND of some packets whose last one is acknowledged 5 to 40 µs later.
+  // A SEND of some packets, of which the last one is acknowledged 5 to 40 µs later.
   void Message(uint32_t which, bool reverse, int64_t time) {
     const TrueConnection c = reverse ? truth_[which].Reversed() : truth_[which];
     uint32_t& psn = reverse ? next_psn_[which].second : next_psn_[which].first;
@@ -158,7 +159,7 @@ class HostPairTraffic {
   std::vector<std::pair<uint32_t, uint32_t>> next_psn_;
   std::set<std::pair<uint32_t, TapId>> passes_;  // destination QPN, tap
   std::vector<ObservationRecord> records_;
-  // A small request table: these runs need little, and there are many of them.
+  // A small request table, because these runs need little memory and there are many of them.
   ConnectionTracker tracker_{[] {
     ConnectionOptions options;
     options.request_sets = 1024;
@@ -204,8 +205,8 @@ TEST(ConnectionProperty, LossMakesNoConfidentAnswerWrong) {
   }
 }
 
-// Both directions choose the same PSNs, so a thinner choice takes longer and loses nothing else.
-TEST(ConnectionProperty, SampledObservationsStillPair) {
+// Both directions sample the same PSNs, so a lower sampling rate only takes longer.
+TEST(ConnectionProperty, SampledObservationsAreSufficient) {
   const Score score =
       RunMany({.connections = 8, .rounds = 800, .loss = 0.05, .exponent = 4}, 40, kReporting + 8);
 
@@ -225,15 +226,15 @@ TEST(ConnectionProperty, LockStepWithLossIsNotMistakenForEvidence) {
   }
 }
 
-// Stripes that sometimes sit out a round drift apart, and the echo then tells them apart.
-TEST(ConnectionProperty, StripesThatDriftApartAreToldApart) {
+// Stripes that sometimes skip a round drift apart, and then the echo distinguishes them.
+TEST(ConnectionProperty, StripesThatDriftApartAreSeparated) {
   const Score score = RunMany(
       {.connections = 12, .rounds = 3000, .lock_step = true, .both_ways = 0.5, .own_skips = 0.1},
       30, kReporting + 4);
 
   EXPECT_EQ(score.wrong, 0u);
   EXPECT_GE(static_cast<double>(score.stated), 0.9 * static_cast<double>(score.connections))
-      << "all but those of which a host pair has one or two: they might be strangers";
+      << "all except those with one or two per host pair, which may be unrelated";
   EXPECT_GE(static_cast<double>(score.confident), 0.35 * static_cast<double>(score.connections));
 }
 
@@ -247,7 +248,7 @@ TEST(ConnectionProperty, TapsThatSeeSomeOfTheFlowsMakeNoConfidentAnswerWrong) {
   }
 }
 
-TEST(ConnectionProperty, LockStepOfWhichTapsSeePartsIsNotMistakenForEvidence) {
+TEST(ConnectionProperty, PartiallyObservedLockStepIsNotMistakenForEvidence) {
   for (const double visibility : {0.9, 0.7, 0.5}) {
     for (const uint32_t connections : {2u, 4u, 8u}) {
       const Score score = RunMany({.connections = connections,
@@ -264,10 +265,10 @@ TEST(ConnectionProperty, LockStepOfWhichTapsSeePartsIsNotMistakenForEvidence) {
   }
 }
 
-// Stripes in step within groups, the groups apart from each other: what is left of a group where
-// one request flow and another's response flow pass looks like a pair. Over taps of all kinds, no
-// more of them may be wrong than the confidences say.
-TEST(ConnectionProperty, GroupsOfWhichTapsSeePartsAreAsOftenWrongAsTheySay) {
+// Stripes are in lock step within groups, and groups are independent. A tap that sees one request
+// flow and another response flow of a group sees an apparent pair. Over all kinds of taps, the
+// share of wrong pairs must not exceed what their confidences predict.
+TEST(ConnectionProperty, ConfidenceIsCalibratedForPartiallyObservedGroups) {
   uint64_t connections = 0;
   uint64_t wrong = 0;
   double doubt = 0;
@@ -291,8 +292,8 @@ TEST(ConnectionProperty, GroupsOfWhichTapsSeePartsAreAsOftenWrongAsTheySay) {
   EXPECT_LE(wrong, connections / 1000);
 }
 
-// Records that fit together only by chance, from a few hosts, numbers and PSNs, so that every path
-// of opening, closing and forgetting is walked.
+// Records that match only by chance, from a few hosts, numbers and PSNs, to exercise all paths of
+// opening, closing and forgetting.
 void AddNonsense(ConnectionTracker& tracker, std::mt19937_64& random, int64_t time) {
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
   const FlowKey flow{.source = Host(below(3)),
@@ -351,7 +352,7 @@ void AddNonsense(ConnectionTracker& tracker, std::mt19937_64& random, int64_t ti
   tracker.Add(sighting);
 }
 
-TEST(ConnectionProperty, WhateverComesTheAnswerIsConsistent) {
+TEST(ConnectionProperty, AnswerIsConsistentForRandomRecords) {
   std::mt19937_64 random(7);
   for (int run = 0; run < 20; ++run) {
     ConnectionOptions options;
@@ -378,9 +379,10 @@ TEST(ConnectionProperty, WhateverComesTheAnswerIsConsistent) {
       for (const ConnectionCandidate& candidate : c.candidates) sum += candidate.posterior;
       EXPECT_LE(sum, 1.0001);
       closed += c.valid_until.has_value();
-      // In a pair of one host with itself an end is just its number: left out here.
+      // In a loopback pair an end is only a number: excluded here.
       if (!paired || c.valid_until || c.endpoints[0].address == c.endpoints[1].address) continue;
-      // A number may serve peers of several addresses in nonsense; within a pair it stands once.
+      // In random records a number may have peers at several addresses, but within a pair it occurs
+      // once.
       for (int end = 0; end < 2; ++end) {
         ConnectionEndpoint key = c.endpoints[end];
         key.address.high = c.endpoints[1 - end].address.low;

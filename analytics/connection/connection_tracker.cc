@@ -42,7 +42,7 @@ void ConnectionTracker::LearnTap(const TapPlace& place) {
   observers_[place.tap] = switches_.try_emplace(place.switch_address, place.tap).first->second;
 }
 
-// Whether an observer is the switch that the flow's source is plugged into.
+// Whether an observer is the switch to which the flow's source is connected.
 std::optional<bool> ConnectionTracker::IsNearSource(const FlowKey& flow, TapId observer) const {
   if (fabric_ == nullptr || observer >= observer_nodes_.size() ||
       observer_nodes_[observer] == topology::kNone) {
@@ -55,7 +55,7 @@ std::optional<bool> ConnectionTracker::IsNearSource(const FlowKey& flow, TapId o
 }
 
 void ConnectionTracker::Add(const RecordBatch& batch) {
-  // A CM exchange comes before the packets of its connection, a disconnect after them.
+  // A CM exchange precedes the packets of its connection, a disconnect follows them.
   auto management = batch.management.begin();
   for (size_t i = 0; i < batch.sightings.size(); ++i) {
     Approach(batch.sightings, i);
@@ -78,7 +78,7 @@ void ConnectionTracker::Add(const RecordBatch& batch) {
   }
 }
 
-// Where there is no room, a flow that was silent for long gives way.
+// If the table is full, an idle flow is evicted.
 uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   if (const uint32_t number = store_.FindOrAdd(key, hint); number != kNoFlow) return number;
   const uint32_t quiet = store_.FindQuiet(key);
@@ -89,11 +89,11 @@ uint32_t ConnectionTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   Forget(quiet);
   ++statistics_.flows_evicted;
   const uint32_t number = store_.FindOrAdd(key, hint);
-  statistics_.flows_refused += number == kNoFlow;  // its host pair has no room either
+  statistics_.flows_refused += number == kNoFlow;  // its host pair is full, too
   return number;
 }
 
-// The flow with its times brought up to date; kNoFlow if it is to be ignored.
+// Returns the flow with updated times, or kNoFlow if the record is to be ignored.
 uint32_t ConnectionTracker::Touch(const FlowKey& key, Timestamp time, uint32_t hint) {
   const uint32_t number = FindOrAdd(key, hint);
   if (number == kNoFlow) return kNoFlow;
@@ -249,7 +249,7 @@ void ConnectionTracker::Reply(const ManagementRecord& record) {
   }
   for (const uint32_t number : {to_replier, to_requester}) {
     const FlowState& state = store_.flow(number);
-    // Packets that came with this exchange are its own, whatever order the records have.
+    // Packets that arrived close to this exchange belong to it, whatever the order of the records.
     const bool older = state.active && state.first_seen + options_.restart_spacing < request->time;
     if (older || state.management) Close(number, request->time);
     store_.flow(number).disconnected.reset();
@@ -278,7 +278,8 @@ void ConnectionTracker::Disconnect(const ManagementRecord& record) {
     return;
   }
   const FlowState& state = store_.flow(number);
-  // The other side's request, a repetition or another tap's copy finds the connection closed.
+  // The connection is already closed: this is the other side's request, a repetition or another
+  // tap's copy.
   if (!state.active && !state.management) return;
   const uint32_t partner = state.managed_partner();
   Close(number, record.event_time);
@@ -356,7 +357,7 @@ void ConnectionTracker::Forget(uint32_t number) {
   store_.Free(number);
 }
 
-// `pairs` in order, each once.
+// `pairs` is sorted and unique.
 std::vector<Connection> ConnectionTracker::AnswerOf(const std::vector<HostPairKey>& pairs) const {
   std::vector<std::pair<HostPairKey, size_t>> closed;
   for (size_t i = 0; i < closed_.size(); ++i) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Infers which two flows are the two directions of a connection (DESIGN 6.1). Packets of a reliable
-// connection name the receiver's queue pair only, so the sender's has to be found by what the
-// opposite direction does: CM exchanges, outside knowledge, RETH echo, PSN echo. The UDP source
-// port plays no part.
+// Infers which two flows are the two directions of a connection. Packets of a reliable connection
+// contain only the receiver's queue pair number. The sender's number is derived from the opposite
+// direction: CM exchanges, known pairs, RETH echo and PSN echo. The UDP source port is not used.
 //
-// Pure and single-threaded; the same records in the same order give the same answer. As long as no
-// table is full, order across host pairs does not matter: tables are shared, and what one host pair
-// puts in may push out another's (counted: requests_evicted, flows_evicted, flows_refused,
-// closed_dropped).
-// Records of one switch's taps must come in the order of their event times; times of different
-// switches, or of captures, are not compared.
+// The tracker is pure and single-threaded; the same records in the same order give the same answer.
+// While no table is full, the order of records across host pairs does not matter. Full tables are
+// shared, so one host pair can evict entries of another (counted as requests_evicted,
+// flows_evicted, flows_refused, closed_dropped). Records of one switch's taps must arrive in order
+// of their event times. Times of different switches or captures are never compared.
 #pragma once
 
 #include <cstddef>
@@ -35,65 +33,68 @@ namespace rocescope {
 
 struct ConnectionOptions {
   FlowStoreLimits limits;
-  size_t request_sets = size_t{1} << 16;  // of outstanding requests, 128 octets each; power of two
+  // Sets of the request table, 128 bytes each; a power of two.
+  size_t request_sets = size_t{1} << 16;
   Duration maximum_response_time = std::chrono::milliseconds(50);
-  size_t grants_per_direction = 256;   // of a host pair
-  size_t known_pairs = kFlowCapacity;  // may name more than has traffic
-  size_t pending_management = 65536;   // ConnectRequests that wait for their reply
+  size_t grants_per_direction = 256;   // per direction of a host pair
+  size_t known_pairs = kFlowCapacity;  // can be more than the flows with traffic
+  size_t pending_management = 65536;   // ConnectRequests waiting for their reply
   size_t closed_connections = 16384;   // kept for the answer
-  // Of a flow's silence. Duration::max(): not before the table is full, for a replay's report
-  // covers all of its input.
+  // Idle time after which a flow is forgotten. Duration::max(): only when the table is full,
+  // because the report of a replay covers the whole input.
   Duration forget_after = std::chrono::hours(1);
-  Duration restart_spacing = std::chrono::seconds(1);          // signs of one restart come bunched
-  Duration disconnect_grace = std::chrono::milliseconds(100);  // stragglers of a closed connection
+  // Signs of one restart arrive within this time.
+  Duration restart_spacing = std::chrono::seconds(1);
+  // Late packets of a closed connection are ignored for this time.
+  Duration disconnect_grace = std::chrono::milliseconds(100);
 };
 
 class ConnectionTracker {
  public:
   explicit ConnectionTracker(const ConnectionOptions& options = {});
 
-  // What the fabric is, if anybody knows; must outlive the tracker. Before any tap is learnt.
+  // Sets the topology, which must outlive the tracker. Call it before LearnTap.
   void SetFabric(const topology::Fabric& fabric) { fabric_ = &fabric; }
 
-  // Says where a tap is: sessions and ports of one switch have one clock and see both directions
-  // together. Before the tap's first record.
+  // Sets the location of a tap. Sessions and ports of one switch share one clock and observe both
+  // directions together. Call it before the tap's first record.
   void LearnTap(const TapPlace& place);
 
   void Add(const FlowRecord& record);
   void Add(const ObservationRecord& record);
   void Add(const ManagementRecord& record);
-  // Says only that a flow has traffic: enough where hosts tell its partner.
+  // Reports only that a flow has traffic. This is sufficient if hosts report its partner.
   void AddSeen(const FlowKey& flow, uint8_t opcode, Timestamp time);
   void Add(const RecordBatch& batch);
 
-  // What is known from outside from now on, of the present owners of the numbers: all that was said
-  // before is forgotten. Pairs without traffic take no place among the flows.
+  // Replaces the known pairs and queue pairs. They refer to the current owners of the numbers.
+  // Pairs without traffic do not occupy the flow table.
   void SetKnown(const std::vector<KnownPair>& pairs,
                 const std::vector<KnownQueuePair>& queue_pairs = {});
 
-  // Event time has reached `now`: flows silent for long are forgotten. By these times, which are of
-  // no tap, silence is told where the table is full.
+  // Sets the event time. Flows that have been idle for too long are forgotten. This clock, which
+  // belongs to no tap, also determines which flows are idle when the table is full.
   void Advance(Timestamp now);
 
-  // Open and closed connections. A flow without a partner is a connection of its own, so an
-  // ambiguous one shows up once per direction. Those of host pairs that had news since the last
-  // call are worked out anew; the others are shared with what it returned, and if none had it is
-  // the very same.
+  // Returns open and closed connections. A flow without a partner is a separate connection, so an
+  // ambiguous connection appears once per direction. Only host pairs that changed since the last
+  // call are recomputed; the rest is shared with the previous answer, and without any change the
+  // same object is returned.
   std::shared_ptr<const ConnectionList> Answer();
   bool HasNews() const { return store_.has_changes(); }
-  // The same without memory of what was answered, stripes numbered from 1: for tests and
-  // benchmarks.
+  // Computes all connections from scratch, with stripes numbered from 1; for tests and benchmarks.
   std::vector<Connection> Connections() const;
 
   ConnectionStatistics Statistics() const;
 
-  // Flows whose incarnation ended since the last call: by a restart, a disconnect, long silence.
+  // Returns the flows whose incarnation ended since the last call, by a restart, a disconnect or a
+  // long idle time.
   std::vector<FlowCut> TakeCuts() { return std::exchange(cuts_, {}); }
 
  private:
   template <typename Record>
   void Approach(const std::vector<Record>& records, size_t now) const;
-  // What stands for all taps of a switch: the first of them.
+  // Returns the tap that represents all taps of its switch: the first of them.
   TapId ObserverOf(TapId tap) const { return tap < observers_.size() ? observers_[tap] : tap; }
   std::optional<bool> IsNearSource(const FlowKey& flow, TapId observer) const;
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
@@ -115,13 +116,13 @@ class ConnectionTracker {
   ConnectRequests connect_requests_;
   ClosingAnswers closings_;
   const topology::Fabric* fabric_ = nullptr;
-  std::vector<TapId> observers_;                     // by tap
-  std::vector<topology::NodeIndex> observer_nodes_;  // likewise; kNone: not in the fabric
+  std::vector<TapId> observers_;                     // indexed by tap
+  std::vector<topology::NodeIndex> observer_nodes_;  // indexed by tap; kNone: not in the fabric
   std::map<IpAddress, TapId> switches_;
   std::deque<Connection> closed_;
   std::vector<FlowCut> cuts_;
   std::optional<Timestamp> last_sweep_;
-  ConnectionStatistics statistics_;  // what this class counts itself
+  ConnectionStatistics statistics_;  // counts made by this class itself
   std::shared_ptr<const ConnectionList> answer_ = std::make_shared<const ConnectionList>();
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each scenario states a truth, shows its packets to the tracker and holds the answer against it.
+// Each scenario defines a truth, adds its packets to the tracker and compares the answer with it.
 #include "analytics/connection/connection_tracker.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ bool Is(const Connection& c, const TrueConnection& truth) {
   return c.state == ConnectionState::kPaired && c.endpoints[0] == a && c.endpoints[1] == b;
 }
 
-// The answer for the truth's pair of ends; nullptr if there is none.
+// The answer for the true pair of ends; nullptr: none.
 const Connection* FindTrue(const std::vector<Connection>& all, const TrueConnection& truth) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Connection& c) { return Is(c, truth); });
@@ -42,7 +42,7 @@ const ConnectionEvidence* EvidenceOf(const Connection& c, EvidenceKind kind) {
   return nullptr;
 }
 
-// A SEND from a to b and its acknowledgement 5 µs later.
+// A SEND from a to b, acknowledged 5 µs later.
 void Exchange(ConnectionTracker& tracker, const TrueConnection& c, uint32_t psn, int64_t time,
               TapId tap = 0) {
   tracker.Add(Observation(c.ToB(), time).AtTap(tap).Request(kSendOnly, psn));
@@ -58,7 +58,7 @@ std::vector<TrueConnection> BetweenTwoHosts(size_t count) {
   return all;
 }
 
-TEST(ConnectionTracker, ManagementExchangeNamesBothEnds) {
+TEST(ConnectionTracker, CmExchangeIdentifiesBothEnds) {
   ConnectionTracker tracker;
   ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, Host(1), Host(2), 0);
   request.message.local_comm_id = 77;
@@ -83,7 +83,7 @@ TEST(ConnectionTracker, ManagementExchangeNamesBothEnds) {
   EXPECT_EQ(evidence->comm_ids[1], 88u);
 }
 
-TEST(ConnectionTracker, ReplyToAnotherHostsRequestJoinsNothing) {
+TEST(ConnectionTracker, ReplyToAnotherHostsRequestIsIgnored) {
   ConnectionTracker tracker;
   ManagementRecord request = Management(wire::CmAttribute::kConnectRequest, Host(1), Host(2), 0);
   request.message.local_comm_id = 77;
@@ -98,8 +98,8 @@ TEST(ConnectionTracker, ReplyToAnotherHostsRequestJoinsNothing) {
   EXPECT_EQ(tracker.Statistics().management_unmatched, 1u);
 }
 
-// The two connections and the packets of the capture tree2_node0, as tshark lists them: frames 65
-// to 126, the first bytes of the clear-to-sends read off their payloads.
+// The two connections and packets of the capture tree2_node0, as listed by tshark: frames 65 to
+// 126, with the first bytes of the clear-to-sends from their payloads.
 TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
   const IpAddress a = IpAddress::FromV4(0xac1e0019);  // 172.30.0.25
   const IpAddress b = IpAddress::FromV4(0xac1e000c);  // 172.30.0.12
@@ -122,7 +122,7 @@ TEST(ConnectionTracker, RethEchoPairsTheTreesConnections) {
   tracker.Add(
       Observation(to_46.ToB(), 8272).Request(kWriteOnlyImmediate, 0).Reth(0x742640f30000, 0x8f09, 1));
   tracker.Add(Observation(to_46.ToA(), 8512).Ack(0));
-  // The second round: 24 packets each way after a clear-to-send each.
+  // The second round: 24 packets in each direction after a clear-to-send each.
   tracker.Add(Observation(to_46.ToA(), 10020000)
                   .Request(kWriteOnly, 1)
                   .Reth(0x7b112407e300, 0x68b6, 64)
@@ -244,8 +244,8 @@ TEST(ConnectionTracker, OnePsnEchoAmongOthersIsNotCertain) {
   for (const Connection& found : tracker.Connections()) EXPECT_LT(found.confidence, 0.9);
 }
 
-// All requests of a round are out before the first acknowledgement: PSNs cannot tell the four
-// stripes apart.
+// All requests of a round are sent before the first acknowledgement: PSNs cannot distinguish the
+// four stripes.
 void LockStepRound(ConnectionTracker& tracker, const std::vector<TrueConnection>& truth,
                    uint32_t psn, int64_t time) {
   for (size_t i = 0; i < truth.size(); ++i) {
@@ -275,8 +275,8 @@ TEST(ConnectionTracker, LockStepStripesStayAmbiguousWithTheTruthAmongTheCandidat
 }
 
 // A spine switch sees the data of one stripe (to QP 101) and the responses of another (to QP 202):
-// in step from PSN 0 on, they look like partners however long one looks.
-TEST(ConnectionTracker, ALonePairFromPsnZeroIsNotStatedOnPsnEchoAlone) {
+// in lock step from PSN 0 on, they always look like partners.
+TEST(ConnectionTracker, LonePairFromPsnZeroIsNotReportedFromPsnEchoAlone) {
   const TrueConnection seen{.a = Host(1), .b = Host(2), .a_qpn = 202, .b_qpn = 101};
   for (const uint32_t messages : {3u, 10u, 1000u}) {
     ConnectionTracker tracker;
@@ -295,7 +295,7 @@ TEST(ConnectionTracker, ALonePairFromPsnZeroIsNotStatedOnPsnEchoAlone) {
   }
 }
 
-TEST(ConnectionTracker, EvidenceTellsWhichEndShowedTheEcho) {
+TEST(ConnectionTracker, EvidenceContainsTheEchoingEnd) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
   for (uint32_t psn = 0; psn < 5; ++psn) Exchange(tracker, c, 7'000'000 + psn, psn * 50);
@@ -335,7 +335,7 @@ TEST(ConnectionTracker, RethEchoResolvesLockStepStripes) {
   }
 }
 
-// One clear-to-send goes to the first stripe; the data is spread over all four at offsets.
+// One clear-to-send is sent on the first stripe; the data is spread over all four at offsets.
 TEST(ConnectionTracker, GrantUsedByManyMakesAStripeGroupAndPsnEchoDecidesInside) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(5);
   ConnectionTracker tracker;
@@ -347,7 +347,7 @@ TEST(ConnectionTracker, GrantUsedByManyMakesAStripeGroupAndPsnEchoDecidesInside)
                     .Reth(0x5000, 7, 64)
                     .Grants(buffer, 0x4000, 0x4321));
     for (uint32_t i = 0; i < 4; ++i) {
-      const uint32_t psn = 100000 * i + round;  // after some time stripes differ
+      const uint32_t psn = 100000 * i + round;  // after some time the stripes differ
       tracker.Add(Observation(truth[i].ToB(), time + 10 + i)
                       .Request(kWriteOnly, psn)
                       .Reth(buffer + 0x1000 * i, 0x4321, 0x1000));
@@ -386,7 +386,7 @@ TEST(ConnectionTracker, TapsWithSkewedClocksAgree) {
   for (const TrueConnection& c : truth) ASSERT_NE(FindTrue(all, c), nullptr);
 }
 
-// Requests at one tap and responses at the other: nothing may be concluded from PSNs.
+// Requests at one tap and responses at the other: PSNs prove nothing.
 TEST(ConnectionTracker, ResponsesAtAnotherTapThanTheRequestsAreNoEvidence) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
@@ -419,7 +419,7 @@ TEST(ConnectionTracker, OneDirectionAloneIsOneSided) {
   EXPECT_EQ(all[0].endpoints[1].qpn, std::nullopt);
 }
 
-// READ: request PSN p reserves p to p+3; the responses repeat them, and only p was a request's.
+// READ: request PSN p reserves p to p+3; the responses use them, but only p belongs to a request.
 TEST(ConnectionTracker, ReadResponsesEchoTheirRequests) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(4);
   ConnectionTracker tracker;
@@ -448,7 +448,7 @@ TEST(ConnectionTracker, ReadResponsesEchoTheirRequests) {
   }
 }
 
-TEST(ConnectionTracker, SameNumbersOnManyHostsAndInOtherSegmentsStayApart) {
+TEST(ConnectionTracker, SameNumbersOnOtherHostsAndSegmentsStaySeparate) {
   ConnectionTracker tracker;
   std::vector<TrueConnection> truth;
   for (uint32_t host = 0; host < 20; ++host) {
@@ -483,7 +483,7 @@ TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
     const TrueConnection d{.a = Host(pair), .b = Host(50 - pair), .a_qpn = 11, .b_qpn = 21};
     std::vector<ObservationRecord>& records = pairs.emplace_back();
     for (uint32_t i = 0; i < 6; ++i) {
-      // Grants of c are used on both: a stripe group in every pair.
+      // Grants of c are used on both flows: a stripe group in every pair.
       records.push_back(Observation(c.ToA(), i * 100)
                             .Request(kWriteOnly, 70 + i)
                             .Reth(0x5000, 7, 64)
@@ -519,7 +519,7 @@ TEST(ConnectionTracker, OrderAcrossHostPairsDoesNotMatter) {
   }
 }
 
-TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
+TEST(ConnectionTracker, KnownPairJoinsFlowsWithoutOtherEvidence) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   const TrueConnection wrong_hosts{.a = Host(3), .b = Host(4), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
@@ -536,7 +536,7 @@ TEST(ConnectionTracker, KnownPairJoinsFlowsThatShowNothing) {
   EXPECT_EQ(all[0].evidence[0].kind, EvidenceKind::kRdmaResource);
 }
 
-TEST(ConnectionTracker, KnownPairThatTheWireContradictsDoesNotWinQuietly) {
+TEST(ConnectionTracker, KnownPairContradictedByTrafficHasLowConfidence) {
   const std::vector<TrueConnection> truth = BetweenTwoHosts(2);
   ConnectionTracker tracker;
   TrueConnection wrong = truth[0];
@@ -567,7 +567,7 @@ TEST(ConnectionTracker, DatagramsAndManagementPacketsAreNoConnections) {
   EXPECT_EQ(tracker.Statistics().datagrams, 4u);
 }
 
-TEST(ConnectionTracker, UnreliableConnectionIsNamedSo) {
+TEST(ConnectionTracker, UnreliableConnectionIsReportedAsSuch) {
   const TrueConnection c{.a = Host(1), .b = Host(2), .a_qpn = 10, .b_qpn = 20};
   ConnectionTracker tracker;
   tracker.Add(Observation(c.ToB(), 0).Request(kUcWriteOnly, 5).Reth(0x1000, 1, 64));

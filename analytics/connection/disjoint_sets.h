@@ -17,7 +17,7 @@ class DisjointSets {
     std::iota(parent_.begin(), parent_.end(), 0u);
   }
 
-  // The smallest of its set, whatever the order of joining.
+  // Returns the smallest element of the set, independent of the order of joins.
   uint32_t RootOf(uint32_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;

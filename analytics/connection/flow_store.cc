@@ -207,7 +207,7 @@ void FlowStore::Free(uint32_t number) {
   index_.Erase(state.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   const uint32_t pair_number = state.pair;
   HostPair& pair = pairs_[pair_number];
-  // The last one of its side takes its position.
+  // The last flow of its side takes its position.
   std::vector<uint32_t>& side = pair.flows[state.side];
   flows_[side.back()].position = state.position;
   side[state.position] = side.back();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flows, their states at taps, and host pairs: found by key, bounded, reused after silence.
+// Stores flows, their states at taps, and host pairs. The store is bounded; entries are found by
+// key and reused after an idle time.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,8 @@ namespace rocescope {
 
 struct FlowStoreLimits {
   size_t flows = kFlowCapacity;
-  size_t flows_per_side = kFlowCapacity / 64;  // of a host pair: its answer is worked out at once
+  // Limit per host pair, because the answer of a pair is computed in one step.
+  size_t flows_per_side = kFlowCapacity / 64;
   size_t taps_per_pair = 64;
 };
 
@@ -26,22 +28,23 @@ class FlowStore {
  public:
   explicit FlowStore(const FlowStoreLimits& limits) : limits_(limits) {}
 
-  // Event time has reached `now`.
+  // Sets the current event time.
   void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
-  // The flow's index, which is heard of thereby; kNoFlow if it is new and there is no room.
-  // `hint` is the record's: it saves the look-up where it led to the same flow before.
+  // Returns the flow's index and marks it active, or returns kNoFlow if it is new and the table is
+  // full. `hint` from the record saves the lookup if it led to the same flow before.
   uint32_t FindOrAdd(const FlowKey& key, uint32_t hint = kNoFlowHint);
-  // A flow long silent that keeps this one from having room; kNoFlow if a few looks find none.
+  // Returns an idle flow that can be evicted for this one, or kNoFlow if a short search finds none.
   uint32_t FindQuiet(const FlowKey& key);
-  // Records come flow by flow, each with a state elsewhere in memory. A few records ahead of its
-  // turn, Approach starts loading a flow's state, and ApproachTap what the state leads to.
+  // Consecutive records belong to different flows in different places in memory. Call Approach a
+  // few records ahead to prefetch a flow's state, and ApproachTap to prefetch what that state
+  // refers to.
   void Approach(uint32_t hint) const;
   void ApproachTap(uint32_t hint) const;
   uint32_t Find(const FlowKey& key) const;
 
-  // The flow's state at the tap; nullptr if it is new and the pair has too many taps.
-  // `is_new`, if not null, is set to whether it was made by this call.
+  // Returns the flow's state at the tap, or nullptr if it is new and the pair has too many taps.
+  // `is_new`, if not null, reports whether this call created the state.
   FlowAtTap* AtTap(uint32_t flow, TapId tap, bool* is_new = nullptr);
 
   FlowState& flow(uint32_t index) { return flows_[index]; }
@@ -53,22 +56,22 @@ class FlowStore {
   }
   HostPair& pair(uint32_t index) { return pairs_[index]; }
   const HostPair& pair(uint32_t index) const { return pairs_[index]; }
-  size_t flow_slots() const { return flows_.size(); }  // freed ones are not active
-  size_t pair_slots() const { return pairs_.size(); }  // freed ones have no flows
+  size_t flow_slots() const { return flows_.size(); }  // freed slots are inactive
+  size_t pair_slots() const { return pairs_.size(); }  // freed slots have no flows
 
-  // Flows that sent requests on the channel.
+  // Number of flows that sent requests on the channel.
   uint32_t& requesters(uint32_t channel) { return requesters_[channel]; }
   uint32_t requesters(uint32_t channel) const { return requesters_[channel]; }
 
-  // The flow as it is now, for others to remember.
+  // Returns the current incarnation of the flow, for use as a reference.
   FlowVersion VersionOf(uint32_t index) const { return {index, flows_[index].incarnation}; }
   bool IsCurrent(const FlowVersion& version) const {
     return flows_[version.flow].incarnation == version.incarnation;
   }
 
-  // Begins a new incarnation: what was learned of the flow is forgotten, by others too.
+  // Starts a new incarnation and invalidates all knowledge about the flow.
   void Reset(uint32_t flow);
-  // Gives the flow's places back, and its pair's if it was the last one there.
+  // Frees the flow's slots, and those of its pair if the pair has no other flow.
   void Free(uint32_t flow);
 
   // Pairs whose answer may differ from the last one.
@@ -78,9 +81,9 @@ class FlowStore {
   void MarkChanged(const HostPairKey& pair);
   void MarkAllChanged();
   bool has_changes() const { return !changed_.empty(); }
-  // In order, each once; a pair that is no more among them.
+  // Returns the changed pairs in order, without duplicates, including pairs that no longer exist.
   std::vector<HostPairKey> TakeChanged();
-  uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow if there is none
+  uint32_t FindPair(const HostPairKey& pair) const;  // kNoFlow: unknown pair
 
  private:
   uint32_t FindOrAddByKey(const FlowKey& key);
@@ -101,7 +104,7 @@ class FlowStore {
   std::vector<FlowState> flows_;
   std::vector<FlowAtTap> at_taps_;
   std::vector<HostPair> pairs_;
-  std::vector<uint32_t> requesters_;  // by channel
+  std::vector<uint32_t> requesters_;  // indexed by channel
   std::vector<uint32_t> free_flows_;
   std::vector<uint32_t> free_at_taps_;
   std::vector<uint32_t> free_pairs_;

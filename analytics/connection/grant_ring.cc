@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint64_t kNoAddress = 0;
 
-// Whether the grant carries `rkey`, and another word that may be a size of at least `size`.
+// Whether the grant contains `rkey` and another word that may be a size of at least `size`.
 bool Covers(const Grant& grant, uint32_t rkey, uint64_t size) {
   bool key = false;
   bool room = size == 0;
@@ -26,7 +26,7 @@ void GrantRing::Insert(uint64_t address, const Grant& grant) {
   if (address == kNoAddress) return;
   for (size_t i = 0; i < addresses_.size(); ++i) {
     if (addresses_[i] != address || grants_[i].flow != grant.flow) continue;
-    if (grants_[i].psn != grant.psn) grants_[i] = grant;  // else another tap's copy
+    if (grants_[i].psn != grant.psn) grants_[i] = grant;  // otherwise it is another tap's copy
     return;
   }
   if (addresses_.size() < capacity_) {

@@ -34,7 +34,7 @@ TEST(GrantRing, TheSameBufferGrantedOnTwoFlowsIsAmbiguous) {
   EXPECT_FALSE(ring.Find(0x10000, 16, 77).ambiguous);
 }
 
-TEST(GrantRing, UnusedGrantsThatGiveWayAreCounted) {
+TEST(GrantRing, OverwrittenUnusedGrantsAreCounted) {
   GrantRing ring(2);
   ring.Insert(0x1000, Of(1, 0, 16, 77));
   ring.Insert(0x2000, Of(1, 1, 16, 77));

@@ -7,12 +7,12 @@
 namespace rocescope {
 namespace {
 
-constexpr int32_t kWrapNeighbourhood = 1 << 20;  // PSN 0 this near ahead is a wrap
-// A tap that lost its mirror for a while sees a jump as a restart does; a quarter of the PSN circle
-// ahead is taken for the former.
+constexpr int32_t kWrapNeighbourhood = 1 << 20;  // PSN 0 at most this far ahead is a wrap
+// A tap whose mirror was interrupted sees a jump, as after a restart. A forward jump of up to a
+// quarter of the PSN range counts as a mirror gap.
 constexpr int32_t kShortestGap = 1 << 16;
 constexpr int32_t kLongestGap = 1 << 22;
-constexpr int kPartnerPatience = 60;  // in spacings
+constexpr int kPartnerPatience = 60;  // multiple of `spacing`
 
 Duration Apart(Timestamp a, Timestamp b) { return a < b ? b - a : a - b; }
 
@@ -33,8 +33,8 @@ RestartSign RestartSignOf(const FlowState& flow, FlowAtTap& at_tap, const FlowRe
   return gap ? RestartSign::kMirrorGap : RestartSign::kRestart;
 }
 
-// NCCL starts each QP at PSN 0. PSN 0 with another target than the first time, and not where a wrap
-// is due, is the first packet of the number's next owner.
+// NCCL starts each QP at PSN 0. PSN 0 with a different target than the first time, and not near a
+// wrap, is the first packet of the number's next owner.
 bool Restarts(const FlowState& flow, const ObservationRecord& request) {
   if (request.psn != 0 || !request.has_reth || !flow.requested ||
       !wire::InfoOf(request.opcode).starts) {
@@ -42,7 +42,7 @@ bool Restarts(const FlowState& flow, const ObservationRecord& request) {
   }
   const int32_t ahead = PsnDistance(flow.last_request_psn, 0);
   if (ahead > 0 && ahead <= kWrapNeighbourhood) return false;
-  if (!flow.zero_seen) return false;  // a late copy of the first packet that was seen
+  if (!flow.zero_seen) return false;  // a late copy of the first observed packet
   return flow.zero_rkey != request.reth_rkey || flow.zero_address != request.reth_address;
 }
 

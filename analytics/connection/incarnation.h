@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signs that a queue pair number got its next owner.
+// Detects that a queue pair number has a new owner.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace rocescope {
 
 enum class RestartSign : uint8_t { kNone, kRestart, kMirrorGap };
 
-// What a flow record says, `at_tap` being the flow at the record's tap; notes the record's PSN.
+// Evaluates a flow record and stores its PSN. `at_tap` is the flow's state at the record's tap.
 RestartSign RestartSignOf(const FlowState& flow, FlowAtTap& at_tap, const FlowRecord& record);
 
-// Whether a request is the first one of the next owner.
+// Whether a request is the first one of a new owner.
 bool Restarts(const FlowState& flow, const ObservationRecord& request);
 
-// Whether a sign at `time` tells of a restart that is known already: signs come from both
-// directions and from several taps, within `spacing` or, where the partner's said it, within a
-// minute's worth of spacings.
+// Whether a sign at `time` belongs to a known restart. Signs arrive from both directions and
+// several taps, within `spacing`; if the partner's sign closed the connection, within a minute's
+// worth of spacings.
 bool IsKnownRestart(const FlowState& flow, Timestamp time, Duration spacing);
 
 }  // namespace rocescope

@@ -33,7 +33,7 @@ void KnownPairs::Set(const std::vector<KnownPair>& pairs,
 }
 
 void KnownPairs::Add(const KnownPair& pair) {
-  if (pair.a.address == pair.b.address) return;  // loopback: paired by CM alone
+  if (pair.a.address == pair.b.address) return;  // loopback: paired only by CM
   if (entries_.size() >= capacity_) {
     ++refused_;
     return;
@@ -53,7 +53,7 @@ void KnownPairs::Add(const KnownPair& pair) {
   if (at_b.size() < kMaxPerNumber) at_b.push_back(index);
 }
 
-// Both kernels say the same of a queue pair that has traffic between them.
+// Adds a pair if both kernels report each other's queue pair and there is traffic between them.
 void KnownPairs::AddMutual(const FlowKey& flow) {
   const auto own = remotes_.find(At(flow.destination, flow.destination_qpn));
   if (own == remotes_.end()) return;

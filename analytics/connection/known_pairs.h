@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pairs that somebody outside the fabric states, by the numbers they name. A table of its own:
-// what has no traffic takes no place among the flows.
+// Pairs reported by sources outside the fabric, indexed by queue pair number. This table is
+// separate from the flow table, so that pairs without traffic do not occupy it.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,23 @@ class KnownPairs {
 
   void Set(const std::vector<KnownPair>& pairs, const std::vector<KnownQueuePair>& queue_pairs);
 
-  // The flow was seen: the pairs that name its number, for FlowState::known. A pair belongs to the
-  // first segment that showed it; from the second one on it is nobody's.
+  // Returns the pairs that contain the number of an observed flow, for FlowState::known. A pair
+  // belongs to the first segment in which it appears; once a second segment shows it, the pair is
+  // ambiguous and unused.
   std::vector<uint32_t> Attach(const FlowKey& flow);
 
   struct Statement {
-    Qpn partner;  // at the flow's source
+    Qpn partner;  // queue pair at the flow's source
     KnownPairSource source;
     std::optional<Timestamp> valid_from;
   };
-  // What pair `index` of the flow's says; nothing if it is ambiguous.
+  // Returns the statement of the flow's pair `index`, or nothing if it is ambiguous.
   std::optional<Statement> For(const FlowKey& flow, uint32_t index) const;
 
   uint64_t refused() const { return refused_; }
   uint64_t ambiguous() const;
-  // Whether another pair became ambiguous since this was asked: that changes what is said of flows
-  // that were attached before.
+  // Whether another pair became ambiguous since the last call. This changes results for flows that
+  // were attached earlier.
   bool TakeBecameAmbiguous() { return std::exchange(became_ambiguous_, false); }
 
  private:
@@ -55,9 +56,9 @@ class KnownPairs {
 
   size_t capacity_;
   std::vector<Entry> entries_;
-  // By the flow to an end from the other one, its segment left at 0.
+  // Keyed by the flow from one end to the other, with segment 0.
   std::unordered_map<FlowKey, std::vector<uint32_t>, TrackedFlowHash> by_flow_;
-  // The numbers at the other end, by address and number.
+  // Remote queue pair numbers by local address and number.
   std::unordered_map<FlowKey, std::vector<Qpn>, TrackedFlowHash> remotes_;
   uint64_t refused_ = 0;
   bool became_ambiguous_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known from outside meets the traffic, or does not.
+// Known pairs with and without matching traffic.
 #include "analytics/connection/known_pairs.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ TrueConnection InSegment(TrueConnection c, Segment segment) {
   return c;
 }
 
-// Packets of both directions at different taps: nothing but outside knowledge joins them.
+// Packets of both directions at different taps: only known pairs can connect them.
 void Show(ConnectionTracker& tracker, const TrueConnection& c, int64_t time = 0) {
   tracker.Add(Observation(c.ToB(), time).AtTap(0).Request(kSendOnly, 5'000'000));
   tracker.Add(Observation(c.ToA(), time + 9).AtTap(1).Ack(5'000'000));
@@ -35,7 +35,7 @@ size_t PairedIn(const ConnectionTracker& tracker) {
   }));
 }
 
-TEST(KnownPairsOfATracker, TakeTheSegmentWhereTheirPacketsShowUp) {
+TEST(KnownPairsOfATracker, BelongToTheSegmentOfTheirPackets) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
   Show(tracker, InSegment(kPair, 7));
@@ -48,8 +48,9 @@ TEST(KnownPairsOfATracker, TakeTheSegmentWhereTheirPacketsShowUp) {
   EXPECT_EQ(all[0].endpoints[1].segment, 7u);
 }
 
-// Hosts number alike: of four kernels two pairs say the same, and traffic tells which are which.
-TEST(KnownPairsOfATracker, KernelsThatNameEachOtherMeetByTheirTraffic) {
+// Hosts use the same numbers: two pairs of four kernels report the same, and traffic shows which
+// belong together.
+TEST(KnownPairsOfATracker, MutualKernelReportsAreMatchedByTraffic) {
   ConnectionTracker tracker;
   tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
                         {.address = Host(2), .local = {20}, .remote = {10}},
@@ -69,7 +70,7 @@ TEST(KnownPairsOfATracker, KernelsThatNameEachOtherMeetByTheirTraffic) {
   }
 }
 
-TEST(KnownPairsOfATracker, AKernelThatTheOtherOneDoesNotConfirmSaysNothing) {
+TEST(KnownPairsOfATracker, UnconfirmedKernelReportsAreIgnored) {
   ConnectionTracker tracker;
   tracker.SetKnown({}, {{.address = Host(1), .local = {10}, .remote = {20}},
                         {.address = Host(2), .local = {20}, .remote = {11}}});
@@ -77,7 +78,7 @@ TEST(KnownPairsOfATracker, AKernelThatTheOtherOneDoesNotConfirmSaysNothing) {
   EXPECT_EQ(PairedIn(tracker), 0u);
 }
 
-TEST(KnownPairsOfATracker, ServeNobodyWhereSeveralSegmentsShowTheirPackets) {
+TEST(KnownPairsOfATracker, AreUnusedIfSeveralSegmentsShowTheirPackets) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kRdmaResource)});
   Show(tracker, InSegment(kPair, 7));
@@ -87,8 +88,8 @@ TEST(KnownPairsOfATracker, ServeNobodyWhereSeveralSegmentsShowTheirPackets) {
   EXPECT_EQ(tracker.Statistics().known_ambiguous, 1u);
 }
 
-// As where two hosts of eight NICs are stated as all combinations of their addresses.
-TEST(KnownPairsOfATracker, TakeNoPlaceAmongTheFlows) {
+// This happens if two hosts with eight NICs are reported as all combinations of their addresses.
+TEST(KnownPairsOfATracker, DoNotOccupyTheFlowTable) {
   ConnectionOptions options;
   options.limits.flows = 2;
   ConnectionTracker tracker(options);
@@ -108,7 +109,7 @@ TEST(KnownPairsOfATracker, TakeNoPlaceAmongTheFlows) {
   EXPECT_EQ(tracker.Statistics().flows_refused, 0u);
 }
 
-TEST(KnownPairsOfATracker, NameTheEndThatNoPacketWentTo) {
+TEST(KnownPairsOfATracker, IdentifyAnUnobservedEnd) {
   ConnectionTracker tracker;
   tracker.SetKnown({KnownTo(kPair, KnownPairSource::kNcclLog)});
   tracker.Add(Observation(kPair.ToB(), 0).Request(kSendOnly, 77));
@@ -121,7 +122,7 @@ TEST(KnownPairsOfATracker, NameTheEndThatNoPacketWentTo) {
   EXPECT_EQ(all[0].endpoints[1].qpn, Qpn{20});
 }
 
-TEST(KnownPairsOfATracker, MayComeAfterTheTrafficAndReplaceWhatWasSaidBefore) {
+TEST(KnownPairsOfATracker, MayArriveAfterTheTrafficAndReplaceEarlierPairs) {
   ConnectionTracker tracker;
   TrueConnection old = kPair;
   old.a_qpn = 99;
@@ -142,7 +143,7 @@ TEST(KnownPairsOfATracker, EndWithTheOwnerOfTheNumber) {
     tracker.Add(Observation(kPair.ToB(), time).Request(kWriteOnly, 0).Reth(0x1000, rkey, 64));
   };
   first_packet(0, 1);
-  first_packet(60'000'000, 2);  // a minute later, another buffer: the next owner
+  first_packet(60'000'000, 2);  // a minute later with another buffer: the next owner
 
   const std::vector<Connection> all = tracker.Connections();
 

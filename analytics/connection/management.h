@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ConnectRequests of the communication manager that wait for their reply.
+// ConnectRequests of the communication manager (CM) that wait for a reply.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,24 @@ class ConnectRequests {
   explicit ConnectRequests(size_t capacity) : capacity_(capacity) {}
 
   struct Request {
-    Qpn qpn;  // the requester's
+    Qpn qpn;  // queue pair of the requester
     Timestamp time;
   };
 
   void Add(const ManagementRecord& request);
 
-  // The request that a ConnectReply answers. It stays: another tap may repeat the reply.
+  // Returns the request that a ConnectReply answers. The request remains stored, because another
+  // tap may show the same reply.
   std::optional<Request> AnsweredBy(const ManagementRecord& reply) const;
 
-  uint64_t dropped() const { return dropped_; }  // gave way to later ones
+  uint64_t dropped() const { return dropped_; }  // evicted by later requests
 
  private:
   struct Key {
     Segment segment;
     IpAddress requester;
     IpAddress replier;
-    uint32_t comm_id;  // the requester's
+    uint32_t comm_id;  // communication ID of the requester
     friend bool operator==(const Key&, const Key&) = default;
   };
   struct KeyHash {

@@ -12,13 +12,13 @@
 namespace rocescope {
 namespace {
 
-constexpr double kCandidatePosterior = 0.01;  // below, a candidate is not worth naming
-// Pairs that are certain free others of their rivals, those free further ones, and so on; beyond a
-// few steps each rests on a chain of uncertain ones.
+constexpr double kCandidatePosterior = 0.01;  // candidates below this are omitted
+// Certain pairs eliminate rivals of others, which in turn become certain, and so on. After a few
+// rounds, each conclusion rests on a chain of uncertain ones.
 constexpr int kRounds = 4;
 
-// The most that so many independent observations are worth. The first one may as well be by chance;
-// each that agrees with it makes that four times less likely.
+// Returns the maximum confidence after n independent observations. The first one may be
+// coincidence; each further consistent one makes coincidence four times less likely.
 double MostAfter(double observations) {
   return observations < 1 ? observations / 2 : 1 - 2 * std::pow(0.25, observations);
 }
@@ -52,7 +52,7 @@ class Matcher {
   // Two rows of which at least one claims the other.
   struct Cell {
     uint32_t index[2];
-    double observations = 0;  // of RETH echo and known pairs
+    double observations = 0;  // observations from RETH echo and known pairs
     double odds = 0;
     double confidence = 0;
   };
@@ -67,7 +67,7 @@ class Matcher {
         }
       }
     }
-    // Both rows of a pair may claim it: the one that observed more stands.
+    // If both rows of a pair claim it, the claim with more observations is kept.
     std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) {
       return std::tuple(a.index[0], a.index[1], b.observations) <
              std::tuple(b.index[0], b.index[1], a.observations);
@@ -90,7 +90,7 @@ class Matcher {
     }
   }
 
-  // Log odds of the cell in the row's own view; 0 if the row has nothing to say.
+  // Returns the log odds of the cell according to one row; 0: the row has no evidence.
   double LogOdds(int side, const Cell& cell) const {
     const MatchRow& row = (*sides_[side])[cell.index[side]];
     const RowWeights& w = weights_[side][cell.index[side]];
@@ -109,7 +109,8 @@ class Matcher {
     for (Cell& cell : cells_) {
       const double a = LogOdds(0, cell);
       const double b = LogOdds(1, cell);
-      // Two views that agree share evidence (a RETH echo stands in both): the stronger one counts.
+      // Two rows that agree share evidence (a RETH echo counts in both), so only the stronger one
+      // counts.
       const double both = a > 0 && b > 0 ? std::max(a, b) : a < 0 && b < 0 ? std::min(a, b) : a + b;
       cell.odds = std::exp(std::clamp(both, -kMaximumLog, kMaximumLog));
       sums[0][cell.index[0]] += cell.odds;
@@ -122,8 +123,8 @@ class Matcher {
     }
   }
 
-  // Independent ones, of both rows. The two directions of a pair that counts from 0 see the same
-  // groups: the better view stands for both.
+  // Independent observations of both rows. For a pair with PSNs from 0, both directions see the
+  // same groups, so only the better view counts.
   double PsnObservations(const Cell& cell) const {
     double sum = 0;
     double from_zero = 0;
@@ -205,8 +206,9 @@ class Matcher {
   }
 
   const std::vector<MatchRow>* sides_[2];
-  std::vector<Cell> cells_;      // in order of their indexes
-  std::vector<double> most_[2];  // by row: observations that PSN echo from 0 on is worth
+  std::vector<Cell> cells_;  // sorted by indices
+  std::vector<double>
+      most_[2];  // indexed by row: limit of observations from PSN echo with PSNs from 0
   std::vector<RowWeights> weights_[2];
   Assignment taken_[2];
 };

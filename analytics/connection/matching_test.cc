@@ -13,7 +13,7 @@ PartnerClaim Hits(uint32_t partner, uint32_t hits, uint32_t trials) {
   return {.partner = partner, .hits = hits, .trials = trials};
 }
 
-TEST(OddsAgainst, EqualRatesCannotBeToldApart) {
+TEST(OddsAgainst, EqualRatesAreIndistinguishable) {
   EXPECT_DOUBLE_EQ(OddsAgainst(7, 10, 7, 10), 1);
   EXPECT_DOUBLE_EQ(OddsAgainst(0, 0, 5, 5), 1);
 }
@@ -28,7 +28,7 @@ TEST(OddsAgainst, ASmallDifferenceAmongManyStaysUncertain) {
 }
 
 TEST(MatchFlows, EliminationLeavesTheLastPair) {
-  // Flow 1 hits both partners alike; flow 0 hits partner 0 alone.
+  // Flow 1 hits both partners equally; flow 0 hits only partner 0.
   const std::vector<MatchRow> side0 = {
       {.trials = 20, .visible = 2, .claims = {Hits(0, 20, 20)}},
       {.trials = 20, .visible = 2, .claims = {Hits(0, 20, 20), Hits(1, 20, 20)}}};
@@ -36,7 +36,7 @@ TEST(MatchFlows, EliminationLeavesTheLastPair) {
 
   EXPECT_EQ(matching.sides[0][0].partner, 0u);
   EXPECT_EQ(matching.sides[0][1].partner, 1u);
-  EXPECT_LT(matching.sides[0][1].confidence, 0.9) << "it hangs on the other pair being right";
+  EXPECT_LT(matching.sides[0][1].confidence, 0.9) << "it depends on the other pair being right";
 }
 
 TEST(MatchFlows, TwoRowsThatClaimOnePartnerBothStayUnpaired) {
@@ -57,8 +57,9 @@ TEST(MatchFlows, RareAccidentalHitsAreNotAPartner) {
   EXPECT_EQ(matching.sides[0][0].partner, UINT32_MAX);
 }
 
-TEST(MatchFlows, FlowsThatTheTapDidNotSeeKeepDoubtAlive) {
-  // All responses hit the one visible partner, but two others pass elsewhere and may be in step.
+TEST(MatchFlows, UnobservedFlowsLimitConfidence) {
+  // All responses hit the only visible partner, but two others pass elsewhere and may be in lock
+  // step.
   const std::vector<MatchRow> side0 = {
       {.trials = 50, .visible = 1, .suspects = 2, .claims = {Hits(0, 50, 50)}}};
   const Matching matching = MatchFlows(side0, std::vector<MatchRow>(3));

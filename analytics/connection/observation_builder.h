@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records for tests, in the words of the traffic that makes them. Test code only.
+// Builds records for tests. Test code only.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline Timestamp At(int64_t microseconds) {
   return FromNanoseconds(1'700'000'000'000'000'000 + microseconds * 1000);
 }
 
-// A queue pair connection of the truth: packets of host a to b go to QP b_qpn and the reverse.
+// A true queue pair connection: packets from host a to b go to QP b_qpn, and the reverse to a_qpn.
 struct TrueConnection {
   IpAddress a;
   IpAddress b;

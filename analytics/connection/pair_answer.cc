@@ -24,7 +24,7 @@ ConnectionEndpoint OtherEnd(const FlowState& flow, std::optional<Qpn> qpn) {
   return {.segment = flow.key.segment, .address = flow.key.source, .qpn = qpn};
 }
 
-// When the flow's incarnation began, and whether that was seen.
+// Returns the start of the flow's incarnation, and whether it was observed.
 std::pair<Timestamp, bool> BeginOf(const FlowState& flow) {
   return flow.began ? std::pair(*flow.began, true) : std::pair(flow.first_seen, false);
 }
@@ -33,12 +33,12 @@ class Writer {
  public:
   Writer(const FlowStore& store, const KnownPairs& known) : store_(store), known_(known) {}
 
-  // Two flows that are partners; `b` may be unseen and a mere number.
+  // Writes a pair of partners; `b` may be an unobserved queue pair number.
   PairConnection Pair(uint32_t a, uint32_t b, Qpn number_of_b, double confidence) const {
     const FlowState& flow = store_.flow(a);
     const FlowState* const other = b == kNoFlow ? nullptr : &store_.flow(b);
     PairConnection found;
-    // In a loopback pair both lie on side 0.
+    // In a loopback pair both flows are on side 0.
     const bool swapped = flow.side == 1 || (other != nullptr && other->side == 0 && b < a);
     found.flows[swapped ? 1 : 0] = a;
     found.flows[swapped ? 0 : 1] = b;
@@ -56,7 +56,7 @@ class Writer {
     }
     SetBeginning(flow, other, c);
     AddEvidence(flow, number_of_b, c);
-    // The end that packets of `b` come from is the one that packets of `a` go to.
+    // The source of `b`'s packets is the destination of `a`'s packets.
     const uint8_t end_of_a = b_first ? 1 : 0;
     if (other != nullptr) {
       AddEchoes(flow, b, {.echoed_by = end_of_a}, {.echoed_by = Opposite(end_of_a)}, c);
@@ -69,7 +69,7 @@ class Writer {
     return found;
   }
 
-  // A flow without a partner; `candidates` by place among `others`.
+  // Writes a flow without a partner; `candidates` are indices into `others`.
   PairConnection Single(uint32_t number, const std::vector<MatchCandidate>& candidates,
                         const std::vector<PairMember>& others) const {
     const FlowState& flow = store_.flow(number);
@@ -107,7 +107,7 @@ class Writer {
     c.beginning_seen |= seen;
   }
 
-  // What speaks for the pair as a whole.
+  // Adds the evidence for the pair as a whole.
   void AddEvidence(const FlowState& flow, Qpn partner, Connection& c) const {
     if (flow.management) {
       const ManagementLink& link = *flow.management;
@@ -129,7 +129,7 @@ class Writer {
     }
   }
 
-  // Uses of the flow's grants by `partner`, and the flow's responses to it.
+  // Adds the uses of the flow's grants by `partner`, and the flow's responses to it.
   void AddEchoes(const FlowState& flow, uint32_t partner, ConnectionEvidence use_evidence,
                  ConnectionEvidence response_evidence, Connection& c) const {
     for (const GrantUse& use : flow.uses) {
@@ -162,8 +162,8 @@ class Writer {
   const KnownPairs& known_;
 };
 
-// Flows whose grants several flows use join the connections of all of them in one group; its number
-// is its smallest flow number + 1 until the whole answer is ordered.
+// Joins the connections of all flows that use grants of one flow into one group. The group number
+// is the smallest flow number + 1 until the whole answer is ordered.
 class StripeGroups {
  public:
   StripeGroups(const FlowStore& store, std::vector<PairConnection>& connections)
@@ -215,7 +215,7 @@ class StripeGroups {
   const FlowStore& store_;
   std::vector<PairConnection>& connections_;
   DisjointSets groups_;
-  std::vector<uint32_t> of_[2];  // index of a flow's connection, by its position on its side
+  std::vector<uint32_t> of_[2];  // index of a flow's connection by its position on its side
 };
 
 }  // namespace
@@ -228,7 +228,7 @@ std::vector<PairConnection> AnswerPair(const FlowStore& store, const KnownPairs&
   for (int side = 0; side < 2; ++side) {
     for (const uint32_t number : pair.flows[side]) {
       const uint32_t partner = store.flow(number).managed_partner();
-      // Each pair once: from side 0, or in a loopback pair from the lower number.
+      // Report each pair once: from side 0, or in a loopback pair from the lower number.
       if (partner == kNoFlow || (pair.IsLoopback() ? partner < number : side == 1)) continue;
       result.push_back(writer.Pair(number, partner, store.flow(partner).key.destination_qpn,
                                    kManagementConfidence));
@@ -244,7 +244,7 @@ std::vector<PairConnection> AnswerPair(const FlowStore& store, const KnownPairs&
         continue;
       }
       const PairMember& partner = matching.sides[1 - side][match.partner];
-      if (side == 1 && partner.flow() != kNoFlow) continue;  // told from side 0
+      if (side == 1 && partner.flow() != kNoFlow) continue;  // already reported from side 0
       result.push_back(writer.Pair(member.flow(), partner.flow(), partner.qpn, match.confidence));
     }
   }
@@ -265,7 +265,7 @@ PairConnection AnswerFlow(const FlowStore& store, const KnownPairs& known,
   const FlowVersion version = store.VersionOf(number);
   auto member = own.end();
   if (const uint32_t place = matching.PlaceOf(flow); place != kNoFlow) member = own.begin() + place;
-  // It may have another position since, as one that was forgotten left its own.
+  // The flow may have a different position now, because another flow was removed.
   if (member == own.end() || member->version != version) {
     member = std::ranges::find(own, version, &PairMember::version);
   }

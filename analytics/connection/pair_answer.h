@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of one host pair, in words: from who is whose partner to ends, evidence, times.
+// Converts the matching of one host pair to connections with ends, evidence and times.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 namespace rocescope {
 
 struct PairConnection {
-  uint32_t flows[2] = {kNoFlow, kNoFlow};  // of side 0 and 1; kNoFlow: not seen or not known
+  // Flows of side 0 and side 1; kNoFlow: not observed or unknown.
+  uint32_t flows[2] = {kNoFlow, kNoFlow};
   Connection connection;
 };
 
 std::vector<PairConnection> AnswerPair(const FlowStore& store, const KnownPairs& known,
                                        uint32_t pair);
 
-// The connection of one active flow, by a matching that may be a little older than the flows.
+// Returns the connection of one active flow. `matching` may be slightly older than the flows.
 PairConnection AnswerFlow(const FlowStore& store, const KnownPairs& known,
                           const PairMatching& matching, uint32_t flow);
 

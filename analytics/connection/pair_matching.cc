@@ -11,18 +11,21 @@
 namespace rocescope {
 namespace {
 
-// That a grant's only user is the grant's partner, and not one of several stripes whose others were
-// not seen yet: NCCL has one queue pair per connection unless NCCL_IB_QPS_PER_CONNECTION says more.
+// Odds that a grant's only user is its partner, rather than one of several stripes of which the
+// others were not observed yet: NCCL has one queue pair per connection unless
+// NCCL_IB_QPS_PER_CONNECTION is set.
 constexpr double kOneQueuePairOdds = 0.85 / 0.15;
-constexpr double kStripeOdds = 20;  // that the partner is among the stripes that use its grant
-constexpr double kKnownObservations = 7;  // at most 1 - 2^-7 on outside knowledge alone
-constexpr double kKernelOdds = 1000;      // `rdma resource`: the kernel's own numbers, perhaps old
-constexpr double kLogOdds = 300;          // a log can be of an earlier run besides
-constexpr uint32_t kMaximumUses = 6;      // beyond, further echoes add no certainty
-constexpr int32_t kNearPsns = 1 << 14;    // more than is in flight, or between two taps' records
-constexpr size_t kComparedFlows = 4096;   // of more, all are suspects: the search is quadratic
+constexpr double kStripeOdds = 20;  // odds that the partner is among the stripes that use its grant
+constexpr double kKnownObservations = 7;  // known pairs alone give at most 1 - 2^-7
+// `rdma resource`: the kernel's own numbers, possibly outdated
+constexpr double kKernelOdds = 1000;
+constexpr double kLogOdds = 300;        // a log may additionally be from an earlier run
+constexpr uint32_t kMaximumUses = 6;    // further echoes add no certainty
+constexpr int32_t kNearPsns = 1 << 14;  // more than is in flight, or between two taps' records
+// If there are more flows, all are suspects, because the search is quadratic.
+constexpr size_t kComparedFlows = 4096;
 constexpr uint32_t kNearZero = 1 << 16;
-constexpr double kStripeShare = 0.25;  // a stripe carries at least this part of the busiest one
+constexpr double kStripeShare = 0.25;  // minimum share of the busiest stripe's traffic
 
 class PairMatcher {
  public:
@@ -33,7 +36,7 @@ class PairMatcher {
     for (int side = 0; side < 2; ++side) Collect(side);
     for (int side = 0; side < 2; ++side) NameUnseen(side);
     for (int side = 0; side < 2; ++side) rows_[side].resize(Members(side).size());
-    if (!pair_.IsLoopback()) {  // there both directions lie on one side
+    if (!pair_.IsLoopback()) {  // in a loopback pair both directions are on one side
       for (int side = 0; side < 2; ++side) {
         for (uint32_t i = 0; i < Members(side).size(); ++i) AddResponses(side, i);
       }
@@ -72,7 +75,7 @@ class PairMatcher {
     }
   }
 
-  // A queue pair that nobody saw can still be the partner of one that was.
+  // An unobserved queue pair can be the partner of an observed one.
   void NameUnseen(int side) {
     const size_t seen = Members(side).size();
     for (uint32_t place = 0; place < seen && Members(side)[place].flow() != kNoFlow; ++place) {
@@ -89,8 +92,9 @@ class PairMatcher {
     }
   }
 
-  // The member of the side with the number, made up if no flow has it; kNoFlow if its flow takes no
-  // part, being another's by a CM exchange or of a later incarnation than the known pair.
+  // Returns the member of the side with this number, created if no flow has it. Returns kNoFlow if
+  // its flow does not take part: it is paired by a CM exchange, or of a later incarnation than the
+  // known pair.
   uint32_t PlaceNamed(int side, const FlowState& from, Qpn qpn) {
     const uint32_t flow = store_.Find({.source = from.key.destination,
                                        .destination = from.key.source,
@@ -102,7 +106,7 @@ class PairMatcher {
       if (state.active) return result_.PlaceOf(state);
     }
     for (auto i = static_cast<uint32_t>(Members(side).size()); i-- > 0;) {
-      if (Members(side)[i].flow() != kNoFlow) break;  // made-up ones stand last
+      if (Members(side)[i].flow() != kNoFlow) break;  // created members come last
       if (Members(side)[i].qpn == qpn) return i;
     }
     Members(side).push_back({.version = {}, .qpn = qpn, .match = {}});
@@ -118,7 +122,7 @@ class PairMatcher {
     return row.claims.back();
   }
 
-  // PSN echo.
+  // Adds the evidence from PSN echo.
   void AddResponses(int side, uint32_t member) {
     if (Members(side)[member].flow() == kNoFlow) return;
     const FlowAtTap* at_tap = BestTap(store_, FlowOf(Members(side)[member].flow()));
@@ -144,7 +148,8 @@ class PairMatcher {
     }
   }
 
-  // Flows whose requests the tap does not see, and whose PSNs elsewhere come near its responses.
+  // Counts flows whose requests the tap does not observe, but whose PSNs elsewhere are close to its
+  // responses.
   uint32_t SuspectsOf(const FlowAtTap& responder, int side) {
     if (Members(side).size() > kComparedFlows) return static_cast<uint32_t>(Members(side).size());
     uint32_t suspects = 0;
@@ -178,7 +183,7 @@ class PairMatcher {
       if (users.size() == 1) {
         AddToBoth(side, member, place, std::log(kOneQueuePairOdds * rivals) + uses * std::log(2.0),
                   2 * uses);
-      } else {  // one of the stripes is the partner, the grant cannot tell which
+      } else {  // one of the stripes is the partner, but the grant does not identify it
         const double evidence =
             std::log(kStripeOdds * std::max(1.0, rivals / static_cast<double>(users.size())));
         AddToBoth(side, member, place, evidence, 0);
@@ -187,7 +192,7 @@ class PairMatcher {
   }
 
   void AddKnown() {
-    std::sort(stated_.begin(), stated_.end());  // both ends name the pair: it counts once
+    std::sort(stated_.begin(), stated_.end());  // both ends state the pair: count it once
     stated_.erase(std::unique(stated_.begin(), stated_.end()), stated_.end());
     for (const Stated& known : stated_) {
       const double odds = known.source == KnownPairSource::kRdmaResource ? kKernelOdds : kLogOdds;
@@ -196,7 +201,7 @@ class PairMatcher {
     }
   }
 
-  // Grants and outside knowledge belong to the pair, so both rows hear of them.
+  // Grants and known pairs are evidence about the pair, so they count for both rows.
   void AddToBoth(int side, uint32_t member, uint32_t place, double evidence, double observations) {
     for (PartnerClaim* claim : {&ClaimOn(side, member, place), &ClaimOn(1 - side, place, member)}) {
       claim->log_evidence += evidence;
@@ -218,7 +223,7 @@ PairMatching MatchPair(const FlowStore& store, const KnownPairs& known, uint32_t
   return PairMatcher(store, known, pair).Run();
 }
 
-// Most responses there were told apart by their order.
+// Whether the order identified the request of most responses.
 bool IsOrdered(const FlowAtTap& at_tap) { return 2 * at_tap.ordered > at_tap.trials; }
 
 const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow) {

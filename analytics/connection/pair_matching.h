@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is whose partner within a host pair, from the present state of its flows.
+// Matches the flows of a host pair, based on their current state.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace rocescope {
 
-// A flow, or a queue pair number that a known pair names and that no packet went to.
+// A flow, or a queue pair number from a known pair without any packets.
 struct PairMember {
   FlowVersion version;
   Qpn qpn;
-  RowMatch match;  // partners are places on the other side
+  RowMatch match;  // partners are indices on the other side
 
   uint32_t flow() const { return version.flow; }
 };
 
 struct PairMatching {
   std::vector<PairMember> sides[2];
-  std::vector<uint32_t> places[2];  // of a flow's position on its side; kNoFlow: not a member
+  std::vector<uint32_t> places[2];  // index by a flow's position on its side; kNoFlow: not a member
 
   uint32_t PlaceOf(const FlowState& flow) const {
     const std::vector<uint32_t>& side = places[flow.side];
@@ -30,16 +30,17 @@ struct PairMatching {
   }
 };
 
-// Flows whose partners a CM exchange named are left out.
+// Flows whose partners are known from a CM exchange are excluded.
 PairMatching MatchPair(const FlowStore& store, const KnownPairs& known, uint32_t pair);
 
-// Whether the tap's view of the flow's responses tells flows in lock step apart.
+// Whether the tap's view of the flow's responses distinguishes flows in lock step.
 bool IsOrdered(const FlowAtTap& at_tap);
 
-// The tap whose view of the flow's responses says most; nullptr if none says anything.
+// Returns the tap with the most information about the flow's responses, or nullptr if there is
+// none.
 const FlowAtTap* BestTap(const FlowStore& store, const FlowState& flow);
 
-// The users of a flow's grants that carry a real share of them; more than one are stripes.
+// Returns the flows that use a significant share of a flow's grants; several of them are a stripe.
 std::vector<const GrantUse*> UsersOf(const FlowStore& store, const FlowState& flow);
 
 }  // namespace rocescope

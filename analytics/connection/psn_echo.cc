@@ -10,23 +10,23 @@
 namespace rocescope {
 namespace {
 
-// A request much older than those that responses usually follow was answered long ago. The slack is
-// wide: a flow that trails the right one by nearly a round trip must not push it out.
+// A request much older than usual for responses was answered long ago. The allowance is wide, so
+// that a flow that trails the right one by almost a round trip does not displace it.
 constexpr int kAgeMemory = 8;
 constexpr int kAgeSlack = 32;
 constexpr Duration kAgeAllowance = std::chrono::microseconds(200);
 
-// Responses that repeat a request's own PSN; later packets of a READ response have PSNs that the
-// request reserved but no packet carried.
+// Responses that repeat a request's own PSN. Later packets of a READ response have PSNs that the
+// request reserved but no request packet carried.
 bool RepeatsRequest(const ObservationRecord& record) {
   return record.kind == ObservationKind::kAcknowledge ||
          (record.kind == ObservationKind::kResponse && wire::InfoOf(record.opcode).starts);
 }
 
-// What hosts start from: Linux 64, others 128 or 255.
+// Initial TTLs of hosts: 64 on Linux, 128 or 255 on others.
 bool IsInitial(uint8_t ttl) { return ttl == 64 || ttl == 128 || ttl == 255; }
 
-// Stable, and without the memory that std::stable_sort takes.
+// A stable sort without the memory allocation of std::stable_sort.
 template <typename T, typename Less>
 void SortFew(std::span<T> items, Less less) {
   for (auto at = items.begin(); at != items.end(); ++at) {
@@ -36,7 +36,7 @@ void SortFew(std::span<T> items, Less less) {
 
 }  // namespace
 
-// Requests that a responder may name in an acknowledgement or answer.
+// Adds requests that a responder may acknowledge or answer.
 void PsnEcho::AddRequest(const FlowStore& store, const FlowAtTap& at_tap,
                          const ObservationRecord& record) {
   if (!record.ack_request && !wire::InfoOf(record.opcode).ends) return;
@@ -51,7 +51,7 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Obser
   RequestIndex::Matches matches;
   requests_.Find(at_tap.reverse_channel, record.psn, record.event_time, matches);
   if (matches.size == RequestIndex::kWays) {
-    ++responses_tied_;  // more may have been pushed out
+    ++responses_tied_;  // others may have been evicted
     return;
   }
   if (at_tap.trials == 0 && at_tap.ordered == 0) at_tap.first_trial = record.event_time;
@@ -84,11 +84,11 @@ bool PsnEcho::IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
          from.first_request <= response_time - match.age + 2 * RequestIndex::kTick;
 }
 
-// Whether the switch sees requests to the responder in the order in which it answers them.
+// Whether the switch observes requests to the responder in the order in which they are answered.
 bool PsnEcho::IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
                         const ObservationRecord& record, const RequestIndex::Matches& matches) {
   if (at_tap.near_source) return *at_tap.near_source;
-  // The requests were forwarded before, and the response never was.
+  // The requests were forwarded here before, and the response was not.
   if (matches.size == 0) return at_tap.ordered > 0;
   return IsInitial(record.ttl) &&
          std::any_of(matches.items.begin(), matches.items.begin() + matches.size,
@@ -104,8 +104,8 @@ void PsnEcho::Settle(FlowStore& store, Timestamp now) {
   pending_.clear();
 }
 
-// Without a request there is nothing to answer; with more or fewer than responses, the mirror lost
-// some, and order tells nothing.
+// Without a request there is nothing to answer. If the numbers differ, the mirror lost some
+// packets, and the order is unknown.
 void PsnEcho::CloseGroup(FlowStore& store, AnswerGroup& group) {
   const auto responses = std::span(group.responses).first(group.size);
   SortFew(responses, [](const auto& x, const auto& y) { return x.time < y.time; });

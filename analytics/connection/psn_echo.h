@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PSN echo: a response repeats the PSN of a request that its partner has outstanding at the same
-// tap. Counts, for each responding flow, whose requests its responses hit.
+// tap. For each responding flow, this class counts whose requests its responses match.
 //
-// Queue pairs that are in lock step have the same PSNs outstanding. At the responder's own switch
-// their order tells them apart: all requests to a NIC pass there one behind the other, the NIC
-// answers them in turn, and a switch keeps the order of what goes from port to port. There
-// responses with one PSN are gathered (answer_groups.h) and dealt to the requests, first come,
-// first served.
+// Queue pairs in lock step have the same PSNs outstanding. At the responder's own switch, packet
+// order distinguishes them: all requests to a NIC pass there one after the other, the NIC answers
+// them in that order, and the switch preserves the order from port to port. At this switch,
+// responses with the same PSN are collected (answer_groups.h) and assigned to the requests in
+// order.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class PsnEcho {
 
   void AddRequest(const FlowStore& store, const FlowAtTap& at_tap, const ObservationRecord& record);
   void AddResponse(const FlowStore& store, FlowAtTap& at_tap, const ObservationRecord& record);
-  // Time has reached `now`: responses that were gathered are counted.
+  // Counts the collected responses that are complete at `now`.
   void Settle(FlowStore& store, Timestamp now);
 
   uint64_t requests_evicted() const { return requests_.evicted(); }
@@ -38,8 +38,8 @@ class PsnEcho {
  private:
   void CountHit(const FlowStore& store, FlowAtTap& at_tap, const RequestIndex::Match& match,
                 uint32_t psn, Timestamp response_time);
-  // Whether who sent the request still is where it was: flows are forgotten, and others come into
-  // their places.
+  // Whether the sender of the request still exists. A forgotten flow's slot may be reused by
+  // another flow.
   static bool IsStillThere(const FlowStore& store, const FlowAtTap& at_tap,
                            const RequestIndex::Match& match, Timestamp response_time);
   static bool IsInOrder(const FlowStore& store, const FlowAtTap& at_tap,
@@ -48,7 +48,7 @@ class PsnEcho {
 
   RequestIndex requests_;
   AnswerGroups groups_;
-  std::vector<AnswerGroup> pending_;  // complete, to be counted
+  std::vector<AnswerGroup> pending_;  // complete, not yet counted
   Duration maximum_response_time_;
   uint64_t responses_tied_ = 0;
   uint64_t candidates_dropped_ = 0;

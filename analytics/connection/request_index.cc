@@ -56,7 +56,7 @@ void RequestIndex::Find(uint32_t channel, uint32_t psn, Timestamp time, Matches&
   const Entry* const set = SetOf(key);
   matches.size = 0;
   for (size_t way = 0; way < kWays; ++way) {
-    // A request later than the response has an "age" near 2^32 and falls out as too old.
+    // A request later than the response has an "age" near 2^32 and is rejected as too old.
     const uint32_t age = now - set[way].ticks;
     if (set[way].key != key || age > maximum_age_) continue;
     matches.items[matches.size++] = {.owner = set[way].owner,

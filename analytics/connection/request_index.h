@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which flows have a PSN outstanding: a set-associative table of the requests that a response may
-// answer, of all host pairs. Fixed size; the oldest of a set gives way.
+// Finds the flows that have a PSN outstanding: a set-associative table of requests of all host
+// pairs that can still be answered. The table has a fixed size; the oldest entry of a set is
+// evicted.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@ class RequestIndex {
 
   struct Match {
     uint32_t owner = 0;
-    uint32_t entry = 0;  // for Take
+    uint32_t entry = 0;  // index for Take
     Duration age{};      // a multiple of kTick
   };
   struct Matches {
@@ -26,23 +27,24 @@ class RequestIndex {
     size_t size = 0;
   };
 
-  static constexpr Duration kTick = std::chrono::nanoseconds(32);  // less than a frame takes
+  // Shorter than the transmission of a frame.
+  static constexpr Duration kTick = std::chrono::nanoseconds(32);
 
-  // `sets` is a power of two; a set takes 128 octets. Requests older than `maximum_age` (at most a
+  // `sets` is a power of two; a set uses 128 bytes. Requests older than `maximum_age` (at most one
   // minute) do not match.
   RequestIndex(size_t sets, Duration maximum_age);
 
-  // `owner` sent a request with `psn` on `channel` (one direction of a host pair at one tap). A
-  // copy of a request that is there changes nothing.
+  // Records that `owner` sent a request with `psn` on `channel` (one direction of a host pair at
+  // one tap). A copy of a stored request has no effect.
   void Insert(uint32_t channel, uint32_t psn, uint32_t owner, Timestamp time);
 
-  // The owners of requests with `psn` on `channel`, not later than `time`.
+  // Finds the owners of requests with `psn` on `channel` that were sent at or before `time`.
   void Find(uint32_t channel, uint32_t psn, Timestamp time, Matches& matches) const;
 
-  // The request is answered, and matches no more.
+  // Marks the request as answered, so that it no longer matches.
   void Take(const Match& match) { entries_[match.entry] = {}; }
 
-  // Entries that were still young enough to match when another took their place.
+  // Entries evicted while they were young enough to match.
   uint64_t evicted() const { return evicted_; }
 
  private:

@@ -33,7 +33,7 @@ TEST(RequestIndex, NeitherTooOldNorLaterRequestsMatch) {
   EXPECT_EQ(matches.size, 0u);
 }
 
-TEST(RequestIndex, TheOldestGivesWayAndIsCounted) {
+TEST(RequestIndex, EvictsAndCountsTheOldest) {
   RequestIndex index(1, std::chrono::milliseconds(50));
   for (uint32_t i = 0; i < RequestIndex::kWays + 1; ++i) {
     index.Insert(1, i, i, Microseconds(100 + i));

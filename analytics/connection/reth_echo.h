@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RETH echo: a WRITE goes to a buffer that a clear-to-send the other way had granted. Counts, for
-// each granting flow, who used its grants.
+// RETH echo: a WRITE goes to a buffer that a clear-to-send in the opposite direction granted. For
+// each granting flow, this class counts which flows used its grants.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class RethEcho {
 
   // `record` is a WRITE of the flow.
   void Add(FlowStore& store, uint32_t flow, const ObservationRecord& record);
-  // The pair is about to be freed.
+  // Call this before the pair is freed.
   void Forget(const HostPair& pair);
 
   uint64_t candidates_dropped() const { return candidates_dropped_; }
@@ -30,7 +30,7 @@ class RethEcho {
   size_t grants_per_direction_;
   uint64_t candidates_dropped_ = 0;
   uint64_t grants_ambiguous_ = 0;
-  uint64_t grants_dropped_ = 0;  // by rings that are gone
+  uint64_t grants_dropped_ = 0;  // grants dropped by rings that no longer exist
 };
 
 }  // namespace rocescope

@@ -7,34 +7,35 @@
 namespace rocescope {
 namespace {
 
-// Assumptions about fabrics and taps. They set how sure a pair is, not whether a wrong one is
-// stated: that is what the property tests hold them to.
-constexpr double kUnseenPrior = 0.05;   // that a flow's partner was never seen, by any tap
-constexpr double kSuspectWeight = 0.5;  // a partner at another tap only, with PSNs that are near
-constexpr double kRemoteWeight = 0.05;  // and with PSNs that are not: it is out of step
-// A partner answers nearly every response of its flow. One that had a PSN outstanding for less than
-// 1 in 50 was hardly seen at all, and the doubt grows with the square of that.
+// Assumptions about fabrics and taps. They affect the confidence of a pair, not whether a wrong
+// pair is reported, which the property tests check.
+// Probability that a flow's partner was not observed by any tap.
+constexpr double kUnseenPrior = 0.05;
+constexpr double kSuspectWeight = 0.5;  // a partner observed only at another tap, with close PSNs
+constexpr double kRemoteWeight = 0.05;  // the same with distant PSNs: it is out of step
+// A partner answers nearly every response of its flow. A candidate with a hit rate below 1 in 50
+// was hardly observed, and the doubt grows with the square of the deficit.
 constexpr double kMinHitRate = 0.02;
 
-// Where no second flow can be compared the rate of coincidence is unknown: the mean of the uniform
-// distribution on [0, 1].
+// Without a second flow to compare with, the coincidence rate is unknown: use the mean of the
+// uniform distribution on [0, 1].
 constexpr double kUnknownLockStep = 0.5;
-// NCCL's queue pairs all begin at PSN 0, so its stripes are in step far more often than flows that
-// start at random; a lone pair's candidate then stays at 6 in 7.
+// All NCCL queue pairs start at PSN 0, so its stripes are in lock step far more often than flows
+// with random starts. The candidate of a lone pair then stays at 6 in 7.
 constexpr double kZeroBasedDoubt = 6;
 
-// Rates of few trials are drawn to 1/2 by half of Jeffreys' prior, Beta(1/4, 1/4): a quarter of a
-// hit in half a trial.
+// Rates of few trials are drawn towards 1/2 by half of Jeffreys' prior, Beta(1/4, 1/4): a quarter
+// of a hit in half a trial.
 double Rate(double hits, double trials) { return (hits + 0.25) / (trials + 0.5); }
 
-// The share of the unknown rest that is left after `hits`: a tenth each, so that one hit among
-// others that have none is no proof.
+// Share of the unknown rest that remains after `hits`: a tenth for each, so that one hit among
+// others without any is no proof.
 double UnknownAfter(double hits) { return std::pow(0.1, hits); }
 
-// Where order tells, each response names one requester: the partner, unless the mirror lost as many
-// requests as answers and not the same ones, and then any neighbour. A partner is taken to be named
-// three times as often as anybody else. It is more (5 times and up where a mirror loses one packet
-// in five), which is left as a margin.
+// With known order, each response identifies one requester: the partner or, if the mirror lost
+// equal numbers of different requests and responses, a neighbour. A partner is assumed to be
+// identified three times as often as any other flow. The true factor is higher (at least 5 if a
+// mirror loses one packet in five), which leaves a margin.
 constexpr double kNamedMoreOften = 3;
 
 double OddsAgainstClaim(const MatchRow& row, double best, double trials, double hits,
@@ -45,7 +46,7 @@ double OddsAgainstClaim(const MatchRow& row, double best, double trials, double 
                   std::exp(-std::min((best - hits) * std::log(kNamedMoreOften), kMaximumLog)));
 }
 
-// How often responses of *other* rows hit the same partner: the rate of coincidence.
+// Returns how often responses of *other* rows hit the same partner, which is the coincidence rate.
 double CoincidenceOf(const std::vector<MatchRow>& rows, uint32_t row, uint32_t partner) {
   double rate = -1;
   for (uint32_t i = 0; i < rows.size(); ++i) {
@@ -61,7 +62,7 @@ double CoincidenceOf(const std::vector<MatchRow>& rows, uint32_t row, uint32_t p
 
 double UnseenWeight(const MatchRow& row, double own, double partners, double in_step, double hits,
                     double trials) {
-  // More flows this way than the other: some partners are certainly unseen.
+  // With more flows in this direction than in the other, some partners are certainly unobserved.
   const double prior = std::clamp((own - partners) / own, kUnseenPrior, 0.9);
   double weight = prior / (1 - prior) * std::max(1.0, partners) * in_step;
   if (hits > 0) {
@@ -72,7 +73,7 @@ double UnseenWeight(const MatchRow& row, double own, double partners, double in_
   return weight;
 }
 
-// Whether another claim of the row with as many hits is still free.
+// Whether another claim of the row with as many hits is still unassigned.
 bool FreeOthers(const MatchRow& row, uint32_t index, const Assignment& others, uint32_t partner) {
   double hits = 0;
   for (const PartnerClaim& claim : row.claims) {
@@ -120,7 +121,7 @@ RowWeights WeighRow(const std::vector<MatchRow>& own, uint32_t index, const Assi
   const double visible =
       tried ? std::max<double>(row.visible, static_cast<double>(row.claims.size())) : partners;
 
-  // The rate at which somebody who is not the partner hits.
+  // The hit rate of a flow that is not the partner.
   double coincidence = 1;
   if (tried) {
     coincidence = visible > 1 ? std::min(1.0, Rate(second, best_trials))
@@ -128,7 +129,7 @@ RowWeights WeighRow(const std::vector<MatchRow>& own, uint32_t index, const Assi
                               : kUnknownLockStep;
     coincidence += (1 - coincidence) * UnknownAfter(first);
   }
-  // How well the best one's hits go with its only being in step with the partner.
+  // How likely the hits of the best claim are if it is only in lock step with the partner.
   double in_step = coincidence;
   if (tried && visible > 1 && first > 0) {
     in_step = std::max(kUnseenPrior * coincidence,
@@ -163,13 +164,13 @@ RowWeights WeighRow(const std::vector<MatchRow>& own, uint32_t index, const Assi
 
 double DistinctHits(const MatchRow& row, uint32_t index, const RowWeights& weights,
                     const Assignment& others, uint32_t partner) {
-  // What hangs on other pairs being right speaks for at most so many.
+  // Evidence by elimination, which depends on other pairs being right, counts at most this much.
   constexpr double kByElimination = 3;
   if (row.trials == 0) return 0;
   for (size_t i = 0; i < row.claims.size(); ++i) {
     const PartnerClaim& claim = row.claims[i];
     if (claim.partner != partner) continue;
-    // Equal hits leave `best` at the first of them: the right one may be another.
+    // With equal hits, `best` is the first one, but another one may be right.
     if (i != weights.best && row.claims[weights.best].hits > claim.hits) return 0;
     const double by_elimination =
         FreeOthers(row, index, others, partner) ? 0 : std::min<double>(kByElimination, claim.hits);

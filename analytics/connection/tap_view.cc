@@ -14,7 +14,7 @@ struct View {
   std::vector<uint32_t> rows;
 };
 
-// Of the view's rows, into `most`.
+// Writes the limits of the view's rows to `most`.
 void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, size_t requesters,
                         std::vector<double>& most) {
   const auto responders = static_cast<uint32_t>(view.rows.size());
@@ -31,10 +31,10 @@ void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, siz
       answered[claim.partner] = true;
     }
   }
-  std::vector<int64_t> surplus(responders + requesters);  // of responders
+  std::vector<int64_t> surplus(responders + requesters);  // responders minus requesters, by group
   for (uint32_t i = 0; i < responders; ++i) ++surplus[groups.RootOf(i)];
   for (uint32_t i = 0; i < requesters; ++i) surplus[groups.RootOf(responders + i)] -= answered[i];
-  // Requests that nothing answers are groups as well.
+  // Requests without any response form groups as well.
   uint32_t in_part = view.visible - std::min(view.visible, answered_count);
   uint32_t count = in_part;
   for (uint32_t i = 0; i < responders + requesters; ++i) {
@@ -46,7 +46,7 @@ void MostObservationsAt(const View& view, const std::vector<MatchRow>& rows, siz
   constexpr double kPartialCosts = 3;
   const double in_step = std::max(1.0, count - in_part - kPartialCosts * in_part);
   for (uint32_t i = 0; i < responders; ++i) {
-    // Where order tells, each look at a group that is there as a whole is one of its own.
+    // With known order, each observation of a complete group is independent.
     constexpr double kManyLooks = 1e6;
     const bool told_apart = rows[view.rows[i]].ordered && surplus[groups.RootOf(i)] == 0;
     most[view.rows[i]] = told_apart ? kManyLooks : in_step;

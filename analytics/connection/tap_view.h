@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much PSN echo can say where queue pairs count from 0, as NCCL's do. Stripes then run in lock
-// step: responses repeat the PSNs of any of them, and looking again shows the same once more. If
-// the tap sees one stripe's requests and another's responses, as a spine switch does when ECMP
-// spreads them, the two look like partners for ever.
+// Limits the value of PSN echo where PSNs start at 0, as with NCCL. Stripes then run in lock step:
+// a response's PSN matches all of them, and further observations add no information. A tap that
+// sees one stripe's requests and another's responses, such as a spine switch under ECMP, would
+// always consider the two as partners.
 //
-// What speaks against that is the tap's view as a whole. Flows that are in step form a group; a
-// tap that sees requests and responses of a group in equal numbers sees it whole. If the tap saw
-// each flow with probability 1/2, a group of two would look whole 4 times in 9, larger ones less
-// often: a whole group doubles the odds that the tap sees both directions of all, and so counts as
-// one observation. In such a view 1 group in 16 may still look otherwise (sampling, an idle flow),
-// which halves the odds three times.
+// The view of the tap as a whole counters this. Flows in lock step form a group. If the tap
+// observes equal numbers of requests and responses of a group, its view of the group is complete.
+// If the tap saw each flow with probability 1/2, a group of two would look complete in 4 of 9
+// cases, and larger groups less often. A complete group therefore doubles the odds that the tap
+// sees both directions of all flows and counts as one observation. In a complete view 1 of 16
+// groups may still look incomplete (because of sampling or an idle flow), which halves the odds
+// three times.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@
 
 namespace rocescope {
 
-// Of each row of `responders`: the most that its PSN echo is worth. 1 where nothing else is seen: a
-// lone pair is as likely a stranger as not.
+// Returns the upper limit of independent observations from PSN echo for each row of `responders`.
+// The limit is 1 without other evidence: a lone pair may equally well be two unrelated flows.
 std::vector<double> MostObservations(const std::vector<MatchRow>& responders, size_t requesters);
 
 }  // namespace rocescope

@@ -22,27 +22,27 @@ TEST(TapView, ALonePairIsOneObservation) {
   EXPECT_THAT(MostObservations({Row(1, {0})}, 1), ElementsAre(1));
 }
 
-TEST(TapView, EachWholeGroupIsOneObservation) {
+TEST(TapView, EachCompleteGroupIsOneObservation) {
   EXPECT_THAT(MostObservations({Row(4, {0}), Row(4, {1}), Row(4, {2, 3}), Row(4, {2, 3})}, 4),
               ElementsAre(3, 3, 3, 3));
 }
 
-TEST(TapView, TwoRequestersThatOneResponderAnswersShowThatTheTapSeesParts) {
+TEST(TapView, TwoRequestersOfOneResponderShowAPartialView) {
   EXPECT_THAT(MostObservations({Row(4, {0}), Row(4, {1}), Row(4, {2, 3})}, 4),
               ElementsAre(1, 1, 1));
 }
 
-TEST(TapView, ARequesterThatNobodyAnswersShowsThatTheTapSeesParts) {
+TEST(TapView, AnUnansweredRequesterShowsAPartialView) {
   EXPECT_THAT(MostObservations({Row(3, {0}), Row(3, {1})}, 3), ElementsAre(1, 1));
 }
 
-TEST(TapView, OfManyGroupsOneMayLookPartial) {
+TEST(TapView, OneOfManyGroupsMayLookPartial) {
   std::vector<MatchRow> rows;
   for (uint32_t i = 0; i < 9; ++i) rows.push_back(Row(10, {i}));
-  EXPECT_EQ(MostObservations(rows, 10)[0], 6) << "nine whole ones less three";
+  EXPECT_EQ(MostObservations(rows, 10)[0], 6) << "nine complete groups minus three";
 }
 
-TEST(TapView, TapsAreJudgedApart) {
+TEST(TapView, TapsAreEvaluatedSeparately) {
   MatchRow elsewhere = Row(1, {1});
   elsewhere.tap = 7;
   EXPECT_THAT(MostObservations({Row(2, {0}), Row(2, {2}), elsewhere}, 3), ElementsAre(2, 2, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long packets took from one place to the next, window by window. By the stamps of two clocks:
-// what is compared are windows, never places.
+// Delays of packets between two places per analysis window. They are differences between two
+// clocks: compare windows of one place, never different places.
 #pragma once
 
 #include <compare>
@@ -13,39 +13,43 @@
 namespace rocescope {
 
 enum class DelayKind : uint8_t {
-  kTransit,     // from the ingress of a switch to the ingress of a later one, queues included
-  kNotice,      // the same, of congestion notifications
-  kWire,        // from leaving a switch to coming to the next one, by INT
-  kTurnaround,  // from the ingress of a NIC's switch to the ingress of its answer there
+  kTransit,  // from the ingress of a switch to the ingress of a later one, including queueing
+  kNotice,   // the same for CNPs
+  kWire,     // from the egress of a switch to the ingress of the next one, by INT
+  // From the ingress of a request at the NIC's switch to the ingress of its response there.
+  kTurnaround,
 };
 
 struct DelayKey {
   DelayKind kind = DelayKind::kTransit;
   topology::NodeIndex from = topology::kNone;
-  // A port of the later switch; its node, where the mirror tells no port. Of a turnaround, the NIC.
+  // A port of the later switch; its node if the mirror does not identify the port; for a
+  // turnaround, the NIC.
   uint32_t to = topology::kNone;
   bool to_node = false;
-  uint8_t hops = 0;  // links between the two; 0 of a turnaround
+  uint8_t hops = 0;  // links between the two places; 0 for a turnaround
 
   friend auto operator<=>(const DelayKey&, const DelayKey&) = default;
 };
 
 struct DelayWindow {
-  int64_t window = 0;  // its number since the epoch
-  int64_t least = 0;   // ns, as are the following
+  int64_t window = 0;  // window number since the epoch
+  int64_t least = 0;   // nanoseconds, as in the values below
   int64_t most = 0;
-  int64_t next_most = 0;  // the second largest: one may be a mistake; of a single packet, its own
+  // Second largest, because one may be an error; equal to `most` for a single packet.
+  int64_t next_most = 0;
   int64_t sum = 0;
   uint32_t count = 0;
-  uint32_t late = 0;  // took longer than the quickest by more than others' frames in front explain
+  // Packets that were slower than the fastest by more than frames ahead of them explain.
+  uint32_t late = 0;
 
   int64_t Mean() const { return sum / static_cast<int64_t>(count); }
 };
 
-// By place; windows ascending, those without a packet left out.
+// Keyed by place; windows are ascending and contain at least one packet.
 using Delays = std::map<DelayKey, std::vector<DelayWindow>>;
 
-// What a switch put into one of its queues, by INT.
+// Packets that a switch put into one of its queues, by INT.
 struct QueueCount {
   uint8_t queue = 0;
   uint32_t notices = 0;
@@ -54,13 +58,13 @@ struct QueueCount {
   friend bool operator==(const QueueCount&, const QueueCount&) = default;
 };
 
-// Into which queues a switch put congestion notifications, and other packets, by INT; and how many
-// of the former a mirror lost sight of.
+// Queues into which a switch put CNPs and other packets, by INT, and the number of CNPs that
+// disappeared from the mirrors.
 struct QueueUse {
-  int64_t window = 0;              // its number since the epoch
-  std::vector<QueueCount> queues;  // in no order, at most kMaxQueues
-  // Of notifications that a mirror saw here: not seen further on, though others of the flow were.
-  // The mirror lost its copy, or the fabric lost the notification.
+  int64_t window = 0;              // window number since the epoch
+  std::vector<QueueCount> queues;  // unordered, at most kMaxQueues
+  // CNPs that a mirror observed here but no later mirror, although other CNPs of the flow were
+  // observed there. Either the mirror lost its copy or the fabric lost the CNP.
   uint32_t unmatched = 0;
 
   static constexpr size_t kMaxQueues = 16;
@@ -68,7 +72,7 @@ struct QueueUse {
   friend bool operator==(const QueueUse&, const QueueUse&) = default;
 };
 
-// By switch; windows ascending, those without either left out.
+// Keyed by switch; windows are ascending and not empty.
 using QueueUses = std::map<topology::NodeIndex, std::vector<QueueUse>>;
 
 }  // namespace rocescope

@@ -16,10 +16,12 @@ using topology::NodeIndex;
 
 namespace {
 
-// What goes first waits for one frame of another queue at most; this is two, of 4 kB.
+// A packet of the highest priority waits for at most one frame of another queue; this allows two
+// frames of 4 kB.
 constexpr int64_t kLateBits = 70'000;
 
-// Switches whose clocks are a second apart do not know the time, and stamps may be any 64 bits.
+// Clocks that differ by a second are not synchronised, and timestamps can be arbitrary 64-bit
+// values.
 bool CanBe(int64_t ns) {
   constexpr int64_t kMost = 1'000'000'000;
   return ns <= kMost && ns >= -kMost;
@@ -36,7 +38,7 @@ DelayTracker::DelayTracker(const topology::Fabric& fabric, const DelayOptions& o
 
 void DelayTracker::LearnTap(const TapPlace& place) {
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1);
-  // What leaves is stamped elsewhere than what comes.
+  // Egress copies are timestamped elsewhere than ingress copies.
   if (place.side == TapSide::kEgress) return;
   Where& where = of_tap_[place.tap];
   where.node = fabric_.FindSwitchByErspan(place.switch_address);
@@ -71,8 +73,8 @@ void DelayTracker::Add(const ObservationRecord& record) {
   });
 }
 
-// Room for one more: flows that were not there for a window give way, which is looked for once a
-// window at most.
+// Whether there is space for one more flow. Flows absent for a window are evicted; the search runs
+// at most once per window.
 template <typename Flows>
 bool DelayTracker::HasRoom(Flows& flows, Timestamp now, Timestamp& swept) {
   if (flows.size() < options_.flows) return true;
@@ -90,8 +92,8 @@ QueueUse* DelayTracker::UseOf(NodeIndex node, Timestamp when) {
   return EntryOf(queues_[node], when.time_since_epoch() / options_.window);
 }
 
-// Of a notification there is no telling which it is: where two of a flow may be the one, none is.
-// One that was lost stays in the way for a while.
+// CNPs of a flow are indistinguishable: if two of them are possible, none is matched. A lost CNP
+// blocks matching for a while.
 void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen& seen) {
   constexpr size_t kMost = 16;
   SettleNotices(seen.arrival);
@@ -109,7 +111,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
     }
     return is_gone;
   });
-  // It may be the one that was taken for late further on.
+  // This may be the CNP that was considered late further on.
   std::erase_if(late_notices_, [&](const LateNotice& late) {
     return late.flow == flow && late.from.where == seen.where && late.from.ttl == seen.ttl &&
            late.from.time < seen.time && seen.time < late.to.time;
@@ -122,7 +124,7 @@ void DelayTracker::AddNotice(const ObservationRecord& record, const Trails::Seen
     if (std::ranges::count_if(under_way, is_before) == 1) {
       MatchNotice(flow, *before, seen, notices);
     }
-    // The oldest has come, whichever it was.
+    // One of them has arrived; remove the oldest.
     under_way.erase(before);
   }
   const bool twice = std::ranges::any_of(under_way, [&](const Trails::Seen& other) {
@@ -157,8 +159,8 @@ void DelayTracker::SettleNotices(Timestamp now) {
   }
 }
 
-// Hosts have many queue pairs between them, and their PSNs may be the same: an ACK belongs to that
-// flow whose requests its flow has answered before.
+// Two hosts have many queue pairs between them, possibly with equal PSNs. An ACK belongs to the
+// flow whose requests its flow has acknowledged before.
 bool DelayTracker::AreKnownPartners(const FlowKey& ack, const FlowKey& request, Timestamp now) {
   constexpr uint8_t kSure = 8;
   const auto at = partners_.find(ack);
@@ -191,12 +193,12 @@ void DelayTracker::AddTurnaround(const ObservationRecord& record, NodeIndex node
     const NicIndex nic =
         fabric_.FindNic({.segment = record.flow.segment, .address = record.flow.destination});
     if (EdgeOf(nic) != node) return;
-    // Clocks are corrected later, maybe backwards.
+    // Clock corrections may change later and move times backwards.
     const Duration since = std::chrono::abs(record.event_time - slot.time);
     const bool again = slot.key == key && since < options_.apart;
     // Another tap's copy.
     if (again && slot.flow == record.flow && since < std::chrono::microseconds(1)) return;
-    // Another flow's, or sent again: there is no telling which of the two the ACK is for.
+    // Another flow's request or a retransmission: the ACK could belong to either.
     slot = {.key = key, .flow = record.flow, .time = record.event_time, .ambiguous = again};
   } else if (record.kind == ObservationKind::kAcknowledge && slot.key == key && !slot.ambiguous &&
              record.flow.source == slot.flow.destination &&
@@ -273,7 +275,7 @@ void DelayTracker::AddTransit(DelayKind kind, const Trails::Seen& from, const Tr
   Count(KeyOf(kind, from, to), to.arrival, (to.time - from.time).count() - stay);
 }
 
-// By the slowest of the node's links; those further on are about as fast.
+// Uses the slowest of the node's links, assuming that links further on are about as fast.
 int64_t DelayTracker::LateFrom(NodeIndex node, uint8_t hops) const {
   uint64_t slowest = UINT64_MAX;
   const topology::Node& from = fabric_.node(node);

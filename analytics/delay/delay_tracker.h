@@ -19,17 +19,17 @@
 namespace rocescope {
 
 struct DelayOptions {
-  Duration window = std::chrono::seconds(1);  // of analysis
-  size_t packets = 1u << 15;                  // remembered; a power of two
+  Duration window = std::chrono::seconds(1);  // length of an analysis window
+  size_t packets = 1u << 15;                  // packets remembered; a power of two
   size_t places = 1u << 18;
-  size_t flows = 1u << 16;  // of notifications; likewise of ACKs
-  // Copies and answers that come later are of a packet that was sent again.
+  size_t flows = 1u << 16;  // flows with CNPs; the same limit applies to flows with ACKs
+  // Copies and responses that arrive later than this belong to a retransmission.
   Duration apart = std::chrono::milliseconds(1);
 };
 
 class DelayTracker {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit DelayTracker(const topology::Fabric& fabric, const DelayOptions& options = {});
 
   void LearnTap(const TapPlace& place);
@@ -38,40 +38,42 @@ class DelayTracker {
   const Delays& delays() const { return delays_; }
   const QueueUses& queues() const { return queues_; }
   uint64_t places_refused() const { return places_refused_; }
-  // Notifications and ACKs: all places were taken by flows that were there in the last window.
+  // Records dropped because the table of CNP or ACK flows was full of flows from the last window.
   uint64_t flows_refused() const { return flows_refused_; }
-  uint64_t impossible() const { return impossible_; }  // delays: longer than any, or stamps wrong
+  // Delays ignored because they exceed any possible delay or a timestamp is wrong.
+  uint64_t impossible() const { return impossible_; }
 
  private:
   struct Where {
     topology::NodeIndex node = topology::kNone;
-    topology::PortIndex port = topology::kNone;  // of ingress
-    int64_t stay = 0;                            // ns in the switch, by INT
+    topology::PortIndex port = topology::kNone;  // ingress port
+    int64_t stay = 0;                            // residence time in the switch in ns, by INT
 
     friend bool operator==(const Where& a, const Where& b) { return a.node == b.node; }
   };
   using Trails = PacketTrails<Where>;
-  // The last request between two hosts with this PSN that came to its NIC's switch.
+  // The latest request between two hosts with this PSN that reached the switch of its NIC.
   struct Request {
     uint64_t key = 0;
     FlowKey flow;
     Timestamp time;
-    bool ambiguous = false;  // another queue pair's was under way too
+    bool ambiguous = false;  // a request of another queue pair was in flight, too
   };
-  // Notifications of one flow.
+  // CNPs of one flow.
   struct Notices {
-    std::vector<Trails::Seen> under_way;          // that went by and were not seen further on
-    std::vector<topology::NodeIndex> goes_on_at;  // where others were, and further on
+    std::vector<Trails::Seen> under_way;  // CNPs that passed here and were not observed further on
+    // Nodes where other CNPs were observed, here and further on.
+    std::vector<topology::NodeIndex> goes_on_at;
     Timestamp last;
   };
-  // One that seems late is another one if a mirror's copies are missing or come in another order:
-  // it waits until all copies have come.
+  // A CNP that seems late may be a different one if copies are missing or reordered. It waits here
+  // until all copies have arrived.
   struct LateNotice {
     uint64_t flow = 0;
     Trails::Seen from;
     Trails::Seen to;
   };
-  // Whose ACKs are about whose requests, by what was seen.
+  // The observed association of ACK flows with request flows.
   struct Partner {
     FlowKey request;
     uint8_t times = 0;
@@ -79,7 +81,8 @@ class DelayTracker {
   };
   struct Way {
     int64_t quickest = 0;  // ns
-    int64_t late = 0;      // more than this behind the quickest is no frame in front
+    // A packet slower than the fastest by more than this was not just behind another frame.
+    int64_t late = 0;
   };
 
   void Add(const ObservationRecord& record);
@@ -106,10 +109,10 @@ class DelayTracker {
   Trails trails_;
   Trails int_trails_;
   std::vector<Request> requests_;
-  std::unordered_map<uint64_t, Notices> notices_;  // by flow
+  std::unordered_map<uint64_t, Notices> notices_;  // indexed by flow
   Delays delays_;
-  std::deque<LateNotice> late_notices_;                         // in order of arrival
-  std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // by the flow of the ACKs
+  std::deque<LateNotice> late_notices_;                         // sorted in order of arrival
+  std::unordered_map<FlowKey, Partner, FlowKeyHash> partners_;  // indexed by flow of the ACKs
   std::map<DelayKey, Way> ways_;
   QueueUses queues_;
   Timestamp notices_swept_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets on a way whose times are made up here: what is expected is what was put in.
+// Packets on a path with synthetic times; the expected delays are those put in.
 #include "analytics/delay/delay_tracker.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ constexpr int64_t kBegin = 1'000'000'000;
 
 class DelayTrackerTest : public testing::Test {
  protected:
-  // host0 and host1 at leaf0 and leaf1, one spine between them; each switch's mirror names ports.
+  // host0 and host1 at leaf0 and leaf1 with one spine between them; the mirrors identify ports.
   DelayTrackerTest()
       : leaf0_(fabric_.FindNode("leaf0")),
         leaf1_(fabric_.FindNode("leaf1")),
@@ -42,7 +42,7 @@ class DelayTrackerTest : public testing::Test {
     }
     return topology::kNone;
   }
-  // A tap of its own for each port of ingress.
+  // A separate tap for each ingress port.
   TapId TapAt(NodeIndex node, NodeIndex from) {
     const PortIndex port = PortTo(node, from);
     const TapPlace place{.tap = static_cast<TapId>(port),
@@ -99,7 +99,7 @@ class DelayTrackerTest : public testing::Test {
   DelayTracker small_{fabric_, {.window = milliseconds(1), .places = 0}};
 };
 
-TEST_F(DelayTrackerTest, APacketIsFollowedFromSwitchToSwitch) {
+TEST_F(DelayTrackerTest, FollowsAPacketFromSwitchToSwitch) {
   const NodeIndex host = fabric_.FindNode("host0");
   for (uint32_t i = 0; i < 3; ++i) {
     See(leaf0_, host, 100'000 * i, Request(i, 64));
@@ -118,8 +118,8 @@ TEST_F(DelayTrackerTest, APacketIsFollowedFromSwitchToSwitch) {
   EXPECT_EQ(windows[0].count, 3u);
 }
 
-// A clock that is an hour off, and a packet that both saw at one moment.
-TEST_F(DelayTrackerTest, StampsThatAreFarApartAreNoDelayAndAreCounted) {
+// One clock is an hour off, and both observe a packet at the same time.
+TEST_F(DelayTrackerTest, CountsAndIgnoresImpossibleDelays) {
   const NodeIndex host = fabric_.FindNode("host0");
   for (const int64_t hours : {1, -1}) {
     const auto psn = static_cast<uint32_t>(hours + 10);
@@ -136,7 +136,7 @@ TEST_F(DelayTrackerTest, StampsThatAreFarApartAreNoDelayAndAreCounted) {
   EXPECT_EQ(tracker_.impossible(), 2u);
 }
 
-TEST_F(DelayTrackerTest, WindowsAreApart) {
+TEST_F(DelayTrackerTest, KeepsWindowsSeparate) {
   const NodeIndex host = fabric_.FindNode("host0");
   for (const int64_t ms : {0, 1, 3}) {
     See(leaf0_, host, ms * 1'000'000, Request(static_cast<uint32_t>(ms), 64));
@@ -148,7 +148,7 @@ TEST_F(DelayTrackerTest, WindowsAreApart) {
   EXPECT_EQ(windows[2].least, 2003);
 }
 
-TEST_F(DelayTrackerTest, APacketThatWasSentAgainSaysNothing) {
+TEST_F(DelayTrackerTest, IgnoresRetransmittedPackets) {
   const NodeIndex host = fabric_.FindNode("host0");
   See(leaf0_, host, 0, Request(1, 64));
   See(leaf0_, host, 50'000, Request(1, 64));
@@ -156,7 +156,7 @@ TEST_F(DelayTrackerTest, APacketThatWasSentAgainSaysNothing) {
   EXPECT_TRUE(tracker_.delays().empty());
 }
 
-// Which flow's ACKs they are the first one says.
+// The first ACK shows which flow the ACKs belong to.
 TEST_F(DelayTrackerTest, ARequestAndItsAckGiveTheTurnaroundOfANic) {
   See(leaf1_, spine_, 0, Request(4, 62));
   See(leaf1_, fabric_.FindNode("host1"), 1500, Ack(4, 64));
@@ -168,7 +168,7 @@ TEST_F(DelayTrackerTest, ARequestAndItsAckGiveTheTurnaroundOfANic) {
   EXPECT_EQ(windows[0].least, 1700);
 }
 
-TEST_F(DelayTrackerTest, TwoQueuePairsWithOnePsnGiveNoTurnaround) {
+TEST_F(DelayTrackerTest, IgnoresTwoQueuePairsWithOnePsn) {
   ObservationRecord other = Request(5, 62);
   other.flow.destination_qpn = Qpn{8};
   See(leaf1_, spine_, 0, Request(5, 62));
@@ -177,8 +177,8 @@ TEST_F(DelayTrackerTest, TwoQueuePairsWithOnePsnGiveNoTurnaround) {
   EXPECT_TRUE(WindowsOf(DelayKind::kTurnaround).empty());
 }
 
-// The first copy's ACK would seem to come 200 ns after the second.
-TEST_F(DelayTrackerTest, ARequestThatWasSentAgainGivesNoTurnaround) {
+// The first copy's ACK would seem to arrive 200 ns after the second request.
+TEST_F(DelayTrackerTest, IgnoresRetransmittedRequests) {
   const NodeIndex host = fabric_.FindNode("host1");
   for (uint32_t psn = 1; psn <= 3; ++psn) {
     See(leaf1_, spine_, 100'000 * psn, Request(psn, 62));
@@ -191,8 +191,8 @@ TEST_F(DelayTrackerTest, ARequestThatWasSentAgainGivesNoTurnaround) {
   EXPECT_EQ(windows[0].least, 1700);
 }
 
-// The mirror lost the copy of the request that the ACK is for; another queue pair has the same PSN.
-TEST_F(DelayTrackerTest, AnAckIsNotTakenForThatOfAnotherQueuePair) {
+// The mirror lost the request to which the ACK belongs; another queue pair uses the same PSN.
+TEST_F(DelayTrackerTest, DoesNotMatchAnAckOfAnotherQueuePair) {
   const NodeIndex host = fabric_.FindNode("host1");
   for (uint32_t psn = 1; psn <= 3; ++psn) {
     See(leaf1_, spine_, 100'000 * psn, Request(psn, 62));
@@ -208,20 +208,20 @@ TEST_F(DelayTrackerTest, AnAckIsNotTakenForThatOfAnotherQueuePair) {
   EXPECT_EQ(windows[0].most, 1700);
 }
 
-TEST_F(DelayTrackerTest, TheSendersOwnSwitchSeesNoTurnaround) {
+TEST_F(DelayTrackerTest, MeasuresNoTurnaroundAtTheSendersSwitch) {
   See(leaf0_, fabric_.FindNode("host0"), 0, Request(5, 64));
   See(leaf0_, spine_, 5000, Ack(5, 62));
   EXPECT_TRUE(WindowsOf(DelayKind::kTurnaround).empty());
 }
 
-TEST_F(DelayTrackerTest, ANotificationThatWaitedIsLate) {
+TEST_F(DelayTrackerTest, CountsADelayedCnpAsLate) {
   const NodeIndex host = fabric_.FindNode("host1");
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t begin = 2'000'000 * i;
     See(leaf1_, host, begin, Notice(64));
     See(spine_, leaf1_, begin + (i == 3 ? 40'000 : 1000), Notice(63));
   }
-  See(spine_, leaf1_, 8'000'000, Notice(63));  // all copies have come by then
+  See(spine_, leaf1_, 8'000'000, Notice(63));  // all copies have arrived by then
   uint32_t late = 0;
   uint32_t all = 0;
   for (const DelayWindow& window : WindowsOf(DelayKind::kNotice)) {
@@ -232,12 +232,12 @@ TEST_F(DelayTrackerTest, ANotificationThatWaitedIsLate) {
   EXPECT_EQ(late, 1u);
 }
 
-// The copy of the second at the leaf comes behind that at the spine.
-TEST_F(DelayTrackerTest, ANotificationWhoseOwnCopyComesLaterIsNoLateOne) {
+// The leaf's copy of the second CNP arrives after the spine's.
+TEST_F(DelayTrackerTest, DoesNotCountACnpAsLateWhoseCopyArrivesLater) {
   const NodeIndex host = fabric_.FindNode("host1");
   See(leaf1_, host, 0, Notice(64));
   See(spine_, leaf1_, 1000, Notice(63));
-  See(leaf1_, host, 2'000'000, Notice(64));  // lost behind the leaf
+  See(leaf1_, host, 2'000'000, Notice(64));  // lost after the leaf
   See(spine_, leaf1_, 2'051'000, Notice(63));
   See(leaf1_, host, 2'050'000, Notice(64));
   See(spine_, leaf1_, 8'000'000, Notice(63));
@@ -247,7 +247,7 @@ TEST_F(DelayTrackerTest, ANotificationWhoseOwnCopyComesLaterIsNoLateOne) {
   EXPECT_EQ(windows[0].most, 1000);
 }
 
-TEST_F(DelayTrackerTest, NotificationsThatAreNotSeenFurtherOnAreCounted) {
+TEST_F(DelayTrackerTest, CountsCnpsThatDisappear) {
   const NodeIndex host = fabric_.FindNode("host1");
   See(leaf1_, host, 0, Notice(64));
   EXPECT_FALSE(tracker_.queues().contains(leaf1_)) << "it may be the last switch";
@@ -260,8 +260,8 @@ TEST_F(DelayTrackerTest, NotificationsThatAreNotSeenFurtherOnAreCounted) {
                                    QueueUse{.window = 1004, .unmatched = 1}));
 }
 
-// Two frames of 4 kB, of which one may be in front, take 700 ns at 100 Gb/s and 2.8 us at 25.
-TEST_F(DelayTrackerTest, OnASlowFabricAFrameInFrontTakesLonger) {
+// Two frames of 4 kB, one of which may be ahead, take 700 ns at 100 Gb/s and 2.8 us at 25 Gb/s.
+TEST_F(DelayTrackerTest, ToleratesLongerWaitsOnSlowLinks) {
   for (const uint64_t speed : {25u, 100u}) {
     const Fabric fabric = topology::Generate({.hosts = 2,
                                               .leaves = 2,
@@ -296,8 +296,8 @@ TEST_F(DelayTrackerTest, OnASlowFabricAFrameInFrontTakesLonger) {
   }
 }
 
-// The first was lost behind the leaf: the second one could be taken for it.
-TEST_F(DelayTrackerTest, NotificationsThatMayBeEachOtherAreNotMatched) {
+// The first one was lost after the leaf: the second one could be mistaken for it.
+TEST_F(DelayTrackerTest, DoesNotMatchAmbiguousCnps) {
   const NodeIndex host = fabric_.FindNode("host1");
   See(leaf1_, host, 0, Notice(64));
   See(leaf1_, host, 50'000, Notice(64));
@@ -316,7 +316,7 @@ HopRecord Postcard(const Fabric& fabric, NodeIndex node, const FlowKey& flow, ui
   return hop;
 }
 
-TEST_F(DelayTrackerTest, IntTellsWhichQueueNotificationsShare) {
+TEST_F(DelayTrackerTest, CountsQueuesOfCnpsByInt) {
   RecordBatch batch;
   batch.hops.push_back(Postcard(fabric_, leaf0_, flow_, wire::kOpcodeWriteMiddle, 3));
   batch.hops.push_back(Postcard(fabric_, leaf0_, back_, wire::kOpcodeCnp, 3));
@@ -334,11 +334,11 @@ TEST_F(DelayTrackerTest, IntTellsWhichQueueNotificationsShare) {
   EXPECT_THAT(tracker_.queues().at(spine_),
               testing::ElementsAre(QueueUse{
                   .window = 1000, .queues = {{.queue = 3, .data = 1}, {.queue = 6, .notices = 1}}}))
-      << "ACKs are no data";
+      << "ACKs carry no data";
 }
 
-// Three flows of notifications, and room for two.
-TEST_F(DelayTrackerTest, FlowsThatWereNotThereForAWindowGiveWay) {
+// Three flows of CNPs, with space for two.
+TEST_F(DelayTrackerTest, EvictsFlowsAbsentForAWindow) {
   DelayTracker few(fabric_, {.window = milliseconds(1), .flows = 2});
   for (const NodeIndex node : {leaf1_, spine_}) {
     few.LearnTap(
@@ -363,7 +363,7 @@ TEST_F(DelayTrackerTest, FlowsThatWereNotThereForAWindowGiveWay) {
   for (const uint32_t qpn : {1, 2, 3}) see(leaf1_, qpn, 10'000);
   EXPECT_EQ(few.flows_refused(), 1u);
   for (const uint32_t qpn : {1, 2, 3}) see(spine_, qpn, 11'000);
-  EXPECT_EQ(count(), 2u) << "those that were there before are followed on";
+  EXPECT_EQ(count(), 2u) << "flows that were present before remain tracked";
   EXPECT_EQ(few.flows_refused(), 2u);
   see(leaf1_, 3, 2'000'000);
   see(spine_, 3, 2'001'000);

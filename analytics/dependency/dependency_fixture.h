@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four hosts at two leaves under two spines, two NICs and GPUs each: host0 and host1 at leaf0, the
-// others at leaf1. Nobody does anything until a test says so.
+// Four hosts with two NICs and two GPUs each at two leaves under two spines: host0 and host1 at
+// leaf0, the others at leaf1. There is no traffic until a test adds some.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ class DependencyTest : public testing::Test {
  protected:
   static constexpr uint32_t kNics = 2;
 
-  // At the host's first NIC and GPU.
+  // A rank at the host's first NIC and GPU.
   JobRank RankAt(int number, const char* host) const {
     JobRank rank;
     rank.rank = number;
@@ -38,7 +38,7 @@ class DependencyTest : public testing::Test {
     return {.job = job, .rank = member, .member = member};
   }
 
-  // From a host's NIC to another's; packets the other way have no number that anybody knows.
+  // Adds a connection between two hosts' NICs; the queue pair number of the sender is unknown.
   Connection& AddConnection(const char* from, const char* to, uint32_t qpn,
                             std::optional<RankClaim> sender, std::optional<RankClaim> receiver,
                             size_t nic = 0) {
@@ -49,7 +49,7 @@ class DependencyTest : public testing::Test {
     attribution_.endpoints.push_back({receiver, sender});
     return connections_.back();
   }
-  // Its way, by names of nodes.
+  // Adds a path by node names.
   PathStretch& AddWay(const std::vector<std::string>& nodes, uint32_t qpn,
                       PathState state = PathState::kExact) {
     PathStretch stretch{.state = state};
@@ -63,7 +63,7 @@ class DependencyTest : public testing::Test {
     if (paths_.empty() || paths_.back().flow != flow) paths_.push_back({.flow = flow});
     return paths_.back().stretches.emplace_back(stretch);
   }
-  // "job-1" with ranks at host0 and host3, whose one flow goes by spine0.
+  // Adds "job-1" with ranks at host0 and host3, whose only flow uses spine0.
   void AddSmallJob() {
     const uint32_t job = AddJob("job-1", {RankAt(0, "host0"), RankAt(1, "host3")});
     attribution_.jobs[job].job.communicators.push_back(
@@ -75,7 +75,7 @@ class DependencyTest : public testing::Test {
   IpAddress AddressOf(std::string_view host, size_t nic = 0) const {
     return fabric_.nic(fabric_.NicsOf(fabric_.FindNode(host))[nic]).addresses[0].address;
   }
-  // The first one.
+  // Returns the first port of `from` that is linked to `to`.
   topology::PortIndex Port(std::string_view from, std::string_view to) const {
     const topology::Node& node = fabric_.node(fabric_.FindNode(from));
     for (uint32_t i = 0; i < node.port_count; ++i) {

@@ -28,15 +28,16 @@ class DependencyGraph::Edges {
     if (edges_.size() >= next_) Tidy();
   }
 
-  // Ascending, each once.
+  // Ascending, unique.
   std::vector<Edge> Take() && {
     Tidy();
     return std::move(edges_);
   }
 
  private:
-  // Thousands of flows of one rank need the same links: now and then, so that memory is that of
-  // different edges, and no more than twice the time of sorting once.
+  // Thousands of flows of one rank need the same links. Duplicates are removed from time to time,
+  // so that memory is bounded by the distinct edges, at no more than twice the cost of sorting
+  // once.
   void Tidy() {
     std::ranges::sort(edges_);
     const auto doubles = std::ranges::unique(edges_);
@@ -52,7 +53,7 @@ class DependencyGraph::Edges {
 
 namespace {
 
-// The last stretch of the flow while it was this connection's: queue pair numbers are reused.
+// Returns the flow's last path during this connection, because queue pair numbers are reused.
 const PathStretch* LastWay(const FlowPath& path, const Connection& connection) {
   const Timestamp until = connection.valid_until.value_or(Timestamp::max());
   for (const PathStretch& stretch : std::views::reverse(path.stretches)) {
@@ -65,7 +66,7 @@ bool IsWhole(const PathStretch& way) {
   return way.state == PathState::kExact || way.state == PathState::kLikely;
 }
 
-// The ports that send: all that are known, or believed.
+// Returns the known or likely sending ports.
 std::vector<PortIndex> PortsOn(const PathStretch& way) {
   if (IsWhole(way)) {
     return {way.path.hops().begin(), way.path.hops().end()};

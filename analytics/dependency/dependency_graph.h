@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who depends on what, from application to switch: job, communicator, rank, GPU, host, NIC, port,
-// link, switch. Of one snapshot; whoever asks pays for making it.
+// Dependencies from application to switch in one snapshot: job, communicator, rank, GPU, host, NIC,
+// port, link, switch. The graph is built on request.
 #pragma once
 
 #include <cstddef>
@@ -18,51 +18,56 @@
 
 namespace rocescope {
 
-// How much work hangs on something.
+// Amount of work that depends on an element.
 struct Reach {
   uint32_t jobs = 0;
   uint32_t ranks = 0;
-  uint32_t gpus = 0;   // on which those ranks run, as far as known,
-  uint32_t hosts = 0;  // likewise
+  uint32_t gpus = 0;   // known GPUs of those ranks
+  uint32_t hosts = 0;  // known hosts of those ranks
 
   friend bool operator==(const Reach&, const Reach&) = default;
 };
 
-// What is not known of ways is missing from the graph.
+// The graph does not contain unknown parts of paths.
 struct FlowCoverage {
-  uint64_t flows = 0;      // directions of connections that a job claims; of these
-  uint64_t known = 0;      // the whole way is known, or likely,
-  uint64_t partly = 0;     // or links that all possible ways have, or on which it was seen
-  uint64_t unclaimed = 0;  // flows that no job claims: what they use seems unused
+  uint64_t flows = 0;  // directions of connections that are attributed to a job
+  uint64_t known = 0;  // flows whose whole path is known or likely
+  // Flows for which only the links common to all possible paths, or the observed links, are known.
+  uint64_t partly = 0;
+  // Flows not attributed to any job: the elements that they use look unused.
+  uint64_t unclaimed = 0;
 
   friend bool operator==(const FlowCoverage&, const FlowCoverage&) = default;
 };
 
 class DependencyGraph {
  public:
-  // All must outlive it, and be of one snapshot. A job needs its communicators, these their ranks;
-  // a rank its host, its GPU, its NICs and the links that its flows, those it gets too, took last.
-  // Of a claim that names no rank with a log, the job needs them. A GPU and a NIC need their host,
-  // a NIC its port, a switch's port its switch, and a port and its link each other.
+  // All arguments must outlive the graph and belong to one snapshot. A job needs its communicators,
+  // and they need their ranks. A rank needs its host, its GPU, its NICs and the links last used by
+  // the flows that it sends or receives. If a claim names no rank with a log, the job needs these
+  // links. A GPU and a NIC need their host, a NIC its port, a switch port its switch, and a port
+  // and its link each other.
   //
-  // Takes the time of sorting flows times hops, well below a second for 100,000 flows of 10,000
-  // GPUs, and memory for each dependency once.
+  // Construction takes O(n log n) for n = flows times hops, well below one second for 100,000 flows
+  // of 10,000 GPUs. Each dependency is stored once.
   DependencyGraph(const topology::Fabric& fabric, const Attribution& attribution,
                   const ConnectionList& connections, const FlowPaths& paths);
 
   const Elements& elements() const { return elements_; }
   const FlowCoverage& coverage() const { return coverage_; }
 
-  // What it needs, directly or by others; itself left out. By kind and index. Nothing of an element
-  // that there is not. Takes the time of what it finds, and a bit for each element.
+  // Returns everything that the element needs, directly or indirectly, without the element itself,
+  // sorted by kind and index. The result is empty for an unknown element. Takes time linear in the
+  // result, plus one bit per element.
   std::vector<Element> NeedsOf(const Element& element) const;
-  // Who needs it: what is hit if it fails. Likewise.
+  // Returns everything that needs the element, directly or indirectly, and therefore fails with it.
+  // Order and cost are as for NeedsOf.
   std::vector<Element> BlastRadiusOf(const Element& element) const;
-  // Of a blast radius.
+  // Summarises a blast radius.
   Reach ReachOf(std::span<const Element> hit) const;
 
  private:
-  // Of one element: others, one behind the other.
+  // Adjacency lists of all elements in one array.
   struct Adjacency {
     std::vector<uint32_t> first;
     std::vector<uint32_t> others;
@@ -71,7 +76,7 @@ class DependencyGraph {
       return std::span(others).subspan(first[number], first[number + 1] - first[number]);
     }
   };
-  // By number: the first one needs the second one.
+  // Pairs of element numbers: the first needs the second.
   class Edges;
 
   void AddFabric(Edges& edges) const;

@@ -48,7 +48,7 @@ TEST_F(DependencyGraphTest, AGpuHitsItsRankItsCommunicatorAndItsJob) {
 }
 
 TEST_F(DependencyGraphTest, RanksOnOneGpuAreAllHitByIt) {
-  // MIG: NCCL prints the PCI address of the whole.
+  // MIG: NCCL prints the PCI address of the whole GPU.
   AddJob("job-1", {RankAt(0, "host0"), RankAt(1, "host0")});
   EXPECT_THAT(HitBy("host0:gpu:0"), ElementsAre("job-1", "job-1:rank:0", "job-1:rank:1"));
 }
@@ -59,9 +59,9 @@ TEST_F(DependencyGraphTest, AHostHitsWhatIsInItAndWhatRunsThere) {
                                                    "host3:gpu:1", "host3:mlx5_0", "host3:mlx5_1"));
 }
 
-TEST_F(DependencyGraphTest, OfAHostsNicsTheOneThatARankTalksByHitsIt) {
+TEST_F(DependencyGraphTest, OnlyTheNicsThatARankUsesAffectIt) {
   JobRank rank = RankAt(0, "host0");
-  rank.addresses.clear();  // no log tells them: the traffic does
+  rank.addresses.clear();  // no log contains them, but the traffic does
   const uint32_t job = AddJob("job-1", {rank});
   AddConnection("host0", "host3", 9, Of(job, 0), std::nullopt, /*nic=*/1);
   EXPECT_THAT(HitBy("host0:mlx5_1"), ElementsAre("job-1", "job-1:rank:0"));
@@ -89,7 +89,7 @@ TEST_F(DependencyGraphTest, ALeafHitsTheNicsBelowItButNotTheirHosts) {
                                     Not(Contains("host0")), Not(Contains("host2:mlx5_0"))));
 }
 
-TEST_F(DependencyGraphTest, AJobNeedsAllOnItsWay) {
+TEST_F(DependencyGraphTest, AJobNeedsEverythingOnItsPaths) {
   AddSmallJob();
   EXPECT_THAT(NeededBy("job-1"),
               AllOf(IsSupersetOf({"world", "job-1:rank:0", "host0:gpu:0", "host0", "host0:mlx5_0",
@@ -99,7 +99,7 @@ TEST_F(DependencyGraphTest, AJobNeedsAllOnItsWay) {
 }
 
 TEST_F(DependencyGraphTest, ANicNeedsHostPortsLinkAndLeaf) {
-  // A port of a host is named as its NIC here.
+  // A host's port has the name of its NIC.
   EXPECT_THAT(NeededBy("host0:mlx5_0"),
               UnorderedElementsAre("host0", "host0:mlx5_0", PortName("leaf0", "host0"),
                                    LinkName("host0", "leaf0"), "leaf0"));
@@ -120,15 +120,16 @@ TEST_F(DependencyGraphTest, APortWithoutALinkNeedsItsSwitchAndHitsNobody) {
   EXPECT_THAT(HitBy(node.name), Contains(fabric_.NameOf(port)));
 }
 
-TEST_F(DependencyGraphTest, OfALikelyWayAllLinksAreNeeded) {
+TEST_F(DependencyGraphTest, AllLinksOfALikelyPathAreNeeded) {
   AddSmallJob();
   PathStretch& way = paths_[0].stretches[0];
-  way.state = PathState::kLikely;  // by spine0; what all candidates share has no spine
+  // The path uses spine0; the links common to all candidates exclude the spine.
+  way.state = PathState::kLikely;
   way.certain = {Port("host0", "leaf0"), Port("leaf1", "host3")};
   EXPECT_THAT(HitBy("spine0"), Contains("job-1:rank:0"));
 }
 
-TEST_F(DependencyGraphTest, OfAnAmbiguousWayTheLinksOfAllCandidatesAreNeeded) {
+TEST_F(DependencyGraphTest, CommonLinksOfAmbiguousPathsAreNeeded) {
   AddSmallJob();
   PathStretch& way = paths_[0].stretches[0];
   way.state = PathState::kAmbiguous;
@@ -140,7 +141,7 @@ TEST_F(DependencyGraphTest, OfAnAmbiguousWayTheLinksOfAllCandidatesAreNeeded) {
   });
 }
 
-TEST_F(DependencyGraphTest, SprayedPacketsNeedAllLinksThatTheyWereSeenOn) {
+TEST_F(DependencyGraphTest, SprayedFlowsNeedAllObservedLinks) {
   AddSmallJob();
   PathStretch& way = paths_[0].stretches[0];
   way = {.state = PathState::kSpread,
@@ -150,26 +151,26 @@ TEST_F(DependencyGraphTest, SprayedPacketsNeedAllLinksThatTheyWereSeenOn) {
   EXPECT_THAT(HitBy("spine0"), Not(Contains("job-1:rank:1")));
 }
 
-TEST_F(DependencyGraphTest, AStrayFlowAndOneThatNobodySawNeedNoLinks) {
+TEST_F(DependencyGraphTest, StrayAndUnobservedFlowsNeedNoLinks) {
   AddSmallJob();
   paths_[0].stretches[0] = {.state = PathState::kStray};
   EXPECT_THAT(HitBy(LinkName("leaf0", "spine0")), Not(Contains("job-1")));
   paths_.clear();
   EXPECT_THAT(HitBy(LinkName("leaf0", "spine0")), Not(Contains("job-1")));
-  EXPECT_THAT(HitBy("leaf0"), Contains("job-1")) << "by its NIC";
+  EXPECT_THAT(HitBy("leaf0"), Contains("job-1")) << "matched by its NIC";
   InGraph([](const DependencyGraph& graph) {
     EXPECT_EQ(graph.coverage(), (FlowCoverage{.flows = 1}));
   });
 }
 
-TEST_F(DependencyGraphTest, TheWayThatAFlowTookLastIsNeeded) {
+TEST_F(DependencyGraphTest, TheLastPathOfAFlowIsNeeded) {
   AddSmallJob();
   AddWay({"host0", "leaf0", "spine1", "leaf1", "host3"}, 9);
   EXPECT_THAT(HitBy("spine1"), Contains("job-1"));
   EXPECT_THAT(HitBy("spine0"), Not(Contains("job-1")));
 }
 
-TEST_F(DependencyGraphTest, AQueuePairNumbersNextOwnerDoesNotLendItsWay) {
+TEST_F(DependencyGraphTest, PathsOfTheNextOwnerAreNotUsed) {
   AddSmallJob();
   const Timestamp handover{std::chrono::seconds(1)};
   connections_[0].valid_until = handover;
@@ -197,14 +198,14 @@ TEST_F(DependencyGraphTest, ARankWithoutAGpuNeedsItsHost) {
   EXPECT_THAT(NeededBy("job-1"), ElementsAre("job-1:host2.rack1.example:?", "host2"));
 }
 
-TEST_F(DependencyGraphTest, ARankOfAHostThatTheTopologyHasNotNeedsNothing) {
+TEST_F(DependencyGraphTest, ARankOfAnUnknownHostNeedsNothing) {
   JobRank rank;
   rank.host = "elsewhere";
   AddJob("job-1", {rank});
   EXPECT_THAT(NeededBy("job-1"), ElementsAre("job-1:elsewhere:?"));
 }
 
-TEST_F(DependencyGraphTest, AMemberThatIsNoRankOfTheJobIsLeftOut) {
+TEST_F(DependencyGraphTest, MembersOutsideTheJobAreIgnored) {
   AddSmallJob();
   attribution_.jobs[0].job.communicators[0].members.push_back({.rank = 2, .job_rank = 7});
   EXPECT_THAT(NeededBy("world"), IsSupersetOf({"job-1:rank:0", "job-1:rank:1"}));
@@ -222,7 +223,7 @@ TEST_F(DependencyGraphTest, ReachCountsWorkAndWhereItRuns) {
   });
 }
 
-TEST_F(DependencyGraphTest, FlowsThatNoJobClaimsAreCounted) {
+TEST_F(DependencyGraphTest, UnattributedFlowsAreCounted) {
   AddSmallJob();
   AddConnection("host1", "host2", 5, std::nullopt, std::nullopt);
   InGraph([](const DependencyGraph& graph) {
@@ -230,18 +231,18 @@ TEST_F(DependencyGraphTest, FlowsThatNoJobClaimsAreCounted) {
   });
 }
 
-TEST_F(DependencyGraphTest, WhatIsNotThereHasNoRadius) {
+TEST_F(DependencyGraphTest, UnknownElementsHaveNoBlastRadius) {
   InGraph([&](const DependencyGraph& graph) {
     EXPECT_THAT(graph.BlastRadiusOf({ElementKind::kLink, 100'000}), IsEmpty());
     EXPECT_THAT(graph.BlastRadiusOf({ElementKind::kHost, fabric_.FindNode("leaf0")}), IsEmpty())
-        << "a switch is no host";
+        << "a switch is not a host";
   });
 }
 
-// 10,000 GPUs in 1,250 hosts, ten hosts a leaf, 16 spines. Rank r of the first 5,000 has 20 flows
-// to rank r + 5,000, all by spine r mod 16: 313 such ranks for each of the first eight spines, for
-// 5000 = 16 * 312 + 8, and their 313 peers.
-TEST_F(DependencyGraphTest, TenThousandGpusAreNoTrouble) {
+// 10,000 GPUs in 1,250 hosts, ten hosts per leaf, 16 spines. Rank r of the first 5,000 has 20 flows
+// to rank r + 5,000, all over spine r mod 16: 313 such ranks for each of the first eight spines,
+// because 5000 = 16 * 312 + 8, and their 313 peers.
+TEST_F(DependencyGraphTest, HandlesTenThousandGpus) {
   constexpr uint32_t kHalf = 5'000;
   fabric_ =
       topology::Generate({.hosts = 1'250, .nics_per_host = 8, .leaves = 125, .spines = 16}).value();
@@ -259,10 +260,10 @@ TEST_F(DependencyGraphTest, TenThousandGpusAreNoTrouble) {
     const topology::PortIndex up = fabric_.Peer(from.port);
     const topology::Node& leaf = fabric_.node(fabric_.port(up).node);
     PathStretch way{.state = PathState::kExact};
-    way.path.ports = {from.port, leaf.first_port + 80 + r % 16,  // spines follow 80 NICs
-                      kNone, fabric_.Peer(to.port)};
+    // The ports to spines follow those to 80 NICs.
+    way.path.ports = {from.port, leaf.first_port + 80 + r % 16, kNone, fabric_.Peer(to.port)};
     const topology::Node& spine = fabric_.node(fabric_.PeerNode(way.path.ports[1]));
-    way.path.ports[2] = spine.first_port + (r + kHalf) / 80;  // by leaf
+    way.path.ports[2] = spine.first_port + (r + kHalf) / 80;  // index of the leaf
     way.path.length = 4;
     for (uint32_t flow = 0; flow < 20; ++flow) {
       Connection connection;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can depend on something, or something on it, from application to switch.
+// Elements of the dependency graph, from application to switch.
 #pragma once
 
 #include <compare>
@@ -27,7 +27,7 @@ std::string_view NameOf(ElementKind kind);
 
 struct Element {
   ElementKind kind = ElementKind::kJob;
-  // The topology's index, or that in Attribution::jobs. Of a communicator or rank: its place among
+  // The index in the topology or in Attribution::jobs. For a communicator or rank: its index among
   // all of them, job by job.
   uint32_t index = 0;
 

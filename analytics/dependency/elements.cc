@@ -25,7 +25,7 @@ std::vector<uint32_t> FirstsOf(const Attribution& attribution, auto size_of) {
   return first;
 }
 
-// By the last one that begins at or before it.
+// Returns the last owner that starts at or before the index.
 uint32_t OwnerOf(const auto& first, uint32_t index) {
   return static_cast<uint32_t>(std::ranges::upper_bound(first, index) - first.begin()) - 1;
 }
@@ -80,7 +80,7 @@ std::string Elements::NameOfRank(uint32_t index) const {
   const JobRank& rank = of.ranks[index - first_rank_[job]];
   if (rank.rank >= 0) return fmt::format("{}{}{}", of.id, kRank, rank.rank);
   if (rank.process_id != 0) return fmt::format("{}:{}:{}", of.id, rank.host, rank.process_id);
-  // Nobody tells of processes: it is a NIC that takes part.
+  // No process is known: the member is a NIC.
   if (!rank.devices.empty()) {
     return fmt::format("{}:{}:{}", of.id, rank.host, rank.devices[0].name);
   }
@@ -161,7 +161,7 @@ std::optional<Element> Elements::FindLink(topology::NodeIndex node, std::string_
   return std::nullopt;
 }
 
-// What is behind the colon.
+// `rest` is the part after the colon.
 std::optional<Element> Elements::FindAt(topology::NodeIndex node, std::string_view rest) const {
   const auto number = rest.starts_with(kGpu) ? NumberIn(rest.substr(kGpu.size())) : std::nullopt;
   if (number) {
@@ -175,10 +175,10 @@ std::optional<Element> Elements::FindAt(topology::NodeIndex node, std::string_vi
   return port == kNone ? std::nullopt : std::optional(Element{ElementKind::kPort, port});
 }
 
-// The scheduler's number or name of a job, which may be no other one's.
+// Finds a job by the scheduler's number or name, if it is unique.
 std::optional<Element> Elements::FindAllocated(std::string_view name) const {
   std::optional<Element> found;
-  if (name.empty()) return found;  // as an allocation without a name
+  if (name.empty()) return found;  // an allocation can have an empty name
   for (uint32_t job = 0; job < attribution_.jobs.size(); ++job) {
     const auto& allocation = attribution_.jobs[job].job.allocation;
     if (!allocation) continue;
@@ -191,7 +191,7 @@ std::optional<Element> Elements::FindAllocated(std::string_view name) const {
 
 std::optional<Element> Elements::Find(std::string_view name) const {
   if (const auto found = FindAsNamed(name)) return found;
-  // As reports print jobs: ID [slurm NUMBER "NAME"].
+  // The format of jobs in reports: ID [slurm NUMBER "NAME"].
   if (const size_t at = name.find(" [slurm "); at != std::string_view::npos) {
     return FindInJobs(name.substr(0, at));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All elements of one snapshot: numbered, and known by name.
+// Numbers and names of all elements in one snapshot.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@ namespace rocescope {
 
 class Elements {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive this object.
   Elements(const topology::Fabric& fabric, const Attribution& attribution);
 
   const topology::Fabric& fabric() const { return fabric_; }
   const Attribution& attribution() const { return attribution_; }
 
-  // Numbers are 0 and up, by kind and index; of hosts and switches each has a number for every
-  // node, be it of the other kind.
+  // Numbers start at 0 and are ordered by kind and index. Hosts and switches each reserve one
+  // number per node, including nodes of the other kind.
   uint32_t count() const { return first_[kElementKinds]; }
   uint32_t NumberOf(const Element& element) const {
     return first_[static_cast<size_t>(element.kind)] + element.index;
@@ -32,7 +32,7 @@ class Elements {
   Element At(uint32_t number) const;
   bool Has(const Element& element) const;
 
-  // By index into Job::ranks and Job::communicators.
+  // `member` and `communicator` are indices into Job::ranks and Job::communicators.
   Element Rank(uint32_t job, uint32_t member) const {
     return {.kind = ElementKind::kRank, .index = first_rank_[job] + member};
   }
@@ -43,17 +43,17 @@ class Elements {
     return {fabric_.node(node).IsSwitch() ? ElementKind::kSwitch : ElementKind::kHost, node};
   }
 
-  // "leaf0", "host3", "host3:mlx5_1", "host3:gpu:5", "leaf0:Ethernet4", a link's two ports with a
-  // hyphen between them in whatever order, the id of a job or communicator, JOB:rank:NUMBER, a
-  // NIC's address. Where names are shared: a job before its largest communicator, a NIC before its
-  // port. A job also goes by the scheduler's number or name, if no element and no other job has it,
-  // and as reports print it. None if there is no such element. Takes the time of all jobs' ranks at
-  // most.
+  // Finds an element by name: "leaf0", "host3", "host3:mlx5_1", "host3:gpu:5", "leaf0:Ethernet4", a
+  // link's two ports in any order separated by a hyphen, the ID of a job or communicator,
+  // JOB:rank:NUMBER, or a NIC's address. If a name is shared, a job takes precedence over its
+  // largest communicator and a NIC over its port. A job can also be found by the scheduler's job
+  // number or name, if it is unique, and by its name in reports. Returns nothing for unknown names.
+  // Takes time at most linear in the ranks of all jobs.
   std::optional<Element> Find(std::string_view name) const;
-  // Of an element that there is. Ranks without a number are JOB:HOST:PROCESS, or JOB:HOST:NIC if
-  // no process is known.
+  // The element must exist. Ranks without a number are named JOB:HOST:PROCESS, or JOB:HOST:NIC if
+  // the process is unknown.
   std::string NameOf(const Element& element) const;
-  // Of all elements.
+  // Names of all elements.
   std::vector<std::string> Names() const;
 
  private:
@@ -66,9 +66,10 @@ class Elements {
 
   const topology::Fabric& fabric_;
   const Attribution& attribution_;
-  std::vector<uint32_t> first_rank_;                 // of each job, among all ranks
-  std::vector<uint32_t> first_communicator_;         // likewise
-  std::array<uint32_t, kElementKinds + 1> first_{};  // element of each kind, among all
+  std::vector<uint32_t> first_rank_;  // indexed by job: number of its first rank among all ranks
+  // Number of each job's first communicator among all communicators.
+  std::vector<uint32_t> first_communicator_;
+  std::array<uint32_t, kElementKinds + 1> first_{};  // number of the first element of each kind
 };
 
 }  // namespace rocescope

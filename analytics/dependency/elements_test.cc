@@ -11,9 +11,9 @@ namespace {
 
 using ElementsTest = DependencyTest;
 
-TEST_F(ElementsTest, EveryNameLeadsBackToItsElement) {
+TEST_F(ElementsTest, NamesAreInvertible) {
   AddSmallJob();
-  AddJob("job-10", {RankAt(0, "host1")});  // begins as the other one's name does
+  AddJob("job-10", {RankAt(0, "host1")});  // starts with the name of the other one
   const Elements elements(fabric_, attribution_);
   for (uint32_t number = 0; number < elements.count(); ++number) {
     const Element element = elements.At(number);
@@ -22,14 +22,14 @@ TEST_F(ElementsTest, EveryNameLeadsBackToItsElement) {
     const auto found = elements.Find(name);
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(elements.NameOf(*found), name);
-    // A host's port is its NIC's, and named as it is.
+    // A host's port has the name of its NIC.
     const bool is_hosts_port = element.kind == ElementKind::kPort &&
                                !fabric_.node(fabric_.port(element.index).node).IsSwitch();
     EXPECT_EQ(found->kind, is_hosts_port ? ElementKind::kNic : element.kind) << name;
   }
 }
 
-TEST_F(ElementsTest, NumbersLeadBackToElementsThoughKindsAreEmpty) {
+TEST_F(ElementsTest, NumbersAreInvertibleWithEmptyKinds) {
   const Elements elements(fabric_, attribution_);  // no job, communicator or rank
   EXPECT_EQ(elements.At(0), (Element{ElementKind::kGpu, 0}));
   const auto nodes = static_cast<uint32_t>(fabric_.nodes().size());
@@ -39,7 +39,7 @@ TEST_F(ElementsTest, NumbersLeadBackToElementsThoughKindsAreEmpty) {
          "links, 4 switches";
 }
 
-TEST_F(ElementsTest, ALinksEndsComeInWhateverOrder) {
+TEST_F(ElementsTest, TheEndsOfALinkMayBeInAnyOrder) {
   const Elements elements(fabric_, attribution_);
   const std::string a = PortName("leaf0", "spine1");
   const std::string b = PortName("spine1", "leaf0");
@@ -48,12 +48,12 @@ TEST_F(ElementsTest, ALinksEndsComeInWhateverOrder) {
   EXPECT_EQ(elements.Find(b + "-" + a), link);
 }
 
-TEST_F(ElementsTest, AnAddressIsItsNics) {
+TEST_F(ElementsTest, FindsANicByAddress) {
   const Elements elements(fabric_, attribution_);
   EXPECT_EQ(elements.Find(ToString(AddressOf("host2", 1))), elements.Find("host2:mlx5_1"));
 }
 
-TEST_F(ElementsTest, AJobComesBeforeItsLargestCommunicator) {
+TEST_F(ElementsTest, PrefersAJobToItsLargestCommunicator) {
   AddSmallJob();
   attribution_.jobs[0].job.communicators[0].id = "job-1";
   const Elements elements(fabric_, attribution_);
@@ -77,20 +77,20 @@ TEST_F(ElementsTest, AProcessWithoutARankIsNamedByHostAndNumberOrNic) {
   EXPECT_FALSE(elements.Find("job-1:rank:-1"));
 }
 
-TEST_F(ElementsTest, AJobGoesByTheSchedulersNumberAndNameToo) {
+TEST_F(ElementsTest, FindsAJobByTheSchedulersNumberAndName) {
   AddSmallJob();
   attribution_.jobs[0].job.allocation = {.id = 4711, .name = "pretrain"};
   const Elements elements(fabric_, attribution_);
   const Element job{ElementKind::kJob, 0};
   EXPECT_EQ(elements.Find("4711"), job);
   EXPECT_EQ(elements.Find("pretrain"), job);
-  EXPECT_EQ(elements.Find("job-1 [slurm 4711 \"pretrain\"]"), job) << "as reports print it";
+  EXPECT_EQ(elements.Find("job-1 [slurm 4711 \"pretrain\"]"), job) << "the format in reports";
   EXPECT_EQ(elements.Find("pretrain:rank:1"), elements.Rank(0, 1));
   EXPECT_FALSE(elements.Find("471"));
   EXPECT_FALSE(elements.Find(""));
 }
 
-TEST_F(ElementsTest, ANameThatTwoAllocationsHaveIsNobodys) {
+TEST_F(ElementsTest, DoesNotFindADuplicateAllocationName) {
   AddSmallJob();
   AddJob("job-2", {RankAt(0, "host1")});
   attribution_.jobs[0].job.allocation = {.id = 1, .name = "pretrain"};
@@ -100,14 +100,14 @@ TEST_F(ElementsTest, ANameThatTwoAllocationsHaveIsNobodys) {
   EXPECT_EQ(elements.Find("2"), (Element{ElementKind::kJob, 1}));
 }
 
-TEST_F(ElementsTest, AnElementComesBeforeAnAllocationOfItsName) {
+TEST_F(ElementsTest, PrefersAnElementToAnAllocation) {
   AddSmallJob();
   attribution_.jobs[0].job.allocation = {.id = 1, .name = "leaf0"};
   const Elements elements(fabric_, attribution_);
   EXPECT_EQ(elements.Find("leaf0")->kind, ElementKind::kSwitch);
 }
 
-TEST_F(ElementsTest, WhatIsNotThereIsNotFound) {
+TEST_F(ElementsTest, DoesNotFindUnknownNames) {
   AddSmallJob();
   const Elements elements(fabric_, attribution_);
   const std::string port = PortName("leaf0", "spine0");

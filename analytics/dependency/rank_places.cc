@@ -37,7 +37,7 @@ NodeIndex RankPlaces::HostOf(const JobRank& rank) const {
   return kNone;
 }
 
-// Numbers of GPUs within a container are not the host's: PCI addresses are.
+// GPU numbers within a container differ from the host's; PCI addresses do not.
 GpuIndex RankPlaces::GpuOf(const JobRank& rank, NodeIndex host) const {
   for (const GpuIndex gpu : fabric_.GpusOf(host)) {
     if (!rank.gpu_bus_id.empty() && fabric_.gpu(gpu).pci == rank.gpu_bus_id) return gpu;
@@ -52,7 +52,7 @@ GpuIndex RankPlaces::GpuOf(const JobRank& rank, NodeIndex host) const {
 std::vector<NicIndex> RankPlaces::NicsOf(const JobRank& rank, NodeIndex host) const {
   std::vector<NicIndex> nics;
   for (const IpAddress& address : rank.addresses) {
-    // Tenants reuse addresses: another host's may be the same.
+    // Tenants reuse addresses: the address may belong to another host.
     const NicIndex nic = fabric_.FindNic({.address = address});
     if (nic != kNone && fabric_.nic(nic).host == host) nics.push_back(nic);
   }

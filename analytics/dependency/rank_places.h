@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a rank runs, by the topology: hosts spell their names, and number their GPUs, in other ways
-// than the fabric's description does.
+// Maps a rank to its location in the topology. Hosts may spell their names and number their GPUs
+// differently from the topology file.
 #pragma once
 
 #include <string>
@@ -14,20 +14,21 @@ namespace rocescope {
 
 class RankPlaces {
  public:
-  // Must outlive it.
+  // `fabric` must outlive this object.
   explicit RankPlaces(const topology::Fabric& fabric);
 
-  // By name, and among several of them, or if it has none, by the rank's addresses. kNone: the
-  // topology has no such host, or it cannot be told which.
+  // Matches by name and, if the name is missing or matches several hosts, by the rank's addresses.
+  // kNone: the topology has no such host, or the match is ambiguous.
   topology::NodeIndex HostOf(const JobRank& rank) const;
-  // By PCI address; by its number where the topology or the rank has none. kNone: not known.
+  // Matches by PCI address, or by number if the topology or the rank has no PCI address. kNone:
+  // unknown.
   topology::GpuIndex GpuOf(const JobRank& rank, topology::NodeIndex host) const;
-  // Those of `host` that the rank uses; ascending.
+  // Returns the NICs of `host` that the rank uses, ascending.
   std::vector<topology::NicIndex> NicsOf(const JobRank& rank, topology::NodeIndex host) const;
 
  private:
   const topology::Fabric& fabric_;
-  std::unordered_map<std::string, std::vector<topology::NodeIndex>> hosts_;  // by HostKey
+  std::unordered_map<std::string, std::vector<topology::NodeIndex>> hosts_;  // indexed by HostKey
 };
 
 }  // namespace rocescope

@@ -33,7 +33,7 @@ IpAddress AddressOf(const Fabric& fabric, std::string_view host, size_t nic = 0)
   return fabric.nic(fabric.NicsOf(fabric.FindNode(host))[nic]).addresses[0].address;
 }
 
-TEST(RankPlaces, AHostMayBeSpeltWithItsDomainOrInCapitals) {
+TEST(RankPlaces, AcceptsDomainsAndUpperCase) {
   const Fabric fabric = FabricOf({"gpu-1", "gpu-2.rack1.example"});
   const RankPlaces places(fabric);
   EXPECT_EQ(places.HostOf(On("gpu-1.rack1.example")), fabric.FindNode("gpu-1"));
@@ -42,7 +42,7 @@ TEST(RankPlaces, AHostMayBeSpeltWithItsDomainOrInCapitals) {
   EXPECT_EQ(places.HostOf(On("")), kNone);
 }
 
-TEST(RankPlaces, OfHostsOfOneShortNameTheAddressTells) {
+TEST(RankPlaces, UsesTheAddressForDuplicateShortNames) {
   const Fabric fabric = FabricOf({"gpu-1.rack1.example", "gpu-1.rack2.example"});
   const RankPlaces places(fabric);
   JobRank rank = On("gpu-1");
@@ -52,7 +52,7 @@ TEST(RankPlaces, OfHostsOfOneShortNameTheAddressTells) {
   EXPECT_EQ(places.HostOf(On("gpu-1.rack1.example")), fabric.FindNode("gpu-1.rack1.example"));
 }
 
-TEST(RankPlaces, AHostThatNobodyNamesIsKnownByAddress) {
+TEST(RankPlaces, FindsANamelessHostByAddress) {
   const Fabric fabric = FabricOf({"a", "b"});
   JobRank rank = On("10.0.0.2");
   rank.addresses = {AddressOf(fabric, "b")};
@@ -64,7 +64,7 @@ TEST(RankPlaces, ASwitchIsNoHost) {
   EXPECT_EQ(RankPlaces(fabric).HostOf(On("leaf0")), kNone);
 }
 
-TEST(RankPlaces, AGpuIsKnownByPciAddressWhateverItsNumberInAContainer) {
+TEST(RankPlaces, FindsAGpuByPciAddressInAContainer) {
   const Fabric fabric = FabricOf({"a"});
   const auto gpus = fabric.GpusOf(fabric.FindNode("a"));
   JobRank rank = On("a");
@@ -73,10 +73,10 @@ TEST(RankPlaces, AGpuIsKnownByPciAddressWhateverItsNumberInAContainer) {
   const RankPlaces places(fabric);
   EXPECT_EQ(places.GpuOf(rank, fabric.FindNode("a")), gpus[1]);
   rank.gpu_bus_id = "0000:ff:00.0";
-  EXPECT_EQ(places.GpuOf(rank, fabric.FindNode("a")), kNone) << "a GPU that the topology has not";
+  EXPECT_EQ(places.GpuOf(rank, fabric.FindNode("a")), kNone) << "a GPU that is not in the topology";
 }
 
-TEST(RankPlaces, WithoutPciAddressesNumbersTell) {
+TEST(RankPlaces, UsesGpuNumbersWithoutPciAddresses) {
   Fabric::Parts parts = FabricOf({"a"}).parts();
   for (topology::Gpu& gpu : parts.gpus) gpu.pci.clear();
   const Fabric fabric = Fabric::Make(parts).value();
@@ -88,13 +88,13 @@ TEST(RankPlaces, WithoutPciAddressesNumbersTell) {
   EXPECT_EQ(places.GpuOf(rank, fabric.FindNode("a")), fabric.GpusOf(fabric.FindNode("a"))[1]);
 }
 
-TEST(RankPlaces, NicsAreThoseOfItsAddressesAndPorts) {
+TEST(RankPlaces, FindsNicsByAddressesAndPorts) {
   const Fabric fabric = FabricOf({"a", "b"});
   const topology::NodeIndex a = fabric.FindNode("a");
   JobRank rank = On("a");
   const RankPlaces places(fabric);
   EXPECT_THAT(places.NicsOf(rank, a), IsEmpty());
-  rank.addresses = {AddressOf(fabric, "a", 1), AddressOf(fabric, "b")};  // b's, of another tenant
+  rank.addresses = {AddressOf(fabric, "a", 1), AddressOf(fabric, "b")};  // b's, in another tenant
   rank.ports = {{.device = "mlx5_1", .port = 1}};
   EXPECT_THAT(places.NicsOf(rank, a), ElementsAre(fabric.NicsOf(a)[1]));
   rank.ports = {{.device = "mlx5_0", .port = 1}, {.device = "mlx5_9", .port = 1}};

@@ -29,7 +29,7 @@ std::vector<HostNic> NicsOf(const topology::Fabric& fabric) {
   return nics;
 }
 
-// Where nobody says which NIC is near a GPU it is the one of its rail.
+// If the topology does not say which NIC is nearest to a GPU, use the NIC of its rail.
 std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
   std::vector<HostGpu> gpus;
   for (const topology::Gpu& gpu : fabric.gpus()) {
@@ -46,8 +46,8 @@ std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
   return gpus;
 }
 
-// A header may have room for a port's number that the switch does not fill, and none for the
-// direction: the topology says which.
+// A header may contain a port number that the switch does not fill in, and it has no direction: use
+// the topology.
 TapPlace AsDeclared(TapPlace place, const topology::Fabric& fabric) {
   using topology::TapDirection;
   const topology::NodeIndex node = fabric.FindSwitchByErspan(place.switch_address);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Records in, answers out. Pure: no files, sockets, threads or wall clock; the caller says how far
-// event time has come. The same records in the same order give the same snapshots.
+// Ingests records and publishes snapshots. The engine is pure: no files, sockets, threads or wall
+// clock; the caller advances event time. The same records in the same order give the same
+// snapshots.
 #pragma once
 
 #include <memory>
@@ -30,9 +31,10 @@ namespace rocescope {
 
 struct EngineOptions {
   ConnectionOptions connections;
-  // Jobs' rhythms are looked for at most once in so much event time; 0: for each snapshot.
+  // Minimum event time between two searches for iteration patterns; 0: search for each snapshot.
   Duration iteration_pattern_pace{};
-  Duration window = std::chrono::seconds(1);  // of analysis: metrics, hotspots, anomalies
+  // Length of an analysis window for metrics, hotspots and anomalies.
+  Duration window = std::chrono::seconds(1);
 };
 
 class Engine {
@@ -42,24 +44,25 @@ class Engine {
     activity_.SetClocks(clocks_.get());
   }
 
-  // What hosts said about themselves; replaces what was said before.
+  // Replaces the facts that hosts reported about themselves.
   void SetHostFacts(HostFacts facts);
 
-  // What the fabric is: paths are looked for from now on. Once, before any record.
+  // Sets the topology, which enables path analysis. Call it at most once, before any record.
   void SetFabric(std::shared_ptr<const topology::Fabric> fabric);
 
-  // Where a tap is; before the first record that names it.
+  // Sets the location of a tap. Call it before the first record of that tap.
   void LearnTap(const TapPlace& place);
 
   void Ingest(const RecordBatch& batch);
 
-  // Event time has reached `now`: no earlier record will come but a late one.
+  // Sets the event time: records before `now` are late from now on.
   void Advance(Timestamp now);
 
   std::shared_ptr<const Snapshot> Publish();
 
  private:
-  // The tracker alone says when a queue pair number changed hands.
+  // Applies the ownership changes of queue pair numbers. Only the connection tracker decides on
+  // them.
   void ApplyCuts();
   RefusedRecords Refused() const;
   std::shared_ptr<const FlowPaths> ExplainedPaths();
@@ -74,18 +77,18 @@ class Engine {
   ActivityTracker activity_;
   CollectiveFinder collectives_;
   std::shared_ptr<const topology::Fabric> fabric_;
-  std::unique_ptr<PathTracker> paths_;          // null without a fabric
-  std::unique_ptr<Cabling> cabling_;            // likewise
-  std::unique_ptr<MetricStore> metrics_;        // likewise
-  std::unique_ptr<DelayTracker> delays_;        // likewise
-  std::unique_ptr<LossTracker> losses_;         // likewise
-  std::unique_ptr<MarkTracker> marks_;          // likewise
-  std::unique_ptr<QueueTracker> queues_;        // likewise
-  std::unique_ptr<AnomalyDetector> anomalies_;  // likewise
+  std::unique_ptr<PathTracker> paths_;          // null without a topology
+  std::unique_ptr<Cabling> cabling_;            // null without a topology
+  std::unique_ptr<MetricStore> metrics_;        // null without a topology
+  std::unique_ptr<DelayTracker> delays_;        // null without a topology
+  std::unique_ptr<LossTracker> losses_;         // null without a topology
+  std::unique_ptr<MarkTracker> marks_;          // null without a topology
+  std::unique_ptr<QueueTracker> queues_;        // null without a topology
+  std::unique_ptr<AnomalyDetector> anomalies_;  // null without a topology
   ServiceLevelWatch service_levels_;
-  // Its place is known to the path tracker, and an engine may be moved.
+  // On the heap, because the path tracker keeps its address and an engine may be moved.
   std::unique_ptr<ClockOffsets> clocks_ = std::make_unique<ClockOffsets>();
-  uint64_t batches_ = 0;  // with anything in them
+  uint64_t batches_ = 0;  // non-empty batches
   uint8_t largest_observation_exponent_ = 0;
   bool changed_ = true;
   std::shared_ptr<const Snapshot> last_;

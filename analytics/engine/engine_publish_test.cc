@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a snapshot says does not depend on which were published before; what did not change since is
-// shared with them.
+// A snapshot does not depend on which snapshots were published before, and shares unchanged parts
+// with them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,8 @@ class Traffic {
  public:
   Traffic(const topology::Fabric& fabric, uint64_t seed) : fabric_(fabric), random_(seed) {}
 
-  // Ingress of a leaf's or spine's port; some copies are of other switches than routing would use.
+  // Ingress ports of leaves and spines; some copies come from other switches than routing would
+  // use.
   std::vector<TapPlace> Taps() const {
     std::vector<TapPlace> taps;
     for (const topology::Port& port : fabric_.ports()) {
@@ -118,7 +119,7 @@ void ExpectSame(const Chunks<T>& a, const Chunks<T>& b) {
 
 class EnginePublish : public testing::TestWithParam<uint64_t> {
  protected:
-  // Sixty intervals of traffic, one in so many.
+  // Sixty intervals of traffic, published after every `each` intervals.
   ConnectionStatistics ExpectTheSame(const EngineOptions& options, int each);
 };
 
@@ -152,15 +153,15 @@ ConnectionStatistics EnginePublish::ExpectTheSame(const EngineOptions& options, 
   return a->connection_statistics;
 }
 
-// Closed connections are soon dropped and silent ones forgotten.
-TEST_P(EnginePublish, SaysTheSameWhateverWasPublishedBefore) {
+// Closed connections are dropped early, and idle ones forgotten early.
+TEST_P(EnginePublish, DoesNotDependOnEarlierSnapshots) {
   EngineOptions options;
   options.connections.closed_connections = 20;
   options.connections.forget_after = std::chrono::seconds(2);
   EXPECT_GT(ExpectTheSame(options, 1).flows_expired, 0u);
 }
 
-TEST_P(EnginePublish, SaysTheSameWhereTablesAreFull) {
+TEST_P(EnginePublish, DoesNotDependOnEarlierSnapshotsWithFullTables) {
   EngineOptions options;
   options.connections.limits.flows = 60;
   EXPECT_GT(ExpectTheSame(options, 30).flows_evicted, 0u);
@@ -176,7 +177,7 @@ size_t SharedBy(const Chunks<T>& a, const Chunks<T>& b) {
   return shared;
 }
 
-TEST(EngineSnapshot, SharesTheChunksInWhichNothingChanged) {
+TEST(EngineSnapshot, SharesUnchangedChunks) {
   const auto fabric = std::make_shared<const topology::Fabric>(SmallFatTree());
   Engine engine;
   engine.SetFabric(fabric);

@@ -46,7 +46,7 @@ TEST(Engine, HasAnAnswerBeforeAnyRecord) {
   EXPECT_TRUE(snapshot->attribution->jobs.empty());
 }
 
-TEST(Engine, SaysHowManyCountersCountNowhere) {
+TEST(Engine, ReportsRefusedCounters) {
   Engine engine;
   engine.SetFabric(std::make_shared<const topology::Fabric>(
       topology::Generate({.hosts = 2, .leaves = 1, .spines = 1}).value()));
@@ -57,7 +57,7 @@ TEST(Engine, SaysHowManyCountersCountNowhere) {
   EXPECT_EQ(engine.Publish()->refused.metrics.unknown_entities, 1u);
 }
 
-TEST(Engine, PublishesTheSameSnapshotUntilThereIsNews) {
+TEST(Engine, PublishesTheSameSnapshotWithoutChanges) {
   Engine engine;
   engine.Ingest({.flows = {Writes(1, 0, 9)}});
   const auto first = engine.Publish();
@@ -68,7 +68,7 @@ TEST(Engine, PublishesTheSameSnapshotUntilThereIsNews) {
   EXPECT_NE(engine.Publish(), first);
 }
 
-TEST(Engine, LeavesAPublishedSnapshotAsItIs) {
+TEST(Engine, DoesNotChangePublishedSnapshots) {
   Engine engine;
   engine.Ingest({.flows = {Writes(1, 0, 9)}});
   const auto first = engine.Publish();
@@ -85,7 +85,7 @@ TEST(Engine, ForgetsInTheNextSnapshotWhatAdvanceExpired) {
   EXPECT_TRUE(engine.Publish()->connections->empty());
 }
 
-TEST(Engine, CountsEachOwnerOfANumberApart) {  // though all comes in one batch
+TEST(Engine, CountsEachOwnerOfANumberSeparately) {  // although all records are in one batch
   Engine engine;
   engine.Ingest({.flows = {Writes(1, 0, 99), Writes(100, 0, 9, 1)}});
   const auto snapshot = engine.Publish();
@@ -115,7 +115,7 @@ TEST(Engine, ReplacesHostFacts) {
   EXPECT_EQ(snapshot->attribution->jobs.size(), 1u);
 }
 
-// Two hosts whose kernels name each other's queue pair.
+// Two hosts whose kernels report each other's queue pair.
 HostFacts KernelsThatPair(uint32_t at_low, uint32_t at_high) {
   HostFacts facts;
   facts.rdma = {{.host = "0.0.0.1",

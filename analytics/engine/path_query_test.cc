@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-// Flows from host0 to host4 (queue pairs 7 and 9), to host5 and back, seen at host0's leaf.
+// Flows from host0 to host4 (queue pairs 7 and 9), to host5 and back, observed at host0's leaf.
 class PathQuery : public testing::Test {
  protected:
   PathQuery() {
@@ -61,11 +61,11 @@ TEST_F(PathQuery, FindsTheFlow) {
   const FlowPath* path = snapshot_->PathOf(Flow("host0", "host4", 7));
   ASSERT_NE(path, nullptr);
   EXPECT_EQ(path->flow, Flow("host0", "host4", 7));
-  // Two spines and two cores each lie on the way: the tap at the first leaf leaves four open.
+  // Two spines with two cores each are on the way: the tap at the first leaf leaves four paths.
   EXPECT_EQ(path->stretches.at(0).candidates, 4u);
 }
 
-TEST_F(PathQuery, HasNothingOfAFlowThatNobodySaw) {
+TEST_F(PathQuery, HasNoPathOfAnUnobservedFlow) {
   EXPECT_EQ(snapshot_->PathOf(Flow("host0", "host4", 6)), nullptr);
   EXPECT_EQ(Engine().Publish()->PathOf(Flow("host0", "host4", 7)), nullptr);
 }
@@ -76,7 +76,7 @@ TEST_F(PathQuery, FindsTheFlowsFromOneNicToAnother) {
   EXPECT_TRUE(NumbersBetween("host5", "host0").empty());
 }
 
-// ERSPAN's second type has a field for the port whether a switch fills it or not, and none for the
+// ERSPAN type II has a field for the port, which a switch may leave empty, and none for the
 // direction.
 void ExpectPathByCore1(topology::TapDirection declared, TapSide told, std::string_view first,
                        std::string_view second) {

@@ -14,7 +14,7 @@ std::vector<const FlowPath*> Snapshot::PathsBetween(topology::NicIndex source,
   for (const topology::NicAddress& from : fabric->nic(source).addresses) {
     for (const topology::NicAddress& to : fabric->nic(destination).addresses) {
       if (from.segment != to.segment) continue;
-      // In a key the addresses come first, so that those flows lie together.
+      // Keys are sorted by addresses first, so these flows are adjacent.
       auto at = paths->LowerBound(FlowKey{.source = from.address, .destination = to.address},
                                   &FlowPath::flow);
       for (; at != paths->end(); ++at) {

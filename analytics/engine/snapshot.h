@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the engine knows at one moment. Immutable once published: readers share it without locks,
-// and parts that did not change are shared between snapshots.
+// The engine's knowledge at one time. A snapshot is immutable once published: readers share it
+// without locks, and unchanged parts are shared between snapshots.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,21 @@
 
 namespace rocescope {
 
-// Records that count nowhere, as a table had no place for them.
+// Records that were dropped because a table was full.
 struct RefusedRecords {
-  uint64_t losses = 0;         // of flows that lost packets
-  uint64_t marks = 0;          // of flows with marked packets
-  uint64_t marks_evicted = 0;  // flows, not records: of windows long past
-  uint64_t queues = 0;         // of queues, by INT
-  uint64_t delays = 0;         // of delays between two places
-  MetricStatistics metrics;    // of counters
+  uint64_t losses = 0;         // records of flows that lost packets
+  uint64_t marks = 0;          // records of flows with CE-marked packets
+  uint64_t marks_evicted = 0;  // number of flows, not records, with only old windows
+  uint64_t queues = 0;         // INT records of queues
+  uint64_t delays = 0;         // records of delays between two places
+  MetricStatistics metrics;    // counter records
 };
 
 struct Snapshot {
-  // By which links the flow went, as far as is known; nullptr if none of its packets was seen.
+  // Returns the known path of the flow, or nullptr if none of its packets were observed.
   const FlowPath* PathOf(const FlowKey& flow) const;
-  // Likewise all flows that one NIC sent to another, by address and queue pair number: those of a
-  // pair of GPUs are those of the NICs next to them. Takes the logarithm of all flows, and those.
+  // Returns the paths of all flows from one NIC to another, sorted by address and queue pair
+  // number. For a pair of GPUs, use the NICs next to them. Takes O(log(all flows) + result).
   std::vector<const FlowPath*> PathsBetween(topology::NicIndex source,
                                             topology::NicIndex destination) const;
 
@@ -50,24 +50,24 @@ struct Snapshot {
   std::shared_ptr<const ConnectionList> connections;
   ConnectionStatistics connection_statistics;
   std::shared_ptr<const Attribution> attribution;
-  // By job; not all have one.
+  // Sorted by job; jobs without a detected period are missing.
   std::shared_ptr<const std::vector<JobIterationPattern>> iteration_patterns =
       std::make_shared<const std::vector<JobIterationPattern>>();
-  std::shared_ptr<const topology::Fabric> fabric;  // null: nobody said what it is
-  std::shared_ptr<const FlowPaths> paths;          // none without a fabric
+  std::shared_ptr<const topology::Fabric> fabric;  // null: no topology was given
+  std::shared_ptr<const FlowPaths> paths;          // empty without a topology
   std::shared_ptr<const Congestion> congestion = std::make_shared<const Congestion>();
   std::shared_ptr<const LinkLoads> link_loads = std::make_shared<const LinkLoads>();
   std::shared_ptr<const Anomalies> anomalies = std::make_shared<const Anomalies>();
-  // Of jobs alone without a fabric.
+  // Without a topology, it contains only jobs.
   std::shared_ptr<const ServiceLevels> service_levels = std::make_shared<const ServiceLevels>();
   std::shared_ptr<const Findings> findings = std::make_shared<const Findings>();
   std::shared_ptr<const DiagnosisCoverage> diagnosis_coverage =
       std::make_shared<const DiagnosisCoverage>();
-  std::shared_ptr<const CablingAnswer> cabling;  // of nothing without a fabric
+  std::shared_ptr<const CablingAnswer> cabling;  // empty without a topology
   std::shared_ptr<const ClockAnswer> clocks;
   PathStatistics path_statistics;
   uint64_t impossible_delays = 0;
-  ReadingProblem reading_problem;  // of counters
+  ReadingProblem reading_problem;  // unusable counter readings
   RefusedRecords refused;
   uint8_t largest_observation_exponent = 0;
 };

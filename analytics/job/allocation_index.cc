@@ -136,7 +136,7 @@ AllocationAnswer AllocationIndex::Of(const Connection& connection) const {
   return answer;
 }
 
-// Ascending. Numbers of GPUs within a process or its cgroup are not the host's: the PCI address is.
+// Ascending. GPU numbers within a process or cgroup differ from the host's; PCI addresses do not.
 std::vector<uint32_t> AllocationIndex::HoldersOf(const JobRank& rank) const {
   std::vector<uint32_t> holders;
   const auto places = nodes_.find(HostKey(rank.host));
@@ -169,8 +169,8 @@ std::optional<uint32_t> AllocationIndex::Of(const Job& job, std::vector<std::str
   if (fitting.size() == 1) return fitting[0];
   if (fitting.size() > 1) {
     notes.push_back(fmt::format(
-        "its hosts are in {} allocations of the scheduler, for example {} "
-        "and {}: none is taken for its own",
+        "its hosts belong to {} scheduler allocations, for example {} "
+        "and {}: the job is not matched to any of them",
         fitting.size(), facts_.allocations[fitting[0]].id, facts_.allocations[fitting[1]].id));
   }
   return std::nullopt;
@@ -180,9 +180,8 @@ std::vector<std::string> AllocationIndex::Notes() const {
   std::vector<std::string> notes;
   if (unplaced_ == 0) return notes;
   notes.push_back(
-      fmt::format("scheduler: {} of {} allocated nodes are not used, since neither the fabric's "
-                  "description nor "
-                  "a log tells an address of theirs",
+      fmt::format("scheduler: {} of {} allocated nodes are not used, because neither the topology "
+                  "nor a NCCL log contains an address of them",
                   unplaced_, count_));
   return notes;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which allocation of the scheduler a connection, or a job, belongs to. Internal to this folder.
+// Internal to this folder: finds the scheduler's allocation of a connection or a job.
 //
-// A connection between nodes of one allocation is that allocation's. Nodes may be shared: then the
-// peer's node may leave one, else the GPUs do whose nearest NICs these are (rails). What several
-// fit equally well is nobody's.
+// A connection between nodes of one allocation belongs to that allocation. If nodes are shared, the
+// peer's node may leave only one allocation; otherwise the allocation of the GPUs nearest to the
+// NICs (rails) decides. A connection that matches several allocations equally well is not
+// attributed.
 #pragma once
 
 #include <cstdint>
@@ -19,48 +20,49 @@
 
 namespace rocescope {
 
-// What being between an allocation's nodes is worth; no rule behind the numbers but their order. A
-// node runs more than the job: storage, and what its operator starts.
-inline constexpr double kAllocatedGpus = 0.99;   // and near its GPUs, at both ends
-inline constexpr double kAllocatedNodes = 0.98;  // nobody else is at both ends
-inline constexpr double kAllocatedShared = 0.9;  // the GPUs alone told it from others
+// Confidence of an attribution by allocated nodes. Only the order of the numbers matters. A node
+// also runs other traffic than the job's, such as storage and the operator's services.
+inline constexpr double kAllocatedGpus = 0.99;   // both NICs are near the allocation's GPUs
+inline constexpr double kAllocatedNodes = 0.98;  // no other allocation has both nodes
+// Only the GPUs distinguish it from other allocations.
+inline constexpr double kAllocatedShared = 0.9;
 
-// Of one allocation, at an address.
+// An allocation that holds the node of an address.
 struct Holding {
-  // Whether the address's NIC is the one nearest to a GPU of the allocation.
+  // Whether the address's NIC is the nearest one to a GPU of the allocation.
   enum class Nearness : uint8_t { kOther, kUnknown, kNear };
 
   uint32_t allocation = 0;  // index into HostFacts::allocations
   Nearness nearness = Nearness::kUnknown;
-  int gpu = -1;  // its only GPU there
+  int gpu = -1;  // the allocation's only GPU on this node
 };
 
 struct AllocationAnswer {
   std::optional<uint32_t> allocation;
   double confidence = 0;
-  bool is_ambiguous = false;  // several fit
+  bool is_ambiguous = false;  // several allocations match
 };
 
 class AllocationIndex {
  public:
-  // Keeps references.
+  // Keeps references to the arguments.
   AllocationIndex(const HostFacts& facts, const HostIndex& hosts);
 
   bool empty() const { return facts_.allocations.empty(); }
-  // By allocation, ascending.
+  // Sorted by allocation.
   std::span<const Holding> At(const IpAddress& address) const;
   AllocationAnswer Of(const Connection& connection) const;
-  // All of whose hosts, and of whose GPUs those that are known, are within the allocation. Several
-  // may fit: then none, with a note.
+  // Returns the allocation that contains all of the job's hosts and known GPUs. If several match,
+  // returns nothing and adds a note.
   std::optional<uint32_t> Of(const Job& job, std::vector<std::string>& notes) const;
 
   struct Nic {
     std::string host;
-    std::string device;  // empty: not known
+    std::string device;  // empty: unknown
   };
-  // Whose address it is; null: nobody's or several hosts'.
+  // Returns the NIC with this address; null: unknown, or several hosts have it.
   const Nic* NicAt(const IpAddress& address) const;
-  // The fabric's, by its number; empty: not known.
+  // PCI address of a GPU according to the topology; empty: unknown.
   std::string PciOf(std::string_view host, int gpu) const;
 
   std::vector<std::string> Notes() const;
@@ -77,12 +79,12 @@ class AllocationIndex {
 
   const HostFacts& facts_;
   const HostIndex& hosts_;
-  std::map<std::string, std::vector<uint32_t>, std::less<>> gpus_;  // by HostKey
-  std::map<std::string, std::vector<Place>, std::less<>> nodes_;    // by HostKey; ascending
+  std::map<std::string, std::vector<uint32_t>, std::less<>> gpus_;  // indexed by HostKey
+  std::map<std::string, std::vector<Place>, std::less<>> nodes_;    // indexed by HostKey; ascending
   std::map<IpAddress, std::vector<Holding>> at_;
   std::map<IpAddress, Nic> nics_;
-  size_t count_ = 0;     // of nodes
-  size_t unplaced_ = 0;  // nodes of which nobody tells an address
+  size_t count_ = 0;     // number of allocated nodes
+  size_t unplaced_ = 0;  // nodes without a known address
 };
 
 }  // namespace rocescope

@@ -27,7 +27,7 @@ class Claimer {
     }
   }
 
-  // The members in order of address, whatever the order of the connections.
+  // Adds the members in order of address, whatever the order of the connections.
   void AddMembers(const ConnectionList& connections, const std::vector<EndClaims>& ends) {
     std::set<std::pair<uint32_t, IpAddress>> members;
     for (size_t i = 0; i < connections.size(); ++i) {
@@ -59,7 +59,7 @@ class Claimer {
   }
 
  private:
-  // Whose the connection is, if nobody claims an end of it.
+  // Returns the allocation of the connection if neither end has a claim.
   std::optional<uint32_t> OpenFor(size_t i, const std::vector<EndClaims>& ends) const {
     return ends[i][0] || ends[i][1] ? std::nullopt : answers_[i].allocation;
   }
@@ -71,8 +71,8 @@ class Claimer {
     jobs_.push_back({.id = fmt::format("slurm-{}", of.id),
                      .identity = JobIdentity::kScheduler,
                      .allocation = ToJobAllocation(of),
-                     .notes = {"neither logs nor kernels tell of these processes: the scheduler "
-                               "gave these nodes to the job"}});
+                     .notes = {"no NCCL log or rdma dump contains these processes; the nodes come "
+                               "from the scheduler's allocation"}});
     return at->second;
   }
 
@@ -96,7 +96,7 @@ class Claimer {
   const AllocationIndex& index_;
   const std::vector<AllocationAnswer>& answers_;
   std::vector<Job>& jobs_;
-  std::map<uint32_t, uint32_t> job_of_;  // by allocation
+  std::map<uint32_t, uint32_t> job_of_;  // indexed by allocation
   std::map<std::pair<uint32_t, IpAddress>, RankClaim> members_;
 };
 
@@ -132,8 +132,8 @@ void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
   claimer.Claim(connections, ends);
   if (ambiguous == 0) return;
   notes.push_back(
-      fmt::format("scheduler: {} connection{} between nodes that several jobs share, and neither "
-                  "GPUs nor nodes tell whose; for example between {}",
+      fmt::format("scheduler: {} connection{} not attributed, because several jobs share the nodes "
+                  "and their allocations do not identify the job; for example between {}",
                   ambiguous, ambiguous == 1 ? " is" : "s are", example));
 }
 

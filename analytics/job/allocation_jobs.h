@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What neither logs nor kernels claim, given to the jobs whose nodes it is between. Internal to
-// this folder.
+// Internal to this folder: attributes connections that no NCCL log or rdma dump covers to the jobs
+// that hold the nodes at both ends.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace rocescope {
 
-// By connection.
+// Returns one answer per connection.
 std::vector<AllocationAnswer> AllocationsOf(const ConnectionList& connections,
                                             const AllocationIndex& index);
 
-// Claims in `ends`, which is parallel to the connections and to `answers`, those of which neither
-// end is claimed. Who takes part are the NICs: members of `jobs` without a rank and without a
-// process, of the job that has the allocation, or of a new one where none or several have.
+// Adds claims to `ends` for connections without a claim at either end; `ends` and `answers` are
+// parallel to the connections. The participants are NICs: members of `jobs` without a rank and
+// process, in the job that has the allocation, or in a new job if none or several have it.
 void ClaimByAllocation(const HostFacts& facts, const AllocationIndex& index,
                        const ConnectionList& connections,
                        const std::vector<AllocationAnswer>& answers, std::vector<Job>& jobs,
                        std::vector<EndClaims>& ends, std::vector<std::string>& notes);
 
-// As a job shows it.
+// Converts an allocation to the form shown in a job.
 JobAllocation ToJobAllocation(const Allocation& allocation);
 
 }  // namespace rocescope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic of jobs that the scheduler tells of.
+// Traffic of jobs known from the scheduler.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Facts Fabric() {
   return facts;
 }
 
-// By connection, the id of the job of both ends; empty: none.
+// Keyed by connection, the ID of the job of both ends; empty: none.
 std::vector<std::string> JobsOf(const Attribution& attribution) {
   std::vector<std::string> jobs;
   for (const EndClaims& ends : attribution.endpoints) {
@@ -45,7 +45,7 @@ std::vector<std::string> JobsOf(const Attribution& attribution) {
   return jobs;
 }
 
-TEST(Allocation, HasTheConnectionsBetweenItsNodes) {
+TEST(Allocation, ClaimsConnectionsBetweenItsNodes) {
   Facts facts = Fabric();
   facts.Allocated(7, {{.name = "N1"}, {.name = "n2"}}).Allocated(8, {{.name = "n3"}});
   facts.Paired(1, 100, 2, 200).Paired(11, 100, 12, 200).Paired(1, 101, 3, 300);
@@ -64,13 +64,13 @@ TEST(Allocation, HasTheConnectionsBetweenItsNodes) {
   EXPECT_EQ(found.endpoints[0][0]->source, RankSource::kScheduler);
 }
 
-TEST(Allocation, HasWhatIsOneSidedToo) {
+TEST(Allocation, ClaimsOneSidedConnections) {
   Facts facts = Fabric();
   facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).OneSided(1, 100, 2);
   EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7"));
 }
 
-TEST(Allocation, OfSharedNodesIsToldByTheOtherNode) {
+TEST(Allocation, OfSharedNodesIsIdentifiedByTheOtherNode) {
   Facts facts = Fabric();
   facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}});
   facts.Allocated(8, {{.name = "n1"}, {.name = "n3"}});
@@ -78,7 +78,7 @@ TEST(Allocation, OfSharedNodesIsToldByTheOtherNode) {
   EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7", "slurm-8", ""));
 }
 
-TEST(Allocation, OfSharedNodesIsToldByTheGpusNearestToItsNics) {
+TEST(Allocation, OfSharedNodesIsIdentifiedByTheNearestGpus) {
   Facts facts = Fabric();
   facts.Allocated(7, {{.name = "n1", .gpus = {0}}, {.name = "n2", .gpus = {0}}});
   facts.Allocated(8, {{.name = "n1", .gpus = {1}}, {.name = "n2", .gpus = {1}}});
@@ -89,7 +89,7 @@ TEST(Allocation, OfSharedNodesIsToldByTheGpusNearestToItsNics) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
-TEST(Allocation, IsNobodysWhereSeveralFit) {
+TEST(Allocation, IsAmbiguousIfSeveralMatch) {
   Facts facts = Fabric();
   facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}});
   facts.Allocated(8, {{.name = "n1"}, {.name = "n2"}});
@@ -98,7 +98,7 @@ TEST(Allocation, IsNobodysWhereSeveralFit) {
   const Attribution found = facts.Attribute();
   EXPECT_THAT(JobsOf(found), ElementsAre(""));
   EXPECT_THAT(found.notes,
-              ElementsAre(HasSubstr("scheduler: 1 connection is between nodes that several")));
+              ElementsAre(HasSubstr("scheduler: 1 connection is not attributed, because several")));
 }
 
 TEST(Allocation, EndsWithItsTime) {
@@ -111,7 +111,7 @@ TEST(Allocation, EndsWithItsTime) {
   EXPECT_THAT(JobsOf(facts.Attribute()), ElementsAre("slurm-7", "slurm-8", ""));
 }
 
-TEST(Allocation, WithoutAddressesOfItsNodesIsSaidSo) {
+TEST(Allocation, WithoutNodeAddressesGivesANote) {
   Facts facts;
   facts.Allocated(7, {{.name = "n1"}, {.name = "n2"}}).Paired(1, 100, 2, 200);
   const Attribution found = facts.Attribute();
@@ -126,7 +126,7 @@ RdmaQueuePair Held(const char* device, uint32_t local, uint32_t remote, uint64_t
   return result;
 }
 
-// A rail each for two processes, and a benchmark of another name.
+// Two processes with one rail each, and a benchmark with another name.
 Facts Rails() {
   Facts facts = Fabric();
   facts.Dump("n1", {Held("mlx5_0", 100, 200, 1, "python3"), Held("mlx5_1", 100, 200, 2, "python3"),
@@ -146,7 +146,7 @@ TEST(Allocation, MakesOneJobOfProcessesOnSeveralRails) {
   EXPECT_EQ(found.jobs[1].job.identity, JobIdentity::kKernel);
 }
 
-TEST(Allocation, KeepsJobsOfTwoAllocationsApart) {
+TEST(Allocation, SeparatesJobsOfTwoAllocations) {
   const Attribution found =
       Rails()
           .Allocated(7, {{.name = "n1", .gpus = {0}}, {.name = "n2", .gpus = {0}}})
@@ -162,7 +162,7 @@ JobRank Logged(int rank, std::string host, std::string gpu) {
   return result;
 }
 
-TEST(Allocation, NamesTheJobOfALogAndCompletesIt) {
+TEST(Allocation, IsAddedToTheJobOfALog) {
   const Attribution found = Fabric()
                                 .Log(Logged(1, "n1", "0000:1b:00.0"))
                                 .Log(Logged(2, "n2", "0000:1b:00.0"))
@@ -195,7 +195,7 @@ TEST(Allocation, OfALoggedJobHoldsItsGpus) {
   EXPECT_THAT(unknown.notes, ElementsAre(HasSubstr("for example 7 and 8")));
 }
 
-TEST(Allocation, MayListANodeTwice) {  // once for each component of a heterogeneous job
+TEST(Allocation, MayListANodeTwice) {  // once per component of a heterogeneous job
   const Attribution found = Fabric()
                                 .Log(Logged(1, "n1", ""))
                                 .Log(Logged(2, "n2", ""))
@@ -205,7 +205,7 @@ TEST(Allocation, MayListANodeTwice) {  // once for each component of a heterogen
   EXPECT_THAT(found.jobs[0].job.notes, IsEmpty());
 }
 
-TEST(Allocation, ThatLacksAHostOfTheJobIsNotIts) {
+TEST(Allocation, WithoutAHostOfTheJobDoesNotMatch) {
   const Attribution found = Fabric()
                                 .Log(Logged(1, "n1", ""))
                                 .Log(Logged(2, "n2", ""))

@@ -72,7 +72,7 @@ class Attributor {
     }
   }
 
-  // The receiver may log no number: its rank is the one that the sender's log says it sends to.
+  // The receiver may log no number: its rank is the one to which the sender's log says it sends.
   void ClaimPeers(size_t i) {
     for (size_t end = 0; end < 2; ++end) {
       if (endpoints_[i][1 - end]) continue;
@@ -82,8 +82,8 @@ class Attributor {
     }
   }
 
-  // What the log states stands if nothing else is possible (exact). What the order of its lines
-  // suggests, and what it leaves open, has to agree with the address.
+  // An exact statement of the log is final. A peer derived from order, or an ambiguous one, must
+  // agree with the address.
   std::optional<RankClaim> PeerOf(const Claim& claim, const IpAddress& address) const {
     const uint32_t job = claim.rank.job;
     const JobQueuePair& stated = *claim.stated;
@@ -92,7 +92,7 @@ class Attributor {
     if (name.IsKnown()) {
       const JobIndex::Fit fit = index_.FitOf(job, name, address);
       if (stated.certainty == PeerCertainty::kExact) {
-        // Without a log of the peer there is no address that could contradict.
+        // Without a log of the peer, no address can contradict.
         const bool agrees = name.member < 0 || fit == JobIndex::Fit::kYes;
         return ClaimFor(job, name, agrees ? kPeerExact : kPeerUnplaced);
       }
@@ -102,7 +102,7 @@ class Attributor {
     return OneAt(job, stated, address);
   }
 
-  // The one candidate that can have the address, if the others cannot.
+  // Returns the only candidate that can have the address.
   std::optional<RankClaim> OneAt(uint32_t job, const JobQueuePair& stated,
                                  const IpAddress& address) const {
     const bool is_open = stated.candidates == nullptr || stated.candidates->empty();
@@ -136,7 +136,7 @@ class Attributor {
             .confidence = confidence};
   }
 
-  // Where the ranks sit whose logs are missing: at the address that a log's owner sends to.
+  // Locates ranks without logs: they are at the address to which a rank with a log sends.
   void LocatePeers() {
     for (size_t i = 0; i < connections_.size(); ++i) {
       for (size_t end = 0; end < 2; ++end) {
@@ -147,8 +147,9 @@ class Attributor {
     }
   }
 
-  // Data that arrives from a rank without a log over a queue pair that no log names. The receiver's
-  // log says that it comes; it is this connection if the addresses leave one pair of ranks.
+  // Handles data from a rank without a log on a queue pair that no log contains. The receiver's log
+  // says that it receives from this rank; this is the connection if the addresses leave only one
+  // pair of ranks.
   void ClaimReceived(size_t i) {
     const Connection& connection = connections_[i];
     if (connection.state != ConnectionState::kPaired || IsClaimed(i)) return;
@@ -180,8 +181,8 @@ class Attributor {
     }
   }
 
-  // The log may leave open whom it sends to, as that of a release which prints no names of
-  // communicators does: its job still is the peer's, and often one rank alone has the address.
+  // The log may not identify the peer, for example in NCCL releases without communicator
+  // identifiers. The peer still belongs to the same job, and often only one rank has the address.
   void ClaimByAddress(size_t i) {
     for (size_t end = 0; end < 2; ++end) {
       const std::optional<RankClaim>& own = endpoints_[i][1 - end];
@@ -195,7 +196,7 @@ class Attributor {
     }
   }
 
-  // By this attribution or, in doubt between several, by some log.
+  // Whether an end is claimed by this attribution or, ambiguously, by some log.
   bool IsClaimed(size_t i) const {
     for (size_t end = 0; end < 2; ++end) {
       if (endpoints_[i][end] || claims_.IsNamed(i, end)) return true;
@@ -218,10 +219,11 @@ class Attributor {
   Claims claims_;
   AllocationIndex allocations_;
   std::vector<EndClaims> endpoints_;
-  std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank, by address
+  std::map<IpAddress, std::set<std::pair<uint32_t, int>>> located_;  // job and rank by address
 };
 
-// Jobs of releases that do not name their communicators, parted by what the fabric showed.
+// Separates jobs of NCCL releases without communicator identifiers with the help of observed
+// traffic.
 HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
   JobEvidence evidence;
   for (const Connection& connection : connections) {
@@ -253,7 +255,7 @@ HostFacts Parted(const HostFacts& facts, const ConnectionList& connections) {
 Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
                           const FlowSummaries& flows) {
   if (facts.jobs.empty() && facts.rdma.empty() && facts.allocations.empty() && facts.logs.empty()) {
-    // Nobody says anything of any queue pair.
+    // There are no host facts about queue pairs.
     return {.jobs = {}, .endpoints = std::vector<EndClaims>(connections.size()), .notes = {}};
   }
   if (facts.logs.empty()) return Attributor(facts, connections, flows).Run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose queue pairs they are: what hosts say of their processes, joined with the connections and
-// flows that the fabric showed.
+// Attributes connections and flows to jobs and ranks by joining host facts with the observed
+// traffic.
 #pragma once
 
 #include <string>
@@ -16,17 +16,17 @@ namespace rocescope {
 
 struct AttributedJob {
   Job job;
-  std::vector<RankEdge> edges;  // that carried data
+  std::vector<RankEdge> edges;  // edges that carried data
 };
 
 struct Attribution {
   std::vector<AttributedJob> jobs;
   std::vector<EndClaims> endpoints;  // parallel to the connections
-  std::vector<std::string> notes;    // on the facts as a whole
+  std::vector<std::string> notes;    // about the host facts as a whole
 };
 
-// `flows` by key, as TrafficTotals gives them. Time is that of sorting; a job's ranks, their queue
-// pairs and the connections are each gone over once.
+// `flows` is sorted by key, as returned by TrafficTotals. Takes O(n log n); ranks, queue pairs and
+// connections are each visited once.
 Attribution AttributeJobs(const HostFacts& facts, const ConnectionList& connections,
                           const FlowSummaries& flows);
 

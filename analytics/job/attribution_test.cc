@@ -27,7 +27,7 @@ TEST(Attribution, OwnLogNamesTheSenderAndThePeer) {
   EXPECT_EQ(result.endpoints[0][1]->source, RankSource::kPeer);
 }
 
-TEST(Attribution, IsTheSameWhicheverEndComesFirst) {
+TEST(Attribution, DoesNotDependOnTheOrderOfEnds) {
   EXPECT_THAT(
       Facts().Log(With(Rank(3), {Sender(11, 3, 2)})).Log(Rank(2)).Paired(2, 22, 3, 11).Ranks(),
       ElementsAre(std::array{2, 3}));
@@ -129,7 +129,7 @@ TEST(Attribution, ACandidateWhoseAddressIsUnknownKeepsThePeerOpen) {
                   .Paired(1, 11, 2, 22)
                   .Ranks(),
               ElementsAre(std::array{1, -1}))
-      << "rank 3 left no log and may share the host";
+      << "rank 3 has no log and may share the host";
 }
 
 TEST(Attribution, NamesAPeerWhoseLogIsMissing) {
@@ -137,7 +137,7 @@ TEST(Attribution, NamesAPeerWhoseLogIsMissing) {
               ElementsAre(std::array{1, 2}));
 }
 
-TEST(Attribution, BelievesNeitherOfTwoJobsThatHeldTheSameQueuePair) {
+TEST(Attribution, IgnoresTwoJobsThatClaimTheSameQueuePair) {
   const Claims ranks = Facts()
                            .Log(With(Rank(1), {Sender(11, 1, 2)}))
                            .Log(Rank(2))
@@ -175,22 +175,22 @@ TEST(Attribution, AQueuePairInAnOverlayIsAttributedInItsOneSegment) {
               ElementsAre(std::array{1, 2}));
 }
 
-TEST(Attribution, ANumberThatChangedHandsIsAttributedToNeitherConnection) {
+TEST(Attribution, AReusedNumberIsAttributedToNeitherConnection) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2));
   facts.Paired(1, 11, 2, 22).ClosedAt(FromNanoseconds(5'000)).Paired(1, 11, 2, 22);
   EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{-1, -1}, std::array{-1, -1}));
-  EXPECT_THAT(facts.Attribute().jobs[0].job.notes, ElementsAre(HasSubstr("changed hands")));
+  EXPECT_THAT(facts.Attribute().jobs[0].job.notes, ElementsAre(HasSubstr("was reused")));
 }
 
-TEST(Attribution, ThePeersAddressTellsWhichConnectionOfANumberTheLogMeans) {
+TEST(Attribution, ThePeersAddressIdentifiesTheConnectionOfAReusedNumber) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Log(Rank(3));
   facts.Paired(1, 11, 3, 33).ClosedAt(FromNanoseconds(5'000)).Paired(1, 11, 2, 22);
   EXPECT_THAT(facts.Ranks(), ElementsAre(std::array{-1, -1}, std::array{1, 2}));
 }
 
-TEST(Attribution, TheKeyOfClearToSendsTellsWhichConnectionOfANumberTheLogMeans) {
+TEST(Attribution, TheRkeyOfClearToSendsIdentifiesTheConnectionOfAReusedNumber) {
   const Timestamp closed = FromNanoseconds(5'000);
   JobQueuePair sender = Sender(11, 1, 2);
   sender.fifo_rkey = 0x68b6;
@@ -226,12 +226,12 @@ TEST(Attribution, TheKernelsListGivesTheProcessAndTheLogItsRank) {
   EXPECT_EQ(result.endpoints[0][0]->rank, 1);
   EXPECT_EQ(result.endpoints[0][0]->source, RankSource::kRdmaResource);
   EXPECT_EQ(result.endpoints[0][1]->rank, 2);
-  ASSERT_TRUE(result.endpoints[1][0]) << "its process is no rank of the job";
+  ASSERT_TRUE(result.endpoints[1][0]) << "its process is not a rank of the job";
   EXPECT_EQ(result.endpoints[1][0]->job, 1u);
   EXPECT_EQ(result.endpoints[1][0]->rank, -1);
 }
 
-TEST(Attribution, WithoutLogsProcessesThatTalkToEachOtherAreAJob) {
+TEST(Attribution, WithoutLogsCommunicatingProcessesAreAJob) {
   const Attribution result = Facts()
                                  .Nic("node1", "mlx5_0", 1)
                                  .Nic("node2", "mlx5_0", 2)
@@ -258,7 +258,7 @@ TEST(Attribution, WithoutLogsProcessesThatTalkToEachOtherAreAJob) {
   EXPECT_EQ(process.process_id, 104u);
 }
 
-// A ring of three processes, the second of which says nothing of itself.
+// A ring of three processes, of which the second has no log.
 Facts UnloggedRing() {
   return Facts()
       .Nic("node1", "mlx5_0", 1)
@@ -271,7 +271,7 @@ Facts UnloggedRing() {
       .Paired(1, 12, 3, 33);
 }
 
-TEST(Attribution, WithoutLogsTheEnvironmentTellsTheRank) {
+TEST(Attribution, WithoutLogsTheEnvironmentGivesTheRank) {
   const Attribution result =
       UnloggedRing()
           .Process({.host = "node1", .process_id = 101, .rank = 5, .gpu = 2, .world_size = 8})
@@ -297,7 +297,7 @@ TEST(Attribution, WithoutLogsTheEnvironmentTellsTheRank) {
   EXPECT_EQ(result.endpoints[1][1]->rank, 0);
 }
 
-TEST(Attribution, BelievesNoRankThatTwoProcessesOfAJobSayTheyAre) {
+TEST(Attribution, IgnoresARankClaimedByTwoProcesses) {
   const Attribution result = UnloggedRing()
                                  .Process({.host = "node1", .process_id = 101, .rank = 1})
                                  .Process({.host = "node2", .process_id = 102, .rank = 0})
@@ -309,7 +309,7 @@ TEST(Attribution, BelievesNoRankThatTwoProcessesOfAJobSayTheyAre) {
   EXPECT_EQ(job.ranks[1].rank, -1);
   EXPECT_EQ(job.ranks[2].rank, -1);
   EXPECT_EQ(job.rank_count, 0);
-  EXPECT_THAT(job.notes, testing::Contains(testing::HasSubstr("2 processes say")));
+  EXPECT_THAT(job.notes, testing::Contains(testing::HasSubstr("2 processes claim rank")));
 }
 
 TEST(Attribution, TheKernelsListSettlesWhichOfTwoLogsHeldTheQueuePair) {
@@ -329,7 +329,7 @@ TEST(Attribution, TheKernelsListSettlesWhichOfTwoLogsHeldTheQueuePair) {
   EXPECT_EQ(result.endpoints[0][1]->rank, 2);
 }
 
-TEST(Attribution, TheKernelsListDoesNotTellTheRanksOfOneProcessApart) {
+TEST(Attribution, TheKernelsListDoesNotDistinguishRanksOfOneProcess) {
   JobRank other_gpu = Rank(1);
   other_gpu.rank = 5;
   EXPECT_THAT(Facts()
@@ -342,7 +342,7 @@ TEST(Attribution, TheKernelsListDoesNotTellTheRanksOfOneProcessApart) {
               ElementsAre(std::array{-1, -1}));
 }
 
-// Rank 1's log says that it sends to 2 and receives from 2; rank 2 left no log.
+// Rank 1's log says that it sends to 2 and receives from 2; rank 2 has no log.
 Facts ReceiverWithoutSendersLog() {
   JobRank receiver = With(Rank(1), {Sender(11, 1, 2)});
   receiver.receives_from = {2};
@@ -352,7 +352,7 @@ Facts ReceiverWithoutSendersLog() {
   return facts;
 }
 
-TEST(Attribution, AReceiversLogPlacesWhatComesFromARankWithoutALog) {
+TEST(Attribution, AReceiversLogIdentifiesASenderWithoutALog) {
   const Attribution result =
       ReceiverWithoutSendersLog().Sent(2, 1, 12, 500).Asked(1, 2, 23).Attribute();
   ASSERT_TRUE(result.endpoints[1][0] && result.endpoints[1][1]);
@@ -387,9 +387,9 @@ TEST(Attribution, AReceiversLogIsNotUsedForAnotherSendersAddress) {
   EXPECT_EQ(facts.Ranks().back(), (std::array{-1, -1}));
 }
 
-// A quarter of a minute when every connection walked over the ranks; a walk over 10,000 ranks for
-// each of these 160,000 claims is 1.6e9 steps, which no machine does in the time allowed here.
-TEST(Attribution, OfTenThousandRanksTakesTheTimeOfSorting) {
+// Visiting all 10,000 ranks for each of these 160,000 claims would take 1.6e9 steps (15 s when it
+// was measured), far beyond the limit of this test.
+TEST(Attribution, HandlesTenThousandRanks) {
   constexpr uint32_t kRanks = 10'000;
   constexpr uint32_t kPeers = 16;
   const auto address = [](uint32_t rank) { return IpAddress::FromV4(0x0a000000u + rank); };
@@ -429,7 +429,7 @@ TEST(Attribution, OfTenThousandRanksTakesTheTimeOfSorting) {
   ASSERT_EQ(result.jobs[0].edges.size(), size_t{kRanks} * kPeers);
   EXPECT_DOUBLE_EQ(result.jobs[0].edges[0].confidence, kPeerOrdered);
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(seconds, 8) << "of processor time";
+  EXPECT_LT(seconds, 8) << "processor time";
 #else
   static_cast<void>(seconds);
 #endif

@@ -7,7 +7,7 @@
 namespace rocescope {
 namespace {
 
-// Of a process with more communicators alive than this only the latest are considered.
+// If a process has more live communicators than this, only the latest are considered.
 constexpr size_t kMaxConsidered = 64;
 
 bool Fits(const NcclCommunicator& communicator, const NcclChannel& channel) {
@@ -20,7 +20,7 @@ size_t FirstLine(const NcclCommunicator& communicator) {
   return communicator.begin_line != 0 ? communicator.begin_line : communicator.complete_line;
 }
 
-// Before 2.18 the only line of an initialisation is its last, so channels stand in front of it.
+// Before 2.18, the only line of an initialisation is the last one, so channel lines precede it.
 bool HasNoBegin(const NcclCommunicator& communicator) { return communicator.begin_line == 0; }
 
 class Attribution {
@@ -42,7 +42,7 @@ class Attribution {
   }
 
  private:
-  // Communicators of a thread stand in the order of their lines.
+  // The communicators of a thread are in the order of their lines.
   int FindOnThread(const std::vector<size_t>& indices, const NcclChannel& channel) const {
     const auto after = std::ranges::upper_bound(
         indices, channel.line, {}, [&](size_t i) { return FirstLine(communicators_[i]); });
@@ -60,8 +60,8 @@ class Attribution {
     return -1;
   }
 
-  // Connections made after the initialisation come from whichever thread launches the operation,
-  // so the thread tells nothing: all fit that are alive, of the same GPU if there are such.
+  // Connections made after the initialisation come from the thread that launches the operation, so
+  // the thread identifies nothing: all live communicators match, preferably those of the same GPU.
   std::vector<int> FindBySize(const NcclChannel& channel) const {
     std::vector<int> same_gpu;
     std::vector<int> other;

@@ -19,9 +19,9 @@ bool Agree(const std::vector<Claim>& claims) {
                              [&](const Claim& c) { return c.rank.IsSameRank(claims[0].rank); });
 }
 
-// Numbers come back: of statements that contradict each other those of the process count that its
-// kernel names, which was asked while packets were captured. A kernel does not tell the ranks of
-// one process apart, its log does.
+// Numbers are reused. Among contradicting statements, those of the process in the rdma dump count,
+// because it was recorded during the capture. A dump does not distinguish the ranks of one process;
+// the log does.
 void LeaveTheBestOf(std::vector<Claim>& claims) {
   std::set<std::pair<std::string_view, uint64_t>> holders;
   for (const Claim& c : claims) {
@@ -104,7 +104,7 @@ void Claims::ClaimFromLogs() {
   }
 }
 
-// A kernel's list names the process, a log the rank of the process.
+// An rdma dump identifies the process, a log the rank of the process.
 void Claims::ClaimFromRdma() {
   for (const RdmaDump& dump : facts_.rdma) {
     const DumpHost host(dump, hosts_);
@@ -146,7 +146,7 @@ bool Claims::IsAtPeer(const End& end, const Claim& claim) const {
   return index_.FitOf(claim.rank.job, peer, address) == JobIndex::Fit::kYes;
 }
 
-// A sender's log prints the key under which the receiver writes its clear-to-sends.
+// A sender's log prints the rkey under which the receiver writes its clear-to-sends.
 bool Claims::UsesKey(const End& end, const JobQueuePair& stated) const {
   const FlowCounts* requests = CarriedFrom(1 - end.end, connections_[end.connection], flows_);
   return requests != nullptr && requests->last_rkey == stated.fifo_rkey;
@@ -157,11 +157,12 @@ void Claims::Take(std::vector<End> ends, bool is_guess, std::optional<Qpn> remot
   const auto has_remote = [&](const End& end) {
     return connections_[end.connection].endpoints[1 - end.end].qpn == remote;
   };
-  // NICs of one host number their queue pairs alike: which of them it is takes more than a number.
+  // NICs of one host use the same queue pair numbers, so the number alone does not identify the
+  // NIC.
   if (is_guess && remote) std::erase_if(ends, [&](const End& end) { return !has_remote(end); });
   if (ends.empty()) return;
   for (const End& end : ends) named_.insert({end.connection, end.end});
-  // What tells connections apart counts only where there are several.
+  // Criteria that distinguish connections apply only if there are several.
   const auto keep = [&ends](auto fits) {
     if (ends.size() < 2 || std::ranges::none_of(ends, fits)) return;
     std::erase_if(ends, [&](const End& end) { return !fits(end); });
@@ -185,7 +186,7 @@ void Claims::Settle() {
       claims.clear();
       continue;
     }
-    // The log's goes first: it says the peer too, if it says it once.
+    // Prefer the claim from the log, because it may also state the peer.
     const auto logged = std::ranges::find_if(claims, IsLogged);
     if (logged == claims.end()) continue;
     const bool peers_differ = std::ranges::any_of(claims, [&](const Claim& c) {
@@ -219,14 +220,16 @@ void Claims::AddDoubt(const std::vector<End>& ends, const Claim& claim) {
 std::vector<std::vector<std::string>> Claims::Notes() const {
   std::vector<std::vector<std::string>> notes(facts_.jobs.size());
   for (const auto& [key, doubt] : doubts_) {
-    std::string_view why = "at several addresses of their host";
+    std::string_view why = "the number occurs at several addresses of the host";
     if (key.second == DoubtKind::kSegment) {
-      why = "in several segments: tenants, or copies of one mirror in VXLAN or Geneve";
+      why =
+          "the number occurs in several segments (tenants, or one mirror in several VXLAN or "
+          "Geneve networks)";
     } else if (key.second == DoubtKind::kIncarnation) {
-      why = "for several connections: the number changed hands during the capture";
+      why = "the number was reused by several connections during the capture";
     }
     notes[key.first].push_back(
-        fmt::format("not attributed: {} queue pair{} of logs or lists, since the number occurs {}; "
+        fmt::format("{} queue pair{} from NCCL logs or rdma dumps not attributed, because {}; "
                     "for example {}",
                     doubt.count, doubt.count == 1 ? "" : "s", why, doubt.example));
   }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose the ends of connections are, by what hosts state of their own queue pairs.
+// Attributes the ends of connections to ranks according to what hosts report about their own queue
+// pairs.
 //
-// A host knows neither the segment in which the fabric carries its packets nor when: the same
-// address and number may occur in several segments (tenants, or copies of a mirror that are
-// encapsulated) and, one after the other, for several owners. A statement is about one of these; if
-// nothing tells which, it is used for none, and said so.
+// A host knows neither the segment in which the fabric carries its packets nor the time: the same
+// address and number may occur in several segments (tenants, or encapsulated copies of a mirror)
+// and for successive owners. A statement refers to exactly one of these. If nothing identifies it,
+// the statement is not used and a note is added.
 #pragma once
 
 #include <map>
@@ -25,24 +26,24 @@
 namespace rocescope {
 
 struct Claim {
-  RankClaim rank;                        // that the queue pair serves; PXN: not its process's
-  const JobRank* owner = nullptr;        // whose process holds it
-  const JobQueuePair* stated = nullptr;  // what the rank's log says of the peer
+  RankClaim rank;  // the rank that the queue pair serves; with PXN, not the rank of its process
+  const JobRank* owner = nullptr;        // the rank whose process holds the queue pair
+  const JobQueuePair* stated = nullptr;  // what the rank's log states about the peer
 };
 
 class Claims {
  public:
-  // Keeps references to all.
+  // Keeps references to all arguments.
   Claims(const HostFacts& facts, const HostIndex& hosts, const JobIndex& index,
          const ConnectionList& connections, const FlowSummaries& flows);
 
-  // Null: nobody states it, or contradicting statements do.
+  // Null: no statement, or contradicting ones.
   const Claim* At(size_t connection, size_t end) const;
 
-  // Somebody states something of it, however doubtful.
+  // Whether any statement exists, however uncertain.
   bool IsNamed(size_t connection, size_t end) const;
 
-  // The process that its host's kernel names, and no log tells of.
+  // A process that its host's kernel reports as the owner and that no log contains.
   struct Holder {
     std::string_view host;
     uint64_t process_id = 0;
@@ -50,10 +51,10 @@ class Claims {
 
     friend auto operator<=>(const Holder&, const Holder&) = default;
   };
-  // Null: none, or several hosts or processes say that it is theirs.
+  // Null: no process, or several hosts or processes claim the queue pair.
   const Holder* HolderOf(size_t connection, size_t end) const;
 
-  // By job; what was left out since several connections fit.
+  // Keyed by job: statements not used because several connections match.
   std::vector<std::vector<std::string>> Notes() const;
 
  private:
@@ -73,7 +74,7 @@ class Claims {
 
   void ClaimFromLogs();
   void ClaimFromRdma();
-  // A guess: the queue pair may be at any of the ends' addresses.
+  // `is_guess`: the queue pair may be at any of the ends' addresses.
   void Take(std::vector<End> ends, bool is_guess, std::optional<Qpn> remote, const Claim& claim);
   void Settle();
   std::vector<End> Find(const std::vector<IpAddress>& addresses, Qpn qpn) const;
@@ -90,7 +91,7 @@ class Claims {
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Claim>> claims_;
   std::set<std::pair<uint32_t, uint8_t>> named_;
   std::map<std::pair<uint32_t, uint8_t>, std::vector<Holder>> holders_;
-  std::map<std::pair<uint32_t, DoubtKind>, Doubt> doubts_;  // by job
+  std::map<std::pair<uint32_t, DoubtKind>, Doubt> doubts_;  // indexed by job
 };
 
 }  // namespace rocescope

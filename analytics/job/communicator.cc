@@ -13,8 +13,8 @@
 namespace rocescope {
 namespace {
 
-// A sender's line alone prints an address, but every process of the host that uses the same port
-// has it too.
+// Only the sender's line prints an address, but it applies to every process of the host that uses
+// the same port.
 void PlaceRanks(std::vector<Job>& jobs) {
   const HostIndex hosts(jobs);
   for (Job& job : jobs) {

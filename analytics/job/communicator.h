@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL logs of many processes, put together: communicators, the jobs they form, and every rank with
-// its GPU, host, NICs and queue pairs.
+// Combines NCCL logs of many processes into communicators and jobs, with the GPU, host, NICs and
+// queue pairs of every rank.
 //
-// A job is a set of processes that communicators connect; its ranks are numbered as in its largest
+// A job is a set of processes connected by communicators; its ranks are numbered as in its largest
 // communicator. The result does not depend on the order of the logs.
 #pragma once
 
@@ -19,8 +19,8 @@
 
 namespace rocescope {
 
-// Ranks in the job's numbering; -1: not known, or not in the job's largest communicator. Of those
-// that are not in it but have a log, the index into Job::ranks.
+// Ranks in the job's numbering; -1: unknown, or not in the job's largest communicator. For a rank
+// outside the largest communicator that has a log, the member is its index in Job::ranks.
 struct JobPeer {
   int own_rank = -1;
   int peer_rank = -1;
@@ -40,24 +40,25 @@ struct NicPort {
 
 struct JobQueuePair {
   Qpn local;
-  std::optional<Qpn> remote;  // where the log pairs them
+  std::optional<Qpn> remote;  // if the log states it
   NcclQueuePairRole role = NcclQueuePairRole::kUnknown;
   std::string device;  // "mlx5_0"; empty: not printed
   int port = 0;
-  // The local end's: printed with it, or that of its device if another log of the host tells one.
+  // Address of the local end: printed with the queue pair, or the address of its device according
+  // to another log of the host.
   std::optional<IpAddress> address;
-  uint32_t mtu = 0;        // octets; 0: not printed
-  uint32_t fifo_rkey = 0;  // of the sender's clear-to-send FIFO; 0: not printed
+  uint32_t mtu = 0;        // bytes; 0: not printed
+  uint32_t fifo_rkey = 0;  // rkey of the sender's clear-to-send FIFO; 0: not printed
   int communicator = -1;   // index into Job::communicators
   int channel = -1;
-  JobPeer peer;  // own_rank differs from the owner's with PXN
+  JobPeer peer;  // with PXN, own_rank differs from the owner's rank
   PeerCertainty certainty = PeerCertainty::kAmbiguous;
-  // Ascending. Ambiguous: whom it may serve; empty: anybody. Ordered: whom the order could confuse.
-  // Else null.
+  // Ascending. Ambiguous: the possible peers; empty: any. Ordered: the peers that a different order
+  // could mean. Null otherwise.
   std::shared_ptr<const std::vector<JobPeer>> candidates;
-  bool is_sender = false;  // data flows from this end
+  bool is_sender = false;  // this end sends data
   bool may_be_loopback = false;
-  size_t line = 0;  // in the source
+  size_t line = 0;  // line number in the source
 };
 
 struct JobRank {
@@ -69,43 +70,45 @@ struct JobRank {
   std::string gpu_bus_id;  // "0000:1b:00.0"
   std::string oob_interface;
   std::optional<IpAddress> oob_address;
-  std::vector<NcclDevice> devices;  // that NCCL found on the host
-  std::vector<NicPort> ports;       // of these, what its channels and queue pairs use; ascending
-  // Of its ports, as far as any log of the host names them; ascending.
+  std::vector<NcclDevice> devices;  // found by NCCL on the host
+  std::vector<NicPort> ports;       // ports used by the rank's channels and queue pairs, ascending
+  // Known addresses of the rank's ports from all logs of the host, ascending.
   std::vector<IpAddress> addresses;
-  bool addresses_complete = false;  // nobody's log leaves one of its ports without an address
+  bool addresses_complete = false;  // every port of the rank has a known address
   std::vector<JobQueuePair> queue_pairs;
-  std::vector<int> receives_from;  // ranks that its log says send to it over RDMA, ascending
-  std::vector<NcclError> errors;   // of the process; at its first rank if it has several
-  std::string source;              // the log's name
+  // Ranks that send to this rank over RDMA according to its log, ascending.
+  std::vector<int> receives_from;
+  // Errors of the process; listed at its first rank if it has several.
+  std::vector<NcclError> errors;
+  std::string source;  // name of the log
 };
 
 struct CommunicatorMember {
-  int rank = -1;        // in this communicator
+  int rank = -1;        // rank in this communicator
   size_t job_rank = 0;  // index into Job::ranks
 };
 
 struct JobCommunicator {
-  std::string id;  // "nccl-" and the commId in hex, or a hash of what stands in
+  std::string id;  // "nccl-" and the commId in hex, or a hash if there is no commId
   int rank_count = 0;
-  std::vector<CommunicatorMember> members;  // ascending; those whose logs were given
-  std::string parent_id;                    // of a split; empty: none, or unknown
+  std::vector<CommunicatorMember> members;  // ascending; only members with a log
+  std::string parent_id;                    // parent of a split; empty: no parent, or unknown
   std::optional<int> color;
-  bool matched_by_size = false;  // before 2.16 nothing names a communicator
-  bool was_parted = false;       // from others of its size
-  bool is_complete = true;       // every member finished its initialisation
+  bool matched_by_size = false;  // NCCL before 2.16 prints no identifier of a communicator
+  bool was_parted = false;       // distinguished from others of the same size
+  bool is_complete = true;       // every member completed its initialisation
   bool was_aborted = false;
 };
 
-// Who says that it is a job, in order of trust.
+// Source from which the job is known, most trusted first.
 enum class JobIdentity : uint8_t {
-  kNcclLog,    // its processes' logs: by communicators
-  kKernel,     // its hosts' kernels: processes that talk to each other
-  kScheduler,  // nodes that the scheduler gave it
-  kWire,       // nobody: its NICs talk to each other in step
+  kNcclLog,    // NCCL logs of its processes, by communicators
+  kKernel,     // rdma dumps: processes that communicate with each other
+  kScheduler,  // an allocation of nodes by the scheduler
+  kWire,       // traffic only: its NICs communicate synchronously
 };
 
-// As the scheduler has it.
+// The scheduler's data about a job.
 struct JobAllocation {
   uint64_t id = 0;
   std::string name;
@@ -113,18 +116,19 @@ struct JobAllocation {
 };
 
 struct Job {
-  std::string id;  // of its largest communicator
+  std::string id;  // ID of its largest communicator
   JobIdentity identity = JobIdentity::kNcclLog;
-  std::optional<JobAllocation> allocation;     // in which all of it is; unset: none, or not known
-  int rank_count = 0;                          // what that communicator says
-  int ranks_seen = 0;                          // of these, with a log
+  // The allocation that contains the whole job; unset: none, or unknown.
+  std::optional<JobAllocation> allocation;
+  int rank_count = 0;                          // according to its largest communicator
+  int ranks_seen = 0;                          // ranks with a log
   std::string nccl_version;                    // "2.20.5+cuda12.4"; empty: not printed
-  std::vector<JobCommunicator> communicators;  // the largest first
-  std::vector<JobRank> ranks;                  // ascending, those without a rank last
-  std::vector<std::string> notes;              // what is missing, doubled or contradictory
+  std::vector<JobCommunicator> communicators;  // largest first
+  std::vector<JobRank> ranks;                  // ascending; ranks without a number last
+  std::vector<std::string> notes;              // missing, duplicate or contradictory information
 };
 
-// Packets went between this queue pair and somebody at `peer`.
+// Packets were observed between this queue pair and an endpoint at `peer`.
 struct QueuePairMeeting {
   IpAddress address;
   Qpn qpn;
@@ -133,18 +137,19 @@ struct QueuePairMeeting {
   friend constexpr auto operator<=>(const QueuePairMeeting&, const QueuePairMeeting&) = default;
 };
 
-// What parts jobs of releases that do not name their communicators (sized_communicators.h).
+// Evidence that separates jobs of NCCL releases without communicator identifiers
+// (sized_communicators.h).
 struct JobEvidence {
   std::vector<QueuePairMeeting> meetings;  // ascending
-  // The scheduler's job that the process is of; empty or std::nullopt: not known.
+  // Returns the scheduler's job of a process; an empty function or std::nullopt: unknown.
   std::function<std::optional<uint32_t>(const NcclProcess&)> allocation_of;
 };
 
-// The largest job first.
+// Returns the jobs, largest first.
 std::vector<Job> GroupJobs(const NcclLogs& logs, const JobEvidence& evidence = {});
 std::vector<Job> GroupJobs(std::span<const NcclLog> logs, const JobEvidence& evidence = {});
 
-// Whether evidence could make other jobs of these.
+// Whether evidence could change the grouping of these jobs.
 bool CouldBeParted(std::span<const Job> jobs);
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@
 namespace rocescope {
 namespace {
 
-// Seeds that keep the three ways to a key apart.
+// Seeds that separate the key spaces of splits and sizes.
 constexpr uint64_t kSplitSeed = 1;
 constexpr uint64_t kSizeSeed = 2;
 constexpr uint64_t kLoneSeed = 3;
@@ -22,11 +22,11 @@ struct Identity {
   uint64_t key = 0;
   std::optional<size_t> parent;  // index into the process's communicators
   bool matched_by_size = false;
-  bool is_lone = false;  // a split whose parent the log does not show
+  bool is_lone = false;  // a split whose parent is not in the log
   bool was_parted = false;
 };
 
-// Gives the communicators of one process, in their order, the keys that its peers also arrive at.
+// Computes the keys of one process's communicators, in order, so that its peers get the same keys.
 class Identities {
  public:
   explicit Identities(const NcclProcess& process) : process_(process) {}
@@ -55,7 +55,7 @@ class Identities {
       for (const char c : process_.host) key = HashCombine(key, static_cast<unsigned char>(c));
       identity.key = HashCombine(key, communicator.begin_line);
     } else {
-      // Every rank makes its communicators in the same order.
+      // Every rank creates its communicators in the same order.
       identity.matched_by_size = true;
       const int ordinal = of_size_[{communicator.cuda_device, communicator.rank_count}]++;
       identity.key = HashCombine(HashCombine(kSizeSeed, communicator.rank_count), ordinal);
@@ -63,8 +63,8 @@ class Identities {
     return identity;
   }
 
-  // ncclCommSplit is collective over the parent. Where the release does not number its splits they
-  // are counted per colour: a rank that took part without a colour prints nothing.
+  // ncclCommSplit is collective over the parent. If the release does not number its splits, they
+  // are counted per colour, because a rank without a colour prints nothing.
   uint64_t SplitKey(const NcclCommunicator& communicator, size_t parent) {
     const NcclSplit& split = *communicator.split;
     const int counted = of_color_[{parent, split.color}]++;
@@ -81,10 +81,10 @@ class Identities {
   std::map<std::pair<int, int>, int> of_size_;
 };
 
-using ProcessIdentities = std::vector<std::vector<Identity>>;  // by process, communicator
+using ProcessIdentities =
+    std::vector<std::vector<Identity>>;  // indexed by process and communicator
 
-// Gives those that only their size names the names of the communicators that evidence makes of
-// them.
+// Gives communicators known only by size the identities derived from evidence.
 void PartBySize(std::span<const LoggedProcess> processes, const JobEvidence& evidence,
                 ProcessIdentities& identities) {
   std::map<uint64_t, SizedClass> of_key;
@@ -107,7 +107,8 @@ void PartBySize(std::span<const LoggedProcess> processes, const JobEvidence& evi
   for (auto& [key, same] : of_key) classes.push_back(std::move(same));
   const auto numbers = PartClasses(processes, classes, joined, evidence);
   for (size_t k = 0; k < numbers.size(); ++k) {
-    // By its lowest rank's process: whoever else joins it, the name stays.
+    // Named after the process of the lowest rank, so that the name does not change when others
+    // join.
     std::map<uint32_t, std::pair<int, uint32_t>> lowest;
     for (uint32_t m = 0; m < numbers[k].size(); ++m) {
       const std::pair<int, uint32_t> own{classes[k].members[m].rank, m};
@@ -164,14 +165,14 @@ CommunicatorSet MatchCommunicators(std::span<const LoggedProcess> processes,
       if (identity.parent) group.parent = set.group_of[p][*identity.parent];
       if (is_new && identity.is_lone) {
         group.notes.push_back(
-            fmt::format("{}: the log of {} does not show what {} was split from, so its other "
-                        "ranks are not matched",
+            fmt::format("{}: the log of {} does not contain the parent communicator of {}, so its "
+                        "other ranks are not matched",
                         processes[p].source, ProcessName(process), CommunicatorId(group)));
       }
       if (group.rank_count != communicator.rank_count) {
-        group.notes.push_back(fmt::format("{} has {} ranks for {} and {} for others",
-                                          CommunicatorId(group), communicator.rank_count,
-                                          ProcessName(process), group.rank_count));
+        group.notes.push_back(fmt::format(
+            "{} has {} ranks according to {} and {} according to others", CommunicatorId(group),
+            communicator.rank_count, ProcessName(process), group.rank_count));
         group.rank_count = std::max(group.rank_count, communicator.rank_count);
       }
       const auto [member, is_first] = group.members.try_emplace(

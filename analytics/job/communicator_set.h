@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which communicators of different processes are one.
+// Matches the communicators of different processes.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,17 @@ struct GroupMember {
 struct CommunicatorGroup {
   uint64_t key = 0;
   int rank_count = 0;
-  std::map<int, GroupMember> members;  // by rank
+  std::map<int, GroupMember> members;  // indexed by rank
   int parent = -1;                     // index into the groups
   std::optional<int> color;
   bool matched_by_size = false;
-  bool was_parted = false;  // from others of its size
+  bool was_parted = false;  // distinguished from others of the same size
   std::vector<std::string> notes;
 };
 
 struct CommunicatorSet {
   std::vector<CommunicatorGroup> groups;
-  // For each process and each of its communicators the index of the group; -1: another process
-  // holds its rank there.
+  // Keyed by process and communicator: index of the group; -1: another process holds the rank.
   std::vector<std::vector<int>> group_of;
 };
 

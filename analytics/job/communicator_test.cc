@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A rank of a ring, with its own process on its own host.
+// A rank of a ring, as a separate process on its own host.
 LogText RingRank(int rank, int rank_count, std::string_view comm_id = "0xabc") {
   LogText text(fmt::format("node{}", rank), 100 + rank);
   text.Info(fmt::format("Bootstrap : Using eth0:10.0.0.{}<0>", rank + 1));
@@ -31,7 +31,7 @@ std::vector<NcclLog> Ring(int rank_count) {
   return logs;
 }
 
-TEST(HostName, MatchesAcrossCutsAtADot) {
+TEST(HostName, MatchesTruncatedNames) {
   EXPECT_TRUE(SameHost("gpu-7", "gpu-7.rack2.example"));
   EXPECT_TRUE(SameHost("GPU-7.rack2.example.", "gpu-7.rack2"));
   EXPECT_FALSE(SameHost("gpu-7", "gpu-70"));
@@ -79,23 +79,23 @@ TEST(Jobs, WithoutACommonCommunicatorAreSeparate) {
                                      LogText("other", 7).Begin(0, 1, "0x2").Parse()};
   const std::vector<Job> jobs = GroupJobs(logs);
   ASSERT_EQ(jobs.size(), 2u);
-  EXPECT_EQ(jobs[0].id, "nccl-1");  // the larger one first
+  EXPECT_EQ(jobs[0].id, "nccl-1");  // largest first
   EXPECT_EQ(jobs[1].id, "nccl-2");
 }
 
-TEST(Jobs, SayWhichRanksAreMissing) {
+TEST(Jobs, ReportMissingRanks) {
   std::vector<NcclLog> logs = Ring(8);
   logs.erase(logs.begin() + 3, logs.begin() + 6);
   logs.erase(logs.begin());
   const std::vector<Job> jobs = GroupJobs(logs);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].ranks_seen, 4);
-  EXPECT_THAT(jobs[0].notes, ElementsAre("no log for ranks 0, 3-5 of 8"));
-  // Rank 2 sends to rank 3 whether or not its log is there.
+  EXPECT_THAT(jobs[0].notes, ElementsAre("no NCCL log for ranks 0, 3-5 of 8"));
+  // Rank 2 sends to rank 3, whether or not rank 3 has a log.
   EXPECT_EQ(jobs[0].ranks[1].queue_pairs[0].peer.peer_rank, 3);
 }
 
-TEST(Jobs, SayWhoDidNotFinishItsInitialisation) {
+TEST(Jobs, ReportIncompleteInitialisation) {
   const std::vector<NcclLog> logs = {RingRank(0, 2).Parse(),
                                      LogText("node1", 101).Begin(1, 2).Parse()};
   const std::vector<Job> jobs = GroupJobs(logs);
@@ -126,18 +126,18 @@ TEST(Jobs, PreferTheFullerCopyOfALog) {
   EXPECT_EQ(jobs[0].ranks[0].queue_pairs.size(), 1u);
 }
 
-TEST(Jobs, KeepProcessesOfOneNameApart) {
-  // Two containers with the same host name and process id.
+TEST(Jobs, SeparateProcessesWithTheSameName) {
+  // Two containers with the same host name and process ID.
   const std::vector<NcclLog> logs = {
       LogText("pod", 1).Begin(0, 2, "0xa").Complete(0, 2, "0xa").Parse(),
       LogText("pod", 1).Begin(1, 2, "0xa").Complete(1, 2, "0xa").Parse()};
   const std::vector<Job> jobs = GroupJobs(logs);
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].ranks_seen, 2);
-  EXPECT_THAT(jobs[0].notes, ElementsAre(HasSubstr("kept apart")));
+  EXPECT_THAT(jobs[0].notes, ElementsAre(HasSubstr("different processes")));
 }
 
-TEST(Jobs, SayThatARankIsClaimedTwice) {
+TEST(Jobs, ReportDuplicateRanks) {
   const std::vector<NcclLog> logs = {LogText("a", 1).Begin(0, 2).Complete(0, 2).Parse(),
                                      LogText("b", 1).Begin(0, 2).Complete(0, 2).Parse()};
   const std::vector<Job> jobs = GroupJobs(logs);
@@ -162,7 +162,7 @@ std::vector<NcclLog> SplitWorld(std::string_view ordinal) {
   for (int rank = 0; rank < 4; ++rank) {
     LogText text(fmt::format("node{}", rank), 1);
     text.Begin(rank, 4).Complete(rank, 4);
-    // Odd and even ranks part; each sends to the other of its kind.
+    // Odd and even ranks are split; each sends to the other one of its kind.
     text.Info(Split(rank / 2, 2, rank % 2, ordinal)).Send(rank / 2, 1 - rank / 2).Connect(50);
     logs.push_back(text.Parse());
   }
@@ -189,10 +189,10 @@ TEST(Splits, AreJoinedThroughParentAndColor) {
   }
 }
 
-TEST(Splits, OfAnUnknownParentStandAlone) {
+TEST(Splits, WithAnUnknownParentStaySeparate) {
   const std::vector<Job> jobs = GroupJobs(std::vector{LogText().Info(Split(0, 2, 0)).Parse()});
   ASSERT_EQ(jobs.size(), 1u);
-  EXPECT_THAT(jobs[0].notes, testing::Contains(HasSubstr("does not show what")));
+  EXPECT_THAT(jobs[0].notes, testing::Contains(HasSubstr("does not contain the parent")));
 }
 
 TEST(Jobs, BeforeCommIdsAreMatchedBySize) {
@@ -214,7 +214,7 @@ TEST(Jobs, BeforeCommIdsAreMatchedBySize) {
 // --- PXN ---
 
 TEST(Jobs, GiveAProxiedConnectionToTheRankItServes) {
-  // On one host rank 1 sends to rank 3 through rank 0, which itself only receives.
+  // On one host, rank 1 sends to rank 3 through rank 0, which itself only receives.
   const std::vector<NcclLog> logs = {
       LogText("host", 10)
           .Begin(0, 4)
@@ -250,7 +250,7 @@ TEST(Jobs, ShareOneProcessWithSeveralGpus) {
   EXPECT_EQ(jobs[0].ranks[1].process_id, 10u);
 }
 
-TEST(Jobs, KnowFromWhomARankReceives) {
+TEST(Jobs, RecordTheSendersToARank) {
   const std::vector<NcclLog> logs = {
       LogText("node1").Begin(1, 4).Receive(3, 1).Receive(0, 1).Receive(3, 1, 1).Send(1, 2).Parse()};
   const std::vector<Job> jobs = GroupJobs(logs);
@@ -259,7 +259,7 @@ TEST(Jobs, KnowFromWhomARankReceives) {
   EXPECT_EQ(jobs[0].ranks[0].receives_from, (std::vector<int>{0, 3}));
 }
 
-// Two GPUs of a host share its NIC; the out-of-band network is another. A ring enters the host at
+// Two GPUs of a host share its NIC; the out-of-band network is separate. A ring enters the host at
 // rank 0 and leaves it at rank 1, which alone prints a queue pair.
 std::vector<NcclLog> HostWithTwoGpus() {
   const std::string nic = "NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:10.9.0.1<0>";
@@ -309,8 +309,8 @@ TEST(Jobs, GiveAReceiversQueuePairTheAddressOfItsNic) {
   EXPECT_EQ(queue_pair.address, *ParseIpAddress("10.0.0.1"));
 }
 
-// Rank 0 of the world is rank 0 of a split too; connections made later, by another thread, do not
-// tell which communicator they are for.
+// Rank 0 of the world is also rank 0 of a split; later connections, made by another thread, do not
+// identify their communicator.
 std::vector<NcclLog> WorldAndSplit(int color_of_rank_1) {
   std::vector<NcclLog> logs;
   for (int rank = 0; rank < 4; ++rank) {
@@ -329,7 +329,7 @@ std::vector<NcclLog> WorldAndSplit(int color_of_rank_1) {
   return logs;
 }
 
-TEST(Jobs, LeaveAPeerOpenThatDependsOnTheCommunicator) {
+TEST(Jobs, KeepAPeerAmbiguousThatDependsOnTheCommunicator) {
   const std::vector<Job> jobs = GroupJobs(WorldAndSplit(1));
   const JobQueuePair& queue_pair = jobs.at(0).ranks.at(0).queue_pairs.at(0);
   EXPECT_EQ(queue_pair.certainty, PeerCertainty::kAmbiguous);
@@ -339,14 +339,14 @@ TEST(Jobs, LeaveAPeerOpenThatDependsOnTheCommunicator) {
                                                   JobPeer{.own_rank = 0, .peer_rank = 2}));
 }
 
-TEST(Jobs, KnowAPeerThatIsTheSameInAllCommunicators) {
+TEST(Jobs, ResolveAPeerThatIsEqualInAllCommunicators) {
   const std::vector<Job> jobs = GroupJobs(WorldAndSplit(0));
   const JobQueuePair& queue_pair = jobs.at(0).ranks.at(0).queue_pairs.at(0);
   EXPECT_EQ(queue_pair.certainty, PeerCertainty::kExact);
   EXPECT_EQ(queue_pair.peer, (JobPeer{.own_rank = 0, .peer_rank = 1}));
 }
 
-TEST(Jobs, TellProcessesOutsideTheNumberingApart) {
+TEST(Jobs, DistinguishProcessesOutsideTheNumbering) {
   const std::vector<NcclLog> logs = {
       LogText("a", 1)
           .Begin(0, 2, "0xa", "0x1")

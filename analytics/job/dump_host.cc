@@ -29,7 +29,7 @@ std::vector<IpAddress> DumpHost::AddressesOf(const RdmaQueuePair& qp) const {
     return std::ranges::any_of(entry->addresses,
                                [](const auto& of) { return !of.first.device.empty(); });
   });
-  // Logs tell the addresses of other ports, but not of this one.
+  // Logs contain the addresses of other ports, but not of this one.
   if (knows_ports && !qp.device.empty()) return {};
   if (!of_host.empty()) return {of_host.begin(), of_host.end()};
   if (literal_) return {*literal_};

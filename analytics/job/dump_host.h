@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which host a dump of `rdma resource` is of, and where its queue pairs are. Internal to this
-// folder.
+// Internal to this folder: identifies the host of an rdma dump and the addresses of its queue
+// pairs.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace rocescope {
 
 class DumpHost {
  public:
-  // Keeps references to both.
+  // Keeps references to both arguments.
   DumpHost(const RdmaDump& dump, const HostIndex& hosts);
 
-  // Empty: nothing tells the address of the queue pair's NIC.
+  // Empty: the address of the queue pair's NIC is unknown.
   std::vector<IpAddress> AddressesOf(const RdmaQueuePair& qp) const;
 
-  // In all jobs.
+  // Ranks of the process in all jobs.
   std::vector<RankPlace> RanksOf(uint64_t process_id) const;
 
  private:
-  std::optional<IpAddress> literal_;  // the dump is named after an address
+  std::optional<IpAddress> literal_;  // set if the dump is named after an address
   std::vector<const HostEntry*> entries_;
 };
 

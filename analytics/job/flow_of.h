@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection's two flows, and what they carried.
+// The two flows of a connection and what they carried.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 
 namespace rocescope {
 
-// What end `from` sends to the other; none if the other's number is not known.
+// Returns the flow sent by end `from`, or nothing if the other end's number is unknown.
 std::optional<FlowKey> FlowFrom(size_t from, const Connection& connection);
 
-// Each paired connection's flows by each other: what a NAK or a notification is about goes the
-// other way.
+// Maps each flow of a paired connection to the flow in the opposite direction, to which its NAKs
+// and CNPs refer.
 std::unordered_map<FlowKey, FlowKey, FlowKeyHash> OtherWays(const ConnectionList& connections);
 
-// From end `from` to the other, while the connection held its queue pair numbers. Null: nothing.
-// `flows` ascend by key.
+// Returns what end `from` sent while the connection owned its queue pair numbers; null: nothing.
+// `flows` is sorted by key.
 const FlowCounts* CarriedFrom(size_t from, const Connection& connection,
                               const FlowSummaries& flows);
 

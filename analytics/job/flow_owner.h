@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose flow it is: the job and rank that send it.
+// Maps a flow to the job and rank that send it.
 #pragma once
 
 #include <unordered_map>
@@ -12,10 +12,11 @@ namespace rocescope {
 
 class FlowOwners {
  public:
-  // Of one snapshot. The attribution must outlive it.
+  // Both arguments must belong to one snapshot; the attribution must outlive this object.
   FlowOwners(const ConnectionList& connections, const Attribution& attribution);
 
-  // Null: no job claims the end that sends it. Of several owners of a queue pair number, the last.
+  // Returns null if no job claims the sending end. If a queue pair number had several owners,
+  // returns the last one.
   const RankClaim* Find(const FlowKey& flow) const {
     const auto at = owners_.find(flow);
     return at == owners_.end() ? nullptr : at->second;

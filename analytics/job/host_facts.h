@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What hosts say of themselves.
+// Facts that hosts and schedulers report about jobs, processes, NICs and GPUs.
 #pragma once
 
 #include <cstdint>
@@ -12,43 +12,44 @@
 
 namespace rocescope {
 
-// `rdma resource show qp` of one host.
+// The output of `rdma resource show qp` on one host.
 struct RdmaDump {
-  std::string host;  // as its file is named: a host name or an address
+  std::string host;  // name of its file: a host name or an address
   std::vector<RdmaQueuePair> queue_pairs;
 };
 
-// A NIC's addresses, as the fabric's description has them.
+// Addresses of a NIC according to the topology.
 struct HostNic {
   std::string host;
   std::string device;  // "mlx5_0"
   std::vector<IpAddress> addresses;
 };
 
-// A GPU and the NIC nearest to it, likewise.
+// A GPU and its nearest NIC according to the topology.
 struct HostGpu {
   std::string host;
-  uint32_t number = 0;  // as nvidia-smi counts
-  std::string pci;      // "0000:17:00.0"; empty: not known
-  std::string device;   // of the NIC; empty: not known
+  uint32_t number = 0;  // number as in nvidia-smi
+  std::string pci;      // "0000:17:00.0"; empty: unknown
+  std::string device;   // nearest NIC; empty: unknown
 };
 
-// What a process's environment says of its place in a job, as launchers set it. -1: nothing.
+// A process's place in a job, from the environment variables that launchers set. -1: unknown.
 struct HostProcess {
-  std::string host;  // as in RdmaDump
+  std::string host;  // name as in RdmaDump
   uint64_t process_id = 0;
   int rank = -1;
-  int gpu = -1;         // as nvidia-smi counts
+  int gpu = -1;         // number as in nvidia-smi
   int world_size = -1;  // ranks of the job
 };
 
 struct HostFacts {
   std::vector<Job> jobs;
-  // Whence the jobs are, if what the fabric shows could make others of them; else none.
+  // The logs from which the jobs were built, if observed traffic could change the grouping;
+  // otherwise empty.
   NcclLogs logs;
   std::vector<RdmaDump> rdma;
   std::vector<HostProcess> processes;
-  std::vector<Allocation> allocations;  // by id
+  std::vector<Allocation> allocations;  // sorted by ID
   std::vector<HostNic> nics;
   std::vector<HostGpu> gpus;
 };

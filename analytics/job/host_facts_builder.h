@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: what hosts know of a job, and what the fabric showed of it. Test code only.
+// Builds host facts and observed connections for tests. Test code only.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using Claims = std::vector<std::array<int, 2>>;  // ranks of both ends, by conne
 
 inline IpAddress Address(int host) { return *ParseIpAddress("10.0.0." + std::to_string(host)); }
 
-// Rank n sits on host "node<n>" at 10.0.0.<n> as process 100 + n, unless a test says otherwise.
+// By default rank n runs on host "node<n>" at 10.0.0.<n> as process 100 + n.
 inline JobRank Rank(int rank) {
   JobRank result;
   result.rank = rank;
@@ -41,7 +41,7 @@ inline JobQueuePair Sender(uint32_t qpn, int own_rank, int peer_rank,
   return result;
 }
 
-// By order, in a round of connections to all of `peers`.
+// A sender whose peer follows from the order of connections to all of `peers`.
 inline JobQueuePair OrderedSender(uint32_t qpn, int own_rank, int peer_rank,
                                   const std::vector<int>& peers) {
   JobQueuePair result = Sender(qpn, own_rank, peer_rank, PeerCertainty::kOrdered);
@@ -59,7 +59,7 @@ inline JobQueuePair AmbiguousSender(uint32_t qpn, int own_rank, const std::vecto
   return result;
 }
 
-// What a test knows: logs, dumps, connections and what went over them.
+// Host facts, connections and traffic of a test.
 class Facts {
  public:
   Facts& Log(JobRank rank) {
@@ -71,13 +71,13 @@ class Facts {
     facts_.jobs.push_back({.id = "other", .rank_count = 8});
     return *this;
   }
-  // As a fabric's description has it: the address that Paired gives to hosts of this number.
+  // Adds a NIC to the topology, with the address that Paired gives to this host number.
   Facts& Nic(std::string host, std::string device, int number) {
     facts_.nics.push_back(
         {.host = std::move(host), .device = std::move(device), .addresses = {Address(number)}});
     return *this;
   }
-  // The GPU nearest to that NIC.
+  // Adds a GPU whose nearest NIC is `device`.
   Facts& Gpu(std::string host, uint32_t number, std::string pci, std::string device) {
     facts_.gpus.push_back({.host = std::move(host),
                            .number = number,
@@ -90,7 +90,7 @@ class Facts {
         {.id = id, .name = "job" + std::to_string(id), .nodes = std::move(nodes)});
     return *this;
   }
-  // The last allocation, in seconds.
+  // Sets the start of the last allocation in seconds.
   Facts& From(int64_t start) {
     facts_.allocations.back().start = FromNanoseconds(start * 1'000'000'000);
     return *this;
@@ -100,7 +100,7 @@ class Facts {
     facts_.allocations.back().end = FromNanoseconds(end * 1'000'000'000);
     return *this;
   }
-  // The last connection, in seconds.
+  // Sets the times of the last connection in seconds.
   Facts& SeenFrom(int64_t first, int64_t last) {
     connections_.back().valid_from = FromNanoseconds(first * 1'000'000'000);
     connections_.back().last_seen = FromNanoseconds(last * 1'000'000'000);
@@ -118,12 +118,12 @@ class Facts {
          .confidence = confidence});
     return *this;
   }
-  // The last connection.
+  // Closes the last connection.
   Facts& ClosedAt(Timestamp time) {
     connections_.back().valid_until = time;
     return *this;
   }
-  // Part of the last flow, carried until its queue pair number changed hands.
+  // Adds an incarnation to the last flow; `until` is when its queue pair number changed owner.
   Facts& OfThese(uint64_t bytes, std::optional<Timestamp> until) {
     FlowCounts counts;
     counts.payload_bytes = bytes;
@@ -131,17 +131,17 @@ class Facts {
     flows_.back().incarnations.push_back({.until = until, .counts = counts});
     return *this;
   }
-  // That incarnation's last WRITE.
+  // Sets the rkey of that incarnation's last WRITE.
   Facts& WithKey(uint32_t rkey) {
     flows_.back().incarnations.back().counts.last_rkey = rkey;
     return *this;
   }
-  // The last connection.
+  // Sets the segment of the last connection.
   Facts& InSegment(Segment segment) {
     for (ConnectionEndpoint& end : connections_.back().endpoints) end.segment = segment;
     return *this;
   }
-  // Packets to a queue pair whose partner nobody knows.
+  // Adds packets to a queue pair with an unknown partner.
   Facts& OneSided(int host, uint32_t qpn, int peer_host) {
     connections_.push_back(
         {.endpoints = {ConnectionEndpoint{.address = Address(host), .qpn = Qpn{qpn}},

@@ -20,7 +20,7 @@ HostIndex::HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics
       }
     }
   }
-  // RDMA devices have one port each where a description names them one by one.
+  // RDMA devices in a topology file have one port each.
   constexpr int kOnlyPort = 1;
   for (const HostNic& nic : nics) {
     Entry(nic.host).addresses[{.device = nic.device, .port = kOnlyPort}].insert(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the logs of all processes tell about each host: which addresses the ports of its NICs have,
-// and which ranks its processes are. A sender's log alone names an address, but every process of
-// the host that uses the NIC has it.
+// Indexes what all logs report about each host: the addresses of its NIC ports and the ranks of its
+// processes. Only the sender's log prints an address, but it applies to every process of the host
+// that uses the NIC.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ struct RankPlace {
 };
 
 struct HostEntry {
-  std::string name;                                  // as its logs print it
-  std::map<NicPort, std::set<IpAddress>> addresses;  // without a device: of none that is known
+  std::string name;  // name as printed in its logs
+  // An entry without a device contains addresses of unknown devices.
+  std::map<NicPort, std::set<IpAddress>> addresses;
   std::set<IpAddress> out_of_band;
   std::multimap<uint64_t, RankPlace> processes;
 };
@@ -37,24 +38,27 @@ class HostIndex {
  public:
   explicit HostIndex(const std::vector<Job>& jobs, std::span<const HostNic> nics = {});
 
-  // Hosts that `name` may mean: usually one. Two logs may spell one host's name differently.
+  // Returns the hosts that `name` can refer to, usually one. Two logs may spell the name of one
+  // host differently.
   std::vector<const HostEntry*> Find(std::string_view name) const;
 
-  // Hosts that have the address, out of band or not. More than one: tenants, or copies of a name.
+  // Returns the hosts with this address, including out-of-band addresses. Several hosts: tenants,
+  // or duplicate names.
   std::vector<const HostEntry*> At(const IpAddress& address) const;
 
-  // Of a port of a NIC, ascending. Empty: no log tells.
+  // Returns the addresses of a NIC port, ascending. Empty: unknown.
   std::vector<IpAddress> AddressesOf(std::string_view host, const NicPort& port) const;
 
-  // Where a rank's queue pair may be: at its own address, else at the rank's, its NICs', or the
-  // out-of-band address, which often belongs to the same NIC.
+  // Returns the possible addresses of a rank's queue pair: its own address, otherwise those of the
+  // rank, its NICs, or the out-of-band address, which often belongs to the same NIC.
   std::vector<IpAddress> PossibleAddresses(const JobRank& rank, const JobQueuePair& qp) const;
   std::vector<IpAddress> PossibleAddresses(const JobRank& rank) const;
 
  private:
   HostEntry& Entry(std::string_view name);
 
-  std::map<std::string, std::vector<uint32_t>, std::less<>> by_key_;  // HostKey; into hosts_
+  // Key: HostKey; values: indices into hosts_.
+  std::map<std::string, std::vector<uint32_t>, std::less<>> by_key_;
   std::vector<HostEntry> hosts_;
   std::map<IpAddress, std::vector<uint32_t>> by_address_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL cuts host names at the first dot, Slurm and the resolver may not.
+// Comparison of host names. NCCL truncates host names at the first dot; Slurm and the resolver may
+// not.
 #pragma once
 
 #include <string>
@@ -7,15 +8,15 @@
 
 namespace rocescope {
 
-// "gpu-7" of "gpu-7.rack2.example".
+// Returns "gpu-7" for "gpu-7.rack2.example".
 std::string_view ShortHostName(std::string_view host);
 
-// The same for all names that SameHost takes for one host, and for few others.
+// Returns a key that is equal for all names that SameHost considers equal.
 std::string HostKey(std::string_view host);
 
-// The same host, one of the names being possibly cut at a dot: "gpu-7" and "gpu-7.rack2.example"
-// are, "gpu-7.rack1.example" and "gpu-7.rack2.example" are not. Case does not matter (RFC 4343).
-// Not transitive: "gpu-7" is the same as both of the latter.
+// Whether two names can denote the same host, because one of them may be truncated at a dot:
+// "gpu-7" and "gpu-7.rack2.example" can, "gpu-7.rack1.example" and "gpu-7.rack2.example" cannot.
+// Case is ignored (RFC 4343). The relation is not transitive: "gpu-7" matches both of the latter.
 bool SameHost(std::string_view a, std::string_view b);
 
 }  // namespace rocescope

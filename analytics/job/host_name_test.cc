@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(HostName, OfOneHostMayBeCutOrInCapitals) {
+TEST(HostName, MayBeTruncatedOrInUpperCase) {
   for (const char* fabric : {"gpu-01", "GPU-01", "gpu-01.cluster.example.com", "gpu-01."}) {
     for (const char* other : {"gpu-01", "Gpu-01", "GPU-01.cluster.example.com",
                               "gpu-01.Cluster.Example.com.", "gpu-01.cluster"}) {
@@ -21,15 +21,15 @@ TEST(HostName, OfOneHostMayBeCutOrInCapitals) {
   }
 }
 
-TEST(HostName, OfAnotherHostIsNotTheSame) {
+TEST(HostName, DiffersForAnotherHost) {
   EXPECT_FALSE(SameHost("gpu-01", "gpu-1"));
   EXPECT_FALSE(SameHost("gpu-01", "gpu-010"));
   EXPECT_FALSE(SameHost("gpu-01.rack1.example", "gpu-01.rack2.example"));
   EXPECT_FALSE(SameHost("gpu-01", ""));
 }
 
-// What each of a scheduler's names is in a fabric's spelling.
-TEST(HostName, OfAHostListIsThatOfTheFabric) {
+// Matches each of a scheduler's names with the fabric's spelling.
+TEST(HostName, OfAHostListMatchesTheFabric) {
   const auto in_fabric = [](std::string_view list, std::string_view suffix) {
     std::vector<std::string> hosts;
     const auto names = topology::ExpandNames(list, 100);

@@ -39,7 +39,7 @@ class JobBuilder {
  private:
   using Place = std::pair<size_t, int>;  // process, CUDA device
 
-  // The largest first; of equals the one with more logs, then the one made first.
+  // Largest first; ties are resolved by the number of logs, then by creation order.
   std::tuple<int, int, size_t, uint64_t> SortKey(const CommunicatorGroup& group) const {
     size_t first = SIZE_MAX;
     for (const auto& [rank, member] : group.members) first = std::min(first, member.communicator);
@@ -105,7 +105,7 @@ class JobBuilder {
     }
   }
 
-  // Who a rank of a communicator is in the job: its rank there, or the index of its log.
+  // Identity of a communicator's rank in the job: its rank there, or the index of its log.
   struct Seat {
     int rank = -1;
     int member = -1;
@@ -138,7 +138,7 @@ class JobBuilder {
             .peer_member = other.member};
   }
 
-  // With PXN the connection belongs to the proxy rank's process on the same host.
+  // With PXN, the connection belongs to the process of the proxy rank on the same host.
   void FindProxied() {
     for (const size_t p : own_processes_) {
       const NcclProcess& process = *processes_[p].facts;
@@ -185,7 +185,7 @@ class JobBuilder {
 
   using Converted = std::map<const void*, std::shared_ptr<const std::vector<JobPeer>>>;
 
-  // In the job's numbering the candidates may be fewer than in those of its communicators.
+  // Several candidates in communicator numbering may be the same in the job's numbering.
   void SetCandidates(size_t process, const QueuePairPeer& peer, Converted& converted,
                      JobQueuePair& queue_pair) const {
     const auto convert = [&](const auto& candidates) {
@@ -214,7 +214,8 @@ class JobBuilder {
     FindProxied();
     for (const size_t p : own_processes_) {
       const NcclProcess& process = *processes_[p].facts;
-      Converted converted;  // by what JoinQueuePairs returns: it has to outlive the loop
+      // Keyed by pointers into the result of JoinQueuePairs, which must outlive the loop.
+      Converted converted;
       const std::vector<QueuePairPeer> peers = JoinQueuePairs(process, proxied_[p]);
       for (const QueuePairPeer& peer : peers) {
         const NcclQueuePair& facts = process.queue_pairs[peer.queue_pair];
@@ -245,8 +246,8 @@ class JobBuilder {
     }
   }
 
-  // What channels say beyond queue pairs: which ports a rank uses, and from whom it receives; a
-  // receiver may print no number of its queue pairs.
+  // Adds what channels report beyond queue pairs: the ports that a rank uses, and the ranks from
+  // which it receives. A receiver may print no queue pair number.
   void AddChannels() {
     for (const size_t p : own_processes_) {
       const NcclProcess& process = *processes_[p].facts;
@@ -280,7 +281,7 @@ class JobBuilder {
     values.erase(std::ranges::unique(values).begin(), values.end());
   }
 
-  // The net device of a channel line is a NIC port unless ports were merged.
+  // The net device of a channel line is a NIC port, unless ports were merged.
   static void AddPorts(const NcclProcess& process, int net_device, std::vector<NicPort>& ports) {
     const auto made =
         std::ranges::find(process.virtual_devices, net_device, &NcclVirtualDevice::net_device);
@@ -313,7 +314,8 @@ class JobBuilder {
     }
     missing.Add(next, world.rank_count - 1);
     if (missing.count() != 0) {
-      job_.notes.push_back(fmt::format("no log for {} of {}", missing.Text(), world.rank_count));
+      job_.notes.push_back(
+          fmt::format("no NCCL log for {} of {}", missing.Text(), world.rank_count));
     }
     for (const int g : own_groups_) {
       const CommunicatorGroup& group = set_.groups[g];
@@ -322,7 +324,7 @@ class JobBuilder {
         job_.notes.push_back(fmt::format(
             "{}: this NCCL release prints no commId; communicators are matched by size and order{}",
             CommunicatorId(group),
-            group.was_parted ? ", and told from others by who talks to whom, hosts and allocations"
+            group.was_parted ? ", and distinguished by their peers, hosts and scheduler allocations"
                              : ""));
       }
       RankText incomplete;

@@ -11,8 +11,8 @@
 
 namespace rocescope {
 
-// The job that these processes form by these communicators (indices). Addresses are those that each
-// queue pair's own line prints.
+// Builds the job that these processes form through these communicators (indices). Addresses of
+// queue pairs come only from their own log lines.
 Job BuildJob(std::span<const LoggedProcess> processes, const CommunicatorSet& set,
              std::vector<size_t> own_processes, std::vector<int> own_groups);
 

@@ -31,7 +31,7 @@ Result<std::vector<uint32_t>> ParseGpus(std::string_view text) {
                       ParseNumber(dash == part.size() ? part : part.substr(dash + 1), last);
     if (!read || first > last) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("\"{}\": expected numbers of GPUs such as 0-3,7, each below {}",
+                       fmt::format("\"{}\": expected GPU numbers such as 0-3,7, each below {}",
                                    text, kMaxGpuNumber));
     }
     for (uint32_t gpu = first; gpu <= last; ++gpu) gpus.insert(gpu);
@@ -69,8 +69,8 @@ Result<std::vector<AllocatedNode>> ParseJobNodes(std::string_view text) {
   for (std::string& name : *names) {
     if (!topology::IsNodeName(name)) {
       return MakeError(ErrorCode::kInvalidArgument,
-                       fmt::format("\"{}\" is no node's name: expected a host list such as "
-                                   "gpu-[1-32], or one with GPUs, gpu-[1-4]:0-3",
+                       fmt::format("\"{}\" is not a valid node name: expected a host list such as "
+                                   "gpu-[1-32], or a host list with GPUs such as gpu-[1-4]:0-3",
                                    name));
     }
     nodes.push_back({.name = std::move(name), .gpus = gpus});

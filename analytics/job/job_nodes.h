@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's nodes in a few words, as people and scripts write them: host lists, each with the GPUs
-// that are the job's if not all are: "gpu-[1-32]", "gpu-[1-4]:0-3,7".
+// Parses and writes a job's nodes as host lists with optional GPUs: "gpu-[1-32]",
+// "gpu-[1-4]:0-3,7". Without GPUs, the job has the whole node.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@
 
 namespace rocescope {
 
-// What a job may have, and a list name.
+// Maximum number of nodes of a job and of one list.
 inline constexpr size_t kMaxJobNodes = 65'536;
-// Numbers of GPUs are below it.
+// GPU numbers are below this limit.
 inline constexpr uint32_t kMaxGpuNumber = 1024;
 
-// The error quotes what is wrong.
+// The error message quotes the invalid part.
 Result<std::vector<AllocatedNode>> ParseJobNodes(std::string_view text);
 
-// Texts of which each is read as some of these nodes, in their order. Names must be topology's
-// IsNodeName.
+// Returns texts that ParseJobNodes converts back to these nodes in this order. Names must satisfy
+// topology's IsNodeName.
 std::vector<std::string> WriteJobNodes(std::span<const AllocatedNode> nodes);
 
 }  // namespace rocescope

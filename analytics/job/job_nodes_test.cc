@@ -17,7 +17,7 @@ std::string ErrorOf(std::string_view text) {
   return nodes ? "" : nodes.error().message;
 }
 
-TEST(JobNodes, AHostListIsItsNodes) {
+TEST(JobNodes, ParsesAHostList) {
   const auto nodes = ParseJobNodes("gpu-[08-10],login");
   ASSERT_TRUE(nodes);
   ASSERT_THAT(*nodes, SizeIs(4));
@@ -26,24 +26,23 @@ TEST(JobNodes, AHostListIsItsNodes) {
   EXPECT_THAT((*nodes)[0].gpus, IsEmpty());
 }
 
-TEST(JobNodes, GpusStandBehindAColon) {
+TEST(JobNodes, ParsesGpusAfterAColon) {
   const auto nodes = ParseJobNodes("gpu-[1-2]:4,0-2,2");
   ASSERT_TRUE(nodes);
   ASSERT_THAT(*nodes, SizeIs(2));
   EXPECT_THAT((*nodes)[1].gpus, ElementsAre(0, 1, 2, 4));
 }
 
-TEST(JobNodes, WhatIsWrongIsQuoted) {
+TEST(JobNodes, QuotesInvalidInput) {
   for (const char* gpus : {"", "a", "3-1", "1-", "-1", "1024", "1,,2", "1,"}) {
-    EXPECT_THAT(ErrorOf(std::string("host0:") + gpus), HasSubstr("expected numbers of GPUs"))
-        << gpus;
+    EXPECT_THAT(ErrorOf(std::string("host0:") + gpus), HasSubstr("expected GPU numbers")) << gpus;
   }
   EXPECT_NE(ErrorOf("gpu-[1-"), "");
   EXPECT_NE(ErrorOf("gpu-[1-99999999]"), "");
-  EXPECT_THAT(ErrorOf("two words"), HasSubstr("\"two words\" is no node's name"));
+  EXPECT_THAT(ErrorOf("two words"), HasSubstr("\"two words\" is not a valid node name"));
 }
 
-TEST(JobNodes, WhatIsWrittenIsShortAndReadAsTheSame) {
+TEST(JobNodes, WritesShortTextsThatRoundTrip) {
   std::vector<AllocatedNode> nodes;
   for (const char* name : {"a1", "a2", "a3"}) nodes.push_back({.name = name});
   nodes.push_back({.name = "a4", .gpus = {0, 1, 2, 6}});

@@ -13,13 +13,13 @@
 namespace rocescope {
 namespace {
 
-// Hosts number their queue pairs alike, so the same two numbers may stand in many dumps. Beyond
-// this many combinations they say nothing, and without a bound they would be quadratic.
+// Hosts use the same queue pair numbers, so a pair of numbers may occur in many dumps. Beyond this
+// number of combinations it identifies nothing; the limit also avoids quadratic work.
 constexpr size_t kMaxCombinations = 4096;
-// A NIC port has an IPv4 and an IPv6 address at most in use; more is not knowing which NIC it is.
+// A NIC port uses at most one IPv4 and one IPv6 address; with more combinations the NIC is unknown.
 constexpr size_t kMaxAddressPairs = 4;
 
-// False if it is not known well enough where both ends are.
+// Returns false if the location of both ends is not known well enough.
 bool AddPair(const std::vector<IpAddress>& at_a, Qpn a, const std::vector<IpAddress>& at_b, Qpn b,
              KnownPairSource source, std::vector<KnownPair>& pairs) {
   if (at_a.empty() || at_b.empty() || at_a.size() * at_b.size() > kMaxAddressPairs) return false;
@@ -82,23 +82,24 @@ class Dumps {
         std::string devices;
         for (const std::string& device : use.unplaced_devices) devices += " " + device;
         notes.push_back(fmt::format(
-            "rdma dump {}: {} queue pairs are not used, since no NCCL log tells the address of:{}",
+            "rdma dump {}: {} queue pairs are not used, because no NCCL log contains the address "
+            "of:{}",
             host, use.unplaced, devices));
       }
       if (use.placed != 0 && use.pairs == 0 && !use.has_ranks) {
         notes.push_back(
-            fmt::format("rdma dump {}: not used: no other dump names its queue pairs "
-                        "back, and no log is of its processes",
+            fmt::format("rdma dump {}: not used, because no other dump lists the matching remote "
+                        "queue pairs and no NCCL log contains its processes",
                         host));
       }
       if (facts_.rdma[d].queue_pairs.empty()) {
-        notes.push_back(fmt::format("rdma dump {}: it has no queue pairs", host));
+        notes.push_back(fmt::format("rdma dump {}: contains no queue pairs", host));
       }
     }
     if (too_many_ != 0) {
       notes.push_back(
-          fmt::format("rdma dumps: {} pairs of queue pair numbers stand in so many of "
-                      "them that they do not tell which hosts belong together",
+          fmt::format("rdma dumps: {} pairs of queue pair numbers occur in so many dumps that they "
+                      "do not identify the hosts of a connection",
                       too_many_));
     }
     return notes;
@@ -123,7 +124,7 @@ class Dumps {
 
   void Add(uint32_t dump, const RdmaQueuePair& qp) {
     const bool is_connected = qp.type == "RC" && qp.remote;
-    if (!is_connected && !qp.process_id) return;  // the kernel's own
+    if (!is_connected && !qp.process_id) return;  // the kernel's own queue pair
     Use& use = uses_[dump];
     if (hosts_[dump].AddressesOf(qp).empty()) {
       ++use.unplaced;
@@ -160,8 +161,8 @@ class Dumps {
 
   const HostFacts& facts_;
   HostIndex index_;
-  std::vector<DumpHost> hosts_;  // by dump
-  std::vector<Use> uses_;        // by dump
+  std::vector<DumpHost> hosts_;  // indexed by dump
+  std::vector<Use> uses_;        // indexed by dump
   std::vector<End> ends_;
   uint64_t too_many_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs of queue pairs that the facts state outright, for the connection tracker.
+// Returns the pairs of queue pairs that the host facts state, for the connection tracker.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace rocescope {
 
 std::vector<KnownPair> KnownPairsOf(const HostFacts& facts);
 
-// What the dumps of `rdma resource` say of each queue pair, wherever its other end is.
+// Returns the queue pairs in rdma dumps, whose remote address is not stated.
 std::vector<KnownQueuePair> KnownQueuePairsOf(const HostFacts& facts);
 
-// Sentences about dumps that are of no use, and why.
+// Returns notes about dumps that cannot be used, with the reason.
 std::vector<std::string> NotesOnDumps(const HostFacts& facts);
 
 }  // namespace rocescope

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(KnownPairs, AreThoseThatTwoKernelsStateMutually) {
+TEST(KnownPairs, AreReportedByTwoKernelsMutually) {
   Facts facts;
   facts.Log(Rank(1)).Log(Rank(2));
   facts.Dump("node1", {KernelQp(11, 22, 101), KernelQp(12, 29, 101)});
@@ -28,7 +28,7 @@ TEST(KnownPairs, AreThoseThatTwoKernelsStateMutually) {
   EXPECT_EQ(pairs[0].source, KnownPairSource::kRdmaResource);
 }
 
-TEST(KnownPairs, TakeADumpsNameAsItsAddressWithoutAnyLog) {
+TEST(KnownPairs, UseADumpsNameAsAddressWithoutLogs) {
   Facts facts;
   facts.Dump("10.0.0.1", {KernelQp(11, 22, 1)}).Dump("10.0.0.2", {KernelQp(22, 11, 1)});
   const std::vector<KnownPair> pairs = KnownPairsOf(facts.host_facts());
@@ -37,7 +37,7 @@ TEST(KnownPairs, TakeADumpsNameAsItsAddressWithoutAnyLog) {
   EXPECT_EQ(pairs[0].b.address, Address(2));
 }
 
-TEST(KnownPairs, LeaveOutDatagramQueuePairs) {
+TEST(KnownPairs, ExcludeDatagramQueuePairs) {
   RdmaQueuePair datagram = KernelQp(11, 22, 1);
   datagram.type = "UD";
   Facts facts;
@@ -45,7 +45,7 @@ TEST(KnownPairs, LeaveOutDatagramQueuePairs) {
   EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
 }
 
-// A host of eight ports with an address each; every port's is in the log of one rank.
+// A host with eight ports and one address each; the address of each port is in the log of one rank.
 void LogEightPorts(int host, Facts& facts) {
   for (int port = 0; port < 8; ++port) {
     JobRank rank;
@@ -74,16 +74,16 @@ TEST(KnownPairs, OfHostsWithManyPortsAreBetweenTheAddressesOfThePortsThatTheDump
   EXPECT_THAT(NotesOnDumps(facts.host_facts()), IsEmpty());
 }
 
-TEST(KnownPairs, ThatStandInEveryDumpAreNotMultiplied) {
+TEST(KnownPairs, InEveryDumpAreNotMultiplied) {
   Facts facts;
   for (int host = 1; host <= 200; ++host) {
     facts.Dump("10.0.0." + std::to_string(host), {KernelQp(11, 11, 1)});
   }
   EXPECT_THAT(KnownPairsOf(facts.host_facts()), IsEmpty());
-  EXPECT_THAT(NotesOnDumps(facts.host_facts()), testing::Contains(HasSubstr("so many of them")));
+  EXPECT_THAT(NotesOnDumps(facts.host_facts()), testing::Contains(HasSubstr("so many dumps")));
 }
 
-TEST(KnownPairs, AreOfTheHostThatHasTheAddressThatADumpIsNamedAfter) {
+TEST(KnownPairs, UseTheHostWithTheAddressInTheDumpsName) {
   JobRank rank = Rank(1);
   JobQueuePair qp = Sender(900, 1, 2);
   qp.device = "mlx5_3";
@@ -97,14 +97,14 @@ TEST(KnownPairs, AreOfTheHostThatHasTheAddressThatADumpIsNamedAfter) {
   EXPECT_EQ(facts.Ranks()[0], (std::array{1, -1})) << "the process that the dump names is rank 1's";
 }
 
-TEST(DumpNotes, NameAHostWhoseAddressNobodyTells) {
+TEST(DumpNotes, ReportAHostWithoutAnAddress) {
   Facts facts;
   facts.Dump("node1", {KernelQpOn("mlx5_0", 11, 22, 101)});
   EXPECT_THAT(NotesOnDumps(facts.host_facts()),
               ElementsAre(testing::AllOf(HasSubstr("rdma dump node1"), HasSubstr("mlx5_0"))));
 }
 
-TEST(DumpNotes, NameADumpThatNoOtherAnswers) {
+TEST(DumpNotes, ReportADumpWithoutAMatchingDump) {
   Facts facts;
   facts.Dump("10.0.0.1", {KernelQp(11, 22, 101)}).Dump("10.0.0.2", {KernelQp(22, 12, 102)});
   EXPECT_THAT(NotesOnDumps(facts.host_facts()),
@@ -112,7 +112,7 @@ TEST(DumpNotes, NameADumpThatNoOtherAnswers) {
                           HasSubstr("rdma dump 10.0.0.2: not used")));
 }
 
-TEST(DumpNotes, AreNoneWhereADumpTellsARank) {
+TEST(DumpNotes, AreEmptyIfADumpIdentifiesARank) {
   Facts facts;
   facts.Log(Rank(1)).Dump("node1", {KernelQp(11, 22, 101)});
   EXPECT_THAT(NotesOnDumps(facts.host_facts()), IsEmpty());
@@ -133,7 +133,7 @@ TEST(KnownPairs, OfGinAreBetweenTheAddressesOfItsRanks) {
   EXPECT_EQ(pairs[0].b.qpn, Qpn{0x2b});
 }
 
-TEST(KnownPairs, AreAlsoThoseThatALogPairs) {
+TEST(KnownPairs, IncludePairsFromLogs) {
   JobQueuePair sender = Sender(11, 1, 2);
   sender.remote = Qpn{22};
   const std::vector<KnownPair> pairs =

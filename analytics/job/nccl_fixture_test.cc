@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The logs of a real job: three hosts, soft RoCE, NCCL 2.20.5. What is expected was read by eye.
+// The logs of a real job: three hosts, soft RoCE, NCCL 2.20.5. The expected values were read
+// manually.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -92,9 +93,9 @@ size_t FactCount(const NcclLog& log) {
   return count;
 }
 
-TEST_F(NcclTree, CutAnywhereLosesTheLastLineAlone) {
+TEST_F(NcclTree, TruncationLosesOnlyTheLastLine) {
   const std::string& text = texts_[0];
-  size_t whole_lines = 0;  // octets
+  size_t whole_lines = 0;  // bytes
   size_t facts_of_whole_lines = 0;
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     if (cut > 0 && text[cut - 1] == '\n') {
@@ -104,7 +105,7 @@ TEST_F(NcclTree, CutAnywhereLosesTheLastLineAlone) {
     const size_t facts = FactCount(ParseNcclLog(text.substr(0, cut), "x"));
     ASSERT_GE(facts, facts_of_whole_lines) << "cut at " << cut;
     if (facts == facts_of_whole_lines) continue;
-    // More than that only if all but the line's end is there.
+    // There are more facts only if everything except the line end is present.
     ASSERT_EQ(text.find('\n', whole_lines), cut) << "cut at " << cut;
     ASSERT_EQ(facts, facts_of_whole_lines + 1);
   }

@@ -17,14 +17,15 @@ namespace {
 
 using Processes = std::map<Claims::Holder, uint32_t>;
 
-// Groups whose connections are all within one allocation are of one job if they run one program: a
-// job's rails need not talk to each other, and what else runs on its nodes has another name.
+// Groups whose connections are all within one allocation belong to one job if they run the same
+// program: the rails of a job need not communicate with each other, and other programs on its nodes
+// have other names.
 template <typename HolderOf>
 void JoinByAllocation(const ConnectionList& connections,
                       const std::vector<AllocationAnswer>& allocations, const HolderOf& holder_of,
                       const Processes& processes, DisjointSets& groups) {
   constexpr int64_t kNone = -1;
-  std::map<uint32_t, int64_t> allocation_of;  // by group; kNone: of several, or of none
+  std::map<uint32_t, int64_t> allocation_of;  // indexed by group; kNone: several, or none
   for (size_t i = 0; i < connections.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
       const Claims::Holder* holder = holder_of(i, end);
@@ -67,8 +68,8 @@ JobRank RankOf(const Claims::Holder& holder, const Environments& environments) {
   return rank;
 }
 
-// Two processes that say they are the same rank are of different jobs, or one has inherited what
-// the other was told: neither is believed.
+// If several processes claim the same rank, they belong to different jobs, or one inherited the
+// environment of another: the rank is ignored for all of them.
 void DropDoubleRanks(Job& job) {
   std::map<int, int> times;
   for (const JobRank& rank : job.ranks) ++times[rank.rank];
@@ -77,13 +78,13 @@ void DropDoubleRanks(Job& job) {
   if (times.empty()) return;
   const auto& [doubled, count] = *times.begin();
   job.notes.push_back(
-      fmt::format("{} processes say that they are rank {}: not believed", count, doubled));
+      fmt::format("{} processes claim rank {}: their ranks are ignored", count, doubled));
   for (JobRank& rank : job.ranks) {
     if (times.contains(rank.rank)) rank.rank = -1;
   }
 }
 
-// As many as all who say so say; else 0.
+// Returns the rank count if all processes that state it agree, otherwise 0.
 int RankCountOf(const Job& job, const Environments& environments) {
   int count = 0;
   for (const JobRank& rank : job.ranks) {
@@ -95,7 +96,7 @@ int RankCountOf(const Job& job, const Environments& environments) {
   return count;
 }
 
-// Ranks with a number ascending, then the others as they were. Answers each one's new place.
+// Sorts ranks with a number first; the others keep their order. Returns the new index of each rank.
 std::vector<int> SortRanks(Job& job) {
   std::vector<int> order(job.ranks.size());
   std::iota(order.begin(), order.end(), 0);
@@ -122,7 +123,7 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
   const auto holder_of = [&](size_t i, size_t end) -> const Claims::Holder* {
     return ends[i][end] ? nullptr : claims.HolderOf(i, end);
   };
-  Processes processes;  // in their order, which numbers them
+  Processes processes;  // sorted; the index is the number
   for (size_t i = 0; i < connections.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
       if (const Claims::Holder* holder = holder_of(i, end)) processes.emplace(*holder, 0);
@@ -142,15 +143,16 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
   const Environments by_process = ByProcess(environments);
   std::vector<Job> jobs;
   std::vector<RankClaim> claim_of(count);
-  std::vector<uint32_t> job_of(count);  // of a group's first
+  std::vector<uint32_t> job_of(count);  // indexed by the first process of a group
   for (const auto& [holder, number] : processes) {
     const uint32_t group = groups.RootOf(number);
     if (group == number) {
       job_of[group] = static_cast<uint32_t>(jobs.size());
-      jobs.push_back({.id = fmt::format("{}-{}:{}", holder.command, holder.host, holder.process_id),
-                      .identity = JobIdentity::kKernel,
-                      .notes = {"no log tells of these processes: their kernels do, and that they "
-                                "talk to each other or share an allocation"}});
+      jobs.push_back(
+          {.id = fmt::format("{}-{}:{}", holder.command, holder.host, holder.process_id),
+           .identity = JobIdentity::kKernel,
+           .notes = {"inferred from rdma dumps: no NCCL log contains these processes, but "
+                     "they share connections or a scheduler allocation"}});
     }
     Job& job = jobs[job_of[group]];
     claim_of[number] = {.job = first + job_of[group],
@@ -159,7 +161,7 @@ std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims
                         .confidence = kOwnKernel};
     job.ranks.push_back(RankOf(holder, by_process));
   }
-  std::vector<std::vector<int>> places;  // by job
+  std::vector<std::vector<int>> places;  // indexed by job
   for (Job& job : jobs) {
     DropDoubleRanks(job);
     job.rank_count = RankCountOf(job, by_process);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs without logs: processes that kernels name as holders of queue pairs, and that talk to each
-// other, or do alike within one allocation of the scheduler: rails need not. Their ranks have
-// numbers where the processes' environments tell them.
+// Builds jobs without NCCL logs from processes in rdma dumps. Processes belong to one job if they
+// communicate with each other, or if they have the same command within one scheduler allocation
+// (rails need not communicate). Ranks are numbered if the processes' environments contain their
+// ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace rocescope {
 
-// Claims in `ends`, which is parallel to the connections as `allocations` is, what nobody claims
-// there and a kernel knows. The jobs are to be numbered from `first` on.
+// Adds claims to `ends` for ends without a claim whose process is known from an rdma dump. `ends`
+// and `allocations` are parallel to the connections. Job numbers start at `first`.
 std::vector<Job> JobsOfProcesses(const ConnectionList& connections, const Claims& claims,
                                  const std::vector<AllocationAnswer>& allocations,
                                  const std::vector<HostProcess>& environments, uint32_t first,

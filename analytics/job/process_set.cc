@@ -25,13 +25,13 @@ bool HasCommunicator(const NcclProcess& process, const NcclCommunicator& wanted)
   });
 }
 
-// Copies of a log may end or begin elsewhere, so the first of one need not be the other's first.
+// Copies of a log may start or end at different lines, so their first communicators may differ.
 bool IsSameProcess(const NcclProcess& a, const NcclProcess& b) {
   if (a.communicators.empty() || b.communicators.empty()) return true;
   return HasCommunicator(a, b.communicators.front()) || HasCommunicator(b, a.communicators.front());
 }
 
-// The fullest copy first, so that it is the one that stays.
+// Sorts the most complete copy first, so that it is kept.
 auto SortKey(const LoggedProcess& process) {
   const NcclProcess& facts = *process.facts;
   const int first_rank = facts.communicators.empty() ? -1 : facts.communicators.front().rank;
@@ -71,8 +71,8 @@ std::vector<LoggedProcess> CollectProcesses(std::span<const NcclLog* const> logs
         break;
       }
       process.notes.push_back(
-          fmt::format("{} and {} each have a process {} with other communicators; they are kept "
-                      "apart",
+          fmt::format("{} and {} each contain a process {} with different communicators; they are "
+                      "treated as different processes",
                       other.source, process.source, ProcessName(*process.facts)));
     }
     if (is_copy) continue;

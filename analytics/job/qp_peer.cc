@@ -12,23 +12,23 @@ using Candidates = std::shared_ptr<const std::vector<PeerCandidate>>;
 
 constexpr int kAny = -1;
 constexpr size_t kNoPosition = SIZE_MAX;
-constexpr int kNetTransport = 2;  // in `New proxy send connection`
+constexpr int kNetTransport = 2;  // transport number in `New proxy send connection`
 
-// A connection that a channel line announced.
+// A connection announced by a channel line.
 struct Announced {
   size_t line = 0;
   int channel = -1;
   PeerCandidate peer;   // if its communicator is known
-  Candidates possible;  // else: one for each communicator that it may be
+  Candidates possible;  // otherwise one candidate per possible communicator
 };
 
-// Channel lines without a break, then queue pair lines without a break.
+// A sequence of channel lines followed by a sequence of queue pair lines.
 struct Round {
   std::vector<Announced> announced;
   std::vector<size_t> queue_pairs;
 };
 
-// What can be joined at all: one direction, one GPU, one net device.
+// The scope within which lines are joined: one direction, one GPU, one net device.
 struct Group {
   std::vector<Announced> announced;
   std::vector<size_t> queue_pairs;
@@ -49,7 +49,7 @@ Candidates Distinct(std::vector<PeerCandidate> peers) {
   return std::make_shared<const std::vector<PeerCandidate>>(std::move(peers));
 }
 
-// The same two ranks in each of several communicators.
+// Returns the same two ranks in each of several communicators.
 Candidates InEach(const std::vector<int>& communicators, PeerCandidate peer) {
   std::vector<PeerCandidate> peers;
   for (const int communicator : communicators) {
@@ -82,7 +82,7 @@ std::vector<Round> Rounds(const Group& group, const std::vector<NcclQueuePair>& 
   return rounds;
 }
 
-// How many queue pairs each announced connection has if the counts fit, else 0.
+// Returns the number of queue pairs per announced connection if the counts match, otherwise 0.
 size_t Ratio(const Round& round) {
   const size_t announced = round.announced.size();
   const size_t found = round.queue_pairs.size();
@@ -137,7 +137,7 @@ class QueuePairJoin {
                             [](const auto& device) { return device.device_count > 1; }) ||
         std::ranges::any_of(process_.devices,
                             [](const auto& device) { return device.net_device >= 0; });
-    // PXN shows itself by a local rank that is none of ours asking for a connection to send.
+    // With PXN, another local rank requests a connection for sending.
     serves_others_ = std::ranges::any_of(process_.proxy_connections, [&](const auto& connection) {
       return connection.is_send && connection.transport == kNetTransport &&
              !own_local_ranks.empty() && !own_local_ranks.contains(connection.local_rank);
@@ -153,7 +153,7 @@ class QueuePairJoin {
             .net_device = net_device};
   }
 
-  // `QP created` names the port of the NIC and not the net device. They are the same numbers unless
+  // `QP created` contains the NIC port and not the net device. Both have the same number unless
   // ports are merged.
   GroupKey KeyOf(const NcclQueuePair& queue_pair) const {
     const bool is_send = queue_pair.role == NcclQueuePairRole::kSend;
@@ -161,7 +161,7 @@ class QueuePairJoin {
       const int device = queue_pair.net_device >= 0 ? queue_pair.net_device : queue_pair.ib_device;
       return Key(true, queue_pair.cuda_device, device);
     }
-    // TRACE lines name no device at all.
+    // TRACE lines contain no device.
     const bool by_device = !devices_are_merged_ && queue_pair.ib_device >= 0;
     return Key(false, queue_pair.cuda_device, by_device ? queue_pair.ib_device : kAny);
   }
@@ -184,7 +184,7 @@ class QueuePairJoin {
         CommunicatorsOfChannels(process_.communicators, process_.channels);
     for (size_t i = 0; i < process_.channels.size(); ++i) {
       const NcclChannel& channel = process_.channels[i];
-      // Plugins that build on NCCL's own verbs transport call themselves IBext and the like.
+      // Plugins based on NCCL's verbs transport have names such as IBext.
       if (!channel.net.starts_with("IB") || channel.proxy_rank >= 0) continue;
       Announced announced{.line = channel.line, .channel = channel.channel};
       const PeerCandidate peer{
@@ -193,7 +193,7 @@ class QueuePairJoin {
       announced.peer = peer;
       if (communicators[i].size() == 1) announced.peer.communicator = communicators[i][0];
       if (communicators[i].size() > 1) announced.possible = InEach(communicators[i], peer);
-      // Queue pairs that do not tell their device are joined over all devices.
+      // Queue pairs without a known device are joined over all devices.
       Announce(Key(channel.is_send, channel.cuda_device, channel.net_device), announced);
       Announce(Key(channel.is_send, channel.cuda_device, kAny), announced);
     }
@@ -212,7 +212,7 @@ class QueuePairJoin {
     if (group != groups_.end()) group->second.announced.push_back(announced);
   }
 
-  // GIN lines state both ranks; only the communicator is to be found, as for a channel.
+  // GIN lines state both ranks; only the communicator must be found, as for a channel.
   void ResolveStated(const std::vector<size_t>& indices) {
     std::vector<NcclChannel> channels;
     for (const size_t index : indices) {
@@ -258,7 +258,7 @@ class QueuePairJoin {
     }
 
     const std::vector<Round> rounds = Rounds(group, process_.queue_pairs);
-    size_t size = 0;  // of a connection: NCCL_IB_QPS_PER_CONNECTION, the same for all
+    size_t size = 0;  // queue pairs per connection: NCCL_IB_QPS_PER_CONNECTION, equal for all
     for (const Round& round : rounds) {
       const size_t ratio = Ratio(round);
       if (ratio != 0 && (size == 0 || ratio < size)) size = ratio;
@@ -268,7 +268,7 @@ class QueuePairJoin {
       for (const Round& round : rounds) SetOrdered(round, size);
       return;
     }
-    // Rounds of several communicators may interleave and still be in order altogether.
+    // Rounds of several communicators may interleave and still be in order as a whole.
     Round pool;
     for (const Round& round : rounds) Append(round, pool);
     if (IsCausal(pool)) {
@@ -329,8 +329,8 @@ class QueuePairJoin {
     }
   }
 
-  // After the queue pairs of an accepted connection come those that flush the GPU's writes, one a
-  // device. Senders have none, so they tell how many are real.
+  // The queue pairs of an accepted connection are followed by one per device that flushes the GPU's
+  // writes. Senders have none, so their number shows how many are real.
   void MarkLoopbacks() {
     size_t real = 0;
     for (size_t i = 0; i < peers_.size(); ++i) {
@@ -349,10 +349,10 @@ class QueuePairJoin {
   std::span<const ProxiedChannel> proxied_;
   std::vector<QueuePairPeer> peers_;
   std::vector<size_t> connection_size_;
-  std::vector<size_t> position_;  // in its connection
+  std::vector<size_t> position_;  // index in its connection
   std::map<GroupKey, Group> groups_;
-  const PeerCandidate* only_ = nullptr;  // the group's one possible peer
-  Candidates everyone_;                  // of the group; null: the log may not show them all
+  const PeerCandidate* only_ = nullptr;  // the group's only possible peer
+  Candidates everyone_;                  // candidates of the group; null: the log may be incomplete
   bool has_several_gpus_ = false;
   bool devices_are_merged_ = false;
   bool serves_others_ = false;

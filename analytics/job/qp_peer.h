@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rank sits at the other end of each queue pair, as far as one process's log tells.
+// Determines the peer rank of each queue pair from one process's log.
 //
-// A channel line names two ranks and no QPN, a queue pair line a QPN and no rank. NCCL prints the
-// channels of a round of connections first and their queue pairs after, in the same order unless
-// sockets overtook each other, so the two are joined by device and order. Where the counts do not
-// fit, every rank that could be meant is a candidate.
+// A channel line contains two ranks but no QPN; a queue pair line contains a QPN but no rank. NCCL
+// first prints the channels of a round of connections and then their queue pairs, in the same order
+// unless sockets overtake each other. The two are therefore joined by device and order. If the
+// counts differ, every possible rank is a candidate.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace rocescope {
 
 enum class PeerCertainty : uint8_t {
   kExact,      // stated, or no other rank is possible
-  kOrdered,    // by order; the counts fit
+  kOrdered,    // derived from the order; the counts match
   kAmbiguous,  // one of the candidates
 };
 
-// One connection in the numbering of one communicator.
+// A connection in the numbering of one communicator.
 struct PeerCandidate {
   int communicator = -1;  // index into NcclProcess::communicators; -1: unknown
-  int own_rank = -1;      // that the queue pair serves: with PXN another than the process's
+  int own_rank = -1;  // the rank that the queue pair serves; with PXN, not the process's own rank
   int peer_rank = -1;
 
   friend constexpr auto operator<=>(const PeerCandidate&, const PeerCandidate&) = default;
@@ -34,42 +34,42 @@ struct PeerCandidate {
 
 struct QueuePairPeer {
   size_t queue_pair = 0;   // index into NcclProcess::queue_pairs
-  PeerCandidate peer;      // all -1 when ambiguous
+  PeerCandidate peer;      // all -1 if ambiguous
   int channel = -1;        // -1: unknown, or none
   bool is_sender = false;  // data flows to the peer
   PeerCertainty certainty = PeerCertainty::kAmbiguous;
-  std::optional<Qpn> remote;  // the peer's QPN where the log pairs them for certain
-  // NCCL 2.29 also prints `QP created` for loopback queue pairs, which never show on the wire.
+  std::optional<Qpn> remote;  // the peer's QPN, if the log states the pair with certainty
+  // NCCL 2.29 also prints `QP created` for loopback queue pairs, which never appear on the wire.
   bool may_be_loopback = false;
-  // When ambiguous, ascending, possibly empty; shared between the queue pairs of a round.
+  // If ambiguous: ascending, possibly empty; shared between the queue pairs of a round.
   std::shared_ptr<const std::vector<PeerCandidate>> candidates;
-  // What the certainty becomes if all candidates turn out to be one rank, as they do where several
-  // communicators have the same ranks in the same order.
+  // The certainty if all candidates turn out to be one rank, because several communicators have the
+  // same ranks in the same order.
   PeerCertainty if_one = PeerCertainty::kAmbiguous;
-  // Everybody whom the order could confuse with the peer, and the peer; null if the log may not
-  // show them all.
+  // The peer and all ranks that a different order could mean; null if the log may not contain all
+  // of them.
   std::shared_ptr<const std::vector<PeerCandidate>> everyone;
 };
 
-// A connection that another process of the host asked this one to make for it (PXN).
+// A connection that this process made for another process of the host (PXN).
 struct ProxiedChannel {
   NcclChannel channel;
   int communicator = -1;  // index into this process's communicators
 };
 
-// The communicators that each channel of a process may belong to, as indices, ascending. Channel
-// lines do not name it: it is the one that the same thread was initialising, else any whose size
-// and rank fit.
+// Returns the possible communicators of each channel as ascending indices. Channel lines do not
+// contain the communicator: it is the one that the same thread was initialising, otherwise any with
+// a matching size and rank.
 std::vector<std::vector<int>> CommunicatorsOfChannels(
     std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels);
 
-// One element per queue pair of the process, in their order.
+// Returns one element per queue pair of the process, in order.
 std::vector<QueuePairPeer> JoinQueuePairs(const NcclProcess& process,
                                           std::span<const ProxiedChannel> proxied = {});
 
-// The QPNs that set_ece lines pair with the process's queue pairs, by index; only where the order
-// leaves no doubt. `connection_size` holds for each queue pair how many make up its connection, 0
-// if unknown.
+// Returns the remote QPNs that set_ece lines assign to the process's queue pairs, by index, where
+// the order is unambiguous. `connection_size` contains for each queue pair the number of queue
+// pairs of its connection, 0 if unknown.
 std::vector<std::optional<Qpn>> RemoteQpnsFromEce(const NcclProcess& process,
                                                   std::span<const size_t> connection_size);
 

@@ -13,7 +13,7 @@ using test::LogText;
 using testing::ElementsAre;
 using Certainty = PeerCertainty;
 
-// The thread that initialises, and the one that connects.
+// The initialising thread and the connecting thread.
 constexpr uint64_t kMain = 1;
 constexpr uint64_t kProxy = 2;
 
@@ -70,7 +70,7 @@ TEST(QueuePairPeers, AreExactWithOnePossiblePeer) {
   EXPECT_THAT(Peers(process), ElementsAre(Seen{10, 1, Certainty::kExact}));
 }
 
-TEST(QueuePairPeers, OfAConnectionOfSeveralStandTogether) {
+TEST(QueuePairPeers, OfOneConnectionAreConsecutive) {
   const NcclProcess process = LogText()
                                   .On(kMain)
                                   .Begin(0, 4)
@@ -113,7 +113,7 @@ TEST(QueuePairPeers, AreJoinedPerNetDevice) {
               ElementsAre(Seen{11, 2, Certainty::kExact}, Seen{10, 1, Certainty::kExact}));
 }
 
-TEST(QueuePairPeers, OfSeveralGpusInOneProcessAreKeptApart) {
+TEST(QueuePairPeers, OfSeveralGpusInOneProcessAreSeparate) {
   const NcclProcess process = LogText()
                                   .On(kMain, 0)
                                   .Begin(0, 4, "0xabc", "0x1")
@@ -130,7 +130,7 @@ TEST(QueuePairPeers, OfSeveralGpusInOneProcessAreKeptApart) {
               ElementsAre(Seen{11, 3, Certainty::kExact}, Seen{10, 2, Certainty::kExact}));
 }
 
-TEST(QueuePairPeers, AreCandidatesWhereTheCountsDoNotFit) {
+TEST(QueuePairPeers, AreCandidatesIfTheCountsDiffer) {
   const NcclProcess process = LogText()
                                   .On(kMain)
                                   .Begin(0, 8)
@@ -150,7 +150,7 @@ TEST(QueuePairPeers, AreCandidatesWhereTheCountsDoNotFit) {
   }
 }
 
-TEST(QueuePairPeers, OfARoundThatFitsStayOrderedBesideOneThatDoesNot) {
+TEST(QueuePairPeers, OfAMatchingRoundStayOrderedNextToAMismatch) {
   const NcclProcess process = LogText()
                                   .On(kMain)
                                   .Begin(0, 8)
@@ -192,7 +192,7 @@ TEST(QueuePairPeers, MayServeOtherRanksOfTheHost) {
           .Connect(10)
           .Connect(11)
           .Process();
-  // Not knowing what the other asked for, one known peer is not the only possible one.
+  // The other rank's request is unknown, so the known peer is not the only possible one.
   EXPECT_THAT(Peers(process), ElementsAre(Seen{10, -1, Certainty::kAmbiguous},
                                           Seen{11, -1, Certainty::kAmbiguous}));
 
@@ -267,7 +267,7 @@ std::vector<std::vector<int>> Communicators(const NcclProcess& process) {
 
 std::vector<int> Only(int communicator) { return {communicator}; }
 
-TEST(ChannelCommunicators, AreWhatTheThreadInitialises) {
+TEST(ChannelCommunicators, AreThoseThatTheThreadInitialises) {
   const NcclProcess process = LogText()
                                   .On(1)
                                   .Begin(0, 4, "0xa", "0x1")
@@ -285,7 +285,7 @@ TEST(ChannelCommunicators, AreWhatTheThreadInitialises) {
   EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1), Only(2)));
 }
 
-TEST(ChannelCommunicators, BeforeRelease2_18AreWhatTheThreadCompletesNext) {
+TEST(ChannelCommunicators, BeforeRelease2_18AreThoseThatTheThreadCompletesNext) {
   const std::string complete = "comm {} rank 0 nranks {} cudaDev 0 busId 0 - Init COMPLETE";
   const NcclProcess process = LogText()
                                   .On(1)
@@ -297,7 +297,7 @@ TEST(ChannelCommunicators, BeforeRelease2_18AreWhatTheThreadCompletesNext) {
   EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1)));
 }
 
-TEST(ChannelCommunicators, OfLaterConnectionsFitByRankAndSize) {
+TEST(ChannelCommunicators, OfLaterConnectionsMatchByRankAndSize) {
   const NcclProcess process = LogText()
                                   .On(1)
                                   .Begin(5, 8, "0xa", "0x1")
@@ -314,8 +314,8 @@ TEST(ChannelCommunicators, OfLaterConnectionsFitByRankAndSize) {
   EXPECT_THAT(Communicators(process), ElementsAre(Only(0), Only(1), Only(0), std::vector<int>{}));
 }
 
-TEST(ChannelCommunicators, OfLaterConnectionsAreAllThatFit) {
-  // Both are alive and of the same GPU; the thread that launches an operation tells nothing.
+TEST(ChannelCommunicators, OfLaterConnectionsAreAllThatMatch) {
+  // Both are alive and use the same GPU; the launching thread identifies neither.
   const NcclProcess process = LogText()
                                   .On(1)
                                   .Begin(0, 4, "0xa", "0x1")
@@ -362,7 +362,7 @@ TEST(RemoteQpns, FollowTheirConnection) {
 }
 
 TEST(RemoteQpns, AreUnknownWhileSeveralConnectionsWait) {
-  // Which of 10 and 11 got its answer first cannot be told; 12 waited alone.
+  // It is unknown which of 10 and 11 got its answer first; 12 waited alone.
   const NcclProcess process = LogText()
                                   .On(kMain)
                                   .Begin(0, 4)

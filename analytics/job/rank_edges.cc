@@ -11,7 +11,7 @@
 namespace rocescope {
 namespace {
 
-// Ranks by number, then those without one by their logs.
+// Sorts ranks by number, then those without a number by their logs.
 int64_t KeyOf(const RankClaim& claim) {
   return claim.rank >= 0 ? claim.rank : (int64_t{1} << 32) + claim.member;
 }
@@ -19,7 +19,7 @@ int64_t KeyOf(const RankClaim& claim) {
 struct EdgeSum {
   RankEdge edge;
   bool is_new = true;
-  std::vector<std::pair<Qpn, Qpn>> qpns;  // source and destination; with data
+  std::vector<std::pair<Qpn, Qpn>> qpns;  // source and destination QPNs of connections with data
 };
 
 using Sums = std::map<std::tuple<uint32_t, int64_t, int64_t>, EdgeSum>;  // job, source, destination
@@ -49,7 +49,7 @@ void Add(const Connection& connection, const EndClaims& claims, size_t from,
   if (backward != nullptr) edge.cnps += backward->ClassPackets(OperationClass::kCnp);
   edge.first_seen = first ? forward->first_seen : std::min(edge.first_seen, forward->first_seen);
   edge.last_seen = first ? forward->last_seen : std::max(edge.last_seen, forward->last_seen);
-  // What clear-to-sends alone went over says nothing of this edge's data.
+  // A connection that carried only clear-to-sends is no evidence for this edge's data.
   if (data.IsEmpty()) return;
   const double confidence =
       std::min({connection.confidence, source.confidence, destination.confidence});
@@ -75,7 +75,7 @@ std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& co
                                            const FlowSummaries& flows) {
   Sums sums;
   for (size_t i = 0; i < connections.size(); ++i) {
-    // An edge names queue pairs at both ends; without a partner there is none to name.
+    // An edge lists queue pairs at both ends; without a partner there is none to list.
     if (connections[i].state != ConnectionState::kPaired) continue;
     if (!connections[i].endpoints[0].qpn || !connections[i].endpoints[1].qpn) continue;
     const auto& [a, b] = claims[i];
@@ -84,7 +84,7 @@ std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& co
   }
   std::vector<std::vector<RankEdge>> edges(jobs);
   for (auto& [key, sum] : sums) {
-    if (sum.edge.messages == 0 && sum.edge.bytes == 0) continue;  // control alone
+    if (sum.edge.messages == 0 && sum.edge.bytes == 0) continue;  // only control messages
     std::ranges::sort(sum.qpns);
     for (const auto& [source, destination] : sum.qpns) {
       sum.edge.source_qpns.push_back(source);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of a job sent each other: attributed connections, summed up.
+// Traffic between the ranks of a job, summed over attributed connections.
 #pragma once
 
 #include <array>
@@ -15,29 +15,30 @@
 
 namespace rocescope {
 
-// What one rank sent to another.
+// Traffic from one rank to another.
 struct RankEdge {
-  int source_rank = -1;  // -1: not in the job's largest communicator; then the member says who
+  // -1: not in the job's largest communicator; then the member identifies the rank
+  int source_rank = -1;
   int destination_rank = -1;
-  int source_member = -1;  // index into Job::ranks; -1: it has no log
+  int source_member = -1;  // index into Job::ranks; -1: no log
   int destination_member = -1;
   uint64_t bytes = 0;  // payload of data messages
   uint64_t messages = 0;
   uint64_t control_bytes = 0;  // clear-to-sends
   uint64_t control_messages = 0;
-  std::vector<Qpn> source_qpns;       // of the connections that carried it; ascending
+  std::vector<Qpn> source_qpns;       // ascending; QPNs of the connections that carried the data
   std::vector<Qpn> destination_qpns;  // parallel to source_qpns
-  double confidence = 0;              // of the least certain connection
+  double confidence = 0;              // lowest confidence of the connections
   uint64_t missing = 0;
   uint64_t retransmitted = 0;
   uint64_t ce_marked = 0;
-  uint64_t cnps = 0;  // that came back
+  uint64_t cnps = 0;  // returned CNPs
   Timestamp first_seen;
   Timestamp last_seen;
 };
 
-// What went one way over a connection as those see it who use it: the data of a READ, and with it
-// its message, travels from the one who is asked.
+// Data in one direction of a connection from the application's view: the data and the message of a
+// READ count in the direction from the responder to the requester.
 struct DirectionData {
   uint64_t bytes = 0;
   uint64_t messages = 0;
@@ -47,13 +48,13 @@ struct DirectionData {
   bool IsEmpty() const { return bytes == 0 && messages == 0; }
 };
 
-// `backward` is null if nothing went the other way.
+// `backward` is null if there was no traffic in the opposite direction.
 DirectionData DataOf(const FlowCounts& forward, const FlowCounts* backward);
 
-using EndClaims = std::array<std::optional<RankClaim>, 2>;  // by end
+using EndClaims = std::array<std::optional<RankClaim>, 2>;  // indexed by end
 
-// By job; those that carried data, by source and destination rank, ranks without a number last.
-// `claims` is parallel to the connections, `flows` ascends by key.
+// Returns the edges of each job that carried data, sorted by source and destination rank, ranks
+// without a number last. `claims` is parallel to the connections; `flows` is sorted by key.
 std::vector<std::vector<RankEdge>> EdgesOf(size_t jobs, const ConnectionList& connections,
                                            const std::vector<EndClaims>& claims,
                                            const FlowSummaries& flows);

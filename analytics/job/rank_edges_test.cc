@@ -24,7 +24,7 @@ TEST(RankEdges, AddUpTheDataOfAllConnectionsBetweenTwoRanks) {
                                  .Asked(2, 1, 11, 2)
                                  .Asked(2, 1, 12, 1)
                                  .Attribute();
-  ASSERT_EQ(result.jobs[0].edges.size(), 1u) << "clear-to-sends alone make no edge";
+  ASSERT_EQ(result.jobs[0].edges.size(), 1u) << "clear-to-sends alone form no edge";
   const RankEdge& edge = result.jobs[0].edges[0];
   EXPECT_EQ(edge.source_rank, 1);
   EXPECT_EQ(edge.destination_rank, 2);
@@ -36,8 +36,8 @@ TEST(RankEdges, AddUpTheDataOfAllConnectionsBetweenTwoRanks) {
   EXPECT_DOUBLE_EQ(edge.confidence, 0.7);
 }
 
-TEST(RankEdges, OfProcessesOutsideTheNumberingAreKeptApart) {
-  // Rank 0 sends to two processes that are in smaller communicators only.
+TEST(RankEdges, OfProcessesOutsideTheNumberingAreSeparate) {
+  // Rank 0 sends to two processes that are only in smaller communicators.
   const auto process = [](int host) {
     JobRank rank = Rank(host);
     rank.rank = -1;
@@ -64,7 +64,7 @@ TEST(RankEdges, OfProcessesOutsideTheNumberingAreKeptApart) {
   EXPECT_EQ(result.jobs[0].edges[1].bytes, 300u);
 }
 
-TEST(RankEdges, KeepControlApartFromData) {
+TEST(RankEdges, SeparateControlFromData) {
   const Attribution result = Facts()
                                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
                                  .Log(With(Rank(2), {Sender(21, 2, 1)}))
@@ -79,12 +79,12 @@ TEST(RankEdges, KeepControlApartFromData) {
   EXPECT_EQ(back.source_rank, 2);
   EXPECT_EQ(back.bytes, 500u);
   EXPECT_EQ(back.messages, 1u);
-  EXPECT_EQ(back.control_bytes, 192u);  // three clear-to-sends of 64 octets
+  EXPECT_EQ(back.control_bytes, 192u);  // three clear-to-sends of 64 bytes
   EXPECT_EQ(back.control_messages, 3u);
-  EXPECT_THAT(back.source_qpns, ElementsAre(Qpn{21})) << "QP 22 sent control alone";
+  EXPECT_THAT(back.source_qpns, ElementsAre(Qpn{21})) << "QP 22 sent only control messages";
 }
 
-TEST(RankEdges, AreAsSureAsTheConnectionsThatCarryTheirData) {
+TEST(RankEdges, HaveTheLowestConfidenceOfTheirConnections) {
   const Attribution result = Facts()
                                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
                                  .Log(With(Rank(2), {Sender(21, 2, 1)}))
@@ -99,7 +99,7 @@ TEST(RankEdges, AreAsSureAsTheConnectionsThatCarryTheirData) {
   EXPECT_DOUBLE_EQ(result.jobs[0].edges[1].confidence, 0.6);
 }
 
-TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
+TEST(RankEdges, OfAReadFollowTheData) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
   FlowCounts& requests = facts.Flow(1, 2, 22);
@@ -120,7 +120,7 @@ TEST(RankEdges, OfAReadGoTheWayTheDataGoes) {
   EXPECT_THAT(edge.source_qpns, ElementsAre(Qpn{22}));
 }
 
-TEST(RankEdges, CarryWhatWentWrong) {
+TEST(RankEdges, ContainErrors) {
   Facts facts;
   facts.Log(With(Rank(1), {Sender(11, 1, 2)})).Log(Rank(2)).Paired(1, 11, 2, 22);
   FlowCounts& data = facts.Flow(1, 2, 22);
@@ -137,7 +137,7 @@ TEST(RankEdges, CarryWhatWentWrong) {
   EXPECT_EQ(edge.cnps, 7u);
 }
 
-TEST(RankEdges, CountOnlyWhatTheirIncarnationOfTheFlowCarried) {
+TEST(RankEdges, CountOnlyTheirIncarnationOfTheFlow) {
   const Timestamp closed = FromNanoseconds(5'000);
   const Attribution result = Facts()
                                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
@@ -151,7 +151,7 @@ TEST(RankEdges, CountOnlyWhatTheirIncarnationOfTheFlowCarried) {
   EXPECT_EQ(result.jobs[0].edges[0].bytes, 1000u);
 }
 
-TEST(RankEdges, CountDataWhoseMessageBeganBeforeTheCapture) {
+TEST(RankEdges, CountDataOfMessagesStartedBeforeTheCapture) {
   const Attribution result = Facts()
                                  .Log(With(Rank(1), {Sender(11, 1, 2)}))
                                  .Log(Rank(2))

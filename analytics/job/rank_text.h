@@ -7,13 +7,13 @@
 
 namespace rocescope {
 
-// "rank 1", or "ranks 1, 3-5", from ranges in ascending order.
+// Formats ascending ranges of ranks as "rank 1" or "ranks 1, 3-5".
 class RankText {
  public:
   void Add(int first, int last) {
     if (first > last) return;
     if (count_ != 0 && first == last_ + 1) {
-      last_ = last;  // joins the open range
+      last_ = last;  // extends the current range
     } else {
       Flush();
       first_ = first;

@@ -10,14 +10,14 @@ namespace {
 struct Event {
   size_t line = 0;
   bool is_ece = false;
-  size_t index = 0;  // into queue_pairs, or into ece
+  size_t index = 0;  // index into queue_pairs or ece
 
   friend constexpr auto operator<=>(const Event&, const Event&) = default;
 };
 
-// A thread prints all queue pairs of a connection, waits for the peer, and prints one set_ece line
-// for each. Several connections may wait at once, and the peers answer in any order: then nothing
-// is certain until all have answered.
+// A thread prints all queue pairs of a connection, waits for the peer, and then prints one set_ece
+// line for each. Several connections may wait at the same time, and peers answer in any order: then
+// nothing is certain until all have answered.
 class Pairing {
  public:
   Pairing(const NcclProcess& process, std::span<const size_t> connection_size,
@@ -56,7 +56,7 @@ class Pairing {
   std::span<const size_t> connection_size_;
   std::vector<std::optional<Qpn>>& remote_;
   std::vector<size_t> waiting_;
-  size_t doubtful_ = 0;  // queue pairs that wait, we know not which
+  size_t doubtful_ = 0;  // number of waiting queue pairs whose connection is unknown
 };
 
 }  // namespace

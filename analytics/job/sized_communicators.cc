@@ -21,7 +21,7 @@ bool Clashes(const SizedClass& members) {
   });
 }
 
-// In even steps: 0, 1, 2, 3 or, dealt out over four hosts, 1, 5, 9, 13.
+// At equal distances: 0, 1, 2, 3 or, round robin over four hosts, 1, 5, 9, 13.
 bool IsEven(const std::set<int>& ranks) {
   if (ranks.size() < 2) return false;
   const int step = *std::next(ranks.begin()) - *ranks.begin();
@@ -83,7 +83,7 @@ class Parting {
   }
 
  private:
-  // Of a class, what is known to be of one communicator.
+  // Members of a class that are known to belong to one communicator.
   struct Units {
     explicit Units(const SizedClass& of) : sets(of.members.size()) {
       for (const SizedMember& member : of.members) {
@@ -91,7 +91,8 @@ class Parting {
       }
     }
     DisjointSets sets;
-    std::vector<std::map<int, size_t>> ranks;  // to their process; by the first of a unit
+    // Process by rank; indexed by the first member of a unit.
+    std::vector<std::map<int, size_t>> ranks;
   };
 
   uint32_t JobOf(size_t process) { return jobs_.RootOf(static_cast<uint32_t>(process)); }
@@ -99,7 +100,7 @@ class Parting {
     jobs_.Join(static_cast<uint32_t>(a), static_cast<uint32_t>(b));
   }
 
-  // Does not if one rank would be two processes.
+  // Does nothing if two processes would then have the same rank.
   void Join(size_t c, uint32_t a, uint32_t b) {
     Units& units = units_[c];
     a = units.sets.RootOf(a);
@@ -120,7 +121,7 @@ class Parting {
     has_changed_ = true;
   }
 
-  // Whichever of them it is, the peer is of their job.
+  // Whichever candidate it is, the peer belongs to the same job.
   void FollowOpen(const SizedLink& link) {
     const std::vector<SizedMember>& members = classes_[link.in].members;
     const size_t first = members[link.peers[0]].process;
@@ -132,8 +133,8 @@ class Parting {
     has_changed_ = true;
   }
 
-  // Of members with the same key those become one communicator whose ranks all differ; else the key
-  // stands for several and tells nothing. Keys below 0 do not count.
+  // Joins members with the same key into one communicator if all of their ranks differ; otherwise
+  // the key covers several communicators and is ignored. Negative keys are ignored.
   template <typename KeyOf>
   void JoinAlike(const KeyOf& key_of) {
     for (size_t c = 0; c < classes_.size(); ++c) {
@@ -169,7 +170,8 @@ class Parting {
     }
   }
 
-  // What is left over when whole communicators are taken away, if it is one more whole one.
+  // Joins the members that remain after removing complete communicators, if they form exactly one
+  // more.
   void JoinTheRest(size_t c) {
     const auto count = static_cast<size_t>(classes_[c].rank_count);
     SizedClass rest;
@@ -185,9 +187,9 @@ class Parting {
 
   std::span<const LoggedProcess> processes_;
   std::span<const SizedClass> classes_;
-  DisjointSets jobs_;  // of processes
+  DisjointSets jobs_;  // sets of processes
   std::vector<bool> parted_;
-  std::vector<Units> units_;  // by class
+  std::vector<Units> units_;  // indexed by class
   std::vector<SizedLink> open_links_;
   std::vector<std::optional<uint32_t>> allocations_;
   bool has_changed_ = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators that no line names: NCCL before 2.16 prints no commId, so that all of a size look
-// alike. Where two processes say that they are the same rank of one they are of several, and what
-// parts them is, in order of trust:
-// - who talks to whom: a queue pair that the log says goes to a rank, and packets of it to an
-//   address of the process that is that rank;
-// - the jobs that this makes of processes, where all of their ranks fit into one communicator;
-// - the scheduler's allocations, likewise;
-// - hosts, as launchers number the ranks of a host in even steps.
-// What nothing ties together stays apart. Internal to this folder.
+// Internal to this folder: separates communicators without an identifier. NCCL before 2.16 prints
+// no commId, so all communicators of one size look alike. If two processes claim the same rank,
+// there are several communicators. They are separated by, most trusted first:
+// - packets: a log states that a queue pair connects to a rank, and its packets go to the address
+//   of a process with that rank;
+// - the jobs formed in this way, if all of their ranks fit into one communicator;
+// - the scheduler's allocations, if all of their ranks fit into one communicator;
+// - hosts, because launchers number the ranks of a host at equal distances. Members without any
+//   common evidence stay separate.
 #pragma once
 
 #include <cstddef>
@@ -27,15 +27,15 @@ struct SizedMember {
   int rank = 0;
 };
 
-// All that may be of one communicator.
+// All members that may belong to one communicator.
 struct SizedClass {
   int rank_count = 0;
   std::vector<SizedMember> members;
 };
 
-// Where parting is called for, by class and member a number of its communicator: the place of the
-// first member of it. Empty: the class is one communicator. `joined` are processes of one job for
-// other reasons.
+// Returns by class and member the number of its communicator, which is the index of that
+// communicator's first member. An empty list: the class is one communicator. `joined` are pairs of
+// processes known to belong to one job from other evidence.
 std::vector<std::vector<uint32_t>> PartClasses(std::span<const LoggedProcess> processes,
                                                std::span<const SizedClass> classes,
                                                std::span<const std::pair<size_t, size_t>> joined,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Jobs of NCCL 2.14, whose logs do not name their communicators.
+// Jobs of NCCL 2.14, whose logs do not identify their communicators.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,20 +16,20 @@ using test::LogText;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-// A process on "node<host>", whose NIC is at 10.0.0.<host>.
+// A process on "node<host>" with its NIC at 10.0.0.<host>.
 class Process {
  public:
   explicit Process(int host, int number = 0)
       : host_(host), text_(fmt::format("node{}", host), 100 + static_cast<uint64_t>(number)) {
     text_.Info("NET/IB : Using [0]mlx5_0:1/RoCE [RO]; OOB eth0:192.168.0.1<0>");
   }
-  // Without traffic of its own.
+  // A communicator without traffic.
   Process& World(int rank, int rank_count) {
     text_.Info(fmt::format("comm 0x1 rank {} nranks {} cudaDev 0 busId 1b000 - Init COMPLETE", rank,
                            rank_count));
     return *this;
   }
-  // In which it sends to `peer` by the queue pair.
+  // A communicator in which it sends to `peer` on this queue pair.
   Process& Sending(int rank, int rank_count, int peer, int qpn) {
     text_.Info(
         fmt::format("Channel 00/0 : {}[1b000] -> {}[1b000] [send] via NET/IB/0", rank, peer));
@@ -50,7 +50,7 @@ QueuePairMeeting Meeting(int host, uint32_t qpn, int peer) {
   return {.address = test::Address(host), .qpn = Qpn{qpn}, .peer = test::Address(peer)};
 }
 
-// Of each job the processes by rank, each as host and number: "1:0 2:0".
+// The processes of each job by rank, as host and number: "1:0 2:0".
 std::vector<std::string> RanksOf(const std::vector<NcclLog>& logs, JobEvidence evidence = {}) {
   std::ranges::sort(evidence.meetings);
   std::vector<std::string> all;
@@ -70,19 +70,19 @@ std::vector<NcclLog> TwoPairs() {
           Process(3).Sending(0, 2, 1, 70), Process(4).Sending(1, 2, 0, 70)};
 }
 
-TEST(SizedCommunicators, ArePartedByWhomTheirQueuePairsTalkTo) {
+TEST(SizedCommunicators, AreSeparatedByTheirPeers) {
   EXPECT_THAT(RanksOf(TwoPairs(), {.meetings = {Meeting(1, 70, 2), Meeting(3, 70, 4)}}),
               UnorderedElementsAre("1:0 2:0", "3:0 4:0"));
   EXPECT_THAT(RanksOf(TwoPairs(), {.meetings = {Meeting(1, 70, 4), Meeting(2, 70, 3)}}),
               UnorderedElementsAre("1:0 4:0", "3:0 2:0"));
 }
 
-TEST(SizedCommunicators, LeaveWhatMustBeTheLastOne) {
+TEST(SizedCommunicators, JoinTheRemainingMembers) {
   EXPECT_THAT(RanksOf(TwoPairs(), {.meetings = {Meeting(4, 70, 3)}}),
               UnorderedElementsAre("1:0 2:0", "3:0 4:0"));
 }
 
-TEST(SizedCommunicators, ThatNothingTiesTogetherStayApart) {
+TEST(SizedCommunicators, WithoutEvidenceStaySeparate) {
   EXPECT_THAT(RanksOf(TwoPairs()), UnorderedElementsAre("1:0", "2:0", "3:0", "4:0"));
   const std::vector<Job> jobs = GroupJobs(TwoPairs());
   EXPECT_TRUE(CouldBeParted(jobs));
@@ -96,14 +96,14 @@ TEST(SizedCommunicators, WithoutTwoProcessesOfOneRankAreOne) {
   EXPECT_FALSE(CouldBeParted(GroupJobs(logs)));
 }
 
-TEST(SizedCommunicators, ArePartedByTheScheduler) {
+TEST(SizedCommunicators, AreSeparatedByTheScheduler) {
   const JobEvidence evidence = {.allocation_of = [](const NcclProcess& process) {
     return std::optional<uint32_t>(process.host == "node1" || process.host == "node4" ? 7 : 8);
   }};
   EXPECT_THAT(RanksOf(TwoPairs(), evidence), UnorderedElementsAre("1:0 4:0", "3:0 2:0"));
 }
 
-TEST(SizedCommunicators, BelieveTrafficMoreThanTheScheduler) {
+TEST(SizedCommunicators, PreferTrafficToTheScheduler) {
   const JobEvidence evidence = {
       .meetings = {Meeting(1, 70, 2), Meeting(3, 70, 4)},
       .allocation_of = [](const NcclProcess& process) {
@@ -112,8 +112,8 @@ TEST(SizedCommunicators, BelieveTrafficMoreThanTheScheduler) {
   EXPECT_THAT(RanksOf(TwoPairs(), evidence), UnorderedElementsAre("1:0 2:0", "3:0 4:0"));
 }
 
-// Two jobs of four ranks, two on each of two hosts, which talk along rails alone: their worlds are
-// silent, and the rails' communicators all look alike too.
+// Two jobs of four ranks, two on each of two hosts, which communicate only along rails: their world
+// communicators have no traffic, and the rails' communicators all look alike.
 std::vector<NcclLog> Rails() {
   std::vector<NcclLog> logs;
   for (const int first_host : {1, 3}) {
@@ -138,18 +138,18 @@ TEST(SizedCommunicators, OfOneHostAreThoseOfEvenlyNumberedRanks) {
 }
 
 // 2:0 and 2:1 are both rank 1 of a pair and share a NIC.
-TEST(SizedCommunicators, StayApartWhereTwoProcessesAtTheAddressHaveTheRank) {
+TEST(SizedCommunicators, StaySeparateIfTwoProcessesAtTheAddressHaveTheRank) {
   const std::vector<NcclLog> logs = {
       Process(1, 0).Sending(0, 2, 1, 70), Process(3, 0).Sending(0, 2, 1, 70),
       Process(2, 0).Sending(1, 2, 0, 70), Process(2, 1).Sending(1, 2, 0, 71)};
   EXPECT_THAT(RanksOf(logs, {.meetings = {Meeting(1, 70, 2)}}),
               UnorderedElementsAre("1:0", "3:0", "2:0", "2:1"));
-  // The receivers' own queue pairs tell: each goes to one of the two hosts.
+  // The receivers' queue pairs distinguish them: each connects to one of the two hosts.
   EXPECT_THAT(RanksOf(logs, {.meetings = {Meeting(2, 70, 3), Meeting(2, 71, 1)}}),
               UnorderedElementsAre("1:0 2:1", "3:0 2:0"));
 }
 
-TEST(SizedCommunicators, AreTheSameInWhateverOrderTheLogsCome) {
+TEST(SizedCommunicators, DoNotDependOnTheOrderOfLogs) {
   std::vector<NcclLog> logs = Rails();
   const JobEvidence evidence = {
       .meetings = {Meeting(1, 70, 2), Meeting(1, 71, 2), Meeting(3, 70, 4)}};

@@ -67,7 +67,8 @@ class Linker {
     const auto own = place_of_.find({process, static_cast<size_t>(peer.communicator)});
     if (own == place_of_.end()) return;
     const auto [in, member] = own->second;
-    if (classes_[in].members[member].rank != peer.own_rank) return;  // PXN: of another process
+    // PXN: belongs to another process
+    if (classes_[in].members[member].rank != peer.own_rank) return;
     const auto others = of_rank_.find({in, peer.peer_rank});
     if (others == of_rank_.end()) return;
     for (const uint32_t other : others->second) {
@@ -82,8 +83,8 @@ class Linker {
     return index < 0 || device == process.devices.end() ? "" : device->name;
   }
 
-  // A sender's line alone prints an address; other processes of the host that use the NIC have it
-  // too.
+  // Only the sender's line prints an address, but it applies to all processes of the host that use
+  // the NIC.
   void FindAddresses() {
     std::map<std::pair<std::string, std::string>, std::set<IpAddress>> of_device;
     for (const LoggedProcess& process : processes_) {
@@ -114,8 +115,8 @@ class Linker {
   std::span<const SizedClass> classes_;
   std::span<const QueuePairMeeting> meetings_;
   std::map<std::pair<size_t, size_t>, std::pair<size_t, uint32_t>> place_of_;
-  std::map<std::pair<size_t, int>, std::vector<uint32_t>> of_rank_;  // by class
-  std::vector<std::set<IpAddress>> addresses_;                       // by process
+  std::map<std::pair<size_t, int>, std::vector<uint32_t>> of_rank_;  // indexed by class and rank
+  std::vector<std::set<IpAddress>> addresses_;                       // indexed by process
 };
 
 }  // namespace

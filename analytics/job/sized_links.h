@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members of communicators without a name that packets show to be of one. Internal to this folder.
+// Internal to this folder: links members of unidentified communicators that exchanged packets.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace rocescope {
 
-// A member of a class, and those of which one is its peer, by their places in it; ascending.
+// A member of a class and its possible peers, as indices into the class, ascending.
 struct SizedLink {
   size_t in = 0;  // the class
   uint32_t member = 0;
   std::vector<uint32_t> peers;
 };
 
-// One for each queue pair of which the log says the peer's rank (or several that it may be), and of
-// which packets go to an address at which processes have it: several if they share a NIC.
-// `meetings` ascend.
+// Returns one link per queue pair for which the log states the peer's rank (or several candidates)
+// and whose packets go to an address of a process with that rank. There are several peers if they
+// share a NIC. `meetings` are ascending.
 std::vector<SizedLink> LinksOf(std::span<const LoggedProcess> processes,
                                std::span<const SizedClass> classes,
                                std::span<const QueuePairMeeting> meetings);

@@ -8,14 +8,14 @@
 namespace rocescope {
 namespace {
 
-// Taps by which a flow goes, and TTLs with which; and switches.
+// Maximum number of taps and TTLs, and of switches, per flow.
 constexpr size_t kMaxSources = 32;
 constexpr size_t kMaxNodes = 16;
 
-// What the record's tap told of the window so far, begun anew if it told of an earlier one until
-// now; `alone` if it has left the window behind, or there are too many.
+// Returns the counts of the record's tap for the window, reset if they were for an earlier window.
+// Returns `alone` if the tap has passed the window or there are too many taps.
 template <typename Source, typename Told>
-Told& ToldBy(std::vector<Source>& sources, const FlowRecord& record, Told& alone) {
+Told& CountsOfTap(std::vector<Source>& sources, const FlowRecord& record, Told& alone) {
   auto at = std::ranges::find_if(sources, [&](const Source& source) {
     return source.tap == record.tap && source.ttl == record.ttl;
   });
@@ -35,7 +35,7 @@ uint64_t ResentIn(const FlowRecord& record) {
 }  // namespace
 
 void LossTracker::LearnTap(const TapPlace& place) {
-  // What leaves may be lost in the switch's queue yet, or have been.
+  // Egress copies may be taken before or after the switch's queue drops the packet.
   if (place.side == TapSide::kEgress) return;
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
   of_tap_[place.tap] = fabric_.FindSwitchByErspan(place.switch_address);
@@ -58,7 +58,7 @@ std::vector<LossSight> LossTracker::SightsOf(const FlowKey& flow, int64_t from,
   return sights;
 }
 
-// Flows of which no window is remembered any more; looked for once a window at most.
+// Evicts flows without any remembered window; runs at most once per window.
 void LossTracker::Forget() {
   if (forgotten_ == newest_) return;
   forgotten_ = newest_;
@@ -109,7 +109,7 @@ void LossTracker::AddSight(const FlowRecord& record, int64_t window) {
   sight_windows_ += sight->windows.size() - before;
   if (most == nullptr) return;
   SightWindow alone{.window = window};
-  SightWindow& told = ToldBy(sight->sources, record, alone);
+  SightWindow& told = CountsOfTap(sight->sources, record, alone);
   told.late += late;
   told.retransmitted += retransmitted;
   most->late = std::max(most->late, told.late);
@@ -130,7 +130,7 @@ void LossTracker::AddLoss(const FlowRecord& record, int64_t window) {
   LossWindow* const most = EntryOf(losses_[record.flow], window);
   if (most == nullptr) return;
   LossWindow alone{.window = window};
-  LossWindow& told = ToldBy(sources_[record.flow], record, alone);
+  LossWindow& told = CountsOfTap(sources_[record.flow], record, alone);
   told.retransmitted += retransmitted;
   told.refused += refused;
   most->retransmitted = std::max(most->retransmitted, told.retransmitted);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When flows had to send again, and what their receivers refused: what is lost shows there,
-// wherever it was lost; and of which taps it had gone by already.
+// Retransmissions and sequence error NAKs per flow, which show packet loss anywhere on the path,
+// and the taps that had observed the lost packets.
 #pragma once
 
 #include <cstddef>
@@ -16,53 +16,52 @@
 namespace rocescope {
 
 struct LossWindow {
-  int64_t window = 0;   // its number since the epoch
-  uint64_t retransmitted = 0;  // packets of the flow that had been sent before
+  int64_t window = 0;   // window number since the epoch
+  uint64_t retransmitted = 0;  // retransmitted packets of the flow
   uint64_t refused =
-      0;  // NAKs of a sequence error that the flow carries: they are about the other way
+      0;  // sequence error NAKs carried by the flow; they refer to the opposite direction
 
   friend bool operator==(const LossWindow&, const LossWindow&) = default;
 };
 
-// What the tap at a switch's ingress that saw most of it saw of a flow that lost packets.
+// Loss of a flow as observed at the ingress of a switch, by the tap there that observed most of it.
 struct LossSight {
   topology::NodeIndex node = topology::kNone;
-  uint64_t late = 0;  // first copies behind later packets: lost before, or out of order
+  uint64_t late = 0;  // first copies that arrived after later packets: lost upstream, or reordered
   uint64_t retransmitted =
-      0;  // that had been here before: lost behind, or sent again with those that were
+      0;  // packets that had passed here before: lost downstream, or sent again with others
 
   friend bool operator==(const LossSight&, const LossSight&) = default;
 };
 
 struct LossTrackerOptions {
-  Duration window = std::chrono::seconds(1);  // of analysis
-  size_t flows = size_t{1} << 17;             // with any loss
-  size_t sights = size_t{1} << 22;            // windows of flows at switches, in all
+  Duration window = std::chrono::seconds(1);  // length of an analysis window
+  size_t flows = size_t{1} << 17;             // flows with any loss
+  size_t sights = size_t{1} << 22;            // total number of windows of flows at switches
 };
 
 class LossTracker {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit LossTracker(const topology::Fabric& fabric, const LossTrackerOptions& options = {})
       : fabric_(fabric), options_(options) {}
 
   void LearnTap(const TapPlace& place);
   void Add(const FlowRecord& record);
 
-  // By flow; windows ascending, those without loss left out. What several taps show of one window
-  // is one thing: that of the tap that shows most. What one tap tells of a window in several
-  // records adds up.
+  // Keyed by flow; windows are ascending and contain loss. Several taps that show one window
+  // describe the same loss: the tap that shows most of it counts. Several records of one tap for
+  // one window are added.
   const std::map<FlowKey, std::vector<LossWindow>>& losses() const { return losses_; }
-  // Of a flow, the same ones and those that came out of order, in windows from `from` on and before
-  // `until`; in no order. None: no tap whose place is known saw it.
+  // Returns the observations of a flow's retransmitted or reordered packets in the windows [from,
+  // until), unordered. Empty: no tap with a known location observed the flow.
   std::vector<LossSight> SightsOf(const FlowKey& flow, int64_t from, int64_t until) const;
-  // Records that found no place: all were taken by flows that lost packets in windows that are
-  // remembered, or came out of order there.
+  // Records dropped because the table was full of flows with loss or reordering in recent windows.
   uint64_t refused() const { return refused_; }
 
  private:
-  // What one tap told so far of the last window that it told of, of copies with one TTL: others are
-  // other hops of the same packets.
+  // What one tap has reported about its latest window, for copies with one TTL; copies with another
+  // TTL are the same packets at another hop.
   struct Source {
     TapId tap = 0;
     uint8_t ttl = 0;
@@ -97,11 +96,11 @@ class LossTracker {
   const LossTrackerOptions options_;
   std::vector<topology::NodeIndex> of_tap_;
   std::map<FlowKey, std::vector<LossWindow>> losses_;
-  std::map<FlowKey, std::vector<Source>> sources_;  // of the same flows
+  std::map<FlowKey, std::vector<Source>> sources_;  // sources of the same flows
   std::map<FlowKey, Sights> sights_;
-  size_t sight_windows_ = 0;       // in all of these
+  size_t sight_windows_ = 0;       // total over sights_
   int64_t newest_ = INT64_MIN;     // window
-  int64_t forgotten_ = INT64_MIN;  // the newest one when there last was no room
+  int64_t forgotten_ = INT64_MIN;  // value of newest_ when the table was last found full
   uint64_t refused_ = 0;
 };
 

@@ -30,13 +30,13 @@ FlowRecord Record(uint32_t qpn, TapId tap, int64_t ms) {
           .interval_width = kWindow};
 }
 
-TEST(LossTrackerTest, FlowsWithoutLossAreNotKept) {
+TEST(LossTrackerTest, IgnoresFlowsWithoutLoss) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   tracker.Add(Record(1, 0, 0));
   EXPECT_TRUE(tracker.losses().empty());
 }
 
-TEST(LossTrackerTest, TwoTapsShowOneLossOfAWindow) {
+TEST(LossTrackerTest, CountsOneLossShownByTwoTapsOnce) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 250);
   record.requests.retransmitted = 3;
@@ -53,7 +53,7 @@ TEST(LossTrackerTest, TwoTapsShowOneLossOfAWindow) {
                                            LossWindow{.window = 3, .retransmitted = 5, .refused = 1}))));
 }
 
-TEST(LossTrackerTest, ReceiversThatAreNotReadyLostNothing) {
+TEST(LossTrackerTest, IgnoresReceiverNotReadyNaks) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 0);
   record.naks[static_cast<size_t>(NakKind::kReceiverNotReady)] = 9;
@@ -77,7 +77,7 @@ TEST(LossTrackerTest, FlowsAndWindowsAreBounded) {
   EXPECT_EQ(tracker.losses().begin()->second.back().window, 299);
 }
 
-TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
+TEST(LossTrackerTest, EvictsFlowsWithOnlyForgottenLoss) {
   LossTracker tracker(Fabric(), {.window = kWindow, .flows = 1});
   tracker.LearnTap(
       {.tap = 0, .switch_address = Fabric().node(Fabric().FindNode("leaf0")).erspan_source});
@@ -91,8 +91,8 @@ TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
     return second.flow;
   };
   add(kMaxWindows - 1);
-  EXPECT_EQ(tracker.losses().begin()->first, first.flow) << "its window is remembered yet";
-  EXPECT_EQ(tracker.refused(), 2u) << "as a loss, and as a sight";
+  EXPECT_EQ(tracker.losses().begin()->first, first.flow) << "its window is still stored";
+  EXPECT_EQ(tracker.refused(), 2u) << "one as a loss and one as an observation";
   const FlowKey flow = add(kMaxWindows);
   ASSERT_EQ(tracker.losses().size(), 1u);
   EXPECT_EQ(tracker.losses().begin()->first, flow);
@@ -101,8 +101,8 @@ TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
   EXPECT_EQ(tracker.refused(), 2u);
 }
 
-// A flow that is mirrored by a port set may go by the same tap twice, with another TTL.
-TEST(LossTrackerTest, WhatATapTellsOfAWindowInTenIntervalsAddsUp) {
+// A flow mirrored by a port set may pass the same tap twice with different TTLs.
+TEST(LossTrackerTest, AddsTenIntervalsOfOneTap) {
   LossTracker tracker(Fabric(), {.window = std::chrono::seconds(1)});
   for (int64_t ms = 3000; ms < 4000; ms += 100) {
     for (const TapId tap : {0, 1}) {
@@ -120,7 +120,7 @@ TEST(LossTrackerTest, WhatATapTellsOfAWindowInTenIntervalsAddsUp) {
                                ElementsAre(LossWindow{.window = 3, .retransmitted = 40, .refused = 10}))));
 }
 
-TEST(LossTrackerTest, ARecordThatComesLateCountsForItself) {
+TEST(LossTrackerTest, CountsALateRecordSeparately) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   FlowRecord record = Record(1, 0, 200);
   record.requests.retransmitted = 5;
@@ -132,9 +132,9 @@ TEST(LossTrackerTest, ARecordThatComesLateCountsForItself) {
                                                             LossWindow{.window = 2, .retransmitted = 5}));
 }
 
-// A packet is lost behind the first switch: it came by there twice, and by the second one late,
-// behind the two that had followed it and were sent again with it.
-TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
+// A packet is lost after the first switch: it passed there twice. It passed the second switch late,
+// after the two packets that had followed it and were retransmitted with it.
+TEST(LossTrackerTest, TapsShowWhetherALostPacketHadPassed) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   for (const TapId tap : {0, 1}) {
     const auto node = Fabric().FindNode(tap == 0 ? "leaf0" : "spine1");
@@ -146,7 +146,7 @@ TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
   record.tap = 1;
   record.requests = {.reordered = 1, .retransmitted = 2};
   tracker.Add(record);
-  record.tap = 2;  // nobody knows where that is
+  record.tap = 2;  // a tap with an unknown location
   tracker.Add(record);
   EXPECT_THAT(tracker.SightsOf(record.flow, 0, 1),
               ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
@@ -154,7 +154,7 @@ TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
   EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow, 0, 1).empty());
 }
 
-TEST(LossTrackerTest, SightsAreThoseOfTheWindowsThatAreAskedFor) {
+TEST(LossTrackerTest, ReturnsObservationsOfTheRequestedWindows) {
   LossTracker tracker(Fabric(), {.window = std::chrono::seconds(1)});
   const auto node = Fabric().FindNode("leaf0");
   for (const TapId tap : {0, 1}) {
@@ -171,7 +171,7 @@ TEST(LossTrackerTest, SightsAreThoseOfTheWindowsThatAreAskedFor) {
               ElementsAre(LossSight{.node = node, .late = 20}));
 }
 
-TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
+TEST(LossTrackerTest, IgnoresEgressTapsForLocation) {
   LossTracker tracker(Fabric(), {.window = kWindow});
   const auto node = Fabric().FindNode("leaf0");
   tracker.LearnTap(

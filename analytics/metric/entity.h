@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whose a metric is, under the topology's numbers.
+// The owner of a metric, identified by topology indices.
 #pragma once
 
 #include <compare>
@@ -12,10 +12,10 @@ namespace rocescope {
 
 struct Entity {
   EntityKind kind = EntityKind::kPort;
-  // Of a switch's port, a NIC, a GPU, a host: PortIndex, NicIndex, GpuIndex, NodeIndex.
+  // PortIndex of a switch port, NicIndex, GpuIndex, or NodeIndex of a host, depending on `kind`.
   uint32_t index = topology::kNone;
-  uint8_t priority = CounterEntity::kAllPriorities;  // of a port or NIC
-  bool all_gpus = false;                             // of a host, in one sum: `index` is the host's
+  uint8_t priority = CounterEntity::kAllPriorities;  // priority of a port or NIC
+  bool all_gpus = false;  // a sum over all GPUs of a host: `index` is the host's
 
   friend auto operator<=>(const Entity&, const Entity&) = default;
 };

@@ -13,7 +13,8 @@ using topology::NodeIndex;
 
 namespace {
 
-// A switch by its agent's address; whatever has a name, by that, with or without its domain.
+// A switch is identified by its agent's address, any named entity by its name, with or without
+// domain.
 NodeIndex FindNode(const topology::Fabric& fabric, const CounterEntity& entity) {
   if (!entity.agent.IsUnspecified()) {
     const NodeIndex node = fabric.FindSwitchBySflow(entity.agent);
@@ -30,8 +31,8 @@ uint32_t FindGpu(const topology::Fabric& fabric, NodeIndex host, uint32_t number
   return kNone;
 }
 
-// Further than a quarter of the windows that are kept, or than a minute, nobody moves on alone: no
-// clock that anybody sets is off by so much.
+// Maximum unconfirmed leap: a quarter of the kept windows, or a minute. No clock that is set at all
+// is wrong by so much.
 Duration LeapOf(Duration window) {
   constexpr auto kWindows = static_cast<int64_t>(MetricSeries::kMaxWindows) / 4;
   return std::min<Duration>(kWindows * window, std::chrono::minutes(1));
@@ -137,7 +138,7 @@ void MetricStore::Add(const CounterRecord& record) {
   LookFor(record.entity);
   if (!place_) {
     ++statistics_.unknown_entities;
-    // An agent tells of loopbacks and management ports too.
+    // An sFlow agent also reports loopbacks and management ports.
     const bool named = record.entity.agent.IsUnspecified();
     if (named && FindNode(fabric_, record.entity) != kNone) Note(record, problem_.unknown);
     return;
@@ -166,7 +167,7 @@ void MetricStore::Hold(const CounterRecord& record) {
   if (held_.size() < kMost) held_.push_back(record);
 }
 
-// Time went on: what was strange is not.
+// The time has advanced, so the held readings may be valid.
 void MetricStore::Leap() {
   const std::vector<CounterRecord> held = std::exchange(held_, {});
   for (const CounterRecord& record : held) {
@@ -204,7 +205,8 @@ void MetricStore::Take(const CounterRecord& record) {
     }
     at->second = MetricSeries();
   }
-  // Agents say when they like: where others tell, those have the time.
+  // sFlow agents choose their own times: if there are other sources, those define the range of
+  // windows.
   Extent& extent = by_agent ? by_agents_ : by_others_;
   const Duration kept = static_cast<int64_t>(MetricSeries::kMaxWindows) * options_.window;
   if (extent.last >= extent.first &&

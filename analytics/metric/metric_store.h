@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Series of all metrics of all entities that the topology knows.
+// Time series of all metrics of all entities in the topology.
 #pragma once
 
 #include <cstddef>
@@ -26,35 +26,35 @@ struct MetricOptions {
 };
 
 struct MetricStatistics {
-  uint64_t unknown_entities = 0;  // records of what the topology has not
-  uint64_t told_twice = 0;        // records of an sFlow agent, of what others tell too: unused
-  uint64_t entities_refused = 0;  // records: all places were taken
+  uint64_t unknown_entities = 0;  // records of entities that are not in the topology
+  uint64_t told_twice = 0;  // sFlow records of metrics that another source also reports: ignored
+  uint64_t entities_refused = 0;  // records dropped because the table was full
 };
 
 class MetricStore {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit MetricStore(const topology::Fabric& fabric, const MetricOptions& options = {});
 
   void Add(const CounterRecord& record);
-  // Packets have come so far.
+  // Reports the latest event time of packets.
   void Advance(Timestamp packets);
 
-  // Null: nobody told that metric of it.
+  // Null: the metric was never reported for this entity.
   const MetricSeries* Find(const Entity& entity, Metric metric) const;
 
-  // Ascending by entity; each with the metrics that somebody told, ascending.
+  // Sorted by entity; each entity contains its reported metrics in ascending order.
   struct OfEntity {
     LinkRates rates;
     std::vector<std::pair<Metric, MetricSeries>> series;
   };
   const std::map<Entity, OfEntity>& entities() const { return entities_; }
 
-  // The windows that readings tell of: the first one's number, and that behind the last; none
-  // before there are two readings of anything.
+  // Returns the range of windows covered by readings (first, one past the last); unset until some
+  // metric has two readings.
   std::optional<std::pair<int64_t, int64_t>> WindowsRead() const;
 
-  // Whose entity it is: a switch or a host.
+  // Returns the switch or host of the entity.
   topology::NodeIndex NodeOf(const Entity& entity) const;
 
   Duration window() const { return options_.window; }
@@ -85,8 +85,9 @@ class MetricStore {
   MetricStatistics statistics_;
   ReadingProblem problem_;
   TimeGate gate_;
-  std::vector<CounterRecord> held_;  // of times at which nobody else was
-  // Of the record before: most are of the same entity.
+  std::vector<CounterRecord> held_;  // readings with times that no other node confirms yet
+  // Cache for the entity of the previous record, because consecutive records mostly have the same
+  // entity.
   CounterEntity asked_;
   std::optional<Entity> place_;
   topology::NodeIndex node_ = topology::kNone;

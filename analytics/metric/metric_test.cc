@@ -15,7 +15,7 @@ constexpr Duration kWindow = std::chrono::milliseconds(1);
 
 Timestamp At(int64_t us) { return FromNanoseconds(us * 1000); }
 
-TEST(MetricSeries, ACounterIsByHowMuchItGrewInEachWindow) {
+TEST(MetricSeries, ACounterIsItsIncrementPerWindow) {
   MetricSeries series;
   for (const auto& [us, value] : {std::pair(0, 100), {1000, 107}, {2000, 107}, {3000, 110}}) {
     series.AddCounter(At(us), static_cast<uint64_t>(value), {}, kWindow);
@@ -25,7 +25,7 @@ TEST(MetricSeries, ACounterIsByHowMuchItGrewInEachWindow) {
   EXPECT_EQ(series.Sum(1, 2), 0u);
 }
 
-TEST(MetricSeries, AStepOverSeveralWindowsIsSharedOut) {
+TEST(MetricSeries, AnIncrementOverSeveralWindowsIsDistributed) {
   MetricSeries series;
   series.AddCounter(At(0), 0, {}, kWindow);
   series.AddCounter(At(3000), 10, {}, kWindow);
@@ -33,7 +33,7 @@ TEST(MetricSeries, AStepOverSeveralWindowsIsSharedOut) {
               ElementsAre(WindowValue{0, 4}, WindowValue{1, 3}, WindowValue{2, 3}));
 }
 
-TEST(MetricSeries, ACounterOf32BitsWrapsAndOneThatBeganAnewIsNoStep) {
+TEST(MetricSeries, A32BitCounterWrapsAndAResetIsNoIncrement) {
   MetricSeries series;
   series.AddCounter(At(0), 0xfffffffe, {.bits = 32}, kWindow);
   series.AddCounter(At(1000), 3, {.bits = 32}, kWindow);
@@ -60,7 +60,7 @@ TEST(MetricSeries, AGaugeIsItsHighestInEachWindow) {
   EXPECT_EQ(series.Highest(0, 6), 9u);
 }
 
-TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
+TEST(MetricSeries, IgnoresOldReadingsAndDropsOldWindows) {
   MetricSeries series;
   series.AddCounter(At(5000), 5, {}, kWindow);
   series.AddCounter(At(4000), 1, {}, kWindow);
@@ -72,8 +72,8 @@ TEST(MetricSeries, OldReadingsAreLeftOutAndOldWindowsGiveWay) {
   EXPECT_EQ(series.windows().back().window, kMany - 2);
 }
 
-// A year without a word, and then an absurd step.
-TEST(MetricSeries, ALongSilenceCostsNoMore) {
+// A year without readings, followed by an absurd increment.
+TEST(MetricSeries, ALongSilenceIsCheap) {
   MetricSeries series;
   series.AddCounter(At(0), 0, {}, kWindow);
   series.AddCounter(At(int64_t{365} * 86'400 * 1'000'000), UINT64_MAX, {}, kWindow);
@@ -91,7 +91,7 @@ class MetricStoreTest : public testing::Test {
   MetricStore store_{fabric_, {.window = kWindow, .entities = 3}};
 };
 
-TEST_F(MetricStoreTest, NamesAndAgentsAreOneEntityAndAnAgentGivesWay) {
+TEST_F(MetricStoreTest, NamedSourcesReplaceAgentsOfTheSameEntity) {
   const topology::PortIndex port = fabric_.FindPort(fabric_.FindNode("leaf0"), "Ethernet1");
   const CounterEntity named{
       .kind = EntityKind::kPort, .node = "leaf0.fabric.example", .port = "Ethernet1"};
@@ -108,7 +108,7 @@ TEST_F(MetricStoreTest, NamesAndAgentsAreOneEntityAndAnAgentGivesWay) {
                : std::vector<WindowValue>(series->windows().begin(), series->windows().end());
   };
   EXPECT_THAT(windows(), ElementsAre(WindowValue{0, 3}));
-  // At other moments, and so of another beginning: the two are never mixed.
+  // The readings are at other times with another start: the two are never mixed.
   Tells(named, Metric::kFcsErrors, 1500, 5);
   Tells(by_agent, Metric::kFcsErrors, 2000, 9);
   Tells(named, Metric::kFcsErrors, 2500, 7);
@@ -116,7 +116,7 @@ TEST_F(MetricStoreTest, NamesAndAgentsAreOneEntityAndAnAgentGivesWay) {
   EXPECT_EQ(store_.Statistics().told_twice, 1u);
 }
 
-TEST_F(MetricStoreTest, PrioritiesAndMetricsAreApart) {
+TEST_F(MetricStoreTest, KeepsPrioritiesAndMetricsSeparate) {
   const CounterEntity port{
       .kind = EntityKind::kPort, .priority = 3, .node = "leaf0", .port = "Ethernet1"};
   Tells(port, Metric::kQueueBytes, 0, 9);
@@ -127,7 +127,7 @@ TEST_F(MetricStoreTest, PrioritiesAndMetricsAreApart) {
   EXPECT_EQ(store_.Find({.index = index}, Metric::kPfcRx), nullptr);
 }
 
-TEST_F(MetricStoreTest, StrangersAndThoseBeyondTheCapacityAreCounted) {
+TEST_F(MetricStoreTest, CountsUnknownAndRefusedEntities) {
   Tells({.kind = EntityKind::kHost, .node = "elsewhere"}, Metric::kCpuBusy, 0, 1);
   Tells({.kind = EntityKind::kGpu, .index = 7, .node = "host0"}, Metric::kGpuClock, 0, 1);
   EXPECT_EQ(store_.Statistics().unknown_entities, 2u);
@@ -139,7 +139,7 @@ TEST_F(MetricStoreTest, StrangersAndThoseBeyondTheCapacityAreCounted) {
   EXPECT_EQ(store_.Statistics().entities_refused, 1u);
 }
 
-TEST_F(MetricStoreTest, ReadingsThatCannotBeAreCountedAndLeftOut) {
+TEST_F(MetricStoreTest, CountsAndIgnoresImpossibleReadings) {
   const CounterEntity gpu{.kind = EntityKind::kGpu, .index = 0, .node = "host0"};
   Tells(gpu, Metric::kGpuClock, 0, 0);
   Tells(gpu, Metric::kGpuClock, 1000, 0);
@@ -157,7 +157,7 @@ TEST_F(MetricStoreTest, ReadingsThatCannotBeAreCountedAndLeftOut) {
   EXPECT_EQ(trouble.late.count, 1u);
 }
 
-TEST_F(MetricStoreTest, AReadingOfAnotherTimeDoesNotMoveTheWindows) {
+TEST_F(MetricStoreTest, AReadingWithAWrongTimeDoesNotMoveTheWindows) {
   const CounterEntity here{.kind = EntityKind::kHost, .node = "host0"};
   const CounterEntity there{.kind = EntityKind::kHost, .node = "host1"};
   const auto windows = [&] { return store_.WindowsRead().value_or(std::pair(-1, -1)); };
@@ -168,7 +168,7 @@ TEST_F(MetricStoreTest, AReadingOfAnotherTimeDoesNotMoveTheWindows) {
   Tells(here, Metric::kCpuBusy, 3'600'000'000, 1);
   EXPECT_EQ(windows(), std::pair(int64_t{0}, int64_t{2}));
   EXPECT_EQ(store_.trouble().strayed.count, 1u);
-  // It was right: the other one comes to the same hour.
+  // The first node was right: the other one reaches the same hour.
   Tells(there, Metric::kCpuBusy, 3'600'000'000, 1);
   Tells(there, Metric::kCpuBusy, 3'600'001'000, 1);
   EXPECT_EQ(store_.trouble().strayed.count, 0u);

@@ -8,20 +8,20 @@ namespace {
 
 using topology::kNone;
 
-// A link that is four times as fast as the topology says is the next but one generation.
+// Links may be up to four times as fast as declared, which is two generations.
 constexpr double kFaster = 4;
-// IEEE 802.3: 64 octets with the check sequence, 8 of preamble, 12 between frames.
+// IEEE 802.3: 64 bytes including the FCS, 8 of preamble, 12 between frames.
 constexpr double kShortestFrame = 84;
-// A host's counters of processors' time add up over all of them.
+// A host's CPU time counters are sums over all processors.
 constexpr double kMaxProcessors = 65'536;
 constexpr double kPriorities = 8;
-// A link takes milliseconds to come up (IEEE 802.3: negotiation, training), in simulations whose
-// time is scaled a hundredth of that.
+// A link needs milliseconds to come up (IEEE 802.3: negotiation, training), or a hundredth of that
+// in simulations with scaled time.
 constexpr double kFlaps = 1e-4;
-// Of whatever has no bound of its own: 10^15 a second.
+// Limit of metrics without a specific limit: 10^15 per second.
 constexpr double kAnything = 1e6;
 
-// Counted where a frame waits for its link, or by a whole switch.
+// Metrics counted where a frame waits for its link, or by a whole switch.
 bool IsOfNode(Metric metric) {
   switch (metric) {
     case Metric::kTxDiscards:
@@ -72,7 +72,7 @@ bool IsPossibleGauge(Metric metric, uint64_t value) {
     case Metric::kLinkUp:
       return value <= 1;
     case Metric::kLinkSpeed:
-      // A megabit a second to a hundred terabits; 0: it has none.
+      // 1 Mbit/s to 100 Tbit/s; 0: no speed.
       return value == 0 || (value >= 1'000'000 && value <= 100'000'000'000'000);
     case Metric::kQueueBytes:
     case Metric::kQueueWatermark:

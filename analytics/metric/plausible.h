@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reading can be at all. Bounds are wide: a topology may name links slower than they are,
-// and a reading may be stamped late. They tell broken tellers from busy links, nothing finer.
+// Plausibility limits of readings. They are wide, because the topology may declare links slower
+// than they are and timestamps may be late. They detect broken sources, nothing finer.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace rocescope {
 
-// Of the links by which an entity's counters count; 0: none is known.
+// Link rates that limit an entity's counters; 0: unknown.
 struct LinkRates {
-  double own = 0;   // octets a nanosecond, of its own link
-  double node = 0;  // and of all of its node's
+  double own = 0;   // bytes per nanosecond, of its own link
+  double node = 0;  // bytes per nanosecond, of all links of its node together
 };
 
 LinkRates RatesOf(const topology::Fabric& fabric, const Entity& entity);
 
-// By how much a counter can grow in a nanosecond.
+// Returns the maximum growth of a counter per nanosecond.
 double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRates& rates);
 
 bool IsPossibleGauge(Metric metric, uint64_t value);

@@ -26,22 +26,22 @@ class PlausibleTest : public testing::Test {
 TEST_F(PlausibleTest, ALinkCarriesNoMoreThanItsRateAndSlackForAWrongTopology) {
   EXPECT_GE(Most(Metric::kTxBytes), bytes_a_ns_);
   EXPECT_LE(Most(Metric::kTxBytes), 10 * bytes_a_ns_);
-  // IEEE 802.3: a frame and the gap behind it take at least 84 octets' time.
+  // IEEE 802.3: a frame and the following gap take at least the time of 84 bytes.
   EXPECT_GE(Most(Metric::kFcsErrors), bytes_a_ns_ / 84);
   EXPECT_LE(Most(Metric::kFcsErrors), 10 * bytes_a_ns_ / 84);
 }
 
-TEST_F(PlausibleTest, DropsInFrontOfALinkMayComeFromAllOthers) {
+TEST_F(PlausibleTest, DropsBeforeALinkMayComeFromAllOtherLinks) {
   const auto ports = static_cast<double>(fabric_.PortsOf(fabric_.FindNode("leaf0")).size());
   EXPECT_NEAR(Most(Metric::kQueueDrops), ports * Most(Metric::kTxPackets), 1e-6);
 }
 
-TEST_F(PlausibleTest, NobodyIsStoppedForLongerThanThereIsTime) {
+TEST_F(PlausibleTest, PauseTimeIsAtMostElapsedTime) {
   EXPECT_EQ(Most(Metric::kPfcRxTime, 3), 1.0);
   EXPECT_EQ(Most(Metric::kPfcRxTime), 8.0) << "of all priorities";
 }
 
-TEST_F(PlausibleTest, ALinkDoesNotFallMoreOftenThanItCanComeUp) {
+TEST_F(PlausibleTest, LinkDownsAreLimitedByTheTimeToComeUp) {
   EXPECT_LT(Most(Metric::kLinkFlaps) * 1e6, 1000) << "in a millisecond";
 }
 

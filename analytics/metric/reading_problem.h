@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Readings that nothing was made of, counted, and one of each kind by name.
+// Counts of readings that were not used, with one example of each kind.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ struct OddReadings {
 };
 
 struct ReadingProblem {
-  OddReadings unknown;    // of nodes that the topology has, and of what it has not there
-  OddReadings strayed;    // of times far from all others': left out
-  OddReadings late;       // older than another of the same metric: left out
-  OddReadings backwards;  // of counters that fell: what they did meanwhile is not known
-  std::array<OddReadings, kMetricCount> impossible;  // by metric: left out
+  OddReadings unknown;    // the node is in the topology, but the entity on it is not
+  OddReadings strayed;    // the time is far from all other readings: ignored
+  OddReadings late;       // older than another reading of the same metric: ignored
+  OddReadings backwards;  // the counter decreased: its increments in between are unknown
+  std::array<OddReadings, kMetricCount> impossible;  // indexed by metric: ignored
 };
 
 }  // namespace rocescope

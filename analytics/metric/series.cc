@@ -7,11 +7,11 @@
 namespace rocescope {
 namespace {
 
-// A reading may be stamped late by so much of a window, and the one before not.
+// A reading's timestamp may be late by this many windows, while the previous one is not.
 constexpr double kLateWindows = 1;
 
-// A counter that is told as one of 64 bits may be narrower. One that is in the last part of its
-// range is believed to have wrapped; elsewhere it has begun anew.
+// A counter reported as 64 bits wide may be narrower. It is assumed to have wrapped if it was in
+// the last part of its range, and to have been reset otherwise.
 constexpr uint64_t kPartBeforeWrap = 16;
 
 bool IsPossible(uint64_t step, double most) { return static_cast<double>(step) <= most; }
@@ -35,7 +35,7 @@ std::optional<uint64_t> Wrapped(uint64_t before, uint64_t now, uint8_t bits, dou
   return std::nullopt;
 }
 
-// By how much a counter grew, if that can be.
+// Returns the increment of a counter, if it is possible.
 std::optional<uint64_t> StepOf(uint64_t before, uint64_t now, Duration between,
                                const CounterLimits& limits, Duration width) {
   const double most = limits.most_a_ns * (static_cast<double>(between.count()) +
@@ -73,7 +73,8 @@ WindowValue& MetricSeries::At(int64_t window) {
   return windows_[static_cast<size_t>(std::max<std::ptrdiff_t>(place - 1, 0))];
 }
 
-// A long silence is shared out over the last windows alone: older ones would give way at once.
+// The increment over a long silence is distributed only over the last windows, because older ones
+// would be dropped at once.
 void MetricSeries::Grow(Timestamp from, Timestamp until, uint64_t by, Duration width) {
   const int64_t last = NumberOfWindow(until - Duration(1), width);
   const int64_t first =
@@ -94,10 +95,10 @@ bool MetricSeries::IsKnown(int64_t window) const {
   return !std::ranges::binary_search(unknown_, window);
 }
 
-// A step from the reading before, which is believed.
+// Accepts an increment from the previous reading.
 void MetricSeries::Take(Timestamp time, uint64_t value, uint64_t step, Duration width) {
   if (fall_ && (step > 0 || --fall_->readings == 0)) {
-    // Back at once from where it stood still: it never fell.
+    // The counter returned to its old value at once: it never decreased.
     if (step > 0 && value >= fall_->from) {
       Doubt(fall_->time, time, width);
       step = value - fall_->from;
@@ -155,7 +156,7 @@ ReadingFate MetricSeries::AddGauge(Timestamp time, uint64_t value, Duration widt
   last_ = value;
   last_time_ = last_reading_ = time;
   if (value != 0) was_ever_nonzero_ = true;
-  // What is read at a window's end tells of that window, as a counter's growth does.
+  // A gauge read at the end of a window belongs to that window, like a counter's increment.
   WindowValue& at = At(NumberOfWindow(time - Duration(1), width));
   at.value = std::max(at.value, value);
   return ReadingFate::kTaken;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One metric of one entity over time, by analysis windows: multiples of their width since the
-// epoch.
+// A metric of one entity over time, in analysis windows aligned to the epoch.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +14,9 @@
 namespace rocescope {
 
 struct WindowValue {
-  int64_t window = 0;  // its number since the epoch
-  // By how much a counter grew in it; the highest reading of a gauge, that at the window's end
-  // included and that at its beginning not.
+  int64_t window = 0;  // window number since the epoch
+  // Increment of a counter within the window, or the highest reading of a gauge. The window
+  // excludes its start and includes its end.
   uint64_t value = 0;
 
   friend bool operator==(const WindowValue&, const WindowValue&) = default;
@@ -25,54 +24,54 @@ struct WindowValue {
 
 int64_t NumberOfWindow(Timestamp time, Duration width);
 
-// What became of a reading.
+// What was done with a reading.
 enum class ReadingFate : uint8_t {
   kTaken,
-  kLate,        // older than one that was taken, or another one of the same moment: left out
-  kBackwards,   // the counter fell: what it did since the reading before is not known
-  kImpossible,  // the counter grew by more than it can: likewise
+  kLate,        // not newer than an accepted reading: ignored
+  kBackwards,   // the counter decreased: its increments since the previous reading are unknown
+  kImpossible,  // the counter increased by more than possible: handled like a decrease
 };
 
-// What may be believed of a counter.
+// Plausibility limits of a counter.
 struct CounterLimits {
-  uint8_t bits = 64;                                           // where it wraps, as its teller says
-  double most_a_ns = std::numeric_limits<double>::infinity();  // that it may grow by
+  uint8_t bits = 64;  // width at which it wraps, according to the source
+  double most_a_ns = std::numeric_limits<double>::infinity();  // maximum growth per nanosecond
 };
 
 class MetricSeries {
  public:
   static constexpr size_t kMaxWindows = 256;
 
-  // A reading that cannot be is doubtful: the next one says whether it was a mistake, or whether
-  // the counter began anew there. What it did meanwhile is not known either way; of a mistake, it
-  // is what the reading after it leaves.
+  // An implausible reading is kept as doubtful. The next reading decides whether it was an error or
+  // whether the counter was reset. The increments in between are unknown in both cases, except that
+  // after an error they follow from the next reading.
   ReadingFate AddCounter(Timestamp time, uint64_t value, const CounterLimits& limits,
                          Duration width);
-  // Never backwards, nor impossible.
+  // Never returns kBackwards or kImpossible.
   ReadingFate AddGauge(Timestamp time, uint64_t value, Duration width);
 
-  // Ascending. Of a counter, windows in which it stood still are not among them.
+  // Ascending. Windows in which a counter did not change are omitted.
   std::span<const WindowValue> windows() const { return windows_; }
-  // Of windows from `from` on and before `until`: a counter's growth, a gauge's highest.
+  // A counter's increment, or a gauge's highest value, over the windows [from, until).
   uint64_t Sum(int64_t from, int64_t until) const;
   uint64_t Highest(int64_t from, int64_t until) const;
 
-  // Ascending, and at most kMaxWindows. Windows in which a counter did nobody knows what: what
-  // windows() says of them is the least. And windows without a reading, between two: there it is
-  // a share of what it was over several.
+  // Ascending, at most kMaxWindows each. unknown(): windows in which the counter's increments are
+  // unknown, and windows() contains a lower bound. skipped(): windows without a reading between two
+  // readings, which contain a proportional share of the increment.
   std::span<const int64_t> unknown() const { return unknown_; }
   std::span<const int64_t> skipped() const { return skipped_; }
   bool IsKnown(int64_t window) const;
 
   std::optional<uint64_t> last() const { return last_; }
   Timestamp first_reading() const { return first_time_; }
-  Timestamp last_reading() const { return last_reading_; }  // a doubtful one too
-  uint32_t restarts() const { return restarts_; }           // of the counter
-  // A gauge said so once, in whatever window.
+  Timestamp last_reading() const { return last_reading_; }  // including a doubtful one
+  uint32_t restarts() const { return restarts_; }           // resets of the counter
+  // A gauge had a non-zero value in any window.
   bool was_ever_nonzero() const { return was_ever_nonzero_; }
 
-  // Two that tell of the same entity are not mixed: they read at other moments. An agent that has
-  // its own times gives way to whoever else tells the metric.
+  // Two sources of one metric are not mixed, because they read it at different times. An sFlow
+  // agent's series is replaced as soon as another source reports the metric.
   bool is_by_agent() const { return by_agent_; }
   void SetByAgent(bool by_agent) { by_agent_ = by_agent; }
 
@@ -81,7 +80,8 @@ class MetricSeries {
     Timestamp time;
     uint64_t value = 0;
   };
-  // From where a counter fell, and for how many readings it may still turn out to be a mistake.
+  // The value before a decrease, and the number of readings for which it may still turn out to be
+  // an error.
   struct Fall {
     uint64_t from = 0;
     Timestamp time;
@@ -96,8 +96,8 @@ class MetricSeries {
   std::vector<WindowValue> windows_;
   std::vector<int64_t> unknown_;
   std::vector<int64_t> skipped_;
-  std::optional<uint64_t> last_;     // that is believed, as is last_time_
-  std::optional<Reading> doubtful_;  // later than that
+  std::optional<uint64_t> last_;     // latest accepted value, read at last_time_
+  std::optional<Reading> doubtful_;  // newer than last_time_
   std::optional<Fall> fall_;
   Timestamp first_time_;
   Timestamp last_time_;

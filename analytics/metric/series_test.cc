@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters that do what counters cannot.
+// Counters with impossible readings.
 #include "analytics/metric/series.h"
 
 #include <gmock/gmock.h>
@@ -14,10 +14,10 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr Duration kWindow = std::chrono::milliseconds(1);
-// A hundred in a window, or two hundred where a reading may have been stamped late.
+// 100 per window, or 200 if a reading's timestamp may be late.
 constexpr CounterLimits kSlow = {.most_a_ns = 100e-6};
 
-// Read at the end of each window, the first time at the beginning of window 0.
+// Read at the end of each window, first at the start of window 0.
 MetricSeries Read(std::initializer_list<uint64_t> values, const CounterLimits& limits = kSlow) {
   MetricSeries series;
   int64_t window = 0;
@@ -27,7 +27,7 @@ MetricSeries Read(std::initializer_list<uint64_t> values, const CounterLimits& l
   return series;
 }
 
-TEST(BrokenCounter, WhatItDidWhileItBeganAnewIsNotKnownAndWhatComesAfterCounts) {
+TEST(BrokenCounter, IncrementsDuringAResetAreUnknownAndLaterOnesCount) {
   const MetricSeries series = Read({50, 60, 0, 4, 9});
   EXPECT_THAT(series.unknown(), ElementsAre(1));
   EXPECT_THAT(series.windows(),
@@ -37,35 +37,35 @@ TEST(BrokenCounter, WhatItDidWhileItBeganAnewIsNotKnownAndWhatComesAfterCounts) 
   EXPECT_FALSE(series.IsKnown(1));
 }
 
-TEST(BrokenCounter, AReadingOfZeroThatIsTakenBackIsNoGrowth) {
+TEST(BrokenCounter, ATransientZeroIsNoIncrement) {
   const MetricSeries series = Read({1000, 1000, 0, 1000, 1001});
   EXPECT_THAT(series.windows(), ElementsAre(WindowValue{3, 1}));
   EXPECT_THAT(series.unknown(), ElementsAre(1, 2));
 }
 
-TEST(BrokenCounter, SeveralReadingsOfZeroThatAreTakenBackAreNoGrowth) {
+TEST(BrokenCounter, SeveralTransientZerosAreNoIncrement) {
   const MetricSeries series = Read({50, 50, 0, 0, 52, 53});
   EXPECT_THAT(series.unknown(), ElementsAre(1, 2, 3));
   EXPECT_EQ(series.Sum(0, 5), 3u);
 }
 
-TEST(BrokenCounter, OneThatComesBackMuchLaterHasGrown) {
+TEST(BrokenCounter, ACounterThatReturnsMuchLaterHasGrown) {
   EXPECT_EQ(Read({50, 0, 0, 0, 0, 0, 60}).Sum(0, 6), 60u);
 }
 
-TEST(BrokenCounter, AJumpThatNoLinkCanDoIsLeftOut) {
+TEST(BrokenCounter, AnImpossibleJumpIsIgnored) {
   const MetricSeries series = Read({5, 5, uint64_t{1} << 63, 7, 8});
   EXPECT_EQ(series.Sum(0, 4), 3u);
   EXPECT_THAT(series.unknown(), ElementsAre(1, 2));
 }
 
-TEST(BrokenCounter, OneThatGoesOnFromWhereItJumpedIsFollowedThere) {
+TEST(BrokenCounter, ACounterThatContinuesAfterAJumpIsFollowed) {
   const MetricSeries series = Read({5, 5, 1'000'005, 1'000'006, 1'000'008});
   EXPECT_THAT(series.windows(), ElementsAre(WindowValue{2, 1}, WindowValue{3, 2}));
   EXPECT_THAT(series.unknown(), ElementsAre(1));
 }
 
-TEST(BrokenCounter, EachReadingSaysWhatBecameOfIt) {
+TEST(BrokenCounter, EachReadingReturnsItsFate) {
   MetricSeries series;
   const auto read = [&](int64_t window, uint64_t value) {
     return series.AddCounter(Timestamp(window * kWindow), value, kSlow, kWindow);
@@ -80,7 +80,7 @@ TEST(BrokenCounter, EachReadingSaysWhatBecameOfIt) {
   EXPECT_EQ(read(7, 61), ReadingFate::kTaken);
 }
 
-TEST(BrokenCounter, OneOfFewerBitsThanItsTellerSaysMayWrap) {
+TEST(BrokenCounter, ANarrowerCounterThanReportedMayWrap) {
   constexpr uint64_t kRange = uint64_t{1} << 32;
   EXPECT_THAT(Read({kRange - 10, 20}).windows(), ElementsAre(WindowValue{0, 30}));
   EXPECT_THAT(Read({UINT64_MAX - 9, 20}).windows(), ElementsAre(WindowValue{0, 30}));
@@ -88,12 +88,12 @@ TEST(BrokenCounter, OneOfFewerBitsThanItsTellerSaysMayWrap) {
   EXPECT_THAT(Read({kRange / 2, 0}).unknown(), ElementsAre(0));
 }
 
-TEST(BrokenCounter, WhereNobodyKnowsItsRateAFallIsABeginning) {
+TEST(BrokenCounter, WithoutARateADecreaseIsAReset) {
   EXPECT_THAT(Read({UINT32_MAX, 1}, {}).unknown(), ElementsAre(0));
   EXPECT_THAT(Read({UINT32_MAX, 1}, {.bits = 32}).windows(), ElementsAre(WindowValue{0, 2}));
 }
 
-TEST(BrokenCounter, NoNumbersAtAllAreNoGrowth) {
+TEST(BrokenCounter, ArbitraryNumbersAreNoIncrement) {
   const MetricSeries series =
       Read({9'000'000'000'000, 17, 5'000'000'000, 88'888, 12'345'678'901, 3'000'000});
   EXPECT_THAT(series.windows(), IsEmpty());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which readings have a time that may be. One that is far from all others, ahead or behind, is of a
-// clock that is wrong or a line that is broken, and would move the windows on alone: it waits until
-// another node, or a packet, is where it is.
+// Rejects readings with implausible times. A reading far ahead of or behind all others comes from a
+// wrong clock or a corrupt line, and would advance the windows alone. It is held until another node
+// or a packet confirms its time.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,24 @@ namespace rocescope {
 
 class TimeGate {
  public:
-  // `leap`: how far apart readings may be without anybody's word. A poll that is slower than that
+  // `leap` is the maximum distance of readings without confirmation. A slower polling interval
   // loses nothing: the second node of each round confirms the first.
   explicit TimeGate(Duration leap) : leap_(leap) {}
 
   enum class Verdict : uint8_t {
-    kNear,     // to those before
-    kStrange,  // nobody else is there
-    kLeaps,    // far from those before, and so is another: those that were strange there are not
+    kNear,     // close to the previous readings
+    kStrange,  // no other node confirms the time
+    // Far from the previous readings, but confirmed by another node; held readings near it are
+    // valid.
+    kLeaps,
   };
-  // Where only one node tells anything, there is nobody to ask, and it may leap.
+  // If only one node reports anything, its leaps are accepted.
   Verdict Judge(topology::NodeIndex node, Timestamp time);
 
-  // Packets have come so far; true if somebody strange is there.
+  // Reports the latest event time of packets; returns true if that confirms a held reading.
   bool Advance(Timestamp packets);
 
-  // Whether a reading that was strange is near to what came after it.
+  // Whether a reading that was held is close to later readings.
   bool IsNear(Timestamp time) const { return AreNear(time, newest_); }
 
  private:
@@ -46,7 +48,7 @@ class TimeGate {
   const Duration leap_;
   Timestamp newest_;
   Timestamp packets_;
-  topology::NodeIndex first_node_ = topology::kNone;  // kNone: there was no reading
+  topology::NodeIndex first_node_ = topology::kNone;  // kNone: no reading yet
   bool many_nodes_ = false;
   std::vector<Stranger> strangers_;
 };

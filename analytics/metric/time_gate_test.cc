@@ -22,17 +22,17 @@ class TimeGateTest : public testing::Test {
   TimeGate gate_{seconds(60)};
 };
 
-TEST_F(TimeGateTest, TimeGoesOnByTheStepsOfItsReaders) {
+TEST_F(TimeGateTest, TimeAdvancesWithReadings) {
   TwoNodesTell();
   EXPECT_EQ(gate_.Judge(1, At(50)), kNear);
   EXPECT_EQ(gate_.Judge(1, At(100)), kNear);
-  EXPECT_EQ(gate_.Judge(2, At(90)), kNear) << "behind, but not far";
+  EXPECT_EQ(gate_.Judge(2, At(90)), kNear) << "late, but not by much";
 }
 
-TEST_F(TimeGateTest, OneNodeDoesNotMoveTimeOnAlone) {
+TEST_F(TimeGateTest, OneNodeAloneDoesNotAdvanceTime) {
   TwoNodesTell();
   for (int i = 0; i < 100; ++i) EXPECT_EQ(gate_.Judge(1, At(3600 + i)), kStrange);
-  EXPECT_EQ(gate_.Judge(1, Timestamp{}), kStrange) << "nor back";
+  EXPECT_EQ(gate_.Judge(1, Timestamp{}), kStrange) << "no packet goes back either";
   EXPECT_EQ(gate_.Judge(2, At(1)), kNear);
   EXPECT_FALSE(gate_.IsNear(At(3600)));
 }
@@ -45,7 +45,7 @@ TEST_F(TimeGateTest, AnotherNodeConfirmsTheFirst) {
   EXPECT_EQ(gate_.Judge(3, At(3602)), kNear);
 }
 
-TEST_F(TimeGateTest, SoDoPackets) {
+TEST_F(TimeGateTest, PacketsConfirmAReading) {
   TwoNodesTell();
   EXPECT_EQ(gate_.Judge(1, At(3600)), kStrange);
   EXPECT_FALSE(gate_.Advance(At(10)));
@@ -53,13 +53,13 @@ TEST_F(TimeGateTest, SoDoPackets) {
   EXPECT_TRUE(gate_.IsNear(At(3600)));
 }
 
-TEST_F(TimeGateTest, ANodeThatIsAloneIsBelieved) {
+TEST_F(TimeGateTest, ASingleNodeIsAccepted) {
   EXPECT_EQ(gate_.Judge(1, At(0)), kNear);
   EXPECT_EQ(gate_.Judge(1, At(3600)), kLeaps);
   EXPECT_EQ(gate_.Judge(1, At(3601)), kNear);
 }
 
-TEST_F(TimeGateTest, AWrongBeginningIsOutvoted) {
+TEST_F(TimeGateTest, AWrongStartIsOutvoted) {
   EXPECT_EQ(gate_.Judge(1, At(1'000'000)), kNear);
   EXPECT_EQ(gate_.Judge(2, At(0)), kStrange);
   EXPECT_EQ(gate_.Judge(3, At(0)), kLeaps);

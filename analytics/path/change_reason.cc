@@ -19,10 +19,10 @@ using topology::PortIndex;
 
 namespace {
 
-// Changes of one time that are gone through for a flow.
+// Maximum number of simultaneous changes examined for one flow.
 constexpr uint32_t kMaxAsked = 64;
 
-// Ports by which it may have gone, or did.
+// Ports that the flow used or may have used.
 std::set<PortIndex> PortsOf(const PathStretch& stretch) {
   std::set<PortIndex> ports(stretch.certain.begin(), stretch.certain.end());
   if (stretch.certain.empty()) ports.insert(stretch.path.hops().begin(), stretch.path.hops().end());
@@ -65,7 +65,7 @@ class Explanation {
  private:
   struct Use {
     Timestamp last = Timestamp::min();
-    uint32_t leavers = 0;  // flows that were seen to go on elsewhere
+    uint32_t leavers = 0;  // flows observed elsewhere afterwards
   };
 
   void Note(const PathStretch& stretch, const PathStretch* next) {
@@ -81,7 +81,7 @@ class Explanation {
     }
   }
 
-  // Links of a stretch that are none of another's.
+  // Returns the links of one stretch that are not in the other.
   std::vector<LinkIndex> LinksOfOneAlone(const PathStretch& one, const PathStretch& other) const {
     const std::set<PortIndex> others = PortsOf(other);
     std::vector<LinkIndex> links;
@@ -92,7 +92,7 @@ class Explanation {
     return links;
   }
 
-  // In the time from the last packet of one way to the first of the other.
+  // Searches between the last packet on one path and the first packet on the other.
   const LinkChange* ChangeOf(LinkIndex link, Timestamp from, Timestamp until, bool up) const {
     for (const LinkChange& change : changes_of_[link]) {
       if (change.up == up && change.after <= until + options_.slack &&
@@ -103,7 +103,7 @@ class Explanation {
     return nullptr;
   }
 
-  // All links of a switch of which anything is known, and two of them at least.
+  // Returns a switch if all of its links with known state went down, and at least two of them.
   NodeIndex DeadSwitch(LinkIndex link, Timestamp from, Timestamp until) const {
     for (const PortIndex end : fabric_.link(link).ends) {
       const NodeIndex node = fabric_.port(end).node;
@@ -137,7 +137,7 @@ class Explanation {
     return false;
   }
 
-  // While the old way was taken, and so it is the better one again.
+  // The link came up while the old path was in use, which makes the new path the better one again.
   bool CameUp(const PathStretch& before, PathStretch& after) const {
     for (const LinkIndex link : LinksOfOneAlone(after, before)) {
       const LinkChange* change = ChangeOf(link, before.from, after.from, true);
@@ -150,7 +150,7 @@ class Explanation {
     return false;
   }
 
-  // A switch that has a next hop more or less deals out all flows anew.
+  // A switch whose number of next hops changed rehashes all flows.
   bool DealtAnew(const FlowPath& flow, const PathStretch& before, PathStretch& after) {
     uint32_t asked = 0;
     for (const LinkChange& change : changes_) {
@@ -174,7 +174,7 @@ class Explanation {
     return false;
   }
 
-  // Whoever was on it left, and others were seen for long after.
+  // All flows on the link left, and other links carried traffic long afterwards.
   void WentSilent(PathStretch& after, const std::vector<LinkIndex>& lost) const {
     for (const LinkIndex link : lost) {
       const Use& use = use_[link];
@@ -195,8 +195,8 @@ class Explanation {
   const Fabric& fabric_;
   const ChangeReasonOptions& options_;
   const std::span<const LinkChange> changes_;
-  std::vector<std::vector<LinkChange>> changes_of_;  // by link
-  std::vector<Use> use_;                             // likewise
+  std::vector<std::vector<LinkChange>> changes_of_;  // indexed by link
+  std::vector<Use> use_;                             // indexed by link
   Timestamp last_ = Timestamp::min();
   topology::Routes routes_;
   const CrossingTable crossings_;

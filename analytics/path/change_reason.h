@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why flows left their ways: looks at all changes together, beside what links' states were.
+// Determines why flows changed their paths, from all path changes together with link state changes.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,16 @@
 namespace rocescope {
 
 struct ChangeReasonOptions {
-  // Between a reading of a link's state and packets' times, which are of other clocks.
+  // Allowance between the times of link state readings and of packets, which come from different
+  // clocks.
   Duration slack = std::chrono::microseconds(200);
-  // Flows that left a link at a time after which nobody was seen on it: from so many on it is the
-  // link that is silent, and not they that moved.
+  // Minimum number of flows that left a link at a time after which nobody was observed on it, to
+  // conclude that the link is silent rather than that the flows moved.
   uint32_t leavers = 3;
 };
 
-// The same paths with the reason of each stretch but a flow's first; those of flows that never
-// changed are shared. Changes by link; `paths` are all there are.
+// Returns the paths with a reason for each stretch except a flow's first one; flows without changes
+// are shared. `changes` are sorted by link; `paths` must contain all flows.
 std::shared_ptr<const FlowPaths> ExplainChanges(const topology::Fabric& fabric,
                                                 std::span<const LinkChange> changes,
                                                 std::shared_ptr<const FlowPaths> paths,

@@ -15,7 +15,7 @@ using topology::LinkIndex;
 
 constexpr Timestamp At(int64_t us) { return FromNanoseconds(1'000'000'000 + us * 1000); }
 
-// Flows from pod 0 to pod 1 of a k = 4 fat tree, that go by one core and then by another.
+// Flows from pod 0 to pod 1 of a k = 4 fat tree that use one core and later another.
 class ChangeReasonTest : public testing::Test {
  protected:
   LinkIndex LinkOf(std::string_view a, std::string_view b) const {
@@ -32,7 +32,7 @@ class ChangeReasonTest : public testing::Test {
     stretch.state = PathState::kExact;
     return stretch;
   }
-  // Seen by core0 until 1000 us, and from 1500 us on by core1.
+  // Observed at core0 until 1000 us and at core1 from 1500 us on.
   void Changes(uint32_t qpn) {
     paths_.push_back(
         {.flow = {.destination_qpn = {qpn}},
@@ -43,7 +43,7 @@ class ChangeReasonTest : public testing::Test {
                 PathChange::kFirstSeen),
              By({"host0", "leaf0", "spine0", "core1", "spine2", "leaf2", "host4"}, 1500, 9000)}});
   }
-  // Read in time and 300 us later.
+  // Read at the time, and 300 us later.
   LinkChange Change(std::string_view a, std::string_view b, int64_t read, bool up) const {
     return {.link = LinkOf(a, b), .after = At(read), .by = At(read + 300), .up = up};
   }
@@ -58,7 +58,7 @@ class ChangeReasonTest : public testing::Test {
   std::vector<FlowPath> paths_;
 };
 
-TEST_F(ChangeReasonTest, ALinkOfTheOldWayThatWentDownIsTheReason) {
+TEST_F(ChangeReasonTest, ReportsALinkDownOnTheOldPath) {
   Changes(1);
   const PathStretch& after = Explained({Change("core0", "spine2", 900, false)});
   EXPECT_EQ(after.reason, PathReason::kLinkDown);
@@ -67,18 +67,18 @@ TEST_F(ChangeReasonTest, ALinkOfTheOldWayThatWentDownIsTheReason) {
   EXPECT_EQ(paths_[0].stretches.front().reason, PathReason::kUnknown);
 }
 
-TEST_F(ChangeReasonTest, NoneIsALinkThatBothWaysHave) {
+TEST_F(ChangeReasonTest, IgnoresALinkOnBothPaths) {
   Changes(1);
   EXPECT_NE(Explained({Change("leaf0", "spine0", 900, false)}).reason, PathReason::kLinkDown);
 }
 
-TEST_F(ChangeReasonTest, NorOneThatWentDownAtAnotherTime) {
+TEST_F(ChangeReasonTest, IgnoresALinkDownAtAnotherTime) {
   Changes(1);
   EXPECT_EQ(Explained({Change("core0", "spine2", 200, false)}).reason, PathReason::kUnknown);
   EXPECT_EQ(Explained({Change("core0", "spine2", 2000, false)}).reason, PathReason::kUnknown);
 }
 
-TEST_F(ChangeReasonTest, ASwitchAllOfWhoseLinksWentDownIsTheReason) {
+TEST_F(ChangeReasonTest, ReportsASwitchWithAllLinksDown) {
   Changes(1);
   std::vector<LinkChange> changes;
   for (const char* spine : {"spine0", "spine2", "spine4", "spine6"}) {
@@ -89,32 +89,32 @@ TEST_F(ChangeReasonTest, ASwitchAllOfWhoseLinksWentDownIsTheReason) {
   EXPECT_EQ(fabric_.node(after.reason_node).name, "core0");
 }
 
-TEST_F(ChangeReasonTest, ALinkOfTheNewWayThatCameUpIsTheReason) {
+TEST_F(ChangeReasonTest, ReportsALinkUpOnTheNewPath) {
   Changes(1);
   const PathStretch& after = Explained({Change("core1", "spine2", 800, true)});
   EXPECT_EQ(after.reason, PathReason::kLinkUp);
   EXPECT_EQ(after.reason_link, LinkOf("core1", "spine2"));
 }
 
-TEST_F(ChangeReasonTest, ALinkOfAThirdWayDealsFlowsAnew) {
+TEST_F(ChangeReasonTest, ReportsRehashingByALinkOfAnotherPath) {
   Changes(1);
   const PathStretch& after = Explained({Change("spine3", "core2", 900, false)});
   EXPECT_EQ(after.reason, PathReason::kReassigned);
   EXPECT_EQ(after.reason_link, LinkOf("spine3", "core2"));
 }
 
-TEST_F(ChangeReasonTest, ALinkOfAnotherPodDoesNot) {
+TEST_F(ChangeReasonTest, IgnoresALinkOfAnotherPod) {
   Changes(1);
   EXPECT_EQ(Explained({Change("spine5", "core2", 900, false)}).reason, PathReason::kUnknown);
 }
 
-TEST_F(ChangeReasonTest, ANewSourcePortIsItsOwnReason) {
+TEST_F(ChangeReasonTest, ReportsANewSourcePort) {
   Changes(1);
   paths_[0].stretches.back().began = PathChange::kNewSourcePort;
   EXPECT_EQ(Explained({}).reason, PathReason::kNewSourcePort);
 }
 
-TEST_F(ChangeReasonTest, WithoutCountersALinkThatAllLeftIsSilent) {
+TEST_F(ChangeReasonTest, ReportsASilentLinkWithoutCounters) {
   for (uint32_t qpn = 1; qpn <= 3; ++qpn) Changes(qpn);
   // core0's other link is in use.
   paths_.push_back(
@@ -126,7 +126,7 @@ TEST_F(ChangeReasonTest, WithoutCountersALinkThatAllLeftIsSilent) {
   EXPECT_EQ(after.reason_link, LinkOf("core0", "spine2"));
 }
 
-TEST_F(ChangeReasonTest, OneFlowThatLeftSaysNothingOfTheLink) {
+TEST_F(ChangeReasonTest, IgnoresASingleFlowThatLeftALink) {
   Changes(1);
   EXPECT_EQ(Explained({}).reason, PathReason::kUnknown);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a telemetry source knows of a packet's way: that it went over one of some links, each one
-// way. A link and its direction are named by the port that sends.
+// A crossing is what one telemetry source shows of a packet's path: the packet crossed one of some
+// links in one direction. A link with its direction is identified by the sending port.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace rocescope {
 
-// Numbers below the fabric's count of ports are the port itself; those above, sets of ports.
+// Values below the fabric's port count identify that port; higher values identify sets of ports.
 using CrossingId = uint32_t;
 inline constexpr CrossingId kNoCrossing = topology::kNone;
 
 class CrossingTable {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit CrossingTable(const topology::Fabric& fabric);
 
-  // Says where a tap is. One that the fabric does not know tells nothing of ways.
+  // Sets the location of a tap. A tap that is not in the topology provides no path information.
   void LearnTap(const TapPlace& place);
 
-  // kNoCrossing where a tap says nothing of links.
+  // kNoCrossing: the tap does not identify links.
   CrossingId OfTap(TapId tap) const { return tap < of_tap_.size() ? of_tap_[tap] : kNoCrossing; }
-  // By a node's and a port's numbers; kNoCrossing for those that the fabric has not.
+  // `port_number` is the number of a port on the node; kNoCrossing: not in the topology.
   CrossingId Leaving(topology::NodeIndex node, uint32_t port_number) const;
   CrossingId Entering(topology::NodeIndex node, uint32_t port_number) const;
 
@@ -36,7 +36,7 @@ class CrossingTable {
   std::span<const topology::PortIndex> PortsOf(CrossingId crossing) const;
   bool Contains(CrossingId crossing, topology::PortIndex port) const;
 
-  // Crossings that taps watch and that contain this port.
+  // Crossings that contain this port and are observed by taps.
   std::span<const CrossingId> WatchedOf(topology::PortIndex port) const { return watched_[port]; }
 
   const topology::Fabric& fabric() const { return fabric_; }
@@ -45,10 +45,10 @@ class CrossingTable {
   void Watch(TapId tap, std::vector<topology::PortIndex> ports);
 
   const topology::Fabric& fabric_;
-  std::vector<topology::PortIndex> single_;             // each port, to be pointed at
-  std::vector<std::vector<topology::PortIndex>> sets_;  // by CrossingId less the count of ports
+  std::vector<topology::PortIndex> single_;  // each port, as the target of one-element spans
+  std::vector<std::vector<topology::PortIndex>> sets_;  // index: CrossingId minus the port count
   std::vector<CrossingId> of_tap_;
-  std::vector<std::vector<CrossingId>> watched_;  // by port
+  std::vector<std::vector<CrossingId>> watched_;  // indexed by port
 };
 
 }  // namespace rocescope

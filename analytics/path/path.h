@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer of the path analysis: by which links a flow went, when, and how sure that is.
+// Results of the path analysis: which links a flow used and when, with confidence.
 #pragma once
 
 #include <cstdint>
@@ -14,85 +14,90 @@
 namespace rocescope {
 
 enum class PathState : uint8_t {
-  kExact,      // one path alone agrees with what was seen
-  kLikely,     // another one is possible and not believed
-  kAmbiguous,  // several are
-  kSpread,     // packets take several paths at a time
-  kStray,      // what was seen agrees with no path of the declared fabric
-  kUnknown,    // an address that the fabric has not, or no way between the two
+  kExact,      // exactly one path is consistent with the observations
+  kLikely,     // other paths are possible but unlikely
+  kAmbiguous,  // several paths are possible
+  kSpread,     // packets take several paths at the same time
+  kStray,      // the observations are inconsistent with every declared path
+  kUnknown,    // an address is not in the topology, or there is no path
 };
 
 enum class PathChange : uint8_t {
   kFirstSeen,
   kRerouted,
-  kNewSourcePort,  // the UDP source port changed, and so may a hash
+  kNewSourcePort,  // the UDP source port changed, and with it possibly the ECMP hash
   kNewOwner,       // the queue pair number belongs to another connection from here on
 };
 
-// The likely cause of a change, from the strongest to none.
+// The probable cause of a path change, strongest evidence first.
 enum class PathReason : uint8_t {
-  kUnknown,        // or there was no change
-  kSwitchDown,     // all links of a switch of the old way went down at that time
-  kLinkDown,       // a link of the old way did
-  kLinkUp,         // a link of the new way came up
-  kReassigned,      // a link of another way between the two went or came: hashes choose among others
-  kLinkSilent,     // all flows left a link of the old way, and nothing was seen on it since
-  kNewSourcePort,  // with which a hash takes another way
+  kUnknown,        // unknown, or no change
+  kSwitchDown,     // all links of a switch on the old path went down at that time
+  kLinkDown,       // a link on the old path went down
+  kLinkUp,         // a link on the new path came up
+  kReassigned,      // a link of an alternative path went down or came up, so ECMP rehashed
+  kLinkSilent,     // all flows left a link of the old path, and nothing was observed on it since
+  kNewSourcePort,  // ECMP hashed the new source port to another path
 };
 
-// Where evidence comes from.
+// Sources of evidence.
 enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
 
 struct PathShare {
-  topology::PortIndex port = topology::kNone;  // that sends
-  double share = 0;     // of the packets that went from its tier to the next: 0 to 1
-  uint32_t octets = 0;  // mean length of those that took it, on the wire; 0: not told
+  topology::PortIndex port = topology::kNone;  // sending port
+  double share = 0;  // share of the packets from its tier to the next, 0 to 1
+  // Mean frame length on the wire in bytes of the packets through this port; 0: unknown.
+  uint32_t octets = 0;
 
   friend bool operator==(const PathShare&, const PathShare&) = default;
 };
 
-// A flow's way over a stretch of time.
+// A flow's path over a period of time.
 struct PathStretch {
-  Timestamp from;   // the first packet seen on it,
-  Timestamp until;  // and the last
+  Timestamp from;   // first packet observed on it
+  Timestamp until;  // last packet observed on it
   PathChange began = PathChange::kFirstSeen;
-  PathReason reason = PathReason::kUnknown;           // of a change, likely
-  topology::LinkIndex reason_link = topology::kNone;  // that went down, came up or is silent
-  topology::NodeIndex reason_node = topology::kNone;  // a switch that went down
-  Timestamp reason_time;                              // by which it had
+  PathReason reason = PathReason::kUnknown;  // probable cause of the change
+  // Link that went down, came up or became silent.
+  topology::LinkIndex reason_link = topology::kNone;
+  topology::NodeIndex reason_node = topology::kNone;  // switch that went down
+  Timestamp reason_time;                              // time by which it had happened
   PathState state = PathState::kUnknown;
-  topology::Path path;                       // exact, likely: this one; ambiguous: the likeliest
-  double probability = 0;                    // that it is `path`; 0 where there is none
-  uint64_t candidates = 0;                   // paths that agree
-  std::vector<topology::PortIndex> certain;  // sending ports of all that agree, in order
-  std::vector<PathShare> shares;             // spread: where it was seen, by port
-  uint8_t sources = 0;                       // PathSource
-  // Where most were seen, by a mirror if one saw any; of sFlow, times the sampling rate.
+  topology::Path path;      // the path if exact or likely; the most likely one if ambiguous
+  double probability = 0;   // probability that it is `path`; 0 without a path
+  uint64_t candidates = 0;  // number of consistent paths
+  // Sending ports common to all consistent paths, in order.
+  std::vector<topology::PortIndex> certain;
+  std::vector<PathShare> shares;  // if spread: observed share of each port
+  uint8_t sources = 0;            // PathSource
+  // Packets at the place with most observations, preferably a mirror; for sFlow, multiplied by the
+  // sampling rate.
   uint64_t packets = 0;
-  uint64_t bytes = 0;  // likewise: octets on the wire
+  uint64_t bytes = 0;  // bytes on the wire at the same place
 
   friend bool operator==(const PathStretch&, const PathStretch&) = default;
 };
 
-// Of its octets, those from `from` on and before `until`, as if they lay evenly over it.
+// Returns the stretch's bytes in [from, until), assuming a constant rate.
 uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until);
 
 struct FlowPath {
   FlowKey flow;
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;
-  std::vector<PathStretch> stretches;  // in order of time; at least one
+  std::vector<PathStretch> stretches;  // sorted by time; at least one
 
   friend bool operator==(const FlowPath&, const FlowPath&) = default;
 };
 
-using FlowPaths = Chunks<FlowPath>;  // by flow
+using FlowPaths = Chunks<FlowPath>;  // sorted by flow
 
 struct PathStatistics {
-  uint64_t flows_refused = 0;      // records of flows beyond the capacity
-  uint64_t flows_evicted = 0;      // that were silent, where there was no room for another
-  uint64_t stretches_dropped = 0;  // of flows that changed their ways very often
-  uint64_t stray = 0;              // records that agree with no path of the declared fabric
+  uint64_t flows_refused = 0;  // records dropped because the table was full
+  uint64_t flows_evicted = 0;  // idle flows evicted for new ones
+  // Stretches dropped from flows that changed their paths very often.
+  uint64_t stretches_dropped = 0;
+  uint64_t stray = 0;  // records inconsistent with every declared path
 };
 
 }  // namespace rocescope

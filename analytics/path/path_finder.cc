@@ -29,7 +29,7 @@ void PathFinder::Extend(NodeIndex node) {
   const topology::Fabric& fabric = routes_.fabric();
   for (const PortIndex port : routes_.NextHops(node, question_->destination)) {
     if (found_.size() >= most_ || path_.length == topology::Path::kMaxHops) return;
-    // A crossing that is one port of this very node leaves no choice.
+    // A crossing that is a single port of this node leaves no choice.
     const bool ruled_out = std::ranges::any_of(question_->crossings, [&](CrossingId crossing) {
       return crossing != port && crossing < fabric.ports().size() &&
              fabric.port(crossing).node == node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the ways between two NICs agree with what was seen of a flow.
+// Finds the paths between two NICs that are consistent with a flow's observations.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace rocescope {
 
-// Two NICs and crossings: the paths of an intact fabric from one to the other that include a port
-// of each crossing.
+// Asks for the paths from one NIC to another in an intact fabric that include one port of each
+// crossing.
 struct PathQuestion {
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;
@@ -22,14 +22,13 @@ struct PathQuestion {
 
 class PathFinder {
  public:
-  static constexpr size_t kMaxPaths = 4096;  // that are gone through for an answer
+  static constexpr size_t kMaxPaths = 4096;  // maximum number of paths enumerated
 
-  // Routes and crossings must outlive it.
+  // `routes` and `crossings` must outlive this object.
   PathFinder(topology::Routes& routes, const CrossingTable& crossings)
       : routes_(routes), crossings_(crossings) {}
 
-  // In the order of their ports' numbers, hop by hop; no more than `most`, which is at most
-  // kMaxPaths.
+  // Returns up to `most` paths (at most kMaxPaths), ordered by port numbers hop by hop.
   std::vector<topology::Path> Find(const PathQuestion& question, size_t most = kMaxPaths);
   bool Exists(const PathQuestion& question) { return !Find(question, 1).empty(); }
 
@@ -39,7 +38,7 @@ class PathFinder {
 
   topology::Routes& routes_;
   const CrossingTable& crossings_;
-  // Of the question at hand.
+  // State of the current search.
   const PathQuestion* question_ = nullptr;
   size_t most_ = 0;
   topology::Path path_;

@@ -26,15 +26,15 @@ class PathFinderTest : public testing::Test {
   PathFinder finder_{routes_, crossings_};
 };
 
-// Al-Fares et al.: (k/2)^2 paths between pods, k/2 within one, one within a leaf.
-TEST_F(PathFinderTest, WithoutEvidenceThereAreAllPathsOfTheFabric) {
+// Al-Fares et al.: (k/2)^2 paths between pods, k/2 within a pod, one within a leaf.
+TEST_F(PathFinderTest, FindsAllPathsWithoutEvidence) {
   EXPECT_EQ(Find("host0", "host4", {}).size(), 4u);
   EXPECT_EQ(Find("host0", "host2", {}).size(), 2u);
   EXPECT_EQ(Find("host0", "host1", {}).size(), 1u);
   EXPECT_EQ(Find("host0", "host0", {}).size(), 0u);
 }
 
-TEST_F(PathFinderTest, AreThoseThatTheFabricsOwnPathSetHas) {
+TEST_F(PathFinderTest, FindsThePathsOfTheFabricsPathSet) {
   const topology::NicIndex from = NicOfHost(fabric_, "host0");
   const topology::NicIndex to = NicOfHost(fabric_, "host9");
   const topology::PathSet all(routes_, from, to);
@@ -56,11 +56,11 @@ TEST_F(PathFinderTest, ACoreLeavesOnePath) {
   EXPECT_EQ(NodesOf(fabric_, found[0]), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
 }
 
-TEST_F(PathFinderTest, TwoCoresAgreeWithNoPath) {
+TEST_F(PathFinderTest, TwoCoresAreInconsistentWithEveryPath) {
   EXPECT_TRUE(Find("host0", "host4", {Over("core3", "spine3"), Over("spine0", "core0")}).empty());
 }
 
-TEST_F(PathFinderTest, ALinkOfAnotherPodAgreesWithNoPath) {
+TEST_F(PathFinderTest, ALinkOfAnotherPodIsInconsistentWithEveryPath) {
   EXPECT_TRUE(Find("host0", "host4", {Over("leaf7", "spine7")}).empty());
 }
 

@@ -15,13 +15,14 @@ using topology::PortIndex;
 
 namespace {
 
-// From this probability on no other path is worth a word.
+// From this probability on, other paths are not reported.
 constexpr double kCertain = 0.999;
 
-// That a tap which watches a link shows none of the packets that crossed it: of one, and of many.
+// Probability that a tap on a link shows none of the packets that crossed it: for one packet, and
+// for many.
 constexpr double kOneMissed = 0.1;
 constexpr double kAllMissed = 1e-4;
-constexpr uint64_t kMany = 5;  // packets; more do not make it less likely
+constexpr uint64_t kMany = 5;  // packets; more packets do not lower the probability further
 
 }  // namespace
 
@@ -109,7 +110,7 @@ void PathTracker::MarkChanged(uint32_t flow) {
   if (!std::exchange(flows_[flow].changed, true)) changed_.push_back(flow);
 }
 
-// Whoever asks for a flow is about to change it.
+// The caller is about to change the flow.
 uint32_t PathTracker::FindOrAdd(const FlowKey& key, uint32_t hint) {
   uint32_t number = hints_.Guess(hint);
   if (number >= flows_.size() || flows_[number].key != key) {
@@ -138,7 +139,7 @@ uint32_t PathTracker::FindOrAddByKey(const FlowKey& key) {
   return index;
 }
 
-// Where there is no room, a flow that was silent for long gives way.
+// Evicts a flow that has been idle for long if the table is full.
 uint32_t PathTracker::TakePlace() {
   if (flows_.size() < options_.flows) {
     flows_.emplace_back();
@@ -151,7 +152,7 @@ uint32_t PathTracker::TakePlace() {
   Flow& flow = flows_[quiet];
   gone_.push_back(flow.key);
   index_.Erase(flow.key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
-  const bool changed = flow.changed;  // its place is among the changed ones already
+  const bool changed = flow.changed;  // it is already in the list of changed flows
   flow = {};
   flow.changed = changed;
   return quiet;
@@ -181,7 +182,7 @@ void PathTracker::Add(Flow& flow, const Seen& seen) {
     const bool known =
         std::ranges::find(now.seen, seen.crossing, &Seen::crossing) != now.seen.end();
     const auto quiet = std::ranges::min_element(now.seen, {}, &Seen::last);
-    // One of its ways is not taken any more.
+    // One of its paths is no longer used.
     if (known && seen.first - quiet->last > options_.calm) {
       Begin(flow, PathChange::kRerouted);
       Append(seen, now);
@@ -211,8 +212,8 @@ bool PathTracker::Merge(const Seen& seen, Stretch& stretch) {
   return true;
 }
 
-// A second mirror session, or samples, would count the same packets again. What a mirror copies is
-// counted, what samples stand for is guessed.
+// A second mirror session, or samples, would count the same packets again. Mirrored packets are
+// counted exactly; sampled ones are an estimate.
 void PathTracker::CountAt(Seen& known, const Seen& seen) {
   const bool was_mirrored = (known.sources & kFromMirror) != 0;
   const bool is_mirrored = (seen.sources & kFromMirror) != 0;
@@ -237,12 +238,12 @@ bool PathTracker::AgreePair(const Flow& flow, CrossingId a, CrossingId b) {
       {.source = flow.source, .destination = flow.destination, .crossings = both});
 }
 
-// A way that was taken for a moment alone cannot have left packets behind for longer.
+// A path that was used only briefly cannot leave packets behind for longer.
 Duration PathTracker::SlackOf(const Seen& a, const Seen& b) const {
   return std::min(options_.slack, std::min(a.last - a.first, b.last - b.first) / 4);
 }
 
-// A crossing at which the flow was not seen on its present way.
+// Handles a crossing at which the flow was not observed on its current path.
 void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   Stretch& now = flow.now;
   if (flow.source == kNone || flow.destination == kNone || Agrees(flow, now, seen.crossing)) {
@@ -259,7 +260,7 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
     now.settled = false;
     return;
   }
-  // When the way was taken that this one cannot be part of.
+  // When the path that is inconsistent with this crossing was used.
   Seen other;
   for (const Seen& old : now.seen) {
     if (!disagrees(old)) continue;
@@ -279,7 +280,7 @@ void PathTracker::AddNew(Flow& flow, const Seen& seen) {
   Append(seen, now);
 }
 
-// What a tap tells late, of the way before the present one.
+// Adds a late observation to a stretch before the current one.
 bool PathTracker::AddToEarlier(Flow& flow, const Seen& seen) {
   if (flow.Earlier().empty()) {
     flow.MakeHistory().earlier.push_back({.began = PathChange::kFirstSeen, .seen = {seen}});
@@ -333,7 +334,7 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
 
 FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
   FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
-  // As long as it is the same stretch, the answer of before is of it.
+  // While the stretch is the same, the previous answer still applies to it.
   const bool one = flow.Earlier().empty() && before != nullptr && before->stretches.size() == 1;
   const Stretch* last = nullptr;
   const auto add = [&](Stretch& stretch) {
@@ -351,8 +352,8 @@ FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
   return path;
 }
 
-// What both ways may have in common, and so may have been seen both before and after a change, does
-// not say when that was; what cannot be part of the other way does.
+// Observations that both paths have in common do not show when the path changed; observations that
+// only one of them explains do.
 void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch& after,
                          PathStretch& left, PathStretch& right) {
   Timestamp last = Timestamp::min();
@@ -367,7 +368,7 @@ void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch&
   if (first != Timestamp::max()) right.from = first;
 }
 
-// `before`: the answer of the last time, if no more than times and counts can differ from it.
+// `before` is the previous answer, if only times and counts can differ from it.
 PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const PathStretch* before) {
   PathStretch answer;
   if (before != nullptr) answer = *before;
@@ -407,7 +408,7 @@ PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const Path
   return answer;
 }
 
-// How far a path can be believed in though taps that watch it saw nothing: 1 if there are none.
+// Returns the factor by which silent taps on a path make it less likely; 1 without such taps.
 double PathTracker::Believable(Stretch& stretch, const Path& path, uint64_t mirrored) const {
   double factor = 1;
   for (const PortIndex port : path.hops()) {
@@ -416,7 +417,7 @@ double PathTracker::Believable(Stretch& stretch, const Path& path, uint64_t mirr
       const Activity active = watched < active_.size() ? active_[watched] : Activity();
       const bool awake =
           active.first <= stretch.seen.front().last && active.last >= stretch.seen.front().first;
-      stretch.waits |= !awake;  // what it shows later may span that time
+      stretch.waits |= !awake;  // the tap's later records may cover that time
       if (awake) {
         factor *= std::max(kAllMissed, std::pow(kOneMissed, static_cast<double>(mirrored)));
       }
@@ -454,8 +455,8 @@ void PathTracker::Weigh(Stretch& stretch, std::span<const Path> paths, PathStret
   }
 }
 
-// Of the packets that went from one tier to another, how many over which link, as far as single
-// links were told.
+// Computes how the packets from one tier to the next were distributed over links, from observations
+// that identify a single link.
 void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
   const topology::Fabric& fabric = crossings_.fabric();
   const auto tiers = [&](PortIndex port) {
@@ -463,7 +464,7 @@ void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
                      fabric.node(fabric.PeerNode(port)).tier);
   };
   std::map<std::pair<topology::Tier, topology::Tier>, uint64_t> of_tiers;
-  // One without a declared link leads from nowhere to nowhere.
+  // A port without a declared link has no endpoints.
   const auto is_port = [&](const Seen& seen) {
     return seen.crossing < fabric.ports().size() &&
            fabric.PeerNode(seen.crossing) != topology::kNone;

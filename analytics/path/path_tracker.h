@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows by which links flows go. Mirrored copies, INT hops and sFlow samples each say that a
-// packet crossed one of some links; the paths of the fabric that agree with all of it are the
-// answer. What agrees with none of them any more is another way: later than the old one it is a
-// change, at the same time the flow is spread.
+// Tracks the paths of flows. Each mirrored copy, INT hop or sFlow sample shows that a packet
+// crossed one of some links; the result is the set of fabric paths consistent with all of them. An
+// observation inconsistent with all remaining paths shows another path: if it is later than the old
+// path, the flow was rerouted; if at the same time, the flow is spread.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +26,18 @@ namespace rocescope {
 
 struct PathOptions {
   size_t flows = kFlowCapacity;
-  size_t stretches = 64;  // of a flow, kept
-  // Packets of an old way may be seen so long behind the first one of a new way: they waited in
-  // other queues.
+  size_t stretches = 64;  // kept per flow
+  // Packets on the old path may be observed this long after the first packet on the new path,
+  // because of different queueing delays.
   Duration slack = std::chrono::microseconds(200);
-  Duration calm = std::chrono::milliseconds(10);  // a spread flow that shuns a way for so long
-  double likely = 0.95;                           // probability from which a path is asserted
+  // A spread flow has left a path if it avoids it for this long.
+  Duration calm = std::chrono::milliseconds(10);
+  double likely = 0.95;  // minimum probability of a path reported as likely
 };
 
 class PathTracker {
  public:
-  // The fabric must outlive it.
+  // `fabric` must outlive this object.
   explicit PathTracker(const topology::Fabric& fabric, const PathOptions& options = {});
   PathTracker(const PathTracker&) = delete;
   PathTracker& operator=(const PathTracker&) = delete;
@@ -45,35 +46,35 @@ class PathTracker {
     crossings_.LearnTap(place);
     tap_learnt_ = true;
   }
-  // By whose estimates times are corrected, which must outlive this one; null: by none.
+  // Clock estimates for correcting times; must outlive this object. Null: no correction.
   void SetClocks(const ClockOffsets* clocks) { clocks_ = clocks; }
 
-  // Event time has reached `now`. By these times, which are of no tap, silence is told where there
-  // is no room.
+  // Sets the event time. This clock, which belongs to no tap, determines which flows are idle when
+  // the table is full.
   void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
-  // Starts loading what the record will be added to: worth it a few records ahead.
+  // Prefetches the entry for a record. Call it a few records before Add.
   void Approach(const FlowRecord& record) const;
 
   void Add(const FlowRecord& record);
   void Add(const HopRecord& record);
   void Add(const SampleRecord& record);
 
-  // Packets of the flow from `time` on are another incarnation's.
+  // Packets of the flow from `time` on belong to another incarnation.
   void Cut(const FlowKey& flow, Timestamp time);
 
-  // Those of flows that changed since the last call are worked out anew; the others are shared with
-  // what it returned, and if none changed it is the very same.
+  // Recomputes the flows that changed since the last call and shares all others with the previous
+  // result; without any change it returns the same object.
   std::shared_ptr<const FlowPaths> Paths();
   const PathStatistics& Statistics() const { return statistics_; }
 
  private:
   static constexpr uint32_t kNoFlow = UINT32_MAX;
 
-  // Packets of a flow that were seen at a crossing.
+  // Packets of a flow observed at one crossing.
   struct Seen {
     CrossingId crossing = kNoCrossing;
-    uint16_t tap = 0;  // the lower half of the number of the mirror's tap that counts
+    uint16_t tap = 0;  // low half of the number of the mirror's tap whose packets count
     uint8_t sources = 0;
     Timestamp first;
     Timestamp last;
@@ -83,40 +84,41 @@ class PathTracker {
   struct Stretch {
     PathChange began = PathChange::kFirstSeen;
     bool spread = false;
-    bool settled = false;  // since the last answer: only times and counts can differ from it
-    bool waits = false;    // a tap that would count was not awake meanwhile, as far as is known
+    bool settled = false;  // only times and counts can have changed since the last answer
+    bool waits = false;    // a relevant tap may not have been active in this time
     std::vector<Seen> seen;
-    // Agree with no path at all, and so say nothing of the others. Few have any: null is none.
+    // Observations inconsistent with every path, which are ignored for the others. Rare; null:
+    // none.
     std::unique_ptr<std::vector<Seen>> strays;
 
     std::span<Seen> Strays() { return strays ? std::span<Seen>(*strays) : std::span<Seen>(); }
     bool IsEmpty() const { return seen.empty() && strays == nullptr; }
   };
-  // What few flows have.
+  // Rarely needed data.
   struct History {
     std::optional<Timestamp> cut;
-    std::vector<Stretch> earlier;  // before the open one
+    std::vector<Stretch> earlier;  // before the open stretch
   };
   struct Flow {
     FlowKey key;
     topology::NicIndex source = topology::kNone;
     topology::NicIndex destination = topology::kNone;
     uint16_t udp_source_port = 0;
-    bool changed = false;  // since the last answer
-    Timestamp heard;       // by the tracker's clock
-    Stretch now;           // the open one
+    bool changed = false;  // changed since the last answer
+    Timestamp heard;       // last activity, in the tracker's clock
+    Stretch now;           // the open stretch
     std::unique_ptr<History> history;
 
     History& MakeHistory();
     std::span<Stretch> Earlier();
   };
-  // When anything was seen at a crossing that a tap watches.
+  // Times of the first and last packet at a crossing with a tap.
   struct Activity {
     Timestamp first = Timestamp::max();
     Timestamp last = Timestamp::min();
   };
 
-  // False: nothing was seen at the crossing yet.
+  // Returns false if nothing was observed at the crossing before.
   static bool Merge(const Seen& seen, Stretch& stretch);
   static void Append(const Seen& seen, Stretch& stretch);
   static void CountAt(Seen& known, const Seen& seen);
@@ -152,14 +154,14 @@ class PathTracker {
   std::vector<Flow> flows_;
   QuietHand<Timestamp> hand_;
   Timestamp now_;
-  std::vector<Activity> active_;   // by crossing
-  std::vector<CrossingId> asked_;  // of the question at hand
+  std::vector<Activity> active_;   // indexed by crossing
+  std::vector<CrossingId> asked_;  // crossings of the current search
   PathStatistics statistics_;
 
   std::shared_ptr<const FlowPaths> paths_ = std::make_shared<const FlowPaths>();
   std::vector<uint32_t> changed_;  // flows
-  std::vector<FlowKey> gone_;      // gave way since
-  bool tap_learnt_ = false;        // since; what it will show may speak against any path
+  std::vector<FlowKey> gone_;      // evicted since the last answer
+  bool tap_learnt_ = false;  // a tap was added since the last answer and may rule out any path
 };
 
 }  // namespace rocescope

@@ -15,10 +15,10 @@ using topology::PortIndex;
 
 constexpr Timestamp At(int64_t us) { return FromNanoseconds(1'000'000'000 + us * 1000); }
 
-// Flows from host0 (pod 0) to host4 (pod 1), of which there are four paths, in a k = 4 fat tree.
+// Flows from host0 (pod 0) to host4 (pod 1) in a k = 4 fat tree, which has four paths between them.
 class PathTrackerTest : public testing::Test {
  protected:
-  // A tap that names its port: frames that `at` receives from `from`.
+  // A tap that identifies its port: frames that `at` receives from `from`.
   TapId Tap(std::string_view at, std::string_view from) {
     const topology::Port& port = fabric_.port(PortBetween(fabric_, at, from));
     const TapId tap = next_tap_++;
@@ -78,7 +78,7 @@ class PathTrackerTest : public testing::Test {
   TapId next_tap_ = 1;
 };
 
-TEST_F(PathTrackerTest, MirrorsAtEveryPortTellThePath) {
+TEST_F(PathTrackerTest, MirrorsAtEveryPortShowThePath) {
   Sees(Tap("leaf0", "host0"), 0, 900);
   Sees(Tap("spine1", "leaf0"), 1, 901);
   Sees(Tap("core2", "spine1"), 2, 902);
@@ -93,7 +93,7 @@ TEST_F(PathTrackerTest, MirrorsAtEveryPortTellThePath) {
   EXPECT_EQ(stretches[0].packets, 100u);
 }
 
-TEST_F(PathTrackerTest, MirrorsAtLeavesAloneLeaveTheCoreOpen) {
+TEST_F(PathTrackerTest, MirrorsOnlyAtLeavesLeaveTheCoreAmbiguous) {
   Sees(Tap("leaf0", "host0"), 0, 900);
   Sees(Tap("leaf2", "spine3"), 4, 904);
   const auto stretches = Stretches();
@@ -107,7 +107,7 @@ TEST_F(PathTrackerTest, MirrorsAtLeavesAloneLeaveTheCoreOpen) {
                   PortBetween(fabric_, "spine3", "leaf2"), PortBetween(fabric_, "leaf2", "host4")));
 }
 
-TEST_F(PathTrackerTest, OneSampleOfTheCoreClosesTheGap) {
+TEST_F(PathTrackerTest, OneSampleOfTheCoreIsEnough) {
   Sees(Tap("leaf2", "spine3"), 4, 904);
   Samples("spine3", "core3", "leaf2", 500);
   const auto stretches = Stretches();
@@ -115,7 +115,7 @@ TEST_F(PathTrackerTest, OneSampleOfTheCoreClosesTheGap) {
   EXPECT_EQ(stretches[0].state, PathState::kExact);
   EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
   EXPECT_EQ(stretches[0].sources, kFromMirror | kFromSflow);
-  EXPECT_EQ(stretches[0].packets, 100u) << "counted where it is mirrored; a sample is a guess";
+  EXPECT_EQ(stretches[0].packets, 100u) << "counted where it is mirrored; a sample is an estimate";
   EXPECT_EQ(stretches[0].bytes, 100'000u);
 }
 
@@ -149,7 +149,7 @@ TEST_F(PathTrackerTest, OnePostcardOfTheCoreIsEnough) {
   EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine0 core0 spine2 leaf2 host4");
 }
 
-// The tap at core2 is awake, so a flow of which it shows nothing did not come by.
+// The tap at core2 is active, so a flow that it does not show did not pass.
 TEST_F(PathTrackerTest, ATapThatShowsNothingRulesItsLinkOut) {
   const TapId core2 = Tap("core2", "spine1");
   tracker_.Add({.flow = {.source = AddressOf("host1"),
@@ -168,7 +168,7 @@ TEST_F(PathTrackerTest, ATapThatShowsNothingRulesItsLinkOut) {
   EXPECT_EQ(NodesIn(stretch), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
 }
 
-TEST_F(PathTrackerTest, ALaterWayIsAChange) {
+TEST_F(PathTrackerTest, ALaterPathIsAChange) {
   const TapId before = Tap("leaf2", "spine2");
   const TapId after = Tap("leaf2", "spine3");
   Sees(Tap("leaf0", "host0"), 0, 900);
@@ -184,7 +184,7 @@ TEST_F(PathTrackerTest, ALaterWayIsAChange) {
   EXPECT_EQ(stretches[1].path.ports[4], PortBetween(fabric_, "spine3", "leaf2"));
 }
 
-TEST_F(PathTrackerTest, TheOldWayToldLateIsTheSameChange) {
+TEST_F(PathTrackerTest, LateRecordsOfTheOldPathBelongToTheSameChange) {
   const TapId before = Tap("leaf2", "spine2");
   const TapId after = Tap("leaf2", "spine3");
   Sees(before, 4, 300);
@@ -204,7 +204,7 @@ TEST_F(PathTrackerTest, ThereAndBackAreTwoChanges) {
   EXPECT_EQ(Stretches().size(), 3u);
 }
 
-TEST_F(PathTrackerTest, TwoWaysAtATimeAreASpread) {
+TEST_F(PathTrackerTest, TwoPathsAtATimeAreASpread) {
   Sees(Tap("leaf2", "spine2"), 0, 1000, 30);
   Sees(Tap("leaf2", "spine3"), 1, 1001, 90);
   const auto stretches = Stretches();
@@ -216,7 +216,7 @@ TEST_F(PathTrackerTest, TwoWaysAtATimeAreASpread) {
   EXPECT_EQ(stretches[0].shares[1].octets, 1000u);
 }
 
-TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
+TEST_F(PathTrackerTest, ReportsObservationsThatNoDeclaredCableExplains) {
   Sees(Tap("leaf5", "spine4"), 0, 1000);
   const auto stretches = Stretches();
   ASSERT_EQ(stretches.size(), 1u);
@@ -225,7 +225,7 @@ TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
 }
 
 // leaf3's clock is 300 us behind leaf2's.
-TEST_F(PathTrackerTest, TimesOfClocksThatAreOffAreCorrected) {
+TEST_F(PathTrackerTest, CorrectsTimesOfWrongClocks) {
   const TapId before = Tap("leaf2", "spine2");
   const TapId after = Tap("leaf3", "spine3");
   ClockOffsets clocks;
@@ -253,8 +253,8 @@ TEST_F(PathTrackerTest, TimesOfClocksThatAreOffAreCorrected) {
   EXPECT_EQ(Stretches()[0].from, At(500));
 }
 
-// What agrees with no path says nothing of whether the rest of the way changed.
-TEST_F(PathTrackerTest, AStrayIsNoChangeOfTheWay) {
+// An observation inconsistent with every path does not show whether the rest of the path changed.
+TEST_F(PathTrackerTest, AStrayIsNoPathChange) {
   Sees(Tap("leaf5", "spine4"), 0, 1000);
   Sees(Tap("leaf2", "spine3"), 0, 1000);
   Sees(Tap("leaf0", "host0"), 1100, 2000);
@@ -264,7 +264,7 @@ TEST_F(PathTrackerTest, AStrayIsNoChangeOfTheWay) {
   EXPECT_EQ(stretches[0].shares.size(), 3u);
 }
 
-TEST_F(PathTrackerTest, AnAddressThatTheFabricHasNotIsUnknown) {
+TEST_F(PathTrackerTest, AnUndeclaredAddressIsUnknown) {
   tracker_.Add({.flow = {.source = *ParseIpAddress("192.0.2.1"),
                          .destination = AddressOf("host4"),
                          .destination_qpn = {1}},
@@ -275,7 +275,7 @@ TEST_F(PathTrackerTest, AnAddressThatTheFabricHasNotIsUnknown) {
   EXPECT_EQ(Stretches()[0].state, PathState::kUnknown);
 }
 
-TEST_F(PathTrackerTest, AnotherOwnerOfTheNumberBeginsAnew) {
+TEST_F(PathTrackerTest, AnotherOwnerOfTheNumberStartsANewStretch) {
   const TapId one = Tap("leaf2", "spine2");
   Sees(one, 0, 1000);
   tracker_.Cut(Flow(), At(1500));
@@ -285,8 +285,9 @@ TEST_F(PathTrackerTest, AnotherOwnerOfTheNumberBeginsAnew) {
   EXPECT_EQ(stretches[1].began, PathChange::kNewOwner);
 }
 
-// Four sessions a switch, each for every fourth port: the switches that a flow passes tell most.
-TEST(PathTrackerPortSets, SessionsThatNameNoPortNarrowThePathToo) {
+// Four sessions per switch, each for every fourth port: the switches on the path provide most of
+// the information.
+TEST(PathTrackerPortSets, SessionsWithoutPortInformationNarrowThePath) {
   topology::Fabric::Parts parts = SmallFatTree().parts();
   const topology::Fabric plain = SmallFatTree();
   const auto add = [&](std::string_view node, std::vector<PortIndex> ports) {
@@ -318,8 +319,8 @@ TEST(PathTrackerPortSets, SessionsThatNameNoPortNarrowThePathToo) {
             "host0 leaf0 spine0 core1 spine2 leaf2 host4");
 }
 
-// Queue pairs are replaced for ever, and none says that it ends.
-TEST_F(PathTrackerTest, WhereThereIsNoRoomTheSilentGiveWay) {
+// Queue pairs are replaced continuously, without any sign of their end.
+TEST_F(PathTrackerTest, EvictsIdleFlowsForNewOnes) {
   PathTracker tracker(fabric_, {.flows = 2});
   const topology::Port& port = fabric_.port(PortBetween(fabric_, "leaf0", "host0"));
   tracker.LearnTap({.tap = 1,
@@ -351,11 +352,11 @@ TEST_F(PathTrackerTest, WhereThereIsNoRoomTheSilentGiveWay) {
   sees(2, 5);
   EXPECT_THAT(told(), ElementsAre(1, 2));
   sees(3, 9);
-  EXPECT_EQ(tracker.Statistics().flows_refused, 1u) << "none was silent for long";
+  EXPECT_EQ(tracker.Statistics().flows_refused, 1u) << "no flow was idle for long";
   sees(3, 12);
   EXPECT_THAT(told(), ElementsAre(2, 3));
   sees(1, 30);
-  sees(2, 31);  // it gave way and comes back between two answers
+  sees(2, 31);  // evicted and added again between two answers
   EXPECT_THAT(told(), ElementsAre(1, 2));
   EXPECT_EQ(tracker.Paths()->front().stretches.front().from, At(30'000'000));
   EXPECT_EQ(tracker.Paths()->begin()[1].stretches.front().from, At(31'000'000));

@@ -8,17 +8,17 @@
 namespace rocescope {
 namespace {
 
-// Scores are held against each other in hundredths: finer differences are not worth a hop.
+// Scores are compared in hundredths: smaller differences do not justify a longer distance.
 constexpr int kSteps = 100;
 
 enum Level : uint8_t { kSameLeaf, kSamePod, kSameFabric, kLevels };
-// Tenths that a choice keeps of its score. A tier further up costs as much as a node whose score
-// is 0.9: a clean neighbourhood one tier away is preferred to anything worse next door.
+// Factors in tenths. One more tier costs as much as a node with a score of 0.9: healthy nodes one
+// tier away are preferred to anything worse nearby.
 constexpr std::array<int, kLevels> kWorthOf = {10, 9, 8};
 
 int StepOf(double score) { return static_cast<int>(score * kSteps + 1e-9); }
 
-// Offers of one group that are good enough; groups of one pod; pods of one part.
+// Sufficiently good offers of one group, groups of one pod, or pods of one part of the fabric.
 struct Box {
   uint32_t number = 0;
   uint64_t amount = 0;
@@ -65,7 +65,7 @@ class Chooser {
     }
     std::erase_if(boxes, [](const Box& box) { return box.amount == 0; });
     for (Box& box : boxes) {
-      // Full nodes first, so that empty ones stay whole.
+      // Prefer partly used nodes, so that idle nodes remain whole.
       std::ranges::stable_sort(box.offers, {}, [&](const Offer* offer) {
         return std::tuple(-StepOf(ScoreOf(*offer, level)), offer->rank->free_gpus,
                           offer->rank->node);
@@ -91,7 +91,7 @@ class Chooser {
     return outer;
   }
 
-  // The largest ones, and what is left to do in the smallest that can.
+  // Takes the largest boxes, and the rest from the smallest box that is large enough.
   static void TakeFrom(const std::vector<Box>& boxes, uint64_t& left,
                        std::vector<const Offer*>& taken) {
     std::vector<const Box*> open;
@@ -101,7 +101,7 @@ class Chooser {
     while (left > 0 && !open.empty()) {
       auto at = open.begin();
       while (at + 1 != open.end() && (*(at + 1))->amount >= left) ++at;
-      // Of equals the first in the topology's order.
+      // Among equal ones, the first in topology order.
       while (at != open.begin() && (*(at - 1))->amount == (*at)->amount) --at;
       TakeFrom(**at, left, taken);
       open.erase(at);

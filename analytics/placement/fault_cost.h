@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fault costs a node that a job would get. Internal to this folder.
+// Internal to this folder: the cost of a fault for a node that a job would use.
 #pragma once
 
 #include "analytics/diagnosis/finding_kind.h"
 
 namespace rocescope {
 
-// Of a fault that is certain and lasts. What loses packets, stalls or slows a rail costs all: every
-// rank waits for it. What slows some traffic costs less than makes a node unsuitable.
+// Cost of a certain, persistent fault. A fault that loses packets, or stalls or slows a rail, has
+// the full cost because every rank waits for it. A fault that slows only some traffic does not make
+// a node unsuitable.
 constexpr double CostOf(FindingKind kind) {
   switch (kind) {
     case FindingKind::kSwappedCables:
@@ -17,7 +18,7 @@ constexpr double CostOf(FindingKind kind) {
     case FindingKind::kLostCnps:
     case FindingKind::kDeprioritisedCnps:
     case FindingKind::kAddedLatency:
-    // Work that runs causes these two, and takes them with it when it ends.
+    // The running workload causes these two, and they end with it.
     case FindingKind::kIncast:
     case FindingKind::kNoisyNeighbour:
       return 0.4;
@@ -26,19 +27,20 @@ constexpr double CostOf(FindingKind kind) {
   }
 }
 
-// Whether routing leaves it out: then it costs the share of links that it takes away, no packets.
+// Whether routing avoids the fault. Such a fault costs the share of links that it removes, but
+// loses no packets.
 constexpr bool IsRoutedAround(FindingKind kind) {
   return kind == FindingKind::kLinkDown || kind == FindingKind::kSwitchCrash;
 }
 
-// A link that nobody uses shows no fault: one that is over counts still, but not as much as makes a
-// node unsuitable.
+// A link without traffic shows no fault, so a resolved fault still counts with this factor, which
+// alone does not make a node unsuitable.
 inline constexpr double kOverCounts = 0.45;
-// Above the leaves flows spread, and not each job meets the fault.
+// Above the leaves, flows are spread over several paths, so not every job meets the fault.
 inline constexpr double kAboveCounts = 0.5;
-// Of a link's time; what is above it is the cost.
+// Share of a link's time; the excess over this share is the cost.
 inline constexpr double kBusyFrom = 0.5;
-// Less than anything that is known to be wrong.
+// Lower than the cost of any known problem.
 inline constexpr double kNotSeenCost = 0.02;
 
 }  // namespace rocescope

@@ -85,7 +85,8 @@ void NodeHealth::SpreadLink(topology::LinkIndex link, const Problem& trouble) {
   if (!fabric_.node(high).IsSwitch()) at_[high].push_back(trouble);
 }
 
-// A host's switch concerns the host; one above a leaf whoever is below.
+// A fault of a host's own switch affects the host; a fault above a leaf affects everything below
+// it.
 void NodeHealth::SpreadSwitch(NodeIndex node, const Problem& trouble) {
   std::set<NodeIndex> below;
   const topology::Node& at = fabric_.node(node);
@@ -137,7 +138,7 @@ void NodeHealth::LookAbove() {
   }
 }
 
-// Each fault once, however many links lead to it; of loads the worst.
+// Each fault counts once, however many links lead to it; for loads, only the worst counts.
 NodeHealth::Above NodeHealth::LookAbove(std::span<const NodeIndex> below) const {
   Above above;
   std::set<std::pair<const Finding*, Place>> seen;
@@ -174,10 +175,8 @@ PlacementReason NodeHealth::ReasonOf(const Problem& trouble, bool above, double 
       .place = place,
       .finding = suspect.kind,
       .value = suspect.probability,
-      .sentence = fmt::format("{} {}{}; {:.2f} sure", place, InfoOf(suspect.kind).sentence,
-                              trouble.finding->until ? ": that is over, or nothing shows it any "
-                                                       "more"
-                                                     : "",
+      .sentence = fmt::format("{} {}{}; confidence {:.2f}", place, InfoOf(suspect.kind).sentence,
+                              trouble.finding->until ? " (resolved, or no longer observed)" : "",
                               std::floor(suspect.probability * 100) / 100)};
 }
 
@@ -209,8 +208,8 @@ void NodeHealth::AddLoad(PortIndex port, bool above, std::vector<PlacementReason
                             .value = is_paused ? paused : used};
   reason.sentence =
       is_paused
-          ? fmt::format("{} is paused {:.0f} % of the time", reason.place, paused * 100)
-          : fmt::format("the link from {} is {:.0f} % used", reason.place, reason.value * 100);
+          ? fmt::format("{} is paused by PFC {:.0f} % of the time", reason.place, paused * 100)
+          : fmt::format("the link at {} is {:.0f} % utilised", reason.place, reason.value * 100);
   out.push_back(std::move(reason));
 }
 
@@ -221,7 +220,7 @@ void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
     rank.reasons.push_back({.kind = PlacementReasonKind::kNoLink,
                             .cost = 1,
                             .place = fabric_.NameOf(nic.port),
-                            .sentence = fmt::format("{} is not plugged in: rail {} is missing",
+                            .sentence = fmt::format("{} has no link: rail {} is missing",
                                                     fabric_.NameOf(nic.port), nic.rail)});
     return;
   }
@@ -258,13 +257,14 @@ void NodeHealth::Fill(NodeRank& rank) const {
   if (group == kNone) {
     rank.reasons.push_back({.kind = PlacementReasonKind::kNoLink,
                             .cost = 1,
-                            .sentence = "none of its NICs is plugged into a switch"});
+                            .sentence = "no NIC of this node is connected to a switch"});
   }
   if (rank.seen_rails < rank.rails) {
-    rank.reasons.push_back({.kind = PlacementReasonKind::kNotSeen,
-                            .cost = kNotSeenCost,
-                            .sentence = fmt::format("nobody tells the load of {} of its {} links",
-                                                    rank.rails - rank.seen_rails, rank.rails)});
+    rank.reasons.push_back(
+        {.kind = PlacementReasonKind::kNotSeen,
+         .cost = kNotSeenCost,
+         .sentence = fmt::format("no telemetry about the load of {} of its {} links",
+                                 rank.rails - rank.seen_rails, rank.rails)});
   }
   rank.score = LeftOf(rank.reasons);
   rank.suits = std::ranges::all_of(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What speaks against hosts, and against what is above their leaves. Internal to this folder.
+// Internal to this folder: collects the problems of hosts, and of the fabric above their leaves.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@ namespace rocescope {
 
 class NodeHealth {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   NodeHealth(const topology::Fabric& fabric, const topology::LeafGroups& groups,
              const Findings& findings, const LinkLoads& loads);
 
-  // Links, faults and loads of a host, without what is above: fills rails, scores and reasons.
+  // Fills in rails, scores and reasons from the links, faults and loads of a host, excluding the
+  // fabric above its leaves.
   void Fill(NodeRank& rank) const;
 
  private:
-  // A fault as it concerns somebody.
+  // A fault as it affects one node.
   struct Problem {
     const Finding* finding = nullptr;
     Suspect suspect;
-    double cost = 0;  // of CostOf, by how sure it is and whether it is over
+    double cost = 0;  // CostOf, scaled by confidence and reduced if resolved
   };
-  // By group or pod: the reasons, and what they leave of 1.
+  // Keyed by group or pod: the reasons and the remaining score.
   struct Above {
     std::vector<PlacementReason> reasons;
     double left = 1;
   };
 
-  // Of a link's time, by the last window: 0 to 1.
+  // Shares of a link's time in the last window, 0 to 1.
   struct Share {
     double used = 0;
     double paused = 0;
@@ -54,12 +55,12 @@ class NodeHealth {
   const topology::Fabric& fabric_;
   const topology::LeafGroups& groups_;
   const LinkLoads& loads_;
-  std::vector<const LinkLoad*> load_of_;     // by port; null: nobody tells
-  std::vector<bool> rail_exists_;            // some host has a NIC of it plugged in
-  std::vector<std::vector<Problem>> at_;     // by node: of hosts and leaves
-  std::vector<std::vector<Problem>> above_;  // by switch: of its links upwards, and beyond
-  std::vector<Above> above_group_;           // by group
-  std::vector<Above> above_pod_;             // by pod
+  std::vector<const LinkLoad*> load_of_;     // indexed by port; null: no data
+  std::vector<bool> rail_exists_;            // whether any host has a linked NIC of the rail
+  std::vector<std::vector<Problem>> at_;     // indexed by node: faults of hosts and leaves
+  std::vector<std::vector<Problem>> above_;  // indexed by switch: faults of its uplinks and beyond
+  std::vector<Above> above_group_;           // indexed by group
+  std::vector<Above> above_pod_;             // indexed by pod
 };
 
 }  // namespace rocescope

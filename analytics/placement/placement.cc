@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 9> kReasonNames = {"in_use",   "too_few_g
                                                           "not_seen", "fault_above",  "busy_above"};
 constexpr std::array<std::string_view, 5> kDistanceNames = {"", "node", "leaf", "pod", "fabric"};
 
-// All that jobs hold of a node.
+// Everything that jobs occupy on a node.
 struct Held {
   bool whole = false;
   bool any = false;
@@ -45,9 +45,9 @@ std::vector<Held> HeldBy(const topology::Fabric& fabric, std::span<const NodeUse
 }
 
 std::string InUse(const Held& held) {
-  if (held.jobs.empty()) return "a job runs on it that no scheduler told of";
+  if (held.jobs.empty()) return "an unregistered job runs on this node";
   const bool is_one = held.jobs.size() == 1;
-  return fmt::format("{} {} {} on it", is_one ? "job" : "jobs", fmt::join(held.jobs, ", "),
+  return fmt::format("{} {} {} on this node", is_one ? "job" : "jobs", fmt::join(held.jobs, ", "),
                      is_one ? "runs" : "run");
 }
 
@@ -91,7 +91,7 @@ class Placer {
 
  private:
   uint32_t Need() const { return request_.gpus == 0 ? request_.nodes : request_.gpus; }
-  // GPUs of a node that the job would take.
+  // Returns the number of GPUs that the job would use on a node.
   uint32_t Wanted(const NodeRank& rank) const {
     if (request_.gpus_per_node > 0) return std::min(request_.gpus_per_node, request_.gpus);
     return std::min(rank.gpus, request_.gpus);
@@ -110,7 +110,7 @@ class Placer {
       rank.reasons.push_back(
           {.kind = PlacementReasonKind::kTooFewGpus,
            .cost = 1,
-           .sentence = fmt::format("it has {}, and {} are wanted of each node",
+           .sentence = fmt::format("the node has {}, but {} per node are requested",
                                    Counted(rank.gpus, "GPU"), std::max(1u, wanted))});
     }
     if (!held.any) return;
@@ -118,7 +118,7 @@ class Placer {
         request_.gpus == 0 || held.whole || (!is_short && rank.free_gpus < wanted);
     std::string sentence = InUse(held);
     if (!held.whole) {
-      sentence += fmt::format("; {} of its {} are free", rank.free_gpus, Counted(rank.gpus, "GPU"));
+      sentence += fmt::format("; {} of {} are free", rank.free_gpus, Counted(rank.gpus, "GPU"));
     }
     rank.reasons.push_back({.kind = PlacementReasonKind::kInUse,
                             .cost = is_taken ? 1.0 : 0.0,
@@ -131,12 +131,12 @@ class Placer {
     if (placement.chosen.empty()) {
       if (placement.offered >= Need()) {
         return fmt::format(
-            "{} are wanted and {} suit, but not within one part of the fabric: no links join its "
-            "parts",
+            "{} are requested and {} are suitable, but no connected part of the fabric has enough "
+            "of them",
             Counted(Need(), noun), placement.offered);
       }
       return fmt::format(
-          "{} wanted, {} of {} suit: {}",
+          "{} requested; suitable: {} of {} (excluded: {})",
           Need() == 1 ? fmt::format("1 {} is", noun) : fmt::format("{} are", Counted(Need(), noun)),
           Counted(placement.offered, noun), Counted(placement.nodes.size(), "candidate"),
           WhyNot(placement));
@@ -145,27 +145,28 @@ class Placer {
     const topology::LeafGroup& first = groups_.groups[placement.groups.front()];
     switch (placement.distance) {
       case PlacementDistance::kNode:
-        return fmt::format("{} alone is enough: {}", fabric_.node(placement.chosen[0]).name,
-                           Speaks(placement));
+        return fmt::format("node {} has enough free GPUs: {}",
+                           fabric_.node(placement.chosen[0]).name, ProblemsOf(placement));
       case PlacementDistance::kLeaf:
         where = fmt::format("below {}", NameOf(fabric_, first));
         break;
       case PlacementDistance::kPod:
         where = fmt::format(
-            "below {} of one pod, as no group of leaves has as many that suit as "
-            "well",
+            "below {} of one pod, because no group of leaves has enough equally suitable "
+            "nodes",
             Counted(placement.groups.size(), "group") + " of leaves");
         break;
       default:
-        where = fmt::format("below {} of several pods, as no pod has as many that suit as well",
-                            Counted(placement.groups.size(), "group") + " of leaves");
+        where = fmt::format(
+            "below {} of several pods, because no pod has enough equally suitable nodes",
+            Counted(placement.groups.size(), "group") + " of leaves");
     }
     return fmt::format("{} {}: {}", Counted(placement.chosen.size(), "node"), where,
-                       Speaks(placement));
+                       ProblemsOf(placement));
   }
 
-  // Of those chosen.
-  static std::string Speaks(const Placement& placement) {
+  // Describes the problems of the chosen nodes.
+  static std::string ProblemsOf(const Placement& placement) {
     std::vector<const PlacementReason*> against;
     for (const NodeRank& rank : placement.nodes) {
       if (!rank.chosen) continue;
@@ -176,13 +177,13 @@ class Placer {
         if (reason.cost > 0) against.push_back(&reason);
       }
     }
-    if (against.empty()) return "nothing speaks against them";
+    if (against.empty()) return "no known problems";
     const auto worst = std::ranges::max_element(
         against, {}, [](const PlacementReason* reason) { return reason->cost; });
-    return "the worst of what speaks against them: " + (*worst)->sentence;
+    return "worst known problem: " + (*worst)->sentence;
   }
 
-  // How many of the candidates each kind of reason rules out, by its worst.
+  // Counts the unsuitable candidates by their worst reason.
   static std::string WhyNot(const Placement& placement) {
     std::map<PlacementReasonKind, size_t> counts;
     for (const NodeRank& rank : placement.nodes) {
@@ -195,11 +196,11 @@ class Placer {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count,
                           kind == PlacementReasonKind::kInUse        ? "in use"
                           : kind == PlacementReasonKind::kTooFewGpus ? "with too few GPUs"
-                          : kind == PlacementReasonKind::kNoLink     ? "not plugged in"
+                          : kind == PlacementReasonKind::kNoLink     ? "without a link"
                           : kind == PlacementReasonKind::kFault      ? "with faults"
-                                                                     : "on busy links");
+                                                                     : "on busy or paused links");
     }
-    return text.empty() ? "there are no others" : text;
+    return text.empty() ? "none" : text;
   }
 
   const topology::Fabric& fabric_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a job had best run: hosts that are free, whose rails are whole, whose links are neither
-// faulty nor busy, and that are near each other.
+// Recommends nodes for a job: idle hosts with complete rails, healthy and lightly loaded links, and
+// short distances between each other.
 //
-// A collective waits for its slowest flow. So what counts of a choice is its worst node, and of the
-// links that flows spread over, the worst one.
+// A collective waits for its slowest flow. The value of a choice is therefore determined by its
+// worst node, and by the worst of the links over which its flows are spread.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +20,33 @@
 
 namespace rocescope {
 
-// What a job that runs holds of a host.
+// What a running job occupies on a host.
 struct NodeUse {
   topology::NodeIndex node = topology::kNone;
-  std::vector<uint32_t> gpus;   // by number; empty: all of the node
-  std::optional<uint64_t> job;  // the scheduler's number; unset: no scheduler told of it
+  std::vector<uint32_t> gpus;  // GPU numbers; empty: the whole node
+  // The scheduler's job number; unset: the job is not registered by a scheduler.
+  std::optional<uint64_t> job;
 
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
-// Either `nodes` or `gpus` is above 0.
+// Exactly one of `nodes` and `gpus` is above 0.
 struct PlacementRequest {
-  uint32_t nodes = 0;  // whole ones
+  uint32_t nodes = 0;  // whole nodes
   uint32_t gpus = 0;
-  uint32_t gpus_per_node = 0;                   // of `gpus`; 0: all that a node has
-  std::vector<topology::NodeIndex> candidates;  // hosts, ascending, each once
+  uint32_t gpus_per_node = 0;  // how many of `gpus` to use per node; 0: all GPUs of a node
+  std::vector<topology::NodeIndex> candidates;  // hosts, ascending, unique
 };
 
 enum class PlacementReasonKind : uint8_t {
   kInUse,
   kTooFewGpus,
-  kNoLink,  // a rail that other hosts have is not plugged in
+  kNoLink,  // a rail that other hosts have has no link
   kFault,
-  kBusy,        // little of a link's time is left
-  kPaused,      // likewise, mostly as PFC holds it
-  kNotSeen,     // nobody tells the load of a link: it is not known to be well
-  kFaultAbove,  // above its leaves: of no concern to a job below the same ones
+  kBusy,        // a link has little capacity left
+  kPaused,      // a link has little capacity left, mostly because of PFC pauses
+  kNotSeen,     // no telemetry about the load of a link: its state is unknown
+  kFaultAbove,  // above its leaves: irrelevant for a job within one leaf group
   kBusyAbove,
 };
 // "in_use", "too_few_gpus", "no_link", "fault", "busy", "paused", "not_seen", "fault_above",
@@ -54,34 +55,34 @@ std::string_view NameOf(PlacementReasonKind kind);
 
 struct PlacementReason {
   PlacementReasonKind kind = PlacementReasonKind::kInUse;
-  double cost = 0;                     // of the score, 0 to 1
-  std::string place;                   // empty: the node
-  std::optional<FindingKind> finding;  // of faults
-  std::vector<uint64_t> jobs;          // of kInUse: the scheduler's numbers
-  double value = 0;  // busy: use of the link; paused: share of the time; faults: how sure
+  double cost = 0;                     // reduction of the score, 0 to 1
+  std::string place;                   // empty: the node itself
+  std::optional<FindingKind> finding;  // kind of a fault
+  std::vector<uint64_t> jobs;          // scheduler's job numbers, for kInUse
+  double value = 0;  // busy: utilisation; paused: share of the time; faults: confidence
   std::string sentence;
 };
 
-// A reason of this cost, or more, keeps a node from being chosen.
+// A node with a reason of at least this cost is not chosen.
 inline constexpr double kUnsuitable = 0.5;
-// As many of the worst are kept for each node.
+// Maximum number of reasons kept per node; the worst ones are kept.
 inline constexpr size_t kMaxReasons = 16;
 
 struct NodeRank {
   topology::NodeIndex node = topology::kNone;
   bool chosen = false;
   bool suits = false;
-  // What the reasons leave of 1: those of the node; with those above its leaves; with those above
-  // its pod.
+  // 1 reduced by the costs of the node's reasons; by those above its leaves as well; by those above
+  // its pod as well.
   double score = 0;
   double beyond_leaf = 0;
   double beyond_pod = 0;
   uint32_t gpus = 0;
   uint32_t free_gpus = 0;
-  uint32_t rails = 0;       // NICs with a link;
-  uint32_t healthy_rails = 0;  // of these, those that no fault concerns which makes a node unsuitable
-  uint32_t seen_rails = 0;  // of these, those whose load somebody tells
-  std::vector<PlacementReason> reasons;  // the worst first
+  uint32_t rails = 0;                    // NICs with a link
+  uint32_t healthy_rails = 0;               // rails without a fault that makes a node unsuitable
+  uint32_t seen_rails = 0;               // rails with load telemetry
+  std::vector<PlacementReason> reasons;  // worst first
 };
 
 enum class PlacementDistance : uint8_t { kNone, kNode, kLeaf, kPod, kFabric };
@@ -89,17 +90,19 @@ enum class PlacementDistance : uint8_t { kNone, kNode, kLeaf, kPod, kFabric };
 std::string_view NameOf(PlacementDistance distance);
 
 struct Placement {
-  std::vector<NodeRank> nodes;  // chosen, then those that suit, then others; by score, then index
-  std::vector<topology::NodeIndex> chosen;  // ascending; empty: not enough suit
+  // Chosen, then other suitable, then unsuitable nodes; by score, then index.
+  std::vector<NodeRank> nodes;
+  std::vector<topology::NodeIndex> chosen;  // ascending; empty: not enough suitable nodes
   PlacementDistance distance = PlacementDistance::kNone;
-  std::vector<uint32_t> groups;  // of the chosen, indices into LeafGroups::groups; ascending
+  // Ascending indices into LeafGroups::groups of the chosen nodes' groups.
+  std::vector<uint32_t> groups;
   double score = 0;
-  uint64_t offered = 0;  // nodes or GPUs that suit
+  uint64_t offered = 0;  // number of suitable nodes or GPUs
   std::string sentence;
 };
 
-// The same for the same arguments, whatever the order of `uses`. Takes the time of the fabric's
-// ports and of the candidates times a hundred.
+// The result depends only on the arguments, not on the order of `uses`. Takes time linear in the
+// ports of the fabric plus about one hundred times the candidates.
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
                    const Findings& findings, const LinkLoads& loads, std::span<const NodeUse> uses,
                    const PlacementRequest& request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A scheduler's question about a fabric of 10,240 GPUs, half of it in use, faults here and there,
-// every link's load known.
+// A placement request in a fabric of 10,240 GPUs, half of them in use, with a few faults and known
+// load on every link.
 #include <benchmark/benchmark.h>
 
 #include "analytics/placement/placement.h"

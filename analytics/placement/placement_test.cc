@@ -21,8 +21,8 @@ using topology::NodeIndex;
 
 constexpr Duration kWindow = std::chrono::seconds(1);
 
-// Four hosts with two NICs and GPUs at each of three leaves, two spines. Every link is seen, and
-// idle.
+// Four hosts with two NICs and GPUs at each of three leaves, two spines. Every link has telemetry
+// and is idle.
 class PlacementTest : public testing::Test {
  protected:
   PlacementTest() : PlacementTest({.hosts = 12, .nics_per_host = 2, .leaves = 3, .spines = 2}) {}
@@ -93,14 +93,14 @@ class PlacementTest : public testing::Test {
   std::vector<NodeUse> uses_;
 };
 
-TEST_F(PlacementTest, AnIdleFabricOffersAllAndKeepsAJobBelowOneLeaf) {
+TEST_F(PlacementTest, PlacesAJobBelowOneLeafOfAnIdleFabric) {
   const Placement placement = Ask({.nodes = 4});
   EXPECT_THAT(Chosen(placement), ElementsAre("host0", "host1", "host2", "host3"));
   EXPECT_EQ(placement.distance, PlacementDistance::kLeaf);
   EXPECT_EQ(placement.score, 1);
   EXPECT_EQ(placement.offered, 12u);
   EXPECT_THAT(placement.groups, ElementsAre(0));
-  EXPECT_EQ(placement.sentence, "4 nodes below leaf0: nothing speaks against them");
+  EXPECT_EQ(placement.sentence, "4 nodes below leaf0: no known problems");
   EXPECT_THAT(placement.nodes, SizeIs(12));
 }
 
@@ -112,7 +112,7 @@ TEST_F(PlacementTest, ALostRailRulesANodeOut) {
   EXPECT_FALSE(rank.suits);
   EXPECT_EQ(rank.rails, 2u);
   EXPECT_EQ(rank.healthy_rails, 1u);
-  EXPECT_NEAR(rank.score, 0.1, 1e-9) << "what 0.9 sure leaves";
+  EXPECT_NEAR(rank.score, 0.1, 1e-9) << "1 minus the confidence of 0.9";
   ASSERT_THAT(rank.reasons, SizeIs(1));
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kFault);
   EXPECT_EQ(rank.reasons[0].finding, FindingKind::kGrayLoss);
@@ -141,7 +141,7 @@ TEST_F(PlacementTest, ABrokenLeafRulesOutWhatIsBelow) {
   for (const std::string& name : Chosen(placement)) EXPECT_GE(name, "host1") << name;
 }
 
-TEST_F(PlacementTest, WhatIsUnlikelyOrOverCountsWithoutRulingOut) {
+TEST_F(PlacementTest, UnlikelyOrResolvedFaultsDoNotRuleANodeOut) {
   Break(FindingKind::kGrayLoss, "host0", "mlx5_0", 0.3);
   Break(FindingKind::kGrayLoss, "host4", "mlx5_0");
   findings_.back().until = FromNanoseconds(1);
@@ -153,7 +153,7 @@ TEST_F(PlacementTest, WhatIsUnlikelyOrOverCountsWithoutRulingOut) {
   EXPECT_THAT(Chosen(placement), ElementsAre("host8", "host9", "host10", "host11"));
 }
 
-TEST_F(PlacementTest, ARivalOfAFindingCountsAsLikelyAsItIs) {
+TEST_F(PlacementTest, AlternativesOfAFindingCountWithTheirProbability) {
   Break(FindingKind::kGrayLoss, "host0", "mlx5_0", 0.6);
   const topology::PortIndex other = Port("host4", "mlx5_0");
   findings_[0].rivals = {{.kind = FindingKind::kGrayLoss,
@@ -178,7 +178,7 @@ TEST_F(PlacementTest, NodesOnBusyLinksComeLast) {
   EXPECT_FALSE(RankOf(Ask({.nodes = 1}), "host0").suits) << "nothing is left";
 }
 
-TEST_F(PlacementTest, WhatIsAboveALeafConcernsJobsThatLeaveIt) {
+TEST_F(PlacementTest, ProblemsAboveALeafAffectJobsThatLeaveIt) {
   Break(
       FindingKind::kGrayLoss, "leaf0",
       fabric_
@@ -195,22 +195,22 @@ TEST_F(PlacementTest, WhatIsAboveALeafConcernsJobsThatLeaveIt) {
   EXPECT_LT(RankOf(beyond, "host0").beyond_leaf, 1);
 }
 
-TEST_F(PlacementTest, NodesOfOthersAreNotOffered) {
+TEST_F(PlacementTest, UsedNodesAreNotOffered) {
   Use("host0", 7);
   Use("host1", std::nullopt);
   const Placement placement = Ask({.nodes = 3});
   EXPECT_THAT(Chosen(placement), ElementsAre("host4", "host5", "host6"))
-      << "two are left below leaf0, which are too few";
+      << "only two are left below leaf0, which is not enough";
   const NodeRank& rank = RankOf(placement, "host0");
   EXPECT_FALSE(rank.suits);
   EXPECT_EQ(rank.free_gpus, 0u);
   EXPECT_THAT(rank.reasons[0].jobs, ElementsAre(7));
-  EXPECT_EQ(rank.reasons[0].sentence, "job 7 runs on it");
+  EXPECT_EQ(rank.reasons[0].sentence, "job 7 runs on this node");
   EXPECT_EQ(RankOf(placement, "host1").reasons[0].sentence,
-            "a job runs on it that no scheduler told of");
+            "an unregistered job runs on this node");
 }
 
-TEST_F(PlacementTest, ASmallJobGoesWhereItLeavesLargeGroupsWhole) {
+TEST_F(PlacementTest, ASmallJobLeavesLargeGroupsWhole) {
   Use("host8", 7);
   Use("host9", 7);
   EXPECT_THAT(Chosen(Ask({.nodes = 2})), ElementsAre("host10", "host11"));
@@ -218,13 +218,13 @@ TEST_F(PlacementTest, ASmallJobGoesWhereItLeavesLargeGroupsWhole) {
 
 TEST_F(PlacementTest, GpusThatAreFreeOnASharedNodeAreOffered) {
   Use("host0", 7, {0});
-  EXPECT_THAT(Chosen(Ask({.gpus = 1})), ElementsAre("host0")) << "empty nodes stay whole";
+  EXPECT_THAT(Chosen(Ask({.gpus = 1})), ElementsAre("host0")) << "idle nodes remain whole";
   EXPECT_EQ(Ask({.gpus = 1}).distance, PlacementDistance::kNode);
   const Placement two = Ask({.gpus = 2});
   EXPECT_THAT(Chosen(two), ElementsAre("host1"));
   EXPECT_EQ(RankOf(two, "host0").free_gpus, 1u);
-  EXPECT_FALSE(RankOf(two, "host0").suits) << "a job of two GPUs is not torn apart";
-  EXPECT_FALSE(RankOf(Ask({.nodes = 1}), "host0").suits) << "it is not whole";
+  EXPECT_FALSE(RankOf(two, "host0").suits) << "a job of two GPUs stays on one node";
+  EXPECT_FALSE(RankOf(Ask({.nodes = 1}), "host0").suits) << "it is not entirely free";
   EXPECT_THAT(Chosen(Ask({.gpus = 4, .gpus_per_node = 1})),
               ElementsAre("host0", "host1", "host2", "host3"));
 }
@@ -237,7 +237,7 @@ TEST_F(PlacementTest, GpusAreCountedAndNodesAreTakenWhole) {
   EXPECT_EQ(wide.nodes[0].reasons[0].kind, PlacementReasonKind::kTooFewGpus);
 }
 
-TEST_F(PlacementTest, WhereTooFewSuitNoneIsChosenAndWhyIsSaid) {
+TEST_F(PlacementTest, ChoosesNothingAndExplainsWhyIfTooFewNodesAreSuitable) {
   Use("host0", 7);
   Break(FindingKind::kLinkDown, "host1", "mlx5_0");
   const Placement placement = Ask({.nodes = 11});
@@ -245,17 +245,18 @@ TEST_F(PlacementTest, WhereTooFewSuitNoneIsChosenAndWhyIsSaid) {
   EXPECT_EQ(placement.distance, PlacementDistance::kNone);
   EXPECT_EQ(placement.offered, 10u);
   EXPECT_EQ(placement.sentence,
-            "11 nodes are wanted, 10 nodes of 12 candidates suit: 1 in use, 1 with faults");
+            "11 nodes are requested; suitable: 10 nodes of 12 candidates (excluded: 1 in use, 1 "
+            "with faults)");
   EXPECT_TRUE(std::ranges::none_of(placement.nodes, &NodeRank::chosen));
 }
 
-TEST_F(PlacementTest, OnlyCandidatesAreLookedAt) {
+TEST_F(PlacementTest, ConsidersOnlyCandidates) {
   const Placement placement = Ask({.nodes = 1, .candidates = {Node("host9"), Node("host11")}});
   EXPECT_THAT(placement.nodes, SizeIs(2));
   EXPECT_THAT(Chosen(placement), ElementsAre("host9"));
 }
 
-TEST_F(PlacementTest, WhatNobodySeesIsNotTakenForWell) {
+TEST_F(PlacementTest, NodesWithoutTelemetryAreNotConsideredHealthy) {
   std::erase_if(loads_.loads, [&](const LinkLoad& load) {
     return load.port == Port("host0", "mlx5_0") ||
            load.port == fabric_.Peer(Port("host0", "mlx5_0"));
@@ -265,7 +266,7 @@ TEST_F(PlacementTest, WhatNobodySeesIsNotTakenForWell) {
   EXPECT_EQ(rank.seen_rails, 1u);
   EXPECT_TRUE(rank.suits);
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kNotSeen);
-  EXPECT_EQ(placement.nodes.back().node, Node("host0")) << "others are known to be well";
+  EXPECT_EQ(placement.nodes.back().node, Node("host0")) << "others are known to be healthy";
 }
 
 TEST_F(PlacementTest, TheOrderOfUsesDoesNotMatter) {
@@ -285,11 +286,11 @@ class RailPlacementTest : public PlacementTest {
             {.hosts = 8, .nics_per_host = 2, .rail_optimised = true, .leaves = 4, .spines = 2}) {}
 };
 
-TEST_F(RailPlacementTest, ALeafOfOneRailTakesTheRailFromAllOfItsHosts) {
+TEST_F(RailPlacementTest, AFaultyLeafOfOneRailAffectsAllOfItsHosts) {
   Break(FindingKind::kBlackhole, "leaf1", "");
   const Placement placement = Ask({.nodes = 3});
   EXPECT_THAT(Chosen(placement), ElementsAre("host4", "host5", "host6"));
-  EXPECT_EQ(placement.sentence, "3 nodes below leaf[2-3]: nothing speaks against them");
+  EXPECT_EQ(placement.sentence, "3 nodes below leaf[2-3]: no known problems");
   EXPECT_EQ(RankOf(placement, "host2").rails, 2u);
   EXPECT_EQ(RankOf(placement, "host2").healthy_rails, 1u);
   EXPECT_THAT(Ask({.nodes = 5}).chosen, IsEmpty());
@@ -312,9 +313,9 @@ TEST_F(PodPlacementTest, AJobStaysWithinAPodIfItCan) {
   EXPECT_THAT(large.groups, SizeIs(3)) << "whole groups of two";
 }
 
-TEST_F(PodPlacementTest, ACleanNeighbourhoodIsPreferredToNearness) {
-  // Each leaf has a node of score 0.6 and a clean one, but those of the last pod: one is held
-  // there.
+TEST_F(PodPlacementTest, HealthyNodesArePreferredToNearOnes) {
+  // Each leaf has one node with a score of 0.6 and one without problems, except those of the last
+  // pod: one node there is in use.
   for (const char* name : {"host0", "host2", "host4", "host6", "host8", "host10"}) {
     Load(name, "mlx5_0", 0.9);
   }

@@ -13,7 +13,7 @@ namespace {
 using Row = std::vector<double>;
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
-// A few marks among a few packets are no share worth the name.
+// With fewer packets, a share of CE marks is meaningless.
 constexpr double kFewestPackets = 64;
 
 class Reader {
@@ -31,7 +31,7 @@ class Reader {
     return row;
   }
 
-  // Over these metrics and all priorities: where any of them was read.
+  // Sums these metrics over all priorities, for windows in which any of them was read.
   Row Sum(std::initializer_list<Metric> all) const {
     return Joined(all, [](double a, double b) { return a + b; });
   }
@@ -90,7 +90,7 @@ class Reader {
   const int64_t until_;
 };
 
-// Not a number where either is not one.
+// The result is NaN where either operand is NaN.
 Row Divided(Row row, const Row& by, double at_least) {
   for (size_t i = 0; i < row.size(); ++i) {
     row[i] = HasValue(by[i]) ? row[i] / std::max(by[i], at_least) : kNoValue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the counters of GPUs, NICs and ports say of analysis windows.
+// Values of the counter-based indicators of GPUs, NICs and ports by analysis window.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace rocescope {
 
-// By window from `from` on and before `until`; not a number: not read in all of it. Of a GPU, NIC
-// or port as a whole; what is told by priority is summed up, times are those of the worst one.
-// kGpuUtilisationGap is not among them: its value here is the utilisation itself.
+// Returns one value per window in [from, until); NaN: the window is not completely covered by
+// readings. Values are for a whole GPU, NIC or port: counts per priority are summed, and times are
+// those of the worst priority. For kGpuUtilisationGap the value is the utilisation itself.
 std::vector<double> CounterValues(const MetricStore& metrics, const Entity& entity,
                                   ServiceIndicator indicator, int64_t from, int64_t until);
 

@@ -19,7 +19,7 @@ constexpr Duration kWindow = std::chrono::seconds(1);
 
 class CounterValuesTest : public testing::Test {
  protected:
-  // Readings at the beginnings of windows from 0 on.
+  // Readings at the starts of windows from 0 on.
   void Reads(const CounterEntity& entity, Metric metric, const std::vector<uint64_t>& values) {
     for (size_t i = 0; i < values.size(); ++i) {
       metrics_.Add({.entity = entity,
@@ -48,14 +48,14 @@ class CounterValuesTest : public testing::Test {
   MetricStore metrics_{fabric_, {.window = kWindow}};
 };
 
-TEST_F(CounterValuesTest, CeShareIsMarksOfAllPrioritiesByPacketsSent) {
+TEST_F(CounterValuesTest, CeShareIsMarksOfAllPrioritiesPerPacketSent) {
   Reads(Port(), Metric::kTxPackets, {0, 1000, 3000, 3000});
   Reads(Port(3), Metric::kEcnMarked, {0, 60, 160, 160});
   Reads(Port(4), Metric::kEcnMarked, {0, 40, 40, 40});
   EXPECT_THAT(OfPort(ServiceIndicator::kCeShare, 3), ElementsAre(DoubleEq(0.1), DoubleEq(0.05), 0));
 }
 
-TEST_F(CounterValuesTest, FewPacketsAreTakenForMore) {
+TEST_F(CounterValuesTest, AFewPacketsCountAsTheMinimum) {
   Reads(Port(), Metric::kTxPackets, {0, 2});
   Reads(Port(3), Metric::kEcnMarked, {0, 1});
   EXPECT_THAT(OfPort(ServiceIndicator::kCeShare, 1), ElementsAre(DoubleEq(1.0 / 64)));
@@ -67,20 +67,20 @@ TEST_F(CounterValuesTest, PausedIsTheShareOfTheTimeOfTheWorstPriority) {
   EXPECT_THAT(OfPort(ServiceIndicator::kPortPaused, 1), ElementsAre(DoubleEq(0.5)));
 }
 
-TEST_F(CounterValuesTest, UtilisationIsThatOfTheBusierWay) {
+TEST_F(CounterValuesTest, UtilisationIsThatOfTheBusierDirection) {
   Reads(Port(), Metric::kRxBytes, {0, 125'000'000});
   Reads(Port(), Metric::kTxBytes, {0, 625'000'000});
   Reads(Port(), Metric::kLinkSpeed, {10'000'000'000, 10'000'000'000});
   EXPECT_THAT(OfPort(ServiceIndicator::kUtilisation, 1), ElementsAre(DoubleEq(0.5)));
 }
 
-TEST_F(CounterValuesTest, LostIsWhatAnyReasonTookAndNothingIsAnAnswerToo) {
+TEST_F(CounterValuesTest, LostFramesAreSummedAndZeroIsAValue) {
   Reads(Port(), Metric::kFcsErrors, {0, 2, 2, 2});
   Reads(Port(3), Metric::kQueueDrops, {5, 8, 8, 9});
   EXPECT_THAT(OfPort(ServiceIndicator::kFramesLost, 3), ElementsAre(5, 0, 1));
 }
 
-TEST_F(CounterValuesTest, WhatNobodyReadIsNoValueAndNotZero) {
+TEST_F(CounterValuesTest, UnreadWindowsHaveNoValue) {
   EXPECT_THAT(OfPort(ServiceIndicator::kFramesLost, 2), ElementsAre(IsNan(), IsNan()));
   Reads(Port(), Metric::kFcsErrors, {0, 2});
   EXPECT_THAT(OfPort(ServiceIndicator::kFramesLost, 2), ElementsAre(2, IsNan()));

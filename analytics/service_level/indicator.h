@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a level of service is measured by: one row of a table yields the enumerator, the name in
-// reports, the layer, the unit, which side is bad, the default bound and the meaning.
+// The indicators of service levels. One row of the table defines the enumerator, the name in
+// reports, the layer, the unit, which direction is bad, the default bound and the meaning.
 #pragma once
 
 #include <array>
@@ -15,43 +15,49 @@ inline constexpr std::array<std::string_view, 5> kServiceLayerNames = {"applicat
                                                                        "gpu", "nic", "fabric"};
 
 enum class Worse : uint8_t { kHigh, kLow };
-// Fixed: the number is the bound. Learnt: from the entity's own first windows, and the number is
-// the share of their median that a value may be off by at least.
+// Fixed: the number is the bound. Learnt: the bound is learnt from the entity's first windows, and
+// the number is the minimum tolerated deviation as a share of their median.
 enum class BoundKind : uint8_t { kFixed, kLearnt };
 
-// name, text, layer, unit, which is bad, kind of bound, its number, sentence. Values are those of
-// an analysis window.
-// - Bus bandwidth is nccl-tests' (doc/PERFORMANCE.md): a ring's all-reduce of S octets among n
-//   ranks has busbw = S/t * 2(n-1)/n, which is what each rank sends over t. So it is counted here,
-//   and compares between collectives and sizes.
-// - 85 degrees is the maximum operating temperature that nvidia-smi tells of an A100.
-// - Healthy collectives fill queues too: marks, CNPs and full links are held against a share that
-//   they do not exceed window after window. DCQCN sends at most a CNP per flow and 50 us.
-#define ROCESCOPE_SERVICE_INDICATORS(ROW)                                                          \
-  ROW(IterationTime, "iteration_time", Application, "ns", High, Learnt, 0.25,                      \
-      "from an iteration's beginning to the next one's, as the wire shows it")                     \
-  ROW(BusBandwidth, "bus_bandwidth", Collective, "bit/s", Low, Learnt, 0.25,                       \
-      "that a member of a job sends by, over the time that an iteration's collectives take")       \
-  ROW(IterationRate, "iteration_rate", Collective, "1/s", Low, Learnt, 0.2, "iterations a second") \
-  ROW(Skew, "skew", Collective, "ratio", High, Fixed, 0.1,                                         \
-      "how late the member enters that the others wait for, of an iteration")                      \
-  ROW(GpuUtilisationGap, "gpu_utilisation_gap", Gpu, "points", High, Fixed, 25,                    \
-      "between its utilisation and the median of its job's GPUs, in per cent of the time")         \
-  ROW(GpuTemperature, "gpu_temperature", Gpu, "degrees Celsius", High, Fixed, 85, "the highest")   \
-  ROW(GpuMemoryFree, "gpu_memory_free", Gpu, "ratio", Low, Fixed, 0.01, "of its memory")           \
-  ROW(CnpShare, "cnp_share", Nic, "ratio", High, Fixed, 0.05, "CNPs heeded, of packets sent")      \
-  ROW(Resends, "resends", Nic, "packets", High, Fixed, 0,                                          \
-      "sequence errors told of and seen, and acknowledgements that did not come")                  \
-  ROW(NicDiscards, "nic_discards", Nic, "frames", High, Fixed, 0,                                  \
-      "whole ones dropped on reception, and broken ones")                                          \
-  ROW(NicPaused, "nic_paused", Nic, "ratio", High, Fixed, 0.02,                                    \
-      "of the time that it was stopped or stopped others, by the worst priority")                  \
-  ROW(CeShare, "ce_share", Fabric, "ratio", High, Fixed, 0.1, "marked here, of packets sent")      \
-  ROW(PortPaused, "port_paused", Fabric, "ratio", High, Fixed, 0.02,                               \
-      "of the time that it was stopped, by the worst priority")                                    \
-  ROW(FramesLost, "frames_lost", Fabric, "frames", High, Fixed, 0,                                 \
-      "that the port counted as dropped or as received broken, not those lost silently")           \
-  ROW(Utilisation, "utilisation", Fabric, "ratio", High, Fixed, 0.95, "of the link, the busier way")
+// Columns: enumerator, name, layer, unit, bad direction, kind of bound, number, meaning. Values are
+// per analysis window.
+// - Bus bandwidth is defined as in nccl-tests (doc/PERFORMANCE.md): a ring all-reduce of S bytes
+//   among n ranks has busbw = S/t * 2(n-1)/n, which is the rate at which each rank sends. It is
+//   therefore measured as the send rate and is comparable between collectives and sizes.
+// - 85 degrees is the maximum operating temperature that nvidia-smi reports for an A100.
+// - Healthy collectives also fill queues. CE marks, CNPs and busy links are therefore compared with
+//   shares that healthy traffic does not exceed in consecutive windows. DCQCN sends at most one CNP
+//   per flow and 50 us.
+#define ROCESCOPE_SERVICE_INDICATORS(ROW)                                                      \
+  ROW(IterationTime, "iteration_time", Application, "ns", High, Learnt, 0.25,                  \
+      "time from the start of an iteration to the start of the next, measured on the wire")    \
+  ROW(BusBandwidth, "bus_bandwidth", Collective, "bit/s", Low, Learnt, 0.25,                   \
+      "bus bandwidth (as nccl-tests define it) of a rank during an iteration's collectives")   \
+  ROW(IterationRate, "iteration_rate", Collective, "1/s", Low, Learnt, 0.2,                    \
+      "iterations per second")                                                                 \
+  ROW(Skew, "skew", Collective, "ratio", High, Fixed, 0.1,                                     \
+      "delay with which the straggler enters the collectives, as a fraction of the iteration") \
+  ROW(GpuUtilisationGap, "gpu_utilisation_gap", Gpu, "points", High, Fixed, 25,                \
+      "difference from the median utilisation of the job's GPUs, in percentage points")        \
+  ROW(GpuTemperature, "gpu_temperature", Gpu, "degrees Celsius", High, Fixed, 85,              \
+      "highest GPU temperature")                                                               \
+  ROW(GpuMemoryFree, "gpu_memory_free", Gpu, "ratio", Low, Fixed, 0.01,                        \
+      "fraction of GPU memory that is free")                                                   \
+  ROW(CnpShare, "cnp_share", Nic, "ratio", High, Fixed, 0.05, "CNPs handled per packet sent")  \
+  ROW(Resends, "resends", Nic, "packets", High, Fixed, 0,                                      \
+      "sequence errors sent and received, and ACK timeouts")                                   \
+  ROW(NicDiscards, "nic_discards", Nic, "frames", High, Fixed, 0,                              \
+      "received frames that the NIC discarded: intact frames and frames with errors")          \
+  ROW(NicPaused, "nic_paused", Nic, "ratio", High, Fixed, 0.02,                                \
+      "fraction of time that PFC paused the NIC or its peer (worst priority and direction)")   \
+  ROW(CeShare, "ce_share", Fabric, "ratio", High, Fixed, 0.1,                                  \
+      "fraction of sent packets that the port CE-marked")                                      \
+  ROW(PortPaused, "port_paused", Fabric, "ratio", High, Fixed, 0.02,                           \
+      "fraction of time that PFC paused the port (worst priority)")                            \
+  ROW(FramesLost, "frames_lost", Fabric, "frames", High, Fixed, 0,                             \
+      "frames that the port counted as dropped or as received with errors; not silent loss")   \
+  ROW(Utilisation, "utilisation", Fabric, "ratio", High, Fixed, 0.95,                          \
+      "link utilisation in the busier direction")
 
 enum class ServiceIndicator : uint8_t {
 #define ROW(id, name, layer, unit, worse, kind, number, sentence) k##id,

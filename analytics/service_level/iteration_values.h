@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job's iterations say of analysis windows, which may be longer or shorter than they.
+// Converts a job's iterations to values of analysis windows, which may be longer or shorter.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace rocescope {
 
-// Bits a second that a member sends by while an iteration's collectives last; 0: not known.
+// Returns the rate in bits per second at which a member sends during an iteration's collectives; 0:
+// unknown.
 double BusBandwidth(const JobIterationPattern& iteration_pattern, const IterationSpan& iteration);
 
-// By window from `from` on and before `until`, of length `window`: the mean over the iterations
-// that it overlaps, weighted by how long; not a number where they cover less than half of it.
-// `spans`: ascending, of which the rhythm may remember the last ones alone.
+// Returns one value per window in [from, until): the mean over the iterations that overlap the
+// window, weighted by the overlap; NaN if they cover less than half of the window. `spans` is
+// ascending and may contain more iterations than the rhythm still remembers.
 std::vector<double> IterationValues(const JobIterationPattern& iteration_pattern, std::span<const IterationSpan> spans,
                                     ServiceIndicator indicator, Duration window, int64_t from,
                                     int64_t until);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The answer: how much of the time each entity did its service within bounds.
+// Results of the service level analysis: the share of time for which each entity stayed within its
+// bounds.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace rocescope {
 
 struct ServiceBound {
   BoundKind kind = BoundKind::kFixed;
-  double number = 0;  // as the table of indicators has it
+  double number = 0;  // as defined in the table of indicators
 };
 
 constexpr std::array<ServiceBound, kServiceIndicatorCount> DefaultServiceBounds() {
@@ -28,22 +29,23 @@ constexpr std::array<ServiceBound, kServiceIndicatorCount> DefaultServiceBounds(
 
 struct ServiceLevelOptions {
   std::array<ServiceBound, kServiceIndicatorCount> bounds = DefaultServiceBounds();
-  // The share of windows that has to be within bounds.
+  // Required share of windows within bounds.
   double objective = 0.95;
-  // As the alerts by two windows of Google's SRE workbook (chapter 5): the long one says that it
-  // matters, the short one that it still lasts.
+  // Multiwindow alerting as in Google's SRE workbook (chapter 5): the long window shows that a
+  // violation is significant, the short window that it is still happening.
   uint32_t short_windows = 5;
   uint32_t long_windows = 60;
-  // Bounds are learnt from so many of the first windows, and from no fewer than the latter.
+  // Bounds are learnt from at most `learnt_windows` and at least `least_learnt` of the first
+  // windows.
   uint32_t learnt_windows = 10;
   uint32_t least_learnt = 5;
 };
 
 enum class ServiceState : uint8_t {
-  kNoData,  // nobody told lately, or too little yet to learn a bound from
+  kNoData,  // no recent values, or too few values to learn a bound
   kMet,
-  kAtRisk,  // less than the objective in the short window, but not in the long one
-  kMissed,  // in both
+  kAtRisk,  // below the objective in the short window only
+  kMissed,  // below the objective in both windows
 };
 inline constexpr std::array<std::string_view, 4> kServiceStateNames = {"no_data", "met", "at_risk",
                                                                        "missed"};
@@ -52,14 +54,14 @@ struct ServiceLevel {
   static constexpr uint32_t kNoJob = UINT32_MAX;
 
   ServiceIndicator indicator = ServiceIndicator::kCount;
-  uint32_t job = kNoJob;  // of applications and collectives: index into Attribution::jobs
-  Entity entity;          // of the others
+  uint32_t job = kNoJob;  // index into Attribution::jobs (application and collective layers)
+  Entity entity;          // entity (all other layers)
   std::optional<double> bound;
-  std::optional<double> last;  // value, of the last window that has one
-  // Of those of the last windows that have a value; 0 without any.
+  std::optional<double> last;  // value of the latest window that has one
+  // Shares of the windows with a value that are within bounds; 0 without any value.
   double within_short = 0;
   double within_long = 0;
-  uint32_t windows = 0;  // of the long one that have a value
+  uint32_t windows = 0;  // number of windows in the long window that have a value
   ServiceState state = ServiceState::kNoData;
 
   friend bool operator==(const ServiceLevel&, const ServiceLevel&) = default;
@@ -67,7 +69,8 @@ struct ServiceLevel {
 
 struct ServiceLevels {
   ServiceLevelOptions options;
-  // By indicator, then job or entity: all GPUs, NICs and switch ports with a link, and all jobs.
+  // Sorted by indicator, then job or entity: all GPUs, NICs and switch ports with a link, and all
+  // jobs.
   std::vector<ServiceLevel> levels;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using topology::kNone;
 
-// A new look at a job says anew what its time line remembers; what is older stays as it was.
+// A new search repeats what the time line still contains; older spans remain unchanged.
 void Append(const std::vector<IterationSpan>& later, std::vector<IterationSpan>& spans) {
   if (later.empty()) return;
   const Timestamp from = later.front().begin + (later.front().end - later.front().begin) / 2;
@@ -70,7 +70,7 @@ std::optional<double> ServiceLevelWatch::BoundOf(ServiceIndicator indicator,
   if (const auto at = learnt.find(indicator); at != learnt.end()) return at->second;
   const std::optional<double> now =
       LearntBound(values, InfoOf(indicator).worse, bound.number, options_);
-  // Until then it may become clearer what the first windows were; later they are forgotten.
+  // Until then, more values may refine the bound; later the first windows are forgotten.
   const auto told = static_cast<size_t>(std::ranges::count_if(values, HasValue));
   if (now && told >= size_t{2} * options_.learnt_windows) learnt.emplace(indicator, *now);
   return now;
@@ -125,7 +125,7 @@ void ServiceLevelWatch::AddEntities(const topology::Fabric& fabric, const Metric
   const int64_t from = from_of(options_.long_windows);
   const int64_t from_first =
       from_of(std::max<int64_t>(MetricSeries::kMaxWindows, options_.long_windows));
-  std::vector<std::vector<double>> gaps;  // by GPU
+  std::vector<std::vector<double>> gaps;  // indexed by GPU
   for (size_t i = 0; i < kServiceIndicatorCount; ++i) {
     const auto indicator = static_cast<ServiceIndicator>(i);
     if (IsOfAJob(indicator)) continue;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Levels of service of all jobs, GPUs, NICs and ports, one state of the records after the other.
+// Computes the service levels of all jobs, GPUs, NICs and ports for successive states of the
+// records.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class ServiceLevelWatch {
  public:
   explicit ServiceLevelWatch(const ServiceLevelOptions& options = {}) : options_(options) {}
 
-  // `fabric` and `metrics`: both null without a topology, and then of jobs alone. `rhythms`: by
-  // job, of these. Linear in entities and windows.
+  // `fabric` and `metrics` are both null without a topology; then only jobs are covered. `rhythms`
+  // is sorted by job. Takes time linear in entities and windows.
   ServiceLevels Update(const topology::Fabric* fabric, const MetricStore* metrics,
                        const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
                        Duration window);
@@ -31,7 +32,7 @@ class ServiceLevelWatch {
  private:
   using LearntBounds = std::map<ServiceIndicator, double>;
 
-  // Time lines forget; what they once told of a job is kept.
+  // Keeps the past of a job longer than the time lines do.
   struct JobPast {
     std::vector<IterationSpan> spans;
     LearntBounds learnt;
@@ -42,7 +43,7 @@ class ServiceLevelWatch {
   void AddEntities(const topology::Fabric& fabric, const MetricStore& metrics,
                    const Attribution& attribution, const std::vector<JobIterationPattern>& iteration_patterns,
                    ServiceLevels& answer);
-  // `values`: from the first window on that is remembered.
+  // `values` start at the first remembered window.
   std::optional<double> BoundOf(ServiceIndicator indicator, std::span<const double> values,
                                 LearntBounds& learnt) const;
   bool IsLearnt(ServiceIndicator indicator) const {
@@ -50,8 +51,8 @@ class ServiceLevelWatch {
   }
 
   const ServiceLevelOptions options_;
-  std::map<std::string, JobPast> jobs_;      // by id: those of the last state
-  std::map<Entity, LearntBounds> entities_;  // those that had to learn
+  std::map<std::string, JobPast> jobs_;      // indexed by job ID; only jobs of the last state
+  std::map<Entity, LearntBounds> entities_;  // entities with learnt bounds
 };
 
 }  // namespace rocescope

@@ -19,7 +19,7 @@ Timestamp At(double window) {
          Duration(static_cast<int64_t>(window * static_cast<double>(kWindow.count())));
 }
 
-// Iterations of the job with number 0, from window `begin` on: how long each takes, in windows.
+// Iterations of job 0 from window `begin` on, with their lengths in windows.
 JobIterationPattern IterationPattern(double begin, const std::vector<double>& lengths) {
   JobIterationPattern iteration_pattern{.job = 0, .period = kWindow};
   iteration_pattern.collectives.push_back({.groups = {{0, 1}}, .bytes = 1000});
@@ -45,7 +45,7 @@ ServiceLevel LevelOf(const ServiceLevels& levels, ServiceIndicator indicator, ui
   return at == levels.levels.end() ? ServiceLevel() : *at;
 }
 
-TEST(ServiceLevelWatch, AJobWithoutAIterationPatternHasNoDataYet) {
+TEST(ServiceLevelWatch, AJobWithoutAPeriodHasNoData) {
   ServiceLevelWatch watch;
   const ServiceLevels levels = watch.Update(nullptr, nullptr, OneJob(), {}, kWindow);
   EXPECT_EQ(levels.levels.size(), 4u);
@@ -53,7 +53,7 @@ TEST(ServiceLevelWatch, AJobWithoutAIterationPatternHasNoDataYet) {
   EXPECT_TRUE(watch.Update(nullptr, nullptr, {}, {}, kWindow).levels.empty());
 }
 
-TEST(ServiceLevelWatch, AJobThatGoesSlowerThanItBeganMissesItsLevel) {
+TEST(ServiceLevelWatch, AJobThatBecomesSlowerMissesItsLevel) {
   std::vector<double> lengths(40, 0.5);
   const ServiceLevels before =
       ServiceLevelWatch().Update(nullptr, nullptr, OneJob(), {IterationPattern(0, lengths)}, kWindow);
@@ -67,11 +67,11 @@ TEST(ServiceLevelWatch, AJobThatGoesSlowerThanItBeganMissesItsLevel) {
   EXPECT_DOUBLE_EQ(time.last.value(), 1e9);
   EXPECT_DOUBLE_EQ(time.within_long, 20.0 / 30);
   EXPECT_EQ(LevelOf(after, ServiceIndicator::kIterationRate).state, ServiceState::kMissed);
-  // What it sends, it sends as fast as before.
+  // It sends as fast as before while it sends.
   EXPECT_EQ(LevelOf(after, ServiceIndicator::kBusBandwidth).state, ServiceState::kMet);
 }
 
-TEST(ServiceLevelWatch, WhatAJobLearntOutlivesTheTimeLine) {
+TEST(ServiceLevelWatch, LearntBoundsOutliveTheTimeLine) {
   ServiceLevelWatch watch;
   watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(25, 1))}, kWindow);
   const ServiceLevels later =
@@ -82,7 +82,7 @@ TEST(ServiceLevelWatch, WhatAJobLearntOutlivesTheTimeLine) {
   EXPECT_EQ(time.within_long, 0);
 }
 
-TEST(ServiceLevelWatch, ALookThatOverlapsTheOneBeforeTakesItsPlace) {
+TEST(ServiceLevelWatch, AnOverlappingSearchReplacesTheOneBefore) {
   ServiceLevelWatch watch;
   watch.Update(nullptr, nullptr, OneJob(), {IterationPattern(0, std::vector<double>(20, 1))}, kWindow);
   const ServiceLevels again = watch.Update(nullptr, nullptr, OneJob(),
@@ -115,7 +115,7 @@ class WithFabric : public testing::Test {
   MetricStore metrics_{fabric_, {.window = kWindow}};
 };
 
-TEST_F(WithFabric, OneNicThatSendsAgainAllTheTimeMissesAndItsPeersDoNot) {
+TEST_F(WithFabric, ANicWithPermanentRetransmissionsMissesItsLevel) {
   Reads(Metric::kPacketSequenceError,
         [](uint32_t nic, int64_t window) { return nic == 1 ? static_cast<uint64_t>(window) : 7; });
   const ServiceLevels levels = Levels();
@@ -128,8 +128,8 @@ TEST_F(WithFabric, OneNicThatSendsAgainAllTheTimeMissesAndItsPeersDoNot) {
             ServiceState::kNoData);
 }
 
-TEST_F(WithFabric, ABoundMayBeLearntInsteadOfGiven) {
-  // NIC 1 always did so, NIC 2 does since window 20.
+TEST_F(WithFabric, ABoundMayBeLearnt) {
+  // NIC 1 has always had errors, NIC 2 since window 20.
   Reads(Metric::kPacketSequenceError, [](uint32_t nic, int64_t window) {
     const int64_t since = nic == 1 ? 0 : nic == 2 ? 20 : 40;
     return static_cast<uint64_t>(std::max<int64_t>(0, window - since));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far each GPU of a job is from the others.
+// Compares the utilisation of each GPU with the other GPUs of its job.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 
 namespace rocescope {
 
-// By GPU and window from `from` on and before `until`: points between its utilisation and the
-// median of its job's in that window. Not a number: not of a job, not read, or fewer than three of
-// the job were.
+// Returns by GPU and window in [from, until) the absolute difference in percentage points between
+// the GPU's utilisation and the median of its job. NaN: the GPU belongs to no job, was not read, or
+// fewer than three GPUs of the job were read.
 std::vector<std::vector<double>> UtilisationGaps(
     const MetricStore& metrics, size_t gpus,
     const std::vector<std::vector<topology::GpuIndex>>& by_job, int64_t from, int64_t until);

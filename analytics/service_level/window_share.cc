@@ -39,7 +39,7 @@ void Judge(std::span<const double> values, std::optional<double> bound,
   uint32_t out_short = 0;
   uint32_t of_short = 0;
   uint32_t out_long = 0;
-  size_t age = size;  // of the newest value
+  size_t age = size;  // age of the newest value in windows
   for (size_t back = 0; back < size; ++back) {
     const double value = values[values.size() - 1 - back];
     if (!HasValue(value)) continue;
@@ -59,7 +59,7 @@ void Judge(std::span<const double> values, std::optional<double> bound,
   if (!bound || level.windows == 0 || is_stale) return;
   level.within_short = 1 - static_cast<double>(out_short) / of_short;
   level.within_long = 1 - static_cast<double>(out_long) / level.windows;
-  // In windows, not shares: 3 of 60 are 5 %, whatever the rounding.
+  // Compare numbers of windows, not shares: 3 of 60 are 5 %, independently of rounding.
   constexpr double kRounding = 1e-9;
   const auto allowed = [&](uint32_t windows) {
     return (1 - options.objective) * windows + kRounding;

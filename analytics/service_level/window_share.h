@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From one entity's values, window by window, to its level of service.
+// Computes an entity's service level from its values by window.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,25 @@
 
 namespace rocescope {
 
-// Not a number: the window has no value.
+// NaN means that the window has no value.
 bool HasValue(double value);
 
-// The median of the first windows that have a value, off by six of their spreads or by `slack` of
-// it, whichever is more. The spread is the median distance from the median times 1.4826, as of
-// values that are normally distributed: less than half of them may be faulty without harm.
+// Returns the median of the first windows with a value, moved in the bad direction by six spreads
+// or by the share `slack` of the median, whichever is larger. The spread is 1.4826 times the median
+// absolute deviation, as for a normal distribution, so that fewer than half of the windows may be
+// faulty without effect.
 std::optional<double> LearntBound(std::span<const double> values, Worse worse, double slack,
                                   const ServiceLevelOptions& options);
 
 bool IsWithin(double value, double bound, Worse worse);
 
-// Fills in bound, last value, shares and state. `values`: of consecutive windows, the last one of
-// which has just come to an end; only the last `long_windows` count.
+// Fills in bound, last value, shares and state. `values` are of consecutive windows up to the
+// latest complete one; only the last `long_windows` count.
 //
-// The short window is that of the last `short_windows` values, as some come from tellers that are
-// slower than windows; without a value in the newer half of the long window there is no data. The
-// long one is below the objective when as many windows were out of bounds as are more than it may
-// miss when it is full: at a beginning, one bad window in three would say nothing yet.
+// The short window consists of the last `short_windows` windows with a value, because some sources
+// report less often than once per window. Without a value in the newer half of the long window, the
+// state is kNoData. The long window is below the objective if more windows are out of bounds than a
+// full long window tolerates; otherwise one bad window among the first three would already count.
 void Judge(std::span<const double> values, std::optional<double> bound,
            const ServiceLevelOptions& options, ServiceLevel& level);
 

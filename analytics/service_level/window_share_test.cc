@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kNo = std::numeric_limits<double>::quiet_NaN();
 
-// With an objective of 0.95, a long window of 60 may miss three and a short one of five none.
+// With an objective of 0.95, a long window of 60 tolerates three bad windows and a short one of
+// five none.
 ServiceLevel Judged(const std::vector<double>& values, std::optional<double> bound = 10) {
   ServiceLevel level{.indicator = ServiceIndicator::kGpuTemperature};  // high is bad
   Judge(values, bound, {}, level);
@@ -39,7 +40,7 @@ TEST(WindowShare, ThreeWindowsOutOfSixtyAreARiskAndFourAreAMiss) {
   EXPECT_DOUBLE_EQ(missed.within_long, 56.0 / 60);
 }
 
-TEST(WindowShare, WhatIsLongOverIsNoMiss) {
+TEST(WindowShare, AnOldViolationIsNoMiss) {
   const ServiceLevel level = Judged(Then(Then({}, 50, 11), 5, 1));
   EXPECT_EQ(level.state, ServiceState::kMet);
   EXPECT_DOUBLE_EQ(level.within_long, 5.0 / 55);
@@ -53,7 +54,7 @@ TEST(WindowShare, OneBadWindowAtTheBeginningIsARiskAlone) {
   EXPECT_EQ(Judged({1, 1, 11}).state, ServiceState::kAtRisk);
 }
 
-TEST(WindowShare, WithoutAValueLatelyOrWithoutABoundThereIsNoData) {
+TEST(WindowShare, WithoutARecentValueOrABoundThereIsNoData) {
   EXPECT_EQ(Judged({}).state, ServiceState::kNoData);
   EXPECT_EQ(Judged({kNo, kNo}).state, ServiceState::kNoData);
   EXPECT_EQ(Judged({1, 2, 3}, std::nullopt).state, ServiceState::kNoData);
@@ -63,7 +64,7 @@ TEST(WindowShare, WithoutAValueLatelyOrWithoutABoundThereIsNoData) {
   EXPECT_EQ(stale.last, 1);
 }
 
-TEST(WindowShare, ATellerThatIsSlowerThanWindowsFillsTheShortOneWithItsLastValues) {
+TEST(WindowShare, ASlowSourceFillsTheShortWindowWithItsLastValues) {
   const ServiceLevel level = Judged({1, kNo, kNo, 1, kNo, kNo, 11, kNo, kNo});
   EXPECT_EQ(level.state, ServiceState::kAtRisk);
   EXPECT_DOUBLE_EQ(level.within_short, 2.0 / 3);
@@ -76,7 +77,7 @@ TEST(LearntBound, IsSixSpreadsOffTheMedian) {
   EXPECT_DOUBLE_EQ(LearntBound(past, Worse::kLow, 0, {}).value(), 104 - 6 * 1.4826 * 2);
 }
 
-TEST(LearntBound, LeavesAtLeastTheSlackWhereAllIsAlike) {
+TEST(LearntBound, LeavesAtLeastTheSlackForConstantValues) {
   EXPECT_DOUBLE_EQ(LearntBound(std::vector<double>(8, 40), Worse::kLow, 0.25, {}).value(), 30);
 }
 

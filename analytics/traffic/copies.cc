@@ -8,12 +8,12 @@
 namespace rocescope {
 namespace {
 
-// Copies of a packet may lie on both sides of a capture's edge.
+// Copies of a packet may be on both sides of the start or end of a capture.
 constexpr int64_t kSmallDifference = 16;
-constexpr int64_t kSmallShare = 64;  // one packet in so many
+constexpr int64_t kSmallShare = 64;  // one packet in this many
 
-// The one that showed most first copies; of equals, the one that showed most of what happened
-// besides, so that the answer does not depend on the order in which captures were named.
+// Orders views by first copies; ties are resolved by other counts, so that the result does not
+// depend on the order of captures.
 bool ShowsLess(const CopyView& a, const CopyView& b) {
   const auto rank = [](const FlowCounts& c) {
     return std::tuple(c.FirstCopies(), c.packets, c.payload_bytes, c.bytes, c.ce_marked);
@@ -28,7 +28,7 @@ bool HaveNoKindInCommon(const FlowCounts& a, const FlowCounts& b) {
   return true;
 }
 
-// Other kinds of packets may well be marked otherwise: that is no change.
+// Other kinds of packets may have other header fields, which is not a change.
 void AddOtherKinds(FlowCounts& total, const FlowCounts& other) {
   const FlowCounts kept = total;
   total += other;
@@ -52,7 +52,7 @@ std::vector<CopyView> SequencedOf(std::span<const CopyView> views) {
 
 int64_t ShownBy(const FlowCounts& counts) { return static_cast<int64_t>(counts.SequencedCopies()); }
 
-// Two of the views show the same packet.
+// Whether two of the views show the same packet.
 bool ShowTheSame(std::span<const CopyView> views) {
   for (size_t i = 0; i < views.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
@@ -60,7 +60,7 @@ bool ShowTheSame(std::span<const CopyView> views) {
         const PsnSpan& a = views[i].spans[space];
         const PsnSpan& b = views[j].spans[space];
         if (a.IsEmpty() || b.IsEmpty()) continue;
-        // Where a view's responses begin is an estimate.
+        // The start of a view's responses is only an estimate.
         if (a.last == b.last || (space == 0 && a.first == b.first)) return true;
       }
     }
@@ -68,7 +68,7 @@ bool ShowTheSame(std::span<const CopyView> views) {
   return false;
 }
 
-// How many sequenced packets of the views' common span `view` did not show, at most.
+// Returns an upper bound of the sequenced packets in the common span that `view` did not show.
 int64_t RoomIn(const CopyView& view, std::span<const CopyView> views) {
   int64_t room = std::max<int64_t>(0, view.skipped);
   for (size_t space = 0; space < 2; ++space) {
@@ -86,7 +86,7 @@ int64_t RoomIn(const CopyView& view, std::span<const CopyView> views) {
   return room;
 }
 
-// As far as sequence numbers tell, no packet is in more than one view.
+// Whether no packet is in several views, according to the sequence numbers.
 bool FitTogether(std::span<const CopyView> views) {
   int64_t shown = 0;
   for (const CopyView& view : views) shown += ShownBy(*view.counts);
@@ -95,7 +95,7 @@ bool FitTogether(std::span<const CopyView> views) {
   });
 }
 
-// A tap says of itself that there was no more than it showed, and another showed more.
+// Whether one tap shows a complete sequence while another tap showed more packets.
 bool Contradict(std::span<const CopyView> views, int64_t most) {
   const int64_t tolerated = kSmallDifference + most / kSmallShare;
   return std::any_of(views.begin(), views.end(), [&](const CopyView& view) {
@@ -114,9 +114,9 @@ FlowCounts BestOf(std::span<const CopyView> views) {
     }
   }
   for (const CopyView& view : views) {
-    // A mark that a switch sets stays, so the tap behind it shows the most.
+    // A CE mark is never removed, so the last tap on the path shows most of them.
     total.ce_marked = std::max(total.ce_marked, view.counts->ce_marked);
-    // The round trip is what the tap next to the requester sees; others see a part of it.
+    // The tap next to the requester sees the whole round trip; others see a part of it.
     if (MeanOf(view.counts->ack_round_trip) > MeanOf(total.ack_round_trip)) {
       total.ack_round_trip = view.counts->ack_round_trip;
     }

@@ -36,7 +36,7 @@ void AddTo(DurationSummary& to, const DurationSummary& from) {
   if (from.count == 0) return;
   to.minimum = to.count == 0 ? from.minimum : std::min(to.minimum, from.minimum);
   to.maximum = std::max(to.maximum, from.maximum);
-  // Times as far apart as they can be, a few times over, are more than 64 bits hold.
+  // The sum of a few extreme durations overflows 64 bits.
   int64_t sum = 0;
   const bool too_much = __builtin_add_overflow(to.sum.count(), from.sum.count(), &sum);
   to.sum = too_much ? Duration::max() : Duration(sum);

@@ -9,8 +9,8 @@
 namespace rocescope {
 namespace {
 
-// The words: first the sums, as VisitSums names them, then the two summaries of durations. Of a
-// summary all words are there, or none.
+// The words are the sums in the order of VisitSums, followed by the two duration summaries. A
+// summary is stored completely or not at all.
 constexpr size_t kSums = kOperationClassCount + kMessageSizeBins + kNakKindCount + 9;
 constexpr size_t kSummaryWords = 4;
 constexpr uint64_t kSumBits = (uint64_t{1} << kSums) - 1;
@@ -21,7 +21,7 @@ static_assert(kSums + 2 * kSummaryWords <= 64);
 
 using Sums = std::array<uint64_t, kSums>;
 
-// `visit` takes each sum of `counts`, const or not.
+// Calls `visit` with each sum of `counts`, const or not.
 template <typename Counts, typename Visit>
 void VisitSums(Counts& counts, Visit visit) {
   for (auto& packets : counts.class_packets) visit(packets);

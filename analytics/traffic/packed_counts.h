@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FlowCounts for keeping: of most flows all but a few sums are zero for ever, and take no room.
+// A compact form of FlowCounts that stores only non-zero values, because most counts of most flows
+// remain zero.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@ class PackedCounts {
   PackedCounts& operator+=(const FlowCounts& later);
   FlowCounts Unpacked() const;
 
-  // Starts loading what the next `+=` touches outside of this object.
+  // Prefetches the memory that the next `+=` uses outside of this object.
   void Approach() const { __builtin_prefetch(words_.get()); }
 
  private:
   void MakeRoom(uint64_t needed);
 
   FlowOutline outline_;
-  uint64_t present_ = 0;  // a bit for each word of FlowCounts that is in `words_`
+  uint64_t present_ = 0;  // one bit for each word of FlowCounts stored in `words_`
   std::unique_ptr<uint64_t[]> words_;
 };
 

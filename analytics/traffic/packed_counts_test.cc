@@ -18,7 +18,7 @@ FlowRecord Writes(uint32_t packets) {
   return record;
 }
 
-// A few of the fields have something in them.
+// A few of the fields are non-zero.
 FlowRecord RecordOf(std::mt19937& random) {
   FlowRecord record = Writes(1 + random() % 9);
   const auto sometimes = [&] { return random() % 4 == 0 ? random() % 1000 : 0; };
@@ -57,7 +57,7 @@ TEST(PackedCounts, AddUpOneSum) {
   EXPECT_EQ(packed.Unpacked().packets, 7u);
 }
 
-TEST(PackedCounts, AreWhatFlowCountsAre) {
+TEST(PackedCounts, MatchFlowCounts) {
   std::mt19937 random(1);
   for (int flow = 0; flow < 100; ++flow) {
     PackedCounts packed;
@@ -71,7 +71,7 @@ TEST(PackedCounts, AreWhatFlowCountsAre) {
   }
 }
 
-TEST(PackedCounts, IgnoreWhatHasNoPackets) {
+TEST(PackedCounts, IgnoreRecordsWithoutPackets) {
   PackedCounts packed;
   packed += CountsOf(Writes(3));
   const FlowCounts before = packed.Unpacked();

@@ -8,16 +8,16 @@ namespace rocescope {
 namespace {
 
 constexpr uint32_t kEvictionCandidates = 16;
-constexpr size_t kMaxCuts = 256;  // of one flow, to come
+constexpr size_t kMaxCuts = 256;  // pending cuts of one flow
 constexpr size_t kMaxEarlyCuts = 65536;
 int64_t Unwrap(int64_t near, uint32_t psn) {
   return near + PsnDistance(static_cast<uint32_t>(near) & k24BitMask, psn);
 }
 
-// Of the PSNs skipped by an incarnation before, some may come in this one.
+// PSNs missing in the previous incarnation may appear in this one.
 uint64_t Positive(uint64_t missing) { return static_cast<int64_t>(missing) < 0 ? 0 : missing; }
 
-// `streams` are in the order of their taps.
+// `streams` is sorted by tap.
 template <typename Visit>
 void ForEachTapPair(const std::vector<FlowStream>& streams, Visit visit) {
   for (size_t i = 0; i < streams.size(); ++i) {
@@ -96,12 +96,12 @@ TrafficTotals::History& TrafficTotals::HistoryOf(Flow& flow) {
 
 void TrafficTotals::AddLate(Stream& stream, Flow& flow, const FlowRecord& record) {
   ++statistics_.late_records;
-  // Of an incarnation whose sum is made.
+  // The record belongs to an incarnation whose sum is complete.
   if (flow.history != nullptr && record.last_seen < flow.history->begins) return;
   stream.counts += CountsOf(record);
 }
 
-// Of the present incarnation.
+// For the current incarnation.
 PsnSpans TrafficTotals::SpansOf(const Stream& stream) {
   PsnSpans spans = stream.spans;
   if (stream.now != nullptr) {
@@ -110,7 +110,7 @@ PsnSpans TrafficTotals::SpansOf(const Stream& stream) {
   return spans;
 }
 
-// Which part of the sequence the stream has shown.
+// Updates the part of the sequence that the stream has shown.
 void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record) {
   const uint32_t responses =
       record.class_packets[static_cast<size_t>(OperationClass::kReadResponse)];
@@ -121,12 +121,12 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
     const int64_t furthest = is_only ? SpansOf(stream)[space].last : flow.history->furthest[space];
     const int64_t last =
         furthest != PsnSpan::kNone ? Unwrap(furthest, psns.last_psn) : psns.last_psn;
-    // Records say where the requests begin, but not the responses.
+    // Records contain the start of the requests, but not of the responses.
     const int64_t first =
         space == 0 ? Unwrap(last, record.first_request_psn) : last - (int64_t{responses} - 1);
     const PsnSpan& before = stream.spans[space];
     int64_t skipped = psns.missing;
-    // A long gap looks like a restart, and then is not in `unseen`.
+    // A long gap looks like a restart and is then not in `unseen`.
     if (psns.restarts > 0 && !before.IsEmpty()) {
       skipped += std::max<int64_t>(0, first - before.last - 1);
     }
@@ -136,7 +136,7 @@ void TrafficTotals::Follow(Stream& stream, Flow& flow, const FlowRecord& record)
   }
 }
 
-// The best views of all intervals up to the open one.
+// Combines the views of all intervals up to the open one.
 FlowCounts TrafficTotals::ByInterval(const Flow& flow, bool& copies) const {
   std::vector<CopyView> views;
   for (uint32_t i = flow.first_stream; i != kNone; i = streams_[i].next) {
@@ -171,7 +171,7 @@ void TrafficTotals::CloseInterval(Flow& flow) {
 
 void TrafficTotals::Cut(const FlowKey& key, Timestamp time) {
   const uint32_t flow = Find(key);
-  // Those of flows that never send a record would stay for ever.
+  // Cuts of flows that never send a record would remain forever.
   if (flow == kNone && early_cuts_.size() >= kMaxEarlyCuts) early_cuts_.clear();
   std::vector<Timestamp>& cuts = flow == kNone ? early_cuts_[key] : HistoryOf(flows_[flow]).cuts;
   if (std::find(cuts.begin(), cuts.end(), time) != cuts.end()) return;
@@ -244,7 +244,7 @@ uint32_t TrafficTotals::FindOrAdd(const FlowRecord& record) {
   uint32_t number = flows_[flow].first_stream;
   while (number != kNone && !is_it(number)) number = streams_[number].next;
   if (number == kNone) number = AddStream(flow, record);
-  if (is_new) index_.Insert(record.flow, flow);  // now that it has its key
+  if (is_new) index_.Insert(record.flow, flow);  // after its key is set
   hints_.Remember(record.hint, number);
   return number;
 }
@@ -285,7 +285,8 @@ uint32_t TrafficTotals::TakeStream(uint32_t kept_flow) {
     }
     if (victim != kNone) Evict(victim);
   }
-  if (free_streams_.empty()) {  // with one flow that has them all, one more is the lesser evil
+  // One flow has all streams: exceeding the limit by one is the lesser evil.
+  if (free_streams_.empty()) {
     streams_.emplace_back();
     return static_cast<uint32_t>(streams_.size() - 1);
   }
@@ -315,7 +316,7 @@ FlowCounts TrafficTotals::SumOf(const Stream& stream) {
   return sum;
 }
 
-// What the present incarnation carried.
+// Returns what the current incarnation carried.
 JoinedView TrafficTotals::PresentOf(const Flow& flow) const {
   std::vector<FlowCounts> counts;
   std::vector<CopyView> views;
@@ -376,20 +377,20 @@ FlowSummary TrafficTotals::SummaryOf(const Flow& flow, const JoinedView& present
   return summary;
 }
 
-// By the streams that it had in its last answer.
+// Undoes the flow's vote, with the streams of its last answer.
 void TrafficTotals::TakeVoteBack(Flow& flow) {
   if (flow.vote == 0) return;
   votes_.Add(summaries_->Find(KeyOf(flow), &FlowSummary::flow)->streams, -flow.vote);
   flow.vote = 0;
 }
 
-// Before the votes are counted: what the flow says of itself.
+// Call this before counting the votes: determines the flow's own vote.
 FlowSummary TrafficTotals::Summarize(Flow& flow) {
   TakeVoteBack(flow);
   const JoinedView present = PresentOf(flow);
   FlowSummary summary = SummaryOf(flow, present);
   const bool one_tap = summary.streams.front().tap == summary.streams.back().tap;
-  flow.untold = !one_tap && !present.told;  // ACKs and CNPs have no sequence
+  flow.untold = !one_tap && !present.told;  // ACKs and CNPs have no sequence numbers
   if (!one_tap && present.told) {
     flow.vote = present.parts ? 1 : -1;
     votes_.Add(summary.streams, flow.vote);
@@ -402,7 +403,7 @@ std::shared_ptr<const FlowSummaries> TrafficTotals::Summaries() {
   const auto by_key = [this](uint32_t a, uint32_t b) {
     return KeyOf(flows_[a]) < KeyOf(flows_[b]);
   };
-  // A place that was freed may have another flow by now, and be here twice.
+  // A freed slot may be used by another flow now and appear twice.
   const auto order = [&](std::vector<uint32_t>& flows) {
     std::erase_if(flows, [this](uint32_t i) { return flows_[i].first_stream == kNone; });
     std::ranges::sort(flows, by_key);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flow records summed up: what each direction of each queue pair carried, every packet counted once
-// however many taps and hops showed it, and apart for each owner of the queue pair number.
+// Sums flow records for each direction of each queue pair and each owner of its number. Every
+// packet counts once, however many taps and hops showed it.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@
 
 namespace rocescope {
 
-// A tap that showed the flow, and with which TTL.
+// A tap that observed the flow, and the TTL there.
 struct FlowStream {
   TapId tap = 0;
   uint8_t ttl = 0;
@@ -34,9 +34,9 @@ struct FlowStream {
   friend bool operator==(const FlowStream&, const FlowStream&) = default;
 };
 
-// What a flow carried until its queue pair number changed hands.
+// What a flow carried until its queue pair number changed owner.
 struct FlowIncarnation {
-  std::optional<Timestamp> until;  // unset: the present one
+  std::optional<Timestamp> until;  // unset: the current one
   FlowCounts counts;
 
   friend bool operator==(const FlowIncarnation&, const FlowIncarnation&) = default;
@@ -45,12 +45,13 @@ struct FlowIncarnation {
 // One direction of a queue pair.
 struct FlowSummary {
   FlowKey flow;
-  FlowCounts total;                           // of all incarnations
-  std::vector<FlowIncarnation> incarnations;  // in order of time; none if `total` is the only one
-  std::vector<FlowStream> streams;            // by tap and falling TTL
-  TapAgreement agreement = TapAgreement::kAgree;  // over the present incarnation
+  FlowCounts total;                           // over all incarnations
+  std::vector<FlowIncarnation> incarnations;  // sorted by time; empty if `total` is the only one
+  std::vector<FlowStream> streams;            // sorted by tap, then descending TTL
+  // Agreement of the taps in the current incarnation.
+  TapAgreement agreement = TapAgreement::kAgree;
 
-  // What was carried during the connection that has this valid_until; nullptr if nothing was.
+  // Returns what was carried during the connection with this valid_until; nullptr: nothing.
   const FlowCounts* Of(std::optional<Timestamp> valid_until) const;
 
   uint64_t ClassPackets(OperationClass c) const { return total.ClassPackets(c); }
@@ -59,16 +60,16 @@ struct FlowSummary {
   friend bool operator==(const FlowSummary&, const FlowSummary&) = default;
 };
 
-using FlowSummaries = Chunks<FlowSummary>;  // by key
+using FlowSummaries = Chunks<FlowSummary>;  // sorted by key
 
-// What flows with sequence numbers say of two taps: whether they show parts of one whole, as two
-// files of one port do, or copies.
+// Votes of flows with sequence numbers on whether two taps show parts of the traffic (such as two
+// files of one port) or copies.
 class TapVotes {
  public:
-  // `streams` are in the order of their taps; a vote is above 0 for parts, below 0 for copies.
+  // `streams` are sorted by tap. A positive vote is for parts, a negative one for copies.
   void Add(const std::vector<FlowStream>& streams, int vote);
   bool ForParts(const std::vector<FlowStream>& streams) const;
-  // Whether any two taps were judged otherwise when this was asked before.
+  // Whether the result changed for any two taps since the last call.
   bool TakeChange();
 
  private:
@@ -81,32 +82,35 @@ class TapVotes {
 
 struct TrafficLimits {
   size_t streams = kFlowCapacity;
-  size_t closed_incarnations = 16384;  // kept apart; older ones count as one
+  // Number of incarnations kept separately; older ones are merged.
+  size_t closed_incarnations = 16384;
 };
 
 struct TrafficStatistics {
   uint64_t flows_evicted = 0;
-  FlowCounts evicted;         // what these had carried
-  uint64_t late_records = 0;  // came after a later interval's: only their own tap counts them
-  uint64_t incarnations_merged = 0;  // no longer kept apart
+  FlowCounts evicted;  // traffic of the evicted flows
+  // Records older than the flow's open interval: counted only for their own tap.
+  uint64_t late_records = 0;
+  uint64_t incarnations_merged = 0;  // incarnations merged because of the limit
 };
 
-// When the streams are full, a new one takes the place of the flow that has been quiet longest
-// among a few that a clock hand points at. What that one carried stays in the statistics.
+// When the table of streams is full, a new stream replaces the flow that has been idle longest
+// among a few candidates (clock algorithm). The counts of the evicted flow remain in the
+// statistics.
 class TrafficTotals {
  public:
   explicit TrafficTotals(const TrafficLimits& limits = {}) : limits_(limits) {}
 
   void Add(const FlowRecord& record);
-  // Starts loading what the record will be added to: worth it a few records ahead.
+  // Prefetches the entry for a record. Call it a few records before Add.
   void Approach(const FlowRecord& record) const;
 
-  // Packets of the flow from `time` on are another incarnation's: a record that ends before counts
-  // to the old one, any other to the new one. The flow's records may still be to come.
+  // Starts a new incarnation of the flow at `time`: a record that ends before counts for the old
+  // incarnation, any other for the new one. Records of the flow may arrive later.
   void Cut(const FlowKey& flow, Timestamp time);
 
-  // Those of flows that changed since the last call are worked out anew; the others are shared with
-  // what it returned, and if none changed it is the very same.
+  // Recomputes the flows that changed since the last call and shares all others with the previous
+  // result; without any change it returns the same object.
   std::shared_ptr<const FlowSummaries> Summaries();
 
   const TrafficStatistics& Statistics() const { return statistics_; }
@@ -114,9 +118,9 @@ class TrafficTotals {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // What a stream showed in its flow's open interval.
+  // What a stream showed in the flow's open interval.
   struct Interval {
-    bool open = false;  // it showed anything
+    bool open = false;  // whether it showed anything
     PsnSpans spans;
     int64_t skipped = 0;
     FlowCounts counts;
@@ -126,35 +130,37 @@ class TrafficTotals {
     TapId tap = 0;
     uint8_t ttl = 0;
     uint32_t flow = kNone;
-    uint32_t next = kNone;  // of the same flow
-    // To be compared with other streams. Once a flow had an interval with one stream alone, that
-    // one has none, as long as no other comes: it adds up at once, and takes half of the memory.
+    uint32_t next = kNone;  // next stream of the same flow
+    // The open interval, for comparison with other streams. Null while the flow had at least one
+    // interval with this stream only and no other stream exists: then counts are added immediately,
+    // and the memory is halved.
     std::unique_ptr<Interval> now;
-    // Of the present incarnation, without `now`:
+    // For the current incarnation, without `now`:
     PsnSpans spans;
     int64_t skipped = 0;
     PackedCounts counts;
   };
-  // What few flows have.
+  // Rarely needed data.
   struct History {
-    Timestamp begins = Timestamp::min();  // of the present incarnation
-    std::vector<Timestamp> cuts;          // to come
+    Timestamp begins = Timestamp::min();  // start of the current incarnation
+    std::vector<Timestamp> cuts;          // future cuts
     std::vector<FlowIncarnation> ended;
-    std::unique_ptr<FlowCounts> merged;  // incarnations before those
-    // With several streams, of the present incarnation:
-    FlowCounts joined;  // the best of each closed interval
-    std::array<int64_t, 2> furthest = {PsnSpan::kNone, PsnSpan::kNone};  // PSNs shown by any stream
+    std::unique_ptr<FlowCounts> merged;  // older incarnations, merged
+    // For the current incarnation, if there are several streams:
+    FlowCounts joined;  // combined counts of each closed interval
+    // Highest PSNs shown by any stream.
+    std::array<int64_t, 2> furthest = {PsnSpan::kNone, PsnSpan::kNone};
   };
   struct Flow {
-    uint32_t first_stream = kNone;  // kNone: the place is free
+    uint32_t first_stream = kNone;  // kNone: the slot is free
     uint32_t stream_count = 0;
-    Timestamp interval;       // the open one's start
-    bool has_copies = false;  // two streams showed the same packet of the present incarnation
-    // The open interval is in `joined` already, as its first stream has it.
+    Timestamp interval;       // start of the open interval
+    bool has_copies = false;  // two streams showed the same packet of the current incarnation
+    // `joined` already contains the open interval as shown by its first stream.
     bool joined_now = false;
-    bool changed = false;  // since the last answer,
-    bool untold = false;   // in which it could not be said whether taps show parts of it,
-    int8_t vote = 0;       // or what it said of its taps
+    bool changed = false;  // changed since the last answer
+    bool untold = false;   // it was unknown in the last answer whether the taps show parts
+    int8_t vote = 0;       // vote about its taps in the last answer
     std::unique_ptr<History> history;
   };
   const FlowKey& KeyOf(const Flow& flow) const { return streams_[flow.first_stream].key; }
@@ -185,19 +191,20 @@ class TrafficTotals {
 
   TrafficLimits limits_;
   FlowPlaces index_;
-  HintCache hints_;  // of streams
+  HintCache hints_;  // stream hints
   std::vector<Stream> streams_;
   std::vector<Flow> flows_;
   std::vector<uint32_t> free_streams_;
   std::vector<uint32_t> free_flows_;
-  std::unordered_map<FlowKey, std::vector<Timestamp>, FlowKeyHash> early_cuts_;  // no record yet
-  std::deque<uint32_t> ended_order_;  // flows, one entry for each ended incarnation
+  // Cuts of flows without a record yet.
+  std::unordered_map<FlowKey, std::vector<Timestamp>, FlowKeyHash> early_cuts_;
+  std::deque<uint32_t> ended_order_;  // flows, one entry per ended incarnation
   uint32_t hand_ = 0;
   TrafficStatistics statistics_;
 
   std::shared_ptr<const FlowSummaries> summaries_ = std::make_shared<const FlowSummaries>();
   std::vector<uint32_t> changed_;  // flows
-  std::vector<FlowKey> gone_;      // evicted since
+  std::vector<FlowKey> gone_;      // evicted since the last answer
   TapVotes votes_;
 };
 

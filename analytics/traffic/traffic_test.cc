@@ -18,7 +18,7 @@ FlowKey FlowTo(uint32_t qpn) {
           .destination_qpn = {qpn}};
 }
 
-// `packets` packets of a class, of 1000 octets of payload if they are WRITEs.
+// `packets` packets of a class, with 1000 bytes of payload if they are WRITEs.
 FlowRecord RecordOf(size_t operation, uint32_t packets, TapId tap = 0, uint8_t ttl = 64) {
   FlowRecord record{.flow = FlowTo(17), .tap = tap, .ttl = ttl, .packets = packets};
   record.class_packets[operation] = packets;
@@ -38,7 +38,7 @@ FlowSummary SummaryOf(const std::vector<FlowRecord>& records) {
   return summaries.at(0);
 }
 
-TEST(TrafficTotals, KnowNothingAtFirst) { EXPECT_TRUE(TrafficTotals().Summaries()->empty()); }
+TEST(TrafficTotals, AreEmptyAtFirst) { EXPECT_TRUE(TrafficTotals().Summaries()->empty()); }
 
 TEST(TrafficTotals, AddUpTheIntervalsOfAStream) {
   const FlowSummary summary = SummaryOf({RecordOf(kWrites, 3), RecordOf(kWrites, 4)});
@@ -60,15 +60,15 @@ TEST(TrafficTotals, AddRequestsAndResponsesTogether) {
   EXPECT_EQ(total.restarts, 44u);
 }
 
-TEST(TrafficTotals, TakeControlOutOfTheDataBytes) {
+TEST(TrafficTotals, ExcludeControlFromDataBytes) {
   FlowRecord record = RecordOf(kWrites, 5);
   record.control_messages = 1;
   record.control_bytes = 64;
   EXPECT_EQ(SummaryOf({record}).DataBytes(), 4936u);
 }
 
-// Captures whose clocks jump from the epoch to its end and back.
-TEST(TrafficTotals, StopDurationsAtTheirGreatest) {
+// Captures with clocks that jump from the epoch to its end and back.
+TEST(TrafficTotals, SaturateDurations) {
   FlowRecord record = RecordOf(kWrites, 1);
   record.message_gap = {
       .count = 1, .sum = Duration::max() - Duration(1), .minimum = {}, .maximum = Duration(1)};
@@ -89,7 +89,7 @@ TEST(TrafficTotals, KeepTheExtremesOfRoundTrips) {
   EXPECT_EQ(sum.maximum, Duration(20));
 }
 
-TEST(TrafficTotals, SpanFromTheFirstSightToTheLast) {
+TEST(TrafficTotals, SpanFromTheFirstObservationToTheLast) {
   FlowRecord early = RecordOf(kWrites, 1);
   early.first_seen = FromNanoseconds(10);
   early.last_seen = FromNanoseconds(20);
@@ -116,7 +116,7 @@ TEST(TrafficTotals, CountEachPacketOnceHoweverManyHopsShowIt) {
   EXPECT_EQ(summary.total.packets, 100u);
 }
 
-TEST(TrafficTotals, TakeTheStreamThatShowsMostFirstCopies) {
+TEST(TrafficTotals, UseTheStreamWithMostFirstCopies) {
   FlowRecord retransmitted = RecordOf(kWrites, 120, 0);
   retransmitted.requests.retransmitted = 50;
   const FlowRecord clean = RecordOf(kWrites, 100, 1);
@@ -131,7 +131,7 @@ TEST(TrafficTotals, AddPacketsThatANicSendsWithAnotherTtl) {
   EXPECT_EQ(summary.DataBytes(), 100'000u);
 }
 
-TEST(TrafficTotals, DoNotAddThoseThatAnotherTapShows) {
+TEST(TrafficTotals, DoNotAddPacketsThatAnotherTapShows) {
   const FlowSummary summary =
       SummaryOf({RecordOf(kWrites, 100, 0, 64), RecordOf(kCnps, 5, 1, 255)});
   EXPECT_EQ(summary.total.packets, 100u);
@@ -143,7 +143,7 @@ TEST(TrafficTotals, AddARareKindsPacketsOnce) {
   EXPECT_EQ(summary.ClassPackets(OperationClass::kCnp), 5u);
 }
 
-TEST(TrafficTotals, KnowOfTheSequenceThoughItsAcksHaveAnotherTtlAndAreMore) {
+TEST(TrafficTotals, FollowTheSequenceDespiteMoreAcksWithAnotherTtl) {
   FlowRecord data = RecordOf(kWrites, 3, 0, 63);
   data.began = true;
   data.last_rkey = 77;
@@ -155,20 +155,20 @@ TEST(TrafficTotals, KnowOfTheSequenceThoughItsAcksHaveAnotherTtlAndAreMore) {
   EXPECT_EQ(total.payload_bytes, 3000u);
 }
 
-TEST(TrafficTotals, TakeCreditsFromTheAcksWhateverTheirTtl) {
+TEST(TrafficTotals, TakeCreditsFromAcksWithAnyTtl) {
   FlowRecord acks = RecordOf(kAcks, 5, 0, 255);
   acks.last_credits = 12;
   EXPECT_EQ(SummaryOf({RecordOf(kWrites, 100), acks}).total.last_credits, 12);
 }
 
-TEST(TrafficTotals, TakeMarksFromWhereMostAreSeen) {
+TEST(TrafficTotals, TakeMarksFromTheStreamWithMost) {
   FlowRecord before = RecordOf(kWrites, 100, 0);
   FlowRecord behind = RecordOf(kWrites, 90, 1);
   behind.ce_marked = 30;
   EXPECT_EQ(SummaryOf({before, behind}).total.ce_marked, 30u);
 }
 
-TEST(TrafficTotals, NoticeADscpThatChangesBetweenIntervals) {
+TEST(TrafficTotals, DetectADscpChangeBetweenIntervals) {
   FlowRecord first = RecordOf(kWrites, 1);
   first.dscp = 26;
   FlowRecord second = first;
@@ -195,7 +195,7 @@ TEST(TrafficTotals, ListFlowsByKeyAndStreamsByTap) {
 }
 
 // What a tap shows of one interval (100 ms each): WRITEs with PSNs from `first` to `last`, of which
-// it missed `unseen`.
+// `unseen` are missing.
 FlowRecord Shown(TapId tap, int64_t interval, uint32_t first, uint32_t last, int32_t missing = 0) {
   FlowRecord record = RecordOf(kWrites, last - first + 1 - static_cast<uint32_t>(missing), tap);
   record.interval_width = std::chrono::milliseconds(100);
@@ -226,7 +226,7 @@ TEST(Parts, OfASprayedFlowAddUp) {  // every other packet takes the other spine
   EXPECT_EQ(SummaryOf({even, odd}).total.packets, 100u);
 }
 
-TEST(Parts, OfAFlowWhosePathChangesForAWhileAddUp) {  // beyond a jump, gaps are not in `unseen`
+TEST(Parts, OfAFlowWhosePathChangesForAWhileAddUp) {  // after a jump, gaps are not in `unseen`
   FlowRecord back = Shown(0, 5, 200'100, 200'199);
   back.requests.restarts = 1;
   const FlowSummary summary = SummaryOf({Shown(0, 1, 0, 99), Shown(1, 2, 100, 200'099), back});
@@ -240,7 +240,7 @@ TEST(Parts, OfTapsThatComeAndGoAddUpThoughTheyOverlap) {
   EXPECT_EQ(summary.agreement, TapAgreement::kJoined);
 }
 
-TEST(Parts, OfWhatLossyMirrorsShowAreTheBetterOnesOfEachInterval) {
+TEST(Parts, OfLossyMirrorsAreTheBetterOnesOfEachInterval) {
   const FlowSummary summary = SummaryOf({Shown(0, 1, 0, 99, 20), Shown(1, 1, 0, 99),
                                          Shown(0, 2, 100, 199), Shown(1, 2, 100, 199, 30)});
   EXPECT_EQ(summary.total.packets, 200u);
@@ -257,7 +257,8 @@ TEST(Parts, OfAcknowledgementsAddUpWhereTheirTapsShowPartsOfOtherFlows) {
   EXPECT_EQ((*totals.Summaries())[0].total.packets, 20u);
 }
 
-TEST(Copies, CountOnceThoughTheClocksOfTheirTapsDiffer) {  // by an interval and a half
+// The clocks differ by an interval and a half.
+TEST(Copies, CountOnceIfTheClocksOfTheirTapsDiffer) {
   const FlowSummary summary =
       SummaryOf({Shown(0, 1, 0, 99), Shown(0, 2, 100, 199), Shown(1, 2, 0, 49),
                  Shown(1, 3, 50, 149), Shown(1, 4, 150, 199)});
@@ -265,7 +266,7 @@ TEST(Copies, CountOnceThoughTheClocksOfTheirTapsDiffer) {  // by an interval and
   EXPECT_EQ(summary.agreement, TapAgreement::kAgree);
 }
 
-TEST(Copies, CountOnceThoughBothLackWhatNobodySaw) {
+TEST(Copies, CountOnceIfBothLackTheSamePackets) {
   EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99, 60), Shown(1, 1, 0, 99, 60)}).total.packets, 40u);
 }
 
@@ -280,7 +281,7 @@ TEST(Copies, OfAcknowledgementsCountOnceWhereTheirTapsShowCopiesOfOtherFlows) {
   EXPECT_EQ((*totals.Summaries())[0].total.packets, 10u);
 }
 
-TEST(Copies, ThatContradictEachOtherAreTold) {  // the second tap says that there was nothing else
+TEST(Copies, ThatContradictEachOtherAreReported) {  // the second tap shows a complete sequence
   FlowRecord few = Shown(1, 1, 0, 999);
   few.class_packets[kWrites] = few.packets = 500;
   EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 999), few}).agreement, TapAgreement::kDisagree);
@@ -303,11 +304,11 @@ TEST(Copies, OfOtherKindsMayHaveAnotherDscp) {
   EXPECT_EQ(total.dscp, 0);
 }
 
-TEST(Records, OfOneIntervalAddUp) {  // the flow table gives several where a counter is full
+TEST(Records, OfOneIntervalAddUp) {  // the flow table creates several if a counter is full
   EXPECT_EQ(SummaryOf({Shown(0, 1, 0, 99), Shown(0, 1, 100, 149)}).total.packets, 150u);
 }
 
-TEST(Records, ThatComeLateCountForTheirOwnTap) {
+TEST(Records, ThatArriveLateCountForTheirOwnTap) {
   TrafficTotals totals;
   totals.Add(Shown(0, 2, 100, 199));
   totals.Add(Shown(0, 1, 0, 99));
@@ -323,7 +324,7 @@ TEST(Records, MayFillAGapOfAnEarlierInterval) {
 
 constexpr Timestamp kChange = Timestamp(std::chrono::milliseconds(250));
 
-TEST(Incarnations, AreCountedApart) {
+TEST(Incarnations, AreCountedSeparately) {
   TrafficTotals totals;
   totals.Add(Shown(0, 1, 0, 99));
   totals.Cut(FlowTo(17), kChange);
@@ -337,7 +338,7 @@ TEST(Incarnations, AreCountedApart) {
   EXPECT_EQ(summary.total.packets, 130u);
 }
 
-TEST(Incarnations, AreCountedApartThoughTheirRecordsComeLater) {
+TEST(Incarnations, AreCountedSeparatelyForLaterRecords) {
   TrafficTotals totals;
   totals.Cut(FlowTo(17), kChange);
   totals.Add(Shown(0, 1, 0, 99));
@@ -347,7 +348,7 @@ TEST(Incarnations, AreCountedApartThoughTheirRecordsComeLater) {
   EXPECT_EQ(summary.Of(std::nullopt)->packets, 10u);
 }
 
-TEST(Incarnations, ThatCarriedNothingAreNone) {
+TEST(Incarnations, WithoutTrafficAreIgnored) {
   TrafficTotals totals;
   totals.Add(Shown(0, 1, 0, 99));
   totals.Cut(FlowTo(17), kChange);
@@ -371,7 +372,7 @@ TEST(Incarnations, CountEachPacketOnceHoweverManyTapsShowIt) {
   EXPECT_EQ(summary.Of(std::nullopt)->packets, 100u);
 }
 
-TEST(Incarnations, BeyondTheirLimitAreNoLongerApartButCounted) {
+TEST(Incarnations, BeyondTheLimitAreMergedAndCounted) {
   TrafficTotals totals({.closed_incarnations = 1});
   for (int64_t interval = 1; interval <= 3; ++interval) {
     totals.Add(Shown(0, interval, 0, 99));
@@ -384,7 +385,7 @@ TEST(Incarnations, BeyondTheirLimitAreNoLongerApartButCounted) {
   EXPECT_EQ(totals.Statistics().incarnations_merged, 2u);
 }
 
-TEST(Streams, BeyondTheirLimitTakeThePlaceOfTheQuietestFlow) {
+TEST(Streams, BeyondTheLimitReplaceTheQuietestFlow) {
   TrafficTotals totals({.streams = 2});
   for (const uint32_t qpn : {11u, 12u, 13u}) {
     FlowRecord record = Shown(0, qpn, 0, 99);
@@ -399,7 +400,8 @@ TEST(Streams, BeyondTheirLimitTakeThePlaceOfTheQuietestFlow) {
   EXPECT_EQ(totals.Statistics().evicted.packets, 100u);
 }
 
-TEST(Streams, OfAnEvictedFlowAreNotTakenForThoseOfTheNext) {  // though a record's hint leads there
+// Although a record's hint refers to it.
+TEST(Streams, OfAnEvictedFlowAreNotUsedForTheNext) {
   TrafficTotals totals({.streams = 1});
   for (const uint32_t qpn : {11u, 12u, 11u}) {
     FlowRecord record = RecordOf(kWrites, 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a scheduler says of a job: which nodes, and which of their GPUs, are its for how long.
+// A scheduler's allocation of nodes and GPUs to a job.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 namespace rocescope {
 
 struct AllocatedNode {
-  std::string name;            // as the scheduler spells it
-  std::vector<uint32_t> gpus;  // as nvidia-smi counts, ascending; empty: not told
+  std::string name;            // as spelled by the scheduler
+  std::vector<uint32_t> gpus;  // numbers as in nvidia-smi, ascending; empty: unknown
 };
 
 enum class AllocationState : uint8_t {
-  kHeld,   // the nodes are the job's: running, suspended, starting or ending
-  kEnded,  // they were, until Allocation::end where that is told
+  kHeld,   // the job holds the nodes: running, suspended, starting or completing
+  kEnded,  // the job held the nodes until Allocation::end, if that is known
 };
 
 struct Allocation {
-  uint64_t id = 0;  // the scheduler's number of the job
+  uint64_t id = 0;  // the scheduler's job number
   std::string name;
   std::string user;
   AllocationState state = AllocationState::kHeld;
   std::string state_text;  // "RUNNING"
   std::vector<AllocatedNode> nodes;
   std::optional<Timestamp> start;  // in whole seconds, rounded down
-  std::optional<Timestamp> end;    // of one that is held: when its time limit is over
+  std::optional<Timestamp> end;    // while held: the time limit
 };
 
 }  // namespace rocescope

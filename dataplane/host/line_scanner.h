@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads one line of tool output from left to right. The first thing that is not there stops the
-// scanner: everything after it reads as 0 or empty, and `expected` says what was missing. So a
-// format is written down as it is printed, and checked once at its end.
+// Scans one line of tool output from left to right. The first mismatch stops the scanner: all later
+// values are 0 or empty, and `expected` describes what was missing. A format can thus be written as
+// it is printed and checked once at its end.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ class LineScanner {
  public:
   explicit LineScanner(std::string_view text) : rest_(text) {}
 
-  // Takes `text` if it comes next; never fails.
+  // Consumes `text` if it comes next; never fails.
   bool Accept(std::string_view text);
   void SkipSpaces();
 
-  // `text` must come next.
+  // Requires `text` next.
   void Literal(std::string_view text);
-  // `text` must come somewhere; the scanner stands behind its first occurrence.
+  // Requires `text` anywhere ahead and skips past its first occurrence.
   void SkipPast(std::string_view text);
-  // A number of the range, decimal with an optional sign.
+  // Requires a decimal number in the range, with an optional sign.
   int64_t Integer(int64_t lowest, int64_t highest);
-  // At least one digit, at most 16, of either case, with or without "0x".
+  // Requires 1 to 16 hexadecimal digits of either case, with or without "0x".
   uint64_t Hex();
-  // At least one character, up to the first of `stops` or the end.
+  // Requires at least one character; reads up to the first of `stops` or the end.
   std::string_view Until(std::string_view stops);
-  // Fails unless `holds`: for a value that reads well and means nothing.
+  // Fails unless `holds`; for values that are well formed but invalid.
   void Require(bool holds, std::string_view what);
 
   bool ok() const { return ok_; }

@@ -7,7 +7,7 @@ namespace {
 constexpr std::string_view kSendVia = " [send] via NET/";
 constexpr std::string_view kReceiveVia = " [receive] via NET/";
 
-// `0[1a000]`: the bracket holds a bus id before 2.18, an NVML index since.
+// `0[1a000]`: the brackets contain a bus ID before 2.18, an NVML index since then.
 int ReadRank(LineScanner& scanner) {
   const int rank = static_cast<int>(scanner.Integer(0, kMaxRanks - 1));
   scanner.Literal("[");
@@ -42,7 +42,7 @@ MessageOutcome ReadChannel(const NcclLine& frame, size_t line, NcclProcessReader
   channel.is_send = scanner.Accept(kSendVia);
   if (!channel.is_send && !scanner.Accept(kReceiveVia)) {
     if (IsCut(scanner.rest())) return Malformed("\"[send] via NET/\", \"[receive] via NET/\"");
-    return {};  // peer to peer, shared memory
+    return {};  // peer to peer, or shared memory
   }
   channel.net = scanner.Until("/");
   scanner.Literal("/");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators are printed as `comm <pointer> <word> <value> ... - <ending>`; releases differ in
-// the words, so they are read in any order and unknown ones are passed over.
+// Communicators are printed as `comm <pointer> <word> <value> ... - <ending>`. The words depend on
+// the release, so they are read in any order and unknown ones are ignored.
 #include <algorithm>
 #include <limits>
 
@@ -10,7 +10,7 @@ namespace rocescope {
 namespace {
 
 constexpr std::string_view kCommunicatorMark = "comm 0x";
-// In front stand at most "[Rank 16777215] " and a function's name.
+// At most "[Rank 16777215] " and a function name precede it.
 constexpr size_t kLatestMark = 64;
 constexpr int kInt32Min = std::numeric_limits<int32_t>::min();
 constexpr int kInt32Max = std::numeric_limits<int32_t>::max();
@@ -60,7 +60,7 @@ void ReadWord(std::string_view word, LineScanner& scanner, Words& words) {
   }
 }
 
-// The communicator that a later line of its life means, or null.
+// Returns the live communicator to which a later line refers, or null.
 NcclCommunicator* FindLive(const NcclCommunicator& read, NcclProcessReader& reader) {
   const auto found = reader.communicator_of_pointer.find(read.pointer);
   if (found == reader.communicator_of_pointer.end()) return nullptr;
@@ -104,7 +104,8 @@ MessageOutcome Apply(const Words& words, std::string_view ending, size_t line,
   } else if (ending == kComplete) {
     Complete(read, line, reader);
   } else if (ending == kDestroyed || ending == kAborted) {
-    // A log that starts late shows the end alone: that says nothing about who talked to whom.
+    // A log that starts late contains only the end of a communicator, which says nothing about its
+    // peers.
     if (NcclCommunicator* communicator = FindLive(read, reader)) {
       communicator->end_line = line;
       communicator->aborted = ending == kAborted;

@@ -17,8 +17,8 @@ void ReadSocket(LineScanner& scanner, NcclProcess& process) {
   }
 }
 
-// ` [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>`; where 2.20 merged ports,
-// ` [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [RO]; OOB ...`.
+// ` [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>`; with merged ports in 2.20: `
+// [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [RO]; OOB ...`.
 MessageOutcome ReadUsing(LineScanner& scanner, NcclProcess& process) {
   std::vector<NcclDevice> devices;
   int net_device = -1;
@@ -76,7 +76,7 @@ MessageOutcome ReadDeviceMessage(const NcclLine& frame, size_t line, NcclProcess
     return ReadVirtualDevice(scanner, line, reader.facts);
   }
   if (scanner.Accept("Bootstrap : Using ") || scanner.Accept("Bootstrap: Using ")) {
-    if (scanner.Accept("[")) scanner.SkipPast("]");  // before 2.8: an interface's index
+    if (scanner.Accept("[")) scanner.SkipPast("]");  // before 2.8: the index of an interface
     ReadSocket(scanner, reader.facts);
     return scanner.ok() ? Read() : Malformed(scanner);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An error is kept even when its line is cut: that it happened is worth more than its details.
+// An error is kept even if its line is truncated, because its occurrence matters more than its
+// details.
 #include "dataplane/host/nccl_message.h"
 
 namespace rocescope {
@@ -11,7 +12,7 @@ bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// The word behind `mark`, which may be missing.
+// Returns the word after `mark`, if present.
 std::optional<std::string_view> WordAfter(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   if (at == std::string_view::npos) return std::nullopt;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::string_view kMark = " NCCL ";
 constexpr std::array<std::string_view, 5> kLevels = {"INFO", "WARN", "TRACE", "CALL", "ABORT"};
-// A frame is short: a host name (64 on Linux), three numbers, and for WARN a source file's place.
+// A prefix is short: a host name (64 characters on Linux), three numbers, and for WARN a source
+// location.
 constexpr size_t kLongestFrame = 512;
 constexpr int kMaxWordsBeforeMark = 6;
 
@@ -30,7 +31,7 @@ bool IsHostCharacter(char c) {
          c == '.' || c == '_';
 }
 
-// "label:host:pid:tid": fills the host and both numbers, and where in the word the host begins.
+// Parses "label:host:pid:tid": sets the host, both numbers, and the offset of the host in the word.
 bool ReadOwner(std::string_view word, NcclLine& line, size_t& host_begin) {
   const size_t thread_colon = word.rfind(':');
   if (thread_colon == std::string_view::npos || thread_colon == 0) return false;
@@ -47,7 +48,7 @@ bool ReadOwner(std::string_view word, NcclLine& line, size_t& host_begin) {
   return !line.host.empty();
 }
 
-// Looks backwards from "NCCL" for `host:pid:tid [cudaDev]`.
+// Searches backwards from "NCCL" for `host:pid:tid [cudaDev]`.
 bool ReadFrame(std::string_view line, size_t from, size_t mark, NcclLine& result) {
   size_t lowest = from;
   if (mark - from > kLongestFrame) lowest = mark - kLongestFrame;

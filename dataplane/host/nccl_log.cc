@@ -15,7 +15,7 @@ namespace rocescope {
 namespace {
 
 MessageOutcome ReadMessage(const NcclLine& frame, size_t line, NcclProcessReader& reader) {
-  // Errors come last but one: a queue pair's line never holds their words.
+  // Errors are second to last, because a queue pair line never contains their words.
   constexpr std::array kFamilies = {ReadQueuePairMessage, ReadChannelMessage, ReadDeviceMessage,
                                     ReadErrorMessage, ReadCommunicatorMessage};
   for (const auto& read : kFamilies) {
@@ -25,13 +25,13 @@ MessageOutcome ReadMessage(const NcclLine& frame, size_t line, NcclProcessReader
   return {};
 }
 
-// A message that runs into the end of the text, or into the next message, may have lost its last
-// characters, and a shortened number still reads as one. These endings cannot be a shortened form.
+// A message that ends with the text, or runs into the next message, may be truncated, and a
+// truncated number is still a number. Messages with these endings cannot be truncated.
 bool ShowsItsEnd(std::string_view message) {
   return message.ends_with("COMPLETE") || message.ends_with("START") || message.ends_with('}');
 }
 
-// By number, then host, whether as a string or a view of one.
+// Orders by number, then host, for strings and string views.
 struct ProcessLess {
   using is_transparent = void;
   template <typename A, typename B>
@@ -65,7 +65,7 @@ class Parser {
     }
   }
 
-  // As far as it was read.
+  // The result for the text read so far.
   NcclLog Log() const {
     NcclLog log = log_;
     for (const NcclProcessReader& reader : readers_) {
@@ -98,16 +98,16 @@ class Parser {
     }
     NcclProcessReader scratch;
     const MessageOutcome outcome = ReadMessage(frame, log_.lines, scratch);
-    if (outcome.kind != MessageOutcome::kOther) Note("a line end: the line may be cut");
+    if (outcome.kind != MessageOutcome::kOther) Note("a line end: the line may be truncated");
   }
 
-  // The first rank prints `NCCL version 2.20.5+cuda12.4` bare.
+  // The first rank prints `NCCL version 2.20.5+cuda12.4` without a prefix.
   void ReadUnframed(std::string_view line, bool is_whole) {
     constexpr std::string_view kVersion = "NCCL version ";
-    constexpr size_t kLongestLabel = 64;  // what a launcher writes in front
+    constexpr size_t kLongestLabel = 64;  // text added by a launcher
     const size_t at = line.substr(0, kLongestLabel + kVersion.size()).find(kVersion);
     if (at == std::string_view::npos || !unframed_version_.empty()) return;
-    if (!is_whole) return Note("a line end: the line may be cut");
+    if (!is_whole) return Note("a line end: the line may be truncated");
     const std::string_view rest = line.substr(at + kVersion.size());
     if (rest.empty() || rest[0] < '0' || rest[0] > '9') return;
     unframed_version_ = rest.substr(0, std::min<size_t>(rest.find(' '), 64));

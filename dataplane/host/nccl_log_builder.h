@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: the text of a log, framed as NCCL does.
+// Builds the text of NCCL logs for tests.
 #pragma once
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ class LogText {
     return *this;
   }
 
-  // What a rank of a world of `rank_count` prints of its initialisation, as NCCL 2.20 does.
+  // Adds the line of NCCL 2.20 for the start of a rank's initialisation.
   LogText& Begin(int rank, int rank_count, std::string_view comm_id = "0xabc",
                  std::string_view pointer = "0x1000") {
     return Info(
@@ -56,7 +56,7 @@ class LogText {
     return Info(fmt::format("Channel {:02}/0 : {}[0] -> {}[0] [receive] via NET/IB/{}", channel,
                             source, destination, device));
   }
-  // A connecting queue pair as NCCL 2.20 prints it.
+  // Adds the line of NCCL 2.20 for a connecting queue pair.
   LogText& Connect(int qpn, int device = 0, int ib_device = 0) {
     return Info(
         fmt::format("NET/IB: NCCL Dev {} IbDev {} Port 1 qpn {} mtu 3 query_ece={{"
@@ -73,7 +73,7 @@ class LogText {
 
   const std::string& text() const { return text_; }
   NcclLog Parse() const { return ParseNcclLog(text_, host_ + ".log"); }
-  // The log's one process; none if it holds another number.
+  // Returns the log's only process, or an empty one if the log does not contain exactly one.
   NcclProcess Process() const {
     NcclLog log = Parse();
     return log.processes.size() == 1 ? std::move(log.processes[0]) : NcclProcess{};

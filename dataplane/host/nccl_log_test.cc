@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines are written by hand from NCCL's format strings; what is expected is what was put in.
+// The lines are written by hand according to NCCL's format strings.
 #include "dataplane/host/nccl_log.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct FrameCase {
 
 class Frame : public testing::TestWithParam<FrameCase> {};
 
-TEST_P(Frame, IsFoundBehindWhateverStandsInFront) {
+TEST_P(Frame, IsFoundAfterAnyPrefix) {
   const NcclLog log = ParseNcclLog(std::string(GetParam().line) + "\n", "x");
   ASSERT_EQ(log.processes.size(), 1u);
   EXPECT_EQ(log.processes[0].host, GetParam().host);
@@ -88,7 +88,7 @@ TEST(NcclLog, MayBeColouredAndEndInNuls) {
   EXPECT_EQ(log.malformed, 0u);
 }
 
-TEST(NcclLog, LinesOfTheProgramAreNoMessages) {
+TEST(NcclLog, IgnoresOutputOfTheProgram) {
   const NcclLog log = ParseNcclLog(
       "epoch 3 loss 0.1\nI like NCCL INFO lines\nnode0:1 [0] NCCL INFO Using network IB\n"
       "node0:1:2 NCCL INFO Using network IB\n\n",
@@ -98,7 +98,7 @@ TEST(NcclLog, LinesOfTheProgramAreNoMessages) {
   EXPECT_TRUE(log.processes.empty());
 }
 
-TEST(NcclLog, ProcessesOfOneFileAreKeptApart) {
+TEST(NcclLog, SeparatesProcessesOfOneFile) {
   const NcclLog log = ParseNcclLog(
       "a:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>\n"
       "b:1:1 [0] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>\n"
@@ -111,13 +111,13 @@ TEST(NcclLog, ProcessesOfOneFileAreKeptApart) {
   EXPECT_EQ(log.processes[2].oob_address, Address("10.0.0.3"));
 }
 
-TEST(NcclLog, AMessageWhoseLineEndGotLostDoesNotSwallowTheNext) {
+TEST(NcclLog, AMessageWithoutLineEndDoesNotHideTheNext) {
   const NcclLog log = ParseNcclLog(
       "a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0"
       "b:2:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/IB/0\n",
       "x");
   ASSERT_EQ(log.processes.size(), 2u);
-  EXPECT_TRUE(log.processes[0].channels.empty());  // its device may have lost digits
+  EXPECT_TRUE(log.processes[0].channels.empty());  // its device may be truncated
   EXPECT_EQ(log.processes[1].channels.size(), 1u);
   EXPECT_EQ(log.malformed, 1u);
 }
@@ -145,7 +145,7 @@ TEST(NcclDevices, AreReadWithTheirLinkLayer) {
   EXPECT_EQ(process.oob_address, Address("fe80::1"));
 }
 
-TEST(NcclDevices, OfAMergedOneBelongToIt) {
+TEST(NcclDevices, OfAMergedDeviceBelongToIt) {
   const NcclProcess process =
       Of("NET/IB : Using [0]={[0] mlx5_0:1/RoCE, [1] mlx5_1:1/RoCE} [1]mlx5_2:1/RoCE [RO]; "
          "OOB eth0:10.0.0.1<0>");
@@ -289,7 +289,7 @@ TEST(NcclChannel, FromEachRelease) {
             "AWS Libfabric");
 }
 
-TEST(NcclChannel, RingsAndLocalTransportsAreNone) {
+TEST(NcclChannel, IgnoresRingsAndLocalTransports) {
   const NcclLog log = LogText()
                           .Info("Channel 00/01 :    0   1   2")
                           .Info("Channel 00/0 : 0[0] -> 1[1] via P2P/IPC")
@@ -300,7 +300,7 @@ TEST(NcclChannel, RingsAndLocalTransportsAreNone) {
   EXPECT_EQ(log.malformed, 0u);
 }
 
-TEST(NcclProxy, ConnectionsTellWhoAsked) {
+TEST(NcclProxy, ConnectionsContainTheRequester) {
   const NcclProcess process =
       LogText()
           .Info("New proxy send connection 3 from local rank 5, transport 2")
@@ -355,7 +355,7 @@ TEST(NcclError, EventsNameTheDeviceOrTheQueuePair) {
   EXPECT_FALSE(event.local);
 }
 
-TEST(NcclError, IsKeptWhenItsLineIsCut) {
+TEST(NcclError, IsKeptIfItsLineIsTruncated) {
   const NcclLog log =
       LogText().Info("NET/IB : Got completion from peer 10.0.0.2<43210> with err").Parse();
   EXPECT_EQ(log.malformed, 1u);
@@ -364,7 +364,7 @@ TEST(NcclError, IsKeptWhenItsLineIsCut) {
 
 // --- Bad input ---
 
-TEST(NcclLog, MalformedLinesAreCountedAndSaid) {
+TEST(NcclLog, CountsAndReportsMalformedLines) {
   const NcclLog log = LogText()
                           .Info("Using network IB")
                           .Info("comm 0x1 rank 9 nranks 8 cudaDev 0 busId 0 - Init COMPLETE")
@@ -387,15 +387,15 @@ TEST(NcclLog, NotesAreBounded) {
   EXPECT_EQ(log.notes.size(), kMaxNcclLogNotes);
 }
 
-TEST(NcclLog, OverLongLinesAreReadToTheirBound) {
+TEST(NcclLog, ReadsOverLongLinesUpToTheLimit) {
   const NcclLog log = ParseNcclLog("a:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via " +
                                        std::string(1 << 20, 'x') + "\n",
                                    "x");
   EXPECT_EQ(log.over_long, 1u);
 }
 
-TEST(NcclLog, TheLineOfEachDeviceSaysNothingThatTheLineOfAllDoesNot) {
-  // From 2.24; with the device file's name, which the line of all devices leaves out.
+TEST(NcclLog, IgnoresTheLinesOfSingleDevices) {
+  // From 2.24 on, with the name of the device file, which the list of devices omits.
   const NcclLog log =
       LogText()
           .Info(
@@ -411,14 +411,14 @@ TEST(NcclLog, TheLineOfEachDeviceSaysNothingThatTheLineOfAllDoesNot) {
 
 // --- In pieces ---
 
-TEST(NcclLogReader, MakesOfPiecesWhatTheWholeTextGives) {
+TEST(NcclLogReader, GivesTheSameResultForPieces) {
   LogText text("node7", 9);
   text.Raw("NCCL version 2.20.5+cuda12.4").Begin(1, 4).Connect(300).Send(1, 2).Complete(1, 4);
   NcclLogReader reader("node7.log");
   std::string rest = text.text();
   while (!rest.empty()) {
     const size_t end = rest.find('\n') + 1;
-    const std::string line = rest.substr(0, end);  // gone when the next one is read
+    const std::string line = rest.substr(0, end);  // freed before the next one is read
     reader.Read(line);
     rest.erase(0, end);
   }
@@ -436,7 +436,7 @@ TEST(NcclLogReader, MakesOfPiecesWhatTheWholeTextGives) {
   EXPECT_EQ(process.queue_pairs[0].local, Qpn{300});
 }
 
-TEST(NcclLogReader, GoesOnAfterItWasAsked) {
+TEST(NcclLogReader, ContinuesAfterAnAnswer) {
   NcclLogReader reader("log");
   reader.Read(LogText().Begin(0, 2).text());
   EXPECT_EQ(reader.Log().processes.at(0).communicators.at(0).complete_line, 0u);

@@ -4,8 +4,8 @@
 namespace rocescope {
 namespace {
 
-// `(%lX/%lX)` prints the two halves of a GID as the little-endian integers that its octets happen
-// to form, so each half is turned round to read it in network order.
+// `(%lX/%lX)` prints the two halves of a GID as little-endian integers, so each half is
+// byte-swapped to network order.
 IpAddress DecodeGid(uint64_t first, uint64_t second) {
   return {.high = __builtin_bswap64(first), .low = __builtin_bswap64(second)};
 }
@@ -33,7 +33,7 @@ NcclQueuePair* FindLatest(Qpn qpn, NcclProcessReader& reader) {
                                                  : &reader.facts.queue_pairs[found->second];
 }
 
-// From 2.29.7 `QP created` comes first and the connecting side's line later.
+// From 2.29.7 on, `QP created` comes first and the line of the connecting side later.
 void AddConnecting(const NcclQueuePair& read, NcclProcessReader& reader) {
   NcclQueuePair* created = FindLatest(read.local, reader);
   const bool same =
@@ -51,7 +51,8 @@ void AddConnecting(const NcclQueuePair& read, NcclProcessReader& reader) {
   created->device_name = std::move(device_name);
 }
 
-// ` GID 3 (0/B9D4E80AFFFF0000)` or ` LID 7`, then what a release prints of the FIFO's keys.
+// ` GID 3 (0/B9D4E80AFFFF0000)` or ` LID 7`, followed by the FIFO keys in the format of the
+// release.
 void ReadAddressAndFifo(LineScanner& scanner, NcclQueuePair& queue_pair) {
   if (scanner.Accept(" LID ")) {
     queue_pair.lid = static_cast<int>(scanner.Integer(0, 0xffff));
@@ -76,7 +77,7 @@ void ReadAddressAndFifo(LineScanner& scanner, NcclQueuePair& queue_pair) {
   queue_pair.fifo_lkey = static_cast<uint32_t>(scanner.Hex());
 }
 
-// `NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 37 mtu 3 ...`, and the lines about ECE of the same start.
+// `NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn 37 mtu 3 ...`, and lines about ECE with the same start.
 MessageOutcome ReadConnecting(const NcclLine& frame, size_t line, LineScanner& scanner,
                               NcclProcessReader& reader) {
   NcclQueuePair read{.line = line,
@@ -91,13 +92,13 @@ MessageOutcome ReadConnecting(const NcclLine& frame, size_t line, LineScanner& s
     read.ib_device = ReadDevice(scanner);
   } else if (scanner.Accept("IbDev ")) {
     read.ib_device = ReadDevice(scanner);
-  } else if (scanner.Accept("Dev ")) {  // up to 2.19 one number for both
+  } else if (scanner.Accept("Dev ")) {  // up to 2.19: one number for both
     read.net_device = read.ib_device = ReadDevice(scanner);
     names_ib_device = false;
   } else {
     return {};
   }
-  // Other messages may begin like this; one that stops here is cut.
+  // Other messages may start like this; a message that stops here is truncated.
   constexpr std::string_view kPort = " Port ";
   if (scanner.ok() && !scanner.rest().starts_with(kPort) && !kPort.starts_with(scanner.rest())) {
     return {};
@@ -123,7 +124,7 @@ MessageOutcome ReadConnecting(const NcclLine& frame, size_t line, LineScanner& s
     return Read();
   }
   scanner.Literal(" mtu ");
-  read.mtu = 128u << scanner.Integer(1, 5);  // enum ibv_mtu: 1 is 256 octets
+  read.mtu = 128u << scanner.Integer(1, 5);  // enum ibv_mtu: 1 is 256 bytes
   read.ece_inline = scanner.Accept(" query_ece={");
   if (read.ece_inline) scanner.SkipPast("}");
   ReadAddressAndFifo(scanner, read);
@@ -164,7 +165,7 @@ MessageOutcome ReadCreated(const NcclLine& frame, size_t line, NcclQueuePairRole
   return Read();
 }
 
-// `NET/IB : ncclIbRtrQp qpn=7 mtu=5 dst=9 ...`: TRACE builds; both sides print it.
+// `NET/IB : ncclIbRtrQp qpn=7 mtu=5 dst=9 ...`: printed by both sides in TRACE builds.
 MessageOutcome ReadReadyToReceive(const NcclLine& frame, size_t line, LineScanner& scanner,
                                   NcclProcessReader& reader) {
   NcclQueuePair read{.line = line, .thread_id = frame.thread_id, .cuda_device = frame.cuda_device};
@@ -223,7 +224,7 @@ MessageOutcome ReadQueuePairMessage(const NcclLine& frame, size_t line, NcclProc
     return ReadReadyToReceive(frame, line, scanner, reader);
   }
   if (!scanner.Accept("NET/IB: ")) return {};
-  // From 2.29.7 the printing function's name stands in front.
+  // From 2.29.7 on, the name of the printing function comes first.
   const std::string_view first_word = scanner.rest().substr(0, scanner.rest().find(' '));
   std::string_view function;
   if (first_word.ends_with(':')) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Queue pair lines of each NCCL release, written by hand from its format strings.
+// Queue pair lines of each NCCL release, written by hand according to its format strings.
 #include <gtest/gtest.h>
 
 #include "dataplane/host/nccl_log.h"
@@ -25,8 +25,8 @@ NcclQueuePair One(std::string_view message) {
   return all.empty() ? NcclQueuePair{} : all[0];
 }
 
-// 10.232.212.185 is 0a e8 d4 b9: behind ff ff, as octets 00 00 ff ff 0a e8 d4 b9; read from the
-// last octet to the first that is B9D4E80AFFFF0000.
+// 10.232.212.185 is 0a e8 d4 b9; after ff ff this is 00 00 ff ff 0a e8 d4 b9, which read from the
+// last byte to the first is B9D4E80AFFFF0000.
 const IpAddress kAddress = IpAddress::FromV4(0x0ae8d4b9);
 
 TEST(NcclQueuePair, Of2_3To2_18) {
@@ -183,7 +183,7 @@ TEST(NcclQueuePair, OfGinStatesRanksAndBothNumbers) {
   EXPECT_EQ(main.remote, Qpn{0x3b2});
 }
 
-TEST(NcclQueuePair, ThatIsCutIsCountedAndLeftOut) {
+TEST(NcclQueuePair, ThatIsTruncatedIsCountedAndIgnored) {
   for (const std::string_view message :
        {"NET/IB: NCCL Dev 0 IbDev 0 Po", "NET/IB: NCCL Dev 0 IbDev 0 Port 1 qpn ",
         "NET/IB: Dev 0 Port 1 qpn 37 mtu 3 GID 1 (0/19001EACFFFF0000",
@@ -197,7 +197,7 @@ TEST(NcclQueuePair, ThatIsCutIsCountedAndLeftOut) {
   }
 }
 
-TEST(NcclQueuePair, OtherMessagesOfTheTransportAreNone) {
+TEST(NcclQueuePair, IgnoresOtherMessagesOfTheTransport) {
   const NcclLog log = LogText()
                           .Info("NET/IB : GPU Direct RDMA Disabled for HCA 0 'rxe0'")
                           .Info("NET/IB: Dev 0 is not usable")

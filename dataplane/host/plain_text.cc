@@ -9,7 +9,7 @@ namespace {
 constexpr char kEscape = '\x1b';
 constexpr char kBell = '\a';
 
-// Bytes of `text` from `low` to `high` that come next, at most up to the line's end.
+// Counts the next bytes of `text` between `low` and `high`, up to the end of the line.
 size_t CountWithin(std::string_view text, size_t from, char low, char high) {
   size_t count = 0;
   while (from + count < text.size() && text[from + count] >= low && text[from + count] <= high) {
@@ -18,7 +18,7 @@ size_t CountWithin(std::string_view text, size_t from, char low, char high) {
   return count;
 }
 
-// ESC ], then anything, then BEL or ESC \.
+// ESC ], then any text, then BEL or ESC \.
 size_t OperatingSystemCommandLength(std::string_view text) {
   size_t at = 2;
   while (at < text.size() && text[at] != '\n' && text[at] != kBell && text[at] != kEscape) ++at;
@@ -27,7 +27,7 @@ size_t OperatingSystemCommandLength(std::string_view text) {
   return text.substr(at).starts_with("\x1b\\") ? at + 2 : at;
 }
 
-// The length of the sequence that `text` begins with; its first character is ESC.
+// Returns the length of the sequence at the start of `text`, whose first character is ESC.
 size_t SequenceLength(std::string_view text) {
   if (text.size() < 2 || text[1] == '\n' || text[1] == kEscape) return 1;
   if (text[1] == ']') return OperatingSystemCommandLength(text);

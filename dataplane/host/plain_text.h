@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs that went through a terminal or a launcher on their way into a file.
+// Cleans logs that were captured from a terminal or a launcher.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace rocescope {
 
-// Whether PlainText would change anything.
+// Whether PlainText would change the text.
 bool HasControlSequences(std::string_view text);
 
-// Without escape sequences (ECMA-48: colours, titles) and NULs. Lines stay lines: a sequence that
-// the end of its line cuts ends there.
+// Removes escape sequences (ECMA-48: colours, titles) and NUL characters. Lines are preserved: a
+// sequence truncated by the end of its line ends there.
 std::string PlainText(std::string_view text);
 
 }  // namespace rocescope

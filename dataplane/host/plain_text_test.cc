@@ -20,7 +20,7 @@ TEST(PlainText, KeepsEveryLineEnd) {
   EXPECT_EQ(PlainText("a\x1b\nb\x1b[\nc\x1b[3\nd\x1b]x\ne"), "a\nb\nc\nd\ne");
 }
 
-TEST(PlainText, IsNeededOnlyWhereThereIsSomethingToTakeOut) {
+TEST(PlainText, IsNeededOnlyWithControlSequences) {
   EXPECT_FALSE(HasControlSequences("node0:1:2 [0] NCCL INFO\r\n"));
   EXPECT_TRUE(HasControlSequences("\x1b[0m"));
   EXPECT_TRUE(HasControlSequences("a\0"sv));

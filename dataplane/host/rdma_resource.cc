@@ -97,7 +97,7 @@ class RdmaParser {
     }
   }
 
-  // A record that nothing closed has perhaps lost the end of its last value.
+  // A record without a closing brace may have lost the end of its last value.
   void EndCut(std::string_view why) {
     if (is_open_)
       Malformed(
@@ -190,7 +190,7 @@ class RdmaParser {
         if (port != "-") Set("port", port);
       } else if (key == "comm") {
         has_comm = true;
-        // A program's name may hold spaces.
+        // A program name may contain spaces.
         const char* const begin = value.data();
         for (std::string_view next = line; !next.empty();) {
           const std::string_view word = TakeWord(next);
@@ -204,7 +204,7 @@ class RdmaParser {
       }
     }
     if (!has_line_end && !has_comm && !is_bad_) {
-      Malformed("expected a line end, or comm: the line may be cut");
+      Malformed("expected a line end, or comm: the line may be truncated");
       is_bad_ = true;
     }
     End();
@@ -239,7 +239,7 @@ class RdmaParser {
 
   void ReadPunctuation(char c) {
     if (c == '{') {
-      // One without a key inside another holds the driver's fields.
+      // A nested object without a key contains driver fields.
       if (is_open_) {
         ++depth_;
       } else {
@@ -253,7 +253,7 @@ class RdmaParser {
       } else if (is_open_) {
         End();
       } else {
-        is_list_open_ = false;  // older iproute2 ends the list so
+        is_list_open_ = false;  // older iproute2 ends the list in this way
       }
     } else if (c == '[') {
       if (has_colon_ || value_arrays_ > 0) {
@@ -282,7 +282,7 @@ class RdmaParser {
     value_arrays_ = 0;
   }
 
-  // False if the rest of the line cannot be read.
+  // Returns false if the rest of the line cannot be read.
   bool ReadString(std::string_view& line) {
     line.remove_prefix(1);
     std::string text;
@@ -320,7 +320,7 @@ class RdmaParser {
 
   void TakeValue(std::string_view value) {
     if (is_open_ && depth_ == 0) {
-      // A key that begins an object, seen again: a brace got lost.
+      // A repeated key that starts an object: a brace was lost.
       if (key_ == "ifname" && has_device_) {
         Malformed(fmt::format("expected \"}}\" to close the object of line {}", record_.line));
         Begin();
@@ -335,15 +335,15 @@ class RdmaParser {
   RdmaResource result_;
   size_t line_ = 0;
   RdmaQueuePair record_;
-  bool is_list_open_ = false;  // between the brackets of the whole
+  bool is_list_open_ = false;  // within the brackets of the whole list
   size_t list_line_ = 0;
-  bool is_open_ = false;  // between the braces of an object
+  bool is_open_ = false;  // within the braces of an object
   bool has_device_ = false;
   bool has_local_ = false;
   bool is_other_ = false;    // not a queue pair
-  bool is_bad_ = false;      // said already
-  size_t depth_ = 0;         // of objects inside it
-  size_t value_arrays_ = 0;  // of arrays that are values
+  bool is_bad_ = false;      // already reported
+  size_t depth_ = 0;         // depth of nested objects
+  size_t value_arrays_ = 0;  // depth of arrays that are values
   std::string key_;
   bool has_colon_ = false;
 };

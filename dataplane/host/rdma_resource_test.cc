@@ -57,7 +57,7 @@ TEST(RdmaText, KernelQueuePairsHaveNoProcess) {
   EXPECT_EQ(resource.queue_pairs[1].command, "ib send bw");
 }
 
-TEST(RdmaText, BadValueIsSaidWithItsLine) {
+TEST(RdmaText, BadValueIsReportedWithItsLine) {
   const RdmaResource resource = ParseRdmaResource(
       "link mlx5_0/1 lqpn 5 type RC state RTS sq-psn 0 comm [a]\n"
       "link mlx5_0/1 lqpn 16777216 type RC state RTS sq-psn 0 comm [a]\n"
@@ -69,14 +69,14 @@ TEST(RdmaText, BadValueIsSaidWithItsLine) {
                           "line 3: expected \"link\", or JSON, not \"rdma\""));
 }
 
-TEST(RdmaText, CutLineIsLeftOut) {
+TEST(RdmaText, TruncatedLineIsIgnored) {
   const RdmaResource resource =
       ParseRdmaResource("link a/1 lqpn 5 type RC comm [a]\nlink a/1 lqpn 123 rqpn 4");
   EXPECT_THAT(Found(resource), ElementsAre("a 5"));
   EXPECT_EQ(resource.malformed, 1u);
 }
 
-TEST(RdmaJson, ArraysAreReadWhereverTheyStand) {
+TEST(RdmaJson, ArraysAreReadAnywhere) {
   const RdmaResource resource = ParseRdmaResource(
       "[{\"ifindex\":4,\"ifname\":\"hns_0\",\"port\":1,\"lqpn\":41,\"rqpn\":40,\"type\":\"RC\","
       "\"state\":\"RTR\",\"rq-psn\":12474738,\"sq-psn\":0,\"path-mig-state\":\"ARMED\",\"pdn\":9,"
@@ -92,7 +92,7 @@ TEST(RdmaJson, ArraysAreReadWhereverTheyStand) {
   EXPECT_EQ(resource.queue_pairs[3].line, 3u);
 }
 
-TEST(RdmaJson, DriverFieldsDisturbNobody) {
+TEST(RdmaJson, DriverFieldsAreIgnored) {
   const RdmaResource resource = ParseRdmaResource(
       "[ {\n \"ifname\": \"a\",\n \"lqpn\": 1,\n \"comm\": \"x\"\n },\n"
       " \"drv_sq_wqe_cnt\": 128,\n \"drv_lqpn\": 9\n}\n"
@@ -110,21 +110,21 @@ TEST(RdmaJson, LostBraceCostsOneRecord) {
   EXPECT_THAT(resource.notes, ElementsAre("line 2: expected \"}\" to close the object of line 1"));
 }
 
-TEST(RdmaJson, CutObjectIsLeftOut) {
+TEST(RdmaJson, TruncatedObjectIsIgnored) {
   const RdmaResource resource =
       ParseRdmaResource("[{\"ifname\":\"a\",\"lqpn\":1},{\"ifname\":\"a\",\"lqpn\":23");
   EXPECT_THAT(Found(resource), ElementsAre("a 1"));
   EXPECT_THAT(resource.notes, ElementsAre(HasSubstr("line 1: expected \"}\" to close")));
 }
 
-TEST(RdmaJson, CutBetweenObjectsIsSaid) {
+TEST(RdmaJson, TruncationBetweenObjectsIsReported) {
   const std::string_view object = R"({"ifname":"mlx5_0","lqpn":7,"type":"RC"})";
   const RdmaResource cut = ParseRdmaResource(fmt::format("[{0},{0},", object));
   EXPECT_EQ(cut.queue_pairs.size(), 2u);
   EXPECT_THAT(cut.notes, ElementsAre(HasSubstr("line 1: expected \"]\" to close the list")));
   EXPECT_THAT(ParseRdmaResource(fmt::format("[{0},\n{0}]\n[]", object)).notes, IsEmpty());
   EXPECT_THAT(ParseRdmaResource(fmt::format("[{0},\n\"drv_x\": 1\n}}", object)).notes, IsEmpty())
-      << "how older iproute2 ends it";
+      << "older iproute2 ends the list in this way";
 }
 
 TEST(RdmaJson, SharedReceiveQueuesAreSkipped) {
@@ -144,8 +144,9 @@ TEST(RdmaResource, NotesAreBounded) {
   EXPECT_EQ(resource.notes.size(), kMaxRdmaResourceNotes);
 }
 
-// Pasted from terminals: every form above with prompts and headings between; read by eye.
-TEST(RdmaResource, ReadsWhatPeoplePost) {
+// Copied from terminals: every form above with prompts and headings in between; expected values
+// were read manually.
+TEST(RdmaResource, ReadsTextCopiedFromTerminals) {
   const auto path = test::Fixture("hosts/rdma-resource-show-qp.txt");
   if (!path) GTEST_SKIP() << "no rdma-resource-show-qp.txt in " << test::FixtureFolder();
   std::ifstream file(*path, std::ios::binary);

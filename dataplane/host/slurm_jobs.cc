@@ -20,18 +20,19 @@ using Json = nlohmann::json;
 
 constexpr size_t kMaxNodes = 65'536;
 constexpr size_t kMaxNodesInAll = 1'000'000;
-constexpr size_t kMaxGpus = 1024;  // of a node
+constexpr size_t kMaxGpus = 1024;  // maximum GPUs of a node
 constexpr size_t kLongestName = 256;
 
 constexpr std::array<std::string_view, 10> kWantedKeys = {
     "job_id",        "het_job_id",  "name",  "user_name",  "job_state",
     "job_resources", "gres_detail", "nodes", "start_time", "end_time"};
-// slurm.schedmd.com/squeue.html, "JOB STATE CODES": after these a job has its nodes no more.
+// slurm.schedmd.com/squeue.html, "JOB STATE CODES": in these states a job no longer holds its
+// nodes.
 constexpr std::array<std::string_view, 10> kEndedStates = {
     "BOOT_FAIL", "CANCELLED",     "COMPLETED", "DEADLINE", "FAILED",
     "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED",  "TIMEOUT"};
 
-// Of a job there are hundreds of keys; only what is used is ever held in memory.
+// A job has hundreds of keys; only the needed ones are kept in memory.
 bool Keep(int depth, Json::parse_event_t event, Json& parsed) {
   if (event != Json::parse_event_t::key) return true;
   const auto& key = parsed.get_ref<const std::string&>();
@@ -40,7 +41,7 @@ bool Keep(int depth, Json::parse_event_t event, Json& parsed) {
   return std::ranges::find(kWantedKeys, key) != kWantedKeys.end();
 }
 
-// A job's name may be in any encoding, JSON is in UTF-8: then what is not ASCII is lost.
+// A job's name may have any encoding but JSON requires UTF-8: non-ASCII bytes are then dropped.
 std::string OnlyAscii(std::string_view text) {
   std::string ascii(text);
   std::ranges::replace_if(ascii, [](char c) { return (c & 0x80) != 0; }, '?');
@@ -71,7 +72,7 @@ std::optional<uint64_t> NumberOf(const Json* value) {
   return number->get<uint64_t>();
 }
 
-// 0 is what Slurm prints of a time that it does not know.
+// Slurm prints 0 for an unknown time.
 std::optional<Timestamp> TimeOf(const Json* value) {
   constexpr uint64_t kNanoseconds = 1'000'000'000;
   constexpr uint64_t kLatest = static_cast<uint64_t>(ToNanoseconds(kLatestTime)) / kNanoseconds;
@@ -80,7 +81,7 @@ std::optional<Timestamp> TimeOf(const Json* value) {
   return FromNanoseconds(static_cast<int64_t>(*seconds * kNanoseconds));
 }
 
-// "RUNNING", or ["CANCELLED", "COMPLETING"]: a state, and flags behind it.
+// "RUNNING", or ["CANCELLED", "COMPLETING"]: a state followed by flags.
 std::vector<std::string> StatesOf(const Json* value) {
   std::vector<std::string> states;
   if (value == nullptr) return states;
@@ -94,14 +95,14 @@ std::vector<std::string> StatesOf(const Json* value) {
 }
 
 bool IsEnded(const std::vector<std::string>& states) {
-  // The nodes are the job's until all of its processes are gone.
+  // The job holds its nodes until all of its processes have ended.
   if (std::ranges::find(states, "COMPLETING") != states.end()) return false;
   return std::ranges::any_of(states, [](const std::string& state) {
     return std::ranges::find(kEndedStates, state) != kEndedStates.end();
   });
 }
 
-// The host list that gres_detail is parallel to, else the one that squeue shows.
+// Returns the host list to which gres_detail is parallel, otherwise the one that squeue prints.
 std::string_view HostListOf(const Json& job) {
   const auto text = [](const Json* value) -> std::string_view {
     if (value == nullptr || !value->is_string()) return {};
@@ -117,7 +118,7 @@ std::string_view HostListOf(const Json& job) {
   return list == "(null)" || list == "None assigned" ? std::string_view() : list;
 }
 
-// "0-3,6" of "gpu:h100:5(IDX:0-3,6),nic:1(IDX:0)"; all generic resources called "gpu" together.
+// Returns "0-3,6" of "gpu:h100:5(IDX:0-3,6),nic:1(IDX:0)", for all generic resources named "gpu".
 std::vector<uint32_t> GpusOf(std::string_view detail) {
   std::vector<uint32_t> gpus;
   while (!detail.empty()) {
@@ -151,7 +152,7 @@ class Reader {
   SlurmJobs Read(const Json& root) {
     const Json* jobs = Find(root, "jobs");
     if (jobs == nullptr || !jobs->is_array()) {
-      Note("expected an object with a list \"jobs\", as `squeue --json` prints");
+      Note("expected an object with a list \"jobs\", as printed by `squeue --json`");
       return std::move(result_);
     }
     for (const Json& job : *jobs) ReadJob(job);
@@ -169,7 +170,7 @@ class Reader {
     const std::optional<uint64_t> own_id = NumberOf(Find(job, "job_id"));
     if (!own_id) {
       ++result_.malformed;
-      Note("a job has no number job_id");
+      Note("a job has no numeric job_id");
       return;
     }
     const std::string_view list = HostListOf(job);
@@ -208,8 +209,9 @@ class Reader {
     const bool has_detail = detail != nullptr && detail->is_array() && !detail->empty();
     const bool is_parallel = has_detail && detail->size() == names.size();
     if (has_detail && !is_parallel) {
-      Note(fmt::format("job {}: gres_detail is of {} nodes and the job has {}: not used",
-                       allocation.id, detail->size(), names.size()));
+      Note(fmt::format(
+          "job {}: gres_detail lists {} nodes but the job has {}: gres_detail is ignored",
+          allocation.id, detail->size(), names.size()));
     }
     for (size_t i = 0; i < names.size(); ++i) {
       AllocatedNode& node = allocation.nodes.emplace_back();
@@ -236,9 +238,9 @@ SlurmJobs ParseSlurmJobs(std::string_view text) {
     }
   } catch (const Json::parse_error& error) {
     reader.Note(
-        fmt::format("no JSON from octet {} on: expected what `squeue --json` prints", error.byte));
+        fmt::format("invalid JSON at byte {}: expected the output of `squeue --json`", error.byte));
   } catch (const Json::exception& error) {
-    reader.Note(fmt::format("not what `squeue --json` prints: {}",
+    reader.Note(fmt::format("not the output of `squeue --json`: {}",
                             std::string_view(error.what()).substr(0, 200)));
   }
   return reader.Take();

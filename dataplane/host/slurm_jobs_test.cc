@@ -18,14 +18,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// The form of Slurm 21.08.
+// The format of Slurm 21.08.
 constexpr std::string_view kOld = R"json({"meta": {"Slurm": {"release": "21.08.5"}}, "errors": [],
   "jobs": [{"job_id": 7, "name": "pretrain", "user_name": "ana", "job_state": "RUNNING",
             "start_time": 1750000000, "end_time": 1750086400, "nodes": "a[01-02],b7",
             "gres_detail": ["gpu:h100:8(IDX:0-7)", "gpu:h100:3(IDX:0-1,6)", "gpu:h100:1(IDX:5)"],
             "job_resources": {"nodes": "a[01-02],b7", "allocated_hosts": 3}}]})json";
 
-// The same in that of 24.05.
+// The same in the format of 24.05.
 constexpr std::string_view kNew = R"json({"jobs": [{"job_id": 7, "name": "pretrain",
   "user_name": "ana", "job_state": ["RUNNING"],
   "start_time": {"set": true, "infinite": false, "number": 1750000000},
@@ -73,7 +73,7 @@ TEST(SlurmJobs, HaveNodesGpusAndTimesInTheOldFormAndTheNew) {
   }
 }
 
-TEST(SlurmJobs, ThatWaitAreNoAllocations) {
+TEST(SlurmJobs, PendingAreNoAllocations) {
   const SlurmJobs jobs = ParseSlurmJobs(
       R"({"jobs": [{"job_id": 1, "job_state": "PENDING", "nodes": ""},
                    {"job_id": 2, "job_state": ["PENDING"], "job_resources": {}},
@@ -83,7 +83,7 @@ TEST(SlurmJobs, ThatWaitAreNoAllocations) {
   EXPECT_EQ(jobs.malformed, 0u);
 }
 
-TEST(SlurmJobs, AreOverOnceTheirProcessesAreGone) {
+TEST(SlurmJobs, EndOnceTheirProcessesAreGone) {
   const auto state = [](std::string_view word) {
     return First(R"({"jobs": [{"job_id": 1, "nodes": "n1", "job_state": )" + std::string(word) +
                  "}]}")
@@ -107,7 +107,7 @@ TEST(SlurmJobs, OfOneHeterogeneousJobAreOneAllocation) {
               ElementsAre(Field(&AllocatedNode::name, "n2"), Field(&AllocatedNode::name, "n1")));
 }
 
-TEST(SlurmJobs, TellGpusByIndexWhateverTheirType) {
+TEST(SlurmJobs, IdentifyGpusByIndexForAnyType) {
   EXPECT_THAT(GpusOf("gpu:2(IDX:0-1)"), ElementsAre(0, 1));
   EXPECT_THAT(GpusOf("gres/gpu:a100:1(IDX:3)"), ElementsAre(3));
   EXPECT_THAT(GpusOf("nic:1(IDX:0),gpu:a:1(IDX:2),gpu:b:2(IDX:4,6)"), ElementsAre(2, 4, 6));
@@ -120,10 +120,10 @@ TEST(SlurmJobs, TellGpusByIndexWhateverTheirType) {
 TEST(SlurmJobs, WithGpusOfOtherNodesThanTheirsHaveNone) {
   const std::string text = OneJob(R"json("nodes": "n[1-2]", "gres_detail": ["gpu:1(IDX:0)"])json");
   EXPECT_THAT(First(text).nodes[0].gpus, IsEmpty());
-  EXPECT_THAT(ParseSlurmJobs(text).notes, ElementsAre(HasSubstr("gres_detail is of 1 nodes")));
+  EXPECT_THAT(ParseSlurmJobs(text).notes, ElementsAre(HasSubstr("gres_detail lists 1 nodes")));
 }
 
-TEST(SlurmJobs, LoseTimesThatAreNotSet) {
+TEST(SlurmJobs, IgnoreUnsetTimes) {
   const Allocation job = First(OneJob(
       R"("nodes": "n1", "start_time": 0, "end_time": {"set": true, "infinite": true, "number": 0})"));
   EXPECT_FALSE(job.start);
@@ -131,7 +131,7 @@ TEST(SlurmJobs, LoseTimesThatAreNotSet) {
   EXPECT_FALSE(First(OneJob(R"("nodes": "n1", "start_time": 18446744073709551615)")).start);
 }
 
-TEST(SlurmJobs, WithWrongFieldsAreCountedAndNamed) {
+TEST(SlurmJobs, WithInvalidFieldsAreCountedAndReported) {
   const SlurmJobs jobs = ParseSlurmJobs(
       R"({"jobs": [3, {"job_id": "x"}, {"job_id": 4, "nodes": "a[1"},
                    {"job_id": 5, "nodes": "a[0-99999]"}, {"job_id": 6, "nodes": "ok"}]})");
@@ -143,10 +143,10 @@ TEST(SlurmJobs, WithWrongFieldsAreCountedAndNamed) {
                                       HasSubstr("more than 65536 names")));
 }
 
-TEST(SlurmJobs, OfWhatIsNoJsonAreNone) {
-  EXPECT_THAT(ParseSlurmJobs("JOBID PARTITION NAME").notes, ElementsAre(HasSubstr("no JSON")));
-  EXPECT_THAT(ParseSlurmJobs("").notes, ElementsAre(HasSubstr("no JSON")));
-  EXPECT_THAT(ParseSlurmJobs(kOld.substr(0, 300)).notes, ElementsAre(HasSubstr("no JSON")));
+TEST(SlurmJobs, AreEmptyWithoutJson) {
+  EXPECT_THAT(ParseSlurmJobs("JOBID PARTITION NAME").notes, ElementsAre(HasSubstr("invalid JSON")));
+  EXPECT_THAT(ParseSlurmJobs("").notes, ElementsAre(HasSubstr("invalid JSON")));
+  EXPECT_THAT(ParseSlurmJobs(kOld.substr(0, 300)).notes, ElementsAre(HasSubstr("invalid JSON")));
   EXPECT_THAT(ParseSlurmJobs("[]").notes, ElementsAre(HasSubstr("expected an object")));
   EXPECT_THAT(ParseSlurmJobs(R"({"jobs": [{"job_id": 1e999}]})").notes, SizeIs(1));
 }
@@ -157,15 +157,15 @@ TEST(SlurmJobs, KeepTheirNodesWhateverTheEncodingOfTheirNames) {
   EXPECT_THAT(job.nodes, SizeIs(1));
 }
 
-TEST(SlurmJobs, NestedWithoutEndAreOnlyANote) {
+TEST(SlurmJobs, WithUnlimitedNestingGiveOnlyANote) {
   const std::string deep = R"({"jobs": [{"job_id": 1, "name": )" + std::string(1'000'000, '[');
   EXPECT_THAT(ParseSlurmJobs(deep).notes, SizeIs(1));
 }
 
-// Of a cluster's own squeue: one job of 21.08 that runs, and one of a newer release that waits.
+// Output of squeue on real clusters: a running job of 21.08, and a pending one of a newer release.
 TEST(SlurmJobs, OfARealClusterAreRead) {
   const auto path = test::Fixture("schedulers/squeue_out.json");
-  if (!path) GTEST_SKIP() << "the fixture is not there";
+  if (!path) GTEST_SKIP() << "the fixture is missing";
   std::stringstream text;
   text << std::ifstream(*path).rdbuf();
   const SlurmJobs jobs = ParseSlurmJobs(text.str());

@@ -370,7 +370,7 @@ class Run(unittest.TestCase):
             self.assertEqual(placed.stdout, "host[5-6]\n")
             large = self.done("job", "place", "--nodes", "7", *box)
             self.assertEqual((large.returncode, large.stdout), (1, ""))
-            self.assertIn("7 nodes are wanted, 6 nodes of 8 candidates suit: 2 in use", large.stderr)
+            self.assertIn("7 nodes are requested; suitable: 6 nodes of 8 candidates (excluded: 2 in use)", large.stderr)
             self.assertEqual(self.done("job", "place", "--nodes", "1", "--candidates", "nobody",
                                        *box).returncode, 1)
             for words in ([], ["--nodes", "1", "--gpus", "2"], ["--nodes", "1", "--gpus-per-node",

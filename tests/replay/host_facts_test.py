@@ -159,7 +159,7 @@ class HostFacts(unittest.TestCase):
         lists = self.files("rdma", {"elsewhere.json": json.dumps([self.queue_pair(0, 11, 12)])})
         notes = command.report(*CAPTURES, "--nccl-logs", *LOGS, "--rdma", lists)["notes"]
         self.assertEqual(len(notes), 1)
-        self.assertRegex(notes[0], "elsewhere.*no NCCL log tells the address.*rxe0")
+        self.assertRegex(notes[0], "elsewhere.*no NCCL log contains the address.*rxe0")
 
     def test_lists_of_many_foreign_queue_pairs_displace_none_that_are_seen(self):
         ours = self.lists(self.address)

@@ -494,7 +494,7 @@ TEST_F(BoxAndAgent, DeliverRanksQueuePairsAndCountersDespiteRotationAndRestart) 
   const auto facts = box_->answers().Latest()->snapshot->host_facts;
   ASSERT_EQ(facts->jobs.size(), 1u) << "nothing twice";
   EXPECT_EQ(facts->jobs[0].ranks[1].process_id, 4101u);
-  EXPECT_THAT(facts->jobs[0].notes, ElementsAre("no log for rank 3 of 4"));
+  EXPECT_THAT(facts->jobs[0].notes, ElementsAre("no NCCL log for rank 3 of 4"));
   ASSERT_EQ(facts->rdma.size(), 1u);
   EXPECT_EQ(facts->rdma[0].queue_pairs.at(0).remote, Qpn{200});
   ASSERT_EQ(facts->nics.size(), 1u);

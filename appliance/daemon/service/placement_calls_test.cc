@@ -91,7 +91,7 @@ TEST_F(PlacementCallsTest, UnknownLinkLoadIsAnErrorUnlessAllowed) {
   request.set_missing(true);
   const v1::RankNodesResponse response = Ask(request);
   EXPECT_THAT(response.chosen(), ElementsAre("host0"));
-  EXPECT_THAT(response.sentence(), HasSubstr("nobody tells the load of 1 of its 1 links"));
+  EXPECT_THAT(response.sentence(), HasSubstr("no telemetry about the load of 1 of its 1 links"));
 }
 
 TEST_F(PlacementCallsTest, RequiresExactlyOneJobSize) {
@@ -140,7 +140,8 @@ TEST_F(PlacementCallsTest, FindingsOfTheSnapshotCount) {
   request.add_exclude("host1");
   const v1::RankNodesResponse response = Ask(request);
   EXPECT_THAT(response.chosen(), IsEmpty());
-  EXPECT_EQ(response.sentence(), "1 node is wanted, 0 nodes of 1 candidate suit: 1 with faults");
+  EXPECT_EQ(response.sentence(),
+            "1 node is requested; suitable: 0 nodes of 1 candidate (excluded: 1 with faults)");
   ASSERT_THAT(response.nodes(), SizeIs(1));
   EXPECT_EQ(response.nodes(0).reasons(0).finding(), "nic_crash");
   EXPECT_EQ(response.nodes(0).reasons(0).place(), "host0:mlx5_0");
