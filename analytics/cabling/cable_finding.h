@@ -35,7 +35,7 @@ struct CableFinding {
   uint64_t flows_against = 0;  // flows that agree with the declared links
   uint64_t packets = 0;        // packets observed at an unexpected port
   // Bytes received beyond what the declared peers sent, or by an unexpected port.
-  uint64_t octets = 0;
+  uint64_t bytes = 0;
   uint64_t readings = 0;       // counter readings that contradict the declared links
   bool state_differs = false;  // one end reports the link up, the other down
   Timestamp since;             // first observation
@@ -44,7 +44,7 @@ struct CableFinding {
 };
 
 // Nodes that send telemetry but are not in the topology.
-struct Strangers {
+struct UnknownNodes {
   uint64_t records = 0;
   std::vector<std::string> examples;  // a few of their names
   bool more = false;                  // whether there are more names than listed
@@ -56,8 +56,8 @@ struct CablingAnswer {
   uint64_t links = 0;
   uint64_t confirmed = 0;
   uint64_t contradicted = 0;
-  Strangers counters;          // counter readings of unknown nodes
-  Strangers switches;          // INT hops, sFlow samples and mirrors from unknown switches
+  UnknownNodes counters;          // counter readings of unknown nodes
+  UnknownNodes switches;          // INT hops, sFlow samples and mirrors from unknown switches
   uint64_t flows_refused = 0;  // records dropped because the table was full
   uint64_t flows_evicted = 0;  // idle flows evicted because the table was full
 };

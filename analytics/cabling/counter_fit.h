@@ -13,7 +13,7 @@ namespace rocescope {
 
 struct FitTolerance {
   // Bytes in flight and bytes counted between the readings of two counters.
-  uint64_t octets = 64 << 10;
+  uint64_t bytes = 64 << 10;
   // Allowance in units of the busiest period between two readings, because readings are not taken
   // exactly at their timestamps.
   double periods = 0.1;

@@ -20,7 +20,7 @@
 #include "analytics/clock/packet_trails.h"
 #include "base/time.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -41,7 +41,7 @@ class ClockOffsets {
 
   // Used only for names; must outlive this object. Null: no names.
   void SetFabric(const topology::Fabric* fabric) { fabric_ = fabric; }
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const RecordBatch& batch);
 
   ClockAnswer Answer() const;

@@ -12,7 +12,7 @@
 namespace rocescope {
 
 struct Period {
-  double stretches = 0;  // slots of the time line
+  double intervals = 0;  // slots of the time line
   double strength = 0;   // 0 to 1: mean correlation over the observed multiples
 };
 

@@ -45,7 +45,7 @@ struct HotspotTraffic {
   uint32_t flows = 0;    // number of all flows
   double imbalance = 0;  // bytes of the largest flow divided by the mean; 1 if all are equal
   HotspotCause cause = HotspotCause::kUnknown;
-  double group_use = 0;        // utilisation of the parallel links, as far as known: 0 to 1
+  double group_utilization = 0;        // utilisation of the parallel links, as far as known: 0 to 1
   uint32_t group_links = 0;    // number of parallel links, including this one
   std::vector<LostTime> lost;  // indexed by job
 

@@ -26,7 +26,7 @@
 #include "analytics/connection/psn_echo.h"
 #include "analytics/connection/reth_echo.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -58,7 +58,7 @@ class ConnectionTracker {
 
   // Sets the location of a tap. Sessions and ports of one switch share one clock and observe both
   // directions together. Call it before the tap's first record.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   void Add(const FlowRecord& record);
   void Add(const ObservationRecord& record);

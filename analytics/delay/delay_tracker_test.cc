@@ -45,7 +45,7 @@ class DelayTrackerTest : public testing::Test {
   // A separate tap for each ingress port.
   TapId TapAt(NodeIndex node, NodeIndex from) {
     const PortIndex port = PortTo(node, from);
-    const TapPlace place{.tap = static_cast<TapId>(port),
+    const TapLocation place{.tap = static_cast<TapId>(port),
                          .switch_address = fabric_.node(node).erspan_source,
                          .session = 1,
                          .side = TapSide::kIngress,

@@ -24,7 +24,7 @@
 #include "analytics/service_level/service_level_watch.h"
 #include "analytics/traffic/traffic.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -51,7 +51,7 @@ class Engine {
   void SetFabric(std::shared_ptr<const topology::Fabric> fabric);
 
   // Sets the location of a tap. Call it before the first record of that tap.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   void Ingest(const RecordBatch& batch);
 

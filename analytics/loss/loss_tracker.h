@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -25,13 +25,13 @@ struct LossWindow {
 };
 
 // Loss of a flow as observed at the ingress of a switch, by the tap there that observed most of it.
-struct LossSight {
+struct LossObservation {
   topology::NodeIndex node = topology::kNone;
   uint64_t late = 0;  // first copies that arrived after later packets: lost upstream, or reordered
   uint64_t retransmitted =
       0;  // packets that had passed here before: lost downstream, or sent again with others
 
-  friend bool operator==(const LossSight&, const LossSight&) = default;
+  friend bool operator==(const LossObservation&, const LossObservation&) = default;
 };
 
 struct LossTrackerOptions {
@@ -46,7 +46,7 @@ class LossTracker {
   explicit LossTracker(const topology::Fabric& fabric, const LossTrackerOptions& options = {})
       : fabric_(fabric), options_(options) {}
 
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const FlowRecord& record);
 
   // Keyed by flow; windows are ascending and contain loss. Several taps that show one window
@@ -55,7 +55,7 @@ class LossTracker {
   const std::map<FlowKey, std::vector<LossWindow>>& losses() const { return losses_; }
   // Returns the observations of a flow's retransmitted or reordered packets in the windows [from,
   // until), unordered. Empty: no tap with a known location observed the flow.
-  std::vector<LossSight> SightsOf(const FlowKey& flow, int64_t from, int64_t until) const;
+  std::vector<LossObservation> ObservationsOf(const FlowKey& flow, int64_t from, int64_t until) const;
   // Records dropped because the table was full of flows with loss or reordering in recent windows.
   uint64_t refused() const { return refused_; }
 

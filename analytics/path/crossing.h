@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -24,7 +24,7 @@ class CrossingTable {
   explicit CrossingTable(const topology::Fabric& fabric);
 
   // Sets the location of a tap. A tap that is not in the topology provides no path information.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   // kNoCrossing: the tap does not identify links.
   CrossingId OfTap(TapId tap) const { return tap < of_tap_.size() ? of_tap_[tap] : kNoCrossing; }

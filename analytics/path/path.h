@@ -35,7 +35,7 @@ enum class PathReason : uint8_t {
   kSwitchDown,     // all links of a switch on the old path went down at that time
   kLinkDown,       // a link on the old path went down
   kLinkUp,         // a link on the new path came up
-  kReassigned,      // a link of an alternative path went down or came up, so ECMP rehashed
+  kRehashed,      // a link of an alternative path went down or came up, so ECMP rehashed
   kLinkSilent,     // all flows left a link of the old path, and nothing was observed on it since
   kNewSourcePort,  // ECMP hashed the new source port to another path
 };
@@ -47,13 +47,13 @@ struct PathShare {
   topology::PortIndex port = topology::kNone;  // sending port
   double share = 0;  // share of the packets from its tier to the next, 0 to 1
   // Mean frame length on the wire in bytes of the packets through this port; 0: unknown.
-  uint32_t octets = 0;
+  uint32_t bytes = 0;
 
   friend bool operator==(const PathShare&, const PathShare&) = default;
 };
 
 // A flow's path over a period of time.
-struct PathStretch {
+struct PathInterval {
   Timestamp from;   // first packet observed on it
   Timestamp until;  // last packet observed on it
   PathChange began = PathChange::kFirstSeen;
@@ -75,17 +75,17 @@ struct PathStretch {
   uint64_t packets = 0;
   uint64_t bytes = 0;  // bytes on the wire at the same place
 
-  friend bool operator==(const PathStretch&, const PathStretch&) = default;
+  friend bool operator==(const PathInterval&, const PathInterval&) = default;
 };
 
 // Returns the stretch's bytes in [from, until), assuming a constant rate.
-uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until);
+uint64_t BytesWithin(const PathInterval& stretch, Timestamp from, Timestamp until);
 
 struct FlowPath {
   FlowKey flow;
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;
-  std::vector<PathStretch> stretches;  // sorted by time; at least one
+  std::vector<PathInterval> intervals;  // sorted by time; at least one
 
   friend bool operator==(const FlowPath&, const FlowPath&) = default;
 };

@@ -21,13 +21,13 @@
 namespace rocescope {
 
 // What a running job occupies on a host.
-struct NodeUse {
+struct NodeUsage {
   topology::NodeIndex node = topology::kNone;
   std::vector<uint32_t> gpus;  // GPU numbers; empty: the whole node
   // The scheduler's job number; unset: the job is not registered by a scheduler.
   std::optional<uint64_t> job;
 
-  friend bool operator==(const NodeUse&, const NodeUse&) = default;
+  friend bool operator==(const NodeUsage&, const NodeUsage&) = default;
 };
 
 // Exactly one of `nodes` and `gpus` is above 0.
@@ -81,7 +81,7 @@ struct NodeRank {
   uint32_t free_gpus = 0;
   uint32_t rails = 0;                    // NICs with a link
   uint32_t healthy_rails = 0;               // rails without a fault that makes a node unsuitable
-  uint32_t seen_rails = 0;               // rails with load telemetry
+  uint32_t monitored_rails = 0;               // rails with load telemetry
   std::vector<PlacementReason> reasons;  // worst first
 };
 
@@ -104,7 +104,7 @@ struct Placement {
 // The result depends only on the arguments, not on the order of `uses`. Takes time linear in the
 // ports of the fabric plus about one hundred times the candidates.
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
-                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUse> uses,
+                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUsage> uses,
                    const PlacementRequest& request);
 
 }  // namespace rocescope

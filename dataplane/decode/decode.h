@@ -14,9 +14,9 @@ namespace rocescope {
 // telemetry. Otherwise returns the drop reason. Never allocates and never reads outside raw.bytes.
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame, const TelemetryPorts& ports = {});
 
-enum class IcrcVerdict : uint8_t { kUnknown, kValid, kInvalid };
+enum class IcrcResult : uint8_t { kUnknown, kValid, kInvalid };
 
 // Verifies the invariant CRC of an uncut RoCE frame. Returns kUnknown for other frames.
-IcrcVerdict CheckIcrc(const DecodedFrame& frame);
+IcrcResult CheckIcrc(const DecodedFrame& frame);
 
 }  // namespace rocescope

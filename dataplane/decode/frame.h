@@ -44,10 +44,10 @@ struct RawFrame {
   // Results of the core that received the frame, passed on with it (TapTable::Settle in
   // dataplane/pipeline): the tap that the mirror header identifies, and the offset from the capture
   // time to the time at which the copy was taken.
-  uint16_t settled_tap = kNotSettled;
+  uint16_t settled_tap = kUnresolved;
   int32_t event_offset_ns = 0;
 
-  static constexpr uint16_t kNotSettled = UINT16_MAX;
+  static constexpr uint16_t kUnresolved = UINT16_MAX;
 };
 static_assert(sizeof(RawFrame) == 40);  // thousands of them are in flight between two cores
 
@@ -215,8 +215,8 @@ struct DecodedFrame : RocePacket {
   bool Has(PartBit part) const { return (parts & part) != 0; }
 
   // True if the first `octets` bytes of the part were captured.
-  bool HasUpTo(PartBit part, size_t octets) const {
-    return Has(part) || (partial_bytes >= octets && partial == part);
+  bool HasUpTo(PartBit part, size_t bytes) const {
+    return Has(part) || (partial_bytes >= bytes && partial == part);
   }
 };
 

@@ -174,7 +174,7 @@ TEST_P(Truncation, DropsFrameOrDecodesSameFieldsAtEveryLength) {
     ExpectSameParts(cut, whole);
     EXPECT_EQ(cut.parts & parts_before, parts_before) << "a shorter prefix had more parts";
     parts_before = cut.parts;
-    EXPECT_EQ(CheckIcrc(cut), IcrcVerdict::kUnknown);
+    EXPECT_EQ(CheckIcrc(cut), IcrcResult::kUnknown);
   }
   EXPECT_TRUE(decoded_before);
   if (whole.kind == FrameKind::kRoce) {

@@ -11,7 +11,7 @@
 
 namespace rocescope {
 
-enum class PsnVerdict : uint8_t {
+enum class PsnResult : uint8_t {
   kFirst,    // the first packet of a sequence
   kInOrder,  // the next PSN, or a PSN after a gap
   // A first copy that arrived after a later PSN: reordered, or lost upstream and retransmitted.
@@ -20,7 +20,7 @@ enum class PsnVerdict : uint8_t {
   kRestart,  // too far away to belong to the same sequence
 };
 
-// The last 64 PSNs are a bitmap. `Gaps` (gap_memory.h) stores older missing PSNs. It is shared by
+// The last 64 PSNs are a bitmap. `Gaps` (gap_store.h) stores older missing PSNs. It is shared by
 // many trackers and is accessed only if packets are missing. Its interface:
 //   void Add(uint32_t first, uint32_t count);  // adds skipped PSNs
 //   bool Fill(uint32_t psn);  // returns true and removes the PSN if it was skipped
@@ -57,11 +57,11 @@ class PsnTracker {
   // `reserved` is the number of PSNs after the highest one that are never sent because they belong
   // to the response to a READ. Only PSNs beyond them count as a gap.
   template <typename Gaps>
-  PsnVerdict Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
-    if (Advance(psn)) return PsnVerdict::kInOrder;
+  PsnResult Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
+    if (Advance(psn)) return PsnResult::kInOrder;
     if (!valid()) {
       Begin(psn);
-      return PsnVerdict::kFirst;
+      return PsnResult::kFirst;
     }
     const int32_t ahead = Ahead(psn);
     return ahead > 0 ? Skip(psn, static_cast<uint32_t>(ahead), reserved, gaps)
@@ -69,11 +69,11 @@ class PsnTracker {
   }
 
   template <typename Gaps>
-  PsnVerdict Restart(uint32_t psn, Gaps&& gaps) {
+  PsnResult Restart(uint32_t psn, Gaps&& gaps) {
     restarts_ = static_cast<uint8_t>(std::min<uint32_t>(restarts_ + 1u, UINT8_MAX));
     gaps.Forget();
     Begin(psn);
-    return PsnVerdict::kRestart;
+    return PsnResult::kRestart;
   }
 
   // Starts a new sequence at `psn`, whatever was seen before.
@@ -84,7 +84,7 @@ class PsnTracker {
   }
 
   // Undoes the count of the last kRetransmitted, when the copy turns out to come from another hop.
-  void ForgiveResent() { --retransmitted_; }
+  void UndoRetransmission() { --retransmitted_; }
 
   // Clears the counters for the next record. The sequence state is kept.
   void ClearCounts() {
@@ -98,7 +98,7 @@ class PsnTracker {
   uint32_t Back(uint32_t distance) const { return (highest_ - distance) & k24BitMask; }
 
   template <typename Gaps>
-  PsnVerdict Skip(uint32_t psn, uint32_t ahead, uint32_t reserved, Gaps& gaps) {
+  PsnResult Skip(uint32_t psn, uint32_t ahead, uint32_t reserved, Gaps& gaps) {
     reserved = std::min(reserved, ahead - 1);
     if (ahead - reserved > static_cast<uint32_t>(kMaximumJump)) return Restart(psn, gaps);
     const uint32_t skipped = ahead - 1 - reserved;
@@ -117,26 +117,26 @@ class PsnTracker {
     window_ = (ahead < 64 ? window_ << ahead : 0) | (from_reserved & ~OnesFrom(ahead)) | 1;
     known_ = static_cast<uint8_t>(std::min<uint32_t>(64, known_ + std::min(ahead, 64u)));
     highest_ = psn;
-    return PsnVerdict::kInOrder;
+    return PsnResult::kInOrder;
   }
 
   template <typename Gaps>
-  PsnVerdict Return(uint32_t psn, int32_t behind, Gaps& gaps) {
+  PsnResult Return(uint32_t psn, int32_t behind, Gaps& gaps) {
     if (behind > kMaximumJump) return Restart(psn, gaps);
     if (behind >= known_ && behind < 64) return Late();  // from before the first one seen
     const uint64_t bit = behind < 64 ? uint64_t{1} << behind : 0;
     if (behind < 64 ? (window_ & bit) != 0 : !gaps.Fill(psn)) {
       ++retransmitted_;
-      return PsnVerdict::kRetransmitted;
+      return PsnResult::kRetransmitted;
     }
     window_ |= bit;
     --missing_;
     return Late();
   }
 
-  PsnVerdict Late() {
+  PsnResult Late() {
     reordered_ = static_cast<uint16_t>(std::min<uint32_t>(reordered_ + 1u, UINT16_MAX));
-    return PsnVerdict::kReordered;
+    return PsnResult::kReordered;
   }
 
   static uint64_t OnesFrom(uint32_t bit) { return bit < 64 ? ~uint64_t{0} << bit : 0; }

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "dataplane/flow/gap_memory.h"
+#include "dataplane/flow/gap_store.h"
 
 namespace rocescope {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 // A tracker with its own gap memory.
 class Tracked {
  public:
-  PsnVerdict Observe(uint32_t psn, uint32_t reserved) {
-    return tracker_.Observe(psn, reserved, GapMemory::Of(gaps_, 5));
+  PsnResult Observe(uint32_t psn, uint32_t reserved) {
+    return tracker_.Observe(psn, reserved, GapStore::Of(gaps_, 5));
   }
   PsnTracker* operator->() { return &tracker_; }
   int32_t missing() const { return tracker_.missing(); }
@@ -29,7 +29,7 @@ class Tracked {
 
  private:
   PsnTracker tracker_;
-  GapMemory gaps_;
+  GapStore gaps_;
 };
 
 Tracked After(std::initializer_list<uint32_t> psns) {
@@ -42,14 +42,14 @@ TEST(PsnTracker, IsInvalidBeforeTheFirstPacket) { EXPECT_FALSE(PsnTracker().vali
 
 TEST(PsnTracker, BeginsWithAnyPsn) {
   Tracked tracker;
-  EXPECT_EQ(tracker.Observe(4711, 0), PsnVerdict::kFirst);
+  EXPECT_EQ(tracker.Observe(4711, 0), PsnResult::kFirst);
   EXPECT_EQ(tracker.highest(), 4711u);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
 TEST(PsnTracker, WrapsAfter24Bits) {
   Tracked tracker = After({0xfffffe, 0xffffff});
-  EXPECT_EQ(tracker.Observe(0, 0), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(0, 0), PsnResult::kInOrder);
   EXPECT_EQ(tracker.highest(), 0u);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.restarts(), 0u);
@@ -63,7 +63,7 @@ TEST(PsnTracker, CountsPsnsInAGap) { EXPECT_EQ(After({10, 15}).missing(), 4); }
 
 TEST(PsnTracker, FillsGapWithLatePacket) {
   Tracked tracker = After({10, 13});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kReordered);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kReordered);
   EXPECT_EQ(tracker.missing(), 1);
   EXPECT_EQ(tracker.reordered(), 1u);
   EXPECT_EQ(tracker.retransmitted(), 0u);
@@ -72,8 +72,8 @@ TEST(PsnTracker, FillsGapWithLatePacket) {
 
 TEST(PsnTracker, CountsDuplicateAsRetransmission) {
   Tracked tracker = After({10, 11, 12});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
-  EXPECT_EQ(tracker.Observe(12, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(12, 0), PsnResult::kRetransmitted);
   EXPECT_EQ(tracker.retransmitted(), 2u);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.reordered(), 0u);
@@ -81,7 +81,7 @@ TEST(PsnTracker, CountsDuplicateAsRetransmission) {
 
 TEST(PsnTracker, CountsDuplicateOfLatePacketAsRetransmission) {
   Tracked tracker = After({10, 12, 11});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kRetransmitted);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
@@ -90,9 +90,9 @@ TEST(PsnTracker, FillsGapsAtAnyDistance) {
   for (const uint32_t distance : {62u, 63u, 64u, 65u, 200u, 65000u}) {
     Tracked tracker = After({100, 102});
     for (uint32_t psn = 103; psn <= 101 + distance; ++psn) tracker.Observe(psn, 0);
-    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kReordered) << distance;
-    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kRetransmitted) << distance;
-    EXPECT_EQ(tracker.Observe(100, 0), PsnVerdict::kRetransmitted) << distance;
+    EXPECT_EQ(tracker.Observe(101, 0), PsnResult::kReordered) << distance;
+    EXPECT_EQ(tracker.Observe(101, 0), PsnResult::kRetransmitted) << distance;
+    EXPECT_EQ(tracker.Observe(100, 0), PsnResult::kRetransmitted) << distance;
     EXPECT_EQ(tracker.missing(), 0) << distance;
   }
 }
@@ -111,8 +111,8 @@ TEST(PsnTracker, CountsGoBackNBeyondTheWindow) {
 TEST(PsnTracker, FillsALargeGapInAnyOrder) {
   Tracked tracker = After({0, 1000});
   for (const uint32_t psn : {500u, 1u, 900u, 999u, 2u, 501u}) {
-    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kReordered) << psn;
-    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kRetransmitted) << psn;
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnResult::kReordered) << psn;
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnResult::kRetransmitted) << psn;
   }
   EXPECT_EQ(tracker.missing(), 999 - 6);
 }
@@ -126,14 +126,14 @@ TEST(PsnTracker, CountsNegativeWhenFillingGapOfOlderInterval) {
 
 TEST(PsnTracker, IgnoresPacketsBeforeTheFirst) {
   Tracked tracker = After({10, 12});
-  EXPECT_EQ(tracker.Observe(9, 0), PsnVerdict::kReordered);
+  EXPECT_EQ(tracker.Observe(9, 0), PsnResult::kReordered);
   EXPECT_EQ(tracker.missing(), 1);  // PSN 11
 }
 
 TEST(PsnTracker, ReservesMorePsnsThanTheMaximumGap) {
   Tracked tracker = After({10});
   // A READ of 1 GiB at an MTU of 4096 bytes.
-  EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnResult::kInOrder);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.restarts(), 0u);
 }
@@ -153,7 +153,7 @@ TEST(PsnTracker, TreatsJumpBackBeyond65536AsRestart) {
 
 TEST(PsnTracker, DoesNotCountReservedPsnsAsMissing) {
   Tracked tracker = After({10});
-  EXPECT_EQ(tracker.Observe(14, 3), PsnVerdict::kInOrder);  // 11, 12 and 13 belong to responses
+  EXPECT_EQ(tracker.Observe(14, 3), PsnResult::kInOrder);  // 11, 12 and 13 belong to responses
   EXPECT_EQ(tracker.missing(), 0);
 }
 
@@ -161,15 +161,15 @@ TEST(PsnTracker, CountsGapBeyondReservedPsns) {
   Tracked tracker = After({10});
   tracker.Observe(16, 3);
   EXPECT_EQ(tracker.missing(), 2);  // 14 and 15
-  EXPECT_EQ(tracker.Observe(15, 0), PsnVerdict::kReordered);
-  EXPECT_EQ(tracker.Observe(13, 0), PsnVerdict::kRetransmitted);  // no packet was missing there
+  EXPECT_EQ(tracker.Observe(15, 0), PsnResult::kReordered);
+  EXPECT_EQ(tracker.Observe(13, 0), PsnResult::kRetransmitted);  // no packet was missing there
 }
 
 TEST(PsnTracker, SupportsAnyNumberOfReservedPsns) {
   Tracked tracker = After({10});
   tracker.Observe(10 + 60000, UINT32_MAX);
   EXPECT_EQ(tracker.missing(), 0);
-  EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnResult::kRetransmitted);
 }
 
 TEST(PsnTracker, ClearsCountsAndKeepsSequence) {
@@ -177,7 +177,7 @@ TEST(PsnTracker, ClearsCountsAndKeepsSequence) {
   tracker.ClearCounts();
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.retransmitted() + tracker.reordered() + tracker.restarts(), 0u);
-  EXPECT_EQ(tracker.Observe(14, 0), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(14, 0), PsnResult::kInOrder);
 }
 
 // Within seven open gaps, the tracker agrees with a reference: skipped PSNs that did not arrive are

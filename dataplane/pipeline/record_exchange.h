@@ -14,13 +14,13 @@
 
 namespace rocescope {
 
-struct HandedBatch {
+struct ExchangedBatch {
   RecordBatch records;
   // Latest capture time of the frames that the lcore had decoded when it handed the batch over;
   // unset (the epoch) if there were none. Event times from mirror headers are within one second of
   // it. Intervals that were closed while no frames arrived may end later.
   Timestamp reached;
-  HandedBatch* below = nullptr;  // next in the stack of empty batches
+  ExchangedBatch* below = nullptr;  // next in the stack of empty batches
 
   size_t size() const { return records.size(); }
 };
@@ -43,7 +43,7 @@ class RecordExchange {
   // What HandOver does while the reader holds all other batches.
   enum class WhenFull : uint8_t { kKeep, kWait };
 
-  // Exchanges the current batch for an empty one; `reached` is described in HandedBatch. If the
+  // Exchanges the current batch for an empty one; `reached` is described in ExchangedBatch. If the
   // reader has returned no batch, kWait waits until it returns one or abandons the exchange. kKeep
   // continues with the current batch, whose records are all dropped when it is full. The last half
   // of the batches is reserved for full ones.
@@ -52,22 +52,22 @@ class RecordExchange {
   uint64_t dropped() const { return dropped_; }
 
   // For the reader: takes the next batch or null, and returns it emptied.
-  HandedBatch* Take() { return full_.TryPop().value_or(nullptr); }
-  void GiveBack(HandedBatch* batch);
+  ExchangedBatch* Take() { return full_.TryPop().value_or(nullptr); }
+  void GiveBack(ExchangedBatch* batch);
 
   // The reader takes no more batches, so that nothing waits for it from now on.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
   bool TryHandOver();
-  void PushEmpty(HandedBatch* batch);
+  void PushEmpty(ExchangedBatch* batch);
 
-  std::array<std::unique_ptr<HandedBatch>, kBatches> batches_;
-  HandedBatch* current_;
-  SpscRing<HandedBatch*, kBatches> full_;
+  std::array<std::unique_ptr<ExchangedBatch>, kBatches> batches_;
+  ExchangedBatch* current_;
+  SpscRing<ExchangedBatch*, kBatches> full_;
   // A stack that only the reader pushes to and only the lcore pops from. This excludes the ABA
   // problem.
-  std::atomic<HandedBatch*> empty_ = nullptr;
+  std::atomic<ExchangedBatch*> empty_ = nullptr;
   std::atomic<size_t> batches_given_back_ = 0;
   std::atomic<bool> abandoned_ = false;
   const size_t records_;

@@ -14,7 +14,7 @@
 #include "base/address.h"
 #include "dataplane/decode/frame.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 
 namespace rocescope {
 
@@ -25,7 +25,7 @@ struct Tap {
 };
 
 // Where a copy was taken according to its mirror header.
-struct MirrorPlace {
+struct MirrorLocation {
   TapId capture = 0;
   IpAddress source;
   uint16_t session = 0;
@@ -34,7 +34,7 @@ struct MirrorPlace {
   bool has_port_index = false;
   uint32_t port_index = 0;
 
-  friend auto operator<=>(const MirrorPlace&, const MirrorPlace&) = default;
+  friend auto operator<=>(const MirrorLocation&, const MirrorLocation&) = default;
 };
 
 // May be called by any thread. TapTable caches the results.
@@ -49,20 +49,20 @@ class TapRegistry {
 
   // Returns the number of a place and assigns a new one if it is unknown. Returns nullopt if the
   // limit is reached; no new numbers are assigned from then on.
-  std::optional<TapId> NumberOf(const MirrorPlace& place);
+  std::optional<TapId> NumberOf(const MirrorLocation& place);
 
   // All taps by number, without frame counts.
   std::vector<Tap> Taps() const;
-  std::map<MirrorPlace, TapId> Places() const;
+  std::map<MirrorLocation, TapId> Places() const;
   // Places of the taps from `number` on, without captures and ports.
-  std::vector<TapPlace> PlacesFrom(size_t number) const;
+  std::vector<TapLocation> PlacesFrom(size_t number) const;
   size_t count() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<Tap> taps_;
-  std::map<MirrorPlace, TapId> numbers_;
-  std::vector<TapPlace> places_;  // indexed by number minus the number of captures
+  std::map<MirrorLocation, TapId> numbers_;
+  std::vector<TapLocation> places_;  // indexed by number minus the number of captures
 };
 
 }  // namespace rocescope

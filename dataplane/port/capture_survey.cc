@@ -28,9 +28,9 @@ Result<std::array<uint8_t, 8>> PcapHead(const std::string& path) {
                     "replay it without --via dpdk",
                     path));
   }
-  std::array<uint8_t, 8> octets{};
-  std::copy(head->begin(), head->end(), octets.begin());
-  return octets;
+  std::array<uint8_t, 8> bytes{};
+  std::copy(head->begin(), head->end(), bytes.begin());
+  return bytes;
 }
 
 }  // namespace

@@ -44,12 +44,12 @@ std::string OneLine(std::string_view lines);
 
 // Redirects standard output and standard error into a file during its lifetime, while EAL parses
 // its arguments.
-class HeldStreams {
+class CapturedStreams {
  public:
-  HeldStreams();
-  ~HeldStreams() { Release(); }
-  HeldStreams(const HeldStreams&) = delete;
-  HeldStreams& operator=(const HeldStreams&) = delete;
+  CapturedStreams();
+  ~CapturedStreams() { Release(); }
+  CapturedStreams(const CapturedStreams&) = delete;
+  CapturedStreams& operator=(const CapturedStreams&) = delete;
 
   // Restores the streams. text() returns what was written.
   void Release();

@@ -21,6 +21,6 @@ struct SteeringRules {
 // The rules match plain IPv4 RoCEv2 only, because no NIC parses the inner headers of a mirror. They
 // are removed when the port stops. The queue must not be part of the RSS table. Frames must be
 // distributed by software, because the queue's lcore may not own them.
-SteeringRules SteerCongestionSigns(uint16_t port, uint16_t queue);
+SteeringRules SteerCongestionSignals(uint16_t port, uint16_t queue);
 
 }  // namespace rocescope

@@ -87,7 +87,7 @@ class TestPort {
 // Returns all records that `loop` hands over, in order, once `finished` is set and none are left.
 inline RecordBatch TakeAll(ReceiveLoop& loop) {
   RecordBatch all;
-  while (HandedBatch* batch = loop.records().Take()) {
+  while (ExchangedBatch* batch = loop.records().Take()) {
     const auto append = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };

@@ -24,7 +24,7 @@ std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after);
 
 // Checks a port repeatedly.
-class TrapWatch {
+class RdmaTrapDetector {
  public:
   // Returns the sentence above once when it applies to the frames since the last check without a
   // problem.

@@ -32,24 +32,24 @@ TEST(Trap, HandlesCounterReset) {
   EXPECT_FALSE(LooksTrapped({.on_wire = 9'000, .delivered = 9'000}, {.on_wire = 5}));
 }
 
-TEST(TrapWatch, DetectsTrapAtTheStart) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, DetectsTrapAtTheStart) {
+  RdmaTrapDetector watch;
   EXPECT_THAT(watch.Look("p", {.on_wire = 600}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'200}), HasSubstr("1200 frames"));
   EXPECT_THAT(watch.Look("p", {.on_wire = 9'000}), IsEmpty()) << "reported once";
 }
 
 // The RDMA driver is bound while rocescope runs.
-TEST(TrapWatch, DetectsTrapLater) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, DetectsTrapLater) {
+  RdmaTrapDetector watch;
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'000'000, .delivered = 1'000'000}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'000'500, .delivered = 1'000'000}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'001'000, .delivered = 1'000'003}),
               HasSubstr("1000 frames, but the driver delivered or dropped only 3"));
 }
 
-TEST(TrapWatch, IgnoresPausesOfTraffic) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, IgnoresPausesOfTraffic) {
+  RdmaTrapDetector watch;
   for (uint64_t second = 1; second < 100; ++second) {
     EXPECT_THAT(watch.Look("p", {.on_wire = second * 300, .delivered = second * 300}), IsEmpty());
   }

@@ -18,7 +18,7 @@ namespace {
 using Head = std::span<const uint8_t>;
 
 struct Magic {
-  std::string_view octets;
+  std::string_view bytes;
   std::string_view meaning;
 };
 
@@ -36,16 +36,16 @@ constexpr std::array kLibpcapMagics = {
 
 // Other formats that users may pass, and what to do about them.
 constexpr std::array kForeignMagics = {
-    Magic{.octets = "BZh"sv, .meaning = "is compressed with bzip2: pipe it through `bzip2 -dc`"},
-    Magic{.octets = "\xfd"
+    Magic{.bytes = "BZh"sv, .meaning = "is compressed with bzip2: pipe it through `bzip2 -dc`"},
+    Magic{.bytes = "\xfd"
                     "7zXZ"sv,
           .meaning = "is compressed with xz: pipe it through `xz -dc`"},
-    Magic{.octets = "\x04\x22\x4d\x18"sv,
+    Magic{.bytes = "\x04\x22\x4d\x18"sv,
           .meaning = "is compressed with lz4: pipe it through `lz4 -dc`"},
-    Magic{.octets = "PK\x03\x04"sv, .meaning = "is a zip archive: unpack it first"},
-    Magic{.octets = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once"},
-    Magic{.octets = "\x28\xb5\x2f\xfd"sv, .meaning = "is compressed twice: decompress it once"},
-    Magic{.octets = "snoop\0\0\0"sv,
+    Magic{.bytes = "PK\x03\x04"sv, .meaning = "is a zip archive: unpack it first"},
+    Magic{.bytes = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once"},
+    Magic{.bytes = "\x28\xb5\x2f\xfd"sv, .meaning = "is compressed twice: decompress it once"},
+    Magic{.bytes = "snoop\0\0\0"sv,
           .meaning = "is a snoop capture: convert it with `editcap -F pcap IN OUT`"},
 };
 
@@ -57,7 +57,7 @@ bool BeginsWith(Head head, std::string_view magic) {
 
 Error NotACapture(Head head, const std::string& name) {
   for (const Magic& magic : kForeignMagics) {
-    if (BeginsWith(head, magic.octets)) {
+    if (BeginsWith(head, magic.bytes)) {
       return {.code = ErrorCode::kInvalidArgument,
               .message = fmt::format("{}: {}", name, magic.meaning)};
     }

@@ -18,8 +18,8 @@ namespace rocescope::wire {
 uint32_t ComputeIcrc(std::span<const uint8_t> network_packet);
 
 // The last four bytes hold the CRC with the least significant byte first, unlike all other fields.
-constexpr uint32_t ReadIcrc(std::span<const uint8_t> octets) {
-  return __builtin_bswap32(ByteReader(octets).U32());
+constexpr uint32_t ReadIcrc(std::span<const uint8_t> bytes) {
+  return __builtin_bswap32(ByteReader(bytes).U32());
 }
 constexpr void WriteIcrc(ByteWriter& out, uint32_t icrc) { out.U32(__builtin_bswap32(icrc)); }
 

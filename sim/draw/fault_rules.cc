@@ -18,7 +18,7 @@ using topology::PortIndex;
 // Draws one fault.
 class Drawer {
  public:
-  Drawer(const Scene& scene, Dice& dice, FaultOptions& fault)
+  Drawer(const Scene& scene, RandomSource& dice, FaultOptions& fault)
       : scene_(scene), dice_(dice), fault_(fault) {}
 
   // The fault starts after the first third of the run, which serves as the healthy baseline. Half
@@ -183,7 +183,7 @@ class Drawer {
   }
 
   const Scene& scene_;
-  Dice& dice_;
+  RandomSource& dice_;
   FaultOptions& fault_;
   double frames_ = 0;  // expected number of frames at the location during the fault
 };
@@ -311,7 +311,7 @@ static_assert(
 
 WorkloadNeeds NeedsOf(FaultKind kind) { return kRules[static_cast<size_t>(kind)].needs; }
 
-bool DrawFault(FaultKind kind, const Scene& scene, Dice& dice, FaultOptions& fault) {
+bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault) {
   fault = {.kind = kind};
   if (scene.traffic.flows().empty()) return false;
   Drawer drawer(scene, dice, fault);

@@ -20,6 +20,6 @@ struct Scene {
   const Priors& priors;
 };
 // Returns false if the scenario has no suitable location for this kind.
-bool DrawFault(FaultKind kind, const Scene& scene, Dice& dice, FaultOptions& fault);
+bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault);
 
 }  // namespace rocescope::sim

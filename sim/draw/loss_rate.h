@@ -11,7 +11,7 @@ namespace rocescope::sim {
 
 // Draws from a measured distribution: a bucket by its share, then a rate with uniform logarithm
 // within the bucket.
-double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice);
+double DrawLossRate(const std::vector<Priors::LossRates>& rates, RandomSource& dice);
 
 // Returns `rate`, raised where necessary to make the fault observable. A full 100 Gb/s link carries
 // 30,000 frames in 10 ms at an MTU of 4096, so a link that loses one frame in 100,000 would lose

@@ -20,7 +20,7 @@ struct Outline {
   struct Phase {
     std::string name;
     CollectiveKind collective = CollectiveKind::kRing;
-    uint64_t octets = 0;
+    uint64_t bytes = 0;
     SimTime compute = 0;
     bool rails = false;  // groups are the rails; otherwise `groups`
     // Ranks of each group; empty: one group with all ranks.

@@ -9,10 +9,10 @@ namespace rocescope::sim {
 
 // Draws a fabric with 64 or 128 GPUs: leaf-spine with hosts in racks, the same rail-optimised, or a
 // three-tier fat tree with k = 8.
-topology::Blueprint DrawFabric(Dice& dice);
+topology::Blueprint DrawFabric(RandomSource& dice);
 // Draws a small fabric in which a cyclic buffer dependency can form: four to six leaves below two
 // spines.
-topology::Blueprint DrawNarrowFabric(Dice& dice);
+topology::Blueprint DrawNarrowFabric(RandomSource& dice);
 
 struct WorkloadNeeds {
   uint32_t least_queue_pairs = 1;  // minimum per connection: 1 to 4
@@ -26,7 +26,7 @@ struct WorkloadNeeds {
 // Draws one to six jobs with any of the collectives, background streams, and the duration of the
 // run: each job has time for more than kIterations iterations. Jobs send for about a fifth of the
 // time. The outline's fabric must have been generated.
-void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Dice& dice,
+void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, RandomSource& dice,
                   Outline& outline);
 inline constexpr uint32_t kIterations = 20;
 

@@ -23,7 +23,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   // Writes directly to the file.
-  void Write(std::span<const uint8_t> octets);
+  void Write(std::span<const uint8_t> bytes);
   // Returns the first write error, for example a full disk. Data after the error is not in the
   // file.
   Status Close();

@@ -18,9 +18,9 @@ inline constexpr SimTime kNever = INT64_MAX;
 // Returns the serialisation time of `octets` bytes. It is exact wherever a bit takes a whole number
 // of picoseconds (every Ethernet speed up to 400 Gb/s; 800 Gb/s per byte) and rounded down
 // otherwise.
-constexpr SimTime TransmitTime(uint64_t octets, uint64_t bits_per_second) {
+constexpr SimTime TransmitTime(uint64_t bytes, uint64_t bits_per_second) {
   __extension__ using Wide = unsigned __int128;
-  return static_cast<SimTime>(static_cast<Wide>(octets) * 8 * kSecond / bits_per_second);
+  return static_cast<SimTime>(static_cast<Wide>(bytes) * 8 * kSecond / bits_per_second);
 }
 
 }  // namespace rocescope::sim

@@ -42,7 +42,7 @@ struct SwitchOptions {
 };
 
 // Faults of a switch that affect individual frames.
-struct SwitchAilments {
+struct SwitchFaults {
   double corrupts = 0;    // probability that it damages a frame
   double loses_cnps = 0;  // probability that it drops a CNP
   // The queue for CNPs in this switch instead of the regular one; the next switch uses their DSCP
@@ -101,7 +101,7 @@ class Switch final : public Device {
   const Port* WouldChoose(const Frame& frame) {
     return options_.spray ? nullptr : Choose(frame, options_.hash_fields);
   }
-  SwitchAilments& ailments() { return ailments_; }
+  SwitchFaults& faults() { return faults_; }
   // Frames lost here by cause, and frames that were damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
   uint64_t corrupted() const { return corrupted_; }
@@ -146,7 +146,7 @@ class Switch final : public Device {
   std::vector<Upstream> upstream_;  // indexed by port and priority
   std::vector<uint32_t> blackholes_;
   SwitchObserver* observer_ = nullptr;
-  SwitchAilments ailments_;
+  SwitchFaults faults_;
   std::array<uint64_t, kLossCauses> lost_{};
   uint64_t corrupted_ = 0;
   uint64_t held_up_cnps_ = 0;

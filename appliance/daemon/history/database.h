@@ -31,7 +31,7 @@ struct DatabaseError : Error {
 
 // Binary data.
 struct Blob {
-  std::string_view octets;
+  std::string_view bytes;
 };
 
 class Statement {

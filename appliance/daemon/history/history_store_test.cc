@@ -134,9 +134,9 @@ TEST_F(HistoryStoreTest, ForeignReplacementFileIsUnchanged) {
 // Limits the size of files of this process, which simulates a full disk.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t octets) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
     getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit = {.rlim_cur = octets, .rlim_max = before_.rlim_max};
+    const rlimit limit = {.rlim_cur = bytes, .rlim_max = before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
   ~FileSizeLimit() {

@@ -18,7 +18,7 @@ class RowQueue {
  public:
   struct Bounds {
     size_t rows = 0;
-    size_t octets = 0;  // bytes as BytesOf computes them
+    size_t bytes = 0;  // bytes as BytesOf computes them
   };
   explicit RowQueue(Bounds bounds) : bounds_(bounds) {}
 

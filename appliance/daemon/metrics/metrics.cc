@@ -94,7 +94,7 @@ void AddSources(Service& service, Families& out) {
         "source_received_frames_total",
         "Frames and datagrams received by this source: the sum of decoded, filtered and dropped.",
         ledger.received, labels);
-    out.Counter("source_received_bytes_total", "Bytes received by this source.", counted.octets,
+    out.Counter("source_received_bytes_total", "Bytes received by this source.", counted.bytes,
                 labels);
     out.Counter("source_decoded_frames_total",
                 "Frames and datagrams of this source that were decoded.", ledger.decoded, labels);

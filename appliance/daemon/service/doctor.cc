@@ -25,7 +25,7 @@ constexpr Duration kSilence = std::chrono::seconds(30);
 constexpr uint64_t kEnough = 1000;       // minimum number of frames to judge shares
 constexpr uint64_t kEnoughNumbers = 50;  // minimum number of packets to judge sequence numbers
 constexpr double kLostShare = 0.001;
-constexpr Duration kClockApart = std::chrono::milliseconds(1);
+constexpr Duration kClockOffset = std::chrono::milliseconds(1);
 constexpr size_t kMaxOfAKind = 5;
 
 // Collects the problems of one kind: the first few, and their number.
@@ -129,7 +129,7 @@ constexpr Contents kDatagrams = {
 
 // Finds ports and sockets that receive almost no RoCE or telemetry.
 void CheckContents(const DoctorInput& input, std::vector<Problem>& out) {
-  OfKind eaten("roce_eaten", out);
+  OfKind eaten("rdma_nic_consumes_roce", out);
   OfKind foreign("no_roce", out);
   for (const SourceState& source : input.sources) {
     const Ledger& ledger = source.statistics.frames.ledger;
@@ -315,7 +315,7 @@ void CheckSenders(const DoctorInput& input, std::vector<Problem>& out) {
   CheckExpected(input, ExpectedAgents(input.senders, fabric), silent);
 }
 
-void Add(const Strangers& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
+void Add(const UnknownNodes& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
   if (strangers.records == 0) return;
   out.Add(fmt::format("{}", fmt::join(strangers.examples, ", ")),
           fmt::format("{} of {} come from these senders, which are not in the topology{}",
@@ -394,14 +394,14 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
 
 void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
   if (!answer.clocks) return;
-  OfKind apart("clock_apart", out);
+  OfKind apart("clock_offset", out);
   OfKind drifts("clock_drifts", out);
   constexpr std::string_view kRecommendedAction =
       "synchronise the clock with PTP or NTP; until then rocescope corrects its timestamps from "
       "packets";
   for (const ClockOffset& clock : answer.clocks->clocks) {
     if (clock.reference || !clock.offset) continue;
-    if (std::chrono::abs(*clock.offset) > kClockApart + clock.uncertainty) {
+    if (std::chrono::abs(*clock.offset) > kClockOffset + clock.uncertainty) {
       apart.Add(clock.name,
                 fmt::format("the clock is {:.3f} s {} the others", std::abs(Seconds(*clock.offset)),
                             clock.offset->count() < 0 ? "behind" : "ahead of"),
@@ -429,7 +429,7 @@ void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
   for (const SourceState& source : input.sources) {
     for (const AgentState& agent : source.agents) {
       if (!agent.connected || !agent.clock_ahead) continue;
-      if (std::chrono::abs(*agent.clock_ahead) <= kClockApart + agent.clock_error) continue;
+      if (std::chrono::abs(*agent.clock_ahead) <= kClockOffset + agent.clock_error) continue;
       apart.Add(agent.host,
                 fmt::format("the clock of the host is {:.3f} s {} the clock of the appliance",
                             std::abs(Seconds(*agent.clock_ahead)),

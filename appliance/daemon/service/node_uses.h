@@ -25,7 +25,7 @@ inline constexpr Duration kOverLimit = std::chrono::minutes(10);
 // `allocations` are the scheduler's jobs, including ended ones; they take precedence over packets.
 // `now` is event time. The nodes of job number `own` (0: none) are left out. The snapshot must have
 // a fabric.
-std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
+std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                               std::span<const Allocation> allocations, Timestamp now, uint64_t own);
 
 }  // namespace rocescope

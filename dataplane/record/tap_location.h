@@ -12,7 +12,7 @@ namespace rocescope {
 
 enum class TapSide : uint8_t { kUnknown, kIngress, kEgress };
 
-struct TapPlace {
+struct TapLocation {
   TapId tap = 0;
   IpAddress switch_address;  // source address of the mirror session
   uint16_t session = 0;
@@ -20,7 +20,7 @@ struct TapPlace {
   bool has_port = false;
   uint32_t port = 0;  // the switch's own number of the port
 
-  friend bool operator==(const TapPlace&, const TapPlace&) = default;
+  friend bool operator==(const TapLocation&, const TapLocation&) = default;
 };
 
 }  // namespace rocescope

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A cached mark gives the same result as parsing the header.
-#include "dataplane/pipeline/mark_memory.h"
+#include "dataplane/pipeline/erspan_mark_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ class Copies {
   std::vector<uint16_t> captures_;
 };
 
-TEST(MarkMemory, GivesTheSameTapAndTimeAsTheFullHeader) {
+TEST(ErspanMarkCache, GivesTheSameTapAndTimeAsTheFullHeader) {
   const Copies copies(20'000);
   TapTable recognises({"a", "b"});
   TapTable reads({"a", "b"});
@@ -85,8 +85,8 @@ TEST(MarkMemory, GivesTheSameTapAndTimeAsTheFullHeader) {
     MirrorInfo mirror;
     AddressPairHash(raw, mark, mirror);
     ASSERT_NE(mark.who, 0u);
-    const TapTable::Sighted one = recognises.Resolve(raw, mark);
-    const TapTable::Sighted other = reads.Resolve(raw, FindMirror(raw));
+    const TapTable::Resolution one = recognises.Resolve(raw, mark);
+    const TapTable::Resolution other = reads.Resolve(raw, FindMirror(raw));
     ASSERT_EQ(one.tap, other.tap) << "copy " << i;
     ASSERT_EQ(one.event_time, other.event_time) << "copy " << i;
     taps.insert(one.tap);
@@ -106,17 +106,17 @@ ErspanMark MarkOf(uint64_t source, uint32_t where = 5u << 26) {
   return {.who = source << 32 | ErspanMark::kPresent, .where = where};
 }
 
-TEST(MarkMemory, FindsStoredMarks) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, FindsStoredMarks) {
+  ErspanMarkCache memory;
   memory.Remember(1, MarkOf(7), {.tap = 3, .clock = 2});
-  const MarkMemory::Slot* found = memory.Find(1, MarkOf(7));
+  const ErspanMarkCache::Slot* found = memory.Find(1, MarkOf(7));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->tap, 3);
   EXPECT_EQ(found->clock, 2);
 }
 
-TEST(MarkMemory, DistinguishesCapturesSwitchesAndPorts) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, DistinguishesCapturesSwitchesAndPorts) {
+  ErspanMarkCache memory;
   memory.Remember(1, MarkOf(7), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7)), nullptr);
   EXPECT_EQ(memory.Find(1, MarkOf(8)), nullptr);
@@ -124,14 +124,14 @@ TEST(MarkMemory, DistinguishesCapturesSwitchesAndPorts) {
 }
 
 // More marks than slots: some are evicted, but none is confused with another.
-TEST(MarkMemory, NeverConfusesMarks) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, NeverConfusesMarks) {
+  ErspanMarkCache memory;
   for (uint32_t i = 0; i < 10'000; ++i) {
     memory.Remember(0, MarkOf(i), {.tap = static_cast<TapId>(i)});
   }
   size_t known = 0;
   for (uint32_t i = 0; i < 10'000; ++i) {
-    const MarkMemory::Slot* found = memory.Find(0, MarkOf(i));
+    const ErspanMarkCache::Slot* found = memory.Find(0, MarkOf(i));
     if (found == nullptr) continue;
     ++known;
     ASSERT_EQ(found->tap, i);
@@ -140,8 +140,8 @@ TEST(MarkMemory, NeverConfusesMarks) {
   EXPECT_LE(known, 4'096u);
 }
 
-TEST(MarkMemory, DoesNotStoreMarksWithLongPorts) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, DoesNotStoreMarksWithLongPorts) {
+  ErspanMarkCache memory;
   memory.Remember(0, MarkOf(7, 1u << 26), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7, 1u << 26)), nullptr);
 }

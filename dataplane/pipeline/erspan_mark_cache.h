@@ -13,7 +13,7 @@
 
 namespace rocescope {
 
-class MarkMemory {
+class ErspanMarkCache {
  public:
   struct Slot {
     uint64_t who = 0;  // including the capture; 0: free
@@ -23,7 +23,7 @@ class MarkMemory {
     ClockKind clock = 0;
   };
 
-  MarkMemory() : slots_(kSlots) {}
+  ErspanMarkCache() : slots_(kSlots) {}
 
   // Returns null if the mark is not in the cache.
   const Slot* Find(TapId capture, const ErspanMark& mark) const {

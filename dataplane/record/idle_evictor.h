@@ -18,12 +18,12 @@ inline constexpr Duration kQuietForLong = std::chrono::seconds(10);
 // complete scan without success it pauses until a place that it scanned may have become idle. T is
 // a time type.
 template <typename T>
-class QuietHand {
+class IdleEvictor {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kLooks = 16;
 
-  explicit QuietHand(uint32_t at = 0) : at_(at) {}
+  explicit IdleEvictor(uint32_t at = 0) : at_(at) {}
 
   // Returns the least recently active of the next few of `places`, according to `last_of(place)`,
   // which must never decrease. Returns kNone if all of them were active at `since` or later.
