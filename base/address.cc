@@ -12,19 +12,19 @@ namespace {
 using Bytes = std::array<uint8_t, 16>;
 
 Bytes ToBytes(const IpAddress& address) {
-  Bytes octets{};
+  Bytes bytes{};
   for (int i = 0; i < 8; ++i) {
-    octets[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
-    octets[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
+    bytes[i] = static_cast<uint8_t>(address.high >> (56 - 8 * i));
+    bytes[8 + i] = static_cast<uint8_t>(address.low >> (56 - 8 * i));
   }
-  return octets;
+  return bytes;
 }
 
-IpAddress FromBytes(const Bytes& octets) {
+IpAddress FromBytes(const Bytes& bytes) {
   IpAddress address;
   for (int i = 0; i < 8; ++i) {
-    address.high = address.high << 8 | octets[i];
-    address.low = address.low << 8 | octets[8 + i];
+    address.high = address.high << 8 | bytes[i];
+    address.low = address.low << 8 | bytes[8 + i];
   }
   return address;
 }
@@ -54,8 +54,8 @@ Result<IpAddress> ParseIpAddress(std::string_view text) {
     return IpAddress::FromV4(uint32_t{v4[0]} << 24 | uint32_t{v4[1]} << 16 | uint32_t{v4[2]} << 8 |
                              v4[3]);
   }
-  Bytes octets{};
-  if (whole && inet_pton(AF_INET6, copy.c_str(), octets.data()) == 1) return FromBytes(octets);
+  Bytes bytes{};
+  if (whole && inet_pton(AF_INET6, copy.c_str(), bytes.data()) == 1) return FromBytes(bytes);
   return MakeError(ErrorCode::kInvalidArgument, "\"" + copy + "\" is not an IPv4 or IPv6 address");
 }
 

@@ -16,7 +16,7 @@ double GrainOf(Metric metric, Duration window) {
   if (metric == Metric::kEcnMarked || metric == Metric::kEcnMarkedRoce) return kFewMarks;
   if (metric == Metric::kCnpSent || metric == Metric::kCnpHandled) return kFewMarks;
   const std::string_view unit = InfoOf(metric).unit;
-  if (unit == "octets") return 4096;                                   // a packet
+  if (unit == "bytes") return 4096;                                   // a packet
   if (unit == "ns") return static_cast<double>(window.count()) / 1e3;  // a thousandth of the time
   if (unit == "ms") return static_cast<double>(window.count()) / 1e9;
   if (unit == "Hz" || unit == "bit/s") return 1e6;

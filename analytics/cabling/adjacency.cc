@@ -24,7 +24,7 @@ void Count(std::map<PortIndex, Arrivals>& all, PortIndex receiver, const Sender&
 
 }  // namespace
 
-void Adjacency::LearnTap(const TapPlace& place) {
+void Adjacency::LearnTap(const TapLocation& place) {
   const NodeIndex node = fabric_.FindSwitchByErspan(place.switch_address);
   if (node == kNone) {
     strangers_.Add(ToString(place.switch_address));
@@ -98,9 +98,9 @@ Adjacency::Flow* Adjacency::FindOrAdd(const FlowKey& key, uint32_t hint) {
   uint32_t index = hints_.Guess(hint);
   if (index >= flows_.size() || flows_[index].key != key) {
     index = index_.Find(key, key_of);
-    if (index == FlowPlaces::kNone) {
+    if (index == FlowSlotIndex::kNone) {
       index = TakePlace();
-      if (index == FlowPlaces::kNone) {
+      if (index == FlowSlotIndex::kNone) {
         ++flows_refused_;
         return nullptr;
       }
@@ -124,7 +124,7 @@ uint32_t Adjacency::TakePlace() {
   }
   const uint32_t quiet = hand_.Find(kMaxFlows, now_ - kQuietForLong,
                                     [this](uint32_t flow) { return flows_[flow].heard; });
-  if (quiet == FlowPlaces::kNone) return FlowPlaces::kNone;
+  if (quiet == FlowSlotIndex::kNone) return FlowSlotIndex::kNone;
   ++flows_evicted_;
   index_.Erase(flows_[quiet].key, [this](uint32_t i) -> const FlowKey& { return flows_[i].key; });
   flows_[quiet] = {};

@@ -12,13 +12,13 @@
 #include <map>
 #include <vector>
 
-#include "analytics/cabling/stranger_log.h"
+#include "analytics/cabling/unknown_node_log.h"
 #include "base/time.h"
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 #include "dataplane/record/hint_cache.h"
-#include "dataplane/record/quiet_hand.h"
+#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -48,7 +48,7 @@ class Adjacency {
   // The fabric must outlive it.
   explicit Adjacency(const topology::Fabric& fabric) : fabric_(fabric) {}
 
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   // Event time has reached `now`; where there is no room, who was silent by it gives way.
   void SetTime(Timestamp now) { now_ = std::max(now_, now); }
 
@@ -67,7 +67,7 @@ class Adjacency {
     return unexpected_;
   }
   // Switches that the topology has not.
-  Strangers strangers() const { return strangers_.Answer(); }
+  UnknownNodes strangers() const { return strangers_.Answer(); }
   uint64_t flows_refused() const { return flows_refused_; }
   uint64_t flows_evicted() const { return flows_evicted_; }  // silent ones, for others
 
@@ -104,13 +104,13 @@ class Adjacency {
 
   const topology::Fabric& fabric_;
   std::vector<topology::PortIndex> ingress_of_tap_;  // kNone: it says nothing
-  FlowPlaces index_;
+  FlowSlotIndex index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand<Timestamp> hand_;
+  IdleEvictor<Timestamp> hand_;
   Timestamp now_;
   std::map<std::pair<topology::NodeIndex, uint32_t>, Unexpected> unexpected_;
-  StrangerLog strangers_;
+  UnknownNodeLog strangers_;
   uint64_t flows_refused_ = 0;
   uint64_t flows_evicted_ = 0;
 };

@@ -34,7 +34,7 @@ struct CableFinding {
   uint64_t flows = 0;          // that passed as the declared links do not let them
   uint64_t flows_against = 0;  // that passed as declared
   uint64_t packets = 0;        // that told of an unexpected port
-  uint64_t octets = 0;         // received beyond all that the declared other ends sent; or by an
+  uint64_t bytes = 0;         // received beyond all that the declared other ends sent; or by an
                                // unexpected port
   uint64_t readings = 0;       // of counters that say so
   bool state_differs = false;  // one end says that it is up, the other that it is down
@@ -44,7 +44,7 @@ struct CableFinding {
 };
 
 // Somebody who tells of himself, and whom the topology does not name.
-struct Strangers {
+struct UnknownNodes {
   uint64_t records = 0;
   std::vector<std::string> examples;  // a few of their names
   bool more = false;                  // there are others
@@ -56,8 +56,8 @@ struct CablingAnswer {
   uint64_t links = 0;
   uint64_t confirmed = 0;
   uint64_t contradicted = 0;
-  Strangers counters;          // readings of nodes
-  Strangers switches;          // INT hops and sFlow samples of switches, and mirrors' sources
+  UnknownNodes counters;          // readings of nodes
+  UnknownNodes switches;          // INT hops and sFlow samples of switches, and mirrors' sources
   uint64_t flows_refused = 0;  // beyond the capacity
   uint64_t flows_evicted = 0;  // that were silent, where there was no room for another
 };

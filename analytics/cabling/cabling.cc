@@ -66,8 +66,8 @@ void ByTraffic(const Fabric& fabric, const CablingOptions& options, const Adjace
         static_cast<double>(claim.flows) < options.clear_share * flows) {
       continue;
     }
-    const uint64_t rivals = by_port ? of_ports : claim.flows;
-    if (static_cast<double>(most) < options.clear_share * static_cast<double>(rivals)) {
+    const uint64_t alternatives = by_port ? of_ports : claim.flows;
+    if (static_cast<double>(most) < options.clear_share * static_cast<double>(alternatives)) {
       claim.sender = {};
     }
     claims.Contradict(receiver, claim);
@@ -91,7 +91,7 @@ class CounterCheck {
       }
       for (const auto& [receiver, fit] : {std::pair(b, forward), std::pair(a, backward)}) {
         if (!fit.Contradicted()) continue;
-        claims.Contradict(receiver, {.octets = fit.excess,
+        claims.Contradict(receiver, {.bytes = fit.excess,
                                      .readings = fit.readings,
                                      .by_counters = true,
                                      .since = fit.since});
@@ -143,7 +143,7 @@ class CounterCheck {
     if (index == kNone) return {};
     const topology::Link& link = fabric_.link(index);
     const double seconds = static_cast<double>(link.delay.count()) / 1e9;
-    tolerance.octets +=
+    tolerance.bytes +=
         static_cast<uint64_t>(seconds * static_cast<double>(link.bits_per_second) / 8);
     return CompareCounters(*out, *in, tolerance);
   }
@@ -269,14 +269,14 @@ void Cabling::FindUnexpected(std::vector<CableFinding>& findings) const {
   for (const auto& [place, series] : counters_.unexpected()) {
     const auto readings = series.history.readings();
     if (readings.size() < 2 || series.history.up() == false) continue;
-    const uint64_t octets = readings.back().received - readings.front().received;
-    if (octets < options_.least_bytes) continue;
+    const uint64_t bytes = readings.back().received - readings.front().received;
+    if (bytes < options_.least_bytes) continue;
     CableFinding& finding = by_place[place];
     if (finding.place.empty()) finding.since = readings.front().time;
     finding.kind = CableFindingKind::kUnexpected;
     finding.place = place;
     finding.confidence = kSureOfUnexpected;
-    finding.octets = octets;
+    finding.bytes = bytes;
     finding.readings = readings.size();
   }
   for (auto& [place, finding] : by_place) findings.push_back(std::move(finding));

@@ -12,7 +12,7 @@
 #include "analytics/cabling/fabric_counters.h"
 #include "analytics/cabling/link_change.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -37,7 +37,7 @@ class Cabling {
 
   // Event time has reached `now`.
   void SetTime(Timestamp now) { adjacency_.SetTime(now); }
-  void LearnTap(const TapPlace& place) { adjacency_.LearnTap(place); }
+  void LearnTap(const TapLocation& place) { adjacency_.LearnTap(place); }
   void Add(const RecordBatch& batch);
 
   CablingAnswer Answer() const;

@@ -62,10 +62,10 @@ class CablingWorld {
   }
 
   // Frames by each of these ports, as counters see them.
-  void Carry(const std::vector<topology::PortIndex>& path, uint64_t octets, uint64_t lost = 0) {
+  void Carry(const std::vector<topology::PortIndex>& path, uint64_t bytes, uint64_t lost = 0) {
     for (const topology::PortIndex port : path) {
-      sent_[port] += octets;
-      received_[real_.Peer(port)] += octets - lost;
+      sent_[port] += bytes;
+      received_[real_.Peer(port)] += bytes - lost;
     }
   }
 

@@ -50,8 +50,8 @@ class CablingTest : public testing::Test {
   void Count(int64_t readings = 10, uint64_t unit = 1'000'000) {
     for (int64_t ms = 0; ms < readings; ++ms) {
       cabling_.Add(world_.Counters(At(ms)));
-      uint64_t octets = unit;
-      ForFlows([&](const FlowKey&, const auto& path) { world_.Carry(path, octets += unit / 10); });
+      uint64_t bytes = unit;
+      ForFlows([&](const FlowKey&, const auto& path) { world_.Carry(path, bytes += unit / 10); });
     }
     cabling_.Add(world_.Counters(At(readings)));
   }
@@ -129,7 +129,7 @@ TEST_F(CablingTest, CountersAloneNameThem) {
   const CableFinding finding = Only();
   ExpectTheSwap(finding);
   EXPECT_EQ(finding.flows, 0u);
-  EXPECT_GT(finding.octets, 0u);
+  EXPECT_GT(finding.bytes, 0u);
   EXPECT_DOUBLE_EQ(finding.confidence, 0.9);
 }
 
@@ -156,7 +156,7 @@ TEST_F(CablingTest, OneCableByFlowsAndOneByCountersAreASwapToo) {
   claims.Contradict(
       Port("leaf0", "spine0"),
       {.sender = {.node = world_.declared().port(sender).node, .port = sender}, .flows = 4});
-  claims.Contradict(Port("spine0", "leaf0"), {.octets = 1 << 20, .by_counters = true});
+  claims.Contradict(Port("spine0", "leaf0"), {.bytes = 1 << 20, .by_counters = true});
   claims.Connect(Port("leaf1", "spine1"), Port("spine0", "leaf0"));
   const std::vector<CableFinding> findings = claims.Findings();
   ASSERT_THAT(findings, SizeIs(1));
@@ -357,7 +357,7 @@ TEST_F(CablingTest, NodesThatTheTopologyDoesNotNameAreCountedWithExamples) {
     if (record.entity.node.starts_with("spine")) record.entity.node += "-old";
   }
   cabling_.Add(batch);
-  const Strangers strangers = cabling_.Answer().counters;
+  const UnknownNodes strangers = cabling_.Answer().counters;
   EXPECT_EQ(strangers.records, 4u * 4u * 3u);  // spines, ports, metrics
   EXPECT_THAT(strangers.examples,
               ElementsAre("spine0-old", "spine1-old", "spine2-old", "spine3-old"));

@@ -41,7 +41,7 @@ CounterFit CompareCounters(const PortHistory& sender, const PortHistory& receive
       std::max(BusiestPeriod(out, [](const PortReading& reading) { return reading.sent; }),
                BusiestPeriod(in, [](const PortReading& reading) { return reading.received; }));
   fit.tolerance =
-      tolerance.octets + static_cast<uint64_t>(tolerance.periods * static_cast<double>(busiest));
+      tolerance.bytes + static_cast<uint64_t>(tolerance.periods * static_cast<double>(busiest));
   constexpr int64_t kFar = std::numeric_limits<int64_t>::max() / 4;
   int64_t least = kFar;  // of received less sent, at the most
   int64_t most = -kFar;  // at the least

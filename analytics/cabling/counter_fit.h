@@ -11,7 +11,7 @@
 namespace rocescope {
 
 struct FitTolerance {
-  uint64_t octets = 64 << 10;  // on the way, and between two counters' readings
+  uint64_t bytes = 64 << 10;  // on the way, and between two counters' readings
   double periods = 0.1;        // so much of the busiest time between two readings: they are not
                                // taken at the instant that they are stamped with
   double share = 0.05;         // of what was received, by which two ends may count differently

@@ -7,15 +7,15 @@ namespace rocescope {
 namespace {
 
 constexpr Timestamp At(int64_t ms) { return FromNanoseconds(ms * 1'000'000); }
-constexpr FitTolerance kExact = {.octets = 0, .periods = 0, .share = 0};
+constexpr FitTolerance kExact = {.bytes = 0, .periods = 0, .share = 0};
 
 // At 1000 octets a millisecond; read each `step` from `from` on.
 PortHistory Steady(int64_t from, int64_t step, int64_t count, uint64_t rate = 1000) {
   PortHistory history;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t ms = from + i * step;
-    const auto octets = static_cast<uint64_t>(ms) * rate;
-    history.Add({.time = At(ms), .received = octets, .sent = octets});
+    const auto bytes = static_cast<uint64_t>(ms) * rate;
+    history.Add({.time = At(ms), .received = bytes, .sent = bytes});
   }
   return history;
 }
@@ -61,8 +61,8 @@ TEST(CounterFit, CountersMayStandAnywhere) {
   const auto history = [](uint64_t begin, uint64_t step) {
     PortHistory all;
     for (int64_t i = 0; i < 4; ++i) {
-      const uint64_t octets = begin + step * static_cast<uint64_t>(i);
-      all.Add({.time = At(i), .received = octets, .sent = octets});
+      const uint64_t bytes = begin + step * static_cast<uint64_t>(i);
+      all.Add({.time = At(i), .received = bytes, .sent = bytes});
     }
     return all;
   };

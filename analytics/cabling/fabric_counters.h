@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "analytics/cabling/port_history.h"
-#include "analytics/cabling/stranger_log.h"
+#include "analytics/cabling/unknown_node_log.h"
 #include "dataplane/record/record.h"
 #include "topology/fabric.h"
 
@@ -48,7 +48,7 @@ class FabricCounters {
   // Ports that the topology has not, or that have no link there: by "NODE:PORT".
   const std::map<std::string, Series>& unexpected() const { return unexpected_; }
   // Readings of nodes that the topology has not.
-  Strangers strangers() const { return strangers_.Answer(); }
+  UnknownNodes strangers() const { return strangers_.Answer(); }
 
  private:
   static constexpr size_t kMaxUnexpected = 256;
@@ -61,7 +61,7 @@ class FabricCounters {
   std::array<std::unordered_map<topology::PortIndex, Series>, 2> series_;  // by source
   std::array<std::unordered_map<topology::NodeIndex, uint32_t>, 2> ports_of_;
   std::map<std::string, Series> unexpected_;
-  StrangerLog strangers_;
+  UnknownNodeLog strangers_;
   Timestamp last_;
   // Of the record before: most are of the same entity.
   CounterEntity entity_;

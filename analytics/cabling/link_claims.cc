@@ -105,7 +105,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
       for (const LinkClaim& claim : claims->second) {
         finding.flows += claim.flows;
         finding.flows_against += claim.against;
-        finding.octets += claim.octets;
+        finding.bytes += claim.bytes;
         finding.readings = std::max(finding.readings, claim.readings);
         if (finding.since == Timestamp{} || claim.since < finding.since) {
           finding.since = claim.since;
@@ -122,7 +122,7 @@ CableFinding LinkClaims::FindingOf(std::span<const LinkIndex> links,
     finding.confidence = least;
   } else {
     finding.kind = CableFindingKind::kDisagrees;
-    finding.confidence = ConfidenceOf(finding.flows, finding.octets > 0);
+    finding.confidence = ConfidenceOf(finding.flows, finding.bytes > 0);
   }
   return finding;
 }

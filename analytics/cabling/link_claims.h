@@ -21,7 +21,7 @@ struct LinkClaim {
   Sender sender;          // node kNone: from whom is not known
   uint64_t flows = 0;     // that show it
   uint64_t against = 0;   // that show what was declared
-  uint64_t octets = 0;    // by counters: received and not sent by the declared end
+  uint64_t bytes = 0;    // by counters: received and not sent by the declared end
   uint64_t readings = 0;  // of counters
   bool by_counters = false;
   Timestamp since;

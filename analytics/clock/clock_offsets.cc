@@ -22,7 +22,7 @@ uint32_t ClockOffsets::ClockOf(const Key& key) {
   return clock;
 }
 
-void ClockOffsets::LearnTap(const TapPlace& place) {
+void ClockOffsets::LearnTap(const TapLocation& place) {
   if (place.tap >= clock_of_tap_.size()) clock_of_tap_.resize(size_t{place.tap} + 1, kNoClock);
   clock_of_tap_[place.tap] = ClockOf({.kind = StampKind::kMirror, .address = place.switch_address});
 }

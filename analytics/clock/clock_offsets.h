@@ -19,7 +19,7 @@
 #include "analytics/clock/packet_trails.h"
 #include "base/time.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -39,7 +39,7 @@ class ClockOffsets {
 
   // For names alone; it must outlive this one. Null: none.
   void SetFabric(const topology::Fabric* fabric) { fabric_ = fabric; }
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const RecordBatch& batch);
 
   ClockAnswer Answer() const;

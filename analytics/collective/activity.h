@@ -11,9 +11,9 @@
 
 #include "analytics/collective/bits.h"
 #include "base/time.h"
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 #include "dataplane/record/hint_cache.h"
-#include "dataplane/record/quiet_hand.h"
+#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
 
 namespace rocescope {
@@ -103,10 +103,10 @@ class ActivityTracker {
   Timestamp origin_;
   int width_ = 0;        // of a stretch: 2^width_ ns
   uint64_t newest_ = 0;  // stretch
-  FlowPlaces index_;
+  FlowSlotIndex index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand<uint64_t> hand_;
+  IdleEvictor<uint64_t> hand_;
   ActivityStatistics statistics_;
 };
 

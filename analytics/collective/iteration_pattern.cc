@@ -28,7 +28,7 @@ class Analyst {
   std::optional<JobIterationPattern> Run() {
     const std::optional<Period> period = PeriodOf();
     if (!period) return std::nullopt;
-    Part(period->stretches);
+    Part(period->intervals);
     std::vector<const Component*> parts;
     for (const Component& component : components_) {
       if (component.iterations.count() < 2) continue;
@@ -37,7 +37,7 @@ class Analyst {
     if (parts.empty()) return std::nullopt;  // silence around two bursts looks like a period
     JobIterationPattern iteration_pattern;
     iteration_pattern.strength = period->strength;
-    double stretches = period->stretches;
+    double intervals = period->intervals;
     if (!parts.empty()) {
       // An iteration begins when its first rank begins: where parts of a job do not wait for each
       // other, the fastest one tells; but not one that is an iteration ahead of the next, and so
@@ -50,13 +50,13 @@ class Analyst {
             static_cast<double>(fastest->count()) * (next.period / fastest->period - 1);
         if (std::abs(ahead - 1) < kAboutOne) fastest = &next;
       }
-      stretches = fastest->period;
+      intervals = fastest->period;
       iteration_pattern.iterations = static_cast<uint32_t>(fastest->count());
       iteration_pattern.first = TimeAt(fastest->begins.front());
       iteration_pattern.last = TimeAt(fastest->begins.back());
       AddSpans(*fastest, parts, iteration_pattern);
     }
-    iteration_pattern.period = Length(stretches);
+    iteration_pattern.period = Length(intervals);
     const std::vector<GroupStep> steps = StepsOf(channels_, components_, line_.width);
     NumberMembers(iteration_pattern);
     Collect(steps, iteration_pattern);
@@ -98,8 +98,8 @@ class Analyst {
   }
 
   Timestamp TimeAt(double stretch) const { return line_.begin + Length(stretch); }
-  Duration Length(double stretches) const {
-    return Duration(std::llround(stretches * static_cast<double>(line_.width.count())));
+  Duration Length(double intervals) const {
+    return Duration(std::llround(intervals * static_cast<double>(line_.width.count())));
   }
 
   // Parts drift, but each does about one iteration's work between two begins of any of them.

@@ -52,12 +52,12 @@ template <typename At>
 Period Follow(double period, size_t longest, const At& at) {
   double sum = 0;
   int multiples = 0;
-  double stretches = period;
+  double intervals = period;
   double weight = 0;
   double weighted = 0;
   for (int k = 1;; ++k) {
-    const double expected = stretches * k;
-    const double slack = std::max(1.0, kDrift * stretches * std::sqrt(k));
+    const double expected = intervals * k;
+    const double slack = std::max(1.0, kDrift * intervals * std::sqrt(k));
     const auto from = static_cast<size_t>(std::max(1.0, std::ceil(expected - slack)));
     const auto to = static_cast<size_t>(std::floor(expected + slack));
     if (to > longest) break;
@@ -75,11 +75,11 @@ Period Follow(double period, size_t longest, const At& at) {
     if (most > 0) {  // long lags say more precisely what the period is
       weight += most * k * k;
       weighted += most * k * static_cast<double>(best);
-      stretches = weighted / weight;
+      intervals = weighted / weight;
     }
   }
   if (multiples == 0) return {};
-  return {.stretches = stretches, .strength = sum / multiples};
+  return {.intervals = intervals, .strength = sum / multiples};
 }
 
 }  // namespace
@@ -113,13 +113,13 @@ std::optional<Period> FindPeriod(std::span<const Bits* const> series, size_t len
   const double strongest = std::ranges::max(found, {}, &Period::strength).strength;
   double farthest = 0;
   for (const Period& period : found) {
-    if (period.strength >= kNotMuchWeaker * strongest) farthest = period.stretches;
+    if (period.strength >= kNotMuchWeaker * strongest) farthest = period.intervals;
   }
   farthest *= kFewMultiples + 0.5;
   double best = 0;
   std::vector<double> far_strength;
   for (const Period& period : found) {
-    far_strength.push_back(follow(period.stretches, farthest).strength);
+    far_strength.push_back(follow(period.intervals, farthest).strength);
     best = std::max(best, far_strength.back());
   }
   for (size_t i = 0; i < found.size(); ++i) {

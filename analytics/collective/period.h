@@ -12,7 +12,7 @@
 namespace rocescope {
 
 struct Period {
-  double stretches = 0;  // of the time line
+  double intervals = 0;  // of the time line
   double strength = 0;   // 0 to 1: mean correlation over the multiples that were seen
 };
 

@@ -59,14 +59,14 @@ TEST(BitsWidened, HasNeighboursAcrossWords) {
 TEST(FindPeriod, OfRegularBurstsIsTheirs) {
   const auto period = PeriodOf({Bursts(11, 53.4, 9)});
   ASSERT_TRUE(period);
-  EXPECT_NEAR(period->stretches, 53.4, 0.1);
+  EXPECT_NEAR(period->intervals, 53.4, 0.1);
   EXPECT_GT(period->strength, 0.8);
 }
 
 TEST(FindPeriod, IsNotHalvedByTwoPhasesOnDifferentQueuePairs) {
   const auto period = PeriodOf({Bursts(5, 60, 8), Bursts(35, 60, 8)});
   ASSERT_TRUE(period);
-  EXPECT_NEAR(period->stretches, 60, 0.2);
+  EXPECT_NEAR(period->intervals, 60, 0.2);
 }
 
 TEST(FindPeriod, IsNotThatOfStepsWithinABurst) {
@@ -78,7 +78,7 @@ TEST(FindPeriod, IsNotThatOfStepsWithinABurst) {
   }
   const auto period = PeriodOf({bits});
   ASSERT_TRUE(period);
-  EXPECT_NEAR(period->stretches, 240, 1);
+  EXPECT_NEAR(period->intervals, 240, 1);
 }
 
 TEST(FindPeriod, BearsJitter) {
@@ -86,7 +86,7 @@ TEST(FindPeriod, BearsJitter) {
   std::normal_distribution<double> normal(0, 1.5);
   const auto period = PeriodOf({Bursts(20, 47, 10, [&] { return normal(random); })});
   ASSERT_TRUE(period);
-  EXPECT_NEAR(period->stretches, 47, 0.4);
+  EXPECT_NEAR(period->intervals, 47, 0.4);
 }
 
 TEST(FindPeriod, DoesNotSeeOneInWhatComesAtRandom) {

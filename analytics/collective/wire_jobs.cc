@@ -72,13 +72,13 @@ class CollectiveFinder {
         continue;
       }
       Flood(seed, kByIterationPattern, [&](uint32_t channel) {
-        return MayDo(WorkOf(channel)) && IsInStep(channel, seed, period->stretches);
+        return MayDo(WorkOf(channel)) && IsInStep(channel, seed, period->intervals);
       });
       if (result_.gave_up) {
         TakeBackLast();  // it may be a part of a job
         break;
       }
-      periods_.push_back(period->stretches);
+      periods_.push_back(period->intervals);
     }
     MergeOnHosts();
     // Clear-to-sends say that a channel is a library's; of which job, its hosts say.
@@ -190,9 +190,9 @@ class CollectiveFinder {
       const Channel& channel = channels_.all[i];
       const double periods = static_cast<double>((channel.last - channel.first).count()) /
                              static_cast<double>(width_.count()) / periods_[job];
-      const auto octets = static_cast<double>(channel.bytes);
-      amounts[job].push_back(octets / std::max(1.0, periods));
-      messages[job].push_back(octets / std::max(1.0, channel.transfers));
+      const auto bytes = static_cast<double>(channel.bytes);
+      amounts[job].push_back(bytes / std::max(1.0, periods));
+      messages[job].push_back(bytes / std::max(1.0, channel.transfers));
     }
     std::vector<double> bytes;
     for (std::vector<double>& of_job : amounts) bytes.push_back(UpperMedianOf(of_job));

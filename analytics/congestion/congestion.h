@@ -45,7 +45,7 @@ struct HotspotTraffic {
   uint32_t flows = 0;    // all
   double imbalance = 0;  // the largest flow's octets over the mean of all: 1 if all carry the same
   HotspotCause cause = HotspotCause::kUnknown;
-  double group_use = 0;        // of the links that lead there, as far as known: 0 to 1
+  double group_utilization = 0;        // of the links that lead there, as far as known: 0 to 1
   uint32_t group_links = 0;    // how many there are, with this one
   std::vector<LostTime> lost;  // by job
 

@@ -39,7 +39,7 @@ class CongestionTest : public testing::Test {
     return {.source = AddressOf(from), .destination = AddressOf(to), .destination_qpn = {qpn}};
   }
   // From the first of the nodes to the last. `stretch` says all but by which ports.
-  FlowKey Takes(const std::vector<std::string>& nodes, uint32_t qpn, PathStretch stretch) {
+  FlowKey Takes(const std::vector<std::string>& nodes, uint32_t qpn, PathInterval stretch) {
     FlowPath path{.flow = Flow(nodes.front(), nodes.back(), qpn),
                   .source = NicOf(nodes.front()),
                   .destination = NicOf(nodes.back())};
@@ -47,7 +47,7 @@ class CongestionTest : public testing::Test {
       stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
       stretch.path.ports[stretch.path.length++] = stretch.certain.back();
     }
-    path.stretches.push_back(std::move(stretch));
+    path.intervals.push_back(std::move(stretch));
     paths_.push_back(std::move(path));
     return paths_.back().flow;
   }

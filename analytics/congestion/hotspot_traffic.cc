@@ -102,13 +102,13 @@ class Causes {
       room += BytesASecond(fabric_, port) * Seconds(hotspot.until - hotspot.from);
       used += BytesBy(port, hotspot, port == hotspot.port ? traffic.bytes : 0);
     }
-    if (room > 0) traffic.group_use = std::min(used / room, 1.0);
+    if (room > 0) traffic.group_utilization = std::min(used / room, 1.0);
     if (culprits.empty() || room == 0) return;
     if (group.size() == 1) {
       traffic.cause = senders.size() > 1 ? HotspotCause::kIncast : HotspotCause::kOneSender;
     } else {
       traffic.cause =
-          traffic.group_use < kFull ? HotspotCause::kCollision : HotspotCause::kOverload;
+          traffic.group_utilization < kFull ? HotspotCause::kCollision : HotspotCause::kOverload;
     }
   }
 
@@ -122,29 +122,29 @@ class Causes {
           series->Sum(metrics_.WindowOf(hotspot.from), metrics_.WindowOf(hotspot.until)));
     }
     if (known > 0) return static_cast<double>(known);
-    uint64_t octets = 0;
-    for (const PathStretch* stretch : StretchesBy(port)) {
-      octets += BytesWithin(*stretch, hotspot.from, hotspot.until);
+    uint64_t bytes = 0;
+    for (const PathInterval* stretch : StretchesBy(port)) {
+      bytes += BytesWithin(*stretch, hotspot.from, hotspot.until);
     }
-    return static_cast<double>(octets);
+    return static_cast<double>(bytes);
   }
 
-  const std::vector<const PathStretch*>& StretchesBy(PortIndex port) {
-    if (stretches_.empty()) {
+  const std::vector<const PathInterval*>& StretchesBy(PortIndex port) {
+    if (intervals_.empty()) {
       for (const FlowPath& path : paths_) {
-        for (const PathStretch& stretch : path.stretches) {
-          for (const PortIndex one : stretch.certain) stretches_[one].push_back(&stretch);
+        for (const PathInterval& stretch : path.intervals) {
+          for (const PortIndex one : stretch.certain) intervals_[one].push_back(&stretch);
         }
       }
     }
-    return stretches_[port];
+    return intervals_[port];
   }
 
   const FlowPaths& paths_;
   const MetricStore& metrics_;
   const topology::Fabric& fabric_;
   topology::Routes routes_;
-  std::unordered_map<PortIndex, std::vector<const PathStretch*>> stretches_;
+  std::unordered_map<PortIndex, std::vector<const PathInterval*>> intervals_;
 };
 
 // By hotspot; the largest first.
@@ -154,7 +154,7 @@ std::vector<std::vector<Through>> FlowsThrough(std::span<const Hotspot> hotspots
   std::unordered_map<PortIndex, std::vector<size_t>> at_port;
   for (size_t i = 0; i < hotspots.size(); ++i) at_port[hotspots[i].port].push_back(i);
   for (const FlowPath& path : paths) {
-    for (const PathStretch& stretch : path.stretches) {
+    for (const PathInterval& stretch : path.intervals) {
       for (const PortIndex port : stretch.certain) {
         const auto at = at_port.find(port);
         if (at == at_port.end()) continue;

@@ -67,9 +67,9 @@ TEST_F(HotspotTrafficTest, OnlyWhatCameByMeanwhileCounts) {
 
 TEST_F(HotspotTrafficTest, AFlowThatCameByTwiceIsOne) {
   Goes({"host0", "leaf0", "spine0", "leaf1", "host4"}, 2, 100, 1000, 1200);
-  paths_[0].stretches.push_back(paths_[0].stretches[0]);
-  paths_[0].stretches[1].from = At(1500);
-  paths_[0].stretches[1].until = At(1600);
+  paths_[0].intervals.push_back(paths_[0].intervals[0]);
+  paths_[0].intervals[1].from = At(1500);
+  paths_[0].intervals[1].until = At(1600);
   const HotspotTraffic traffic = Traffic();
   ASSERT_EQ(traffic.culprits.size(), 1u);
   EXPECT_EQ(traffic.culprits[0].bytes, 200u);
@@ -82,7 +82,7 @@ TEST_F(HotspotTrafficTest, FlowsOnOneLinkWhileTheOtherHasRoomCollide) {
   const HotspotTraffic traffic = Traffic();
   EXPECT_EQ(traffic.cause, HotspotCause::kCollision);
   EXPECT_EQ(traffic.group_links, 2u);
-  EXPECT_NEAR(traffic.group_use, 0.6, 0.001);
+  EXPECT_NEAR(traffic.group_utilization, 0.6, 0.001);
 }
 
 TEST_F(HotspotTrafficTest, WhereAllLinksAreFullItIsTooMuch) {

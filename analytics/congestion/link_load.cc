@@ -74,7 +74,7 @@ std::optional<int64_t> WindowOf(const topology::Fabric& fabric, const MetricStor
   if (!lasts.empty()) return lasts[lasts.size() / 10];
   std::optional<Timestamp> last;
   for (const FlowPath& path : paths) {
-    last = std::max(last.value_or(Timestamp::min()), path.stretches.back().until);
+    last = std::max(last.value_or(Timestamp::min()), path.intervals.back().until);
   }
   if (!last) return std::nullopt;
   return metrics.WindowOf(*last) - 1;
@@ -106,7 +106,7 @@ class Loads {
     const Timestamp from = metrics_.StartOf(window_);
     const Timestamp until = metrics_.StartOf(window_ + 1);
     for (const FlowPath& path : paths) {
-      for (const PathStretch& stretch : path.stretches) {
+      for (const PathInterval& stretch : path.intervals) {
         if (stretch.until < from || stretch.from >= until) continue;
         const uint64_t bytes = BytesWithin(stretch, from, until);
         for (const PortIndex port : stretch.certain) {

@@ -15,7 +15,7 @@ uint64_t NoticesIn(const FlowRecord& record) {
 
 }  // namespace
 
-void MarkTracker::LearnTap(const TapPlace& place) {
+void MarkTracker::LearnTap(const TapLocation& place) {
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
   // What leaves may have been marked there, or may be yet.
   if (place.side == TapSide::kEgress) return;
@@ -70,9 +70,9 @@ void MarkTracker::Add(const FlowRecord& record) {
   if (at == flows_.end()) return;
   MarkWindow* const window = EntryOf(at->second, WindowOf(record));
   if (window == nullptr) return;
-  std::vector<MarkSight>& sights = window->sights;
+  std::vector<MarkObservation>& sights = window->sights;
   auto sight = std::ranges::find_if(
-      sights, [&](const MarkSight& one) { return one.node == node && one.ttl == record.ttl; });
+      sights, [&](const MarkObservation& one) { return one.node == node && one.ttl == record.ttl; });
   if (sight == sights.end()) {
     constexpr size_t kMost = 16;  // more than a path has switches
     if (sights.size() == kMost) return;

@@ -11,25 +11,25 @@
 #include <vector>
 
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
 
 // A flow at a switch's ingress, in one window.
-struct MarkSight {
+struct MarkObservation {
   topology::NodeIndex node = topology::kNone;
   uint8_t ttl = 0;
   uint64_t packets = 0;
   uint64_t marked = 0;
   uint64_t notices = 0;  // among the packets
 
-  friend bool operator==(const MarkSight&, const MarkSight&) = default;
+  friend bool operator==(const MarkObservation&, const MarkObservation&) = default;
 };
 
 struct MarkWindow {
   int64_t window = 0;  // its number since the epoch
-  std::vector<MarkSight> sights;
+  std::vector<MarkObservation> sights;
 };
 
 // Windows ascend.
@@ -46,7 +46,7 @@ class MarkTracker {
   explicit MarkTracker(const topology::Fabric& fabric, const MarkTrackerOptions& options = {})
       : fabric_(fabric), options_(options) {}
 
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const RecordBatch& batch);
 
   const MarkedFlows& flows() const { return flows_; }

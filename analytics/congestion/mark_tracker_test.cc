@@ -60,9 +60,9 @@ TEST_F(MarkTrackerTest, IntervalsOfAWindowAddUpByTtl) {
   ASSERT_EQ(windows.size(), 2u);
   EXPECT_EQ(windows[0].window, 2);
   EXPECT_THAT(windows[0].sights,
-              ElementsAre(MarkSight{.node = leaf_, .ttl = 64, .packets = 150},
-                          MarkSight{.node = leaf_, .ttl = 62, .packets = 90, .marked = 3}));
-  EXPECT_THAT(windows[1].sights, ElementsAre(MarkSight{.node = leaf_, .ttl = 62, .packets = 10}));
+              ElementsAre(MarkObservation{.node = leaf_, .ttl = 64, .packets = 150},
+                          MarkObservation{.node = leaf_, .ttl = 62, .packets = 90, .marked = 3}));
+  EXPECT_THAT(windows[1].sights, ElementsAre(MarkObservation{.node = leaf_, .ttl = 62, .packets = 10}));
 }
 
 TEST_F(MarkTrackerTest, NotificationsMakeAFlowWorthKeeping) {

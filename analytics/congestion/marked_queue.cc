@@ -34,7 +34,7 @@ using MarksOf = std::map<int64_t, MarksIn>;  // by window
 // The way that the flow took then; null if that is not known.
 const topology::Path* WayAt(const FlowPath& path, Timestamp from, Timestamp until) {
   const topology::Path* way = nullptr;
-  for (const PathStretch& stretch : path.stretches) {
+  for (const PathInterval& stretch : path.intervals) {
     if (stretch.until < from || stretch.from >= until) continue;
     const bool known = stretch.state == PathState::kExact || stretch.state == PathState::kLikely;
     // Changed in the midst.
@@ -57,7 +57,7 @@ std::vector<Sight> SightsOn(const topology::Path& way, const MarkWindow& window,
   for (size_t place = 1; place < way.length; ++place) {
     const topology::NodeIndex node = fabric.port(way.ports[place]).node;
     Sight sight = {.place = place};
-    for (const MarkSight& one : window.sights) {
+    for (const MarkObservation& one : window.sights) {
       if (one.node != node) continue;
       sight.packets += one.packets;
       sight.marked += one.marked;
@@ -114,7 +114,7 @@ void AddFlow(const FlowPath& path, const std::vector<MarkWindow>& windows, Durat
 
 uint64_t MostNotices(const MarkWindow& window) {
   uint64_t most = 0;
-  for (const MarkSight& sight : window.sights) most = std::max(most, sight.notices);
+  for (const MarkObservation& sight : window.sights) most = std::max(most, sight.notices);
   return most;
 }
 
@@ -132,7 +132,7 @@ size_t LastSeen(const topology::Path& way, const MarkTracker& marks,
 bool IsMarkedAround(const std::vector<MarkWindow>& windows, int64_t number) {
   return std::ranges::any_of(windows, [&](const MarkWindow& window) {
     return (window.window == number || window.window == number - 1) &&
-           std::ranges::any_of(window.sights, [](const MarkSight& one) { return one.marked > 0; });
+           std::ranges::any_of(window.sights, [](const MarkObservation& one) { return one.marked > 0; });
   });
 }
 
@@ -168,17 +168,17 @@ void FillCarried(const FlowPaths& paths, Duration width, MarksOf& by_window) {
   }
   if (!any) return;
   for (const FlowPath& path : paths) {
-    for (const PathStretch& stretch : path.stretches) {
+    for (const PathInterval& stretch : path.intervals) {
       const int64_t last = stretch.until.time_since_epoch() / width;
       for (auto at = by_window.lower_bound(stretch.from.time_since_epoch() / width);
            at != by_window.end() && at->first <= last; ++at) {
         Carried& carried = at->second.carried;
         if (carried.empty()) continue;
         const Timestamp begin(at->first * width);
-        const auto octets = static_cast<double>(BytesWithin(stretch, begin, begin + width));
+        const auto bytes = static_cast<double>(BytesWithin(stretch, begin, begin + width));
         for (const PortIndex port : stretch.certain) {
           if (const auto queue = carried.find(port); queue != carried.end()) {
-            queue->second += octets;
+            queue->second += bytes;
           }
         }
       }
@@ -193,7 +193,7 @@ std::map<PortIndex, double> ShareOut(const MarksIn& window) {
   for (const Marks& one : marks) {
     for (const PortIndex port : one.queues) credit[port] = 0;
   }
-  const auto octets = [&carried = window.carried](PortIndex port) {
+  const auto bytes = [&carried = window.carried](PortIndex port) {
     const auto at = carried.find(port);
     return at == carried.end() ? 1.0 : std::max(at->second, 1.0);
   };
@@ -207,7 +207,7 @@ std::map<PortIndex, double> ShareOut(const MarksIn& window) {
       for (const PortIndex port : one.queues) sum += rate[port];
       for (const PortIndex port : one.queues) credit[port] += one.count * rate[port] / sum;
     }
-    for (auto& [port, count] : credit) rate[port] = std::max(count / octets(port), 1e-30);
+    for (auto& [port, count] : credit) rate[port] = std::max(count / bytes(port), 1e-30);
   }
   return credit;
 }

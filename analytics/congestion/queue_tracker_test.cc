@@ -15,7 +15,7 @@ using testing::IsEmpty;
 class QueueTrackerTest : public testing::Test {
  protected:
   // A postcard of leaf0 about a packet that left by its first port.
-  HopRecord Postcard(int64_t ms, uint32_t octets, bool congested = false) const {
+  HopRecord Postcard(int64_t ms, uint32_t bytes, bool congested = false) const {
     HopRecord record;
     record.node_id = fabric_.node(leaf_).int_switch_id;
     record.congested = congested;
@@ -23,8 +23,8 @@ class QueueTrackerTest : public testing::Test {
     record.metadata.present = wire::kIntPorts | wire::kIntQueue | wire::kIntHopLatency;
     record.metadata.egress_port = static_cast<uint16_t>(fabric_.port(port_).number);
     record.metadata.queue_id = 3;
-    record.metadata.queue_occupancy = octets;
-    record.metadata.hop_latency = octets / 10;
+    record.metadata.queue_occupancy = bytes;
+    record.metadata.hop_latency = bytes / 10;
     return record;
   }
 

@@ -23,7 +23,7 @@ const topology::Fabric& TwoLeaves() {
   return fabric;
 }
 
-TapPlace PortOf(TapId tap, uint32_t leaf, uint32_t port) {
+TapLocation PortOf(TapId tap, uint32_t leaf, uint32_t port) {
   return {.tap = tap,
           .switch_address =
               TwoLeaves().node(TwoLeaves().FindNode(leaf == 0 ? "leaf0" : "leaf1")).erspan_source,

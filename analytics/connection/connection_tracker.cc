@@ -31,7 +31,7 @@ void ConnectionTracker::Approach(const std::vector<Record>& records, size_t now)
   if (now + kTap < records.size()) store_.ApproachTap(records[now + kTap].hint);
 }
 
-void ConnectionTracker::LearnTap(const TapPlace& place) {
+void ConnectionTracker::LearnTap(const TapLocation& place) {
   for (size_t tap = observers_.size(); tap <= place.tap; ++tap) {
     observers_.push_back(static_cast<TapId>(tap));
   }

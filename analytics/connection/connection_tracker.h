@@ -28,7 +28,7 @@
 #include "analytics/connection/psn_echo.h"
 #include "analytics/connection/reth_echo.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -57,7 +57,7 @@ class ConnectionTracker {
 
   // Says where a tap is: sessions and ports of one switch have one clock and see both directions
   // together. Before the tap's first record.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   void Add(const FlowRecord& record);
   void Add(const ObservationRecord& record);

@@ -80,7 +80,7 @@ uint32_t FlowStore::FindQuiet(const FlowKey& key) {
     const std::vector<uint32_t>& side = pair.flows[pair.SideOf(key)];
     const auto count = static_cast<uint32_t>(side.size());
     if (count >= limits_.flows_per_side) {
-      QuietHand<Timestamp> hand(static_cast<uint32_t>(pair.records % count));
+      IdleEvictor<Timestamp> hand(static_cast<uint32_t>(pair.records % count));
       const uint32_t at = hand.Find(count, since, [&](uint32_t i) { return heard(side[i]); });
       return at == kNoFlow ? kNoFlow : side[at];
     }

@@ -10,9 +10,9 @@
 
 #include "analytics/connection/flow_state.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 #include "dataplane/record/hint_cache.h"
-#include "dataplane/record/quiet_hand.h"
+#include "dataplane/record/idle_evictor.h"
 
 namespace rocescope {
 
@@ -95,7 +95,7 @@ class FlowStore {
   uint32_t ChannelOf(HostPair& pair, TapId tap);
 
   FlowStoreLimits limits_;
-  FlowPlaces index_;
+  FlowSlotIndex index_;
   HintCache hints_;
   std::unordered_map<HostPairKey, uint32_t, PairKeyHash> pair_index_;
   std::vector<FlowState> flows_;
@@ -108,7 +108,7 @@ class FlowStore {
   std::vector<uint32_t> free_channels_;  // the first of two
   std::vector<HostPairKey> changed_;
   Timestamp now_;
-  QuietHand<Timestamp> hand_;
+  IdleEvictor<Timestamp> hand_;
 };
 
 }  // namespace rocescope

@@ -116,8 +116,8 @@ class Matcher {
       sums[1][cell.index[1]] += cell.odds;
     }
     for (Cell& cell : cells_) {
-      const double rivals = sums[0][cell.index[0]] + sums[1][cell.index[1]] - 2 * cell.odds;
-      const double posterior = cell.odds / (1 + cell.odds + std::max(0.0, rivals));
+      const double alternatives = sums[0][cell.index[0]] + sums[1][cell.index[1]] - 2 * cell.odds;
+      const double posterior = cell.odds / (1 + cell.odds + std::max(0.0, alternatives));
       cell.confidence = posterior * MostAfter(cell.observations + PsnObservations(cell));
     }
   }

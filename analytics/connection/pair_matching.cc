@@ -170,17 +170,17 @@ class PairMatcher {
     if (Members(side)[member].flow() == kNoFlow) return;
     const std::vector<const GrantUse*> users =
         UsersOf(store_, FlowOf(Members(side)[member].flow()));
-    const double rivals = RivalsOf(side);
+    const double alternatives = RivalsOf(side);
     for (const GrantUse* use : users) {
       const uint32_t place = result_.PlaceOf(FlowOf(use->user.flow));
       if (place == kNoFlow) continue;
       const double uses = std::min(use->count, kMaximumUses);
       if (users.size() == 1) {
-        AddToBoth(side, member, place, std::log(kOneQueuePairOdds * rivals) + uses * std::log(2.0),
+        AddToBoth(side, member, place, std::log(kOneQueuePairOdds * alternatives) + uses * std::log(2.0),
                   2 * uses);
       } else {  // one of the stripes is the partner, the grant cannot tell which
         const double evidence =
-            std::log(kStripeOdds * std::max(1.0, rivals / static_cast<double>(users.size())));
+            std::log(kStripeOdds * std::max(1.0, alternatives / static_cast<double>(users.size())));
         AddToBoth(side, member, place, evidence, 0);
       }
     }

@@ -50,7 +50,7 @@ void PsnEcho::AddResponse(const FlowStore& store, FlowAtTap& at_tap, const Obser
   at_tap.furthest_response = record.psn;
   RequestIndex::Matches matches;
   requests_.Find(at_tap.reverse_channel, record.psn, record.event_time, matches);
-  if (matches.size == RequestIndex::kWays) {
+  if (matches.size == RequestIndex::kPaths) {
     ++responses_tied_;  // more may have been pushed out
     return;
   }

@@ -16,16 +16,16 @@ uint32_t TicksOf(Timestamp time) {
 }  // namespace
 
 RequestIndex::RequestIndex(size_t sets, Duration maximum_age)
-    : entries_(sets * kWays),
+    : entries_(sets * kPaths),
       set_mask_(sets - 1),
       maximum_age_(static_cast<uint32_t>(maximum_age / kTick)) {}
 
 RequestIndex::Entry* RequestIndex::SetOf(uint64_t key) {
-  return &entries_[(Mix64(key) & set_mask_) * kWays];
+  return &entries_[(Mix64(key) & set_mask_) * kPaths];
 }
 
 const RequestIndex::Entry* RequestIndex::SetOf(uint64_t key) const {
-  return &entries_[(Mix64(key) & set_mask_) * kWays];
+  return &entries_[(Mix64(key) & set_mask_) * kPaths];
 }
 
 void RequestIndex::Insert(uint32_t channel, uint32_t psn, uint32_t owner, Timestamp time) {
@@ -34,7 +34,7 @@ void RequestIndex::Insert(uint32_t channel, uint32_t psn, uint32_t owner, Timest
   Entry* const set = SetOf(key);
   Entry* victim = set;
   uint32_t victim_age = 0;
-  for (size_t way = 0; way < kWays; ++way) {
+  for (size_t way = 0; way < kPaths; ++way) {
     Entry& entry = set[way];
     if (entry.key == key && entry.owner == owner) {
       if (now - entry.ticks > maximum_age_) entry.ticks = now;
@@ -55,7 +55,7 @@ void RequestIndex::Find(uint32_t channel, uint32_t psn, Timestamp time, Matches&
   const uint32_t now = TicksOf(time);
   const Entry* const set = SetOf(key);
   matches.size = 0;
-  for (size_t way = 0; way < kWays; ++way) {
+  for (size_t way = 0; way < kPaths; ++way) {
     // A request later than the response has an "age" near 2^32 and falls out as too old.
     const uint32_t age = now - set[way].ticks;
     if (set[way].key != key || age > maximum_age_) continue;

@@ -14,7 +14,7 @@ namespace rocescope {
 
 class RequestIndex {
  public:
-  static constexpr size_t kWays = 8;
+  static constexpr size_t kPaths = 8;
 
   struct Match {
     uint32_t owner = 0;
@@ -22,7 +22,7 @@ class RequestIndex {
     Duration age{};      // a multiple of kTick
   };
   struct Matches {
-    std::array<Match, kWays> items;
+    std::array<Match, kPaths> items;
     size_t size = 0;
   };
 

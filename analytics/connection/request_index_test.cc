@@ -35,7 +35,7 @@ TEST(RequestIndex, NeitherTooOldNorLaterRequestsMatch) {
 
 TEST(RequestIndex, TheOldestGivesWayAndIsCounted) {
   RequestIndex index(1, std::chrono::milliseconds(50));
-  for (uint32_t i = 0; i < RequestIndex::kWays + 1; ++i) {
+  for (uint32_t i = 0; i < RequestIndex::kPaths + 1; ++i) {
     index.Insert(1, i, i, Microseconds(100 + i));
   }
   RequestIndex::Matches oldest;

@@ -34,7 +34,7 @@ DelayTracker::DelayTracker(const topology::Fabric& fabric, const DelayOptions& o
       int_trails_(options.packets, options.apart),
       requests_(options.packets) {}
 
-void DelayTracker::LearnTap(const TapPlace& place) {
+void DelayTracker::LearnTap(const TapLocation& place) {
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1);
   // What leaves is stamped elsewhere than what comes.
   if (place.side == TapSide::kEgress) return;

@@ -13,7 +13,7 @@
 #include "analytics/delay/delay.h"
 #include "dataplane/record/flow_key_hash.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -32,7 +32,7 @@ class DelayTracker {
   // The fabric must outlive it.
   explicit DelayTracker(const topology::Fabric& fabric, const DelayOptions& options = {});
 
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const RecordBatch& batch);
 
   const Delays& delays() const { return delays_; }

@@ -45,7 +45,7 @@ class DelayTrackerTest : public testing::Test {
   // A tap of its own for each port of ingress.
   TapId TapAt(NodeIndex node, NodeIndex from) {
     const PortIndex port = PortTo(node, from);
-    const TapPlace place{.tap = static_cast<TapId>(port),
+    const TapLocation place{.tap = static_cast<TapId>(port),
                          .switch_address = fabric_.node(node).erspan_source,
                          .session = 1,
                          .side = TapSide::kIngress,

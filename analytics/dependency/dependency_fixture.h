@@ -50,9 +50,9 @@ class DependencyTest : public testing::Test {
     return connections_.back();
   }
   // Its way, by names of nodes.
-  PathStretch& AddWay(const std::vector<std::string>& nodes, uint32_t qpn,
+  PathInterval& AddWay(const std::vector<std::string>& nodes, uint32_t qpn,
                       PathState state = PathState::kExact) {
-    PathStretch stretch{.state = state};
+    PathInterval stretch{.state = state};
     for (size_t i = 0; i + 1 < nodes.size(); ++i) {
       stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
       stretch.path.ports[stretch.path.length++] = stretch.certain.back();
@@ -61,7 +61,7 @@ class DependencyTest : public testing::Test {
                           .destination = AddressOf(nodes.back()),
                           .destination_qpn = Qpn{qpn}};
     if (paths_.empty() || paths_.back().flow != flow) paths_.push_back({.flow = flow});
-    return paths_.back().stretches.emplace_back(stretch);
+    return paths_.back().intervals.emplace_back(stretch);
   }
   // "job-1" with ranks at host0 and host3, whose one flow goes by spine0.
   void AddSmallJob() {

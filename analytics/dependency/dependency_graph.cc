@@ -53,20 +53,20 @@ class DependencyGraph::Edges {
 namespace {
 
 // The last stretch of the flow while it was this connection's: queue pair numbers are reused.
-const PathStretch* LastWay(const FlowPath& path, const Connection& connection) {
+const PathInterval* LastWay(const FlowPath& path, const Connection& connection) {
   const Timestamp until = connection.valid_until.value_or(Timestamp::max());
-  for (const PathStretch& stretch : std::views::reverse(path.stretches)) {
+  for (const PathInterval& stretch : std::views::reverse(path.intervals)) {
     if (stretch.from < until && stretch.until >= connection.valid_from) return &stretch;
   }
   return nullptr;
 }
 
-bool IsWhole(const PathStretch& way) {
+bool IsWhole(const PathInterval& way) {
   return way.state == PathState::kExact || way.state == PathState::kLikely;
 }
 
 // The ports that send: all that are known, or believed.
-std::vector<PortIndex> PortsOn(const PathStretch& way) {
+std::vector<PortIndex> PortsOn(const PathInterval& way) {
   if (IsWhole(way)) {
     return {way.path.hops().begin(), way.path.hops().end()};
   }
@@ -182,7 +182,7 @@ void DependencyGraph::AddFlows(const ConnectionList& connections, const FlowPath
       }
       ++coverage_.flows;
       const FlowPath* path = paths.Find(*flow, &FlowPath::flow);
-      const PathStretch* way = path == nullptr ? nullptr : LastWay(*path, connection);
+      const PathInterval* way = path == nullptr ? nullptr : LastWay(*path, connection);
       if (way == nullptr) continue;
       const std::vector<PortIndex> ports = PortsOn(*way);
       if (!ports.empty()) ++(IsWhole(*way) ? coverage_.known : coverage_.partly);

@@ -122,7 +122,7 @@ TEST_F(DependencyGraphTest, APortWithoutALinkNeedsItsSwitchAndHitsNobody) {
 
 TEST_F(DependencyGraphTest, OfALikelyWayAllLinksAreNeeded) {
   AddSmallJob();
-  PathStretch& way = paths_[0].stretches[0];
+  PathInterval& way = paths_[0].intervals[0];
   way.state = PathState::kLikely;  // by spine0; what all candidates share has no spine
   way.certain = {Port("host0", "leaf0"), Port("leaf1", "host3")};
   EXPECT_THAT(HitBy("spine0"), Contains("job-1:rank:0"));
@@ -130,7 +130,7 @@ TEST_F(DependencyGraphTest, OfALikelyWayAllLinksAreNeeded) {
 
 TEST_F(DependencyGraphTest, OfAnAmbiguousWayTheLinksOfAllCandidatesAreNeeded) {
   AddSmallJob();
-  PathStretch& way = paths_[0].stretches[0];
+  PathInterval& way = paths_[0].intervals[0];
   way.state = PathState::kAmbiguous;
   way.certain = {Port("host0", "leaf0"), Port("leaf1", "host3")};
   EXPECT_THAT(HitBy("spine0"), Not(Contains("job-1:rank:0")));
@@ -142,7 +142,7 @@ TEST_F(DependencyGraphTest, OfAnAmbiguousWayTheLinksOfAllCandidatesAreNeeded) {
 
 TEST_F(DependencyGraphTest, SprayedPacketsNeedAllLinksThatTheyWereSeenOn) {
   AddSmallJob();
-  PathStretch& way = paths_[0].stretches[0];
+  PathInterval& way = paths_[0].intervals[0];
   way = {.state = PathState::kSpread,
          .shares = {{.port = Port("leaf0", "spine0"), .share = 0},
                     {.port = Port("leaf0", "spine1"), .share = 1}}};
@@ -152,7 +152,7 @@ TEST_F(DependencyGraphTest, SprayedPacketsNeedAllLinksThatTheyWereSeenOn) {
 
 TEST_F(DependencyGraphTest, AStrayFlowAndOneThatNobodySawNeedNoLinks) {
   AddSmallJob();
-  paths_[0].stretches[0] = {.state = PathState::kStray};
+  paths_[0].intervals[0] = {.state = PathState::kStray};
   EXPECT_THAT(HitBy(LinkName("leaf0", "spine0")), Not(Contains("job-1")));
   paths_.clear();
   EXPECT_THAT(HitBy(LinkName("leaf0", "spine0")), Not(Contains("job-1")));
@@ -173,10 +173,10 @@ TEST_F(DependencyGraphTest, AQueuePairNumbersNextOwnerDoesNotLendItsWay) {
   AddSmallJob();
   const Timestamp handover{std::chrono::seconds(1)};
   connections_[0].valid_until = handover;
-  paths_[0].stretches[0].until = handover - Duration(1);
+  paths_[0].intervals[0].until = handover - Duration(1);
   const uint32_t next = AddJob("job-2", {RankAt(0, "host0"), RankAt(1, "host3")});
   AddConnection("host0", "host3", 9, Of(next, 0), Of(next, 1)).valid_from = handover;
-  PathStretch& way = AddWay({"host0", "leaf0", "spine1", "leaf1", "host3"}, 9);
+  PathInterval& way = AddWay({"host0", "leaf0", "spine1", "leaf1", "host3"}, 9);
   way.from = way.until = handover;
   EXPECT_THAT(HitBy("spine0"), AllOf(Contains("job-1"), Not(Contains("job-2"))));
   EXPECT_THAT(HitBy("spine1"), AllOf(Contains("job-2"), Not(Contains("job-1"))));
@@ -258,7 +258,7 @@ TEST_F(DependencyGraphTest, TenThousandGpusAreNoTrouble) {
     const topology::Nic& to = fabric_.nic(r + kHalf);
     const topology::PortIndex up = fabric_.Peer(from.port);
     const topology::Node& leaf = fabric_.node(fabric_.port(up).node);
-    PathStretch way{.state = PathState::kExact};
+    PathInterval way{.state = PathState::kExact};
     way.path.ports = {from.port, leaf.first_port + 80 + r % 16,  // spines follow 80 NICs
                       kNone, fabric_.Peer(to.port)};
     const topology::Node& spine = fabric_.node(fabric_.PeerNode(way.path.ports[1]));
@@ -274,7 +274,7 @@ TEST_F(DependencyGraphTest, TenThousandGpusAreNoTrouble) {
       paths_.push_back({.flow = {.source = from.addresses[0].address,
                                  .destination = to.addresses[0].address,
                                  .destination_qpn = Qpn{flow}},
-                        .stretches = {way}});
+                        .intervals = {way}});
     }
   }
   std::ranges::sort(paths_, {}, &FlowPath::flow);

@@ -60,26 +60,26 @@ std::vector<Exposed> ExposedTo(const Scene& scene, const Hurts& hurts, Timestamp
   std::map<NicIndex, double> received;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.destination == kNone) continue;
-    for (const PathStretch& stretch : flow.stretches) {
-      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
-      if (octets <= 0) continue;
-      if (hurts.contains(flow.destination)) received[flow.destination] += octets;
+    for (const PathInterval& stretch : flow.intervals) {
+      const auto bytes = static_cast<double>(BytesWithin(stretch, from, until));
+      if (bytes <= 0) continue;
+      if (hurts.contains(flow.destination)) received[flow.destination] += bytes;
       for (const topology::PortIndex port : stretch.certain) {
         const NodeIndex node = scene.fabric().port(port).node;
-        if (scene.fabric().node(node).IsSwitch()) passed[node][flow.destination] += octets;
+        if (scene.fabric().node(node).IsSwitch()) passed[node][flow.destination] += bytes;
       }
     }
   }
   std::vector<Exposed> exposed;
-  for (auto& [node, octets] : passed) {
+  for (auto& [node, bytes] : passed) {
     exposed.push_back({.kind = FindingKind::kCorruption,
                        .place = {.kind = PlaceKind::kSwitch, .index = node},
-                       .passed = std::move(octets)});
+                       .passed = std::move(bytes)});
   }
-  for (const auto& [nic, octets] : received) {
+  for (const auto& [nic, bytes] : received) {
     exposed.push_back({.kind = FindingKind::kCorruption,
                        .place = {.kind = PlaceKind::kNic, .index = nic},
-                       .passed = {{nic, octets}}});
+                       .passed = {{nic, bytes}}});
   }
   return exposed;
 }
@@ -98,7 +98,7 @@ void DetectCorruption(const Scene& scene, Findings& found) {
   // That nobody else is to blame, as a sender or several NICs, is not known.
   constexpr double kNobodyElse = 0.9;
   finding.confidence *= kNobodyElse;
-  for (Suspect& rival : finding.rivals) rival.probability *= kNobodyElse;
+  for (Suspect& rival : finding.alternatives) rival.probability *= kNobodyElse;
   finding.evidence.push_back(fmt::format(
       "{} got {} with whole frames and a wrong invariant CRC; who got how many of them goes best "
       "with {}",
@@ -106,7 +106,7 @@ void DetectCorruption(const Scene& scene, Findings& found) {
       Counted(static_cast<uint64_t>(std::llround(damage.all)), "packet"),
       finding.place.kind == PlaceKind::kNic ? "what came to this one"
                                             : "how much each got by way of this switch"));
-  if (!finding.rivals.empty()) {
+  if (!finding.alternatives.empty()) {
     finding.further.push_back(
         "counters of more NICs behind the same switches: a switch damages what goes to those too");
   }

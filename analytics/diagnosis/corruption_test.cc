@@ -46,9 +46,9 @@ TEST_F(CorruptionTest, SwitchesThatCannotBeToldApartAreRivals) {
   Damaged("host9", 8, 10);
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
-  ASSERT_EQ(found[0].rivals.size(), 1u);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
   EXPECT_NEAR(found[0].confidence, 0.45, 1e-6);
-  EXPECT_NEAR(found[0].rivals[0].probability, 0.45, 1e-6);
+  EXPECT_NEAR(found[0].alternatives[0].probability, 0.45, 1e-6);
 }
 
 // Of what leaf2 passed on it got a third, of what spine0 did likewise; others got none at all.
@@ -69,8 +69,8 @@ TEST_F(CorruptionTest, ANicAndTheSwitchesThatLeadToItAloneAreRivals) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_NEAR(found[0].confidence, 0.9 / 4, 1e-6);
-  ASSERT_EQ(found[0].rivals.size(), 3u);
-  EXPECT_EQ(found[0].rivals[2].place, Nic("host8"));
+  ASSERT_EQ(found[0].alternatives.size(), 3u);
+  EXPECT_EQ(found[0].alternatives[2].place, Nic("host8"));
   EXPECT_EQ(found[0].further.size(), 1u);
 }
 

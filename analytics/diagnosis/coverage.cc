@@ -126,15 +126,15 @@ void MeetByPackets(const SceneParts& parts, const EventPublishers& tellers, Need
     needs.Meet(Need::kNoticeDelays, told);
   }
   const bool ways = std::ranges::any_of(parts.paths, [](const FlowPath& flow) {
-    return std::ranges::any_of(flow.stretches,
-                               [](const PathStretch& stretch) { return !stretch.certain.empty(); });
+    return std::ranges::any_of(flow.intervals,
+                               [](const PathInterval& stretch) { return !stretch.certain.empty(); });
   });
   const bool pairs = std::ranges::any_of(parts.connections, [](const Connection& connection) {
     return connection.endpoints[0].qpn && connection.endpoints[1].qpn;
   });
   // Refused packets vote where NICs do not count the damaged ones (loss_votes.cc).
   const bool votes = ways && pairs && !parts.flows.empty() && !tellers.nics_count_damage;
-  needs.Meet(Need::kWays, ways);
+  needs.Meet(Need::kPaths, ways);
   needs.Meet(Need::kDamage, (ways && tellers.nics_count_damage) || votes);
   needs.Meet(Need::kLinkSums, votes);
 }

@@ -74,8 +74,8 @@ std::optional<Unbalanced> UnbalancedLink(const Balances& ways, const std::vector
                                          LinkIndex index) {
   std::optional<Unbalanced> found;
   for (size_t end = 0; end < 2; ++end) {
-    const Balance& balance = ways.At(WayOf(index, end));
-    if (!IsFarOff(balance) || as_most[WayOf(index, end)]) continue;
+    const Balance& balance = ways.At(PathOf(index, end));
+    if (!IsFarOff(balance) || as_most[PathOf(index, end)]) continue;
     const int64_t full = FullOf(balance);
     const auto beyond = [&](int64_t frames) {
       const auto at = std::ranges::find_if(balance.missing, [&](int64_t missing) {
@@ -137,10 +137,10 @@ Totals TotalsOf(const Scene& scene, PortIndex port) {
   };
   Totals totals{.sent = sum(Metric::kTxPackets),
                 .received = sum(Metric::kRxPackets) + sum(Metric::kFcsErrors)};
-  const int64_t octets = sum(Metric::kTxBytes);
-  if (totals.sent > 0 && octets > 0) {
+  const int64_t bytes = sum(Metric::kTxBytes);
+  if (totals.sent > 0 && bytes > 0) {
     totals.under_way =
-        MostUnderWay(scene, port, static_cast<double>(totals.sent), static_cast<double>(octets));
+        MostUnderWay(scene, port, static_cast<double>(totals.sent), static_cast<double>(bytes));
   }
   const std::array<Counter, 2> counters = {Counter(entity, Metric::kTxPackets),
                                            Counter(entity, Metric::kRxPackets)};

@@ -46,12 +46,12 @@ Wait Waits::WorkOut(PortIndex port) const {
   }
   for (uint8_t priority = 0; priority < kPriorities; ++priority) {
     const Entity entity = scene_.EntityOf(port, priority);
-    const Row octets = scene_.Readings(entity, Metric::kQueueWatermark);
+    const Row bytes = scene_.Readings(entity, Metric::kQueueWatermark);
     const Row held = scene_.Growth(entity, Metric::kPfcRxTime);
     const Row holds = scene_.Growth(scene_.EntityOf(peer, priority), Metric::kPfcTxTime);
     for (size_t w = 0; w < scene_.windows(); ++w) {
       wait.longest[w] +=
-          static_cast<uint64_t>(static_cast<double>(octets[w]) * 8e9 / bits_per_second) +
+          static_cast<uint64_t>(static_cast<double>(bytes[w]) * 8e9 / bits_per_second) +
           std::max(held[w], holds[w]);
     }
   }

@@ -8,7 +8,7 @@
 
 #include "analytics/diagnosis/detectors.h"
 #include "analytics/diagnosis/obstacle.h"
-#include "analytics/diagnosis/victims.h"
+#include "analytics/diagnosis/affected_jobs.h"
 
 namespace rocescope {
 namespace {
@@ -161,8 +161,8 @@ bool MayFollow(const Finding& cause, const Finding& symptom, Duration window) {
 // it does as it begins: of what comes long after, it is no cause.
 bool MayHurtTheSame(const Finding& cause, const Finding& symptom, Duration window) {
   return symptom.from <= cause.from + kAfter * window ||
-         std::ranges::any_of(symptom.victims, [&](uint32_t job) {
-           return std::ranges::binary_search(cause.victims, job);
+         std::ranges::any_of(symptom.affected_jobs, [&](uint32_t job) {
+           return std::ranges::binary_search(cause.affected_jobs, job);
          });
 }
 

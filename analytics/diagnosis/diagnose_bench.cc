@@ -122,7 +122,7 @@ struct Large {
                                .destination_qpn = {source * 8 + i}},
                       .source = source,
                       .destination = destination};
-        PathStretch stretch{.from = Timestamp(Duration(0)),
+        PathInterval stretch{.from = Timestamp(Duration(0)),
                             .until = Timestamp(kWindows * kWindow),
                             .state = PathState::kExact,
                             .probability = 1,
@@ -158,7 +158,7 @@ struct Large {
         flow.total.last_seen = stretch.until;
         flow.total.packets = stretch.packets;
         flow.total.bytes = flow.total.payload_bytes = stretch.bytes;
-        path.stretches.push_back(std::move(stretch));
+        path.intervals.push_back(std::move(stretch));
         paths.push_back(std::move(path));
         flows.push_back(std::move(flow));
       }

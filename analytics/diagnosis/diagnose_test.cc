@@ -97,20 +97,20 @@ TEST_F(FoldSymptomsTest, AllSwitchesOfALoopAreWhereTheDeadlockIs) {
 TEST_F(FoldSymptomsTest, WhoeverIsWaitedForLongAfterAnotherFaultIsNotItsSymptom) {
   Finding waiting = Seen(kStraggler, Gpu("host5"), 19);
   waiting.basis = Basis::kWaiting;
-  waiting.victims = {3};
+  waiting.affected_jobs = {3};
   Finding down = Seen(kLinkDown, Link("host9", "leaf2"), 2);
-  down.victims = {1, 2};
+  down.affected_jobs = {1, 2};
   EXPECT_EQ(Roots({down, waiting}).size(), 2u);
-  down.victims = {1, 2, 3};
+  down.affected_jobs = {1, 2, 3};
   EXPECT_EQ(Roots({down, waiting}).size(), 1u);
 }
 
 TEST_F(FoldSymptomsTest, LossThatIsVotedForLongAfterAFaultOfOthersIsNotItsSymptom) {
   Finding voted = Seen(kGrayLoss, Link("leaf0", "spine1"), 19);
   voted.basis = Basis::kVotes;
-  voted.victims = {3};
+  voted.affected_jobs = {3};
   Finding down = Seen(kLinkDown, Link("host9", "leaf2"), 2);
-  down.victims = {1, 2};
+  down.affected_jobs = {1, 2};
   EXPECT_EQ(Roots({down, voted}).size(), 2u);
   EXPECT_EQ(Roots({Seen(kLinkDown, Link("host9", "leaf2"), 17), voted}).size(), 1u);
 }
@@ -245,9 +245,9 @@ TEST_F(DiagnoseTest, AsksWhoPauses) {
 }
 
 TEST_F(DiagnoseTest, AsksForThresholds) {
-  const auto queue = [&](const char* from, const char* to, size_t window, uint64_t octets,
+  const auto queue = [&](const char* from, const char* to, size_t window, uint64_t bytes,
                          uint64_t marked) {
-    Says(Port(from, to), Metric::kQueueWatermark, window, octets, kRoce);
+    Says(Port(from, to), Metric::kQueueWatermark, window, bytes, kRoce);
     Grows(Port(from, to), Metric::kEcnMarked, window, marked, kRoce);
   };
   for (size_t w = 0; w < kWindows; ++w) {

@@ -47,7 +47,7 @@ struct Finding {
   Place place;
   Basis basis = Basis::kItself;
   double confidence = 0;        // that kind and place are right, 0 to 1
-  std::vector<Suspect> rivals;  // what else would explain it, the likeliest first
+  std::vector<Suspect> alternatives;  // what else would explain it, the likeliest first
 
   Timestamp from;                  // first sign
   std::optional<Timestamp> until;  // last sign; unset: it goes on
@@ -56,7 +56,7 @@ struct Finding {
   std::vector<std::string> evidence;      // sentences, the strongest first
   std::vector<std::string> further;       // telemetry that would tell rivals apart
   std::vector<FlowKey> culprits;          // flows that cause it, ascending
-  std::vector<uint32_t> victims;          // indices into Attribution::jobs, ascending
+  std::vector<uint32_t> affected_jobs;          // indices into Attribution::jobs, ascending
   std::vector<topology::PortIndex> loop;  // of a deadlock: each waits for the next one
   std::vector<Suspect> symptoms;          // what looked like a fault and follows from this one
 

@@ -94,7 +94,7 @@ std::map<NodeIndex, std::vector<Choice>> ChoicesOf(const Scene& scene) {
   std::map<NodeIndex, std::vector<Choice>> choices;
   for (const FlowPath& flow : scene.parts().paths) {
     if (flow.source == kNone || flow.destination == kNone) continue;
-    for (const PathStretch& stretch : flow.stretches) {
+    for (const PathInterval& stretch : flow.intervals) {
       if (stretch.state != PathState::kExact && stretch.state != PathState::kLikely) continue;
       const bool moved =
           stretch.began == PathChange::kRerouted && stretch.reason == PathReason::kUnknown;

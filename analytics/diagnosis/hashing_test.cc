@@ -12,8 +12,8 @@ class HashingTest : public SceneTest {
   static constexpr uint32_t kFlows = 4;
 
   // `way_of` says by which spine flow number n of pair number p goes.
-  template <typename WayOf>
-  void Spread(size_t pairs, WayOf way_of, size_t first = 0) {
+  template <typename PathOf>
+  void Spread(size_t pairs, PathOf way_of, size_t first = 0) {
     for (size_t p = 0; p < pairs; ++p) {
       const std::string from = "host" + std::to_string(p % 4);
       const std::string to = "host" + std::to_string(4 + p / 4);
@@ -47,7 +47,7 @@ TEST_F(HashingTest, IsThereFromTheTimeThatFlowsGoSo) {
 // Each window is judged by the flows that are there in it.
 TEST_F(HashingTest, IsOverWhenTheFlowsThatGoSoAre) {
   Spread(8, [](size_t pair, uint32_t) { return pair; }, 3);
-  for (FlowPath& path : paths_) path.stretches[0].until = End(11) - Duration(1);
+  for (FlowPath& path : paths_) path.intervals[0].until = End(11) - Duration(1);
   const std::vector<FlowPath> polarised = std::move(paths_);
   paths_.clear();
   Spread(8, [](size_t, uint32_t flow) { return flow; }, 12);

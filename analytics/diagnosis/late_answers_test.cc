@@ -24,9 +24,9 @@ class LateAnswersTest : public SceneTest {
     SceneTest::Takes({.kind = DelayKind::kTurnaround, .from = Node("leaf1"), .to = NicOf("host5")},
                      first, last, told);
   }
-  void Queues(std::string_view from, std::string_view to, uint64_t octets) {
+  void Queues(std::string_view from, std::string_view to, uint64_t bytes) {
     for (size_t w = 8; w < 15; ++w) {
-      Says(Port(from, to), Metric::kQueueWatermark, w, octets, kRoce);
+      Says(Port(from, to), Metric::kQueueWatermark, w, bytes, kRoce);
     }
   }
   Findings Found() { return SceneTest::Found(DetectLateAnswers); }

@@ -81,9 +81,9 @@ class NoticeQueueTest : public LateNoticesTest {
       for (size_t w = 0; w < kWindows; ++w) Passes(leaf, w, 74);
     }
   }
-  void Passes(const char* leaf, size_t window, uint64_t octets) {
+  void Passes(const char* leaf, size_t window, uint64_t bytes) {
     AreLate({leaf, "spine0"}, window, 0);
-    Says(Port(leaf, "spine1"), Metric::kQueueWatermark, window, octets, 6);
+    Says(Port(leaf, "spine1"), Metric::kQueueWatermark, window, bytes, 6);
     Says(Port(leaf, "spine1"), Metric::kQueueWatermark, window, 50'000, kRoce);
   }
 };

@@ -10,11 +10,11 @@
 
 namespace rocescope {
 
-int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double octets) {
+int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double bytes) {
   const topology::Link& link = scene.fabric().link(scene.fabric().port(sender).link);
   const double on_the_way = static_cast<double>(link.delay.count()) * 1e-9 *
                             static_cast<double>(link.bits_per_second) / 8;
-  return static_cast<int64_t>(std::ceil(on_the_way / (octets / frames))) + 2;
+  return static_cast<int64_t>(std::ceil(on_the_way / (bytes / frames))) + 2;
 }
 
 Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::PortIndex receiver) {
@@ -22,7 +22,7 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
   const Entity to = scene.EntityOf(receiver);
   if (!scene.AreSimultaneous(from, Metric::kTxPackets, to, Metric::kRxPackets)) return {};
   const Row sent = scene.Growth(from, Metric::kTxPackets);
-  const Row octets = scene.Growth(from, Metric::kTxBytes);
+  const Row bytes = scene.Growth(from, Metric::kTxBytes);
   const Row received = scene.Growth(to, Metric::kRxPackets);
   const Row broken = scene.Growth(to, Metric::kFcsErrors);
   Balance balance{.missing = std::vector<int64_t>(scene.windows()),
@@ -41,9 +41,9 @@ Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::Po
       balance.unknown.push_back(i);
       sum = 0;
     }
-    balance.busy[i] = static_cast<double>(octets[i]) / bytes_a_window;
+    balance.busy[i] = static_cast<double>(bytes[i]) / bytes_a_window;
     frames += static_cast<double>(sent[i]);
-    bytes += static_cast<double>(octets[i]);
+    bytes += static_cast<double>(bytes[i]);
   }
   if (frames == 0 || bytes == 0) return {};
   balance.full.assign(scene.windows(), MostUnderWay(scene, sender, frames, bytes));
@@ -77,7 +77,7 @@ std::vector<bool> SharedByMost(const Scene& scene, const Balances& ways,
   };
   const auto for_each = [&](auto visit) {
     for (topology::LinkIndex link = 0; link < fabric.links().size(); ++link) {
-      for (size_t end = 0; end < 2; ++end) visit(WayOf(link, end), count_of(link, end));
+      for (size_t end = 0; end < 2; ++end) visit(PathOf(link, end), count_of(link, end));
     }
   };
   for_each([&](size_t way, Count& count) {

@@ -19,13 +19,13 @@ namespace rocescope {
 Balance LinkBalance(const Scene& scene, topology::PortIndex sender, topology::PortIndex receiver);
 
 // Frames that are under way at most from a port that sent so many with so many octets in all.
-int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double octets);
+int64_t MostUnderWay(const Scene& scene, topology::PortIndex sender, double frames, double bytes);
 
 // Of all links as they are declared, either way: that of what end e of link l sends is at
-// WayOf(l, e).
+// PathOf(l, e).
 Balances LinkBalances(const Scene& scene);
 
-inline size_t WayOf(topology::LinkIndex link, size_t end) { return size_t{2} * link + end; }
+inline size_t PathOf(topology::LinkIndex link, size_t end) { return size_t{2} * link + end; }
 
 // Where a mismatch is not of the link but of how devices count: a kind of NIC that leaves MAC
 // control frames out makes the same one of all its links. Of `ways`, those that are marked, if most

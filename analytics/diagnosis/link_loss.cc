@@ -76,14 +76,14 @@ void DetectLinkLoss(const Scene& scene, Findings& found) {
   std::vector<bool> loses(2 * links.size());
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
-      lost[i][end] = balances.LossAt(WayOf(i, end));
-      loses[WayOf(i, end)] = lost[i][end].has_value();
+      lost[i][end] = balances.LossAt(PathOf(i, end));
+      loses[PathOf(i, end)] = lost[i][end].has_value();
     }
   }
   const std::vector<bool> disagree = SharedByMost(scene, balances, loses);
   for (LinkIndex i = 0; i < links.size(); ++i) {
     for (size_t end = 0; end < 2; ++end) {
-      if (disagree[WayOf(i, end)]) lost[i][end].reset();
+      if (disagree[PathOf(i, end)]) lost[i][end].reset();
     }
   }
   // Several links do not begin to lose so little each.

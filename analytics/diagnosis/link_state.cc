@@ -197,7 +197,7 @@ void DetectOneLink(const Scene& scene, LinkIndex index, const LinkStory& story, 
     if (!scene.Tells(entity, Metric::kLinkUp)) {
       // The switch sees the same of both; cables and transceivers fail more often.
       finding.confidence = 0.6;
-      finding.rivals.push_back(
+      finding.alternatives.push_back(
           {.kind = FindingKind::kNicCrash, .place = at_nic, .probability = 0.4});
       finding.further.push_back("the NIC's own counters: a dead one tells nothing");
     } else if (IsSilent(scene, nic, story)) {

@@ -124,7 +124,7 @@ TEST_F(LinkStateTest, ANicThatTellsNothingAnyMoreIsGone) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kNicCrash);
   EXPECT_EQ(found[0].place, Nic("host5"));
-  EXPECT_TRUE(found[0].rivals.empty());
+  EXPECT_TRUE(found[0].alternatives.empty());
 }
 
 TEST_F(LinkStateTest, ANicThatSaysItsLinkIsDownIsNotGone) {
@@ -150,7 +150,7 @@ TEST_F(LinkStateTest, WhereNicsTellNothingALinkThatIsDownMayBeEither) {
   EXPECT_EQ(found[0].place, Link("leaf1", "host5"));
   EXPECT_DOUBLE_EQ(found[0].confidence, 0.6);
   const Suspect crash = {.kind = FindingKind::kNicCrash, .place = Nic("host5"), .probability = 0.4};
-  EXPECT_THAT(found[0].rivals, testing::ElementsAre(crash));
+  EXPECT_THAT(found[0].alternatives, testing::ElementsAre(crash));
   EXPECT_FALSE(found[0].further.empty());
 }
 

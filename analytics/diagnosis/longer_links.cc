@@ -30,7 +30,7 @@ struct Candidate {
 struct Longer {
   Shift shift;
   size_t innocent = 0;
-  std::vector<Candidate> rivals;
+  std::vector<Candidate> alternatives;
 };
 
 // By link and sender; the larger of what several sources say.
@@ -49,7 +49,7 @@ PortIndex OnlyPort(const topology::Fabric& fabric, NodeIndex from, NodeIndex to)
 }
 
 // Sending ports between the two places, in order; empty if they are not known.
-std::vector<PortIndex> WayOf(const topology::Fabric& fabric, const DelayKey& key) {
+std::vector<PortIndex> PathOf(const topology::Fabric& fabric, const DelayKey& key) {
   if (key.hops == 1 && key.to_node) {
     const PortIndex port = OnlyPort(fabric, key.from, key.to);
     return port == kNone ? std::vector<PortIndex>() : std::vector{port};
@@ -112,14 +112,14 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
                              return std::pair(entry.second.pairs.size(),
                                               -static_cast<ptrdiff_t>(entry.second.innocent));
                            })->second;
-    std::vector<Candidate> rivals;
+    std::vector<Candidate> alternatives;
     for (const auto& [link, candidate] : candidates) {
-      if (link != best.link && candidate.pairs == best.pairs) rivals.push_back(candidate);
+      if (link != best.link && candidate.pairs == best.pairs) alternatives.push_back(candidate);
     }
     for (const size_t i : best.pairs) {
       for (const PortIndex port : pairs[i].way) {
         if (scene.fabric().port(port).link != best.link) continue;
-        Note(scene, port, {.shift = pairs[i].shift, .innocent = best.innocent, .rivals = rivals},
+        Note(scene, port, {.shift = pairs[i].shift, .innocent = best.innocent, .alternatives = alternatives},
              shifts);
       }
     }
@@ -135,16 +135,16 @@ void NoteFewest(const Scene& scene, const std::map<PortIndex, std::pair<size_t, 
 void AddRivals(const Longer& longer, Finding& finding) {
   const auto weight = [](size_t innocent) { return 1 / (1 + static_cast<double>(innocent)); };
   double sum = weight(longer.innocent);
-  for (const Candidate& rival : longer.rivals) sum += weight(rival.innocent);
-  if (longer.rivals.empty()) return;
+  for (const Candidate& rival : longer.alternatives) sum += weight(rival.innocent);
+  if (longer.alternatives.empty()) return;
   const double all = finding.confidence;
-  for (const Candidate& rival : longer.rivals) {
-    finding.rivals.push_back(
+  for (const Candidate& rival : longer.alternatives) {
+    finding.alternatives.push_back(
         {.kind = finding.kind,
          .place = {.kind = PlaceKind::kLink, .index = rival.link, .sender = rival.sender},
          .probability = all * weight(rival.innocent) / sum});
   }
-  std::ranges::sort(finding.rivals, {}, [](const Suspect& rival) {
+  std::ranges::sort(finding.alternatives, {}, [](const Suspect& rival) {
     return std::pair(-rival.probability, rival.place);
   });
   finding.confidence = all * weight(longer.innocent) / sum;
@@ -158,13 +158,13 @@ Longer Joined(const Longer& a, const Longer& b) {
   both.shift.last = std::max(a.shift.last, b.shift.last);
   both.shift.verdict = std::min(a.shift.verdict, b.shift.verdict);
   both.innocent = std::max(a.innocent, b.innocent);
-  both.rivals.clear();
-  for (Candidate rival : a.rivals) {
-    const auto other = std::ranges::find(b.rivals, rival.link, &Candidate::link);
-    if (other == b.rivals.end()) continue;
+  both.alternatives.clear();
+  for (Candidate rival : a.alternatives) {
+    const auto other = std::ranges::find(b.alternatives, rival.link, &Candidate::link);
+    if (other == b.alternatives.end()) continue;
     rival.sender = kNone;
     rival.innocent = std::max(rival.innocent, other->innocent);
-    both.rivals.push_back(std::move(rival));
+    both.alternatives.push_back(std::move(rival));
   }
   return both;
 }
@@ -179,7 +179,7 @@ void DetectLongerLinks(const Scene& scene, Findings& found) {
   std::map<PortIndex, std::pair<size_t, size_t>> ways_of;  // ways over it: longer, and all
   for (const auto& [key, windows] : scene.parts().delays) {
     if (key.kind != DelayKind::kTransit && key.kind != DelayKind::kWire) continue;
-    const std::vector<PortIndex> way = WayOf(fabric, key);
+    const std::vector<PortIndex> way = PathOf(fabric, key);
     if (way.empty()) continue;
     const Wait wait = key.kind == DelayKind::kTransit ? waits.Over(way) : Wait(scene.windows());
     const auto shift = ShiftOf(scene, windows, wait, Of::kLeast, MarginOf(fabric, way));

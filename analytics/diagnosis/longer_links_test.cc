@@ -110,9 +110,9 @@ TEST_F(LongerLinksTest, RivalsAreThoseThatExplainBothDirections) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Link("leaf0", "spine0"));
-  ASSERT_EQ(found[0].rivals.size(), 1u);
-  EXPECT_EQ(found[0].rivals[0].place, Link("leaf1", "spine0"));
-  EXPECT_NEAR(found[0].confidence + found[0].rivals[0].probability, 0.95, 1e-6);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].place, Link("leaf1", "spine0"));
+  EXPECT_NEAR(found[0].confidence + found[0].alternatives[0].probability, 0.95, 1e-6);
 }
 
 // Two packets of the second window make no five with the two of the first.
@@ -157,9 +157,9 @@ TEST_F(LongerLinksTest, AMicrosecondIsNothing) {
 // 62,500 octets at 100 Gb/s are 5 us.
 TEST_F(LongerLinksTest, AQueueThatExplainsTheDelayIsNoLongerLink) {
   Takes({"leaf0", "spine1"}, 5000);
-  const auto queue = [&](uint64_t octets) {
+  const auto queue = [&](uint64_t bytes) {
     for (size_t w = 8; w < 15; ++w) {
-      Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, octets, kRoce);
+      Says(Port("leaf0", "spine1"), Metric::kQueueWatermark, w, bytes, kRoce);
     }
   };
   queue(62'500);

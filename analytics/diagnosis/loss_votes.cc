@@ -54,13 +54,13 @@ struct Between {
 // A NAK is for one packet at least. The switch whose tap saw so many packets come late got them
 // only when they were sent again; where hardly any did, all had come by before.
 Between BetweenTaps(const Scene& scene, const std::vector<PortIndex>& way,
-                    const std::vector<LossSight>& sights, double refused) {
+                    const std::vector<LossObservation>& sights, double refused) {
   constexpr double kMost = 0.5;
   constexpr double kHardlyAny = 0.1;
   Between between;
   for (size_t i = 0; i < way.size(); ++i) {
     const auto sight =
-        std::ranges::find(sights, scene.fabric().port(way[i]).node, &LossSight::node);
+        std::ranges::find(sights, scene.fabric().port(way[i]).node, &LossObservation::node);
     if (sight == sights.end()) continue;
     const auto late = static_cast<double>(sight->late);
     if (late >= kMost * refused) {
@@ -84,25 +84,25 @@ std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, doubl
   uint32_t number = 0;
   for (const FlowPath& path : scene.parts().paths) {
     const auto lost = losses.find(path.flow);
-    for (const PathStretch& stretch : path.stretches) {
-      const auto octets = static_cast<double>(BytesWithin(stretch, from, until));
-      if (octets <= 0) continue;
+    for (const PathInterval& stretch : path.intervals) {
+      const auto bytes = static_cast<double>(BytesWithin(stretch, from, until));
+      if (bytes <= 0) continue;
       const std::vector<PortIndex>& way = stretch.certain;
       const Between between =
           lost == losses.end()
               ? Between()
-              : BetweenTaps(scene, way, scene.parts().losses.SightsOf(path.flow, begin, end),
+              : BetweenTaps(scene, way, scene.parts().losses.ObservationsOf(path.flow, begin, end),
                             lost->second);
       for (size_t i = 0; i < way.size(); ++i) {
         const NodeIndex node = scene.fabric().port(way[i]).node;
         // What a switch damages goes on to the receiver, by all taps.
         if (scene.fabric().node(node).IsSwitch() && between.end == SIZE_MAX) {
-          passed[{.kind = PlaceKind::kSwitch, .index = node}][number] += octets;
+          passed[{.kind = PlaceKind::kSwitch, .index = node}][number] += bytes;
         }
         if (IsCounted(scene, way[i]) || i < between.first || i >= between.end) continue;
         passed[{
             .kind = PlaceKind::kLink, .index = scene.fabric().port(way[i]).link, .sender = way[i]}]
-              [number] += octets;
+              [number] += bytes;
       }
     }
     ++number;
@@ -111,19 +111,19 @@ std::vector<Exposed> ExposedTo(const Scene& scene, const std::map<FlowKey, doubl
   // al., Understanding and Mitigating Packet Corruption in Data Center Networks, SIGCOMM 2017).
   constexpr double kDamaged = 2.0 / 3;
   std::vector<Exposed> exposed;
-  for (auto& [place, octets] : passed) {
+  for (auto& [place, bytes] : passed) {
     if (place.kind == PlaceKind::kSwitch) {
-      exposed.push_back({.kind = FindingKind::kCorruption, .place = place, .passed = octets});
+      exposed.push_back({.kind = FindingKind::kCorruption, .place = place, .passed = bytes});
       continue;
     }
     const bool damage_is_told = TellsDamage(scene, place.sender);
     if (!damage_is_told) {
       exposed.push_back(
-          {.kind = FindingKind::kBitErrors, .place = place, .passed = octets, .prior = kDamaged});
+          {.kind = FindingKind::kBitErrors, .place = place, .passed = bytes, .prior = kDamaged});
     }
     exposed.push_back({.kind = FindingKind::kGrayLoss,
                        .place = place,
-                       .passed = octets,
+                       .passed = bytes,
                        .prior = damage_is_told ? 1 : 1 - kDamaged});
   }
   return exposed;
@@ -175,7 +175,7 @@ void DetectUncountedLoss(const Scene& scene, Findings& found) {
   // Votes alone: that nobody else is to blame is not known.
   constexpr double kNobodyElse = 0.9;
   finding.confidence *= kNobodyElse;
-  for (Suspect& rival : finding.rivals) rival.probability *= kNobodyElse;
+  for (Suspect& rival : finding.alternatives) rival.probability *= kNobodyElse;
   finding.until = scene.Until(last);
   finding.evidence.push_back(fmt::format(
       "receivers refused packets of {} {}; whose and how often goes best with how much "

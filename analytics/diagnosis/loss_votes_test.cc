@@ -67,8 +67,8 @@ TEST_F(LossVotesTest, AnUncountedLinkThatOnlyTheHurtOnesTakeIsLikeliest) {
   EXPECT_EQ(found[0].until, End(10));
   const double odds = std::pow(2.0 / 3, 6);  // of a switch against the link
   EXPECT_NEAR(found[0].confidence, 0.9 / (1 + 2 * odds), 1e-3);
-  ASSERT_EQ(found[0].rivals.size(), 2u);
-  for (const Suspect& rival : found[0].rivals) {
+  ASSERT_EQ(found[0].alternatives.size(), 2u);
+  for (const Suspect& rival : found[0].alternatives) {
     EXPECT_EQ(rival.kind, FindingKind::kCorruption);
     EXPECT_THAT(rival.place, testing::AnyOf(Switch("leaf0"), Switch("spine0")));
     EXPECT_NEAR(rival.probability, 0.9 * odds / (1 + 2 * odds), 1e-3);
@@ -82,8 +82,8 @@ TEST_F(LossVotesTest, ALinkWhoseCountersProveThatItLostNothingIsNone) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kCorruption);
   EXPECT_NEAR(found[0].confidence, 0.45, 1e-3);
-  ASSERT_EQ(found[0].rivals.size(), 1u);
-  EXPECT_EQ(found[0].rivals[0].kind, FindingKind::kCorruption);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].kind, FindingKind::kCorruption);
 }
 
 // Both explain it as well: what is damaged on a link is the usual, what vanishes there the rare.
@@ -95,9 +95,9 @@ TEST_F(LossVotesTest, WhereDamageIsNotToldABadCableIsLikelierThanSilentLoss) {
   EXPECT_EQ(found[0].kind, FindingKind::kBitErrors);
   EXPECT_EQ(found[0].place, OneWay("leaf0", "spine0"));
   EXPECT_NEAR(found[0].confidence, 0.9 * 2 / 3, 1e-6);
-  ASSERT_EQ(found[0].rivals.size(), 1u);
-  EXPECT_EQ(found[0].rivals[0].kind, FindingKind::kGrayLoss);
-  EXPECT_NEAR(found[0].rivals[0].probability, 0.9 / 3, 1e-6);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].kind, FindingKind::kGrayLoss);
+  EXPECT_NEAR(found[0].alternatives[0].probability, 0.9 / 3, 1e-6);
 }
 
 // One flow alone was hurt: by votes, each place of its way may have done it.
@@ -105,7 +105,7 @@ TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
   const std::vector<std::string> way = {"host0", "leaf0", "spine0", "leaf2", "host8"};
   for (size_t i = 0; i + 1 < way.size(); ++i) DoesNotCount(way[i], way[i + 1]);
   Refuses("host0", "host8", 1, 8, 10);
-  ASSERT_GT(Found()[0].rivals.size(), 1u);
+  ASSERT_GT(Found()[0].alternatives.size(), 1u);
   const FlowKey flow = Flow("host0", "host8", 1);
   Sees("leaf0", flow, 0, 100);
   Sees("spine0", flow, 0, 100);
@@ -114,7 +114,7 @@ TEST_F(LossVotesTest, TapsSayBetweenWhichSwitchesThePacketsWereLost) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].kind, FindingKind::kGrayLoss);
   EXPECT_EQ(found[0].place, OneWay("spine0", "leaf2"));
-  EXPECT_TRUE(found[0].rivals.empty()) << "a damaged packet would have come by leaf2";
+  EXPECT_TRUE(found[0].alternatives.empty()) << "a damaged packet would have come by leaf2";
 }
 
 // Of leaf2's traffic it is a half, of the other switches' a third.
@@ -130,8 +130,8 @@ TEST_F(LossVotesTest, WhatCameByAllTapsWasLostBehindThemOrDamagedAnywhere) {
   EXPECT_EQ(found[0].place, OneWay("leaf2", "host8"));
   const double sum = 1 + std::pow(0.5, 5) + 2 * std::pow(1.0 / 3, 5);
   EXPECT_NEAR(found[0].confidence, 0.9 / sum, 1e-2);
-  ASSERT_EQ(found[0].rivals.size(), 1u);
-  EXPECT_EQ(found[0].rivals[0].place, Switch("leaf2"));
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].place, Switch("leaf2"));
 }
 
 // What taps saw long before the packets were lost is not about them.

@@ -78,7 +78,7 @@ inline constexpr std::array<KindNeed, kFindingKinds> kKindNeeds = {{
     {FindingKind::kGrayLoss, Need::kLinkSums, "links that lose packets silently"},
     {FindingKind::kBitErrors, Need::kFrameErrors, "bit errors"},
     {FindingKind::kCorruption, Need::kDamage, "switches that damage packets"},
-    {FindingKind::kPolarisation, Need::kWays, "hashes that spread too little"},
+    {FindingKind::kPolarisation, Need::kPaths, "hashes that spread too little"},
     {FindingKind::kBlackhole, Need::kSwitchSums, "destinations forwarded to nowhere"},
     {FindingKind::kSwitchCrash, Need::kLinkStates, "switches that are gone"},
     {FindingKind::kIncast, Need::kSenders, "incast"},

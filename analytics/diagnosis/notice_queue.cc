@@ -30,7 +30,7 @@ Notices NoticesOf(const Scene& scene) {
 // The longest of the switch's queues of a priority, and whether all of those that it tells of were
 // read, window by window; none if it tells of none.
 struct Longest {
-  Row octets;
+  Row bytes;
   std::vector<bool> is_read;
 };
 
@@ -39,11 +39,11 @@ Longest LongestOf(const Scene& scene, NodeIndex node, uint8_t priority) {
   for (uint32_t i = 0; i < scene.fabric().node(node).port_count; ++i) {
     const Entity entity = scene.EntityOf(scene.fabric().node(node).first_port + i, priority);
     if (!scene.Tells(entity, Metric::kQueueWatermark)) continue;
-    longest.octets.resize(scene.windows());
+    longest.bytes.resize(scene.windows());
     longest.is_read.resize(scene.windows(), true);
     const Row row = scene.Readings(entity, Metric::kQueueWatermark);
     for (size_t w = 0; w < row.size(); ++w) {
-      longest.octets[w] = std::max(longest.octets[w], row[w]);
+      longest.bytes[w] = std::max(longest.bytes[w], row[w]);
       if (!scene.HasReading(entity, Metric::kQueueWatermark, w)) longest.is_read[w] = false;
     }
   }
@@ -60,8 +60,8 @@ struct Usual {
 std::optional<EmptyQueue> FirstEmpty(uint8_t priority, const Longest& longest,
                                      const std::vector<uint32_t>& passed, Usual usual) {
   EmptyQueue queue = {.priority = priority};
-  for (size_t w = 0; w < longest.octets.size(); ++w) {
-    if (longest.octets[w] == 0) {
+  for (size_t w = 0; w < longest.bytes.size(); ++w) {
+    if (longest.bytes[w] == 0) {
       if (passed[w] == 0 || !longest.is_read[w]) continue;
       queue.run.Add(w, ChanceOfNone(usual.filled, usual.empty));
       queue.notices += passed[w];
@@ -87,9 +87,9 @@ std::map<NodeIndex, EmptyQueue> EmptyNoticeQueues(const Scene& scene) {
     for (const auto& [node, passed] : notices) {
       const Longest& row = rows[node] = LongestOf(scene, node, priority);
       Usual& own = of_node[node];
-      for (size_t w = 0; w < row.octets.size(); ++w) {
+      for (size_t w = 0; w < row.bytes.size(); ++w) {
         if (passed[w] == 0) continue;
-        if (row.octets[w] > 0) {
+        if (row.bytes[w] > 0) {
           ++own.filled;
         } else if (row.is_read[w]) {
           ++own.empty;

@@ -257,7 +257,7 @@ std::set<NodeIndex> Above(const topology::Fabric& fabric, NicIndex nic) {
 // than ACKs and notifications went down to where their receiver is not, or up from where they can
 // only have come down to. Where no switch's port is named, or not how long they were, all of the
 // flow's packets say whether it has data.
-bool Feeds(const Scene& scene, const FlowPath& path, const PathStretch& stretch,
+bool Feeds(const Scene& scene, const FlowPath& path, const PathInterval& stretch,
            const std::vector<PortIndex>& loop) {
   constexpr uint32_t kControl = 78;  // octets of a CNP, with a VLAN's tag; ACKs have less
   constexpr uint64_t kSmall = 256;
@@ -272,7 +272,7 @@ bool Feeds(const Scene& scene, const FlowPath& path, const PathStretch& stretch,
     const NodeIndex peer = fabric.PeerNode(share.port);
     is_placed |= fabric.node(node).IsSwitch();
     if (std::ranges::find(loop, share.port) == loop.end()) continue;
-    if (share.octets == 0 ? !is_large : share.octets <= kControl) continue;
+    if (share.bytes == 0 ? !is_large : share.bytes <= kControl) continue;
     const bool leads_up = fabric.node(peer).tier > fabric.node(node).tier;
     if (leads_up ? !above_source.contains(node) : !above_destination.contains(peer)) return true;
   }
@@ -285,7 +285,7 @@ std::vector<FlowKey> FlowsWithin(const Scene& scene, const std::vector<PortIndex
                                  Timestamp from, Timestamp until) {
   std::vector<FlowKey> flows;
   for (const FlowPath& path : scene.parts().paths) {
-    const bool feeds = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
+    const bool feeds = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return stretch.state == PathState::kStray && stretch.from <= until && stretch.until >= from &&
              Feeds(scene, path, stretch, loop);
     });

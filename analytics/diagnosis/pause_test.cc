@@ -26,7 +26,7 @@ class PauseTest : public SceneTest {
   FlowKey FlowOf(uint32_t qpn) const { return Flow("host0", "host4", qpn); }
   // What was seen of a flow agrees with no path of the fabric.
   void Strays(const std::vector<std::string>& nodes, uint32_t qpn, size_t first, size_t last) {
-    PathStretch stretch{.from = Begin(first),
+    PathInterval stretch{.from = Begin(first),
                         .until = End(last) - Duration(1),
                         .state = PathState::kStray,
                         .packets = 1000,
@@ -37,7 +37,7 @@ class PauseTest : public SceneTest {
     paths_.push_back({.flow = FlowOf(qpn),
                       .source = NicOf("host0"),
                       .destination = NicOf("host4"),
-                      .stretches = {stretch}});
+                      .intervals = {stretch}});
   }
   Findings Found() { return SceneTest::Found(DetectPauses); }
 };
@@ -163,9 +163,9 @@ TEST_F(PauseTest, FlowsThatStrayIntoALoopAreItsCulprits) {
   Strays({"host0", "leaf0", "spine1", "leaf2"}, 3, 0, 19);   // elsewhere
   Strays({"leaf0", "spine1", "leaf1", "spine0"}, 4, 0, 19);  // the other way round: none
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 5, 0, 19);
-  paths_.back().stretches[0].state = PathState::kSpread;  // over ports that a fabric may use
+  paths_.back().intervals[0].state = PathState::kSpread;  // over ports that a fabric may use
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 6, 0, 19);
-  paths_.back().stretches[0].bytes = paths_.back().stretches[0].packets * 82;  // acknowledgements
+  paths_.back().intervals[0].bytes = paths_.back().intervals[0].packets * 82;  // acknowledgements
   Strays({"host0", "leaf0"}, 7, 0, 19);  // nobody knows by which ports of switches
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
@@ -178,8 +178,8 @@ TEST_F(PauseTest, WhatStrayedIntoTheLoopMustBeLongerThanAnAcknowledgement) {
   IsDeadlocked(8, kWindows - 1);
   for (const uint32_t qpn : {1u, 2u, 3u}) {
     Strays({"leaf0", "spine0", "leaf1", "spine1"}, qpn, 6, 19);
-    for (PathShare& share : paths_.back().stretches[0].shares) {
-      share.octets = qpn == 1 ? 62 : qpn == 2 ? 138 : 0;  // of the third it is not known
+    for (PathShare& share : paths_.back().intervals[0].shares) {
+      share.bytes = qpn == 1 ? 62 : qpn == 2 ? 138 : 0;  // of the third it is not known
     }
   }
   const Findings found = Found();
@@ -191,10 +191,10 @@ TEST_F(PauseTest, WhatStrayedIntoTheLoopMustBeLongerThanAnAcknowledgement) {
 TEST_F(PauseTest, DataOnItsWayUpIsNotAstray) {
   IsDeadlocked(8, kWindows - 1);
   Strays({"leaf0", "spine0", "leaf1", "spine1"}, 1, 6, 19);
-  auto& shares = paths_.back().stretches[0].shares;
-  shares[0].octets = 4000;  // leaf0 > spine0
-  shares[1].octets = 4000;  // spine0 > leaf1, where its receiver is
-  shares[2].octets = 62;    // leaf1 > spine1: an ACK
+  auto& shares = paths_.back().intervals[0].shares;
+  shares[0].bytes = 4000;  // leaf0 > spine0
+  shares[1].bytes = 4000;  // spine0 > leaf1, where its receiver is
+  shares[2].bytes = 62;    // leaf1 > spine1: an ACK
   ASSERT_EQ(Found().size(), 1u);
   EXPECT_TRUE(Found()[0].culprits.empty());
 }

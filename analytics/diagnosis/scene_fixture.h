@@ -158,7 +158,7 @@ class SceneTest : public testing::Test {
     FlowPath path{.flow = Flow(nodes.front(), nodes.back(), qpn),
                   .source = NicOf(nodes.front()),
                   .destination = NicOf(nodes.back())};
-    PathStretch stretch{.from = Begin(first),
+    PathInterval stretch{.from = Begin(first),
                         .until = End(last) - Duration(1),
                         .state = PathState::kExact,
                         .probability = 1,
@@ -169,7 +169,7 @@ class SceneTest : public testing::Test {
       stretch.certain.push_back(Port(nodes[i], nodes[i + 1]));
       stretch.path.ports[stretch.path.length++] = stretch.certain.back();
     }
-    path.stretches.push_back(std::move(stretch));
+    path.intervals.push_back(std::move(stretch));
     return path;
   }
   void Goes(const std::vector<std::string>& nodes, uint32_t qpn, size_t first = 0,

@@ -119,26 +119,26 @@ void DetectWaiting(const Scene& scene, const std::set<GpuIndex>& told, Findings&
     const Straggler& waited = *iteration_pattern.straggler;
     const GpuIndex gpu = GpuOf(scene, iteration_pattern.members[waited.member]);
     if (gpu == kNone || told.contains(gpu)) continue;
-    std::vector<GpuIndex> rivals;
+    std::vector<GpuIndex> alternatives;
     for (const uint32_t member : waited.alternative) {
       const GpuIndex rival = GpuOf(scene, iteration_pattern.members[member]);
-      if (rival != kNone && rival != gpu && !told.contains(rival)) rivals.push_back(rival);
+      if (rival != kNone && rival != gpu && !told.contains(rival)) alternatives.push_back(rival);
     }
     // GPUs of a host wait for each other, and so all its NICs are late together.
-    const double share = 0.8 * waited.confidence / static_cast<double>(1 + rivals.size());
+    const double share = 0.8 * waited.confidence / static_cast<double>(1 + alternatives.size());
     Finding finding = {.kind = FindingKind::kStraggler,
                        .place = {.kind = PlaceKind::kGpu, .index = gpu},
                        .basis = Basis::kWaiting,
                        .confidence = share,
                        .from = waited.from,
                        .verdict = waited.from + 2 * iteration_pattern.period};
-    for (const GpuIndex rival : rivals) {
-      finding.rivals.push_back({.kind = FindingKind::kStraggler,
+    for (const GpuIndex rival : alternatives) {
+      finding.alternatives.push_back({.kind = FindingKind::kStraggler,
                                 .place = {.kind = PlaceKind::kGpu, .index = rival},
                                 .probability = share});
     }
     if (waited.until + 3 * iteration_pattern.period < iteration_pattern.last) finding.until = waited.until;
-    finding.victims.push_back(iteration_pattern.job);
+    finding.affected_jobs.push_back(iteration_pattern.job);
     finding.evidence.push_back(fmt::format(
         "it entered {} of {} last, {:.0f} us behind the others", WithThousands(waited.iterations),
         Counted(waited.of, "iteration"), static_cast<double>(waited.lateness.count()) / 1000));

@@ -110,7 +110,7 @@ TEST_F(WaitingTest, WithoutGpuCountersItIsTheOneWhoEntersLast) {
   EXPECT_EQ(found[0].from, Begin(8));
   EXPECT_EQ(found[0].verdict, Begin(10)) << "two periods later";
   EXPECT_FALSE(found[0].until);
-  EXPECT_EQ(found[0].victims, std::vector<uint32_t>{3});
+  EXPECT_EQ(found[0].affected_jobs, std::vector<uint32_t>{3});
   EXPECT_FALSE(found[0].further.empty()) << "clocks would tell";
   EXPECT_EQ(found[0].basis, Basis::kWaiting);
 }
@@ -122,9 +122,9 @@ TEST_F(WaitingTest, GpusOfAHostThatAreLateTogetherAreASet) {
   const Findings found = Found();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].place, Gpu("host5"));
-  ASSERT_EQ(found[0].rivals.size(), 1u);
-  EXPECT_EQ(found[0].rivals[0].place, Gpu("host3"));
-  EXPECT_EQ(found[0].rivals[0].probability, found[0].confidence);
+  ASSERT_EQ(found[0].alternatives.size(), 1u);
+  EXPECT_EQ(found[0].alternatives[0].place, Gpu("host3"));
+  EXPECT_EQ(found[0].alternatives[0].probability, found[0].confidence);
   EXPECT_NEAR(found[0].confidence, 0.8 * 0.9 / 2, 1e-9);
 }
 

@@ -13,7 +13,7 @@ std::vector<Suspect> RankByHurts(std::span<const Exposed> places, const Hurts& h
   std::vector<Suspect> ranked;
   for (const Exposed& exposed : places) {
     double all = 0;
-    for (const auto& [number, octets] : exposed.passed) all += octets;
+    for (const auto& [number, bytes] : exposed.passed) all += bytes;
     if (all <= 0) continue;
     double likelihood = std::log(exposed.prior);
     for (const auto& [number, count] : hurts) {
@@ -45,7 +45,7 @@ void Accuse(std::span<const Suspect> ranked, Finding& finding) {
   finding.place = ranked[0].place;
   finding.confidence = ranked[0].probability;
   for (const Suspect& rival : ranked.subspan(1, std::min(kMaxRivals, ranked.size() - 1))) {
-    if (rival.probability >= kLeast) finding.rivals.push_back(rival);
+    if (rival.probability >= kLeast) finding.alternatives.push_back(rival);
   }
 }
 

@@ -84,7 +84,7 @@ TEST(Accuse, TheFirstIsTheFindingAndTheNextAreItsRivals) {
   EXPECT_EQ(finding.kind, FindingKind::kGrayLoss);
   EXPECT_EQ(finding.place.index, 1u);
   EXPECT_EQ(finding.confidence, 0.6);
-  EXPECT_THAT(finding.rivals, ElementsAre(ranked[1])) << "less than one in a hundred is no rival";
+  EXPECT_THAT(finding.alternatives, ElementsAre(ranked[1])) << "less than one in a hundred is no rival";
 }
 
 TEST(Accuse, FourRivalsAreEnough) {
@@ -92,7 +92,7 @@ TEST(Accuse, FourRivalsAreEnough) {
   for (uint32_t i = 0; i < 10; ++i) ranked.push_back({.place = {.index = i}, .probability = 0.1});
   Finding finding;
   Accuse(ranked, finding);
-  EXPECT_THAT(finding.rivals, ElementsAre(ranked[1], ranked[2], ranked[3], ranked[4]));
+  EXPECT_THAT(finding.alternatives, ElementsAre(ranked[1], ranked[2], ranked[3], ranked[4]));
 }
 
 TEST(Accuse, ASingleSuspectHasNoRivals) {
@@ -100,7 +100,7 @@ TEST(Accuse, ASingleSuspectHasNoRivals) {
   Finding finding;
   Accuse(ranked, finding);
   EXPECT_EQ(finding.place.index, 4u);
-  EXPECT_TRUE(finding.rivals.empty());
+  EXPECT_TRUE(finding.alternatives.empty());
 }
 
 }  // namespace

@@ -49,10 +49,10 @@ Balance BalanceOf(const Scene& scene, NodeIndex node) {
       for (size_t w = 0; w < row.size(); ++w) difference[w] += sign * static_cast<int64_t>(row[w]);
     };
     const Row frames = scene.Growth(entity, Metric::kTxPackets);
-    const Row octets = scene.Growth(entity, Metric::kTxBytes);
+    const Row bytes = scene.Growth(entity, Metric::kTxBytes);
     for (size_t w = 0; w < frames.size(); ++w) {
       if (frames[w] == 0) continue;
-      longest = std::max(longest, static_cast<double>(octets[w]) / static_cast<double>(frames[w]));
+      longest = std::max(longest, static_cast<double>(bytes[w]) / static_cast<double>(frames[w]));
     }
     add(Metric::kRxPackets, 1);
     add(Metric::kTxPackets, -1);
@@ -150,7 +150,7 @@ SentAgain SentAgainBy(const Scene& scene, NodeIndex node) {
     const FlowKey& flow = flows[i].flow;
     const uint64_t packets = flows[i].total.retransmitted + flows[i].total.reordered;
     if (packets == 0 || paths[at].flow != flow) continue;
-    const bool passes = std::ranges::any_of(paths[at].stretches, [&](const PathStretch& stretch) {
+    const bool passes = std::ranges::any_of(paths[at].intervals, [&](const PathInterval& stretch) {
       return std::ranges::any_of(stretch.certain, [&](topology::PortIndex port) {
         return scene.fabric().port(port).node == node;
       });

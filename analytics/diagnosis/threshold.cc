@@ -28,7 +28,7 @@ struct Filling {
   PortIndex port = kNone;
   uint8_t priority = 0;
   size_t window = 0;
-  uint64_t octets = 0;  // at most
+  uint64_t bytes = 0;  // at most
   bool acted = false;   // the switch marked, or paused
 };
 
@@ -41,18 +41,18 @@ std::vector<Filling> FillingsOf(const Scene& scene, Metric watermark, Metric act
     for (uint8_t priority = 0; priority < kPriorities; ++priority) {
       const Entity entity = scene.EntityOf(port, priority);
       if (!scene.Tells(entity, watermark) || !scene.Tells(entity, acts)) continue;
-      const Row octets = scene.Readings(entity, watermark);
+      const Row bytes = scene.Readings(entity, watermark);
       const Row acted = scene.Growth(entity, acts);
       const Row held = scene.Growth(entity, Metric::kPfcRxTime);
-      for (size_t w = 0; w < octets.size(); ++w) {
-        if (octets[w] == 0 || !scene.IsKnown(entity, acts, w)) continue;
+      for (size_t w = 0; w < bytes.size(); ++w) {
+        if (bytes[w] == 0 || !scene.IsKnown(entity, acts, w)) continue;
         // A queue that is held says nothing of marks: nothing leaves it.
         if (watermark == Metric::kQueueWatermark && held[w] > 0) continue;
         fillings.push_back({.node = node,
                             .port = port,
                             .priority = priority,
                             .window = w,
-                            .octets = octets[w],
+                            .bytes = bytes[w],
                             .acted = acted[w] > 0});
       }
     }
@@ -104,7 +104,7 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
   for (const Filling& filling : fillings) {
     if (filling.acted || !paused.contains(filling.priority)) continue;
     uint64_t& most = held[AlikeOf(scene.fabric(), filling)];
-    most = std::max(most, filling.octets);
+    most = std::max(most, filling.bytes);
   }
   std::ranges::sort(fillings, {}, [](const Filling& filling) {
     return std::tuple(filling.window, filling.port, filling.priority);
@@ -114,7 +114,7 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
     if (!filling.acted) continue;
     const auto others = held.find(AlikeOf(scene.fabric(), filling));
     if (others == held.end() ||
-        static_cast<double>(filling.octets) >= kTooEarly * static_cast<double>(others->second)) {
+        static_cast<double>(filling.bytes) >= kTooEarly * static_cast<double>(others->second)) {
       continue;
     }
     Early& at = early[filling.node];
@@ -122,8 +122,8 @@ void DetectEarlyPauses(const Scene& scene, Findings& found) {
     if (at.windows == 0 || filling.window != at.last) ++at.windows;
     if (at.windows == 2 && at.second == 0) at.second = filling.window;
     at.last = filling.window;
-    if (filling.octets < at.least) {
-      at.least = filling.octets;
+    if (filling.bytes < at.least) {
+      at.least = filling.bytes;
       at.held = others->second;
     }
   }
@@ -153,11 +153,11 @@ class Marking {
     for (auto& [node, one] : of_node_) one.Settle();
   }
 
-  double Unmarked(NodeIndex node, size_t before, uint64_t octets) const {
+  double Unmarked(NodeIndex node, size_t before, uint64_t bytes) const {
     constexpr double kAlike = 0.8;
     constexpr size_t kEnough = 5;
-    const auto least = static_cast<uint64_t>(kAlike * static_cast<double>(octets));
-    const auto most = static_cast<uint64_t>(static_cast<double>(octets) / kAlike);
+    const auto least = static_cast<uint64_t>(kAlike * static_cast<double>(bytes));
+    const auto most = static_cast<uint64_t>(static_cast<double>(bytes) / kAlike);
     const Counts all = all_.Within(least, most);
     const Counts own = of_node_.at(node).Within(least, most);
     Counts counts = {.with = all.with - own.with, .without = all.without - own.without};
@@ -177,7 +177,7 @@ class Marking {
    public:
     void Add(const Filling& filling) { fillings_.push_back(filling); }
     void Settle() {
-      std::ranges::sort(fillings_, std::ranges::greater(), &Filling::octets);
+      std::ranges::sort(fillings_, std::ranges::greater(), &Filling::bytes);
       with_.assign(1, 0);
       for (const Filling& filling : fillings_) with_.push_back(with_.back() + filling.acted);
     }
@@ -185,7 +185,7 @@ class Marking {
       const size_t first = FirstOf(most);
       const auto behind = static_cast<size_t>(
           std::ranges::partition_point(
-              fillings_, [&](const Filling& filling) { return filling.octets >= least; }) -
+              fillings_, [&](const Filling& filling) { return filling.bytes >= least; }) -
           fillings_.begin());
       const size_t with = with_[behind] - with_[first];
       return {.with = with, .without = behind - first - with};
@@ -194,7 +194,7 @@ class Marking {
     size_t FirstOf(uint64_t most) const {
       return static_cast<size_t>(
           std::ranges::partition_point(
-              fillings_, [&](const Filling& filling) { return filling.octets > most; }) -
+              fillings_, [&](const Filling& filling) { return filling.bytes > most; }) -
           fillings_.begin());
     }
     const std::vector<Filling>& fillings() const { return fillings_; }
@@ -211,7 +211,7 @@ class Marking {
     const std::vector<Filling>& fillings = all_.fillings();
     for (size_t i = all_.FirstOf(most); i < fillings.size(); ++i) {
       const Filling& filling = fillings[i];
-      if (filling.octets < least && counts.with + counts.without >= enough) break;
+      if (filling.bytes < least && counts.with + counts.without >= enough) break;
       if (filling.node == node && filling.window >= before) continue;
       ++(filling.acted ? counts.with : counts.without);
     }
@@ -234,10 +234,10 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
   const Marking marking(fillings);
   uint64_t shortest = std::numeric_limits<uint64_t>::max();  // that was marked
   for (const Filling& filling : fillings) {
-    if (filling.acted) shortest = std::min(shortest, filling.octets);
+    if (filling.acted) shortest = std::min(shortest, filling.bytes);
   }
   std::ranges::sort(fillings, {}, [](const Filling& filling) {
-    return std::tuple(filling.window, filling.port, filling.octets);
+    return std::tuple(filling.window, filling.port, filling.bytes);
   });
   std::map<NodeIndex, Unmarked> open;
   std::map<NodeIndex, Unmarked> clearest;
@@ -251,10 +251,10 @@ void DetectLateMarks(const Scene& scene, Findings& found) {
     if (filling.acted) {
       close(filling.node, at);
       at = {};
-    } else if (filling.octets >= shortest) {
+    } else if (filling.bytes >= shortest) {
       const size_t first = at.run.windows() == 0 ? filling.window : at.run.first();
-      at.run.Add(filling.window, marking.Unmarked(filling.node, first, filling.octets));
-      at.most = std::max(at.most, filling.octets);
+      at.run.Add(filling.window, marking.Unmarked(filling.node, first, filling.bytes));
+      at.most = std::max(at.most, filling.bytes);
     }
   }
   for (const auto& [node, unmarked] : open) close(node, unmarked);

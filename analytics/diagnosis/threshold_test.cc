@@ -8,12 +8,12 @@ namespace {
 
 class ThresholdTest : public SceneTest {
  protected:
-  void Queue(topology::PortIndex port, size_t window, uint64_t octets, uint64_t marked) {
-    Says(port, Metric::kQueueWatermark, window, octets, kRoce);
+  void Queue(topology::PortIndex port, size_t window, uint64_t bytes, uint64_t marked) {
+    Says(port, Metric::kQueueWatermark, window, bytes, kRoce);
     Grows(port, Metric::kEcnMarked, window, marked, kRoce);
   }
-  void Buffer(topology::PortIndex port, size_t window, uint64_t octets, uint64_t pauses) {
-    Says(port, Metric::kBufferWatermark, window, octets, kRoce);
+  void Buffer(topology::PortIndex port, size_t window, uint64_t bytes, uint64_t pauses) {
+    Says(port, Metric::kBufferWatermark, window, bytes, kRoce);
     Grows(port, Metric::kPfcTx, window, pauses, kRoce);
   }
   Findings Found() { return SceneTest::Found(DetectThresholds); }

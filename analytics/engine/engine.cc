@@ -48,7 +48,7 @@ std::vector<HostGpu> GpusOf(const topology::Fabric& fabric) {
 
 // A header may have room for a port's number that the switch does not fill, and none for the
 // direction: the topology says which.
-TapPlace AsDeclared(TapPlace place, const topology::Fabric& fabric) {
+TapLocation AsDeclared(TapLocation place, const topology::Fabric& fabric) {
   using topology::TapDirection;
   const topology::NodeIndex node = fabric.FindSwitchByErspan(place.switch_address);
   const auto find = [&](TapSide side, TapDirection direction) {
@@ -97,8 +97,8 @@ void Engine::SetFabric(std::shared_ptr<const topology::Fabric> fabric) {
   changed_ = true;
 }
 
-void Engine::LearnTap(const TapPlace& told) {
-  const TapPlace place = fabric_ ? AsDeclared(told, *fabric_) : told;
+void Engine::LearnTap(const TapLocation& told) {
+  const TapLocation place = fabric_ ? AsDeclared(told, *fabric_) : told;
   connections_.LearnTap(place);
   if (paths_) paths_->LearnTap(place);
   if (cabling_) cabling_->LearnTap(place);

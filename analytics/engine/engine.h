@@ -23,7 +23,7 @@
 #include "analytics/service_level/service_level_watch.h"
 #include "analytics/traffic/traffic.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -49,7 +49,7 @@ class Engine {
   void SetFabric(std::shared_ptr<const topology::Fabric> fabric);
 
   // Where a tap is; before the first record that names it.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   void Ingest(const RecordBatch& batch);
 

@@ -24,8 +24,8 @@ class Traffic {
   Traffic(const topology::Fabric& fabric, uint64_t seed) : fabric_(fabric), random_(seed) {}
 
   // Ingress of a leaf's or spine's port; some copies are of other switches than routing would use.
-  std::vector<TapPlace> Taps() const {
-    std::vector<TapPlace> taps;
+  std::vector<TapLocation> Taps() const {
+    std::vector<TapLocation> taps;
     for (const topology::Port& port : fabric_.ports()) {
       const topology::Node& node = fabric_.node(port.node);
       if (!node.IsSwitch() || node.tier == topology::Tier::kCore) continue;
@@ -125,7 +125,7 @@ class EnginePublish : public testing::TestWithParam<uint64_t> {
 ConnectionStatistics EnginePublish::ExpectTheSame(const EngineOptions& options, int each) {
   const auto fabric = std::make_shared<const topology::Fabric>(SmallFatTree());
   Traffic traffic(*fabric, GetParam());
-  const std::vector<TapPlace> taps = traffic.Taps();
+  const std::vector<TapLocation> taps = traffic.Taps();
   Engine often = EngineFor(options, fabric);
   Engine once = EngineFor(options, fabric);
   size_t learnt = 0;

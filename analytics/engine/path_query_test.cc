@@ -62,7 +62,7 @@ TEST_F(PathQuery, FindsTheFlow) {
   ASSERT_NE(path, nullptr);
   EXPECT_EQ(path->flow, Flow("host0", "host4", 7));
   // Two spines and two cores each lie on the way: the tap at the first leaf leaves four open.
-  EXPECT_EQ(path->stretches.at(0).candidates, 4u);
+  EXPECT_EQ(path->intervals.at(0).candidates, 4u);
 }
 
 TEST_F(PathQuery, HasNothingOfAFlowThatNobodySaw) {
@@ -107,7 +107,7 @@ void ExpectPathByCore1(topology::TapDirection declared, TapSide told, std::strin
   const auto snapshot = engine.Publish();
   const FlowPath* const path = snapshot->PathOf(flow);
   ASSERT_NE(path, nullptr);
-  EXPECT_EQ(NodesOf(*fabric, path->stretches.at(0).path),
+  EXPECT_EQ(NodesOf(*fabric, path->intervals.at(0).path),
             "host0 leaf0 spine0 core1 spine2 leaf2 host4");
 }
 

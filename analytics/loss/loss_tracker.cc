@@ -34,20 +34,20 @@ uint64_t ResentIn(const FlowRecord& record) {
 
 }  // namespace
 
-void LossTracker::LearnTap(const TapPlace& place) {
+void LossTracker::LearnTap(const TapLocation& place) {
   // What leaves may be lost in the switch's queue yet, or have been.
   if (place.side == TapSide::kEgress) return;
   if (place.tap >= of_tap_.size()) of_tap_.resize(size_t{place.tap} + 1, topology::kNone);
   of_tap_[place.tap] = fabric_.FindSwitchByErspan(place.switch_address);
 }
 
-std::vector<LossSight> LossTracker::SightsOf(const FlowKey& flow, int64_t from,
+std::vector<LossObservation> LossTracker::ObservationsOf(const FlowKey& flow, int64_t from,
                                              int64_t until) const {
-  std::vector<LossSight> sights;
+  std::vector<LossObservation> sights;
   const auto at = sights_.find(flow);
   if (at == sights_.end()) return sights;
   for (const Sight& sight : at->second.by_node) {
-    LossSight sum{.node = sight.node};
+    LossObservation sum{.node = sight.node};
     for (const SightWindow& one : sight.windows) {
       if (one.window < from || one.window >= until) continue;
       sum.late += one.late;

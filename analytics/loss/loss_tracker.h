@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -25,13 +25,13 @@ struct LossWindow {
 };
 
 // What the tap at a switch's ingress that saw most of it saw of a flow that lost packets.
-struct LossSight {
+struct LossObservation {
   topology::NodeIndex node = topology::kNone;
   uint64_t late = 0;  // first copies behind later packets: lost before, or out of order
   uint64_t retransmitted =
       0;  // that had been here before: lost behind, or sent again with those that were
 
-  friend bool operator==(const LossSight&, const LossSight&) = default;
+  friend bool operator==(const LossObservation&, const LossObservation&) = default;
 };
 
 struct LossTrackerOptions {
@@ -46,7 +46,7 @@ class LossTracker {
   explicit LossTracker(const topology::Fabric& fabric, const LossTrackerOptions& options = {})
       : fabric_(fabric), options_(options) {}
 
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
   void Add(const FlowRecord& record);
 
   // By flow; windows ascending, those without loss left out. What several taps show of one window
@@ -55,7 +55,7 @@ class LossTracker {
   const std::map<FlowKey, std::vector<LossWindow>>& losses() const { return losses_; }
   // Of a flow, the same ones and those that came out of order, in windows from `from` on and before
   // `until`; in no order. None: no tap whose place is known saw it.
-  std::vector<LossSight> SightsOf(const FlowKey& flow, int64_t from, int64_t until) const;
+  std::vector<LossObservation> ObservationsOf(const FlowKey& flow, int64_t from, int64_t until) const;
   // Records that found no place: all were taken by flows that lost packets in windows that are
   // remembered, or came out of order there.
   uint64_t refused() const { return refused_; }

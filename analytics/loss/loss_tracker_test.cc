@@ -96,8 +96,8 @@ TEST(LossTrackerTest, FlowsWhoseLossIsForgottenGiveWay) {
   const FlowKey flow = add(kMaxWindows);
   ASSERT_EQ(tracker.losses().size(), 1u);
   EXPECT_EQ(tracker.losses().begin()->first, flow);
-  EXPECT_TRUE(tracker.SightsOf(first.flow, 0, 1000).empty());
-  EXPECT_EQ(tracker.SightsOf(flow, 0, 1000).size(), 1u);
+  EXPECT_TRUE(tracker.ObservationsOf(first.flow, 0, 1000).empty());
+  EXPECT_EQ(tracker.ObservationsOf(flow, 0, 1000).size(), 1u);
   EXPECT_EQ(tracker.refused(), 2u);
 }
 
@@ -148,10 +148,10 @@ TEST(LossTrackerTest, TapsSayWhetherALostPacketHadComeByBefore) {
   tracker.Add(record);
   record.tap = 2;  // nobody knows where that is
   tracker.Add(record);
-  EXPECT_THAT(tracker.SightsOf(record.flow, 0, 1),
-              ElementsAre(LossSight{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
-                          LossSight{.node = Fabric().FindNode("spine1"), .late = 1, .retransmitted = 2}));
-  EXPECT_TRUE(tracker.SightsOf(Record(2, 0, 0).flow, 0, 1).empty());
+  EXPECT_THAT(tracker.ObservationsOf(record.flow, 0, 1),
+              ElementsAre(LossObservation{.node = Fabric().FindNode("leaf0"), .late = 0, .retransmitted = 3},
+                          LossObservation{.node = Fabric().FindNode("spine1"), .late = 1, .retransmitted = 2}));
+  EXPECT_TRUE(tracker.ObservationsOf(Record(2, 0, 0).flow, 0, 1).empty());
 }
 
 TEST(LossTrackerTest, SightsAreThoseOfTheWindowsThatAreAskedFor) {
@@ -167,8 +167,8 @@ TEST(LossTrackerTest, SightsAreThoseOfTheWindowsThatAreAskedFor) {
     record.tap = 1;  // another session mirrors the same port
     tracker.Add(record);
   }
-  EXPECT_THAT(tracker.SightsOf(Record(1, 0, 0).flow, 1, 3),
-              ElementsAre(LossSight{.node = node, .late = 20}));
+  EXPECT_THAT(tracker.ObservationsOf(Record(1, 0, 0).flow, 1, 3),
+              ElementsAre(LossObservation{.node = node, .late = 20}));
 }
 
 TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
@@ -179,7 +179,7 @@ TEST(LossTrackerTest, WhatATapAtAnEgressSawTellsNoPlace) {
   FlowRecord record = Record(1, 0, 0);
   record.requests.retransmitted = 3;
   tracker.Add(record);
-  EXPECT_TRUE(tracker.SightsOf(record.flow, 0, 1).empty());
+  EXPECT_TRUE(tracker.ObservationsOf(record.flow, 0, 1).empty());
 }
 
 }  // namespace

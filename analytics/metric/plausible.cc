@@ -60,9 +60,9 @@ double MostGrowthANanosecond(const Entity& entity, Metric metric, const LinkRate
   if (unit == "ms") return kMaxProcessors * 1e-6;
   if (metric == Metric::kLinkFlaps) return kFlaps;
   if (rates.own == 0) return kAnything;
-  const double octets = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
-  if (unit == "octets") return octets;
-  if (unit == "frames" || unit == "packets") return octets / kShortestFrame;
+  const double bytes = kFaster * (IsOfNode(metric) ? rates.node : rates.own);
+  if (unit == "bytes") return bytes;
+  if (unit == "frames" || unit == "packets") return bytes / kShortestFrame;
   return kAnything;
 }
 

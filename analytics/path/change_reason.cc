@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kMaxAsked = 64;
 
 // Ports by which it may have gone, or did.
-std::set<PortIndex> PortsOf(const PathStretch& stretch) {
+std::set<PortIndex> PortsOf(const PathInterval& stretch) {
   std::set<PortIndex> ports(stretch.certain.begin(), stretch.certain.end());
   if (stretch.certain.empty()) ports.insert(stretch.path.hops().begin(), stretch.path.hops().end());
   for (const PathShare& share : stretch.shares) ports.insert(share.port);
@@ -44,14 +44,14 @@ class Explanation {
     changes_of_.resize(fabric.links().size());
     for (const LinkChange& change : changes) changes_of_[change.link].push_back(change);
     for (const FlowPath& path : paths) {
-      for (size_t i = 0; i < path.stretches.size(); ++i) {
-        const bool left = i + 1 < path.stretches.size();
-        Note(path.stretches[i], left ? &path.stretches[i + 1] : nullptr);
+      for (size_t i = 0; i < path.intervals.size(); ++i) {
+        const bool left = i + 1 < path.intervals.size();
+        Note(path.intervals[i], left ? &path.intervals[i + 1] : nullptr);
       }
     }
   }
 
-  void Explain(const FlowPath& flow, const PathStretch& before, PathStretch& after) {
+  void Explain(const FlowPath& flow, const PathInterval& before, PathInterval& after) {
     if (after.began == PathChange::kNewSourcePort) {
       after.reason = PathReason::kNewSourcePort;
       return;
@@ -68,7 +68,7 @@ class Explanation {
     uint32_t leavers = 0;  // flows that were seen to go on elsewhere
   };
 
-  void Note(const PathStretch& stretch, const PathStretch* next) {
+  void Note(const PathInterval& stretch, const PathInterval* next) {
     last_ = std::max(last_, stretch.until);
     const std::vector<LinkIndex> left =
         next == nullptr ? std::vector<LinkIndex>() : LinksOfOneAlone(stretch, *next);
@@ -82,7 +82,7 @@ class Explanation {
   }
 
   // Links of a stretch that are none of another's.
-  std::vector<LinkIndex> LinksOfOneAlone(const PathStretch& one, const PathStretch& other) const {
+  std::vector<LinkIndex> LinksOfOneAlone(const PathInterval& one, const PathInterval& other) const {
     const std::set<PortIndex> others = PortsOf(other);
     std::vector<LinkIndex> links;
     for (const PortIndex port : PortsOf(one)) {
@@ -123,7 +123,7 @@ class Explanation {
     return kNone;
   }
 
-  bool WentDown(const PathStretch& before, PathStretch& after,
+  bool WentDown(const PathInterval& before, PathInterval& after,
                 const std::vector<LinkIndex>& lost) const {
     for (const LinkIndex link : lost) {
       const LinkChange* change = ChangeOf(link, before.until, after.from, false);
@@ -138,7 +138,7 @@ class Explanation {
   }
 
   // While the old way was taken, and so it is the better one again.
-  bool CameUp(const PathStretch& before, PathStretch& after) const {
+  bool CameUp(const PathInterval& before, PathInterval& after) const {
     for (const LinkIndex link : LinksOfOneAlone(after, before)) {
       const LinkChange* change = ChangeOf(link, before.from, after.from, true);
       if (change == nullptr) continue;
@@ -151,7 +151,7 @@ class Explanation {
   }
 
   // A switch that has a next hop more or less deals out all flows anew.
-  bool DealtAnew(const FlowPath& flow, const PathStretch& before, PathStretch& after) {
+  bool DealtAnew(const FlowPath& flow, const PathInterval& before, PathInterval& after) {
     uint32_t asked = 0;
     for (const LinkChange& change : changes_) {
       const bool meanwhile =
@@ -165,7 +165,7 @@ class Explanation {
                              .crossings = std::span(&crossing, 1)})) {
           continue;
         }
-        after.reason = PathReason::kReassigned;
+        after.reason = PathReason::kRehashed;
         after.reason_link = change.link;
         after.reason_time = change.by;
         return true;
@@ -175,7 +175,7 @@ class Explanation {
   }
 
   // Whoever was on it left, and others were seen for long after.
-  void WentSilent(PathStretch& after, const std::vector<LinkIndex>& lost) const {
+  void WentSilent(PathInterval& after, const std::vector<LinkIndex>& lost) const {
     for (const LinkIndex link : lost) {
       const Use& use = use_[link];
       if (use.leavers < options_.leavers || use.last > after.from + options_.slack ||
@@ -212,15 +212,15 @@ std::shared_ptr<const FlowPaths> ExplainChanges(const Fabric& fabric,
   std::vector<FlowKey> keys;
   std::vector<FlowPath> changed;
   for (const FlowPath& path : *paths) {
-    if (path.stretches.size() < 2) continue;
+    if (path.intervals.size() < 2) continue;
     keys.push_back(path.flow);
     changed.push_back(path);
   }
   if (changed.empty()) return paths;
   Explanation explanation(fabric, changes, *paths, options);
   for (FlowPath& path : changed) {
-    for (size_t i = 1; i < path.stretches.size(); ++i) {
-      explanation.Explain(path, path.stretches[i - 1], path.stretches[i]);
+    for (size_t i = 1; i < path.intervals.size(); ++i) {
+      explanation.Explain(path, path.intervals[i - 1], path.intervals[i]);
     }
   }
   return std::make_shared<const FlowPaths>(paths->With(keys, std::move(changed), &FlowPath::flow));

@@ -21,9 +21,9 @@ class ChangeReasonTest : public testing::Test {
   LinkIndex LinkOf(std::string_view a, std::string_view b) const {
     return fabric_.port(PortBetween(fabric_, a, b)).link;
   }
-  PathStretch By(std::initializer_list<std::string_view> nodes, int64_t from, int64_t until,
+  PathInterval By(std::initializer_list<std::string_view> nodes, int64_t from, int64_t until,
                  PathChange began = PathChange::kRerouted) const {
-    PathStretch stretch = {.from = At(from), .until = At(until), .began = began};
+    PathInterval stretch = {.from = At(from), .until = At(until), .began = began};
     const std::vector<std::string_view> names(nodes);
     for (size_t i = 1; i < names.size(); ++i) {
       stretch.path.ports[stretch.path.length++] = PortBetween(fabric_, names[i - 1], names[i]);
@@ -38,7 +38,7 @@ class ChangeReasonTest : public testing::Test {
         {.flow = {.destination_qpn = {qpn}},
          .source = NicOfHost(fabric_, "host0"),
          .destination = NicOfHost(fabric_, "host4"),
-         .stretches = {
+         .intervals = {
              By({"host0", "leaf0", "spine0", "core0", "spine2", "leaf2", "host4"}, 0, 1000,
                 PathChange::kFirstSeen),
              By({"host0", "leaf0", "spine0", "core1", "spine2", "leaf2", "host4"}, 1500, 9000)}});
@@ -47,11 +47,11 @@ class ChangeReasonTest : public testing::Test {
   LinkChange Change(std::string_view a, std::string_view b, int64_t read, bool up) const {
     return {.link = LinkOf(a, b), .after = At(read), .by = At(read + 300), .up = up};
   }
-  const PathStretch& Explained(std::vector<LinkChange> changes) {
+  const PathInterval& Explained(std::vector<LinkChange> changes) {
     const auto explained =
         ExplainChanges(fabric_, changes, std::make_shared<const FlowPaths>(paths_));
     paths_.assign(explained->begin(), explained->end());
-    return paths_[0].stretches.back();
+    return paths_[0].intervals.back();
   }
 
   const topology::Fabric fabric_ = SmallFatTree();
@@ -60,11 +60,11 @@ class ChangeReasonTest : public testing::Test {
 
 TEST_F(ChangeReasonTest, ALinkOfTheOldWayThatWentDownIsTheReason) {
   Changes(1);
-  const PathStretch& after = Explained({Change("core0", "spine2", 900, false)});
+  const PathInterval& after = Explained({Change("core0", "spine2", 900, false)});
   EXPECT_EQ(after.reason, PathReason::kLinkDown);
   EXPECT_EQ(after.reason_link, LinkOf("core0", "spine2"));
   EXPECT_EQ(after.reason_time, At(1200));
-  EXPECT_EQ(paths_[0].stretches.front().reason, PathReason::kUnknown);
+  EXPECT_EQ(paths_[0].intervals.front().reason, PathReason::kUnknown);
 }
 
 TEST_F(ChangeReasonTest, NoneIsALinkThatBothWaysHave) {
@@ -84,22 +84,22 @@ TEST_F(ChangeReasonTest, ASwitchAllOfWhoseLinksWentDownIsTheReason) {
   for (const char* spine : {"spine0", "spine2", "spine4", "spine6"}) {
     changes.push_back(Change("core0", spine, 900, false));
   }
-  const PathStretch& after = Explained(changes);
+  const PathInterval& after = Explained(changes);
   EXPECT_EQ(after.reason, PathReason::kSwitchDown);
   EXPECT_EQ(fabric_.node(after.reason_node).name, "core0");
 }
 
 TEST_F(ChangeReasonTest, ALinkOfTheNewWayThatCameUpIsTheReason) {
   Changes(1);
-  const PathStretch& after = Explained({Change("core1", "spine2", 800, true)});
+  const PathInterval& after = Explained({Change("core1", "spine2", 800, true)});
   EXPECT_EQ(after.reason, PathReason::kLinkUp);
   EXPECT_EQ(after.reason_link, LinkOf("core1", "spine2"));
 }
 
 TEST_F(ChangeReasonTest, ALinkOfAThirdWayDealsFlowsAnew) {
   Changes(1);
-  const PathStretch& after = Explained({Change("spine3", "core2", 900, false)});
-  EXPECT_EQ(after.reason, PathReason::kReassigned);
+  const PathInterval& after = Explained({Change("spine3", "core2", 900, false)});
+  EXPECT_EQ(after.reason, PathReason::kRehashed);
   EXPECT_EQ(after.reason_link, LinkOf("spine3", "core2"));
 }
 
@@ -110,7 +110,7 @@ TEST_F(ChangeReasonTest, ALinkOfAnotherPodDoesNot) {
 
 TEST_F(ChangeReasonTest, ANewSourcePortIsItsOwnReason) {
   Changes(1);
-  paths_[0].stretches.back().began = PathChange::kNewSourcePort;
+  paths_[0].intervals.back().began = PathChange::kNewSourcePort;
   EXPECT_EQ(Explained({}).reason, PathReason::kNewSourcePort);
 }
 
@@ -119,9 +119,9 @@ TEST_F(ChangeReasonTest, WithoutCountersALinkThatAllLeftIsSilent) {
   // core0's other link is in use.
   paths_.push_back(
       {.flow = {.destination_qpn = {9}},
-       .stretches = {By({"host0", "leaf0", "spine0", "core0", "spine4", "leaf4", "host8"}, 0, 9000,
+       .intervals = {By({"host0", "leaf0", "spine0", "core0", "spine4", "leaf4", "host8"}, 0, 9000,
                         PathChange::kFirstSeen)}});
-  const PathStretch& after = Explained({});
+  const PathInterval& after = Explained({});
   EXPECT_EQ(after.reason, PathReason::kLinkSilent);
   EXPECT_EQ(after.reason_link, LinkOf("core0", "spine2"));
 }

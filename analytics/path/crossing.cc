@@ -15,7 +15,7 @@ CrossingTable::CrossingTable(const topology::Fabric& fabric)
   std::iota(single_.begin(), single_.end(), 0u);
 }
 
-void CrossingTable::LearnTap(const TapPlace& place) {
+void CrossingTable::LearnTap(const TapLocation& place) {
   const topology::NodeIndex node = fabric_.FindSwitchByErspan(place.switch_address);
   if (node == kNone) return;
   std::vector<PortIndex> watched;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope {
@@ -24,7 +24,7 @@ class CrossingTable {
   explicit CrossingTable(const topology::Fabric& fabric);
 
   // Says where a tap is. One that the fabric does not know tells nothing of ways.
-  void LearnTap(const TapPlace& place);
+  void LearnTap(const TapLocation& place);
 
   // kNoCrossing where a tap says nothing of links.
   CrossingId OfTap(TapId tap) const { return tap < of_tap_.size() ? of_tap_[tap] : kNoCrossing; }

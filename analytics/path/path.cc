@@ -5,7 +5,7 @@
 
 namespace rocescope {
 
-uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until) {
+uint64_t BytesWithin(const PathInterval& stretch, Timestamp from, Timestamp until) {
   const Timestamp begin = std::max(stretch.from, from);
   const Timestamp end = std::min(stretch.until, until);
   if (end < begin || begin >= until) return 0;

@@ -35,7 +35,7 @@ enum class PathReason : uint8_t {
   kSwitchDown,     // all links of a switch of the old way went down at that time
   kLinkDown,       // a link of the old way did
   kLinkUp,         // a link of the new way came up
-  kReassigned,      // a link of another way between the two went or came: hashes choose among others
+  kRehashed,      // a link of another way between the two went or came: hashes choose among others
   kLinkSilent,     // all flows left a link of the old way, and nothing was seen on it since
   kNewSourcePort,  // with which a hash takes another way
 };
@@ -46,13 +46,13 @@ enum PathSource : uint8_t { kFromMirror = 1, kFromInt = 2, kFromSflow = 4 };
 struct PathShare {
   topology::PortIndex port = topology::kNone;  // that sends
   double share = 0;     // of the packets that went from its tier to the next: 0 to 1
-  uint32_t octets = 0;  // mean length of those that took it, on the wire; 0: not told
+  uint32_t bytes = 0;  // mean length of those that took it, on the wire; 0: not told
 
   friend bool operator==(const PathShare&, const PathShare&) = default;
 };
 
 // A flow's way over a stretch of time.
-struct PathStretch {
+struct PathInterval {
   Timestamp from;   // the first packet seen on it,
   Timestamp until;  // and the last
   PathChange began = PathChange::kFirstSeen;
@@ -71,17 +71,17 @@ struct PathStretch {
   uint64_t packets = 0;
   uint64_t bytes = 0;  // likewise: octets on the wire
 
-  friend bool operator==(const PathStretch&, const PathStretch&) = default;
+  friend bool operator==(const PathInterval&, const PathInterval&) = default;
 };
 
 // Of its octets, those from `from` on and before `until`, as if they lay evenly over it.
-uint64_t BytesWithin(const PathStretch& stretch, Timestamp from, Timestamp until);
+uint64_t BytesWithin(const PathInterval& stretch, Timestamp from, Timestamp until);
 
 struct FlowPath {
   FlowKey flow;
   topology::NicIndex source = topology::kNone;
   topology::NicIndex destination = topology::kNone;
-  std::vector<PathStretch> stretches;  // in order of time; at least one
+  std::vector<PathInterval> intervals;  // in order of time; at least one
 
   friend bool operator==(const FlowPath&, const FlowPath&) = default;
 };

@@ -169,7 +169,7 @@ std::span<PathTracker::Stretch> PathTracker::Flow::Earlier() {
 void PathTracker::Begin(Flow& flow, PathChange change) {
   std::vector<Stretch>& earlier = flow.MakeHistory().earlier;
   earlier.push_back(std::exchange(flow.now, {.began = change}));
-  if (earlier.size() >= options_.stretches) {
+  if (earlier.size() >= options_.intervals) {
     earlier.erase(earlier.begin());
     ++statistics_.stretches_dropped;
   }
@@ -317,7 +317,7 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
     FlowPath path = PathOf(flow, before);
     flow.changed = flow.now.waits || std::ranges::any_of(flow.Earlier(), &Stretch::waits);
     if (flow.changed) open.push_back(i);
-    if (path.stretches.empty() || (before != nullptr && *before == path)) continue;
+    if (path.intervals.empty() || (before != nullptr && *before == path)) continue;
     keys.push_back(flow.key);
     fresh.push_back(std::move(path));
   }
@@ -334,15 +334,15 @@ std::shared_ptr<const FlowPaths> PathTracker::Paths() {
 FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
   FlowPath path = {.flow = flow.key, .source = flow.source, .destination = flow.destination};
   // As long as it is the same stretch, the answer of before is of it.
-  const bool one = flow.Earlier().empty() && before != nullptr && before->stretches.size() == 1;
+  const bool one = flow.Earlier().empty() && before != nullptr && before->intervals.size() == 1;
   const Stretch* last = nullptr;
   const auto add = [&](Stretch& stretch) {
     if (stretch.IsEmpty()) return;
-    path.stretches.push_back(
-        AnswerOf(flow, stretch, one && stretch.settled ? &before->stretches.front() : nullptr));
+    path.intervals.push_back(
+        AnswerOf(flow, stretch, one && stretch.settled ? &before->intervals.front() : nullptr));
     if (last != nullptr) {
-      PartAt(flow, *last, stretch, path.stretches[path.stretches.size() - 2],
-             path.stretches.back());
+      PartAt(flow, *last, stretch, path.intervals[path.intervals.size() - 2],
+             path.intervals.back());
     }
     last = &stretch;
   };
@@ -354,7 +354,7 @@ FlowPath PathTracker::PathOf(Flow& flow, const FlowPath* before) {
 // What both ways may have in common, and so may have been seen both before and after a change, does
 // not say when that was; what cannot be part of the other way does.
 void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch& after,
-                         PathStretch& left, PathStretch& right) {
+                         PathInterval& left, PathInterval& right) {
   Timestamp last = Timestamp::min();
   for (const Seen& seen : before.seen) {
     if (!Agrees(flow, after, seen.crossing)) last = std::max(last, seen.last);
@@ -368,8 +368,8 @@ void PathTracker::PartAt(const Flow& flow, const Stretch& before, const Stretch&
 }
 
 // `before`: the answer of the last time, if no more than times and counts can differ from it.
-PathStretch PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const PathStretch* before) {
-  PathStretch answer;
+PathInterval PathTracker::AnswerOf(const Flow& flow, Stretch& stretch, const PathInterval* before) {
+  PathInterval answer;
   if (before != nullptr) answer = *before;
   answer.from = Timestamp::max();
   answer.until = Timestamp::min();
@@ -425,7 +425,7 @@ double PathTracker::Believable(Stretch& stretch, const Path& path, uint64_t mirr
   return factor;
 }
 
-void PathTracker::Weigh(Stretch& stretch, std::span<const Path> paths, PathStretch& answer) {
+void PathTracker::Weigh(Stretch& stretch, std::span<const Path> paths, PathInterval& answer) {
   answer.candidates = paths.size();
   stretch.settled = true;
   if (paths.empty()) return;
@@ -456,7 +456,7 @@ void PathTracker::Weigh(Stretch& stretch, std::span<const Path> paths, PathStret
 
 // Of the packets that went from one tier to another, how many over which link, as far as single
 // links were told.
-void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
+void PathTracker::Spread(std::span<const Seen> all, PathInterval& answer) const {
   const topology::Fabric& fabric = crossings_.fabric();
   const auto tiers = [&](PortIndex port) {
     return std::pair(fabric.node(fabric.port(port).node).tier,
@@ -478,7 +478,7 @@ void PathTracker::Spread(std::span<const Seen> all, PathStretch& answer) const {
         {.port = seen.crossing,
          .share =
              static_cast<double>(seen.packets) / static_cast<double>(std::max<uint64_t>(sum, 1)),
-         .octets = static_cast<uint32_t>(seen.bytes / std::max<uint64_t>(seen.packets, 1))});
+         .bytes = static_cast<uint32_t>(seen.bytes / std::max<uint64_t>(seen.packets, 1))});
   }
   std::ranges::sort(answer.shares, {}, &PathShare::port);
 }

@@ -16,9 +16,9 @@
 #include "analytics/path/path.h"
 #include "analytics/path/path_finder.h"
 #include "dataplane/record/capacity.h"
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 #include "dataplane/record/hint_cache.h"
-#include "dataplane/record/quiet_hand.h"
+#include "dataplane/record/idle_evictor.h"
 #include "dataplane/record/record.h"
 #include "topology/route.h"
 
@@ -26,7 +26,7 @@ namespace rocescope {
 
 struct PathOptions {
   size_t flows = kFlowCapacity;
-  size_t stretches = 64;  // of a flow, kept
+  size_t intervals = 64;  // of a flow, kept
   // Packets of an old way may be seen so long behind the first one of a new way: they waited in
   // other queues.
   Duration slack = std::chrono::microseconds(200);
@@ -41,7 +41,7 @@ class PathTracker {
   PathTracker(const PathTracker&) = delete;
   PathTracker& operator=(const PathTracker&) = delete;
 
-  void LearnTap(const TapPlace& place) {
+  void LearnTap(const TapLocation& place) {
     crossings_.LearnTap(place);
     tap_learnt_ = true;
   }
@@ -134,23 +134,23 @@ class PathTracker {
   bool Agrees(const Flow& flow, const Stretch& stretch, CrossingId crossing);
   bool AgreePair(const Flow& flow, CrossingId a, CrossingId b);
   Duration SlackOf(const Seen& a, const Seen& b) const;
-  void PartAt(const Flow& flow, const Stretch& before, const Stretch& after, PathStretch& left,
-              PathStretch& right);
+  void PartAt(const Flow& flow, const Stretch& before, const Stretch& after, PathInterval& left,
+              PathInterval& right);
   FlowPath PathOf(Flow& flow, const FlowPath* before);
-  PathStretch AnswerOf(const Flow& flow, Stretch& stretch, const PathStretch* before);
-  void Weigh(Stretch& stretch, std::span<const topology::Path> paths, PathStretch& answer);
+  PathInterval AnswerOf(const Flow& flow, Stretch& stretch, const PathInterval* before);
+  void Weigh(Stretch& stretch, std::span<const topology::Path> paths, PathInterval& answer);
   double Believable(Stretch& stretch, const topology::Path& path, uint64_t mirrored) const;
-  void Spread(std::span<const Seen> all, PathStretch& answer) const;
+  void Spread(std::span<const Seen> all, PathInterval& answer) const;
 
   const PathOptions options_;
   topology::Routes routes_;
   CrossingTable crossings_;
   PathFinder finder_;
   const ClockOffsets* clocks_ = nullptr;
-  FlowPlaces index_;
+  FlowSlotIndex index_;
   HintCache hints_;
   std::vector<Flow> flows_;
-  QuietHand<Timestamp> hand_;
+  IdleEvictor<Timestamp> hand_;
   Timestamp now_;
   std::vector<Activity> active_;   // by crossing
   std::vector<CrossingId> asked_;  // of the question at hand

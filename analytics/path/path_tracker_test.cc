@@ -67,11 +67,11 @@ class PathTrackerTest : public testing::Test {
                   .frame_length = 4000,
                   .event_time = At(us)});
   }
-  std::vector<PathStretch> Stretches() {
+  std::vector<PathInterval> Stretches() {
     const FlowPaths paths = *tracker_.Paths();
-    return paths.empty() ? std::vector<PathStretch>() : paths.front().stretches;
+    return paths.empty() ? std::vector<PathInterval>() : paths.front().intervals;
   }
-  std::string NodesIn(const PathStretch& stretch) const { return NodesOf(fabric_, stretch.path); }
+  std::string NodesIn(const PathInterval& stretch) const { return NodesOf(fabric_, stretch.path); }
 
   const topology::Fabric fabric_ = SmallFatTree();
   PathTracker tracker_{fabric_};
@@ -84,25 +84,25 @@ TEST_F(PathTrackerTest, MirrorsAtEveryPortTellThePath) {
   Sees(Tap("core2", "spine1"), 2, 902);
   Sees(Tap("spine3", "core2"), 3, 903);
   Sees(Tap("leaf2", "spine3"), 4, 904);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kExact);
-  EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine1 core2 spine3 leaf2 host4");
-  EXPECT_EQ(stretches[0].from, At(0));
-  EXPECT_EQ(stretches[0].until, At(904));
-  EXPECT_EQ(stretches[0].packets, 100u);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kExact);
+  EXPECT_EQ(NodesIn(intervals[0]), "host0 leaf0 spine1 core2 spine3 leaf2 host4");
+  EXPECT_EQ(intervals[0].from, At(0));
+  EXPECT_EQ(intervals[0].until, At(904));
+  EXPECT_EQ(intervals[0].packets, 100u);
 }
 
 TEST_F(PathTrackerTest, MirrorsAtLeavesAloneLeaveTheCoreOpen) {
   Sees(Tap("leaf0", "host0"), 0, 900);
   Sees(Tap("leaf2", "spine3"), 4, 904);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kAmbiguous);
-  EXPECT_EQ(stretches[0].candidates, 2u);
-  EXPECT_DOUBLE_EQ(stretches[0].probability, 0.5);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kAmbiguous);
+  EXPECT_EQ(intervals[0].candidates, 2u);
+  EXPECT_DOUBLE_EQ(intervals[0].probability, 0.5);
   EXPECT_THAT(
-      stretches[0].certain,
+      intervals[0].certain,
       ElementsAre(PortBetween(fabric_, "host0", "leaf0"), PortBetween(fabric_, "leaf0", "spine1"),
                   PortBetween(fabric_, "spine3", "leaf2"), PortBetween(fabric_, "leaf2", "host4")));
 }
@@ -110,13 +110,13 @@ TEST_F(PathTrackerTest, MirrorsAtLeavesAloneLeaveTheCoreOpen) {
 TEST_F(PathTrackerTest, OneSampleOfTheCoreClosesTheGap) {
   Sees(Tap("leaf2", "spine3"), 4, 904);
   Samples("spine3", "core3", "leaf2", 500);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kExact);
-  EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
-  EXPECT_EQ(stretches[0].sources, kFromMirror | kFromSflow);
-  EXPECT_EQ(stretches[0].packets, 100u) << "counted where it is mirrored; a sample is a guess";
-  EXPECT_EQ(stretches[0].bytes, 100'000u);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kExact);
+  EXPECT_EQ(NodesIn(intervals[0]), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
+  EXPECT_EQ(intervals[0].sources, kFromMirror | kFromSflow);
+  EXPECT_EQ(intervals[0].packets, 100u) << "counted where it is mirrored; a sample is a guess";
+  EXPECT_EQ(intervals[0].bytes, 100'000u);
 }
 
 TEST_F(PathTrackerTest, PacketsThatAPortMirrorsAndThenSamplesAreCountedOnce) {
@@ -143,10 +143,10 @@ TEST_F(PathTrackerTest, PacketsThatAPortSamplesAndThenMirrorsAreCountedOnce) {
 
 TEST_F(PathTrackerTest, OnePostcardOfTheCoreIsEnough) {
   Reports("core0", "spine0", "spine2", 7);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kExact);
-  EXPECT_EQ(NodesIn(stretches[0]), "host0 leaf0 spine0 core0 spine2 leaf2 host4");
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kExact);
+  EXPECT_EQ(NodesIn(intervals[0]), "host0 leaf0 spine0 core0 spine2 leaf2 host4");
 }
 
 // The tap at core2 is awake, so a flow of which it shows nothing did not come by.
@@ -162,8 +162,8 @@ TEST_F(PathTrackerTest, ATapThatShowsNothingRulesItsLinkOut) {
   Sees(Tap("leaf2", "spine3"), 4, 904);
   const FlowPaths paths = *tracker_.Paths();
   ASSERT_EQ(paths.size(), 2u);
-  const PathStretch& stretch =
-      paths[0].flow == Flow() ? paths[0].stretches[0] : paths[1].stretches[0];
+  const PathInterval& stretch =
+      paths[0].flow == Flow() ? paths[0].intervals[0] : paths[1].intervals[0];
   EXPECT_EQ(stretch.state, PathState::kExact);
   EXPECT_EQ(NodesIn(stretch), "host0 leaf0 spine1 core3 spine3 leaf2 host4");
 }
@@ -174,14 +174,14 @@ TEST_F(PathTrackerTest, ALaterWayIsAChange) {
   Sees(Tap("leaf0", "host0"), 0, 900);
   Sees(before, 4, 400);
   Sees(after, 450, 904);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 2u);
-  EXPECT_EQ(stretches[0].began, PathChange::kFirstSeen);
-  EXPECT_EQ(stretches[1].began, PathChange::kRerouted);
-  EXPECT_EQ(stretches[1].from, At(450));
-  EXPECT_EQ(stretches[0].until, At(400));
-  EXPECT_EQ(stretches[0].path.ports[4], PortBetween(fabric_, "spine2", "leaf2"));
-  EXPECT_EQ(stretches[1].path.ports[4], PortBetween(fabric_, "spine3", "leaf2"));
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 2u);
+  EXPECT_EQ(intervals[0].began, PathChange::kFirstSeen);
+  EXPECT_EQ(intervals[1].began, PathChange::kRerouted);
+  EXPECT_EQ(intervals[1].from, At(450));
+  EXPECT_EQ(intervals[0].until, At(400));
+  EXPECT_EQ(intervals[0].path.ports[4], PortBetween(fabric_, "spine2", "leaf2"));
+  EXPECT_EQ(intervals[1].path.ports[4], PortBetween(fabric_, "spine3", "leaf2"));
 }
 
 TEST_F(PathTrackerTest, TheOldWayToldLateIsTheSameChange) {
@@ -190,9 +190,9 @@ TEST_F(PathTrackerTest, TheOldWayToldLateIsTheSameChange) {
   Sees(before, 4, 300);
   Sees(after, 450, 904);
   Sees(before, 310, 400);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 2u);
-  EXPECT_EQ(stretches[0].packets, 200u);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 2u);
+  EXPECT_EQ(intervals[0].packets, 200u);
 }
 
 TEST_F(PathTrackerTest, ThereAndBackAreTwoChanges) {
@@ -207,20 +207,20 @@ TEST_F(PathTrackerTest, ThereAndBackAreTwoChanges) {
 TEST_F(PathTrackerTest, TwoWaysAtATimeAreASpread) {
   Sees(Tap("leaf2", "spine2"), 0, 1000, 30);
   Sees(Tap("leaf2", "spine3"), 1, 1001, 90);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kSpread);
-  ASSERT_EQ(stretches[0].shares.size(), 2u);
-  EXPECT_DOUBLE_EQ(stretches[0].shares[0].share, 0.25);
-  EXPECT_DOUBLE_EQ(stretches[0].shares[1].share, 0.75);
-  EXPECT_EQ(stretches[0].shares[1].octets, 1000u);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kSpread);
+  ASSERT_EQ(intervals[0].shares.size(), 2u);
+  EXPECT_DOUBLE_EQ(intervals[0].shares[0].share, 0.25);
+  EXPECT_DOUBLE_EQ(intervals[0].shares[1].share, 0.75);
+  EXPECT_EQ(intervals[0].shares[1].bytes, 1000u);
 }
 
 TEST_F(PathTrackerTest, WhatNoDeclaredCableExplainsIsSaid) {
   Sees(Tap("leaf5", "spine4"), 0, 1000);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kStray);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kStray);
   EXPECT_EQ(tracker_.Statistics().stray, 1u);
 }
 
@@ -258,10 +258,10 @@ TEST_F(PathTrackerTest, AStrayIsNoChangeOfTheWay) {
   Sees(Tap("leaf5", "spine4"), 0, 1000);
   Sees(Tap("leaf2", "spine3"), 0, 1000);
   Sees(Tap("leaf0", "host0"), 1100, 2000);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 1u);
-  EXPECT_EQ(stretches[0].state, PathState::kStray);
-  EXPECT_EQ(stretches[0].shares.size(), 3u);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 1u);
+  EXPECT_EQ(intervals[0].state, PathState::kStray);
+  EXPECT_EQ(intervals[0].shares.size(), 3u);
 }
 
 TEST_F(PathTrackerTest, AnAddressThatTheFabricHasNotIsUnknown) {
@@ -280,9 +280,9 @@ TEST_F(PathTrackerTest, AnotherOwnerOfTheNumberBeginsAnew) {
   Sees(one, 0, 1000);
   tracker_.Cut(Flow(), At(1500));
   Sees(one, 1600, 2000);
-  const auto stretches = Stretches();
-  ASSERT_EQ(stretches.size(), 2u);
-  EXPECT_EQ(stretches[1].began, PathChange::kNewOwner);
+  const auto intervals = Stretches();
+  ASSERT_EQ(intervals.size(), 2u);
+  EXPECT_EQ(intervals[1].began, PathChange::kNewOwner);
 }
 
 // Four sessions a switch, each for every fourth port: the switches that a flow passes tell most.
@@ -313,8 +313,8 @@ TEST(PathTrackerPortSets, SessionsThatNameNoPortNarrowThePathToo) {
                .packets = 4});
   const FlowPaths paths = *tracker.Paths();
   ASSERT_EQ(paths.size(), 1u);
-  EXPECT_EQ(paths[0].stretches[0].state, PathState::kExact);
-  EXPECT_EQ(NodesOf(fabric, paths[0].stretches[0].path),
+  EXPECT_EQ(paths[0].intervals[0].state, PathState::kExact);
+  EXPECT_EQ(NodesOf(fabric, paths[0].intervals[0].path),
             "host0 leaf0 spine0 core1 spine2 leaf2 host4");
 }
 
@@ -357,8 +357,8 @@ TEST_F(PathTrackerTest, WhereThereIsNoRoomTheSilentGiveWay) {
   sees(1, 30);
   sees(2, 31);  // it gave way and comes back between two answers
   EXPECT_THAT(told(), ElementsAre(1, 2));
-  EXPECT_EQ(tracker.Paths()->front().stretches.front().from, At(30'000'000));
-  EXPECT_EQ(tracker.Paths()->begin()[1].stretches.front().from, At(31'000'000));
+  EXPECT_EQ(tracker.Paths()->front().intervals.front().from, At(30'000'000));
+  EXPECT_EQ(tracker.Paths()->begin()[1].intervals.front().from, At(31'000'000));
   EXPECT_EQ(tracker.Statistics().flows_evicted, 3u);
 }
 

@@ -51,7 +51,7 @@ NodeHealth::NodeHealth(const topology::Fabric& fabric, const topology::LeafGroup
     Spread({.finding = &finding,
             .suspect = {finding.kind, finding.place, finding.confidence},
             .cost = weight * finding.confidence * CostOf(finding.kind)});
-    for (const Suspect& rival : finding.rivals) {
+    for (const Suspect& rival : finding.alternatives) {
       Spread({.finding = &finding,
               .suspect = rival,
               .cost = weight * rival.probability * CostOf(rival.kind)});
@@ -228,7 +228,7 @@ void NodeHealth::AddRail(const topology::Nic& nic, NodeRank& rank) const {
   ++rank.rails;
   AddLoad(nic.port, false, rank.reasons);
   AddLoad(peer, false, rank.reasons);
-  if (load_of_[nic.port] != nullptr || load_of_[peer] != nullptr) ++rank.seen_rails;
+  if (load_of_[nic.port] != nullptr || load_of_[peer] != nullptr) ++rank.monitored_rails;
   const auto index = fabric_.NicOf(nic.port);
   const bool is_ill = std::ranges::any_of(at_[nic.host], [&](const Problem& trouble) {
     if (trouble.cost < kUnsuitable) return false;
@@ -260,11 +260,11 @@ void NodeHealth::Fill(NodeRank& rank) const {
                             .cost = 1,
                             .sentence = "none of its NICs is plugged into a switch"});
   }
-  if (rank.seen_rails < rank.rails) {
+  if (rank.monitored_rails < rank.rails) {
     rank.reasons.push_back({.kind = PlacementReasonKind::kNotSeen,
                             .cost = kNotSeenCost,
                             .sentence = fmt::format("nobody tells the load of {} of its {} links",
-                                                    rank.rails - rank.seen_rails, rank.rails)});
+                                                    rank.rails - rank.monitored_rails, rank.rails)});
   }
   rank.score = LeftOf(rank.reasons);
   rank.suits = std::ranges::all_of(

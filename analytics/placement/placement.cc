@@ -32,9 +32,9 @@ struct Held {
   std::set<uint64_t> jobs;
 };
 
-std::vector<Held> HeldBy(const topology::Fabric& fabric, std::span<const NodeUse> uses) {
+std::vector<Held> HeldBy(const topology::Fabric& fabric, std::span<const NodeUsage> uses) {
   std::vector<Held> held(fabric.nodes().size());
-  for (const NodeUse& use : uses) {
+  for (const NodeUsage& use : uses) {
     Held& node = held[use.node];
     node.any = true;
     node.whole = node.whole || use.gpus.empty();
@@ -218,7 +218,7 @@ std::string_view NameOf(PlacementDistance distance) {
 }
 
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
-                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUse> uses,
+                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUsage> uses,
                    const PlacementRequest& request) {
   const NodeHealth health(fabric, groups, findings, loads);
   return Placer(fabric, groups, request).Run(health, HeldBy(fabric, uses));

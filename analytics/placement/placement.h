@@ -21,12 +21,12 @@
 namespace rocescope {
 
 // What a job that runs holds of a host.
-struct NodeUse {
+struct NodeUsage {
   topology::NodeIndex node = topology::kNone;
   std::vector<uint32_t> gpus;   // by number; empty: all of the node
   std::optional<uint64_t> job;  // the scheduler's number; unset: no scheduler told of it
 
-  friend bool operator==(const NodeUse&, const NodeUse&) = default;
+  friend bool operator==(const NodeUsage&, const NodeUsage&) = default;
 };
 
 // Either `nodes` or `gpus` is above 0.
@@ -80,7 +80,7 @@ struct NodeRank {
   uint32_t free_gpus = 0;
   uint32_t rails = 0;       // NICs with a link;
   uint32_t healthy_rails = 0;  // of these, those that no fault concerns which makes a node unsuitable
-  uint32_t seen_rails = 0;  // of these, those whose load somebody tells
+  uint32_t monitored_rails = 0;  // of these, those whose load somebody tells
   std::vector<PlacementReason> reasons;  // the worst first
 };
 
@@ -101,7 +101,7 @@ struct Placement {
 // The same for the same arguments, whatever the order of `uses`. Takes the time of the fabric's
 // ports and of the candidates times a hundred.
 Placement PlaceJob(const topology::Fabric& fabric, const topology::LeafGroups& groups,
-                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUse> uses,
+                   const Findings& findings, const LinkLoads& loads, std::span<const NodeUsage> uses,
                    const PlacementRequest& request);
 
 }  // namespace rocescope

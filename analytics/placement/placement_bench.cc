@@ -17,7 +17,7 @@ struct Large {
   topology::LeafGroups groups = LeafGroupsOf(fabric);
   Findings findings;
   LinkLoads loads;
-  std::vector<NodeUse> uses;
+  std::vector<NodeUsage> uses;
   PlacementRequest request;
 
   Large() {

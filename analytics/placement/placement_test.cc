@@ -90,7 +90,7 @@ class PlacementTest : public testing::Test {
   topology::LeafGroups groups_;
   Findings findings_;
   LinkLoads loads_;
-  std::vector<NodeUse> uses_;
+  std::vector<NodeUsage> uses_;
 };
 
 TEST_F(PlacementTest, AnIdleFabricOffersAllAndKeepsAJobBelowOneLeaf) {
@@ -156,7 +156,7 @@ TEST_F(PlacementTest, WhatIsUnlikelyOrOverCountsWithoutRulingOut) {
 TEST_F(PlacementTest, ARivalOfAFindingCountsAsLikelyAsItIs) {
   Break(FindingKind::kGrayLoss, "host0", "mlx5_0", 0.6);
   const topology::PortIndex other = Port("host4", "mlx5_0");
-  findings_[0].rivals = {{.kind = FindingKind::kGrayLoss,
+  findings_[0].alternatives = {{.kind = FindingKind::kGrayLoss,
                           .place = {PlaceKind::kLink, fabric_.port(other).link, other},
                           .probability = 0.4}};
   EXPECT_NEAR(RankOf(Ask({.nodes = 1}), "host4").score, 0.6, 1e-9);
@@ -262,7 +262,7 @@ TEST_F(PlacementTest, WhatNobodySeesIsNotTakenForWell) {
   });
   const Placement placement = Ask({.nodes = 1});
   const NodeRank& rank = RankOf(placement, "host0");
-  EXPECT_EQ(rank.seen_rails, 1u);
+  EXPECT_EQ(rank.monitored_rails, 1u);
   EXPECT_TRUE(rank.suits);
   EXPECT_EQ(rank.reasons[0].kind, PlacementReasonKind::kNotSeen);
   EXPECT_EQ(placement.nodes.back().node, Node("host0")) << "others are known to be well";

@@ -20,7 +20,7 @@
 #include "analytics/traffic/packed_counts.h"
 #include "dataplane/record/capacity.h"
 #include "dataplane/record/flow_key_hash.h"
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 #include "dataplane/record/hint_cache.h"
 #include "dataplane/record/record.h"
 
@@ -184,7 +184,7 @@ class TrafficTotals {
   FlowSummary SummaryOf(const Flow& flow, const JoinedView& present) const;
 
   TrafficLimits limits_;
-  FlowPlaces index_;
+  FlowSlotIndex index_;
   HintCache hints_;  // of streams
   std::vector<Stream> streams_;
   std::vector<Flow> flows_;

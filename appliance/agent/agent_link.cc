@@ -103,7 +103,7 @@ v1::AgentMessage AgentLink::Parts::Pulse() {
   const std::lock_guard lock(mutex);
   pulse.set_lost_batches(counts.lost_batches);
   pulse.set_lost_bytes(counts.lost_bytes);
-  pulse.set_forgotten_batches(counts.forgotten_batches);
+  pulse.set_discarded_batches(counts.discarded_batches);
   pulse.set_paused_bytes(counts.paused_bytes);
   pulse.set_log_lines(condition.log_lines);
   pulse.set_log_lines_cut(condition.log_lines_cut);
@@ -132,7 +132,7 @@ void AgentLink::Parts::Send(Stream& stream) {
   }
   // Sizes of what is under way, by sequence.
   std::deque<std::pair<uint64_t, uint64_t>> under_way;
-  uint64_t octets = 0;
+  uint64_t bytes = 0;
   Steady::time_point pulse_due = Steady::now();
   while (true) {
     {
@@ -140,10 +140,10 @@ void AgentLink::Parts::Send(Stream& stream) {
       // Not to fill gRPC's buffers with what may have to be said again.
       changed.wait_until(lock, pulse_due, [&] {
         while (!under_way.empty() && under_way.front().first <= taken) {
-          octets -= under_way.front().second;
+          bytes -= under_way.front().second;
           under_way.pop_front();
         }
-        return broken || stop || octets < options.most_bytes_under_way;
+        return broken || stop || bytes < options.most_bytes_under_way;
       });
       if (broken || stop) return;
     }
@@ -152,17 +152,17 @@ void AgentLink::Parts::Send(Stream& stream) {
       pulse_due = now + options.pulse;
       if (!stream.Write(Pulse())) return;
     }
-    if (octets >= options.most_bytes_under_way) continue;
+    if (bytes >= options.most_bytes_under_way) continue;
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(pulse_due - now);
     const auto batch = buffer.After(sent, std::max(wait, std::chrono::milliseconds(1)));
     if (!batch) continue;
     v1::AgentMessage message;
-    message.mutable_batch()->ParseFromString(batch->octets);
+    message.mutable_batch()->ParseFromString(batch->bytes);
     message.mutable_batch()->set_sequence(batch->sequence);
     if (!stream.Write(message)) return;
     sent = batch->sequence;
-    under_way.emplace_back(sent, batch->octets.size());
-    octets += batch->octets.size();
+    under_way.emplace_back(sent, batch->bytes.size());
+    bytes += batch->bytes.size();
   }
 }
 

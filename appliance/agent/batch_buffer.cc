@@ -14,16 +14,16 @@ bool IsState(BatchKind kind) {
          kind == BatchKind::kProcesses;
 }
 
-uint64_t WeightOf(const HeldBatch& batch) { return batch.octets.size() + kOverhead; }
+uint64_t WeightOf(const HeldBatch& batch) { return batch.bytes.size() + kOverhead; }
 
 }  // namespace
 
-void BatchBuffer::Append(BatchKind kind, std::string octets) {
+void BatchBuffer::Append(BatchKind kind, std::string bytes) {
   const std::lock_guard lock(mutex_);
-  if (octets.size() > kLargest) {
+  if (bytes.size() > kLargest) {
     ++counts_.too_large;
     ++counts_.lost_batches;
-    counts_.lost_bytes += octets.size();
+    counts_.lost_bytes += bytes.size();
     return;
   }
   if (IsState(kind)) {  // stands for the one before, taken or not
@@ -33,7 +33,7 @@ void BatchBuffer::Append(BatchKind kind, std::string octets) {
       batches_.erase(before);
     }
   }
-  batches_.push_back({.sequence = ++last_, .kind = kind, .octets = std::move(octets)});
+  batches_.push_back({.sequence = ++last_, .kind = kind, .bytes = std::move(bytes)});
   counts_.paused_bytes += WeightOf(batches_.back());
   MakeRoom();
   changed_.notify_all();
@@ -61,9 +61,9 @@ bool BatchBuffer::DropOldest(bool (*may_go)(BatchKind)) {
 void BatchBuffer::Drop(std::deque<HeldBatch>::iterator batch) {
   if (batch->sequence > counts_.taken) {
     ++counts_.lost_batches;
-    counts_.lost_bytes += batch->octets.size();
+    counts_.lost_bytes += batch->bytes.size();
   } else {
-    ++counts_.forgotten_batches;
+    ++counts_.discarded_batches;
   }
   counts_.paused_bytes -= WeightOf(*batch);
   batches_.erase(batch);

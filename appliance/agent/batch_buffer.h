@@ -25,7 +25,7 @@ enum class BatchKind : uint8_t {
 struct HeldBatch {
   uint64_t sequence = 0;
   BatchKind kind = BatchKind::kCounters;
-  std::string octets;  // an AgentBatch without its sequence
+  std::string bytes;  // an AgentBatch without its sequence
 };
 
 // Any thread.
@@ -37,7 +37,7 @@ class BatchBuffer {
   struct Counts {
     uint64_t lost_batches = 0;  // given up before they were taken
     uint64_t lost_bytes = 0;
-    uint64_t forgotten_batches = 0;  // given up after that: another box will lack them
+    uint64_t discarded_batches = 0;  // given up after that: another box will lack them
     uint64_t too_large = 0;          // batches, of the lost ones: larger than kLargest
     uint64_t paused_bytes = 0;
     uint64_t taken = 0;  // up to this sequence
@@ -47,7 +47,7 @@ class BatchBuffer {
 
   // Gives it the next sequence, from 1. One that the box would not take is lost at once, or it
   // would be said again for ever.
-  void Append(BatchKind kind, std::string octets);
+  void Append(BatchKind kind, std::string bytes);
 
   // The box says hello: it has the batches up to `taken`, maybe fewer than it had.
   void Begin(uint64_t taken);

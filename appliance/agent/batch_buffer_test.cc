@@ -19,7 +19,7 @@ std::vector<std::string> SentAfter(BatchBuffer& buffer, uint64_t sequence) {
   while (const auto batch = buffer.After(sequence, std::chrono::milliseconds(0))) {
     EXPECT_GT(batch->sequence, sequence);
     sequence = batch->sequence;
-    sent.push_back(batch->octets);
+    sent.push_back(batch->bytes);
   }
   return sent;
 }
@@ -83,7 +83,7 @@ TEST(BatchBuffer, WhatWasTakenIsForgottenNotLost) {
   buffer.Take(1);
   buffer.Append(BatchKind::kLogs, std::string(100, 'b'));
   buffer.Append(BatchKind::kLogs, std::string(100, 'c'));
-  EXPECT_EQ(buffer.counts().forgotten_batches, 1u);
+  EXPECT_EQ(buffer.counts().discarded_batches, 1u);
   EXPECT_EQ(buffer.counts().lost_batches, 0u);
 }
 

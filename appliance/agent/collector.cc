@@ -51,7 +51,7 @@ void Fill(const RdmaDeviceState& device, v1::RdmaDevice& out) {
 size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   constexpr size_t kBytesOfEach = 8;    // two numbers of 24 bits, packed
   constexpr size_t kBytesOfGroup = 40;  // and its strings
-  size_t octets = 0;
+  size_t bytes = 0;
   const auto key = [](const RdmaQueuePair& one) {
     return std::tie(one.device, one.port, one.process_id, one.command, one.type, one.state);
   };
@@ -60,8 +60,8 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
   });
   for (size_t i = 0; i < queue_pairs.size(); ++i) {
     const RdmaQueuePair& one = queue_pairs[i];
-    if (octets > kMaxState) return queue_pairs.size() - i;
-    octets += kBytesOfEach;
+    if (bytes > kMaxState) return queue_pairs.size() - i;
+    bytes += kBytesOfEach;
     if (i == 0 || key(one) != key(queue_pairs[i - 1])) {
       v1::QueuePairGroup& group = *out.add_groups();
       group.set_device(one.device);
@@ -70,7 +70,7 @@ size_t Fill(std::vector<RdmaQueuePair> queue_pairs, v1::QueuePairs& out) {
       group.set_command(one.command);
       group.set_type(one.type);
       group.set_state(one.state);
-      octets += kBytesOfGroup + one.device.size() + one.command.size() + one.type.size() +
+      bytes += kBytesOfGroup + one.device.size() + one.command.size() + one.type.size() +
                 one.state.size();
     }
     v1::QueuePairGroup& group = *out.mutable_groups(out.groups_size() - 1);
@@ -177,20 +177,20 @@ Collector::Clock::time_point Collector::Look(Clock::time_point now, Timestamp wa
 
 bool Collector::ReadLogs(Timestamp wall) {
   v1::AgentBatch batch;
-  size_t octets = 0;
+  size_t bytes = 0;
   const auto tell = [&] {
-    if (octets == 0) return;
+    if (bytes == 0) return;
     Tell(BatchKind::kLogs, batch, wall);
     batch.Clear();
-    octets = 0;
+    bytes = 0;
   };
   const bool all = tail_.Look(wall, [&](const LogTail::Piece& piece) {
     v1::LogLines& lines = *batch.add_logs();
     lines.set_log(piece.log);
     lines.set_path(std::string(piece.path));
     lines.set_text(std::string(piece.text));
-    octets += piece.text.size() + piece.path.size();
-    if (octets >= kMaxText) tell();
+    bytes += piece.text.size() + piece.path.size();
+    if (bytes >= kMaxText) tell();
   });
   tell();
   return all;
@@ -260,15 +260,15 @@ void Collector::TellProcesses(const std::vector<RdmaQueuePair>& queue_pairs, Tim
   v1::AgentBatch batch;
   v1::HostProcesses& processes = *batch.mutable_processes();
   size_t unreadable = 0;
-  size_t octets = 0;
+  size_t bytes = 0;
   size_t left_out = 0;
   for (const auto& [process_id, command] : commands) {
     const auto environment = ReadProcessEnvironment(config_.root, process_id);
     if (!environment && !command.empty()) ++unreadable;
     if (!environment || environment->IsEmpty()) continue;
     constexpr size_t kBytesOfEach = 64;  // without its texts
-    octets += kBytesOfEach + command.size() + environment->visible_gpus.size();
-    if (octets > kMaxState) {
+    bytes += kBytesOfEach + command.size() + environment->visible_gpus.size();
+    if (bytes > kMaxState) {
       ++left_out;
       continue;
     }
@@ -364,11 +364,11 @@ void Collector::AskExporters() {
 // Whatever host a label names, it is this one's: dcgm-exporter's may be a container's.
 void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
   v1::AgentBatch batch;
-  size_t octets = 0;  // of labels, roughly
+  size_t bytes = 0;  // of labels, roughly
   const auto tell = [&] {
     if (!batch.counters().empty()) Tell(BatchKind::kCounters, batch, wall);
     batch.Clear();
-    octets = 0;
+    bytes = 0;
   };
   ParsePrometheusText(text, [&](const PrometheusSample& sample) {
     const auto record = rules_.Read(sample, "this");
@@ -377,7 +377,7 @@ void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
     counters.set_kind(std::string(InfoOf(record->entity.kind).name));
     if (record->entity.kind == EntityKind::kNic) {
       counters.set_port(SendableText(record->entity.port));
-      octets += counters.port().size();
+      bytes += counters.port().size();
     }
     if (record->entity.index != CounterEntity::kNoIndex) {
       counters.set_index(record->entity.index + 1);
@@ -387,7 +387,7 @@ void Collector::ReadMetrics(const std::string& text, Timestamp wall) {
     }
     if (sample.time_ms) counters.set_event_ns(*sample.time_ms * 1'000'000);
     Add({.metric = record->metric, .value = record->value}, counters);
-    if (static_cast<size_t>(batch.counters_size()) >= kMaxCounters || octets >= kMaxText) tell();
+    if (static_cast<size_t>(batch.counters_size()) >= kMaxCounters || bytes >= kMaxText) tell();
   });
   tell();
 }

@@ -49,7 +49,7 @@ class CollectorTest : public testing::Test {
     std::vector<v1::AgentBatch> batches;
     while (const auto held = buffer_.After(seen_, milliseconds(0))) {
       seen_ = held->sequence;
-      EXPECT_TRUE(batches.emplace_back().ParseFromString(held->octets));
+      EXPECT_TRUE(batches.emplace_back().ParseFromString(held->bytes));
       EXPECT_GT(batches.back().read_ns(), 0);
     }
     return batches;

@@ -25,9 +25,9 @@ constexpr size_t kMark = 256;  // octets by which a place in a file is known aga
 constexpr Duration kLinger = std::chrono::minutes(10);
 constexpr size_t kMaxProblems = 20;
 
-std::string ReadAt(int descriptor, uint64_t offset, size_t octets) {
-  std::string text(octets, '\0');
-  const ssize_t got = pread(descriptor, text.data(), octets, static_cast<off_t>(offset));
+std::string ReadAt(int descriptor, uint64_t offset, size_t bytes) {
+  std::string text(bytes, '\0');
+  const ssize_t got = pread(descriptor, text.data(), bytes, static_cast<off_t>(offset));
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;
 }
@@ -268,7 +268,7 @@ void LogTail::NoticeTruncation(File& file) {
 // False: there is more.
 bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const Piece&)>& take) {
   if (IsHeldAsCopy(file)) return true;
-  std::array<char, kPiece> octets;
+  std::array<char, kPiece> bytes;
   while (budget > 0) {
     // Who goes on writing where it was after a truncation leaves a hole in front.
     const off_t data = lseek(file.descriptor, static_cast<off_t>(file.offset), SEEK_DATA);
@@ -277,10 +277,10 @@ bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const 
       file.head = ReadAt(file.descriptor, 0, std::min<uint64_t>(kMark, file.offset));
       file.tail.clear();
     }
-    const ssize_t got = pread(file.descriptor, octets.data(), std::min(octets.size(), budget),
+    const ssize_t got = pread(file.descriptor, bytes.data(), std::min(bytes.size(), budget),
                               static_cast<off_t>(file.offset));
     if (got <= 0) return true;
-    const std::string_view text(octets.data(), static_cast<size_t>(got));
+    const std::string_view text(bytes.data(), static_cast<size_t>(got));
     budget -= text.size();
     file.offset += text.size();
     if (file.head.size() < kMark && file.head.size() + text.size() == file.offset) {
@@ -293,7 +293,7 @@ bool LogTail::ReadOn(File& file, size_t& budget, const std::function<void(const 
   return false;
 }
 
-void LogTail::TakeLines(File& file, std::string_view octets,
+void LogTail::TakeLines(File& file, std::string_view bytes,
                         const std::function<void(const Piece&)>& take) {
   std::string wanted;
   const auto end_line = [&](std::string_view line) {  // with its end
@@ -308,10 +308,10 @@ void LogTail::TakeLines(File& file, std::string_view octets,
       wanted += line;
     }
   };
-  while (!octets.empty()) {
-    const size_t end = octets.find('\n');
-    const std::string_view part = octets.substr(0, end == std::string_view::npos ? end : end + 1);
-    octets.remove_prefix(part.size());
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    const std::string_view part = bytes.substr(0, end == std::string_view::npos ? end : end + 1);
+    bytes.remove_prefix(part.size());
     const bool is_whole = end != std::string_view::npos;
     if (file.skips_line) {
       file.skips_line = !is_whole;

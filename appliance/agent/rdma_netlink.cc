@@ -21,32 +21,32 @@ constexpr uint16_t TypeOf(uint16_t command) {
   return static_cast<uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
 }
 
-constexpr size_t Aligned(size_t octets) { return (octets + 3) & ~size_t{3}; }
+constexpr size_t Aligned(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
 // Host byte order, at most as many octets as there are.
 template <typename T>
-std::optional<T> ReadAs(std::string_view octets) {
-  if (octets.size() < sizeof(T)) return std::nullopt;
+std::optional<T> ReadAs(std::string_view bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
   T value;
-  std::memcpy(&value, octets.data(), sizeof value);
+  std::memcpy(&value, bytes.data(), sizeof value);
   return value;
 }
 
 // Up to the first NUL: strings have one at their end.
-std::string TextOf(std::string_view octets) {
-  return std::string(octets.substr(0, octets.find('\0')));
+std::string TextOf(std::string_view bytes) {
+  return std::string(bytes.substr(0, bytes.find('\0')));
 }
 
 // Calls `take` with the type and content of each attribute; false if one runs out of its place.
 template <typename Take>
-bool ForEachAttribute(std::string_view octets, Take take) {
-  while (octets.size() >= NLA_HDRLEN) {
-    const auto header = *ReadAs<nlattr>(octets);
-    if (header.nla_len < NLA_HDRLEN || header.nla_len > octets.size()) return false;
-    take(header.nla_type & NLA_TYPE_MASK, octets.substr(NLA_HDRLEN, header.nla_len - NLA_HDRLEN));
-    octets.remove_prefix(std::min(octets.size(), Aligned(header.nla_len)));
+bool ForEachAttribute(std::string_view bytes, Take take) {
+  while (bytes.size() >= NLA_HDRLEN) {
+    const auto header = *ReadAs<nlattr>(bytes);
+    if (header.nla_len < NLA_HDRLEN || header.nla_len > bytes.size()) return false;
+    take(header.nla_type & NLA_TYPE_MASK, bytes.substr(NLA_HDRLEN, header.nla_len - NLA_HDRLEN));
+    bytes.remove_prefix(std::min(bytes.size(), Aligned(header.nla_len)));
   }
-  return octets.empty();
+  return bytes.empty();
 }
 
 // ib_verbs.h, enum ib_qp_type, and iproute2's rdma/res-qp.c for the names.
@@ -67,12 +67,12 @@ std::string StateName(uint8_t state) {
 }
 
 // Nothing if it has no number.
-std::optional<RdmaQueuePair> ReadEntry(std::string_view octets, const std::string& device,
+std::optional<RdmaQueuePair> ReadEntry(std::string_view bytes, const std::string& device,
                                        bool& is_whole) {
   RdmaQueuePair result;
   result.device = device;
   std::optional<uint32_t> local;
-  is_whole = ForEachAttribute(octets, [&](int type, std::string_view content) {
+  is_whole = ForEachAttribute(bytes, [&](int type, std::string_view content) {
     const auto number = ReadAs<uint32_t>(content);
     const auto octet = ReadAs<uint8_t>(content);
     if (type == RDMA_NLDEV_ATTR_RES_KERN_NAME) result.command = TextOf(content);

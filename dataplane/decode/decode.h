@@ -14,9 +14,9 @@ namespace rocescope {
 // fails otherwise than by a reason, never allocates, never reads outside raw.bytes.
 DropReason DecodeFrame(const RawFrame& raw, DecodedFrame& frame, const TelemetryPorts& ports = {});
 
-enum class IcrcVerdict : uint8_t { kUnknown, kValid, kInvalid };
+enum class IcrcResult : uint8_t { kUnknown, kValid, kInvalid };
 
 // Computes the invariant CRC over an uncut RoCE frame; kUnknown for anything else.
-IcrcVerdict CheckIcrc(const DecodedFrame& frame);
+IcrcResult CheckIcrc(const DecodedFrame& frame);
 
 }  // namespace rocescope

@@ -54,8 +54,8 @@ TEST(DecodeTelemetry, IsNotForUsIfItCameThroughATunnel) {
 
 // A hop of node ID and hop latency, as INT-MD puts it between UDP and what it carried.
 Bytes IntBetween(const wire::IntShim& shim) {
-  Bytes octets(wire::IntShim::kSize + wire::IntMdHeader::kSize + 8);
-  wire::ByteWriter out(octets);
+  Bytes bytes(wire::IntShim::kSize + wire::IntMdHeader::kSize + 8);
+  wire::ByteWriter out(bytes);
   Write(out, shim);
   const wire::IntMdHeader header = {.hop_words = 2,
                                     .instructions = wire::kIntNodeId | wire::kIntHopLatency};
@@ -63,7 +63,7 @@ Bytes IntBetween(const wire::IntShim& shim) {
   WriteIntHop(
       out, header,
       {.present = wire::kIntNodeId | wire::kIntHopLatency, .node_id = 7, .hop_latency = 800});
-  return octets;
+  return bytes;
 }
 
 // Everything behind the UDP header of a WRITE.
@@ -84,7 +84,7 @@ TEST(DecodeInt, FindsRoceBehindIt) {
   EXPECT_EQ(frame.psn, 77u);
   EXPECT_EQ(frame.payload_length, 64u);
   EXPECT_EQ(frame.int_stack.size(), 20u);
-  EXPECT_EQ(CheckIcrc(frame), IcrcVerdict::kUnknown) << "the switch changed the headers";
+  EXPECT_EQ(CheckIcrc(frame), IcrcResult::kUnknown) << "the switch changed the headers";
 }
 
 TEST(DecodeInt, FindsRoceBehindAUdpHeaderOfItsOwn) {

@@ -42,10 +42,10 @@ struct RawFrame {
   // What another core found out when it received the frame, and handed over with it (lcore's
   // TapTable::Settle): the tap that a mirror header makes, and how far from the capture time lies
   // the one at which the copy was taken.
-  uint16_t settled_tap = kNotSettled;
+  uint16_t settled_tap = kUnresolved;
   int32_t event_offset_ns = 0;
 
-  static constexpr uint16_t kNotSettled = UINT16_MAX;
+  static constexpr uint16_t kUnresolved = UINT16_MAX;
 };
 static_assert(sizeof(RawFrame) == 40);  // thousands of them are on the way between two cores
 
@@ -210,8 +210,8 @@ struct DecodedFrame : RocePacket {
   bool Has(PartBit part) const { return (parts & part) != 0; }
 
   // Whether the part's first `octets` octets were captured.
-  bool HasUpTo(PartBit part, size_t octets) const {
-    return Has(part) || (partial_bytes >= octets && partial == part);
+  bool HasUpTo(PartBit part, size_t bytes) const {
+    return Has(part) || (partial_bytes >= bytes && partial == part);
   }
 };
 

@@ -4,15 +4,15 @@
 
 namespace rocescope {
 
-IcrcVerdict CheckIcrc(const DecodedFrame& frame) {
+IcrcResult CheckIcrc(const DecodedFrame& frame) {
   const std::span<const uint8_t> packet = frame.network_packet;
   if (frame.kind != FrameKind::kRoce || packet.size() < wire::kIcrcSize) {
-    return IcrcVerdict::kUnknown;
+    return IcrcResult::kUnknown;
   }
   const size_t covered = packet.size() - wire::kIcrcSize;
   return wire::ComputeIcrc(packet.first(covered)) == wire::ReadIcrc(packet.subspan(covered))
-             ? IcrcVerdict::kValid
-             : IcrcVerdict::kInvalid;
+             ? IcrcResult::kValid
+             : IcrcResult::kInvalid;
 }
 
 }  // namespace rocescope

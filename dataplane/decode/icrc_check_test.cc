@@ -22,17 +22,17 @@ using test::RoceFrame;
 TEST(CheckIcrc, AcceptsWhatASwitchMayChangeAndNothingElse) {
   const Bytes sent =
       RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly, .psn = 7}).Payload(64).Build();
-  EXPECT_EQ(CheckIcrc(Decode(sent)), IcrcVerdict::kValid);
+  EXPECT_EQ(CheckIcrc(Decode(sent)), IcrcResult::kValid);
   // Ethernet takes 14 octets, so IP begins at 14, UDP at 34, BTH at 42.
   for (size_t variable : {0, 6, 15, 22, 24, 25, 40, 41, 46}) {
     Bytes bytes = sent;
     bytes[variable] ^= 0xa5;
-    EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid) << variable;
+    EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kValid) << variable;
   }
   for (size_t invariant : {18, 26, 33, 34, 47, 53, 54, 117, 118, 121}) {
     Bytes bytes = sent;
     bytes[invariant] ^= 0x01;
-    EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kInvalid) << invariant;
+    EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kInvalid) << invariant;
   }
 }
 
@@ -47,25 +47,25 @@ TEST(CheckIcrc, LeavesTheUdpChecksumOutBehindAFragmentHeader) {
                     .Payload(4)
                     .Build();
   bytes[14 + 40 + 8 + 6] ^= 0x55;
-  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid);
+  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kValid);
 }
 
 TEST(CheckIcrc, KnowsNothingOfACutFrame) {
   Bytes bytes = RoceFrame().Bth({.opcode = wire::kOpcodeSendOnly}).Payload(64).Build();
   bytes.pop_back();
-  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kUnknown);
+  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kUnknown);
 }
 
 TEST(CheckIcrc, KnowsNothingOfAPauseFrame) {
   const Bytes bytes = Frame().Eth().Pause({}).Build();
-  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kUnknown);
+  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kUnknown);
 }
 
 TEST(CheckIcrc, ChecksTheFrameInsideAMirror) {
   const Bytes bytes = InErspan2(
       Frame().Eth().Ipv6("fd00::1", "fd00::2").Udp().Bth({.opcode = wire::kOpcodeSendOnly}).Build(),
       {});
-  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcVerdict::kValid);
+  EXPECT_EQ(CheckIcrc(Decode(bytes)), IcrcResult::kValid);
 }
 
 struct Counts {
@@ -83,15 +83,15 @@ Counts CountVerdicts(const std::filesystem::path& path) {
                     frame) != DropReason::kNone) {
       continue;
     }
-    const IcrcVerdict verdict = CheckIcrc(frame);
+    const IcrcResult verdict = CheckIcrc(frame);
     if (frame.roce_v1) {
-      EXPECT_EQ(verdict, IcrcVerdict::kValid) << path;
+      EXPECT_EQ(verdict, IcrcResult::kValid) << path;
       ++counts.roce_v1;
       continue;
     }
-    counts.valid += verdict == IcrcVerdict::kValid;
-    counts.invalid += verdict == IcrcVerdict::kInvalid;
-    counts.unknown += verdict == IcrcVerdict::kUnknown;
+    counts.valid += verdict == IcrcResult::kValid;
+    counts.invalid += verdict == IcrcResult::kInvalid;
+    counts.unknown += verdict == IcrcResult::kUnknown;
   }
   return counts;
 }

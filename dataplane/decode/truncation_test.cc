@@ -173,7 +173,7 @@ TEST_P(Truncation, AtEveryByteDropsOrReadsTheSame) {
     ExpectSameParts(cut, whole);
     EXPECT_EQ(cut.parts & parts_before, parts_before) << "a shorter cut had more";
     parts_before = cut.parts;
-    EXPECT_EQ(CheckIcrc(cut), IcrcVerdict::kUnknown);
+    EXPECT_EQ(CheckIcrc(cut), IcrcResult::kUnknown);
   }
   EXPECT_TRUE(decoded_before);
   if (whole.kind == FrameKind::kRoce) {

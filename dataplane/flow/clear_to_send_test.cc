@@ -11,18 +11,18 @@ namespace {
 constexpr uint64_t kAddress = 0x7f1234567890;
 constexpr uint32_t kRkey = 0xdeadbeef;
 
-void PutLittleEndian(Bytes& bytes, uint64_t value, int octets) {
-  for (int i = 0; i < octets; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
+void PutLittleEndian(Bytes& bytes, uint64_t value, int bytes) {
+  for (int i = 0; i < bytes; ++i) bytes.push_back(static_cast<uint8_t>(value >> 8 * i));
 }
 
 // One element of NCCL's FIFO as its sender lays it out: address, size, rkey, then the rest.
 Bytes Element(uint64_t address = kAddress, uint32_t size = 65536, uint32_t rkey = kRkey,
-              size_t octets = 32) {
+              size_t bytes = 32) {
   Bytes bytes;
   PutLittleEndian(bytes, address, 8);
   PutLittleEndian(bytes, size, 4);
   PutLittleEndian(bytes, rkey, 4);
-  bytes.resize(octets);
+  bytes.resize(bytes);
   return bytes;
 }
 
@@ -60,11 +60,11 @@ TEST(ClearToSend, IsReadAsFarAsItWasCaptured) {
 }
 
 TEST(ClearToSend, HoldsWholeElementsFrom16To512Bytes) {
-  for (const size_t octets : {16, 32, 64, 512}) {
-    EXPECT_TRUE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, octets)))) << octets;
+  for (const size_t bytes : {16, 32, 64, 512}) {
+    EXPECT_TRUE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, bytes)))) << bytes;
   }
-  for (const size_t octets : {20, 40, 528, 1024}) {
-    EXPECT_FALSE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, octets)))) << octets;
+  for (const size_t bytes : {20, 40, 528, 1024}) {
+    EXPECT_FALSE(IsClearToSend(WriteHolding(Element(kAddress, 1, kRkey, bytes)))) << bytes;
   }
 }
 

@@ -64,7 +64,7 @@ bool Restarts(const FlowEntry& entry, const RocePacket& packet, int64_t now_ns) 
 // A copy that is no first one, and came over another hop: what the sender did not send again.
 void CountHopCopy(FlowEntry& entry, const RocePacket& packet, PsnTracker& tracker) {
   if (packet.mac_signature == entry.mac_signature) return;
-  tracker.ForgiveResent();
+  tracker.UndoRetransmission();
   Count(entry, entry.hop_copies);
 }
 
@@ -87,14 +87,14 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
     entry.mac_signature = packet.mac_signature;
     return true;
   }
-  const PsnVerdict verdict = from_responder
+  const PsnResult verdict = from_responder
                                  ? ObserveResponse(entry, psn, opcode.Is(wire::kOpcodeStarts))
                                  : ObserveRequest(entry, packet, opcode, now_ns);
-  if (verdict == PsnVerdict::kRetransmitted) {
+  if (verdict == PsnResult::kRetransmitted) {
     CountHopCopy(entry, packet, tracker);
     return false;
   }
-  if (verdict != PsnVerdict::kReordered) {
+  if (verdict != PsnResult::kReordered) {
     entry.mac_signature = packet.mac_signature;
   } else if (tracker.reordered() == UINT16_MAX) {
     entry.flags |= kFlowCounterFull;
@@ -102,7 +102,7 @@ inline bool FlowTable::AccountPsn(FlowEntry& entry, const RocePacket& packet,
   return true;
 }
 
-PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
+PsnResult FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts) {
   PsnTracker& tracker = entry.responses;
   if (!starts) return tracker.Observe(psn, 0, ResponseGaps(entry));
   // Responses of different READs are separated by whatever else the requester sent: only a
@@ -111,10 +111,10 @@ PsnVerdict FlowTable::ObserveResponse(FlowEntry& entry, uint32_t psn, bool start
   if (!far) return tracker.Observe(psn, UINT32_MAX, ResponseGaps(entry));
   ResponseGaps(entry).Forget();
   tracker.Begin(psn);
-  return PsnVerdict::kInOrder;
+  return PsnResult::kInOrder;
 }
 
-PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
+PsnResult FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
                                      const wire::OpcodeTraits& opcode, int64_t now_ns) {
   const uint32_t psn = packet.psn;
   if ((entry.flags & kFlowRequestSeen) == 0) {
@@ -123,7 +123,7 @@ PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
   }
   PsnTracker& tracker = entry.requests;
   const bool zero = psn == 0 && opcode.Is(wire::kOpcodeStarts);
-  PsnVerdict verdict;
+  PsnResult verdict;
   if (zero && Restarts(entry, packet, now_ns)) [[unlikely]] {
     verdict = tracker.Restart(psn, RequestGaps(entry));
   } else {
@@ -133,15 +133,15 @@ PsnVerdict FlowTable::ObserveRequest(FlowEntry& entry, const RocePacket& packet,
     }
     verdict = tracker.Observe(psn, reserved, RequestGaps(entry));
   }
-  if (verdict == PsnVerdict::kFirst || verdict == PsnVerdict::kRestart) {
+  if (verdict == PsnResult::kFirst || verdict == PsnResult::kRestart) {
     if (zero) entry.flags |= kFlowSequenceBegan;
     entry.flags &= static_cast<uint16_t>(~(kFlowMessageEnded | kFlowZeroKnown));
   }
-  if (zero && packet.HasReth() && verdict != PsnVerdict::kRetransmitted) {
+  if (zero && packet.HasReth() && verdict != PsnResult::kRetransmitted) {
     entry.zero_memory = MemorySignature(packet.GetReth().rkey);
     entry.flags |= kFlowZeroKnown;
   }
-  if (verdict != PsnVerdict::kRetransmitted && verdict != PsnVerdict::kReordered) {
+  if (verdict != PsnResult::kRetransmitted && verdict != PsnResult::kReordered) {
     entry.flags &= static_cast<uint16_t>(~kFlowReadPending);
   }
   return verdict;

@@ -99,7 +99,7 @@ void FlowTable::Activate(FlowEntry& entry, int64_t now_ns) const {
       std::clamp<int64_t>(now_ns - interval_start_ns_, 0, int64_t{UINT32_MAX}));
 }
 
-void FlowTable::MeetAnotherInterval(int64_t now_ns, RecordBatch& out) {
+void FlowTable::SwitchInterval(int64_t now_ns, RecordBatch& out) {
   const Timestamp event = FromNanoseconds(now_ns);
   if (now_ns >= interval_end_ns_) {
     if (interval_end_ns_ != std::numeric_limits<int64_t>::min()) CloseInterval(out);

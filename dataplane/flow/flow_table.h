@@ -11,7 +11,7 @@
 #include "dataplane/flow/clear_to_send.h"
 #include "dataplane/flow/flow_entry.h"
 #include "dataplane/flow/flow_index.h"
-#include "dataplane/flow/gap_memory.h"
+#include "dataplane/flow/gap_store.h"
 #include "dataplane/flow/round_trip.h"
 #include "dataplane/flow/observation_budget.h"
 #include "dataplane/flow/zeroed_array.h"
@@ -125,8 +125,8 @@ class FlowTable {
   uint32_t NumberOf(const FlowEntry& entry) const {
     return static_cast<uint32_t>(&entry - &entries_[0]);
   }
-  GapMemory::Of RequestGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2}; }
-  GapMemory::Of ResponseGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2 + 1}; }
+  GapStore::Of RequestGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2}; }
+  GapStore::Of ResponseGaps(const FlowEntry& entry) { return {gaps_, NumberOf(entry) * 2 + 1}; }
   // True if the packet's time is so wrong for the open interval that it should open its own.
   bool CountLate(int64_t now_ns);
   void Tell(const FlowEntry& entry, int64_t start_ns, RecordBatch& out) const;
@@ -144,7 +144,7 @@ class FlowTable {
             (entry.destination.high ^ packet.destination.high) |
             ((entry.identity ^ identity) & ~ignored) | (entry.segment ^ packet.segment)) == 0;
   }
-  void MeetAnotherInterval(int64_t now_ns, RecordBatch& out);
+  void SwitchInterval(int64_t now_ns, RecordBatch& out);
   FlowEntry& FindOrCreate(const RocePacket& packet, const Place& place, int64_t now_ns,
                           RecordBatch& out);
   FlowEntry& Create(const RocePacket& packet, const Place& place, int64_t now_ns, RecordBatch& out);
@@ -164,8 +164,8 @@ class FlowTable {
 
   [[gnu::always_inline]] inline bool AccountPsn(FlowEntry& entry, const RocePacket& packet,
                                                 const wire::OpcodeTraits& opcode, int64_t now_ns);
-  PsnVerdict ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts);
-  PsnVerdict ObserveRequest(FlowEntry& entry, const RocePacket& packet,
+  PsnResult ObserveResponse(FlowEntry& entry, uint32_t psn, bool starts);
+  PsnResult ObserveRequest(FlowEntry& entry, const RocePacket& packet,
                             const wire::OpcodeTraits& opcode, int64_t now_ns);
   [[gnu::always_inline]] inline void AccountMessage(FlowEntry& entry, const RocePacket& packet,
                                                     const wire::OpcodeTraits& opcode,
@@ -185,7 +185,7 @@ class FlowTable {
   Active open_;                 // of the open interval
   Active closing_;              // of the last one: those before next_closed_ were told of
   RoundTripProbes probes_;
-  GapMemory gaps_;
+  GapStore gaps_;
   ObservationBudget observation_budget_;
   uint32_t size_ = 0;
   uint32_t used_ = 0;  // entries ever taken: numbers below it
@@ -238,7 +238,7 @@ inline void FlowTable::Process(const RocePacket& packet, const Place& place, Tim
                                Timestamp arrival, RecordBatch& out) {
   const int64_t now_ns = ToNanoseconds(event);
   if ((now_ns >= interval_end_ns_) | (now_ns < interval_start_ns_)) [[unlikely]]
-    MeetAnotherInterval(now_ns, out);
+    SwitchInterval(now_ns, out);
   FlowEntry* found = &entries_[place.guess];
   if (!IsOf(*found, packet, place.identity, 0)) [[unlikely]]
     found = &FindOrCreate(packet, place, now_ns, out);

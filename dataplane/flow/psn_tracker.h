@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-enum class PsnVerdict : uint8_t {
+enum class PsnResult : uint8_t {
   kFirst,      // nothing to compare with
   kInOrder,    // the next one, or beyond a gap
   kReordered,  // a first copy that came after a later PSN: out of order, or lost before and re-sent
@@ -19,7 +19,7 @@ enum class PsnVerdict : uint8_t {
 };
 
 // The last 64 PSNs are a bitmap; what was skipped and lies further back is kept by `Gaps`
-// (gap_memory.h), which serves many trackers and is touched only where packets are missing:
+// (gap_store.h), which serves many trackers and is touched only where packets are missing:
 //   void Add(uint32_t first, uint32_t count);  // PSNs that were skipped
 //   bool Fill(uint32_t psn);                   // true if it was among them; takes it out
 //   void Forget();
@@ -54,11 +54,11 @@ class PsnTracker {
   // `reserved`: PSNs after the furthest one that will never be sent, since they belong to a READ's
   // response; a gap is counted beyond them alone.
   template <typename Gaps>
-  PsnVerdict Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
-    if (Advance(psn)) return PsnVerdict::kInOrder;
+  PsnResult Observe(uint32_t psn, uint32_t reserved, Gaps&& gaps) {
+    if (Advance(psn)) return PsnResult::kInOrder;
     if (!valid()) {
       Begin(psn);
-      return PsnVerdict::kFirst;
+      return PsnResult::kFirst;
     }
     const int32_t ahead = Ahead(psn);
     return ahead > 0 ? Skip(psn, static_cast<uint32_t>(ahead), reserved, gaps)
@@ -66,11 +66,11 @@ class PsnTracker {
   }
 
   template <typename Gaps>
-  PsnVerdict Restart(uint32_t psn, Gaps&& gaps) {
+  PsnResult Restart(uint32_t psn, Gaps&& gaps) {
     restarts_ = static_cast<uint8_t>(std::min<uint32_t>(restarts_ + 1u, UINT8_MAX));
     gaps.Forget();
     Begin(psn);
-    return PsnVerdict::kRestart;
+    return PsnResult::kRestart;
   }
 
   // Goes on from `psn`, whatever was there before.
@@ -81,7 +81,7 @@ class PsnTracker {
   }
 
   // Undoes the count of the last kRetransmitted: the copy came over another hop.
-  void ForgiveResent() { --retransmitted_; }
+  void UndoRetransmission() { --retransmitted_; }
 
   // Counters begin anew with each record; the sequence itself goes on.
   void ClearCounts() {
@@ -95,7 +95,7 @@ class PsnTracker {
   uint32_t Back(uint32_t distance) const { return (highest_ - distance) & k24BitMask; }
 
   template <typename Gaps>
-  PsnVerdict Skip(uint32_t psn, uint32_t ahead, uint32_t reserved, Gaps& gaps) {
+  PsnResult Skip(uint32_t psn, uint32_t ahead, uint32_t reserved, Gaps& gaps) {
     reserved = std::min(reserved, ahead - 1);
     if (ahead - reserved > static_cast<uint32_t>(kMaximumJump)) return Restart(psn, gaps);
     const uint32_t skipped = ahead - 1 - reserved;
@@ -114,26 +114,26 @@ class PsnTracker {
     window_ = (ahead < 64 ? window_ << ahead : 0) | (from_reserved & ~OnesFrom(ahead)) | 1;
     known_ = static_cast<uint8_t>(std::min<uint32_t>(64, known_ + std::min(ahead, 64u)));
     highest_ = psn;
-    return PsnVerdict::kInOrder;
+    return PsnResult::kInOrder;
   }
 
   template <typename Gaps>
-  PsnVerdict Return(uint32_t psn, int32_t behind, Gaps& gaps) {
+  PsnResult Return(uint32_t psn, int32_t behind, Gaps& gaps) {
     if (behind > kMaximumJump) return Restart(psn, gaps);
     if (behind >= known_ && behind < 64) return Late();  // from before the first one seen
     const uint64_t bit = behind < 64 ? uint64_t{1} << behind : 0;
     if (behind < 64 ? (window_ & bit) != 0 : !gaps.Fill(psn)) {
       ++retransmitted_;
-      return PsnVerdict::kRetransmitted;
+      return PsnResult::kRetransmitted;
     }
     window_ |= bit;
     --missing_;
     return Late();
   }
 
-  PsnVerdict Late() {
+  PsnResult Late() {
     reordered_ = static_cast<uint16_t>(std::min<uint32_t>(reordered_ + 1u, UINT16_MAX));
-    return PsnVerdict::kReordered;
+    return PsnResult::kReordered;
   }
 
   static uint64_t OnesFrom(uint32_t bit) { return bit < 64 ? ~uint64_t{0} << bit : 0; }

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "dataplane/flow/gap_memory.h"
+#include "dataplane/flow/gap_store.h"
 
 namespace rocescope {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 // A tracker with a memory of its own.
 class Tracked {
  public:
-  PsnVerdict Observe(uint32_t psn, uint32_t reserved) {
-    return tracker_.Observe(psn, reserved, GapMemory::Of(gaps_, 5));
+  PsnResult Observe(uint32_t psn, uint32_t reserved) {
+    return tracker_.Observe(psn, reserved, GapStore::Of(gaps_, 5));
   }
   PsnTracker* operator->() { return &tracker_; }
   int32_t missing() const { return tracker_.missing(); }
@@ -29,7 +29,7 @@ class Tracked {
 
  private:
   PsnTracker tracker_;
-  GapMemory gaps_;
+  GapStore gaps_;
 };
 
 Tracked After(std::initializer_list<uint32_t> psns) {
@@ -42,14 +42,14 @@ TEST(PsnTracker, KnowsNothingBeforeTheFirstPacket) { EXPECT_FALSE(PsnTracker().v
 
 TEST(PsnTracker, BeginsWithWhateverComesFirst) {
   Tracked tracker;
-  EXPECT_EQ(tracker.Observe(4711, 0), PsnVerdict::kFirst);
+  EXPECT_EQ(tracker.Observe(4711, 0), PsnResult::kFirst);
   EXPECT_EQ(tracker.highest(), 4711u);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
 TEST(PsnTracker, WrapsFromTheLast24BitNumberToZero) {
   Tracked tracker = After({0xfffffe, 0xffffff});
-  EXPECT_EQ(tracker.Observe(0, 0), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(0, 0), PsnResult::kInOrder);
   EXPECT_EQ(tracker.highest(), 0u);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.restarts(), 0u);
@@ -63,7 +63,7 @@ TEST(PsnTracker, CountsWhatAGapLeftOut) { EXPECT_EQ(After({10, 15}).missing(), 4
 
 TEST(PsnTracker, TakesAnUnseenPacketBackWhenItComesLate) {
   Tracked tracker = After({10, 13});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kReordered);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kReordered);
   EXPECT_EQ(tracker.missing(), 1);
   EXPECT_EQ(tracker.reordered(), 1u);
   EXPECT_EQ(tracker.retransmitted(), 0u);
@@ -72,8 +72,8 @@ TEST(PsnTracker, TakesAnUnseenPacketBackWhenItComesLate) {
 
 TEST(PsnTracker, CallsThePacketSeenTwiceResent) {
   Tracked tracker = After({10, 11, 12});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
-  EXPECT_EQ(tracker.Observe(12, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(12, 0), PsnResult::kRetransmitted);
   EXPECT_EQ(tracker.retransmitted(), 2u);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.reordered(), 0u);
@@ -81,7 +81,7 @@ TEST(PsnTracker, CallsThePacketSeenTwiceResent) {
 
 TEST(PsnTracker, CallsALatePacketResentWhenItComesAgain) {
   Tracked tracker = After({10, 12, 11});
-  EXPECT_EQ(tracker.Observe(11, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(11, 0), PsnResult::kRetransmitted);
   EXPECT_EQ(tracker.missing(), 0);
 }
 
@@ -90,9 +90,9 @@ TEST(PsnTracker, FillsAGapHoweverFarBackItLies) {
   for (const uint32_t distance : {62u, 63u, 64u, 65u, 200u, 65000u}) {
     Tracked tracker = After({100, 102});
     for (uint32_t psn = 103; psn <= 101 + distance; ++psn) tracker.Observe(psn, 0);
-    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kReordered) << distance;
-    EXPECT_EQ(tracker.Observe(101, 0), PsnVerdict::kRetransmitted) << distance;
-    EXPECT_EQ(tracker.Observe(100, 0), PsnVerdict::kRetransmitted) << distance;
+    EXPECT_EQ(tracker.Observe(101, 0), PsnResult::kReordered) << distance;
+    EXPECT_EQ(tracker.Observe(101, 0), PsnResult::kRetransmitted) << distance;
+    EXPECT_EQ(tracker.Observe(100, 0), PsnResult::kRetransmitted) << distance;
     EXPECT_EQ(tracker.missing(), 0) << distance;
   }
 }
@@ -110,8 +110,8 @@ TEST(PsnTracker, CountsGoBackNBeyondTheWindow) {
 TEST(PsnTracker, FillsALargeGapInAnyOrder) {
   Tracked tracker = After({0, 1000});
   for (const uint32_t psn : {500u, 1u, 900u, 999u, 2u, 501u}) {
-    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kReordered) << psn;
-    EXPECT_EQ(tracker.Observe(psn, 0), PsnVerdict::kRetransmitted) << psn;
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnResult::kReordered) << psn;
+    EXPECT_EQ(tracker.Observe(psn, 0), PsnResult::kRetransmitted) << psn;
   }
   EXPECT_EQ(tracker.missing(), 999 - 6);
 }
@@ -125,14 +125,14 @@ TEST(PsnTracker, FillsAnOlderIntervalsGapWithANegativeCount) {
 
 TEST(PsnTracker, OwesNothingForAPacketFromBeforeTheFirst) {
   Tracked tracker = After({10, 12});
-  EXPECT_EQ(tracker.Observe(9, 0), PsnVerdict::kReordered);
+  EXPECT_EQ(tracker.Observe(9, 0), PsnResult::kReordered);
   EXPECT_EQ(tracker.missing(), 1);  // 11
 }
 
 TEST(PsnTracker, ReservesMoreThanAnyGap) {
   Tracked tracker = After({10});
   // A READ of 1 GiB at an MTU of 4096 octets.
-  EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(10 + 262144, 262143), PsnResult::kInOrder);
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.restarts(), 0u);
 }
@@ -152,7 +152,7 @@ TEST(PsnTracker, TakesAJumpBackBeyond65536ForARestart) {
 
 TEST(PsnTracker, DoesNotMissReservedNumbers) {
   Tracked tracker = After({10});
-  EXPECT_EQ(tracker.Observe(14, 3), PsnVerdict::kInOrder);  // 11, 12 and 13 are responses
+  EXPECT_EQ(tracker.Observe(14, 3), PsnResult::kInOrder);  // 11, 12 and 13 are responses
   EXPECT_EQ(tracker.missing(), 0);
 }
 
@@ -160,15 +160,15 @@ TEST(PsnTracker, MissesWhatLiesBeyondTheReservedNumbers) {
   Tracked tracker = After({10});
   tracker.Observe(16, 3);
   EXPECT_EQ(tracker.missing(), 2);  // 14 and 15
-  EXPECT_EQ(tracker.Observe(15, 0), PsnVerdict::kReordered);
-  EXPECT_EQ(tracker.Observe(13, 0), PsnVerdict::kRetransmitted);  // nothing was missing there
+  EXPECT_EQ(tracker.Observe(15, 0), PsnResult::kReordered);
+  EXPECT_EQ(tracker.Observe(13, 0), PsnResult::kRetransmitted);  // nothing was missing there
 }
 
 TEST(PsnTracker, TakesAnyNumberOfReservedOnes) {
   Tracked tracker = After({10});
   tracker.Observe(10 + 60000, UINT32_MAX);
   EXPECT_EQ(tracker.missing(), 0);
-  EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnVerdict::kRetransmitted);
+  EXPECT_EQ(tracker.Observe(10 + 60000 - 63, 0), PsnResult::kRetransmitted);
 }
 
 TEST(PsnTracker, ClearsCountsAndKeepsItsPlace) {
@@ -176,7 +176,7 @@ TEST(PsnTracker, ClearsCountsAndKeepsItsPlace) {
   tracker.ClearCounts();
   EXPECT_EQ(tracker.missing(), 0);
   EXPECT_EQ(tracker.retransmitted() + tracker.reordered() + tracker.restarts(), 0u);
-  EXPECT_EQ(tracker.Observe(14, 0), PsnVerdict::kInOrder);
+  EXPECT_EQ(tracker.Observe(14, 0), PsnResult::kInOrder);
 }
 
 // What was skipped and did not come is unseen, each number's first copy is not re-sent and every

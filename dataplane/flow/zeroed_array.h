@@ -47,8 +47,8 @@ class ZeroedArray {
   void Touch() {
     constexpr size_t kPage = 4096;
     if (count_ == 0 || madvise(data_, count_ * sizeof(T), MADV_POPULATE_WRITE) == 0) return;
-    auto* octets = reinterpret_cast<volatile char*>(data_);  // before Linux 5.14
-    for (size_t at = 0; at < count_ * sizeof(T); at += kPage) octets[at] = octets[at];
+    auto* bytes = reinterpret_cast<volatile char*>(data_);  // before Linux 5.14
+    for (size_t at = 0; at < count_ * sizeof(T); at += kPage) bytes[at] = bytes[at];
   }
 
   T& operator[](size_t i) { return data_[i]; }

@@ -88,9 +88,9 @@ bool FrameProcessor::Walk(const RawFrame& raw, RocePacket& packet) {
     return false;
   }
   if (options_.check_icrc && frame_.kind == FrameKind::kRoce) {
-    const IcrcVerdict verdict = CheckIcrc(frame_);
-    counters_.icrc_valid += verdict == IcrcVerdict::kValid;
-    counters_.icrc_invalid += verdict == IcrcVerdict::kInvalid;
+    const IcrcResult verdict = CheckIcrc(frame_);
+    counters_.icrc_valid += verdict == IcrcResult::kValid;
+    counters_.icrc_invalid += verdict == IcrcResult::kInvalid;
   }
   packet = frame_;
   return true;

@@ -89,7 +89,7 @@ class FrameProcessor {
   struct Slot {
     RocePacket packet;
     FlowTable::Place place;
-    TapTable::Sighted sighted;
+    TapTable::Resolution sighted;
     const RawFrame* raw;
   };
   struct Group {

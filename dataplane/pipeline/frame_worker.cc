@@ -52,7 +52,7 @@ FrameWorker::FrameWorker(const Options& options)
       exchange_(options.batch_records, options.steady) {}
 
 void FrameWorker::CountArrived(std::span<const RawFrame> frames) {
-  for (const RawFrame& frame : frames) statistics_.octets += frame.original_length;
+  for (const RawFrame& frame : frames) statistics_.bytes += frame.original_length;
   if (!statistics_.received_any) statistics_.first_arrival = frames.front().timestamp;
   statistics_.received_any = true;
   statistics_.first_arrival = std::min(statistics_.first_arrival, frames.front().timestamp);

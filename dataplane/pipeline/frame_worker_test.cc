@@ -20,7 +20,7 @@ FrameWorker::Options OptionsOf(bool our_clock) {
 
 // One RoCE packet.
 struct OnePacket {
-  Bytes octets = Frame()
+  Bytes bytes = Frame()
                      .Eth()
                      .Ipv4("192.0.2.1", "192.0.2.2")
                      .Udp(50000, 4791)
@@ -28,12 +28,12 @@ struct OnePacket {
                      .Payload(64)
                      .Build();
   RawFrame frame = {
-      .bytes = octets, .original_length = static_cast<uint32_t>(octets.size()), .timestamp = At(0)};
+      .bytes = bytes, .original_length = static_cast<uint32_t>(bytes.size()), .timestamp = At(0)};
 };
 
 size_t FlowRecordsIn(FrameWorker& worker) {
   size_t count = 0;
-  while (HandedBatch* batch = worker.records().Take()) {
+  while (ExchangedBatch* batch = worker.records().Take()) {
     count += batch->records.flows.size();
     worker.records().GiveBack(batch);
   }
@@ -63,7 +63,7 @@ TEST(FrameWorker, WithAnotherClockOnlyFramesMoveTime) {
 TEST(FrameWorker, TellsHowFarItHasCome) {
   FrameWorker worker(OptionsOf(true));
   const auto reached = [&] {
-    HandedBatch* batch = worker.records().Take();
+    ExchangedBatch* batch = worker.records().Take();
     const Timestamp at = batch->reached;
     worker.records().GiveBack(batch);
     return at;
@@ -79,7 +79,7 @@ TEST(FrameWorker, TellsHowFarItHasCome) {
 TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
   FrameWorker worker(OptionsOf(true));
   const auto reached = [&] {
-    HandedBatch* batch = worker.records().Take();
+    ExchangedBatch* batch = worker.records().Take();
     const Timestamp at = batch->reached;
     worker.records().GiveBack(batch);
     return at;
@@ -100,10 +100,10 @@ TEST(FrameWorker, ComesBackWithAClockThatIsSetBack) {
 // One mirrored copy of a packet, of this session.
 struct OneCopy {
   explicit OneCopy(uint16_t session)
-      : octets(InErspan2(OnePacket().octets, {.session = session})) {}
-  Bytes octets;
+      : bytes(InErspan2(OnePacket().bytes, {.session = session})) {}
+  Bytes bytes;
   RawFrame frame = {
-      .bytes = octets, .original_length = static_cast<uint32_t>(octets.size()), .timestamp = At(0)};
+      .bytes = bytes, .original_length = static_cast<uint32_t>(bytes.size()), .timestamp = At(0)};
 };
 
 TEST(FrameWorker, TellsWhenEachSenderWasHeardLast) {
@@ -141,7 +141,7 @@ TEST(FrameWorker, PublishesWhatItCounts) {
   const SourceStatistics statistics = worker.Statistics();
   EXPECT_EQ(statistics.frames.ledger.received, 1u);
   EXPECT_EQ(statistics.frames.ledger.decoded, 1u);
-  EXPECT_EQ(statistics.octets, packet.octets.size());
+  EXPECT_EQ(statistics.bytes, packet.bytes.size());
   EXPECT_EQ(statistics.missed, 3u);
   EXPECT_EQ(statistics.last_arrival, At(0));
 }

@@ -22,8 +22,8 @@ RecordExchange::RecordExchange(size_t records, bool at_once)
     : records_(std::max<size_t>(records, 1)) {
   // A burst of frames is looked at before anyone asks whether a batch is full.
   const size_t room = records_ + records_ / 4;
-  for (std::unique_ptr<HandedBatch>& batch : batches_) {
-    batch = std::make_unique<HandedBatch>();
+  for (std::unique_ptr<ExchangedBatch>& batch : batches_) {
+    batch = std::make_unique<ExchangedBatch>();
     Reserve(batch->records.flows, room, at_once);
     Reserve(batch->records.sightings, room, at_once);
     batch->records.management.reserve(room);
@@ -54,7 +54,7 @@ void RecordExchange::HandOver(Timestamp reached, WhenFull when_full) {
 }
 
 bool RecordExchange::TryHandOver() {
-  HandedBatch* next = empty_.load(std::memory_order_acquire);
+  ExchangedBatch* next = empty_.load(std::memory_order_acquire);
   while (next != nullptr &&
          !empty_.compare_exchange_weak(next, next->below, std::memory_order_acquire)) {
   }
@@ -65,14 +65,14 @@ bool RecordExchange::TryHandOver() {
   return true;
 }
 
-void RecordExchange::PushEmpty(HandedBatch* batch) {
+void RecordExchange::PushEmpty(ExchangedBatch* batch) {
   batch->below = empty_.load(std::memory_order_relaxed);
   while (!empty_.compare_exchange_weak(batch->below, batch, std::memory_order_release,
                                        std::memory_order_relaxed)) {
   }
 }
 
-void RecordExchange::GiveBack(HandedBatch* batch) {
+void RecordExchange::GiveBack(ExchangedBatch* batch) {
   batches_given_back_.fetch_add(1, std::memory_order_relaxed);
   batch->records.Clear();
   PushEmpty(batch);

@@ -14,13 +14,13 @@
 
 namespace rocescope {
 
-struct HandedBatch {
+struct ExchangedBatch {
   RecordBatch records;
   // The latest capture time of the frames that the lcore had decoded when it handed the batch over;
   // unset (the epoch) if there were none. What mirrors tell of event time lies within a second of
   // it, and intervals that silence closed may end later.
   Timestamp reached;
-  HandedBatch* below = nullptr;  // among the empty ones
+  ExchangedBatch* below = nullptr;  // among the empty ones
 
   size_t size() const { return records.size(); }
 };
@@ -43,7 +43,7 @@ class RecordExchange {
   // What to do while the reader holds all other batches.
   enum class WhenFull : uint8_t { kKeep, kWait };
 
-  // Hands the current batch over for an empty one; `reached` as HandedBatch has it. Where the
+  // Hands the current batch over for an empty one; `reached` as ExchangedBatch has it. Where the
   // reader has left all others behind it waits, until the reader gives one back or abandons it; or
   // goes on with the current one, whose records are dropped, all at once, when it is full. The last
   // half of the batches is for full ones.
@@ -52,22 +52,22 @@ class RecordExchange {
   uint64_t dropped() const { return dropped_; }
 
   // The reader's side: the next batch or null, and giving it back, emptied.
-  HandedBatch* Take() { return full_.TryPop().value_or(nullptr); }
-  void GiveBack(HandedBatch* batch);
+  ExchangedBatch* Take() { return full_.TryPop().value_or(nullptr); }
+  void GiveBack(ExchangedBatch* batch);
 
   // The reader takes no more: from now on it is no use to wait for it.
   void Abandon() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
   bool TryHandOver();
-  void PushEmpty(HandedBatch* batch);
+  void PushEmpty(ExchangedBatch* batch);
 
-  std::array<std::unique_ptr<HandedBatch>, kBatches> batches_;
-  HandedBatch* current_;
-  SpscRing<HandedBatch*, kBatches> full_;
+  std::array<std::unique_ptr<ExchangedBatch>, kBatches> batches_;
+  ExchangedBatch* current_;
+  SpscRing<ExchangedBatch*, kBatches> full_;
   // A stack that the reader alone pushes to and the lcore alone pops from: so no top can have been
   // away and come back between two looks.
-  std::atomic<HandedBatch*> empty_ = nullptr;
+  std::atomic<ExchangedBatch*> empty_ = nullptr;
   std::atomic<size_t> batches_given_back_ = 0;
   std::atomic<bool> abandoned_ = false;
   const size_t records_;

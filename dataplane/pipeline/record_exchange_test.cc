@@ -65,7 +65,7 @@ TEST(RecordExchange, GivesTheLcoreAnEmptyBatchForAFullOne) {
   exchange.HandOver(FromNanoseconds(5), WhenFull::kKeep);
   EXPECT_TRUE(exchange.current().empty());
   EXPECT_EQ(exchange.handed_over(), 3u);
-  HandedBatch* const taken = exchange.Take();
+  ExchangedBatch* const taken = exchange.Take();
   ASSERT_NE(taken, nullptr);
   EXPECT_EQ(taken->size(), 3u);
   EXPECT_EQ(taken->reached, FromNanoseconds(5));
@@ -134,7 +134,7 @@ TEST(RecordExchange, CarriesEveryRecordBetweenTwoThreads) {
   });
   uint32_t next = 0;
   while (next < kRecords) {
-    HandedBatch* const batch = exchange.Take();
+    ExchangedBatch* const batch = exchange.Take();
     if (batch == nullptr) {
       std::this_thread::yield();
       continue;

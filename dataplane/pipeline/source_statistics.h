@@ -15,7 +15,7 @@ struct SourceStatistics {
   FrameProcessor::Counters frames;
   FlowTable::Statistics flows;
   uint32_t flows_open = 0;       // entries of the flow table in use
-  uint64_t octets = 0;           // of the frames that it received, whatever became of them
+  uint64_t bytes = 0;           // of the frames that it received, whatever became of them
   uint64_t linearised = 0;       // frames of several segments, copied into one piece
   uint64_t records = 0;          // handed over
   uint64_t records_dropped = 0;  // lost because the reader was slow
@@ -30,7 +30,7 @@ struct SourceStatistics {
     frames += other.frames;
     flows += other.flows;
     flows_open += other.flows_open;
-    octets += other.octets;
+    bytes += other.bytes;
     linearised += other.linearised;
     records += other.records;
     records_dropped += other.records_dropped;

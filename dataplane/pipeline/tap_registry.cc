@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-std::string NameOf(const std::string& capture, const MirrorPlace& place) {
+std::string NameOf(const std::string& capture, const MirrorLocation& place) {
   std::string name =
       fmt::format("{}/{} session {}", capture, ToString(place.source), place.session);
   if (place.direction == MirrorDirection::kIngress) name += " ingress";
@@ -37,7 +37,7 @@ TapRegistry::TapRegistry(const std::vector<std::string>& captures) {
   }
 }
 
-std::optional<TapId> TapRegistry::NumberOf(const MirrorPlace& place) {
+std::optional<TapId> TapRegistry::NumberOf(const MirrorLocation& place) {
   const std::lock_guard lock(mutex_);
   const auto known = numbers_.find(place);
   if (known != numbers_.end()) return known->second;
@@ -59,7 +59,7 @@ std::vector<Tap> TapRegistry::Taps() const {
   return taps_;
 }
 
-std::vector<TapPlace> TapRegistry::PlacesFrom(size_t number) const {
+std::vector<TapLocation> TapRegistry::PlacesFrom(size_t number) const {
   const std::lock_guard lock(mutex_);
   const size_t captures = taps_.size() - places_.size();
   const size_t first = std::min(number - std::min(number, captures), places_.size());
@@ -71,7 +71,7 @@ size_t TapRegistry::count() const {
   return taps_.size();
 }
 
-std::map<MirrorPlace, TapId> TapRegistry::Places() const {
+std::map<MirrorLocation, TapId> TapRegistry::Places() const {
   const std::lock_guard lock(mutex_);
   return numbers_;
 }

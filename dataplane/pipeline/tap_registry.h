@@ -14,7 +14,7 @@
 #include "base/address.h"
 #include "dataplane/decode/frame.h"
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 
 namespace rocescope {
 
@@ -25,7 +25,7 @@ struct Tap {
 };
 
 // Where a copy was taken, as its mirror header says.
-struct MirrorPlace {
+struct MirrorLocation {
   TapId capture = 0;
   IpAddress source;
   uint16_t session = 0;
@@ -34,7 +34,7 @@ struct MirrorPlace {
   bool has_port_index = false;
   uint32_t port_index = 0;
 
-  friend auto operator<=>(const MirrorPlace&, const MirrorPlace&) = default;
+  friend auto operator<=>(const MirrorLocation&, const MirrorLocation&) = default;
 };
 
 // Any thread may call; one that has asked once keeps the answer (TapTable).
@@ -49,20 +49,20 @@ class TapRegistry {
 
   // The number of a place, a new one at the first time; nullopt when there are no more. From then
   // on no place gets one.
-  std::optional<TapId> NumberOf(const MirrorPlace& place);
+  std::optional<TapId> NumberOf(const MirrorLocation& place);
 
   // All of them, by number, without frames.
   std::vector<Tap> Taps() const;
-  std::map<MirrorPlace, TapId> Places() const;
+  std::map<MirrorLocation, TapId> Places() const;
   // Where those from this number on are, captures and ports left out.
-  std::vector<TapPlace> PlacesFrom(size_t number) const;
+  std::vector<TapLocation> PlacesFrom(size_t number) const;
   size_t count() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<Tap> taps_;
-  std::map<MirrorPlace, TapId> numbers_;
-  std::vector<TapPlace> places_;  // by number less the count of captures
+  std::map<MirrorLocation, TapId> numbers_;
+  std::vector<TapLocation> places_;  // by number less the count of captures
 };
 
 }  // namespace rocescope

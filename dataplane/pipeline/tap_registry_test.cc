@@ -10,11 +10,11 @@
 namespace rocescope {
 namespace {
 
-TapTable::Sighted Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
+TapTable::Resolution Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
   return taps.Resolve({.timestamp = at, .tap = capture}, mirror);
 }
 
-MirrorPlace Port(uint32_t port) {
+MirrorLocation Port(uint32_t port) {
   return {.source = IpAddress::FromV4(0x0a000005),
           .session = 3,
           .kind = MirrorKind::kErspan3,

@@ -8,7 +8,7 @@ namespace rocescope {
 TapTable::TapTable(std::shared_ptr<TapRegistry> registry)
     : registry_(std::move(registry)), frames_(std::max(kMaximumTaps, registry_->Taps().size())) {}
 
-TapTable::Sighted TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror,
+TapTable::Resolution TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror,
                                          Timestamp capture_time) {
   const TapCache::Slot* known = cache_.Find(capture, mirror);
   if (known == nullptr) [[unlikely]]
@@ -17,9 +17,9 @@ TapTable::Sighted TapTable::LocateMirror(TapId capture, const MirrorInfo& mirror
 }
 
 // A header that must be read whole: a mark not seen lately, or a time that is not near the last.
-TapTable::Sighted TapTable::LocateMark(const RawFrame& raw, const ErspanMark& mark) {
+TapTable::Resolution TapTable::LocateMark(const RawFrame& raw, const ErspanMark& mark) {
   const MirrorInfo mirror = FindMirror(raw);
-  const Sighted sighted = Locate(raw, mirror);
+  const Resolution sighted = Locate(raw, mirror);
   if (const TapCache::Slot* known = cache_.Find(raw.tap, mirror)) {
     marks_.Remember(
         raw.tap, mark,
@@ -29,7 +29,7 @@ TapTable::Sighted TapTable::LocateMark(const RawFrame& raw, const ErspanMark& ma
 }
 
 // The first copy of a place, and each one of a place that has no number.
-TapTable::Sighted TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
+TapTable::Resolution TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
                                       Timestamp capture_time) {
   const StreamKey key{capture, mirror.source, mirror.session, mirror.kind};
   auto stream = stream_numbers_.find(key);
@@ -61,7 +61,7 @@ TapTable::Sighted TapTable::LocateNew(TapId capture, const MirrorInfo& mirror,
 }
 
 // A full registry changes no more, so its lock is not for every packet of a flood to take.
-std::optional<TapId> TapTable::NumberOf(const MirrorPlace& place) {
+std::optional<TapId> TapTable::NumberOf(const MirrorLocation& place) {
   if (!registry_full_) {
     const std::optional<TapId> number = registry_->NumberOf(place);
     if (number) return number;

@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "dataplane/decode/address_pair.h"
 #include "dataplane/decode/frame.h"
-#include "dataplane/pipeline/mark_memory.h"
+#include "dataplane/pipeline/erspan_mark_cache.h"
 #include "dataplane/pipeline/mirror_stream.h"
 #include "dataplane/pipeline/tap_cache.h"
 #include "dataplane/pipeline/tap_registry.h"
@@ -36,18 +36,18 @@ class TapTable {
   TapTable(const TapTable&) = delete;
   TapTable& operator=(const TapTable&) = delete;
 
-  struct Sighted {
+  struct Resolution {
     TapId tap = 0;
     Timestamp event_time;
   };
 
   // Names the tap of a decoded frame, counts it there, and tells the time at which the copy was
   // taken (MirrorFollower).
-  Sighted Resolve(const RawFrame& raw, const MirrorInfo& mirror) {
+  Resolution Resolve(const RawFrame& raw, const MirrorInfo& mirror) {
     return Counted(IsSettled(raw) ? SettledBefore(raw) : Locate(raw, mirror));
   }
   // The same for a plain frame.
-  Sighted Resolve(const RawFrame& raw, const ErspanMark& mark) {
+  Resolution Resolve(const RawFrame& raw, const ErspanMark& mark) {
     return Counted(IsSettled(raw) ? SettledBefore(raw) : Locate(raw, mark));
   }
 
@@ -62,7 +62,7 @@ class TapTable {
     ErspanMark mark;
     MirrorInfo mirror;
     const uint64_t hash = AddressPairHash(raw, mark, mirror);
-    const Sighted sighted = mark.who != 0 ? Locate(raw, mark) : Locate(raw, mirror);
+    const Resolution sighted = mark.who != 0 ? Locate(raw, mark) : Locate(raw, mirror);
     raw.settled_tap = sighted.tap;
     // Less than MirrorFollower lets a clock stray.
     raw.event_offset_ns = static_cast<int32_t>((sighted.event_time - raw.timestamp).count());
@@ -78,16 +78,16 @@ class TapTable {
   uint64_t overflow() const { return overflow_; }
 
  private:
-  static bool IsSettled(const RawFrame& raw) { return raw.settled_tap != RawFrame::kNotSettled; }
-  static Sighted SettledBefore(const RawFrame& raw) {
+  static bool IsSettled(const RawFrame& raw) { return raw.settled_tap != RawFrame::kUnresolved; }
+  static Resolution SettledBefore(const RawFrame& raw) {
     return {.tap = raw.settled_tap, .event_time = raw.timestamp + Duration(raw.event_offset_ns)};
   }
-  Sighted Counted(Sighted sighted) {
+  Resolution Counted(Resolution sighted) {
     ++frames_[sighted.tap];
     return sighted;
   }
 
-  Sighted Locate(const RawFrame& raw, const MirrorInfo& mirror) {
+  Resolution Locate(const RawFrame& raw, const MirrorInfo& mirror) {
     // VXLAN and Geneve are overlays, and plain GRE says nothing about where the copy was taken.
     const bool tells_place = mirror.kind == MirrorKind::kErspan1 ||
                              mirror.kind == MirrorKind::kErspan2 ||
@@ -95,32 +95,32 @@ class TapTable {
     if (!tells_place) return {.tap = raw.tap, .event_time = raw.timestamp};
     return LocateMirror(raw.tap, mirror, raw.timestamp);
   }
-  Sighted Locate(const RawFrame& raw, const ErspanMark& mark) {
-    Sighted sighted{.tap = raw.tap, .event_time = raw.timestamp};
+  Resolution Locate(const RawFrame& raw, const ErspanMark& mark) {
+    Resolution sighted{.tap = raw.tap, .event_time = raw.timestamp};
     if (mark.who == 0) [[likely]]
       return sighted;
-    const MarkMemory::Slot* known = marks_.Find(raw.tap, mark);
+    const ErspanMarkCache::Slot* known = marks_.Find(raw.tap, mark);
     if (known == nullptr ||
         !known->stream->Follow(mark, known->clock, raw.timestamp, sighted.event_time)) [[unlikely]]
       return LocateMark(raw, mark);
     sighted.tap = known->tap;
     return sighted;
   }
-  Sighted LocateMirror(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
-  Sighted LocateMark(const RawFrame& raw, const ErspanMark& mark);
-  Sighted LocateNew(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
-  std::optional<TapId> NumberOf(const MirrorPlace& place);
+  Resolution LocateMirror(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  Resolution LocateMark(const RawFrame& raw, const ErspanMark& mark);
+  Resolution LocateNew(TapId capture, const MirrorInfo& mirror, Timestamp capture_time);
+  std::optional<TapId> NumberOf(const MirrorLocation& place);
 
   using StreamKey = std::tuple<TapId, IpAddress, uint16_t, MirrorKind>;
 
   std::shared_ptr<TapRegistry> registry_;
   std::vector<uint64_t> frames_;  // by tap
-  MarkMemory marks_;
+  ErspanMarkCache marks_;
   TapCache cache_;
   std::deque<MirrorFollower> streams_;  // marks_ points to them
   std::map<StreamKey, uint16_t> stream_numbers_;
   bool registry_full_ = false;
-  std::map<MirrorPlace, TapId> all_places_;  // what the full registry has
+  std::map<MirrorLocation, TapId> all_places_;  // what the full registry has
   uint64_t overflow_ = 0;
 };
 

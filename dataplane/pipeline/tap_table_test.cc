@@ -8,7 +8,7 @@
 namespace rocescope {
 namespace {
 
-TapTable::Sighted Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
+TapTable::Resolution Resolve(TapTable& taps, TapId capture, const MirrorInfo& mirror, Timestamp at) {
   return taps.Resolve({.timestamp = at, .tap = capture}, mirror);
 }
 
@@ -58,7 +58,7 @@ uint64_t LostAmong(std::initializer_list<uint32_t> sequences) {
 
 TEST(TapTable, NamesACaptureAfterItself) {
   TapTable taps({"leaf1", "leaf2"});
-  const TapTable::Sighted sighted = Resolve(taps, 1, {}, At(5));
+  const TapTable::Resolution sighted = Resolve(taps, 1, {}, At(5));
   EXPECT_EQ(sighted.tap, 1);
   EXPECT_EQ(sighted.event_time, At(5));
   EXPECT_EQ(taps.taps()[1].name, "leaf2");

@@ -191,16 +191,16 @@ Result<std::unique_ptr<CaptureSource>> OpenCapturesAsPorts(std::span<const TapFi
                                  RTE_MAX_ETHPORTS, files.size()));
   }
   std::vector<CaptureSurvey> surveys;
-  uint64_t octets = 0;
+  uint64_t bytes = 0;
   for (const TapFile& file : files) {
     auto survey = SurveyCapture(file.path);
     if (!survey) return tl::unexpected(survey.error());
-    octets += uint64_t{MbufsFor(*survey)} * kMbufSize;
+    bytes += uint64_t{MbufsFor(*survey)} * kMbufSize;
     surveys.push_back(std::move(*survey));
   }
   constexpr uint64_t kBesidePools = 32;  // MB
   auto eal = Eal::Start({"--no-huge", "--no-shconf", "--no-pci", "--no-telemetry", "--lcores",
-                         LcoreWord(), "-m", std::to_string((octets >> 20) * 5 / 4 + kBesidePools)});
+                         LcoreWord(), "-m", std::to_string((bytes >> 20) * 5 / 4 + kBesidePools)});
   if (!eal) return tl::unexpected(eal.error());
   std::vector<std::unique_ptr<CaptureSource>> sources;
   for (size_t i = 0; i < files.size(); ++i) {

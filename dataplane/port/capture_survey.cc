@@ -27,9 +27,9 @@ Result<std::array<uint8_t, 8>> PcapHead(const std::string& path) {
                                  "without --via dpdk rocescope reads it if it is a capture",
                                  path));
   }
-  std::array<uint8_t, 8> octets{};
-  std::copy(head->begin(), head->end(), octets.begin());
-  return octets;
+  std::array<uint8_t, 8> bytes{};
+  std::copy(head->begin(), head->end(), bytes.begin());
+  return bytes;
 }
 
 }  // namespace

@@ -185,7 +185,7 @@ Result<std::unique_ptr<Eal>> Eal::Start(const std::vector<std::string>& words, L
   const auto count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
 
-  HeldStreams held;
+  CapturedStreams held;
   const int taken = rte_eal_init(count, arguments.data());
   held.Release();
   const std::string said = eal_log.TakeProblems();

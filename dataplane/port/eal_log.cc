@@ -77,7 +77,7 @@ std::string OneLine(std::string_view lines) {
   return line;
 }
 
-HeldStreams::HeldStreams() : file_(memfd_create("eal", MFD_CLOEXEC)) {
+CapturedStreams::CapturedStreams() : file_(memfd_create("eal", MFD_CLOEXEC)) {
   if (file_ < 0) return;
   std::fflush(stdout);
   std::fflush(stderr);
@@ -87,7 +87,7 @@ HeldStreams::HeldStreams() : file_(memfd_create("eal", MFD_CLOEXEC)) {
   }
 }
 
-void HeldStreams::Release() {
+void CapturedStreams::Release() {
   if (file_ < 0) return;
   std::fflush(stdout);
   std::fflush(stderr);

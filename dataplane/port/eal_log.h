@@ -43,12 +43,12 @@ std::string OneLine(std::string_view lines);
 
 // Standard output and standard error lead into a file while it lives: for the time in which EAL
 // reads its arguments.
-class HeldStreams {
+class CapturedStreams {
  public:
-  HeldStreams();
-  ~HeldStreams() { Release(); }
-  HeldStreams(const HeldStreams&) = delete;
-  HeldStreams& operator=(const HeldStreams&) = delete;
+  CapturedStreams();
+  ~CapturedStreams() { Release(); }
+  CapturedStreams(const CapturedStreams&) = delete;
+  CapturedStreams& operator=(const CapturedStreams&) = delete;
 
   // Gives the streams back; what was written meanwhile is in text().
   void Release();

@@ -121,7 +121,7 @@ std::string Steer(uint16_t port, uint16_t queue, const Sign& sign) {
 
 }  // namespace
 
-SteeringRules SteerCongestionSigns(uint16_t port, uint16_t queue) {
+SteeringRules SteerCongestionSignals(uint16_t port, uint16_t queue) {
   SteeringRules rules;
   for (const Sign& sign : kSigns) {
     std::string refused = Steer(port, queue, sign);

@@ -21,6 +21,6 @@ struct SteeringRules {
 // else. Plain IPv4 RoCEv2 alone: inside of a mirror's header no NIC looks. The rules go when the
 // port is stopped. The queue must have no share of the hash. Spread frames by software, for they
 // come to an lcore that may not own them.
-SteeringRules SteerCongestionSigns(uint16_t port, uint16_t queue);
+SteeringRules SteerCongestionSignals(uint16_t port, uint16_t queue);
 
 }  // namespace rocescope

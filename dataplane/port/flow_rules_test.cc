@@ -9,10 +9,10 @@
 namespace rocescope::test {
 namespace {
 
-TEST(SteerCongestionSigns, LeavesAPortAloneThatHasNoRules) {
+TEST(SteerCongestionSignals, LeavesAPortAloneThatHasNoRules) {
   TestPort port("net_null6", "size=64");
   ASSERT_TRUE(port->Start());
-  const SteeringRules rules = SteerCongestionSigns(port->id(), 0);
+  const SteeringRules rules = SteerCongestionSignals(port->id(), 0);
   EXPECT_THAT(rules.installed, testing::IsEmpty());
   EXPECT_THAT(rules.not_installed, testing::ElementsAre("CNPs", "NAKs"));
   EXPECT_THAT(rules.refused, testing::Not(testing::IsEmpty()));

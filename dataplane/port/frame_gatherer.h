@@ -35,7 +35,7 @@ class FrameGatherer {
       RawFrame& frame = out[i];
       frame.original_length = mbuf.pkt_len;
       frame.link_type = LinkType::kEthernet;
-      frame.settled_tap = RawFrame::kNotSettled;
+      frame.settled_tap = RawFrame::kUnresolved;
       frame.bytes = {rte_pktmbuf_mtod(&mbuf, const uint8_t*), mbuf.data_len};
       if (mbuf.nb_segs == 1) [[likely]]
         continue;

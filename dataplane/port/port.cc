@@ -308,7 +308,7 @@ void Port::Steer() {
     return;
   }
   const uint16_t queue = queues_ - 1;
-  const SteeringRules rules = SteerCongestionSigns(id_, queue);
+  const SteeringRules rules = SteerCongestionSignals(id_, queue);
   steers_ = !rules.installed.empty();
   if (steers_) {
     remarks_.push_back(fmt::format("port {}: {} of plain IPv4 come by queue {}, and nothing else",

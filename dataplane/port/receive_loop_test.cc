@@ -112,9 +112,9 @@ std::vector<Bytes> LargeFrames(size_t count) {
 
 std::vector<RawFrame> AsRaw(const std::vector<Bytes>& frames) {
   std::vector<RawFrame> raw;
-  for (const Bytes& octets : frames) {
-    raw.push_back({.bytes = octets,
-                   .original_length = static_cast<uint32_t>(octets.size()),
+  for (const Bytes& bytes : frames) {
+    raw.push_back({.bytes = bytes,
+                   .original_length = static_cast<uint32_t>(bytes.size()),
                    .timestamp = FromNanoseconds(1'700'000'000'000'000'000)});
   }
   return raw;
@@ -132,7 +132,7 @@ TEST(ReceiveLoop, CopiesAFrameOfSeveralSegmentsOnceAndWhole) {
   loop.Run(never);
   const SourceStatistics statistics = loop.Statistics();
   EXPECT_EQ(statistics.linearised, 200u);
-  EXPECT_EQ(statistics.octets, 200u * frames[0].size());
+  EXPECT_EQ(statistics.bytes, 200u * frames[0].size());
   EXPECT_EQ(statistics.frames.ledger.decoded, 200u);
   EXPECT_EQ(statistics.frames.icrc_valid, 200u);
   EXPECT_EQ(statistics.frames.cut_frames, 0u);
@@ -153,8 +153,8 @@ TEST(ReceiveLoop, CopiesNoRoceFrameWhereMbufsHoldIt) {
 TEST(ReceiveLoop, TakesFramesLargerThanAllCopiesOfABurst) {
   std::vector<Bytes> bytes(70, Bytes(60'000));  // 64 of them exceed the space for copies
   std::vector<RawFrame> frames;
-  for (const Bytes& octets : bytes) {
-    frames.push_back({.bytes = octets,
+  for (const Bytes& bytes : bytes) {
+    frames.push_back({.bytes = bytes,
                       .original_length = 60'000,
                       .timestamp = FromNanoseconds(1'700'000'000'000'000'000)});
   }
@@ -169,8 +169,8 @@ TEST(ReceiveLoop, TakesFramesLargerThanAllCopiesOfABurst) {
 TEST(ReceiveLoop, EndsAFileAtAFrameForWhichThePoolIsTooSmall) {
   std::vector<Bytes> bytes(200, Bytes(3000));  // three mbufs each
   std::vector<RawFrame> frames;
-  for (const Bytes& octets : bytes) {
-    frames.push_back({.bytes = octets, .original_length = 3000});
+  for (const Bytes& bytes : bytes) {
+    frames.push_back({.bytes = bytes, .original_length = 3000});
   }
   const TemporaryFile file(PcapOf(frames));
   TestPort port("net_pcap3", "rx_pcap=" + file.path(), {.mbufs = 100});

@@ -141,10 +141,10 @@ TEST(Spread, PassesFramesOfTwoPortsBothWays) {
   EXPECT_GT(two.lcores[1].passed_on, 0u);
 }
 
-uint64_t LongerThan(size_t octets, const FrameMix& mix) {
+uint64_t LongerThan(size_t bytes, const FrameMix& mix) {
   return static_cast<uint64_t>(
       std::count_if(mix.frames().begin(), mix.frames().end(),
-                    [octets](const RawFrame& frame) { return frame.bytes.size() > octets; }));
+                    [bytes](const RawFrame& frame) { return frame.bytes.size() > bytes; }));
 }
 
 TEST(Spread, PassesFramesOfSeveralSegmentsOn) {
@@ -179,9 +179,9 @@ class RingPort {
   void Put(size_t ring, const RawFrame& frame) {
     rte_mbuf* mbuf = rte_pktmbuf_alloc(port_->pool());
     ASSERT_NE(mbuf, nullptr);
-    char* octets = rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.bytes.size()));
-    ASSERT_NE(octets, nullptr);
-    std::copy(frame.bytes.begin(), frame.bytes.end(), octets);
+    char* bytes = rte_pktmbuf_append(mbuf, static_cast<uint16_t>(frame.bytes.size()));
+    ASSERT_NE(bytes, nullptr);
+    std::copy(frame.bytes.begin(), frame.bytes.end(), bytes);
     ASSERT_EQ(rte_ring_enqueue(rings_[ring], mbuf), 0);
   }
 

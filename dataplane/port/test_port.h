@@ -87,7 +87,7 @@ class TestPort {
 // All records that `loop` hands over, in order; returns when `finished` is set and none is left.
 inline RecordBatch TakeAll(ReceiveLoop& loop) {
   RecordBatch all;
-  while (HandedBatch* batch = loop.records().Take()) {
+  while (ExchangedBatch* batch = loop.records().Take()) {
     const auto append = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };

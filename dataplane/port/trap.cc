@@ -33,7 +33,7 @@ std::string DescribeTrap(std::string_view port, const TrapReading& before,
       port);
 }
 
-std::string TrapWatch::Look(std::string_view port, const TrapReading& now) {
+std::string RdmaTrapDetector::Look(std::string_view port, const TrapReading& now) {
   if (told_) return {};
   const bool trapped = LooksTrapped(well_, now);
   told_ = trapped;

@@ -22,7 +22,7 @@ std::string DescribeTrap(std::string_view port, const TrapReading& before,
                          const TrapReading& after);
 
 // Looks at a port again and again.
-class TrapWatch {
+class RdmaTrapDetector {
  public:
   // The sentence above, when what came since it last looked all was well says so: once.
   std::string Look(std::string_view port, const TrapReading& now);

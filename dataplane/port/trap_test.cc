@@ -30,24 +30,24 @@ TEST(Trap, SurvivesCountersThatWereReset) {
   EXPECT_FALSE(LooksTrapped({.on_wire = 9'000, .delivered = 9'000}, {.on_wire = 5}));
 }
 
-TEST(TrapWatch, SeesAPortThatIsTrappedFromTheBeginning) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, SeesAPortThatIsTrappedFromTheBeginning) {
+  RdmaTrapDetector watch;
   EXPECT_THAT(watch.Look("p", {.on_wire = 600}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'200}), HasSubstr("1200 frames"));
   EXPECT_THAT(watch.Look("p", {.on_wire = 9'000}), IsEmpty()) << "said once";
 }
 
 // Somebody binds the RDMA driver while rocescope runs.
-TEST(TrapWatch, SeesAPortThatIsTrappedLater) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, SeesAPortThatIsTrappedLater) {
+  RdmaTrapDetector watch;
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'000'000, .delivered = 1'000'000}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'000'500, .delivered = 1'000'000}), IsEmpty());
   EXPECT_THAT(watch.Look("p", {.on_wire = 1'001'000, .delivered = 1'000'003}),
               HasSubstr("1000 frames, of which 3"));
 }
 
-TEST(TrapWatch, DoesNotTakeALullForOne) {
-  TrapWatch watch;
+TEST(RdmaTrapDetector, DoesNotTakeALullForOne) {
+  RdmaTrapDetector watch;
   for (uint64_t second = 1; second < 100; ++second) {
     EXPECT_THAT(watch.Look("p", {.on_wire = second * 300, .delivered = second * 300}), IsEmpty());
   }

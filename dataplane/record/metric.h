@@ -31,11 +31,11 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
 
 // name, kind, unit, sentence. NIC counters have the names that mlx5 gives them under hw_counters.
 #define ROCESCOPE_METRICS(ROW)                                                                     \
-  ROW(RxBytes, "rx_bytes", Counter, "octets", "received, without frame check sequences")           \
+  ROW(RxBytes, "rx_bytes", Counter, "bytes", "received, without frame check sequences")           \
   ROW(RxPackets, "rx_packets", Counter, "frames", "received")                                      \
   ROW(RxErrors, "rx_errors", Counter, "frames", "received broken")                                 \
   ROW(RxDiscards, "rx_discards", Counter, "frames", "received and dropped though they were whole") \
-  ROW(TxBytes, "tx_bytes", Counter, "octets", "sent, without frame check sequences")               \
+  ROW(TxBytes, "tx_bytes", Counter, "bytes", "sent, without frame check sequences")               \
   ROW(TxPackets, "tx_packets", Counter, "frames", "sent")                                          \
   ROW(TxErrors, "tx_errors", Counter, "frames", "not sent because of errors")                      \
   ROW(TxDiscards, "tx_discards", Counter, "frames", "dropped in front of the link")                \
@@ -50,10 +50,10 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
   ROW(PfcTxTime, "pfc_tx_time", Counter, "ns", "how long we stopped somebody")                     \
   ROW(PfcWatchdog, "pfc_watchdog", Counter, "events", "queues that a watchdog freed")              \
   ROW(EcnMarked, "ecn_marked", Counter, "packets", "marked congestion experienced here")           \
-  ROW(QueueBytes, "queue_bytes", Gauge, "octets", "in the egress queue now")                       \
-  ROW(QueueWatermark, "queue_watermark", Gauge, "octets",                                          \
+  ROW(QueueBytes, "queue_bytes", Gauge, "bytes", "in the egress queue now")                       \
+  ROW(QueueWatermark, "queue_watermark", Gauge, "bytes",                                          \
       "most in the egress queue since the last reading")                                           \
-  ROW(BufferWatermark, "buffer_watermark", Gauge, "octets",                                        \
+  ROW(BufferWatermark, "buffer_watermark", Gauge, "bytes",                                        \
       "most in the ingress buffer since the last reading")                                         \
   ROW(QueueDrops, "queue_drops", Counter, "frames", "dropped because the buffer was full")         \
   ROW(TtlDrops, "ttl_drops", Counter, "packets", "dropped because their TTL was used up")          \
@@ -75,8 +75,8 @@ enum class MetricKind : uint8_t { kCounter, kGauge };
   ROW(IcrcErrors, "rx_icrc_encapsulated", Counter, "packets", "received with a wrong iCRC")        \
   ROW(CpuBusy, "cpu_busy", Counter, "ms", "processors' time not spent idle or waiting")            \
   ROW(CpuIdle, "cpu_idle", Counter, "ms", "processors' time spent idle or waiting")                \
-  ROW(MemoryTotal, "memory_total", Gauge, "octets", "memory there is")                             \
-  ROW(MemoryFree, "memory_free", Gauge, "octets", "memory not in use")                             \
+  ROW(MemoryTotal, "memory_total", Gauge, "bytes", "memory there is")                             \
+  ROW(MemoryFree, "memory_free", Gauge, "bytes", "memory not in use")                             \
   ROW(GpuCount, "gpu_count", Gauge, "GPUs", "that the host has")                                   \
   ROW(GpuProcesses, "gpu_processes", Gauge, "processes", "that compute on them")                   \
   ROW(GpuBusy, "gpu_busy", Counter, "ms", "time with a kernel running")                            \

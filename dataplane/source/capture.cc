@@ -18,7 +18,7 @@ namespace {
 using Head = std::span<const uint8_t>;
 
 struct Magic {
-  std::string_view octets;
+  std::string_view bytes;
   std::string_view meaning;
 };
 
@@ -36,17 +36,17 @@ constexpr std::array kLibpcapMagics = {
 
 // What people offer instead, and what to do about it.
 constexpr std::array kForeignMagics = {
-    Magic{.octets = "BZh"sv, .meaning = "is compressed by bzip2: pipe it through `bzip2 -dc`"},
-    Magic{.octets = "\xfd"
+    Magic{.bytes = "BZh"sv, .meaning = "is compressed by bzip2: pipe it through `bzip2 -dc`"},
+    Magic{.bytes = "\xfd"
                     "7zXZ"sv,
           .meaning = "is compressed by xz: pipe it through `xz -dc`"},
-    Magic{.octets = "\x04\x22\x4d\x18"sv,
+    Magic{.bytes = "\x04\x22\x4d\x18"sv,
           .meaning = "is compressed by lz4: pipe it through `lz4 -dc`"},
-    Magic{.octets = "PK\x03\x04"sv, .meaning = "is a zip archive: unpack it first"},
-    Magic{.octets = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once first"},
-    Magic{.octets = "\x28\xb5\x2f\xfd"sv,
+    Magic{.bytes = "PK\x03\x04"sv, .meaning = "is a zip archive: unpack it first"},
+    Magic{.bytes = "\x1f\x8b"sv, .meaning = "is compressed twice: decompress it once first"},
+    Magic{.bytes = "\x28\xb5\x2f\xfd"sv,
           .meaning = "is compressed twice: decompress it once first"},
-    Magic{.octets = "snoop\0\0\0"sv,
+    Magic{.bytes = "snoop\0\0\0"sv,
           .meaning = "is a snoop capture: convert it with `editcap -F pcap IN OUT`"},
 };
 
@@ -58,7 +58,7 @@ bool BeginsWith(Head head, std::string_view magic) {
 
 Error NotACapture(Head head, const std::string& name) {
   for (const Magic& magic : kForeignMagics) {
-    if (BeginsWith(head, magic.octets)) {
+    if (BeginsWith(head, magic.bytes)) {
       return {.code = ErrorCode::kInvalidArgument,
               .message = fmt::format("{}: {}", name, magic.meaning)};
     }

@@ -271,14 +271,14 @@ size_t Damage(Bytes& file, std::mt19937& random) {
 // A file in pieces, each with some frames at its end: pcap records or pcapng blocks, or members of
 // a compressed file with ten records each. The header has none.
 struct Pieces {
-  std::vector<Bytes> octets;
+  std::vector<Bytes> bytes;
   size_t frames_each = 1;
 };
 
 Pieces PiecesOf(bool pcapng, Packing packing, const CaptureFormat& format,
                 std::span<const CapturedFrame> frames) {
-  Pieces pieces{.octets = {{}}, .frames_each = packing == Packing::kPlain ? 1u : 10u};
-  Bytes& header = pieces.octets[0];
+  Pieces pieces{.bytes = {{}}, .frames_each = packing == Packing::kPlain ? 1u : 10u};
+  Bytes& header = pieces.bytes[0];
   if (pcapng) {
     AppendPcapngHeader(header, format);
     AppendPcapngInterface(header, format);
@@ -295,7 +295,7 @@ Pieces PiecesOf(bool pcapng, Packing packing, const CaptureFormat& format,
         AppendPcapRecord(piece, format, frame.time_ns, frame.bytes, frame.original_length);
       }
     }
-    pieces.octets.push_back(Compress(packing, piece));
+    pieces.bytes.push_back(Compress(packing, piece));
   }
   return pieces;
 }
@@ -310,11 +310,11 @@ TEST(CaptureDamageTest, RandomDamageKeepsWhatIsBeforeItAndStaysBounded) {
     const auto packing = static_cast<Packing>(round / 4 % 3);
     const Pieces pieces = PiecesOf(round % 4 < 2, packing, {.big_endian = round % 2 == 0}, frames);
     Bytes file;
-    for (const Bytes& piece : pieces.octets) file.insert(file.end(), piece.begin(), piece.end());
+    for (const Bytes& piece : pieces.bytes) file.insert(file.end(), piece.begin(), piece.end());
     const size_t first_damage = Damage(file, random);
     size_t good = 0;
-    for (size_t i = 0, end = 0; i < pieces.octets.size(); ++i) {
-      end += pieces.octets[i].size();
+    for (size_t i = 0, end = 0; i < pieces.bytes.size(); ++i) {
+      end += pieces.bytes[i].size();
       if (end <= first_damage) good = i * pieces.frames_each;
     }
     const size_t size = file.size();

@@ -71,13 +71,13 @@ struct InterfaceReceiver::Handle {
   int64_t unit = 1;  // of tv_usec, in nanoseconds
   uint32_t snap = 0;
   uint16_t tap = 0;
-  std::vector<uint8_t> octets;
+  std::vector<uint8_t> bytes;
   std::array<RawFrame, kBatch> frames;
   size_t count = 0;
 
   // libpcap's frame may be gone when it delivers the next one, hence the copy.
   void Take(const pcap_pkthdr& header, const uint8_t* bytes) {
-    uint8_t* const to = octets.data() + count * snap;
+    uint8_t* const to = bytes.data() + count * snap;
     const uint32_t captured = std::min(header.caplen, snap);
     std::memcpy(to, bytes, captured);
     frames[count++] = {.bytes = {to, captured},
@@ -124,7 +124,7 @@ Result<std::unique_ptr<InterfaceReceiver>> InterfaceReceiver::Open(const Options
   handle->unit = in_nanoseconds ? 1 : 1000;
   handle->snap = options.snap;
   handle->tap = options.tap;
-  handle->octets.resize(kBatch * options.snap);
+  handle->bytes.resize(kBatch * options.snap);
   return std::unique_ptr<InterfaceReceiver>(new InterfaceReceiver(std::move(handle)));
 }
 

@@ -23,7 +23,7 @@ constexpr size_t kMinBlockSize = size_t{4} << 10;
 // the destination lies a few octets further into its page than the source does into its own, as it
 // did 32 octets behind a page's beginning for a file whose records begin at octet 24.
 struct alignas(4096) Page {
-  uint8_t octets[4096];
+  uint8_t bytes[4096];
 };
 constexpr size_t kSlack = (kMaxRecordSize + sizeof(Page) - 1) / sizeof(Page) * sizeof(Page);
 
@@ -69,7 +69,7 @@ class PcapReader final : public CaptureSource {
         block_size_(std::max(options.block_size, kMinBlockSize)),
         // Uninitialised: memory comes when it is used.
         pages_(new Page[(kSlack + block_size_ + sizeof(Page) - 1) / sizeof(Page)]),
-        buffer_(pages_[0].octets),
+        buffer_(pages_[0].bytes),
         begin_(kSlack),
         end_(kSlack) {}
 
@@ -201,10 +201,10 @@ class PcapReader final : public CaptureSource {
 };
 
 Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {
-  std::array<uint8_t, kFileHeaderSize> octets;
+  std::array<uint8_t, kFileHeaderSize> bytes;
   size_t have = 0;
-  while (have < octets.size()) {
-    auto count = stream.Read(std::span(octets).subspan(have));
+  while (have < bytes.size()) {
+    auto count = stream.Read(std::span(bytes).subspan(have));
     if (!count) return tl::unexpected(count.error());
     if (*count == 0) {
       return MakeError(ErrorCode::kInvalidArgument,
@@ -215,11 +215,11 @@ Result<FileHeader> ReadFileHeader(ByteStream& stream, const std::string& name) {
     have += *count;
   }
   FileHeader header;
-  header.swapped = !IsMagic(U32(octets.data(), false));
-  header.nanoseconds = U32(octets.data(), header.swapped) == kMagicNanoseconds;
+  header.swapped = !IsMagic(U32(bytes.data(), false));
+  header.nanoseconds = U32(bytes.data(), header.swapped) == kMagicNanoseconds;
   // Bytes 20 to 23, from the most significant bit: FCS length in units of 16 bits (4 bits, valid
   // if the F bit after them is set), reserved, link type (16 bits).
-  const uint32_t link = U32(octets.data() + 20, header.swapped);
+  const uint32_t link = U32(bytes.data() + 20, header.swapped);
   if ((link & 0x04000000) != 0) header.fcs_length = (link >> 28) * 2;
   auto link_type = LinkTypeFromNumber(static_cast<int>(link & 0xffff), name);
   if (!link_type) return tl::unexpected(link_type.error());

@@ -121,7 +121,7 @@ struct UdpReceiver::Sockets {
   std::vector<pollfd> polled;
   size_t next = 0;            // to be asked first
   bool may_hold_more = true;  // one of them
-  std::vector<uint8_t> octets = std::vector<uint8_t>(kBatch * kLongest);
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(kBatch * kLongest);
   std::array<std::array<uint8_t, kControl>, kBatch> controls{};
   std::array<iovec, kBatch> vectors{};
   std::array<mmsghdr, kBatch> messages{};
@@ -129,7 +129,7 @@ struct UdpReceiver::Sockets {
 
   Sockets() {
     for (size_t i = 0; i < kBatch; ++i) {
-      vectors[i] = {.iov_base = octets.data() + i * kLongest, .iov_len = kLongest};
+      vectors[i] = {.iov_base = bytes.data() + i * kLongest, .iov_len = kLongest};
       messages[i].msg_hdr.msg_iov = &vectors[i];
       messages[i].msg_hdr.msg_iovlen = 1;
       messages[i].msg_hdr.msg_control = controls[i].data();
@@ -182,7 +182,7 @@ std::span<RawFrame> UdpReceiver::Sockets::ReceiveFrom(size_t number) {
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
     const uint32_t length = messages[at].msg_len;
-    frames[at] = {.bytes = {octets.data() + at * kLongest, std::min<size_t>(length, kLongest)},
+    frames[at] = {.bytes = {bytes.data() + at * kLongest, std::min<size_t>(length, kLongest)},
                   .original_length = length,
                   .timestamp = TimeOf(messages[at].msg_hdr, socket),
                   .tap = static_cast<uint16_t>(number)};

@@ -37,11 +37,11 @@ std::optional<LinkType> LinkTypeOf(wire::IntInnerType type) {
 
 }  // namespace
 
-DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> octets,
+DropReason TelemetryReader::TakeIntReports(std::span<const uint8_t> bytes,
                                            const Datagram& datagram) {
   ++counters_.int_datagrams;
   Ledger& ledger = counters_.int_reports;
-  wire::ByteReader in(octets);
+  wire::ByteReader in(bytes);
   wire::IntReportGroupHeader group;
   Read(in, group);
   if (!in.ok() || group.version != 2) {

@@ -46,11 +46,11 @@ class IntReaderTest : public testing::Test {
     return room;
   }
 
-  void Take(const Bytes& datagram, bool cut = false, size_t octets = SIZE_MAX) {
+  void Take(const Bytes& datagram, bool cut = false, size_t bytes = SIZE_MAX) {
     DecodedFrame frame{};
     frame.kind = FrameKind::kIntReport;
     frame.cut = cut;
-    frame.telemetry = std::span(datagram).first(std::min(octets, datagram.size()));
+    frame.telemetry = std::span(datagram).first(std::min(bytes, datagram.size()));
     reader_.Take(frame, 4, kArrival, out_);
     EXPECT_TRUE(ledger().Balances());
   }

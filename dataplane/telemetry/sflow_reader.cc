@@ -50,9 +50,9 @@ bool ReadWord(std::span<const uint8_t> body, uint32_t& value) {
 
 }  // namespace
 
-DropReason TelemetryReader::TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram) {
+DropReason TelemetryReader::TakeSflow(std::span<const uint8_t> bytes, const Datagram& datagram) {
   ++counters_.sflow_datagrams.received;
-  const DropReason reason = WalkSflow(octets, datagram);
+  const DropReason reason = WalkSflow(bytes, datagram);
   if (reason == DropReason::kNone) {
     ++counters_.sflow_datagrams.decoded;
   } else {
@@ -61,9 +61,9 @@ DropReason TelemetryReader::TakeSflow(std::span<const uint8_t> octets, const Dat
   return reason;
 }
 
-DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> octets, const Datagram& datagram) {
+DropReason TelemetryReader::WalkSflow(std::span<const uint8_t> bytes, const Datagram& datagram) {
   const DropReason ended = datagram.cut ? DropReason::kTruncatedTelemetry : DropReason::kBadSflow;
-  wire::ByteReader in(octets);
+  wire::ByteReader in(bytes);
   wire::SflowDatagramHeader header;
   Read(in, header);
   if (!in.ok()) return ended;
@@ -199,7 +199,7 @@ void TelemetryReader::TakeHeader(std::span<const uint8_t> body, SampleRecord& sa
   sample.frame_length =
       header.frame_length - (ethernet ? std::min(kFcsSize, header.frame_length) : 0);
   if (const auto link_type = LinkTypeOf(header.protocol)) {
-    ReadPacket(*link_type, header.octets, sample.packet);
+    ReadPacket(*link_type, header.bytes, sample.packet);
   }
 }
 

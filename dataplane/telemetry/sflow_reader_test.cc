@@ -52,7 +52,7 @@ class SflowReaderTest : public testing::Test {
                       .Payload(1024)
                       .Snap(128)
                       .Build();
-  wire::SflowSampledHeader header_ = {.frame_length = 1106, .stripped = 4, .octets = packet_};
+  wire::SflowSampledHeader header_ = {.frame_length = 1106, .stripped = 4, .bytes = packet_};
   TelemetryReader reader_{{}};
   RecordBatch out_;
 };
@@ -219,8 +219,8 @@ TEST_F(SflowReaderTest, ASampleWhoseRecordsDoNotFitIsDroppedAlone) {
   const size_t end = writer.size();
   writer.BeginSample(wire::kSflowFlowSample, wire::SflowFlowSample{});
   writer.AddRecord(wire::kSflowSampledHeader, header_);
-  const std::span<const uint8_t> octets = writer.Finish();
-  Bytes datagram(octets.begin(), octets.end());
+  const std::span<const uint8_t> bytes = writer.Finish();
+  Bytes datagram(bytes.begin(), bytes.end());
   datagram[end - 5] = 200;  // the record's length
   Take(datagram);
   EXPECT_EQ(SamplesDropped(DropReason::kBadSflow), 1u);
@@ -230,8 +230,8 @@ TEST_F(SflowReaderTest, ASampleWhoseRecordsDoNotFitIsDroppedAlone) {
 
 TEST_F(SflowReaderTest, OtherVersionsAreDropped) {
   wire::SflowWriter writer = Begin();
-  const std::span<const uint8_t> octets = writer.Finish();
-  Bytes datagram(octets.begin(), octets.end());
+  const std::span<const uint8_t> bytes = writer.Finish();
+  Bytes datagram(bytes.begin(), bytes.end());
   datagram[3] = 4;
   Take(datagram);
   EXPECT_EQ(DatagramsDropped(DropReason::kBadSflow), 1u);

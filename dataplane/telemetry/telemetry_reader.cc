@@ -16,14 +16,14 @@ DropReason TelemetryReader::Take(const DecodedFrame& frame, TapId tap, Timestamp
   return TakeSflow(frame.telemetry, datagram);
 }
 
-bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> octets,
+bool TelemetryReader::ReadPacket(LinkType link_type, std::span<const uint8_t> bytes,
                                  TelemetryPacket& packet) {
   // Telemetry about telemetry is about no RoCE packet.
   const TelemetryPorts ports = {.int_reports = 0, .int_md = options_.ports.int_md, .sflow = 0};
-  const RawFrame raw = {.bytes = octets,
-                        .original_length = static_cast<uint32_t>(octets.size()),
+  const RawFrame raw = {.bytes = bytes,
+                        .original_length = static_cast<uint32_t>(bytes.size()),
                         .link_type = link_type};
-  packet.known = !octets.empty() && DecodeFrame(raw, packet_, ports) == DropReason::kNone &&
+  packet.known = !bytes.empty() && DecodeFrame(raw, packet_, ports) == DropReason::kNone &&
                  packet_.kind == FrameKind::kRoce;
   if (!packet.known) return false;
   packet.flow = {.source = packet_.source,

@@ -50,15 +50,15 @@ class TelemetryReader {
     RecordBatch& out;
   };
 
-  DropReason TakeIntReports(std::span<const uint8_t> octets, const Datagram& datagram);
+  DropReason TakeIntReports(std::span<const uint8_t> bytes, const Datagram& datagram);
   DropReason TakeReport(const wire::IntReportGroupHeader& group, wire::ByteReader& in,
                         const Datagram& datagram, bool& filtered);
   uint8_t AddStack(std::span<const uint8_t> stack, const HopRecord& like, uint8_t more,
                    const Datagram& datagram);
   void AddHop(HopRecord hop, const Datagram& datagram);
 
-  DropReason TakeSflow(std::span<const uint8_t> octets, const Datagram& datagram);
-  DropReason WalkSflow(std::span<const uint8_t> octets, const Datagram& datagram);
+  DropReason TakeSflow(std::span<const uint8_t> bytes, const Datagram& datagram);
+  DropReason WalkSflow(std::span<const uint8_t> bytes, const Datagram& datagram);
   DropReason TakeSample(uint32_t tag, std::span<const uint8_t> body, SampleRecord& sample,
                         const Datagram& datagram, bool& filtered);
   bool ReadFlowRecords(wire::ByteReader& in, uint32_t records, SampleRecord& sample);
@@ -67,7 +67,7 @@ class TelemetryReader {
                           const SampleRecord& sample, const Datagram& datagram);
 
   // Decodes the front of a packet that a report or sample holds; false if it is no RoCE.
-  bool ReadPacket(LinkType link_type, std::span<const uint8_t> octets, TelemetryPacket& packet);
+  bool ReadPacket(LinkType link_type, std::span<const uint8_t> bytes, TelemetryPacket& packet);
   bool Filters(const TelemetryPacket& packet) const;
   void Follow(SequenceFollower* follower, uint32_t sequence, uint32_t mask);
 

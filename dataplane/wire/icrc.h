@@ -19,8 +19,8 @@ uint32_t ComputeIcrc(std::span<const uint8_t> network_packet);
 
 // The four last octets carry the CRC with its least significant octet first, unlike every other
 // field.
-constexpr uint32_t ReadIcrc(std::span<const uint8_t> octets) {
-  return __builtin_bswap32(ByteReader(octets).U32());
+constexpr uint32_t ReadIcrc(std::span<const uint8_t> bytes) {
+  return __builtin_bswap32(ByteReader(bytes).U32());
 }
 constexpr void WriteIcrc(ByteWriter& out, uint32_t icrc) { out.U32(__builtin_bswap32(icrc)); }
 

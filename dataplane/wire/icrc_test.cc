@@ -134,11 +134,11 @@ TEST(Icrc, AnyCutGivesSomeNumber) {
 }
 
 TEST(Icrc, LiesOnTheWireLeastSignificantByteFirst) {
-  std::array<uint8_t, 4> octets{};
-  ByteWriter out(octets);
+  std::array<uint8_t, 4> bytes{};
+  ByteWriter out(bytes);
   WriteIcrc(out, 0x2a00fd82);
-  EXPECT_EQ(octets, (std::array<uint8_t, 4>{0x82, 0xfd, 0x00, 0x2a}));
-  EXPECT_EQ(ReadIcrc(octets), 0x2a00fd82u);
+  EXPECT_EQ(bytes, (std::array<uint8_t, 4>{0x82, 0xfd, 0x00, 0x2a}));
+  EXPECT_EQ(ReadIcrc(bytes), 0x2a00fd82u);
 }
 
 }  // namespace

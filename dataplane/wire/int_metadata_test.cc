@@ -110,7 +110,7 @@ TEST(IntHop, MatchesTheSpecification) {
 }
 
 TEST(IntHop, TakesAllOnesForNotAvailable) {
-  const std::vector<uint8_t> octets = {
+  const std::vector<uint8_t> bytes = {
       0xff, 0xff, 0xff, 0xff,                          // node ID
       0x00, 0x00, 0x00, 0x07,                          // hop latency
       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,  // ingress timestamp
@@ -118,7 +118,7 @@ TEST(IntHop, TakesAllOnesForNotAvailable) {
   };
   const IntMdHeader header = {
       .hop_words = 5, .instructions = kIntNodeId | kIntHopLatency | kIntIngressTimestamp | 0x0040};
-  ByteReader in(octets);
+  ByteReader in(bytes);
   IntMetadata hop;
   std::span<const uint8_t> domain;
   ReadIntHop(in, header, hop, domain);
@@ -128,7 +128,7 @@ TEST(IntHop, TakesAllOnesForNotAvailable) {
   std::array<uint8_t, 32> room{};
   ByteWriter out(room);
   WriteIntHop(out, header, hop);
-  EXPECT_EQ(std::vector<uint8_t>(room.begin(), room.begin() + out.offset()), octets);
+  EXPECT_EQ(std::vector<uint8_t>(room.begin(), room.begin() + out.offset()), bytes);
 }
 
 TEST(IntHop, IsRefusedWhereItsLengthCannotHoldWhatIsAskedFor) {

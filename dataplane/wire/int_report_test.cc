@@ -69,21 +69,21 @@ TEST(IntTlv, MatchesTheSpecification) {
 // The specification's first example: level 1 interfaces and queue occupancy of a TCP packet that
 // was cut behind its TCP header, 5 words of IP and 5 of TCP.
 Bytes FirstExample() {
-  Bytes octets = {
+  Bytes bytes = {
       0x14, 14,   2,    0x20,  // INT, IPv4; Report Length 14, MD Length 2, F
       0x50, 0x00, 0x00, 0x00,  // RepMdBits 1 and 3, Domain Specific ID
       0x00, 0x00, 0x00, 0x00,  // DSMdBits, DSMdstatus
       0x00, 0x07, 0x00, 0x09,  // ingress interface 7, egress interface 9
       0x02, 0x00, 0x10, 0x00,  // queue 2, occupancy 4096
   };
-  octets.push_back(0x45);
-  octets.resize(octets.size() + 39, 0xaa);
-  return octets;
+  bytes.push_back(0x45);
+  bytes.resize(bytes.size() + 39, 0xaa);
+  return bytes;
 }
 
 TEST(IntReport, ReadsTheSpecificationsFirstExample) {
-  const Bytes octets = FirstExample();
-  ByteReader in(octets);
+  const Bytes bytes = FirstExample();
+  ByteReader in(bytes);
   IntReport report;
   ASSERT_EQ(ReadIntReport(in, report), IntReportFault::kNone);
   EXPECT_EQ(in.remaining(), 0u);
@@ -100,7 +100,7 @@ TEST(IntReport, ReadsTheSpecificationsFirstExample) {
 }
 
 TEST(IntReport, WritesTheSpecificationsFirstExample) {
-  const Bytes octets = FirstExample();
+  const Bytes bytes = FirstExample();
   IntReport report;
   report.header = {.inner_type = kIntInnerIpv4, .tracked = true};
   report.main.metadata_bits = kIntPorts | kIntQueue;
@@ -109,11 +109,11 @@ TEST(IntReport, WritesTheSpecificationsFirstExample) {
                      .egress_port = 9,
                      .queue_id = 2,
                      .queue_occupancy = 4096};
-  report.inner = std::span(octets).last(40);
+  report.inner = std::span(bytes).last(40);
   std::array<uint8_t, 128> room{};
   ByteWriter out(room);
   ASSERT_TRUE(WriteIntReport(out, report));
-  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
+  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), bytes);
 }
 
 TEST(IntReport, FillsTheLastWordOfTheInnerPacket) {
@@ -129,13 +129,13 @@ TEST(IntReport, FillsTheLastWordOfTheInnerPacket) {
 }
 
 TEST(IntReport, TellsQueueAndReasonOfADrop) {
-  const Bytes octets = {
+  const Bytes bytes = {
       0x10, 5,    3,    0x80,                          // INT, no inner; 5 words, MD 3, D
       0x08, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // bits 4 and 15
       0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2a,  // ingress timestamp
       0x04, 0x4d, 0x00, 0x00,                          // queue 4, reason 77, padding
   };
-  ByteReader in(octets);
+  ByteReader in(bytes);
   IntReport report;
   ASSERT_EQ(ReadIntReport(in, report), IntReportFault::kNone);
   EXPECT_TRUE(report.header.dropped);
@@ -146,12 +146,12 @@ TEST(IntReport, TellsQueueAndReasonOfADrop) {
   std::array<uint8_t, 64> room{};
   ByteWriter out(room);
   ASSERT_TRUE(WriteIntReport(out, report));
-  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), octets);
+  EXPECT_EQ(Bytes(room.begin(), room.begin() + out.offset()), bytes);
 }
 
 // The specification's second example: domain specific metadata, and TLVs inside.
 TEST(IntReport, FindsThePacketBehindOtherTlvs) {
-  const Bytes octets = {
+  const Bytes bytes = {
       0x11, 9,    3,    0x20,  // INT, TLV; 9 words, MD 3
       0x50, 0x00, 0x54, 0x53,  // bits 1 and 3, domain
       0x80, 0x00, 0x00, 0x00,  // DSMdBits: the first
@@ -163,7 +163,7 @@ TEST(IntReport, FindsThePacketBehindOtherTlvs) {
       0x20, 0x01, 0x00, 0x00,  // TLV: IPv4, 1 word
       0x45, 0x00, 0x00, 0x14,  //
   };
-  ByteReader in(octets);
+  ByteReader in(bytes);
   IntReport report;
   ASSERT_EQ(ReadIntReport(in, report), IntReportFault::kNone);
   EXPECT_EQ(report.domain_metadata.size(), 4u);
@@ -181,9 +181,9 @@ TEST(IntReport, TellsCutReportsFromWrongOnes) {
     EXPECT_EQ(ReadIntReport(in, report), IntReportFault::kTruncated) << size;
   }
   const auto fault_with = [&](size_t at, uint8_t value) {
-    Bytes octets = whole;
-    octets[at] = value;
-    ByteReader in(octets);
+    Bytes bytes = whole;
+    bytes[at] = value;
+    ByteReader in(bytes);
     IntReport report;
     return ReadIntReport(in, report);
   };

@@ -16,8 +16,8 @@ using Data = std::vector<uint8_t>;
 // The 232 octets of CM data with some of them set: {offset, octets}.
 Data CmData(std::initializer_list<std::pair<size_t, Data>> fields) {
   Data data(232);
-  for (const auto& [offset, octets] : fields) {
-    std::copy(octets.begin(), octets.end(), data.begin() + static_cast<std::ptrdiff_t>(offset));
+  for (const auto& [offset, bytes] : fields) {
+    std::copy(bytes.begin(), bytes.end(), data.begin() + static_cast<std::ptrdiff_t>(offset));
   }
   return data;
 }

@@ -89,8 +89,8 @@ TEST(Erspan3, MatchesTheDraft) {
 
 TEST(Erspan3, KeepsEachFlagInItsOwnBit) {
   const auto last = [](const Erspan3Header& header) {
-    const std::vector<uint8_t> octets = test::Encoded(header);
-    return octets.at(10) << 8 | octets.at(11);
+    const std::vector<uint8_t> bytes = test::Encoded(header);
+    return bytes.at(10) << 8 | bytes.at(11);
   };
   EXPECT_EQ(last({.ethernet_payload = true}), 0x8000);
   EXPECT_EQ(last({.ethernet_payload = false, .egress = true}), 0x0008);

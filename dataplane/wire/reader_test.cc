@@ -42,31 +42,31 @@ TEST(ByteReader, SkipsAndLendsNoMoreThanIsThere) {
 }
 
 TEST(ByteWriter, PutsTheMostSignificantByteFirst) {
-  std::array<uint8_t, 18> octets{};
-  ByteWriter out(octets);
+  std::array<uint8_t, 18> bytes{};
+  ByteWriter out(bytes);
   out.U8(0x01);
   out.U16(0x0203);
   out.U24(0x040506);
   out.U32(0x0708090a);
   out.U64(0x0b0c0d0e0f101112);
   EXPECT_TRUE(out.ok());
-  EXPECT_EQ(octets, kBytes);
+  EXPECT_EQ(bytes, kBytes);
 }
 
 TEST(ByteWriter, DropsAWritePastTheEnd) {
-  std::array<uint8_t, 3> octets = {7, 7, 7};
-  ByteWriter out(octets);
+  std::array<uint8_t, 3> bytes = {7, 7, 7};
+  ByteWriter out(bytes);
   out.U32(0x01020304);
   EXPECT_FALSE(out.ok());
-  EXPECT_EQ(octets, (std::array<uint8_t, 3>{7, 7, 7}));
+  EXPECT_EQ(bytes, (std::array<uint8_t, 3>{7, 7, 7}));
 }
 
 TEST(ByteWriter, CopiesAndClears) {
-  std::array<uint8_t, 4> octets = {7, 7, 7, 7};
-  ByteWriter out(octets);
+  std::array<uint8_t, 4> bytes = {7, 7, 7, 7};
+  ByteWriter out(bytes);
   out.Bytes(std::span(kBytes).first(2));
   out.Zeros(1);
-  EXPECT_EQ(octets, (std::array<uint8_t, 4>{1, 2, 0, 7}));
+  EXPECT_EQ(bytes, (std::array<uint8_t, 4>{1, 2, 0, 7}));
   EXPECT_EQ(out.offset(), 3u);
 }
 

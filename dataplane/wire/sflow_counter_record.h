@@ -162,9 +162,9 @@ namespace internal {
 
 inline void ReadText(ByteReader& in, std::string_view& text) {
   const size_t length = in.U32();
-  const std::span<const uint8_t> octets = in.Bytes(length);
-  text = {reinterpret_cast<const char*>(octets.data()), octets.size()};
-  in.Skip((4 - octets.size() % 4) % 4);
+  const std::span<const uint8_t> bytes = in.Bytes(length);
+  text = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  in.Skip((4 - bytes.size() % 4) % 4);
 }
 constexpr void WriteText(ByteWriter& out, std::string_view text) {
   out.U32(static_cast<uint32_t>(text.size()));

@@ -36,7 +36,7 @@ struct SflowSampledHeader {
   uint32_t protocol = kSflowHeaderEthernet;
   uint32_t frame_length = 0;  // on the wire; of Ethernet with the frame check sequence
   uint32_t stripped = 0;      // octets that the agent took off, the frame check sequence among them
-  std::span<const uint8_t> octets;
+  std::span<const uint8_t> bytes;
 };
 
 constexpr void Read(ByteReader& in, SflowSampledHeader& h) {
@@ -44,15 +44,15 @@ constexpr void Read(ByteReader& in, SflowSampledHeader& h) {
   h.frame_length = in.U32();
   h.stripped = in.U32();
   // The padding may be missing: whoever writes a record of odd length says its length by its block.
-  h.octets = in.Bytes(in.U32());
+  h.bytes = in.Bytes(in.U32());
 }
 constexpr void Write(ByteWriter& out, const SflowSampledHeader& h) {
   out.U32(h.protocol);
   out.U32(h.frame_length);
   out.U32(h.stripped);
-  out.U32(static_cast<uint32_t>(h.octets.size()));
-  out.Bytes(h.octets);
-  out.Zeros((4 - h.octets.size() % 4) % 4);
+  out.U32(static_cast<uint32_t>(h.bytes.size()));
+  out.Bytes(h.bytes);
+  out.Zeros((4 - h.bytes.size() % 4) % 4);
 }
 static_assert(EncodedSize<SflowSampledHeader>() == SflowSampledHeader::kSize);
 

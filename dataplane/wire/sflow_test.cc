@@ -43,19 +43,19 @@ TEST(SflowDatagram, MatchesTheSpecification) {
 
 TEST(SflowDatagram, TakesIpv6AgentsAndRefusesOthers) {
   SflowDatagramHeader header = {.agent = *ParseIpAddress("fd00::5")};
-  Bytes octets = Encoded(header);
-  EXPECT_EQ(octets.size(), SflowDatagramHeader::kSize + 12);
-  EXPECT_EQ(octets[7], 2u);
-  EXPECT_EQ(test::Decoded<SflowDatagramHeader>(octets).agent, header.agent);
-  octets[7] = 3;
-  ByteReader in(octets);
+  Bytes bytes = Encoded(header);
+  EXPECT_EQ(bytes.size(), SflowDatagramHeader::kSize + 12);
+  EXPECT_EQ(bytes[7], 2u);
+  EXPECT_EQ(test::Decoded<SflowDatagramHeader>(bytes).agent, header.agent);
+  bytes[7] = 3;
+  ByteReader in(bytes);
   Read(in, header);
   EXPECT_FALSE(in.ok());
 }
 
 TEST(SflowDatagram, OfAnotherVersionSaysItsVersionAlone) {
-  const Bytes octets = {0x00, 0x00, 0x00, 0x04, 0xff, 0xff, 0xff, 0xff};
-  ByteReader in(octets);
+  const Bytes bytes = {0x00, 0x00, 0x00, 0x04, 0xff, 0xff, 0xff, 0xff};
+  ByteReader in(bytes);
   SflowDatagramHeader header;
   Read(in, header);
   EXPECT_TRUE(in.ok());
@@ -90,11 +90,11 @@ TEST(SflowFlowSample, HasRoomForLargeNumbersWhereItIsExpanded) {
   SflowFlowSample sample = kFlow;
   sample.expanded = true;
   sample.source.index = 0x0a000001;  // more than 24 bits
-  const Bytes octets = Encoded(sample);
-  ASSERT_EQ(octets.size(), SflowFlowSample::kExpandedSize);
-  EXPECT_EQ(Bytes(octets.begin() + 4, octets.begin() + 12), (Bytes{0, 0, 0, 0, 0x0a, 0, 0, 1}));
-  EXPECT_EQ(Bytes(octets.end() - 12, octets.end() - 4), (Bytes{0, 0, 0, 2, 0, 0, 0, 5}));
-  ByteReader in(octets);
+  const Bytes bytes = Encoded(sample);
+  ASSERT_EQ(bytes.size(), SflowFlowSample::kExpandedSize);
+  EXPECT_EQ(Bytes(bytes.begin() + 4, bytes.begin() + 12), (Bytes{0, 0, 0, 0, 0x0a, 0, 0, 1}));
+  EXPECT_EQ(Bytes(bytes.end() - 12, bytes.end() - 4), (Bytes{0, 0, 0, 2, 0, 0, 0, 5}));
+  ByteReader in(bytes);
   SflowFlowSample read = {.expanded = true};
   Read(in, read);
   EXPECT_EQ(read.source.index, 0x0a000001u);
@@ -145,14 +145,14 @@ TEST(SflowSampledHeader, MatchesTheSpecification) {
       0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x00, 0x00,  // header, padded
   };
   const Bytes front = {1, 2, 3, 4, 5, 6};
-  EXPECT_EQ(Encoded(SflowSampledHeader{.frame_length = 1518, .stripped = 4, .octets = front}),
+  EXPECT_EQ(Encoded(SflowSampledHeader{.frame_length = 1518, .stripped = 4, .bytes = front}),
             golden);
   ByteReader in(golden);
   SflowSampledHeader header;
   Read(in, header);
   EXPECT_TRUE(in.ok());
   EXPECT_EQ(header.frame_length, 1518u);
-  EXPECT_EQ(Bytes(header.octets.begin(), header.octets.end()), front);
+  EXPECT_EQ(Bytes(header.bytes.begin(), header.bytes.end()), front);
 }
 
 TEST(SflowFlowRecords, MatchTheSpecification) {
@@ -207,11 +207,11 @@ TEST(SflowCounterRecords, HaveTheWidthsOfTheSpecification) {
 TEST(SflowInterfaceRecord, HasItsFieldsInTheOrderOfTheSpecification) {
   SflowInterfaceRecord record = {.index = 17, .in_octets = 1ull << 40, .in_discards = 5};
   record.out_octets = 3;
-  const Bytes octets = Encoded(record);
-  EXPECT_EQ(octets[3], 17u) << "ifIndex";
-  EXPECT_EQ(octets[26], 1u) << "ifInOctets at 24";
-  EXPECT_EQ(octets[47], 5u) << "ifInDiscards at 44";
-  EXPECT_EQ(octets[63], 3u) << "ifOutOctets at 56";
+  const Bytes bytes = Encoded(record);
+  EXPECT_EQ(bytes[3], 17u) << "ifIndex";
+  EXPECT_EQ(bytes[26], 1u) << "ifInOctets at 24";
+  EXPECT_EQ(bytes[47], 5u) << "ifInDiscards at 44";
+  EXPECT_EQ(bytes[63], 3u) << "ifOutOctets at 56";
 }
 
 TEST(SflowHostRecord, MatchesTheSpecification) {
@@ -249,7 +249,7 @@ TEST(SflowWriter, WorksOutNumbersAndLengths) {
   std::array<uint8_t, 256> room{};
   SflowWriter writer(room, {.agent = IpAddress::FromV4(1), .sequence = 7});
   writer.BeginSample(kSflowExpandedFlowSample, SflowFlowSample{.expanded = true});
-  writer.AddRecord(kSflowSampledHeader, SflowSampledHeader{.octets = front});
+  writer.AddRecord(kSflowSampledHeader, SflowSampledHeader{.bytes = front});
   writer.AddRecord(kSflowQueueDepth, SflowWordRecord{.value = 4096});
   writer.BeginSample(kSflowCounterSample, SflowCounterSample{});
   ByteReader in(writer.Finish());

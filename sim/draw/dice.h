@@ -15,9 +15,9 @@
 
 namespace rocescope::sim {
 
-class Dice {
+class RandomSource {
  public:
-  Dice(uint64_t seed, std::string_view purpose, uint64_t number) : random_(seed, purpose, number) {}
+  RandomSource(uint64_t seed, std::string_view purpose, uint64_t number) : random_(seed, purpose, number) {}
 
   bool Chance(double probability) { return random_.Chance(probability); }
   // Both ends included.

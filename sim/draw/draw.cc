@@ -28,7 +28,7 @@ uint64_t ControlsAmong(double share, uint64_t scenarios) {
 FaultKind StratifiedKind(uint64_t seed, uint64_t fault) {
   std::vector<FaultKind> kinds;
   for (size_t i = 0; i < kFaultKinds; ++i) kinds.push_back(static_cast<FaultKind>(i));
-  Dice dice(seed, "round", fault / kFaultKinds);
+  RandomSource dice(seed, "round", fault / kFaultKinds);
   dice.Shuffle(kinds);
   return kinds[fault % kFaultKinds];
 }
@@ -40,7 +40,7 @@ std::optional<FaultKind> KindOf(const DrawOptions& options, uint32_t number) {
   if (ControlsAmong(options.healthy, number) > before) return std::nullopt;
   const uint64_t fault = number - 1 - before;
   if (options.stratified) return StratifiedKind(options.seed, fault);
-  Dice dice(options.seed, "kind", number);
+  RandomSource dice(options.seed, "kind", number);
   const auto& weights = options.priors.kinds;
   return static_cast<FaultKind>(dice.Weighted(std::vector<double>(weights.begin(), weights.end())));
 }
@@ -51,8 +51,8 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
   const WorkloadNeeds needs = kind ? NeedsOf(*kind) : WorkloadNeeds{};
   Outline outline;
   outline.name = fmt::format("{:04}-{}", number, what);
-  Dice fabrics(options.seed, "fabric", number);
-  Dice logs(options.seed, "log", number);
+  RandomSource fabrics(options.seed, "fabric", number);
+  RandomSource logs(options.seed, "log", number);
   const auto releases = NcclReleases();
   outline.nccl = fmt::format("2.{}", releases[logs.Between(0, releases.size() - 1)].minor);
   for (uint64_t attempt = 0; attempt < kMaxAttempts; ++attempt) {
@@ -62,13 +62,13 @@ Result<DrawnScenario> DrawScenario(const DrawOptions& options, uint32_t number) 
     auto fabric = topology::Generate(outline.fabric);
     if (!fabric) return tl::unexpected(fabric.error());
     outline.fault.reset();
-    Dice workloads(seed, "workload", 0);
+    RandomSource workloads(seed, "workload", 0);
     DrawWorkload(*fabric, needs, workloads, outline);
     outline.about = fmt::format("{}: {}.", what, outline.about);
     if (kind) {
       const auto traffic = Traffic::Of(outline, WriteOutline(outline, *fabric));
       if (!traffic) return tl::unexpected(traffic.error());
-      Dice faults(seed, "fault", 0);
+      RandomSource faults(seed, "fault", 0);
       const Scene scene = {
           .fabric = *fabric, .outline = outline, .traffic = *traffic, .priors = options.priors};
       FaultOptions fault;

@@ -157,7 +157,7 @@ TEST(LossRateTest, IsLiftedWhereItCouldNotShow) {
 // Each bucket by its share, within four standard deviations of a binomial.
 TEST(LossRateTest, ComesFromTheBucketsByTheirShares) {
   const std::vector<Priors::LossRates> rates = {{1e-5, 1e-4, 1}, {1e-4, 1e-3, 3}};
-  Dice dice(1, "test", 0);
+  RandomSource dice(1, "test", 0);
   constexpr double kCount = 10'000;
   double low = 0;
   for (int i = 0; i < kCount; ++i) {

@@ -18,7 +18,7 @@ using topology::PortIndex;
 // One fault being drawn.
 class Drawer {
  public:
-  Drawer(const Scene& scene, Dice& dice, FaultOptions& fault)
+  Drawer(const Scene& scene, RandomSource& dice, FaultOptions& fault)
       : scene_(scene), dice_(dice), fault_(fault) {}
 
   // Behind a third of the run, which shows what is healthy; half of the faults last to its end.
@@ -181,7 +181,7 @@ class Drawer {
   }
 
   const Scene& scene_;
-  Dice& dice_;
+  RandomSource& dice_;
   FaultOptions& fault_;
   double frames_ = 0;  // that would pass the place while the fault lasts
 };
@@ -309,7 +309,7 @@ static_assert(
 
 WorkloadNeeds NeedsOf(FaultKind kind) { return kRules[static_cast<size_t>(kind)].needs; }
 
-bool DrawFault(FaultKind kind, const Scene& scene, Dice& dice, FaultOptions& fault) {
+bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault) {
   fault = {.kind = kind};
   if (scene.traffic.flows().empty()) return false;
   Drawer drawer(scene, dice, fault);

@@ -20,6 +20,6 @@ struct Scene {
   const Priors& priors;
 };
 // False: nothing here has a place for it.
-bool DrawFault(FaultKind kind, const Scene& scene, Dice& dice, FaultOptions& fault);
+bool DrawFault(FaultKind kind, const Scene& scene, RandomSource& dice, FaultOptions& fault);
 
 }  // namespace rocescope::sim

@@ -5,7 +5,7 @@
 
 namespace rocescope::sim {
 
-double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice) {
+double DrawLossRate(const std::vector<Priors::LossRates>& rates, RandomSource& dice) {
   std::vector<double> shares;
   shares.reserve(rates.size());
   for (const Priors::LossRates& bucket : rates) shares.push_back(bucket.share);

@@ -10,7 +10,7 @@
 namespace rocescope::sim {
 
 // As in life: a bucket by its share, and each rate in it as likely by its logarithm.
-double DrawLossRate(const std::vector<Priors::LossRates>& rates, Dice& dice);
+double DrawLossRate(const std::vector<Priors::LossRates>& rates, RandomSource& dice);
 
 // `rate`, or more where it could not show. A link that loses one frame in 100,000 loses none of the
 // 30,000 that a full one at 100 Gb/s carries in 10 ms at an MTU of 4096, and so would be a healthy

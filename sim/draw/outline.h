@@ -20,7 +20,7 @@ struct Outline {
   struct Phase {
     std::string name;
     CollectiveKind collective = CollectiveKind::kRing;
-    uint64_t octets = 0;
+    uint64_t bytes = 0;
     SimTime compute = 0;
     bool rails = false;                         // groups: the ranks of a rail; else those below
     std::vector<std::vector<uint32_t>> groups;  // of ranks; empty: one of all

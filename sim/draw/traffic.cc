@@ -18,7 +18,7 @@ Result<Volumes> VolumesOf(CollectiveOptions options, const std::vector<uint32_t>
   if (!plan) return tl::unexpected(plan.error());
   Volumes volumes;
   for (const Plan::Transfer& transfer : plan->transfers()) {
-    volumes[{members[transfer.from], members[transfer.to]}] += transfer.octets;
+    volumes[{members[transfer.from], members[transfer.to]}] += transfer.bytes;
   }
   return volumes;
 }

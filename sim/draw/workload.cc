@@ -33,7 +33,7 @@ constexpr Pattern kPatterns[] = {{"ring", 2},     {"tree", 2},   {"all_to_all", 
 // What a phase costs each rank at most: octets sent in octets of its buffer, and steps that wait
 // for each other.
 struct Cost {
-  double octets;
+  double bytes;
   uint32_t steps;
 };
 Cost CostOf(CollectiveKind kind, uint32_t ranks) {
@@ -60,7 +60,7 @@ Cost CostOf(CollectiveKind kind, uint32_t ranks) {
 
 class JobDrawer {
  public:
-  JobDrawer(Outline::Job& job, Dice& dice) : job_(job), dice_(dice) {}
+  JobDrawer(Outline::Job& job, RandomSource& dice) : job_(job), dice_(dice) {}
 
   void Draw() {
     const auto hosts = static_cast<uint32_t>(job_.hosts.size());
@@ -105,12 +105,12 @@ class JobDrawer {
  private:
   void Add(std::string name, CollectiveKind kind, double share, bool rails, uint32_t ranks) {
     const Cost cost = CostOf(kind, ranks);
-    const double octets = static_cast<double>(wire_) / kMicrosecond * kBytesPerMicrosecond * share;
+    const double bytes = static_cast<double>(wire_) / kMicrosecond * kBytesPerMicrosecond * share;
     constexpr double kGrain = 4096;
     job_.phases.push_back(
         {.name = std::move(name),
          .collective = kind,
-         .octets = static_cast<uint64_t>(std::ceil(octets / cost.octets / kGrain) * kGrain),
+         .bytes = static_cast<uint64_t>(std::ceil(bytes / cost.bytes / kGrain) * kGrain),
          .rails = rails});
     waiting_ += cost.steps * kStep;
   }
@@ -152,13 +152,13 @@ class JobDrawer {
   }
 
   Outline::Job& job_;
-  Dice& dice_;
+  RandomSource& dice_;
   SimTime wire_ = 0;     // what an iteration's data takes on an idle link
   SimTime waiting_ = 0;  // for one another
 };
 
 // Which hosts each job has: side by side, or as a busy scheduler deals them out. Some stay idle.
-std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Dice& dice) {
+std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, RandomSource& dice) {
   const uint64_t idle = dice.Between(1, std::max(1u, hosts / 4));
   const uint64_t busy = hosts - idle;
   const uint64_t fewest = (busy + kMaxJobHosts - 1) / kMaxJobHosts;
@@ -179,7 +179,7 @@ std::vector<std::vector<uint32_t>> Allocate(uint32_t hosts, bool interleaved, Di
 }
 
 // Two or three hosts send to a NIC, more together than its link takes.
-void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic, Dice& dice,
+void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to_nic, RandomSource& dice,
                     Outline& outline) {
   Outline::Stream stream;
   stream.to_host = to_host;
@@ -195,7 +195,7 @@ void DrawCongestion(uint32_t hosts, uint32_t nics, uint32_t to_host, uint32_t to
   }
 }
 
-void DrawStream(uint32_t hosts, uint32_t nics, Dice& dice, Outline& outline) {
+void DrawStream(uint32_t hosts, uint32_t nics, RandomSource& dice, Outline& outline) {
   Outline::Stream stream;
   stream.from_host = static_cast<uint32_t>(dice.Between(0, hosts - 1));
   stream.to_host = static_cast<uint32_t>((stream.from_host + dice.Between(1, hosts - 1)) % hosts);
@@ -208,27 +208,27 @@ void DrawStream(uint32_t hosts, uint32_t nics, Dice& dice, Outline& outline) {
 
 // Senders that wait for nothing, and switches that pause at once; at the usual alpha, buffers of so
 // small a fabric would still take what comes.
-void DrawFullBuffers(uint32_t hosts, Dice& dice, Outline& outline) {
+void DrawFullBuffers(uint32_t hosts, RandomSource& dice, Outline& outline) {
   outline.alpha = 1.0 / 32;
   Outline::Job job = {.name = "job1", .gpus = 1};
   for (uint32_t host = 0; host < hosts; ++host) job.hosts.push_back(host);
   job.queue_pairs = static_cast<uint32_t>(dice.Between(1, 4));
   constexpr uint64_t kGrain = 4096;
-  const uint64_t octets = dice.Between(3u << 20, 5u << 20) / kGrain * kGrain;
+  const uint64_t bytes = dice.Between(3u << 20, 5u << 20) / kGrain * kGrain;
   job.phases.push_back({.name = "ep",
                         .collective = CollectiveKind::kAllToAll,
-                        .octets = octets,
+                        .bytes = bytes,
                         .compute = dice.Time(300 * kMicrosecond, 500 * kMicrosecond)});
   // Twice what the data takes on an idle link: leaves have half the links up that they have down.
   job.period =
       job.phases[0].compute +
-      2 * static_cast<SimTime>(static_cast<double>(octets) / kBytesPerMicrosecond) * kMicrosecond;
+      2 * static_cast<SimTime>(static_cast<double>(bytes) / kBytesPerMicrosecond) * kMicrosecond;
   outline.jobs.push_back(std::move(job));
 }
 
 }  // namespace
 
-topology::Blueprint DrawNarrowFabric(Dice& dice) {
+topology::Blueprint DrawNarrowFabric(RandomSource& dice) {
   topology::Blueprint plan;
   plan.host_delay = plan.fabric_delay = nanoseconds(dice.Chance(0.5) ? 500 : 1000);
   plan.leaves = static_cast<uint32_t>(dice.Between(4, 6));
@@ -237,7 +237,7 @@ topology::Blueprint DrawNarrowFabric(Dice& dice) {
   return plan;
 }
 
-topology::Blueprint DrawFabric(Dice& dice) {
+topology::Blueprint DrawFabric(RandomSource& dice) {
   topology::Blueprint plan;
   plan.host_delay = plan.fabric_delay = nanoseconds(dice.Chance(0.5) ? 500 : 1000);
   const uint64_t shape = dice.Between(0, 2);
@@ -260,7 +260,7 @@ topology::Blueprint DrawFabric(Dice& dice) {
   return plan;
 }
 
-void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Dice& dice,
+void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, RandomSource& dice,
                   Outline& outline) {
   outline.jobs.clear();
   outline.streams.clear();

@@ -9,9 +9,9 @@ namespace rocescope::sim {
 
 // Of 64 or 128 GPUs: leaf and spine with hosts in racks, the same rail-optimised, or a fat tree of
 // three tiers with k = 8.
-topology::Blueprint DrawFabric(Dice& dice);
+topology::Blueprint DrawFabric(RandomSource& dice);
 // A small one, in which pauses can close a loop: four to six leaves below two spines.
-topology::Blueprint DrawNarrowFabric(Dice& dice);
+topology::Blueprint DrawNarrowFabric(RandomSource& dice);
 
 struct WorkloadNeeds {
   uint32_t least_queue_pairs = 1;  // of each connection: 1 to 4
@@ -24,7 +24,7 @@ struct WorkloadNeeds {
 // One to six jobs of all collectives, background streams, and how long the run is: each job has
 // time for more than kIterations. Jobs send for about a fifth of the time. Needs the outline's
 // fabric, generated.
-void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, Dice& dice,
+void DrawWorkload(const topology::Fabric& fabric, const WorkloadNeeds& needs, RandomSource& dice,
                   Outline& outline);
 inline constexpr uint32_t kIterations = 20;
 

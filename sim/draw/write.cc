@@ -78,7 +78,7 @@ class Writer {
     Add("    phases:\n");
     for (const Outline::Phase& phase : job.phases) {
       Add("      - {{name: {}, collective: {}, size: {}, compute: {}", phase.name,
-          NameOf(phase.collective), phase.octets, Text(phase.compute));
+          NameOf(phase.collective), phase.bytes, Text(phase.compute));
       if (phase.rails) Add(", groups: rails");
       if (!phase.groups.empty()) {
         Add(",\n         groups: [");

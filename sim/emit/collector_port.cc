@@ -22,7 +22,7 @@ std::span<uint8_t> CollectorPort::Begin(SimTime now, uint32_t length) {
   arrival_ = WallTime(busy_until_);
   length_ = length;
   ++counts_.frames;
-  counts_.octets += length;
+  counts_.bytes += length;
   return sink_.Room();
 }
 

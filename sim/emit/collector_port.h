@@ -27,7 +27,7 @@ class CollectorPort {
  public:
   struct Counts {
     uint64_t frames = 0;  // that came
-    uint64_t octets = 0;  // of them, without FCS, before they were cut for the file
+    uint64_t bytes = 0;  // of them, without FCS, before they were cut for the file
     uint64_t lost = 0;    // frames
   };
 

@@ -46,7 +46,7 @@ TEST(CollectorPort, AQueueOfTwoFramesLosesTheFourthAtOnce) {
   EXPECT_TRUE(Send(port, kMicrosecond));  // one has left meanwhile
   EXPECT_EQ(port.counts().frames, 4u);
   EXPECT_EQ(port.counts().lost, 1u);
-  EXPECT_EQ(port.counts().octets, 4u * 1226);
+  EXPECT_EQ(port.counts().bytes, 4u * 1226);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(CounterLogTest, ReadsPortsAndNicsAtOnceAndAfterEachPeriod) {
 
 TEST_F(CounterLogTest, TellsOfCongestionByPriority) {
   NetworkOptions options;
-  options.switches.buffer.octets = 400'000;
+  options.switches.buffer.bytes = 400'000;
   options.switches.ecn = {.minimum = 20'000, .maximum = 60'000};
   Start(options);
   star_->Write(0, 2, 1'000'000);

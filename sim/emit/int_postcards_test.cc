@@ -82,19 +82,19 @@ TEST_F(IntPostcardsTest, TellsHowLongAFrameStayedAndWhatItLeftBehind) {
   star_.Write(0, 2, 400'000);
   star_.Write(1, 2, 400'000);
   uint32_t latency = 0;
-  uint32_t octets = 0;
+  uint32_t bytes = 0;
   bool congested = false;
   for (const Postcard& card : Run({.shift = 0, .congested_bytes = 50'000})) {
     latency = std::max(latency, card.report.metadata.hop_latency);
-    octets = std::max(octets, card.report.metadata.queue_occupancy);
+    bytes = std::max(bytes, card.report.metadata.queue_occupancy);
     EXPECT_EQ(card.report.header.congested, card.report.metadata.queue_occupancy > 50'000);
     congested |= card.report.header.congested;
   }
   EXPECT_TRUE(congested);
-  EXPECT_EQ(octets,
+  EXPECT_EQ(bytes,
             star_.switch_at().port(2).counters().watermark[3] - 4154);  // less the one that leaves
   // The deepest queue drains at 12.5 octets a nanosecond, and frames have gaps between them.
-  EXPECT_NEAR(latency, octets * (4178.0 / 4154) / 12.5, 4178 / 12.5);
+  EXPECT_NEAR(latency, bytes * (4178.0 / 4154) / 12.5, 4178 / 12.5);
 }
 
 TEST_F(IntPostcardsTest, ChoosesOneInTwoToTheShift) {

@@ -133,14 +133,14 @@ TEST_F(MirrorTest, WholeFramesHaveAValidIcrc) {
   Run();
   EXPECT_EQ(star_->sink().frames().size(), 6u);  // five packets, one ACK
   for (const auto& kept : star_->sink().frames()) {
-    EXPECT_EQ(CheckIcrc(test::Decode(kept.bytes)), IcrcVerdict::kValid);
+    EXPECT_EQ(CheckIcrc(test::Decode(kept.bytes)), IcrcResult::kValid);
   }
 }
 
 // Two hosts send to one through a buffer of a few frames, and PFC is off.
 TEST_F(MirrorTest, ACopyBeforeTheQueueShowsFramesThatWereDropped) {
   NetworkOptions options;
-  options.switches.buffer = {.octets = 200'000, .egress_alpha = 0.25, .lossless = 0};
+  options.switches.buffer = {.bytes = 200'000, .egress_alpha = 0.25, .lossless = 0};
   Start({{.session = 1, .direction = TapDirection::kEgress, .before_queue = true, .ports = {2}},
          {.session = 2, .direction = TapDirection::kEgress, .ports = {2}}},
         options);

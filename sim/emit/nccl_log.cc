@@ -37,7 +37,7 @@ uint64_t PackedPci(const std::string& pci) {
 }
 
 // enum ibv_mtu: 1 is 256 octets.
-uint32_t MtuNumber(uint32_t octets) { return static_cast<uint32_t>(std::bit_width(octets)) - 8; }
+uint32_t MtuNumber(uint32_t bytes) { return static_cast<uint32_t>(std::bit_width(bytes)) - 8; }
 
 class Log {
  public:

@@ -40,11 +40,11 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
 
 OutputFile::~OutputFile() { static_cast<void>(Close()); }
 
-void OutputFile::Write(std::span<const uint8_t> octets) {
-  while (status_ && !octets.empty()) {
-    const ssize_t count = ::write(descriptor_, octets.data(), octets.size());
+void OutputFile::Write(std::span<const uint8_t> bytes) {
+  while (status_ && !bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count >= 0) {
-      octets = octets.subspan(static_cast<size_t>(count));
+      bytes = bytes.subspan(static_cast<size_t>(count));
       written_ += static_cast<size_t>(count);
     } else if (errno != EINTR) {
       const bool full = errno == ENOSPC || errno == EDQUOT;

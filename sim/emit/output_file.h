@@ -23,7 +23,7 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
 
   // Straight to the file.
-  void Write(std::span<const uint8_t> octets);
+  void Write(std::span<const uint8_t> bytes);
   // The first error of all writing, say of a full disk: what came behind it is not in the file.
   Status Close();
 

@@ -186,10 +186,10 @@ size_t PacketWriter::WriteFrame(const Frame& frame, std::span<uint8_t> room) {
     uint32_t icrc = wire::ComputeIcrc(front.subspan(wire::EthernetHeader::kSize));
     icrc = payload_.CrcBehind(icrc, pattern);
     if (frame.corrupt) icrc ^= 1u << (frame.sequence & 31);
-    std::array<uint8_t, wire::kIcrcSize> octets;
-    wire::ByteWriter icrc_out(octets);
+    std::array<uint8_t, wire::kIcrcSize> bytes;
+    wire::ByteWriter icrc_out(bytes);
     wire::WriteIcrc(icrc_out, icrc);
-    out.Bytes(std::span(octets).first(captured - before_icrc));
+    out.Bytes(std::span(bytes).first(captured - before_icrc));
   }
   return captured;
 }

@@ -176,10 +176,10 @@ TEST_F(PacketTest, HasALengthThatTheNicGaveIt) {
 TEST_F(PacketTest, OfACorruptFrameHasAWrongIcrc) {
   Frame frame = Data(wire::kOpcodeWriteMiddle, 4096);
   const Bytes right = Write(frame);
-  EXPECT_EQ(CheckIcrc(test::Decode(right)), IcrcVerdict::kValid);
+  EXPECT_EQ(CheckIcrc(test::Decode(right)), IcrcResult::kValid);
   frame.corrupt = true;
   const Bytes wrong = Write(frame);
-  EXPECT_EQ(CheckIcrc(test::Decode(wrong)), IcrcVerdict::kInvalid);
+  EXPECT_EQ(CheckIcrc(test::Decode(wrong)), IcrcResult::kInvalid);
 }
 
 // ncclIbSendFifo of NCCL 2.20: address, size, rkeys; little-endian.
@@ -195,7 +195,7 @@ TEST_F(PacketTest, OfAClearToSendNamesAddressSizeAndKey) {
   EXPECT_EQ(begin, (Bytes{0x90, 0x78, 0x56, 0x34, 0x12, 0x7f, 0, 0,  // address
                           0, 0, 1, 0,                                // size
                           0xef, 0xbe, 0xad, 0xde}));                 // rkey
-  EXPECT_EQ(CheckIcrc(decoded), IcrcVerdict::kValid);
+  EXPECT_EQ(CheckIcrc(decoded), IcrcResult::kValid);
 }
 
 TEST_F(PacketTest, CutAnywhereIsTheFrontOfTheWhole) {

@@ -114,7 +114,7 @@ void SflowAgents::Sample(Agent& agent, const Port& port, const Frame& frame) {
   datagram.AddRecord(
       wire::kSflowSampledHeader,
       wire::SflowSampledHeader{
-          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .octets = header});
+          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .bytes = header});
   ++samples_;
 }
 
@@ -150,7 +150,7 @@ void SflowAgents::Loses(const Switch& at, const Port* out, const Frame& frame, L
   datagram.AddRecord(
       wire::kSflowSampledHeader,
       wire::SflowSampledHeader{
-          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .octets = header});
+          .frame_length = packets_.LengthOf(frame) + kFcs, .stripped = kFcs, .bytes = header});
 }
 
 void SflowAgents::ReadCounters(Agent& agent) {
@@ -183,8 +183,8 @@ void SflowAgents::ReadCounters(Agent& agent) {
   }
 }
 
-wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t octets) {
-  if (agent.datagram && agent.datagram->size() + octets > kMaxDatagram) Send(agent);
+wire::SflowWriter& SflowAgents::DatagramFor(Agent& agent, size_t bytes) {
+  if (agent.datagram && agent.datagram->size() + bytes > kMaxDatagram) Send(agent);
   if (!agent.datagram) {
     const SimTime now = network_.engine().Now();
     agent.datagram.emplace(

@@ -85,7 +85,7 @@ class SflowAgents final : public SwitchObserver {
   std::span<const uint8_t> HeaderOf(const Frame& frame, bool counted_down);
   void ReadCounters(Agent& agent);
   void CountersAndAgain(uint32_t number);
-  wire::SflowWriter& DatagramFor(Agent& agent, size_t octets);
+  wire::SflowWriter& DatagramFor(Agent& agent, size_t bytes);
   void Send(Agent& agent);
   uint64_t Skip(Source& source) const {
     return 1 + source.random.Below(2 * uint64_t{options_.rate} - 1);

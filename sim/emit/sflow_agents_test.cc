@@ -115,8 +115,8 @@ TEST_F(SflowAgentsTest, ASampleTellsPortsPoolAndThePacketAsItCame) {
   EXPECT_EQ(data.sample.sample_pool, 1u);
   EXPECT_EQ(data.header.frame_length, 14u + 20 + 8 + 12 + 16 + 1000 + 4 + 4);  // iCRC and FCS
   EXPECT_EQ(data.header.stripped, 4u);
-  ASSERT_EQ(data.header.octets.size(), 128u);
-  const DecodedFrame packet = test::Decode(data.header.octets);
+  ASSERT_EQ(data.header.bytes.size(), 128u);
+  const DecodedFrame packet = test::Decode(data.header.bytes);
   EXPECT_EQ(packet.opcode, wire::kOpcodeWriteOnly);
   EXPECT_EQ(packet.ttl, 64);
   EXPECT_EQ(all.flows[1].sample.input.value, 3u);
@@ -187,7 +187,7 @@ TEST_F(SflowAgentsTest, TellsWhichPacketsTheSwitchDroppedAndWhy) {
     EXPECT_EQ(sample.input, sample.source.index);
     EXPECT_EQ(sample.output, 3u);
     EXPECT_EQ(sample.drops, 0u);
-    EXPECT_EQ(test::Decode(header.octets).ttl, 64);
+    EXPECT_EQ(test::Decode(header.bytes).ttl, 64);
   }
   EXPECT_EQ(all.discards[0].second.frame_length, 14u + 20 + 8 + 12 + 16 + 4096 + 4 + 4);
 }

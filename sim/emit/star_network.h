@@ -36,12 +36,12 @@ class StarNetwork {
   Switch& switch_at() { return network_.switch_at(switch_node()); }
 
   // A WRITE on a queue pair of its own.
-  void Write(topology::NicIndex from, topology::NicIndex to, uint64_t octets = 1000) {
-    network_.Connect(from, to, nullptr).first->Post({.length = octets});
+  void Write(topology::NicIndex from, topology::NicIndex to, uint64_t bytes = 1000) {
+    network_.Connect(from, to, nullptr).first->Post({.length = bytes});
   }
   void WriteAt(SimTime when, topology::NicIndex from, topology::NicIndex to,
-               uint64_t octets = 1000) {
-    network_.engine().At(when, [this, from, to, octets] { Write(from, to, octets); });
+               uint64_t bytes = 1000) {
+    network_.engine().At(when, [this, from, to, bytes] { Write(from, to, bytes); });
   }
   const std::vector<MemorySink::Kept>& Run(SimTime end = kSecond) {
     network_.engine().Run(end);

@@ -17,9 +17,9 @@ inline constexpr SimTime kNever = INT64_MAX;
 
 // How long `octets` occupy a link. Exact wherever a bit lasts whole picoseconds (every Ethernet
 // speed up to 400 Gb/s but 800 Gb/s by the octet), else rounded down.
-constexpr SimTime TransmitTime(uint64_t octets, uint64_t bits_per_second) {
+constexpr SimTime TransmitTime(uint64_t bytes, uint64_t bits_per_second) {
   __extension__ using Wide = unsigned __int128;
-  return static_cast<SimTime>(static_cast<Wide>(octets) * 8 * kSecond / bits_per_second);
+  return static_cast<SimTime>(static_cast<Wide>(bytes) * 8 * kSecond / bits_per_second);
 }
 
 }  // namespace rocescope::sim

@@ -94,7 +94,7 @@ class DeadlockTest : public ::testing::Test {
         .name = "train",
         .phases = {{.name = "moe",
                     .compute = 400 * kMicrosecond,
-                    .collective = {.kind = CollectiveKind::kAllToAll, .octets = 4u << 20}}},
+                    .collective = {.kind = CollectiveKind::kAllToAll, .bytes = 4u << 20}}},
         .queue_pairs = 2};
     job.gpus.resize(16);
     std::iota(job.gpus.begin(), job.gpus.end(), 0);

@@ -286,18 +286,18 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
   Switch& at = network_.switch_at(options.node);
   switch (options.kind) {
     case FaultKind::kCorruption:
-      return {.begin = [&at, p = options.probability] { at.ailments().corrupts = p; },
-              .end = [&at] { at.ailments().corrupts = 0; },
+      return {.begin = [&at, p = options.probability] { at.faults().corrupts = p; },
+              .end = [&at] { at.faults().corrupts = 0; },
               .affected = [&at] { return at.corrupted(); }};
     case FaultKind::kLostCnps:
-      return {.begin = [&at, p = options.probability] { at.ailments().loses_cnps = p; },
-              .end = [&at] { at.ailments().loses_cnps = 0; },
+      return {.begin = [&at, p = options.probability] { at.faults().loses_cnps = p; },
+              .end = [&at] { at.faults().loses_cnps = 0; },
               .affected = [&at] { return at.lost(LossCause::kSelective); }};
     case FaultKind::kDeprioritisedCnps:
       return {
           .begin = [this,
-                    &at] { at.ailments().cnp_priority = network_.nic(0).options().data_priority; },
-          .end = [&at] { at.ailments().cnp_priority.reset(); },
+                    &at] { at.faults().cnp_priority = network_.nic(0).options().data_priority; },
+          .end = [&at] { at.faults().cnp_priority.reset(); },
           .affected = [&at] { return at.held_up_cnps(); }};
     case FaultKind::kPolarisation:
       return {.begin =
@@ -325,9 +325,9 @@ Injector::Effect Injector::OfSwitch(const FaultOptions& options) {
               [&at, ecn = EcnOptions{.minimum = options.ecn_minimum,
                                      .maximum = options.ecn_maximum,
                                      .maximum_probability = at.options().ecn.maximum_probability}] {
-                at.ailments().ecn = ecn;
+                at.faults().ecn = ecn;
               },
-          .end = [&at] { at.ailments().ecn.reset(); },
+          .end = [&at] { at.faults().ecn.reset(); },
           .affected = [&at] { return at.marked_otherwise(); }};
     case FaultKind::kMisconfiguredAlpha:
       return {.begin = [&at, alpha = options.alpha] { at.SetAlpha(alpha); },

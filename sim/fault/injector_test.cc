@@ -38,7 +38,7 @@ class InjectorTest : public ::testing::Test {
         .name = "train",
         .phases = {{.name = "dp",
                     .compute = 50 * kMicrosecond,
-                    .collective = {.kind = CollectiveKind::kRing, .octets = 4u << 20}}},
+                    .collective = {.kind = CollectiveKind::kRing, .bytes = 4u << 20}}},
         .seed = seed};
     options.gpus.resize(12);
     std::iota(options.gpus.begin(), options.gpus.end(), 0);
@@ -248,7 +248,7 @@ TEST_F(InjectorTest, APolarisedSwitchSendsAPairsStripesOneWay) {
     JobOptions options = {
         .name = "pair",
         .gpus = {0, 4},
-        .phases = {{.collective = {.kind = CollectiveKind::kRing, .octets = 8u << 20}}},
+        .phases = {{.collective = {.kind = CollectiveKind::kRing, .bytes = 8u << 20}}},
         .queue_pairs = 8,
         .chunk = 64u << 10};
     job_ = Job::Make(*network_, options).value();

@@ -68,9 +68,9 @@ void Dcqcn::RaiseByTime() {
   }
 }
 
-void Dcqcn::CountSent(uint64_t octets) {
+void Dcqcn::CountSent(uint64_t bytes) {
   if (options_.byte_counter == 0 || rate_ >= line_rate_) return;
-  bytes_ += octets;
+  bytes_ += bytes;
   if (bytes_ < options_.byte_counter) return;
   bytes_ -= options_.byte_counter;
   Raise();

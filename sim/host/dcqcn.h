@@ -36,7 +36,7 @@ class Dcqcn {
   double rate() const { return rate_; }
   double target() const { return target_; }
   void ReceiveCnp();
-  void CountSent(uint64_t octets);  // for the byte counter
+  void CountSent(uint64_t bytes);  // for the byte counter
 
  private:
   void CatchUpAlpha(SimTime now);

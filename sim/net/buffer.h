@@ -14,7 +14,7 @@
 namespace rocescope::sim {
 
 struct BufferOptions {
-  uint64_t octets = 9u << 20;
+  uint64_t bytes = 9u << 20;
   double alpha = 1.0 / 8;         // a lossless ingress queue may hold this share of what is free
   double egress_alpha = 1.0;      // a lossy egress queue, likewise
   uint64_t reserve = 4096;        // of a port's priority
@@ -30,51 +30,51 @@ class SharedBuffer {
       : options_(options), headroom_limit_(ports, options.headroom), places_(ports * kPriorities) {}
 
   // Before the first frame. Reserves and headroom are taken out of what is shared.
-  void SetHeadroom(size_t port, uint64_t octets) { headroom_limit_[port] = octets; }
+  void SetHeadroom(size_t port, uint64_t bytes) { headroom_limit_[port] = bytes; }
   void Seal() {
     uint64_t set_apart = 0;
-    for (const uint64_t octets : headroom_limit_) {
-      set_apart += octets * static_cast<uint64_t>(__builtin_popcount(options_.lossless));
+    for (const uint64_t bytes : headroom_limit_) {
+      set_apart += bytes * static_cast<uint64_t>(__builtin_popcount(options_.lossless));
       set_apart += options_.reserve * kPriorities;
     }
-    shared_ = options_.octets > set_apart ? options_.octets - set_apart : 0;
+    shared_ = options_.bytes > set_apart ? options_.bytes - set_apart : 0;
   }
 
   // False if there is no room: the frame is lost.
-  bool Admit(size_t port, uint32_t priority, uint32_t octets, uint64_t egress_queued) {
+  bool Admit(size_t port, uint32_t priority, uint32_t bytes, uint64_t egress_queued) {
     Place& place = At(port, priority);
     const bool lossless = IsLossless(priority);
     const uint64_t limit = Threshold();
-    const uint64_t held = place.octets + octets;
+    const uint64_t held = place.bytes + bytes;
     if (held > options_.reserve) {
       if (lossless) {
         if (held - options_.reserve > limit) {
-          if (place.headroom + octets > headroom_limit_[port]) return false;
-          place.headroom += octets;
-          used_ += octets;
-          place.peak = std::max(place.peak, place.octets + place.headroom);
+          if (place.headroom + bytes > headroom_limit_[port]) return false;
+          place.headroom += bytes;
+          used_ += bytes;
+          place.peak = std::max(place.peak, place.bytes + place.headroom);
           return true;
         }
-      } else if (static_cast<double>(egress_queued + octets) >
+      } else if (static_cast<double>(egress_queued + bytes) >
                  options_.egress_alpha * static_cast<double>(Free())) {
         return false;
       }
-      shared_used_ += std::min<uint64_t>(octets, held - options_.reserve);
+      shared_used_ += std::min<uint64_t>(bytes, held - options_.reserve);
     }
-    place.octets = held;
-    used_ += octets;
-    place.peak = std::max(place.peak, place.octets + place.headroom);
+    place.bytes = held;
+    used_ += bytes;
+    place.peak = std::max(place.peak, place.bytes + place.headroom);
     return true;
   }
 
-  void Release(size_t port, uint32_t priority, uint32_t octets) {
+  void Release(size_t port, uint32_t priority, uint32_t bytes) {
     Place& place = At(port, priority);
-    used_ -= octets;
-    const uint64_t from_headroom = std::min<uint64_t>(place.headroom, octets);
+    used_ -= bytes;
+    const uint64_t from_headroom = std::min<uint64_t>(place.headroom, bytes);
     place.headroom -= from_headroom;
-    const uint64_t rest = octets - from_headroom;
+    const uint64_t rest = bytes - from_headroom;
     shared_used_ -= std::min(rest, SharedBy(place));
-    place.octets -= rest;
+    place.bytes -= rest;
   }
 
   bool ShouldPause(size_t port, uint32_t priority) const {
@@ -90,18 +90,18 @@ class SharedBuffer {
   bool IsLossless(uint32_t priority) const { return (options_.lossless >> priority & 1) != 0; }
   uint64_t used() const { return used_; }
   uint64_t Held(size_t port, uint32_t priority) const {
-    return At(port, priority).octets + At(port, priority).headroom;
+    return At(port, priority).bytes + At(port, priority).headroom;
   }
   // Most that was held since the last call.
   uint64_t TakePeak(size_t port, uint32_t priority) {
     Place& place = At(port, priority);
-    return std::exchange(place.peak, place.octets + place.headroom);
+    return std::exchange(place.peak, place.bytes + place.headroom);
   }
   void SetAlpha(double alpha) { options_.alpha = alpha; }
 
  private:
   struct Place {
-    uint64_t octets = 0;    // in the reserve and the shared part
+    uint64_t bytes = 0;    // in the reserve and the shared part
     uint64_t headroom = 0;  // beyond
     uint64_t peak = 0;      // of both
   };
@@ -111,7 +111,7 @@ class SharedBuffer {
     return places_[port * kPriorities + priority];
   }
   uint64_t SharedBy(const Place& place) const {
-    return place.octets > options_.reserve ? place.octets - options_.reserve : 0;
+    return place.bytes > options_.reserve ? place.bytes - options_.reserve : 0;
   }
   uint64_t Free() const { return shared_ > shared_used_ ? shared_ - shared_used_ : 0; }
   uint64_t Threshold() const {

@@ -9,8 +9,8 @@ namespace {
 constexpr uint32_t kLossless = 3;
 constexpr uint32_t kLossy = 0;
 
-SharedBuffer Buffer(uint64_t octets, double alpha, uint64_t headroom) {
-  SharedBuffer buffer({.octets = octets,
+SharedBuffer Buffer(uint64_t bytes, double alpha, uint64_t headroom) {
+  SharedBuffer buffer({.bytes = bytes,
                        .alpha = alpha,
                        .egress_alpha = 1,
                        .reserve = 0,

@@ -113,13 +113,13 @@ void Switch::Receive(Frame& frame, Port& port) {
     misdirected_ += out != Choose(frame, HashFields::kFiveTuple);
   }
   if (frame.kind == FrameKind::kCnp) {
-    if (ailments_.loses_cnps > 0 && random_.Chance(ailments_.loses_cnps)) {
+    if (faults_.loses_cnps > 0 && random_.Chance(faults_.loses_cnps)) {
       Lose(frame, LossCause::kSelective, out);
       return;
     }
     Reclassify(frame, *out);
   }
-  if (ailments_.corrupts > 0 && random_.Chance(ailments_.corrupts)) {
+  if (faults_.corrupts > 0 && random_.Chance(faults_.corrupts)) {
     frame.corrupt = true;
     ++corrupted_;
   }
@@ -138,9 +138,9 @@ void Switch::Receive(Frame& frame, Port& port) {
 // By the queue as it is when the frame leaves.
 bool Switch::Marks(uint64_t queue_bytes) {
   const double right = MarkingProbability(options_.ecn, queue_bytes);
-  if (!ailments_.ecn) [[likely]]
+  if (!faults_.ecn) [[likely]]
     return right > 0 && (right >= 1 || random_.Chance(right));
-  const double wrong = MarkingProbability(*ailments_.ecn, queue_bytes);
+  const double wrong = MarkingProbability(*faults_.ecn, queue_bytes);
   const double thrown = random_.Uniform();
   marked_otherwise_ += (thrown < right) != (thrown < wrong);
   return thrown < wrong;
@@ -168,8 +168,8 @@ void Switch::Loses(Frame& frame, Port&, LossCause cause) {
 
 void Switch::Reclassify(Frame& cnp, const Port& out) {
   cnp.marked_priority = cnp.priority;
-  if (!ailments_.cnp_priority) return;
-  cnp.priority = *ailments_.cnp_priority;
+  if (!faults_.cnp_priority) return;
+  cnp.priority = *faults_.cnp_priority;
   if (cnp.priority != cnp.marked_priority) held_up_cnps_ += out.queued(cnp.priority) > 0;
 }
 

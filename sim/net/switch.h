@@ -41,7 +41,7 @@ struct SwitchOptions {
 };
 
 // What a switch does wrong, frame by frame.
-struct SwitchAilments {
+struct SwitchFaults {
   double corrupts = 0;    // probability that it damages a frame
   double loses_cnps = 0;  // probability that it loses one
   // The class that CNPs wait in here, instead of theirs; the next switch trusts their DSCP again.
@@ -99,7 +99,7 @@ class Switch final : public Device {
   const Port* WouldChoose(const Frame& frame) {
     return options_.spray ? nullptr : Choose(frame, options_.hash_fields);
   }
-  SwitchAilments& ailments() { return ailments_; }
+  SwitchFaults& faults() { return faults_; }
   // Frames that ended here, by cause, and those that left damaged.
   uint64_t lost(LossCause cause) const { return lost_[static_cast<size_t>(cause)]; }
   uint64_t corrupted() const { return corrupted_; }
@@ -144,7 +144,7 @@ class Switch final : public Device {
   std::vector<Upstream> upstream_;  // by port and priority
   std::vector<uint32_t> blackholes_;
   SwitchObserver* observer_ = nullptr;
-  SwitchAilments ailments_;
+  SwitchFaults faults_;
   std::array<uint64_t, kLossCauses> lost_{};
   uint64_t corrupted_ = 0;
   uint64_t held_up_cnps_ = 0;

@@ -102,7 +102,7 @@ void Writer::WritePaths(const QueuePair& sender,
     one.set_start_ns(Wall(path.start));
     one.set_end_ns(Wall(path.end));
     for (const topology::PortIndex port : path.ports) one.add_ports(fabric_.NameOf(port));
-    one.set_bytes(path.octets);
+    one.set_bytes(path.bytes);
   }
 }
 
@@ -226,7 +226,7 @@ void Writer::WriteFault(const Injector::Happened& happened, v1::Truth& truth) {
         }
       }
     }
-    if (hurt) out.add_victims(job->options().name);
+    if (hurt) out.add_affected_jobs(job->options().name);
   }
 }
 

@@ -204,7 +204,7 @@ void Loader::ReadNetwork(const YamlNode& node) {
   Parsed(map, "ack_timeout", ParseSimTime, nics.ack_timeout);
   Number(map, "retries", 0, 7, nics.retries);
   Number(map, "window", 0, 1u << 20, nics.window);
-  Parsed(map, "buffer", ParseSize, switches.buffer.octets);
+  Parsed(map, "buffer", ParseSize, switches.buffer.bytes);
   Ratio(map, "alpha", 1e-4, 64, switches.buffer.alpha);
   Parsed(map, "headroom", ParseSize, switches.buffer.headroom);
   Parsed(map, "ecn_minimum", ParseSize, switches.ecn.minimum);
@@ -457,7 +457,7 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
       phase.collective.kind = *read;
     }
   }
-  if (map.Require("size") != nullptr) Parsed(map, "size", ParseSize, phase.collective.octets);
+  if (map.Require("size") != nullptr) Parsed(map, "size", ParseSize, phase.collective.bytes);
   Parsed(map, "compute", ParseSimTime, phase.compute);
   Number(map, "chunks", 1, 1024, phase.collective.chunks);
   Number(map, "at_once", 1, 1024, phase.collective.at_once);
@@ -491,7 +491,7 @@ void Loader::ReadPhase(const YamlNode& node, const std::vector<uint32_t>& local,
     }
   }
   CollectiveOptions tried = phase.collective;
-  tried.octets = 1;
+  tried.bytes = 1;
   std::vector<std::vector<uint32_t>> groups = phase.groups;
   if (groups.empty()) groups.emplace_back(local.size());
   for (const std::vector<uint32_t>& group : groups) {

@@ -45,14 +45,14 @@ std::optional<double> Scale(std::string_view text, const std::array<Unit, kCount
 Result<uint64_t> ParseSize(std::string_view text) {
   constexpr std::array<Unit, 4> kUnits = {
       {{"", 1}, {"K", 1024}, {"M", 1024.0 * 1024}, {"G", 1024.0 * 1024 * 1024}}};
-  const std::optional<double> octets = Scale(text, kUnits);
+  const std::optional<double> bytes = Scale(text, kUnits);
   constexpr double kMost = 1e15;
-  if (!octets || *octets > kMost || *octets != std::floor(*octets)) {
+  if (!bytes || *bytes > kMost || *bytes != std::floor(*bytes)) {
     return MakeError(
         ErrorCode::kInvalidArgument,
         fmt::format("\"{}\" is no size: expected octets, or such as 512K or 64M", text));
   }
-  return static_cast<uint64_t>(*octets);
+  return static_cast<uint64_t>(*bytes);
 }
 
 Result<SimTime> ParseSimTime(std::string_view text) {

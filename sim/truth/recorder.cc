@@ -44,7 +44,7 @@ void Recorder::EndPath(uint32_t queue_pair, SimTime now) {
   const uint64_t sent = network_.queue_pair(queue_pair).bytes_sent();
   Path& path = paths_[queue_pair].back();
   path.end = now;
-  path.octets = sent - bytes_before_[queue_pair];
+  path.bytes = sent - bytes_before_[queue_pair];
   bytes_before_[queue_pair] = sent;
 }
 

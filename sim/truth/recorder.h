@@ -17,7 +17,7 @@ class Recorder {
     SimTime start;
     SimTime end;
     std::vector<topology::PortIndex> ports;
-    uint64_t octets = 0;  // that the queue pair sent meanwhile: QueuePair::bytes_sent
+    uint64_t bytes = 0;  // that the queue pair sent meanwhile: QueuePair::bytes_sent
   };
   struct Queue {
     topology::PortIndex port;

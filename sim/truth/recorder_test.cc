@@ -50,8 +50,8 @@ TEST_F(RecorderTest, APathIsThatOfTheFramesThemselves) {
   EXPECT_EQ(paths[0].start, 0);
   EXPECT_EQ(paths[0].end, kMillisecond);
   ASSERT_THAT(paths[0].ports, SizeIs(3));
-  EXPECT_EQ(paths[0].octets, connection.first->bytes_sent());
-  EXPECT_GT(paths[0].octets, 1u << 20);
+  EXPECT_EQ(paths[0].bytes, connection.first->bytes_sent());
+  EXPECT_GT(paths[0].bytes, 1u << 20);
   for (const topology::PortIndex port : paths[0].ports) {
     EXPECT_EQ(network_->port(port).counters().tx_frames, 256u) << fabric_.NameOf(port);
   }

@@ -12,7 +12,7 @@ NetworkOptions Reference() {
   options.nics.mtu = 1000;
   options.nics.ack_every = 1;
   options.nics.dcqcn.cnp_interval = 0;
-  options.switches.buffer = {.octets = 9u << 20, .alpha = 1.0 / 8};
+  options.switches.buffer = {.bytes = 9u << 20, .alpha = 1.0 / 8};
   return options;
 }
 
@@ -51,8 +51,8 @@ QueuePair& Experiment::Add(const Transfer& transfer) {
   const uint64_t number = starts_.size();
   starts_.push_back(transfer.start);
   durations_.push_back(-1);
-  network_->engine().At(transfer.start, [&requester, number, octets = transfer.octets] {
-    requester.Post({.verb = Verb::kWrite, .length = octets, .context = number});
+  network_->engine().At(transfer.start, [&requester, number, bytes = transfer.bytes] {
+    requester.Post({.verb = Verb::kWrite, .length = bytes, .context = number});
   });
   return requester;
 }

@@ -15,7 +15,7 @@ namespace rocescope::sim::test {
 struct Transfer {
   topology::NicIndex from = 0;
   topology::NicIndex to = 0;
-  uint64_t octets = 1'000'000;
+  uint64_t bytes = 1'000'000;
   SimTime start = 0;
 };
 

@@ -57,14 +57,14 @@ struct Incast {
   double mean = 0;      // us
   double first = 1e12;  // us, the run whose last flow ended first
 };
-Incast RunIncast(void (*set)(NetworkOptions&), uint64_t octets, uint64_t seeds) {
+Incast RunIncast(void (*set)(NetworkOptions&), uint64_t bytes, uint64_t seeds) {
   Incast incast;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     NetworkOptions options = Reference();
     set(options);
     options.seed = seed;
     Experiment experiment(Star(16), options);
-    for (uint32_t i = 1; i <= 8; ++i) experiment.Add({.from = i, .to = 0, .octets = octets});
+    for (uint32_t i = 1; i <= 8; ++i) experiment.Add({.from = i, .to = 0, .bytes = bytes});
     experiment.Run();
     incast.mean += experiment.MeanMicroseconds() / static_cast<double>(seeds);
     incast.first = std::min(incast.first, static_cast<double>(experiment.Last()) / kMicrosecond);
@@ -106,8 +106,8 @@ TEST(Validation, TwoFlowsConvergeAsInThePaper) {
   star.host_bits_per_second = 40'000'000'000;
   Experiment experiment(star, options);
   constexpr uint64_t kEndless = 2'000'000'000;
-  const QueuePair& first = experiment.Add({.from = 1, .to = 0, .octets = kEndless});
-  const QueuePair& second = experiment.Add({.from = 2, .to = 0, .octets = kEndless});
+  const QueuePair& first = experiment.Add({.from = 1, .to = 0, .bytes = kEndless});
+  const QueuePair& second = experiment.Add({.from = 2, .to = 0, .bytes = kEndless});
   experiment.Run(90 * kMillisecond);
   const uint64_t before[] = {first.frames_sent(), second.frames_sent()};
   experiment.Run(100 * kMillisecond);
@@ -130,8 +130,8 @@ TEST(Validation, ALateFlowTakesItsShare) {
     SetA(options);
     options.seed = static_cast<uint64_t>(seed);
     Experiment experiment(Star(3), options);
-    experiment.Add({.from = 1, .to = 0, .octets = 50'000'000});
-    experiment.Add({.from = 2, .to = 0, .octets = 50'000'000, .start = kMillisecond});
+    experiment.Add({.from = 1, .to = 0, .bytes = 50'000'000});
+    experiment.Add({.from = 2, .to = 0, .bytes = 50'000'000, .start = kMillisecond});
     experiment.Run();
     first += static_cast<double>(experiment.durations()[0]) / kMillisecond / kSeeds;
     second += static_cast<double>(experiment.durations()[1]) / kMillisecond / kSeeds;
@@ -149,7 +149,7 @@ TEST_P(PausesThatHoldAPortShut, NeedSoManyASecond) {
   star.host_bits_per_second = gigabits * 1'000'000'000;
   const auto frames_that_pass = [&](double pauses_per_second) {
     Experiment experiment(star, Reference());
-    experiment.Add({.from = 0, .to = 1, .octets = 50'000'000, .start = 10 * kMicrosecond});
+    experiment.Add({.from = 0, .to = 1, .bytes = 50'000'000, .start = 10 * kMicrosecond});
     const Port& sender = experiment.network().nic(0).port();
     const auto interval = static_cast<SimTime>(static_cast<double>(kSecond) / pauses_per_second);
     for (SimTime at = 0; at < 100 * kMillisecond; at += interval) {
@@ -175,7 +175,7 @@ uint64_t MessagesThroughALossyLink(Recovery recovery) {
   LossyWire wire({.probability = 1.0 / 256, .seed = 1});
   Port& sender = experiment.network().nic(0).port();
   sender.SetFault(&wire);
-  const QueuePair& requester = experiment.Add({.from = 0, .to = 1, .octets = 4'000'000});
+  const QueuePair& requester = experiment.Add({.from = 0, .to = 1, .bytes = 4'000'000});
   experiment.Run(20 * kMillisecond);
   EXPECT_GT(wire.lost(), 0u);
   return requester.bytes_acknowledged() / 4'000'000;
@@ -200,7 +200,7 @@ Spread PausesUnderIncast(double alpha) {
   options.switches.buffer.alpha = alpha;
   Experiment experiment(
       {.shape = topology::Shape::kLeafSpine, .hosts = 32, .leaves = 4, .spines = 4}, options);
-  for (uint32_t i = 1; i < 25; ++i) experiment.Add({.from = i, .to = 0, .octets = 1'000'000});
+  for (uint32_t i = 1; i < 25; ++i) experiment.Add({.from = i, .to = 0, .bytes = 1'000'000});
   experiment.Run();
   Spread spread;
   const topology::Fabric& fabric = experiment.network().fabric();

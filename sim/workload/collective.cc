@@ -38,12 +38,12 @@ class PlanBuilder {
   static constexpr uint32_t kNothing = UINT32_MAX;
 
   // Waits for those of `after` that are not kNothing. Returns its number.
-  uint32_t Add(uint32_t from, uint32_t to, uint64_t octets,
+  uint32_t Add(uint32_t from, uint32_t to, uint64_t bytes,
                std::initializer_list<uint32_t> after = {}, SimTime delay = 0) {
     const auto number = static_cast<uint32_t>(plan_.transfers_.size());
     plan_.transfers_.push_back({.from = from,
                                 .to = to,
-                                .octets = std::max<uint64_t>(1, octets),
+                                .bytes = std::max<uint64_t>(1, bytes),
                                 .delay = delay,
                                 .waits = 0,
                                 .first_dependant = 0,
@@ -89,7 +89,7 @@ Plan Ring(const CollectiveOptions& options) {
   for (uint32_t step = 0; step < 2 * (n - 1); ++step) {
     std::vector<uint32_t> now(n);
     for (uint32_t rank = 0; rank < n; ++rank) {
-      now[(rank + 1) % n] = builder.Add(rank, (rank + 1) % n, options.octets / n, {before[rank]});
+      now[(rank + 1) % n] = builder.Add(rank, (rank + 1) % n, options.bytes / n, {before[rank]});
     }
     before = std::move(now);
   }
@@ -129,7 +129,7 @@ Plan Tree(const CollectiveOptions& options) {
     const auto level = [](uint32_t rank) { return rank == 0 ? 32 : std::countr_zero(rank); };
     return level(a) < level(b);
   });
-  const uint64_t octets = options.octets / 2 / options.chunks;
+  const uint64_t bytes = options.bytes / 2 / options.chunks;
   for (int tree = 0; tree < 2; ++tree) {
     const auto rank_of = [&](uint32_t place) {
       if (tree == 0) return place;
@@ -145,14 +145,14 @@ Plan Tree(const CollectiveOptions& options) {
         const auto received = [&](uint32_t child) {
           return child == kNothing ? kNothing : now[child];
         };
-        now[place] = builder.Add(rank_of(place), rank_of(places[place].parent), octets,
+        now[place] = builder.Add(rank_of(place), rank_of(places[place].parent), bytes,
                                  {received(children[0]), received(children[1]), up[place]});
       }
       up = now;
       for (auto it = order.rbegin(); it != order.rend(); ++it) {
         for (const uint32_t child : places[*it].children) {
           if (child == kNothing) continue;
-          const uint32_t number = builder.Add(rank_of(*it), rank_of(child), octets, {down[child]});
+          const uint32_t number = builder.Add(rank_of(*it), rank_of(child), bytes, {down[child]});
           if (places[*it].parent != kNothing) {
             builder.WaitFor(number, down[*it]);
           } else {
@@ -177,7 +177,7 @@ Plan AllToAll(const CollectiveOptions& options) {
     for (uint32_t rank = 0; rank < n; ++rank) {
       const uint32_t before =
           distance > options.at_once ? sent[rank][distance - 1 - options.at_once] : kNothing;
-      sent[rank].push_back(builder.Add(rank, (rank + distance) % n, options.octets / n, {before}));
+      sent[rank].push_back(builder.Add(rank, (rank + distance) % n, options.bytes / n, {before}));
     }
   }
   return builder.Build();
@@ -195,7 +195,7 @@ Plan HalvingDoubling(const CollectiveOptions& options) {
     std::vector<uint32_t> now(n);
     for (uint32_t rank = 0; rank < n; ++rank) {
       const uint32_t partner = rank ^ (n >> (level + 1));
-      now[partner] = builder.Add(rank, partner, options.octets >> (level + 1), {before[rank]});
+      now[partner] = builder.Add(rank, partner, options.bytes >> (level + 1), {before[rank]});
     }
     before = std::move(now);
   }
@@ -206,13 +206,13 @@ Plan HalvingDoubling(const CollectiveOptions& options) {
 Plan Pipeline(const CollectiveOptions& options) {
   const uint32_t n = options.ranks;
   PlanBuilder builder(n);
-  const uint64_t octets = options.octets / options.microbatches;
+  const uint64_t bytes = options.bytes / options.microbatches;
   std::vector<uint32_t> last_forward(options.microbatches);
   std::vector<uint32_t> before(n, kNothing);  // by stage: the microbatch before
   for (uint32_t batch = 0; batch < options.microbatches; ++batch) {
     uint32_t arrived = kNothing;
     for (uint32_t stage = 0; stage + 1 < n; ++stage) {
-      arrived = builder.Add(stage, stage + 1, octets, {arrived, before[stage]}, options.compute);
+      arrived = builder.Add(stage, stage + 1, bytes, {arrived, before[stage]}, options.compute);
       before[stage] = arrived;
     }
     last_forward[batch] = arrived;
@@ -221,7 +221,7 @@ Plan Pipeline(const CollectiveOptions& options) {
   for (uint32_t batch = 0; batch < options.microbatches; ++batch) {
     uint32_t arrived = last_forward[batch];
     for (uint32_t stage = n - 1; stage > 0; --stage) {
-      arrived = builder.Add(stage, stage - 1, octets, {arrived, before[stage]}, options.compute);
+      arrived = builder.Add(stage, stage - 1, bytes, {arrived, before[stage]}, options.compute);
       before[stage] = arrived;
     }
   }

@@ -31,7 +31,7 @@ class Plan {
   struct Transfer {
     uint32_t from;
     uint32_t to;
-    uint64_t octets;
+    uint64_t bytes;
     SimTime delay;             // of computing, once all it waits for has arrived
     uint32_t waits;            // for so many others
     uint32_t first_dependant;  // in dependants(): those that wait for it
@@ -57,7 +57,7 @@ class Plan {
 struct CollectiveOptions {
   CollectiveKind kind = CollectiveKind::kRing;
   uint32_t ranks = 2;
-  uint64_t octets = 0;        // of each rank's buffer
+  uint64_t bytes = 0;        // of each rank's buffer
   uint32_t chunks = 8;        // of a tree: pipelined
   uint32_t at_once = 4;       // of all-to-all: a rank's sends under way
   uint32_t microbatches = 8;  // of a pipeline

@@ -23,8 +23,8 @@ struct Totals {
 Totals TotalsOf(const Plan& plan) {
   Totals totals{std::vector<uint64_t>(plan.ranks()), std::vector<uint64_t>(plan.ranks())};
   for (const Plan::Transfer& transfer : plan.transfers()) {
-    totals.sent[transfer.from] += transfer.octets;
-    totals.received[transfer.to] += transfer.octets;
+    totals.sent[transfer.from] += transfer.bytes;
+    totals.received[transfer.to] += transfer.bytes;
   }
   return totals;
 }
@@ -56,7 +56,7 @@ uint32_t Steps(const Plan& plan) {
 Plan Make(CollectiveOptions options) { return MakePlan(options).value(); }
 
 TEST(CollectiveTest, ARingSendsTwiceAllButOneShare) {
-  const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 8, .octets = 8'000});
+  const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 8, .bytes = 8'000});
   EXPECT_THAT(TotalsOf(plan).sent, Each(2 * 7 * 1'000));
   EXPECT_EQ(Steps(plan), 14u);
 }
@@ -65,7 +65,7 @@ TEST(CollectiveTest, ARingSendsTwiceAllButOneShare) {
 TEST(CollectiveTest, TwoTreesShareTheWork) {
   for (const uint32_t ranks : {2u, 3u, 7u, 8u, 13u, 32u}) {
     const Plan plan =
-        Make({.kind = CollectiveKind::kTree, .ranks = ranks, .octets = 16'000, .chunks = 4});
+        Make({.kind = CollectiveKind::kTree, .ranks = ranks, .bytes = 16'000, .chunks = 4});
     const Totals totals = TotalsOf(plan);
     EXPECT_EQ(std::accumulate(totals.sent.begin(), totals.sent.end(), uint64_t{0}),
               uint64_t{2} * (ranks - 1) * 16'000)
@@ -77,10 +77,10 @@ TEST(CollectiveTest, TwoTreesShareTheWork) {
 
 TEST(CollectiveTest, AllToAllReachesEveryOtherRankOnce) {
   const Plan plan =
-      Make({.kind = CollectiveKind::kAllToAll, .ranks = 8, .octets = 8'000, .at_once = 3});
+      Make({.kind = CollectiveKind::kAllToAll, .ranks = 8, .bytes = 8'000, .at_once = 3});
   std::set<std::pair<uint32_t, uint32_t>> pairs;
   for (const Plan::Transfer& transfer : plan.transfers()) {
-    EXPECT_EQ(transfer.octets, 1'000u);
+    EXPECT_EQ(transfer.bytes, 1'000u);
     EXPECT_TRUE(pairs.emplace(transfer.from, transfer.to).second);
   }
   EXPECT_EQ(pairs.size(), 56u);
@@ -88,7 +88,7 @@ TEST(CollectiveTest, AllToAllReachesEveryOtherRankOnce) {
 }
 
 TEST(CollectiveTest, HalvingDoublingTakesTwiceTheLogarithm) {
-  const Plan plan = Make({.kind = CollectiveKind::kHalvingDoubling, .ranks = 16, .octets = 16'000});
+  const Plan plan = Make({.kind = CollectiveKind::kHalvingDoubling, .ranks = 16, .bytes = 16'000});
   EXPECT_THAT(TotalsOf(plan).sent, Each(2 * 15 * 1'000));
   EXPECT_EQ(Steps(plan), 8u);
 }
@@ -102,7 +102,7 @@ TEST(CollectiveTest, HalvingDoublingRefusesWhatIsNoPowerOfTwo) {
 // Each microbatch crosses every boundary both ways; stages overlap.
 TEST(CollectiveTest, APipelineOverlapsItsMicrobatches) {
   const Plan plan =
-      Make({.kind = CollectiveKind::kPipeline, .ranks = 4, .octets = 8'000, .microbatches = 8});
+      Make({.kind = CollectiveKind::kPipeline, .ranks = 4, .bytes = 8'000, .microbatches = 8});
   EXPECT_EQ(plan.transfers().size(), 8u * 3 * 2);
   // Forward: 8 + 3 - 1 steps; the first one back follows the first one forward at the last stage,
   // the last one the last.
@@ -110,7 +110,7 @@ TEST(CollectiveTest, APipelineOverlapsItsMicrobatches) {
 }
 
 TEST(CollectiveTest, ARankKnowsHowManyTransfersItHasAPartIn) {
-  const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 4, .octets = 4'000});
+  const Plan plan = Make({.kind = CollectiveKind::kRing, .ranks = 4, .bytes = 4'000});
   for (uint32_t rank = 0; rank < 4; ++rank) EXPECT_EQ(plan.InvolvedIn(rank), 12u);
 }
 

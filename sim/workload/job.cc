@@ -130,7 +130,7 @@ uint32_t Job::LaneFor(Group& group, uint32_t from, uint32_t to) {
 }
 
 uint32_t Job::MessagesOf(const Plan::Transfer& transfer) const {
-  return static_cast<uint32_t>((transfer.octets + options_.chunk - 1) / options_.chunk);
+  return static_cast<uint32_t>((transfer.bytes + options_.chunk - 1) / options_.chunk);
 }
 
 void Job::Start() {
@@ -264,7 +264,7 @@ void Job::Ready(uint32_t number, uint32_t iteration, uint32_t transfer) {
   State& state = group.runs.at(iteration).states[transfer];
   if (group.lane_of[transfer] == kWithinHost) {
     const double seconds =
-        static_cast<double>(group.plan.transfers()[transfer].octets) * 8 / options_.local_rate;
+        static_cast<double>(group.plan.transfers()[transfer].bytes) * 8 / options_.local_rate;
     network_.engine().At(
         network_.engine().Now() + kLocalLatency + static_cast<SimTime>(seconds * kSecond),
         [this, number, iteration, transfer] { Arrived(number, iteration, transfer); });
@@ -279,23 +279,23 @@ void Job::SendGranted(uint64_t grant) {
   Forget(grant);
   const Group& group = groups_[reference.group];
   Channel& channel = channels_[group.lanes[group.lane_of[reference.transfer]]];
-  const uint64_t whole = group.plan.transfers()[reference.transfer].octets;
+  const uint64_t whole = group.plan.transfers()[reference.transfer].bytes;
   const uint64_t before = uint64_t{reference.number} * options_.chunk;
-  const uint64_t octets = std::min<uint64_t>(options_.chunk, whole - before);
+  const uint64_t bytes = std::min<uint64_t>(options_.chunk, whole - before);
   const bool split = options_.split_data && channel.senders.size() > 1;
   const uint64_t share =
-      split ? (octets + channel.senders.size() - 1) / channel.senders.size() : octets;
+      split ? (bytes + channel.senders.size() - 1) / channel.senders.size() : bytes;
   reference.grant = false;
-  reference.parts = static_cast<uint32_t>((octets + share - 1) / share);
+  reference.parts = static_cast<uint32_t>((bytes + share - 1) / share);
   const uint64_t context = Remember(reference);
   for (uint32_t part = 0; part < reference.parts; ++part) {
     const uint64_t offset = part * share;
     channel.senders[split ? part : reference.queue_pair]->Post(
         {.verb = Verb::kWriteWithImmediate,
-         .length = std::min(share, octets - offset),
+         .length = std::min(share, bytes - offset),
          .address = reference.address + offset,
          .rkey = channel.rkey,
-         .immediate = static_cast<uint32_t>(octets),
+         .immediate = static_cast<uint32_t>(bytes),
          .context = context});
   }
 }

@@ -40,11 +40,11 @@ class JobTest : public ::testing::Test {
   }
   void Run(SimTime end) { network_->engine().Run(end); }
   uint64_t BytesAcknowledged() {
-    uint64_t octets = 0;
+    uint64_t bytes = 0;
     for (const Job::Channel& channel : job_->channels()) {
-      for (const QueuePair* sender : channel.senders) octets += sender->bytes_acknowledged();
+      for (const QueuePair* sender : channel.senders) bytes += sender->bytes_acknowledged();
     }
-    return octets;
+    return bytes;
   }
 
   std::unique_ptr<topology::Fabric> fabric_;
@@ -57,7 +57,7 @@ JobOptions Simple(CollectiveKind kind, uint32_t ranks) {
           .gpus = Gpus(ranks),
           .phases = {{.name = "dp",
                       .compute = 100 * kMicrosecond,
-                      .collective = {.kind = kind, .octets = 1u << 20}}},
+                      .collective = {.kind = kind, .bytes = 1u << 20}}},
           .iterations = 3};
 }
 
@@ -137,7 +137,7 @@ TEST_F(JobTest, GroupsOfAPhaseRunSideBySide) {
   JobOptions options = Simple(CollectiveKind::kPipeline, 4);
   options.phases[0].groups = {{0, 2}, {1, 3}};
   options.phases.push_back({.name = "dp",
-                            .collective = {.kind = CollectiveKind::kRing, .octets = 1u << 20},
+                            .collective = {.kind = CollectiveKind::kRing, .bytes = 1u << 20},
                             .groups = {{0, 1}, {2, 3}}});
   Job& job = Start(LeafSpine(4, 1), options);
   Run(kSecond);

@@ -136,7 +136,7 @@ class Interface(unittest.TestCase):
         flows = {}
         with contextlib.suppress(urllib.error.HTTPError):  # no answer yet
             for path in self.ask(f"paths?source={FROM}&destination={TO}")["paths"]:
-                stretch, = path["stretches"]
+                stretch, = path["intervals"]
                 flows[path["destination_qpn"]] = (stretch["sources"], int(stretch["packets"]))
         return flows
 

@@ -14,8 +14,8 @@ namespace {
 
 class SpanStream final : public ByteStream {
  public:
-  SpanStream(std::span<const uint8_t> octets, size_t at_a_time)
-      : bytes_(octets), at_a_time_(at_a_time) {}
+  SpanStream(std::span<const uint8_t> bytes, size_t at_a_time)
+      : bytes_(bytes), at_a_time_(at_a_time) {}
   Result<size_t> Read(std::span<uint8_t> out) override {
     const size_t count = std::min({out.size(), at_a_time_, bytes_.size()});
     std::copy_n(bytes_.begin(), count, out.begin());
@@ -33,8 +33,8 @@ struct Read {
   RecordBatch records;
 };
 
-Read ReadAll(std::span<const uint8_t> octets, size_t at_a_time) {
-  CounterFile file(std::make_unique<SpanStream>(octets, at_a_time), "counters.jsonl");
+Read ReadAll(std::span<const uint8_t> bytes, size_t at_a_time) {
+  CounterFile file(std::make_unique<SpanStream>(bytes, at_a_time), "counters.jsonl");
   Read read;
   Require(file.TakeUntil(FromNanoseconds(1000), read.records).has_value(), "no error of reading");
   Require(file.TakeUntil(Timestamp::max(), read.records).has_value(), "no error of reading");
@@ -66,11 +66,11 @@ void RequireTheSameAgain(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rocescope;
   if (size == 0) return 0;
-  const std::span<const uint8_t> octets(data + 1, size - 1);
-  const Read whole = ReadAll(octets, SIZE_MAX);
-  const Read parts = ReadAll(octets, (size_t{data[0]} + 1) * 16);
+  const std::span<const uint8_t> bytes(data + 1, size - 1);
+  const Read whole = ReadAll(bytes, SIZE_MAX);
+  const Read parts = ReadAll(bytes, (size_t{data[0]} + 1) * 16);
   Require(whole.ledger == parts.ledger, "how octets come does not matter");
   Require(whole.records.counters.size() == parts.records.counters.size(), "nor to records");
-  RequireTheSameAgain({reinterpret_cast<const char*>(octets.data()), octets.size()});
+  RequireTheSameAgain({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   return 0;
 }

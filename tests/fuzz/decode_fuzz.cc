@@ -20,11 +20,11 @@ bool IsInside(std::span<const uint8_t> part, std::span<const uint8_t> whole) {
 
 void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   if (frame.kind == FrameKind::kPause) {
-    Require(CheckIcrc(frame) == IcrcVerdict::kUnknown, "a pause frame has no iCRC");
+    Require(CheckIcrc(frame) == IcrcResult::kUnknown, "a pause frame has no iCRC");
     return;
   }
   if (IsTelemetry(frame.kind)) {
-    Require(CheckIcrc(frame) == IcrcVerdict::kUnknown, "telemetry has no iCRC");
+    Require(CheckIcrc(frame) == IcrcResult::kUnknown, "telemetry has no iCRC");
     Require(IsInside(frame.telemetry, raw.bytes), "telemetry inside the input");
     return;
   }
@@ -38,7 +38,7 @@ void RequireSane(const RawFrame& raw, const DecodedFrame& frame) {
   Require(!frame.cut || frame.network_packet.empty(), "a cut packet is not whole");
   Require(frame.cut || frame.payload.size() == frame.payload_length, "a whole packet's payload");
   const bool whole = !frame.cut && !frame.network_packet.empty();
-  Require((CheckIcrc(frame) == IcrcVerdict::kUnknown) == !whole, "iCRC of whole packets");
+  Require((CheckIcrc(frame) == IcrcResult::kUnknown) == !whole, "iCRC of whole packets");
   Require(frame.int_stack.empty() || (!whole && IsInside(frame.int_stack, raw.bytes)),
           "INT inside the input, and no iCRC beside it");
   Require((opcode.headers & wire::kHasReth) != 0 || !frame.Has(kPartReth), "RETH by opcode");

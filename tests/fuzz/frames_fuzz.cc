@@ -42,9 +42,9 @@ FrameProcessor::Options OptionsOf(uint8_t bits) {
   return options;
 }
 
-Input Parse(std::span<const uint8_t> octets) {
+Input Parse(std::span<const uint8_t> bytes) {
   constexpr size_t kFramesAtATime[] = {2, 5, 16, kMaxFrames};
-  wire::ByteReader in(octets);
+  wire::ByteReader in(bytes);
   const uint8_t bits = in.U8();
   Input input{
       .options = OptionsOf(bits), .frames_at_a_time = kFramesAtATime[bits >> 6], .steps = {}};

@@ -19,11 +19,11 @@ using namespace wire;
 
 bool failed = false;
 
-void Save(const std::filesystem::path& path, std::span<const uint8_t> octets) {
+void Save(const std::filesystem::path& path, std::span<const uint8_t> bytes) {
   std::ofstream file(path, std::ios::binary);
   file.put(0);
-  file.write(reinterpret_cast<const char*>(octets.data()),
-             static_cast<std::streamsize>(octets.size()));
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
   failed |= !file.good();
 }
 
@@ -79,7 +79,7 @@ void SaveReports(const std::filesystem::path& folder) {
 
 void SaveSflow(const std::filesystem::path& folder) {
   const Bytes packet = Packet();
-  const SflowSampledHeader header = {.frame_length = 1000, .octets = packet};
+  const SflowSampledHeader header = {.frame_length = 1000, .bytes = packet};
   Bytes room(1024);
   SflowWriter flows(room, {.agent = IpAddress::FromV4(1), .sequence = 1});
   flows.BeginSample(kSflowFlowSample, SflowFlowSample{.sampling_rate = 10});

@@ -121,7 +121,7 @@ def datagram_rate(settings, kind, command, port, seconds=6):
             time.sleep(1.5)
             before = cpu_seconds(collector.pid)
             sent = Program(settings, "telemetry_load", "send", "--kind", kind, "--port", port,
-                           "--seconds", seconds, "--octets", SOCKET_BYTES).result()
+                           "--seconds", seconds, "--bytes", SOCKET_BYTES).result()
             time.sleep(0.5)
             drops = kernel_drops(port)
             spent = cpu_seconds(collector.pid) - before

@@ -82,7 +82,7 @@ FlowKey EngineLoad::FlowOf(uint32_t connection, bool back) const {
           .destination_qpn = {kFirstQpn + (2 * connection + back) % (1u << 20)}};
 }
 
-const TapPlace& EngineLoad::PlaceOf(uint32_t connection, bool back) const {
+const TapLocation& EngineLoad::PlaceOf(uint32_t connection, bool back) const {
   return taps_[tap_of_nic_[EndsOf(connection).near] + back];
 }
 

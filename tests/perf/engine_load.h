@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "dataplane/record/record.h"
-#include "dataplane/record/tap_place.h"
+#include "dataplane/record/tap_location.h"
 #include "topology/fabric.h"
 
 namespace rocescope::perf {
@@ -19,7 +19,7 @@ class EngineLoad {
   explicit EngineLoad(uint32_t queue_pairs);
 
   const std::shared_ptr<const topology::Fabric>& fabric() const { return fabric_; }
-  const std::vector<TapPlace>& taps() const { return taps_; }
+  const std::vector<TapLocation>& taps() const { return taps_; }
   // Each has two queue pairs, and so two flows.
   uint32_t connections() const { return connections_; }
 
@@ -31,7 +31,7 @@ class EngineLoad {
 
   FlowKey FlowOf(uint32_t connection, bool back) const;
   // The mirror that shows it.
-  const TapPlace& PlaceOf(uint32_t connection, bool back) const;
+  const TapLocation& PlaceOf(uint32_t connection, bool back) const;
   // The INT switch id of the leaf there.
   uint32_t IntIdOf(uint32_t connection) const;
   // Whether its data goes towards the mirrored leaf.
@@ -50,7 +50,7 @@ class EngineLoad {
   void AddSample(uint32_t connection, Timestamp time, RecordBatch& batch) const;
 
   std::shared_ptr<const topology::Fabric> fabric_;
-  std::vector<TapPlace> taps_;
+  std::vector<TapLocation> taps_;
   std::vector<TapId> tap_of_nic_;  // of its sending; the next one is of its receiving
   uint32_t connections_;
 };

@@ -80,7 +80,7 @@ int64_t Measure(uint32_t queue_pairs) {
   const int64_t before = ResidentBytes();
   auto engine = std::make_unique<Engine>(EngineOptions{.iteration_pattern_pace = std::chrono::seconds(10)});
   engine->SetFabric(load.fabric());
-  for (const TapPlace& tap : load.taps()) engine->LearnTap(tap);
+  for (const TapLocation& tap : load.taps()) engine->LearnTap(tap);
   const int64_t empty = ResidentBytes();
   Spent warm;
   uint32_t interval = 0;
@@ -116,13 +116,13 @@ int64_t Measure(uint32_t queue_pairs) {
       const auto connection = static_cast<uint32_t>(Mix64(i) % load.connections());
       const FlowKey key = load.FlowOf(connection, i % 2 == 1);
       const FlowPath* const path = snapshot->PathOf(key);
-      known += path != nullptr && !path->stretches.empty();
+      known += path != nullptr && !path->intervals.empty();
     }
   });
   uint64_t paired = 0;
   for (const Connection& c : *snapshot->connections) paired += c.state == ConnectionState::kPaired;
 
-  const auto per_pair = [&](int64_t octets) { return static_cast<double>(octets) / queue_pairs; };
+  const auto per_pair = [&](int64_t bytes) { return static_cast<double>(bytes) / queue_pairs; };
   fmt::print(
       "{{\"queue_pairs\": {}, \"gigahertz\": {:.3f}, \"records\": {}, \"records_per_s\": {:.0f}, "
       "\"reference_per_s\": {:.0f}, \"empty_bytes\": {}, \"state_bytes_per_qp\": {:.0f}, "

@@ -85,7 +85,7 @@ void WritePattern(wire::ByteWriter& out, const Packet& packet, size_t count) {
   for (; count > 0; --count) out.U8(static_cast<uint8_t>(count));
 }
 
-void WriteMirror(wire::ByteWriter& out, const Packet& packet, const MirrorPlace& place,
+void WriteMirror(wire::ByteWriter& out, const Packet& packet, const MirrorLocation& place,
                  uint32_t sequence, size_t length) {
   const size_t inside = wire::GreHeader::kSize + 4 + wire::Erspan3Header::kSize +
                         wire::ErspanPlatformSubheader::kSize + length;

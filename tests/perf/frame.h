@@ -18,7 +18,7 @@ struct Frame {
 };
 
 // Where a mirror took the copy.
-struct MirrorPlace {
+struct MirrorLocation {
   uint32_t switch_address = 0x0aff'0001;  // IPv4, which its frames come from
   uint16_t session = 7;
   bool egress = false;
@@ -31,7 +31,7 @@ class FrameBuilder {
   FrameBuilder(uint32_t snap, bool erspan) : snap_(snap), erspan_(erspan) {}
 
   // Of the frames that follow, which are of one session.
-  void SetPlace(const MirrorPlace& place) { place_ = place; }
+  void SetPlace(const MirrorLocation& place) { place_ = place; }
 
   // The payload is a pattern and the iCRC zero: a snapped capture holds little of the one and none
   // of the other.
@@ -40,7 +40,7 @@ class FrameBuilder {
  private:
   uint32_t snap_;
   bool erspan_;
-  MirrorPlace place_;
+  MirrorLocation place_;
   uint32_t sequence_ = 0;
   std::array<uint8_t, 8192> buffer_{};
 };

@@ -38,7 +38,7 @@ def bars(settings):
     found = [run for run, _ in runs]
     packets = sum(run["lap_packets"] for run in found)
     return [bar for _, bar in runs] + [
-        measure.Bar(name="bytes_per_flow_entry", value=found[0]["entry_bytes"], unit="octets",
+        measure.Bar(name="bytes_per_flow_entry", value=found[0]["entry_bytes"], unit="bytes",
                     goal=256, at_most=True),
         measure.Bar(name="allocations_per_packet",
                     value=sum(run["lap_allocations"] for run in found) / packets,

@@ -61,7 +61,7 @@ void MirrorTraffic::Make(uint32_t index) {
   for (uint8_t kind = 0; kind < kKinds; ++kind) {
     const bool back = EngineLoad::DataGoesBack(index) == (kind != kAcknowledge);
     const FlowKey flow = load_.FlowOf(index, back);
-    const TapPlace& place = load_.PlaceOf(index, back);
+    const TapLocation& place = load_.PlaceOf(index, back);
     const bool marked = back && Mix64(flow.destination.V4()) % kMarkedNics == 0;
     connection.marked |= marked;
     const Endpoint from{.address = flow.source,
@@ -89,7 +89,7 @@ void MirrorTraffic::Make(uint32_t index) {
                                        .congestion_experienced = marked && kind == kMiddle});
     Template& made = connection.frames[kind];
     made.length = static_cast<uint8_t>(std::min(frame.bytes.size(), kLongest));
-    std::memcpy(made.octets.data(), frame.bytes.data(), made.length);
+    std::memcpy(made.bytes.data(), frame.bytes.data(), made.length);
   }
 }
 
@@ -116,7 +116,7 @@ size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame
   constexpr uint16_t kFromSpine = 65;
   const Connection& connection = connections_[index];
   const Template& packet = connection.frames[kMiddle];
-  const TapPlace& place = load_.PlaceOf(index, true);
+  const TapLocation& place = load_.PlaceOf(index, true);
   std::array<uint8_t, 160> room;
   wire::ByteWriter report(room);
   Write(report, wire::IntReportGroupHeader{.sequence = report_sequences_[connection.session]++ &
@@ -136,7 +136,7 @@ size_t MirrorTraffic::WriteReport(uint32_t index, int64_t now_ns, uint8_t* frame
                                      .queue_occupancy = kQueue,
                                      .ingress_timestamp = static_cast<uint64_t>(now_ns) - kDelay,
                                      .egress_timestamp = static_cast<uint64_t>(now_ns)},
-                        .inner = std::span(packet.octets).subspan(kMirror, kInner)});
+                        .inner = std::span(packet.bytes).subspan(kMirror, kInner)});
   wire::ByteWriter out(std::span(frame, kLongest));
   const auto datagram = static_cast<uint16_t>(wire::UdpHeader::kSize + report.offset());
   Write(out, wire::EthernetHeader{.destination = 0x0200'00ff'00fe,
@@ -164,7 +164,7 @@ size_t MirrorTraffic::Next(int64_t now_ns, uint8_t* frame) {
                     : packet_ == kMessage - 1 ? kLast
                                               : kAcknowledge;
   const Template& made = connection.frames[kind];
-  std::memcpy(frame, made.octets.data(), made.length);
+  std::memcpy(frame, made.bytes.data(), made.length);
   Put32(frame + kGreSequence, sequences_[connection.session]++);
   Put32(frame + kErspanTimestamp, static_cast<uint32_t>(now_ns % kSecond));
   Put32(frame + kErspanSeconds, static_cast<uint32_t>(now_ns / kSecond));

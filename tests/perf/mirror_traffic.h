@@ -32,7 +32,7 @@ class MirrorTraffic {
 
   struct Template {
     uint8_t length = 0;
-    std::array<uint8_t, kLongest> octets{};
+    std::array<uint8_t, kLongest> bytes{};
   };
   struct Connection {
     std::array<Template, kKinds> frames;

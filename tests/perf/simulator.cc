@@ -26,7 +26,7 @@ std::vector<uint32_t> Derangement(uint32_t count, uint64_t seed) {
 struct Case {
   topology::Blueprint fabric;
   NetworkOptions network;
-  uint64_t octets;
+  uint64_t bytes;
   SimTime end;
 };
 
@@ -37,7 +37,7 @@ void Run(const Case& one, uint64_t seed) {
   const auto count = static_cast<uint32_t>(experiment.network().fabric().nics().size());
   const std::vector<uint32_t> to = Derangement(count, seed);
   for (uint32_t i = 0; i < count; ++i) {
-    experiment.Add({.from = i, .to = to[i], .octets = one.octets});
+    experiment.Add({.from = i, .to = to[i], .bytes = one.bytes});
   }
   const double speed = Gigahertz();
   const double begin = CpuSeconds();
@@ -57,7 +57,7 @@ Case Permutation() {
   test::SetA(options);
   return {.fabric = {.shape = topology::Shape::kFatTree, .k = 8},
           .network = options,
-          .octets = 1'000'000,
+          .bytes = 1'000'000,
           .end = kNever};
 }
 
@@ -67,7 +67,7 @@ Case Busy() {
   test::SetA(options);
   return {.fabric = {.shape = topology::Shape::kFatTree, .k = 8},
           .network = options,
-          .octets = 1'000'000'000,
+          .bytes = 1'000'000'000,
           .end = 10 * kMillisecond};
 }
 

@@ -40,7 +40,7 @@ struct Options {
   std::string mode = "memory";
   std::string kind = "int";
   uint32_t datagrams = 20'000;  // of a lap
-  size_t octets = kRoom;        // of a datagram, at most
+  size_t bytes = kRoom;        // of a datagram, at most
   uint32_t rounds = 7;
   uint16_t port = 0;
   double seconds = 5;
@@ -59,7 +59,7 @@ class Datagrams {
  public:
   explicit Datagrams(const Options& options)
       : is_int_(options.kind == "int"),
-        bytes_each_(options.octets),
+        bytes_each_(options.bytes),
         workload_({.packets = uint64_t{options.datagrams} * 16, .queue_pairs = 20'000}),
         builder_(128, false),
         bytes_(size_t{options.datagrams} * kRoom),
@@ -136,7 +136,7 @@ class Datagrams {
                                                .output = {.value = 9}});
       writer.AddRecord(wire::kSflowSampledHeader,
                        wire::SflowSampledHeader{
-                           .frame_length = frame.length + 4, .stripped = 4, .octets = frame.bytes});
+                           .frame_length = frame.length + 4, .stripped = 4, .bytes = frame.bytes});
       ++units_;
     }
     return writer.Finish().size();
@@ -168,9 +168,9 @@ void RunMemory(const Options& options) {
     for (size_t i = 0; i < datagrams.size();) {
       size_t count = 0;
       for (; count < kBurst && i < datagrams.size(); ++count, ++i) {
-        const std::span<const uint8_t> octets = datagrams[i];
-        burst[count].bytes = octets;
-        burst[count].original_length = static_cast<uint32_t>(octets.size());
+        const std::span<const uint8_t> bytes = datagrams[i];
+        burst[count].bytes = bytes;
+        burst[count].original_length = static_cast<uint32_t>(bytes.size());
         burst[count].timestamp = FromNanoseconds(now_ns += 1000);
       }
       processor.ProcessDatagrams(kind, std::span(burst).first(count), records);
@@ -207,9 +207,9 @@ void RunSend(const Options& options) {
     std::array<mmsghdr, kBurst> messages{};
     std::array<iovec, kBurst> parts;
     for (size_t i = 0; i < kBurst; ++i) {
-      const std::span<uint8_t> octets = datagrams[next];
+      const std::span<uint8_t> bytes = datagrams[next];
       next = next + 1 < datagrams.size() ? next + 1 : 0;
-      parts[i] = {octets.data(), octets.size()};
+      parts[i] = {bytes.data(), bytes.size()};
       messages[i].msg_hdr.msg_iov = &parts[i];
       messages[i].msg_hdr.msg_iovlen = 1;
     }
@@ -240,7 +240,7 @@ void RunReceive(const Options& options) {
   uint64_t records = 0;
   std::thread reader([&] {
     while (!read_all) {
-      while (HandedBatch* batch = (*loop)->worker().records().Take()) {
+      while (ExchangedBatch* batch = (*loop)->worker().records().Take()) {
         records += batch->records.hops.size() + batch->records.samples.size();
         (*loop)->worker().records().GiveBack(batch);
       }
@@ -270,7 +270,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"memory", "send", "receive"}));
   app.add_option("--kind", options.kind, "int or sflow")->check(CLI::IsMember({"int", "sflow"}));
   app.add_option("--datagrams", options.datagrams, "of a lap");
-  app.add_option("--octets", options.octets, "of a datagram, at most")
+  app.add_option("--bytes", options.bytes, "of a datagram, at most")
       ->check(CLI::Range(rocescope::perf::kLeast, rocescope::perf::kRoom));
   app.add_option("--rounds", options.rounds, "medians are taken over these");
   app.add_option("--port", options.port, "UDP, of 127.0.0.1");

@@ -232,7 +232,7 @@ class HostFacts(unittest.TestCase):
         logs = self.files("logs", {"a.log": a.text(), "b.log": b.text(),
                                    "c.log": c.text().replace("0xbeef", "0xffff")})
         job = command.report(CAPTURES[0], CAPTURES[2], "--nccl-logs", logs)["jobs"][0]
-        self.assertEqual((job["expected_ranks"], job["seen_ranks"], len(job["ranks"])), (2, 2, 3))
+        self.assertEqual((job["expected_ranks"], job["ranks_with_log"], len(job["ranks"])), (2, 2, 3))
         self.assertEqual([(e["source_rank"], e["source_process"], e["destination_rank"],
                            e["destination_process"], int(e["bytes"])) for e in job["edges"]],
                          [(0, "nodeA:100", -1, "nodeC:300", 24577),

@@ -79,13 +79,13 @@ class Live(played_run.PlayedRun):
         names = {job["allocation"]["name"] for job in self.ask("jobs")["jobs"] if "allocation" in job}
         self.assertLessEqual({"pretrain", "finetune"}, names)
         past = {(event["finding"]["kind"], event["finding"]["place"])
-                for event in self.ask("history/events")["events"] if event["kind"] == "fault_begun"}
+                for event in self.ask("history/events")["events"] if event["kind"] == "fault_started"}
         self.assertIn((truth["kind"], truth["place"]), past)
         self.metrics_are_as_prometheus_wants_them()
         self.box.send_signal(signal.SIGTERM)
         told, _ = self.box.communicate(timeout=50)
         events = [json.loads(line) for line in told.splitlines()]
-        begun = [event for event in events if event["kind"] == "fault_begun" and
+        begun = [event for event in events if event["kind"] == "fault_started" and
                  (event["finding"]["kind"], event["finding"]["place"]) ==
                  (truth["kind"], truth["place"])]
         self.assertTrue(begun, told)

@@ -85,10 +85,10 @@ class Scheduler(unittest.TestCase):
         end = int(cls.replayed["captured"]["end_ns"])
         for _ in range(200):
             health = cls.appliance.GetHealth(api.GetHealthRequest(), timeout=DEADLINE)
-            if health.age.reached_ns >= end:
+            if health.age.data_time_ns >= end:
                 return
             time.sleep(0.1)
-        raise AssertionError(f"the box has only come to {health.age.reached_ns} of {end}")
+        raise AssertionError(f"the box has only come to {health.age.data_time_ns} of {end}")
 
     def error_of(self, call, request):
         with self.assertRaises(grpc.RpcError) as caught:
@@ -123,7 +123,7 @@ class Scheduler(unittest.TestCase):
         self.assertGreater(found.total, 0)
         for path in found.paths:
             replayed = by_flow[path.source, path.destination, path.destination_qpn]
-            self.assertEqual(as_json(path)["stretches"], replayed["stretches"])
+            self.assertEqual(as_json(path)["intervals"], replayed["intervals"])
         carried = {qpn for path in found.paths for qpn in [path.destination_qpn]}
         self.assertLessEqual(set(edge["destination_qpns"]), carried)
 

@@ -43,7 +43,7 @@ void AddFlowSample(uint32_t n, SflowWriter& writer) {
   writer.AddRecord(kSflowExtendedRouter,
                    SflowRouterRecord{.next_hop = IpAddress::FromV4(0x0a0000fe)});
   writer.AddRecord(kSflowSampledHeader,
-                   SflowSampledHeader{.frame_length = 1000 + n, .stripped = 4, .octets = front});
+                   SflowSampledHeader{.frame_length = 1000 + n, .stripped = 4, .bytes = front});
 }
 
 // What the tools have no columns for, and must be able to step over.

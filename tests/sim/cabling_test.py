@@ -108,7 +108,7 @@ class ReasonOfAChange(unittest.TestCase):
                 "place"]
             reasons = collections.Counter()
             for path in replay(folder)["paths"]:
-                for stretch in path["stretches"]:
+                for stretch in path["intervals"]:
                     if stretch["began"] != "rerouted":
                         continue
                     reasons[stretch["reason"]] += 1
@@ -119,10 +119,10 @@ class ReasonOfAChange(unittest.TestCase):
             self.assertLess(reasons["unknown"], 0.1 * reasons.total(), reasons)
 
     def test_is_the_link_that_went_down_and_came_up_again(self):
-        self.expect_reasons("link-down.yaml", ["link_down", "link_up", "reassigned"])
+        self.expect_reasons("link-down.yaml", ["link_down", "link_up", "rehashed"])
 
     def test_is_the_switch_that_crashed(self):
-        self.expect_reasons("switch-crash.yaml", ["switch_down", "link_up", "reassigned"])
+        self.expect_reasons("switch-crash.yaml", ["switch_down", "link_up", "rehashed"])
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class Clocks(unittest.TestCase):
     def test_that_are_wrong_are_found_so(self):
         report = self.check(ERROR_NS)
         states = collections.Counter(stretch["state"] for path in report["paths"]
-                                     for stretch in path["stretches"])
+                                     for stretch in path["intervals"])
         self.assertEqual(set(states), {"STATE_EXACT"})
 
     def test_that_are_right_are_found_right(self):

@@ -35,8 +35,8 @@ std::filesystem::path SourceFile(std::string_view path) {
 }
 
 std::string ReadText(const std::filesystem::path& path) {
-  const std::vector<uint8_t> octets = ReadWhole(path);
-  return {octets.begin(), octets.end()};
+  const std::vector<uint8_t> bytes = ReadWhole(path);
+  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<CapturedFrame> ReadPcap(const std::filesystem::path& path) {

@@ -23,8 +23,8 @@ std::vector<uint8_t> Encoded(const Header& header) {
 }
 
 template <typename Header>
-Header Decoded(std::span<const uint8_t> octets) {
-  wire::ByteReader in(octets);
+Header Decoded(std::span<const uint8_t> bytes) {
+  wire::ByteReader in(bytes);
   Header header;
   Read(in, header);
   EXPECT_TRUE(in.ok());

@@ -24,9 +24,9 @@ class UdpSender {
   UdpSender& operator=(const UdpSender&) = delete;
 
   // False if the kernel did not take it whole.
-  bool Send(std::span<const uint8_t> octets) {
-    return sendto(socket_, octets.data(), octets.size(), 0, reinterpret_cast<sockaddr*>(&to_),
-                  sizeof to_) == static_cast<ssize_t>(octets.size());
+  bool Send(std::span<const uint8_t> bytes) {
+    return sendto(socket_, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to_),
+                  sizeof to_) == static_cast<ssize_t>(bytes.size());
   }
 
  private:

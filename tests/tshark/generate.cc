@@ -34,11 +34,11 @@ class Capture {
   }
 
   bool Write(const std::string& folder) const {
-    const std::vector<uint8_t> octets = MakePcap({}, frames_);
+    const std::vector<uint8_t> bytes = MakePcap({}, frames_);
     const std::string path = folder + "/" + name_ + ".pcap";
     std::FILE* file = std::fopen(path.c_str(), "wb");
     if (file == nullptr) return false;
-    const bool written = std::fwrite(octets.data(), 1, octets.size(), file) == octets.size();
+    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
     return std::fclose(file) == 0 && written;
   }
 

@@ -87,7 +87,7 @@ Analysis::Analysis(const AnalysisOptions& options)
 
 void Analysis::Ingest(const RecordBatch& records) {
   if (taps_ && taps_->count() > taps_learnt_) {
-    for (const TapPlace& place : taps_->PlacesFrom(taps_learnt_)) {
+    for (const TapLocation& place : taps_->PlacesFrom(taps_learnt_)) {
       engine_.LearnTap(place);
       taps_learnt_ = size_t{place.tap} + 1;
     }

@@ -77,7 +77,7 @@ class FramePrinter {
                              .raw = raw,
                              .drop = drop,
                              .decoded = frame_,
-                             .icrc = check ? CheckIcrc(frame_) : IcrcVerdict::kUnknown,
+                             .icrc = check ? CheckIcrc(frame_) : IcrcResult::kUnknown,
                              .ports = options_.ports});
   }
 

@@ -80,7 +80,7 @@ std::string ShowText(const v1::RegisteredJob& job, const v1::JobSummary* summary
                       job.ended() ? fmt::format(" until {}", UtcDayAndTime(job.end_ns())) : "");
   if (summary == nullptr) return text + "none of its packets was seen\n";
   text += fmt::format("seen as {}: {} of {} ranks on {}, {}\n", Visible(summary->id()),
-                      summary->seen_ranks(), summary->ranks(), Counted(summary->hosts(), "host"),
+                      summary->ranks_with_log(), summary->ranks(), Counted(summary->hosts(), "host"),
                       HumanBytes(summary->bytes()));
   if (summary->period_ns() > 0) {
     text += fmt::format("repeats every {}\n", HumanDuration(summary->period_ns()));

@@ -41,7 +41,7 @@ std::string LiveLine(const LiveCounts& before, const LiveCounts& now, Duration b
       "flows, {} "
       "records; mbufs {:.0f} %",
       Trimmed(Short(rate(before.frames.ledger.received, ledger.received))),
-      Short(8 * rate(before.octets, now.octets)), WithThousands(ledger.received),
+      Short(8 * rate(before.bytes, now.bytes)), WithThousands(ledger.received),
       WithThousands(ledger.decoded), WithThousands(ledger.filtered), WithThousands(other),
       WithThousands(ledger.DroppedTotal() - other), WithThousands(now.flows),
       WithThousands(now.records), now.mbufs_in_use * 100);

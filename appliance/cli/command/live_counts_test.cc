@@ -9,7 +9,7 @@ namespace {
 LiveCounts Received(uint64_t frames, uint64_t bytes) {
   LiveCounts counts;
   counts.frames.ledger = {.received = frames, .decoded = frames};
-  counts.octets = bytes;
+  counts.bytes = bytes;
   return counts;
 }
 

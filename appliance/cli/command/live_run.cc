@@ -18,7 +18,7 @@ LiveCounts Count(const Ports& ports, const Loops& loops) {
   for (const auto& loop : loops) {
     const SourceStatistics lcore = loop->Statistics();
     counts.frames += lcore.frames;
-    counts.octets += lcore.octets;
+    counts.bytes += lcore.bytes;
     counts.flows += lcore.flows_open;
     counts.records += lcore.records;
     counts.records_dropped += lcore.records_dropped;

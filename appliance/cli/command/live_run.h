@@ -57,7 +57,7 @@ class LiveRun {
   RecordTaker taker_;
   std::function<void(std::string)> note_;
   std::vector<uint32_t> mbufs_peaks_;  // by port
-  std::vector<TrapWatch> traps_;       // by port
+  std::vector<RdmaTrapDetector> traps_;       // by port
   std::vector<Port::Link> links_;      // by port, as told last
   const std::optional<Duration> length_;
   std::atomic<bool> stop_ = false;

@@ -42,8 +42,8 @@ namespace rocescope {
 namespace {
 
 std::string_view WordOf(const v1::Event& event) {
-  if (event.kind() == "fault_begun") return "FAULT";
-  if (event.kind() == "fault_over") return "OVER";
+  if (event.kind() == "fault_started") return "FAULT";
+  if (event.kind() == "fault_resolved") return "OVER";
   return event.kind() == "fault_withdrawn" ? "TAKEN BACK" : "";
 }
 
@@ -52,7 +52,7 @@ std::string TextOf(const v1::Event& event) {
   if (word.empty()) return "";  // a source that failed has said so itself
   std::string line =
       fmt::format("{} {} {}", UtcDayAndTime(event.at_ns()), word, Visible(event.sentence()));
-  if (event.kind() == "fault_begun") {
+  if (event.kind() == "fault_started") {
     const v1::Finding& finding = event.finding();
     line +=
         fmt::format("; {} sure. {}", SureText(finding.confidence()), Capitalised(finding.recommended_action()));

@@ -31,9 +31,9 @@ Load TrafficAtLineRate(uint64_t link_bits_per_second, const PacketShape& shape) 
 Load CopiesAtLineRate(uint64_t link_bits_per_second, const PacketShape& shape) {
   const double data = DataRate(link_bits_per_second, shape) / shape.one_in;
   const double acks = data / shape.packets_per_ack;
-  const double octets =
+  const double bytes =
       data * (CopyFrame(shape) + kOnTheWire) + acks * (CopyOf(kAckFrame, shape) + kOnTheWire);
-  return {.per_second = data + acks, .bits_per_second = 8 * octets};
+  return {.per_second = data + acks, .bits_per_second = 8 * bytes};
 }
 
 }  // namespace rocescope::plan

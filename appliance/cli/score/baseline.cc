@@ -21,11 +21,11 @@ constexpr double kBusy = 0.9;
 constexpr double kMinVotes = 0.01;
 
 // By which most of its octets went, of those that are asserted.
-const v1::PathStretch* MainStretch(const v1::FlowPath& path) {
-  const v1::PathStretch* main = nullptr;
-  for (const v1::PathStretch& stretch : path.stretches()) {
-    const bool asserted = stretch.state() == v1::PathStretch::STATE_EXACT ||
-                          stretch.state() == v1::PathStretch::STATE_LIKELY;
+const v1::PathInterval* MainStretch(const v1::FlowPath& path) {
+  const v1::PathInterval* main = nullptr;
+  for (const v1::PathInterval& stretch : path.intervals()) {
+    const bool asserted = stretch.state() == v1::PathInterval::STATE_EXACT ||
+                          stretch.state() == v1::PathInterval::STATE_LIKELY;
     if (!asserted || stretch.ports().empty()) continue;
     if (main == nullptr || stretch.bytes() > main->bytes()) main = &stretch;
   }
@@ -76,13 +76,13 @@ void UtilisationBaseline::Take(std::span<const CounterRecord> records) {
 }
 
 void UtilisationBaseline::TakeBytes(const CounterRecord& record, PortState& port) const {
-  const Reading now = {.time_ns = ToNanoseconds(record.event_time), .octets = record.value};
+  const Reading now = {.time_ns = ToNanoseconds(record.event_time), .bytes = record.value};
   const Reading before = port.last;
-  const bool is_first = !std::exchange(port.has_reading, true) || now.octets < before.octets;
+  const bool is_first = !std::exchange(port.has_reading, true) || now.bytes < before.bytes;
   if (!is_first && now.time_ns - before.time_ns < window_ns_) return;
   port.last = now;
   if (is_first || port.bits_per_second == 0) return;
-  const double sent = 8 * static_cast<double>(now.octets - before.octets);
+  const double sent = 8 * static_cast<double>(now.bytes - before.bytes);
   const double seconds = static_cast<double>(now.time_ns - before.time_ns) * 1e-9;
   const double utilisation = sent / seconds / static_cast<double>(port.bits_per_second);
   if (utilisation <= kBusy) return;
@@ -116,7 +116,7 @@ std::vector<Alarm> VotingAlarms(const v1::ReplayReport& report, const LinkOfPort
     const auto at =
         paths.find({flow.segment(), flow.source(), flow.destination(), flow.destination_qpn()});
     if (at == paths.end()) continue;
-    const v1::PathStretch* stretch = MainStretch(*at->second);
+    const v1::PathInterval* stretch = MainStretch(*at->second);
     if (stretch == nullptr) continue;
     for (const std::string& port : stretch->ports()) votes[port] += 1.0 / stretch->ports_size();
     ++all;

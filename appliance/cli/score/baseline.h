@@ -51,7 +51,7 @@ class UtilisationBaseline {
  private:
   struct Reading {
     int64_t time_ns = 0;
-    uint64_t octets = 0;
+    uint64_t bytes = 0;
   };
   struct PortState {
     bool has_reading = false;

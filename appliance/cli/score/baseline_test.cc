@@ -18,11 +18,11 @@ const LinkOfPort kLinks = {{"leaf0:E1", "leaf0:E1-spine0:E2"},
                            {"host1:mlx5_0", "host1:mlx5_0-leaf1:E3"}};
 
 // A reading of leaf0:E1, whose link carries 100 Gbit/s: 12.5 MB a window.
-std::vector<CounterRecord> Reading(int64_t time_ns, uint64_t octets) {
+std::vector<CounterRecord> Reading(int64_t time_ns, uint64_t bytes) {
   CounterRecord sent;
   sent.entity = {.kind = EntityKind::kPort, .node = "leaf0", .port = "E1"};
   sent.metric = Metric::kTxBytes;
-  sent.value = octets;
+  sent.value = bytes;
   sent.event_time = FromNanoseconds(time_ns);
   CounterRecord speed = sent;
   speed.metric = Metric::kLinkSpeed;
@@ -66,8 +66,8 @@ void AddFlow(v1::ReplayReport& report, uint32_t qpn, uint64_t retransmitted,
   flow.mutable_loss()->set_retransmitted(retransmitted);
   v1::FlowPath& path = *report.add_paths();
   path.set_destination_qpn(qpn);
-  v1::PathStretch& stretch = *path.add_stretches();
-  stretch.set_state(v1::PathStretch::STATE_EXACT);
+  v1::PathInterval& stretch = *path.add_intervals();
+  stretch.set_state(v1::PathInterval::STATE_EXACT);
   for (const char* port : ports) stretch.add_ports(port);
 }
 

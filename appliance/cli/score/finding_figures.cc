@@ -60,7 +60,7 @@ class Figures {
     AddDetection();
     v1::Hits pfc;
     v1::Hits culprits;
-    v1::Hits victims;
+    v1::Hits affected_jobs;
     v1::Hits hotspots;
     v1::Hits anomalies;
     for (const RunFindings& run : runs_) {
@@ -69,14 +69,14 @@ class Figures {
       Add(run.score->anomaly_windows(), anomalies);
       for (const v1::FaultScore& fault : run.score->faults()) {
         Add(fault.culprits(), culprits);
-        Add(fault.victims(), victims);
+        Add(fault.affected_jobs(), affected_jobs);
       }
     }
     AddHits(kPfcPrecision, kPfcRecall, pfc);
     AddHits(kCulpritPrecision, kCulpritRecall, culprits);
     AddDelays();
     AddHealthy();
-    AddHits(kVictimPrecision, kVictimRecall, victims);
+    AddHits(kVictimPrecision, kVictimRecall, affected_jobs);
     AddHits(kHotspotPrecision, kHotspotRecall, hotspots);
     AddShare(kAnomalyStability, anomalies.right(), anomalies.stated());
     return std::move(figures_);

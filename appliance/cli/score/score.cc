@@ -323,18 +323,18 @@ void Scorer::ScorePath(const google::protobuf::RepeatedPtrField<v1::TruthPath>& 
       double probability;
     };
     std::vector<Part> parts;
-    for (int i = 0; found != nullptr && i < found->stretches_size(); ++i) {
-      const v1::PathStretch& stretch = found->stretches(i);
-      const int64_t until = i + 1 < found->stretches_size()
-                                ? std::min(stretch.until_ns(), found->stretches(i + 1).from_ns())
+    for (int i = 0; found != nullptr && i < found->intervals_size(); ++i) {
+      const v1::PathInterval& stretch = found->intervals(i);
+      const int64_t until = i + 1 < found->intervals_size()
+                                ? std::min(stretch.until_ns(), found->intervals(i + 1).from_ns())
                                 : stretch.until_ns();
       const int64_t from = std::max(stretch.from_ns(), path.start_ns());
       const int64_t to = std::min(until, path.end_ns());
       if (to < from) continue;
       begin = std::min(begin, from);
       end = std::max(end, to);
-      const bool asserted = stretch.state() == v1::PathStretch::STATE_EXACT ||
-                            stretch.state() == v1::PathStretch::STATE_LIKELY;
+      const bool asserted = stretch.state() == v1::PathInterval::STATE_EXACT ||
+                            stretch.state() == v1::PathInterval::STATE_LIKELY;
       const bool same =
           stretch.ports_size() == path.ports_size() + 1 &&
           std::equal(path.ports().begin(), path.ports().end(), stretch.ports().begin() + 1);

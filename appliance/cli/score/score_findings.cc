@@ -38,7 +38,7 @@ struct Match {
 
 // What cannot be told apart with the telemetry at hand is answered as a set.
 bool IsAmongRivals(const v1::TruthFault& fault, const v1::Finding& finding) {
-  return std::ranges::any_of(finding.rivals(), [&](const v1::Suspect& rival) {
+  return std::ranges::any_of(finding.alternatives(), [&](const v1::Suspect& rival) {
     return rival.kind() == fault.kind() && IsRightPlace(fault, rival.place(), rival.direction());
   });
 }
@@ -176,7 +176,7 @@ void FindingScorer::AddSaid(const v1::TruthFault& fault, v1::FaultScore& out) co
 uint32_t RankOfPlace(const v1::TruthFault& fault, const v1::Finding& finding) {
   std::set<std::string> seen = {finding.place()};
   if (IsRightPlace(fault, finding.place(), finding.direction())) return 1;
-  for (const v1::Suspect& rival : finding.rivals()) {
+  for (const v1::Suspect& rival : finding.alternatives()) {
     seen.insert(rival.place());
     if (IsRightPlace(fault, rival.place(), rival.direction())) {
       return static_cast<uint32_t>(seen.size());
@@ -208,7 +208,7 @@ void FindingScorer::AddFault(int number) {
     out.set_delay_windows(static_cast<double>(late) / static_cast<double>(window_ns_));
   }
   AddCulprits(fault, finding, *out.mutable_culprits());
-  AddVictims(fault, finding, *out.mutable_victims());
+  AddVictims(fault, finding, *out.mutable_affected_jobs());
 }
 
 // Both directions of a connection are one flow.
@@ -238,11 +238,11 @@ void FindingScorer::AddCulprits(const v1::TruthFault& fault, const v1::Finding* 
 
 void FindingScorer::AddVictims(const v1::TruthFault& fault, const v1::Finding* finding,
                                v1::Hits& hits) const {
-  const std::set<std::string> truly(fault.victims().begin(), fault.victims().end());
+  const std::set<std::string> truly(fault.affected_jobs().begin(), fault.affected_jobs().end());
   hits.set_of(truly.size());
   if (finding == nullptr) return;
   std::set<std::string> stated;  // by the truth's names; those that are nobody's by their own
-  for (const std::string& id : finding->victims()) {
+  for (const std::string& id : finding->affected_jobs()) {
     const auto at = jobs_.find(id);
     stated.insert(at == jobs_.end() || at->second.empty() ? " " + id : at->second);
   }

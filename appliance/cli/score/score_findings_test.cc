@@ -214,7 +214,7 @@ TEST_F(ScoreFindingsTest, ARivalsPlaceHasItsRank) {
   Fault("gray_loss", kLink);
   v1::Finding& finding = Finding("gray_loss", "leaf7:E1-spine0:E9");
   for (const char* place : {"leaf7:E1-spine0:E9", "leaf7", kLink}) {
-    finding.add_rivals()->set_place(place);
+    finding.add_alternatives()->set_place(place);
   }
   const v1::FaultScore fault = Score().faults(0);
   EXPECT_FALSE(fault.place_right());
@@ -223,7 +223,7 @@ TEST_F(ScoreFindingsTest, ARivalsPlaceHasItsRank) {
 
 TEST_F(ScoreFindingsTest, AFaultIsDetectedIfARivalIsRightInBoth) {
   Fault("nic_crash", "host2:mlx5_0");
-  v1::Suspect& rival = *Finding("link_down", "leaf0:E3-host2:mlx5_0").add_rivals();
+  v1::Suspect& rival = *Finding("link_down", "leaf0:E3-host2:mlx5_0").add_alternatives();
   rival.set_kind("nic_crash");
   rival.set_place("host2:mlx5_1");
   EXPECT_FALSE(Score().faults(0).detected()) << "the other NIC";
@@ -265,16 +265,16 @@ TEST_F(ScoreFindingsTest, CulpritsOfAMissedFaultAreMissed) {
 }
 
 TEST_F(ScoreFindingsTest, VictimsAreTheTruthsJobsByTheirConnections) {
-  Fault("gray_loss", kLink).add_victims("train");
+  Fault("gray_loss", kLink).add_affected_jobs("train");
   v1::Connection& connection = *report_.add_connections();
   connection.mutable_a()->set_address("10.0.0.1");
   connection.mutable_a()->set_qpn(10);
   connection.mutable_a()->set_job("nccl-1");
   connection.mutable_b()->set_qpn(-1);
   v1::Finding& finding = Finding("gray_loss", kLink);
-  finding.add_victims("nccl-1");
-  finding.add_victims("nccl-2");  // nobody's
-  const v1::Hits hits = Score().faults(0).victims();
+  finding.add_affected_jobs("nccl-1");
+  finding.add_affected_jobs("nccl-2");  // nobody's
+  const v1::Hits hits = Score().faults(0).affected_jobs();
   EXPECT_EQ(hits.stated(), 2u);
   EXPECT_EQ(hits.right(), 1u);
   EXPECT_EQ(hits.of(), 1u);

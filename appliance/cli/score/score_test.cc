@@ -64,14 +64,14 @@ class ScoreTest : public testing::Test {
     return connection;
   }
   void Stretch(int64_t from, int64_t until, const std::string& port,
-               v1::PathStretch::State state = v1::PathStretch::STATE_EXACT) {
+               v1::PathInterval::State state = v1::PathInterval::STATE_EXACT) {
     if (report_.paths().empty()) {
       v1::FlowPath& path = *report_.add_paths();
       path.set_source("10.0.0.1");
       path.set_destination("10.0.0.2");
       path.set_destination_qpn(21);
     }
-    v1::PathStretch& stretch = *report_.mutable_paths(0)->add_stretches();
+    v1::PathInterval& stretch = *report_.mutable_paths(0)->add_intervals();
     stretch.set_from_ns(from);
     stretch.set_until_ns(until);
     stretch.set_state(state);
@@ -272,7 +272,7 @@ TEST_F(ScoreTest, AChangeThatIsMissedIsWrongForItsBytes) {
 }
 
 TEST_F(ScoreTest, WhatIsNotAssertedIsNotWrong) {
-  Stretch(10, 190, "leaf0:A", v1::PathStretch::STATE_AMBIGUOUS);
+  Stretch(10, 190, "leaf0:A", v1::PathInterval::STATE_AMBIGUOUS);
   EXPECT_EQ(Share(MeasureKind::kPath), 0);
   EXPECT_EQ(Share(MeasureKind::kPathWrong), 0);
 }

@@ -30,14 +30,14 @@ Result<uint64_t> ParseBytes(std::string_view text) {
   return count << shift;
 }
 
-std::string FormatBytes(uint64_t octets) {
+std::string FormatBytes(uint64_t bytes) {
   size_t power = 0;
-  while (power < kByteUnits.size() && octets > 0 && octets % 1024 == 0) {
-    octets /= 1024;
+  while (power < kByteUnits.size() && bytes > 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
     ++power;
   }
-  return power == 0 ? fmt::format("{}", octets)
-                    : fmt::format("{}{}", octets, kByteUnits[power - 1]);
+  return power == 0 ? fmt::format("{}", bytes)
+                    : fmt::format("{}{}", bytes, kByteUnits[power - 1]);
 }
 
 }  // namespace rocescope

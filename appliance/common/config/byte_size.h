@@ -15,6 +15,6 @@ namespace rocescope {
 Result<uint64_t> ParseBytes(std::string_view text);
 
 // In the largest unit that makes it a whole number.
-std::string FormatBytes(uint64_t octets);
+std::string FormatBytes(uint64_t bytes);
 
 }  // namespace rocescope

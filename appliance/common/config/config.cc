@@ -68,8 +68,8 @@ void Read(const YamlNode& node, Within<Duration> within, YamlErrors& errors) {
   ReadBounded(node, within, ParseDuration, FormatDuration, errors);
 }
 
-void Read(const YamlNode& node, Bytes octets, YamlErrors& errors) {
-  ReadBounded(node, octets, ParseBytes, FormatBytes, errors);
+void Read(const YamlNode& node, Bytes bytes, YamlErrors& errors) {
+  ReadBounded(node, bytes, ParseBytes, FormatBytes, errors);
 }
 
 void Read(const YamlNode& node, ListenAddress& value, YamlErrors& errors) {
@@ -237,7 +237,7 @@ std::string TextOf(Within<T> within) {
     return fmt::format("{}", within.value);
   }
 }
-std::string TextOf(Bytes octets) { return FormatBytes(octets.value); }
+std::string TextOf(Bytes bytes) { return FormatBytes(bytes.value); }
 std::string TextOf(const ListenAddress& where) { return Quoted(ToString(where)); }
 template <typename T>
 std::string TextOf(const OneOf<T>& one) {

@@ -35,8 +35,8 @@ bool IsCapture(const fs::path& path) {
   char head[4] = {};
   std::ifstream file(path, std::ios::binary);
   file.read(head, sizeof head);
-  const std::string_view octets(head, static_cast<size_t>(file.gcount()));
-  const auto begins = [&](std::string_view magic) { return octets.starts_with(magic); };
+  const std::string_view bytes(head, static_cast<size_t>(file.gcount()));
+  const auto begins = [&](std::string_view magic) { return bytes.starts_with(magic); };
   if (std::any_of(kCapture.begin(), kCapture.end(), begins)) return true;
   return std::any_of(kCompressed.begin(), kCompressed.end(), begins) &&
          path.filename().string().find("cap") != std::string::npos;

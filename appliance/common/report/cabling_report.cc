@@ -38,7 +38,7 @@ void FillFinding(const topology::Fabric& fabric, const CableFinding& finding,
   out.set_flows(finding.flows);
   out.set_flows_against(finding.flows_against);
   out.set_packets(finding.packets);
-  out.set_bytes(finding.octets);
+  out.set_bytes(finding.bytes);
   out.set_readings(finding.readings);
   out.set_state_differs(finding.state_differs);
   out.set_since_ns(ToNanoseconds(finding.since));

@@ -68,8 +68,8 @@ std::string SeenOf(const CableFinding& finding) {
              ? fmt::format(", {} as declared", WithThousands(finding.flows_against()))
              : std::string()));
   }
-  if (finding.octets() > 0) {
-    add(HumanBytes(finding.octets()) +
+  if (finding.bytes() > 0) {
+    add(HumanBytes(finding.bytes()) +
         (unexpected ? " received" : " received that the declared ends did not send"));
   }
   return text;

@@ -37,7 +37,7 @@ TEST(CablingText, NamesThePortsOfASwapAndWhatWasSeen) {
         declared_links: "leaf0:E17-spine0:E1" declared_links: "leaf1:E18-spine1:E2"
         real { a: "leaf0:E17" b: "spine1:E2" b_declared: "spine0:E1" }
         real { a: "leaf1:E18" b: "spine0:E1" b_declared: "spine1:E2" }
-        confidence: 0.98 flows: 14 flows_against: 1 octets: 52000000 since_ns: 1001000000
+        confidence: 0.98 flows: 14 flows_against: 1 bytes: 52000000 since_ns: 1001000000
       })");
   EXPECT_THAT(text, HasSubstr("78 of 80 links seen as the topology has them, 2 not\n"));
   EXPECT_THAT(text, HasSubstr("swapped  leaf0:E17 goes to spine1:E2, not spine0:E1; "

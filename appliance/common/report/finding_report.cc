@@ -33,10 +33,10 @@ void FillFinding(const Snapshot& snapshot, const Finding& finding, v1::Finding& 
   out.set_detected_ns(ToNanoseconds(finding.verdict));
   out.set_recommended_action(std::string(InfoOf(finding.kind).recommended_action));
   for (const std::string& sentence : finding.evidence) out.add_evidence(sentence);
-  for (const Suspect& rival : finding.rivals) FillSuspect(fabric, rival, *out.add_rivals());
+  for (const Suspect& rival : finding.alternatives) FillSuspect(fabric, rival, *out.add_alternatives());
   for (const std::string& sentence : finding.further) out.add_further(sentence);
-  for (const uint32_t job : finding.victims) {
-    out.add_victims(snapshot.attribution->jobs[job].job.id);
+  for (const uint32_t job : finding.affected_jobs) {
+    out.add_affected_jobs(snapshot.attribution->jobs[job].job.id);
   }
   for (const topology::PortIndex port : finding.loop) out.add_loop_ports(fabric.NameOf(port));
   for (const Suspect& symptom : finding.symptoms) {

@@ -88,7 +88,7 @@ std::string Capitalised(std::string sentence) {
 
 std::string SentenceOf(const v1::ReplayReport& report, const v1::Finding& finding) {
   std::vector<std::string> jobs;
-  for (const std::string& id : finding.victims()) jobs.push_back(NameOfJob(report, id));
+  for (const std::string& id : finding.affected_jobs()) jobs.push_back(NameOfJob(report, id));
   std::string text =
       fmt::format("{}; {}; {}", FaultText(finding.kind(), finding.place(), finding.direction()),
                   WhenText(report, finding.from_ns(), finding.until_ns()),

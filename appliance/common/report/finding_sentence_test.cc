@@ -80,8 +80,8 @@ TEST(FindingSentence, SaysWhatWhereSinceWhenAndWhomItHurts) {
   EXPECT_EQ(SentenceOf(report, finding),
             "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts no job that "
             "is known");
-  finding.add_victims("nccl-1");
-  finding.add_victims("b");
+  finding.add_affected_jobs("nccl-1");
+  finding.add_affected_jobs("b");
   EXPECT_EQ(SentenceOf(report, finding),
             "The NIC host3:mlx5_1 is gone; since 12:00:04.000 UTC (+4.00 s); it hurts nccl-1 "
             "[slurm 7 \"pretrain\"] and b");

@@ -96,7 +96,7 @@ void AppendFinding(int number, const v1::Finding& finding, std::string& text) {
     AppendDetail("loop", loop + finding.loop_ports(0), text);
   }
   for (const std::string& sentence : finding.evidence()) AppendDetail("seen", sentence, text);
-  for (const v1::Suspect& rival : finding.rivals()) {
+  for (const v1::Suspect& rival : finding.alternatives()) {
     AppendDetail("or else",
                  fmt::format("{} ({})", FaultText(rival.kind(), rival.place(), rival.direction()),
                              SureText(rival.probability())),

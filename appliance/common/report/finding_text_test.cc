@@ -169,7 +169,7 @@ TEST(FindingText, PutsEvidenceRivalsAndWhatWouldTellThemApartBelow) {
   const std::string text = TextOf(std::string(kAll) + R"(
       findings { sentence: "S" recommended_action: "r" confidence: 0.5
                  evidence: "it went down" evidence: "nobody answers"
-                 rivals { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
+                 alternatives { kind: "link_down" place: "a:E1-b:E2" probability: 0.5 }
                  further: "the NIC's own counters" })");
   EXPECT_THAT(text,
               HasSubstr("sure. R.\n"

@@ -261,7 +261,7 @@ void AppendFrameJson(fmt::memory_buffer& out, const FrameLine& line) {
     if (frame.kind == FrameKind::kSflow) WriteSflowJson(json, frame, line.ports);
   } else {
     WritePacketJson(json, frame);
-    if (line.icrc != IcrcVerdict::kUnknown) json.Bool("icrc_ok", line.icrc == IcrcVerdict::kValid);
+    if (line.icrc != IcrcResult::kUnknown) json.Bool("icrc_ok", line.icrc == IcrcResult::kValid);
   }
   json.Finish();
 }

@@ -19,7 +19,7 @@ struct FrameLine {
   const RawFrame& raw;
   DropReason drop = DropReason::kNone;
   const DecodedFrame& decoded;  // read only if drop is kNone
-  IcrcVerdict icrc = IcrcVerdict::kUnknown;
+  IcrcResult icrc = IcrcResult::kUnknown;
   TelemetryPorts ports = {};  // by which INT inside the packets of reports and samples is known
 };
 

@@ -40,7 +40,7 @@ DecodedFrame Acknowledge() {
 }
 
 std::string Line(const RawFrame& raw, const DecodedFrame& frame,
-                 DropReason drop = DropReason::kNone, IcrcVerdict icrc = IcrcVerdict::kUnknown) {
+                 DropReason drop = DropReason::kNone, IcrcResult icrc = IcrcResult::kUnknown) {
   fmt::memory_buffer out;
   AppendFrameJson(
       out, {.number = 7, .tap = "leaf1", .raw = raw, .drop = drop, .decoded = frame, .icrc = icrc});
@@ -168,9 +168,9 @@ TEST(FrameJson, PutsTheMirrorsTimeNearTheCapturesTime) {
 
 TEST(FrameJson, SaysWhetherTheIcrcHoldsOnlyWhenItWasComputed) {
   EXPECT_NE(
-      Line(Raw(), Acknowledge(), DropReason::kNone, IcrcVerdict::kValid).find(R"("icrc_ok":true})"),
+      Line(Raw(), Acknowledge(), DropReason::kNone, IcrcResult::kValid).find(R"("icrc_ok":true})"),
       std::string::npos);
-  EXPECT_NE(Line(Raw(), Acknowledge(), DropReason::kNone, IcrcVerdict::kInvalid)
+  EXPECT_NE(Line(Raw(), Acknowledge(), DropReason::kNone, IcrcResult::kInvalid)
                 .find(R"("icrc_ok":false})"),
             std::string::npos);
   EXPECT_EQ(Line(Raw(), Acknowledge()).find("icrc_ok"), std::string::npos);

@@ -27,7 +27,7 @@ void FillTraffic(const Snapshot& snapshot, const FlowSenders& senders,
   out.set_bytes(traffic.bytes);
   out.set_flows(traffic.flows);
   out.set_imbalance(traffic.imbalance);
-  out.set_group_use(traffic.group_use);
+  out.set_group_utilization(traffic.group_utilization);
   out.set_group_links(traffic.group_links);
   for (const Culprit& culprit : traffic.culprits) {
     v1::Culprit& who = *out.add_culprits();

@@ -36,7 +36,7 @@ std::string JobsOf(const v1::Hotspot& hotspot) {
 std::string CauseOf(const v1::Hotspot& hotspot) {
   const auto group = [&] {
     return fmt::format(", {} links {:.0f} % used", hotspot.group_links(),
-                       100 * hotspot.group_use());
+                       100 * hotspot.group_utilization());
   };
   if (hotspot.cause() == "held") return "held by PFC";
   if (hotspot.cause() == "incast") return "incast";

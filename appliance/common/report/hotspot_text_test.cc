@@ -72,7 +72,7 @@ TEST(HotspotText, SaysWhoseFlowsTheyAre) {
 TEST(HotspotText, SaysWhyAndWhomItCostsMost) {
   const std::string text = TextOf(R"(
       hotspots { port: "leaf0:Ethernet1" until_ns: 1000000 marked: 5 flows: 12
-                 cause: "collision" group_links: 4 group_use: 0.454
+                 cause: "collision" group_links: 4 group_utilization: 0.454
                  lost { job: "small" lost_ns: 900000 } lost { job: "train" lost_ns: 1200000 } }
       hotspots { port: "leaf1:Ethernet1" until_ns: 1000000 marked: 4 cause: "incast"
                  lost { job: "alone" lost_ns: 0 } })");

@@ -286,7 +286,7 @@ void FillJobs(const Snapshot& snapshot, v1::ReplayReport& report) {
     out.set_identity(std::string(NameOf(job.identity)));
     if (job.allocation) FillAllocation(*job.allocation, *out.mutable_allocation());
     out.set_expected_ranks(static_cast<uint32_t>(job.rank_count));
-    out.set_seen_ranks(static_cast<uint32_t>(job.ranks_seen));
+    out.set_ranks_with_log(static_cast<uint32_t>(job.ranks_seen));
     for (size_t m = 0; m < job.ranks.size(); ++m) {
       v1::Rank& rank = *out.add_ranks();
       FillRank(snapshot, job.ranks[m], found[j][m], rank);

@@ -30,7 +30,7 @@ std::string WhoText(const v1::Job& job) {
     return Counted(static_cast<uint64_t>(job.ranks_size()), "NIC") + " in step, by the wire alone";
   }
   if (job.expected_ranks() != 0) {
-    return fmt::format("{} of {} known{}", job.seen_ranks(), Counted(job.expected_ranks(), "rank"),
+    return fmt::format("{} of {} known{}", job.ranks_with_log(), Counted(job.expected_ranks(), "rank"),
                        Outsiders(job));
   }
   return Counted(static_cast<uint64_t>(job.ranks_size()), "process") + " without a log";

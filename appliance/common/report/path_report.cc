@@ -11,22 +11,22 @@
 namespace rocescope {
 namespace {
 
-v1::PathStretch::State StateOf(PathState state) {
+v1::PathInterval::State StateOf(PathState state) {
   switch (state) {
     case PathState::kExact:
-      return v1::PathStretch::STATE_EXACT;
+      return v1::PathInterval::STATE_EXACT;
     case PathState::kLikely:
-      return v1::PathStretch::STATE_LIKELY;
+      return v1::PathInterval::STATE_LIKELY;
     case PathState::kAmbiguous:
-      return v1::PathStretch::STATE_AMBIGUOUS;
+      return v1::PathInterval::STATE_AMBIGUOUS;
     case PathState::kSpread:
-      return v1::PathStretch::STATE_SPREAD;
+      return v1::PathInterval::STATE_SPREAD;
     case PathState::kStray:
-      return v1::PathStretch::STATE_STRAY;
+      return v1::PathInterval::STATE_STRAY;
     case PathState::kUnknown:
       break;
   }
-  return v1::PathStretch::STATE_UNKNOWN;
+  return v1::PathInterval::STATE_UNKNOWN;
 }
 
 std::string_view NameOf(PathChange change) {
@@ -51,8 +51,8 @@ std::string_view NameOf(PathReason reason) {
       return "link_down";
     case PathReason::kLinkUp:
       return "link_up";
-    case PathReason::kReassigned:
-      return "reassigned";
+    case PathReason::kRehashed:
+      return "rehashed";
     case PathReason::kLinkSilent:
       return "link_silent";
     case PathReason::kNewSourcePort:
@@ -63,7 +63,7 @@ std::string_view NameOf(PathReason reason) {
   return "unknown";
 }
 
-void FillReason(const topology::Fabric& fabric, const PathStretch& stretch, v1::PathStretch& out) {
+void FillReason(const topology::Fabric& fabric, const PathInterval& stretch, v1::PathInterval& out) {
   if (stretch.began == PathChange::kFirstSeen || stretch.began == PathChange::kNewOwner) return;
   out.set_reason(std::string(NameOf(stretch.reason)));
   if (stretch.reason_node != topology::kNone) {
@@ -83,7 +83,7 @@ std::string NicName(const topology::Fabric& fabric, topology::NicIndex index) {
   return fmt::format("{}:{}", fabric.node(nic.host).name, nic.device);
 }
 
-void FillStretch(const topology::Fabric& fabric, const PathStretch& stretch, v1::PathStretch& out) {
+void FillStretch(const topology::Fabric& fabric, const PathInterval& stretch, v1::PathInterval& out) {
   out.set_from_ns(ToNanoseconds(stretch.from));
   out.set_until_ns(ToNanoseconds(stretch.until));
   out.set_began(std::string(NameOf(stretch.began)));
@@ -116,8 +116,8 @@ void FillPath(const topology::Fabric& fabric, const FlowPath& path, v1::FlowPath
   out.set_destination_qpn(path.flow.destination_qpn.value);
   out.set_source_nic(NicName(fabric, path.source));
   out.set_destination_nic(NicName(fabric, path.destination));
-  for (const PathStretch& stretch : path.stretches) {
-    FillStretch(fabric, stretch, *out.add_stretches());
+  for (const PathInterval& stretch : path.intervals) {
+    FillStretch(fabric, stretch, *out.add_intervals());
   }
 }
 

@@ -15,18 +15,18 @@
 namespace rocescope {
 namespace {
 
-using v1::PathStretch;
+using v1::PathInterval;
 
 struct StateWord {
-  PathStretch::State state;
+  PathInterval::State state;
   std::string_view word;
 };
-constexpr std::array<StateWord, 6> kWords = {{{PathStretch::STATE_EXACT, "exact"},
-                                              {PathStretch::STATE_LIKELY, "likely"},
-                                              {PathStretch::STATE_AMBIGUOUS, "ambiguous"},
-                                              {PathStretch::STATE_SPREAD, "spread"},
-                                              {PathStretch::STATE_STRAY, "stray"},
-                                              {PathStretch::STATE_UNKNOWN, "unknown"}}};
+constexpr std::array<StateWord, 6> kWords = {{{PathInterval::STATE_EXACT, "exact"},
+                                              {PathInterval::STATE_LIKELY, "likely"},
+                                              {PathInterval::STATE_AMBIGUOUS, "ambiguous"},
+                                              {PathInterval::STATE_SPREAD, "spread"},
+                                              {PathInterval::STATE_STRAY, "stray"},
+                                              {PathInterval::STATE_UNKNOWN, "unknown"}}};
 
 // The ranks of queue pairs, as the connections have them.
 class Ranks {
@@ -73,21 +73,21 @@ class Ranks {
 };
 
 // The switches' ports; where several paths agree, what they have in common.
-std::string WayOf(const PathStretch& stretch) {
+std::string PathOf(const PathInterval& stretch) {
   const auto join = [](const auto& ports) {
     std::string text;
     for (int i = 1; i < ports.size(); ++i) text += (i > 1 ? " > " : "") + ports[i];
     return text;
   };
   switch (stretch.state()) {
-    case PathStretch::STATE_EXACT:
-    case PathStretch::STATE_LIKELY:
+    case PathInterval::STATE_EXACT:
+    case PathInterval::STATE_LIKELY:
       return join(stretch.ports());
-    case PathStretch::STATE_AMBIGUOUS:
+    case PathInterval::STATE_AMBIGUOUS:
       return fmt::format("one of {}, all by {}", Counted(stretch.candidates(), "path"),
                          join(stretch.certain_ports()));
-    case PathStretch::STATE_SPREAD:
-    case PathStretch::STATE_STRAY: {
+    case PathInterval::STATE_SPREAD:
+    case PathInterval::STATE_STRAY: {
       std::string text;
       for (const v1::PortShare& share : stretch.shares()) {
         text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", share.port(),
@@ -101,23 +101,23 @@ std::string WayOf(const PathStretch& stretch) {
 }
 
 // Why it came here, if it came from elsewhere.
-std::string ReasonOf(const PathStretch& stretch) {
+std::string ReasonOf(const PathInterval& stretch) {
   const std::string& reason = stretch.reason();
   if (reason == "link_down" || reason == "switch_down")
     return stretch.reason_place() + " went down";
   if (reason == "link_up") return stretch.reason_place() + " came up";
   if (reason == "link_silent") return "nobody on " + stretch.reason_place() + " since";
-  if (reason == "reassigned") return "dealt anew with " + stretch.reason_place();
+  if (reason == "rehashed") return "dealt anew with " + stretch.reason_place();
   if (reason == "new_source_port") return "new source port";
   return reason;
 }
 
 std::string SumText(const v1::ReplayReport& report) {
-  std::map<PathStretch::State, uint64_t> flows;
+  std::map<PathInterval::State, uint64_t> flows;
   uint64_t changed = 0;
   for (const v1::FlowPath& path : report.paths()) {
-    ++flows[path.stretches(path.stretches_size() - 1).state()];
-    changed += path.stretches_size() > 1;
+    ++flows[path.intervals(path.intervals_size() - 1).state()];
+    changed += path.intervals_size() > 1;
   }
   std::string text;
   for (const auto& [state, word] : kWords) {
@@ -140,8 +140,8 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
   for (const v1::FlowPath& path : report.paths()) order.push_back(&path);
   const auto weight = [](const v1::FlowPath* path) {
     uint64_t bytes = 0;
-    for (const PathStretch& stretch : path->stretches()) bytes += stretch.bytes();
-    return std::pair(path->stretches_size() > 1, bytes);
+    for (const PathInterval& stretch : path->intervals()) bytes += stretch.bytes();
+    return std::pair(path->intervals_size() > 1, bytes);
   };
   std::ranges::stable_sort(order, std::greater<>(), weight);
   const Ranks ranks(report);
@@ -158,14 +158,14 @@ void AppendPaths(const v1::ReplayReport& report, std::string& text) {
   for (const v1::FlowPath* path : order) {
     if (rows >= kMaxRows) break;
     ++shown;
-    for (const PathStretch& stretch : path->stretches()) {
-      const bool first = &stretch == &path->stretches(0);
+    for (const PathInterval& stretch : path->intervals()) {
+      const bool first = &stretch == &path->intervals(0);
       const auto* word = std::ranges::find(kWords, stretch.state(), &StateWord::state);
       table.Add({first ? ranks.Source(*path) : "", first ? ranks.Destination(*path) : "",
                  first ? std::to_string(path->destination_qpn()) : "",
                  OffsetText(report, stretch.from_ns()), WithThousands(stretch.bytes()),
                  word == kWords.end() ? "" : std::string(word->word), ReasonOf(stretch),
-                 WayOf(stretch)});
+                 PathOf(stretch)});
       ++rows;
     }
   }

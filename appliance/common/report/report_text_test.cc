@@ -23,7 +23,7 @@ TEST_F(ReportTextTest, AProcessWithoutARankGoesByItsName) {
   attribution_.jobs[0].edges[0].destination_member = 1;
   attribution_.endpoints[0][1]->rank = -1;
   const v1::ReplayReport& report = Build();
-  EXPECT_EQ(report.jobs(0).seen_ranks(), 1u);
+  EXPECT_EQ(report.jobs(0).ranks_with_log(), 1u);
   EXPECT_EQ(report.jobs(0).edges(0).destination_rank(), -1);
   EXPECT_EQ(report.jobs(0).edges(0).destination_process(), "node1:300");
   EXPECT_EQ(report.jobs(0).ranks(0).queue_pairs(0).peer_process(), "node1:300");

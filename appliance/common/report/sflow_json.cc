@@ -58,13 +58,13 @@ void WriteSampledHeader(JsonLine& json, std::span<const uint8_t> body,
   json.Number("protocol", header->protocol);
   json.Number("frame_length", header->frame_length);
   json.Number("stripped", header->stripped);
-  json.Number("header_length", header->octets.size());
+  json.Number("header_length", header->bytes.size());
   if (header->protocol == wire::kSflowHeaderEthernet) {
-    WriteInnerPacketJson(json, LinkType::kEthernet, header->octets, ports);
+    WriteInnerPacketJson(json, LinkType::kEthernet, header->bytes, ports);
   } else if (header->protocol == wire::kSflowHeaderIpv4) {
-    WriteInnerPacketJson(json, LinkType::kIpv4, header->octets, ports);
+    WriteInnerPacketJson(json, LinkType::kIpv4, header->bytes, ports);
   } else if (header->protocol == wire::kSflowHeaderIpv6) {
-    WriteInnerPacketJson(json, LinkType::kIpv6, header->octets, ports);
+    WriteInnerPacketJson(json, LinkType::kIpv6, header->bytes, ports);
   }
 }
 

@@ -72,12 +72,12 @@ void WriteReport(JsonLine& json, const wire::IntReport& report, const TelemetryP
 
 }  // namespace
 
-void WriteInnerPacketJson(JsonLine& json, LinkType link_type, std::span<const uint8_t> octets,
+void WriteInnerPacketJson(JsonLine& json, LinkType link_type, std::span<const uint8_t> bytes,
                           const TelemetryPorts& ports) {
   DecodedFrame packet{};
   const TelemetryPorts inside = {.int_reports = 0, .int_md = ports.int_md, .sflow = 0};
-  const RawFrame raw = {.bytes = octets,
-                        .original_length = static_cast<uint32_t>(octets.size()),
+  const RawFrame raw = {.bytes = bytes,
+                        .original_length = static_cast<uint32_t>(bytes.size()),
                         .link_type = link_type};
   if (DecodeFrame(raw, packet, inside) != DropReason::kNone || packet.kind != FrameKind::kRoce) {
     return;

@@ -18,7 +18,7 @@ void WriteSflowJson(JsonLine& json, const DecodedFrame& frame, const TelemetryPo
 void WriteIntStackJson(JsonLine& json, std::span<const uint8_t> stack);
 
 // The packet whose front a report or sample holds, under "packet"; nothing if it is no RoCE.
-void WriteInnerPacketJson(JsonLine& json, LinkType link_type, std::span<const uint8_t> octets,
+void WriteInnerPacketJson(JsonLine& json, LinkType link_type, std::span<const uint8_t> bytes,
                           const TelemetryPorts& ports);
 
 }  // namespace rocescope

@@ -90,9 +90,9 @@ TEST(TelemetryJson, PrintsAReportFieldByField) {
 
 TEST(TelemetryJson, SaysWhereAReportEnds) {
   const Bytes packet = Packet();
-  const Bytes octets = ReportOf(Postcard(packet));
-  EXPECT_EQ(LineOf(32766, octets, 100)["int"]["reports"][0]["error"], "truncated_telemetry");
-  EXPECT_EQ(LineOf(32766, std::span(octets).first(3))["int"]["error"], "bad_int");
+  const Bytes bytes = ReportOf(Postcard(packet));
+  EXPECT_EQ(LineOf(32766, bytes, 100)["int"]["reports"][0]["error"], "truncated_telemetry");
+  EXPECT_EQ(LineOf(32766, std::span(bytes).first(3))["int"]["error"], "bad_int");
 }
 
 TEST(TelemetryJson, PrintsSflowFieldByField) {
@@ -102,7 +102,7 @@ TEST(TelemetryJson, PrintsSflowFieldByField) {
   writer.BeginSample(wire::kSflowFlowSample,
                      wire::SflowFlowSample{.sampling_rate = 4096, .output = {.value = 44}});
   writer.AddRecord(wire::kSflowSampledHeader,
-                   wire::SflowSampledHeader{.frame_length = 1106, .octets = packet});
+                   wire::SflowSampledHeader{.frame_length = 1106, .bytes = packet});
   writer.AddRecord(wire::kSflowQueueDepth, wire::SflowWordRecord{.value = 65'536});
   writer.AddRecord(wire::SflowTag(4413, 9), wire::SflowWordRecord{});
   writer.BeginSample(wire::kSflowCounterSample, wire::SflowCounterSample{.source = {.index = 9}});
@@ -131,15 +131,15 @@ TEST(TelemetryJson, PrintsSflowFieldByField) {
 TEST(TelemetryJson, PrintsTheHopsThatAPacketCarriesItself) {
   const wire::IntMdHeader header = {.hop_words = 2,
                                     .instructions = wire::kIntNodeId | wire::kIntHopLatency};
-  Bytes octets(wire::IntMdHeader::kSize + 16);
-  wire::ByteWriter out(octets);
+  Bytes bytes(wire::IntMdHeader::kSize + 16);
+  wire::ByteWriter out(bytes);
   Write(out, header);
   for (const uint32_t node : {12u, 11u}) {
     WriteIntHop(out, header, {.present = header.instructions, .node_id = node, .hop_latency = 800});
   }
   fmt::memory_buffer text;
   JsonLine json(text);
-  WriteIntStackJson(json, octets);
+  WriteIntStackJson(json, bytes);
   json.Finish();
   const Json line = Json::parse(text.data(), text.data() + text.size());
   ASSERT_EQ(line["int_md"]["hops"].size(), 2u);

@@ -57,7 +57,7 @@ std::string NoteOnTopology(const Snapshot& snapshot) {
                          : fmt::format(" and {} addresses more", unknown.size() - 1));
 }
 
-std::string NoteOnStrangers(const Strangers& strangers, std::string_view what,
+std::string NoteOnStrangers(const UnknownNodes& strangers, std::string_view what,
                             std::string_view whom) {
   if (strangers.records == 0) return {};
   return fmt::format("{} of {} that the topology does not name: {}{}",

@@ -57,7 +57,7 @@ TEST(MetricRules, AreThoseOfTheConfigurationFirst) {
 
 // As snmp_exporter answers for module if_mib: the names are IF-MIB's (RFC 2863), the labels those
 // of its lookups. Port and alias are a SONiC switch's.
-constexpr const char* kSnmpExporter = R"(# HELP ifHCInOctets The total number of octets received
+constexpr const char* kSnmpExporter = R"(# HELP ifHCInOctets The total number of bytes received
 # TYPE ifHCInOctets counter
 ifHCInOctets{ifAlias="to spine0",ifDescr="etp1",ifIndex="1",ifName="etp1"} 1.310822e+07
 ifHCInOctets{ifAlias="",ifDescr="eth0",ifIndex="10000",ifName="eth0"} 0

@@ -88,7 +88,7 @@ void ScrapeLoop::Read(const Target& target, const std::string& text) {
   });
   ledger.received += lines.samples + lines.broken;
   ledger.dropped[static_cast<size_t>(DropReason::kBadCounters)] += lines.broken;
-  statistics_.octets += text.size();
+  statistics_.bytes += text.size();
   if (!statistics_.received_any) statistics_.first_arrival = now;
   statistics_.received_any = true;
   statistics_.last_arrival = now;

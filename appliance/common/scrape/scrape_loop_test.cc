@@ -36,7 +36,7 @@ std::vector<CounterRecord> RecordsOf(ScrapeLoop& loop, size_t least) {
   std::thread thread([&] { loop.Run(stop); });
   std::vector<CounterRecord> records;
   while (records.size() < least) {
-    HandedBatch* const batch = loop.records().Take();
+    ExchangedBatch* const batch = loop.records().Take();
     if (batch == nullptr) {
       std::this_thread::yield();
       continue;

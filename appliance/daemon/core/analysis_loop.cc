@@ -76,7 +76,7 @@ void AnalysisLoop::TakeHostFacts() {
 
 void AnalysisLoop::Ingest(const RecordBatch& records) {
   if (options_.taps && options_.taps->count() > taps_learnt_) {
-    for (const TapPlace& place : options_.taps->PlacesFrom(taps_learnt_)) {
+    for (const TapLocation& place : options_.taps->PlacesFrom(taps_learnt_)) {
       engine_.LearnTap(place);
       taps_learnt_ = size_t{place.tap} + 1;
     }

@@ -20,7 +20,7 @@ RecordTaker::RecordTaker(std::vector<RecordExchange*> lcores, Sink sink) : sink_
 bool RecordTaker::TakeRound(Clock::time_point now) {
   bool took = false;
   for (Lcore& lcore : lcores_) {
-    HandedBatch* batch = lcore.records->Take();
+    ExchangedBatch* batch = lcore.records->Take();
     if (batch == nullptr) continue;
     took = true;
     sink_.ingest(batch->records);

@@ -32,7 +32,7 @@ class RecordTaker {
   void Abandon();
 
  private:
-  // How far an lcore has come (HandedBatch::reached), and when it last came further.
+  // How far an lcore has come (ExchangedBatch::reached), and when it last came further.
   struct Lcore {
     RecordExchange* records;
     Timestamp reached;

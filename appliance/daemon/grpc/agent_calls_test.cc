@@ -92,11 +92,11 @@ class Listener {
 };
 
 // A reading with this value.
-std::string Reading(uint64_t value, size_t octets = 0) {
+std::string Reading(uint64_t value, size_t bytes = 0) {
   v1::AgentBatch batch;
   batch.set_read_ns(1);
   v1::EntityCounters& counters = *batch.add_counters();
-  counters.set_port(std::string(octets, 'x'));
+  counters.set_port(std::string(bytes, 'x'));
   counters.add_values(value);
   return batch.SerializeAsString();
 }

@@ -87,7 +87,7 @@ TEST_F(GrpcTest, AnErrorQuotesNoMoreThanHeadersHold) {
   EXPECT_LT(status.error_message().size(), 1000u);
 }
 
-// Strangers' texts must not reach our log either: Protobuf would write a line of its own.
+// UnknownNodes' texts must not reach our log either: Protobuf would write a line of its own.
 TEST_F(GrpcTest, ATextThatIsNotUtf8IsRefusedWithAReasonAndNotLogged) {
   OpenBox(kFabric);
   Publish(TwoJobs());

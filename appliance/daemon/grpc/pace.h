@@ -18,10 +18,10 @@ class Pace {
       : rate_(static_cast<double>(bytes_per_second)), debt_(-kBurst * rate_) {}
 
   // So many octets have come: for so long none should.
-  Clock::duration Take(size_t octets, Clock::time_point now) {
+  Clock::duration Take(size_t bytes, Clock::time_point now) {
     const double passed = std::chrono::duration<double>(now - last_).count();
     last_ = now;
-    debt_ = std::max(debt_ - passed * rate_, -kBurst * rate_) + static_cast<double>(octets);
+    debt_ = std::max(debt_ - passed * rate_, -kBurst * rate_) + static_cast<double>(bytes);
     if (debt_ <= 0) return {};
     return std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(debt_ / rate_));

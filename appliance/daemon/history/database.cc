@@ -96,7 +96,7 @@ void Statement::Bind(int index, std::string_view text) {
                       SQLITE_UTF8);
 }
 void Statement::Bind(int index, Blob blob) {
-  sqlite3_bind_blob64(statement_.get(), index, blob.octets.data(), blob.octets.size(),
+  sqlite3_bind_blob64(statement_.get(), index, blob.bytes.data(), blob.bytes.size(),
                       SQLITE_TRANSIENT);
 }
 void Statement::Bind(int index, double real) { sqlite3_bind_double(statement_.get(), index, real); }

@@ -32,7 +32,7 @@ struct DatabaseError : Error {
 
 // Bytes that are no text.
 struct Blob {
-  std::string_view octets;
+  std::string_view bytes;
 };
 
 class Statement {

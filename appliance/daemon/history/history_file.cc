@@ -219,13 +219,13 @@ Result<Database> OpenHistory(const std::string& path, Timestamp now, const Tell&
 }
 
 uint64_t HistoryBytes(const std::string& path) {
-  uint64_t octets = 0;
+  uint64_t bytes = 0;
   for (const char* part : {"", "-wal"}) {
     std::error_code error;
     const uintmax_t size = std::filesystem::file_size(path + part, error);
-    if (!error) octets += size;
+    if (!error) bytes += size;
   }
-  return octets;
+  return bytes;
 }
 
 }  // namespace rocescope

@@ -49,7 +49,7 @@ class HistoryTest : public testing::Test {
   }
 
   static PastEvent EventAt(int64_t at_ns, std::string message = "") {
-    return {.at_ns = at_ns, .kind = "fault_begun", .message = std::move(message)};
+    return {.at_ns = at_ns, .kind = "fault_started", .message = std::move(message)};
   }
   static LinkMinute LinkAt(int64_t minute, std::string port, uint64_t bytes) {
     return {.minute = minute,

@@ -32,7 +32,7 @@ struct Said {
   if (!store) _exit(2);
   for (int64_t number = first;; ++number) {
     (*store)->Add(PastEvent{.at_ns = number,
-                            .kind = "fault_begun",
+                            .kind = "fault_started",
                             .jobs = {"a", "b"},
                             .message = std::to_string(number)});
     const Said said = {.at_ns = NowNs(),

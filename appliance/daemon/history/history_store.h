@@ -19,7 +19,7 @@ namespace rocescope {
 struct HistoryOptions {
   std::string file;
   Retention retention;
-  RowQueue::Bounds queue = {.rows = 1u << 16, .octets = size_t{64} << 20};
+  RowQueue::Bounds queue = {.rows = 1u << 16, .bytes = size_t{64} << 20};
   // A row waits so long for others of its transaction.
   std::chrono::milliseconds pace{250};
   // A question that takes longer is given up: others wait for whoever asked.

@@ -134,9 +134,9 @@ TEST_F(HistoryStoreTest, WhatTakesItsPlaceAndIsNoneOfOursIsLeftAsItIs) {
 // No file of this process may grow beyond so much, as on a disk without room.
 class FileSizeLimit {
  public:
-  explicit FileSizeLimit(rlim_t octets) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
     getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit = {.rlim_cur = octets, .rlim_max = before_.rlim_max};
+    const rlimit limit = {.rlim_cur = bytes, .rlim_max = before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
   ~FileSizeLimit() {

@@ -33,8 +33,8 @@ constexpr std::string_view kJobs =
 // An eighth is left for what SQLite writes beside the file before it merges it, and a sixteenth of
 // the rest for rows that come between two looks.
 int64_t MostPages(const Retention& retention, int64_t page_bytes) {
-  const uint64_t octets = retention.max_bytes - retention.max_bytes / 8;
-  return std::max<int64_t>(1, static_cast<int64_t>(octets) / page_bytes);
+  const uint64_t bytes = retention.max_bytes - retention.max_bytes / 8;
+  return std::max<int64_t>(1, static_cast<int64_t>(bytes) / page_bytes);
 }
 
 struct Pages {

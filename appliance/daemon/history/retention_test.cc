@@ -16,11 +16,11 @@ class RetentionTest : public HistoryTest {
   RetentionTest() : database_(OpenHistory(file_, FromNanoseconds(0), EventPublisher()).value()) {}
 
   // For the hours 0 to `hours`: an event, and for the first minute of each two links and a job.
-  void WriteHours(int hours, size_t octets = 10) {
+  void WriteHours(int hours, size_t bytes = 10) {
     std::vector<HistoryRow> rows;
     for (int hour = 0; hour < hours; ++hour) {
       rows.emplace_back(PastEvent{
-          .at_ns = ToNanoseconds(Hours(hour)), .jobs = {"j"}, .message = std::string(octets, 'x')});
+          .at_ns = ToNanoseconds(Hours(hour)), .jobs = {"j"}, .message = std::string(bytes, 'x')});
       rows.emplace_back(LinkAt(hour * 60, "p", 1));
       rows.emplace_back(LinkAt(hour * 60, "q", 1));
       rows.emplace_back(JobMinute{.minute = hour * 60, .job = "j" + std::to_string(hour)});

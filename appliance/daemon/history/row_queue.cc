@@ -6,13 +6,13 @@
 namespace rocescope {
 
 bool RowQueue::Add(HistoryRow row) {
-  const size_t octets = BytesOf(row);
+  const size_t bytes = BytesOf(row);
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    if (closed_ || rows_.size() >= bounds_.rows || bytes_ + octets > bounds_.octets) return false;
+    if (closed_ || rows_.size() >= bounds_.rows || bytes_ + bytes > bounds_.bytes) return false;
     rows_.push_back(std::move(row));
-    bytes_ += octets;
+    bytes_ += bytes;
     wake = wanted_ > 0 && rows_.size() >= wanted_;
   }
   if (wake) changed_.notify_one();

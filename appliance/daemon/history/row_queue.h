@@ -18,7 +18,7 @@ class RowQueue {
  public:
   struct Bounds {
     size_t rows = 0;
-    size_t octets = 0;  // of BytesOf
+    size_t bytes = 0;  // of BytesOf
   };
   explicit RowQueue(Bounds bounds) : bounds_(bounds) {}
 

@@ -11,10 +11,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 constexpr std::chrono::milliseconds kNone{0};
 
-HistoryRow Row(size_t octets = 0) { return PastEvent{.message = std::string(octets, 'x')}; }
+HistoryRow Row(size_t bytes = 0) { return PastEvent{.message = std::string(bytes, 'x')}; }
 
 TEST(RowQueue, TakesNoMoreThanItsBound) {
-  RowQueue queue({.rows = 3, .octets = 1 << 20});
+  RowQueue queue({.rows = 3, .bytes = 1 << 20});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.Add(Row()));
   EXPECT_FALSE(queue.Add(Row()));
   EXPECT_THAT(queue.Take(2, kNone, kNone), SizeIs(2));
@@ -24,7 +24,7 @@ TEST(RowQueue, TakesNoMoreThanItsBound) {
 }
 
 TEST(RowQueue, BoundsBytesToo) {
-  RowQueue queue({.rows = 100, .octets = 10'000});
+  RowQueue queue({.rows = 100, .bytes = 10'000});
   EXPECT_TRUE(queue.Add(Row(6000)));
   EXPECT_FALSE(queue.Add(Row(6000)));
   queue.Take(1, kNone, kNone);
@@ -32,7 +32,7 @@ TEST(RowQueue, BoundsBytesToo) {
 }
 
 TEST(RowQueue, WhenClosedGivesWhatItHasAndTakesNothing) {
-  RowQueue queue({.rows = 3, .octets = 1 << 20});
+  RowQueue queue({.rows = 3, .bytes = 1 << 20});
   queue.Add(Row());
   queue.Close();
   EXPECT_FALSE(queue.Add(Row()));

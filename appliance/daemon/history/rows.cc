@@ -8,9 +8,9 @@ namespace rocescope {
 namespace {
 
 size_t TextOf(const PastEvent& event) {
-  size_t octets = event.kind.size() + event.place.size() + event.message.size();
-  for (const std::string& job : event.jobs) octets += sizeof(job) + job.size();
-  return octets;
+  size_t bytes = event.kind.size() + event.place.size() + event.message.size();
+  for (const std::string& job : event.jobs) bytes += sizeof(job) + job.size();
+  return bytes;
 }
 size_t TextOf(const LinkMinute& link) { return link.port.size(); }
 size_t TextOf(const JobMinute& job) { return job.job.size() + job.name.size(); }
@@ -23,7 +23,7 @@ PastEvent ToPastEvent(const v1::Event& event) {
   return {.at_ns = event.at_ns(),
           .kind = event.kind(),
           .place = event.finding().place(),
-          .jobs = {event.finding().victims().begin(), event.finding().victims().end()},
+          .jobs = {event.finding().affected_jobs().begin(), event.finding().affected_jobs().end()},
           .message = stored.SerializeAsString()};
 }
 

@@ -187,7 +187,7 @@ struct AgentFactsBuilder::Log {
   explicit Log(const std::string& name) : reader(name) {}
   NcclLogReader reader;
   std::shared_ptr<const NcclLog> read;  // null: more was read since it was made
-  uint64_t octets = kLogOverhead;
+  uint64_t bytes = kLogOverhead;
   uint64_t written = 0;  // by log_pieces_
 };
 
@@ -303,7 +303,7 @@ bool AgentFactsBuilder::AddLogs(const v1::AgentBatch& batch, const std::string& 
     Log& log = LogOf(lines, host, session);
     log.reader.Read(lines.text());
     log.read.reset();
-    log.octets += lines.text().size();
+    log.bytes += lines.text().size();
     session.log_bytes += lines.text().size();
     log_bytes_ += lines.text().size();
     if (log_bytes_ > limits_.all_log_bytes) MakeRoomAmongAll();
@@ -338,8 +338,8 @@ AgentFactsBuilder::Log& AgentFactsBuilder::LogOf(const v1::LogLines& lines, cons
 
 void AgentFactsBuilder::ForgetLog(Session& session, uint64_t number) {
   const auto at = session.logs.find(number);
-  session.log_bytes -= at->second.octets;
-  log_bytes_ -= at->second.octets;
+  session.log_bytes -= at->second.bytes;
+  log_bytes_ -= at->second.bytes;
   session.logs.erase(at);
   ++counts_.forgotten;
 }

@@ -36,7 +36,7 @@ struct AgentIntake::Agent {
   bool silent = false;                // and the reader knows
   uint64_t last_session = 0;          // the one before
   std::optional<Timestamp> in_turns;  // when that one came back, which has another one's name
-  std::string rivals;                 // "PEER and PEER"
+  std::string alternatives;                 // "PEER and PEER"
   uint64_t taken = 0;
   uint64_t connection = 0;  // 0: none
 };
@@ -83,7 +83,7 @@ Result<AgentIntake::Welcome> AgentIntake::Begin(const v1::AgentHello& hello, std
     // A session that ended does not come back: both of them live.
     if (agent.last_session == hello.session()) {
       agent.in_turns = now;
-      agent.rivals = fmt::format("{} and {}", agent.state.peer, peer);
+      agent.alternatives = fmt::format("{} and {}", agent.state.peer, peer);
     }
     agent.last_session = std::exchange(agent.session, hello.session());
     agent.taken = 0;
@@ -160,7 +160,7 @@ AgentIntake::Agent* AgentIntake::Find(uint64_t connection) {
 }
 
 AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch,
-                                      size_t octets, Timestamp now, uint64_t& taken) {
+                                      size_t bytes, Timestamp now, uint64_t& taken) {
   const std::lock_guard lock(mutex_);
   Agent* const agent = Find(connection);
   if (agent == nullptr) return Taking::kOver;
@@ -172,17 +172,17 @@ AgentIntake::Taking AgentIntake::Take(uint64_t connection, std::unique_ptr<v1::A
     return Taking::kTaken;
   }
   // One alone always finds room.
-  if (!queue_.empty() && queued_bytes_ + octets > config_.queue) return Taking::kFull;
+  if (!queue_.empty() && queued_bytes_ + bytes > config_.queue) return Taking::kFull;
   taken = agent->taken = batch->sequence();
   ++state.batches;
-  state.octets += octets;
+  state.bytes += bytes;
   AgentDelivery delivery = {
       .host = state.host, .session = agent->session, .batch = std::move(batch), .arrival = now};
   if (state.clock_ahead && std::chrono::abs(*state.clock_ahead) > state.clock_error) {
     delivery.clock_ahead = *state.clock_ahead;
   }
-  queue_.emplace_back(std::move(delivery), octets);
-  queued_bytes_ += octets;
+  queue_.emplace_back(std::move(delivery), bytes);
+  queued_bytes_ += bytes;
   return Taking::kTaken;
 }
 
@@ -194,7 +194,7 @@ bool AgentIntake::Hear(uint64_t connection, const v1::AgentPulse& pulse, Timesta
   AgentState& state = agent->state;
   state.lost_batches = Believable(pulse.lost_batches());
   state.lost_bytes = Believable(pulse.lost_bytes());
-  state.forgotten_batches = Believable(pulse.forgotten_batches());
+  state.discarded_batches = Believable(pulse.discarded_batches());
   state.paused_bytes = Believable(pulse.paused_bytes());
   state.log_lines = Believable(pulse.log_lines());
   state.log_lines_cut = Believable(pulse.log_lines_cut());
@@ -273,7 +273,7 @@ std::vector<std::string> AgentIntake::Problems(Timestamp now) const {
       add(fmt::format(
           "agent of {}: two report by this name, in turns ({}): give each its host's own "
           "(key `host` of an agent's configuration)",
-          state.host, agent->rivals));
+          state.host, agent->alternatives));
     }
     for (const std::string& trouble : state.problems) {
       add(fmt::format("agent of {}: {}", state.host, trouble));

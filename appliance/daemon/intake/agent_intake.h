@@ -40,12 +40,12 @@ struct AgentState {
   uint64_t sessions = 0;     // that began
   uint64_t connections = 0;  // likewise, of all sessions
   uint64_t batches = 0;      // taken
-  uint64_t octets = 0;
+  uint64_t bytes = 0;
   uint64_t duplicates = 0;  // came again, and were not
   // By the session's own word.
   uint64_t lost_batches = 0;
   uint64_t lost_bytes = 0;
-  uint64_t forgotten_batches = 0;
+  uint64_t discarded_batches = 0;
   uint64_t paused_bytes = 0;
   uint64_t log_lines = 0;
   uint64_t log_lines_cut = 0;
@@ -91,7 +91,7 @@ class AgentIntake {
     kOver,   // another connection took this one's place, or the box ends
   };
   // `octets` as it came. Writes up to where batches are taken.
-  Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t octets,
+  Taking Take(uint64_t connection, std::unique_ptr<v1::AgentBatch>& batch, size_t bytes,
               Timestamp now, uint64_t& taken);
   // False: kOver.
   bool Hear(uint64_t connection, const v1::AgentPulse& pulse, Timestamp now);

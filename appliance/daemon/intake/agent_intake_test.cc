@@ -36,10 +36,10 @@ class Intake {
     EXPECT_TRUE(welcome) << welcome.error().message;
     return welcome.value_or(AgentIntake::Welcome{});
   }
-  Taking Take(uint64_t connection, uint64_t sequence, size_t octets = 100) {
+  Taking Take(uint64_t connection, uint64_t sequence, size_t bytes = 100) {
     auto batch = std::make_unique<v1::AgentBatch>();
     batch->set_sequence(sequence);
-    return intake.Take(connection, batch, octets, kNow, taken);
+    return intake.Take(connection, batch, bytes, kNow, taken);
   }
   std::vector<uint64_t> Queued() {
     std::vector<uint64_t> sequences;
@@ -284,7 +284,7 @@ TEST(AgentLoop, HandsOverWhatThereIsBeforeItEnds) {
   loop.Run(std::atomic<bool>(true));
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].logs.size(), 1u);
-  HandedBatch* const handed = loop.records().Take();
+  ExchangedBatch* const handed = loop.records().Take();
   ASSERT_NE(handed, nullptr);
   EXPECT_EQ(handed->records.counters.size(), 1u);
   EXPECT_EQ(loop.Statistics().frames.ledger.decoded, 1u);

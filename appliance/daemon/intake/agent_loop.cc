@@ -56,7 +56,7 @@ bool AgentLoop::Read() {
     if (!delivery) return false;
     changed_ = builder_.Add(*delivery, exchange_.current().counters) || changed_;
     if (!delivery->batch) continue;
-    statistics_.octets += delivery->batch->ByteSizeLong();
+    statistics_.bytes += delivery->batch->ByteSizeLong();
     if (!statistics_.received_any) statistics_.first_arrival = delivery->arrival;
     statistics_.received_any = true;
     statistics_.last_arrival = delivery->arrival;

@@ -90,7 +90,7 @@ void AddSources(Service& service, Families& out) {
     out.Counter("source_received_frames_total",
                 "Frames and datagrams received: decoded, filtered and dropped together.",
                 ledger.received, labels);
-    out.Counter("source_received_bytes_total", "Bytes of them.", counted.octets, labels);
+    out.Counter("source_received_bytes_total", "Bytes of them.", counted.bytes, labels);
     out.Counter("source_decoded_frames_total", "Those that were decoded.", ledger.decoded, labels);
     out.Counter("source_filtered_frames_total", "Those that a filter left out.", ledger.filtered,
                 labels);

@@ -30,8 +30,8 @@ AnswerView::~AnswerView() = default;
 
 void AnswerView::FillAge(v1::SnapshotMetadata& out) const {
   out.set_version(answer_->version);
-  out.set_reached_ns(ToNanoseconds(answer_->reached));
-  out.set_published_ns(ToNanoseconds(answer_->published_at));
+  out.set_data_time_ns(ToNanoseconds(answer_->reached));
+  out.set_published_time_ns(ToNanoseconds(answer_->published_at));
   out.set_window_ns(window_.count());
 }
 

@@ -27,8 +27,8 @@ ServiceStatus Service::ListFindings(const v1::ListFindingsRequest& request,
   (*answer)->FillAge(*out.mutable_age());
   const v1::ReplayReport& report = (*answer)->findings();
   for (const v1::Finding& finding : report.findings()) {
-    const auto& victims = finding.victims();
-    if (!job.empty() && std::ranges::find(victims, job) == victims.end()) continue;
+    const auto& affected_jobs = finding.affected_jobs();
+    if (!job.empty() && std::ranges::find(affected_jobs, job) == affected_jobs.end()) continue;
     *out.add_findings() = finding;
   }
   *out.mutable_coverage() = report.diagnosis_coverage();

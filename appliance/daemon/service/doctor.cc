@@ -25,7 +25,7 @@ constexpr Duration kSilence = std::chrono::seconds(30);
 constexpr uint64_t kEnough = 1000;       // frames, to say anything about shares
 constexpr uint64_t kEnoughNumbers = 50;  // packets, to say anything about their numbers
 constexpr double kLostShare = 0.001;
-constexpr Duration kClockApart = std::chrono::milliseconds(1);
+constexpr Duration kClockOffset = std::chrono::milliseconds(1);
 constexpr size_t kMaxOfAKind = 5;
 
 // Complaints of one kind: the first few, and how many there are.
@@ -126,7 +126,7 @@ constexpr Contents kDatagrams = {"datagrams", "can be read",
 
 // A port whose frames, or a socket whose datagrams, are none of RoCE's or telemetry's.
 void CheckContents(const DoctorInput& input, std::vector<Problem>& out) {
-  OfKind eaten("roce_eaten", out);
+  OfKind eaten("rdma_nic_consumes_roce", out);
   OfKind foreign("no_roce", out);
   for (const SourceState& source : input.sources) {
     const Ledger& ledger = source.statistics.frames.ledger;
@@ -311,7 +311,7 @@ void CheckSenders(const DoctorInput& input, std::vector<Problem>& out) {
   CheckExpected(input, ExpectedAgents(input.senders, fabric), silent);
 }
 
-void Add(const Strangers& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
+void Add(const UnknownNodes& strangers, std::string_view what, std::string recommended_action, OfKind& out) {
   if (strangers.records == 0) return;
   out.Add(fmt::format("{}", fmt::join(strangers.examples, ", ")),
           fmt::format("{} of {} came from those, which the topology does not name{}",
@@ -385,7 +385,7 @@ void CheckTopology(const Snapshot& answer, std::vector<Problem>& out) {
 
 void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
   if (!answer.clocks) return;
-  OfKind apart("clock_apart", out);
+  OfKind apart("clock_offset", out);
   OfKind drifts("clock_drifts", out);
   constexpr std::string_view kRecommendedAction =
       "let it follow the others by PTP (or NTP); until then its times are corrected by what "
@@ -393,7 +393,7 @@ void CheckClocks(const Snapshot& answer, std::vector<Problem>& out) {
       "show";
   for (const ClockOffset& clock : answer.clocks->clocks) {
     if (clock.reference || !clock.offset) continue;
-    if (std::chrono::abs(*clock.offset) > kClockApart + clock.uncertainty) {
+    if (std::chrono::abs(*clock.offset) > kClockOffset + clock.uncertainty) {
       apart.Add(clock.name,
                 fmt::format("its clock is {:.3f} s {} others", std::abs(Seconds(*clock.offset)),
                             clock.offset->count() < 0 ? "behind" : "ahead of"),
@@ -421,7 +421,7 @@ void CheckHostClocks(const DoctorInput& input, std::vector<Problem>& out) {
   for (const SourceState& source : input.sources) {
     for (const AgentState& agent : source.agents) {
       if (!agent.connected || !agent.clock_ahead) continue;
-      if (std::chrono::abs(*agent.clock_ahead) <= kClockApart + agent.clock_error) continue;
+      if (std::chrono::abs(*agent.clock_ahead) <= kClockOffset + agent.clock_error) continue;
       apart.Add(
           agent.host,
           fmt::format("its clock is {:.3f} s {} the box's", std::abs(Seconds(*agent.clock_ahead)),

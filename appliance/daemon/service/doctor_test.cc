@@ -166,7 +166,7 @@ TEST_F(DoctorTest, ANicThatEatsRoceIsTold) {
   std::filesystem::create_directories(sys / "class/net/mirror/device/infiniband/mlx5_0");
   input_.sys = sys;
   SourceState& source = AddSource(SourceKind::kInterface, 50'000, 10);
-  EXPECT_THAT(Doctor(input_), ElementsAre(Is("roce_eaten", "mirror")));
+  EXPECT_THAT(Doctor(input_), ElementsAre(Is("rdma_nic_consumes_roce", "mirror")));
   source.name = "eth1";  // one that has no RDMA
   EXPECT_THAT(Doctor(input_), ElementsAre(Is("no_roce", "eth1")));
   std::filesystem::remove_all(sys);
@@ -308,7 +308,7 @@ TEST_F(DoctorTest, ClocksThatAreApartAreTold) {
                    {.name = "leaf3", .offset = Duration(0), .drift_ppb = 20'000}};
   answer_.clocks = std::make_shared<const ClockAnswer>(clocks);
   const auto problems = WithAnswer();
-  ASSERT_THAT(problems, ElementsAre(Is("clock_apart", "leaf1"), Is("clock_drifts", "leaf3")));
+  ASSERT_THAT(problems, ElementsAre(Is("clock_offset", "leaf1"), Is("clock_drifts", "leaf3")));
   EXPECT_THAT(problems[0].sentence, HasSubstr("0.250 s behind"));
   EXPECT_THAT(problems[1].sentence, HasSubstr("20.0 ppm faster"));
 }

@@ -38,15 +38,15 @@ class EventWatchTest : public ServiceTest {
 };
 
 TEST_F(EventWatchTest, WhatIsNotFoundAnyMoreIsTakenBack) {
-  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_started"));
   EXPECT_THAT(Look(ACrash(), 0), IsEmpty());
   EXPECT_THAT(Look({}, 0), ElementsAre("fault_withdrawn"));
 }
 
 TEST_F(EventWatchTest, WhereTheClockWasSetBackNothingIsTakenBack) {
-  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look(ACrash(), 0), ElementsAre("fault_started"));
   EXPECT_THAT(Look({}, 1), IsEmpty());
-  EXPECT_THAT(Look(ACrash(), 1), ElementsAre("fault_begun"));
+  EXPECT_THAT(Look(ACrash(), 1), ElementsAre("fault_started"));
   EXPECT_THAT(Look({}, 1), ElementsAre("fault_withdrawn")) << "of the same beginning";
 }
 

@@ -74,7 +74,7 @@ TEST_F(HistoryCalls, EventsComeBackAsTheyWereToldInPages) {
   for (int i = 0; i < 3; ++i) {
     event.set_cursor(static_cast<uint64_t>(i) + 1);
     event.set_at_ns(i * 1000);
-    event.set_kind("fault_begun");
+    event.set_kind("fault_started");
     event.mutable_finding()->set_place("leaf" + std::to_string(i));
     Add(ToPastEvent(event));
   }
@@ -115,9 +115,9 @@ TEST_F(HistoryCalls, ALinksUseIsItsMeanAndUnknownWhereNobodyToldIt) {
   EXPECT_EQ(response.step_ns(), kMinuteNs);
   ASSERT_THAT(response.points(), SizeIs(2)) << "nothing is known of minute 11";
   EXPECT_EQ(response.points(0).from_ns(), 10 * kMinuteNs);
-  EXPECT_EQ(response.points(0).mean_use(), 0.25);
-  EXPECT_EQ(response.points(0).most_use(), 0.7);
-  EXPECT_EQ(response.points(1).mean_use(), -1);
+  EXPECT_EQ(response.points(0).mean_utilization(), 0.25);
+  EXPECT_EQ(response.points(0).max_utilization(), 0.7);
+  EXPECT_EQ(response.points(1).mean_utilization(), -1);
   EXPECT_EQ(response.points(1).marked(), 9u);
   request.set_port("leaf9:Ethernet1");
   const ServiceStatus unknown = service_->GetLinkHistory(request, response);

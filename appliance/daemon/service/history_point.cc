@@ -12,8 +12,8 @@ namespace rocescope {
 void FillPoint(const LinkPoint& point, v1::LinkPoint& out) {
   const bool is_known = point.use_windows > 0;
   out.set_from_ns(ToNanoseconds(point.from));
-  out.set_mean_use(is_known ? point.use_sum / point.use_windows : -1);
-  out.set_most_use(is_known ? point.use_most : -1);
+  out.set_mean_utilization(is_known ? point.use_sum / point.use_windows : -1);
+  out.set_max_utilization(is_known ? point.use_most : -1);
   out.set_bytes(point.bytes);
   out.set_marked(point.marked);
   out.set_dropped(point.dropped);

@@ -52,7 +52,7 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
   out.set_identity(job.identity());
   if (job.has_allocation()) *out.mutable_allocation() = job.allocation();
   out.set_ranks(job.expected_ranks());
-  out.set_seen_ranks(job.seen_ranks());
+  out.set_ranks_with_log(job.ranks_with_log());
   std::set<std::string_view> hosts;
   for (const v1::Rank& rank : job.ranks()) hosts.insert(rank.host());
   out.set_hosts(static_cast<uint32_t>(hosts.size()));
@@ -60,7 +60,7 @@ void FillJobSummary(const AnswerView& answer, size_t index, v1::JobSummary& out)
   if (job.has_iteration_pattern()) FillIterationPattern(job.iteration_pattern(), out);
   for (const v1::Finding& finding : answer.findings().findings()) {
     if (finding.until_ns() != 0) continue;
-    if (std::ranges::find(finding.victims(), job.id()) == finding.victims().end()) continue;
+    if (std::ranges::find(finding.affected_jobs(), job.id()) == finding.affected_jobs().end()) continue;
     out.add_findings(finding.sentence());
   }
   out.set_service(std::string(WorstService(*answer.snapshot().service_levels, index)));

@@ -10,7 +10,7 @@ namespace {
 
 using topology::kNone;
 
-void AddAllocation(const RankPlaces& places, const Allocation& job, std::vector<NodeUse>& out) {
+void AddAllocation(const RankPlaces& places, const Allocation& job, std::vector<NodeUsage>& out) {
   for (const AllocatedNode& node : job.nodes) {
     const topology::NodeIndex host = places.HostOf({.host = node.name});
     if (host != kNone) out.push_back({.node = host, .gpus = node.gpus, .job = job.id});
@@ -24,11 +24,11 @@ Timestamp LastSeen(const AttributedJob& job) {
 }
 
 void AddRanks(const RankPlaces& places, const topology::Fabric& fabric, const Job& job,
-              std::vector<NodeUse>& out) {
+              std::vector<NodeUsage>& out) {
   for (const JobRank& rank : job.ranks) {
     const topology::NodeIndex host = places.HostOf(rank);
     if (host == kNone) continue;
-    NodeUse use = {.node = host};
+    NodeUsage use = {.node = host};
     if (const topology::GpuIndex gpu = places.GpuOf(rank, host); gpu != kNone) {
       use.gpus = {fabric.gpu(gpu).number};
     }
@@ -38,10 +38,10 @@ void AddRanks(const RankPlaces& places, const topology::Fabric& fabric, const Jo
 
 }  // namespace
 
-std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
+std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                               std::span<const Allocation> allocations, Timestamp now,
                               uint64_t own) {
-  std::vector<NodeUse> uses;
+  std::vector<NodeUsage> uses;
   std::set<uint64_t> told;  // the scheduler has spoken about them
   for (const Allocation& job : allocations) {
     told.insert(job.id);

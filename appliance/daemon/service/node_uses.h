@@ -25,7 +25,7 @@ inline constexpr Duration kOverLimit = std::chrono::minutes(10);
 // `allocations` are the scheduler's, those that have ended too, and go before what packets show.
 // `now` is event time; `own` is the number of a job whose nodes are left out, or 0. The snapshot
 // has a fabric.
-std::vector<NodeUse> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
+std::vector<NodeUsage> NodeUses(const RankPlaces& places, const Snapshot& snapshot,
                               std::span<const Allocation> allocations, Timestamp now, uint64_t own);
 
 }  // namespace rocescope

@@ -35,7 +35,7 @@ class NodeUsesTest : public testing::Test {
     job.job.ranks = {{.rank = 0, .host = host, .nvml_device = gpu}};
     job.edges.emplace_back().last_seen = last_seen;
   }
-  std::vector<NodeUse> Uses(std::vector<Allocation> allocations, uint64_t own = 0) {
+  std::vector<NodeUsage> Uses(std::vector<Allocation> allocations, uint64_t own = 0) {
     Snapshot snapshot;
     snapshot.fabric = fabric_;
     snapshot.attribution = std::make_shared<const Attribution>(attribution_);
@@ -52,7 +52,7 @@ TEST_F(NodeUsesTest, AnAllocationHoldsItsNodesUntilItEnds) {
   Allocation ended = Job(8, "host2");
   ended.state = AllocationState::kEnded;
   EXPECT_THAT(Uses({Job(7, "host1.rack2.example", {1}), ended, Job(9, "elsewhere")}),
-              ElementsAre(NodeUse{.node = Node("host1"), .gpus = {1}, .job = 7}));
+              ElementsAre(NodeUsage{.node = Node("host1"), .gpus = {1}, .job = 7}));
 }
 
 TEST_F(NodeUsesTest, WhatAJobHoldsItselfIsFreeForIt) {
@@ -70,7 +70,7 @@ TEST_F(NodeUsesTest, AJobThatIsLongOverItsLimitHasEndedUnheard) {
 TEST_F(NodeUsesTest, ARankHoldsItsGpuWhileDataIsSeen) {
   See("host3", 1, kNow - std::chrono::seconds(2));
   See("host2", 0, kNow - std::chrono::minutes(2));
-  EXPECT_THAT(Uses({}), ElementsAre(NodeUse{.node = Node("host3"), .gpus = {1}}));
+  EXPECT_THAT(Uses({}), ElementsAre(NodeUsage{.node = Node("host3"), .gpus = {1}}));
 }
 
 TEST_F(NodeUsesTest, TheSchedulersWordGoesBeforeWhatWasSeen) {

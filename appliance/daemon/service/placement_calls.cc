@@ -113,7 +113,7 @@ void FillNode(const Fabric& fabric, const NodeRank& rank, v1::RankedNode& out) {
   out.set_free_gpus(rank.free_gpus);
   out.set_rails(rank.rails);
   out.set_healthy_rails(rank.healthy_rails);
-  out.set_seen_rails(rank.seen_rails);
+  out.set_monitored_rails(rank.monitored_rails);
   for (const PlacementReason& reason : rank.reasons) FillReason(reason, *out.add_reasons());
 }
 
@@ -160,7 +160,7 @@ ServiceStatus Service::RankNodes(const v1::RankNodesRequest& request, v1::RankNo
         "nothing has been seen of the fabric's links, so that no node is known to be well: "
         "ask again later, or with `unseen` for what nearness and jobs alone tell");
   }
-  const std::vector<NodeUse> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
+  const std::vector<NodeUsage> uses = NodeUses(near.places, snapshot, Allocations(snapshot),
                                              (*answer)->answer().reached, request.job());
   const Placement placement =
       PlaceJob(fabric, near.groups, *snapshot.findings, *snapshot.link_loads, uses, *read);

@@ -39,15 +39,15 @@ void FillAgent(const AgentState& agent, const topology::Fabric* fabric, v1::Host
   out.set_connected(agent.connected);
   out.set_left(agent.left);
   out.set_in_topology(IsInTopology(fabric, agent.host));
-  out.set_heard_ns(ToNanoseconds(agent.received_at));
+  out.set_last_message_ns(ToNanoseconds(agent.received_at));
   out.set_sessions(agent.sessions);
   out.set_connections(agent.connections);
   out.set_batches(agent.batches);
-  out.set_bytes(agent.octets);
+  out.set_bytes(agent.bytes);
   out.set_duplicates(agent.duplicates);
   out.set_lost_batches(agent.lost_batches);
   out.set_lost_bytes(agent.lost_bytes);
-  out.set_forgotten_batches(agent.forgotten_batches);
+  out.set_discarded_batches(agent.discarded_batches);
   out.set_paused_bytes(agent.paused_bytes);
   out.set_log_lines(agent.log_lines);
   out.set_log_lines_cut(agent.log_lines_cut);
@@ -63,7 +63,7 @@ void FillSource(const SourceState& source, const topology::Fabric* fabric, v1::S
   out.set_kind(std::string(NameOf(source.kind)));
   for (const ListenAddress& address : source.listens) out.add_listens(ToString(address));
   FillLedger(counted.frames.ledger, *out.mutable_ledger());
-  out.set_bytes(counted.octets);
+  out.set_bytes(counted.bytes);
   out.set_missed(counted.missed);
   out.set_records(counted.records);
   out.set_records_dropped(counted.records_dropped);
@@ -226,7 +226,7 @@ ServiceStatus Service::GetHealth(const v1::GetHealthRequest&, v1::Health& out) {
   out.set_now_ns(ToNanoseconds(now));
   if (answer) {
     answer->FillAge(*out.mutable_age());
-    out.set_answer_took_ns(answer->answer().took.count());
+    out.set_analysis_duration_ns(answer->answer().took.count());
   }
   out.set_has_topology(box_.fabric() != nullptr);
   return {};

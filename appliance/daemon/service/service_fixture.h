@@ -84,7 +84,7 @@ class ServiceTest : public testing::Test {
     path.flow = {.source = NicOf(from).addresses.front().address,
                  .destination = NicOf(to).addresses.front().address,
                  .destination_qpn = {7}};
-    path.stretches.emplace_back();
+    path.intervals.emplace_back();
     Snapshot snapshot;
     snapshot.paths = std::make_shared<const FlowPaths>(std::vector<FlowPath>{path});
     return snapshot;

@@ -100,7 +100,7 @@ TEST_F(WebTest, ErrorsAreForPeopleAndPrograms) {
   OpenBox(kFabric);
   const auto early = Json("/api/v1/jobs", 503);
   EXPECT_EQ(early["code"], "UNAVAILABLE");
-  EXPECT_EQ(early["reason"], "NO_ANSWER_YET");
+  EXPECT_EQ(early["reason"], "NO_SNAPSHOT_YET");
   Publish(TwoJobs());
   EXPECT_EQ(Json("/api/v1/jobs/nobody", 404)["reason"], "UNKNOWN_JOB");
   EXPECT_THAT(Json("/api/v1/hotspot", 404)["message"], HasSubstr("did you mean \"hotspots\"?"));
@@ -164,7 +164,7 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   OpenBox(kFabric);
   v1::Event event;
   for (const char* sentence : {"one", "two"}) {
-    event.set_kind("fault_begun");
+    event.set_kind("fault_started");
     event.set_sentence(sentence);
     service_->events().Append(event);
   }
@@ -175,7 +175,7 @@ TEST_F(WebTest, EventsGoOnAfterTheLastOneThatWasSeen) {
   HttpResponse later =
       Ask({.method = "GET", .target = "/api/v1/events", .last_event_id = std::to_string(last - 1)});
   EXPECT_THAT(later.stream(),
-              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_begun\ndata: {"),
+              AllOf(StartsWith("id: " + std::to_string(last) + "\nevent: fault_started\ndata: {"),
                     HasSubstr("\"cursor\":\"" + std::to_string(last) + "\""),
                     HasSubstr("\"sentence\":\"two\""), Not(HasSubstr("one"))));
   EXPECT_EQ(later.stream(), "");

@@ -7,8 +7,8 @@ import type { BoxEvent } from "./messages";
 // Events of kinds without a listener would be lost: EventSource has none for "any".
 export const kEventKinds = [
   "answer",
-  "fault_begun",
-  "fault_over",
+  "fault_started",
+  "fault_resolved",
   "fault_withdrawn",
   "source_failed",
   "gap",

@@ -50,7 +50,7 @@ it("leaves a browser's own retries alone", () => {
 });
 
 it("begins anew from its cursor where the browser gave up", () => {
-  last().events.send("fault_begun", JSON.stringify({ kind: "fault_begun", cursor: "18446744073709551610" }));
+  last().events.send("fault_started", JSON.stringify({ kind: "fault_started", cursor: "18446744073709551610" }));
   last().events.readyState = 2;
   last().events.onerror?.();
   vi.advanceTimersByTime(3000);
@@ -60,7 +60,7 @@ it("begins anew from its cursor where the browser gave up", () => {
 });
 
 it("goes back with a box that began anew", () => {
-  last().events.send("fault_over", JSON.stringify({ kind: "fault_over", cursor: "900" }));
+  last().events.send("fault_resolved", JSON.stringify({ kind: "fault_resolved", cursor: "900" }));
   last().events.send("gap", JSON.stringify({ kind: "gap", cursor: "3" }));
   last().events.readyState = 2;
   last().events.onerror?.();

@@ -4,7 +4,7 @@ import { leafSpine } from "../fabric/fixture";
 import { EmbeddedSource, readEmbedded } from "./embedded_source";
 
 const flow = (source_nic: string, destination_nic: string) => ({
-  source_nic, destination_nic, source: "", destination: "", stretches: [],
+  source_nic, destination_nic, source: "", destination: "", intervals: [],
 });
 const stored = {
   "/api/v1/topology": leafSpine({ hosts: 4, hostsPerLeaf: 2, spines: 2 }),

@@ -13,7 +13,7 @@ export interface JobSummary {
   identity: string;
   allocation?: Allocation;
   ranks: number;
-  seen_ranks: number;
+  ranks_with_log: number;
   hosts: number;
   bytes: Int64;
   first_seen_ns: Int64;
@@ -101,7 +101,7 @@ export interface Job {
   id: string;
   identity: string;
   expected_ranks: number;
-  seen_ranks: number;
+  ranks_with_log: number;
   ranks: Rank[];
   edges: Edge[];
   notes: string[];

@@ -7,8 +7,8 @@ export type Int64 = string;
 
 export interface Age {
   version: Int64;
-  reached_ns: Int64;
-  published_ns: Int64;
+  data_time_ns: Int64;
+  published_time_ns: Int64;
   window_ns: Int64;
 }
 
@@ -26,7 +26,7 @@ export interface Health {
   started_ns: Int64;
   now_ns: Int64;
   age?: SnapshotMetadata;
-  answer_took_ns: Int64;
+  analysis_duration_ns: Int64;
   has_topology: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface Source {
   kind: string;
   listens: string[];
   ledger?: Ledger;
-  octets: Int64;
+  bytes: Int64;
   missed: Int64;
   records: Int64;
   records_dropped: Int64;
@@ -126,7 +126,7 @@ export interface PortShare {
   share: number;
 }
 
-export interface PathStretch {
+export interface PathInterval {
   from_ns: Int64;
   until_ns: Int64;
   began: string;
@@ -151,7 +151,7 @@ export interface FlowPath {
   destination_qpn: number;
   source_nic: string;
   destination_nic: string;
-  stretches: PathStretch[];
+  intervals: PathInterval[];
 }
 
 export interface FindPathsResponse {
@@ -192,7 +192,7 @@ export interface Hotspot {
   bytes: Int64;
   flows: number;
   imbalance: number;
-  group_use: number;
+  group_utilization: number;
   group_links: number;
   lost: LostTime[];
 }
@@ -229,10 +229,10 @@ export interface Finding {
   sentence: string;
   recommended_action: string;
   evidence: string[];
-  rivals: Suspect[];
+  alternatives: Suspect[];
   further: string[];
   culprits: Culprit[];
-  victims: string[];
+  affected_jobs: string[];
   loop_ports: string[];
   symptoms: Suspect[];
   reach?: Reach;

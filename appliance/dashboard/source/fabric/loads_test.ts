@@ -56,7 +56,7 @@ it("does not mark what is over", () => {
 
 it("weighs links of paths by how sure they are", () => {
   const stretch = { ports: ["host0:mlx5_0", "leaf0:up1"], probability: 0.6, certain_ports: ["host0:mlx5_0"], shares: [] };
-  const links = linksOfPaths(fabric, [{ stretches: [stretch] } as never]);
+  const links = linksOfPaths(fabric, [{ intervals: [stretch] } as never]);
   expect(links.get(linkOf("host0:mlx5_0"))).toBe(1);
   expect(links.get(linkOf("leaf0:up1"))).toBe(0.6);
 });

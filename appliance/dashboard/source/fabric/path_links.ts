@@ -11,7 +11,7 @@ export function linksOfPaths(fabric: Fabric, paths: FlowPath[]): Map<number, num
     links.set(direction.link, Math.max(links.get(direction.link) ?? 0, weight));
   };
   for (const path of paths) {
-    const last = path.stretches.at(-1);
+    const last = path.intervals.at(-1);
     if (!last) continue;
     last.ports.forEach((port) => add(port, last.probability > 0 ? last.probability : 1));
     last.certain_ports.forEach((port) => add(port, 1));

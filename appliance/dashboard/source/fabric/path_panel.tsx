@@ -35,7 +35,7 @@ function summary(answer: FindPathsResponse): string {
   if (answer.paths.length === 0) return "No flow between these two was seen: they did not talk.";
   const states = new Map<string, number>();
   for (const path of answer.paths) {
-    const state = kStretchStates[path.stretches.at(-1)?.state ?? ""]?.[0] ?? "unknown";
+    const state = kStretchStates[path.intervals.at(-1)?.state ?? ""]?.[0] ?? "unknown";
     states.set(state, (states.get(state) ?? 0) + 1);
   }
   const parts = [...states].map(([state, flows]) => `${flows} ${state}`);

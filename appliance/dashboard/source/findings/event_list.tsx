@@ -17,7 +17,7 @@ export function EventList({ reference }: { reference: Reference }) {
         {events.slice(0, kShown).map((event) => (
           <li key={event.cursor}>
             <Moment ns={event.at_ns} reference={reference} />
-            <Tag kind={event.kind === "fault_begun" ? "fault" : "over"} text={words(event.kind)} />
+            <Tag kind={event.kind === "fault_started" ? "fault" : "over"} text={words(event.kind)} />
             {event.sentence}
           </li>
         ))}

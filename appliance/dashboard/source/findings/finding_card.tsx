@@ -51,8 +51,8 @@ export function FindingCard({ finding, reference, open }: Props) {
       <Chain finding={finding} />
       <h2>Evidence, the strongest first</h2>
       <ol class="evidence">{finding.evidence.map((sentence) => <li key={sentence}>{sentence}</li>)}</ol>
-      {finding.rivals.length > 0 && (
-        <Table caption="Rival explanations" columns={kRivalColumns} rows={finding.rivals}
+      {finding.alternatives.length > 0 && (
+        <Table caption="Rival explanations" columns={kRivalColumns} rows={finding.alternatives}
           keyOf={(rival) => `${rival.kind} ${rival.place} ${rival.direction}`} most={8} />
       )}
       {finding.further.length > 0 && (

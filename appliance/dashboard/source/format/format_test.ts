@@ -65,7 +65,7 @@ describe("moments", () => {
     expect(relative("999000000", { zeroNs: "1000000000" })).toBe("−1 ms");
   });
   it("of a recording are said in relation to its own time", () => {
-    const age = { version: "1", reached_ns: "5000000000", published_ns: "900000000000", window_ns: "1" };
+    const age = { version: "1", data_time_ns: "5000000000", published_time_ns: "900000000000", window_ns: "1" };
     expect(eventNow(age, 902_000_000_000n)).toBe(7_000_000_000n);
   });
   it("are said in relation to now", () => {

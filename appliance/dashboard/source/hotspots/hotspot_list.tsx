@@ -46,7 +46,7 @@ function Facts({ hotspot }: { hotspot: Hotspot }) {
     ["held by pause", duration(hotspot.paused_ns)],
     ["through it", `${bytes(hotspot.bytes)} of ${count(hotspot.flows)} flows`],
     ["largest flow over the mean", hotspot.imbalance === 0 ? "not known" : `${hotspot.imbalance.toFixed(1)}×`],
-    ["its group of links", hotspot.group_links === 0 ? "not known" : `${hotspot.group_links}, used ${percent(hotspot.group_use)}`],
+    ["its group of links", hotspot.group_links === 0 ? "not known" : `${hotspot.group_links}, used ${percent(hotspot.group_utilization)}`],
     ["told by", kHotspotSources[hotspot.source] ?? hotspot.source],
   ];
   return (

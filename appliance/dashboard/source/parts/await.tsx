@@ -20,7 +20,7 @@ export function Notice({ kind, title, children }: NoticeProps) {
 }
 
 const kRefusals: Record<string, string> = {
-  NO_ANSWER_YET: "Waiting for the first telemetry",
+  NO_SNAPSHOT_YET: "Waiting for the first telemetry",
   NO_TOPOLOGY: "No topology was given",
   UNKNOWN_JOB: "There is no such job",
   UNKNOWN_ELEMENT: "There is no such element",
@@ -32,7 +32,7 @@ export function Absence({ resource, what }: { resource: Resource<unknown>; what:
   switch (resource.status) {
     case "refused": {
       const reason = resource.error?.reason ?? "";
-      const kind = reason === "NO_ANSWER_YET" ? "waiting" : "refused";
+      const kind = reason === "NO_SNAPSHOT_YET" ? "waiting" : "refused";
       return (
         <Notice kind={kind} title={kRefusals[reason] ?? `No ${what}: the box refused`}>
           {resource.error?.message} <code>{reason}</code>

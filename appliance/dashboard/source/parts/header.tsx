@@ -31,10 +31,10 @@ function Freshness() {
   if (!value) return <span class="fresh" role="status">{lost ? "The box does not answer, retrying" : "connecting …"}</span>;
   const { age } = value;
   const boxNow = BigInt(now) * 1_000_000n + clockDifferenceNs(value, health.receivedMs);
-  const old = age ? boxNow - BigInt(age.published_ns) : 0n;
+  const old = age ? boxNow - BigInt(age.published_time_ns) : 0n;
   const tooOld = age && old > kOldWindows * BigInt(age.window_ns) && old > 5_000_000_000n;
   return (
-    <span class="fresh" title={age && `telemetry until ${utcFull(age.reached_ns)}`}>
+    <span class="fresh" title={age && `telemetry until ${utcFull(age.data_time_ns)}`}>
       {lost && <span role="alert"><Tag kind="fault" text="connection lost, retrying" /> </span>}
       {value.state === "STATE_DEGRADED" && <a href={href("sources")}><Tag kind="at_risk" text="degraded" /></a>}
       {value.state === "STATE_WAITING" && <Tag kind="waiting" text="waiting for telemetry" />}

@@ -11,7 +11,7 @@ export function clockDifferenceNs(health: Health, receivedMs: number): bigint {
 
 // What time it is where the telemetry comes from: not the box's, if that is fed with a recording.
 export function eventNow(age: SnapshotMetadata, boxNowNs: bigint): bigint {
-  return BigInt(age.reached_ns) + boxNowNs - BigInt(age.published_ns);
+  return BigInt(age.data_time_ns) + boxNowNs - BigInt(age.published_time_ns);
 }
 
 function useBoxNow(): { health?: Health; nowNs: bigint } {

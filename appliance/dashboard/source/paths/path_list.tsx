@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ways of flows as stretches of time: which ports sent, and how sure that is.
-import type { FlowPath, PathStretch } from "../api/messages";
+import type { FlowPath, PathInterval } from "../api/messages";
 import { nsBetween, type Reference } from "../format/moments";
 import { bytes, count, duration, percent } from "../format/quantities";
 import { kStretchStates, words } from "../format/words";
 import { Moment, Place, Share, Tag } from "../parts/names";
 
-function Shares({ stretch }: { stretch: PathStretch }) {
+function Shares({ stretch }: { stretch: PathInterval }) {
   if (stretch.shares.length === 0) return null;
   const shares = [...stretch.shares].sort((a, b) => b.share - a.share);
   return (
@@ -19,7 +19,7 @@ function Shares({ stretch }: { stretch: PathStretch }) {
   );
 }
 
-function Stretch({ stretch, reference }: { stretch: PathStretch; reference: Reference }) {
+function Stretch({ stretch, reference }: { stretch: PathInterval; reference: Reference }) {
   const [state, meaning] = kStretchStates[stretch.state] ?? [stretch.state, ""];
   const certain = new Set(stretch.certain_ports);
   return (
@@ -55,7 +55,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
   return (
     <div class="cards">
       {paths.map((path) => {
-        const last = path.stretches.at(-1);
+        const last = path.intervals.at(-1);
         const state = kStretchStates[last?.state ?? ""]?.[0] ?? "unknown";
         return (
           <details class="card" key={`${path.segment} ${path.source} ${path.destination} ${path.destination_qpn}`} open={paths.length <= 4}>
@@ -67,7 +67,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
                 </strong>
                 <span>QP {path.destination_qpn}</span>
                 <span class="muted">
-                  {path.stretches.length} {path.stretches.length === 1 ? "stretch" : "stretches"}
+                  {path.intervals.length} {path.intervals.length === 1 ? "stretch" : "stretches"}
                   {last && last.probability > 0 && `, ${percent(last.probability)} sure`}
                 </span>
               </span>
@@ -77,7 +77,7 @@ export function PathList({ paths, reference }: { paths: FlowPath[]; reference: R
               {path.segment > 0 && `, VNI ${path.segment - 1}`}
             </p>
             <ol class="stretches">
-              {path.stretches.map((stretch) => (
+              {path.intervals.map((stretch) => (
                 <Stretch key={stretch.from_ns} stretch={stretch} reference={reference} />
               ))}
             </ol>

@@ -77,7 +77,7 @@ export function SourceCard({ source, theme }: { source: Source; theme: string })
         </Notice>
       )}
       <dl class="facts">
-        <div><dt>received</dt><dd>{count(source.ledger?.received ?? "0")} frames, {bytes(source.octets)}</dd></div>
+        <div><dt>received</dt><dd>{count(source.ledger?.received ?? "0")} frames, {bytes(source.bytes)}</dd></div>
         <div><dt>missed</dt><dd>{count(source.missed)}</dd></div>
         <div><dt>records</dt><dd>{count(source.records)}</dd></div>
         <div><dt>records dropped</dt><dd>{count(source.records_dropped)}</dd></div>

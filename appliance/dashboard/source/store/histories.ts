@@ -19,7 +19,7 @@ export interface SourceRates {
 interface Poll {
   timeMs: number;
   received: bigint;
-  octets: bigint;
+  bytes: bigint;
   records: bigint;
   lost: bigint;
 }
@@ -28,7 +28,7 @@ function pollOf(source: Source, timeMs: number): Poll {
   return {
     timeMs,
     received: BigInt(source.ledger?.received ?? "0"),
-    octets: BigInt(source.octets),
+    bytes: BigInt(source.bytes),
     records: BigInt(source.records),
     lost: BigInt(source.missed) + BigInt(source.records_dropped),
   };
@@ -42,7 +42,7 @@ export function ratesBetween(before: Poll, after: Poll): SourceRates | undefined
   return {
     timeS: after.timeMs / 1000,
     frames: rate(before.received, after.received),
-    bits: rate(before.octets, after.octets) * 8,
+    bits: rate(before.bytes, after.bytes) * 8,
     records: rate(before.records, after.records),
     lost: rate(before.lost, after.lost),
   };

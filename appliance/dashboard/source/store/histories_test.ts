@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import type { Store } from "./store";
 import { Histories, ratesBetween } from "./histories";
 
-const kBefore = { timeMs: 1000, received: 100n, octets: 1000n, records: 10n, lost: 0n };
+const kBefore = { timeMs: 1000, received: 100n, bytes: 1000n, records: 10n, lost: 0n };
 
 it("works rates out from two polls", () => {
-  const after = { timeMs: 3000, received: 300n, octets: 251_000n, records: 30n, lost: 4n };
+  const after = { timeMs: 3000, received: 300n, bytes: 251_000n, records: 30n, lost: 4n };
   expect(ratesBetween(kBefore, after)).toEqual({ timeS: 3, frames: 100, bits: 1_000_000, records: 10, lost: 2 });
 });
 
@@ -26,7 +26,7 @@ function collected() {
     window: (untilS: number) => tell("/api/v1/links", { until_ns: `${untilS}000000000`, loads: [] }),
     poll: (received: number) =>
       tell("/api/v1/sources", {
-        sources: [{ name: "a", ledger: { received: `${received}` }, octets: "0", records: "0", missed: "0", records_dropped: "0" }],
+        sources: [{ name: "a", ledger: { received: `${received}` }, bytes: "0", records: "0", missed: "0", records_dropped: "0" }],
       }),
   };
 }

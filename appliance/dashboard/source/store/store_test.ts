@@ -100,7 +100,7 @@ describe("what is shown", () => {
   it("is the reason when the box refuses, and no older answer", async () => {
     await source.answer({ jobs: [] });
     store.refresh();
-    const error = { code: "UNAVAILABLE", reason: "NO_ANSWER_YET", message: "wait" };
+    const error = { code: "UNAVAILABLE", reason: "NO_SNAPSHOT_YET", message: "wait" };
     await source.give({ kind: "refused", status: 503, error });
     expect(store.entry(path)).toMatchObject({ status: "refused", error });
     expect(store.entry(path).value).toBeUndefined();
@@ -118,8 +118,8 @@ it("refreshes when a lost connection is back", async () => {
 });
 
 it("keeps what happened, the latest first", () => {
-  source.listener?.event({ kind: "fault_begun", cursor: "1" } as BoxEvent);
-  source.listener?.event({ kind: "fault_over", cursor: "2" } as BoxEvent);
+  source.listener?.event({ kind: "fault_started", cursor: "1" } as BoxEvent);
+  source.listener?.event({ kind: "fault_resolved", cursor: "2" } as BoxEvent);
   source.listener?.event(kAnswerEvent);
   expect(store.events.map(({ cursor }) => cursor)).toEqual(["2", "1"]);
 });

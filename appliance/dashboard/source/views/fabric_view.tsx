@@ -54,7 +54,7 @@ function MapAndTables({ fabric, route, theme }: Props & { fabric: Fabric }) {
   const loads = useMemo(() => indexLoads(links.value), [links.value]);
   const colouring = useMemo(() => colour(fabric, loads, metric), [fabric, loads, metric]);
   const marks = useMemo(() => {
-    const reached = BigInt(hotspots.value?.age?.reached_ns ?? "0");
+    const reached = BigInt(hotspots.value?.age?.data_time_ns ?? "0");
     const since = store.source.live && reached > kHotspotMarkNs ? reached - kHotspotMarkNs : 0n;
     return collectMarks(
       fabric, findings.value?.findings ?? [], hotspots.value?.hotspots ?? [], since, store.source.live,

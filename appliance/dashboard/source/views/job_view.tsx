@@ -27,7 +27,7 @@ function JobHead({ job, summary }: { job: Job; summary?: JobSummary }) {
         <div><dt>id</dt><dd class="name">{job.id}</dd></div>
         <div><dt>known by</dt><dd>{kIdentities[job.identity] ?? job.identity}</dd></div>
         {job.allocation && <div><dt>scheduler’s number, user</dt><dd>{job.allocation.id}, {job.allocation.user || "–"}</dd></div>}
-        <div><dt>ranks seen</dt><dd>{job.expected_ranks === 0 ? "none are numbered" : `${count(job.seen_ranks)} of ${count(job.expected_ranks)}`}</dd></div>
+        <div><dt>ranks seen</dt><dd>{job.expected_ranks === 0 ? "none are numbered" : `${count(job.ranks_with_log)} of ${count(job.expected_ranks)}`}</dd></div>
         {summary && (
           <>
             <div><dt>hosts</dt><dd>{count(summary.hosts)}</dd></div>

@@ -35,7 +35,7 @@ function columnsOf(reference: Reference): Column<JobSummary>[] {
     },
     { title: "waits for", cell: (job) => (job.straggler ? <span class="name">{job.straggler}</span> : <span class="muted">nobody</span>), sort: (job) => job.straggler },
     { title: "service", cell: (job) => <Tag kind={job.service} text={kServiceStates[job.service] ?? job.service} />, sort: (job) => job.service },
-    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.seen_ranks < job.ranks ? `${job.seen_ranks} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "seen, and of how many" },
+    { title: "ranks", numeric: true, cell: (job) => (job.ranks === 0 ? "–" : job.ranks_with_log < job.ranks ? `${job.ranks_with_log} of ${job.ranks}` : count(job.ranks)), sort: (job) => job.ranks, hint: "seen, and of how many" },
     { title: "hosts", numeric: true, cell: (job) => count(job.hosts), sort: (job) => job.hosts },
     { title: "iteration", numeric: true, cell: (job) => (job.period_ns === "0" ? "–" : duration(job.period_ns)), sort: (job) => Number(job.period_ns), hint: "period, by the wire alone" },
     { title: "collectives", cell: (job) => job.collectives.map(words).join(", ") || "–" },

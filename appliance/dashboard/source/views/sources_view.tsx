@@ -26,9 +26,9 @@ function HealthFacts({ health }: { health: Health }) {
         <div><dt>state</dt><dd><Tag kind={kind} text={text} /></dd></div>
         <div><dt>version</dt><dd>{health.version}</dd></div>
         <div><dt>runs since</dt><dd title={utcFull(health.started_ns)}>{relative(health.started_ns, reference)}</dd></div>
-        <div><dt>last answer took</dt><dd>{health.age ? duration(health.answer_took_ns) : "there is none yet"}</dd></div>
+        <div><dt>last answer took</dt><dd>{health.age ? duration(health.analysis_duration_ns) : "there is none yet"}</dd></div>
         <div><dt>answers so far</dt><dd>{health.age?.version ?? "0"}</dd></div>
-        <div><dt>telemetry until</dt><dd>{health.age ? utcFull(health.age.reached_ns) : "–"}</dd></div>
+        <div><dt>telemetry until</dt><dd>{health.age ? utcFull(health.age.data_time_ns) : "–"}</dd></div>
         <div><dt>analysis window</dt><dd>{health.age ? duration(health.age.window_ns) : "–"}</dd></div>
         <div><dt>topology</dt><dd>{health.has_topology ? "given" : "none given: no places, no paths"}</dd></div>
       </dl>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/record/quiet_hand.h"
+#include "dataplane/record/idle_evictor.h"
 
 #include <gtest/gtest.h>
 
@@ -10,21 +10,21 @@
 namespace rocescope {
 namespace {
 
-TEST(QuietHand, TakesTheQuietestOfAFew) {
+TEST(IdleEvictor, TakesTheQuietestOfAFew) {
   std::vector<int> last = {9, 4, 2, 7};
-  QuietHand<int> hand;
+  IdleEvictor<int> hand;
   const auto last_of = [&](uint32_t place) { return last[place]; };
   EXPECT_EQ(hand.Find(4, 8, last_of), 2u);
   last[2] = 10;
   EXPECT_EQ(hand.Find(4, 8, last_of), 1u);
-  EXPECT_EQ(hand.Find(4, 4, last_of), QuietHand<int>::kNone) << "4 is not before 4";
-  EXPECT_EQ(hand.Find(0, 8, last_of), QuietHand<int>::kNone);
+  EXPECT_EQ(hand.Find(4, 4, last_of), IdleEvictor<int>::kNone) << "4 is not before 4";
+  EXPECT_EQ(hand.Find(0, 8, last_of), IdleEvictor<int>::kNone);
 }
 
-TEST(QuietHand, ComesRoundToAllAFewAtATime) {
+TEST(IdleEvictor, ComesRoundToAllAFewAtATime) {
   std::vector<int> last(1000);
   std::iota(last.begin(), last.end(), 0);
-  QuietHand<int> hand;
+  IdleEvictor<int> hand;
   std::set<uint32_t> found;
   int most = 0;
   for (int i = 0; i < 4000; ++i) {
@@ -34,18 +34,18 @@ TEST(QuietHand, ComesRoundToAllAFewAtATime) {
       return last[at];
     });
     most = std::max(most, looks);
-    if (place == QuietHand<int>::kNone) continue;
+    if (place == IdleEvictor<int>::kNone) continue;
     EXPECT_TRUE(found.insert(place).second);
     last[place] = 2000;
   }
-  EXPECT_EQ(most, int{QuietHand<int>::kLooks});
+  EXPECT_EQ(most, int{IdleEvictor<int>::kLooks});
   EXPECT_EQ(found.size(), 1000u);
 }
 
-TEST(QuietHand, RestsWhereAllAreBusyUntilOneMayBeQuiet) {
+TEST(IdleEvictor, RestsWhereAllAreBusyUntilOneMayBeQuiet) {
   std::vector<int> last(100, 50);
   last[70] = 40;
-  QuietHand<int> hand;
+  IdleEvictor<int> hand;
   int looks = 0;
   const auto find = [&](int since) {
     return hand.Find(100, since, [&](uint32_t at) {
@@ -53,10 +53,10 @@ TEST(QuietHand, RestsWhereAllAreBusyUntilOneMayBeQuiet) {
       return last[at];
     });
   };
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(find(40), QuietHand<int>::kNone);
-  EXPECT_LT(looks, 100 + int{QuietHand<int>::kLooks});
-  uint32_t found = QuietHand<int>::kNone;
-  for (int i = 0; i < 10 && found == QuietHand<int>::kNone; ++i) found = find(41);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(find(40), IdleEvictor<int>::kNone);
+  EXPECT_LT(looks, 100 + int{IdleEvictor<int>::kLooks});
+  uint32_t found = IdleEvictor<int>::kNone;
+  for (int i = 0; i < 10 && found == IdleEvictor<int>::kNone; ++i) found = find(41);
   EXPECT_EQ(found, 70u);
 }
 

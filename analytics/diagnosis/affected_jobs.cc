@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analytics/diagnosis/victims.h"
+#include "analytics/diagnosis/affected_jobs.h"
 
 #include <algorithm>
 #include <array>
@@ -52,17 +52,17 @@ class Harm {
   }
 
   void Add(const FlowPath& path, Timestamp from, Timestamp until, std::span<const uint32_t> jobs) {
-    const bool hurt = std::ranges::any_of(path.stretches, [&](const PathStretch& stretch) {
+    const bool hurt = std::ranges::any_of(path.intervals, [&](const PathInterval& stretch) {
       return std::max({stretch.from, from, from_}) <= std::min({stretch.until, until, until_}) &&
              Passes(path, stretch);
     });
     if (hurt) jobs_.insert(jobs.begin(), jobs.end());
   }
 
-  void Finish() { finding_->victims.assign(jobs_.begin(), jobs_.end()); }
+  void Finish() { finding_->affected_jobs.assign(jobs_.begin(), jobs_.end()); }
 
  private:
-  bool Passes(const FlowPath& path, const PathStretch& stretch) const {
+  bool Passes(const FlowPath& path, const PathInterval& stretch) const {
     if (nic_ != kNone) return path.source == nic_ || path.destination == nic_;
     if (std::ranges::any_of(stretch.certain, [&](PortIndex port) { return IsPlace(port); })) {
       return true;
@@ -106,7 +106,7 @@ class Harm {
 void FillVictims(const Scene& scene, Findings& findings) {
   std::vector<Harm> harms;
   for (Finding& finding : findings) {
-    if (finding.victims.empty()) harms.emplace_back(scene, finding);
+    if (finding.affected_jobs.empty()) harms.emplace_back(scene, finding);
   }
   if (harms.empty()) return;
   const auto& claims = scene.parts().attribution.endpoints;

@@ -17,12 +17,12 @@ inline constexpr Duration kQuietForLong = std::chrono::seconds(10);
 // Goes round the places of a table, a few for each question, so that the work is bounded. Where a
 // whole round was in vain it rests until a place that it saw may have become quiet. T is a time.
 template <typename T>
-class QuietHand {
+class IdleEvictor {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kLooks = 16;
 
-  explicit QuietHand(uint32_t at = 0) : at_(at) {}
+  explicit IdleEvictor(uint32_t at = 0) : at_(at) {}
 
   // The place that was heard of least lately among the next few of `places`, by `last_of(place)`,
   // which never becomes less; kNone if all of these were heard of at `since` or later.

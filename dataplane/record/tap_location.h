@@ -11,7 +11,7 @@ namespace rocescope {
 
 enum class TapSide : uint8_t { kUnknown, kIngress, kEgress };
 
-struct TapPlace {
+struct TapLocation {
   TapId tap = 0;
   IpAddress switch_address;  // the mirror's source
   uint16_t session = 0;
@@ -19,7 +19,7 @@ struct TapPlace {
   bool has_port = false;
   uint32_t port = 0;  // the switch's number for it
 
-  friend bool operator==(const TapPlace&, const TapPlace&) = default;
+  friend bool operator==(const TapLocation&, const TapLocation&) = default;
 };
 
 }  // namespace rocescope

@@ -13,7 +13,7 @@
 
 namespace rocescope {
 
-class MarkMemory {
+class ErspanMarkCache {
  public:
   struct Slot {
     uint64_t who = 0;  // with the capture; 0: free
@@ -23,7 +23,7 @@ class MarkMemory {
     ClockKind clock = 0;
   };
 
-  MarkMemory() : slots_(kSlots) {}
+  ErspanMarkCache() : slots_(kSlots) {}
 
   // Null if it is not here.
   const Slot* Find(TapId capture, const ErspanMark& mark) const {

@@ -14,7 +14,7 @@
 namespace rocescope {
 
 // In each call `key_of(place)` is the key of the flow that was inserted with this place.
-class FlowPlaces {
+class FlowSlotIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 

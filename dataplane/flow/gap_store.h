@@ -13,7 +13,7 @@
 
 namespace rocescope {
 
-class GapMemory {
+class GapStore {
   static constexpr size_t kSets = 8192;
   static constexpr uint32_t kRanges = 7;
 
@@ -29,14 +29,14 @@ class GapMemory {
   static_assert(sizeof(Set) == 64);
 
  public:
-  GapMemory() : sets_(kSets) {}
+  GapStore() : sets_(kSets) {}
 
   void Touch() { sets_.Touch(); }
 
   // One sequence's part of the memory, as PsnTracker wants it. `owner`: a small number of its own.
   class Of {
    public:
-    Of(GapMemory& memory, uint32_t owner)
+    Of(GapStore& memory, uint32_t owner)
         : set_(memory.sets_[owner % kSets]), owner_plus_one_(owner + 1) {}
 
     void Add(uint32_t first, uint32_t count) {

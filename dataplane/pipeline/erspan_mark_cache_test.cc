@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // That a header recognised is as good as one that was read.
-#include "dataplane/pipeline/mark_memory.h"
+#include "dataplane/pipeline/erspan_mark_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ class Copies {
   std::vector<uint16_t> captures_;
 };
 
-TEST(MarkMemory, LeadsToTheTapAndTheTimeThatTheWholeHeaderTells) {
+TEST(ErspanMarkCache, LeadsToTheTapAndTheTimeThatTheWholeHeaderTells) {
   const Copies copies(20'000);
   TapTable recognises({"a", "b"});
   TapTable reads({"a", "b"});
@@ -84,8 +84,8 @@ TEST(MarkMemory, LeadsToTheTapAndTheTimeThatTheWholeHeaderTells) {
     MirrorInfo mirror;
     AddressPairHash(raw, mark, mirror);
     ASSERT_NE(mark.who, 0u);
-    const TapTable::Sighted one = recognises.Resolve(raw, mark);
-    const TapTable::Sighted other = reads.Resolve(raw, FindMirror(raw));
+    const TapTable::Resolution one = recognises.Resolve(raw, mark);
+    const TapTable::Resolution other = reads.Resolve(raw, FindMirror(raw));
     ASSERT_EQ(one.tap, other.tap) << "copy " << i;
     ASSERT_EQ(one.event_time, other.event_time) << "copy " << i;
     taps.insert(one.tap);
@@ -105,17 +105,17 @@ ErspanMark MarkOf(uint64_t source, uint32_t where = 5u << 26) {
   return {.who = source << 32 | ErspanMark::kPresent, .where = where};
 }
 
-TEST(MarkMemory, KnowsWhatItRemembers) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, KnowsWhatItRemembers) {
+  ErspanMarkCache memory;
   memory.Remember(1, MarkOf(7), {.tap = 3, .clock = 2});
-  const MarkMemory::Slot* found = memory.Find(1, MarkOf(7));
+  const ErspanMarkCache::Slot* found = memory.Find(1, MarkOf(7));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->tap, 3);
   EXPECT_EQ(found->clock, 2);
 }
 
-TEST(MarkMemory, TellsCapturesSwitchesAndPortsApart) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, TellsCapturesSwitchesAndPortsApart) {
+  ErspanMarkCache memory;
   memory.Remember(1, MarkOf(7), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7)), nullptr);
   EXPECT_EQ(memory.Find(1, MarkOf(8)), nullptr);
@@ -123,14 +123,14 @@ TEST(MarkMemory, TellsCapturesSwitchesAndPortsApart) {
 }
 
 // More marks than places: some are forgotten, none is taken for another.
-TEST(MarkMemory, MistakesNoMarkForAnother) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, MistakesNoMarkForAnother) {
+  ErspanMarkCache memory;
   for (uint32_t i = 0; i < 10'000; ++i) {
     memory.Remember(0, MarkOf(i), {.tap = static_cast<TapId>(i)});
   }
   size_t known = 0;
   for (uint32_t i = 0; i < 10'000; ++i) {
-    const MarkMemory::Slot* found = memory.Find(0, MarkOf(i));
+    const ErspanMarkCache::Slot* found = memory.Find(0, MarkOf(i));
     if (found == nullptr) continue;
     ++known;
     ASSERT_EQ(found->tap, i);
@@ -139,8 +139,8 @@ TEST(MarkMemory, MistakesNoMarkForAnother) {
   EXPECT_LE(known, 4'096u);
 }
 
-TEST(MarkMemory, LeavesLongPortsToThoseWhoReadThem) {
-  MarkMemory memory;
+TEST(ErspanMarkCache, LeavesLongPortsToThoseWhoReadThem) {
+  ErspanMarkCache memory;
   memory.Remember(0, MarkOf(7, 1u << 26), {.tap = 3});
   EXPECT_EQ(memory.Find(0, MarkOf(7, 1u << 26)), nullptr);
 }

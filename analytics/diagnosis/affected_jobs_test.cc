@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analytics/diagnosis/victims.h"
+#include "analytics/diagnosis/affected_jobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class VictimsTest : public SceneTest {
     return In([&](const Scene& scene) {
       Findings findings = {finding};
       FillVictims(scene, findings);
-      return findings[0].victims;
+      return findings[0].affected_jobs;
     });
   }
 };
@@ -87,19 +87,19 @@ TEST_F(VictimsTest, WhoStopsAtOnceWasLastSeenAWindowBefore) {
 }
 
 TEST_F(VictimsTest, AFlowThatTookAnotherWayIsNotHurtByTheOldOne) {
-  PathStretch later = paths_[0].stretches[0];
-  paths_[0].stretches[0].until = Begin(5);
-  paths_[1].stretches[0].until = Begin(5);
+  PathInterval later = paths_[0].intervals[0];
+  paths_[0].intervals[0].until = Begin(5);
+  paths_[1].intervals[0].until = Begin(5);
   later.from = Begin(5);
   later.certain[1] = Port("leaf0", "spine1");
   later.certain[2] = Port("spine1", "leaf1");
-  paths_[0].stretches.push_back(later);
+  paths_[0].intervals.push_back(later);
   EXPECT_THAT(HurtBy(At(Switch("spine0"))), IsEmpty());
   EXPECT_THAT(HurtBy(At(Switch("spine1"))), ElementsAre(0, 1));
 }
 
 TEST_F(VictimsTest, PacketsThatAreSpreadAreHurtWhereSomeOfThemGo) {
-  PathStretch& stretch = paths_[0].stretches[0];
+  PathInterval& stretch = paths_[0].intervals[0];
   stretch.state = PathState::kSpread;
   stretch.certain = {Port("host0", "leaf0"), Port("leaf1", "host4")};
   stretch.shares = {{.port = Port("leaf0", "spine0"), .share = 0.5},
@@ -115,7 +115,7 @@ TEST_F(VictimsTest, CulpritsAndThoseWhoAnswerThemAreNone) {
 
 TEST_F(VictimsTest, ThoseThatADetectorNamedAreKept) {
   Finding finding = At(Nic("host4"));
-  finding.victims = {1};
+  finding.affected_jobs = {1};
   EXPECT_THAT(HurtBy(finding), ElementsAre(1));
 }
 

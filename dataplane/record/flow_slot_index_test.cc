@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/record/flow_places.h"
+#include "dataplane/record/flow_slot_index.h"
 
 #include <gtest/gtest.h>
 
@@ -15,23 +15,23 @@ FlowKey FlowTo(uint32_t qpn) {
           .destination_qpn = {qpn}};
 }
 
-TEST(FlowPlaces, FindsNothingAtFirst) {
-  const FlowPlaces index;
-  EXPECT_EQ(index.Find(FlowTo(1), [](uint32_t) { return FlowKey(); }), FlowPlaces::kNone);
+TEST(FlowSlotIndex, FindsNothingAtFirst) {
+  const FlowSlotIndex index;
+  EXPECT_EQ(index.Find(FlowTo(1), [](uint32_t) { return FlowKey(); }), FlowSlotIndex::kNone);
 }
 
 // Against std::map, with insertions and erasures at random.
-TEST(FlowPlaces, HasWhatAMapHas) {
+TEST(FlowSlotIndex, HasWhatAMapHas) {
   std::mt19937 random(1);
   std::map<uint32_t, uint32_t> model;  // place by number
   std::vector<FlowKey> keys;
   const auto key_of = [&](uint32_t place) { return keys[place]; };
-  FlowPlaces index;
+  FlowSlotIndex index;
   for (int i = 0; i < 20'000; ++i) {
     const uint32_t number = random() % (i < 10'000 ? 3000 : 300);
     const FlowKey key = FlowTo(number);
     const auto known = model.find(number);
-    ASSERT_EQ(index.Find(key, key_of), known == model.end() ? FlowPlaces::kNone : known->second);
+    ASSERT_EQ(index.Find(key, key_of), known == model.end() ? FlowSlotIndex::kNone : known->second);
     if (known == model.end()) {
       model.emplace(number, static_cast<uint32_t>(keys.size()));
       index.Insert(key, static_cast<uint32_t>(keys.size()));

@@ -10,7 +10,7 @@
 
 namespace rocescope {
 
-class StrangerLog {
+class UnknownNodeLog {
  public:
   void Add(const std::string& name) {
     ++records_;
@@ -21,7 +21,7 @@ class StrangerLog {
       more_ = true;
     }
   }
-  Strangers Answer() const {
+  UnknownNodes Answer() const {
     return {.records = records_, .examples = {names_.begin(), names_.end()}, .more = more_};
   }
 
