@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The four ways a folder adds something to the build. One folder, one library, sources by hand.
 
-# rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt)
+# rocescope_library(dataplane_wire SOURCES a.cc HEADERS a.h DEPENDS rocescope::base fmt::fmt
+#                   [ALONE a.cc])
+# ALONE: files that a unity build compiles on their own, because local names in them repeat others.
 # Makes the target rocescope_dataplane_wire with the alias rocescope::dataplane_wire; a static
 # library, or an interface one if there are no sources. Each header also gets a translation unit of
 # its own in the target `headers_alone`.
 function(rocescope_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;DEPENDS;ALONE")
   _rocescope_refuse_unknown(${name} "${arg_UNPARSED_ARGUMENTS}")
   set(target rocescope_${name})
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES} ${arg_HEADERS})
+    set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
     target_link_libraries(${target} PUBLIC ${arg_DEPENDS} PRIVATE rocescope_warnings)
   else()

@@ -35,9 +35,9 @@ constexpr uint64_t kWorkPerChannel = 3;
 constexpr uint64_t kWorkAtLeast = 50'000;
 constexpr uint64_t kPeriodWork = 8;
 
-class CollectiveFinder {
+class InferredJobFinder {
  public:
-  CollectiveFinder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
+  InferredJobFinder(const Channels& channels, const std::vector<bool>& taken, const TimeLine& line)
       : channels_(channels),
         length_(line.length),
         width_(line.width),
@@ -281,7 +281,7 @@ class CollectiveFinder {
 
 WireJobs FindWireJobs(const Channels& channels, const std::vector<bool>& taken,
                       const TimeLine& line) {
-  return CollectiveFinder(channels, taken, line).Find();
+  return InferredJobFinder(channels, taken, line).Find();
 }
 
 }  // namespace rocescope

@@ -23,9 +23,9 @@ size_t FirstLine(const NcclCommunicator& communicator) {
 // Before 2.18, the only line of an initialisation is the last one, so channel lines precede it.
 bool HasNoBegin(const NcclCommunicator& communicator) { return communicator.begin_line == 0; }
 
-class Attribution {
+class ChannelAttribution {
  public:
-  explicit Attribution(std::span<const NcclCommunicator> communicators)
+  explicit ChannelAttribution(std::span<const NcclCommunicator> communicators)
       : communicators_(communicators) {
     for (size_t i = 0; i < communicators.size(); ++i) {
       of_thread_[communicators[i].thread_id].push_back(i);
@@ -88,7 +88,7 @@ class Attribution {
 
 std::vector<std::vector<int>> CommunicatorsOfChannels(
     std::span<const NcclCommunicator> communicators, std::span<const NcclChannel> channels) {
-  const Attribution attribution(communicators);
+  const ChannelAttribution attribution(communicators);
   std::vector<std::vector<int>> result;
   result.reserve(channels.size());
   for (const NcclChannel& channel : channels) result.push_back(attribution.Find(channel));

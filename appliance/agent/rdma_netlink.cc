@@ -206,9 +206,9 @@ class Socket {
     }
     std::string datagram(size_t{64} << 10, '\0');
     while (true) {
-      constexpr int kPatience = 2000;  // milliseconds
+      constexpr int kReplyTimeoutMs = 2000;  // milliseconds
       pollfd waits = {.fd = descriptor_, .events = POLLIN, .revents = 0};
-      const int ready = poll(&waits, 1, kPatience);
+      const int ready = poll(&waits, 1, kReplyTimeoutMs);
       if (ready == 0) return ETIMEDOUT;
       sockaddr_nl from{};
       socklen_t size = sizeof from;

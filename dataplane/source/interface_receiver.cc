@@ -77,10 +77,10 @@ struct InterfaceReceiver::Handle {
   size_t count = 0;
 
   // Copies the frame, because libpcap may overwrite it with the next one.
-  void Take(const pcap_pkthdr& header, const uint8_t* bytes) {
+  void Take(const pcap_pkthdr& header, const uint8_t* frame) {
     uint8_t* const to = bytes.data() + count * snap;
     const uint32_t captured = std::min(header.caplen, snap);
-    std::memcpy(to, bytes, captured);
+    std::memcpy(to, frame, captured);
     frames[count++] = {.bytes = {to, captured},
                        .original_length = std::max(header.len, captured),
                        .link_type = link_type,

@@ -102,7 +102,6 @@ void AddSources(Service& service, Families& out) {
                 "Frames and datagrams of this source that a filter excluded.", ledger.filtered,
                 labels);
     for (size_t i = 0; i < kDropReasonCount; ++i) {
-      if (ledger.dropped[i] == 0) continue;
       Labels with_reason = labels;
       with_reason.emplace_back("reason", kDropReasons[i].name);
       out.Counter("source_dropped_frames_total",
