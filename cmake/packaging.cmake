@@ -153,7 +153,6 @@ set(CPACK_PACKAGE_VERSION ${ROCESCOPE_VERSION})
 set(CPACK_PACKAGE_CONTACT "${PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_HOMEPAGE_URL https://github.com/rocescope/rocescope)
 set(CPACK_PACKAGE_VENDOR "The rocescope authors")
-set(CPACK_PACKAGE_CHECKSUM "")
 set(CPACK_COMPONENTS_ALL ${package_components})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -162,6 +161,8 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+# CPack would put a summary in front of the description of each component.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
@@ -184,14 +185,14 @@ endif()
 set(CPACK_DEBIAN_APPLIANCE_PACKAGE_SUGGESTS "prometheus, rocescope-agent")
 
 set(CPACK_DEBIAN_AGENT_DESCRIPTION "host agent of the rocescope telemetry appliance
-The agent runs on GPU hosts. It reports NCCL logs, RDMA queue pairs, the counters
-of NICs, GPUs and jobs to a rocescope appliance over gRPC. It runs as an
-unprivileged user with bounded CPU time and memory.")
+The agent runs on GPU hosts. It reports NCCL logs, RDMA queue pairs, the
+counters of NICs, GPUs and jobs to a rocescope appliance over gRPC. It runs as
+an unprivileged user with bounded CPU time and memory.")
 
 set(CPACK_DEBIAN_SIMULATOR_DESCRIPTION "simulator of RoCEv2 fabrics with faults
-rocescope-sim simulates a RoCEv2 fabric that carries AI jobs, injects faults, and
-writes the telemetry that switches, NICs and hosts would report, together with
-the ground truth. `rocescope replay` reads its output.
+rocescope-sim simulates a RoCEv2 fabric that carries AI jobs, injects faults,
+and writes the telemetry that switches, NICs and hosts would report, together
+with the ground truth. `rocescope replay` reads its output.
 .
 The simulator links ns-3 and is distributed under the GNU GPL, version 2.")
 set(CPACK_DEBIAN_SIMULATOR_PACKAGE_SECTION science)

@@ -13,15 +13,16 @@ namespace rocescope {
 namespace {
 
 constexpr const char* kDescription =
-    "Report NCCL logs, RDMA queue pairs, NIC counters, GPUs and jobs of this host to the rocescope\n"
+    "Report NCCL logs, queue pairs, NIC counters, GPUs and jobs of this host to the rocescope\n"
     "appliance until SIGINT or SIGTERM.";
 
 constexpr const char* kFooter =
     "The agent follows growing NCCL logs and reads the queue pairs of all processes, the job and\n"
-    "rank of their owners, the addresses and counters of RDMA devices, GPUs, and Prometheus metrics\n"
-    "of other programs. It needs read access to the logs. Reading the job and rank of other users'\n"
-    "processes needs CAP_SYS_PTRACE. While the appliance is unreachable, the agent buffers data and\n"
-    "reconnects. `rocescope-agent --dump` prints all configuration keys with their meaning.\n\n"
+    "rank of their owners, the addresses and counters of RDMA devices, GPUs, and Prometheus\n"
+    "metrics of other programs. It needs read access to the logs. Reading the job and rank of\n"
+    "other users' processes needs CAP_SYS_PTRACE. While the appliance is unreachable, the agent\n"
+    "buffers data and reconnects. `rocescope-agent --dump` prints all configuration keys with\n"
+    "their meaning.\n\n"
     "Exit codes:\n"
     "  0  a signal ended the agent\n"
     "  2  the command line is invalid\n"
