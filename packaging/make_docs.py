@@ -46,7 +46,8 @@ def split_help(text):
     state = "description"
     for line in text.splitlines():
         if line.startswith("Usage:") and not usage:
-            usage = line.removeprefix("Usage:").strip()
+            usage = pathlib.PurePath(line.removeprefix("Usage:").strip().split()[0]).name
+            usage = " ".join([usage, *line.removeprefix("Usage:").split()[1:]])
             state = "sections"
             continue
         if state == "description":
@@ -83,10 +84,33 @@ def roff(text):
     return "\\&" + text if text.startswith((".", "\\(aq")) else text
 
 
-def entry_lines(name, words):
-    lines = [".TP", ".B " + roff(re.sub(r"\s+", " ", name))]
-    for part in words or [""]:
+def entry_lines(entry, words):
+    """One option, argument or command; CLI11 writes `-o,--output FORMAT:{text,json} [text] REQUIRED`."""
+    names, _, rest = entry.partition(" ")
+    notes = []
+    choices = CHOICES.search(entry)
+    if choices:
+        notes.append("One of: " + ", ".join(choices[1].split(",")) + ".")
+    range_ = re.search(r" in \[(\S+) - (\S+)\]", rest)
+    if range_:
+        notes.append(f"From {range_[1]} to {range_[2]}.")
+    default = re.search(r" \[([^]]*)\](?= |$)", " " + rest.replace(range_[0] if range_ else "\0", ""))
+    if default and default[1]:
+        notes.append(f"Default: {default[1]}.")
+    if "REQUIRED" in rest:
+        notes.append("Required.")
+    value = re.match(r"[A-Z][\w:-]*", rest)
+    label = r"\fB" + roff(names.replace(",", ", ")) + r"\fR"
+    if value and value[0] != "REQUIRED":
+        name = re.sub(r":(INT|UINT|FLOAT|TEXT|\{.*)?$", "", value[0])
+        label += r" \fI" + roff(name) + r"\fR" + (" ..." if rest.rstrip().endswith("...") else "")
+    lines = [".TP", label]
+    for part in words or ([] if notes else [""]):
         lines.append(roff(part) if part else "\\&")
+    if notes:
+        if words and not words[-1].rstrip().endswith((".", ";", ":")):
+            lines[-1] += "."
+        lines.append(roff(" ".join(notes)))
     return lines
 
 
@@ -135,7 +159,7 @@ def section_lines(page, sub):
 def man_page(page, root, version, date):
     name = "-".join(page.words)
     lines = [f'.TH {roff(name.upper())} 1 {date} "rocescope {roff(version)}" "User Commands"',
-             ".SH NAME", f"{roff(name)} \\- {roff(page.summary())}", ".SH SYNOPSIS"]
+             ".nh", ".ad l", ".SH NAME", f"{roff(name)} \\- {roff(page.summary())}", ".SH SYNOPSIS"]
     words = page.usage.split() or page.words
     program = len(page.words) if words[:len(page.words)] == page.words else 1
     usage = [f".B {roff(' '.join(words[:program]))}", roff(" ".join(words[program:]))]
@@ -152,7 +176,7 @@ def man_page(page, root, version, date):
         for command in page.commands:
             if page is root:
                 lines += entry_lines(command.words[-1],
-                                     [" ".join(command.description).strip(),
+                                     [" ".join(command.description).strip().rstrip(".") + ".",
                                       f"See {'-'.join(command.words)}(1)."])
             else:
                 lines += [f".SS {roff(command.usage)}",
