@@ -37,7 +37,7 @@ class Help(CommandLine):
 
     def test_version_is_one_line(self):
         text = self.run_it("--version", expect=SUCCESS).stdout
-        self.assertRegex(text, r"^rocescope \d+\.\d+\.\d+\n$")
+        self.assertRegex(text, r"^rocescope \d+\.\d+\.\d+(~\w+)?\n$")
 
 
 class Usage(CommandLine):
